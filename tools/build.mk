@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+# Files made from C headers.
+
+HOSTCC ?= cc
+
+$(BUILD)/gen/constants.inc: tools/gen-constants
+	$< --cc '$(HOSTCC)' -o $@
