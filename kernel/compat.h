@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels that the module builds for, from 6.1 to
+ * the newest: what older ones lack is defined here under its newer name, so
+ * that no other file asks for a version.
+ */
+#ifndef SYSCRIPT_COMPAT_H
+#define SYSCRIPT_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "syscript needs Linux 6.1 or newer"
+#endif
+
+#include <linux/hrtimer.h>
+
+static inline void compat_hrtimer_setup(struct hrtimer *timer,
+					enum hrtimer_restart (*fn)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer->function = fn;
+#endif
+}
+
+#endif /* SYSCRIPT_COMPAT_H */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The bounds of scripts and the shares of users.
+ *
+ * A user's share is counted in a struct limits_user, which lives in a small
+ * hash for as long as he has a script.  A script's memory counts with its
+ * limit, not with what it holds: what has been promised at registration can
+ * not be refused in the middle of a run because of another script.
+ */
+#include <linux/hashtable.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "compat.h"
+#include "engine.h"
+#include "limits.h"
+
+bool limits_enabled_param = true;
+module_param_named(enabled, limits_enabled_param, bool, 0644);
+MODULE_PARM_DESC(enabled, "Accept scripts and calls (default: Y)");
+
+/* A module parameter with bounds, settable while scripts run. */
+struct limits_param {
+	u64 value, min, max;
+};
+
+static int limits_param_set(const char *text, const struct kernel_param *kp)
+{
+	struct limits_param *param = kp->arg;
+	unsigned long long value;
+	int err;
+
+	err = kstrtoull(text, 0, &value);
+	if (err)
+		return err;
+	if (value < param->min || value > param->max)
+		return -ERANGE;
+	WRITE_ONCE(param->value, value);
+	return 0;
+}
+
+static int limits_param_get(char *buffer, const struct kernel_param *kp)
+{
+	const struct limits_param *param = kp->arg;
+
+	return sysfs_emit(buffer, "%llu\n", READ_ONCE(param->value));
+}
+
+static const struct kernel_param_ops limits_param_ops = {
+	.set = limits_param_set,
+	.get = limits_param_get,
+};
+
+static struct limits_param max_scripts = { 64, 1, 1 << 16 };
+module_param_cb(max_scripts, &limits_param_ops, &max_scripts, 0644);
+MODULE_PARM_DESC(max_scripts, "Scripts that one user may have (default: 64)");
+
+static struct limits_param max_memory = {
+	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
+};
+module_param_cb(max_memory, &limits_param_ops, &max_memory, 0644);
+MODULE_PARM_DESC(max_memory,
+		 "Bytes that the memory limits of one user's scripts may add up to (default: 16777216)");
+
+static struct limits_param max_memory_limit = {
+	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
+};
+module_param_cb(max_memory_limit, &limits_param_ops, &max_memory_limit, 0644);
+MODULE_PARM_DESC(max_memory_limit,
+		 "Highest memory limit of one script, in bytes (default: 16777216)");
+
+static struct limits_param max_time_limit = {
+	10ULL * NSEC_PER_SEC, NSEC_PER_MSEC, 3600ULL * NSEC_PER_SEC
+};
+module_param_cb(max_time_limit, &limits_param_ops, &max_time_limit, 0644);
+MODULE_PARM_DESC(max_time_limit,
+		 "Highest time limit of one call, in ns (default: 10000000000)");
+
+int limits_resolve(struct engine_limits *limits, char *error, size_t error_len)
+{
+	u64 memory_max = READ_ONCE(max_memory_limit.value);
+	u64 time_max = READ_ONCE(max_time_limit.value);
+
+	if (!limits->memory)
+		limits->memory = min(SYSCRIPT_MEMORY_DEFAULT, memory_max);
+	if (!limits->time)
+		limits->time = min(SYSCRIPT_TIME_DEFAULT, time_max);
+
+	if (limits->memory < SYSCRIPT_MEMORY_MIN || limits->memory > memory_max) {
+		scnprintf(error, error_len,
+			  "memory limit %llu is outside %llu .. %llu bytes (module parameter max_memory_limit)",
+			  limits->memory, SYSCRIPT_MEMORY_MIN, memory_max);
+		return -EINVAL;
+	}
+	if (limits->time > time_max) {
+		scnprintf(error, error_len,
+			  "time limit %llu is above %llu ns (module parameter max_time_limit)",
+			  limits->time, time_max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+struct limits_user {
+	struct hlist_node node;
+	kuid_t uid;
+	u64 scripts;	/* the entry goes with the last of them */
+	u64 memory;
+};
+
+static DEFINE_HASHTABLE(limits_users, 6);
+static DEFINE_SPINLOCK(limits_lock);	/* the table and all that is in it */
+
+static struct limits_user *limits_find(kuid_t uid)
+{
+	struct limits_user *user;
+
+	lockdep_assert_held(&limits_lock);
+	hash_for_each_possible(limits_users, user, node, __kuid_val(uid)) {
+		if (uid_eq(user->uid, uid))
+			return user;
+	}
+	return NULL;
+}
+
+static int limits_take(struct limits_user *user, u64 memory, char *error,
+		       size_t error_len)
+{
+	u64 scripts_max = READ_ONCE(max_scripts.value);
+	u64 memory_max = READ_ONCE(max_memory.value);
+
+	lockdep_assert_held(&limits_lock);
+	if (user->scripts >= scripts_max) {
+		scnprintf(error, error_len,
+			  "%llu scripts of this user are alive: close some, or raise the module parameter max_scripts (%llu)",
+			  user->scripts, scripts_max);
+		return -EDQUOT;
+	}
+	/* Subtracted on the right: the sum could not overflow, but see at once. */
+	if (user->memory > memory_max || memory > memory_max - user->memory) {
+		scnprintf(error, error_len,
+			  "this user's scripts hold %llu bytes, %llu more are too many: close some, ask for a lower memory limit, or raise the module parameter max_memory (%llu)",
+			  user->memory, memory, memory_max);
+		return -EDQUOT;
+	}
+	user->scripts++;
+	user->memory += memory;
+	return 0;
+}
+
+struct limits_user *limits_charge(kuid_t uid, u64 memory, char *error,
+				  size_t error_len)
+{
+	struct limits_user *fresh, *user;
+	int err;
+
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->uid = uid;
+
+	spin_lock(&limits_lock);
+	user = limits_find(uid) ?: fresh;
+	err = limits_take(user, memory, error, error_len);
+	if (!err && user == fresh) {
+		hash_add(limits_users, &fresh->node, __kuid_val(uid));
+		fresh = NULL;
+	}
+	spin_unlock(&limits_lock);
+
+	kfree(fresh);
+	return err ? ERR_PTR(err) : user;
+}
+
+void limits_uncharge_memory(struct limits_user *user, u64 memory)
+{
+	spin_lock(&limits_lock);
+	user->memory -= memory;
+	spin_unlock(&limits_lock);
+}
+
+void limits_uncharge(struct limits_user *user, u64 memory)
+{
+	spin_lock(&limits_lock);
+	user->memory -= memory;
+	if (--user->scripts)
+		user = NULL;
+	else
+		hash_del(&user->node);
+	spin_unlock(&limits_lock);
+
+	/* Nobody can have found it since: it is out of the table. */
+	kfree(user);
+}
