@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+# The module, and the engine for the library: both from kernel/luajit.
+
+LUAJIT_MK := $(MAKE) -f kernel/luajit/luajit.mk VENDOR=$(BUILD)/vendor GEN=$(BUILD)/gen
+
+# -- user space: $(BUILD)/luajit/user/libluajit-syscript.a ---------------------
+
+LUAJIT_USER := $(BUILD)/luajit/user
+LUAJIT_USER_CFLAGS := -g -fPIC -fvisibility=hidden
+
+.PHONY: luajit-user
+luajit-user: $(BUILD)/gen/constants.inc
+	@$(LUAJIT_MK) -s PLACE=user OUT=$(LUAJIT_USER) \
+		CFLAGS="$(LUAJIT_USER_CFLAGS) $(CFLAGS)" CC="$(CC)" LD="$(LD)"
+
+$(LUAJIT_USER)/stack.o: kernel/luajit/stack.S
+	@mkdir -p $(@D)
+	$(CC) -c -o $@ $<
+
+$(LUAJIT_USER)/luajit.o: luajit-user ;
+
+$(LUAJIT_USER)/libluajit-syscript.a: $(LUAJIT_USER)/luajit.o $(LUAJIT_USER)/stack.o
+	rm -f $@
+	$(AR) rcs $@ $^
+
+# -- the module: $(BUILD)/kernel-RELEASE/syscript.ko ---------------------------
+
+KOUT := $(BUILD)/kernel-$(KREL)
+
+.PHONY: FORCE
+$(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete
+	@kernel/build-module $(KDIR) $(KOUT) $(BUILD)/vendor $(BUILD)/gen

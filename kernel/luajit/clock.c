@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See clock.h.
+ */
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+#include <linux/sched/signal.h>
+
+#include "../compat.h"
+#include "clock.h"
+#include "vm.h"
+
+#define PERIOD		(NSEC_PER_MSEC)
+#define IDLE_PERIODS	16
+
+struct clock {
+	struct hrtimer timer;
+	struct vm *vm;			/* in VM mode on this CPU, or NULL */
+	u64 entered;
+	unsigned int idle;		/* periods in a row with nothing to see */
+	bool armed;
+};
+
+u32 clock_mult __ro_after_init;
+
+static DEFINE_PER_CPU(struct clock, clocks);
+
+static bool wanted(const struct clock *clock)
+{
+	const struct vm *vm = clock->vm;
+	u64 ran = clock_ns(clock_cycles() - clock->entered);
+
+	return need_resched() || fatal_signal_pending(current) || vm->doom ||
+	       vm->stats.run_time + ran > vm->deadline;
+}
+
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	struct clock *clock = container_of(timer, struct clock, timer);
+
+	/* Its CPU went offline and left the timer to this one. */
+	if (clock != this_cpu_ptr(&clocks))
+		goto off;
+	if (clock->vm) {
+		clock->idle = 0;
+		/* If the VM is changing its dispatch table: next time. */
+		if (wanted(clock))
+			vm_interrupt(clock->vm);
+	} else if (++clock->idle > IDLE_PERIODS) {
+		goto off;
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(PERIOD));
+	return HRTIMER_RESTART;
+off:
+	WRITE_ONCE(clock->armed, false);
+	return HRTIMER_NORESTART;
+}
+
+void clock_watch(struct vm *vm, u64 now)
+{
+	struct clock *clock = this_cpu_ptr(&clocks);
+
+	clock->entered = now;
+	/* First the VM: a tick in between then leaves the timer armed. */
+	WRITE_ONCE(clock->vm, vm);
+	if (unlikely(!READ_ONCE(clock->armed))) {
+		clock->armed = true;
+		clock->idle = 0;
+		hrtimer_start(&clock->timer, ns_to_ktime(PERIOD),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	}
+}
+
+void clock_unwatch(void)
+{
+	this_cpu_write(clocks.vm, NULL);
+}
+
+void clock_init(void)
+{
+	int cpu;
+
+	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
+	for_each_possible_cpu(cpu)
+		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
+}
+
+void clock_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(clocks, cpu).timer);
+}

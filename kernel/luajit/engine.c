@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The LuaJIT engine, kernel side: what vm.h asks of its ev, and the
+ * operations of engine.h.
+ *
+ * VM mode is entered and left in vm_mode_begin() and vm_mode_end(), nowhere
+ * else.  In it the FPU is ours, preemption is off and we are on the VM's own
+ * stack.  The task's stack stays as it was at the entry, so code that may
+ * sleep runs there: vm_off_stack().  No XMM register is preserved across a
+ * call, so compiled code does not notice.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <asm/sync_core.h>
+
+#include "../compat.h"
+#include "../engine.h"
+#include "../syscalls.h"
+#include "clock.h"
+#include "fpu.h"
+#include "pages.h"
+#include "vm.h"
+
+/* struct vm comes last: its output buffer is not zeroed. */
+struct engine_vm {
+	void *home;			/* the task's stack, see vm_on_stack() */
+	struct mm_struct *mm;		/* of the scratch memory; only compared */
+	u64 entered;			/* VM mode, clock_cycles() */
+	struct fpu_regs fpu;		/* of whoever called */
+	u64 preempt_max;
+	int cpu;			/* whose instruction fetch is in sync */
+	DECLARE_BITMAP(heap, PAGES_HEAP);
+	DECLARE_BITMAP(mcode, PAGES_MCODE);
+	struct vm vm;
+};
+
+#define engine_vm_of(v)	container_of(v, struct engine_vm, vm)
+
+/* -- VM mode --------------------------------------------------------------- */
+
+static void vm_mode_begin(struct engine_vm *ev)
+{
+	fpu_begin(&ev->fpu);
+	if (unlikely(ev->cpu != smp_processor_id())) {
+		/* Machine code may have changed since this CPU fetched it. */
+		sync_core();
+		ev->cpu = smp_processor_id();
+	}
+	ev->entered = clock_cycles();
+	clock_watch(&ev->vm, ev->entered);
+}
+
+static void vm_mode_end(struct engine_vm *ev)
+{
+	struct vm *vm = &ev->vm;
+	u64 ran = clock_ns(clock_cycles() - ev->entered);
+
+	clock_unwatch();
+	fpu_end(&ev->fpu);
+	vm->stats.run_time += ran;
+	if (unlikely(ran > ev->preempt_max))
+		ev->preempt_max = ran;
+	if (unlikely(vm->stats.run_time > vm->deadline) && !vm->doom)
+		vm->doom = -ETIME;
+}
+
+static long vm_mode(struct engine_vm *ev, long (*fn)(void *), void *arg)
+{
+	struct vm *vm = &ev->vm;
+	long ret;
+
+	vm->deadline = vm->stats.run_time + vm->time_limit;
+	vm_mode_begin(ev);
+	ret = vm_on_stack(fn, arg, vm->stack + VM_STACK_SIZE, &ev->home);
+	vm_mode_end(ev);
+	return ret;
+}
+
+/* Stands in for @fn where it may sleep: on the task's stack, preemptible. */
+struct outside {
+	struct engine_vm *ev;
+	long (*fn)(struct outside *out);
+	const void *from;
+	void *to;
+	unsigned long addr, n;
+	const long *args;
+};
+
+static long outside(void *arg)
+{
+	struct outside *out = arg;
+	struct vm *vm = &out->ev->vm;
+	long ret;
+
+	vm_mode_end(out->ev);
+	ret = out->fn(out);
+	/* The clock only looks at VM mode, and the call may have been short. */
+	cond_resched();
+	if (unlikely(fatal_signal_pending(current)))
+		vm->doom = -ECANCELED;
+	vm_mode_begin(out->ev);
+	return ret;
+}
+
+static long vm_outside(struct outside *out)
+{
+	return vm_off_stack(outside, out, out->ev->home);
+}
+
+/* -- vm.h: time ------------------------------------------------------------ */
+
+static long poll_outside(struct outside *out)
+{
+	return 0;
+}
+
+void port_poll(struct vm *vm)
+{
+	struct outside out = { .ev = engine_vm_of(vm), .fn = poll_outside };
+
+	vm_outside(&out);
+}
+
+void port_panic(struct vm *vm)
+{
+	pr_err_once("a script's VM could not go on and was ended\n");
+	vm->doom = -ECANCELED;
+	vm_escape(-ECANCELED, engine_vm_of(vm)->home);
+	BUG();
+}
+
+void port_random(void *p, unsigned long n)
+{
+	get_random_bytes(p, n);
+}
+
+/* -- vm.h: memory ---------------------------------------------------------- */
+
+void *port_pages(struct vm *vm, unsigned long size)
+{
+	return pages_get(&pages_heap, engine_vm_of(vm)->heap, size);
+}
+
+void port_free_pages(struct vm *vm, void *p, unsigned long size)
+{
+	pages_put(&pages_heap, engine_vm_of(vm)->heap, p, size);
+}
+
+void *port_mcode(struct vm *vm, unsigned long size)
+{
+	void *p;
+
+	/* The first area is for everyone, more while there is plenty. */
+	if (vm->stats.mcode && pages_scarce(&pages_mcode))
+		return NULL;
+	p = pages_get(&pages_mcode, engine_vm_of(vm)->mcode, size);
+	if (p)
+		vm->stats.mcode += size;
+	return p;
+}
+
+void port_free_mcode(struct vm *vm, void *p, unsigned long size)
+{
+	vm->stats.mcode -= size;
+	pages_put(&pages_mcode, engine_vm_of(vm)->mcode, p, size);
+}
+
+int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
+{
+	if (!writable)
+		sync_core();
+	return 0;
+}
+
+/* -- vm.h: the process ----------------------------------------------------- */
+
+static long copy_in_outside(struct outside *out)
+{
+	return copy_from_user(out->to, (void __user *)out->addr, out->n) ?
+		-EFAULT : 0;
+}
+
+static long copy_out_outside(struct outside *out)
+{
+	return copy_to_user((void __user *)out->addr, out->from, out->n) ?
+		-EFAULT : 0;
+}
+
+int port_copy_in(struct vm *vm, void *to, unsigned long from, unsigned long n)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = copy_in_outside,
+		.to = to, .addr = from, .n = n,
+	};
+	unsigned long left;
+
+	if (unlikely(!access_ok((void __user *)from, n)))
+		return -EFAULT;
+	barrier_nospec();
+	/* Mostly the page is there, and that needs no way out. */
+	pagefault_disable();
+	left = __copy_from_user_inatomic(to, (void __user *)from, n);
+	pagefault_enable();
+	return likely(!left) ? 0 : vm_outside(&out);
+}
+
+int port_copy_out(struct vm *vm, unsigned long to, const void *from,
+		  unsigned long n)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = copy_out_outside,
+		.from = from, .addr = to, .n = n,
+	};
+	unsigned long left;
+
+	if (unlikely(!access_ok((void __user *)to, n)))
+		return -EFAULT;
+	pagefault_disable();
+	left = __copy_to_user_inatomic((void __user *)to, from, n);
+	pagefault_enable();
+	return likely(!left) ? 0 : vm_outside(&out);
+}
+
+static long scratch_outside(struct outside *out)
+{
+	out->ev->mm = current->mm;
+	return vm_mmap(NULL, 0, VM_SCRATCH_SIZE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, 0);
+}
+
+long port_scratch(struct vm *vm)
+{
+	struct outside out = { .ev = engine_vm_of(vm), .fn = scratch_outside };
+
+	return vm_outside(&out);
+}
+
+static long syscall_outside(struct outside *out)
+{
+	long ret = 0;
+
+	if (unlikely(syscalls_call(out->n, out->args, &ret)))
+		out->ev->vm.doom = -EOPNOTSUPP;
+	return ret;
+}
+
+static noinline long slow_syscall(struct vm *vm, unsigned int index,
+				  const long *args)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = syscall_outside,
+		.n = index, .args = args,
+	};
+
+	return vm_outside(&out);
+}
+
+long port_syscall(struct vm *vm, unsigned int index, const long *args)
+{
+	long ret;
+
+	if (syscalls_call_fast(index, args, &ret))
+		return ret;
+	return slow_syscall(vm, index, args);
+}
+
+/* -- engine.h -------------------------------------------------------------- */
+
+static struct engine_vm *engine_vm_alloc(void)
+{
+	struct engine_vm *ev;
+
+	ev = kvmalloc(sizeof(*ev), GFP_KERNEL_ACCOUNT);
+	if (!ev)
+		return NULL;
+	memset(ev, 0, offsetof(struct engine_vm, vm.output));
+	ev->cpu = -1;
+	ev->vm.stack = stack_get();
+	if (!ev->vm.stack) {
+		kvfree(ev);
+		return NULL;
+	}
+	return ev;
+}
+
+static void engine_destroy(struct engine_vm *ev)
+{
+	struct vm *vm = &ev->vm;
+
+	/* In another process, or an exiting one, its memory map is not ours. */
+	if (vm->scratch && current->mm && current->mm == ev->mm)
+		vm_munmap(vm->scratch, VM_SCRATCH_SIZE);
+	pages_put_all(&pages_mcode, ev->mcode);
+	pages_put_all(&pages_heap, ev->heap);
+	stack_put(vm->stack);
+	kvfree(ev);
+}
+
+static struct engine_vm *engine_create(const char *source, size_t len,
+				       const char *name, u32 flags,
+				       const struct engine_limits *limits,
+				       char *error, size_t error_len)
+{
+	struct engine_vm *ev = engine_vm_alloc();
+	struct vm_load load;
+	struct vm *vm;
+	int ret;
+
+	if (!ev)
+		return ERR_PTR(-ENOMEM);
+	vm = &ev->vm;
+	vm->memory_limit = limits->memory;
+	vm->time_limit = limits->time;
+	vm->name = name;
+	vm->flags = flags;
+	load = (struct vm_load) {
+		.vm = vm, .source = source, .len = len,
+		.check = flags & SYSCRIPT_CHECK,
+	};
+	ret = vm_mode(ev, vm_open, &load);
+	if (!ret)
+		return ev;
+	strscpy(error, vm->error, error_len);
+	engine_destroy(ev);
+	return ERR_PTR(ret);
+}
+
+static int engine_call(struct engine_vm *ev, struct syscript_call *call)
+{
+	struct vm_run r = {
+		.vm = &ev->vm, .nargs = call->nargs,
+		.args = call->args, .results = call->results,
+	};
+	int ret = vm_mode(ev, vm_run, &r);
+
+	call->nresults = r.nresults;
+	return ret;
+}
+
+static const char *engine_error(struct engine_vm *ev)
+{
+	return ev->vm.error;
+}
+
+static size_t engine_output(struct engine_vm *ev, char *buf, size_t len)
+{
+	return vm_take_output(&ev->vm, buf, len);
+}
+
+static void engine_stats(struct engine_vm *ev, struct engine_stats *stats)
+{
+	const struct vm_stats *from = &ev->vm.stats;
+
+	stats->memory = READ_ONCE(from->memory);
+	stats->memory_peak = READ_ONCE(from->memory_peak);
+	stats->mcode = READ_ONCE(from->mcode);
+	stats->run_time = READ_ONCE(from->run_time);
+	stats->syscalls = READ_ONCE(from->syscalls);
+	stats->traces = READ_ONCE(from->traces);
+	stats->preempt_max = READ_ONCE(ev->preempt_max);
+}
+
+static int engine_init(void)
+{
+	int ret = pages_init();
+
+	if (!ret)
+		clock_init();
+	return ret;
+}
+
+static void engine_exit(void)
+{
+	clock_exit();
+	pages_exit();
+}
+
+const struct engine_ops luajit_engine = {
+	.name = "luajit",
+	.init = engine_init,
+	.exit = engine_exit,
+	.create = engine_create,
+	.call = engine_call,
+	.error = engine_error,
+	.output = engine_output,
+	.stats = engine_stats,
+	.destroy = engine_destroy,
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The FPU in VM mode: SSE registers are put aside at the entry and put back at
+ * the exit, so whatever they hold - the user's state, or nothing that counts
+ * because TIF_NEED_FPU_LOAD is set - is there unharmed afterwards.
+ *
+ * kernel_fpu_begin() would save all of the extended state, and the way back to
+ * user space would load it: most of the cost of a call.  The VM uses nothing
+ * but XMM registers and MXCSR.  It has no x87, and no AVX: legacy SSE leaves
+ * the upper halves alone.
+ *
+ * fpregs_lock() keeps others off the registers meanwhile: no context switch,
+ * no softirq, and irq_fpu_usable() is false in interrupts.
+ */
+#ifndef SYSCRIPT_LUAJIT_FPU_H
+#define SYSCRIPT_LUAJIT_FPU_H
+
+#include <linux/types.h>
+#include <asm/fpu/api.h>
+
+#define FPU_MXCSR_DEFAULT	0x1f80	/* all masked, round to nearest */
+
+struct fpu_regs {
+	u8 xmm[16][16];
+	u32 mxcsr;
+};
+
+#define FPU_REG(op, n, from, to)	op " " from(n) ", " to(n) "\n\t"
+#define FPU_XMM(n)	"%%xmm" #n
+#define FPU_MEM(n)	#n "*16(%[regs])"
+#define FPU_ALL(op, from, to)						\
+	FPU_REG(op, 0, from, to) FPU_REG(op, 1, from, to)		\
+	FPU_REG(op, 2, from, to) FPU_REG(op, 3, from, to)		\
+	FPU_REG(op, 4, from, to) FPU_REG(op, 5, from, to)		\
+	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)		\
+	FPU_REG(op, 8, from, to) FPU_REG(op, 9, from, to)		\
+	FPU_REG(op, 10, from, to) FPU_REG(op, 11, from, to)		\
+	FPU_REG(op, 12, from, to) FPU_REG(op, 13, from, to)		\
+	FPU_REG(op, 14, from, to) FPU_REG(op, 15, from, to)
+
+static inline void fpu_begin(struct fpu_regs *regs)
+{
+	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
+
+	fpregs_lock();
+	asm volatile(FPU_ALL("movups", FPU_XMM, FPU_MEM)
+		     "stmxcsr 256(%[regs])\n\t"
+		     "ldmxcsr %[mxcsr]"
+		     : : [regs] "r" (regs), [mxcsr] "m" (mxcsr) : "memory");
+}
+
+static inline void fpu_end(const struct fpu_regs *regs)
+{
+	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
+		     "ldmxcsr 256(%[regs])"
+		     : : [regs] "r" (regs) : "memory");
+	fpregs_unlock();
+}
+
+#endif

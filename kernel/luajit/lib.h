@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the libraries of the script side share.
+ */
+#ifndef SYSCRIPT_LIB_H
+#define SYSCRIPT_LIB_H
+
+#include "lj_obj.h"
+
+/* SYSCRIPT_INT_MAX of the uapi header. */
+#define VM_INT_MAX	(1LL << 53)
+
+/* Memory layouts of a scalar: log2 of the size, and whether it has a sign. */
+enum vm_kind { VM_U1, VM_U2, VM_U4, VM_U8, VM_I1, VM_I2, VM_I4, VM_I8 };
+#define vm_kind_size(kind)	(1u << ((kind) & 3))
+
+/* "u1" .. "i8" -> enum vm_kind, or -1. */
+int vm_kind(const GCstr *s);
+
+/* Argument kinds of each system call, see syscalls.def. */
+extern const char *const vm_syscall_kinds[];
+
+#define VM_NAN		((double)__builtin_nan(""))
+
+/* Is it an integer within +-VM_INT_MAX? */
+static LJ_AINLINE int vm_isint(double a, long *i)
+{
+  *i = (long)a;
+  return (double)*i == a && *i <= VM_INT_MAX && *i >= -VM_INT_MAX;
+}
+
+/* The same, or an error. */
+long vm_toint(lua_State *L, double a);
+
+/* The address of the script's own user memory, or 0. */
+unsigned long vm_scratch(lua_State *L);
+
+void vm_open_syscall(lua_State *L);
+void vm_open_util(lua_State *L);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Functions that compiled traces call directly, see lj_ircall.h.  All of them
+ * have effects (S) and take L first.
+ *
+ * None raises an error for bad arguments or addresses, because a trace does
+ * not know its line: NaN, 0 or NULL makes the trace exit, and the interpreter
+ * makes the call again and raises the error.
+ */
+#ifndef SYSCRIPT_LIB_IRCALL_H
+#define SYSCRIPT_LIB_IRCALL_H
+
+#define SYSCRIPT_IRCALLDEF(_) \
+  _(ANY,	vm_syscall0,		2,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_syscall3,		5,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_syscall6,		8,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_syscall_string,	3,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_peek,		3,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_poke,		4,   S, INT, CCI_L|CCI_T) \
+  _(ANY,	vm_copyin,		4,   S, TAB, CCI_L|CCI_T) \
+  _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T)
+
+struct GCstr;
+struct GCtab;
+
+/* System call @index of syscalls.def. */
+double vm_syscall0(struct lua_State *L, int index);
+double vm_syscall3(struct lua_State *L, int index, double a, double b, double c);
+double vm_syscall6(struct lua_State *L, int index, double a, double b, double c,
+		   double d, double e, double f);
+
+/* The user address of a copy of @s; @first of the call's arguments. */
+double vm_syscall_string(struct lua_State *L, struct GCstr *s, int first);
+
+/* One scalar of a kind in enum vm_kind. */
+double vm_peek(struct lua_State *L, double addr, int kind);
+int vm_poke(struct lua_State *L, double addr, int kind, double value);
+
+/* An array of them from and to a table [1..n]. */
+struct GCtab *vm_copyin(struct lua_State *L, double addr, double n, int kind);
+int vm_copyout(struct lua_State *L, struct GCtab *t, double addr, double n,
+	       int kind);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * util: the memory of the calling process, through checked copies only.
+ *
+ * A kind says how a scalar lies in memory: "i" or "u" for signed or unsigned,
+ * then its size in bytes, 1, 2, 4 or 8.  "i4", a C int, is the default: the
+ * paper's copyout(table, addr, n) writes ints.
+ */
+#define lib_util_c
+#define LUA_LIB
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_buf.h"
+#include "lj_str.h"
+#include "lj_tab.h"
+#include "lj_lib.h"
+
+#include "lib.h"
+#include "lib_ircall.h"
+
+#define CHUNK	2048	/* of a copy that goes through the VM's stack */
+
+int vm_kind(const GCstr *s)
+{
+  const char *p = strdata(s);
+  int kind;
+  if (s->len != 2 || (p[0] != 'i' && p[0] != 'u'))
+    return -1;
+  switch (p[1]) {
+  case '1': kind = VM_U1; break;
+  case '2': kind = VM_U2; break;
+  case '4': kind = VM_U4; break;
+  case '8': kind = VM_U8; break;
+  default: return -1;
+  }
+  return p[0] == 'i' ? kind + VM_I1 : kind;
+}
+
+static int checkkind(lua_State *L, int narg)
+{
+  GCstr *s = lj_lib_optstr(L, narg);
+  int kind = s ? vm_kind(s) : VM_I4;
+  if (kind < 0)
+    luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 expected",
+	       strdata(s));
+  return kind;
+}
+
+static LJ_NOINLINE void badaddr(lua_State *L, unsigned long addr)
+{
+  luaL_error(L, "bad address %p", (void *)addr);
+}
+
+static unsigned long checkaddr(lua_State *L, int narg)
+{
+  return (unsigned long)vm_toint(L, lj_lib_checknum(L, narg));
+}
+
+static long checkrange(lua_State *L, int narg, long max)
+{
+  long i = vm_toint(L, lj_lib_checknum(L, narg));
+  if (i < 0 || i > max)
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);
+  return i;
+}
+
+/* -- Scalars --------------------------------------------------------------- */
+
+/* NaN if it has more bits than a number holds. */
+static double getscalar(const void *p, int kind)
+{
+  union { uint8_t u1; uint16_t u2; uint32_t u4; int8_t i1; int16_t i2;
+	  int32_t i4; int64_t i8; } v;
+  v.i8 = 0;
+  memcpy(&v, p, vm_kind_size(kind));
+  switch (kind) {
+  case VM_U1: return v.u1;
+  case VM_U2: return v.u2;
+  case VM_U4: return v.u4;
+  case VM_I1: return v.i1;
+  case VM_I2: return v.i2;
+  case VM_I4: return v.i4;
+  default:
+    if (v.i8 > VM_INT_MAX || v.i8 < -VM_INT_MAX)
+      return VM_NAN;
+    return (double)v.i8;
+  }
+}
+
+/* As in C, either reading of the bits will do: -1 is all ones. */
+static int putscalar(void *p, int kind, double value)
+{
+  int bits = (int)vm_kind_size(kind) * 8;
+  long i;
+  if (!vm_isint(value, &i))
+    return 0;
+  if (bits < 64 && (i < -(1L << (bits - 1)) || i >= 1L << bits))
+    return 0;
+  memcpy(p, &i, vm_kind_size(kind));
+  return 1;
+}
+
+double vm_peek(lua_State *L, double addr, int kind)
+{
+  uint64_t v;
+  long a;
+  if (!vm_isint(addr, &a) ||
+      port_copy_in(G2VM(G(L)), &v, (unsigned long)a, vm_kind_size(kind)))
+    return VM_NAN;
+  return getscalar(&v, kind);
+}
+
+int vm_poke(lua_State *L, double addr, int kind, double value)
+{
+  uint64_t v;
+  long a;
+  return vm_isint(addr, &a) && putscalar(&v, kind, value) &&
+	 !port_copy_out(G2VM(G(L)), (unsigned long)a, &v, vm_kind_size(kind));
+}
+
+/* -- Arrays ---------------------------------------------------------------- */
+
+/* What vm_copyin() and vm_copyout() take; they say where they failed. */
+struct span {
+  unsigned long addr;
+  unsigned int n, kind;
+  unsigned int at;
+};
+
+static int span(struct span *sp, double addr, double n, int kind)
+{
+  long a, count;
+  if (!vm_isint(addr, &a) || !vm_isint(n, &count) || count < 0 ||
+      count > LJ_MAX_ASIZE - 2)
+    return 0;
+  sp->addr = (unsigned long)a;
+  sp->n = (unsigned int)count;
+  sp->kind = (unsigned int)kind;
+  sp->at = 0;
+  return 1;
+}
+
+/* Elements in the chunk of the copy that begins at sp->at, and its address. */
+static unsigned int chunk(const struct span *sp, unsigned long *addr)
+{
+  unsigned int most = CHUNK / vm_kind_size(sp->kind);
+  *addr = sp->addr + (unsigned long)sp->at * vm_kind_size(sp->kind);
+  return sp->n - sp->at < most ? sp->n - sp->at : most;
+}
+
+static int copyin(lua_State *L, struct span *sp, GCtab *t)
+{
+  unsigned int size = vm_kind_size(sp->kind);
+  while (sp->at < sp->n) {
+    char buf[CHUNK];
+    unsigned long addr;
+    unsigned int i, some = chunk(sp, &addr);
+    lj_safepoint(L);
+    if (port_copy_in(G2VM(G(L)), buf, addr, some * size))
+      return 0;
+    for (i = 0; i < some; i++, sp->at++) {
+      double v = getscalar(buf + i * size, (int)sp->kind);
+      if (v != v)
+	return 0;
+      setnumV(arrayslot(t, sp->at + 1), v);
+    }
+  }
+  return 1;
+}
+
+static int copyout(lua_State *L, struct span *sp, GCtab *t)
+{
+  unsigned int size = vm_kind_size(sp->kind);
+  while (sp->at < sp->n) {
+    char buf[CHUNK];
+    unsigned long addr;
+    unsigned int i, some = chunk(sp, &addr);
+    lj_safepoint(L);
+    for (i = 0; i < some; i++) {
+      cTValue *o = lj_tab_getint(t, (int32_t)(sp->at + i + 1));
+      if (!o || !tvisnum(o) || !putscalar(buf + i * size, (int)sp->kind, numV(o))) {
+	sp->at += i;
+	return 0;
+      }
+    }
+    if (port_copy_out(G2VM(G(L)), addr, buf, some * size))
+      return 0;
+    sp->at += some;
+  }
+  return 1;
+}
+
+GCtab *vm_copyin(lua_State *L, double addr, double n, int kind)
+{
+  struct span sp;
+  GCtab *t;
+  if (!span(&sp, addr, n, kind))
+    return NULL;
+  t = lj_tab_new_ah(L, (int32_t)sp.n, 0);
+  return copyin(L, &sp, t) ? t : NULL;
+}
+
+int vm_copyout(lua_State *L, GCtab *t, double addr, double n, int kind)
+{
+  struct span sp;
+  return span(&sp, addr, n, kind) && copyout(L, &sp, t);
+}
+
+/* -- The library ----------------------------------------------------------- */
+
+#define LJLIB_MODULE_util
+
+/* A value that does not fit, or memory that is not there. */
+static LJ_NOINLINE void badmem(lua_State *L, unsigned long addr, int kind)
+{
+  uint64_t v;
+  if (port_copy_in(G2VM(G(L)), &v, addr, vm_kind_size(kind)))
+    badaddr(L, addr);
+  luaL_error(L, "value at %p does not fit a number", (void *)addr);
+}
+
+/* util.peek(addr [, kind]) -> value */
+LJLIB_CF(util_peek)		LJLIB_REC(.)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int kind = checkkind(L, 2);
+  double v = vm_peek(L, (double)(long)addr, kind);
+  if (v != v)
+    badmem(L, addr, kind);
+  lua_pushnumber(L, v);
+  return 1;
+}
+
+/* util.poke(addr, kind, value) */
+LJLIB_CF(util_poke)		LJLIB_REC(.)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int kind = checkkind(L, 2);
+  double v = lj_lib_checknum(L, 3);
+  uint64_t buf;
+  if (!putscalar(&buf, kind, v))
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  if (!vm_poke(L, (double)(long)addr, kind, v))
+    badaddr(L, addr);
+  return 0;
+}
+
+static void checkspan(lua_State *L, struct span *sp, int narg)
+{
+  double addr = (double)(long)checkaddr(L, narg);
+  double n = (double)checkrange(L, narg + 1, LJ_MAX_ASIZE - 2);
+  span(sp, addr, n, checkkind(L, narg + 2));
+}
+
+/* util.copyin(addr, n [, kind]) -> table */
+LJLIB_CF(util_copyin)		LJLIB_REC(.)
+{
+  struct span sp;
+  GCtab *t;
+  checkspan(L, &sp, 1);
+  t = lj_tab_new_ah(L, (int32_t)sp.n, 0);
+  settabV(L, L->top++, t);
+  if (!copyin(L, &sp, t))
+    badmem(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind),
+	   (int)sp.kind);
+  lj_gc_check(L);
+  return 1;
+}
+
+/* util.copyout(table, addr, n [, kind]) */
+LJLIB_CF(util_copyout)		LJLIB_REC(.)
+{
+  GCtab *t = lj_lib_checktab(L, 1);
+  struct span sp;
+  uint64_t v;
+  checkspan(L, &sp, 2);
+  if (!copyout(L, &sp, t)) {
+    cTValue *o = lj_tab_getint(t, (int32_t)sp.at + 1);
+    if (!o || !tvisnum(o) || !putscalar(&v, (int)sp.kind, numV(o)))
+      luaL_error(L, "element %d is no integer that fits", (int)sp.at + 1);
+    badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
+  }
+  return 0;
+}
+
+/* util.str_in(addr, n) -> string of n bytes */
+LJLIB_CF(util_str_in)
+{
+  unsigned long addr = checkaddr(L, 1);
+  MSize n = (MSize)checkrange(L, 2, LJ_MAX_STR - 1);
+  char *buf = lj_buf_tmp(L, n);
+  if (port_copy_in(G2VM(G(L)), buf, addr, n))
+    badaddr(L, addr);
+  setstrV(L, L->top++, lj_str_new(L, buf, n));
+  lj_gc_check(L);
+  return 1;
+}
+
+/* util.str_out(s, addr [, n]): at most n bytes, never a NUL; -> bytes */
+LJLIB_CF(util_str_out)
+{
+  GCstr *s = lj_lib_checkstr(L, 1);
+  unsigned long addr = checkaddr(L, 2);
+  MSize n = s->len;
+  if (L->base+2 < L->top && !tvisnil(L->base+2)) {
+    long max = checkrange(L, 3, VM_INT_MAX);
+    if (max < (long)n)
+      n = (MSize)max;
+  }
+  if (port_copy_out(G2VM(G(L)), addr, strdata(s), n))
+    badaddr(L, addr);
+  lua_pushnumber(L, n);
+  return 1;
+}
+
+/* util.fill(addr, byte, n) */
+LJLIB_CF(util_fill)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int byte = (int)checkrange(L, 2, 255);
+  long n = checkrange(L, 3, VM_INT_MAX);
+  char buf[CHUNK];
+  memset(buf, byte, sizeof(buf));
+  while (n > 0) {
+    MSize some = n < CHUNK ? (MSize)n : CHUNK;
+    lj_safepoint(L);
+    if (port_copy_out(G2VM(G(L)), addr, buf, some))
+      badaddr(L, addr);
+    addr += some;
+    n -= some;
+  }
+  return 0;
+}
+
+/* util.compare(a, b, n) -> -1, 0, 1 */
+LJLIB_CF(util_compare)
+{
+  unsigned long a = checkaddr(L, 1), b = checkaddr(L, 2);
+  long n = checkrange(L, 3, VM_INT_MAX);
+  char abuf[CHUNK / 2], bbuf[CHUNK / 2];
+  int cmp = 0;
+  while (n > 0 && cmp == 0) {
+    MSize some = n < CHUNK / 2 ? (MSize)n : CHUNK / 2;
+    lj_safepoint(L);
+    if (port_copy_in(G2VM(G(L)), abuf, a, some))
+      badaddr(L, a);
+    if (port_copy_in(G2VM(G(L)), bbuf, b, some))
+      badaddr(L, b);
+    cmp = memcmp(abuf, bbuf, some);
+    a += some;
+    b += some;
+    n -= some;
+  }
+  lua_pushnumber(L, cmp < 0 ? -1 : cmp > 0);
+  return 1;
+}
+
+/* util.buffer(n) -> address of n zero bytes that live as long as the script */
+LJLIB_CF(util_buffer)
+{
+  struct vm *vm = G2VM(G(L));
+  long n = checkrange(L, 1, VM_SCRATCH_SIZE);
+  unsigned int left = VM_SCRATCH_SIZE - VM_SCRATCH_STRINGS - vm->scratch_used;
+  unsigned long addr = vm_scratch(L);
+  n = (n + 15) & ~15L;
+  if (!addr || n > (long)left)
+    luaL_error(L, "no room: the script's buffer has %d bytes left", (int)left);
+  addr += vm->scratch_used;
+  vm->scratch_used += (unsigned int)n;
+  lua_pushnumber(L, (double)addr);
+  return 1;
+}
+
+#include "lj_libdef.h"
+
+void vm_open_util(lua_State *L)
+{
+  LJ_LIB_REG(L, "util", util);
+  L->top--;
+}

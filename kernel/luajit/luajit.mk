@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+# LuaJIT, patched, with the script side of vm.h: $(OUT)/luajit.o.
+#
+#   make -f luajit.mk OUT=DIR VENDOR=DIR GEN=DIR PLACE=user|kernel CFLAGS=...
+#
+# VENDOR holds the crates, GEN the generated constants.inc, and CFLAGS is what
+# code needs in its place (position independence, retpolines, ...).
+
+HERE := $(dir $(lastword $(MAKEFILE_LIST)))
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+
+LUAJIT := $(VENDOR)/luajit-src/luajit2
+MATH := $(VENDOR)/core-math-sys/vendor/src/binary64
+PATCHES := $(sort $(wildcard $(HERE)patches/*.patch))
+SRC := $(OUT)/luajit/src
+HOSTCC ?= cc
+
+CORE := lj_assert lj_gc lj_err lj_char lj_bc lj_obj lj_buf lj_str lj_tab lj_func \
+	lj_udata lj_meta lj_debug lj_prng lj_state lj_dispatch lj_vmmath lj_strscan \
+	lj_strfmt lj_strfmt_num lj_api lj_lex lj_parse lj_bcread lj_load lj_ir \
+	lj_opt_mem lj_opt_fold lj_opt_narrow lj_opt_dce lj_opt_loop lj_opt_split \
+	lj_opt_sink lj_mcode lj_snap lj_record lj_ffrecord lj_asm lj_trace lj_lib \
+	lj_alloc lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
+OURS := vm lib_syscall lib_util
+MATHS := sin cos tan asin acos atan atan2 sinh cosh tanh exp log log2 log10 pow
+
+# buildvm numbers the library functions of these.
+LIBS := $(addprefix $(SRC)/,lib_base.c lib_math.c lib_bit.c lib_string.c lib_table.c) \
+	$(HERE)lib_syscall.c $(HERE)lib_util.c
+GENERATED := $(addprefix $(SRC)/,lj_bcdef.h lj_ffdef.h lj_libdef.h lj_recdef.h lj_folddef.h)
+
+DEFINES := -DLUAJIT_OS=LUAJIT_OS_OTHER -DLUAJIT_DISABLE_FFI -DLUAJIT_DISABLE_BUFFER \
+	-DLUAJIT_DISABLE_PROFILE -DLUAJIT_DISABLE_VMEVENT -DLUAJIT_DISABLE_JITUTIL \
+	-DLUAJIT_NO_UNWIND -DLUAJIT_UNWIND_INTERNAL -DLUAJIT_ENABLE_CHECKHOOK
+DASMFLAGS := -D ENDIAN_LE -D P64 -D JIT -D FPU -D NO_UNWIND
+
+SHIM := math
+ifeq ($(PLACE),kernel)
+DEFINES += -DLUAJIT_KERNEL
+DASMFLAGS += -D KERNEL
+SHIM += string
+endif
+
+ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
+	-fomit-frame-pointer $(DEFINES) -I$(SRC) -I$(HERE) -I$(GEN) $(CFLAGS)
+MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
+
+OBJECTS := $(CORE:%=$(OUT)/%.o) $(OURS:%=$(OUT)/%.o) $(OUT)/lj_vm.o \
+	$(MATHS:%=$(OUT)/math_%.o) $(SHIM:%=$(OUT)/shim_%.o)
+
+$(OUT)/luajit.o: $(OBJECTS)
+	$(LD) -r -o $@ $^
+
+$(OUT)/patched: $(PATCHES) $(LUAJIT)/src/lj_obj.h
+	rm -rf $(OUT)/luajit
+	mkdir -p $(OUT)
+	cp -r $(LUAJIT) $(OUT)/luajit
+	cp $(VENDOR)/luajit-src/luajit_relver.txt $(SRC)/
+	for p in $(abspath $(PATCHES)); do \
+		patch -d $(OUT)/luajit -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
+	touch $@
+
+$(SRC)/host/minilua: $(OUT)/patched
+	$(HOSTCC) -O1 -o $@ $(SRC)/host/minilua.c -lm
+
+$(SRC)/luajit.h: $(SRC)/host/minilua
+	cd $(SRC) && ./host/minilua host/genversion.lua
+
+$(SRC)/host/buildvm_arch.h: $(SRC)/host/minilua
+	cd $(SRC) && ./host/minilua ../dynasm/dynasm.lua $(DASMFLAGS) -o host/buildvm_arch.h vm_x64.dasc
+
+# The offsets of structures go into its output, so it needs the headers, too.
+$(SRC)/host/buildvm: $(SRC)/host/buildvm_arch.h $(SRC)/luajit.h $(HERE)vm.h
+	$(HOSTCC) -O1 $(DEFINES) -I$(SRC) -I$(OUT)/luajit/dynasm -I$(HERE) -o $@ \
+		$(wildcard $(SRC)/host/buildvm*.c) \
+		$(if $(wildcard $(SRC)/host/buildvm.c),,$(addprefix $(SRC)/host/,buildvm.c buildvm_asm.c buildvm_peobj.c buildvm_lib.c buildvm_fold.c))
+
+$(SRC)/lj_vm.S: $(SRC)/host/buildvm
+	$< -m elfasm -o $@
+
+$(SRC)/lj_bcdef.h $(SRC)/lj_ffdef.h $(SRC)/lj_libdef.h $(SRC)/lj_recdef.h: \
+		$(SRC)/lj_%.h: $(SRC)/host/buildvm $(HERE)lib_syscall.c $(HERE)lib_util.c
+	$< -m $* -o $@ $(LIBS)
+
+$(SRC)/lj_folddef.h: $(SRC)/host/buildvm
+	$< -m folddef -o $@ $(SRC)/lj_opt_fold.c
+
+HEADERS := $(GENERATED) $(wildcard $(HERE)*.h) $(HERE)../syscalls.def \
+	$(GEN)/constants.inc $(HERE)../../include/uapi/syscript.h
+
+$(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)
+	$(CC) $(ALL_CFLAGS) $(CFLAGS_$*) -c -o $@ $(SRC)/$*.c
+
+$(OURS:%=$(OUT)/%.o): $(OUT)/%.o: $(HERE)%.c $(HEADERS)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# vm_interrupt() runs in interrupts, which save no vector registers.
+ifeq ($(PLACE),kernel)
+CFLAGS_lj_dispatch := -mgeneral-regs-only
+endif
+
+$(OUT)/lj_vm.o: $(SRC)/lj_vm.S
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+$(MATHS:%=$(OUT)/math_%.o): $(OUT)/math_%.o: $(HERE)shim/freestanding.h $(MATH)
+	$(CC) $(MATH_CFLAGS) -Wno-unknown-pragmas -include $(HERE)shim/freestanding.h -Dcr_$*=$* -c -o $@ $(MATH)/$*/$*.c
+
+$(SHIM:%=$(OUT)/shim_%.o): $(OUT)/shim_%.o: $(HERE)shim/%.c
+	$(CC) $(MATH_CFLAGS) -c -o $@ $<
