@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+# libsyscript: $(BUILD)/libsyscript.so, $(BUILD)/libsyscript.a, and the headers
+# as programs see them in $(BUILD)/include.
+
+LIB_VERSION := $(shell sed -n 's/^\#define SYSCRIPT_VERSION_[A-Z]*[^0-9]*//p' lib/syscript.h | paste -sd.)
+LIB_SOVERSION := 0
+
+LIB_SRC := $(wildcard lib/*.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h
+LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
+
+# What a program of this tree needs to be compiled and linked with the library.
+LIB_CFLAGS := -I$(BUILD)/include
+LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
+
+USER_CFLAGS ?= -O2 -g
+USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
+LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
+	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -Ikernel -Ilib
+
+.PHONY: lib
+lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a $(BUILD)/libsyscript.pc
+
+$(BUILD)/include/syscript.h: lib/syscript.h
+$(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
+$(LIB_HEADERS):
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(BUILD)/lib/%.o: lib/%.c | $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# One object, so that only the public names are left for programs to clash with.
+$(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
+	$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
+	sed -n 's/^\t\t\([a-z_]*\);$$/\1/p' lib/libsyscript.map >$(BUILD)/lib/exports
+	objcopy --keep-global-symbols=$(BUILD)/lib/exports $@
+
+$(BUILD)/libsyscript.a: $(BUILD)/lib/libsyscript.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$(BUILD)/libsyscript.so.$(LIB_SOVERSION): $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
+	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=lib/libsyscript.map \
+		-Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -o $@ \
+		$(LIB_OBJ) -Wl,--whole-archive $(LIB_ENGINE) -Wl,--no-whole-archive -lm -lpthread
+
+$(BUILD)/libsyscript.so: $(BUILD)/libsyscript.so.$(LIB_SOVERSION)
+	ln -sf $(<F) $@
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+
+$(BUILD)/libsyscript.pc: lib/libsyscript.pc.in lib/syscript.h
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' $< >$@
+
+.PHONY: install-lib
+install: install-lib
+install-lib: lib
+	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
+	install -D -m 0644 include/uapi/syscript.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript.h
+	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
+		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
+	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
+	install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
+	install -D -m 0644 $(BUILD)/libsyscript.pc $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
+
+-include $(LIB_OBJ:.o=.d)

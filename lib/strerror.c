@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+#include <errno.h>
+#include <string.h>
+
+#include "syscript.h"
+
+/* The meanings are those of <linux/syscript.h>; here with the next step. */
+static const struct {
+	int err;
+	const char *text;
+} texts[] = {
+	{ 0, "no error" },
+	{ EFAULT, "an address is not readable or writable: check the buffers that were passed" },
+	{ EINVAL, "an unknown flag, or a length, a limit, a name or a number of arguments out of range: see syscript_register(3) and syscript_call(3)" },
+	{ E2BIG, "the source is longer than 1 MiB, or a structure newer than this library or kernel: shorten the script, or upgrade" },
+	{ ENOTTY, "this file descriptor is no script: use the one that syscript_register() returned" },
+	{ EBADF, "this file descriptor is not open: use the one that syscript_register() returned" },
+	{ ENOMEM, "no memory left for the script: close others, or ask for a lower memory limit" },
+	{ EDQUOT, "too many scripts, or too much script memory: close some, or ask for lower memory limits" },
+	{ EAGAIN, "the user backend could not start its watchdog thread: raise the limit on processes (ulimit -u)" },
+	{ ENOENT, "there is no /dev/syscript, or no further script: load the module (modprobe syscript), or use the user backend" },
+	{ ENODEV, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
+	{ ENXIO, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
+	{ EACCES, "/dev/syscript may not be opened: join its group (usermod -aG syscript USER, then log in again), or use the user backend" },
+	{ EPERM, "a security policy forbids it: ask the administrator, or use the user backend" },
+	{ ESHUTDOWN, "scripts are switched off: write Y to /sys/module/syscript/parameters/enabled, or use the user backend" },
+	{ EOPNOTSUPP, "this thread is watched (seccomp, ptrace, audit), so the kernel runs no script for it: register again to use the user backend" },
+	{ EXDEV, "the script belongs to another process: register one in this process" },
+	{ EDEADLK, "a script cannot be used from inside itself: call it from the program" },
+	{ EINTR, "a signal came while another thread had its turn: call again" },
+	{ ENOEXEC, "the script does not compile, fails at its top level, or has no function run: see the error text" },
+	{ EPROTO, "the script raised an error: see syscript_error()" },
+	{ ERANGE, "an argument is beyond +-2^53, or run() returned what is no integer within that: see syscript_error()" },
+	{ ETIME, "over the time limit, the script is dead: register it again, with a higher limit if it needs one" },
+	{ ENOBUFS, "over the memory limit, the script is dead: register it again, with a higher limit if it needs one" },
+	{ ECANCELED, "a fatal signal ended the run, the script is dead" },
+	{ ENOTRECOVERABLE, "the script is dead from an earlier call: close it and register it again" },
+	{ EMFILE, "too many open files: close some, or raise the limit (ulimit -n)" },
+};
+
+const char *syscript_strerror(int err)
+{
+	const char *text;
+
+	if (err < 0)
+		err = -err;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].err == err)
+			return texts[i].text;
+	}
+	text = strerrordesc_np(err);
+	return text ? text : "unknown error";
+}

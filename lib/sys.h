@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/* System calls that return -errno and leave errno alone. */
+#ifndef LIB_SYS_H
+#define LIB_SYS_H
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#ifndef __x86_64__
+#error "the script engine is for x86-64"
+#endif
+
+static inline long sys_call6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#define SYS_CALL(name, a, b, c, d, e, f, ...)				\
+	sys_call6(SYS_##name, (long)(a), (long)(b), (long)(c),		\
+		  (long)(d), (long)(e), (long)(f))
+#define sys_call(...) SYS_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+
+static inline unsigned long sys_now(clockid_t clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	/* Through libc for the vDSO; a valid clock cannot fail and set errno. */
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000UL + ts.tv_nsec;
+}
+
+#endif /* LIB_SYS_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* The public functions: which backend, and from its terms to syscript.h's. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "kept.h"
+#include "syscript.h"
+#include "sys.h"
+#include "user.h"
+
+#define STRING(x)	#x
+#define VERSION(a, b, c)	STRING(a) "." STRING(b) "." STRING(c)
+
+const char *syscript_version(void)
+{
+	return VERSION(SYSCRIPT_VERSION_MAJOR, SYSCRIPT_VERSION_MINOR, SYSCRIPT_VERSION_PATCH);
+}
+
+/* AUTO turned into what the environment says.  Returns a backend or -EINVAL. */
+static int choose(enum syscript_backend backend)
+{
+	const char *env;
+
+	if (backend != SYSCRIPT_BACKEND_AUTO)
+		return backend == SYSCRIPT_BACKEND_KERNEL || backend == SYSCRIPT_BACKEND_USER ?
+			(int)backend : -EINVAL;
+	env = secure_getenv("SYSCRIPT_BACKEND");
+	if (!env || !*env || !strcmp(env, "auto"))
+		return SYSCRIPT_BACKEND_AUTO;
+	if (!strcmp(env, "kernel"))
+		return SYSCRIPT_BACKEND_KERNEL;
+	if (!strcmp(env, "user"))
+		return SYSCRIPT_BACKEND_USER;
+	return -EINVAL;
+}
+
+/* Does @err say that this process cannot use the kernel backend at all? */
+static bool unavailable(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -ENOTTY:
+	case -ENOSYS:
+	case -EACCES:
+	case -EPERM:
+	case -EOPNOTSUPP:
+	case -ESHUTDOWN:
+		return true;
+	}
+	return false;
+}
+
+static int register_auto(struct syscript_register *reg)
+{
+	int ret = device_register(reg);
+
+	if (unavailable(ret))
+		return user_register(reg);
+	if (ret >= 0 && !(reg->flags & SYSCRIPT_CHECK))
+		kept_add(ret, reg);
+	return ret;
+}
+
+static int register_with(enum syscript_backend backend, struct syscript_register *reg)
+{
+	int ret;
+
+	switch (backend) {
+	case SYSCRIPT_BACKEND_AUTO:
+		return register_auto(reg);
+	case SYSCRIPT_BACKEND_USER:
+		return user_register(reg);
+	case SYSCRIPT_BACKEND_KERNEL:
+		break;
+	}
+	ret = device_register(reg);
+	if (ret >= 0)
+		kept_drop(ret);
+	return ret;
+}
+
+/* @given may be of an older or a newer caller. */
+static int copy_options(struct syscript_options *options, const struct syscript_options *given)
+{
+	const char *rest = (const char *)(given + 1);
+
+	memset(options, 0, sizeof(*options));
+	if (!given)
+		return 0;
+	if (given->size < sizeof(*options))
+		return -EINVAL;
+	for (size_t i = 0; i < given->size - sizeof(*options); i++) {
+		if (rest[i])
+			return -E2BIG;
+	}
+	*options = *given;
+	return 0;
+}
+
+static int register_script(const char *source, size_t len, const struct syscript_options *given,
+			   char *error, size_t error_len)
+{
+	struct syscript_options options;
+	struct syscript_register reg = {
+		.source = (unsigned long)source,
+		.source_len = len,
+		.error = (unsigned long)error,
+		.error_len = error_len < VM_ERROR_LEN ? error_len : VM_ERROR_LEN,
+	};
+	int err;
+
+	err = copy_options(&options, given);
+	if (err)
+		return err;
+	if (options.name && strlen(options.name) >= sizeof(reg.name)) {
+		snprintf(error, error_len, "the name is longer than %zu bytes",
+			 sizeof(reg.name) - 1);
+		return -EINVAL;
+	}
+	if (options.name)
+		strcpy(reg.name, options.name);
+	reg.flags = options.flags;
+	reg.memory_limit = options.memory_limit;
+	reg.time_limit = options.time_limit_ns;
+
+	err = choose(options.backend);
+	if (err < 0) {
+		snprintf(error, error_len,
+			 "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user");
+		return err;
+	}
+	return register_with(err, &reg);
+}
+
+int syscript_register(const char *source, size_t len, const struct syscript_options *options,
+		      char *error, size_t error_len)
+{
+	int ret;
+
+	if (!error && error_len)
+		return -EINVAL;
+	if (error_len)
+		*error = '\0';
+	ret = register_script(source, len, options, error, error_len);
+	/* A refusal without a text of its own. */
+	if (ret < 0 && error_len && !*error)
+		snprintf(error, error_len, "%s", syscript_strerror(ret));
+	return ret;
+}
+
+int register_lua_syscall(const char *script, size_t size)
+{
+	return syscript_register(script, size, NULL, NULL, 0);
+}
+
+static int call_user(struct script *script, struct syscript_call *call)
+{
+	int err = user_call(script, call);
+
+	user_fd_put(script);
+	return err;
+}
+
+static int call_any(int fd, struct syscript_call *call)
+{
+	struct script *script = user_fd_get(fd);
+	int err;
+
+	if (script)
+		return call_user(script, call);
+	err = device_call(fd, call);
+	if (err != -EOPNOTSUPP || kept_move(fd))
+		return err;
+	script = user_fd_get(fd);
+	return script ? call_user(script, call) : -EBADF;
+}
+
+int syscript_call(int fd, unsigned int nargs, const int64_t *args,
+		  unsigned int nresults_max, int64_t *results)
+{
+	/* Not zeroed as a whole: only what is read was written. */
+	struct syscript_call call;
+	int err;
+
+	if (nargs > SYSCRIPT_ARGS_MAX)
+		return -EINVAL;
+	call.flags = 0;
+	call.nargs = nargs;
+	call.nresults = 0;
+	call.reserved = 0;
+	for (unsigned int i = 0; i < nargs; i++)
+		call.args[i] = args[i];
+
+	err = call_any(fd, &call);
+	if (err)
+		return err;
+	if (call.nresults > SYSCRIPT_RESULTS_MAX)
+		call.nresults = SYSCRIPT_RESULTS_MAX;
+	for (unsigned int i = 0; i < call.nresults && i < nresults_max; i++)
+		results[i] = call.results[i];
+	return call.nresults;
+}
+
+long (lua_syscall)(int fd, unsigned int nargs, ...)
+{
+	int64_t args[SYSCRIPT_ARGS_MAX], result = 0;
+	va_list list;
+	int ret;
+
+	if (nargs > SYSCRIPT_ARGS_MAX)
+		return -EINVAL;
+	va_start(list, nargs);
+	for (unsigned int i = 0; i < nargs; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	ret = syscript_call(fd, nargs, args, 1, &result);
+	return ret < 0 ? ret : (long)result;
+}
+
+static int text_any(int fd, struct syscript_text *text)
+{
+	struct script *script = user_fd_get(fd);
+	int err;
+
+	if (!script)
+		return device_text(fd, text);
+	err = user_text(script, text);
+	user_fd_put(script);
+	return err;
+}
+
+static int get_text(int fd, unsigned int which, char *buf, size_t len)
+{
+	struct syscript_text text = {
+		.which = which,
+		.len = len < VM_OUTPUT_LEN ? len : VM_OUTPUT_LEN,
+		.buffer = (unsigned long)buf,
+	};
+	int err = text_any(fd, &text);
+
+	return err < 0 ? err : (int)text.len;
+}
+
+int syscript_error(int fd, char *buf, size_t len)
+{
+	return get_text(fd, SYSCRIPT_TEXT_ERROR, buf, len);
+}
+
+int syscript_output(int fd, char *buf, size_t len)
+{
+	int there = get_text(fd, SYSCRIPT_TEXT_OUTPUT, buf, len);
+
+	return there > 0 && (size_t)there > len ? (int)len : there;
+}
+
+int syscript_info(int fd, struct syscript_info *info)
+{
+	struct script *script = user_fd_get(fd);
+	int err;
+
+	memset(info, 0, sizeof(*info));
+	if (!script)
+		return device_info(fd, info);
+	err = user_info(script, info);
+	user_fd_put(script);
+	return err;
+}
+
+int syscript_next(struct syscript_info *info)
+{
+	uint64_t after = info->id;
+	int err = -ENOENT;
+
+	/* Ids of the user backend have the top bit: the kernel is through then. */
+	if (!(after >> 63)) {
+		memset(info, 0, sizeof(*info));
+		info->id = after;
+		err = device_next(info);
+	}
+	if (!unavailable(err))
+		return err;
+	info->id = after;
+	return user_next(info);
+}
+
+int syscript_backend(int fd)
+{
+	struct syscript_info info = { 0 };
+	struct script *script = user_fd_get(fd);
+	int err;
+
+	if (script) {
+		user_fd_put(script);
+		return SYSCRIPT_BACKEND_USER;
+	}
+	err = device_info(fd, &info);
+	return err < 0 && err != -EXDEV ? err : SYSCRIPT_BACKEND_KERNEL;
+}
+
+int syscript_probe(enum syscript_backend backend)
+{
+	static const char source[] = "function run() end";
+	struct syscript_register reg = {
+		.flags = SYSCRIPT_CHECK,
+		.source = (unsigned long)source,
+		.source_len = sizeof(source) - 1,
+		.name = "probe",
+	};
+
+	return register_with(backend, &reg);
+}
+
+int syscript_close(int fd)
+{
+	struct script *script = user_fd_get(fd);
+	int err;
+
+	if (script)
+		user_fd_put(script);
+	else
+		kept_drop(fd);
+	err = sys_call(close, fd);
+	if (script)
+		user_fd_sweep();
+	return err;
+}

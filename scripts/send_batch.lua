@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: MIT
+-- Sends n UDP packets with one mode switch: the other half of recv_batch.lua,
+-- with the same arrays.
+--
+--   sfd        a socket
+--   bufs       char[n][1024]: the packets
+--   addrs      char[n][28]: whither
+--   addr_lens  socklen_t[n]: the sizes of these
+--   lens       int[n]: the lengths of the packets
+--
+-- Returns how many packets were sent: fewer than n where the socket's buffer is
+-- full or a packet is refused.  The negative errno of the first one if it is
+-- that.
+
+local BUF_SIZE, ADDR_SIZE = 1024, 28
+
+local EINTR = -errno.EINTR
+local MSG_DONTWAIT = const.MSG_DONTWAIT
+local sendto, copyin = syscall.sendto, util.copyin
+
+function run(sfd, bufs, addrs, addr_lens, lens, n)
+  local len = copyin(lens, n, "i4")
+  local addr_len = copyin(addr_lens, n, "u4")
+  local i = 0
+
+  while i < n do
+    local sent = sendto(sfd, bufs + i * BUF_SIZE, len[i + 1], MSG_DONTWAIT,
+                        addrs + i * ADDR_SIZE, addr_len[i + 1])
+    if sent >= 0 then
+      i = i + 1
+    elseif sent ~= EINTR then
+      if i == 0 then
+        return sent
+      end
+      break
+    end
+  end
+  return i
+end
