@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+# syscript(1): $(BUILD)/syscript, with the library linked in, so that it runs
+# from where it was built.
+
+CLI_SRC := $(wildcard cli/*.c)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+
+.PHONY: cli
+cli: $(BUILD)/syscript
+
+$(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h \
+		$(BUILD)/include/linux/syscript.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
+		$(CFLAGS) -c -o $@ $<
+
+$(BUILD)/syscript: $(CLI_OBJ) $(BUILD)/libsyscript.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_LIBS)
+
+.PHONY: install-cli
+install: install-cli
+install-cli: $(BUILD)/syscript
+	install -D -m 0755 $< $(DESTDIR)$(PREFIX)/bin/syscript
+	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts
+	install -m 0644 scripts/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts
+	for page in man/*.[1-9]; do \
+		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+
+-include $(CLI_OBJ:.o=.d)

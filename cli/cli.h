@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* syscript(1): what its commands share. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define EXIT_SCRIPT	1	/* the script is at fault, or doctor found something */
+#define EXIT_USAGE	2	/* the command line is, or the surroundings */
+
+/* Each gets its own name in argv[0]; returns the exit status. */
+int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+/* "syscript: ..." on stderr; returns EXIT_USAGE. */
+int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Points at "syscript COMMAND --help" too. */
+int complain_usage(const char *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Reads all of @path ("-": stdin).  NULL after a complaint. */
+char *read_file(const char *path, size_t *len);
+
+/* What follows the last slash of @path, as a script's name: cut, printable. */
+void script_name(const char *path, char *name, size_t size);
+
+/* "text", with the quotes and what JSON wants escaped. */
+void json_string(FILE *out, const char *text);
+
+#endif /* CLI_H */

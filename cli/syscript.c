@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* syscript(1): system call scripts from the command line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syscript.h>
+
+#include "cli.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "run", cmd_run, "run a script and print its output and results" },
+	{ "check", cmd_check, "compile a script without running it" },
+	{ "list", cmd_list, "list the live scripts and their counters" },
+	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void help(void)
+{
+	printf("Usage: syscript COMMAND [OPTION...] [ARGUMENT...]\n"
+	       "Runs Lua scripts that make many system calls in one mode switch.\n\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  %-8s %s\n", commands[i].name, commands[i].help);
+	printf("\n  --help     print this; after a command: its options\n"
+	       "  --version  print the version\n\n"
+	       "Exit status: 0, 1 for a script error, 2 for usage.\n");
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2) {
+		help();
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		help();
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("syscript %s\n", syscript_version());
+		return 0;
+	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		status = commands[i].run(argc - 1, argv + 1);
+		if (fflush(stdout) || ferror(stdout))
+			return complain("cannot write to standard output");
+		return status;
+	}
+	return complain("unknown command '%s': see 'syscript --help'", argv[1]);
+}
