@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Debian kernels as trees of their own under build/kernels.
+
+A tree holds what a guest boots and what a module is built against: image,
+modules and headers, unpacked from the distribution's packages.  Nothing is
+installed on this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+TREES = BUILD / "kernels"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+# What the kernels are called on command lines, and the suite that has each.
+SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
+DEBUG = "debug"
+# Releases by which the machine's own sources are known to be Debian's.
+DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
+# In a header package's settings: the compiler that its kernel was built with.
+COMPILER = re.compile(r"^CC = .*\$\(CROSS_COMPILE\)(gcc-\d+)$", re.MULTILINE)
+
+
+class KernelError(Exception):
+    """A kernel cannot be had; the text says what to do."""
+
+
+def run(*argv: str | Path, cwd: Path | None = None) -> str:
+    """Run a command and return its output; its failure is a KernelError."""
+    command = [str(arg) for arg in argv]
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise KernelError(f"{command[0]} is missing: run `make deps`") from missing
+    if done.returncode:
+        raise KernelError(f"`{' '.join(command)}` failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A Debian suite seen through apt's private view of it."""
+
+    name: str
+
+    @property
+    def state(self) -> Path:
+        return BUILD / "apt" / self.name
+
+    def options(self) -> list[str]:
+        settings = {
+            "Dir::State": self.state / "state",
+            "Dir::State::status": "/dev/null",
+            "Dir::Cache": self.state / "cache",
+            "Dir::Etc::sourcelist": self.state / "sources.list",
+            "Dir::Etc::sourceparts": "-",
+            "Dir::Etc::preferencesparts": "-",
+            "APT::Architecture": "amd64",
+            "APT::Architectures": "amd64",
+            "APT::Sandbox::User": "",
+            "Acquire::Languages": "none",
+            "Acquire::Retries": 3,
+        }
+        return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+    def update(self) -> None:
+        """Fetch the suite's package lists, once."""
+        done = self.state / "updated"
+        if done.exists():
+            return
+        say(f"fetching the package lists of Debian {self.name}")
+        (self.state / "state" / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+        (self.state / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+        (self.state / "sources.list").write_text(self.sources())
+        run("apt-get", *self.options(), "update")
+        done.touch()
+
+    def sources(self) -> str:
+        """Source lines for this suite, from the mirrors that the machine uses."""
+        archive, security = mirrors()
+        option = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+        lines = [f"deb {option}{archive} {self.name} main"]
+        if self.name != "sid":
+            lines.append(f"deb {option}{archive} {self.name}-updates main")
+            if security:
+                lines.append(f"deb {option}{security} {self.name}-security main")
+        return "\n".join(lines) + "\n"
+
+    def depends(self, package: str) -> list[str]:
+        """The packages that a package depends on, first alternatives only."""
+        self.update()
+        shown = run("apt-cache", *self.options(), "show", "--no-all-versions", package)
+        match = re.search(r"^Depends: (.*)$", shown, re.MULTILINE)
+        names = match.group(1).split(",") if match else []
+        return [re.split(r"[\s(|:]", name.strip())[0] for name in names]
+
+    def closure(self, package: str) -> list[str]:
+        """What installing a package on an empty machine would install."""
+        self.update()
+        plan = run("apt-get", *self.options(), "install", "-s", "--no-install-recommends", package)
+        return re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
+
+    def has(self, package: str) -> bool:
+        self.update()
+        return package in run("apt-cache", *self.options(), "pkgnames", package).split()
+
+    def unpack(self, packages: list[str], tree: Path) -> None:
+        """Download packages and unpack them into a tree."""
+        self.update()
+        say(f"fetching {' '.join(packages)}")
+        debs = tree / "debs"
+        debs.mkdir(parents=True, exist_ok=True)
+        run("apt-get", *self.options(), "download", *packages, cwd=debs)
+        for deb in sorted(debs.glob("*.deb")):
+            run("dpkg-deb", "-x", deb, tree)
+        shutil.rmtree(debs)
+
+
+def mirrors() -> tuple[str, str | None]:
+    """The archive and the security archive that apt is set up to use."""
+    listed = run(
+        "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"
+    )
+    archive = security = None
+    for line in listed.splitlines():
+        uri, release = line.split()
+        if release.endswith("-security"):
+            security = security or uri
+        elif release in DEBIAN:
+            archive = archive or uri
+    if archive is None:
+        raise KernelError(
+            "apt has no Debian archive to fetch kernels from: add one to /etc/apt/sources.list.d"
+        )
+    return archive, security
+
+
+def say(text: str) -> None:
+    print(f"kernels: {text}", file=sys.stderr, flush=True)
+
+
+def release_of(name: str) -> str:
+    """The kernel release behind a name: `6.1` -> `6.1.0-N-amd64`."""
+    if name not in SUITES:
+        return name
+    cached = TREES / f"{name}.release"
+    if not cached.exists():
+        suite = Suite(SUITES[name])
+        found = [p for p in suite.depends("linux-image-amd64") if p.startswith("linux-image-")]
+        if not found:
+            raise KernelError(f"Debian {suite.name} has no kernel image for amd64")
+        TREES.mkdir(parents=True, exist_ok=True)
+        cached.write_text(found[0].removeprefix("linux-image-") + "\n")
+    return cached.read_text().strip()
+
+
+def suite_of(release: str) -> Suite:
+    """The suite that has a release, the likeliest first."""
+    for name in sorted(SUITES, key=lambda n: not release.startswith(f"{n}.")):
+        suite = Suite(SUITES[name])
+        if suite.has(f"linux-image-{release}"):
+            return suite
+    raise KernelError(f"no Debian suite has kernel {release}: try one of {', '.join(SUITES)}")
+
+
+def fetch(release: str) -> Path:
+    """The tree of a release, unpacked and fit for use; fetched if need be."""
+    tree = TREES / release
+    done = tree / "complete"
+    if done.exists():
+        return tree
+    if release == DEBUG:
+        raise KernelError("the debug kernel is not built yet: run `make debug-kernel`")
+    TREES.mkdir(parents=True, exist_ok=True)
+    with (TREES / f"{release}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(tree, ignore_errors=True)
+            suite = suite_of(release)
+            suite.unpack(kernel_packages(suite, release), tree)
+            arrange(tree, release)
+            fit_tools(suite, tree, release)
+            done.touch()
+    return tree
+
+
+def kernel_packages(suite: Suite, release: str) -> list[str]:
+    """Image, modules, headers and build tools of a release, nothing else."""
+    todo, found = [f"linux-image-{release}", f"linux-headers-{release}"], []
+    while todo:
+        package = todo.pop()
+        if package in found:
+            continue
+        found.append(package)
+        for name in suite.depends(package):
+            if name.startswith("linux-") and not re.match(r"linux-(compiler|base$)", name):
+                todo.append(name)
+    return found
+
+
+def arrange(tree: Path, release: str) -> None:
+    """Give every tree the same few paths, and headers that stand anywhere."""
+    headers = tree / "usr" / "src" / f"linux-headers-{release}"
+    images = [tree / "boot" / f"vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"]
+    image = next(path for path in images if path.exists())
+    (tree / "vmlinuz").symlink_to(image.relative_to(tree))
+    (tree / "headers").symlink_to(headers.relative_to(tree))
+    if not (tree / "lib").exists():
+        (tree / "lib").symlink_to("usr/lib")
+    here = "$(dir $(abspath $(lastword $(MAKEFILE_LIST))))../"
+    text = (headers / "Makefile").read_text().replace("/usr/src/", here)
+    # := because MAKEFILE_LIST grows.
+    (headers / "Makefile").write_text(text.replace("KBUILD_OUTPUT=", "KBUILD_OUTPUT := "))
+    # Without it modules get no BTF, which would need this suite's own pahole.
+    (headers / "vmlinux").unlink(missing_ok=True)
+
+
+def fit_tools(suite: Suite, tree: Path, release: str) -> None:
+    """Make the tree's build tools run here, with the compiler they ask for.
+
+    A suite newer than this machine brings programs for its own C library and
+    flags for its own compiler, so it gets both, inside the tree.
+    """
+    settings = tree / "headers" / ".kernelvariables"
+    wanted = COMPILER.search(settings.read_text())
+    if wanted is None or shutil.which(f"x86_64-linux-gnu-{wanted[1]}"):
+        return
+    tools = tree / "toolchain"
+    suite.unpack(suite.closure(wanted[1]) + suite.closure("libelf1t64")[-1:], tools)
+    libraries = tools / "usr/lib/x86_64-linux-gnu"
+    places = (tools / "usr/bin", tools / "usr/libexec", tree / "usr/lib")
+    for program in (path for place in places for path in place.rglob("*") if is_program(path)):
+        run(
+            "patchelf",
+            *("--set-interpreter", libraries / "ld-linux-x86-64.so.2"),
+            *("--force-rpath", "--set-rpath", libraries),
+            program,
+        )
+    compiler = tree / "cc"
+    compiler.write_text(
+        f'#!/bin/sh\nexec {tools}/usr/bin/x86_64-linux-gnu-{wanted[1]} -B{tools}/usr/bin/ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    text = settings.read_text().replace(wanted[0], f"CC = {compiler}")
+    settings.write_text(text)
+
+
+def is_program(path: Path) -> bool:
+    """Whether a file is an ELF executable that asks for an interpreter."""
+    if path.is_symlink() or not path.is_file() or not os.access(path, os.X_OK):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF" and b"/lib64/ld-linux-x86-64.so.2" in file.read(4096)
+
+
+def compiler_of(tree: Path) -> str:
+    """The compiler that builds modules against a tree."""
+    if (tree / "cc").exists():
+        return str(tree / "cc")
+    settings = tree / "headers" / ".kernelvariables"
+    wanted = COMPILER.search(settings.read_text()) if settings.exists() else None
+    return f"x86_64-linux-gnu-{wanted[1]}" if wanted else "gcc"
+
+
+def source(package: str, tree: Path) -> None:
+    """Unpack a source package of 6.1's suite into a tree."""
+    Suite(SUITES["6.1"]).unpack([package], tree)
+
+
+def answer(what: str, kernel: str) -> str | Path:
+    """What the command prints."""
+    release = release_of(kernel)
+    if what == "release":
+        return release
+    tree = fetch(release)
+    if what == "cc":
+        return compiler_of(tree)
+    return {"path": tree, "image": tree / "vmlinuz", "headers": tree / "headers"}[what]
+
+
+def main() -> int:
+    questions = {
+        "release": "print the kernel's release",
+        "path": "print its tree, fetched if need be",
+        "image": "print the image to boot",
+        "headers": "print the directory to build modules against",
+        "cc": "print the compiler to build modules with",
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
+    for name, text in questions.items():
+        command = commands.add_parser(name, help=text)
+        command.add_argument("kernel", help=f"{', '.join(SUITES)}, {DEBUG} or a Debian release")
+    command = commands.add_parser("source", help="unpack a source package of 6.1's suite")
+    command.add_argument("package")
+    command.add_argument("tree", type=Path)
+    args = parser.parse_args()
+    try:
+        if args.what == "source":
+            source(args.package, args.tree)
+        else:
+            print(answer(args.what, args.kernel))
+    except KernelError as error:
+        print(f"kernels: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

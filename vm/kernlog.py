@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a kernel log may not say.  The one list: vm/guest and the tests use it."""
+
+from __future__ import annotations
+
+import re
+
+_BAD = re.compile(
+    r"""
+    Kernel\ panic | \bOops\b | \bBUG: | kernel\ BUG\ at | \bWARNING: | cut\ here
+    | (self-)?detected\ (expedited\ )?stall | rcu.*\bstall(s|ed)?\b
+    | possible\ circular | inconsistent\ lock\ state | suspicious\ RCU
+    | INFO:\ task\ .*\ blocked | soft\ lockup | hard\ LOCKUP
+    | KASAN | UBSAN | suspected\ memory\ leak | unreferenced\ object
+    | general\ protection | double\ fault | refcount_t | list_(add|del)\ corruption
+    | scheduling\ while\ atomic | sleeping\ function\ called | DEBUG_LOCKS_WARN_ON
+    | corrupted\ stack\ end | Bad\ page\ (state|map) | unable\ to\ handle
+    """,
+    re.VERBOSE,
+)
+
+# Said by sound kernels: faults of user programs, and what the (emulated) CPU
+# cannot be protected from.
+_GOOD = re.compile(
+    r"\btraps: |WARNING: Spectre|Spectre V2|Retbleed|RETBleed|MDS: |TAA: |MMIO Stale"
+)
+
+
+def is_bad(line: str) -> bool:
+    """Whether a line of a kernel log tells of a broken kernel."""
+    return bool(_BAD.search(line)) and not _GOOD.search(line)
+
+
+def excerpt(log: str, before: int = 3, after: int = 40) -> str:
+    """The log around its first bad line, or "" where there is none."""
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        if is_bad(line):
+            return "\n".join(lines[max(0, number - before) : number + after])
+    return ""
