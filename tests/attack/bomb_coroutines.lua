@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: ENOBUFS
+function run()
+	local t = {}
+	for i = 1, math.huge do
+		t[i] = coroutine.create(function() coroutine.yield() end)
+		coroutine.resume(t[i])
+	end
+end

@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: ENOBUFS
+local t = {}
+for i = 1, math.huge do t[i] = { i } end
+function run() end

@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: error: no room
+function run()
+	while true do util.buffer(1000) end
+end

@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: error: .
+-- raw: \x1bLJ\x02\x00\x00\x00

@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: error: error object is a nil value
+function run() error() end

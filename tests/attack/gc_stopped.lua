@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Garbage with the collector off; the compiler may find that there is nothing to allocate.
+-- expect: ENOBUFS | ETIME
+function run()
+	collectgarbage("stop")
+	while true do local _ = {} end
+end

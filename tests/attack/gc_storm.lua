@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Full collections of a heap as large as it may be.
+-- expect: ETIME
+-- memory-limit: 16384
+function run()
+	local t = {}
+	for i = 1, 60000 do t[i] = { i, {} } end
+	while true do collectgarbage("collect") end
+end

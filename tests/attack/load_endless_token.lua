@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- One name that never ends.
+-- expect: ENOBUFS
+function run()
+	load(function() return "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" end)
+end

@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: ETIME
+function run()
+	load(function() while true do end end)
+end

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- A large source compiled in one go: the parser is held to the time limit.
+-- expect: ETIME | ENOBUFS
+-- memory-limit: 16384
+-- time-limit: 5
+function run()
+	local src = ("x = x + 1; "):rep(40000)
+	while true do
+		local f = loadstring(src)
+	end
+end

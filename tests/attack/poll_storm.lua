@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Calls that could block and do not.
+-- expect: ETIME
+function run()
+	while true do syscall.poll(0, 0, 0) end
+end

@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- A pcall at each level, and each level tries again when the one below has failed.
+-- expect: ETIME | ENOBUFS | error: stack overflow
+-- memory-limit: 8192
+local function f()
+	pcall(f)
+	pcall(f)
+end
+function run() f() end

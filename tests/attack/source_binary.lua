@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- expect: error: .
+-- raw: \xff\xfe\x00\x01\x80garbage

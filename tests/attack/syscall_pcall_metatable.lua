@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Bindings called with the wrong number of everything.
+-- expect: ok
+function run()
+	for _, f in ipairs { util.peek, util.poke, util.copyin, util.copyout, util.str_in, util.str_out, util.fill,
+		util.compare, util.buffer } do
+		assert(not pcall(f))
+		assert(not pcall(f, nil, nil, nil, nil))
+		assert(not pcall(f, {}, {}, {}, {}))
+		assert(not pcall(f, "x", "x", "x", "x"))
+		assert(not pcall(f, 0 / 0, 0 / 0, 0 / 0))
+		assert(not pcall(f, 0.5, 0.5, 0.5))
+		assert(not pcall(f, 1e300, 1e300, 1e300))
+		assert(not pcall(f, -2 ^ 60, 2 ^ 60, 2 ^ 60))
+		pcall(f, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	end
+	for _, kind in ipairs { "i3", "u", "", "i16", "u8 ", "f4", "I4", "\0", ("u8"):rep(1000) } do
+		assert(not pcall(util.peek, util.buffer(8), kind), kind)
+	end
+end

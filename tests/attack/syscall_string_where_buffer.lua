@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- A Lua string where the kernel would write: refused, strings never change.
+-- expect: ok
+function run()
+	local s = ("x"):rep(100)
+	assert(not pcall(syscall.read, 0, s, 100))
+	assert(not pcall(syscall.getcwd, s, 100))
+	assert(not pcall(syscall.uname, s))
+	assert(s == ("x"):rep(100))
+end

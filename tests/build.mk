@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# The test targets, and the programs they run.
+
+PYTEST := $(BUILD)/venv/bin/pytest
+# The command line's -k, -x and so on: make test-vm PYTEST_ARGS='-k kill'
+PYTEST_ARGS ?=
+# Seconds for the guest tests of one kernel.
+VM_TIME ?= 1500
+
+TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
+TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
+
+$(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude $(LIB_CFLAGS) -MMD -MP \
+		-o $@ $< $(LIB_LIBS)
+
+-include $(TEST_PROGRAMS:=.d)
+
+test: test-unit test-vm
+
+test-unit: all $(TEST_PROGRAMS)
+	$(PYTEST) tests/unit tests/meta $(PYTEST_ARGS)
+
+# Programs of the library as well: in a guest they test its kernel backend.
+test-vm: all $(TEST_PROGRAMS)
+	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
+		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
+	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS)
+
+test-matrix:
+	for kernel in $(MATRIX); do $(MAKE) KREL=$$kernel test-vm || exit; done
+
+DEBUG_TREE := $(BUILD)/kernels/debug
+
+test-debug: debug-kernel
+	$(MAKE) KREL=debug VM_TIME=14400 test-vm
+
+debug-kernel: $(DEBUG_TREE)/complete
+$(DEBUG_TREE)/complete: tests/debug-kernel/build tests/debug-kernel/config
+	tools/deps debug-kernel
+	tests/debug-kernel/build

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What all tests share.
+
+tests/unit and tests/meta run on this machine, tests/vm inside a guest, in one
+boot: there pytest is root, as_user() and as_outsider() run commands as others.
+A test marked `boot` is one of this machine that boots guests of its own.
+
+A C program in tests/vm is a test: exit status 0, 1, or 77 for skipped with the
+reason as its last line.  It runs as root and as an ordinary user; those of the
+library (tests/unit/*.c) run in the guest too, in the kernel backend.
+
+Inside a guest every test is followed by a look at the kernel's log.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+BUILD = ROOT / "build"
+sys.path.insert(0, str(ROOT / "vm"))
+
+import kernlog  # noqa: E402
+
+IN_GUEST = "SYSCRIPT_GUEST" in os.environ
+# Emulation is slow, a debug kernel slower.
+PROGRAM_TIME = 900 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 300
+SKIPPED = 77
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run_as(user: str, command: list[str | Path], **options) -> Done:
+    """Run a command as one of the guest's accounts, with that account's groups."""
+    home = f"/tmp/{user}"
+    env = {**os.environ, "HOME": home, "USER": user, "LOGNAME": user, **options.pop("env", {})}
+    prefix = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}"]
+    prefix += ["--init-groups", "--"] if prefix else []
+    options = {"capture_output": True, "text": True, "timeout": PROGRAM_TIME, **options}
+    return subprocess.run([*prefix, *map(str, command)], env=env, check=False, **options)
+
+
+@pytest.fixture
+def as_user() -> Callable[..., Done]:
+    """as_user(command, **options): as an ordinary user who may use the device."""
+    return lambda command, **options: run_as("member", command, **options)
+
+
+@pytest.fixture
+def as_outsider() -> Callable[..., Done]:
+    """as_outsider(command, **options): as one who may not."""
+    return lambda command, **options: run_as("outsider", command, **options)
+
+
+@pytest.fixture
+def guest() -> Callable[..., Done]:
+    """guest(*arguments): vm/guest, on this machine, with its output captured."""
+
+    def run(*arguments: str, **options) -> Done:
+        options = {"capture_output": True, "text": True, **options}
+        return subprocess.run([ROOT / "vm" / "guest", *arguments], check=False, **options)
+
+    return run
+
+
+class KernelLog:
+    """The kernel's log from here on."""
+
+    def __init__(self, marker: str) -> None:
+        self.fd = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+        os.write(self.fd, f"<6>test: {marker}\n".encode())
+        self.text = ""
+
+    def read(self) -> str:
+        """All that was logged so far; a lost stretch is said, not skipped."""
+        while True:
+            try:
+                record = os.read(self.fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return self.text
+            except BrokenPipeError:
+                self.text += "(records were overwritten before they were read)\n"
+                continue
+            self.text += record.partition(";")[2]
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+@pytest.fixture
+def kernel_log(request: pytest.FixtureRequest) -> Iterator[KernelLog]:
+    """kernel_log.read(): what the kernel has logged during this test."""
+    log = KernelLog(f"{request.node.nodeid} reads the log")
+    yield log
+    log.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail the test in which the kernel complained."""
+    if not IN_GUEST:
+        return (yield)
+    log = KernelLog(item.nodeid)
+    try:
+        result = yield
+    finally:
+        bad = kernlog.excerpt(log.read())
+        log.close()
+        if bad:
+            pytest.fail(f"the kernel's log tells of a broken kernel:\n{bad}", pytrace=False)
+    return result
+
+
+class ProgramFile(pytest.File):
+    """A C source whose program, built by make, is a test."""
+
+    def collect(self) -> Iterator[Program]:
+        library = self.path.parent.name == "unit"
+        for user in ["member"] if library else ["root", "member"]:
+            item = Program.from_parent(self, name=user)
+            item.user = user
+            item.env = {"SYSCRIPT_BACKEND": "kernel"} if library else {}
+            yield item
+
+
+class Program(pytest.Item):
+    user: str
+    env: dict[str, str]
+
+    def runtest(self) -> None:
+        program = BUILD / self.path.relative_to(ROOT).with_suffix("")
+        done = run_as(self.user, [program], env=self.env, stderr=subprocess.STDOUT, **CAPTURED)
+        lines = done.stdout.strip().splitlines() or ["(no output)"]
+        if done.returncode == SKIPPED:
+            pytest.skip(lines[-1])
+        if done.returncode:
+            pytest.fail(f"exit status {done.returncode}\n" + "\n".join(lines), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self.path.stem}[{self.name}]"
+
+
+# Both streams in the order in which they were written.
+CAPTURED = {"capture_output": False, "stdout": subprocess.PIPE}
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ProgramFile | None:
+    if IN_GUEST and file_path.suffix == ".c" and file_path.name.startswith("test_"):
+        return ProgramFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    # Of the unit tests only the programs make sense in a guest.
+    if IN_GUEST and collection_path.parent.name == "unit" and collection_path.suffix == ".py":
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        boots = item.get_closest_marker("boot") is not None
+        if IN_GUEST and boots:
+            item.add_marker(pytest.mark.skip(reason="boots a guest: not inside one"))
+        elif not IN_GUEST and not boots and item.path.is_relative_to(TESTS / "vm"):
+            item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-vm`"))

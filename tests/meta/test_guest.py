@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""vm/guest: every way in which a run can end.  One boot each."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+
+boots = pytest.mark.boot
+
+
+def test_usage(guest) -> None:
+    done = guest("-k", "6.1")
+    assert done.returncode == 2
+    assert "usage" in done.stderr
+
+
+@boots
+def test_status_and_output_are_the_commands(guest) -> None:
+    script = 'id -un; id -Gn; touch "$HOME/a" "$TMPDIR/b" && pwd; echo e >&2; exec sh -c "exit 7"'
+    done = guest("-u", "--", "sh", "-c", script)
+    name, groups, directory = done.stdout.splitlines()
+    assert (done.returncode, name, directory) == (7, "member", str(ROOT))
+    assert "syscript" in groups.split()
+    assert done.stderr == "e\n"
+
+
+@boots
+def test_silence(guest) -> None:
+    done = guest("--timeout", "2", "--", "sh", "-c", "echo before; sleep 1000")
+    assert (done.returncode, done.stdout) == (124, "before\n")
+    assert "not done in 2 s" in done.stderr
+
+
+@boots
+def test_death_without_verdict(guest) -> None:
+    done = guest("--", "sh", "-c", "echo o >/proc/sysrq-trigger; sleep 1000")
+    assert done.returncode == 125
+    assert "without a verdict" in done.stderr
+
+
+@boots
+def test_panic(guest) -> None:
+    done = guest("--", "sh", "-c", "echo c >/proc/sysrq-trigger")
+    assert done.returncode == 126
+    assert "sysrq triggered crash" in done.stderr
+
+
+PROGRAM = """\
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	puts("the reason");
+	return %s;
+}
+"""
+
+FAKE = """\
+def test_good():
+    pass
+
+def test_fake_oops():
+    with open("/dev/kmsg", "w") as kmsg:
+        kmsg.write("<1>Oops: fake [#1]\\\\n")
+
+def test_users(as_user, as_outsider):
+    assert as_user(["id", "-un"]).stdout == "member\\\\n"
+    assert "syscript" in as_user(["id", "-Gn"]).stdout.split()
+    assert as_outsider(["id", "-Gn"]).stdout == "outsider\\\\n"
+"""
+
+
+@boots
+def test_a_fake_oops_fails_its_test_and_the_run(guest) -> None:
+    """And pytest's side of it: what programs and tests in the guest come to."""
+    tests = BUILD / "meta"
+    tests.mkdir(parents=True, exist_ok=True)
+    (tests / "test_fake.py").write_text(FAKE.replace("\\\\", "\\"))
+    programs = BUILD / tests.relative_to(ROOT)
+    programs.mkdir(parents=True, exist_ok=True)
+    # 1 for any user, skipped for any, and passed for none but root.
+    for name, status in (("bad", "1"), ("skip", "77"), ("root", "getuid() != 0")):
+        source = tests / f"test_{name}.c"
+        source.write_text(PROGRAM % status)
+        subprocess.run(["cc", "-o", programs / source.stem, source], check=True)
+    pytest_in_guest = ["python", "-m", "pytest", "-p", "tests.conftest", str(tests)]
+    done = guest("--", *pytest_in_guest)
+    assert done.returncode == 126
+    assert "Oops: fake" in done.stderr
+    lines = done.stdout.splitlines()
+    failed = {line.split()[1] for line in lines if line.startswith("FAILED")}
+    assert {name.rpartition("/")[2] for name in failed} == {
+        "test_fake.py::test_fake_oops",
+        "test_bad.c::root",
+        "test_bad.c::member",
+        "test_root.c::member",
+    }
+    assert "4 failed, 3 passed, 2 skipped" in lines[-1]
+    assert any("the reason" in line for line in lines if line.startswith("SKIPPED"))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs Lua programs through syscript(1), in both backends, compiled or not.
+
+tests/lua holds programs that print the same wherever they run; tests/attack
+holds hostile ones, each with the outcomes that are allowed in its header:
+
+    -- expect: ETIME | ENOBUFS | error: REGEX | ok | signal | any
+    -- memory-limit: KIB    -- time-limit: MS    -- args: INTEGER...
+    -- backend: kernel      only there (it harms its own process)
+    -- raw: BYTES           the source is this, with Python's escapes, not the file
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+COMMAND = TESTS.parent / "build" / "syscript"
+CORPUS = sorted((TESTS / "lua").glob("*.lua"))
+ATTACKS = sorted((TESTS / "attack").glob("*.lua"))
+
+# Programs of the corpus take some ms natively; emulation is up to 50 times slower.
+CORPUS_LIMITS = ["--time-limit", "10000", "--memory-limit", "8192"]
+# A run that takes longer than this is a hang, whatever it prints in the end.
+HANG = 60
+
+# ns past the time limit that a busy, emulated machine may need to stop a script.
+OVERRUN = 3_000_000_000
+
+TEXT = {"ETIME": "over the time limit of", "ENOBUFS": "over the memory limit of"}
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Mode:
+    backend: str
+    jit: bool
+
+    def __str__(self) -> str:
+        return f"{self.backend}-{'jit' if self.jit else 'interp'}"
+
+    def command(self, script: Path, *options: str, args: list[str] | None = None) -> list[str]:
+        jit = [] if self.jit else ["--no-jit"]
+        where = ["--backend", self.backend]
+        return [str(COMMAND), "run", *where, *jit, *options, str(script), *(args or [])]
+
+
+USER = [Mode("user", True), Mode("user", False)]
+KERNEL = [Mode("kernel", True), Mode("kernel", False)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What can be seen of a run from outside."""
+
+    status: int
+    stdout: str
+    stderr: str
+    # What --info adds: counters, so never the same twice.
+    info: str = field(default="", compare=False)
+
+    def kind(self) -> str:
+        """One of the words that headers use."""
+        if self.status < 0:
+            return "signal"
+        if self.status == 0:
+            return "ok"
+        return next((name for name, text in TEXT.items() if text in self.stderr), "error")
+
+
+def here(command: list[str], **options) -> subprocess.CompletedProcess[str]:
+    """Run as who we are; where there is a guest, its fixture as_user does it."""
+    return subprocess.run(command, check=False, **options)
+
+
+def outcome(run: Run, command: list[str], source: str | None = None) -> Outcome:
+    """Run a command to its end.  Scripts print bytes of every kind."""
+    done = run(
+        command,
+        input=source,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        capture_output=False,
+        text=True,
+        encoding="latin-1",
+        timeout=HANG,
+    )
+    stderr, mark, info = done.stderr.rpartition("backend ")
+    if mark and "ns in script code" in info:
+        return Outcome(done.returncode, done.stdout, stderr, info)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass
+class Attack:
+    """A hostile script and what its header says of it."""
+
+    path: Path
+    expect: list[str]
+    options: list[str] = field(default_factory=list)
+    args: list[str] = field(default_factory=list)
+    raw: str | None = None
+    backend: str | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Attack:
+        text = path.read_text()
+        header = dict(re.findall(r"^-- ([a-z-]+): (.*)$", text, re.MULTILINE))
+        options = []
+        for name in ("memory-limit", "time-limit"):
+            if name in header:
+                options += [f"--{name}", header[name]]
+        return cls(
+            path=path,
+            expect=[word.strip() for word in header["expect"].split(" | ")],
+            options=options,
+            args=header.get("args", "").split(),
+            raw=header["raw"].encode().decode("unicode_escape") if "raw" in header else None,
+            backend=header.get("backend"),
+        )
+
+    def modes(self, modes: list[Mode]) -> list[Mode]:
+        return [mode for mode in modes if self.backend in (None, mode.backend)]
+
+    def seen(self, run: Run, mode: Mode) -> Outcome:
+        script = self.path if self.raw is None else Path("-")
+        command = mode.command(script, "--info", *self.options, args=self.args)
+        return outcome(run, command, self.raw)
+
+    def limit(self) -> int:
+        """Its time limit, in ns."""
+        options = dict(zip(self.options[::2], self.options[1::2], strict=True))
+        return int(options.get("--time-limit", "100")) * 1_000_000
+
+    def check(self, run: Run, mode: Mode) -> None:
+        """Fail if it gets away with anything."""
+        seen = self.seen(run, mode)
+        assert self.allows(seen), f"{self.expect} expected: {seen}"
+        if seen.info:
+            assert counter(seen.info, "ns in script code") < self.limit() + OVERRUN, seen
+        if not mode.jit and seen.info:
+            assert counter(seen.info, "traces") == 0, seen
+
+    def allows(self, seen: Outcome) -> bool:
+        kind = seen.kind()
+        for word in self.expect:
+            name, _, pattern = word.partition(": ")
+            if name == "any" or (name == kind and re.search(pattern, seen.stderr)):
+                return True
+        return False
+
+
+def counter(info: str, unit: str) -> int:
+    """The number before `unit` in what run --info says."""
+    found = re.search(rf"(\d+) {unit}", info)
+    assert found, info
+    return int(found[1])
+
+
+def as_member(command: list[str]) -> list[str]:
+    """The command, run as the guest's ordinary user, for those who need a Popen."""
+    return ["setpriv", "--reuid=member", "--regid=member", "--init-groups", "--", *command]

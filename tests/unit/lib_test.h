@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * For the tests of libsyscript: small programs that exit 0, 1 or 77 (skipped).
+ * They run in the backend that SYSCRIPT_BACKEND names.
+ */
+#ifndef LIB_TEST_H
+#define LIB_TEST_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syscript.h>
+#include <unistd.h>
+
+#define CHECK(condition) do {						\
+	if (!(condition)) {						\
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+		exit(1);						\
+	}								\
+} while (0)
+
+#define CHECK_EQ(value, expected) do {					\
+	long long value_ = (value), expected_ = (expected);		\
+									\
+	if (value_ != expected_) {					\
+		fprintf(stderr, "%s:%d: %s is %lld, not %lld\n",	\
+			__FILE__, __LINE__, #value, value_, expected_);	\
+		exit(1);						\
+	}								\
+} while (0)
+
+static inline void skip(const char *reason)
+{
+	puts(reason);
+	exit(77);
+}
+
+/* Registers @source with @options (may be NULL); any failure ends the test. */
+static inline int load_with(const char *source, struct syscript_options *options)
+{
+	char error[512];
+	int fd;
+
+	if (options)
+		options->size = sizeof(*options);
+	fd = syscript_register(source, strlen(source), options, error, sizeof(error));
+	if (fd < 0) {
+		fprintf(stderr, "register: %d: %s\nof: %s\n", fd, error, source);
+		exit(1);
+	}
+	return fd;
+}
+
+static inline int load(const char *source)
+{
+	return load_with(source, NULL);
+}
+
+/* Without a text; for registrations that have to fail. */
+static inline int try_load(const char *source)
+{
+	return syscript_register(source, strlen(source), NULL, NULL, 0);
+}
+
+#endif /* LIB_TEST_H */

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Builds and runs the programs test_lib_*: exit 0, 1, or 77 for skipped."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
+
+
+def compile_program(source: Path) -> Path:
+    """The program made from @source, with the static library; `make` may have made it."""
+    program = BUILD / "tests" / "unit" / source.stem
+    parts = [source, source.with_name("lib_test.h"), BUILD / "libsyscript.a"]
+    if program.exists() and program.stat().st_mtime >= max(p.stat().st_mtime for p in parts):
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    compiler = (
+        [os.environ.get("CXX", "c++"), "-std=c++11"]
+        if source.suffix == ".cc"
+        else [os.environ.get("CC", "cc"), "-std=gnu11"]
+    )
+    flags = ["-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Werror", f"-I{BUILD}/include"]
+    library = [str(BUILD / "libsyscript.a"), "-lm", "-lpthread"]
+    subprocess.run([*compiler, *flags, "-o", program, source, *library], check=True)
+    return program
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
+def test_program(source: Path) -> None:
+    program = compile_program(source)
+    env = {**os.environ, "SYSCRIPT_BACKEND": "user"}
+    done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=120)
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stderr
+
+
+def test_exports() -> None:
+    """Programs see the names of the version script, and no others."""
+    wanted = {
+        line.strip(" \t;\n")
+        for line in (ROOT / "lib/libsyscript.map").read_text().splitlines()
+        if line.startswith("\t\t") and "*" not in line
+    }
+    for library, option in (("libsyscript.so", "-D"), ("libsyscript.a", "-g")):
+        nm = subprocess.run(
+            ["nm", option, "--defined-only", BUILD / library],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        fields = [line.split() for line in nm.splitlines()]
+        names = {f[2].split("@")[0] for f in fields if len(f) == 3 and f[1] in "TDBRW"}
+        assert names == wanted, library
+
+
+def test_soname() -> None:
+    dynamic = subprocess.run(
+        ["objdump", "-p", BUILD / "libsyscript.so"], check=True, capture_output=True, text=True
+    ).stdout
+    assert "SONAME" in dynamic and "libsyscript.so.0" in dynamic
+    assert "RUNPATH" not in dynamic and "RPATH" not in dynamic

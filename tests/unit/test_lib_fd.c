@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* A script is an fd: close, dup, reuse of its number, fork, the quota. */
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "lib_test.h"
+
+#define QUOTA	64
+
+static const char counter[] = "local n = 0; function run() n = n + 1; return n end";
+
+static void plain_close(void)
+{
+	/* Far more than the quota and ulimit -n let live at once. */
+	for (int i = 0; i < 2000; i++) {
+		int fd = load(counter);
+
+		CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		CHECK_EQ(lua_syscall(fd, 0), 1);
+		CHECK_EQ(close(fd), 0);
+		CHECK_EQ(lua_syscall(fd, 0), -EBADF);
+	}
+}
+
+static void duplicates(void)
+{
+	int fd = load(counter), copy = dup(fd);
+
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	CHECK_EQ(lua_syscall(copy, 0), 2);
+	close(fd);
+	/* Another registration looks for what is closed: this is not. */
+	syscript_close(load(counter));
+	CHECK_EQ(lua_syscall(copy, 0), 3);
+	close(copy);
+}
+
+static void number_reused(void)
+{
+	int fd = load(counter), pipes[2], other;
+
+	CHECK(!pipe(pipes));
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	CHECK_EQ(dup2(pipes[1], fd), fd);
+	CHECK_EQ(lua_syscall(fd, 0), -ENOTTY);
+	close(fd);
+	other = load(counter);
+	CHECK_EQ(other, fd);
+	CHECK_EQ(lua_syscall(other, 0), 1);
+	close(other);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* As daemons do: all descriptors that this program does not know of. */
+static void close_unknown(void)
+{
+	int fd = load(counter), other, last = fd + 20;
+
+	for (int i = 3; i < last; i++) {
+		if (i != fd)
+			close(i);
+	}
+	/* Files in the places of what the library had open stay untouched. */
+	for (int i = 3; i < last; i++)
+		open("/dev/null", O_RDWR);
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	close(fd);
+	other = load(counter);
+	CHECK_EQ(lua_syscall(other, 0), 1);
+	for (int i = 3; i < last; i++) {
+		if (i != other && i != fd)
+			CHECK(fcntl(i, F_GETFD) >= 0 || i < fd);
+	}
+	syscript_close(other);
+	for (int i = 3; i < last + 20; i++)
+		close(i);
+}
+
+static void in_child(int fd)
+{
+	struct syscript_info info;
+	int own;
+
+	CHECK_EQ(lua_syscall(fd, 0), -EXDEV);
+	CHECK_EQ(syscript_info(fd, &info), -EXDEV);
+	own = load(counter);
+	CHECK_EQ(lua_syscall(own, 0), 1);
+	CHECK_EQ(lua_syscall(fd, 0), -EXDEV);
+	CHECK_EQ(syscript_close(own), 0);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(syscript_close(load(counter)), 0);
+	CHECK_EQ(syscript_close(fd), 0);
+	CHECK_EQ(lua_syscall(fd, 0), -EBADF);
+	exit(0);
+}
+
+static void forked(void)
+{
+	int fd = load(counter), status;
+	pid_t child;
+
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	child = fork();
+	if (!child)
+		in_child(fd);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(lua_syscall(fd, 0), 2);
+	close(fd);
+}
+
+/* A child of vfork() is in its parent's memory map. */
+static void vforked(void)
+{
+	int fd = load(counter), status;
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(lua_syscall(fd, 0) == 1 ? 0 : 1);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(lua_syscall(fd, 0), 2);
+	close(fd);
+}
+
+static void quota(void)
+{
+	int fds[QUOTA], other;
+
+	for (int i = 0; i < QUOTA; i++) {
+		struct syscript_options options = { .memory_limit = 128 << 10 };
+
+		fds[i] = load_with(counter, &options);
+	}
+	CHECK_EQ(try_load(counter), -EDQUOT);
+	close(fds[0]);
+	other = load(counter);
+	for (int i = 1; i < QUOTA; i++)
+		CHECK_EQ(syscript_close(fds[i]), 0);
+	CHECK_EQ(syscript_close(other), 0);
+}
+
+static void memory_quota(void)
+{
+	struct syscript_options options = { .size = sizeof(options), .memory_limit = 10 << 20 };
+	int fd = load_with(counter, &options);
+	char error[200];
+
+	CHECK_EQ(syscript_register(counter, strlen(counter), &options, error, sizeof(error)), -EDQUOT);
+	CHECK(strstr(error, "close some"));
+	close(fd);
+	close(load_with(counter, &options));
+}
+
+/* With standard input closed, 0 is a descriptor like any other. */
+static void number_zero(void)
+{
+	int keep = dup(0), fd;
+
+	close(0);
+	fd = load(counter);
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	close(fd);
+	dup2(keep, 0);
+	close(keep);
+}
+
+int main(void)
+{
+	plain_close();
+	duplicates();
+	number_reused();
+	forked();
+	vforked();
+	quota();
+	memory_quota();
+	number_zero();
+	close_unknown();
+	return 0;
+}

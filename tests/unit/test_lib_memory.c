@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* The script's access to the process's memory: wild addresses do no harm. */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "lib_test.h"
+
+static int peek, poke, copyin, copyout;
+
+static void wild(int64_t address)
+{
+	const int64_t args[] = { address, 8 };
+
+	CHECK_EQ(syscript_call(peek, 1, args, 0, NULL), -EPROTO);
+	CHECK_EQ(syscript_call(poke, 1, args, 0, NULL), -EPROTO);
+	CHECK_EQ(syscript_call(copyin, 2, args, 0, NULL), -EPROTO);
+	CHECK_EQ(syscript_call(copyout, 2, args, 0, NULL), -EPROTO);
+}
+
+static void wild_addresses(void)
+{
+	static const int64_t addresses[] = {
+		0, 1, 8, 4095, 4096, -1, -8, -4096, 1LL << 47, (1LL << 47) - 1, (1LL << 47) - 4096,
+		1LL << 48, SYSCRIPT_INT_MAX, -SYSCRIPT_INT_MAX, 0x7ffffffff000,
+	};
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		wild(addresses[i]);
+}
+
+static void tame(void)
+{
+	int values[3] = { -1, 2, 3 };
+
+	CHECK_EQ(lua_syscall(peek, 1, &values[0]), -1);
+	CHECK_EQ(lua_syscall(poke, 1, &values[1]), 0);
+	CHECK_EQ(values[1], 77);
+	CHECK_EQ(lua_syscall(copyin, 2, values, 3), -1 + 77 + 3);
+	CHECK_EQ(lua_syscall(copyout, 2, values, 3), 0);
+	CHECK_EQ(values[0], 1);
+	CHECK_EQ(values[2], 3);
+}
+
+static void protections(void)
+{
+	char *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	CHECK(!mprotect(p + 4096, 4096, PROT_READ));
+	CHECK(!munmap(p + 8192, 4096));
+	CHECK_EQ(lua_syscall(peek, 1, p + 4096), 0);
+	CHECK_EQ(lua_syscall(poke, 1, p + 4096), -EPROTO);
+	CHECK_EQ(lua_syscall(poke, 1, p), 0);
+	/* The last two bytes lie beyond the end. */
+	CHECK_EQ(lua_syscall(peek, 1, p + 8190), -EPROTO);
+	CHECK_EQ(lua_syscall(poke, 1, p + 4094), -EPROTO);
+	CHECK_EQ(p[4094], 0);
+	CHECK(!mprotect(p, 4096, PROT_NONE));
+	CHECK_EQ(lua_syscall(peek, 1, p), -EPROTO);
+	munmap(p, 8192);
+}
+
+/* What the script itself unmaps is gone for it at once. */
+static void unmapped_by_script(void)
+{
+	int fd = load("function run(p)\n"
+		      "  local before = util.peek(p)\n"
+		      "  assert(syscall.munmap(p, 4096) == 0)\n"
+		      "  return before, pcall(util.peek, p) and 1 or 0 end");
+	int64_t args[1], results[2];
+	int *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*p = 5;
+	args[0] = (long)p;
+	CHECK_EQ(syscript_call(fd, 1, args, 2, results), 2);
+	CHECK_EQ(results[0], 5);
+	CHECK_EQ(results[1], 0);
+	close(fd);
+}
+
+/* A mapping past the end of its file: SIGBUS for C, an error for a script. */
+static void past_the_file(void)
+{
+	int fd = memfd_create("short", 0);
+	char *p;
+
+	CHECK(!ftruncate(fd, 4096));
+	p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(p != MAP_FAILED);
+	CHECK_EQ(lua_syscall(peek, 1, p), 0);
+	CHECK_EQ(lua_syscall(peek, 1, p + 4096), -EPROTO);
+	CHECK_EQ(lua_syscall(poke, 1, p + 4096), -EPROTO);
+	munmap(p, 8192);
+	close(fd);
+}
+
+/* Bad pointers in system calls are the kernel's business. */
+static void system_calls(void)
+{
+	int fd = load("function run(p) return syscall.pipe2(p, 0) end");
+
+	CHECK_EQ(lua_syscall(fd, 1, 8), -EFAULT);
+	close(fd);
+}
+
+int main(void)
+{
+	peek = load("function run(p) return util.peek(p) end");
+	poke = load("function run(p) util.poke(p, 'i4', 77) end");
+	copyin = load("function run(p, n) local s = 0\n"
+		      "  for _, v in ipairs(util.copyin(p, n)) do s = s + v end return s end");
+	copyout = load("function run(p, n) util.copyout({ 1, 2, 3, 4, 5, 6, 7, 8 }, p, n) end");
+	tame();
+	wild_addresses();
+	protections();
+	unmapped_by_script();
+	past_the_file();
+	system_calls();
+	return 0;
+}

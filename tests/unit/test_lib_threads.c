@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Threads: turns on one script, scripts beside each other, signals, fork. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "lib_test.h"
+
+#define THREADS	4
+#define CALLS	3000
+
+static void *call_many(void *arg)
+{
+	for (int i = 0; i < CALLS; i++)
+		CHECK(lua_syscall(*(int *)arg, 0) > 0);
+	return NULL;
+}
+
+static void run_threads(void *(*f)(void *), void *arg, size_t step)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, f, (char *)arg + i * step));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static const char counter[] = "local n = 0; function run() n = n + 1; return n end";
+
+static void turns(void)
+{
+	int fd = load(counter);
+
+	run_threads(call_many, &fd, 0);
+	CHECK_EQ(lua_syscall(fd, 0), THREADS * CALLS + 1);
+	close(fd);
+}
+
+static void beside(void)
+{
+	int fds[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		fds[i] = load(counter);
+	run_threads(call_many, fds, sizeof(fds[0]));
+	for (int i = 0; i < THREADS; i++) {
+		CHECK_EQ(lua_syscall(fds[i], 0), CALLS + 1);
+		close(fds[i]);
+	}
+}
+
+static void *register_many(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 200; i++) {
+		int fd = load(counter);
+
+		CHECK_EQ(lua_syscall(fd, 0), 1);
+		CHECK_EQ(i & 1 ? close(fd) : syscript_close(fd), 0);
+	}
+	return NULL;
+}
+
+static void storm(void)
+{
+	run_threads(register_many, NULL, 0);
+}
+
+static void *call_blocking(void *arg)
+{
+	return (void *)lua_syscall(*(int *)arg, 1, 200);
+}
+
+/* The script lives until the call is over. */
+static void close_during_call(void)
+{
+	int fd = load("function run(ms) syscall.poll(0, 0, ms) return 5 end"), copy = fd;
+	pthread_t thread;
+	void *ret;
+
+	CHECK(!pthread_create(&thread, NULL, call_blocking, &copy));
+	usleep(50000);
+	CHECK_EQ(syscript_close(fd), 0);
+	syscript_close(load(counter));
+	pthread_join(thread, &ret);
+	CHECK_EQ((long)ret, 5);
+}
+
+static volatile sig_atomic_t signals;
+static int signal_fd;
+static long signal_ret;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals++;
+	if (signal_fd)
+		signal_ret = lua_syscall(signal_fd, 0);
+}
+
+/* No thread of the library takes the program's signals. */
+static void signals_are_ours(void)
+{
+	struct timespec soon = { 0, 100000000 };
+	sigset_t set, old;
+	int fd = load(counter);
+
+	signal(SIGUSR1, on_signal);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	signals = 0;
+	kill(getpid(), SIGUSR1);
+	lua_syscall(fd, 0);
+	usleep(10000);
+	CHECK_EQ(signals, 0);
+	CHECK_EQ(sigtimedwait(&set, NULL, &soon), SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	close(fd);
+}
+
+/* What a handler asks of the script that it interrupts cannot wait for it. */
+static void call_from_handler(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct itimerspec in = { .it_value = { 0, 20000000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	int fd = load("function run(ms) if ms then return syscall.poll(0, 0, ms) end end");
+	timer_t timer;
+
+	if (syscript_backend(fd) == SYSCRIPT_BACKEND_KERNEL) {
+		close(fd);
+		return;
+	}
+	sigaction(SIGUSR1, &action, NULL);
+	signals = 0;
+	signal_fd = fd;
+	CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
+	CHECK(!timer_settime(timer, 0, &in, NULL));
+	CHECK_EQ(lua_syscall(fd, 1, 10000), -EINTR);
+	CHECK_EQ(signals, 1);
+	CHECK_EQ(signal_ret, -EDEADLK);
+	signal_fd = 0;
+	timer_delete(timer);
+	close(fd);
+}
+
+static volatile int forking;
+
+static void *call_while_forking(void *arg)
+{
+	while (forking)
+		CHECK(lua_syscall(*(int *)arg, 0) > 0);
+	return NULL;
+}
+
+static void fork_beside_calls(void)
+{
+	int fd = load(counter), status;
+	pthread_t thread;
+
+	forking = 1;
+	CHECK(!pthread_create(&thread, NULL, call_while_forking, &fd));
+	for (int i = 0; i < 50; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			CHECK_EQ(lua_syscall(fd, 0), -EXDEV);
+			CHECK_EQ(lua_syscall(load(counter), 0), 1);
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	forking = 0;
+	pthread_join(thread, NULL);
+	close(fd);
+}
+
+/* A limit hits only the script that is over it. */
+static void *spin(void *arg)
+{
+	(void)arg;
+	struct syscript_options options = { .time_limit_ns = 30000000 };
+	int fd = load_with("function run() while true do end end", &options);
+
+	CHECK_EQ(lua_syscall(fd, 0), -ETIME);
+	syscript_close(fd);
+	return NULL;
+}
+
+static void limits_beside(void)
+{
+	int fd = load(counter);
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, i & 1 ? spin : call_many, &fd));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(lua_syscall(fd, 0), THREADS / 2 * CALLS + 1);
+	close(fd);
+}
+
+int main(void)
+{
+	turns();
+	beside();
+	storm();
+	close_during_call();
+	signals_are_ours();
+	call_from_handler();
+	fork_beside_calls();
+	limits_beside();
+	return 0;
+}

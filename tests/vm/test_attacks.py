@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hostile scripts in the kernel, and scripts killed wherever they are."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runner import ATTACKS, COMMAND, KERNEL, Attack, Mode, Run, as_member
+
+# Seconds from SIGKILL to the end of the process, on a busy emulated machine.
+DEATH = 10
+
+REFCNT = Path("/sys/module/syscript/refcnt")
+
+# What a script does over and over when it is killed: each binding and each way
+# to be blocked.  a is 4 KiB of the process's memory.
+WHERE = {
+    "loop": "",
+    "call": "f()",
+    "pcall": "pcall(f)",
+    "coroutine": "coroutine.wrap(f)()",
+    "fast": "syscall.getppid()",
+    "slow": "syscall.sched_yield()",
+    "write": "syscall.write(w, a, 1) syscall.read(r, a, 1)",
+    "string": "syscall.access('/dev/null', 0)",
+    "open": "syscall.close(syscall.open('/', 0, 0))",
+    "peek": "util.peek(a, 'i8')",
+    "poke": "util.poke(a, 'i8', 1)",
+    "copyin": "util.copyin(a, 512)",
+    "copyout": "util.copyout(t, a, 512)",
+    "str_in": "util.str_in(a, 4096)",
+    "str_out": "util.str_out(s, a)",
+    "fill": "util.fill(a, 0, 4096)",
+    "compare": "util.compare(a, a, 4096)",
+    "print": "print(s)",
+    "match": "string.match(s, '.-.-.-b')",
+    "sort": "table.sort(t)",
+    "concat": "table.concat(t, s)",
+    "collect": "collectgarbage()",
+    "load": "loadstring('return ' .. s)",
+    "blocked read": "syscall.read(r, a, 1)",
+    "blocked poll": "syscall.poll(0, 0, -1)",
+    "blocked sleep": "util.poke(a, 'i8', 1000) util.poke(a + 8, 'i8', 0) syscall.nanosleep(a, 0)",
+    "blocked epoll": "syscall.epoll_wait(e, a, 1, -1)",
+    "blocked accept": "syscall.accept(l, 0, 0)",
+    "blocked recv": "syscall.recvfrom(u, a, 1, 0, 0, 0)",
+    "blocked futex": "util.poke(a, 'i4', 5) syscall.futex(a, 0, 5, 0, 0, 0)",
+    "blocked eventfd": "syscall.read(v, a, 8)",
+    "blocked sigwait": "util.poke(a, 'i8', 0) syscall.rt_sigtimedwait(a, 0, 0, 8)",
+}
+
+VICTIM = """
+function run()
+	local a = syscall.mmap(0, 4096, const.PROT_READ + const.PROT_WRITE,
+		const.MAP_PRIVATE + const.MAP_ANONYMOUS, -1, 0)
+	assert(a > 0 and syscall.pipe2(a, 0) == 0)
+	local r, w = util.peek(a), util.peek(a + 4)
+	local e = syscall.epoll_create1(0)
+	local v = syscall.eventfd2(0, 0)
+	local u = syscall.socket(const.AF_INET, const.SOCK_DGRAM, 0)
+	local l = syscall.socket(const.AF_INET, const.SOCK_STREAM, 0)
+	assert(e >= 0 and v >= 0 and u >= 0 and l >= 0 and syscall.listen(l, 1) == 0)
+	util.poke(a, "i8", const.AF_INET)
+	util.poke(a + 8, "i8", 0)
+	assert(syscall.bind(u, a, 16) == 0)
+	local s, t, f = ("a"):rep(200), {}, function() for i = 1, 100 do end end
+	for i = 1, 512 do t[i] = i end
+	while true do %s end
+end
+"""
+
+
+def scripts() -> list[dict]:
+    """The live scripts, as root sees them."""
+    command = [COMMAND, "list", "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """After each test no script is alive and nothing holds the module."""
+    before = REFCNT.read_text()
+    yield
+    # The last fput of a killed process may come just after its parent knows.
+    deadline = time.monotonic() + DEATH
+    while scripts() or REFCNT.read_text() != before:
+        assert time.monotonic() < deadline, (scripts(), before, REFCNT.read_text())
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("mode", KERNEL, ids=str)
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
+def test_attack(path: Path, mode: Mode, as_user: Run) -> None:
+    attack = Attack.read(path)
+    attack.check(as_user, mode)
+
+
+def start(mode: Mode, source: str, *options: str) -> subprocess.Popen[bytes]:
+    """Start a script as the ordinary user; return once it runs."""
+    command = mode.command(Path("-"), *options)
+    child = subprocess.Popen(
+        as_member(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdin
+    child.stdin.write(source.encode())
+    child.stdin.close()
+    child.stdin = None
+    deadline = time.monotonic() + DEATH
+    while not any(s["pid"] == child.pid and s["calls"] for s in scripts()):
+        if child.poll() is not None or time.monotonic() > deadline:
+            child.kill()
+            pytest.fail(f"the script did not come to run: {child.communicate()}")
+    return child
+
+
+@pytest.mark.parametrize("mode", KERNEL, ids=str)
+@pytest.mark.parametrize("where", WHERE)
+def test_kill(where: str, mode: Mode) -> None:
+    child = start(mode, VICTIM % WHERE[where], "--time-limit", "10000")
+    time.sleep(random.uniform(0, 0.1))
+    assert child.poll() is None, child.communicate()
+    begin = time.monotonic()
+    child.kill()
+    child.communicate(timeout=DEATH)
+    assert time.monotonic() - begin < DEATH
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_stop_and_continue() -> None:
+    """A stopped process takes up where it was, and its limit still holds."""
+    child = start(KERNEL[0], VICTIM % "", "--time-limit", "1000")
+    child.send_signal(signal.SIGSTOP)
+    time.sleep(0.2)
+    child.send_signal(signal.SIGCONT)
+    _, stderr = child.communicate(timeout=DEATH)
+    assert child.returncode == 1
+    assert b"over the time limit" in stderr
+
+
+def test_terminate() -> None:
+    """A fatal signal other than SIGKILL ends a run as well."""
+    child = start(KERNEL[0], VICTIM % "", "--time-limit", "10000")
+    child.terminate()
+    child.communicate(timeout=DEATH)
+    assert child.returncode == -signal.SIGTERM
+
+
+def test_interrupted_and_ignored() -> None:
+    """A script that takes no notice of EINTR waits on, until it is killed."""
+    source = VICTIM % "assert(syscall.poll(0, 0, -1) == -errno.EINTR)"
+    child = start(KERNEL[0], source)
+    time.sleep(0.3)
+    assert child.poll() is None, "time spent blocked was counted"
+    child.kill()
+    child.communicate(timeout=DEATH)
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_kill_flag(as_user: Run) -> None:
+    """SYSCRIPT_KILL: over a limit, the process dies instead of its script."""
+    command = KERNEL[0].command(Path("-"), "--kill")
+    done = as_user(command, input="function run() while true do end end")
+    assert done.returncode == -signal.SIGKILL, done
+
+
+def test_nojit_is_not_the_scripts_choice(as_user: Run) -> None:
+    source = (
+        "function run() if jit then pcall(jit.on) pcall(jit.on, run, true) end\n"
+        "local s = 0 for i = 1, 20000 do s = s + i end return s end\n"
+    )
+    traces = {}
+    for mode in KERNEL:
+        done = as_user(mode.command(Path("-"), "--info"), input=source)
+        assert done.returncode == 0, done
+        traces[mode.jit] = " 0 traces" not in done.stderr
+    assert traces == {True: True, False: False}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Whose script it is: fork, execve, descriptor passing, watched threads, and
+ * scripts that lay hands on scripts.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "abi.h"
+
+static int child_status(pid_t pid)
+{
+	int status = -1;
+
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* All that is not this process's script is refused. */
+static int check_foreign(int fd)
+{
+	struct syscript_info info;
+	char text[64];
+
+	abi_failures = 0;
+	CHECK_EQ(abi_call(fd, 1, 2, NULL), -EXDEV);
+	CHECK_EQ(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)), -EXDEV);
+	CHECK_EQ(abi_info(fd, &info), -EXDEV);
+	CHECK_EQ(abi_ioctl(fd, _IO(SYSCRIPT_IOC_MAGIC, 0x7f), NULL), -EXDEV);
+	return !!abi_failures;
+}
+
+static void test_fork(void)
+{
+	int fd = abi_must_register(ABI_ADD);
+	pid_t pid = fork();
+
+	if (!pid) {
+		int own, bad = check_foreign(fd);
+
+		/* What the child registers is the child's. */
+		own = abi_must_register(ABI_ADD);
+		CHECK_EQ(abi_call(own, 1, 2, NULL), 0);
+		exit(bad || abi_failures);
+	}
+	CHECK_EQ(child_status(pid), 0);
+	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
+	close(fd);
+}
+
+/* The last reference goes with a process that is not the owner. */
+static void test_last_close_elsewhere(void)
+{
+	int fd = abi_must_register(ABI_ADD), fds[2];
+	int before = abi_count(getpid());
+	pid_t pid;
+
+	CHECK_EQ(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		char c;
+
+		close(fds[1]);
+		exit(read(fds[0], &c, 1));
+	}
+	close(fd);
+	CHECK_EQ(abi_count(getpid()), before);
+	close(fds[1]);
+	CHECK_EQ(child_status(pid), 0);
+	CHECK_EQ(abi_count(getpid()), before - 1);
+	close(fds[0]);
+}
+
+/* A thread in all but name: the same memory map, another process. */
+static int call_in_clone(void *arg)
+{
+	int fd = *(int *)arg;
+	struct syscript_call call = { .nargs = 2, .args = { 40, 2 } };
+
+	_exit(ioctl(fd, SYSCRIPT_IOC_CALL, &call) || call.results[0] != 42);
+}
+
+static void test_shared_map(void)
+{
+	size_t size = 64 << 10;
+	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = abi_must_register(ABI_ADD);
+	pid_t pid = clone(call_in_clone, stack + size, CLONE_VM | SIGCHLD, &fd);
+
+	CHECK_EQ(child_status(pid), 0);
+	munmap(stack, size);
+	close(fd);
+}
+
+static void test_exec(void)
+{
+	int fd = abi_must_register(ABI_ADD);
+	pid_t pid;
+
+	fcntl(fd, F_SETFD, 0);
+	pid = fork();
+	if (!pid) {
+		char number[16];
+		/* Its own script, so that only execve() makes it foreign. */
+		int own = abi_must_register(ABI_ADD);
+
+		fcntl(own, F_SETFD, 0);
+		snprintf(number, sizeof(number), "%d", own);
+		execl("/proc/self/exe", "test_owner", "foreign", number, NULL);
+		exit(1);
+	}
+	CHECK_EQ(child_status(pid), 0);
+	close(fd);
+}
+
+static void send_fd(int sock, int fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = { .iov_base = "x", .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	CHECK_EQ(sendmsg(sock, &msg, 0), 1);
+}
+
+static int receive_fd(int sock)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	char c;
+	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
+	};
+	int fd = -1;
+
+	CHECK_EQ(recvmsg(sock, &msg, 0), 1);
+	if (CMSG_FIRSTHDR(&msg))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	return fd;
+}
+
+static void test_passing(void)
+{
+	int socks[2], fd, before;
+	pid_t pid;
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, socks), 0);
+	pid = fork();
+	if (!pid)
+		exit(check_foreign(receive_fd(socks[1])));
+	fd = abi_must_register(ABI_ADD);
+	before = abi_count(getpid());
+	send_fd(socks[0], fd);
+	CHECK_EQ(child_status(pid), 0);
+	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
+
+	/* One that is closed while it is under way ends with the socket. */
+	send_fd(socks[0], fd);
+	close(fd);
+	CHECK_EQ(abi_count(getpid()), before);
+	close(socks[0]);
+	close(socks[1]);
+	CHECK_EQ(abi_count(getpid()), before - 1);
+}
+
+static void watch_by_seccomp(void)
+{
+	struct sock_filter allow[] = {
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 1, allow };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Dispatch that selects nothing: it is the watching that counts. */
+static void watch_by_dispatch(void)
+{
+	static char selector;
+
+	CHECK_EQ(prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, 0, 0, &selector),
+		 0);
+}
+
+static void test_watched(void (*watch)(void))
+{
+	struct syscript_info info;
+	int fd = abi_must_register(ABI_ADD);
+	pid_t pid = fork();
+
+	if (!pid) {
+		int own = abi_must_register(ABI_ADD);
+
+		CHECK_EQ(abi_call(own, 1, 2, NULL), 0);
+		watch();
+		CHECK_EQ(abi_call(own, 1, 2, NULL), -EOPNOTSUPP);
+		CHECK_EQ(abi_register(ABI_ADD), -EOPNOTSUPP);
+		CHECK_EQ(abi_info(own, &info), 0);
+		exit(!!abi_failures);
+	}
+	CHECK_EQ(child_status(pid), 0);
+	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
+	close(fd);
+}
+
+/* Under a tracer that asks for system call stops. */
+static void test_traced(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int own = abi_must_register(ABI_ADD);
+
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		CHECK_EQ(abi_call(own, 1, 2, NULL), -EOPNOTSUPP);
+		CHECK_EQ(abi_register(ABI_ADD), -EOPNOTSUPP);
+		exit(!!abi_failures);
+	}
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
+		ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+	CHECK_EQ(status, 0);
+}
+
+/* A script that closes the fd it runs from, in a process of one thread. */
+static void test_self_close(void)
+{
+	int before = abi_count(getpid());
+	int fd = abi_must_register("function run(fd, n) local err = syscall.close(fd) "
+				   "for i = 1, n do n = {} end return err end");
+	int64_t result = -1;
+
+	CHECK_EQ(abi_call(fd, fd, 10000, &result), 0);
+	CHECK_EQ(result, 0);
+	CHECK_EQ(fcntl(fd, F_GETFD), -1);
+	CHECK_EQ(abi_count(getpid()), before);
+}
+
+/* A script that closes another one. */
+static void test_close_other(void)
+{
+	int before = abi_count(getpid());
+	int other = abi_must_register(ABI_ADD);
+	int fd = abi_must_register("function run(fd) return syscall.close(fd) end");
+	int64_t result = -1;
+
+	CHECK_EQ(abi_call(fd, other, 0, &result), 0);
+	CHECK_EQ(result, 0);
+	CHECK_EQ(abi_call(other, 1, 2, NULL), -EBADF);
+	CHECK_EQ(abi_count(getpid()), before + 1);
+	close(fd);
+}
+
+/* A script's own ioctl(2) reaches neither itself nor another script. */
+static void test_nested(void)
+{
+	const char *source = "function run(fd, where) "
+			     "return syscall.ioctl(fd, where, 0) end";
+	int other = abi_must_register(ABI_ADD);
+	int fd = abi_must_register(source);
+	int64_t result = 0;
+
+	CHECK_EQ(abi_call(fd, fd, SYSCRIPT_IOC_CALL, &result), 0);
+	CHECK_EQ(result, -EDEADLK);
+	CHECK_EQ(abi_call(fd, other, SYSCRIPT_IOC_CALL, &result), 0);
+	CHECK_EQ(result, -EDEADLK);
+	CHECK_EQ(abi_call(fd, other, SYSCRIPT_IOC_TEXT, &result), 0);
+	CHECK_EQ(result, -EDEADLK);
+	CHECK_EQ(abi_call(fd, abi_device, SYSCRIPT_IOC_REGISTER, &result), 0);
+	CHECK_EQ(result, -EDEADLK);
+	CHECK_EQ(abi_call(other, 1, 2, NULL), 0);
+	close(other);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "foreign"))
+		return check_foreign(atoi(argv[2]));
+
+	abi_open();
+	test_fork();
+	test_last_close_elsewhere();
+	test_shared_map();
+	test_exec();
+	test_passing();
+	test_watched(watch_by_seccomp);
+	test_watched(watch_by_dispatch);
+	test_traced();
+	test_self_close();
+	test_close_other();
+	test_nested();
+	return abi_verdict();
+}
