@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+# What there is to make: `make help`.  Parts: the build.mk of each directory.
+
+BUILD := build
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+SHELL := /bin/bash -o pipefail
+
+# All else needs what tools/deps installs, and a kernel to build for: make
+# makes this file first, and starts again with it.
+# A given KDIR says that all is there, as it is for DKMS.
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(origin KDIR),command line)
+-include $(BUILD)/config.mk
+endif
+endif
+
+# The kernel that the module is built for: 6.1, 6.12, newest, debug or a release.
+KREL ?= $(DEFAULT_KREL)
+ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
+override KREL := $(shell vm/kernels.py release $(KREL))
+endif
+KTREE := $(BUILD)/kernels/$(KREL)
+KDIR := $(abspath $(KTREE))/headers
+KMODULE := $(BUILD)/kernel-$(KREL)/syscript.ko
+
+MATRIX := 6.1 6.12 newest
+
+$(BUILD)/config.mk: tools/deps requirements.txt third_party/Cargo.lock
+	tools/deps
+	release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
+
+# A kernel's tree, for all that is built against it; debug's is built instead.
+$(BUILD)/kernels/%/complete:
+	vm/kernels.py path $*
+
+include $(wildcard */build.mk */*/build.mk)
+
+.PHONY: all module deps demo test test-unit test-vm test-matrix test-debug debug-kernel \
+	fuzz bench-micro install lint clean help
+
+##all            build the command, the library and the module (the default)
+all: $(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a module
+
+##module         build the module for kernel KREL (6.1, 6.12, newest, debug, a release)
+module: $(KMODULE)
+
+##deps           install what is missing on this machine, see tools/deps
+deps: $(BUILD)/config.mk
+
+##demo           drain UDP traffic in a guest with a script, and with system calls
+##test           unit tests, then the guest tests on 6.1
+##test-unit      the tests that need no guest of their own kernel
+##test-vm        the guest tests on kernel KREL
+##test-matrix    the guest tests on all kernels
+##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
+##debug-kernel   build that kernel
+##fuzz           hostile input to the module in a guest and to the library, time-boxed
+##bench-micro    measure calls, in a guest; build/bench/micro.json
+##install        install the command, the library, the manual and the DKMS source
+
+##lint           check shell and Python sources
+lint: deps
+	$(BUILD)/venv/bin/ruff check .
+	$(BUILD)/venv/bin/ruff format --check .
+	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci lib scripts tests tools vm)
+
+##clean          remove all that was built (the kernels and packages fetched stay)
+clean:
+	find $(BUILD) -mindepth 1 -maxdepth 1 2>/dev/null \
+		! -name kernels ! -name apt ! -name venv ! -name vendor ! -name deps \
+		! -name config.mk -exec rm -rf {} +
+
+##help           this list
+help:
+	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 22
