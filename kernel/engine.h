@@ -80,4 +80,7 @@ struct engine_ops {
 
 extern const struct engine_ops luajit_engine;
 
+/* Its call(), for INDIRECT_CALL_1(): a retpoline is dear beside a short call. */
+int luajit_call(struct engine_vm *vm, struct syscript_call *call);
+
 #endif /* SYSCRIPT_ENGINE_H */

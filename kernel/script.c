@@ -18,6 +18,7 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/indirect_call_wrapper.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
@@ -259,7 +260,7 @@ int script_call(struct script *script, struct syscript_call *call)
 
 	WRITE_ONCE(script->calls, script->calls + 1);
 	WRITE_ONCE(script->runner, current);
-	err = script->engine->call(script->vm, call);
+	err = INDIRECT_CALL_1(script->engine->call, luajit_call, script->vm, call);
 	WRITE_ONCE(script->runner, NULL);
 	if (unlikely(err))
 		script_failed(script, err);

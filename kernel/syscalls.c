@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include "deferred.h"
 #include "syscalls.h"
 #include "syscalls_nr.h"
 
@@ -128,6 +129,7 @@ static long call_masked(const struct pt_regs *regs,
 
 int syscalls_call(unsigned int index, const long *args, long *ret)
 {
+	const struct callback_head *mark = deferred_mark();
 	const struct syscall_entry *entry;
 	/* Entries read their arguments, so the rest stays unset. */
 	struct pt_regs regs __uninitialized;
@@ -145,6 +147,7 @@ int syscalls_call(unsigned int index, const long *args, long *ret)
 		*ret = call_masked(&regs, entry);
 	else
 		*ret = call_entry(&regs, entry);
+	deferred_release(mark);
 
 	switch (*ret) {
 	case -ERESTARTSYS:
@@ -167,6 +170,9 @@ int syscalls_init(void)
 	};
 	int ret;
 
+	ret = deferred_init();
+	if (ret)
+		return ret;
 	ret = register_kprobe(&probe);
 	if (ret) {
 		pr_err("no x64_sys_call() in this kernel (%d): use 6.9 or later, or the newest 6.1 or 6.6\n",

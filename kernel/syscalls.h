@@ -87,7 +87,7 @@ static __always_inline bool syscalls_call_fast(unsigned int index,
 					       const long *args, long *ret)
 {
 	const struct syscall_entry *entry;
-	struct pt_regs regs;
+	struct pt_regs regs __uninitialized;
 
 	if (index >= syscalls_count)
 		return false;

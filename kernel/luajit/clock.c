@@ -13,22 +13,16 @@
 #define PERIOD		(NSEC_PER_MSEC)
 #define IDLE_PERIODS	16
 
-struct clock {
-	struct hrtimer timer;
-	struct vm *vm;			/* in VM mode on this CPU, or NULL */
-	u64 entered;
-	unsigned int idle;		/* periods in a row with nothing to see */
-	bool armed;
-};
-
 u32 clock_mult __ro_after_init;
 
-static DEFINE_PER_CPU(struct clock, clocks);
+static u64 clock_period_cycles __ro_after_init;
+
+DEFINE_PER_CPU(struct clock, clocks);
 
 static bool wanted(const struct clock *clock)
 {
 	const struct vm *vm = clock->vm;
-	u64 ran = clock_ns(clock_cycles() - clock->entered);
+	u64 ran = clock_ns(clock_cycles() - clock->since);
 
 	return need_resched() || fatal_signal_pending(current) || vm->doom ||
 	       vm->stats.run_time + ran > vm->deadline;
@@ -43,6 +37,8 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 		goto off;
 	if (clock->vm) {
 		clock->idle = 0;
+		if (!clock->since)
+			clock->since = clock_cycles() - clock_period_cycles;
 		/* If the VM is changing its dispatch table: next time. */
 		if (wanted(clock))
 			vm_interrupt(clock->vm);
@@ -56,24 +52,12 @@ off:
 	return HRTIMER_NORESTART;
 }
 
-void clock_watch(struct vm *vm, u64 now)
+void clock_arm(struct clock *clock)
 {
-	struct clock *clock = this_cpu_ptr(&clocks);
-
-	clock->entered = now;
-	/* First the VM: a tick in between then leaves the timer armed. */
-	WRITE_ONCE(clock->vm, vm);
-	if (unlikely(!READ_ONCE(clock->armed))) {
-		clock->armed = true;
-		clock->idle = 0;
-		hrtimer_start(&clock->timer, ns_to_ktime(PERIOD),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	}
-}
-
-void clock_unwatch(void)
-{
-	this_cpu_write(clocks.vm, NULL);
+	clock->armed = true;
+	clock->idle = 0;
+	hrtimer_start(&clock->timer, ns_to_ktime(PERIOD),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 void clock_init(void)
@@ -81,6 +65,7 @@ void clock_init(void)
 	int cpu;
 
 	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
+	clock_period_cycles = div_u64((u64)tsc_khz * PERIOD, NSEC_PER_MSEC);
 	for_each_possible_cpu(cpu)
 		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
 }

@@ -26,16 +26,17 @@
 #include "../compat.h"
 #include "../engine.h"
 #include "../syscalls.h"
+#include "cache.h"
 #include "clock.h"
 #include "fpu.h"
 #include "pages.h"
+#include "scratch.h"
 #include "vm.h"
 
 /* struct vm comes last: its output buffer is not zeroed. */
 struct engine_vm {
 	void *home;			/* the task's stack, see vm_on_stack() */
-	struct mm_struct *mm;		/* of the scratch memory; only compared */
-	u64 entered;			/* VM mode, clock_cycles() */
+	struct file *scratch;		/* of vm.scratch, or NULL */
 	struct fpu_regs fpu;		/* of whoever called */
 	u64 preempt_max;
 	int cpu;			/* whose instruction fetch is in sync */
@@ -48,7 +49,7 @@ struct engine_vm {
 
 /* -- VM mode --------------------------------------------------------------- */
 
-static void vm_mode_begin(struct engine_vm *ev)
+static __always_inline void vm_mode_begin(struct engine_vm *ev, u64 since)
 {
 	fpu_begin(&ev->fpu);
 	if (unlikely(ev->cpu != smp_processor_id())) {
@@ -56,31 +57,31 @@ static void vm_mode_begin(struct engine_vm *ev)
 		sync_core();
 		ev->cpu = smp_processor_id();
 	}
-	ev->entered = clock_cycles();
-	clock_watch(&ev->vm, ev->entered);
+	clock_watch(&ev->vm, since);
 }
 
-static void vm_mode_end(struct engine_vm *ev)
+static __always_inline void vm_mode_end(struct engine_vm *ev)
 {
-	struct vm *vm = &ev->vm;
-	u64 ran = clock_ns(clock_cycles() - ev->entered);
+	u64 ran = clock_unwatch();
 
-	clock_unwatch();
 	fpu_end(&ev->fpu);
-	vm->stats.run_time += ran;
+	if (likely(!ran))
+		return;
+	ev->vm.stats.run_time += ran;
 	if (unlikely(ran > ev->preempt_max))
 		ev->preempt_max = ran;
-	if (unlikely(vm->stats.run_time > vm->deadline) && !vm->doom)
-		vm->doom = -ETIME;
+	if (unlikely(ev->vm.stats.run_time > ev->vm.deadline) && !ev->vm.doom)
+		ev->vm.doom = -ETIME;
 }
 
-static long vm_mode(struct engine_vm *ev, long (*fn)(void *), void *arg)
+static __always_inline long vm_mode(struct engine_vm *ev, long (*fn)(void *),
+				    void *arg)
 {
 	struct vm *vm = &ev->vm;
 	long ret;
 
 	vm->deadline = vm->stats.run_time + vm->time_limit;
-	vm_mode_begin(ev);
+	vm_mode_begin(ev, 0);
 	ret = vm_on_stack(fn, arg, vm->stack + VM_STACK_SIZE, &ev->home);
 	vm_mode_end(ev);
 	return ret;
@@ -108,7 +109,7 @@ static long outside(void *arg)
 	cond_resched();
 	if (unlikely(fatal_signal_pending(current)))
 		vm->doom = -ECANCELED;
-	vm_mode_begin(out->ev);
+	vm_mode_begin(out->ev, clock_cycles());
 	return ret;
 }
 
@@ -139,9 +140,15 @@ void port_panic(struct vm *vm)
 	BUG();
 }
 
+/*
+ * One seed for all VMs: they are copies.  It makes the string hash unforeseeable
+ * for whoever chooses the strings; a script can only slow itself down.
+ */
+static u8 seed[32] __ro_after_init;
+
 void port_random(void *p, unsigned long n)
 {
-	get_random_bytes(p, n);
+	memcpy(p, seed, min_t(unsigned long, n, sizeof(seed)));
 }
 
 /* -- vm.h: memory ---------------------------------------------------------- */
@@ -233,9 +240,7 @@ int port_copy_out(struct vm *vm, unsigned long to, const void *from,
 
 static long scratch_outside(struct outside *out)
 {
-	out->ev->mm = current->mm;
-	return vm_mmap(NULL, 0, VM_SCRATCH_SIZE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	return scratch_map(&out->ev->scratch);
 }
 
 long port_scratch(struct vm *vm)
@@ -297,13 +302,41 @@ static void engine_destroy(struct engine_vm *ev)
 {
 	struct vm *vm = &ev->vm;
 
-	/* In another process, or an exiting one, its memory map is not ours. */
-	if (vm->scratch && current->mm && current->mm == ev->mm)
-		vm_munmap(vm->scratch, VM_SCRATCH_SIZE);
+	scratch_unmap(ev->scratch, vm->scratch);
 	pages_put_all(&pages_mcode, ev->mcode);
 	pages_put_all(&pages_heap, ev->heap);
 	stack_put(vm->stack);
 	kvfree(ev);
+}
+
+/* Loads the script, compiled before if it can be had. */
+static int engine_load(struct engine_vm *ev, const char *source, size_t len)
+{
+	struct vm_load load = {
+		.vm = &ev->vm, .source = source, .len = len,
+		.check = ev->vm.flags & SYSCRIPT_CHECK,
+	};
+	struct cache_entry *entry = NULL;
+	int ret;
+
+	if (!load.check && len <= CACHE_SOURCE_MAX) {
+		entry = cache_get(ev->vm.name, source, len);
+		if (entry) {
+			load.compiled = entry->compiled;
+			load.compiled_len = entry->len;
+		} else {
+			load.keep_size = CACHE_COMPILED_MAX;
+			load.keep = kvmalloc(load.keep_size,
+					     GFP_KERNEL | __GFP_NOWARN);
+		}
+	}
+	ret = vm_mode(ev, vm_open, &load);
+	if (!ret && load.kept)
+		cache_add(ev->vm.name, source, len, load.keep, load.kept);
+	if (entry)
+		cache_put(entry);
+	kvfree(load.keep);
+	return ret;
 }
 
 static struct engine_vm *engine_create(const char *source, size_t len,
@@ -312,30 +345,23 @@ static struct engine_vm *engine_create(const char *source, size_t len,
 				       char *error, size_t error_len)
 {
 	struct engine_vm *ev = engine_vm_alloc();
-	struct vm_load load;
-	struct vm *vm;
 	int ret;
 
 	if (!ev)
 		return ERR_PTR(-ENOMEM);
-	vm = &ev->vm;
-	vm->memory_limit = limits->memory;
-	vm->time_limit = limits->time;
-	vm->name = name;
-	vm->flags = flags;
-	load = (struct vm_load) {
-		.vm = vm, .source = source, .len = len,
-		.check = flags & SYSCRIPT_CHECK,
-	};
-	ret = vm_mode(ev, vm_open, &load);
+	ev->vm.memory_limit = limits->memory;
+	ev->vm.time_limit = limits->time;
+	ev->vm.name = name;
+	ev->vm.flags = flags;
+	ret = engine_load(ev, source, len);
 	if (!ret)
 		return ev;
-	strscpy(error, vm->error, error_len);
+	strscpy(error, ev->vm.error, error_len);
 	engine_destroy(ev);
 	return ERR_PTR(ret);
 }
 
-static int engine_call(struct engine_vm *ev, struct syscript_call *call)
+int luajit_call(struct engine_vm *ev, struct syscript_call *call)
 {
 	struct vm_run r = {
 		.vm = &ev->vm, .nargs = call->nargs,
@@ -370,17 +396,61 @@ static void engine_stats(struct engine_vm *ev, struct engine_stats *stats)
 	stats->preempt_max = READ_ONCE(ev->preempt_max);
 }
 
+/* What new VMs are copies of. */
+static struct engine_vm *originals[2];
+
+static int make_original(void)
+{
+	struct vm *pair[2];
+	unsigned int i;
+	int ret;
+
+	get_random_bytes(seed, sizeof(seed));
+	for (i = 0; i < 2; i++) {
+		originals[i] = engine_vm_alloc();
+		if (!originals[i])
+			return -ENOMEM;
+		pair[i] = &originals[i]->vm;
+		pair[i]->memory_limit = SYSCRIPT_MEMORY_DEFAULT;
+		pair[i]->time_limit = NSEC_PER_SEC * 3600;
+		pair[i]->name = "";
+		ret = vm_mode(originals[i], vm_create, pair[i]);
+		if (ret)
+			return ret;
+	}
+	return vm_mode(originals[0], vm_make_original, pair);
+}
+
+static void destroy_original(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (originals[i])
+			engine_destroy(originals[i]);
+}
+
 static int engine_init(void)
 {
 	int ret = pages_init();
 
-	if (!ret)
-		clock_init();
+	if (ret)
+		return ret;
+	clock_init();
+	ret = make_original();
+	if (ret) {
+		pr_err("a new VM cannot be copied (%d)\n", ret);
+		destroy_original();
+		clock_exit();
+		pages_exit();
+	}
 	return ret;
 }
 
 static void engine_exit(void)
 {
+	cache_exit();
+	destroy_original();
 	clock_exit();
 	pages_exit();
 }
@@ -390,7 +460,7 @@ const struct engine_ops luajit_engine = {
 	.init = engine_init,
 	.exit = engine_exit,
 	.create = engine_create,
-	.call = engine_call,
+	.call = luajit_call,
 	.error = engine_error,
 	.output = engine_output,
 	.stats = engine_stats,

@@ -6,8 +6,8 @@
  *
  * kernel_fpu_begin() would save all of the extended state, and the way back to
  * user space would load it: most of the cost of a call.  The VM uses nothing
- * but XMM registers and MXCSR.  It has no x87, and no AVX: legacy SSE leaves
- * the upper halves alone.
+ * but MXCSR and XMM0 to XMM7 (luajit.mk and the register allocator see to
+ * that).  It has no x87, and no AVX: legacy SSE leaves the upper halves alone.
  *
  * fpregs_lock() keeps others off the registers meanwhile: no context switch,
  * no softirq, and irq_fpu_usable() is false in interrupts.
@@ -21,7 +21,7 @@
 #define FPU_MXCSR_DEFAULT	0x1f80	/* all masked, round to nearest */
 
 struct fpu_regs {
-	u8 xmm[16][16];
+	u8 xmm[8][16];
 	u32 mxcsr;
 };
 
@@ -32,11 +32,7 @@ struct fpu_regs {
 	FPU_REG(op, 0, from, to) FPU_REG(op, 1, from, to)		\
 	FPU_REG(op, 2, from, to) FPU_REG(op, 3, from, to)		\
 	FPU_REG(op, 4, from, to) FPU_REG(op, 5, from, to)		\
-	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)		\
-	FPU_REG(op, 8, from, to) FPU_REG(op, 9, from, to)		\
-	FPU_REG(op, 10, from, to) FPU_REG(op, 11, from, to)		\
-	FPU_REG(op, 12, from, to) FPU_REG(op, 13, from, to)		\
-	FPU_REG(op, 14, from, to) FPU_REG(op, 15, from, to)
+	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)
 
 static inline void fpu_begin(struct fpu_regs *regs)
 {
@@ -44,7 +40,7 @@ static inline void fpu_begin(struct fpu_regs *regs)
 
 	fpregs_lock();
 	asm volatile(FPU_ALL("movups", FPU_XMM, FPU_MEM)
-		     "stmxcsr 256(%[regs])\n\t"
+		     "stmxcsr 128(%[regs])\n\t"
 		     "ldmxcsr %[mxcsr]"
 		     : : [regs] "r" (regs), [mxcsr] "m" (mxcsr) : "memory");
 }
@@ -52,7 +48,7 @@ static inline void fpu_begin(struct fpu_regs *regs)
 static inline void fpu_end(const struct fpu_regs *regs)
 {
 	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
-		     "ldmxcsr 256(%[regs])"
+		     "ldmxcsr 128(%[regs])"
 		     : : [regs] "r" (regs) : "memory");
 	fpregs_unlock();
 }

@@ -151,6 +151,7 @@ static int lookup(const void *rows, int n, size_t size, const char *name)
 /* (table, name) -> the value on top, which the table keeps from now on. */
 static int remember(lua_State *L)
 {
+  lj_lib_checktab(L, 1);  /* A script may call __index itself. */
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);

@@ -4,7 +4,8 @@
 #   make -f luajit.mk OUT=DIR VENDOR=DIR GEN=DIR PLACE=user|kernel CFLAGS=...
 #
 # VENDOR holds the crates, GEN the generated constants.inc, and CFLAGS is what
-# code needs in its place (position independence, retpolines, ...).
+# code needs in its place (position independence, retpolines, ...).  OBJTOOL is
+# the command, if any, that completes an object of kernel code.
 
 HERE := $(dir $(lastword $(MAKEFILE_LIST)))
 MAKEFLAGS += --no-builtin-rules
@@ -18,7 +19,7 @@ HOSTCC ?= cc
 
 CORE := lj_assert lj_gc lj_err lj_char lj_bc lj_obj lj_buf lj_str lj_tab lj_func \
 	lj_udata lj_meta lj_debug lj_prng lj_state lj_dispatch lj_vmmath lj_strscan \
-	lj_strfmt lj_strfmt_num lj_api lj_lex lj_parse lj_bcread lj_load lj_ir \
+	lj_strfmt lj_strfmt_num lj_api lj_lex lj_parse lj_bcread lj_bcwrite lj_load lj_ir \
 	lj_opt_mem lj_opt_fold lj_opt_narrow lj_opt_dce lj_opt_loop lj_opt_split \
 	lj_opt_sink lj_mcode lj_snap lj_record lj_ffrecord lj_asm lj_trace lj_lib \
 	lj_alloc lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
@@ -38,21 +39,50 @@ DASMFLAGS := -D ENDIAN_LE -D P64 -D JIT -D FPU -D NO_UNWIND
 SHIM := math
 ifeq ($(PLACE),kernel)
 DEFINES += -DLUAJIT_KERNEL
+# fpu.h saves the others only.
+override CFLAGS += $(foreach n,8 9 10 11 12 13 14 15,-ffixed-xmm$(n))
 DASMFLAGS += -D KERNEL
 SHIM += string
+MCODE := $(OUT)/mcode.o
+endif
+
+# Every indirect branch has to find an endbr64.
+ifneq ($(filter -fcf-protection=branch,$(CFLAGS)),)
+DEFINES += -DLJ_ABI_BRANCH_TRACK=1
+DASMFLAGS += -D BRANCH_TRACK
+endif
+
+# The VM's own branches and returns, as the compiler does them for C.
+ifneq ($(filter -mindirect-branch=thunk-extern,$(CFLAGS)),)
+DASMFLAGS += -D RETPOLINE
+endif
+ifneq ($(filter -mfunction-return=thunk-extern,$(CFLAGS)),)
+DASMFLAGS += -D RETHUNK
 endif
 
 ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
 	-fomit-frame-pointer $(DEFINES) -I$(SRC) -I$(HERE) -I$(GEN) $(CFLAGS)
 MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
 
-OBJECTS := $(CORE:%=$(OUT)/%.o) $(OURS:%=$(OUT)/%.o) $(OUT)/lj_vm.o \
+OBJECTS := $(CORE:%=$(OUT)/%.o) $(OURS:%=$(OUT)/%.o) \
 	$(MATHS:%=$(OUT)/math_%.o) $(SHIM:%=$(OUT)/shim_%.o)
 
-$(OUT)/luajit.o: $(OBJECTS)
+$(OUT)/luajit.o: $(OUT)/code.o $(MCODE)
 	$(LD) -r -o $@ $^
 
-$(OUT)/patched: $(PATCHES) $(LUAJIT)/src/lj_obj.h
+# lj_vm.o first: it ends in an empty function, and objtool wants none last.
+$(OUT)/code.o: $(OUT)/lj_vm.o $(OBJECTS)
+	$(LD) -r -o $@ $^
+	$(if $(OBJTOOL),$(OBJTOOL) $@)
+
+# Changes with what the rules below are told.
+SETTINGS := $(CC) $(LD) $(DEFINES) $(DASMFLAGS) $(CFLAGS) $(OBJTOOL)
+.PHONY: FORCE
+$(OUT)/settings: FORCE
+	mkdir -p $(OUT)
+	echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' >$@
+
+$(OUT)/patched: $(OUT)/settings $(PATCHES) $(LUAJIT)/src/lj_obj.h
 	rm -rf $(OUT)/luajit
 	mkdir -p $(OUT)
 	cp -r $(LUAJIT) $(OUT)/luajit
@@ -103,8 +133,11 @@ endif
 $(OUT)/lj_vm.o: $(SRC)/lj_vm.S
 	$(CC) $(CFLAGS) -c -o $@ $<
 
-$(MATHS:%=$(OUT)/math_%.o): $(OUT)/math_%.o: $(HERE)shim/freestanding.h $(MATH)
+$(MATHS:%=$(OUT)/math_%.o): $(OUT)/math_%.o: $(HERE)shim/freestanding.h $(MATH) $(OUT)/settings
 	$(CC) $(MATH_CFLAGS) -Wno-unknown-pragmas -include $(HERE)shim/freestanding.h -Dcr_$*=$* -c -o $@ $(MATH)/$*/$*.c
 
-$(SHIM:%=$(OUT)/shim_%.o): $(OUT)/shim_%.o: $(HERE)shim/%.c
+$(OUT)/mcode.o: $(HERE)mcode.S $(HERE)pages.h $(OUT)/settings
+	$(CC) $(CFLAGS) -D__ASSEMBLY__ -c -o $@ $<
+
+$(SHIM:%=$(OUT)/shim_%.o): $(OUT)/shim_%.o: $(HERE)shim/%.c $(OUT)/settings
 	$(CC) $(MATH_CFLAGS) -c -o $@ $<

@@ -10,3 +10,5 @@
 	.globl syscript_mcode
 syscript_mcode:
 	.skip PAGES_MCODE * 4096
+
+	.section .note.GNU-stack, "", @progbits

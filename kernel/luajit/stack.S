@@ -4,16 +4,19 @@
  */
 #ifdef __KERNEL__
 #include <linux/linkage.h>
+#include <linux/objtool.h>
 #include <asm/nospec-branch.h>
 #define CALL_RAX	CALL_NOSPEC rax
 #define START(name)	SYM_FUNC_START(name)
 #define END(name)	SYM_FUNC_END(name)
 #define RETURN		RET
+#define NO_FRAME(name)	STACK_FRAME_NON_STANDARD name
 #else
 #define CALL_RAX	call *%rax
 #define START(name)	.globl name; .hidden name; .type name, @function; name: endbr64
 #define END(name)	.size name, . - name
 #define RETURN		ret
+#define NO_FRAME(name)
 	.section .note.GNU-stack,"",@progbits
 #endif
 
@@ -37,7 +40,13 @@ START(vm_on_stack)
 	mov %rdi, %rax
 	mov %rsi, %rdi
 	mov %rdx, %rsp
-	CALL_RAX
+	lea vm_run(%rip), %rcx	/* mostly: saves a retpoline */
+	cmp %rcx, %rax
+	jne 1f
+	call vm_run
+	jmp 2f
+1:	CALL_RAX
+2:
 	lea -40(%rbp), %rsp
 .Lhome:
 	pop %r15
@@ -77,3 +86,4 @@ START(vm_escape)
 	mov %rsi, %rsp
 	jmp .Lhome
 END(vm_escape)
+NO_FRAME(vm_escape)

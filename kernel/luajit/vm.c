@@ -23,6 +23,7 @@
 #include "lj_jit.h"
 #include "lj_dispatch.h"
 #include "lj_alloc.h"
+#include "lj_bcdump.h"
 #include "lj_strfmt.h"
 #include "lj_lib.h"
 #include "lj_vm.h"
@@ -224,8 +225,9 @@ static int ended(struct vm *vm, int status)
 /* A new start, unless the script is dead. */
 static void begin(struct vm *vm)
 {
-  settext(vm, "");
-  if (vm->doom == -EOPNOTSUPP) {
+  vm->error_len = 0;
+  vm->error[0] = '\0';
+  if (LJ_UNLIKELY(vm->doom == -EOPNOTSUPP)) {
     vm->doom = 0;
     vm_interrupted(vm);
   }
@@ -237,6 +239,8 @@ static int vm_protected(struct vm *vm, lua_CPFunction f, void *arg)
   begin(vm);
   return ended(vm, lj_vm_cpcall(vm->L, NULL, arg, f));
 }
+
+static void adopt(struct vm *vm);
 
 /* -- Opening --------------------------------------------------------------- */
 
@@ -271,7 +275,7 @@ static TValue *openlibs(lua_State *L, lua_CFunction dummy, void *arg)
   return NULL;
 }
 
-static int open(struct vm *vm)
+static int create(struct vm *vm)
 {
   int ret;
   vm->heap = lj_alloc_create((PRNGState *)(void *)vm);
@@ -280,7 +284,7 @@ static int open(struct vm *vm)
   vm->L = lua_newstate(vm_alloc, vm);
   if (!vm->L)
     goto nomem;
-  G(vm->L)->cstklim = (uintptr_t)vm->stack + VM_STACK_RESERVE;
+  adopt(vm);
   ret = vm_protected(vm, openlibs, NULL);
   if (!ret)
     tunejit(vm);
@@ -295,7 +299,155 @@ nomem:
   return -ENOMEM;
 }
 
+/* -- Cloning --------------------------------------------------------------- */
+
+/*
+** A new VM with its libraries open is always the same, but for the address.
+** So it is made once, and copied. What has to be moved in the copy is found
+** by making two and comparing them: a word that differs by their distance
+** is a pointer, tagged or not.
+*/
+static struct {
+  const uint64_t *image;	/* The heap of the original. */
+  const uint16_t *moved;	/* Indexes of the words that are pointers. */
+  unsigned int words, nmoved;	/* Of what is in use. */
+  unsigned long memory;
+  ptrdiff_t L, heap;		/* Offsets. */
+} original;
+
+#define HEAP_SIZE	(64u << 10)	/* What lj_alloc begins with. */
+#define HEAP_WORDS	(HEAP_SIZE / 8)
+#define FOOT_WORDS	8u		/* Its top's foot, at the end. */
+
+/* What knows whose VM it is. */
+static void adopt(struct vm *vm)
+{
+  global_State *g = G(vm->L);
+  g->allocd = vm;
+  g->cstklim = (uintptr_t)vm->stack + VM_STACK_RESERVE;
+  lj_alloc_setprng(vm->heap, (PRNGState *)(void *)vm);
+}
+
+static void disown(struct vm *vm)
+{
+  G(vm->L)->allocd = NULL;
+  G(vm->L)->cstklim = 0;
+  lj_alloc_setprng(vm->heap, NULL);
+}
+
+/* Nothing allocated beyond the first run, or it would not be in the copy. */
+static uint64_t *heap_of(struct vm *vm)
+{
+  uint64_t *base = (uint64_t *)((uintptr_t)vm->heap & ~(uintptr_t)4095);
+  return vm->stats.memory < HEAP_SIZE - 4096 &&
+	 (char *)vm->L - (char *)base < (ptrdiff_t)HEAP_SIZE ? base : NULL;
+}
+
+long vm_create(void *vm)
+{
+  return create((struct vm *)vm);
+}
+
+long vm_make_original(void *arg)
+{
+  struct vm **pair = (struct vm **)arg;
+  uint64_t *a, *b;
+  uint16_t *moved;
+  uint64_t distance;
+  unsigned int i, n = 0, words = 0;
+  a = heap_of(pair[0]);
+  b = heap_of(pair[1]);
+  if (!a || !b)
+    return -ENOBUFS;
+  disown(pair[0]);
+  disown(pair[1]);
+  distance = (uint64_t)(uintptr_t)b - (uint64_t)(uintptr_t)a;
+  moved = (uint16_t *)(void *)b;  /* Always behind what is still compared. */
+  for (i = 0; i < HEAP_WORDS; i++) {
+    uint64_t from = a[i], to = b[i];
+    if (to - from == distance)
+      moved[n++] = (uint16_t)i;
+    else if (to != from)
+      return -EINVAL;
+    if (from && i < HEAP_WORDS - FOOT_WORDS)
+      words = i + 1;
+  }
+  original.image = a;
+  original.moved = moved;
+  original.words = (words + 7) & ~7u;
+  original.nmoved = n;
+  original.memory = pair[0]->stats.memory;
+  original.L = (char *)pair[0]->L - (char *)a;
+  original.heap = (char *)pair[0]->heap - (char *)a;
+  return 0;
+}
+
+static void copywords(uint64_t *to, const uint64_t *from, unsigned int n)
+{
+  typedef uint64_t v2 __attribute__((vector_size(16), aligned(8)));
+  unsigned int i;
+  for (i = 0; i < n; i += 4) {
+    v2 x = *(const v2 *)(from + i), y = *(const v2 *)(from + i + 2);
+    *(v2 *)(to + i) = x;
+    *(v2 *)(to + i + 2) = y;
+  }
+}
+
+static int clone(struct vm *vm)
+{
+  uint64_t *base = (uint64_t *)port_pages(vm, HEAP_SIZE);
+  const uint16_t *moved = original.moved;
+  unsigned int i, foot = HEAP_WORDS - FOOT_WORDS;
+  uint64_t distance;
+  if (!base) {
+    settext(vm, "no memory for a new script");
+    return -ENOMEM;
+  }
+  copywords(base, original.image, original.words);
+  copywords(base + foot, original.image + foot, FOOT_WORDS);
+  distance = (uint64_t)(uintptr_t)base -
+	     (uint64_t)(uintptr_t)original.image;
+  for (i = 0; i < original.nmoved; i++)
+    base[moved[i]] += distance;
+  vm->L = (lua_State *)(void *)((char *)base + original.L);
+  vm->heap = (char *)base + original.heap;
+  vm->stats.memory = vm->stats.memory_peak = original.memory;
+  adopt(vm);
+  /* No secret: what it seeds, only this script can slow down. */
+  G(vm->L)->prng.u[0] ^= (uint64_t)(uintptr_t)base << 20;
+  if ((vm->flags & SYSCRIPT_NOJIT))
+    luaJIT_setmode(vm->L, 0, LUAJIT_MODE_ENGINE|LUAJIT_MODE_OFF);
+  return 0;
+}
+
 /* -- Loading --------------------------------------------------------------- */
+
+static int keep(lua_State *L, const void *p, size_t n, void *arg)
+{
+  struct vm_load *ld = (struct vm_load *)arg;
+  UNUSED(L);
+  if (n > ld->keep_size - ld->kept)
+    return 1;
+  memcpy(ld->keep + ld->kept, p, n);
+  ld->kept += n;
+  return 0;
+}
+
+static int compile(lua_State *L, struct vm_load *ld, const char *chunk)
+{
+  int status;
+  if (ld->compiled) {
+    ld->vm->trusted = 1;
+    status = luaL_loadbufferx(L, ld->compiled, ld->compiled_len, chunk, "b");
+    ld->vm->trusted = 0;
+    return status;
+  }
+  status = luaL_loadbufferx(L, ld->source, ld->len, chunk, "t");
+  if (status == LUA_OK && ld->keep &&
+      lj_bcwrite(L, funcproto(funcV(L->top - 1)), keep, ld, 0))
+    ld->kept = 0;
+  return status;
+}
 
 /* Leaves run in the first slot. */
 static TValue *load(lua_State *L, lua_CFunction dummy, void *arg)
@@ -306,7 +458,7 @@ static TValue *load(lua_State *L, lua_CFunction dummy, void *arg)
   UNUSED(dummy);
   lua_settop(L, 0);
   lua_pushfstring(L, "@%s", name);
-  status = luaL_loadbufferx(L, ld->source, ld->len, lua_tostring(L, 1), "t");
+  status = compile(L, ld, lua_tostring(L, 1));
   if (status != LUA_OK)
     lj_err_throw(L, status);
   if (ld->check)
@@ -325,7 +477,8 @@ static TValue *load(lua_State *L, lua_CFunction dummy, void *arg)
 long vm_open(void *arg)
 {
   struct vm_load *ld = (struct vm_load *)arg;
-  int ret = open(ld->vm);
+  int ret = original.image && ld->vm->memory_limit > original.memory ?
+	    clone(ld->vm) : create(ld->vm);
   if (!ret)
     ret = vm_protected(ld->vm, load, ld);
   return ret == -EPROTO ? -ENOEXEC : ret;
@@ -363,29 +516,29 @@ long vm_run(void *arg)
   struct vm_run *run = (struct vm_run *)arg;
   struct vm *vm = run->vm;
   lua_State *L = vm->L;
+  TValue *top = L->base + 1;  /* Above run; a short call should stay short. */
   unsigned int i, n;
   int ret;
   begin(vm);
-  lua_settop(L, 1);
-  copyTV(L, L->top, L->top - 1);
-  L->top++;
+  copyTV(L, top, L->base);
+  if (LJ_FR2) setnilV(++top);
   for (i = 0; i < run->nargs; i++) {
     if (run->args[i] > VM_INT_MAX || run->args[i] < -VM_INT_MAX) {
-      settext(vm, "argument ");
+      appendz(vm, "argument ");
       appendint(vm, i + 1);
       appendz(vm, " is beyond the integers that a number holds");
       return -ERANGE;
     }
-    setnumV(L->top, (double)run->args[i]);
-    L->top++;
+    setnumV(++top, (double)run->args[i]);
   }
-  ret = ended(vm, lua_pcall(L, (int)run->nargs, LUA_MULTRET, 0));
-  if (ret)
-    return ret;
-  n = (unsigned int)(lua_gettop(L) - 1);
+  L->top = top + 1;
+  ret = lj_vm_pcall(L, L->base + 1 + 1+LJ_FR2, LUA_MULTRET+1, 0);
+  if (LJ_UNLIKELY(ret || vm->doom))
+    return ended(vm, ret);
+  n = (unsigned int)(L->top - (L->base + 1));
   for (i = 0; i < n && i < SYSCRIPT_RESULTS_MAX && !ret; i++)
     ret = result(run, i, L->base + 1 + i);
   run->nresults = n;
-  lua_settop(L, 1);
+  L->top = L->base + 1;
   return ret;
 }

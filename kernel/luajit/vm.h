@@ -55,6 +55,7 @@ struct vm {
 	volatile int doom;
 	volatile int lock;		/* guards LuaJIT's dispatch table */
 	volatile int poll;		/* C loops: lj_vm_poll() is due */
+	int trusted;			/* loads bytecode: only ever our own */
 	void *heap;			/* LuaJIT's allocator */
 	unsigned long scratch;		/* port_scratch(), once asked for */
 	unsigned int scratch_used, strings_used;
@@ -71,6 +72,15 @@ struct vm_load {
 	const char *source;
 	unsigned long len;
 	int check;			/* compile only */
+	/*
+	 * The compiled form: that of an earlier load of the same source, or
+	 * NULL; and room for it, or NULL, with what was put there (out, 0 if it
+	 * does not fit).
+	 */
+	const char *compiled;
+	unsigned long compiled_len;
+	char *keep;
+	unsigned long keep_size, kept;
 };
 
 struct vm_run {
@@ -91,6 +101,15 @@ struct vm_run {
  * those.
  */
 long vm_open(void *load);
+
+/*
+ * Optional, and once: makes the original that vm_open() copies new VMs from.
+ * Takes two VMs, prepared as for vm_open(), on zeroed pages and with the same
+ * port_random(), that vm_create() has opened; their pages belong to it.
+ */
+long vm_create(void *vm);
+long vm_make_original(void *pair);	/* struct vm *[2] */
+
 long vm_run(void *run);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The part of libm that CORE-MATH has not: fma, fmod and ldexp, in integers.
+ * The part of libm that CORE-MATH has not: fma, fmod, ldexp and floor, in integers.
  * They are exact or correctly rounded, as CORE-MATH is, so that a script
  * computes the same numbers in the kernel and in user space on every CPU.
  */
@@ -9,6 +9,7 @@
 
 typedef unsigned __int128 u128;
 
+double floor(double x);
 double fma(double x, double y, double z);
 double fmod(double x, double y);
 double ldexp(double x, int n);
@@ -132,6 +133,22 @@ double fma(double x, double y, double z)
 	if (p == q)
 		return 0.0;
 	return p > q ? round128(sp, p - q, ep) : round128(sz, q - p, ep);
+}
+
+double floor(double x)
+{
+	int e = (int)(bits(x) >> 52 & 0x7ff) - 1023;
+	uint64_t fraction;
+
+	if (e >= 52)
+		return x;			/* an integer, infinite, no number */
+	if (e < 0)
+		return bits(x) >> 63 ? (x == 0 ? x : -1.0) : 0.0;
+	fraction = FRACTION >> e;
+	if (!(bits(x) & fraction))
+		return x;
+	/* Away from zero for a negative one: a carry goes into the exponent. */
+	return number((bits(x) + (bits(x) >> 63 ? fraction : 0)) & ~fraction);
 }
 
 double fmod(double x, double y)
