@@ -7,22 +7,25 @@ BUILD := build
 .SUFFIXES:
 SHELL := /bin/bash -o pipefail
 
-# All else needs what tools/deps installs, and a kernel to build for: make
-# makes this file first, and starts again with it.
-# A given KDIR says that all is there, as it is for DKMS.
+# The kernel that the module is built for: KREL is 6.1, 6.12, newest, debug or a
+# release, and its tree is fetched; KERNEL is one that this machine has installed
+# with its headers, and nothing is fetched (DKMS builds so).
+ifdef KERNEL
+override KREL := $(KERNEL)
+KDIR := /lib/modules/$(KERNEL)/build
+else
+# All else needs what tools/deps installs, and a default kernel: make makes this
+# file first, and starts again with it.
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
-ifneq ($(origin KDIR),command line)
 -include $(BUILD)/config.mk
 endif
-endif
-
-# The kernel that the module is built for: 6.1, 6.12, newest, debug or a release.
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
 override KREL := $(shell vm/kernels.py release $(KREL))
 endif
+KDIR := $(CURDIR)/$(BUILD)/kernels/$(KREL)/headers
+endif
 KTREE := $(BUILD)/kernels/$(KREL)
-KDIR := $(abspath $(KTREE))/headers
 KMODULE := $(BUILD)/kernel-$(KREL)/syscript.ko
 
 MATRIX := 6.1 6.12 newest
@@ -31,9 +34,16 @@ $(BUILD)/config.mk: tools/deps requirements.txt third_party/Cargo.lock
 	tools/deps
 	release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
-# A kernel's tree, for all that is built against it; debug's is built instead.
+# A kernel's tree, for all that is built against it, and the compiler that the
+# kernel was built with; debug's tree is built instead.
+ifdef KERNEL
+$(KTREE)/complete: ;
+else
 $(BUILD)/kernels/%/complete:
 	vm/kernels.py path $*
+
+$(KMODULE): private export CC = $(shell vm/kernels.py cc $(KREL))
+endif
 
 include $(wildcard */build.mk */*/build.mk)
 

@@ -24,7 +24,13 @@ install-cli: $(BUILD)/syscript
 	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts
 	install -m 0644 scripts/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts
 	for page in man/*.[1-9]; do \
-		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+		section=$${page##*.} file=$${page##*/}; \
+		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \
+		install -D -m 0644 $$page $$dir/$$file; \
+		for name in $$(sed -n '/^.Sh NAME/,/^.Nd/s/^\.Nm \([a-z_]*\).*/\1/p' $$page); do \
+			[ $$dir/$$name.$$section -ef $$dir/$$file ] || \
+				ln -sf $$file $$dir/$$name.$$section; \
+		done; \
 	done
 
 -include $(CLI_OBJ:.o=.d)

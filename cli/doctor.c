@@ -91,7 +91,7 @@ static void look_at_module(struct findings *f)
 
 	f->loaded = !access(MODULE, F_OK);
 	read_line(MODULE "/version", f->version, sizeof(f->version));
-	f->enabled = f->loaded && read_line(MODULE "/parameters/enabled", enabled, sizeof(enabled)) &&
+	f->enabled = read_line(MODULE "/parameters/enabled", enabled, sizeof(enabled)) &&
 		     enabled[0] == 'Y';
 	f->installed = module_installed(f->kernel.release);
 }
@@ -172,10 +172,13 @@ static void mend_device(const struct findings *f, struct remedy *r)
 	struct passwd *user = getpwuid(getuid());
 
 	if (!f->device) {
-		snprintf(r->what, sizeof(r->what), "the module is loaded, but there is no " DEVICE);
-		snprintf(r->command, sizeof(r->command), "sudo udevadm trigger --name-match=syscript");
+		snprintf(r->what, sizeof(r->what),
+			 "the module is loaded, but there is no " DEVICE);
+		snprintf(r->command, sizeof(r->command),
+			 "sudo udevadm trigger --name-match=syscript");
 	} else if (!f->group_exists || strcmp(f->group, GROUP)) {
-		snprintf(r->what, sizeof(r->what), DEVICE " does not belong to a group " GROUP);
+		snprintf(r->what, sizeof(r->what),
+			 DEVICE " does not belong to a group " GROUP);
 		snprintf(r->command, sizeof(r->command),
 			 "%ssudo chgrp " GROUP " " DEVICE " && sudo chmod 0660 " DEVICE,
 			 f->group_exists ? "" : "sudo groupadd --system " GROUP " && ");
@@ -223,7 +226,8 @@ static bool mend(const struct findings *f, struct remedy *r)
 		mend_watched(f, r);
 	} else if (f->kernel_err == -EDQUOT) {
 		snprintf(r->what, sizeof(r->what), "your share of scripts is used up");
-		snprintf(r->command, sizeof(r->command), "syscript list    # then end what holds them");
+		snprintf(r->command, sizeof(r->command),
+			 "syscript list    # then end what holds them");
 	} else {
 		snprintf(r->what, sizeof(r->what), "the kernel backend refuses: %s",
 			 syscript_strerror(f->kernel_err));
@@ -250,8 +254,8 @@ static void print_text(const struct findings *f, const struct remedy *r)
 		       f->group, yes(f->device_open));
 	else
 		printf("missing\n");
-	printf("group      " GROUP ": %s\n",
-	       f->group_exists ? f->group_member ? "you are in it" : "you are not in it" : "missing");
+	printf("group      " GROUP ": %s\n", !f->group_exists ? "missing" :
+	       f->group_member ? "you are in it" : "you are not in it");
 	printf("watched    seccomp: %s, traced: %s\n", yes(f->seccomp), yes(f->traced));
 	printf("kernel backend  %s\n", f->kernel_err ? syscript_strerror(f->kernel_err) : "works");
 	printf("user backend    %s\n", f->user_err ? syscript_strerror(f->user_err) : "works");

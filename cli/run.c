@@ -35,11 +35,12 @@ static void help(const char *command)
 {
 	bool run = !strcmp(command, "run");
 
-	printf("Usage: syscript %s [OPTION...] FILE|-%s\n", command, run ? " [INTEGER...]" : "");
+	printf("Usage: syscript %s [OPTION...] FILE|-%s\n", command,
+	       run ? " [INTEGER...]" : "");
 	puts(run ? "Runs the function run() of a script and prints its output, then its results.\n" :
 	     "Compiles a script; prints where it is wrong.\n");
 	if (run)
-		puts("  -i, --info              print the script's counters on standard error afterwards\n"
+		puts("  -i, --info              print the script's counters on standard error\n"
 		     "      --no-jit            interpret, never compile\n"
 		     "      --kill              over a limit, die of SIGKILL");
 	puts("      --backend B         auto (default), kernel or user\n"

@@ -54,6 +54,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 
+# Made anew each time: what it says depends on the command line.
+.PHONY: $(BUILD)/libsyscript.pc
 $(BUILD)/libsyscript.pc: lib/libsyscript.pc.in lib/syscript.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' $< >$@

@@ -313,6 +313,9 @@ int syscript_probe(enum syscript_backend backend)
 		.name = "probe",
 	};
 
+	/* A cold start may be slow; the module's bound on limits may be low. */
+	if (backend == SYSCRIPT_BACKEND_USER)
+		reg.time_limit = USER_TIME_MAX;
 	return register_with(backend, &reg);
 }
 

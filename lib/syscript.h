@@ -54,52 +54,72 @@ struct syscript_options {
 /* Registers a script with the default options.  Returns its fd or -errno. */
 int register_lua_syscall(const char *script, size_t size);
 
-/* Calls run() with @nargs arguments of type long.  Returns its first result (0
- * if there is none) or -errno; syscript_call() tells the two apart. */
+/*
+ * Calls run() with @nargs arguments of type long.  Returns its first result (0
+ * if there is none) or -errno; syscript_call() tells the two apart.
+ */
 long lua_syscall(int fd, unsigned int nargs, ...);
 
-/* Registers a script.  @options may be NULL; @error gets the text of a failure
+/*
+ * Registers a script.  @options may be NULL; @error gets the text of a failure
  * and may be NULL with @error_len 0.  Returns the fd (with SYSCRIPT_CHECK: 0)
- * or -errno. */
+ * or -errno.
+ */
 int syscript_register(const char *source, size_t len,
 		      const struct syscript_options *options,
 		      char *error, size_t error_len);
 
-/* Calls run().  Stores at most @nresults_max results.  Returns how many run()
- * returned (never more than SYSCRIPT_RESULTS_MAX) or -errno. */
+/*
+ * Calls run().  Stores at most @nresults_max results.  Returns how many run()
+ * returned (never more than SYSCRIPT_RESULTS_MAX) or -errno.
+ */
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results);
 
-/* Copies the text of the script's last error, NUL-terminated and cut to @len.
- * Returns the length of the whole text, 0 if there is none, or -errno. */
+/*
+ * Copies the text of the script's last error, NUL-terminated and cut to @len.
+ * Returns the length of the whole text, 0 if there is none, or -errno.
+ */
 int syscript_error(int fd, char *buf, size_t len);
 
-/* Takes out what print() wrote: at most @len bytes, no NUL.  Returns how many
- * bytes were taken, 0 when there are no more, or -errno. */
+/*
+ * Takes out what print() wrote: at most @len bytes, no NUL.  Returns how many
+ * bytes were taken, 0 when there are no more, or -errno.
+ */
 int syscript_output(int fd, char *buf, size_t len);
 
 /* Fills in the script's limits and counters.  Returns 0 or -errno. */
 int syscript_info(int fd, struct syscript_info *info);
 
-/* Walks the live scripts that the caller may see: those of the kernel, then
+/*
+ * Walks the live scripts that the caller may see: those of the kernel, then
  * those of this process's user backend.  Set @info->id to 0 before the first
- * call.  Returns 0, -ENOENT past the last one, or another -errno. */
+ * call.  Returns 0, -ENOENT past the last one, or another -errno.
+ */
 int syscript_next(struct syscript_info *info);
 
-/* Tells where a script runs.  Returns SYSCRIPT_BACKEND_KERNEL or _USER, or
- * -errno. */
+/*
+ * Tells where a script runs.  Returns SYSCRIPT_BACKEND_KERNEL or _USER, or
+ * -errno.
+ */
 int syscript_backend(int fd);
 
-/* Tells whether a backend can be used by this thread now.  Returns 0 or the
- * -errno that speaks against it. */
+/*
+ * Tells whether a backend can be used by this thread now.  Returns 0 or the
+ * -errno that speaks against it.
+ */
 int syscript_probe(enum syscript_backend backend);
 
-/* Gives the script back.  close(2) does, too, the user backend's memory then
- * following at the next library call.  Returns 0 or -errno. */
+/*
+ * Gives the script back.  close(2) does, too, the user backend's memory then
+ * following at the next library call.  Returns 0 or -errno.
+ */
 int syscript_close(int fd);
 
-/* What an error of this library means and what to do about it.  Takes errno or
- * -errno, returns a constant text that must not be freed. */
+/*
+ * What an error of this library means and what to do about it.  Takes errno or
+ * -errno, returns a constant text that must not be freed.
+ */
 const char *syscript_strerror(int err);
 
 /* The library's version, as "major.minor.patch". */

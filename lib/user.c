@@ -148,19 +148,15 @@ int user_register(struct syscript_register *reg)
 	return ret;
 }
 
-static void set_error(struct script *script, const char *format, unsigned int i, long long arg)
-{
-	snprintf(script->vm.error, sizeof(script->vm.error), format, i, arg);
-	script->vm.error_len = strlen(script->vm.error);
-}
-
 static int check_args(struct script *script, const struct syscript_call *call)
 {
 	for (unsigned int i = 0; i < call->nargs; i++) {
 		if (call->args[i] >= -SYSCRIPT_INT_MAX && call->args[i] <= SYSCRIPT_INT_MAX)
 			continue;
 		if (!script->dead)
-			set_error(script, "argument %u, %lld, is beyond +-2^53", i + 1, call->args[i]);
+			snprintf(script->vm.error, sizeof(script->vm.error),
+				 "argument %u, %lld, is beyond +-2^53", i + 1,
+				 (long long)call->args[i]);
 		return -ERANGE;
 	}
 	return 0;

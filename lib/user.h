@@ -38,8 +38,7 @@
  * @cpu_seen: @cpu_base is valid
  *
  * Written by the running thread (@cpu_base and @cpu_seen: the watchdog), read by
- * both without a lock.  What the watchdog sees may be torn, so it only asks;
- * the running thread decides.
+ * both without a lock: the watchdog only asks, the running thread decides.
  */
 struct clock {
 	unsigned long start, entered;
@@ -93,8 +92,10 @@ int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
 void user_destroy(struct script *script);
 
-/* user_vm.c: these run on the VM's stack, under the watchdog, and return what
- * the function of vm.h returns. */
+/*
+ * user_vm.c: these run on the VM's stack, under the watchdog, and return what
+ * the function of vm.h returns.
+ */
 int user_vm_open(struct script *script, struct vm_load *load);
 int user_vm_run(struct script *script, struct vm_run *run);
 bool user_vm_overdue(struct script *script);

@@ -20,8 +20,10 @@ static bool page_readable(unsigned long addr)
 	return sys_call(rt_sigprocmask, -1, addr & ~7UL, 0, 8) == -EINVAL;
 }
 
-/* Or-s a 0 to the word: an atomic access, harmless to other threads.  Should the
- * word be -2048 and a futex, one waiter wakes up, as waiters have to expect. */
+/*
+ * Or-s a 0 to the word: an atomic access, harmless to other threads.  Should the
+ * word be -2048 and a futex, one waiter wakes up, as waiters have to expect.
+ */
 static bool page_writable(unsigned long addr)
 {
 	static unsigned int nobody;

@@ -265,7 +265,8 @@ int user_fd_quota(unsigned long memory, char *error, size_t error_len)
 	pthread_mutex_unlock(&lock);
 
 	if (alive >= USER_SCRIPTS_MAX)
-		snprintf(error, error_len, "%u scripts of this process are alive: close some", alive);
+		snprintf(error, error_len,
+			 "%u scripts of this process are alive: close some", alive);
 	else if (memory > USER_MEMORY_MAX - held)
 		snprintf(error, error_len,
 			 "this process's scripts hold %lu bytes, %lu more are too many: close some, or ask for a lower memory limit",

@@ -30,7 +30,7 @@
 
 struct region {
 	struct region *next;
-	void *start;
+	char *start;
 	size_t size;
 };
 
@@ -63,6 +63,7 @@ static void *low_map(size_t size, int prot)
 	unsigned long addr;
 	void *p;
 
+	size = (size + PAGE_SIZE - 1) & -PAGE_SIZE;
 	for (int i = 0; i < LOW_TRIES; i++) {
 		/* One page of nothing between two mappings. */
 		addr = __atomic_fetch_add(&cursor, size + PAGE_SIZE, __ATOMIC_RELAXED);
@@ -85,7 +86,9 @@ static void *near_map(size_t size)
 	void *p;
 
 	do {
-		p = text > off + NEAR_STEP ? map_at(text - off, size, PROT_READ | PROT_WRITE) : NULL;
+		p = NULL;
+		if (text > off + NEAR_STEP)
+			p = map_at(text - off, size, PROT_READ | PROT_WRITE);
 		if (!p)
 			p = map_at(text + off, size, PROT_READ | PROT_WRITE);
 		if (p) {
@@ -115,17 +118,25 @@ static void *region_add(struct script *script, void *start, size_t size)
 	return start;
 }
 
-static void region_del(struct script *script, void *start, size_t size)
+/* All of a region, or its head or tail: an allocator trims what it has. */
+static void region_del(struct script *script, char *start, size_t size)
 {
 	struct region **link = &script->regions, *region;
 
 	for (; (region = *link); link = &region->next) {
-		if (region->start == start && region->size == size) {
-			*link = region->next;
-			sys_call(munmap, start, size);
-			free(region);
-			return;
-		}
+		if (start >= region->start && start + size <= region->start + region->size)
+			break;
+	}
+	if (!region || (start != region->start &&
+			start + size != region->start + region->size))
+		return;
+	sys_call(munmap, start, size);
+	if (start == region->start)
+		region->start += size;
+	region->size -= size;
+	if (!region->size) {
+		*link = region->next;
+		free(region);
 	}
 }
 

@@ -25,12 +25,18 @@ static void clock_enter(struct script *script)
 	__atomic_store_n(&script->clock.entered, sys_now(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 }
 
-/* Up to now, of all runs. */
+/*
+ * Up to now, of all runs.  For the watchdog @entered is read again, so that no
+ * stretch of time counts twice.
+ */
 static unsigned long clock_used(const struct script *script)
 {
-	unsigned long entered = __atomic_load_n(&script->clock.entered, __ATOMIC_RELAXED);
-	unsigned long used = __atomic_load_n(&script->vm.stats.run_time, __ATOMIC_RELAXED);
+	unsigned long entered, used;
 
+	do {
+		entered = __atomic_load_n(&script->clock.entered, __ATOMIC_ACQUIRE);
+		used = __atomic_load_n(&script->vm.stats.run_time, __ATOMIC_ACQUIRE);
+	} while (entered != __atomic_load_n(&script->clock.entered, __ATOMIC_RELAXED));
 	return entered ? used + sys_now(CLOCK_MONOTONIC) - entered : used;
 }
 
@@ -62,7 +68,7 @@ static void clock_leave(struct script *script)
 	unsigned long used = clock_used(script);
 
 	__atomic_store_n(&script->clock.entered, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&script->vm.stats.run_time, used, __ATOMIC_RELAXED);
+	__atomic_store_n(&script->vm.stats.run_time, used, __ATOMIC_RELEASE);
 	clock_check(script, used);
 }
 

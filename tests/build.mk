@@ -26,7 +26,7 @@ test-unit: all $(TEST_PROGRAMS)
 test-vm: all $(TEST_PROGRAMS)
 	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
 		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
-	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS)
+	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
 
 test-matrix:
 	for kernel in $(MATRIX); do $(MAKE) KREL=$$kernel test-vm || exit; done

@@ -19,10 +19,11 @@ _BAD = re.compile(
     re.VERBOSE,
 )
 
-# Said by sound kernels: faults of user programs, and what the (emulated) CPU
-# cannot be protected from.
+# Said by sound kernels: faults of user programs, what the guest's init misses in
+# a small system, and what the (emulated) CPU cannot be protected from.
 _GOOD = re.compile(
-    r"\btraps: |WARNING: Spectre|Spectre V2|Retbleed|RETBleed|MDS: |TAA: |MMIO Stale"
+    r"\btraps: |virtme-ng-init: "
+    r"|WARNING: Spectre|Spectre V2|Retbleed|RETBleed|MDS: |TAA: |MMIO Stale"
 )
 
 

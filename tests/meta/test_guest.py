@@ -49,6 +49,15 @@ def test_panic(guest) -> None:
     assert "sysrq triggered crash" in done.stderr
 
 
+@boots
+def test_a_module_that_stays_fails_the_run(guest) -> None:
+    escape = "echo $$ >/sys/fs/cgroup/cgroup.procs; exec sleep 1000"
+    script = f"setsid sh -c '{escape}' </dev/syscript >/dev/null 2>&1 & sleep 1"
+    done = guest("-m", "--", "sh", "-c", script)
+    assert done.returncode == 126
+    assert "did not unload" in done.stderr
+
+
 PROGRAM = """\
 #include <stdio.h>
 #include <unistd.h>

@@ -36,6 +36,7 @@ SOUND = """\
 [    1.0] rcu: RCU event tracing is enabled.
 [    1.0] traps: test_abi[321] general protection fault ip:7f sp:7f error:0 in libc.so.6
 [    1.0] Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on
+[    1.0] virtme-ng-init: WARNING: failed to run: "systemd-tmpfiles" --create --boot
 [    1.0] Memory: 980540K/1048052K available (DEBUG kernel)
 """.splitlines()
 

@@ -52,9 +52,14 @@ static inline int load_with(const char *source, struct syscript_options *options
 	return fd;
 }
 
+/* With time enough for a cold start under emulation. */
 static inline int load(const char *source)
 {
-	return load_with(source, NULL);
+	struct syscript_options options;
+
+	memset(&options, 0, sizeof(options));
+	options.time_limit_ns = 10000000000;
+	return load_with(source, &options);
 }
 
 /* Without a text; for registrations that have to fail. */

@@ -118,7 +118,7 @@ def test_unknown_backend_in_environment(script) -> None:
 
 def test_full_disk_is_an_error(script) -> None:
     path = script("function run() print('x') end")
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [SYSCRIPT, "run", "--backend", "user", path],
             stdout=full,

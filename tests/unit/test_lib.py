@@ -2,6 +2,7 @@
 """Builds and runs the programs test_lib_*: exit 0, 1, or 77 for skipped."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,13 +41,17 @@ def test_program(source: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_exports() -> None:
-    """Programs see the names of the version script, and no others."""
-    wanted = {
+def public_names() -> set[str]:
+    return {
         line.strip(" \t;\n")
         for line in (ROOT / "lib/libsyscript.map").read_text().splitlines()
         if line.startswith("\t\t") and "*" not in line
     }
+
+
+def test_exports() -> None:
+    """Programs see the names of the version script, and no others."""
+    wanted = public_names()
     for library, option in (("libsyscript.so", "-D"), ("libsyscript.a", "-g")):
         nm = subprocess.run(
             ["nm", option, "--defined-only", BUILD / library],
@@ -65,3 +70,21 @@ def test_soname() -> None:
     ).stdout
     assert "SONAME" in dynamic and "libsyscript.so.0" in dynamic
     assert "RUNPATH" not in dynamic and "RPATH" not in dynamic
+
+
+def test_manual() -> None:
+    """Each public function has a manual page, and the pages are sound."""
+    pages = sorted((ROOT / "man").glob("*.[1-9]"))
+    names = {
+        word
+        for page in pages
+        for line in page.read_text().partition(".Sh NAME")[2].partition(".Nd")[0].splitlines()
+        if line.startswith(".Nm ")
+        for word in line.split()[1:2]
+    }
+    assert public_names() <= names
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc to look at the pages with")
+    lint = ["mandoc", "-T", "lint", "-W", "warning", *pages]
+    done = subprocess.run(lint, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -13,9 +13,13 @@
 static char packets[BATCH][PACKET], addresses[BATCH][ADDRESS];
 static socklen_t address_lens[BATCH];
 static int lens[BATCH];
+static int send_batch, recv_batch;
 
 static int load_file(const char *path)
 {
+	struct syscript_options options = {
+		.size = sizeof(options), .time_limit_ns = 10000000000,
+	};
 	static char source[1 << 16];
 	char error[512];
 	FILE *file = fopen(path, "r");
@@ -25,7 +29,7 @@ static int load_file(const char *path)
 	CHECK(file);
 	len = fread(source, 1, sizeof(source), file);
 	fclose(file);
-	fd = syscript_register(source, len, NULL, error, sizeof(error));
+	fd = syscript_register(source, len, &options, error, sizeof(error));
 	if (fd < 0)
 		fprintf(stderr, "%s: %s\n", path, error);
 	CHECK(fd >= 0);
@@ -67,36 +71,47 @@ static void check_received(const struct sockaddr_in *from, int n)
 	}
 }
 
+static long receive(int in, int max)
+{
+	return lua_syscall(recv_batch, 6, in, packets, addresses, address_lens, lens, max);
+}
+
+static long transmit(int out, int n)
+{
+	return lua_syscall(send_batch, 6, out, packets, addresses, address_lens, lens, n);
+}
+
 int main(void)
 {
-	int send_batch = load_file("scripts/send_batch.lua");
-	int recv_batch = load_file("scripts/recv_batch.lua");
 	struct sockaddr_in here, there;
 	int in = udp_socket(&here), out = udp_socket(&there);
 
-	CHECK_EQ(lua_syscall(recv_batch, 6, in, packets, addresses, address_lens, lens, BATCH), 0);
+	send_batch = load_file("scripts/send_batch.lua");
+	recv_batch = load_file("scripts/recv_batch.lua");
+
+	CHECK_EQ(receive(in, BATCH), 0);
 
 	fill(&here, 10);
-	CHECK_EQ(lua_syscall(send_batch, 6, out, packets, addresses, address_lens, lens, 10), 10);
+	CHECK_EQ(transmit(out, 10), 10);
 	/* Without a request in it: to be dropped. */
 	CHECK_EQ(sendto(out, "12345678", 8, 0, (struct sockaddr *)&here, sizeof(here)), 8);
 	memset(packets, 0, sizeof(packets));
 	memset(lens, 0, sizeof(lens));
 	memset(addresses, 0, sizeof(addresses));
 	memset(address_lens, 0, sizeof(address_lens));
-	CHECK_EQ(lua_syscall(recv_batch, 6, in, packets, addresses, address_lens, lens, 6), 6);
+	CHECK_EQ(receive(in, 6), 6);
 	check_received(&there, 6);
-	CHECK_EQ(lua_syscall(recv_batch, 6, in, packets, addresses, address_lens, lens, BATCH), 4);
+	CHECK_EQ(receive(in, BATCH), 4);
 	CHECK_EQ(packets[0][0], 'a' + 6);
-	CHECK_EQ(lua_syscall(recv_batch, 6, in, packets, addresses, address_lens, lens, BATCH), 0);
+	CHECK_EQ(receive(in, BATCH), 0);
 
-	CHECK_EQ(lua_syscall(recv_batch, 6, -1, packets, addresses, address_lens, lens, 1), -EBADF);
+	CHECK_EQ(receive(-1, 1), -EBADF);
 	CHECK_EQ(lua_syscall(recv_batch, 6, in, packets, addresses, 8, lens, 1), -EPROTO);
 	fill(&here, 3);
 	address_lens[0] = 1;
-	CHECK_EQ(lua_syscall(send_batch, 6, out, packets, addresses, address_lens, lens, 3), -EINVAL);
+	CHECK_EQ(transmit(out, 3), -EINVAL);
 	address_lens[0] = sizeof(here);
 	address_lens[2] = 1;
-	CHECK_EQ(lua_syscall(send_batch, 6, out, packets, addresses, address_lens, lens, 3), 2);
+	CHECK_EQ(transmit(out, 3), 2);
 	return 0;
 }

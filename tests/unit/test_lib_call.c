@@ -4,6 +4,12 @@
 
 #include "lib_test.h"
 
+/* With the text in @error. */
+static int try_with(const char *source, const struct syscript_options *options, char error[200])
+{
+	return syscript_register(source, strlen(source), options, error, 200);
+}
+
 static void arguments(void)
 {
 	static char buffer[4] = { 1, 2, 3, 4 };
@@ -129,31 +135,31 @@ static void refused(void)
 	CHECK_EQ(syscript_register(source, 5, NULL, NULL, 4), -EINVAL);
 
 	options.flags = 1 << 30;
-	CHECK_EQ(syscript_register(source, strlen(source), &options, error, sizeof(error)), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	CHECK(*error);
 	options.flags = 0;
 	options.name = "0123456789012345678901234567890X";
-	CHECK_EQ(syscript_register(source, strlen(source), &options, NULL, 0), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	options.name = "a\nb";
-	CHECK_EQ(syscript_register(source, strlen(source), &options, NULL, 0), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	options.name = NULL;
 	options.memory_limit = SYSCRIPT_MEMORY_MIN - 1;
-	CHECK_EQ(syscript_register(source, strlen(source), &options, error, sizeof(error)), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	CHECK(strstr(error, "memory limit"));
 	options.memory_limit = 0;
 	options.time_limit_ns = 1ULL << 60;
-	CHECK_EQ(syscript_register(source, strlen(source), &options, error, sizeof(error)), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	CHECK(strstr(error, "time limit"));
 	options.time_limit_ns = 0;
 	options.size--;
-	CHECK_EQ(syscript_register(source, strlen(source), &options, NULL, 0), -EINVAL);
+	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 
 	newer.options.size = sizeof(newer);
 	CHECK_EQ(syscript_close(load_with(source, NULL)), 0);
 	newer.more[3] = 1;
-	CHECK_EQ(syscript_register(source, strlen(source), &newer.options, NULL, 0), -E2BIG);
+	CHECK_EQ(try_with(source, &newer.options, error), -E2BIG);
 	newer.more[3] = 0;
-	CHECK_EQ(syscript_close(syscript_register(source, strlen(source), &newer.options, NULL, 0)), 0);
+	CHECK_EQ(syscript_close(try_with(source, &newer.options, error)), 0);
 }
 
 static void check_only(void)
@@ -162,8 +168,8 @@ static void check_only(void)
 	const char *good = "error('not run')", *bad = "x = = 1";
 	char error[200];
 
-	CHECK_EQ(syscript_register(good, strlen(good), &options, error, sizeof(error)), 0);
-	CHECK_EQ(syscript_register(bad, strlen(bad), &options, error, sizeof(error)), -ENOEXEC);
+	CHECK_EQ(try_with(good, &options, error), 0);
+	CHECK_EQ(try_with(bad, &options, error), -ENOEXEC);
 	CHECK(strstr(error, ":1:"));
 }
 
@@ -186,7 +192,8 @@ static void output(void)
 static void counters(void)
 {
 	struct syscript_options options = { .name = "count", .memory_limit = 512 << 10 };
-	int fd = load_with("function run(a) if a then error('x') end syscall.getpid() end", &options);
+	int fd = load_with("function run(a) if a then error('x') end syscall.getpid() end",
+			   &options);
 	struct syscript_info info, found = { .id = 0 };
 	int err;
 

@@ -84,7 +84,9 @@ static void many_short_calls(void)
 
 static void memory_limit(void)
 {
-	struct syscript_options options = { .memory_limit = 256 << 10 };
+	struct syscript_options options = {
+		.memory_limit = 256 << 10, .time_limit_ns = 10000000000,
+	};
 	int fd = load_with("function run() local t = {}\n"
 			   "  for i = 1, 1e9 do t[i] = { i } end end", &options);
 
@@ -95,7 +97,9 @@ static void memory_limit(void)
 /* The dead do not count against the memory of the living. */
 static void memory_is_given_back(void)
 {
-	struct syscript_options options = { .memory_limit = 8 << 20 };
+	struct syscript_options options = {
+		.memory_limit = 8 << 20, .time_limit_ns = 10000000000,
+	};
 	const char *hog = "function run() local s = 'x' while true do s = s .. s end end";
 	int fds[8];
 
@@ -107,10 +111,10 @@ static void memory_is_given_back(void)
 		syscript_close(fds[i]);
 }
 
-static void kill_flag(const char *source)
+static void kill_flag(const char *source, uint64_t time_limit)
 {
 	struct syscript_options options = {
-		.flags = SYSCRIPT_KILL, .time_limit_ns = 20000000, .memory_limit = 256 << 10,
+		.flags = SYSCRIPT_KILL, .time_limit_ns = time_limit, .memory_limit = 256 << 10,
 	};
 	pid_t child = fork();
 	int status;
@@ -132,7 +136,7 @@ int main(void)
 	many_short_calls();
 	memory_limit();
 	memory_is_given_back();
-	kill_flag("function run() while true do end end");
-	kill_flag("function run() local s = 'x' while true do s = s .. s end end");
+	kill_flag("function run() while true do end end", 20000000);
+	kill_flag("function run() local s = 'x' while true do s = s .. s end end", 10000000000);
 	return 0;
 }

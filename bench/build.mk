@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+# Measuring programs, and the targets that run them in a guest on 6.1.
+
+BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
+BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency
+BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
+	$(LIB_CFLAGS) -Ibench
+
+$(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
+		$(BUILD)/include/linux/syscript.h
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
+
+.PHONY: bench-micro bench-micro-icount bench-latency
+bench-micro: $(BUILD)/bench/micro module
+	bench/micro.py -k $(KREL) -o $(BUILD)/bench/micro.json
+
+bench-micro-icount: $(BUILD)/bench/micro module
+	bench/micro.py -k $(KREL) --icount -o $(BUILD)/bench/micro-icount.json
+
+bench-latency: $(BUILD)/bench/latency module
+	bench/latency.py -k $(KREL) -o $(BUILD)/bench/latency.json
+
+-include $(wildcard $(BUILD)/bench/*.d)

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Collects garbage in a heap full of tables that stay alive.
+
+local list
+for i = 1, 60000 do
+  list = { next = list, i, tostring(i) }
+end
+
+function run()
+  collectgarbage("collect")
+end

@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Searches with a pattern that goes back again and again.
+
+local s = string.rep("x", 1200)
+
+function run()
+  if s:find(".-.-y") then error("cannot be") end
+end

@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Grows a table: each step moves all there is.
+
+function run()
+  local t = {}
+  for i = 1, 120000 do t[i * 3 + 0.5] = i end
+end

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See measure.h. */
+#include <cpuid.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+#define CPUID_HYPERVISOR	0x40000000
+#define CPUID_1_ECX_HYPERVISOR	(1u << 31)
+
+void measure_pin(int cpu)
+{
+	int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu < last ? cpu : last, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		measure_die("cannot stay on one CPU: %m");
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double measure_quantile(double *samples, size_t n, double q)
+{
+	double at = q * (n - 1);
+	size_t below = at;
+
+	qsort(samples, n, sizeof(*samples), compare);
+	if (below + 1 >= n)
+		return samples[n - 1];
+	return samples[below] + (at - below) * (samples[below + 1] - samples[below]);
+}
+
+const char *measure_accel(void)
+{
+	static char signature[13];
+	unsigned int eax, ebx, ecx, edx;
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & CPUID_1_ECX_HYPERVISOR))
+		return "none";
+	__cpuid(CPUID_HYPERVISOR, eax, ebx, ecx, edx);
+	memcpy(signature, &ebx, 4);
+	memcpy(signature + 4, &ecx, 4);
+	memcpy(signature + 8, &edx, 4);
+	if (!strcmp(signature, "TCGTCGTCGTCG"))
+		return "tcg";
+	if (!strcmp(signature, "KVMKVMKVM"))
+		return "kvm";
+	return signature;
+}
+
+const char *measure_kernel(void)
+{
+	static struct utsname name;
+
+	return uname(&name) ? "unknown" : name.release;
+}
+
+void measure_die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(1);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What every measuring program needs: a clock, a CPU of its own, statistics,
+ * the machine it runs on.
+ */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t measure_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Keeps the calling thread on one CPU, or on the last one there is. */
+void measure_pin(int cpu);
+
+/* The value below which the share @q of the @n samples lies; sorts them. */
+double measure_quantile(double *samples, size_t n, double q);
+
+/* "tcg" (emulated), "kvm", another hypervisor's signature, or "none". */
+const char *measure_accel(void);
+
+/* The running kernel's release. */
+const char *measure_kernel(void);
+
+/* Ends the program with a message, as printf() writes it. */
+_Noreturn void measure_die(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+#endif

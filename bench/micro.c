@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The cost of single steps: a call into a script, a system call in it, an empty
+ * loop in it, its registration - and of getppid() from user space, to compare.
+ *
+ * usage: micro ROUNDS FIGURE1
+ *
+ * Writes JSON: in each round every probe once, in ns per step.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "source.h"
+
+#define SAMPLE_NS	6000000ULL	/* at least */
+#define CALIBRATIONS	4
+#define TIME_LIMIT	5000000000ULL
+#define CPU		1
+
+enum { EMPTY, GETPPID, LOOP };		/* run()'s first argument */
+
+static const char steps[] =
+	"local getppid = syscall.getppid\n"
+	"local function getppids(n)\n"
+	"  local id\n"
+	"  for i = 1, n do id = getppid() end\n"
+	"  return id\n"
+	"end\n"
+	"local function loop(n)\n"
+	"  for i = 1, n do end\n"
+	"  return n\n"
+	"end\n"
+	"function run(what, n)\n"
+	"  if what == 1 then return getppids(n) end\n"
+	"  if what == 2 then return loop(n) end\n"
+	"end\n";
+
+static const char nothing[] = "function run() end";
+
+struct probe {
+	const char *name;
+	void (*step)(const struct probe *probe, uint64_t count);
+	int fd;
+	int64_t what;
+	uint64_t count;			/* steps in a sample */
+};
+
+static struct source figure1;
+
+static void getppids(const struct probe *probe, uint64_t count)
+{
+	(void)probe;
+	while (count--)
+		syscall(SYS_getppid);
+}
+
+static void calls(const struct probe *probe, uint64_t count)
+{
+	while (count--) {
+		long ret = lua_syscall(probe->fd, 0);
+
+		if (ret < 0)
+			measure_die("%s: %s", probe->name, syscript_strerror(ret));
+	}
+}
+
+static void inside(const struct probe *probe, uint64_t count)
+{
+	long expected = probe->what == GETPPID ? syscall(SYS_getppid) : (long)count;
+	long ret = lua_syscall(probe->fd, 2, probe->what, count);
+
+	if (ret < 0)
+		measure_die("%s: %s", probe->name, syscript_strerror(ret));
+	if (ret != expected)
+		measure_die("%s: got %ld, not %ld", probe->name, ret, expected);
+}
+
+static void registrations(const struct probe *probe, uint64_t count)
+{
+	(void)probe;
+	while (count--)
+		syscript_close(source_register(&figure1, SYSCRIPT_BACKEND_KERNEL, 0, 0, 0));
+}
+
+static struct probe probes[] = {
+	{ .name = "getppid", .step = getppids },
+	{ .name = "empty_call", .step = calls },
+	{ .name = "inner_getppid_jit", .step = inside, .what = GETPPID },
+	{ .name = "inner_getppid_interp", .step = inside, .what = GETPPID },
+	{ .name = "jit_loop", .step = inside, .what = LOOP },
+	{ .name = "jit_loop_user", .step = inside, .what = LOOP },
+	{ .name = "register_close", .step = registrations },
+};
+
+#define PROBES	(sizeof(probes) / sizeof(probes[0]))
+
+static struct probe *named(const char *name)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (!strcmp(probes[i].name, name))
+			return &probes[i];
+	abort();
+}
+
+static int registered(const char *text, enum syscript_backend backend, uint32_t flags)
+{
+	const struct source source = { "micro", (char *)text, strlen(text) };
+
+	return source_register(&source, backend, flags, 0, TIME_LIMIT);
+}
+
+static void register_all(void)
+{
+	named("empty_call")->fd = registered(nothing, SYSCRIPT_BACKEND_KERNEL, 0);
+	named("inner_getppid_jit")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
+	named("inner_getppid_interp")->fd =
+		registered(steps, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT);
+	/* One of its own: a loop must not pay for a trace of another function. */
+	named("jit_loop")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
+	named("jit_loop_user")->fd = registered(steps, SYSCRIPT_BACKEND_USER, 0);
+}
+
+/* What is said to be compiled is, and the other is not. */
+static void check_compiled(const char *name, bool compiled)
+{
+	struct syscript_info info = { 0 };
+	int ret = syscript_info(named(name)->fd, &info);
+
+	if (ret)
+		measure_die("%s: %s", name, syscript_strerror(ret));
+	if (!!info.traces != compiled)
+		measure_die("%s has %" PRIu64 " compiled traces", name, (uint64_t)info.traces);
+}
+
+static uint64_t sample(const struct probe *probe, uint64_t count)
+{
+	uint64_t start = measure_now();
+
+	probe->step(probe, count);
+	return measure_now() - start;
+}
+
+/* The shortest of some: what else the machine does only ever adds. */
+static uint64_t shortest(const struct probe *probe)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		uint64_t took = sample(probe, probe->count);
+
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+/* Warms up, too. */
+static void calibrate(struct probe *probe)
+{
+	uint64_t took;
+
+	probe->count = 16;
+	while ((took = shortest(probe)) < SAMPLE_NS)
+		probe->count = took < SAMPLE_NS / 4 ? probe->count * 2 :
+			       probe->count * SAMPLE_NS / took + 1;
+}
+
+static void measure_round(unsigned int round)
+{
+	double ns[PROBES];
+
+	/* None has the same one before it every time. */
+	for (size_t i = 0; i < PROBES; i++) {
+		size_t at = (i * (1 + round % (PROBES - 1)) + round) % PROBES;
+
+		ns[at] = (double)sample(&probes[at], probes[at].count) / probes[at].count;
+	}
+	printf("%s\n    {", round ? "," : "");
+	for (size_t i = 0; i < PROBES; i++)
+		printf("%s\"%s\": %.6g", i ? ", " : "", probes[i].name, ns[i]);
+	printf("}");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
+
+	if (!rounds)
+		measure_die("usage: micro ROUNDS FIGURE1");
+	figure1 = source_read(argv[2]);
+	register_all();
+	/* The library's clock thread, which exists by now, stays off this CPU. */
+	measure_pin(CPU);
+	for (size_t i = 0; i < PROBES; i++)
+		calibrate(&probes[i]);
+	check_compiled("inner_getppid_jit", true);
+	check_compiled("jit_loop", true);
+	check_compiled("jit_loop_user", true);
+	check_compiled("inner_getppid_interp", false);
+
+	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"steps_per_sample\": {",
+	       measure_kernel(), measure_accel());
+	for (size_t i = 0; i < PROBES; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "", probes[i].name, probes[i].count);
+	printf("},\n  \"rounds\": [");
+	for (unsigned int i = 0; i < rounds; i++)
+		measure_round(i);
+	printf("\n  ]\n}\n");
+	return 0;
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure single steps of scripts in a guest, as multiples of getppid().
+
+A sample is a ratio within one round; all rounds are of one boot.  With
+--icount the guest counts instructions instead of time: the figures are the
+same in every boot, and a mode switch looks cheaper than it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import results
+
+ROUNDS = 40
+STEADY_ROUNDS = 7
+
+
+class Ratio(NamedTuple):
+    """A probe over another, and what it has to reach and should reach."""
+
+    what: str
+    probe: str
+    over: str
+    at_most: float
+    aim: float
+
+
+RATIOS = {
+    "empty_call_over_getppid": Ratio(
+        "call of an empty run() / getppid()", "empty_call", "getppid", 4.0, 2.5
+    ),
+    "inner_getppid_jit": Ratio(
+        "getppid() in a compiled loop / outside", "inner_getppid_jit", "getppid", 0.60, 0.45
+    ),
+    "inner_getppid_interp": Ratio(
+        "getppid() in an interpreted loop / outside", "inner_getppid_interp", "getppid", 1.0, 1.0
+    ),
+    "jit_loop_over_user": Ratio(
+        "empty compiled iteration / in user space", "jit_loop", "jit_loop_user", 1.05, 1.05
+    ),
+    "register_close_over_getppid": Ratio(
+        "register + close of Figure 1 / getppid()", "register_close", "getppid", 300, 300
+    ),
+}
+
+
+def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "-u", "--icount" if steady else "--fair"]
+    command = ["build/bench/micro", str(rounds), "scripts/recv_batch.lua"]
+    raw = results.in_guest(options, command)
+    seen = raw.pop("rounds")
+    result = {
+        key: results.summary([r[ratio.probe] / r[ratio.over] for r in seen])
+        for key, ratio in RATIOS.items()
+    }
+    unit = "instructions" if steady else "ns"
+    return {
+        **raw,
+        "clock": "one ns per instruction" if steady else "time",
+        **result,
+        unit: {probe: results.summary([r[probe] for r in seen]) for probe in seen[0]},
+    }
+
+
+def verdict(value: float, ratio: Ratio) -> str:
+    if value > ratio.at_most:
+        return "OVER"
+    return "reaches the aim" if value <= ratio.aim else "within"
+
+
+def show(result: dict[str, Any]) -> None:
+    rows = []
+    for key, ratio in RATIOS.items():
+        found = result[key]
+        spread = f"{found['min']:.3g} .. {found['max']:.3g}"
+        targets = [f"{ratio.at_most:g}", f"{ratio.aim:g}"]
+        rows.append(
+            [ratio.what, f"{found['median']:.3g}", spread, *targets, verdict(found["median"], ratio)]
+        )
+    results.show(["ratio", "median", "min .. max", "at most", "aim", ""], rows)
+    unit = "instructions" if "instructions" in result else "ns"
+    print()
+    rows = [
+        [probe, f"{found['median']:.4g}", f"{found['min']:.4g} .. {found['max']:.4g}"]
+        for probe, found in result[unit].items()
+    ]
+    results.show([f"step ({unit})", "median", "min .. max"], rows)
+    if result["accel"] == "tcg":
+        print(f"\n{results.EMULATED}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
+    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--icount", action="store_true", help="count instructions")
+    parser.add_argument("--rounds", type=int, help="how many")
+    args = parser.parse_args()
+    rounds = args.rounds or (STEADY_ROUNDS if args.icount else ROUNDS)
+    try:
+        result = measure(args.kernel, args.icount, rounds)
+    except results.MeasureError as error:
+        print(f"micro: {error}", file=sys.stderr)
+        return 1
+    results.headline(f"{rounds} rounds", result)
+    show(result)
+    results.write(args.output, result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Results of measuring programs: got in a guest, summed up, written, shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+EMULATED = (
+    "The guest's CPU is emulated (QEMU TCG): an instruction costs tens of times what it\n"
+    "costs on a real CPU, and a mode switch not as much more. Take ratios for rough guides."
+)
+
+
+class MeasureError(Exception):
+    """A measurement that did not come about."""
+
+
+def in_guest(options: list[str], command: list[str]) -> dict[str, Any]:
+    """What a program prints as JSON in a guest, and the machine under it."""
+    argv = [str(ROOT / "vm" / "guest"), "-m", *options, "--", *command]
+    print(f"measuring in a guest: {' '.join(command)}", file=sys.stderr, flush=True)
+    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise MeasureError(f"{command[0]} failed in the guest, status {done.returncode}")
+    try:
+        return {"machine": machine(), **json.loads(done.stdout)}
+    except json.JSONDecodeError as error:
+        raise MeasureError(f"{command[0]} did not write JSON: {error}") from error
+
+
+def machine() -> str:
+    """The machine that runs the guest."""
+    cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
+    return f"{models[0] if models else os.uname().machine}, {os.cpu_count()} CPUs"
+
+
+def summary(samples: list[float]) -> dict[str, Any]:
+    """Median, extremes, and the samples themselves."""
+    return {
+        "median": median(samples),
+        "min": min(samples),
+        "max": max(samples),
+        "samples": samples,
+    }
+
+
+def write(path: Path, result: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=2) + "\n")
+    print(f"\nwritten to {path}")
+
+
+def show(header: list[str], rows: list[list[str]]) -> None:
+    """A table for people: the first column to the left, the others to the right."""
+    widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
+    for line in [header, *rows]:
+        cells = [f"{cell:>{width}}" for cell, width in zip(line[1:], widths[1:], strict=True)]
+        print("  ".join([f"{line[0]:<{widths[0]}}", *cells]))
+
+
+def headline(what: str, result: dict[str, Any]) -> None:
+    print(f"\n{what}: kernel {result['kernel']}, {result['accel']}, {result['machine']}\n")

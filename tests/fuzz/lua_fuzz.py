@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random Lua sources for the engine, in the user backend.
+
+Half are *generated* from a grammar, so that most run to their end: compiled and
+interpreted they have to print the same.  Half are *mutated* from the corpus, so
+that most are wrong in new ways: they have to end in an orderly fashion.  No
+source may crash the engine, hang it, or draw a word from a sanitizer.
+
+What fails is kept in --keep, with the command that shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from lua_grammar import NUMBERS, Generator
+
+TESTS = Path(__file__).resolve().parent.parent
+BUILD = TESTS.parent / "build"
+HANG = 60
+LIMITS = ["--time-limit", "200", "--memory-limit", "4096"]
+OVER = "over the time limit|over the memory limit"
+# 77 is the sanitizers' own, so that it is taken for no script's error.
+CRASH_STATUS = 77
+SANITIZER = re.compile(r"AddressSanitizer|runtime error:|LeakSanitizer|SUMMARY:")
+
+
+def change(rng: random.Random, tokens: list[str], other: list[str]) -> None:
+    """Change one stretch of tokens, with some of another source's."""
+    at, n = rng.randrange(len(tokens)), rng.randint(1, 8)
+    there = rng.randrange(len(other))
+    names = [i for i, token in enumerate(tokens) if token.isidentifier()] or [at]
+    noise = "".join(chr(rng.randrange(256)) for _ in range(n))
+    new = rng.choice(
+        [
+            [],
+            tokens[at : at + n] * 2,
+            other[there : there + n],
+            [rng.choice(NUMBERS)],
+            [tokens[rng.choice(names)]],
+            [noise],
+            [tokens[at]] * rng.choice([2, 10, 300]),
+        ]
+    )
+    tokens[at : at + n] = new
+
+
+def mutate(rng: random.Random, corpus: list[str]) -> str:
+    """A source of the corpus, with a few of its tokens changed."""
+    tokens, other = (re.findall(r"\w+|\s+|[^\w\s]", rng.choice(corpus)) for _ in range(2))
+    # Mostly small changes: a source that still compiles gets further.
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        numbers = [i for i, token in enumerate(tokens) if token.isdigit()]
+        if numbers and rng.random() < 0.6:
+            tokens[rng.choice(numbers)] = rng.choice(NUMBERS)
+        elif tokens:
+            change(rng, tokens, other)
+    return "".join(tokens) or "x"
+
+
+class Fuzzer:
+    def __init__(self, command: Path, keep: Path) -> None:
+        self.command = command
+        self.keep = keep
+        self.found = 0
+        self.counts = {"generated": 0, "compared": 0, "mutated": 0, "accepted": 0}
+
+    def run(self, source: str, *options: str) -> tuple[int | None, str, str]:
+        """Exit status (None for a hang) and both outputs."""
+        command = [str(self.command), "run", "--backend", "user", *LIMITS, *options, "-"]
+        env = {
+            "ASAN_OPTIONS": f"exitcode={CRASH_STATUS}:detect_leaks=0",
+            "UBSAN_OPTIONS": f"exitcode={CRASH_STATUS}:print_stacktrace=1",
+        }
+        try:
+            done = subprocess.run(
+                command,
+                input=source.encode("latin-1"),
+                capture_output=True,
+                timeout=HANG,
+                env=env,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+
+    def report(self, what: str, source: str, detail: str) -> None:
+        self.found += 1
+        self.keep.mkdir(parents=True, exist_ok=True)
+        path = self.keep / f"{what}-{self.found}.lua"
+        path.write_bytes(source.encode("latin-1"))
+        limits = " ".join(LIMITS)
+        print(f"{what}: {self.command} run --backend user {limits} {path}\n{detail[:2000]}")
+
+    def sound(self, source: str, status: int | None, stderr: str) -> bool:
+        if status is None:
+            self.report("hang", source, f"still running after {HANG} s")
+        elif status not in (0, 1) or SANITIZER.search(stderr):
+            self.report("crash", source, f"exit status {status}\n{stderr}")
+        else:
+            return True
+        return False
+
+    def generated(self, rng: random.Random) -> None:
+        source = Generator(rng).program()
+        self.counts["generated"] += 1
+        seen = []
+        for options in ([], ["--no-jit"]):
+            status, stdout, stderr = self.run(source, *options)
+            if not self.sound(source, status, stderr):
+                return
+            seen.append((status, stdout, stderr))
+        # Which limit is met, and where, is a matter of speed.
+        if any(re.search(OVER, stderr) for _, _, stderr in seen):
+            return
+        self.counts["compared"] += 1
+        if seen[0] != seen[1]:
+            self.report("difference", source, f"compiled:    {seen[0]}\ninterpreted: {seen[1]}")
+
+    def mutated(self, rng: random.Random, corpus: list[str]) -> None:
+        source = mutate(rng, corpus)
+        self.counts["mutated"] += 1
+        status, _, stderr = self.run(source, *rng.choice([[], ["--no-jit"]]))
+        if self.sound(source, status, stderr) and status == 0:
+            self.counts["accepted"] += 1
+
+
+def sources() -> list[str]:
+    """What may be mutated: a source that makes system calls might make any other."""
+    paths = sorted([*TESTS.glob("lua/*.lua"), *TESTS.glob("attack/*.lua")])
+    texts = [path.read_text(encoding="latin-1") for path in paths]
+    return [text for text in texts if "syscall" not in text and "\n-- raw: " not in text]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--command", type=Path, default=BUILD / "asan" / "syscript")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--keep", type=Path, default=BUILD / "fuzz")
+    parser.add_argument("--show", action="store_true", help="print one generated source")
+    arguments = parser.parse_args()
+
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
+    rng = random.Random(seed)
+    if arguments.show:
+        print(Generator(rng).program())
+        return 0
+    print(f"seed {seed}")
+    fuzzer, corpus = Fuzzer(arguments.command, arguments.keep), sources()
+    end = time.monotonic() + arguments.seconds
+    while time.monotonic() < end:
+        fuzzer.generated(random.Random(rng.getrandbits(64)))
+        fuzzer.mutated(random.Random(rng.getrandbits(64)), corpus)
+    print(", ".join(f"{count} {name}" for name, count in fuzzer.counts.items()))
+    if fuzzer.found:
+        print(f"{fuzzer.found} findings, kept in {arguments.keep}")
+        return 1
+    # Sources that all ran into a limit show nothing.
+    return 0 if fuzzer.counts["compared"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Storms of scripts, after which everything is back where it was."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runner import COMMAND, KERNEL, Mode, Run, as_member
+
+REFCNT = Path("/sys/module/syscript/refcnt")
+BUILD = Path(__file__).resolve().parents[2] / "build"
+STORM = BUILD / "tests" / "vm" / "storm"
+SETTLE = 15
+# KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
+# kernel's own that grow with any load.  Each storm drops many times as much.
+NOISE = 2048
+
+WORK = """
+local n = 0
+function run(rounds)
+	local t, s = {}, ""
+	for i = 1, rounds do
+		t[i % 50 + 1] = { i, tostring(i) }
+		s = (s .. i):sub(-40)
+		n = n + syscall.getppid() % 2
+	end
+	return #s
+end
+"""
+
+FLOAT = """
+function run(rounds)
+	local x, y = 0.5, 0
+	for i = 1, rounds do
+		x = 3.9 * x * (1 - x)
+		y = y + math.sqrt(x) * math.sin(i) - math.floor(x * 7) / 3
+		if i % 50 == 0 then syscall.sched_yield() end
+	end
+	return math.floor(x * 2 ^ 40), math.floor(y * 2 ^ 30)
+end
+"""
+
+
+def scripts() -> list[dict]:
+    command = [COMMAND, "list", "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def held() -> dict[str, int]:
+    """What the kernel holds, in KiB, by kind."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    info = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    kinds = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
+    return {kind: info[kind] for kind in kinds}
+
+
+def drop_caches() -> None:
+    subprocess.run(["sync"], check=True)
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm() -> None:
+    """A first storm fills what the kernel and the module keep for later."""
+    subprocess.run(as_member([str(STORM), "--seconds", "4"]), check=True)
+
+
+@pytest.fixture(autouse=True)
+def given_back() -> Iterator[None]:
+    """References, scripts and the kernel's memory are where they were."""
+    drop_caches()
+    references, before = REFCNT.read_text(), held()
+    yield
+    deadline = time.monotonic() + SETTLE
+    while True:
+        drop_caches()
+        after = held()
+        grown = {k: after[k] - before[k] for k in after if after[k] - before[k] > NOISE}
+        left = scripts()
+        if not grown and not left and REFCNT.read_text() == references:
+            return
+        assert time.monotonic() < deadline, (grown, left, references, REFCNT.read_text())
+        time.sleep(0.5)
+
+
+def run_script(mode: Mode, source: str, *args: str) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        as_member(mode.command(Path("-"), "--time-limit", "10000", args=list(args))),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin
+    child.stdin.write(source)
+    child.stdin.close()
+    child.stdin = None
+    return child
+
+
+def test_storm(as_user: Run) -> None:
+    """Threads register, call and close as fast as they can, on all CPUs."""
+    done = as_user([STORM, "--seconds", "10"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_storm_killed() -> None:
+    """The same, killed in the middle, over and over."""
+    for _ in range(8):
+        child = subprocess.Popen(
+            as_member([str(STORM), "--seconds", "60"]),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        time.sleep(random.uniform(0.3, 1.5))
+        assert child.poll() is None, child.communicate()
+        child.kill()
+        child.communicate(timeout=SETTLE)
+        assert child.returncode == -signal.SIGKILL
+
+
+def test_limits_storm(as_user: Run) -> None:
+    """Scripts that end at their limits by the dozen."""
+    loop = "function run() while true do end end"
+    bomb = "function run() local t = {} while true do t[#t + 1] = {} end end"
+    for source, options in ((loop, ["--time-limit", "5"]), (bomb, [])):
+        for mode in KERNEL:
+            for _ in range(15):
+                done = as_user(mode.command(Path("-"), *options), input=source)
+                assert done.returncode == 1, done
+                assert "limit" in done.stderr
+
+
+def test_parallel(as_user: Run) -> None:
+    """Scripts side by side on both CPUs give what each gives alone."""
+    alone = as_user(KERNEL[1].command(Path("-"), args=["3000"]), input=FLOAT)
+    assert alone.returncode == 0, alone
+    children = [run_script(KERNEL[i % 2], FLOAT, "3000") for i in range(6)]
+    for child in children:
+        stdout, stderr = child.communicate(timeout=120)
+        assert (child.returncode, stdout, stderr) == (0, alone.stdout, "")
+
+
+def test_floating_point_neighbours() -> None:
+    """Floating-point registers of processes and of scripts do not mix."""
+    neighbours = [
+        subprocess.Popen(
+            as_member([str(STORM), "--floats", "--seconds", "10"]),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    results = set()
+    while any(child.poll() is None for child in neighbours):
+        child = run_script(random.choice(KERNEL), FLOAT, "20000")
+        stdout, stderr = child.communicate(timeout=120)
+        assert child.returncode == 0, stderr
+        results.add(stdout)
+    for child in neighbours:
+        text, _ = child.communicate()
+        assert child.returncode == 0, text
+    assert len(results) == 1, results

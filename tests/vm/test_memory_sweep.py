@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Memory runs out at every allocation: the limit is raised step by step.
+
+Each registration and call ends in success or in ENOBUFS (never in another
+error, never in a broken kernel), a script that once had enough has enough ever
+after, and what was taken is given back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+REFCNT = Path("/sys/module/syscript/refcnt")
+KERNEL = 1
+NOJIT = 1
+MINIMUM = 64 << 10
+STEPS = 250
+
+
+class Options(ctypes.Structure):
+    """struct syscript_options of lib/syscript.h."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("flags", ctypes.c_uint32),
+        ("backend", ctypes.c_int),
+        ("memory_limit", ctypes.c_uint64),
+        ("time_limit_ns", ctypes.c_uint64),
+    ]
+
+
+@dataclass
+class Library:
+    """libsyscript, as far as it is needed here."""
+
+    so: ctypes.CDLL
+    backend: int
+
+    def register(self, source: bytes, memory: int, flags: int) -> tuple[int, str]:
+        error = ctypes.create_string_buffer(512)
+        options = Options(
+            size=ctypes.sizeof(Options),
+            name=b"sweep",
+            flags=flags,
+            backend=self.backend,
+            memory_limit=memory,
+            time_limit_ns=10_000_000_000,
+        )
+        fd = self.so.syscript_register(
+            source, len(source), ctypes.byref(options), error, len(error)
+        )
+        return fd, error.value.decode(errors="replace")
+
+    def call(self, fd: int) -> tuple[int, int]:
+        result = ctypes.c_int64(0)
+        count = self.so.syscript_call(fd, 0, None, 1, ctypes.byref(result))
+        return count, result.value
+
+    def error(self, fd: int) -> str:
+        buffer = ctypes.create_string_buffer(512)
+        self.so.syscript_error(fd, buffer, len(buffer))
+        return buffer.value.decode(errors="replace")
+
+
+# Each makes objects of other kinds; all return the same however little they had.
+SOURCES = {
+    "tables": b"""function run() local t = {}
+        for i = 1, 400 do t[i] = { i, k = i, [i + 0.5] = {} } end
+        local s = 0 for i = 1, 400 do s = s + t[i][1] + t[i].k end return s end""",
+    "strings": b"""function run() local t = {}
+        for i = 1, 400 do t[i] = ("item %d "):format(i):rep(8) end
+        return #table.concat(t, ",") end""",
+    "closures": b"""function run() local t = {}
+        for i = 1, 500 do local a, b = i, {} t[i] = function() a = a + 1 return a, b end end
+        local s = 0 for i = 1, 500 do s = s + t[i]() end return s end""",
+    "coroutines": b"""function run() local t, s = {}, 0
+        local function f(x, i) while true do x = coroutine.yield(x + i) end end
+        for i = 1, 60 do t[i] = coroutine.create(f) end
+        for k = 1, 3 do for i = 1, 60 do local _, v = coroutine.resume(t[i], k, i) s = s + v end end
+        return s end""",
+    "stack": b"""local function f(n) if n == 0 then return 0 end return 1 + f(n - 1) end
+        function run() return f(1500) + select("#", unpack({}, 1, 2000)) end""",
+    "traces": b"""function run() local s = 0
+        for k = 1, 20 do s = s + loadstring("local s = 0 for i = 1, 80 do s = s + i * " .. k
+            .. " % 7 end return s")() end return s end""",
+    "toplevel": b"""local t = {} for i = 1, 600 do t[i] = { tostring(i) } end
+        function run() return #t end""",
+    "parser": b"function run() local t = {"
+    + b",".join(b"%d.5" % i for i in range(1500))
+    + b"} return #t end",
+    "patterns": b"""function run() local s = ("key=value;"):rep(300) local t = {}
+        for k, v in s:gmatch("(%w+)=(%w+)") do t[#t + 1] = k .. v end
+        return #t + #s:gsub("%w+", function(w) return w:upper() .. w end) end""",
+    "errors": b"""function run() local n = 0
+        for i = 1, 100 do local ok, e = pcall(error, { i, ("x"):rep(i) }) n = n + #e[2]
+            ok, e = pcall(function() local x = nil + i end) n = n + #e end return n end""",
+}
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    """libsyscript; what it held is given back by the end of the test."""
+    before = REFCNT.read_text()
+    yield Library(ctypes.CDLL(str(BUILD / "libsyscript.so")), KERNEL)
+    assert REFCNT.read_text() == before
+
+
+def attempt(library: Library, source: bytes, memory: int, flags: int) -> int | None:
+    """The script's result, or None for ENOBUFS; anything else fails the test."""
+    fd, text = library.register(source, memory, flags)
+    if fd < 0:
+        assert fd == -errno.ENOBUFS, (memory, fd, text)
+        assert "memory limit" in text
+        return None
+    try:
+        count, result = library.call(fd)
+        if count == 1:
+            return result
+        assert count == -errno.ENOBUFS, (memory, count, library.error(fd))
+        assert "memory limit" in library.error(fd)
+        # Dead from now on, and says so.
+        assert library.call(fd)[0] == -errno.ENOTRECOVERABLE
+        return None
+    finally:
+        os.close(fd)
+
+
+def enough(library: Library, source: bytes, flags: int) -> tuple[int, int]:
+    """A limit with which it works, to within 1 KiB, and its result."""
+    low, high = MINIMUM, 8 << 20
+    want = attempt(library, source, high, flags)
+    assert want is not None
+    while high - low > 1024:
+        middle = (low + high) // 2 & ~7
+        if attempt(library, source, middle, flags) is None:
+            low = middle
+        else:
+            high = middle
+    return high, want
+
+
+@pytest.mark.parametrize("flags", [0, NOJIT], ids=["jit", "interp"])
+@pytest.mark.parametrize("name", SOURCES)
+def test_sweep(name: str, flags: int, library: Library) -> None:
+    source = SOURCES[name]
+    top, want = enough(library, source, flags)
+    # An odd step meets every alignment.
+    step = max((top - MINIMUM) // STEPS, 8) | 1
+    results = [
+        attempt(library, source, memory, flags) for memory in range(MINIMUM, top + 8 * step, step)
+    ]
+    assert set(results) <= {None, want}
+    assert results[-1] == want
+    if top > MINIMUM + 1024:
+        assert results[0] is None
+    for _ in range(5):
+        assert attempt(library, source, 2 * top, flags) == want
+
+
+def test_several_calls(library: Library) -> None:
+    """A script that grows with each call works up to its limit, then is dead."""
+    source = b"local t = {} function run() for i = 1, 200 do t[#t + 1] = { i } end return #t end"
+    for memory in range(MINIMUM, MINIMUM + 65536, 4099):
+        fd, text = library.register(source, memory, 0)
+        assert fd >= 0, text
+        calls = 0
+        while (found := library.call(fd))[0] == 1:
+            calls += 1
+            assert found[1] == 200 * calls
+            assert calls < 1000
+        assert found[0] == -errno.ENOBUFS
+        assert library.call(fd)[0] == -errno.ENOTRECOVERABLE
+        os.close(fd)
+
+
+def test_out_of_range(library: Library) -> None:
+    for memory in (1, 4096, MINIMUM - 1, 1 << 50, (1 << 64) - 1):
+        fd, _ = library.register(SOURCES["tables"], memory, 0)
+        assert fd == -errno.EINVAL, memory
