@@ -14,7 +14,6 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -70,8 +69,6 @@ static __always_inline void vm_mode_end(struct engine_vm *ev)
 	ev->vm.stats.run_time += ran;
 	if (unlikely(ran > ev->preempt_max))
 		ev->preempt_max = ran;
-	if (unlikely(ev->vm.stats.run_time > ev->vm.deadline) && !ev->vm.doom)
-		ev->vm.doom = -ETIME;
 }
 
 static __always_inline long vm_mode(struct engine_vm *ev, long (*fn)(void *),
@@ -104,6 +101,8 @@ static long outside(void *arg)
 	long ret;
 
 	vm_mode_end(out->ev);
+	if (unlikely(vm->stats.run_time > vm->deadline) && !vm->doom)
+		vm->doom = -ETIME;
 	ret = out->fn(out);
 	/* The clock only looks at VM mode, and the call may have been short. */
 	cond_resched();
@@ -145,6 +144,7 @@ void port_panic(struct vm *vm)
  * for whoever chooses the strings; a script can only slow itself down.
  */
 static u8 seed[32] __ro_after_init;
+unsigned long port_pointer_key __ro_after_init;
 
 void port_random(void *p, unsigned long n)
 {
@@ -406,6 +406,7 @@ static int make_original(void)
 	int ret;
 
 	get_random_bytes(seed, sizeof(seed));
+	get_random_bytes(&port_pointer_key, sizeof(port_pointer_key));
 	for (i = 0; i < 2; i++) {
 		originals[i] = engine_vm_alloc();
 		if (!originals[i])

@@ -184,6 +184,9 @@ void port_poll(struct vm *vm);
 /* The VM cannot go on: leaves it at once, the caller of VM mode gets -EIO. */
 void port_panic(struct vm *vm) __attribute__((noreturn));
 
+/* Random, in the kernel: what hides the addresses that scripts print. */
+extern unsigned long port_pointer_key;
+
 /* @n random bytes. */
 void port_random(void *p, unsigned long n);
 
