@@ -68,6 +68,8 @@ deps: $(BUILD)/config.mk
 ##debug-kernel   build that kernel
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##bench-micro    measure calls, in a guest; build/bench/micro.json
+##bench-micro-icount the same in instructions, the same in every boot
+##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##install        install the command, the library, the manual and the DKMS source
 
 ##lint           check shell and Python sources
@@ -84,4 +86,4 @@ clean:
 
 ##help           this list
 help:
-	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 22
+	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 25

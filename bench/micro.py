@@ -78,10 +78,8 @@ def show(result: dict[str, Any]) -> None:
     for key, ratio in RATIOS.items():
         found = result[key]
         spread = f"{found['min']:.3g} .. {found['max']:.3g}"
-        targets = [f"{ratio.at_most:g}", f"{ratio.aim:g}"]
-        rows.append(
-            [ratio.what, f"{found['median']:.3g}", spread, *targets, verdict(found["median"], ratio)]
-        )
+        bounds = [f"{ratio.at_most:g}", f"{ratio.aim:g}", verdict(found["median"], ratio)]
+        rows.append([ratio.what, f"{found['median']:.3g}", spread, *bounds])
     results.show(["ratio", "median", "min .. max", "at most", "aim", ""], rows)
     unit = "instructions" if "instructions" in result else "ns"
     print()

@@ -14,8 +14,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 
 EMULATED = (
-    "The guest's CPU is emulated (QEMU TCG): an instruction costs tens of times what it\n"
-    "costs on a real CPU, and a mode switch not as much more. Take ratios for rough guides."
+    "The guest's CPU is emulated (QEMU TCG): what makes a mode switch dear on a real CPU costs\n"
+    "nothing here, and instructions cost much. Compare versions with it, not designs."
 )
 
 

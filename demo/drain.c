@@ -182,10 +182,12 @@ static void drain_round(struct traffic *traffic, int round)
 		struct method *method = &methods[(i * (round % 2 ? 1 : 3) + round) % METHODS];
 		double ns = drain(traffic, method, burst);
 
-		if (round < WARM_UP)
-			method->packets = method->switches = 0;
-		else
+		if (round >= WARM_UP) {
 			method->ns[round - WARM_UP] = ns;
+		} else {
+			method->packets = 0;
+			method->switches = 0;
+		}
 	}
 }
 
@@ -212,7 +214,7 @@ static void print_all(const struct traffic *traffic, int rounds)
 {
 	bool kernel = syscript_backend(methods[COMPILED].script) == SYSCRIPT_BACKEND_KERNEL;
 
-	printf("\n%u packets of %d to %d bytes in bursts of %d to %d: each arrived once, in order,\n"
+	printf("\n%u packets of %d to %d bytes in bursts of %d to %d: each came once, in order,\n"
 	       "with its content and its sender's address.  Linux %s, user %d.\n\n",
 	       traffic->sent, PACKET_MIN, PACKET_MAX, BURST_MIN, BURST_MAX, measure_kernel(),
 	       getuid());
@@ -229,7 +231,7 @@ static void print_all(const struct traffic *traffic, int rounds)
 		       syscript_strerror(syscript_probe(SYSCRIPT_BACKEND_KERNEL)));
 	if (!strcmp(measure_accel(), "tcg"))
 		printf("This guest's CPU is emulated (QEMU TCG): a mode switch costs less beside other\n"
-		       "work than on a real CPU, so take the ratios for rough guides, and the times not at all.\n");
+		       "work than on a real CPU, so the ratios are rough guides, and the times are none.\n");
 }
 
 int main(int argc, char **argv)

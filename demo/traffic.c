@@ -110,8 +110,8 @@ static void size_buffer(int sock)
 	    getsockopt(sock, SOL_SOCKET, SO_RCVBUF, &got, &len))
 		measure_die("cannot size the socket's buffer: %m");
 	if (got < size)
-		measure_die("a burst needs %d bytes of socket buffer, there are %d: raise it, sysctl net.core.rmem_max=%d",
-			    size, got, size);
+		measure_die("the socket's buffer has %d bytes: sysctl net.core.rmem_max=%d", got,
+			    size);
 }
 
 void traffic_start(struct traffic *traffic)

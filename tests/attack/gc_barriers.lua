@@ -2,7 +2,6 @@
 -- Old objects that are made to point at new ones while a collection is under way.
 -- expect: ok
 -- memory-limit: 8192
--- time-limit: 5000
 function run()
 	local old = {}
 	for i = 1, 500 do old[i] = setmetatable({}, {}) end

@@ -2,7 +2,6 @@
 -- Names and literals of absurd size.
 -- expect: ok
 -- memory-limit: 16384
--- time-limit: 5000
 function run()
 	local long = ("n"):rep(200000)
 	assert(loadstring(long .. " = 1; return " .. long)() == 1)

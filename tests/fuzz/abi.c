@@ -27,16 +27,19 @@
 #define PAGE		4096UL
 #define THREADS		4
 #define WORKERS		3	/* processes at a time */
-#define FDS		16	/* shared by the threads of a process */
+#define FDS		8	/* shared by the threads of a process */
 #define AREAS		8	/* pages that come and go */
+#define GUARD		16	/* pages beside them that are never there */
 #define STUCK		20	/* s for a killed process to be gone */
 
 struct random {
 	uint64_t state;
 };
 
-/* Shared by all processes: what got through, so that a run that only ever met
- * refusals is no success. */
+/*
+ * Shared by all processes: what got through, so that a run that only ever met
+ * refusals is no success.
+ */
 static struct tally {
 	unsigned long registered, called, refused, workers, killed;
 } *tally;
@@ -155,12 +158,13 @@ static const char *const sources[] = {
 	"",
 };
 
-/* A source, perhaps with a few bytes changed; its length, at @to. */
-static size_t odd_source(struct random *r, uint64_t to)
+/* A source, perhaps with a few bytes changed, in sound memory or in an area. */
+static void odd_source(struct random *r, struct syscript_register *reg)
 {
+	static __thread char buf[512];
+	uint64_t to = (uintptr_t)areas + below(r, AREAS) * PAGE + PAGE / 2;
 	const char *source = PICK(r, sources);
 	size_t len = strlen(source);
-	char buf[512];
 
 	memcpy(buf, source, len);
 	if (len && chance(r, 15)) {
@@ -169,7 +173,8 @@ static size_t odd_source(struct random *r, uint64_t to)
 	}
 	if (len && chance(r, 10))
 		len = below(r, len) + 1;
-	return put(to, buf, len) ? len : 0;
+	reg->source_len = len;
+	reg->source = chance(r, 25) && put(to, buf, len) ? to : (uintptr_t)buf;
 }
 
 /* Overwrites parts of a structure. */
@@ -188,7 +193,7 @@ static long send_struct(struct random *r, int fd, unsigned long request, void *p
 {
 	uint64_t at = odd_address(r);
 
-	if (chance(r, 70))
+	if (chance(r, 80))
 		return abi_ioctl(fd, request, p);
 	if (chance(r, 30))
 		request = abi_sized(request, chance(r, 50) ? odd_number(r) & 0x3fff : size + 8);
@@ -218,11 +223,8 @@ static void count(unsigned long *counter)
 
 static void do_register(struct random *r)
 {
-	uint64_t at = (uintptr_t)areas + below(r, AREAS) * PAGE + PAGE / 2;
 	struct syscript_register reg = {
 		.flags = below(r, 4) == 0 ? SYSCRIPT_NOJIT : 0,
-		.source = at,
-		.source_len = odd_source(r, at),
 		.memory_limit = (64 + below(r, 400)) << 10,
 		.time_limit = 1000000 + below(r, 20000000),
 		.error = chance(r, 50) ? odd_address(r) : 0,
@@ -230,12 +232,13 @@ static void do_register(struct random *r)
 	};
 	int fd;
 
+	odd_source(r, &reg);
 	reg.error_len = reg.error ? below(r, 600) : 0;
 	if (chance(r, 3))
 		reg.flags |= SYSCRIPT_KILL;
 	if (chance(r, 10))
 		reg.flags |= SYSCRIPT_CHECK;
-	if (chance(r, 25))
+	if (chance(r, 20))
 		spoil(r, &reg, sizeof(reg));
 	fd = send_struct(r, abi_device, SYSCRIPT_IOC_REGISTER, &reg, sizeof(reg));
 	if (fd > 0) {
@@ -244,6 +247,9 @@ static void do_register(struct random *r)
 	} else if (fd < 0) {
 		count(&tally->refused);
 	}
+	/* A script or another thread may have put something else in its place. */
+	if (fd == -EBADF || fd == -ENOTTY)
+		abi_device = open("/dev/syscript", O_RDWR | O_CLOEXEC);
 }
 
 static void do_call(struct random *r)
@@ -474,8 +480,16 @@ static void worker(uint64_t seed)
 	signal(SIGUSR1, nothing);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGIO, SIG_IGN);
-	areas = mmap(NULL, AREAS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* What threads and scripts write to any fd is no output of this program. */
+	for (int i = 0; i < 3; i++) {
+		close(i);
+		open("/dev/null", O_RDWR);
+	}
+	areas = mmap(NULL, (AREAS + 2 * GUARD) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (areas == MAP_FAILED)
+		_exit(1);
+	areas += GUARD * PAGE;
+	if (mprotect(areas, AREAS * PAGE, PROT_READ | PROT_WRITE))
 		_exit(1);
 	memset(fds, -1, sizeof(fds));
 	for (int i = 0; i < THREADS; i++)
@@ -529,7 +543,7 @@ static void fuzz(double seconds, struct random *r)
 	while (abi_seconds() < end) {
 		int i = below(r, WORKERS);
 
-		abi_sleep(below(r, 400) / 1000.0);
+		abi_sleep(below(r, 1500) / 1000.0);
 		reap(pids[i]);
 		pids[i] = spawn(rnd(r));
 	}

@@ -25,7 +25,12 @@ static const char *const storm_sources[] = {
 	"function run(a, b) local ok = pcall(error, 'x') return a + b end",
 };
 
-#define SOURCES (sizeof(storm_sources) / sizeof(storm_sources[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *storm_source(unsigned int *seed)
+{
+	return storm_sources[rand_r(seed) % ARRAY_SIZE(storm_sources)];
+}
 
 /* Quotas and a full arena are no fault of the module's in a storm. */
 static bool storm_refused(int err)
@@ -45,9 +50,9 @@ static void *storm_scripts(void *arg)
 
 		if (fds[slot] >= 0)
 			close(fds[slot]);
-		fds[slot] = abi_register_limits(storm_sources[rand_r(&seed) % SOURCES],
-						rand_r(&seed) % 2 ? SYSCRIPT_NOJIT : 0, 256 << 10,
-						ABI_PATIENCE);
+		fds[slot] = abi_register_limits(storm_source(&seed),
+						rand_r(&seed) % 2 ? SYSCRIPT_NOJIT : 0,
+						256 << 10, ABI_PATIENCE);
 		if (fds[slot] < 0) {
 			CHECK(storm_refused(fds[slot]));
 			continue;

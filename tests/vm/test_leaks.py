@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from library import Library
 from runner import COMMAND, KERNEL, Mode, Run, as_member
 
 REFCNT = Path("/sys/module/syscript/refcnt")
@@ -136,6 +139,45 @@ def test_limits_storm(as_user: Run) -> None:
                 done = as_user(mode.command(Path("-"), *options), input=source)
                 assert done.returncode == 1, done
                 assert "limit" in done.stderr
+
+
+@pytest.fixture
+def no_quota() -> Iterator[None]:
+    """Only the arena bounds what this user's scripts may hold."""
+    parameters = Path("/sys/module/syscript/parameters")
+    wanted = {"max_scripts": "65536", "max_memory": str(1 << 40)}
+    before = {name: (parameters / name).read_text() for name in wanted}
+    for name, value in wanted.items():
+        (parameters / name).write_text(value)
+    yield
+    for name, value in before.items():
+        (parameters / name).write_text(value)
+
+
+def fill(library: Library) -> int:
+    """Fills the arena with scripts of half a MiB, and gives all back; how many."""
+    source = b"local s = ('x'):rep(500000) function run() return #s end"
+    fds = []
+    while (found := library.register(source, 2 << 20))[0] >= 0:
+        fds.append(found[0])
+        assert len(fds) < 4096, "no end to the arena"
+    assert found[0] == -errno.ENOMEM, found
+    # Those that have got theirs are none the worse for it.
+    assert [library.call(fd) for fd in fds] == [(1, 500000)] * len(fds)
+    for fd in fds:
+        os.close(fd)
+    return len(fds)
+
+
+def test_arena(no_quota: None, as_user: Run) -> None:
+    """As many scripts fit after a storm, and after each other, as before."""
+    library = Library()
+    first = fill(library)
+    assert first > 4
+    assert fill(library) == first
+    done = as_user([STORM, "--seconds", "4"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fill(library) == first
 
 
 def test_parallel(as_user: Run) -> None:

@@ -8,67 +8,18 @@ after, and what was taken is given back.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from library import Library
 
-BUILD = Path(__file__).resolve().parents[2] / "build"
 REFCNT = Path("/sys/module/syscript/refcnt")
-KERNEL = 1
 NOJIT = 1
 MINIMUM = 64 << 10
 STEPS = 250
-
-
-class Options(ctypes.Structure):
-    """struct syscript_options of lib/syscript.h."""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("flags", ctypes.c_uint32),
-        ("backend", ctypes.c_int),
-        ("memory_limit", ctypes.c_uint64),
-        ("time_limit_ns", ctypes.c_uint64),
-    ]
-
-
-@dataclass
-class Library:
-    """libsyscript, as far as it is needed here."""
-
-    so: ctypes.CDLL
-    backend: int
-
-    def register(self, source: bytes, memory: int, flags: int) -> tuple[int, str]:
-        error = ctypes.create_string_buffer(512)
-        options = Options(
-            size=ctypes.sizeof(Options),
-            name=b"sweep",
-            flags=flags,
-            backend=self.backend,
-            memory_limit=memory,
-            time_limit_ns=10_000_000_000,
-        )
-        fd = self.so.syscript_register(
-            source, len(source), ctypes.byref(options), error, len(error)
-        )
-        return fd, error.value.decode(errors="replace")
-
-    def call(self, fd: int) -> tuple[int, int]:
-        result = ctypes.c_int64(0)
-        count = self.so.syscript_call(fd, 0, None, 1, ctypes.byref(result))
-        return count, result.value
-
-    def error(self, fd: int) -> str:
-        buffer = ctypes.create_string_buffer(512)
-        self.so.syscript_error(fd, buffer, len(buffer))
-        return buffer.value.decode(errors="replace")
 
 
 # Each makes objects of other kinds; all return the same however little they had.
@@ -110,7 +61,7 @@ SOURCES = {
 def library() -> Iterator[Library]:
     """libsyscript; what it held is given back by the end of the test."""
     before = REFCNT.read_text()
-    yield Library(ctypes.CDLL(str(BUILD / "libsyscript.so")), KERNEL)
+    yield Library()
     assert REFCNT.read_text() == before
 
 

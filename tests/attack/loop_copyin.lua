@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Tables that bindings make are garbage like others: collected in compiled loops as well.
+-- expect: ETIME
+function run()
+	local addr = util.buffer(4096)
+	while true do util.copyin(addr, 512) end
+end

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Files that a run lets go of are gone when the call that did it returns, as
+ * for a process: nothing piles up until the run ends, and what follows from a
+ * release is there for the next call.  And what a script's end unmaps.
+ */
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "abi.h"
+
+/* As many as other processes may open and close meanwhile, and then some. */
+#define FILES_SLACK	2000
+
+#define PRELUDE \
+	"local buf = util.buffer(4096)\n" \
+	"local null, none = '/dev/null', '/nonexistent/x'\n" \
+	"local function open(path)\n" \
+	"	return syscall.open(path, const.O_RDWR + const.O_CLOEXEC)\n" \
+	"end\n" \
+	"local function ok(ret) assert(ret >= 0, ret) return ret end\n" \
+	"local function files()\n" \
+	"	local fd = ok(syscall.open('/proc/sys/fs/file-nr', 0))\n" \
+	"	local n = ok(syscall.read(fd, buf, 100))\n" \
+	"	ok(syscall.close(fd))\n" \
+	"	return tonumber(util.str_in(buf, n):match('%d+'))\n" \
+	"end\n"
+
+/* run(n, fd): makes @body n times; the most that the system's table grew. */
+#define CHURN(body) \
+	PRELUDE \
+	"function run(n, fd)\n" \
+	"	local before, most = files(), 0\n" \
+	"	for i = 1, n do\n" \
+	"		" body "\n" \
+	"		if i % 1000 == 0 then most = math.max(most, files() - before) end\n" \
+	"	end\n" \
+	"	return most\n" \
+	"end\n"
+
+static void print_error(int fd)
+{
+	char text[256];
+
+	if (abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0)
+		printf("%s\n", text);
+}
+
+static void check_churn(const char *what, const char *source, int64_t n)
+{
+	int own = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int64_t most = -1;
+	int fd = abi_must_register(source);
+	int err = abi_call(fd, n, own, &most);
+
+	CHECK_EQ(err, 0);
+	if (err)
+		print_error(fd);
+	if (most < 0 || most > FILES_SLACK) {
+		printf("%s: %lld files more in the system's table\n", what,
+		       (long long)most);
+		abi_failures++;
+	}
+	close(fd);
+	close(own);
+}
+
+static void test_table_stays_small(void)
+{
+	check_churn("open, close", CHURN("ok(syscall.close(ok(open(null))))"),
+		    100000);
+	check_churn("open that fails", CHURN("assert(open(none) == -errno.ENOENT)"),
+		    20000);
+	check_churn("dup2", CHURN(
+		"local new = ok(open(null))"
+		"ok(syscall.dup2(new, fd)) ok(syscall.close(new))"), 10000);
+	check_churn("close_range", CHURN(
+		"local new = ok(open(null)) ok(syscall.close_range(new, new, 0))"),
+		10000);
+	check_churn("munmap", CHURN(
+		"local new = ok(syscall.memfd_create('x', 1))"
+		"ok(syscall.ftruncate(new, 4096))"
+		"local p = ok(syscall.mmap(0, 4096, 1, const.MAP_SHARED, new, 0))"
+		"ok(syscall.close(new)) ok(syscall.munmap(p, 4096))"), 5000);
+	check_churn("socketpair", CHURN(
+		"ok(syscall.socketpair(1, const.SOCK_DGRAM, 0, buf))"
+		"local a, b = util.peek(buf), util.peek(buf + 4)"
+		"ok(syscall.close(a)) ok(syscall.close(b))"), 10000);
+}
+
+/* A pipe is at its end as soon as its last writer is replaced. */
+#define PIPE \
+	PRELUDE \
+	"function run(r, w)\n" \
+	"	local new = ok(open(null))\n" \
+	"	ok(syscall.dup2(new, w))\n" \
+	"	ok(syscall.close(new))\n" \
+	"	return syscall.read(r, buf, 1)\n" \
+	"end\n"
+
+static void test_pipe_ends(void)
+{
+	int fd = abi_must_register(PIPE), fds[2];
+	int64_t got = -1;
+
+	CHECK_EQ(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	CHECK_EQ(abi_call(fd, fds[0], fds[1], &got), 0);
+	CHECK_EQ(got, 0);
+	close(fds[0]);
+	close(fds[1]);
+	close(fd);
+}
+
+/* A name is free as soon as the socket that had it is closed. */
+#define REBIND \
+	PRELUDE \
+	"function run(addr, len)\n" \
+	"	for i = 1, 100 do\n" \
+	"		local s = ok(syscall.socket(const.AF_UNIX, const.SOCK_DGRAM, 0))\n" \
+	"		local ret = syscall.bind(s, addr, len)\n" \
+	"		if ret < 0 then return ret end\n" \
+	"		ok(syscall.close(s))\n" \
+	"	end\n" \
+	"	return 0\n" \
+	"end\n"
+
+static void test_name_is_free(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = abi_must_register(REBIND);
+	int64_t got = -1;
+
+	snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+		 "syscript-test-%d", getpid());
+	CHECK_EQ(abi_call(fd, (uintptr_t)&addr, sizeof(addr), &got), 0);
+	CHECK_EQ(got, 0);
+	close(fd);
+}
+
+/* Takes away the script's own file, and the device's, from under the run. */
+#define REPLACE \
+	PRELUDE \
+	"function run(own, with)\n" \
+	"	ok(syscall.dup2(with, own))\n" \
+	"	for i = 1, 100 do ok(syscall.close(ok(open(null)))) end\n" \
+	"	return 7\n" \
+	"end\n"
+
+static void test_own_file(void)
+{
+	int fd = abi_must_register(REPLACE);
+	struct syscript_info info;
+	int64_t got = -1;
+
+	CHECK_EQ(abi_call(fd, fd, STDIN_FILENO, &got), 0);
+	CHECK_EQ(got, 7);
+	CHECK_EQ(abi_info(fd, &info), -ENOTTY);
+	CHECK_EQ(abi_count(getpid()), 0);
+	close(fd);
+}
+
+static void test_device_at_toplevel(void)
+{
+	char source[256];
+	int64_t got = -1;
+	int fd;
+
+	snprintf(source, sizeof(source),
+		 "assert(syscall.close(%d) == 0) function run() return 3 end",
+		 abi_device);
+	fd = abi_must_register(source);
+	CHECK_EQ(abi_call(fd, 0, 0, &got), 0);
+	CHECK_EQ(got, 3);
+	/* Now the script was the module's last user. */
+	close(fd);
+	abi_open();
+}
+
+static int is_mapped(const void *p)
+{
+	unsigned char resident;
+
+	return mincore((void *)p, 1, &resident) == 0;
+}
+
+#define BUFFER	"function run() return util.buffer(4096) end"
+
+static void test_scratch_goes(void)
+{
+	int fd = abi_must_register(BUFFER);
+	int64_t addr = 0;
+
+	CHECK_EQ(abi_call(fd, 0, 0, &addr), 0);
+	CHECK(is_mapped((void *)addr));
+	memset((void *)addr, 1, 4096);
+	close(fd);
+	CHECK(!is_mapped((void *)addr));
+}
+
+/* The process has thrown the scratch out and put its own there. */
+static void test_scratch_replaced(void)
+{
+	int fd = abi_must_register(BUFFER);
+	size_t size = 1 << 20;
+	int64_t addr = 0;
+	char *own;
+
+	CHECK_EQ(abi_call(fd, 0, 0, &addr), 0);
+	own = mmap((void *)addr, size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	CHECK(own == (void *)addr);
+	memset(own, 42, size);
+	close(fd);
+	CHECK(is_mapped(own) && is_mapped(own + size - 4096));
+	if (!abi_failures)
+		CHECK_EQ(own[size - 1], 42);
+	munmap(own, size);
+}
+
+int main(void)
+{
+	abi_open();
+	test_table_stays_small();
+	test_pipe_ends();
+	test_name_is_free();
+	test_own_file();
+	test_device_at_toplevel();
+	test_scratch_goes();
+	test_scratch_replaced();
+	return abi_verdict();
+}
