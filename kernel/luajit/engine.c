@@ -13,6 +13,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/indirect_call_wrapper.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
@@ -38,11 +39,15 @@ struct engine_vm {
 	struct file *scratch;		/* of vm.scratch, or NULL */
 	struct fpu_regs fpu;		/* of whoever called */
 	u64 preempt_max;
+	u32 random;			/* see sampled() */
+	u32 weight;
 	int cpu;			/* whose instruction fetch is in sync */
 	DECLARE_BITMAP(heap, PAGES_HEAP);
 	DECLARE_BITMAP(mcode, PAGES_MCODE);
 	struct vm vm;
 };
+
+#define SAMPLED_ONE_IN	16
 
 #define engine_vm_of(v)	container_of(v, struct engine_vm, vm)
 
@@ -66,9 +71,9 @@ static __always_inline void vm_mode_end(struct engine_vm *ev)
 	fpu_end(&ev->fpu);
 	if (likely(!ran))
 		return;
-	ev->vm.stats.run_time += ran;
 	if (unlikely(ran > ev->preempt_max))
 		ev->preempt_max = ran;
+	ev->vm.stats.run_time += ran * ev->weight;
 }
 
 static __always_inline long vm_mode(struct engine_vm *ev, long (*fn)(void *),
@@ -78,10 +83,29 @@ static __always_inline long vm_mode(struct engine_vm *ev, long (*fn)(void *),
 	long ret;
 
 	vm->deadline = vm->stats.run_time + vm->time_limit;
+	ev->weight = 1;
 	vm_mode_begin(ev, 0);
 	ret = vm_on_stack(fn, arg, vm->stack + VM_STACK_SIZE, &ev->home);
 	vm_mode_end(ev);
 	return ret;
+}
+
+/*
+ * Whether to time the next stretch of VM mode, and to count it for all the
+ * others, which the tick alone looks at.  Nobody can foresee which it is, so
+ * nobody can arrange for ticks to find him outside.
+ */
+static __always_inline u64 sampled(struct engine_vm *ev)
+{
+	ev->random ^= ev->random << 13;
+	ev->random ^= ev->random >> 17;
+	ev->random ^= ev->random << 5;
+	if (likely(ev->random % SAMPLED_ONE_IN)) {
+		ev->weight = 1;
+		return 0;
+	}
+	ev->weight = SAMPLED_ONE_IN;
+	return clock_cycles();
 }
 
 /* Stands in for @fn where it may sleep: on the task's stack, preemptible. */
@@ -94,27 +118,39 @@ struct outside {
 	const long *args;
 };
 
-static long outside(void *arg)
+static long syscall_outside(struct outside *out)
+{
+	long ret = 0;
+
+	if (unlikely(syscalls_call(out->n, out->args, &ret)))
+		out->ev->vm.doom = -EOPNOTSUPP;
+	return ret;
+}
+
+/* Called by vm_off_stack(). */
+long engine_outside(void *arg);
+long engine_outside(void *arg)
 {
 	struct outside *out = arg;
-	struct vm *vm = &out->ev->vm;
+	struct engine_vm *ev = out->ev;
 	long ret;
 
-	vm_mode_end(out->ev);
-	if (unlikely(vm->stats.run_time > vm->deadline) && !vm->doom)
-		vm->doom = -ETIME;
-	ret = out->fn(out);
+	vm_mode_end(ev);
+	if (unlikely(ev->vm.stats.run_time > ev->vm.deadline) && !ev->vm.doom)
+		ev->vm.doom = -ETIME;
+	ret = INDIRECT_CALL_1(out->fn, syscall_outside, out);
 	/* The clock only looks at VM mode, and the call may have been short. */
-	cond_resched();
+	if (unlikely(need_resched()))
+		cond_resched();
 	if (unlikely(fatal_signal_pending(current)))
-		vm->doom = -ECANCELED;
-	vm_mode_begin(out->ev, clock_cycles());
+		ev->vm.doom = -ECANCELED;
+	vm_mode_begin(ev, sampled(ev));
 	return ret;
 }
 
 static long vm_outside(struct outside *out)
 {
-	return vm_off_stack(outside, out, out->ev->home);
+	return vm_off_stack(engine_outside, out, out->ev->home);
 }
 
 /* -- vm.h: time ------------------------------------------------------------ */
@@ -250,22 +286,15 @@ long port_scratch(struct vm *vm)
 	return vm_outside(&out);
 }
 
-static long syscall_outside(struct outside *out)
-{
-	long ret = 0;
-
-	if (unlikely(syscalls_call(out->n, out->args, &ret)))
-		out->ev->vm.doom = -EOPNOTSUPP;
-	return ret;
-}
-
 static noinline long slow_syscall(struct vm *vm, unsigned int index,
 				  const long *args)
 {
-	struct outside out = {
-		.ev = engine_vm_of(vm), .fn = syscall_outside,
-		.n = index, .args = args,
-	};
+	struct outside out __uninitialized;
+
+	out.ev = engine_vm_of(vm);
+	out.fn = syscall_outside;
+	out.n = index;
+	out.args = args;
 
 	return vm_outside(&out);
 }
@@ -290,6 +319,7 @@ static struct engine_vm *engine_vm_alloc(void)
 		return NULL;
 	memset(ev, 0, offsetof(struct engine_vm, vm.output));
 	ev->cpu = -1;
+	ev->random = get_random_u32() | 1;
 	ev->vm.stack = stack_get();
 	if (!ev->vm.stack) {
 		kvfree(ev);

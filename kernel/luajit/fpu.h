@@ -15,6 +15,10 @@
 #ifndef SYSCRIPT_LUAJIT_FPU_H
 #define SYSCRIPT_LUAJIT_FPU_H
 
+#include <linux/bottom_half.h>
+#include <linux/interrupt.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 #include <asm/fpu/api.h>
 
@@ -34,6 +38,19 @@ struct fpu_regs {
 	FPU_REG(op, 4, from, to) FPU_REG(op, 5, from, to)		\
 	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)
 
+/* fpregs_unlock(), without the call where there is nothing to do for it. */
+static inline void fpu_unlock(void)
+{
+#if !defined(CONFIG_PREEMPT_RT) && !defined(CONFIG_TRACE_IRQFLAGS)
+	if (likely(!local_softirq_pending() && !need_resched())) {
+		barrier();
+		preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
+		return;
+	}
+#endif
+	fpregs_unlock();
+}
+
 static inline void fpu_begin(struct fpu_regs *regs)
 {
 	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
@@ -50,7 +67,7 @@ static inline void fpu_end(const struct fpu_regs *regs)
 	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
 		     "ldmxcsr 128(%[regs])"
 		     : : [regs] "r" (regs) : "memory");
-	fpregs_unlock();
+	fpu_unlock();
 }
 
 #endif

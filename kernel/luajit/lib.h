@@ -26,7 +26,8 @@ extern const char *const vm_syscall_kinds[];
 static LJ_AINLINE int vm_isint(double a, long *i)
 {
   *i = (long)a;
-  return (double)*i == a && *i <= VM_INT_MAX && *i >= -VM_INT_MAX;
+  return (double)*i == a &&
+	 (unsigned long)(*i + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
 }
 
 /* The same, or an error. */

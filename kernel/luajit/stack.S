@@ -61,7 +61,8 @@ END(vm_on_stack)
 /*
  * long vm_off_stack(long (*fn)(void *), void *arg, void *home)
  *
- * Calls fn(arg) on the stack that vm_on_stack() came from, and returns.
+ * Calls fn(arg) on the stack that vm_on_stack() came from, and returns.  In
+ * the kernel @fn is always engine_outside().
  */
 START(vm_off_stack)
 	push %rbp
@@ -70,7 +71,11 @@ START(vm_off_stack)
 	mov %rsi, %rdi
 	mov %rdx, %rsp
 	and $-16, %rsp
+#ifdef __KERNEL__
+	call engine_outside	/* what else: saves a retpoline */
+#else
 	CALL_RAX
+#endif
 	mov %rbp, %rsp
 	pop %rbp
 	RETURN
