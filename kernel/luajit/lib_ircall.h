@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Functions that compiled traces call directly, see lj_ircall.h.  All of them
- * have effects (S) and take L first.
+ * take L first and have effects (S); vm_copyin() allocates (A), so that the
+ * trace collects garbage.
  *
  * None raises an error for bad arguments or addresses, because a trace does
  * not know its line: NaN, 0 or NULL makes the trace exit, and the interpreter
@@ -17,7 +18,7 @@
   _(ANY,	vm_syscall_string,	3,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_peek,		3,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_poke,		4,   S, INT, CCI_L|CCI_T) \
-  _(ANY,	vm_copyin,		4,   S, TAB, CCI_L|CCI_T) \
+  _(ANY,	vm_copyin,		4,   A, TAB, CCI_L|CCI_T) \
   _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T)
 
 struct GCstr;
