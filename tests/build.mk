@@ -5,7 +5,7 @@ PYTEST := $(BUILD)/venv/bin/pytest
 # The command line's -k, -x and so on: make test-vm PYTEST_ARGS='-k kill'
 PYTEST_ARGS ?=
 # Seconds for the guest tests of one kernel.
-VM_TIME ?= 1500
+VM_TIME ?= 2700
 
 TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
 TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)

@@ -28,6 +28,8 @@ LIMITS = ["--time-limit", "200", "--memory-limit", "4096"]
 OVER = "over the time limit|over the memory limit"
 # 77 is the sanitizers' own, so that it is taken for no script's error.
 CRASH_STATUS = 77
+# The VM runs on a stack of its own, which ASan knows nothing of.
+REMARK = re.compile(r"==\d+==WARNING: ASan is ignoring.*\n(False positive.*\n)?(For details.*\n)?")
 SANITIZER = re.compile(r"AddressSanitizer|runtime error:|LeakSanitizer|SUMMARY:")
 
 
@@ -89,7 +91,8 @@ class Fuzzer:
             )
         except subprocess.TimeoutExpired:
             return None, "", ""
-        return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+        stderr = REMARK.sub("", done.stderr.decode("latin-1"))
+        return done.returncode, done.stdout.decode("latin-1"), stderr
 
     def report(self, what: str, source: str, detail: str) -> None:
         self.found += 1
