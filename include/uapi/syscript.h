@@ -176,10 +176,10 @@ struct syscript_text {
  * @calls:        calls begun
  * @errors:       calls that ended in an error of the script
  * @kills:        calls that ended at a limit or by a fatal signal
- * @run_time:     ns spent in script code
+ * @run_time:     ns spent in script code, counted by ticks: right on average
  * @syscalls:     system calls made from it
  * @traces:       traces compiled
- * @preempt_max:  longest stretch without preemption seen at a check, in ns
+ * @preempt_max:  longest stretch without preemption that a tick saw, in ns
  * @reserved:     zero
  */
 struct syscript_info {
