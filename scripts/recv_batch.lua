@@ -16,19 +16,22 @@ local HEADER_SIZE = 8
 
 local EINTR, EAGAIN = -errno.EINTR, -errno.EAGAIN
 local MSG_DONTWAIT = const.MSG_DONTWAIT
-local recvfrom, poke, copyout = syscall.recvfrom, util.poke, util.copyout
+local recvfrom, copyout = syscall.recvfrom, util.copyout
 
-local received = {}
+local received, room = {}, {}
 
 function run(sfd, bufs, addrs, addr_lens, lens, max_batch)
   local n = 0
 
+  -- The kernel reads the room that there is, and writes what it took.
+  for i = #room + 1, max_batch do
+    room[i] = ADDR_SIZE
+  end
+  copyout(room, addr_lens, max_batch)
+
   while n < max_batch do
-    local addr_len = addr_lens + n * LEN_SIZE
-    -- The kernel reads the room that there is, and writes what it took.
-    poke(addr_len, "u4", ADDR_SIZE)
     local len = recvfrom(sfd, bufs + n * BUF_SIZE, BUF_SIZE, MSG_DONTWAIT,
-                         addrs + n * ADDR_SIZE, addr_len)
+                         addrs + n * ADDR_SIZE, addr_lens + n * LEN_SIZE)
     if len > HEADER_SIZE then
       n = n + 1
       received[n] = len
