@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,28 @@ int complain_usage(const char *command, const char *format, ...)
 	va_end(args);
 	fprintf(stderr, ": see 'syscript %s --help'\n", command);
 	return EXIT_USAGE;
+}
+
+int parse_json(int argc, char **argv, const char *help, bool *json)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	const char *command = argv[0];
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return -1;
+		}
+		if (option != 'j')
+			return complain_usage(command, "unknown option");
+		*json = true;
+	}
+	return optind == argc ? 0 : complain_usage(command, "'%s' is one too many", argv[optind]);
 }
 
 static char *read_fd(int fd, const char *path, size_t *len)

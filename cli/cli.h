@@ -23,6 +23,12 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complain_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * The command line of a command that takes --json and --help.  Returns 0,
+ * EXIT_USAGE after a complaint, or -1 after --help.
+ */
+int parse_json(int argc, char **argv, const char *help, bool *json);
+
 /* Reads all of @path ("-": stdin).  NULL after a complaint. */
 char *read_file(const char *path, size_t *len);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* syscript doctor */
 #include <errno.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -304,29 +303,10 @@ static void print_json(const struct findings *f, const struct remedy *r)
 	puts("]}");
 }
 
-/* Returns 0, EXIT_USAGE after a complaint, or -1 after --help. */
-static int parse(int argc, char **argv, bool *json)
-{
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ }
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'h') {
-			puts("Usage: syscript doctor [--json]\n"
-			     "Tells whether scripts run in the kernel here, and what to do if not.\n"
-			     "Exit status: 0 if they do, 1 if something is missing.");
-			return -1;
-		}
-		if (option != 'j')
-			return complain_usage("doctor", "unknown option");
-		*json = true;
-	}
-	return optind == argc ? 0 : complain_usage("doctor", "'%s' is one too many", argv[optind]);
-}
+static const char help[] =
+	"Usage: syscript doctor [--json]\n"
+	"Tells whether scripts run in the kernel here, and what to do if not.\n"
+	"Exit status: 0 if they do, 1 if something is missing.\n";
 
 int cmd_doctor(int argc, char **argv)
 {
@@ -335,7 +315,7 @@ int cmd_doctor(int argc, char **argv)
 	bool json = false;
 	int status;
 
-	status = parse(argc, argv, &json);
+	status = parse_json(argc, argv, help, &json);
 	if (status)
 		return status < 0 ? 0 : status;
 	look(&findings);

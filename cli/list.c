@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* syscript list */
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <syscript.h>
 
@@ -78,28 +77,9 @@ static void print_json(const struct syscript_info *info, bool first)
 	putchar('}');
 }
 
-/* Returns 0, EXIT_USAGE after a complaint, or -1 after --help. */
-static int parse(int argc, char **argv, bool *json)
-{
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ }
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'h') {
-			puts("Usage: syscript list [--json]\n"
-			     "Lists your live scripts in the kernel (root: all) and their counters.");
-			return -1;
-		}
-		if (option != 'j')
-			return complain_usage("list", "unknown option");
-		*json = true;
-	}
-	return optind == argc ? 0 : complain_usage("list", "'%s' is one too many", argv[optind]);
-}
+static const char help[] =
+	"Usage: syscript list [--json]\n"
+	"Lists your live scripts in the kernel (root: all) and their counters.\n";
 
 int cmd_list(int argc, char **argv)
 {
@@ -107,7 +87,7 @@ int cmd_list(int argc, char **argv)
 	bool json = false, first = true;
 	int err;
 
-	err = parse(argc, argv, &json);
+	err = parse_json(argc, argv, help, &json);
 	if (err)
 		return err < 0 ? 0 : err;
 	err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);

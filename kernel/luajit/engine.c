@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The LuaJIT engine, kernel side: what vm.h asks of its ev, and the
+ * The LuaJIT engine, kernel side: what vm.h asks of its place, and the
  * operations of engine.h.
  *
  * VM mode is entered and left in vm_mode_begin() and vm_mode_end(), nowhere
