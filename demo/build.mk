@@ -13,8 +13,8 @@ $(BUILD)/demo/%.o: demo/%.c | $(BUILD)/include/syscript.h $(BUILD)/include/linux
 $(DEMO): $(DEMO_OBJ) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(DEMO_OBJ) $(BENCH_COMMON) $(LIB_LIBS)
 
-demo: $(DEMO) module
+demo: $(DEMO) $(BUILD)/syscript module
 	@echo "demo: booting Linux $(KREL) in a guest, with syscript.ko (about half a minute)"
-	@$(DEMO_GUEST) -- sh -c 'syscript doctor && exec $(DEMO) scripts/recv_batch.lua'
+	@$(DEMO_GUEST) -- sh -c '$(BUILD)/syscript doctor && exec $(DEMO) scripts/recv_batch.lua'
 
 -include $(DEMO_OBJ:.o=.d)
