@@ -134,7 +134,8 @@ static long syscall_outside(struct outside *out)
 {
 	long ret = 0;
 
-	if (unlikely(syscalls_call(out->n, out->args, &ret)))
+	if (unlikely(syscalls_call(out->n, out->args, &ret)) &&
+	    !out->ev->vm.doom)
 		out->ev->vm.doom = -EOPNOTSUPP;
 	return ret;
 }
