@@ -14,6 +14,13 @@
 #endif
 
 #include <linux/hrtimer.h>
+#include <linux/uio.h>
+
+/* Newer 6.1.y have them, too. */
+#ifndef ITER_DEST
+#define ITER_SOURCE	WRITE
+#define ITER_DEST	READ
+#endif
 
 static inline void compat_hrtimer_setup(struct hrtimer *timer,
 					enum hrtimer_restart (*fn)(struct hrtimer *))

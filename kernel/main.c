@@ -5,6 +5,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
+#include "backlog.h"
 #include "compat.h"
 #include "device.h"
 #include "engine.h"
@@ -19,9 +20,10 @@ static int __init syscript_init(void)
 	err = syscalls_init();
 	if (err)
 		return err;
+	backlog_init();
 	err = luajit_engine.init();
 	if (err)
-		goto exit_syscalls;
+		goto exit_backlog;
 	/* Last: from here on there are callers. */
 	err = device_init();
 	if (err)
@@ -32,7 +34,8 @@ static int __init syscript_init(void)
 
 exit_engine:
 	luajit_engine.exit();
-exit_syscalls:
+exit_backlog:
+	backlog_exit();
 	syscalls_exit();
 	return err;
 }
@@ -41,6 +44,7 @@ static void __exit syscript_exit(void)
 {
 	device_exit();
 	luajit_engine.exit();
+	backlog_exit();
 	syscalls_exit();
 }
 

@@ -8,7 +8,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "deferred.h"
 #include "syscalls.h"
 #include "syscalls_nr.h"
 
@@ -129,12 +128,12 @@ static long call_masked(const struct pt_regs *regs,
 
 int syscalls_call(unsigned int index, const long *args, long *ret)
 {
-	const struct callback_head *mark = deferred_mark();
 	const struct syscall_entry *entry;
+	struct syscalls_frame frame;
 	/* Entries read their arguments, so the rest stays unset. */
 	struct pt_regs regs __uninitialized;
 
-	if (unlikely(syscalls_watched()))
+	if (unlikely(!syscalls_enter(&frame)))
 		return -EOPNOTSUPP;
 	if (unlikely(index >= syscalls_count)) {
 		*ret = -EINVAL;
@@ -147,17 +146,7 @@ int syscalls_call(unsigned int index, const long *args, long *ret)
 		*ret = call_masked(&regs, entry);
 	else
 		*ret = call_entry(&regs, entry);
-	deferred_release(mark);
-
-	switch (*ret) {
-	case -ERESTARTSYS:
-	case -ERESTARTNOINTR:
-	case -ERESTARTNOHAND:
-	case -ERESTART_RESTARTBLOCK:
-		/* Only the return to user space can restart a call. */
-		*ret = -EINTR;
-		break;
-	}
+	*ret = syscalls_leave(&frame, *ret);
 	return 0;
 }
 

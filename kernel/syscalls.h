@@ -7,11 +7,14 @@
 #define SYSCRIPT_SYSCALLS_H
 
 #include <linux/audit.h>
+#include <linux/errno.h>
 #include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/thread_info.h>
+
+#include "deferred.h"
 
 /* Defines SC_*. */
 #include "syscalls.def"
@@ -52,6 +55,35 @@ static inline bool syscalls_watched(void)
 		return true;
 	/* A context stays as it was once auditing has been switched off. */
 	return unlikely(!audit_dummy_context()) && audit_enabled;
+}
+
+/*
+ * Around whatever stands for a system call and may sleep.  syscalls_enter() is
+ * false for a watched task, which then has to be refused; syscalls_leave() gives
+ * up the files that were let go of, and makes -ERESTART* of @ret -EINTR: only
+ * the return to user space can restart a call.
+ */
+struct syscalls_frame {
+	const struct callback_head *mark;
+};
+
+static inline bool syscalls_enter(struct syscalls_frame *frame)
+{
+	frame->mark = deferred_mark();
+	return likely(!syscalls_watched());
+}
+
+static inline long syscalls_leave(const struct syscalls_frame *frame, long ret)
+{
+	deferred_release(frame->mark);
+	switch (ret) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return -EINTR;
+	}
+	return ret;
 }
 
 /*

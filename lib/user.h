@@ -4,6 +4,7 @@
  *
  *   user.c      a script's life: registration, calls, texts, counters
  *   user_vm.c   the engine's place side (port_*() of vm.h) and its stack
+ *   user_mmsg.c batches of messages, for it
  *   user_mem.c  where the engine's memory lies
  *   user_copy.c the script's access to the process's memory
  *   user_fd.c   which fd is which script, and which are closed
@@ -99,6 +100,9 @@ void user_destroy(struct script *script);
 int user_vm_open(struct script *script, struct vm_load *load);
 int user_vm_run(struct script *script, struct vm_run *run);
 bool user_vm_overdue(struct script *script);
+
+/* A system call of the running script: -errno, and the time is not counted. */
+long user_vm_syscall(struct vm *vm, long nr, const long *args);
 
 /* user_mem.c */
 void *user_mem_script(void);		/* zeroed, or NULL */

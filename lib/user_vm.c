@@ -127,20 +127,24 @@ static bool call_nests(const struct call_entry *entry, const long *args)
 	return script;
 }
 
-long port_syscall(struct vm *vm, unsigned int index, const long *args)
+long user_vm_syscall(struct vm *vm, long nr, const long *args)
 {
 	struct script *script = script_of(vm);
-	const struct call_entry *entry = &calls[index];
 	long ret;
 
-	if (call_nests(entry, args))
-		return -EDEADLK;
 	clock_leave(script);
-	ret = sys_call6(entry->nr, args[0], args[1], args[2], args[3], args[4], args[5]);
-	if (call_unmaps(entry->nr))
+	ret = sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (call_unmaps(nr))
 		user_copy_forget(script);
 	clock_enter(script);
 	return ret;
+}
+
+long port_syscall(struct vm *vm, unsigned int index, const long *args)
+{
+	const struct call_entry *entry = &calls[index];
+
+	return call_nests(entry, args) ? -EDEADLK : user_vm_syscall(vm, entry->nr, args);
 }
 
 void port_panic(struct vm *vm)

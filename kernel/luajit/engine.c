@@ -25,6 +25,7 @@
 
 #include "../compat.h"
 #include "../engine.h"
+#include "../mmsg.h"
 #include "../syscalls.h"
 #include "cache.h"
 #include "clock.h"
@@ -130,13 +131,18 @@ struct outside {
 	const long *args;
 };
 
+static void watched(struct vm *vm)
+{
+	if (!vm->doom)
+		vm->doom = -EOPNOTSUPP;
+}
+
 static long syscall_outside(struct outside *out)
 {
 	long ret = 0;
 
-	if (unlikely(syscalls_call(out->n, out->args, &ret)) &&
-	    !out->ev->vm.doom)
-		out->ev->vm.doom = -EOPNOTSUPP;
+	if (unlikely(syscalls_call(out->n, out->args, &ret)))
+		watched(&out->ev->vm);
 	return ret;
 }
 
@@ -319,6 +325,42 @@ long port_syscall(struct vm *vm, unsigned int index, const long *args)
 	if (syscalls_call_fast(index, args, &ret))
 		return ret;
 	return slow_syscall(vm, index, args);
+}
+
+static long mmsg_recv_outside(struct outside *out)
+{
+	long ret = 0;
+
+	if (unlikely(mmsg_recv(out->from, &ret)))
+		watched(&out->ev->vm);
+	return ret;
+}
+
+static long mmsg_send_outside(struct outside *out)
+{
+	long ret = 0;
+
+	if (unlikely(mmsg_send(out->from, &ret)))
+		watched(&out->ev->vm);
+	return ret;
+}
+
+long port_mmsg_recv(struct vm *vm, const struct mmsg_call *call)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = mmsg_recv_outside, .from = call,
+	};
+
+	return vm_outside(&out);
+}
+
+long port_mmsg_send(struct vm *vm, const struct mmsg_call *call)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = mmsg_send_outside, .from = call,
+	};
+
+	return vm_outside(&out);
 }
 
 /* -- engine.h -------------------------------------------------------------- */

@@ -20,6 +20,9 @@ int vm_kind(const GCstr *s);
 /* Argument kinds of each system call, see syscalls.def. */
 extern const char *const vm_syscall_kinds[];
 
+/* net.recv() without a count: into all that was imported. */
+#define MMSG_ALL	(-1)
+
 #define VM_NAN		((double)__builtin_nan(""))
 
 /* Is it an integer within +-VM_INT_MAX? */
@@ -33,10 +36,16 @@ static LJ_AINLINE int vm_isint(double a, long *i)
 /* The same, or an error. */
 long vm_toint(lua_State *L, double a);
 
+LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
+
+/* The integer in argument @narg, from @min to @max. */
+long vm_checkrange(lua_State *L, int narg, long min, long max);
+
 /* The address of the script's own user memory, or 0. */
 unsigned long vm_scratch(lua_State *L);
 
 void vm_open_syscall(lua_State *L);
 void vm_open_util(lua_State *L);
+void vm_open_net(lua_State *L);
 
 #endif

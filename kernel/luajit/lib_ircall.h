@@ -19,10 +19,13 @@
   _(ANY,	vm_peek,		3,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_poke,		4,   S, INT, CCI_L|CCI_T) \
   _(ANY,	vm_copyin,		4,   A, TAB, CCI_L|CCI_T) \
-  _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T)
+  _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T) \
+  _(ANY,	vm_net_recv,		5,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_net_send,		6,   S, NUM, CCI_L|CCI_T)
 
 struct GCstr;
 struct GCtab;
+struct GCudata;
 
 /* System call @index of syscalls.def. */
 double vm_syscall0(struct lua_State *L, int index);
@@ -41,5 +44,11 @@ int vm_poke(struct lua_State *L, double addr, int kind, double value);
 struct GCtab *vm_copyin(struct lua_State *L, double addr, double n, int kind);
 int vm_copyout(struct lua_State *L, struct GCtab *t, double addr, double n,
 	       int kind);
+
+/* A batch of messages; @ud holds a struct mmsg. */
+double vm_net_recv(struct lua_State *L, double fd, struct GCudata *ud, double n,
+		   double flags);
+double vm_net_send(struct lua_State *L, double fd, double addr, double n,
+		   double flags, struct GCudata *ud);
 
 #endif

@@ -124,3 +124,35 @@ static void LJ_FASTCALL recff_util_copyout(jit_State *J, RecordFFData *rd)
   J->needsnap = 1;
   rd->nres = 0;
 }
+
+/* As recff_vm_arg(), with a default. */
+static TRef recff_vm_optarg(jit_State *J, int i, lua_Number def)
+{
+  TRef tr = i < (int)J->maxslot ? J->base[i] : 0;
+  return !tr || tref_isnil(tr) ? lj_ir_knum(J, def) : recff_vm_num(J, tr);
+}
+
+static void LJ_FASTCALL recff_net_recv(jit_State *J, RecordFFData *rd)
+{
+  TRef fd = recff_vm_arg(J, 0), ud = J->base[1];
+  TRef n = recff_vm_optarg(J, 2, MMSG_ALL), flags = recff_vm_optarg(J, 3, 0);
+  if (!tref_isudata(ud))
+    lj_trace_err(J, LJ_TRERR_BADTYPE);
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_net_recv, fd, ud, n,
+					       flags));
+  UNUSED(rd);
+}
+
+static void LJ_FASTCALL recff_net_send(jit_State *J, RecordFFData *rd)
+{
+  TRef fd = recff_vm_arg(J, 0), addr = recff_vm_arg(J, 1);
+  TRef n = recff_vm_arg(J, 2), flags = recff_vm_optarg(J, 3, 0);
+  TRef ud = 4 < (int)J->maxslot ? J->base[4] : 0;
+  if (!ud || tref_isnil(ud))
+    ud = lj_ir_knull(J, IRT_UDATA);
+  else if (!tref_isudata(ud))
+    lj_trace_err(J, LJ_TRERR_BADTYPE);
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_net_send, fd, addr,
+					       n, flags, ud));
+  UNUSED(rd);
+}

@@ -52,9 +52,10 @@ static int checkkind(lua_State *L, int narg)
   return kind;
 }
 
-static LJ_NOINLINE void badaddr(lua_State *L, unsigned long addr)
+LJ_NOINLINE void vm_badaddr(lua_State *L, unsigned long addr)
 {
   luaL_error(L, "bad address %p", (void *)addr);
+  __builtin_unreachable();
 }
 
 static unsigned long checkaddr(lua_State *L, int narg)
@@ -62,10 +63,10 @@ static unsigned long checkaddr(lua_State *L, int narg)
   return (unsigned long)vm_toint(L, lj_lib_checknum(L, narg));
 }
 
-static long checkrange(lua_State *L, int narg, long max)
+long vm_checkrange(lua_State *L, int narg, long min, long max)
 {
   long i = vm_toint(L, lj_lib_checknum(L, narg));
-  if (i < 0 || i > max)
+  if (i < min || i > max)
     lj_err_arg(L, narg, LJ_ERR_NUMRNG);
   return i;
 }
@@ -221,7 +222,7 @@ static LJ_NOINLINE void badmem(lua_State *L, unsigned long addr, int kind)
 {
   uint64_t v;
   if (port_copy_in(G2VM(G(L)), &v, addr, vm_kind_size(kind)))
-    badaddr(L, addr);
+    vm_badaddr(L, addr);
   luaL_error(L, "value at %p does not fit a number", (void *)addr);
 }
 
@@ -247,14 +248,14 @@ LJLIB_CF(util_poke)		LJLIB_REC(.)
   if (!putscalar(&buf, kind, v))
     lj_err_arg(L, 3, LJ_ERR_NUMRNG);
   if (!vm_poke(L, (double)(long)addr, kind, v))
-    badaddr(L, addr);
+    vm_badaddr(L, addr);
   return 0;
 }
 
 static void checkspan(lua_State *L, struct span *sp, int narg)
 {
   double addr = (double)(long)checkaddr(L, narg);
-  double n = (double)checkrange(L, narg + 1, LJ_MAX_ASIZE - 2);
+  double n = (double)vm_checkrange(L, narg + 1, 0, LJ_MAX_ASIZE - 2);
   span(sp, addr, n, checkkind(L, narg + 2));
 }
 
@@ -284,7 +285,7 @@ LJLIB_CF(util_copyout)		LJLIB_REC(.)
     cTValue *o = lj_tab_getint(t, (int32_t)sp.at + 1);
     if (!o || !tvisnum(o) || !putscalar(&v, (int)sp.kind, numV(o)))
       luaL_error(L, "element %d is no integer that fits", (int)sp.at + 1);
-    badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
+    vm_badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
   }
   return 0;
 }
@@ -293,10 +294,10 @@ LJLIB_CF(util_copyout)		LJLIB_REC(.)
 LJLIB_CF(util_str_in)
 {
   unsigned long addr = checkaddr(L, 1);
-  MSize n = (MSize)checkrange(L, 2, LJ_MAX_STR - 1);
+  MSize n = (MSize)vm_checkrange(L, 2, 0, LJ_MAX_STR - 1);
   char *buf = lj_buf_tmp(L, n);
   if (port_copy_in(G2VM(G(L)), buf, addr, n))
-    badaddr(L, addr);
+    vm_badaddr(L, addr);
   setstrV(L, L->top++, lj_str_new(L, buf, n));
   lj_gc_check(L);
   return 1;
@@ -309,12 +310,12 @@ LJLIB_CF(util_str_out)
   unsigned long addr = checkaddr(L, 2);
   MSize n = s->len;
   if (L->base+2 < L->top && !tvisnil(L->base+2)) {
-    long max = checkrange(L, 3, VM_INT_MAX);
+    long max = vm_checkrange(L, 3, 0, VM_INT_MAX);
     if (max < (long)n)
       n = (MSize)max;
   }
   if (port_copy_out(G2VM(G(L)), addr, strdata(s), n))
-    badaddr(L, addr);
+    vm_badaddr(L, addr);
   lua_pushnumber(L, n);
   return 1;
 }
@@ -323,15 +324,15 @@ LJLIB_CF(util_str_out)
 LJLIB_CF(util_fill)
 {
   unsigned long addr = checkaddr(L, 1);
-  int byte = (int)checkrange(L, 2, 255);
-  long n = checkrange(L, 3, VM_INT_MAX);
+  int byte = (int)vm_checkrange(L, 2, 0, 255);
+  long n = vm_checkrange(L, 3, 0, VM_INT_MAX);
   char buf[CHUNK];
   memset(buf, byte, sizeof(buf));
   while (n > 0) {
     MSize some = n < CHUNK ? (MSize)n : CHUNK;
     lj_safepoint(L);
     if (port_copy_out(G2VM(G(L)), addr, buf, some))
-      badaddr(L, addr);
+      vm_badaddr(L, addr);
     addr += some;
     n -= some;
   }
@@ -342,16 +343,16 @@ LJLIB_CF(util_fill)
 LJLIB_CF(util_compare)
 {
   unsigned long a = checkaddr(L, 1), b = checkaddr(L, 2);
-  long n = checkrange(L, 3, VM_INT_MAX);
+  long n = vm_checkrange(L, 3, 0, VM_INT_MAX);
   char abuf[CHUNK / 2], bbuf[CHUNK / 2];
   int cmp = 0;
   while (n > 0 && cmp == 0) {
     MSize some = n < CHUNK / 2 ? (MSize)n : CHUNK / 2;
     lj_safepoint(L);
     if (port_copy_in(G2VM(G(L)), abuf, a, some))
-      badaddr(L, a);
+      vm_badaddr(L, a);
     if (port_copy_in(G2VM(G(L)), bbuf, b, some))
-      badaddr(L, b);
+      vm_badaddr(L, b);
     cmp = memcmp(abuf, bbuf, some);
     a += some;
     b += some;
@@ -365,7 +366,7 @@ LJLIB_CF(util_compare)
 LJLIB_CF(util_buffer)
 {
   struct vm *vm = G2VM(G(L));
-  long n = checkrange(L, 1, VM_SCRATCH_SIZE);
+  long n = vm_checkrange(L, 1, 0, VM_SCRATCH_SIZE);
   unsigned int left = VM_SCRATCH_SIZE - VM_SCRATCH_STRINGS - vm->scratch_used;
   unsigned long addr = vm_scratch(L);
   n = (n + 15) & ~15L;

@@ -23,12 +23,14 @@ CORE := lj_assert lj_gc lj_err lj_char lj_bc lj_obj lj_buf lj_str lj_tab lj_func
 	lj_opt_mem lj_opt_fold lj_opt_narrow lj_opt_dce lj_opt_loop lj_opt_split \
 	lj_opt_sink lj_mcode lj_snap lj_record lj_ffrecord lj_asm lj_trace lj_lib \
 	lj_alloc lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
-OURS := vm lib_syscall lib_util
+# Libraries of ours, in the order in which buildvm numbers their functions.
+OUR_LIBS := lib_syscall lib_util lib_net
+OURS := vm $(OUR_LIBS)
 MATHS := sin cos tan asin acos atan atan2 sinh cosh tanh exp log log2 log10 pow
 
 # buildvm numbers the library functions of these.
 LIBS := $(addprefix $(SRC)/,lib_base.c lib_math.c lib_bit.c lib_string.c lib_table.c) \
-	$(HERE)lib_syscall.c $(HERE)lib_util.c
+	$(OUR_LIBS:%=$(HERE)%.c)
 GENERATED := $(addprefix $(SRC)/,lj_bcdef.h lj_ffdef.h lj_libdef.h lj_recdef.h lj_folddef.h)
 
 DEFINES := -DLUAJIT_OS=LUAJIT_OS_OTHER -DLUAJIT_DISABLE_FFI -DLUAJIT_DISABLE_BUFFER \
@@ -110,13 +112,13 @@ $(SRC)/lj_vm.S: $(SRC)/host/buildvm
 	$< -m elfasm -o $@
 
 $(SRC)/lj_bcdef.h $(SRC)/lj_ffdef.h $(SRC)/lj_libdef.h $(SRC)/lj_recdef.h: \
-		$(SRC)/lj_%.h: $(SRC)/host/buildvm $(HERE)lib_syscall.c $(HERE)lib_util.c
+		$(SRC)/lj_%.h: $(SRC)/host/buildvm $(OUR_LIBS:%=$(HERE)%.c)
 	$< -m $* -o $@ $(LIBS)
 
 $(SRC)/lj_folddef.h: $(SRC)/host/buildvm
 	$< -m folddef -o $@ $(SRC)/lj_opt_fold.c
 
-HEADERS := $(GENERATED) $(wildcard $(HERE)*.h) $(HERE)../syscalls.def \
+HEADERS := $(GENERATED) $(wildcard $(HERE)*.h) $(HERE)../syscalls.def $(HERE)../mmsg.h \
 	$(GEN)/constants.inc $(HERE)../../include/uapi/syscript.h
 
 $(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)

@@ -6,10 +6,13 @@
 #ifndef LIB_TEST_H
 #define LIB_TEST_H
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <syscript.h>
 #include <unistd.h>
 
@@ -66,6 +69,42 @@ static inline int load(const char *source)
 static inline int try_load(const char *source)
 {
 	return syscript_register(source, strlen(source), NULL, NULL, 0);
+}
+
+static inline int load_file(const char *path)
+{
+	struct syscript_options options = {
+		.size = sizeof(options), .time_limit_ns = 10000000000,
+	};
+	static char source[1 << 16];
+	char error[512];
+	FILE *file = fopen(path, "r");
+	size_t len;
+	int fd;
+
+	CHECK(file);
+	len = fread(source, 1, sizeof(source), file);
+	fclose(file);
+	fd = syscript_register(source, len, &options, error, sizeof(error));
+	if (fd < 0)
+		fprintf(stderr, "%s: %s\n", path, error);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+/* A UDP socket on a port of its own; its address. */
+static inline int udp_socket(struct sockaddr_in *address)
+{
+	socklen_t len = sizeof(*address);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	CHECK(fd >= 0);
+	memset(address, 0, sizeof(*address));
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(!bind(fd, (struct sockaddr *)address, sizeof(*address)));
+	CHECK(!getsockname(fd, (struct sockaddr *)address, &len));
+	return fd;
 }
 
 #endif /* LIB_TEST_H */

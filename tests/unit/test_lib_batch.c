@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* scripts/send_batch.lua and scripts/recv_batch.lua on real UDP sockets. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include "lib_test.h"
 
 #define BATCH	16
@@ -14,41 +10,6 @@ static char packets[BATCH][PACKET], addresses[BATCH][ADDRESS];
 static socklen_t address_lens[BATCH];
 static int lens[BATCH];
 static int send_batch, recv_batch;
-
-static int load_file(const char *path)
-{
-	struct syscript_options options = {
-		.size = sizeof(options), .time_limit_ns = 10000000000,
-	};
-	static char source[1 << 16];
-	char error[512];
-	FILE *file = fopen(path, "r");
-	size_t len;
-	int fd;
-
-	CHECK(file);
-	len = fread(source, 1, sizeof(source), file);
-	fclose(file);
-	fd = syscript_register(source, len, &options, error, sizeof(error));
-	if (fd < 0)
-		fprintf(stderr, "%s: %s\n", path, error);
-	CHECK(fd >= 0);
-	return fd;
-}
-
-static int udp_socket(struct sockaddr_in *address)
-{
-	socklen_t len = sizeof(*address);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-
-	CHECK(fd >= 0);
-	memset(address, 0, sizeof(*address));
-	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	CHECK(!bind(fd, (struct sockaddr *)address, sizeof(*address)));
-	CHECK(!getsockname(fd, (struct sockaddr *)address, &len));
-	return fd;
-}
 
 static void fill(const struct sockaddr_in *to, int n)
 {

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * net: batches of messages on sockets, see ../mmsg.h.
+ *
+ * net.messages() imports a struct mmsghdr array once.  What it returns is a
+ * userdata with a struct mmsg, the only kind of userdata that there is: scripts
+ * cannot make any.
+ */
+#define lib_net_c
+#define LUA_LIB
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_udata.h"
+#include "lj_lib.h"
+#include "lj_vm.h"
+
+#include "../mmsg.h"
+#include "lib.h"
+#include "lib_ircall.h"
+
+/* -- Importing ------------------------------------------------------------- */
+
+static void import(lua_State *L, void *to, unsigned long from, unsigned long n)
+{
+  if (port_copy_in(G2VM(G(L)), to, from, n))
+    vm_badaddr(L, from);
+}
+
+static void importslot(lua_State *L, struct mmsg *mmsg, unsigned int i)
+{
+  struct mmsg_slot *slot = &mmsg->slot[i];
+  struct mmsg_header h;
+  import(L, &h, mmsg->addr + i * sizeof(h), sizeof(h));
+  if (h.iovlen > MMSG_IOV)
+    luaL_error(L, "message %d has more than %d buffers", (int)i + 1, MMSG_IOV);
+  if (h.control && h.controllen)
+    luaL_error(L, "message %d asks for control data: use syscall.recvmmsg",
+	       (int)i + 1);
+  if (h.name && h.namelen < 0)
+    luaL_error(L, "message %d has a negative msg_namelen", (int)i + 1);
+  import(L, slot->iov, h.iov, h.iovlen * sizeof(slot->iov[0]));
+  slot->iovlen = (unsigned int)h.iovlen;
+  slot->user_name = h.name;
+  slot->name_room = (unsigned int)h.namelen;
+  slot->namelen = 0;
+}
+
+/* -- Calls ----------------------------------------------------------------- */
+
+static struct mmsg *mmsgof(GCudata *ud)
+{
+  return ud ? (struct mmsg *)uddata(ud) : NULL;
+}
+
+/* NaN, with nothing done, for what does not fit a call. */
+static double docall(lua_State *L,
+		     long (*port)(struct vm *, const struct mmsg_call *),
+		     struct mmsg_call *call, double fd, double n, double flags)
+{
+  struct vm *vm = G2VM(G(L));
+  long f, count, fl, ret;
+  if (!vm_isint(fd, &f) || !vm_isint(n, &count) || !vm_isint(flags, &fl))
+    return VM_NAN;
+  if (count < 0 || count > (call->mmsg ? (long)call->mmsg->n : MMSG_MAX))
+    return VM_NAN;
+  call->fd = f == (int)f ? (int)f : -1;
+  call->n = (unsigned int)count;
+  /* Other bits are as unknown as those of an int. */
+  call->flags = fl == (unsigned int)fl ? (unsigned int)fl : ~0u;
+  ret = port(vm, call);
+  vm->stats.syscalls++;
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  return (double)ret;
+}
+
+double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
+{
+  struct mmsg_call call;
+  call.mmsg = mmsgof(ud);
+  call.addr = 0;
+  if (n == MMSG_ALL)
+    n = call.mmsg->n;
+  return docall(L, port_mmsg_recv, &call, fd, n, flags);
+}
+
+double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
+		   GCudata *ud)
+{
+  struct mmsg_call call;
+  long a;
+  if (!vm_isint(addr, &a))
+    return VM_NAN;
+  call.mmsg = mmsgof(ud);
+  call.addr = (unsigned long)a;
+  return docall(L, port_mmsg_send, &call, fd, n, flags);
+}
+
+/* -- The library ----------------------------------------------------------- */
+
+#define LJLIB_MODULE_net
+
+static GCudata *checkmessages(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg - 1;
+  if (o >= L->top || !tvisudata(o))
+    lj_err_argtype(L, narg, "messages");
+  return udataV(o);
+}
+
+static double checkint(lua_State *L, int narg)
+{
+  return (double)vm_toint(L, lj_lib_checknum(L, narg));
+}
+
+static double optint(lua_State *L, int narg, double def)
+{
+  TValue *o = L->base + narg - 1;
+  return o >= L->top || tvisnil(o) ? def : checkint(L, narg);
+}
+
+static int pushresult(lua_State *L, double ret, int narg)
+{
+  if (ret != ret)
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* The count: all else was checked. */
+  lua_pushnumber(L, ret);
+  return 1;
+}
+
+/* net.messages(addr, n) -> messages */
+LJLIB_CF(net_messages)
+{
+  unsigned long addr = (unsigned long)vm_toint(L, lj_lib_checknum(L, 1));
+  unsigned int i, n = (unsigned int)vm_checkrange(L, 2, 1, MMSG_MAX);
+  size_t size = sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
+  struct mmsg *mmsg = lua_newuserdata(L, size);
+  memset(mmsg, 0, size);
+  mmsg->addr = addr;
+  mmsg->n = n;
+  for (i = 0; i < n; i++)
+    importslot(L, mmsg, i);
+  return 1;
+}
+
+/* net.recv(fd, messages [, n [, flags]]) -> count or -errno */
+LJLIB_CF(net_recv)		LJLIB_REC(.)
+{
+  double fd = checkint(L, 1), n = optint(L, 3, MMSG_ALL);
+  GCudata *ud = checkmessages(L, 2);
+  return pushresult(L, vm_net_recv(L, fd, ud, n, optint(L, 4, 0)), 3);
+}
+
+/* net.send(fd, addr, n [, flags [, messages]]) -> count or -errno */
+LJLIB_CF(net_send)		LJLIB_REC(.)
+{
+  double fd = checkint(L, 1), addr = checkint(L, 2), n = checkint(L, 3);
+  double flags = optint(L, 4, 0);
+  int to = L->base+4 < L->top && !tvisnil(L->base+4);
+  GCudata *ud = to ? checkmessages(L, 5) : NULL;
+  return pushresult(L, vm_net_send(L, fd, addr, n, flags, ud), 3);
+}
+
+#include "lj_libdef.h"
+
+void vm_open_net(lua_State *L)
+{
+  LJ_LIB_REG(L, "net", net);
+  L->top--;
+}

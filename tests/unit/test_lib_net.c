@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * net.recv() and net.send() beside recvmmsg(2) and sendmmsg(2): the same scene
+ * is played both ways and has to look the same afterwards.
+ */
+#include <netinet/udp.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+
+#include "lib_test.h"
+
+#define BATCH	16
+#define ROOM	64
+
+/* run(what, fd, addr, n, flags, max): net.messages() at what = 0. */
+static const char source[] =
+	"local m\n"
+	"function run(what, fd, addr, n, flags, max)\n"
+	"  if what == 0 then m = net.messages(addr, n) return 0 end\n"
+	"  if what == 1 then return net.recv(fd, m, n, flags) end\n"
+	"  if what == 2 then return net.send(fd, addr, n, flags) end\n"
+	"  if what == 3 then return net.send(fd, addr, n, flags, m) end\n"
+	"  local sum = 0\n"
+	"  for i = 1, max do sum = sum + net.send(fd, addr, n, flags)\n"
+	"    sum = sum + net.recv(fd, m, n, flags) end\n"
+	"  return sum\n"
+	"end\n";
+
+enum { IMPORT, RECV, SEND, REPLY, LOOP };
+
+static int script;
+
+/* All that the calls read and write, so that memcmp() compares two scenes. */
+struct scene {
+	struct mmsghdr msgs[BATCH];
+	struct iovec iov[BATCH][2];
+	struct sockaddr_storage names[BATCH];
+	char data[BATCH][2][ROOM];
+	long results[8];
+};
+
+static struct scene *scene;
+static struct sockaddr_in here, there;
+static int in, out;
+
+static void scene_clear(unsigned int name_room)
+{
+	char left[ROOM];
+
+	while (recv(in, left, sizeof(left), MSG_DONTWAIT) >= 0)
+		continue;
+	memset(scene, 0, sizeof(*scene));
+	for (int i = 0; i < BATCH; i++) {
+		scene->iov[i][0] = (struct iovec){ scene->data[i][0], 8 };
+		scene->iov[i][1] = (struct iovec){ scene->data[i][1], ROOM };
+		scene->msgs[i].msg_hdr = (struct msghdr){
+			.msg_name = name_room ? &scene->names[i] : NULL,
+			.msg_namelen = name_room,
+			.msg_iov = scene->iov[i], .msg_iovlen = 2,
+		};
+	}
+}
+
+static void scene_address(const struct sockaddr_in *to)
+{
+	for (int i = 0; i < BATCH; i++) {
+		memcpy(&scene->names[i], to, sizeof(*to));
+		scene->iov[i][1].iov_len = i;
+		memset(scene->data[i], 'a' + i, sizeof(scene->data[i]));
+	}
+}
+
+static long net(int what, int fd, void *addr, unsigned int n, unsigned int flags)
+{
+	return lua_syscall(script, 6, what, fd, addr, n, flags, 0);
+}
+
+static long recv_batch(bool plain, unsigned int n, unsigned int flags)
+{
+	long ret;
+
+	if (plain) {
+		ret = recvmmsg(in, scene->msgs, n, flags, NULL);
+		return ret < 0 ? -errno : ret;
+	}
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, n, 0), 0);
+	return net(RECV, in, NULL, n, flags);
+}
+
+static long send_batch(bool plain, int fd, unsigned int n, unsigned int flags)
+{
+	long ret;
+
+	if (!plain)
+		return net(SEND, fd, scene->msgs, n, flags);
+	ret = sendmmsg(fd, scene->msgs, n, flags);
+	return ret < 0 ? -errno : ret;
+}
+
+static void post(int n)
+{
+	char text[128];
+
+	for (int i = 0; i < n; i++) {
+		memset(text, 'A' + i, sizeof(text));
+		/* The third is longer than there is room. */
+		CHECK(sendto(out, text, i == 2 ? 100 : i, 0, (struct sockaddr *)&here,
+			     sizeof(here)) >= 0);
+	}
+}
+
+static void play_receive(bool plain)
+{
+	scene_clear(sizeof(struct sockaddr_storage));
+	scene->results[0] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	post(5);
+	scene->results[1] = recv_batch(plain, 3, MSG_DONTWAIT);
+	scene->results[2] = recv_batch(plain, BATCH, MSG_WAITFORONE);
+}
+
+/* Room for 5 bytes of the address, then for none. */
+static void play_receive_short_names(bool plain)
+{
+	scene_clear(5);
+	post(2);
+	scene->results[0] = recv_batch(plain, 2, MSG_DONTWAIT);
+	scene->msgs[0].msg_hdr.msg_name = NULL;
+	post(1);
+	scene->results[1] = recv_batch(plain, 1, MSG_DONTWAIT);
+}
+
+static void play_receive_peek(bool plain)
+{
+	scene_clear(sizeof(struct sockaddr_storage));
+	post(3);
+	scene->results[0] = recv_batch(plain, 1, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
+	scene->results[1] = recv_batch(plain, BATCH, MSG_DONTWAIT | MSG_TRUNC);
+}
+
+/* A buffer that is not there ends the batch; what came before it counts. */
+static void play_receive_fault(bool plain)
+{
+	scene_clear(sizeof(struct sockaddr_storage));
+	scene->iov[2][0].iov_base = (void *)8;
+	post(4);
+	scene->results[0] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	/* The error waits in the socket. */
+	scene->results[1] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	scene->results[2] = recv_batch(plain, 1, MSG_DONTWAIT);
+	scene->iov[0][0].iov_base = (void *)-4096;
+	post(1);
+	scene->results[3] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+}
+
+static void play_refused(bool plain)
+{
+	struct sockaddr_in nobody;
+	int fd = udp_socket(&nobody);
+
+	close(fd);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	CHECK(!connect(fd, (struct sockaddr *)&nobody, sizeof(nobody)));
+	scene_clear(0);
+	scene->results[0] = send_batch(plain, fd, 1, 0);
+	scene->results[1] = send_batch(plain, fd, 3, 0);
+	close(fd);
+}
+
+static void play_send(bool plain)
+{
+	char got[256];
+
+	scene_clear(sizeof(struct sockaddr_in));
+	scene_address(&here);
+	scene->results[0] = send_batch(plain, out, BATCH, 0);
+	for (int i = 0; i < BATCH; i++)
+		scene->results[1] = scene->results[1] * 31 + recv(in, got, sizeof(got), MSG_DONTWAIT) +
+			got[0];
+	/* The fourth has a name that is none: three are sent. */
+	scene->names[3].ss_family = AF_UNIX;
+	scene->results[2] = send_batch(plain, out, BATCH, MSG_NOSIGNAL);
+	for (int i = 0; i < 3; i++)
+		scene->results[3] += recv(in, got, sizeof(got), MSG_DONTWAIT);
+	CHECK_EQ(recv(in, got, sizeof(got), MSG_DONTWAIT), -1);
+	scene->msgs[0].msg_hdr.msg_name = (void *)16;
+	scene->results[4] = send_batch(plain, out, 1, 0);
+	scene->msgs[0].msg_hdr.msg_name = &scene->names[0];
+	scene->msgs[0].msg_hdr.msg_namelen = -1;
+	scene->results[5] = send_batch(plain, out, 1, 0);
+	scene->msgs[0].msg_hdr.msg_namelen = 2;
+	scene->results[6] = send_batch(plain, out, 1, 0);
+	scene->msgs[0].msg_hdr.msg_iovlen = 2000;
+	scene->msgs[0].msg_hdr.msg_namelen = sizeof(here);
+	scene->results[7] = send_batch(plain, out, 1, 0);
+}
+
+/* One send, three datagrams: control data is understood. */
+static void play_send_control(bool plain)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(uint16_t))];
+		struct cmsghdr header;
+	} control = { .header = {
+		.cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT,
+		.cmsg_len = CMSG_LEN(sizeof(uint16_t)),
+	} };
+	uint16_t size = 20;
+	char got[256];
+
+	scene_clear(sizeof(struct sockaddr_in));
+	scene_address(&here);
+	scene->iov[0][1].iov_len = 42;
+	memcpy(CMSG_DATA(&control.header), &size, sizeof(size));
+	scene->msgs[0].msg_hdr.msg_control = &control;
+	scene->msgs[0].msg_hdr.msg_controllen = sizeof(control);
+	scene->results[0] = send_batch(plain, out, 1, 0);
+	for (int i = 1; i < 5; i++)
+		scene->results[i] = recv(in, got, sizeof(got), MSG_DONTWAIT);
+	scene->msgs[0].msg_hdr.msg_control = NULL;
+}
+
+static void play_stream(bool plain)
+{
+	char got[2000];
+	int fds[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	scene_clear(0);
+	scene_address(&here);
+	scene->results[0] = send_batch(plain, fds[0], BATCH, 0);
+	scene->results[1] = recv(fds[1], got, sizeof(got), 0);
+	close(fds[1]);
+	scene->results[2] = send_batch(plain, fds[0], 1, MSG_NOSIGNAL);
+	close(fds[0]);
+	scene->results[3] = send_batch(plain, fds[0], 1, 0);
+	scene->results[4] = send_batch(plain, STDERR_FILENO, 1, 0);
+	scene->results[5] = send_batch(plain, -1, 1, 0);
+}
+
+static void compare(const char *name, void (*play)(bool))
+{
+	static struct scene plain;
+
+	play(true);
+	plain = *scene;
+	play(false);
+	for (unsigned int i = 0; i < 8; i++) {
+		if (plain.results[i] != scene->results[i])
+			fprintf(stderr, "%s: result %u is %ld, not %ld\n", name, i,
+				scene->results[i], plain.results[i]);
+	}
+	for (size_t at = 0; at < sizeof(plain); at++) {
+		if (((char *)&plain)[at] == ((char *)scene)[at])
+			continue;
+		fprintf(stderr, "%s: byte %zu (of messages: %zu) is %d, not %d as with the plain calls\n",
+			name, at, sizeof(plain.msgs), ((char *)scene)[at], ((char *)&plain)[at]);
+		exit(1);
+	}
+}
+
+/* Answers go to whom a batch came from, whatever the array says. */
+static void test_reply(void)
+{
+	char got[ROOM];
+
+	scene_clear(0);
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, 4, 0), 0);
+	CHECK_EQ(net(REPLY, in, scene->msgs, 2, 0), -EDESTADDRREQ);
+	post(2);
+	CHECK_EQ(net(RECV, in, NULL, 2, MSG_DONTWAIT), 2);
+	scene_address(&here);
+	CHECK_EQ(net(REPLY, in, scene->msgs, 2, 0), 2);
+	CHECK_EQ(recv(out, got, sizeof(got), MSG_DONTWAIT), 8);
+	CHECK_EQ(recv(out, got, sizeof(got), MSG_DONTWAIT), 9);
+	CHECK_EQ(got[8], 'b');
+	CHECK_EQ(recv(in, got, sizeof(got), MSG_DONTWAIT), -1);
+}
+
+static void test_bad_calls(void)
+{
+	char text[256];
+
+	scene_clear(0);
+	CHECK_EQ(net(IMPORT, 0, (void *)16, 1, 0), -EPROTO);
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, 0, 0), -EPROTO);
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, 65, 0), -EPROTO);
+	scene->msgs[1].msg_hdr.msg_iovlen = 9;
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, BATCH, 0), -EPROTO);
+	CHECK(syscript_error(script, text, sizeof(text)) > 0);
+	CHECK(strstr(text, "message 2 has more than 8 buffers"));
+	scene_clear(0);
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, 4, 0), 0);
+	CHECK_EQ(net(RECV, in, NULL, 5, 0), -EPROTO);
+	CHECK_EQ(net(RECV, in, NULL, 1, MSG_ERRQUEUE), -EINVAL);
+	CHECK_EQ(net(SEND, out, scene->msgs, 65, 0), -EPROTO);
+	CHECK_EQ(net(SEND, out, scene->msgs, 1, MSG_OOB), -EINVAL);
+	CHECK_EQ(net(SEND, out, (void *)16, 1, 0), -EFAULT);
+	CHECK_EQ(net(RECV, in, NULL, 0, 0), 0);
+	CHECK_EQ(net(SEND, out, NULL, 0, 0), 0);
+}
+
+/* Compiled, with several batches in a run. */
+static void test_loop(void)
+{
+	scene_clear(sizeof(struct sockaddr_in));
+	scene_address(&here);
+	CHECK_EQ(net(IMPORT, 0, scene->msgs, BATCH, 0), 0);
+	for (int i = 0; i < BATCH; i++)
+		scene->iov[i][1].iov_len = i;
+	CHECK_EQ(lua_syscall(script, 6, LOOP, in, scene->msgs, BATCH, MSG_DONTWAIT, 0), 0);
+	CHECK(!connect(in, (struct sockaddr *)&here, sizeof(here)));
+	CHECK_EQ(lua_syscall(script, 6, LOOP, in, scene->msgs, BATCH, MSG_DONTWAIT, 300),
+		 300 * 2 * BATCH);
+	CHECK_EQ(scene->msgs[BATCH - 1].msg_len, 8 + BATCH - 1);
+}
+
+int main(void)
+{
+	scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	CHECK(scene != MAP_FAILED);
+	in = udp_socket(&here);
+	out = udp_socket(&there);
+	script = load(source);
+	compare("receive", play_receive);
+	compare("receive, short names", play_receive_short_names);
+	compare("receive, peek", play_receive_peek);
+	compare("receive, fault", play_receive_fault);
+	compare("refused", play_refused);
+	compare("send", play_send);
+	compare("send with control data", play_send_control);
+	compare("stream", play_stream);
+	test_reply();
+	test_bad_calls();
+	test_loop();
+	return 0;
+}
