@@ -380,8 +380,32 @@ LJLIB_CF(util_buffer)
 
 #include "lj_libdef.h"
 
+/* The source of struct.lua. */
+static const char struct_source[] = {
+#include "struct.inc"
+};
+
+/* (util, name): util.struct is loaded when first asked for. */
+static int util_index(lua_State *L)
+{
+  if (strcmp(luaL_checkstring(L, 2), "struct") != 0)
+    return 0;
+  lj_lib_checktab(L, 1);
+  if (luaL_loadbuffer(L, struct_source, sizeof(struct_source), "=util.struct"))
+    return lua_error(L);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, 1, "struct");
+  return 1;
+}
+
 void vm_open_util(lua_State *L)
 {
   LJ_LIB_REG(L, "util", util);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, util_index);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
   L->top--;
 }

@@ -63,7 +63,7 @@ DASMFLAGS += -D RETHUNK
 endif
 
 ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
-	-fomit-frame-pointer $(DEFINES) -I$(SRC) -I$(HERE) -I$(GEN) $(CFLAGS)
+	-fomit-frame-pointer $(DEFINES) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
 MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
 
 OBJECTS := $(CORE:%=$(OUT)/%.o) $(OURS:%=$(OUT)/%.o) \
@@ -118,7 +118,11 @@ $(SRC)/lj_bcdef.h $(SRC)/lj_ffdef.h $(SRC)/lj_libdef.h $(SRC)/lj_recdef.h: \
 $(SRC)/lj_folddef.h: $(SRC)/host/buildvm
 	$< -m folddef -o $@ $(SRC)/lj_opt_fold.c
 
-HEADERS := $(GENERATED) $(wildcard $(HERE)*.h) $(HERE)../syscalls.def $(HERE)../mmsg.h \
+# Lua source as the elements of a C array.
+$(OUT)/struct.inc: $(HERE)struct.lua $(OUT)/settings
+	od -An -v -tu1 $< | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
+
+HEADERS := $(GENERATED) $(OUT)/struct.inc $(wildcard $(HERE)*.h) $(HERE)../syscalls.def $(HERE)../mmsg.h \
 	$(GEN)/constants.inc $(HERE)../../include/uapi/syscript.h
 
 $(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)
