@@ -70,6 +70,7 @@ deps: $(BUILD)/config.mk
 ##bench-micro    measure calls, in a guest; build/bench/micro.json
 ##bench-micro-icount the same in instructions, the same in every boot
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
+##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##install        install the command, the library, the manual and the DKMS source
 
 ##lint           check shell and Python sources

@@ -14,7 +14,11 @@ $(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
 $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
 
-.PHONY: bench-micro bench-micro-icount bench-latency
+$(BUILD)/bench/udp: $(BUILD)/bench/udp.o $(BUILD)/bench/udp_server.o $(BENCH_COMMON) \
+		$(BUILD)/libsyscript.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS) -luring
+
+.PHONY: bench-micro bench-micro-icount bench-latency bench-udp
 bench-micro: $(BUILD)/bench/micro module
 	bench/micro.py -k $(KREL) -o $(BUILD)/bench/micro.json
 
@@ -23,5 +27,8 @@ bench-micro-icount: $(BUILD)/bench/micro module
 
 bench-latency: $(BUILD)/bench/latency module
 	bench/latency.py -k $(KREL) -o $(BUILD)/bench/latency.json
+
+bench-udp: $(BUILD)/bench/udp module
+	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
 
 -include $(wildcard $(BUILD)/bench/*.d)

@@ -24,8 +24,7 @@ static void schedule_backlog(struct irq_work *work)
 }
 
 /* One is enough for a CPU: until it has run, nobody else gets the backlog. */
-static DEFINE_PER_CPU(struct irq_work, backlog_works) =
-	IRQ_WORK_INIT_HARD(schedule_backlog);
+static DEFINE_PER_CPU(struct irq_work, backlog_works);
 
 static void hold_sched_out(struct preempt_notifier *notifier,
 			   struct task_struct *next)
@@ -50,6 +49,12 @@ static struct preempt_ops hold_ops = {
 
 void backlog_init(void)
 {
+	int cpu;
+
+	/* No initializer: modules' per-CPU data is not relocated. */
+	for_each_possible_cpu(cpu)
+		*per_cpu_ptr(&backlog_works, cpu) =
+			IRQ_WORK_INIT_HARD(schedule_backlog);
 	preempt_notifier_inc();
 }
 

@@ -4,12 +4,15 @@
 
 #include <linux/errno.h>
 #include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/indirect_call_wrapper.h>
 #include <linux/net.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/socket.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
+#include <net/inet_common.h>
 #include <net/sock.h>
 
 #include "backlog.h"
@@ -94,7 +97,12 @@ static int recv_one(struct socket *sock, struct mmsg *mmsg, unsigned int i,
 	len = slot_iter(&msg.msg_iter, slot);
 	if (len < 0)
 		return len;
-	len = sock_recvmsg(sock, &msg, *flags & ~MSG_WAITFORONE);
+	/* As recvmmsg(2): security modules are asked once a batch. */
+	if (!i)
+		len = sock_recvmsg(sock, &msg, *flags & ~MSG_WAITFORONE);
+	else
+		len = INDIRECT_CALL_1(sock->ops->recvmsg, inet_recvmsg, sock, &msg,
+				      msg_data_left(&msg), *flags & ~MSG_WAITFORONE);
 	if (len < 0)
 		return len;
 	slot->namelen = msg.msg_namelen;
@@ -129,9 +137,69 @@ struct outgoing {
 	struct user_msghdr hdr;
 	struct msghdr msg;
 	struct iovec fast[UIO_FASTIOV];
+	struct iovec *iov;		/* to be freed */
 	struct sockaddr_storage name;
 	u8 control[CONTROL_MAX] __aligned(sizeof(size_t));
 };
+
+/* Word by word: a copy of so little is mostly its call. */
+static int import_header(struct outgoing *out, struct mmsghdr __user *mmsghdr)
+{
+	struct user_msghdr __user *from = &mmsghdr->msg_hdr;
+	struct user_msghdr *to = &out->hdr;
+
+	if (!user_read_access_begin(from, sizeof(*from)))
+		return -EFAULT;
+	unsafe_get_user(to->msg_name, &from->msg_name, fault);
+	unsafe_get_user(to->msg_namelen, &from->msg_namelen, fault);
+	unsafe_get_user(to->msg_iov, &from->msg_iov, fault);
+	unsafe_get_user(to->msg_iovlen, &from->msg_iovlen, fault);
+	unsafe_get_user(to->msg_control, &from->msg_control, fault);
+	unsafe_get_user(to->msg_controllen, &from->msg_controllen, fault);
+	user_read_access_end();
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
+/* What import_iovec() does, for a single buffer. */
+static int import_buffer(struct outgoing *out)
+{
+	const struct iovec __user *from = out->hdr.msg_iov;
+	void __user *base;
+	size_t len;
+
+	if (!user_read_access_begin(from, sizeof(*from)))
+		return -EFAULT;
+	unsafe_get_user(base, &from->iov_base, fault);
+	unsafe_get_user(len, &from->iov_len, fault);
+	user_read_access_end();
+	if ((ssize_t)len < 0)
+		return -EINVAL;
+	len = min_t(size_t, len, MAX_RW_COUNT);
+	if (!access_ok(base, len))
+		return -EFAULT;
+	iov_iter_ubuf(&out->msg.msg_iter, ITER_SOURCE, base, len);
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
+static int import_buffers(struct outgoing *out)
+{
+	int ret;
+
+	if (out->hdr.msg_iovlen == 1)
+		return import_buffer(out);
+	if (out->hdr.msg_iovlen > UIO_MAXIOV)
+		return -EMSGSIZE;
+	out->iov = out->fast;
+	ret = import_iovec(ITER_SOURCE, out->hdr.msg_iov, out->hdr.msg_iovlen,
+			   ARRAY_SIZE(out->fast), &out->iov, &out->msg.msg_iter);
+	return ret < 0 ? ret : 0;
+}
 
 static int import_name(struct outgoing *out, const struct mmsg_slot *to)
 {
@@ -162,8 +230,8 @@ static int import_control(struct outgoing *out)
 		return 0;
 	if (len > sizeof(out->control))
 		return -ENOBUFS;
-	if (copy_from_user(out->control, (void __user __force *)out->hdr.msg_control,
-			   len))
+	if (copy_from_user(out->control,
+			   (void __user __force *)out->hdr.msg_control, len))
 		return -EFAULT;
 	out->msg.msg_control = out->control;
 	out->msg.msg_controllen = len;
@@ -175,24 +243,18 @@ static long send_one(struct socket *sock, struct outgoing *out,
 		     struct mmsghdr __user *hdr, const struct mmsg_slot *to,
 		     unsigned int flags)
 {
-	struct iovec *iov = out->fast;
-	long ret;
+	long ret = import_header(out, hdr);
 
-	if (copy_from_user(&out->hdr, &hdr->msg_hdr, sizeof(out->hdr)))
-		return -EFAULT;
-	memset(&out->msg, 0, sizeof(out->msg));
-	out->msg.msg_flags = flags;
-	ret = import_name(out, to) ?: import_control(out);
 	if (ret)
 		return ret;
-	if (out->hdr.msg_iovlen > UIO_MAXIOV)
-		return -EMSGSIZE;
-	ret = import_iovec(ITER_SOURCE, out->hdr.msg_iov, out->hdr.msg_iovlen,
-			   ARRAY_SIZE(out->fast), &iov, &out->msg.msg_iter);
-	if (ret < 0)
+	memset(&out->msg, 0, sizeof(out->msg));
+	out->msg.msg_flags = flags;
+	out->iov = NULL;
+	ret = import_name(out, to) ?: import_control(out) ?: import_buffers(out);
+	if (ret)
 		return ret;
 	ret = sock_sendmsg(sock, &out->msg);
-	kfree(iov);
+	kfree(out->iov);
 	if (ret >= 0 && put_user((unsigned int)ret, &hdr->msg_len))
 		return -EFAULT;
 	return ret;

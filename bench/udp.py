@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure what a UDP server's loop costs per request, in a guest.
+
+The same loop in every way into the kernel, interleaved in one boot; once in
+time (emulation with fair settings) and once in instructions (icount: the same
+in every boot, and a mode switch looks cheaper than it is).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import results
+
+OURS, RIVAL = "combined", "epoll_mmsg"
+
+WHAT = {
+    "recvfrom_sendmsg": "recvfrom, sendmsg",
+    "epoll_recvfrom_sendmsg": "epoll_wait, recvfrom, sendmsg",
+    "mmsg": "recvmmsg, sendmmsg",
+    "epoll_mmsg": "epoll_wait, recvmmsg, sendmmsg",
+    "io_uring": "io_uring, multishot",
+    "figure1_interp": "recv_batch.lua, send_batch.lua, interpreted",
+    "figure1": "recv_batch.lua, send_batch.lua, compiled",
+    "script_mmsg": "a script's sendmmsg, recvmmsg",
+    "two_calls": "exchange.lua, a call to receive, one to send",
+    "combined_interp": "exchange.lua, one call, interpreted",
+    "combined": "exchange.lua, one call, compiled",
+}
+
+
+class Clock(NamedTuple):
+    name: str
+    option: str
+    unit: str
+    rounds: int
+    steps: int
+    at_most: float
+
+
+CLOCKS = [
+    Clock("tcg", "--fair", "ns", 30, 20, 0.85),
+    Clock("icount", "--icount", "instructions", 5, 20, 0.90),
+]
+
+
+def measure(kernel: str, clock: Clock, rounds: int | None) -> dict[str, Any]:
+    command = ["build/bench/udp", str(rounds or clock.rounds), str(clock.steps)]
+    raw = results.in_guest(["-k", kernel, "-u", clock.option], command)
+    seen = raw.pop("rounds")
+    per_request = {name: results.summary([r[name] for r in seen]) for name in seen[0]}
+    ratios = {name: results.summary([r[name] / r[RIVAL] for r in seen]) for name in seen[0]}
+    return {**raw, "unit": clock.unit, "per_request": per_request, f"over_{RIVAL}": ratios}
+
+
+def show(clock: Clock, found: dict[str, Any]) -> None:
+    rows = []
+    for name, cost in found["per_request"].items():
+        ratio = found[f"over_{RIVAL}"][name]
+        spread = f"{ratio['min']:.2f} .. {ratio['max']:.2f}"
+        rows.append([WHAT[name], f"{cost['median']:.0f}", f"{ratio['median']:.2f}", spread])
+    results.show([f"{found['unit']} per request", "median", f"/ {RIVAL}", "min .. max"], rows)
+    ratio = found[f"over_{RIVAL}"][OURS]["median"]
+    verdict = "reached" if ratio <= clock.at_most else "OVER"
+    print(f"\n{OURS} / {RIVAL}: {ratio:.3f}, at most {clock.at_most}: {verdict}\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
+    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--rounds", type=int, help="how many")
+    parser.add_argument("--clock", choices=[c.name for c in CLOCKS], help="only this one")
+    args = parser.parse_args()
+    result: dict[str, Any] = {}
+    try:
+        for clock in CLOCKS:
+            if args.clock in (None, clock.name):
+                found = measure(args.kernel, clock, args.rounds)
+                results.headline(f"{clock.name}", found)
+                show(clock, found)
+                result[clock.name] = found
+                result[f"{OURS}_over_{RIVAL}_{clock.name}"] = found[f"over_{RIVAL}"][OURS]
+    except results.MeasureError as error:
+        print(f"udp: {error}", file=sys.stderr)
+        return 1
+    print(results.EMULATED)
+    results.write(args.output, result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* UDP servers, from one system call at a time to one script call a batch. */
+#include <arpa/inet.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "source.h"
+#include "udp_server.h"
+
+#define TIME_LIMIT	5000000000ULL
+#define MEMORY_LIMIT	0
+
+/* -- What all do ------------------------------------------------------------- */
+
+/* Reply @to answers request @from. */
+static void answer(struct udp_server *server, unsigned int to, unsigned int from)
+{
+	server->out.name[to] = server->in.name[from];
+	memcpy(server->out.data[to], server->in.data[from], HEADER_LEN);
+}
+
+static void answer_all(struct udp_server *server)
+{
+	for (unsigned int i = 0; i < BATCH; i++)
+		answer(server, i, i);
+}
+
+static void expect(const struct udp_server *server, const char *what, long got, long wanted)
+{
+	if (got != wanted)
+		measure_die("%s: %s gave %ld, not %ld (%s)", server->name, what, got, wanted,
+			    got < 0 ? syscript_strerror(got) : "fewer than were sent");
+}
+
+static void expect_readable(const struct udp_server *server)
+{
+	struct epoll_event event;
+
+	expect(server, "epoll_wait", epoll_wait(server->epoll, &event, 1, -1), 1);
+}
+
+/* -- One system call a message ------------------------------------------------- */
+
+static void serve_one(struct udp_server *server)
+{
+	socklen_t len = sizeof(server->in.name[0]);
+
+	if (recvfrom(server->sock, server->in.data[0], REQUEST_ROOM, 0,
+		     (struct sockaddr *)&server->in.name[0], &len) < HEADER_LEN)
+		measure_die("%s: recvfrom: %m", server->name);
+	answer(server, 0, 0);
+	expect(server, "sendmsg", sendmsg(server->sock, &server->out.hdr[0].msg_hdr, 0), REPLY_LEN);
+}
+
+static void step_recvfrom(struct udp_server *server)
+{
+	for (unsigned int i = 0; i < BATCH; i++)
+		serve_one(server);
+}
+
+static void step_epoll(struct udp_server *server)
+{
+	for (unsigned int i = 0; i < BATCH; i++) {
+		expect_readable(server);
+		serve_one(server);
+	}
+}
+
+/* -- One system call a batch ----------------------------------------------------- */
+
+static void step_mmsg(struct udp_server *server)
+{
+	for (unsigned int i = 0; i < BATCH; i++)
+		server->in.hdr[i].msg_hdr.msg_namelen = sizeof(server->in.name[i]);
+	expect(server, "recvmmsg",
+	       recvmmsg(server->sock, server->in.hdr, BATCH, MSG_DONTWAIT, NULL), BATCH);
+	answer_all(server);
+	expect(server, "sendmmsg", sendmmsg(server->sock, server->out.hdr, BATCH, 0), BATCH);
+}
+
+static void step_epoll_mmsg(struct udp_server *server)
+{
+	expect_readable(server);
+	step_mmsg(server);
+}
+
+/* -- io_uring: multishot receive, replies and wait in one call --------------------- */
+
+#define RING_BUFFERS	64
+/* Of a received message: struct io_uring_recvmsg_out, name, payload. */
+#define RING_ROOM	(sizeof(struct io_uring_recvmsg_out) + sizeof(struct sockaddr_in) + \
+			 REQUEST_ROOM)
+
+struct ring {
+	struct io_uring uring;
+	struct io_uring_buf_ring *buffers;
+	struct msghdr format;
+	char room[RING_BUFFERS][RING_ROOM];
+};
+
+static void ring_receive(struct udp_server *server)
+{
+	struct ring *ring = server->private;
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+
+	io_uring_prep_recvmsg_multishot(sqe, server->sock, &ring->format, 0);
+	sqe->flags |= IOSQE_BUFFER_SELECT;
+	sqe->buf_group = 0;
+	io_uring_sqe_set_data64(sqe, 1);
+}
+
+static void ring_give(struct ring *ring, unsigned int i)
+{
+	io_uring_buf_ring_add(ring->buffers, ring->room[i], RING_ROOM, i,
+			      io_uring_buf_ring_mask(RING_BUFFERS), 0);
+	io_uring_buf_ring_advance(ring->buffers, 1);
+}
+
+static void open_io_uring(struct udp_server *server)
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			 IORING_SETUP_CQSIZE,
+		.cq_entries = 4 * RING_BUFFERS,
+	};
+	struct io_uring_buf_reg reg = { .ring_entries = RING_BUFFERS };
+	struct ring *ring = calloc(1, sizeof(*ring));
+	int err;
+
+	if (!ring || posix_memalign((void **)&ring->buffers, 4096,
+				    RING_BUFFERS * sizeof(struct io_uring_buf)))
+		measure_die("no memory for io_uring");
+	reg.ring_addr = (unsigned long)ring->buffers;
+	err = io_uring_queue_init_params(2 * RING_BUFFERS, &ring->uring, &params);
+	if (!err)
+		err = io_uring_register_buf_ring(&ring->uring, &reg, 0);
+	if (err)
+		measure_die("io_uring: %s", strerror(-err));
+	io_uring_buf_ring_init(ring->buffers);
+	for (unsigned int i = 0; i < RING_BUFFERS; i++)
+		ring_give(ring, i);
+	ring->format.msg_namelen = sizeof(struct sockaddr_in);
+	server->private = ring;
+	ring_receive(server);
+}
+
+/* Copies the request out, as the others find it, and gives the buffer back. */
+static void ring_take(struct udp_server *server, const struct io_uring_cqe *cqe, unsigned int to)
+{
+	struct ring *ring = server->private;
+	unsigned int buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
+	struct io_uring_recvmsg_out *out;
+
+	if (cqe->res < 0)
+		measure_die("%s: recvmsg: %s", server->name, strerror(-cqe->res));
+	out = io_uring_recvmsg_validate(ring->room[buffer], cqe->res, &ring->format);
+	if (!out)
+		measure_die("%s: a message without its header", server->name);
+	memcpy(&server->in.name[to], io_uring_recvmsg_name(out), sizeof(server->in.name[to]));
+	memcpy(server->in.data[to], io_uring_recvmsg_payload(out, &ring->format), HEADER_LEN);
+	ring_give(ring, buffer);
+	if (!(cqe->flags & IORING_CQE_F_MORE))
+		ring_receive(server);
+}
+
+static void step_io_uring(struct udp_server *server)
+{
+	struct ring *ring = server->private;
+	unsigned int got = 0, head, seen;
+	struct io_uring_cqe *cqe;
+
+	while (got < BATCH) {
+		int err = io_uring_submit_and_wait(&ring->uring, 1);
+
+		if (err < 0)
+			measure_die("%s: io_uring_enter: %s", server->name, strerror(-err));
+		seen = 0;
+		io_uring_for_each_cqe(&ring->uring, head, cqe) {
+			seen++;
+			if (io_uring_cqe_get_data64(cqe) == 1)
+				ring_take(server, cqe, got++);
+			else
+				expect(server, "sendmsg", cqe->res, REPLY_LEN);
+		}
+		io_uring_cq_advance(&ring->uring, seen);
+	}
+	answer_all(server);
+	for (unsigned int i = 0; i < BATCH; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+
+		io_uring_prep_sendmsg(sqe, server->sock, &server->out.hdr[i].msg_hdr, 0);
+		sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+	}
+}
+
+/* -- Scripts ------------------------------------------------------------------------ */
+
+static int load(const char *path, uint32_t flags)
+{
+	struct source source = source_read(path);
+
+	return source_register(&source, SYSCRIPT_BACKEND_KERNEL, flags, MEMORY_LIMIT, TIME_LIMIT);
+}
+
+/* Figure 1 of the paper and its counterpart: a system call a message, inside. */
+struct figure1 {
+	char packets[BATCH][1024], names[BATCH][28];
+	socklen_t namelens[BATCH];
+	int lens[BATCH];
+};
+
+static void open_figure1(struct udp_server *server)
+{
+	server->private = calloc(2, sizeof(struct figure1));
+	if (!server->private)
+		measure_die("no memory for packets");
+	server->scripts[0] = load("scripts/recv_batch.lua", 0);
+	server->scripts[1] = load("scripts/send_batch.lua", 0);
+}
+
+static void open_figure1_interp(struct udp_server *server)
+{
+	open_figure1(server);
+	for (int i = 0; i < 2; i++)
+		syscript_close(server->scripts[i]);
+	server->scripts[0] = load("scripts/recv_batch.lua", SYSCRIPT_NOJIT);
+	server->scripts[1] = load("scripts/send_batch.lua", SYSCRIPT_NOJIT);
+}
+
+static void step_figure1(struct udp_server *server)
+{
+	struct figure1 *in = server->private, *out = in + 1;
+
+	expect(server, "recv_batch.lua",
+	       lua_syscall(server->scripts[0], 6, server->sock, in->packets, in->names,
+			   in->namelens, in->lens, BATCH), BATCH);
+	for (unsigned int i = 0; i < BATCH; i++) {
+		memcpy(out->packets[i], in->packets[i], HEADER_LEN);
+		memcpy(out->names[i], in->names[i], sizeof(struct sockaddr_in));
+		out->namelens[i] = in->namelens[i];
+		out->lens[i] = REPLY_LEN;
+	}
+	expect(server, "send_batch.lua",
+	       lua_syscall(server->scripts[1], 6, server->sock, out->packets, out->names,
+			   out->namelens, out->lens, BATCH), BATCH);
+}
+
+/* The plain batch calls, but from a script, and in one go. */
+static void open_script_mmsg(struct udp_server *server)
+{
+	static const char text[] =
+		"local recvmmsg, sendmmsg = syscall.recvmmsg, syscall.sendmmsg\n"
+		"local DONTWAIT = const.MSG_DONTWAIT\n"
+		"function run(sfd, in_, max, out, n)\n"
+		"  local sent = sendmmsg(sfd, out, n, 0)\n"
+		"  return recvmmsg(sfd, in_, max, DONTWAIT, 0), sent\n"
+		"end\n";
+	const struct source source = { "script_mmsg", (char *)text, strlen(text) };
+
+	server->scripts[0] = source_register(&source, SYSCRIPT_BACKEND_KERNEL, 0, MEMORY_LIMIT,
+					     TIME_LIMIT);
+}
+
+static void open_exchange(struct udp_server *server)
+{
+	server->scripts[0] = load("scripts/exchange.lua", 0);
+}
+
+static void open_exchange_interp(struct udp_server *server)
+{
+	server->scripts[0] = load("scripts/exchange.lua", SYSCRIPT_NOJIT);
+}
+
+static void exchange(struct udp_server *server, unsigned int in, unsigned int out)
+{
+	const int64_t args[] = {
+		server->sock, (long)server->in.hdr, in, (long)server->out.hdr, out, -1,
+	};
+	int64_t results[2] = { 0, 0 };
+	int n = syscript_call(server->scripts[0], 6, args, 2, results);
+
+	expect(server, "the script", n, 2);
+	expect(server, "receiving", results[0], in);
+	expect(server, "sending", results[1], out);
+}
+
+/* Sends what the step before has answered. */
+static void step_combined(struct udp_server *server)
+{
+	for (unsigned int i = 0; i < BATCH; i++)
+		server->in.hdr[i].msg_hdr.msg_namelen = sizeof(server->in.name[i]);
+	exchange(server, BATCH, server->in.data[0][0] ? BATCH : 0);
+	answer_all(server);
+}
+
+static void step_two_calls(struct udp_server *server)
+{
+	exchange(server, BATCH, 0);
+	answer_all(server);
+	exchange(server, 0, BATCH);
+}
+
+/* ------------------------------------------------------------------------------------ */
+
+struct udp_server udp_servers[] = {
+	{ .name = "recvfrom_sendmsg", .step = step_recvfrom },
+	{ .name = "epoll_recvfrom_sendmsg", .step = step_epoll },
+	{ .name = "mmsg", .step = step_mmsg },
+	{ .name = "epoll_mmsg", .step = step_epoll_mmsg },
+	{ .name = "io_uring", .open = open_io_uring, .step = step_io_uring, .late = true },
+	{ .name = "figure1_interp", .open = open_figure1_interp, .step = step_figure1 },
+	{ .name = "figure1", .open = open_figure1, .step = step_figure1 },
+	{ .name = "script_mmsg", .open = open_script_mmsg, .step = step_combined, .late = true },
+	{ .name = "two_calls", .open = open_exchange, .step = step_two_calls },
+	{ .name = "combined_interp", .open = open_exchange_interp, .step = step_combined,
+	  .late = true },
+	{ .name = "combined", .open = open_exchange, .step = step_combined, .late = true },
+};
+
+const unsigned int udp_server_count = sizeof(udp_servers) / sizeof(udp_servers[0]);
+
+static void messages_init(struct udp_messages *messages, size_t len)
+{
+	for (unsigned int i = 0; i < BATCH; i++) {
+		messages->iov[i] = (struct iovec){ messages->data[i], len };
+		messages->hdr[i].msg_hdr = (struct msghdr){
+			.msg_name = &messages->name[i], .msg_namelen = sizeof(messages->name[i]),
+			.msg_iov = &messages->iov[i], .msg_iovlen = 1,
+		};
+	}
+}
+
+void udp_server_open(struct udp_server *server, struct sockaddr_in *address)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	socklen_t len = sizeof(*address);
+
+	memset(address, 0, sizeof(*address));
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	server->sock = socket(AF_INET, SOCK_DGRAM, 0);
+	server->epoll = epoll_create1(0);
+	if (server->sock < 0 || server->epoll < 0 ||
+	    bind(server->sock, (struct sockaddr *)address, sizeof(*address)) ||
+	    getsockname(server->sock, (struct sockaddr *)address, &len) ||
+	    epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->sock, &event))
+		measure_die("%s: socket: %m", server->name);
+	messages_init(&server->in, REQUEST_ROOM);
+	messages_init(&server->out, REPLY_LEN);
+	if (server->open)
+		server->open(server);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * UDP servers that answer BATCH requests a step, each in its own way into the
+ * kernel and with the same work in between.
+ */
+#ifndef UDP_SERVER_H
+#define UDP_SERVER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#define BATCH		16
+#define REQUEST_ROOM	1024
+#define REPLY_LEN	128
+#define HEADER_LEN	8	/* of a request: comes back in front of the reply */
+
+/* One of a server's two arrays of messages, as recvmmsg(2) wants them. */
+struct udp_messages {
+	struct mmsghdr hdr[BATCH];
+	struct iovec iov[BATCH];
+	struct sockaddr_in name[BATCH];
+	char data[BATCH][REQUEST_ROOM];
+};
+
+struct udp_server {
+	const char *name;
+	void (*open)(struct udp_server *server);	/* or NULL */
+	void (*step)(struct udp_server *server);
+	/* What it sends first in a step are the replies of the step before. */
+	bool late;
+	int sock, epoll;
+	int scripts[2];
+	struct udp_messages in, out;
+	void *private;
+};
+
+extern struct udp_server udp_servers[];
+extern const unsigned int udp_server_count;
+
+/* Opens the server on a port of its own. */
+void udp_server_open(struct udp_server *server, struct sockaddr_in *address);
+
+#endif
