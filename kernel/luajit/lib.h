@@ -20,7 +20,7 @@ int vm_kind(const GCstr *s);
 /* Argument kinds of each system call, see syscalls.def. */
 extern const char *const vm_syscall_kinds[];
 
-/* net.recv() without a count: into all that was imported. */
+/* net.recv()'s count by default: all that was imported. */
 #define MMSG_ALL	(-1)
 
 #define VM_NAN		((double)__builtin_nan(""))
