@@ -25,7 +25,7 @@
 #define WARM_UP		1000		/* iterations: compiled by then */
 #define CPU		1
 
-enum { EMPTY, GETPPID, LOOP };		/* run()'s first argument */
+enum { EMPTY, GETPPID, LOOP, FIELD, PEEK };	/* run()'s first argument */
 
 static const char steps[] =
 	"local getppid = syscall.getppid\n"
@@ -38,7 +38,23 @@ static const char steps[] =
 	"  for i = 1, n do end\n"
 	"  return n\n"
 	"end\n"
+	/* The same field of 16 structures, through a view and worked out by hand. */
+	"local mmsghdr = util.struct 'u8 header[7]; unsigned int len;'\n"
+	"local base = util.buffer(16 * 64)\n"
+	"local view, peek = mmsghdr(base, 16), util.peek\n"
+	"local function fields(n)\n"
+	"  local sum = 0\n"
+	"  for i = 0, n - 1 do sum = sum + view[i % 16 + 1].len end\n"
+	"  return n + sum\n"
+	"end\n"
+	"local function peeks(n)\n"
+	"  local sum = 0\n"
+	"  for i = 0, n - 1 do sum = sum + peek(base + i % 16 * 64 + 56, 'u4') end\n"
+	"  return n + sum\n"
+	"end\n"
 	"function run(what, n)\n"
+	"  if what == 3 then return fields(n) end\n"
+	"  if what == 4 then return peeks(n) end\n"
 	"  if what == 1 then return getppids(n) end\n"
 	"  if what == 2 then return loop(n) end\n"
 	"end\n";
@@ -150,6 +166,8 @@ static struct probe probes[] = {
 	{ .name = "jit_loop_user", .step = inside, .what = LOOP, .before = register_user,
 	  .after = close_user },
 	{ .name = "register_close", .step = registrations },
+	{ .name = "struct_field", .step = inside, .what = FIELD },
+	{ .name = "peek", .step = inside, .what = PEEK },
 };
 
 #define PROBES	(sizeof(probes) / sizeof(probes[0]))
@@ -171,6 +189,8 @@ static void register_all(void)
 		registered(steps, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT);
 	/* One of its own: a loop must not pay for a trace of another function. */
 	named("jit_loop")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
+	named("struct_field")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
+	named("peek")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
 }
 
 static uint64_t sample(struct probe *probe)
@@ -244,6 +264,8 @@ int main(int argc, char **argv)
 		calibrate(&probes[i]);
 	check_compiled(named("inner_getppid_jit"), true);
 	check_compiled(named("jit_loop"), true);
+	check_compiled(named("struct_field"), true);
+	check_compiled(named("peek"), true);
 	check_compiled(named("inner_getppid_interp"), false);
 
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"steps_per_sample\": {",

@@ -89,3 +89,13 @@ int port_copy_out(struct vm *vm, unsigned long to, const void *from, unsigned lo
 	copy((void *)to, from, n);
 	return 0;
 }
+
+int port_load(struct vm *vm, unsigned long long *v, unsigned long from, unsigned int size)
+{
+	return port_copy_in(vm, v, from, size);
+}
+
+int port_store(struct vm *vm, unsigned long to, const unsigned long long *v, unsigned int size)
+{
+	return port_copy_out(vm, to, v, size);
+}

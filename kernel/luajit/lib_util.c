@@ -109,20 +109,20 @@ static int putscalar(void *p, int kind, double value)
 
 double vm_peek(lua_State *L, double addr, int kind)
 {
-  uint64_t v;
+  unsigned long long v;
   long a;
   if (!vm_isint(addr, &a) ||
-      port_copy_in(G2VM(G(L)), &v, (unsigned long)a, vm_kind_size(kind)))
+      port_load(G2VM(G(L)), &v, (unsigned long)a, vm_kind_size(kind)))
     return VM_NAN;
   return getscalar(&v, kind);
 }
 
 int vm_poke(lua_State *L, double addr, int kind, double value)
 {
-  uint64_t v;
+  unsigned long long v;
   long a;
   return vm_isint(addr, &a) && putscalar(&v, kind, value) &&
-	 !port_copy_out(G2VM(G(L)), (unsigned long)a, &v, vm_kind_size(kind));
+	 !port_store(G2VM(G(L)), (unsigned long)a, &v, vm_kind_size(kind));
 }
 
 /* -- Arrays ---------------------------------------------------------------- */

@@ -173,6 +173,12 @@ long port_mmsg_send(struct vm *vm, const struct mmsg_call *call);
 int port_copy_in(struct vm *vm, void *to, unsigned long from, unsigned long n);
 int port_copy_out(struct vm *vm, unsigned long to, const void *from, unsigned long n);
 
+/* The same for a scalar of 1, 2, 4 or 8 bytes, in the low bytes of @v. */
+int port_load(struct vm *vm, unsigned long long *v, unsigned long from,
+	      unsigned int size);
+int port_store(struct vm *vm, unsigned long to, const unsigned long long *v,
+	       unsigned int size);
+
 /*
  * The script's own user memory, for util.buffer() and string arguments: the
  * address of VM_SCRATCH_SIZE bytes that the process can read and write, mapped
