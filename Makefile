@@ -59,6 +59,7 @@ module: $(KMODULE)
 ##deps           install what is missing on this machine, see tools/deps
 deps: $(BUILD)/config.mk
 
+##memcached      build Debian's memcached with batches of UDP datagrams
 ##demo           drain UDP traffic in a guest with a script, and with system calls
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel

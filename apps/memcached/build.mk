@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+# $(BUILD)/memcached/memcached: Debian's memcached, with batches of UDP datagrams.
+
+MEMCACHED := $(BUILD)/memcached
+MEMCACHED_SRC := $(MEMCACHED)/source
+MEMCACHED_PATCHES := $(sort $(wildcard apps/memcached/patches/*.patch))
+# Beside the kernels' packages: `make clean` leaves it.
+MEMCACHED_ARCHIVE := $(BUILD)/apt/memcached.orig.tar.xz
+
+.PHONY: memcached
+memcached: $(MEMCACHED)/memcached
+
+$(MEMCACHED_ARCHIVE): apps/memcached/source.py
+	$< $@
+
+$(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcached/build.mk \
+		| $(LIB_HEADERS) $(BUILD)/libsyscript.a
+	tools/deps memcached
+	rm -rf $(MEMCACHED_SRC)
+	mkdir -p $(MEMCACHED_SRC)
+	tar -xf $< -C $(MEMCACHED_SRC) --strip-components=1
+	for p in $(abspath $(MEMCACHED_PATCHES)); do \
+		patch -d $(MEMCACHED_SRC) -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
+	cd $(MEMCACHED_SRC) && autoreconf -f >autoreconf.log 2>&1 || { cat autoreconf.log; exit 1; }
+	cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"
+	touch $@
+
+$(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua
+	$(MAKE) -s -C $(MEMCACHED_SRC) memcached
+	cp $(MEMCACHED_SRC)/memcached $@

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Fetch memcached's source package from the mirror that this machine's apt uses.
+
+The machine need not have source packages enabled: apt looks through a view of
+its own, as for kernels.  The upstream archive is pinned by its checksum and is
+all that is used, so a security update of the package changes nothing here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vm"))
+
+import kernels  # noqa: E402
+
+SUITE = "bookworm"
+PACKAGE = "memcached"
+ARCHIVE = "memcached_1.6.18.orig.tar.xz"
+SHA256 = "35872bd25f8d29d7cc2072d23e74344530891bfd0aa4f4f64184a8ae7291164b"
+
+
+class Sources(kernels.Suite):
+    """A suite's source packages."""
+
+    @property
+    def state(self) -> Path:
+        return kernels.BUILD / "apt" / f"{self.name}-source"
+
+    def sources(self) -> str:
+        lines = super().sources().splitlines(keepends=True)
+        return "".join("deb-src" + line.removeprefix("deb") for line in lines)
+
+    def download(self, package: str, directory: Path) -> None:
+        """Download what makes up a source package, its signature checked by apt."""
+        # Lists of some time ago may name a revision that is gone.
+        (self.state / "updated").unlink(missing_ok=True)
+        self.update()
+        directory.mkdir(parents=True)
+        options = [*self.options(), "--download-only", "--only-source"]
+        kernels.run("apt-get", *options, "source", package, cwd=directory)
+
+
+def say(text: str) -> None:
+    print(f"memcached: {text}", file=sys.stderr, flush=True)
+
+
+def fetch(archive: Path) -> None:
+    """Put the pinned archive where it is asked for."""
+    suite = Sources(SUITE)
+    directory = suite.state / PACKAGE
+    shutil.rmtree(directory, ignore_errors=True)
+    say(f"fetching the source package of {PACKAGE} from Debian {SUITE}")
+    suite.download(PACKAGE, directory)
+    found = directory / ARCHIVE
+    if not found.exists():
+        names = ", ".join(sorted(path.name for path in directory.iterdir()))
+        raise kernels.KernelError(
+            f"Debian {SUITE} no longer has {ARCHIVE} but {names}: "
+            "move the patch series to that version"
+        )
+    digest = hashlib.sha256(found.read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise kernels.KernelError(
+            f"{found} has the checksum {digest}, not {SHA256}: it is not the file "
+            "that was pinned; use another mirror"
+        )
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    found.replace(archive)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("archive", type=Path, help="where to put the upstream archive")
+    args = parser.parse_args()
+    try:
+        fetch(args.archive)
+    except kernels.KernelError as error:
+        say(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
