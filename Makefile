@@ -65,6 +65,7 @@ deps: $(BUILD)/config.mk
 ##test-unit      the tests that need no guest of their own kernel
 ##test-vm        the guest tests on kernel KREL
 ##test-matrix    the guest tests on all kernels
+##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
 ##debug-kernel   build that kernel
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
@@ -78,7 +79,7 @@ deps: $(BUILD)/config.mk
 lint: deps
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
-	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci lib scripts tests tools vm)
+	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps lib scripts tests tools vm)
 
 ##clean          remove all that was built (the kernels and packages fetched stay)
 clean:

@@ -28,3 +28,19 @@ $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcache
 $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua
 	$(MAKE) -s -C $(MEMCACHED_SRC) memcached
 	cp $(MEMCACHED_SRC)/memcached $@
+
+# -- tests ---------------------------------------------------------------------
+
+MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp
+
+.PHONY: test-memcached test-memcached-suite test-memcached-udp
+test-memcached: test-memcached-udp test-memcached-suite
+
+# Raw datagrams, in each mode.
+test-memcached-udp: $(MEMCACHED)/memcached
+	$(PYTEST) tests/apps $(PYTEST_ARGS)
+
+# memcached's own tests, in each mode.
+test-memcached-suite: $(MEMCACHED)/memcached
+	$(MAKE) -s -C $(MEMCACHED_SRC) memcached-debug sizes testapp timedrun
+	apps/memcached/suite $(MEMCACHED) $(MEMCACHED_MODES)
