@@ -50,6 +50,13 @@ def test_panic(guest) -> None:
 
 
 @boots
+def test_a_boot_that_dies_is_tried_once_more(guest) -> None:
+    done = guest("--memory", "64M", "--", "true")
+    assert done.returncode == 125
+    assert done.stderr.count("without a verdict") == 2
+
+
+@boots
 def test_a_module_that_stays_fails_the_run(guest) -> None:
     escape = "echo $$ >/sys/fs/cgroup/cgroup.procs; exec sleep 1000"
     script = f"setsid sh -c '{escape}' </dev/syscript >/dev/null 2>&1 & sleep 1"
