@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See gets.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gets.h"
+#include "measure.h"
+
+/* What precedes each datagram of memcached's protocol, in network order. */
+struct frame {
+	uint16_t id;
+	uint16_t number;
+	uint16_t total;
+	uint16_t reserved;
+};
+
+enum fate {
+	NEVER_SENT,
+	WAITING,
+	ANSWERED,
+	GIVEN_UP,
+};
+
+#define DATAGRAM_MAX	2048
+#define DATAGRAMS_MAX	64	/* of a reply */
+#define RECEIVE_BUFFER	(4 << 20)
+/* Wrong replies that are described. */
+#define DESCRIBED	5
+
+static void fit(struct get_socket *sock)
+{
+	int size = RECEIVE_BUFFER, segment = sock->request_size;
+
+	/* Less is had where that is not allowed: what is lost then is counted. */
+	setsockopt(sock->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	sock->segments = !setsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+}
+
+static void add_clients(struct get_socket *sock, unsigned int clients)
+{
+	for (sock->n = 1; sock->n < clients;)
+		sock->n *= 2;
+	sock->clients = calloc(sock->n, sizeof(*sock->clients));
+	if (!sock->clients)
+		measure_die("no memory for %u clients", sock->n);
+	for (unsigned int i = 0; i < clients; i++) {
+		struct client *client = &sock->clients[i];
+
+		client->socket = sock;
+		client->id = i;
+		client->parts = malloc(sock->data->reply_size);
+		if (!client->parts)
+			measure_die("no memory for replies");
+		client_push(&sock->free, client);
+	}
+}
+
+void gets_open(struct get_socket *sock, const struct sockaddr_in *server, unsigned int clients,
+	       struct dataset *data, struct stats *stats)
+{
+	unsigned char request[FRAME_SIZE];
+
+	*sock = (struct get_socket){ .data = data, .stats = stats };
+	sock->request_size = sizeof(struct frame) + dataset_get(data, 0, request);
+	sock->requests = malloc(GETS_BATCH * sock->request_size);
+	if (!sock->requests)
+		measure_die("no memory for requests");
+	add_clients(sock, clients);
+	sock->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (sock->fd < 0 || connect(sock->fd, (const struct sockaddr *)server, sizeof(*server)))
+		measure_die("no UDP socket: %m");
+	fit(sock);
+}
+
+void gets_close(struct get_socket *sock)
+{
+	for (unsigned int i = 0; i < sock->n; i++)
+		free(sock->clients[i].parts);
+	free(sock->clients);
+	free(sock->requests);
+	close(sock->fd);
+}
+
+void gets_queue(struct get_socket *sock, struct client *client, uint32_t key, uint64_t now)
+{
+	unsigned char *request = sock->requests + sock->queued++ * sock->request_size;
+	struct frame frame = { .total = htons(1) };
+
+	client->id += sock->n;
+	client->key = key;
+	client->since = sock->data->stored[key];
+	client->sent = now;
+	sock->waiting += !client->waiting;
+	client->waiting = true;
+	client->seen = 0;
+	client->have = 0;
+	sock->fates[client->id] = WAITING;
+	frame.id = htons(client->id);
+	memcpy(request, &frame, sizeof(frame));
+	dataset_get(sock->data, key, request + sizeof(frame));
+}
+
+/* Returns how many datagrams went, or -1. */
+static int send_queued(struct get_socket *sock)
+{
+	struct mmsghdr messages[GETS_BATCH] = { 0 };
+	struct iovec parts[GETS_BATCH];
+	size_t size = sock->request_size;
+	ssize_t len;
+
+	if (sock->segments || sock->queued == 1) {
+		len = send(sock->fd, sock->requests, sock->queued * size, MSG_DONTWAIT);
+		return len < 0 ? -1 : (int)(len / size);
+	}
+	for (unsigned int i = 0; i < sock->queued; i++) {
+		parts[i] = (struct iovec){ sock->requests + i * size, size };
+		messages[i].msg_hdr.msg_iov = &parts[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	return sendmmsg(sock->fd, messages, sock->queued, MSG_DONTWAIT);
+}
+
+static int refused(struct get_socket *sock)
+{
+	int err = errno;
+
+	if (err == EAGAIN || err == ENOBUFS || err == EINTR)
+		return 0;
+	if (err == ECONNREFUSED && sock->survive)
+		return 0;
+	if (sock->segments && (err == EIO || err == EINVAL)) {
+		int none = 0;
+
+		setsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &none, sizeof(none));
+		sock->segments = false;
+		return 0;
+	}
+	if (err == ECONNREFUSED)
+		measure_die("nobody listens on the server's UDP port: memcached needs -U PORT");
+	measure_die("sending failed: %s", strerror(err));
+}
+
+void gets_flush(struct get_socket *sock)
+{
+	int sent = send_queued(sock);
+
+	if (sent < 0)
+		sent = refused(sock);
+	sock->queued -= sent;
+	memmove(sock->requests, sock->requests + sent * sock->request_size,
+		sock->queued * sock->request_size);
+}
+
+static void describe(const struct client *client, const unsigned char *reply, size_t len)
+{
+	static int described;
+
+	if (described++ >= DESCRIBED)
+		return;
+	fprintf(stderr, "udpload: wrong reply to id %u, key %u, %zu bytes: ", client->id,
+		client->key, len);
+	for (size_t i = 0; i < len && i < 64; i++)
+		fprintf(stderr, reply[i] >= ' ' && reply[i] <= '~' ? "%c" : "\\x%02x", reply[i]);
+	fprintf(stderr, "\n");
+}
+
+static enum reply check(struct get_socket *sock, const struct client *client,
+			const unsigned char *reply, size_t len)
+{
+	enum reply what = dataset_check(sock->data, client->key, client->since, reply, len);
+
+	if (what == REPLY_WRONG)
+		describe(client, reply, len);
+	return what;
+}
+
+static void complete(struct get_socket *sock, struct client *client, enum reply what,
+		     uint64_t now)
+{
+	struct stats *stats = sock->stats;
+
+	stats->misses += what == REPLY_MISS;
+	stats->wrong += what == REPLY_WRONG;
+	client->waiting = false;
+	sock->waiting--;
+	sock->fates[client->id] = ANSWERED;
+	stats_answered(stats, &stats->gets, client->start, now);
+	client_push(&sock->free, client);
+}
+
+static void malformed(struct get_socket *sock, struct client *client,
+		      const unsigned char *payload, size_t len, uint64_t now)
+{
+	describe(client, payload, len);
+	complete(sock, client, REPLY_WRONG, now);
+}
+
+/* One datagram of several: all but the last have the same length. */
+static void add_part(struct get_socket *sock, struct client *client, const struct frame *frame,
+		     const unsigned char *payload, size_t len, uint64_t now)
+{
+	unsigned int number = ntohs(frame->number), total = ntohs(frame->total);
+	size_t size = sock->data->reply_size;
+	size_t at = number + 1 < total ? number * len : size - len;
+
+	if (total > DATAGRAMS_MAX || number >= total || len > size || at > size - len) {
+		malformed(sock, client, payload, len, now);
+		return;
+	}
+	if (client->seen & 1ull << number) {
+		sock->stats->duplicate++;
+		return;
+	}
+	client->seen |= 1ull << number;
+	client->have += len;
+	memcpy(client->parts + at, payload, len);
+	if (client->seen + 1 == (total == DATAGRAMS_MAX ? 0 : 1ull << total))
+		complete(sock, client, check(sock, client, client->parts, client->have), now);
+}
+
+static void unexpected(struct get_socket *sock, uint16_t id)
+{
+	switch (sock->fates[id]) {
+	case ANSWERED:
+		sock->stats->duplicate++;
+		break;
+	case GIVEN_UP:
+		sock->stats->late++;
+		break;
+	default:
+		sock->stats->stray++;
+	}
+}
+
+static void take_datagram(struct get_socket *sock, const unsigned char *datagram, size_t len,
+			  uint64_t now)
+{
+	struct client *client;
+	struct frame frame;
+	uint16_t id;
+
+	if (len < sizeof(frame)) {
+		sock->stats->stray++;
+		return;
+	}
+	memcpy(&frame, datagram, sizeof(frame));
+	datagram += sizeof(frame);
+	len -= sizeof(frame);
+	id = ntohs(frame.id);
+	client = &sock->clients[id % sock->n];
+	if (!client->waiting || client->id != id)
+		unexpected(sock, id);
+	else if (frame.reserved || !frame.total)
+		malformed(sock, client, datagram, len, now);
+	else if (frame.total == htons(1) && !frame.number)
+		complete(sock, client, check(sock, client, datagram, len), now);
+	else
+		add_part(sock, client, &frame, datagram, len, now);
+}
+
+int gets_receive(struct get_socket *sock)
+{
+	static unsigned char buffers[GETS_BATCH][DATAGRAM_MAX];
+	static struct mmsghdr messages[GETS_BATCH];
+	static struct iovec parts[GETS_BATCH];
+	uint64_t now;
+	int n;
+
+	if (!parts[0].iov_base) {
+		for (int i = 0; i < GETS_BATCH; i++) {
+			parts[i] = (struct iovec){ buffers[i], DATAGRAM_MAX };
+			messages[i].msg_hdr.msg_iov = &parts[i];
+			messages[i].msg_hdr.msg_iovlen = 1;
+		}
+	}
+	n = recvmmsg(sock->fd, messages, GETS_BATCH, MSG_DONTWAIT, NULL);
+	if (n < 0)
+		return refused(sock);
+	now = measure_now();
+	for (int i = 0; i < n; i++)
+		take_datagram(sock, buffers[i], messages[i].msg_len, now);
+	return n;
+}
+
+unsigned int gets_resend(struct get_socket *sock, uint64_t before, uint64_t now)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < sock->n && sock->queued < GETS_BATCH; i++) {
+		struct client *client = &sock->clients[i];
+
+		if (!client->waiting || client->sent >= before)
+			continue;
+		sock->fates[client->id] = GIVEN_UP;
+		gets_queue(sock, client, client->key, now);
+		n++;
+	}
+	sock->stats->lost += n;
+	return n;
+}

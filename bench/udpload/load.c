@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See load.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "load.h"
+#include "measure.h"
+
+#define SECOND		1000000000ull
+#define SEED		88172645463325252ull
+/* Time-outs without any answer after which the server is taken for dead. */
+#define PATIENCE	20
+/* Looks for lost requests in each time-out. */
+#define LOOKS		16
+/* At a fixed rate, requests in a row from the same socket. */
+#define ROW		16
+/* Without a CPU of its own: how long to look for work, and how long to sleep. */
+#define SPIN_NS		100000
+#define SLEEP_NS	1000000
+
+static uint64_t ns(double seconds)
+{
+	return seconds * SECOND;
+}
+
+static uint32_t below(struct load *load, uint32_t n)
+{
+	uint64_t x = load->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	load->random = x;
+	return (x >> 32) * n >> 32;
+}
+
+/* A key of which no SET is out; -1 if there is none. */
+static int64_t key_to_set(struct load *load)
+{
+	uint32_t key = below(load, load->data.keys);
+
+	for (uint32_t i = 0; i < load->data.keys; i++) {
+		if (!load->data.setting[key])
+			return key;
+		key = key + 1 < load->data.keys ? key + 1 : 0;
+	}
+	return -1;
+}
+
+static struct set_connection *connection_of(struct load *load, const struct client *client)
+{
+	unsigned int socket = client->socket - load->sockets;
+	unsigned int number = client - client->socket->clients;
+
+	return &load->connections[(number * load->options->sockets + socket) %
+				  load->options->connections];
+}
+
+static void issue(struct load *load, struct client *client, uint64_t start, uint64_t now)
+{
+	const struct load_options *options = load->options;
+	int64_t key = -1;
+
+	if (load->prefilling)
+		key = load->prefilled++;
+	else if (below(load, options->get_share + options->set_share) >= options->get_share)
+		key = key_to_set(load);
+	client->start = start;
+	load->issued++;
+	if (key >= 0)
+		sets_queue(connection_of(load, client), client, key, now);
+	else
+		gets_queue(client->socket, client, below(load, load->data.keys), now);
+}
+
+/* How many requests are to be sent at this time. */
+static uint64_t due(const struct load *load, uint64_t now)
+{
+	const struct load_options *options = load->options;
+	uint64_t most = options->requests ? options->requests : UINT64_MAX;
+
+	if (load->draining)
+		return 0;
+	if (load->prefilling)
+		return load->data.keys - load->prefilled;
+	if (options->rate) {
+		uint64_t by_now = (now - load->schedule) * options->rate / SECOND + 1;
+
+		most = by_now < most ? by_now : most;
+	}
+	return most > load->issued ? most - load->issued : 0;
+}
+
+static uint64_t start_of_next(const struct load *load, uint64_t now)
+{
+	if (!load->options->rate || load->prefilling)
+		return now;
+	return load->schedule + load->issued * SECOND / load->options->rate;
+}
+
+/* Has free clients of a socket ask.  Returns how many. */
+static unsigned int issue_from(struct load *load, struct get_socket *sock, unsigned int most)
+{
+	uint64_t now = measure_now();
+	unsigned int n = 0;
+
+	while (n < most && sock->queued < GETS_BATCH && sock->free) {
+		issue(load, client_pop(&sock->free), start_of_next(load, now), now);
+		n++;
+	}
+	return n;
+}
+
+static unsigned int issue_due(struct load *load)
+{
+	const struct load_options *options = load->options;
+	uint64_t n = due(load, options->rate ? measure_now() : 0);
+	unsigned int row = options->rate ? ROW : GETS_BATCH, done = 0;
+
+	for (unsigned int i = 0; i < options->sockets && done < n; i++) {
+		struct get_socket *sock = &load->sockets[load->turn];
+
+		done += issue_from(load, sock, n - done < row ? n - done : row);
+		load->turn = load->turn + 1 < options->sockets ? load->turn + 1 : 0;
+	}
+	return done;
+}
+
+static void flush(struct load *load)
+{
+	const struct load_options *options = load->options;
+
+	for (unsigned int i = 0; i < options->sockets; i++)
+		if (load->sockets[i].queued)
+			gets_flush(&load->sockets[i]);
+	for (unsigned int i = 0; i < options->connections; i++)
+		if (load->connections[i].queued)
+			sets_flush(&load->connections[i], measure_now());
+}
+
+static void receive(struct load *load)
+{
+	const struct load_options *options = load->options;
+	int n = 0;
+
+	for (unsigned int i = 0; i < options->sockets; i++)
+		if (load->fds[i].revents)
+			n += gets_receive(&load->sockets[i]);
+	for (unsigned int i = 0; i < options->connections; i++)
+		if (load->fds[options->sockets + i].revents)
+			n += sets_receive(&load->connections[i]);
+	if (n)
+		load->last_answer = measure_now();
+}
+
+/* How long poll() may sleep: not at all on a CPU of its own. */
+static struct timespec patience(const struct load *load, uint64_t idle_since, uint64_t now)
+{
+	struct timespec wait = { 0, 0 };
+	uint64_t next;
+
+	if (load->options->cpu >= 0 || now - idle_since < SPIN_NS)
+		return wait;
+	wait.tv_nsec = SLEEP_NS;
+	next = start_of_next(load, now);
+	if (load->options->rate && next < now + SLEEP_NS)
+		wait.tv_nsec = next > now ? next - now : 0;
+	return wait;
+}
+
+static int wait_for_replies(struct load *load, struct timespec wait)
+{
+	const struct load_options *options = load->options;
+	int n;
+
+	for (unsigned int i = 0; i < options->connections; i++)
+		load->fds[options->sockets + i].fd = load->connections[i].fd;
+	n = ppoll(load->fds, options->sockets + options->connections, &wait, NULL);
+	if (n < 0 && errno != EINTR)
+		measure_die("waiting for replies failed: %m");
+	return n < 0 ? 0 : n;
+}
+
+static void check_alive(const struct load *load, uint64_t now)
+{
+	const struct load_options *options = load->options;
+	uint64_t patience_ns = PATIENCE * ns(options->timeout), oldest = now;
+
+	if (options->survive)
+		return;
+	for (unsigned int i = 0; i < options->connections; i++) {
+		uint64_t at = sets_oldest(&load->connections[i], now);
+
+		oldest = at < oldest ? at : oldest;
+	}
+	/* Both may be later than @now. */
+	if (now > load->last_answer + patience_ns || now > oldest + patience_ns)
+		measure_die("the server has not answered for %g s", PATIENCE * options->timeout);
+}
+
+static void tell_progress(struct load *load, uint64_t now)
+{
+	const struct stats *stats = &load->stats;
+	uint64_t all = stats->gets.all + stats->sets.all;
+	double seconds = (now - load->last_progress) / (double)SECOND;
+
+	if (!load->options->progress || seconds < 1)
+		return;
+	fprintf(stderr, "udpload: %.0f requests/s; wrong %llu, lost %llu, duplicate %llu\n",
+		(all - load->told) / seconds, (unsigned long long)stats->wrong,
+		(unsigned long long)stats->lost, (unsigned long long)stats->duplicate);
+	load->told = all;
+	load->last_progress = now;
+}
+
+/* What needs not be done at each turn. */
+static void look_around(struct load *load, uint64_t now)
+{
+	uint64_t timeout = ns(load->options->timeout);
+
+	if (now - load->last_look < timeout / LOOKS)
+		return;
+	load->last_look = now;
+	for (unsigned int i = 0; i < load->options->sockets && !load->draining; i++)
+		gets_resend(&load->sockets[i], now - timeout, now);
+	check_alive(load, now);
+	tell_progress(load, now);
+}
+
+static unsigned int outstanding(const struct load *load)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < load->options->sockets; i++)
+		n += gets_waiting(&load->sockets[i]);
+	for (unsigned int i = 0; i < load->options->connections; i++)
+		n += load->connections[i].n;
+	return n;
+}
+
+static bool all_done(const struct load *load, uint64_t now)
+{
+	uint64_t requests = load->options->requests;
+
+	if (load->prefilling)
+		return load->prefilled == load->data.keys && !outstanding(load);
+	return requests && load->issued >= requests && !due(load, now) && !outstanding(load);
+}
+
+/* Until @end, or until all that was to be done is done. */
+static void run_until(struct load *load, uint64_t end)
+{
+	uint64_t now = measure_now(), idle_since = now, last = now;
+
+	while (now < end && !all_done(load, now)) {
+		int ready = wait_for_replies(load, patience(load, idle_since, now));
+		unsigned int issued;
+
+		if (ready)
+			receive(load);
+		issued = issue_due(load);
+		flush(load);
+		look_around(load, now);
+		last = now;
+		now = measure_now();
+		if (ready || issued)
+			idle_since = now;
+		else
+			load->stats.idle_ns += now - last;
+	}
+}
+
+static uint64_t cpu_time(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ull;
+}
+
+static void open_all(struct load *load)
+{
+	const struct load_options *options = load->options;
+	unsigned int clients = (options->clients + options->connections - 1) /
+			       options->connections;
+
+	for (unsigned int i = 0; i < options->sockets; i++) {
+		struct get_socket *sock = &load->sockets[i];
+		unsigned int rest = i < options->clients % options->sockets;
+
+		gets_open(sock, &options->server, options->clients / options->sockets + rest,
+			  &load->data, &load->stats);
+		sock->survive = options->survive;
+		sock->segments = sock->segments && options->segments;
+		load->fds[i] = (struct pollfd){ sock->fd, POLLIN, 0 };
+	}
+	for (unsigned int i = 0; i < options->connections; i++) {
+		sets_open(&load->connections[i], &options->server, clients, &load->data,
+			  &load->stats);
+		load->connections[i].survive = options->survive;
+		load->fds[options->sockets + i].events = POLLIN;
+	}
+}
+
+static void init(struct load *load, const struct load_options *options)
+{
+	*load = (struct load){
+		.options = options,
+		.sockets = calloc(options->sockets, sizeof(*load->sockets)),
+		.connections = calloc(options->connections, sizeof(*load->connections)),
+		.fds = calloc(options->sockets + options->connections, sizeof(*load->fds)),
+		.random = SEED,
+		.last_progress = measure_now(),
+		.last_answer = measure_now(),
+	};
+	if (!load->sockets || !load->connections || !load->fds)
+		measure_die("no memory for %u sockets", options->sockets);
+	dataset_init(&load->data, options->keys, options->key_size, options->value_size);
+	stats_init(&load->stats);
+	open_all(load);
+	if (options->thread)
+		server_open(&load->server, options->thread, options->switches);
+}
+
+static void measure_window(struct load *load)
+{
+	const struct load_options *options = load->options;
+	uint64_t cpu = cpu_time();
+
+	if (options->thread)
+		server_read(&load->server);
+	load->stats.idle_ns = 0;
+	load->stats.from = measure_now();
+	run_until(load, options->requests ? UINT64_MAX : load->stats.from + ns(options->seconds));
+	load->stats.until = measure_now();
+	if (options->thread)
+		server_read(&load->server);
+	load->stats.cpu_ns = cpu_time() - cpu;
+}
+
+/* No new requests: those that are out are answered or lost. */
+static void drain(struct load *load)
+{
+	uint64_t idle = load->stats.idle_ns, end = measure_now() + ns(load->options->timeout);
+
+	/* What came due in the last turn. */
+	issue_due(load);
+	load->stats.unsent = load->options->rate ? due(load, load->stats.until) : 0;
+	load->draining = true;
+	while (outstanding(load) && measure_now() < end)
+		run_until(load, measure_now() + SLEEP_NS);
+	for (unsigned int i = 0; i < load->options->sockets; i++)
+		load->stats.unanswered += gets_waiting(&load->sockets[i]);
+	/* A duplicate would come right behind. */
+	run_until(load, measure_now() + 10 * SLEEP_NS);
+	load->stats.idle_ns = idle;
+}
+
+void load_run(struct load *load, const struct load_options *options)
+{
+	init(load, options);
+	load->prefilling = true;
+	run_until(load, UINT64_MAX);
+	load->prefilling = false;
+	load->issued = 0;
+	load->stats.sets.all = 0;
+	load->schedule = measure_now();
+	run_until(load, load->schedule + ns(options->warm_up));
+	measure_window(load);
+	drain(load);
+}
+
+void load_free(struct load *load)
+{
+	for (unsigned int i = 0; i < load->options->sockets; i++)
+		gets_close(&load->sockets[i]);
+	for (unsigned int i = 0; i < load->options->connections; i++)
+		sets_close(&load->connections[i]);
+	if (load->options->thread)
+		server_close(&load->server);
+	free(load->sockets);
+	free(load->connections);
+	free(load->fds);
+	stats_free(&load->stats);
+	dataset_free(&load->data);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See server.h. */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "server.h"
+
+/* Entered once for each system call, and not for those that scripts make. */
+#define ENTRY_ID	"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"
+
+static uint64_t read_number(int fd, const char *what)
+{
+	char text[128];
+	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (len <= 0)
+		measure_die("cannot read %s: %m", what);
+	text[len] = '\0';
+	return strtoull(text, NULL, 10);
+}
+
+static int count_entries(pid_t thread)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+	};
+	int fd = open(ENTRY_ID, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		measure_die("cannot count system calls: %s: %m (tracefs, as root?)", ENTRY_ID);
+	attr.config = read_number(fd, ENTRY_ID);
+	close(fd);
+	fd = syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		measure_die("cannot count the system calls of thread %d: %m", thread);
+	return fd;
+}
+
+void server_open(struct server *server, pid_t thread, bool switches)
+{
+	char path[64];
+
+	*server = (struct server){ .entries = -1 };
+	/* A thread's own directory is there, though not listed. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", thread, thread);
+	server->schedstat = open(path, O_RDONLY | O_CLOEXEC);
+	if (server->schedstat < 0)
+		measure_die("cannot watch the server's thread: %s: %m", path);
+	if (switches)
+		server->entries = count_entries(thread);
+	server_read(server);
+}
+
+void server_read(struct server *server)
+{
+	static uint64_t cpu_ns, mode_switches;
+	uint64_t last_cpu_ns = cpu_ns, last_switches = mode_switches;
+
+	cpu_ns = read_number(server->schedstat, "the server's schedstat: it has ended");
+	server->cpu_ns = cpu_ns - last_cpu_ns;
+	if (server->entries < 0)
+		return;
+	if (read(server->entries, &mode_switches, sizeof(mode_switches)) != sizeof(mode_switches))
+		measure_die("cannot read the count of system calls: %m");
+	server->mode_switches = mode_switches - last_switches;
+}
+
+void server_close(struct server *server)
+{
+	close(server->schedstat);
+	if (server->entries >= 0)
+		close(server->entries);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Loads a memcached with GETs over UDP and SETs over TCP, and checks and times
+ * every reply.
+ */
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load.h"
+#include "measure.h"
+
+#define REPLIES_WRONG	3
+
+static const char usage[] =
+	"usage: udpload [OPTION...] PORT\n"
+	"\n"
+	"Loads a memcached: GETs over UDP, SETs over TCP, each reply checked.\n"
+	"Writes JSON; the times are in microseconds.\n"
+	"\n"
+	"  --host ADDRESS        IPv4 address of the server (127.0.0.1)\n"
+	"  --outstanding N       requests out at a time: a closed loop (128)\n"
+	"  --rate R              requests a second, whatever the answers; their times count\n"
+	"                        from when they were to be sent.  --outstanding bounds\n"
+	"                        those that are out (4096)\n"
+	"  --ratio GETS:SETS     (9:1)\n"
+	"  --sockets N           UDP sockets (one for each 8 requests, at most 16)\n"
+	"  --connections N       TCP connections (as many)\n"
+	"  --keys N              (10000)\n"
+	"  --key-size N          bytes (16)\n"
+	"  --value-size N        bytes (64)\n"
+	"  --warm-up SECONDS     not measured (0.5)\n"
+	"  --seconds SECONDS     measured (5)\n"
+	"  --requests N          measured, instead of a time; no warm-up\n"
+	"  --timeout SECONDS     after which a GET is lost, and sent again (1)\n"
+	"  --cpu N               stay on this CPU, and never sleep\n"
+	"  --thread TID          report this thread's CPU time, the server's\n"
+	"  --mode-switches       and its system calls (disturbs it: needs root, tracefs)\n"
+	"  --survive             the server may go and come back empty\n"
+	"  --no-segments         send datagrams with sendmmsg(2), without UDP_SEGMENT\n"
+	"  --quiet               no progress on standard error\n"
+	"\n"
+	"Exit status: 0, 1 if it could not be done, 2 for usage, 3 for wrong replies or\n"
+	"misses.\n";
+
+enum option_code {
+	HOST = 256, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
+	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, SURVIVE, NO_SEGMENTS,
+	QUIET, HELP,
+};
+
+static const struct option options[] = {
+	{ "host", required_argument, NULL, HOST },
+	{ "outstanding", required_argument, NULL, OUTSTANDING },
+	{ "rate", required_argument, NULL, RATE },
+	{ "ratio", required_argument, NULL, RATIO },
+	{ "sockets", required_argument, NULL, SOCKETS },
+	{ "connections", required_argument, NULL, CONNECTIONS },
+	{ "keys", required_argument, NULL, KEYS },
+	{ "key-size", required_argument, NULL, KEY_SIZE },
+	{ "value-size", required_argument, NULL, VALUE_SIZE },
+	{ "warm-up", required_argument, NULL, WARM_UP },
+	{ "seconds", required_argument, NULL, SECONDS },
+	{ "requests", required_argument, NULL, REQUESTS },
+	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "cpu", required_argument, NULL, CPU },
+	{ "thread", required_argument, NULL, THREAD },
+	{ "mode-switches", no_argument, NULL, MODE_SWITCHES },
+	{ "survive", no_argument, NULL, SURVIVE },
+	{ "no-segments", no_argument, NULL, NO_SEGMENTS },
+	{ "quiet", no_argument, NULL, QUIET },
+	{ "help", no_argument, NULL, HELP },
+	{ 0 },
+};
+
+static double number(const char *text, double from, double to)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= from && value <= to))
+		measure_die("%s is not a number from %g to %g", text, from, to);
+	return value;
+}
+
+static void parse_ratio(struct load_options *load, const char *text)
+{
+	char rest;
+
+	if (sscanf(text, "%u:%u%c", &load->get_share, &load->set_share, &rest) != 2 ||
+	    load->get_share + load->set_share < 1 || load->get_share > 1000000 ||
+	    load->set_share > 1000000)
+		measure_die("%s is not a ratio of GETs to SETs like 9:1", text);
+}
+
+static void parse_option(struct load_options *load, int option, const char *text)
+{
+	switch (option) {
+	case HOST:
+		if (inet_pton(AF_INET, text, &load->server.sin_addr) != 1)
+			measure_die("%s is not an IPv4 address", text);
+		break;
+	case OUTSTANDING:
+		load->clients = number(text, 1, 65536);
+		break;
+	case RATE:
+		load->rate = number(text, 0.1, 1e9);
+		break;
+	case RATIO:
+		parse_ratio(load, text);
+		break;
+	case SOCKETS:
+		load->sockets = number(text, 1, 1024);
+		break;
+	case CONNECTIONS:
+		load->connections = number(text, 1, 1024);
+		break;
+	case KEYS:
+		load->keys = number(text, 1, KEYS_MAX);
+		break;
+	case KEY_SIZE:
+		load->key_size = number(text, KEY_SIZE_MIN, KEY_SIZE_MAX);
+		break;
+	case VALUE_SIZE:
+		load->value_size = number(text, VALUE_SIZE_MIN, VALUE_SIZE_MAX);
+		break;
+	case WARM_UP:
+		load->warm_up = number(text, 0, 1e6);
+		break;
+	case SECONDS:
+		load->seconds = number(text, 0.001, 1e6);
+		break;
+	case REQUESTS:
+		load->requests = number(text, 1, 1e15);
+		break;
+	case TIMEOUT:
+		load->timeout = number(text, 0.001, 1000);
+		break;
+	case CPU:
+		load->cpu = number(text, 0, 4095);
+		break;
+	case THREAD:
+		load->thread = number(text, 1, 1 << 22);
+		break;
+	case MODE_SWITCHES:
+		load->switches = true;
+		break;
+	case SURVIVE:
+		load->survive = true;
+		break;
+	case NO_SEGMENTS:
+		load->segments = false;
+		break;
+	case QUIET:
+		load->progress = false;
+		break;
+	case HELP:
+		fputs(usage, stdout);
+		exit(0);
+	default:
+		fputs("try udpload --help\n", stderr);
+		exit(2);
+	}
+}
+
+static unsigned int at_most(unsigned int n, unsigned int most)
+{
+	return n < most ? n : most;
+}
+
+/* What follows from other options unless it is given. */
+static void complete(struct load_options *load)
+{
+	if (!load->clients)
+		load->clients = load->rate ? 4096 : 128;
+	if (!load->sockets)
+		load->sockets = at_most((load->clients + 7) / 8, 16);
+	load->sockets = at_most(load->sockets, load->clients);
+	if (!load->connections)
+		load->connections = load->sockets;
+	load->connections = at_most(load->connections, load->clients);
+	if (load->clients / load->sockets >= CLIENTS_MAX)
+		measure_die("%u requests out on %u sockets are too many: use more --sockets",
+			    load->clients, load->sockets);
+	if (load->requests)
+		load->warm_up = 0;
+	if (load->switches && !load->thread)
+		measure_die("--mode-switches needs --thread");
+}
+
+static void parse(struct load_options *load, int argc, char **argv)
+{
+	int option;
+
+	*load = (struct load_options){
+		.server = {
+			.sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		},
+		.keys = 10000,
+		.key_size = 16,
+		.value_size = 64,
+		.get_share = 9,
+		.set_share = 1,
+		.warm_up = 0.5,
+		.seconds = 5,
+		.timeout = 1,
+		.cpu = -1,
+		.segments = true,
+		.progress = true,
+	};
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		parse_option(load, option, optarg);
+	if (optind != argc - 1) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+	load->server.sin_port = htons(number(argv[optind], 1, 65535));
+	complete(load);
+}
+
+static void print(const struct load *load)
+{
+	const struct load_options *o = load->options;
+
+	printf("{\n\"kernel\": \"%s\",\n\"accel\": \"%s\",\n", measure_kernel(), measure_accel());
+	printf("\"outstanding\": %u,\n\"rate\": %g,\n\"ratio\": \"%u:%u\",\n", o->clients, o->rate,
+	       o->get_share, o->set_share);
+	printf("\"sockets\": %u,\n\"connections\": %u,\n\"segments\": %s,\n", o->sockets,
+	       o->connections, load->sockets[0].segments ? "true" : "false");
+	printf("\"keys\": %u,\n\"key_size\": %zu,\n\"value_size\": %zu,\n", o->keys, o->key_size,
+	       o->value_size);
+	if (o->thread)
+		printf("\"server_cpu_ns\": %llu,\n", (unsigned long long)load->server.cpu_ns);
+	if (o->switches)
+		printf("\"server_mode_switches\": %llu,\n",
+		       (unsigned long long)load->server.mode_switches);
+	stats_print(&load->stats, stdout);
+	printf("\n}\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct load_options load_options;
+	struct load load;
+	bool bad;
+
+	parse(&load_options, argc, argv);
+	if (load_options.cpu >= 0)
+		measure_pin(load_options.cpu);
+	load_run(&load, &load_options);
+	print(&load);
+	if (load.stats.unsent)
+		fprintf(stderr, "udpload: %llu requests came due and were not sent: the server is "
+			"slower than the rate, and its times are worse than these\n",
+			(unsigned long long)load.stats.unsent);
+	bad = load.stats.wrong || (load.stats.misses && !load_options.survive);
+	if (bad)
+		fprintf(stderr, "udpload: %llu replies were wrong, %llu missed a key that is stored\n",
+			(unsigned long long)load.stats.wrong,
+			(unsigned long long)load.stats.misses);
+	load_free(&load);
+	return bad ? REPLIES_WRONG : 0;
+}
