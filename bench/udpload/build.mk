@@ -21,4 +21,6 @@ $(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/bench/measure.o
 $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/bench/measure.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
+test-unit: $(UDPLOAD) $(REFLECTOR)
+
 -include $(wildcard $(BUILD)/bench/udpload/*.d)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The load generator counts exactly what a reflector does to it, and no more."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "build" / "bench" / "udpload"
+FAULTS = ("misses", "wrong", "lost", "late", "duplicate", "stray", "broken", "unanswered", "unsent")
+OK, FAILED, USAGE, REPLIES_WRONG = 0, 1, 2, 3
+TIME = 30
+
+
+@dataclass
+class Load:
+    """What udpload said of a run."""
+
+    status: int
+    result: dict[str, Any]
+    errors: str
+
+    def faults(self) -> dict[str, int]:
+        return {name: self.result[name] for name in FAULTS if self.result[name]}
+
+    def times(self) -> dict[str, float]:
+        """Of GETs, in ms."""
+        return {name: us / 1000 for name, us in self.result["get"]["us"].items()}
+
+
+class Reflector:
+    """A running reflector, and what it did once it is stopped."""
+
+    def __init__(self, options: list[str]) -> None:
+        command = [PROGRAMS / "reflector", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.port = self.process.stdout.readline().strip()
+        self.did: dict[str, int] = {}
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        stdout, _ = self.process.communicate(timeout=TIME)
+        self.did = json.loads(stdout)
+
+    def load(self, *options: str) -> Load:
+        return udpload(*options, "--keys", "1000", "--quiet", self.port)
+
+
+@contextmanager
+def reflector(*options: str) -> Iterator[Reflector]:
+    running = Reflector(["--keys", "1000", *options])
+    try:
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+def udpload(*options: str) -> Load:
+    done = subprocess.run(
+        [PROGRAMS / "udpload", *options],
+        capture_output=True,
+        text=True,
+        timeout=TIME,
+        check=False,
+    )
+    return Load(done.returncode, json.loads(done.stdout or "{}"), done.stderr)
+
+
+def run(reflector_options: list[str], options: list[str]) -> tuple[Load, dict[str, int]]:
+    """A load, and what the reflector did in it."""
+    with reflector(*reflector_options) as running:
+        load = running.load(*options)
+        running.stop()
+    return load, running.did
+
+
+@pytest.mark.parametrize("options", [[], ["--no-segments"], ["--ratio", "1:1"]], ids=str)
+def test_nothing_happens(options: list[str]) -> None:
+    load, did = run([], ["--requests", "20000", *options])
+    assert load.status == OK, load.errors
+    assert load.faults() == {}
+    assert did["refused"] == 0
+    assert load.result["get"]["answered"] == did["gets"]
+    assert load.result["set"]["answered"] == did["sets"] - 1000
+    assert did["gets"] + did["sets"] == 21000
+
+
+def test_ratio() -> None:
+    load, _ = run([], ["--requests", "20000"])
+    assert 0.08 < load.result["set"]["answered"] / 20000 < 0.12
+
+
+def test_lost() -> None:
+    load, did = run(["--lose", "70"], ["--requests", "10000", "--timeout", "0.2"])
+    assert load.status == OK, load.errors
+    assert did["lost"] > 100
+    assert load.faults() == {"lost": did["lost"]}
+    # Each was sent again, and its time began when it was sent first.
+    assert load.result["get"]["answered"] == did["gets"] - did["lost"]
+    assert load.times()["max"] > 200
+
+
+def test_duplicate() -> None:
+    load, did = run(["--duplicate", "70"], ["--requests", "10000"])
+    assert load.status == OK, load.errors
+    assert did["duplicated"] > 100
+    assert load.faults() == {"duplicate": did["duplicated"]}
+
+
+def test_late() -> None:
+    """What comes after its time-out is late: neither a duplicate nor an answer."""
+    load, did = run(
+        ["--stall-at", "2000", "--stall-ms", "600"],
+        ["--requests", "10000", "--outstanding", "32", "--timeout", "0.4", "--ratio", "1:0"],
+    )
+    assert load.status == OK, load.errors
+    assert load.faults() == {"lost": 32, "late": 32}
+    assert did["gets"] == 10032
+
+
+@pytest.mark.parametrize("fault", ["corrupt", "stale"])
+@pytest.mark.parametrize("size", ["8", "64", "5000"])
+def test_wrong(fault: str, size: str) -> None:
+    """Any bit of any byte, and values that have been replaced."""
+    load, did = run(
+        ["--value-size", size, f"--{fault}", "37"],
+        ["--requests", "5000", "--value-size", size, "--ratio", "1:0"],
+    )
+    assert load.status == REPLIES_WRONG, load.errors
+    assert did["corrupted"] + did["staled"] > 100
+    assert load.faults() == {"wrong": did["corrupted"] + did["staled"]}
+    assert "replies were wrong" in load.errors
+
+
+def test_large_replies() -> None:
+    """Replies of several datagrams are put together, duplicates and all."""
+    size = ["--value-size", "65536", "--keys", "10"]
+    with reflector(*size, "--duplicate", "10") as running:
+        load = udpload(*size, "--requests", "200", "--ratio", "1:0", "--quiet", running.port)
+        running.stop()
+    assert load.status == OK, load.errors
+    datagrams = -(-(65536 + 6 + 16 + 10 + 7) // 1392)
+    assert running.did["duplicated"] == 20
+    assert load.faults() == {"duplicate": 20 * datagrams}
+
+
+STALL = ["--stall-at", "400", "--stall-ms", "300"]
+
+
+def test_open_loop_counts_from_intended_time() -> None:
+    """Requests that came due in a stall have waited, sent or not."""
+    options = ["--rate", "2000", "--seconds", "2", "--warm-up", "0", "--timeout", "2"]
+    load, _ = run(STALL, [*options, "--outstanding", "8", "--ratio", "1:0"])
+    assert load.status == OK, load.errors
+    assert load.faults() == {}
+    # 600 of 4000 came due in the stall, waiting 0 to 300 ms: so do all quantiles.
+    assert load.result["get"]["answered"] == pytest.approx(4000, rel=0.02)
+    assert load.times()["p99"] > 250
+    assert load.times()["p90"] > 60
+    assert load.times()["mean"] > 18
+
+
+def test_closed_loop_waits_for_the_stall() -> None:
+    """The contrast: only those that are out when it begins see it."""
+    load, _ = run(STALL, ["--requests", "4000", "--outstanding", "8", "--ratio", "1:0"])
+    assert load.status == OK, load.errors
+    assert load.times()["max"] > 250
+    assert load.times()["p99"] < 100
+
+
+def test_rate_out_of_reach() -> None:
+    """What could not be sent at all is told."""
+    load, _ = run(
+        ["--stall-at", "100", "--stall-ms", "1200"],
+        ["--rate", "1000", "--seconds", "1", "--warm-up", "0", "--outstanding", "16"],
+    )
+    assert load.result["unsent"] > 500
+    assert "came due and were not sent" in load.errors
+
+
+def test_server_dies() -> None:
+    with reflector("--stall-at", "3000", "--stall-ms", "60000") as running:
+        load = running.load("--seconds", "60", "--timeout", "0.05")
+        assert load.status == FAILED
+        assert re.search(r"has not answered for 1 s", load.errors), load.errors
+
+
+def test_no_server() -> None:
+    with reflector() as running:
+        running.stop()
+        load = running.load()
+    assert load.status == FAILED
+    assert "no TCP connection to the server's port" in load.errors
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ("", USAGE, "usage: udpload"),
+        ("1 2", USAGE, "usage: udpload"),
+        ("--no-such-option 1", USAGE, "try udpload --help"),
+        ("70000", FAILED, "70000 is not a number from 1 to 65535"),
+        ("--value-size 7 1", FAILED, "7 is not a number from 8"),
+        ("--value-size 65537 1", FAILED, "65537 is not a number"),
+        ("--key-size 251 1", FAILED, "251 is not a number"),
+        ("--ratio 9 1", FAILED, "9 is not a ratio"),
+        ("--ratio 0:0 1", FAILED, "0:0 is not a ratio"),
+        ("--outstanding 0 1", FAILED, "0 is not a number"),
+        ("--outstanding 9999 --sockets 1 1", FAILED, "use more --sockets"),
+        ("--rate -1 1", FAILED, "-1 is not a number"),
+        ("--host nowhere 1", FAILED, "nowhere is not an IPv4 address"),
+        ("--mode-switches 1", FAILED, "--mode-switches needs --thread"),
+    ],
+)
+def test_usage(options: str, status: int, message: str) -> None:
+    load = udpload(*options.split())
+    assert load.status == status
+    assert message in load.errors
