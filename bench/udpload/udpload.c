@@ -41,6 +41,7 @@ static const char usage[] =
 	"  --survive             the server may go and come back empty\n"
 	"  --no-segments         send datagrams with sendmmsg(2), without UDP_SEGMENT\n"
 	"  --quiet               no progress on standard error\n"
+	"  --machine             write only what kernel and CPU this runs on\n"
 	"\n"
 	"Exit status: 0, 1 if it could not be done, 2 for usage, 3 for wrong replies or\n"
 	"misses.\n";
@@ -48,7 +49,7 @@ static const char usage[] =
 enum option_code {
 	HOST = 256, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
 	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, SURVIVE, NO_SEGMENTS,
-	QUIET, HELP,
+	QUIET, MACHINE, HELP,
 };
 
 static const struct option options[] = {
@@ -71,6 +72,7 @@ static const struct option options[] = {
 	{ "survive", no_argument, NULL, SURVIVE },
 	{ "no-segments", no_argument, NULL, NO_SEGMENTS },
 	{ "quiet", no_argument, NULL, QUIET },
+	{ "machine", no_argument, NULL, MACHINE },
 	{ "help", no_argument, NULL, HELP },
 	{ 0 },
 };
@@ -156,6 +158,10 @@ static void parse_option(struct load_options *load, int option, const char *text
 	case QUIET:
 		load->progress = false;
 		break;
+	case MACHINE:
+		printf("{\"kernel\": \"%s\", \"accel\": \"%s\"}\n", measure_kernel(),
+		       measure_accel());
+		exit(0);
 	case HELP:
 		fputs(usage, stdout);
 		exit(0);

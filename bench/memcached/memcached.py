@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure memcached's ways to serve GETs over UDP, in one boot of a guest.
+
+With --short what `make demo` shows: three of them, one size, one table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import report
+import results
+import rounds
+from server import ServerError
+
+# s that a run takes besides its own, under emulation; and to start all servers.
+OVERHEAD, START = 4, 120
+SHORT = {
+    "modes": ["off", "mmsg", "syscript"],
+    "sizes": [64],
+    "outstanding": [16],
+    "rounds": 5,
+    "seconds": 1.5,
+}
+BASES = ("off", "mmsg")
+RATIOS = ("throughput", "response_mean")
+
+
+def command(args: argparse.Namespace) -> list[str]:
+    """What runs in the guest."""
+    words = ["bench/memcached/rounds.py", "--memcached", str(args.memcached)]
+    for name in ("modes", "sizes", "outstanding"):
+        words += [f"--{name}", *map(str, getattr(args, name))]
+    for name in ("rounds", "seconds", "batch"):
+        words += [f"--{name}", str(getattr(args, name))]
+    return words
+
+
+def timeout(args: argparse.Namespace) -> float:
+    """After which the guest is taken for stuck."""
+    runs = args.rounds * len(args.modes) * len(args.sizes) * len(args.outstanding)
+    return START + 2 * runs * (args.seconds + OVERHEAD)
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    if args.here:
+        return {"machine": results.machine(), **rounds.measure(args)}
+    options = ["-k", args.kernel, "--fair", "--timeout", f"{timeout(args):.0f}"]
+    return results.in_guest(options, command(args))
+
+
+def ratio(result: dict[str, Any], case: tuple[int, int], mode: str, base: str, of: str) -> Any:
+    """Over the rounds, a sample being a ratio within a round."""
+    value = {
+        (run["round"], run["mode"]): run[of]
+        for run in result["runs"]
+        if (run["value_size"], run["outstanding"]) == case
+    }
+    samples = [value[n, mode] / value[n, base] for n in range(result["rounds"])]
+    return results.summary(samples)
+
+
+def ratios(result: dict[str, Any]) -> dict[str, Any]:
+    """By case, then MODE_over_BASE, then what is compared."""
+    found: dict[str, Any] = {}
+    for size in result["sizes"]:
+        for outstanding in result["outstanding"]:
+            found[f"v{size}_w{outstanding}"] = {
+                f"{mode}_over_{base}": {
+                    of: ratio(result, (size, outstanding), mode, base, of) for of in RATIOS
+                }
+                for base in BASES
+                for mode in result["modes"]
+                if base in result["modes"] and mode != base
+            }
+    return found
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
+    parser.add_argument("-o", dest="output", type=Path, help="JSON to write")
+    parser.add_argument("--here", action="store_true", help="on this machine, in no guest")
+    parser.add_argument("--short", action="store_true", help="a minute's worth, and one table")
+    rounds.add_options(parser)
+    args = parser.parse_args()
+    if args.short:
+        # What is given counts, as far as it is not the default.
+        for name, value in SHORT.items():
+            if getattr(args, name) == parser.get_default(name):
+                setattr(args, name, value)
+    return args
+
+
+def main() -> int:
+    args = parse()
+    try:
+        result = measure(args)
+    except (results.MeasureError, ServerError) as error:
+        print(f"memcached: {error}", file=sys.stderr)
+        return 1
+    result["ratios"] = ratios(result)
+    if args.short:
+        report.show_short(result)
+    else:
+        report.show(result)
+    if args.output:
+        results.write(args.output, result)
+        report.write(result, args.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Tables and plots of what bench/memcached has measured, from its JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import results
+
+NAMES = {
+    "off": "unchanged",
+    "mmsg": "recvmmsg, sendmmsg",
+    "io_uring": "io_uring",
+    "syscript_interp": "script, interpreted",
+    "syscript": "script, compiled",
+}
+COLOURS = {
+    "off": "#4c4c4c",
+    "mmsg": "#5b8db8",
+    "io_uring": "#8fbc8f",
+    "syscript_interp": "#e6b566",
+    "syscript": "#c8553d",
+}
+COLUMNS = {
+    "throughput": ("GET/s", "{:.0f}"),
+    "response_mean": ("mean us", "{:.0f}"),
+    "p50": ("p50", "{:.0f}"),
+    "p99": ("p99", "{:.0f}"),
+    "cpu_us_per_get": ("CPU us/GET", "{:.1f}"),
+}
+
+
+class Plot(NamedTuple):
+    """One of the two, like a figure of the paper."""
+
+    name: str
+    of: str
+    title: str
+    unit: str
+    scale: float
+
+
+PLOTS = (
+    Plot("response", "response_mean", "Mean response time of GET requests", "us", 1),
+    Plot("throughput", "throughput", "GET requests answered", "thousands a second", 1e-3),
+)
+
+
+class Goal(NamedTuple):
+    """What a ratio of v64_w16 has to reach, and should reach."""
+
+    pair: str
+    of: str
+    at_least: float
+    aim: float
+
+    def verdict(self, value: float) -> str:
+        more = self.of == "throughput"
+        if value < self.at_least if more else value > self.at_least:
+            return "MISSED"
+        return "reaches the aim" if (value >= self.aim) == more else "within"
+
+
+GOAL_CASE = "v64_w16"
+GOALS = (
+    Goal("syscript_over_off", "throughput", 1.44, 1.8),
+    Goal("syscript_over_off", "response_mean", 0.67, 0.55),
+    Goal("syscript_interp_over_off", "throughput", 1.37, 1.37),
+    Goal("syscript_interp_over_off", "response_mean", 0.70, 0.70),
+    Goal("syscript_over_mmsg", "throughput", 1.10, 1.25),
+)
+
+Table = tuple[list[str], list[list[str]]]
+
+
+def of_runs(result: dict[str, Any], mode: str, case: tuple[int, int], what: str) -> list[float]:
+    """A figure of a mode, of all rounds."""
+    return [
+        run[what]
+        for run in result["runs"]
+        if run["mode"] == mode and (run["value_size"], run["outstanding"]) == case
+    ]
+
+
+def versus(result: dict[str, Any], mode: str, base: str, case: tuple[int, int]) -> list[str]:
+    """Throughput and response time, as ratios."""
+    pair = result["ratios"][f"v{case[0]}_w{case[1]}"].get(f"{mode}_over_{base}")
+    if not pair:
+        return ["", ""]
+    return [f"{pair[of]['median']:.2f}" for of in ("throughput", "response_mean")]
+
+
+def switches(result: dict[str, Any], mode: str, case: tuple[int, int]) -> str:
+    counted = result["mode_switches_per_get"].get(f"v{case[0]}_w{case[1]}", {})
+    return f"{counted[mode]:.2f}" if mode in counted else ""
+
+
+def table(result: dict[str, Any], case: tuple[int, int]) -> Table:
+    """All modes with one size and one number of requests; medians."""
+    bases = [base for base in ("off", "mmsg") if base in result["modes"]]
+    header = ["", *(name for name, _ in COLUMNS.values()), "switches/GET"]
+    for base in bases:
+        header += [f"rate/{base}", f"mean/{base}"]
+    rows = []
+    for mode in result["modes"]:
+        cells = [
+            form.format(median(of_runs(result, mode, case, what)))
+            for what, (_, form) in COLUMNS.items()
+        ]
+        cells.append(switches(result, mode, case))
+        for base in bases:
+            cells += versus(result, mode, base, case)
+        rows.append([NAMES[mode], *cells])
+    return header, rows
+
+
+def goals(result: dict[str, Any]) -> Table:
+    """What was to be reached, and what was."""
+    header = [GOAL_CASE, "median", "min .. max", "to reach", "aim", ""]
+    rows = []
+    for goal in GOALS:
+        found = result["ratios"].get(GOAL_CASE, {}).get(goal.pair)
+        if found:
+            value = found[goal.of]
+            spread = f"{value['min']:.2f} .. {value['max']:.2f}"
+            bounds = [f"{goal.at_least:g}", f"{goal.aim:g}", goal.verdict(value["median"])]
+            what = f"{goal.pair.replace('_over_', ' / ')}, {goal.of.replace('_', ' ')}"
+            rows.append([what, f"{value['median']:.2f}", spread, *bounds])
+    return header, rows
+
+
+def cases(result: dict[str, Any]) -> list[tuple[int, int]]:
+    return [(size, out) for out in result["outstanding"] for size in result["sizes"]]
+
+
+def notes(result: dict[str, Any]) -> str:
+    """What has to be known to read the tables."""
+    faults = {
+        name: sum(run[name] for run in result["runs"])
+        for name in ("lost", "late", "duplicate", "stray", "unanswered")
+    }
+    busy = max(run["load_busy"] for run in result["runs"])
+    return (
+        f"Medians of {result['rounds']} rounds; ratios are taken within a round.  CPU time\n"
+        "is the worker's, SETs (a tenth of the requests) included; mode switches are its\n"
+        "system calls in a run of GETs alone.  Every reply was checked byte by byte: none\n"
+        f"was wrong; {', '.join(f'{count} {name}' for name, count in faults.items())}.\n"
+        f"The load generator had something to do {busy:.0%} of the time at most."
+    )
+
+
+def show(result: dict[str, Any]) -> None:
+    """All tables, for people."""
+    results.headline("memcached, GETs over UDP", result)
+    for case in cases(result):
+        print(f"values of {case[0]} bytes, {case[1]} requests out\n")
+        results.show(*table(result, case))
+        print()
+    if goals(result)[1]:
+        results.show(*goals(result))
+    print(f"\n{notes(result)}")
+    if result["accel"] == "tcg":
+        print(f"\n{results.EMULATED}")
+
+
+def show_short(result: dict[str, Any]) -> None:
+    """One table, and what it says."""
+    case = cases(result)[0]
+    results.headline("memcached, GETs over UDP", result)
+    results.show(*table(result, case))
+    print(f"\n{notes(result)}")
+    gained = result["ratios"][f"v{case[0]}_w{case[1]}"].get("syscript_over_off")
+    if gained:
+        more, time = (gained[of]["median"] for of in ("throughput", "response_mean"))
+        print(
+            f"\nWith a script memcached answers {more:.2f} times as many requests in a second,\n"
+            f"and each takes {time:.2f} of the time ({case[0]} bytes, {case[1]} requests out)."
+        )
+    if result["accel"] == "tcg":
+        print(f"\n{results.EMULATED}")
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def page(result: dict[str, Any]) -> str:
+    """The same as Markdown."""
+    parts = [
+        "# memcached, GETs over UDP",
+        f"Linux {result['kernel']}, accelerator {result['accel']}, {result['machine']}.",
+    ]
+    if result["accel"] == "tcg":
+        parts.append(f"**{results.EMULATED}**")
+    if goals(result)[1]:
+        parts.append(markdown(*goals(result)))
+    for case in cases(result):
+        parts.append(f"## Values of {case[0]} bytes, {case[1]} requests out")
+        parts.append(markdown(*table(result, case)))
+    parts.append(notes(result))
+    return "\n\n".join(parts) + "\n"
+
+
+def draw(result: dict[str, Any], plot: Plot, output: Path) -> None:
+    """Bars for each mode by value size, with standard deviations."""
+    # Only who draws needs it, and it takes a second to load.
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    emulated = ", emulated" if result["accel"] == "tcg" else ""
+    count = len(result["outstanding"])
+    figure, axes = pyplot.subplots(1, count, figsize=(6.4 * count, 4), squeeze=False)
+    for axis, outstanding in zip(axes[0], result["outstanding"], strict=True):
+        bars(axis, result, plot, outstanding)
+        axis.set_title(f"{outstanding} requests outstanding", fontsize=10)
+        axis.set_xlabel("value size (bytes)")
+        axis.set_ylabel(plot.unit)
+    axes[0][0].legend(fontsize=8, frameon=False)
+    figure.suptitle(f"{plot.title} (Linux {result['kernel']}{emulated})")
+    figure.tight_layout()
+    for suffix in (".svg", ".png"):
+        figure.savefig(output.with_name(f"{output.stem}-{plot.name}{suffix}"), dpi=150)
+    pyplot.close(figure)
+
+
+def bars(axis: Any, result: dict[str, Any], plot: Plot, outstanding: int) -> None:
+    modes, width = result["modes"], 0.8 / len(result["modes"])
+    for i, mode in enumerate(modes):
+        values = [
+            [plot.scale * value for value in of_runs(result, mode, (size, outstanding), plot.of)]
+            for size in result["sizes"]
+        ]
+        axis.bar(
+            [at + (i - (len(modes) - 1) / 2) * width for at in range(len(values))],
+            [mean(samples) for samples in values],
+            width,
+            yerr=[stdev(samples) if len(samples) > 1 else 0 for samples in values],
+            capsize=2,
+            error_kw={"elinewidth": 0.8},
+            color=COLOURS[mode],
+            label=NAMES[mode],
+        )
+    axis.set_xticks(range(len(result["sizes"])), [str(size) for size in result["sizes"]])
+    axis.set_ylim(bottom=0)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def write(result: dict[str, Any], output: Path) -> None:
+    """The page and the plots, beside the JSON."""
+    output.with_suffix(".md").write_text(page(result))
+    for plot in PLOTS:
+        draw(result, plot, output)
+    print(f"and {output.stem}.md, {output.stem}-{{response,throughput}}.{{svg,png}} beside it")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("json", type=Path, help="build/bench/memcached.json")
+    parser.add_argument("--short", action="store_true", help="one table")
+    args = parser.parse_args()
+    try:
+        result = json.loads(args.json.read_text())
+    except (OSError, json.JSONDecodeError) as error:
+        print(f"report: {args.json} cannot be read: {error}", file=sys.stderr)
+        return 1
+    if args.short:
+        show_short(result)
+    else:
+        show(result)
+        write(result, args.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Load memcached in each of its modes, in rounds; print JSON.
+
+The servers of all modes run at once, each with its worker on CPU 0, and the
+load comes from CPU 1 to one at a time.  A round has every mode once for each
+size and number of requests, next to each other, in an order that changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from server import MEMCACHED, MODES, SCRIPTED, UDPLOAD, Server, ServerError
+
+SERVER_CPU, LOAD_CPU = 0, 1
+KEYS = 2000
+WARM_UP = 0.5
+# s, for a count of mode switches: tracing disturbs, so it is not timed.
+COUNTED = 0.7
+COUNTED_SIZE = 64
+
+
+def load(server: Server, size: int, outstanding: int, *options: str) -> dict[str, Any]:
+    """One run of the load generator."""
+    command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
+    command += ["--value-size", str(size), "--outstanding", str(outstanding)]
+    command += ["--thread", str(server.worker()), *options, str(server.port)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise ServerError(f"the load on memcached ({server.mode}) failed: {server.said()}")
+    return json.loads(done.stdout)
+
+
+def timed(server: Server, size: int, outstanding: int, seconds: float) -> dict[str, Any]:
+    seen = load(server, size, outstanding, "--warm-up", str(WARM_UP), "--seconds", str(seconds))
+    gets, faults = seen["get"], ("lost", "late", "duplicate", "stray", "unanswered")
+    return {
+        "throughput": gets["per_s"],
+        "response_mean": gets["us"]["mean"],
+        **{name: gets["us"][name] for name in ("p50", "p99", "p999", "max")},
+        "set_throughput": seen["set"]["per_s"],
+        "cpu_us_per_get": seen["server_cpu_ns"] / 1000 / gets["answered"],
+        "worker_busy": seen["server_cpu_ns"] / 1e9 / seen["seconds"],
+        "load_busy": seen["busy"],
+        **{name: seen[name] for name in faults},
+    }
+
+
+def mode_switches(server: Server, size: int, outstanding: int) -> float:
+    """System calls of the worker for a GET, with nothing but GETs."""
+    options = ["--ratio", "1:0", "--warm-up", "0.2", "--seconds", str(COUNTED)]
+    seen = load(server, size, outstanding, "--mode-switches", *options)
+    return seen["server_mode_switches"] / seen["get"]["answered"]
+
+
+def check(server: Server) -> dict[str, str]:
+    """Fail unless the server serves in the mode that it was started in."""
+    said = server.batching()
+    if server.mode != "off" and said.get("udp_batch") != server.mode:
+        raise ServerError(f"memcached was to serve with {server.mode}: {said}")
+    backend = said.get("udp_batch_backend")
+    if server.mode in SCRIPTED and Path("/dev/syscript").exists() and backend != "kernel":
+        raise ServerError(f"memcached runs its scripts in the {backend} backend")
+    return said
+
+
+def in_order(modes: list[str], number: int) -> list[str]:
+    """None always has the same one before it."""
+    turned = modes[number % len(modes) :] + modes[: number % len(modes)]
+    return turned if number % 2 else turned[::-1]
+
+
+class Rounds:
+    """The servers, and what came of each run."""
+
+    def __init__(self, args: argparse.Namespace, servers: dict[str, Server]) -> None:
+        self.args = args
+        self.servers = servers
+        self.runs: list[dict[str, Any]] = []
+        self.count = 0
+        self.began = time.monotonic()
+
+    def __call__(self) -> dict[str, Any]:
+        switches = self.switches() if os.getuid() == 0 else {}
+        for number in range(self.args.rounds):
+            for outstanding in self.args.outstanding:
+                for size in self.args.sizes:
+                    for mode in in_order(self.args.modes, number):
+                        self.one(number, mode, size, outstanding)
+        return {"runs": self.runs, "mode_switches_per_get": switches}
+
+    def one(self, number: int, mode: str, size: int, outstanding: int) -> None:
+        what = {"round": number, "mode": mode, "value_size": size, "outstanding": outstanding}
+        seen = timed(self.servers[mode], size, outstanding, self.args.seconds)
+        self.runs.append({**what, **seen})
+        args = self.args
+        total = args.rounds * len(args.modes) * len(args.sizes) * len(args.outstanding)
+        self.tell(
+            f"{len(self.runs)}/{total} round {number} {mode}, {size} bytes, {outstanding} out: "
+            f"{seen['throughput']:.0f} GET/s, {seen['response_mean']:.0f} us"
+        )
+
+    def switches(self) -> dict[str, dict[str, float]]:
+        size = COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
+        counts: dict[str, dict[str, float]] = {}
+        for outstanding in self.args.outstanding:
+            for mode, server in self.servers.items():
+                count = mode_switches(server, size, outstanding)
+                counts.setdefault(f"v{size}_w{outstanding}", {})[mode] = count
+                self.tell(f"{mode}, {outstanding} out: {count:.3f} mode switches for a GET")
+        return counts
+
+    def tell(self, text: str) -> None:
+        print(f"memcached: {time.monotonic() - self.began:.0f} s: {text}", file=sys.stderr)
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    with contextlib.ExitStack() as stack:
+        servers = {
+            mode: stack.enter_context(
+                Server(mode, binary=args.memcached, cpu=SERVER_CPU, batch=args.batch)
+            )
+            for mode in args.modes
+        }
+        for server in servers.values():
+            check(server)
+        result = Rounds(args, servers)()
+        result["servers"] = {mode: check(server) for mode, server in servers.items()}
+    return {
+        **machine(),
+        "seconds": args.seconds,
+        "rounds": args.rounds,
+        "batch": args.batch,
+        "keys": KEYS,
+        "modes": args.modes,
+        "sizes": args.sizes,
+        "outstanding": args.outstanding,
+        **result,
+    }
+
+
+def machine() -> dict[str, str]:
+    """The kernel and the accelerator, as the load generator names them."""
+    about = subprocess.run([str(UDPLOAD), "--machine"], stdout=subprocess.PIPE, check=True)
+    return json.loads(about.stdout)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What to run; the same on this machine and in the guest."""
+    parser.add_argument("--memcached", type=Path, default=MEMCACHED, help="the program")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, default=[16, 32, 64, 128, 256, 512, 1024], help="bytes"
+    )
+    parser.add_argument(
+        "--outstanding", nargs="+", type=int, default=[128, 16], help="requests out at a time"
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3, help="of one run")
+    parser.add_argument("--batch", type=int, default=16, help="messages of a batch at most")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
+    args = parser.parse_args()
+    try:
+        print(json.dumps(measure(args)))
+    except (ServerError, OSError) as error:
+        print(f"memcached: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""A memcached with one worker, in one of the modes that it can serve UDP in."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MEMCACHED = ROOT / "build" / "memcached" / "memcached"
+UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
+
+MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript")
+SCRIPTED = ("syscript", "syscript_interp")
+# s, on a busy machine that emulates.
+START, STOP = 60, 20
+WORKER = "mc-worker"
+# In a guest: one of the module's group, who is nobody else.
+ACCOUNT = "member"
+
+
+class ServerError(Exception):
+    """A memcached that does not do what it was started for."""
+
+
+def as_ordinary_user(command: list[str]) -> list[str]:
+    """The command as it is run by an ordinary user: in a guest, root starts it."""
+    if "SYSCRIPT_GUEST" in os.environ and os.getuid() == 0:
+        account = [f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--init-groups"]
+        return ["setpriv", *account, "--", *command]
+    return command if os.getuid() else [*command, "-u", "root"]
+
+
+class Server:
+    """Runs from its creation to stop(); a context manager does that."""
+
+    def __init__(
+        self,
+        mode: str = "off",
+        port: int = 0,
+        binary: Path = MEMCACHED,
+        cpu: int | None = None,
+        options: tuple[str, ...] = (),
+        batch: int = 16,
+    ) -> None:
+        self.mode = mode
+        self.port = port or free_port()
+        command = [str(binary), "-l", "127.0.0.1", "-p", str(self.port), "-U", str(self.port)]
+        command += ["-t", "1", "-m", "64", *options]
+        if mode != "off":
+            command += ["-o", f"udp_batch={mode},udp_batch_size={batch}"]
+        pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*pinned, *as_ordinary_user(command)],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+        )
+        try:
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def wait(self) -> None:
+        """Until it listens."""
+        deadline = time.monotonic() + START
+        while True:
+            if self.process.poll() is not None:
+                raise ServerError(f"memcached ({self.mode}) did not start: {self.said()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise ServerError(f"memcached ({self.mode}) does not listen") from None
+            time.sleep(0.05)
+
+    def said(self) -> str:
+        """What it has written to its standard output and error."""
+        self.log.seek(0)
+        return self.log.read().strip()
+
+    def worker(self) -> int:
+        """The thread that serves."""
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        found = [t.name for t in tasks.iterdir() if (t / "comm").read_text().strip() == WORKER]
+        if len(found) != 1:
+            raise ServerError(f"memcached has {len(found)} worker threads, not one")
+        return int(found[0])
+
+    def stats(self) -> dict[str, str]:
+        """What the command `stats` answers."""
+        with socket.create_connection(("127.0.0.1", self.port), START) as conn:
+            conn.sendall(b"stats\r\n")
+            text = b""
+            while not text.endswith(b"END\r\n"):
+                more = conn.recv(65536)
+                if not more:
+                    raise ServerError("memcached closed a connection in the middle of its stats")
+                text += more
+        words = [line.split(" ", 2) for line in text.decode().splitlines() if line != "END"]
+        return {name: value for _, name, value in words}
+
+    def batching(self) -> dict[str, str]:
+        """Those of its stats that are about batches."""
+        return {k: v for k, v in self.stats().items() if k.startswith("udp_batch")}
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(STOP)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise ServerError(f"memcached ({self.mode}) does not end at SIGTERM") from None
+        self.log.close()
+
+
+def free_port() -> int:
+    """A port that neither TCP nor UDP use."""
+    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        port = tcp.getsockname()[1]
+        udp.bind(("127.0.0.1", port))
+        return port
