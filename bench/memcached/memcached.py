@@ -25,8 +25,8 @@ SHORT = {
     "modes": ["off", "mmsg", "syscript"],
     "sizes": [64],
     "outstanding": [16],
-    "rounds": 5,
-    "seconds": 1.5,
+    "rounds": 7,
+    "seconds": 1.0,
 }
 BASES = ("off", "mmsg")
 RATIOS = ("throughput", "response_mean")

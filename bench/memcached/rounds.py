@@ -3,8 +3,9 @@
 """Load memcached in each of its modes, in rounds; print JSON.
 
 The servers of all modes run at once, each with its worker on CPU 0, and the
-load comes from CPU 1 to one at a time.  A round has every mode once for each
-size and number of requests, next to each other, in an order that changes.
+load comes from CPU 1 to one at a time.  A round has every mode once, in an order
+that changes; the rounds of one size and number of requests follow each other,
+so that a size has to be stored only once.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from server import MEMCACHED, MODES, SCRIPTED, UDPLOAD, Server, ServerError
 
 SERVER_CPU, LOAD_CPU = 0, 1
 KEYS = 2000
-WARM_UP = 0.5
+WARM_UP = 0.3
 # s, for a count of mode switches: tracing disturbs, so it is not timed.
 COUNTED = 0.7
 COUNTED_SIZE = 64
 
 
 def load(server: Server, size: int, outstanding: int, *options: str) -> dict[str, Any]:
-    """One run of the load generator."""
+    """One run of the load generator; the server holds the values."""
     command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
     command += ["--value-size", str(size), "--outstanding", str(outstanding)]
-    command += ["--thread", str(server.worker()), *options, str(server.port)]
+    command += ["--thread", str(server.thread), *options, str(server.port)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode:
         raise ServerError(f"the load on memcached ({server.mode}) failed: {server.said()}")
@@ -55,9 +56,14 @@ def timed(server: Server, size: int, outstanding: int, seconds: float) -> dict[s
     }
 
 
+def fill(server: Server, size: int) -> None:
+    """Store the values; nothing is measured."""
+    load(server, size, 64, "--warm-up", "0", "--requests", "1")
+
+
 def mode_switches(server: Server, size: int, outstanding: int) -> float:
     """System calls of the worker for a GET, with nothing but GETs."""
-    options = ["--ratio", "1:0", "--warm-up", "0.2", "--seconds", str(COUNTED)]
+    options = ["--filled", "--ratio", "1:0", "--warm-up", "0.1", "--seconds", str(COUNTED)]
     seen = load(server, size, outstanding, "--mode-switches", *options)
     return seen["server_mode_switches"] / seen["get"]["answered"]
 
@@ -86,17 +92,20 @@ class Rounds:
         self.args = args
         self.servers = servers
         self.runs: list[dict[str, Any]] = []
-        self.count = 0
+        self.switches: dict[str, dict[str, float]] = {}
         self.began = time.monotonic()
 
     def __call__(self) -> dict[str, Any]:
-        switches = self.switches() if os.getuid() == 0 else {}
-        for number in range(self.args.rounds):
+        for size in self.args.sizes:
+            for server in self.servers.values():
+                fill(server, size)
+            if size == self.counted_size and os.getuid() == 0:
+                self.count_switches()
             for outstanding in self.args.outstanding:
-                for size in self.args.sizes:
+                for number in range(self.args.rounds):
                     for mode in in_order(self.args.modes, number):
                         self.one(number, mode, size, outstanding)
-        return {"runs": self.runs, "mode_switches_per_get": switches}
+        return {"runs": self.runs, "mode_switches_per_get": self.switches}
 
     def one(self, number: int, mode: str, size: int, outstanding: int) -> None:
         what = {"round": number, "mode": mode, "value_size": size, "outstanding": outstanding}
@@ -109,15 +118,17 @@ class Rounds:
             f"{seen['throughput']:.0f} GET/s, {seen['response_mean']:.0f} us"
         )
 
-    def switches(self) -> dict[str, dict[str, float]]:
-        size = COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
-        counts: dict[str, dict[str, float]] = {}
+    @property
+    def counted_size(self) -> int:
+        return COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
+
+    def count_switches(self) -> None:
+        size = self.counted_size
         for outstanding in self.args.outstanding:
             for mode, server in self.servers.items():
                 count = mode_switches(server, size, outstanding)
-                counts.setdefault(f"v{size}_w{outstanding}", {})[mode] = count
+                self.switches.setdefault(f"v{size}_w{outstanding}", {})[mode] = count
                 self.tell(f"{mode}, {outstanding} out: {count:.3f} mode switches for a GET")
-        return counts
 
     def tell(self, text: str) -> None:
         print(f"memcached: {time.monotonic() - self.began:.0f} s: {text}", file=sys.stderr)

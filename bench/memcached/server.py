@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import subprocess
@@ -92,8 +93,9 @@ class Server:
         self.log.seek(0)
         return self.log.read().strip()
 
-    def worker(self) -> int:
-        """The thread that serves."""
+    @functools.cached_property
+    def thread(self) -> int:
+        """The worker thread, the one that serves."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         found = [t.name for t in tasks.iterdir() if (t / "comm").read_text().strip() == WORKER]
         if len(found) != 1:

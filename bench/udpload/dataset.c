@@ -94,6 +94,12 @@ void dataset_free(struct dataset *data)
 	free(data->setting);
 }
 
+void dataset_is_stored(struct dataset *data, uint32_t next)
+{
+	for (uint32_t key = 0; key < data->keys; key++)
+		data->sent[key] = next - 1;
+}
+
 int64_t dataset_find(const struct dataset *data, const char *name, size_t len)
 {
 	char digits[KEY_SIZE_MAX + 1];

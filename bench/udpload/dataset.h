@@ -50,6 +50,9 @@ static inline const char *dataset_name(const struct dataset *data, uint32_t key)
 	return data->names + key * data->key_size;
 }
 
+/* All keys are stored, in versions before @next, which is the next to be sent. */
+void dataset_is_stored(struct dataset *data, uint32_t next);
+
 /* Each writes a part of the protocol and returns its length. */
 size_t dataset_get(const struct dataset *data, uint32_t key, unsigned char *buf);
 size_t dataset_set(const struct dataset *data, uint32_t key, uint32_t version, unsigned char *buf);

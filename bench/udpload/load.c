@@ -19,6 +19,8 @@
 /* Without a CPU of its own: how long to look for work, and how long to sleep. */
 #define SPIN_NS		100000
 #define SLEEP_NS	1000000
+/* Between two SETs of a key: versions from one run to the next only grow. */
+#define VERSION_NS	1000000
 
 static uint64_t ns(double seconds)
 {
@@ -359,14 +361,22 @@ static void drain(struct load *load)
 	load->stats.idle_ns = idle;
 }
 
-void load_run(struct load *load, const struct load_options *options)
+static void fill(struct load *load)
 {
-	init(load, options);
 	load->prefilling = true;
 	run_until(load, UINT64_MAX);
 	load->prefilling = false;
 	load->issued = 0;
 	load->stats.sets.all = 0;
+}
+
+void load_run(struct load *load, const struct load_options *options)
+{
+	init(load, options);
+	if (options->filled)
+		dataset_is_stored(&load->data, measure_now() / VERSION_NS);
+	else
+		fill(load);
 	load->schedule = measure_now();
 	run_until(load, load->schedule + ns(options->warm_up));
 	measure_window(load);

@@ -29,6 +29,7 @@ struct load_options {
 	int cpu;			/* -1: any, and then without spinning for long */
 	int thread;			/* of the server, to be watched; 0: none */
 	bool switches;			/* count its mode switches */
+	bool filled;			/* the server holds the keys, in some version */
 	bool survive;			/* that the server goes, and comes back empty */
 	bool segments;
 	bool progress;

@@ -38,6 +38,7 @@ static const char usage[] =
 	"  --cpu N               stay on this CPU, and never sleep\n"
 	"  --thread TID          report this thread's CPU time, the server's\n"
 	"  --mode-switches       and its system calls (disturbs it: needs root, tracefs)\n"
+	"  --filled              the server holds these keys since an earlier run\n"
 	"  --survive             the server may go and come back empty\n"
 	"  --no-segments         send datagrams with sendmmsg(2), without UDP_SEGMENT\n"
 	"  --quiet               no progress on standard error\n"
@@ -48,8 +49,8 @@ static const char usage[] =
 
 enum option_code {
 	HOST = 256, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
-	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, SURVIVE, NO_SEGMENTS,
-	QUIET, MACHINE, HELP,
+	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, FILLED, SURVIVE,
+	NO_SEGMENTS, QUIET, MACHINE, HELP,
 };
 
 static const struct option options[] = {
@@ -69,6 +70,7 @@ static const struct option options[] = {
 	{ "cpu", required_argument, NULL, CPU },
 	{ "thread", required_argument, NULL, THREAD },
 	{ "mode-switches", no_argument, NULL, MODE_SWITCHES },
+	{ "filled", no_argument, NULL, FILLED },
 	{ "survive", no_argument, NULL, SURVIVE },
 	{ "no-segments", no_argument, NULL, NO_SEGMENTS },
 	{ "quiet", no_argument, NULL, QUIET },
@@ -148,6 +150,9 @@ static void parse_option(struct load_options *load, int option, const char *text
 		break;
 	case MODE_SWITCHES:
 		load->switches = true;
+		break;
+	case FILLED:
+		load->filled = true;
 		break;
 	case SURVIVE:
 		load->survive = true;

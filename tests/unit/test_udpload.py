@@ -96,6 +96,20 @@ def test_nothing_happens(options: list[str]) -> None:
     assert did["gets"] + did["sets"] == 21000
 
 
+def test_filled() -> None:
+    """A second run goes on with what the first has stored."""
+    with reflector() as running:
+        loads = [
+            running.load("--requests", "5000", "--ratio", "1:1", *options)
+            for options in ([], ["--filled"], ["--filled"])
+        ]
+        running.stop()
+    for load in loads:
+        assert load.status == OK, load.errors
+        assert load.faults() == {}
+    assert running.did["sets"] == 1000 + sum(load.result["set"]["answered"] for load in loads)
+
+
 def test_ratio() -> None:
     load, _ = run([], ["--requests", "20000"])
     assert 0.08 < load.result["set"]["answered"] / 20000 < 0.12
