@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import random
 import signal
@@ -14,16 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from footprint import SETTLE, Footprint
 from library import Library
-from runner import COMMAND, KERNEL, Mode, Run, as_member
+from runner import KERNEL, Mode, Run, as_member
 
-REFCNT = Path("/sys/module/syscript/refcnt")
 BUILD = Path(__file__).resolve().parents[2] / "build"
 STORM = BUILD / "tests" / "vm" / "storm"
-SETTLE = 15
-# KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
-# kernel's own that grow with any load.  Each storm drops many times as much.
-NOISE = 2048
 
 WORK = """
 local n = 0
@@ -51,24 +46,6 @@ end
 """
 
 
-def scripts() -> list[dict]:
-    command = [COMMAND, "list", "--json"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-
-
-def held() -> dict[str, int]:
-    """What the kernel holds, in KiB, by kind."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    info = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-    kinds = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
-    return {kind: info[kind] for kind in kinds}
-
-
-def drop_caches() -> None:
-    subprocess.run(["sync"], check=True)
-    Path("/proc/sys/vm/drop_caches").write_text("3")
-
-
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """A first storm fills what the kernel and the module keep for later."""
@@ -78,19 +55,10 @@ def warm() -> None:
 @pytest.fixture(autouse=True)
 def given_back() -> Iterator[None]:
     """References, scripts and the kernel's memory are where they were."""
-    drop_caches()
-    references, before = REFCNT.read_text(), held()
+    before = Footprint.now()
     yield
-    deadline = time.monotonic() + SETTLE
-    while True:
-        drop_caches()
-        after = held()
-        grown = {k: after[k] - before[k] for k in after if after[k] - before[k] > NOISE}
-        left = scripts()
-        if not grown and not left and REFCNT.read_text() == references:
-            return
-        assert time.monotonic() < deadline, (grown, left, references, REFCNT.read_text())
-        time.sleep(0.5)
+    leaked = before.leaked()
+    assert not leaked, leaked
 
 
 def run_script(mode: Mode, source: str, *args: str) -> subprocess.Popen[str]:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest's kernel holds for scripts and for those who use them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND = Path(__file__).resolve().parents[1] / "build" / "syscript"
+REFCNT = Path("/sys/module/syscript/refcnt")
+KINDS = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
+SETTLE = 15
+# KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
+# kernel's own that grow with any load.  Each storm drops many times as much.
+NOISE = 2048
+
+
+def scripts() -> list[dict]:
+    command = [COMMAND, "list", "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def sockets() -> dict[str, int]:
+    """How many there are, of all kinds, and of each that a server has."""
+    found = {}
+    for line in Path("/proc/net/sockstat").read_text().splitlines():
+        kind, count = line.split(":")
+        words = count.split()
+        if kind in ("sockets", "TCP", "UDP"):
+            found[kind] = int(words[1])
+    return found
+
+
+def memory() -> dict[str, int]:
+    """In KiB, by kind."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    info = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    return {kind: info[kind] for kind in KINDS}
+
+
+def drop_caches() -> None:
+    subprocess.run(["sync"], check=True)
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
+@dataclass
+class Footprint:
+    """What is held at a time at which there are no scripts."""
+
+    references: str
+    memory: dict[str, int]
+    sockets: dict[str, int]
+
+    @classmethod
+    def now(cls) -> Footprint:
+        drop_caches()
+        return cls(REFCNT.read_text(), memory(), sockets())
+
+    def grown(self) -> dict[str, object]:
+        """What is held above that now, but for noise; nothing if all is given back."""
+        now = self.now()
+        found: dict[str, object] = {
+            kind: now.memory[kind] - self.memory[kind]
+            for kind in KINDS
+            if now.memory[kind] - self.memory[kind] > NOISE
+        }
+        more = {k: n - self.sockets[k] for k, n in now.sockets.items() if n > self.sockets[k]}
+        found |= {f"{kind} sockets": count for kind, count in more.items()}
+        if now.references != self.references:
+            found["references"] = f"{self.references.strip()} -> {now.references.strip()}"
+        if left := scripts():
+            found["scripts"] = left
+        return found
+
+    def leaked(self) -> dict[str, object]:
+        """The same, once the kernel had time to settle."""
+        deadline = time.monotonic() + SETTLE
+        while found := self.grown():
+            if time.monotonic() > deadline:
+                return found
+            time.sleep(0.5)
+        return {}
