@@ -73,6 +73,9 @@ deps: $(BUILD)/config.mk
 ##bench-micro-icount the same in instructions, the same in every boot
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
+##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
+##bench-udpload  what the load generator of bench-memcached can do, on this machine
+##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
 ##install        install the command, the library, the manual and the DKMS source
 
 ##lint           check shell and Python sources

@@ -17,10 +17,13 @@ UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
 
 MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript")
 SCRIPTED = ("syscript", "syscript_interp")
+# What the patches have it say begins so, and when a script is not in the kernel.
+SAYS = "udp_batch: "
+SAYS_USER = "udp_batch: the script runs in this process"
 # s, on a busy machine that emulates.
 START, STOP = 60, 20
 WORKER = "mc-worker"
-# In a guest: one of the module's group, who is nobody else.
+# In a guest: one of the module's group.
 ACCOUNT = "member"
 
 
@@ -28,11 +31,11 @@ class ServerError(Exception):
     """A memcached that does not do what it was started for."""
 
 
-def as_ordinary_user(command: list[str]) -> list[str]:
+def as_ordinary_user(command: list[str], account: str) -> list[str]:
     """The command as it is run by an ordinary user: in a guest, root starts it."""
     if "SYSCRIPT_GUEST" in os.environ and os.getuid() == 0:
-        account = [f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--init-groups"]
-        return ["setpriv", *account, "--", *command]
+        options = [f"--reuid={account}", f"--regid={account}", "--init-groups"]
+        return ["setpriv", *options, "--", *command]
     return command if os.getuid() else [*command, "-u", "root"]
 
 
@@ -47,6 +50,7 @@ class Server:
         cpu: int | None = None,
         options: tuple[str, ...] = (),
         batch: int = 16,
+        account: str = ACCOUNT,
     ) -> None:
         self.mode = mode
         self.port = port or free_port()
@@ -57,7 +61,7 @@ class Server:
         pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [*pinned, *as_ordinary_user(command)],
+            [*pinned, *as_ordinary_user(command, account)],
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
@@ -114,6 +118,10 @@ class Server:
                 text += more
         words = [line.split(" ", 2) for line in text.decode().splitlines() if line != "END"]
         return {name: value for _, name, value in words}
+
+    def complaints(self) -> list[str]:
+        """What it said of batches."""
+        return [line for line in self.said().splitlines() if line.startswith(SAYS)]
 
     def batching(self) -> dict[str, str]:
         """Those of its stats that are about batches."""

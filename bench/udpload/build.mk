@@ -21,6 +21,11 @@ $(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/bench/measure.o
 $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/bench/measure.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
+# How fast the generator can be, with a reflector in place of a server.
+.PHONY: bench-udpload
+bench-udpload: $(UDPLOAD) $(REFLECTOR)
+	bench/udpload/ceiling.py
+
 test-unit: $(UDPLOAD) $(REFLECTOR)
 
 -include $(wildcard $(BUILD)/bench/udpload/*.d)

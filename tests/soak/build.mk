@@ -8,3 +8,6 @@ SOAK_TIME ?= 600
 soak: $(BUILD)/memcached/memcached $(UDPLOAD) $(BUILD)/syscript module
 	vm/guest -k $(KREL) -m --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
 		tests/soak/soak.py --seconds $(SOAK_TIME)
+
+# tests/vm/test_memcached.py
+test-vm: $(BUILD)/memcached/memcached $(UDPLOAD)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench" / "memcached")]
 
 import footprint  # noqa: E402
-from server import SCRIPTED, UDPLOAD, Server, ServerError  # noqa: E402
+from server import SAYS_USER, SCRIPTED, UDPLOAD, Server, ServerError  # noqa: E402
 
 # Mostly scripts; the others share their way through memcached.
 MODES = ("syscript",) * 5 + ("syscript_interp",) * 2 + ("mmsg", "io_uring", "off")
@@ -36,9 +36,6 @@ CYCLE = 20.0
 GRACE = 120
 KILL_AFTER = (1.0, 5.0)
 FEWEST = 50
-# What a patched memcached says begins so: of itself nothing.
-SAYS = "udp_batch: "
-SAYS_USER = "udp_batch: the script runs in this process"
 
 
 class SoakError(Exception):
@@ -155,7 +152,7 @@ def check_load(status: int, text: str, counts: Counts) -> None:
 
 
 def check_server(server: Server, fewest: int) -> None:
-    if complaints := [line for line in server.said().splitlines() if SAYS in line]:
+    if complaints := server.complaints():
         raise SoakError(f"memcached complains: {complaints}")
     said = server.batching()
     if server.mode == "off":
@@ -205,10 +202,10 @@ def without_module() -> None:
             with loader(cycle, server.port) as load:
                 result, _ = load.communicate(timeout=GRACE)
             check_load(load.returncode, result, Counts())
-            said, backend = server.said(), server.batching()["udp_batch_backend"]
+            said, backend = server.complaints(), server.batching()["udp_batch_backend"]
         finally:
             server.stop()
-        if backend != "user" or said.count(SAYS) != 1 or SAYS_USER not in said:
+        if backend != "user" or len(said) != 1 or not said[0].startswith(SAYS_USER):
             raise SoakError(f"without the module it served in the {backend} backend, said {said!r}")
     finally:
         subprocess.run(["insmod", str(module)], check=True)
