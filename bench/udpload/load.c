@@ -142,47 +142,40 @@ static void flush(struct load *load)
 			sets_flush(&load->connections[i], measure_now());
 }
 
-static void receive(struct load *load)
+/* Whatever has come, without asking first.  Returns how much that was. */
+static int receive(struct load *load)
 {
 	const struct load_options *options = load->options;
 	int n = 0;
 
 	for (unsigned int i = 0; i < options->sockets; i++)
-		if (load->fds[i].revents)
+		if (load->sockets[i].waiting || load->draining)
 			n += gets_receive(&load->sockets[i]);
 	for (unsigned int i = 0; i < options->connections; i++)
-		if (load->fds[options->sockets + i].revents)
+		if (load->connections[i].n)
 			n += sets_receive(&load->connections[i]);
 	if (n)
 		load->last_answer = measure_now();
+	return n;
 }
 
-/* How long poll() may sleep: not at all on a CPU of its own. */
-static struct timespec patience(const struct load *load, uint64_t idle_since, uint64_t now)
-{
-	struct timespec wait = { 0, 0 };
-	uint64_t next;
-
-	if (load->options->cpu >= 0 || now - idle_since < SPIN_NS)
-		return wait;
-	wait.tv_nsec = SLEEP_NS;
-	next = start_of_next(load, now);
-	if (load->options->rate && next < now + SLEEP_NS)
-		wait.tv_nsec = next > now ? next - now : 0;
-	return wait;
-}
-
-static int wait_for_replies(struct load *load, struct timespec wait)
+/* Without a CPU of its own it does not keep others from theirs for long. */
+static uint64_t rest(struct load *load, uint64_t idle_since, uint64_t now)
 {
 	const struct load_options *options = load->options;
-	int n;
+	struct timespec wait = { 0, SLEEP_NS };
+	uint64_t next = start_of_next(load, now);
 
+	if (options->cpu >= 0 || now < idle_since + SPIN_NS)
+		return now;
+	if (options->rate && next < now + SLEEP_NS)
+		wait.tv_nsec = next > now ? next - now : 0;
 	for (unsigned int i = 0; i < options->connections; i++)
 		load->fds[options->sockets + i].fd = load->connections[i].fd;
-	n = ppoll(load->fds, options->sockets + options->connections, &wait, NULL);
-	if (n < 0 && errno != EINTR)
+	if (ppoll(load->fds, options->sockets + options->connections, &wait, NULL) < 0 &&
+	    errno != EINTR)
 		measure_die("waiting for replies failed: %m");
-	return n < 0 ? 0 : n;
+	return measure_now();
 }
 
 static void check_alive(const struct load *load, uint64_t now)
@@ -257,20 +250,19 @@ static void run_until(struct load *load, uint64_t end)
 	uint64_t now = measure_now(), idle_since = now, last = now;
 
 	while (now < end && !all_done(load, now)) {
-		int ready = wait_for_replies(load, patience(load, idle_since, now));
-		unsigned int issued;
+		int received = receive(load);
+		unsigned int issued = issue_due(load);
 
-		if (ready)
-			receive(load);
-		issued = issue_due(load);
 		flush(load);
 		look_around(load, now);
 		last = now;
 		now = measure_now();
-		if (ready || issued)
+		if (received || issued) {
 			idle_since = now;
-		else
-			load->stats.idle_ns += now - last;
+			continue;
+		}
+		now = rest(load, idle_since, now);
+		load->stats.idle_ns += now - last;
 	}
 }
 
