@@ -106,7 +106,7 @@ class Cycle:
                         self.counts.kills += 1
                         server = self.server(server.port)
                 result, _ = load.communicate(timeout=self.seconds + GRACE)
-            check_load(load.returncode, result, self.counts)
+            check_load(server, load.returncode, result, self.counts)
             # One that was started at the very end may have served nobody.
             check_server(server, 0 if self.kills else FEWEST)
         finally:
@@ -139,7 +139,9 @@ def loader(cycle: Cycle, port: int) -> Iterator[subprocess.Popen[str]]:
         child.wait()
 
 
-def check_load(status: int, text: str, counts: Counts) -> None:
+def check_load(server: Server, status: int, text: str, counts: Counts) -> None:
+    if ended := server.process.poll():
+        raise SoakError(f"memcached has ended, status {ended}: {server.said()}")
     if status:
         raise SoakError(f"the load failed, status {status}: {text}")
     result = json.loads(text)
@@ -201,7 +203,7 @@ def without_module() -> None:
         try:
             with loader(cycle, server.port) as load:
                 result, _ = load.communicate(timeout=GRACE)
-            check_load(load.returncode, result, Counts())
+            check_load(server, load.returncode, result, Counts())
             said, backend = server.complaints(), server.batching()["udp_batch_backend"]
         finally:
             server.stop()
