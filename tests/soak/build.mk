@@ -6,7 +6,7 @@ SOAK_TIME ?= 600
 
 .PHONY: soak
 soak: $(BUILD)/memcached/memcached $(UDPLOAD) $(BUILD)/syscript module
-	vm/guest -k $(KREL) -m --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
+	vm/guest -k $(KREL) -m --fair --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
 		tests/soak/soak.py --seconds $(SOAK_TIME)
 
 # tests/vm/test_memcached.py
