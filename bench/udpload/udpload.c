@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,12 @@ static const char usage[] =
 	"Exit status: 0, 1 if it could not be done, 2 for usage, 3 for wrong replies or\n"
 	"misses.\n";
 
+static const char unsent[] =
+	"udpload: %llu requests came due and were not sent: the server is slower than the rate,\n"
+	"and its times are worse than these\n";
+
 enum option_code {
-	HOST = 256, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
+	HOST, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
 	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, FILLED, SURVIVE,
 	NO_SEGMENTS, QUIET, MACHINE, HELP,
 };
@@ -99,6 +104,62 @@ static void parse_ratio(struct load_options *load, const char *text)
 		measure_die("%s is not a ratio of GETs to SETs like 9:1", text);
 }
 
+/* Options that take a number, or none and are true or false. */
+static const struct setting {
+	size_t offset;
+	enum { INT, UNSIGNED, SIZE, LONG, DOUBLE, FLAG } type;
+	double from, to;
+} settings[] = {
+#define SETTING(member, ...) { offsetof(struct load_options, member), __VA_ARGS__ }
+	[OUTSTANDING] = SETTING(clients, UNSIGNED, 1, 65536),
+	[RATE] = SETTING(rate, DOUBLE, 0.1, 1e9),
+	[SOCKETS] = SETTING(sockets, UNSIGNED, 1, 1024),
+	[CONNECTIONS] = SETTING(connections, UNSIGNED, 1, 1024),
+	[KEYS] = SETTING(keys, UNSIGNED, 1, KEYS_MAX),
+	[KEY_SIZE] = SETTING(key_size, SIZE, KEY_SIZE_MIN, KEY_SIZE_MAX),
+	[VALUE_SIZE] = SETTING(value_size, SIZE, VALUE_SIZE_MIN, VALUE_SIZE_MAX),
+	[WARM_UP] = SETTING(warm_up, DOUBLE, 0, 1e6),
+	[SECONDS] = SETTING(seconds, DOUBLE, 0.001, 1e6),
+	[REQUESTS] = SETTING(requests, LONG, 1, 1e15),
+	[TIMEOUT] = SETTING(timeout, DOUBLE, 0.001, 1000),
+	[CPU] = SETTING(cpu, INT, 0, 4095),
+	[THREAD] = SETTING(thread, INT, 1, 1 << 22),
+	[MODE_SWITCHES] = SETTING(switches, FLAG, true),
+	[FILLED] = SETTING(filled, FLAG, true),
+	[SURVIVE] = SETTING(survive, FLAG, true),
+	[NO_SEGMENTS] = SETTING(segments, FLAG, false),
+	[QUIET] = SETTING(progress, FLAG, false),
+};
+
+static void parse_setting(struct load_options *load, const struct setting *setting,
+			  const char *text)
+{
+	void *to = (char *)load + setting->offset;
+	double value = setting->from;
+
+	if (setting->type != FLAG)
+		value = number(text, setting->from, setting->to);
+	switch (setting->type) {
+	case INT:
+		*(int *)to = value;
+		break;
+	case UNSIGNED:
+		*(unsigned int *)to = value;
+		break;
+	case SIZE:
+		*(size_t *)to = value;
+		break;
+	case LONG:
+		*(uint64_t *)to = value;
+		break;
+	case DOUBLE:
+		*(double *)to = value;
+		break;
+	default:
+		*(bool *)to = value;
+	}
+}
+
 static void parse_option(struct load_options *load, int option, const char *text)
 {
 	switch (option) {
@@ -106,62 +167,8 @@ static void parse_option(struct load_options *load, int option, const char *text
 		if (inet_pton(AF_INET, text, &load->server.sin_addr) != 1)
 			measure_die("%s is not an IPv4 address", text);
 		break;
-	case OUTSTANDING:
-		load->clients = number(text, 1, 65536);
-		break;
-	case RATE:
-		load->rate = number(text, 0.1, 1e9);
-		break;
 	case RATIO:
 		parse_ratio(load, text);
-		break;
-	case SOCKETS:
-		load->sockets = number(text, 1, 1024);
-		break;
-	case CONNECTIONS:
-		load->connections = number(text, 1, 1024);
-		break;
-	case KEYS:
-		load->keys = number(text, 1, KEYS_MAX);
-		break;
-	case KEY_SIZE:
-		load->key_size = number(text, KEY_SIZE_MIN, KEY_SIZE_MAX);
-		break;
-	case VALUE_SIZE:
-		load->value_size = number(text, VALUE_SIZE_MIN, VALUE_SIZE_MAX);
-		break;
-	case WARM_UP:
-		load->warm_up = number(text, 0, 1e6);
-		break;
-	case SECONDS:
-		load->seconds = number(text, 0.001, 1e6);
-		break;
-	case REQUESTS:
-		load->requests = number(text, 1, 1e15);
-		break;
-	case TIMEOUT:
-		load->timeout = number(text, 0.001, 1000);
-		break;
-	case CPU:
-		load->cpu = number(text, 0, 4095);
-		break;
-	case THREAD:
-		load->thread = number(text, 1, 1 << 22);
-		break;
-	case MODE_SWITCHES:
-		load->switches = true;
-		break;
-	case FILLED:
-		load->filled = true;
-		break;
-	case SURVIVE:
-		load->survive = true;
-		break;
-	case NO_SEGMENTS:
-		load->segments = false;
-		break;
-	case QUIET:
-		load->progress = false;
 		break;
 	case MACHINE:
 		printf("{\"kernel\": \"%s\", \"accel\": \"%s\"}\n", measure_kernel(),
@@ -170,9 +177,11 @@ static void parse_option(struct load_options *load, int option, const char *text
 	case HELP:
 		fputs(usage, stdout);
 		exit(0);
-	default:
+	case '?':
 		fputs("try udpload --help\n", stderr);
 		exit(2);
+	default:
+		parse_setting(load, &settings[option], text);
 	}
 }
 
@@ -264,9 +273,7 @@ int main(int argc, char **argv)
 	load_run(&load, &load_options);
 	print(&load);
 	if (load.stats.unsent)
-		fprintf(stderr, "udpload: %llu requests came due and were not sent: the server is "
-			"slower than the rate, and its times are worse than these\n",
-			(unsigned long long)load.stats.unsent);
+		fprintf(stderr, unsent, (unsigned long long)load.stats.unsent);
 	bad = load.stats.wrong || (load.stats.misses && !load_options.survive);
 	if (bad)
 		fprintf(stderr, "udpload: %llu replies were wrong, %llu missed a key that is stored\n",
