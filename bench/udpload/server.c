@@ -59,16 +59,16 @@ void server_open(struct server *server, pid_t thread, bool switches)
 
 void server_read(struct server *server)
 {
-	static uint64_t cpu_ns, mode_switches;
-	uint64_t last_cpu_ns = cpu_ns, last_switches = mode_switches;
+	uint64_t last_cpu_ns = server->total_cpu_ns, last_switches = server->total_switches;
 
-	cpu_ns = read_number(server->schedstat, "the server's schedstat: it has ended");
-	server->cpu_ns = cpu_ns - last_cpu_ns;
+	server->total_cpu_ns = read_number(server->schedstat, "the server's schedstat");
+	server->cpu_ns = server->total_cpu_ns - last_cpu_ns;
 	if (server->entries < 0)
 		return;
-	if (read(server->entries, &mode_switches, sizeof(mode_switches)) != sizeof(mode_switches))
+	if (read(server->entries, &server->total_switches, sizeof(server->total_switches)) !=
+	    sizeof(server->total_switches))
 		measure_die("cannot read the count of system calls: %m");
-	server->mode_switches = mode_switches - last_switches;
+	server->mode_switches = server->total_switches - last_switches;
 }
 
 void server_close(struct server *server)

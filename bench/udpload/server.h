@@ -10,14 +10,15 @@
 struct server {
 	int schedstat;
 	int entries;		/* counts system calls; -1: not asked for */
-	uint64_t cpu_ns;
-	uint64_t mode_switches;
+	uint64_t total_cpu_ns, total_switches;
+	/* Between the last two looks. */
+	uint64_t cpu_ns, mode_switches;
 };
 
 /* Ends the program if the thread cannot be watched. */
 void server_open(struct server *server, pid_t thread, bool switches);
 
-/* What was used since the last time is stored. */
+/* Looks at what has been used. */
 void server_read(struct server *server);
 void server_close(struct server *server);
 
