@@ -39,6 +39,7 @@ enum setting {
 	KEY_SIZE,
 	KEYS,
 	CPU,
+	PORT,
 	SETTINGS,
 };
 
@@ -125,6 +126,10 @@ static void answer_get(struct reflector *r, const unsigned char *request, size_t
 	}
 	if (++r->gets == r->settings[STALL_AT])
 		usleep(r->settings[STALL_MS] * 1000);
+	if (!r->versions[key]) {
+		send_reply(r, request, (const unsigned char *)"END\r\n", 5, from);
+		return;
+	}
 	version = r->versions[key] - hits(r, STALE, &r->staled);
 	size = dataset_reply(&r->data, key, version, reply);
 	if (hits(r, LOSE, &r->lost))
@@ -246,8 +251,10 @@ static void listen_at(struct reflector *r)
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	socklen_t len = sizeof(addr);
 	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = 4 << 20;
-	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
+	addr.sin_port = htons(r->settings[PORT]);
+	setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (udp < 0 || tcp < 0 || bind(tcp, (struct sockaddr *)&addr, len) ||
 	    getsockname(tcp, (struct sockaddr *)&addr, &len) ||
@@ -273,6 +280,7 @@ static void parse(struct reflector *r, int argc, char **argv)
 		{ "key-size", required_argument, NULL, KEY_SIZE },
 		{ "keys", required_argument, NULL, KEYS },
 		{ "cpu", required_argument, NULL, CPU },
+		{ "port", required_argument, NULL, PORT },
 		{ 0 },
 	};
 	int option;

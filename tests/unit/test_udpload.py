@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,10 @@ class Reflector:
 
     def load(self, *options: str) -> Load:
         return udpload(*options, "--keys", "1000", "--quiet", self.port)
+
+    def start_load(self, *options: str) -> subprocess.Popen[str]:
+        command = [PROGRAMS / "udpload", *options, "--keys", "1000", "--quiet", self.port]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @contextmanager
@@ -212,6 +217,34 @@ def test_server_dies() -> None:
         load = running.load("--seconds", "60", "--timeout", "0.05")
         assert load.status == FAILED
         assert re.search(r"has not answered for 1 s", load.errors), load.errors
+
+
+@pytest.mark.parametrize("survive", [True, False])
+def test_server_comes_back_empty(survive: bool) -> None:
+    options = ["--seconds", "1.5", "--timeout", "0.1", *(["--survive"] if survive else [])]
+    with reflector() as first:
+        process = first.start_load(*options)
+        time.sleep(0.8)
+        first.process.kill()
+    with reflector("--port", first.port) as second:
+        stdout, errors = process.communicate(timeout=TIME)
+        second.stop()
+    assert process.returncode == (OK if survive else FAILED), errors
+    if survive:
+        result = json.loads(stdout)
+        assert (result["wrong"], result["duplicate"], result["stray"]) == (0, 0, 0)
+        assert result["misses"] > 100
+        assert second.did["gets"] > result["misses"]
+        assert second.did["sets"] > 100
+    else:
+        assert "the server closed a TCP connection" in errors or "nobody listens" in errors
+
+
+def test_missed() -> None:
+    """Keys that were not stored are not taken for answered."""
+    load, did = run([], ["--filled", "--requests", "2000", "--ratio", "1:0"])
+    assert load.status == REPLIES_WRONG
+    assert load.faults() == {"misses": did["gets"]}
 
 
 def test_no_server() -> None:
