@@ -60,7 +60,7 @@ module: $(KMODULE)
 deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
-##demo           drain UDP traffic in a guest with a script, and with system calls
+##demo           memcached in a guest: a packet a call, recvmmsg, and a script
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel
 ##test-vm        the guest tests on kernel KREL

@@ -5,6 +5,13 @@
 BENCH_ARGS ?=
 
 .PHONY: bench-memcached
-bench-memcached: $(BUILD)/memcached/memcached $(UDPLOAD) module
+bench-memcached: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py -k $(KREL) \
 		-o $(BUILD)/bench/memcached.json $(BENCH_ARGS)
+
+# The same in short: three ways, one size, one table.
+demo: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
+	@echo "demo: booting Linux $(KREL) in a guest: memcached with one packet a system call,"
+	@echo "demo: with recvmmsg and sendmmsg, and with a system call script (two minutes)"
+	@$(BUILD)/venv/bin/python bench/memcached/memcached.py --short -k $(KREL) \
+		-o $(BUILD)/bench/demo.json
