@@ -106,8 +106,8 @@ static void test_one_pass(void)
 		arrived += drain(fd);
 	}
 	CHECK_EQ(arrived, BATCHES * BATCH);
-	/* One a batch, and what the machine has of its own. */
-	CHECK(passes() - before < BATCHES * BATCH / 4);
+	/* One a batch, or more where batches are preempted; and others' own. */
+	CHECK(passes() - before < BATCHES * BATCH / 2);
 	close(fd);
 	close(script);
 }
