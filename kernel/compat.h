@@ -33,4 +33,29 @@ static inline void compat_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
+#include <linux/fs.h>
+#include <linux/mount.h>
+
+static inline int compat_inode_permission(const struct path *path, int mask)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return inode_permission(mnt_idmap(path->mnt), d_inode(path->dentry), mask);
+#else
+	return inode_permission(mnt_user_ns(path->mnt), d_inode(path->dentry), mask);
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+/* Exported, but declared in fs/internal.h. */
+int vfs_path_lookup(struct dentry *dentry, struct vfsmount *mnt,
+		    const char *name, unsigned int flags, struct path *path);
+#endif
+
+/* Not for programs. */
+#ifdef STATX_ATTR_CHANGE_MONOTONIC
+#define COMPAT_STATX_ATTR_INTERNAL	STATX_ATTR_CHANGE_MONOTONIC
+#else
+#define COMPAT_STATX_ATTR_INTERNAL	0ULL
+#endif
+
 #endif /* SYSCRIPT_COMPAT_H */

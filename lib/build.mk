@@ -7,7 +7,8 @@ LIB_SOVERSION := 0
 
 LIB_SRC := $(wildcard lib/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h
+LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h \
+	$(BUILD)/include/linux/syscript_files.h
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
 # What a program of this tree needs to be compiled and linked with the library.
@@ -24,6 +25,7 @@ lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a $(BUILD)/libsyscript.pc
 
 $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
+$(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
 $(LIB_HEADERS):
 	@mkdir -p $(@D)
 	cp $< $@

@@ -292,5 +292,6 @@ int user_next(struct syscript_info *info)
 void user_destroy(struct script *script)
 {
 	user_mem_release(script);
+	free(script->batch);
 	user_mem_free_script(script);
 }

@@ -6,6 +6,7 @@
  *   user_vm.c   the engine's place side (port_*() of vm.h) and its stack
  *   user_mmsg.c batches of messages, for it
  *   user_mem.c  where the engine's memory lies
+ *   user_fs.c   the same for the library fs
  *   user_copy.c the script's access to the process's memory
  *   user_fd.c   which fd is which script, and which are closed
  *   watchdog.c  ends runs that are over their time
@@ -66,6 +67,7 @@ struct script {
 	struct copy_page pages[COPY_PAGES];
 	struct region *regions;		/* all that user_mem.c gave */
 	void *home;			/* the stack that the run came from */
+	char *batch;			/* user_fs.c, malloc()ed */
 	unsigned long calls, errors, kills;
 	char name[SYSCRIPT_NAME_LEN];
 
@@ -103,6 +105,9 @@ bool user_vm_overdue(struct script *script);
 
 /* A system call of the running script: -errno, and the time is not counted. */
 long user_vm_syscall(struct vm *vm, long nr, const long *args);
+/* Around system calls: their time is not the script's. */
+void user_vm_leave(struct script *script);
+void user_vm_enter(struct script *script);
 
 /* user_mem.c */
 void *user_mem_script(void);		/* zeroed, or NULL */

@@ -90,6 +90,16 @@ void port_poll(struct vm *vm)
 	clock_check(script_of(vm), clock_used(script_of(vm)));
 }
 
+void user_vm_leave(struct script *script)
+{
+	clock_leave(script);
+}
+
+void user_vm_enter(struct script *script)
+{
+	clock_enter(script);
+}
+
 /* After these, pages may be gone or have become read-only. */
 static bool call_unmaps(short nr)
 {

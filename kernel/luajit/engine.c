@@ -29,15 +29,18 @@
 #include "../syscalls.h"
 #include "cache.h"
 #include "clock.h"
+#include "engine_fs.h"
 #include "fpu.h"
 #include "pages.h"
 #include "scratch.h"
 #include "vm.h"
+#include "vm_fs.h"
 
 /* struct vm comes last: its output buffer is not zeroed. */
 struct engine_vm {
 	void *home;			/* the task's stack, see vm_on_stack() */
 	struct file *scratch;		/* of vm.scratch, or NULL */
+	char *batch;			/* see engine_batch() */
 	struct fpu_regs fpu;		/* of whoever called */
 	u64 preempt_max;
 	u32 random;			/* see sampled() */
@@ -129,6 +132,7 @@ struct outside {
 	void *to;
 	unsigned long addr, n;
 	const long *args;
+	long (*other)(void *arg);	/* engine_leave() */
 };
 
 static void watched(struct vm *vm)
@@ -170,6 +174,26 @@ long engine_outside(void *arg)
 static long vm_outside(struct outside *out)
 {
 	return vm_off_stack(engine_outside, out, out->ev->home);
+}
+
+static long other_outside(struct outside *out)
+{
+	if (unlikely(syscalls_watched())) {
+		if (!out->ev->vm.doom)
+			out->ev->vm.doom = -EOPNOTSUPP;
+		return -EOPNOTSUPP;
+	}
+	return out->other(out->to);
+}
+
+long engine_leave(struct vm *vm, long (*fn)(void *arg), void *arg)
+{
+	struct outside out = {
+		.ev = engine_vm_of(vm), .fn = other_outside,
+		.other = fn, .to = arg,
+	};
+
+	return vm_outside(&out);
 }
 
 /* -- vm.h: time ------------------------------------------------------------ */
@@ -343,6 +367,15 @@ fault:
 	return port_copy_out(vm, to, v, size);
 }
 
+char *engine_batch(struct vm *vm)
+{
+	struct engine_vm *ev = engine_vm_of(vm);
+
+	if (!ev->batch)
+		ev->batch = kvmalloc(VM_BATCH_SIZE, GFP_KERNEL_ACCOUNT);
+	return ev->batch;
+}
+
 static long scratch_outside(struct outside *out)
 {
 	return scratch_map(&out->ev->scratch);
@@ -437,6 +470,7 @@ static void engine_destroy(struct engine_vm *ev)
 {
 	struct vm *vm = &ev->vm;
 
+	kvfree(ev->batch);
 	scratch_unmap(ev->scratch, vm->scratch);
 	pages_put_all(&pages_mcode, ev->mcode);
 	pages_put_all(&pages_heap, ev->heap);

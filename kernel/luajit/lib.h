@@ -47,5 +47,6 @@ unsigned long vm_scratch(lua_State *L);
 void vm_open_syscall(lua_State *L);
 void vm_open_util(lua_State *L);
 void vm_open_net(lua_State *L);
+void vm_open_fs(lua_State *L);
 
 #endif

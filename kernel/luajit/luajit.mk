@@ -24,7 +24,7 @@ CORE := lj_assert lj_gc lj_err lj_char lj_bc lj_obj lj_buf lj_str lj_tab lj_func
 	lj_opt_sink lj_mcode lj_snap lj_record lj_ffrecord lj_asm lj_trace lj_lib \
 	lj_alloc lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
 # Libraries of ours, in the order in which buildvm numbers their functions.
-OUR_LIBS := lib_syscall lib_util lib_net
+OUR_LIBS := lib_syscall lib_util lib_net lib_fs
 OURS := vm $(OUR_LIBS)
 MATHS := sin cos tan asin acos atan atan2 sinh cosh tanh exp log log2 log10 pow
 
@@ -123,7 +123,7 @@ $(OUT)/struct.inc: $(HERE)struct.lua $(OUT)/settings
 	od -An -v -tu1 $< | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
 
 HEADERS := $(GENERATED) $(OUT)/struct.inc $(wildcard $(HERE)*.h) $(HERE)../syscalls.def $(HERE)../mmsg.h \
-	$(GEN)/constants.inc $(HERE)../../include/uapi/syscript.h
+	$(GEN)/constants.inc $(wildcard $(HERE)../../include/uapi/*.h)
 
 $(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)
 	$(CC) $(ALL_CFLAGS) $(CFLAGS_$*) -c -o $@ $(SRC)/$*.c

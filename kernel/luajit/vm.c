@@ -273,6 +273,7 @@ static TValue *openlibs(lua_State *L, lua_CFunction dummy, void *arg)
   vm_open_syscall(L);
   vm_open_util(L);
   vm_open_net(L);
+  vm_open_fs(L);
   return NULL;
 }
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * System call scripting: what the functions of fs.* write to memory, the same
+ * in both backends.  syscript(7) has the functions.
+ */
+#ifndef _UAPI_SYSCRIPT_FILES_H
+#define _UAPI_SYSCRIPT_FILES_H
+
+#include <linux/types.h>
+
+struct syscript_time {
+	__s64 tv_sec;
+	__s64 tv_nsec;
+};
+
+/**
+ * struct syscript_stat - attributes of a file: what there is of struct statx
+ * @mask:       STATX_BASIC_STATS and STATX_BTIME: fields that are valid.  As
+ *              with statx(2) others may have been filled in than were asked for
+ * @blksize:    preferred size of reads and writes, in bytes
+ * @attributes: STATX_ATTR_*
+ * @ino:        inode number
+ * @size:       bytes
+ * @blocks:     512 bytes each
+ * @mode:       type and permissions
+ * @nlink:      hard links
+ * @uid, @gid:  as the calling process sees them
+ * @dev, @rdev: the device it is on, and that it is; as in struct stat
+ * @atime, @btime, @ctime, @mtime: access, creation, change of the attributes,
+ *              change of the data
+ */
+struct syscript_stat {
+	__u32 mask;
+	__u32 blksize;
+	__u64 attributes;
+	__u64 ino;
+	__u64 size;
+	__u64 blocks;
+	__u32 mode;
+	__u32 nlink;
+	__u32 uid;
+	__u32 gid;
+	__u64 dev;
+	__u64 rdev;
+	struct syscript_time atime;
+	struct syscript_time btime;
+	struct syscript_time ctime;
+	struct syscript_time mtime;
+};
+
+/**
+ * struct syscript_dirent - an entry of a directory, with its file's attributes
+ * @reclen:  bytes to the next one, a multiple of 8
+ * @namelen: of @name, without the NUL
+ * @type:    DT_*, as the directory has it; may be DT_UNKNOWN
+ * @error:   0, or -errno: why @stat has nothing.  -ENOENT: the file was gone
+ *           when its attributes were looked up
+ * @stat:    as statx(2) with AT_SYMLINK_NOFOLLOW and AT_NO_AUTOMOUNT.  Where
+ *           @mask lacks STATX_INO, @ino is what the directory has
+ * @name:    ends with a NUL
+ */
+struct syscript_dirent {
+	__u16 reclen;
+	__u16 namelen;
+	__u8  type;
+	__u8  reserved[3];
+	__s32 error;
+	__u32 reserved2;
+	struct syscript_stat stat;
+	char  name[];
+};
+
+/* fs.readdirplus(), flags */
+#define SYSCRIPT_DOTS		(1 << 0)	/* "." and ".." as well */
+
+#endif /* _UAPI_SYSCRIPT_FILES_H */

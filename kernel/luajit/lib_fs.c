@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * fs: files and directories by the batch.  What a function does to each of
+ * them is what the plain system call does; what is saved is the way into the
+ * kernel, and a directory's path for each of its entries.
+ *
+ * As system calls do, functions return errors as -errno.  None is recorded: one
+ * call does the work of many.
+ */
+#define lib_fs_c
+#define LUA_LIB
+
+#include <errno.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_str.h"
+#include "lj_tab.h"
+#include "lj_lib.h"
+#include "lj_vm.h"
+
+#include "lib.h"
+#include "vm_fs.h"
+#include "../../include/uapi/syscript_files.h"
+
+/* Of <linux/stat.h>, which does not go with the headers of every place. */
+#define STATX_TYPE		0x0001u
+#define STATX_MODE		0x0002u
+#define STATX_NLINK		0x0004u
+#define STATX_UID		0x0008u
+#define STATX_GID		0x0010u
+#define STATX_ATIME		0x0020u
+#define STATX_MTIME		0x0040u
+#define STATX_CTIME		0x0080u
+#define STATX_INO		0x0100u
+#define STATX_SIZE		0x0200u
+#define STATX_BLOCKS		0x0400u
+#define STATX_BTIME		0x0800u
+#define STATX_ALL		0x0fffu
+
+enum {
+#define SYSCALL(name, kinds, flags)	CALL_##name,
+#include "../syscalls.def"
+};
+
+static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
+{
+  long args[6] = { a, b, c, 0, 0, 0 };
+  return port_syscall(G2VM(G(L)), (unsigned int)index, args);
+}
+
+static long checkint(lua_State *L, int narg)
+{
+  return vm_toint(L, lj_lib_checknum(L, narg));
+}
+
+static long optint(lua_State *L, int narg, long def)
+{
+  TValue *o = L->base + narg-1;
+  return o < L->top && !tvisnil(o) ? checkint(L, narg) : def;
+}
+
+static int optbool(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg-1;
+  return o < L->top && tvistruecond(o);
+}
+
+/* -- Directories ----------------------------------------------------------- */
+
+/* The next batch.  A script that has to end goes no further than here. */
+static long readbatch(lua_State *L, struct vm_dir *dir)
+{
+  struct vm *vm = G2VM(G(L));
+  long ret = port_readdirplus(vm, dir);
+  vm->stats.syscalls++;
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  return ret;
+}
+
+#define LJLIB_MODULE_fs
+
+/* fs.readdirplus(fd, addr, size [, mask [, dots]]) -> n, bytes, end */
+LJLIB_CF(fs_readdirplus)
+{
+  struct vm_dir dir = { 0 };
+  unsigned long addr, size, used = 0;
+  long n = 0, ret = 0;
+  dir.fd = (int)checkint(L, 1);
+  addr = (unsigned long)checkint(L, 2);
+  size = (unsigned long)checkint(L, 3);
+  dir.mask = (unsigned int)optint(L, 4, STATX_ALL);
+  dir.flags = optbool(L, 5) ? SYSCRIPT_DOTS : 0;
+  dir.max = ~0u;
+  if ((long)size < 0)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  do {
+    dir.room = size - used;
+    ret = readbatch(L, &dir);
+    if (ret < 0)
+      break;
+    if (port_copy_out(G2VM(G(L)), addr + used, dir.records, dir.used)) {
+      call3(L, CALL_lseek, dir.fd, dir.start, 0);
+      dir.end = 0;
+      ret = -EFAULT;
+      break;
+    }
+    used += dir.used;
+    n += dir.n;
+  } while (!dir.end && dir.n);
+  /* What came before an error is good; the next call meets it again. */
+  setnumV(L->top, (double)(n ? n : ret));
+  setnumV(L->top+1, (double)used);
+  setboolV(L->top+2, dir.end);
+  L->top += 3;
+  return 3;
+}
+
+/* Fields of an entry as numbers: name, what statx(2) has to be asked for. */
+#define FIELDS(_) \
+  _(error, 0, entry->error) \
+  _(type, STATX_TYPE, entry->stat.mask & STATX_TYPE ? (entry->stat.mode >> 12) & 15 : entry->type) \
+  _(ino, STATX_INO, entry->stat.ino) \
+  _(mode, STATX_TYPE|STATX_MODE, entry->stat.mode) \
+  _(nlink, STATX_NLINK, entry->stat.nlink) \
+  _(uid, STATX_UID, entry->stat.uid) \
+  _(gid, STATX_GID, entry->stat.gid) \
+  _(size, STATX_SIZE, entry->stat.size) \
+  _(blocks, STATX_BLOCKS, entry->stat.blocks) \
+  _(dev, STATX_INO, entry->stat.dev) \
+  _(rdev, STATX_INO, entry->stat.rdev) \
+  _(atime, STATX_ATIME, entry->stat.atime.tv_sec) \
+  _(mtime, STATX_MTIME, entry->stat.mtime.tv_sec) \
+  _(ctime, STATX_CTIME, entry->stat.ctime.tv_sec) \
+  _(btime, STATX_BTIME, entry->stat.btime.tv_sec) \
+  _(atime_nsec, STATX_ATIME, entry->stat.atime.tv_nsec) \
+  _(mtime_nsec, STATX_MTIME, entry->stat.mtime.tv_nsec) \
+  _(ctime_nsec, STATX_CTIME, entry->stat.ctime.tv_nsec) \
+  _(btime_nsec, STATX_BTIME, entry->stat.btime.tv_nsec)
+
+enum {
+#define FIELD_ENUM(name, mask, value)	FIELD_##name,
+  FIELDS(FIELD_ENUM)
+  FIELD__MAX
+};
+
+static const struct { const char *name; unsigned int mask; } fields[] = {
+#define FIELD_ROW(name, mask, value)	{ #name, mask },
+  FIELDS(FIELD_ROW)
+};
+
+static const struct syscript_dirent *entryat(const char *p)
+{
+  return (const struct syscript_dirent *)(const void *)p;
+}
+
+/* One field of all entries of a batch. */
+static void column(const struct vm_dir *dir, int field, TValue *to)
+{
+  const char *p = dir->records, *end = p + dir->used;
+#define FIELD_CASE(name, mask, value) \
+  case FIELD_##name: \
+    for (; p < end; p += entryat(p)->reclen) { \
+      const struct syscript_dirent *entry = entryat(p); \
+      setnumV(to++, (double)(value)); \
+    } \
+    break;
+  switch (field) {
+  FIELDS(FIELD_CASE)
+  }
+}
+
+static void namecolumn(lua_State *L, const struct vm_dir *dir, GCtab *t)
+{
+  const char *p = dir->records, *end = p + dir->used;
+  int32_t i = 1;
+  for (; p < end; p += entryat(p)->reclen) {
+    const struct syscript_dirent *entry = entryat(p);
+    setstrV(L, arrayslot(t, i), lj_str_new(L, entry->name, entry->namelen));
+    i++;
+  }
+  lj_gc_anybarriert(L, t);
+}
+
+/* A table with room for [1..n], or NULL. */
+static GCtab *gettable(lua_State *L, GCtab *columns, const char *name)
+{
+  cTValue *o = lj_tab_getstr(columns, lj_str_newz(L, name));
+  if (!o || tvisnil(o))
+    return NULL;
+  if (!tvistab(o))
+    luaL_error(L, "column '%s' is no table", name);
+  return tabV(o);
+}
+
+static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
+{
+  if (t->asize <= n)
+    lj_tab_reasize(L, t, n);
+  return arrayslot(t, 1);
+}
+
+/* fs.entries(fd, columns [, max]) -> n, end */
+LJLIB_CF(fs_entries)
+{
+  GCtab *columns = lj_lib_checktab(L, 2), *of[FIELD__MAX], *names;
+  struct vm_dir dir = { 0 };
+  long ret, max;
+  int i;
+  dir.fd = (int)checkint(L, 1);
+  max = optint(L, 3, VM_BATCH_SIZE);
+  if (max < 1)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  dir.max = max > VM_BATCH_SIZE ? VM_BATCH_SIZE : (unsigned int)max;
+  dir.room = VM_BATCH_SIZE;
+  for (i = 0; i < FIELD__MAX; i++) {
+    of[i] = gettable(L, columns, fields[i].name);
+    if (of[i])
+      dir.mask |= fields[i].mask;
+  }
+  names = gettable(L, columns, "name");
+  ret = readbatch(L, &dir);
+  if (ret >= 0) {
+    for (i = 0; i < FIELD__MAX; i++)
+      if (of[i])
+	column(&dir, i, roomfor(L, of[i], dir.n));
+    if (names) {
+      roomfor(L, names, dir.n);
+      namecolumn(L, &dir, names);
+    }
+    ret = dir.n;
+  }
+  setnumV(L->top, (double)ret);
+  setboolV(L->top+1, dir.end);
+  L->top += 2;
+  lj_gc_check(L);
+  return 2;
+}
+
+#include "lj_libdef.h"
+
+void vm_open_fs(lua_State *L)
+{
+  LJ_LIB_REG(L, "fs", fs);
+  L->top--;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See readdirplus.h.  A batch is made in two steps: iterate_dir() puts names
+ * into records, under the directory's lock; then, without it, each name is
+ * looked up and its attributes are added.
+ *
+ * A look-up is one in the dcache: nearly all that statx(2) does to get there
+ * was done for the directory already.  What is not there, not plainly a file,
+ * or not for the dcache to say takes the long way, path resolution.
+ */
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
+#include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/sched/signal.h>
+#include <linux/stat.h>
+#include <linux/stringhash.h>
+#include <asm/word-at-a-time.h>
+
+#include "compat.h"
+#include "attributes.h"
+#include "deferred.h"
+#include "readdirplus.h"
+
+#define WORD	sizeof(unsigned long)
+
+/* -- Names ----------------------------------------------------------------- */
+
+struct names {
+	struct dir_context ctx;
+	struct readdirplus *request;
+	bool full;
+	int error;
+};
+
+static bool is_dot(const char *name, int len)
+{
+	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
+}
+
+/* getdents64(2) finds a file system damaged that has such names. */
+static bool name_ok(const char *name, size_t words)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const unsigned long *word = (const void *)name;
+	unsigned long bits;
+
+	while (words--)
+		if (has_zero(*word++ ^ REPEAT_BYTE('/'), &bits, &constants))
+			return false;
+	return true;
+}
+
+static bool add_name(struct dir_context *ctx, const char *name, int len,
+		     loff_t offset, u64 ino, unsigned int type)
+{
+	struct names *names = container_of(ctx, struct names, ctx);
+	struct readdirplus *request = names->request;
+	struct syscript_dirent *entry = (void *)(request->records + request->used);
+	size_t words = len / WORD + 1;
+	size_t size = sizeof(*entry) + words * WORD;
+
+	if (unlikely(len <= 0 || len >= PATH_MAX)) {
+		names->error = -EIO;
+		return false;
+	}
+	if (unlikely(is_dot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
+		return true;
+	if (size > request->room - request->used || request->n == request->max ||
+	    (unlikely(signal_pending(current)) && request->n)) {
+		names->full = true;
+		return false;
+	}
+	((unsigned long *)entry->name)[words - 1] = 0;
+	memcpy(entry->name, name, len);
+	if (unlikely(!name_ok(entry->name, words))) {
+		names->error = -EIO;
+		return false;
+	}
+	entry->reclen = size;
+	entry->namelen = len;
+	entry->type = type;
+	memset(entry->reserved, 0, sizeof(entry->reserved));
+	entry->error = 0;
+	entry->reserved2 = 0;
+	entry->stat.ino = ino;
+	request->used += size;
+	request->n++;
+	return true;
+}
+
+/*
+ * Until the records are full or the directory is at its end, which only a call
+ * that finds nothing shows.
+ */
+static int get_names(struct file *file, struct readdirplus *request)
+{
+	struct names names = { .ctx.actor = add_name, .request = request };
+	unsigned int before;
+	int err;
+
+	err = mutex_lock_killable(&file->f_pos_lock);
+	if (err)
+		return err;
+	request->start = file->f_pos;
+	do {
+		before = request->n;
+		names.ctx.pos = file->f_pos;
+		err = iterate_dir(file, &names.ctx);
+		if (err >= 0)
+			file->f_pos = names.ctx.pos;
+		err = err < 0 ? err : names.error;
+	} while (!err && !names.full && request->n > before);
+	mutex_unlock(&file->f_pos_lock);
+
+	request->end = !err && !names.full;
+	/* What came before an error is good; the next batch meets it again. */
+	if (request->n)
+		return 0;
+	return names.full ? -EINVAL : err;
+}
+
+/* -- Attributes ------------------------------------------------------------ */
+
+/* What is the same for all entries of a batch. */
+struct parent {
+	struct path path;
+	struct user_namespace *ns;
+	u32 mask;
+	int denied;			/* whatever is looked up in it */
+	bool cached;			/* names can be looked up in the dcache */
+};
+
+static void parent_init(struct parent *parent, struct file *file, u32 mask)
+{
+	parent->path = file->f_path;
+	parent->ns = current_user_ns();
+	parent->mask = mask;
+	parent->denied = compat_inode_permission(&parent->path, MAY_EXEC);
+	parent->cached = !(parent->path.dentry->d_flags &
+			   (DCACHE_OP_HASH | DCACHE_OP_COMPARE));
+}
+
+/* By path resolution from the directory on: mounts, network file systems, ... */
+static noinline int stat_resolved(const struct parent *parent,
+				  struct syscript_dirent *entry)
+{
+	unsigned int flags = 0;
+	struct path path;
+	int err;
+
+	for (;;) {
+		err = vfs_path_lookup(parent->path.dentry, parent->path.mnt,
+				      entry->name, flags, &path);
+		if (!err) {
+			err = attributes_get(&path, parent->mask, parent->ns,
+					     &entry->stat);
+			path_put(&path);
+		}
+		if (err != -ESTALE || flags)
+			return err;
+		flags = LOOKUP_REVAL;
+	}
+}
+
+static inline bool is_plain(const struct dentry *dentry)
+{
+	return d_is_positive(dentry) &&
+	       !(dentry->d_flags & (DCACHE_MANAGED_DENTRY | DCACHE_OP_REVALIDATE));
+}
+
+static inline int stat_entry(const struct parent *parent,
+			     struct syscript_dirent *entry)
+{
+	struct qstr name = QSTR_INIT(entry->name, entry->namelen);
+	struct path path = { .mnt = parent->path.mnt };
+	int err = -ESTALE;
+
+	if (likely(parent->cached)) {
+		name.hash = full_name_hash(parent->path.dentry, entry->name,
+					   entry->namelen);
+		path.dentry = d_lookup(parent->path.dentry, &name);
+		if (likely(path.dentry)) {
+			if (likely(is_plain(path.dentry)))
+				err = attributes_get(&path, parent->mask,
+						     parent->ns, &entry->stat);
+			dput(path.dentry);
+		}
+	}
+	return likely(err != -ESTALE) ? err : stat_resolved(parent, entry);
+}
+
+/* What the directory itself says is enough, or all that is to be said here. */
+static bool is_known(const struct syscript_dirent *entry, u32 mask)
+{
+	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
+	       is_dot(entry->name, entry->namelen);
+}
+
+static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
+{
+	memset(&entry->stat, 0, sizeof(entry->stat));
+	entry->stat.ino = ino;
+	entry->error = error;
+}
+
+static int get_attributes(struct file *file, struct readdirplus *request)
+{
+	struct syscript_dirent *entry = (void *)request->records;
+	void *end = request->records + request->used;
+	struct parent parent;
+	int err;
+
+	parent_init(&parent, file, request->mask);
+	for (; (void *)entry < end; entry = (void *)entry + entry->reclen) {
+		u64 ino = entry->stat.ino;
+
+		if (is_known(entry, request->mask)) {
+			no_attributes(entry, ino, 0);
+			continue;
+		}
+		err = parent.denied ?: stat_entry(&parent, entry);
+		if (unlikely(err))
+			no_attributes(entry, ino, err);
+		if (unlikely(fatal_signal_pending(current)))
+			return -EINTR;
+	}
+	return 0;
+}
+
+int readdirplus(struct readdirplus *request)
+{
+	const struct callback_head *mark = deferred_mark();
+	struct file *file = fget(request->fd);
+	int err;
+
+	request->used = 0;
+	request->n = 0;
+	request->end = false;
+	if (!file)
+		return -EBADF;
+	err = get_names(file, request);
+	if (!err && request->n)
+		err = get_attributes(file, request);
+	fput(file);
+	deferred_release(mark);
+	return err;
+}
