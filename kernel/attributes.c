@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See attributes.h. */
+#include <linux/cred.h>
+#include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/mount.h>
 #include <linux/stat.h>
 #include <linux/string.h>
+#include <linux/stringhash.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
@@ -64,4 +67,42 @@ int attributes_get(const struct path *path, u32 mask,
 	put_time(&to->ctime, stat.ctime);
 	put_time(&to->mtime, stat.mtime);
 	return 0;
+}
+
+void parent_init(struct parent *parent, const struct path *path)
+{
+	parent->path = *path;
+	parent->ns = current_user_ns();
+	parent->denied = compat_inode_permission(path, MAY_EXEC);
+	parent->cached = !(path->dentry->d_flags &
+			   (DCACHE_OP_HASH | DCACHE_OP_COMPARE));
+}
+
+static inline bool is_plain(const struct dentry *dentry, bool follow)
+{
+	return d_is_positive(dentry) && !(follow && d_is_symlink(dentry)) &&
+	       !(dentry->d_flags & (DCACHE_MANAGED_DENTRY | DCACHE_OP_REVALIDATE));
+}
+
+int attributes_cached(const struct parent *parent, const char *name,
+		      unsigned int len, bool follow, u32 mask,
+		      struct syscript_stat *stat)
+{
+	struct path path = { .mnt = parent->path.mnt };
+	struct qstr qname = QSTR_INIT(name, len);
+	int err = -ESTALE;
+
+	if (unlikely(parent->denied))
+		return parent->denied;
+	if (unlikely(!parent->cached))
+		return -ESTALE;
+	qname.hash = full_name_hash(parent->path.dentry, name, len);
+	path.dentry = d_lookup(parent->path.dentry, &qname);
+	if (unlikely(!path.dentry))
+		return -ESTALE;
+	/* With a reference it stays what it is. */
+	if (likely(is_plain(path.dentry, follow)))
+		err = attributes_get(&path, mask, parent->ns, stat);
+	dput(path.dentry);
+	return err;
 }

@@ -16,4 +16,29 @@ struct user_namespace;
 int attributes_get(const struct path *path, u32 mask,
 		   struct user_namespace *ns, struct syscript_stat *stat);
 
+/**
+ * struct parent - a directory whose names are looked up one after another
+ * @path:   the directory; whoever has it keeps it
+ * @ns:     of the current task
+ * @denied: 0, or why nobody may look anything up in it
+ * @cached: the dcache alone knows what is which name
+ */
+struct parent {
+	struct path path;
+	struct user_namespace *ns;
+	int denied;
+	bool cached;
+};
+
+void parent_init(struct parent *parent, const struct path *path);
+
+/*
+ * Attributes of the file @name of @parent, if it is in the dcache and plainly a
+ * file: no mount point, nothing that its file system has to look at again.
+ * -ESTALE if it is not: then path resolution has to say.
+ */
+int attributes_cached(const struct parent *parent, const char *name,
+		      unsigned int len, bool follow, u32 mask,
+		      struct syscript_stat *stat);
+
 #endif /* SYSCRIPT_ATTRIBUTES_H */

@@ -51,6 +51,42 @@ int vfs_path_lookup(struct dentry *dentry, struct vfsmount *mnt,
 		    const char *name, unsigned int flags, struct path *path);
 #endif
 
+#include <linux/fsnotify.h>
+#include <linux/namei.h>
+
+/* Newer kernels do so wherever a file is opened. */
+static inline void compat_fsnotify_open(struct file *file)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	fsnotify_open(file);
+#endif
+}
+
+static inline int compat_user_path_at(int dfd, const char __user *name,
+				      unsigned int flags, struct path *path)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return user_path_at(dfd, name, flags, path);
+#else
+	return user_path_at_empty(dfd, name, flags, path, NULL);
+#endif
+}
+
+static inline ssize_t compat_iter_write(struct file *file, struct iov_iter *iter,
+					loff_t *pos)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	ssize_t ret;
+
+	file_start_write(file);
+	ret = vfs_iter_write(file, iter, pos, 0);
+	file_end_write(file);
+	return ret;
+#else
+	return vfs_iter_write(file, iter, pos, 0);
+#endif
+}
+
 /* Not for programs. */
 #ifdef STATX_ATTR_CHANGE_MONOTONIC
 #define COMPAT_STATX_ATTR_INTERNAL	STATX_ATTR_CHANGE_MONOTONIC

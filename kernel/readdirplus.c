@@ -8,7 +8,6 @@
  * was done for the directory already.  What is not there, not plainly a file,
  * or not for the dcache to say takes the long way, path resolution.
  */
-#include <linux/cred.h>
 #include <linux/dcache.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -17,7 +16,6 @@
 #include <linux/namei.h>
 #include <linux/sched/signal.h>
 #include <linux/stat.h>
-#include <linux/stringhash.h>
 #include <asm/word-at-a-time.h>
 
 #include "compat.h"
@@ -125,27 +123,8 @@ static int get_names(struct file *file, struct readdirplus *request)
 
 /* -- Attributes ------------------------------------------------------------ */
 
-/* What is the same for all entries of a batch. */
-struct parent {
-	struct path path;
-	struct user_namespace *ns;
-	u32 mask;
-	int denied;			/* whatever is looked up in it */
-	bool cached;			/* names can be looked up in the dcache */
-};
-
-static void parent_init(struct parent *parent, struct file *file, u32 mask)
-{
-	parent->path = file->f_path;
-	parent->ns = current_user_ns();
-	parent->mask = mask;
-	parent->denied = compat_inode_permission(&parent->path, MAY_EXEC);
-	parent->cached = !(parent->path.dentry->d_flags &
-			   (DCACHE_OP_HASH | DCACHE_OP_COMPARE));
-}
-
 /* By path resolution from the directory on: mounts, network file systems, ... */
-static noinline int stat_resolved(const struct parent *parent,
+static noinline int stat_resolved(const struct parent *parent, u32 mask,
 				  struct syscript_dirent *entry)
 {
 	unsigned int flags = 0;
@@ -156,8 +135,7 @@ static noinline int stat_resolved(const struct parent *parent,
 		err = vfs_path_lookup(parent->path.dentry, parent->path.mnt,
 				      entry->name, flags, &path);
 		if (!err) {
-			err = attributes_get(&path, parent->mask, parent->ns,
-					     &entry->stat);
+			err = attributes_get(&path, mask, parent->ns, &entry->stat);
 			path_put(&path);
 		}
 		if (err != -ESTALE || flags)
@@ -166,31 +144,13 @@ static noinline int stat_resolved(const struct parent *parent,
 	}
 }
 
-static inline bool is_plain(const struct dentry *dentry)
-{
-	return d_is_positive(dentry) &&
-	       !(dentry->d_flags & (DCACHE_MANAGED_DENTRY | DCACHE_OP_REVALIDATE));
-}
-
-static inline int stat_entry(const struct parent *parent,
+static inline int stat_entry(const struct parent *parent, u32 mask,
 			     struct syscript_dirent *entry)
 {
-	struct qstr name = QSTR_INIT(entry->name, entry->namelen);
-	struct path path = { .mnt = parent->path.mnt };
-	int err = -ESTALE;
+	int err = attributes_cached(parent, entry->name, entry->namelen, false,
+				    mask, &entry->stat);
 
-	if (likely(parent->cached)) {
-		name.hash = full_name_hash(parent->path.dentry, entry->name,
-					   entry->namelen);
-		path.dentry = d_lookup(parent->path.dentry, &name);
-		if (likely(path.dentry)) {
-			if (likely(is_plain(path.dentry)))
-				err = attributes_get(&path, parent->mask,
-						     parent->ns, &entry->stat);
-			dput(path.dentry);
-		}
-	}
-	return likely(err != -ESTALE) ? err : stat_resolved(parent, entry);
+	return likely(err != -ESTALE) ? err : stat_resolved(parent, mask, entry);
 }
 
 /* What the directory itself says is enough, or all that is to be said here. */
@@ -214,7 +174,7 @@ static int get_attributes(struct file *file, struct readdirplus *request)
 	struct parent parent;
 	int err;
 
-	parent_init(&parent, file, request->mask);
+	parent_init(&parent, &file->f_path);
 	for (; (void *)entry < end; entry = (void *)entry + entry->reclen) {
 		u64 ino = entry->stat.ino;
 
@@ -222,7 +182,7 @@ static int get_attributes(struct file *file, struct readdirplus *request)
 			no_attributes(entry, ino, 0);
 			continue;
 		}
-		err = parent.denied ?: stat_entry(&parent, entry);
+		err = stat_entry(&parent, request->mask, entry);
 		if (unlikely(err))
 			no_attributes(entry, ino, err);
 		if (unlikely(fatal_signal_pending(current)))

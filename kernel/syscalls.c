@@ -126,6 +126,19 @@ static long call_masked(const struct pt_regs *regs,
 	return ret;
 }
 
+/* Only the return to user space can restart a call. */
+static long not_restarted(long ret)
+{
+	switch (ret) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return -EINTR;
+	}
+	return ret;
+}
+
 int syscalls_call(unsigned int index, const long *args, long *ret)
 {
 	const struct syscall_entry *entry;
@@ -148,6 +161,20 @@ int syscalls_call(unsigned int index, const long *args, long *ret)
 		*ret = call_entry(&regs, entry);
 	*ret = syscalls_leave(&frame, *ret);
 	return 0;
+}
+
+long syscalls_plain(unsigned int nr, long a, long b, long c, long d)
+{
+	const struct callback_head *mark = deferred_mark();
+	const struct syscall_entry entry = { .nr = nr };
+	const long args[6] = { a, b, c, d };
+	struct pt_regs regs __uninitialized;
+	long ret;
+
+	syscalls_regs(&regs, &entry, args);
+	ret = static_call(syscalls_entry)(&regs, nr);
+	deferred_release(mark);
+	return not_restarted(ret);
 }
 
 int syscalls_init(void)

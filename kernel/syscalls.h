@@ -34,6 +34,12 @@ void syscalls_exit(void);
 int syscalls_call(unsigned int index, const long *args, long *ret);
 
 /*
+ * The call with number @nr, whatever the table has; the current task has been
+ * found not to be watched.  Sleeps.  Its result, with -EINTR for -ERESTART*.
+ */
+long syscalls_plain(unsigned int nr, long a, long b, long c, long d);
+
+/*
  * True if the current task is inside an ioctl(2) that a script makes.  Requests
  * to the device and to scripts are then refused with -EDEADLK.
  */

@@ -157,3 +157,96 @@ long port_readdirplus(struct vm *vm, struct vm_dir *dir)
 	user_vm_enter(script);
 	return ret;
 }
+
+/* -- Files ----------------------------------------------------------------- */
+
+static long stat_file(const struct vm_files *files, struct syscript_file *f)
+{
+	struct statx found;
+	long ret = sys_call(statx, files->dirfd, f->path, files->flags | AT_NO_AUTOMOUNT,
+			    files->mask & MASK_KNOWN, &found);
+
+	if (!ret)
+		from_statx((struct syscript_stat *)f->data, &found);
+	return ret;
+}
+
+static long open_file(const struct vm_files *files, struct syscript_file *f)
+{
+	long fd = sys_call(openat, files->dirfd, f->path, files->flags, files->mode);
+	struct statx found;
+	long ret;
+
+	if (fd < 0 || !f->data)
+		return fd;
+	ret = sys_call(statx, fd, "", AT_EMPTY_PATH, files->mask & MASK_KNOWN, &found);
+	if (ret) {
+		sys_call(close, fd);
+		return ret;
+	}
+	from_statx((struct syscript_stat *)f->data, &found);
+	return fd;
+}
+
+static long transfer(const struct vm_files *files, struct syscript_file *f)
+{
+	bool reads = files->op == VM_FILES_READ;
+	int flags = files->flags | O_CLOEXEC | (reads ? O_RDONLY : O_WRONLY);
+	long fd = sys_call(openat, files->dirfd, f->path, flags, files->mode);
+	long n, err;
+	unsigned long done = 0;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = reads ? sys_call(read, fd, f->data + done, f->size - done) :
+			    sys_call(write, fd, f->data + done, f->size - done);
+		if (n <= 0)
+			break;
+		done += n;
+	} while (done < f->size);
+	err = sys_call(close, fd);
+	if (done)
+		n = done;
+	return n >= 0 && err ? err : n;
+}
+
+static long file_op(struct script *script, const struct vm_files *files,
+		    struct syscript_file *f)
+{
+	bool stats = files->op == VM_FILES_STAT || (files->op == VM_FILES_OPEN && f->data);
+	struct syscript_stat probe = { 0 };
+
+	/* What the kernel would not write to is not for us to write to. */
+	if (stats && port_copy_out(&script->vm, f->data, &probe, sizeof(probe)))
+		return -EFAULT;
+	switch (files->op) {
+	case VM_FILES_STAT:
+		return stat_file(files, f);
+	case VM_FILES_OPEN:
+		return open_file(files, f);
+	default:
+		return transfer(files, f);
+	}
+}
+
+long port_files(struct vm *vm, const struct vm_files *files)
+{
+	struct script *script = script_of(vm);
+	struct syscript_file f;
+	unsigned int i = 0;
+	long err = 0;
+
+	user_vm_leave(script);
+	for (; i < files->n && !err; i++) {
+		unsigned long at = files->addr + i * sizeof(f);
+
+		err = port_copy_in(vm, &f, at, sizeof(f));
+		if (err)
+			break;
+		f.result = file_op(script, files, &f);
+		err = port_copy_out(vm, at, &f, sizeof(f));
+	}
+	user_vm_enter(script);
+	return i ? i : err;
+}

@@ -70,6 +70,22 @@ struct syscript_dirent {
 	char  name[];
 };
 
+/**
+ * struct syscript_file - one file of a batch: fs.stat_files(), fs.read_files(),
+ *                        fs.write_files(), fs.open_files()
+ * @path:   address of its name, relative to the batch's directory
+ * @data:   address of what is read or written; of a struct syscript_stat, which
+ *          may be 0 for open_files()
+ * @size:   bytes there, for read_files() and write_files()
+ * @result: out: bytes read or written, the new descriptor, or 0; or -errno
+ */
+struct syscript_file {
+	__u64 path;
+	__u64 data;
+	__u64 size;
+	__s64 result;
+};
+
 /* fs.readdirplus(), flags */
 #define SYSCRIPT_DOTS		(1 << 0)	/* "." and ".." as well */
 

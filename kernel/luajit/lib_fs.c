@@ -43,6 +43,8 @@
 #define STATX_BTIME		0x0800u
 #define STATX_ALL		0x0fffu
 
+#define AT_SYMLINK_NOFOLLOW	0x100
+
 enum {
 #define SYSCALL(name, kinds, flags)	CALL_##name,
 #include "../syscalls.def"
@@ -241,6 +243,61 @@ LJLIB_CF(fs_entries)
   L->top += 2;
   lj_gc_check(L);
   return 2;
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+/* (dirfd, files, n, flags, mode, mask) -> how many were done */
+static int dofiles(lua_State *L, enum vm_files_op op, const long *opt)
+{
+  struct vm *vm = G2VM(G(L));
+  struct vm_files files;
+  long n = checkint(L, 3), ret;
+  files.op = op;
+  files.dirfd = (int)checkint(L, 1);
+  files.addr = (unsigned long)checkint(L, 2);
+  if (n < 0 || n > 0x7fffffff)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  files.n = (unsigned int)n;
+  files.flags = (int)opt[0];
+  files.mode = (unsigned int)opt[1];
+  files.mask = (unsigned int)opt[2];
+  ret = port_files(vm, &files);
+  vm->stats.syscalls++;
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  setnumV(L->top++, (double)ret);
+  return 1;
+}
+
+/* fs.stat_files(dirfd, files, n [, mask [, flags]]) -> n */
+LJLIB_CF(fs_stat_files)
+{
+  long opt[3] = { optint(L, 5, 0), 0, optint(L, 4, STATX_ALL) };
+  if (opt[0] & ~(long)AT_SYMLINK_NOFOLLOW)
+    lj_err_arg(L, 5, LJ_ERR_NUMRNG);
+  return dofiles(L, VM_FILES_STAT, opt);
+}
+
+/* fs.read_files(dirfd, files, n [, flags]) -> n */
+LJLIB_CF(fs_read_files)
+{
+  long opt[3] = { optint(L, 4, 0), 0, 0 };
+  return dofiles(L, VM_FILES_READ, opt);
+}
+
+/* fs.write_files(dirfd, files, n, flags [, mode]) -> n */
+LJLIB_CF(fs_write_files)
+{
+  long opt[3] = { checkint(L, 4), optint(L, 5, 0666), 0 };
+  return dofiles(L, VM_FILES_WRITE, opt);
+}
+
+/* fs.open_files(dirfd, files, n, flags [, mode [, mask]]) -> n */
+LJLIB_CF(fs_open_files)
+{
+  long opt[3] = { checkint(L, 4), optint(L, 5, 0666), optint(L, 6, STATX_ALL) };
+  return dofiles(L, VM_FILES_OPEN, opt);
 }
 
 #include "lj_libdef.h"

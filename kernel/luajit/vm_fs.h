@@ -41,4 +41,32 @@ struct vm_dir {
  */
 long port_readdirplus(struct vm *vm, struct vm_dir *dir);
 
+enum vm_files_op { VM_FILES_STAT, VM_FILES_READ, VM_FILES_WRITE, VM_FILES_OPEN };
+
+/**
+ * struct vm_files - a batch of files
+ * @op:    what to do with them
+ * @dirfd: where relative paths begin, or AT_FDCWD
+ * @addr:  user address of struct syscript_file[n]
+ * @n:     how many
+ * @flags: stat: 0 or AT_SYMLINK_NOFOLLOW; read, write, open: O_*, beside
+ *         O_RDONLY or O_WRONLY, and O_CLOEXEC, for the first two
+ * @mode:  of files that are created
+ * @mask:  stat, open: STATX_*
+ */
+struct vm_files {
+	enum vm_files_op op;
+	int dirfd;
+	unsigned long addr;
+	unsigned int n;
+	int flags;
+	unsigned int mode, mask;
+};
+
+/*
+ * How many were done, each with its own result; fewer than @n if a signal is
+ * pending or the array cannot be read on.  -errno if it is not even one.
+ */
+long port_files(struct vm *vm, const struct vm_files *files);
+
 #endif

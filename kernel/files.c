@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See files.h.  What a batch saves beside the mode switches: files in one
+ * directory, one after another, are looked up from there, as from a descriptor
+ * of it; and a file that is only read or written never gets a descriptor.
+ *
+ * All that is not plainly a regular file under its name is left to the system
+ * calls themselves.
+ */
+#include <linux/dcache.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/fs_struct.h>
+#include <linux/minmax.h>
+#include <linux/namei.h>
+#include <linux/path.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/xacct.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <linux/unistd.h>
+
+#include "compat.h"
+#include "attributes.h"
+#include "deferred.h"
+#include "files.h"
+#include "syscalls.h"
+
+struct files {
+	const struct files_request *request;
+	char *path;			/* of the file that it is about */
+	const char *name;		/* in @path, behind the last slash */
+	unsigned int len;
+	/* The directory of the last one, and the part of the path that it was. */
+	struct parent parent;
+	bool has_parent;
+	char *dir;
+	unsigned int dir_len;
+};
+
+/* -- Directories ----------------------------------------------------------- */
+
+static void parent_drop(struct files *files)
+{
+	if (files->has_parent)
+		path_put(&files->parent.path);
+	files->has_parent = false;
+}
+
+/* The batch's own directory, for names without a slash. */
+static int base_path(int dirfd, struct path *path)
+{
+	struct file *file;
+
+	if (dirfd == AT_FDCWD) {
+		get_fs_pwd(current->fs, path);
+		return 0;
+	}
+	file = fget_raw(dirfd);
+	if (!file)
+		return -EBADF;
+	*path = file->f_path;
+	path_get(path);
+	fput(file);
+	return 0;
+}
+
+/* For the first @len bytes of the path, the last slash included. */
+static int parent_find(struct files *files, unsigned int len)
+{
+	struct path path;
+	int err;
+
+	parent_drop(files);
+	memcpy(files->dir, files->path, len);
+	files->dir[len] = '\0';
+	files->dir_len = len;
+	if (!len)
+		err = base_path(files->request->dirfd, &path);
+	else if (files->dir[0] == '/' || files->request->dirfd == AT_FDCWD)
+		err = kern_path(files->dir, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &path);
+	else
+		err = -EXDEV;
+	if (err)
+		return err;
+	if (!d_can_lookup(path.dentry)) {
+		path_put(&path);
+		return -ENOTDIR;
+	}
+	parent_init(&files->parent, &path);
+	files->has_parent = true;
+	return 0;
+}
+
+static bool is_dot(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/*
+ * Reads a path and finds its directory: true if the last name is one to be
+ * looked up there.
+ */
+static bool find_name(struct files *files, u64 addr)
+{
+	long len = strncpy_from_user(files->path, (const char __user *)addr, PATH_MAX);
+	unsigned int dir_len = len;
+
+	if (len <= 0 || len >= PATH_MAX)
+		return false;
+	while (dir_len && files->path[dir_len - 1] != '/')
+		dir_len--;
+	files->name = files->path + dir_len;
+	files->len = len - dir_len;
+	if (!files->len || files->len > NAME_MAX || is_dot(files->name))
+		return false;
+	if (files->has_parent && dir_len == files->dir_len &&
+	    !memcmp(files->dir, files->path, dir_len))
+		return true;
+	return !parent_find(files, dir_len);
+}
+
+/* -- Attributes ------------------------------------------------------------ */
+
+static int stat_resolved(const struct files *files, const struct syscript_file *f,
+			 struct syscript_stat *stat)
+{
+	const struct files_request *request = files->request;
+	unsigned int flags = request->flags & AT_SYMLINK_NOFOLLOW ? 0 : LOOKUP_FOLLOW;
+	struct path path;
+	int err;
+
+	for (;;) {
+		err = compat_user_path_at(request->dirfd, (char __user *)f->path,
+					  flags, &path);
+		if (!err) {
+			err = attributes_get(&path, request->mask, current_user_ns(),
+					     stat);
+			path_put(&path);
+		}
+		if (err != -ESTALE || flags & LOOKUP_REVAL)
+			return err;
+		flags |= LOOKUP_REVAL;
+	}
+}
+
+static int put_stat(const struct syscript_file *f, const struct syscript_stat *stat)
+{
+	return copy_to_user((void __user *)f->data, stat, sizeof(*stat)) ? -EFAULT : 0;
+}
+
+static long do_stat(struct files *files, const struct syscript_file *f)
+{
+	const struct files_request *request = files->request;
+	struct syscript_stat stat __uninitialized;
+	int err = -ESTALE;
+
+	if (likely(find_name(files, f->path)))
+		err = attributes_cached(&files->parent, files->name, files->len,
+					!(request->flags & AT_SYMLINK_NOFOLLOW),
+					request->mask, &stat);
+	if (unlikely(err == -ESTALE))
+		err = stat_resolved(files, f, &stat);
+	return err ?: put_stat(f, &stat);
+}
+
+/* -- Opening --------------------------------------------------------------- */
+
+/* Of open(2) with one name in a directory, only these are as they look. */
+#define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
+			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
+
+/*
+ * The file, if there is nothing special about it, opened as open(2) opens it:
+ * with a single name, nothing is left of what a root of its own would change.
+ * NULL if the system call has to do it.
+ */
+static struct file *open_plain(struct files *files, const struct syscript_file *f,
+			       int flags)
+{
+	struct file *file;
+
+	if ((flags & ~PLAIN_FLAGS) || !find_name(files, f->path))
+		return NULL;
+	file = file_open_root(&files->parent.path, files->name,
+			      flags | O_NOFOLLOW | O_LARGEFILE,
+			      files->request->mode);
+	if (IS_ERR(file))
+		/* A symbolic link: where it leads is not for us to say. */
+		return file == ERR_PTR(-ELOOP) ? NULL : file;
+	compat_fsnotify_open(file);
+	return file;
+}
+
+static long open_slow(const struct files *files, const struct syscript_file *f,
+		      int flags)
+{
+	return syscalls_plain(__NR_openat, files->request->dirfd, f->path,
+			      flags | O_LARGEFILE, files->request->mode);
+}
+
+static long install(struct file *file, int flags)
+{
+	int fd = get_unused_fd_flags(flags);
+
+	if (fd < 0) {
+		fput(file);
+		return fd;
+	}
+	if (!(flags & O_NOFOLLOW)) {
+		spin_lock(&file->f_lock);
+		file->f_flags &= ~O_NOFOLLOW;
+		spin_unlock(&file->f_lock);
+	}
+	fd_install(fd, file);
+	return fd;
+}
+
+static long do_open(struct files *files, const struct syscript_file *f)
+{
+	const struct files_request *request = files->request;
+	struct file *file = open_plain(files, f, request->flags);
+	struct syscript_stat stat __uninitialized;
+	long fd;
+	int err;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (file) {
+		get_file(file);
+		fd = install(file, request->flags);
+	} else {
+		fd = open_slow(files, f, request->flags);
+		file = fd < 0 ? NULL : fget_raw(fd);
+	}
+	if (fd < 0 || !file || !f->data)
+		goto done;
+	err = attributes_get(&file->f_path, request->mask, current_user_ns(), &stat) ?:
+		put_stat(f, &stat);
+	if (err) {
+		close_fd(fd);
+		fd = err;
+	}
+done:
+	if (file)
+		fput(file);
+	return fd;
+}
+
+/* -- Contents -------------------------------------------------------------- */
+
+/* Until it is full or at its end; what comes after some data is no error. */
+static ssize_t read_all(struct file *file, u64 addr, size_t size)
+{
+	struct iov_iter iter;
+	ssize_t done = 0, n;
+	loff_t pos = 0;
+
+	do {
+		iov_iter_ubuf(&iter, READ, (void __user *)addr + done,
+			      min_t(size_t, size - done, MAX_RW_COUNT));
+		n = vfs_iter_read(file, &iter, &pos, 0);
+		inc_syscr(current);
+		if (n <= 0)
+			break;
+		add_rchar(current, n);
+		done += n;
+	} while (done < size && pos != i_size_read(file_inode(file)));
+	return done ?: n;
+}
+
+static ssize_t write_all(struct file *file, u64 addr, size_t size)
+{
+	struct iov_iter iter;
+	ssize_t done = 0, n;
+	loff_t pos = 0;
+
+	do {
+		iov_iter_ubuf(&iter, WRITE, (void __user *)addr + done,
+			      min_t(size_t, size - done, MAX_RW_COUNT));
+		n = compat_iter_write(file, &iter, &pos);
+		inc_syscw(current);
+		if (n <= 0)
+			break;
+		add_wchar(current, n);
+		done += n;
+	} while (done < size);
+	return done ?: n;
+}
+
+static ssize_t transfer_slow(unsigned int nr, long fd, u64 addr, size_t size)
+{
+	ssize_t done = 0, n;
+
+	do {
+		n = syscalls_plain(nr, fd, addr + done, size - done, 0);
+		if (n <= 0)
+			break;
+		done += n;
+	} while (done < size);
+	return done ?: n;
+}
+
+static bool is_plain_file(const struct file *file, bool reads)
+{
+	const struct file_operations *ops = file->f_op;
+
+	if (!S_ISREG(file_inode(file)->i_mode))
+		return false;
+	return reads ? !ops->read && ops->read_iter : !ops->write && ops->write_iter;
+}
+
+/* An error at close(2) is one of what was written: of a network file system. */
+static long close_after(struct file *file, long done)
+{
+	int err = filp_close(file, current->files);
+
+	return done >= 0 && err ? err : done;
+}
+
+static long transfer(struct files *files, const struct syscript_file *f, int flags)
+{
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+	struct file *file = open_plain(files, f, flags);
+	long fd, done;
+	int err;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (file && is_plain_file(file, reads)) {
+		if (unlikely(!access_ok((void __user *)f->data, f->size)))
+			done = -EFAULT;
+		else
+			done = reads ? read_all(file, f->data, f->size) :
+				       write_all(file, f->data, f->size);
+		return close_after(file, done);
+	}
+	fd = file ? install(file, flags) : open_slow(files, f, flags);
+	if (fd < 0)
+		return fd;
+	done = transfer_slow(reads ? __NR_read : __NR_write, fd, f->data, f->size);
+	err = syscalls_plain(__NR_close, fd, 0, 0, 0);
+	return done >= 0 && err ? err : done;
+}
+
+/* -- Batches --------------------------------------------------------------- */
+
+static long do_one(struct files *files, const struct syscript_file *f)
+{
+	switch (files->request->op) {
+	case FILES_STAT:
+		return do_stat(files, f);
+	case FILES_OPEN:
+		return do_open(files, f);
+	case FILES_READ:
+		return transfer(files, f, O_RDONLY | O_CLOEXEC | files->request->flags);
+	case FILES_WRITE:
+		return transfer(files, f, O_WRONLY | O_CLOEXEC | files->request->flags);
+	}
+	return -EINVAL;
+}
+
+long files_do(const struct files_request *request)
+{
+	struct syscript_file __user *user = (void __user *)request->addr;
+	struct files files = {
+		.request = request,
+		.path = request->scratch,
+		.dir = request->scratch + PATH_MAX,
+	};
+	const struct callback_head *mark;
+	struct syscript_file f;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < request->n && !err; i++, user++) {
+		mark = deferred_mark();
+		if (copy_from_user(&f, user, sizeof(f))) {
+			err = -EFAULT;
+			break;
+		}
+		f.result = do_one(&files, &f);
+		deferred_release(mark);
+		if (put_user(f.result, &user->result))
+			err = -EFAULT;
+		/* Another thread may have put us under a filter meanwhile. */
+		if (signal_pending(current) || syscalls_watched())
+			err = -EINTR;
+		cond_resched();
+	}
+	parent_drop(&files);
+	return i ?: err;
+}
