@@ -7,7 +7,8 @@ LIB_SOVERSION := 0
 
 LIB_SRC := $(wildcard lib/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h \
+LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
+	$(BUILD)/include/linux/syscript.h \
 	$(BUILD)/include/linux/syscript_files.h
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
@@ -18,12 +19,13 @@ LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
 USER_CFLAGS ?= -O2 -g
 USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
-	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -Ikernel -Ilib
+	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -Ikernel -Ilib -I$(BUILD)/gen
 
 .PHONY: lib
 lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a $(BUILD)/libsyscript.pc
 
 $(BUILD)/include/syscript.h: lib/syscript.h
+$(BUILD)/include/syscript_files.h: lib/syscript_files.h
 $(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
 $(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
 $(LIB_HEADERS):
@@ -33,6 +35,18 @@ $(LIB_HEADERS):
 $(BUILD)/lib/%.o: lib/%.c | $(LIB_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# The texts of the scripts that the library contains, as C strings.
+LIB_SCRIPTS := $(shell sed -n 's/^BUILTIN(\(.*\))$$/\1/p' lib/builtin.def)
+$(BUILD)/gen/builtin.inc: lib/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
+	@mkdir -p $(@D)
+	for name in $(LIB_SCRIPTS); do \
+		echo "BUILTIN($$name)"; \
+		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' scripts/$$name.lua; \
+		echo ,; \
+	done >$@
+
+$(BUILD)/lib/builtin.o: $(BUILD)/gen/builtin.inc
 
 # One object, so that only the public names are left for programs to clash with.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
@@ -67,6 +81,8 @@ install: install-lib
 install-lib: lib
 	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	install -D -m 0644 include/uapi/syscript.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript.h
+	install -m 0644 lib/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/syscript_files.h
+	install -m 0644 include/uapi/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_files.h
 	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so

@@ -372,7 +372,8 @@ char *engine_batch(struct vm *vm)
 	struct engine_vm *ev = engine_vm_of(vm);
 
 	if (!ev->batch)
-		ev->batch = kvmalloc(VM_BATCH_SIZE, GFP_KERNEL_ACCOUNT);
+		ev->batch = kvmalloc(VM_BATCH_SIZE + VM_PATHS_SIZE,
+				     GFP_KERNEL_ACCOUNT);
 	return ev->batch;
 }
 

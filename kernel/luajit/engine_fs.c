@@ -58,14 +58,18 @@ static long files_outside(void *arg)
 	struct files_request request = {
 		.dirfd = files->dirfd, .addr = files->addr, .n = files->n,
 		.flags = files->flags, .mode = files->mode, .mask = files->mask,
-		.scratch = engine_batch(out->vm),
 	};
+	char *batch = engine_batch(out->vm);
 
-	BUILD_BUG_ON(FILES_SCRATCH > VM_BATCH_SIZE);
+	BUILD_BUG_ON(FILES_SCRATCH > VM_PATHS_SIZE);
 	BUILD_BUG_ON((int)VM_FILES_STAT != FILES_STAT || (int)VM_FILES_READ != FILES_READ ||
 		     (int)VM_FILES_WRITE != FILES_WRITE || (int)VM_FILES_OPEN != FILES_OPEN);
+	if (!batch)
+		return -ENOMEM;
+	/* Records of a directory stay valid. */
+	request.scratch = batch + VM_BATCH_SIZE;
 	request.op = (enum files_op)files->op;
-	return request.scratch ? files_do(&request) : -ENOMEM;
+	return files_do(&request);
 }
 
 long port_files(struct vm *vm, const struct vm_files *files)

@@ -11,7 +11,7 @@ struct vm;
  */
 long engine_leave(struct vm *vm, long (*fn)(void *arg), void *arg);
 
-/* VM_BATCH_SIZE bytes that live as long as the VM, or NULL.  Sleeps. */
+/* VM_BATCH_SIZE + VM_PATHS_SIZE bytes that live as long as the VM, or NULL.  Sleeps. */
 char *engine_batch(struct vm *vm);
 
 #endif

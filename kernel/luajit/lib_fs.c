@@ -44,6 +44,8 @@
 #define STATX_ALL		0x0fffu
 
 #define AT_SYMLINK_NOFOLLOW	0x100
+#define DT_UNKNOWN		0
+#define DT_DIR			4
 
 enum {
 #define SYSCALL(name, kinds, flags)	CALL_##name,
@@ -53,7 +55,12 @@ enum {
 static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
 {
   long args[6] = { a, b, c, 0, 0, 0 };
-  return port_syscall(G2VM(G(L)), (unsigned int)index, args);
+  struct vm *vm = G2VM(G(L));
+  long ret = port_syscall(vm, (unsigned int)index, args);
+  vm->stats.syscalls++;
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  return ret;
 }
 
 static long checkint(lua_State *L, int narg)
@@ -86,6 +93,41 @@ static long readbatch(lua_State *L, struct vm_dir *dir)
   return ret;
 }
 
+/* Attributes of "." or "..": as of any file, by its name. */
+static int statdot(lua_State *L, const struct vm_dir *dir,
+		   struct syscript_dirent *entry)
+{
+  struct vm *vm = G2VM(G(L));
+  unsigned long at = vm_scratch(L) + VM_SCRATCH_SIZE - VM_SCRATCH_STRINGS;
+  struct syscript_file file = { at + sizeof(file), at + sizeof(file) + 8, 0, 0 };
+  struct vm_files files = { VM_FILES_STAT, dir->fd, at, 1, AT_SYMLINK_NOFOLLOW, 0,
+			    dir->mask };
+  long ret;
+  if (!vm->scratch || port_copy_out(vm, at, &file, sizeof(file)) ||
+      port_copy_out(vm, file.path, entry->name, entry->namelen + 1u))
+    return -ENOMEM;
+  ret = port_files(vm, &files);
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  if (ret < 0 || port_copy_in(vm, &file, at, sizeof(file)))
+    return ret < 0 ? (int)ret : -EFAULT;
+  if (file.result < 0)
+    return (int)file.result;
+  return port_copy_in(vm, &entry->stat, file.data, sizeof(entry->stat));
+}
+
+static void statdots(lua_State *L, const struct vm_dir *dir)
+{
+  char *p = dir->records, *end = p + dir->used;
+  while (p < end) {
+    struct syscript_dirent *entry = (struct syscript_dirent *)(void *)p;
+    if (entry->name[0] == '.' && (entry->namelen == 1 ||
+	(entry->namelen == 2 && entry->name[1] == '.')))
+      entry->error = statdot(L, dir, entry);
+    p += entry->reclen;
+  }
+}
+
 #define LJLIB_MODULE_fs
 
 /* fs.readdirplus(fd, addr, size [, mask [, dots]]) -> n, bytes, end */
@@ -107,6 +149,8 @@ LJLIB_CF(fs_readdirplus)
     ret = readbatch(L, &dir);
     if (ret < 0)
       break;
+    if (dir.flags && dir.mask)
+      statdots(L, &dir);
     if (port_copy_out(G2VM(G(L)), addr + used, dir.records, dir.used)) {
       call3(L, CALL_lseek, dir.fd, dir.start, 0);
       dir.end = 0;
@@ -178,14 +222,25 @@ static void column(const struct vm_dir *dir, int field, TValue *to)
   }
 }
 
-static void namecolumn(lua_State *L, const struct vm_dir *dir, GCtab *t)
+static int isdir(const struct syscript_dirent *entry)
+{
+  int type = entry->stat.mask & STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
+	     entry->type;
+  return type == DT_DIR || type == DT_UNKNOWN;
+}
+
+/* Strings; those of directories only leave false for the others. */
+static void namecolumn(lua_State *L, const struct vm_dir *dir, GCtab *t,
+		       int dirsonly)
 {
   const char *p = dir->records, *end = p + dir->used;
-  int32_t i = 1;
-  for (; p < end; p += entryat(p)->reclen) {
+  TValue *to = arrayslot(t, 1);
+  for (; p < end; p += entryat(p)->reclen, to++) {
     const struct syscript_dirent *entry = entryat(p);
-    setstrV(L, arrayslot(t, i), lj_str_new(L, entry->name, entry->namelen));
-    i++;
+    if (dirsonly && !isdir(entry))
+      setboolV(to, 0);
+    else
+      setstrV(L, to, lj_str_new(L, entry->name, entry->namelen));
   }
   lj_gc_anybarriert(L, t);
 }
@@ -211,7 +266,7 @@ static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
 /* fs.entries(fd, columns [, max]) -> n, end */
 LJLIB_CF(fs_entries)
 {
-  GCtab *columns = lj_lib_checktab(L, 2), *of[FIELD__MAX], *names;
+  GCtab *columns = lj_lib_checktab(L, 2), *of[FIELD__MAX], *names, *dirs;
   struct vm_dir dir = { 0 };
   long ret, max;
   int i;
@@ -227,6 +282,7 @@ LJLIB_CF(fs_entries)
       dir.mask |= fields[i].mask;
   }
   names = gettable(L, columns, "name");
+  dirs = gettable(L, columns, "dirname");
   ret = readbatch(L, &dir);
   if (ret >= 0) {
     for (i = 0; i < FIELD__MAX; i++)
@@ -234,7 +290,11 @@ LJLIB_CF(fs_entries)
 	column(&dir, i, roomfor(L, of[i], dir.n));
     if (names) {
       roomfor(L, names, dir.n);
-      namecolumn(L, &dir, names);
+      namecolumn(L, &dir, names, 0);
+    }
+    if (dirs) {
+      roomfor(L, dirs, dir.n);
+      namecolumn(L, &dir, dirs, 1);
     }
     ret = dir.n;
   }
@@ -243,6 +303,35 @@ LJLIB_CF(fs_entries)
   L->top += 2;
   lj_gc_check(L);
   return 2;
+}
+
+/*
+** Positions are strings: file systems use all of their 63 bits, which is more
+** than a number has.
+*/
+
+/* fs.tell(fd) -> position or -errno */
+LJLIB_CF(fs_tell)
+{
+  long pos = call3(L, CALL_lseek, checkint(L, 1), 0, 1);
+  if (pos < 0)
+    setnumV(L->top++, (double)pos);
+  else
+    lua_pushlstring(L, (const char *)&pos, sizeof(pos));
+  return 1;
+}
+
+/* fs.seek(fd, position) -> 0 or -errno */
+LJLIB_CF(fs_seek)
+{
+  long fd = checkint(L, 1), pos;
+  GCstr *s = lj_lib_checkstr(L, 2);
+  if (s->len != sizeof(pos))
+    lj_err_arg(L, 2, LJ_ERR_INVFMT);
+  memcpy(&pos, strdata(s), sizeof(pos));
+  pos = call3(L, CALL_lseek, fd, pos, 0);
+  setnumV(L->top++, pos < 0 ? (double)pos : 0);
+  return 1;
 }
 
 /* -- Files ----------------------------------------------------------------- */

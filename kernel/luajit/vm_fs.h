@@ -9,6 +9,7 @@ struct vm;
 
 /* Room for records of one batch: some 150 entries. */
 #define VM_BATCH_SIZE	32768
+#define VM_PATHS_SIZE	8192		/* behind them, for port_files() */
 
 /**
  * struct vm_dir - the next entries of a directory

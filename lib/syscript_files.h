@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * libsyscript: files and directories, many with one mode switch.  Link with
+ * -lsyscript.
+ *
+ * The functions run the scripts of the same names (scripts/ in the source),
+ * which are part of the library: registered when first used, in the kernel
+ * where that is possible, and kept.  Any thread may call them, and so may the
+ * child of a fork().
+ *
+ * They return 0, a positive value, or -errno; they leave errno alone.  What is
+ * done to each file, and the errors that it gives, are those of the plain system
+ * calls.  A signal handler runs at the end of a stretch of some files, never in
+ * the middle of one's work.
+ *
+ * <linux/syscript_files.h> has the structures.
+ */
+#ifndef _SYSCRIPT_FILES_H
+#define _SYSCRIPT_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/syscript_files.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Reads entries of the directory @dirfd from its position on, with the
+ * attributes of @mask (STATX_*; 0 for names only): struct syscript_dirent after
+ * struct syscript_dirent, aligned to 8 bytes as @buf has to be.  @flags:
+ * SYSCRIPT_DOTS.  *@end (which may be NULL) becomes 1 if there are no more.
+ *
+ * Returns the bytes written to @buf, 0 at the end, or -errno; -EINVAL if @size
+ * has no room for the next entry.
+ */
+ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mask,
+			     unsigned int flags, int *end);
+
+/* The entry behind @entry, which is at @buf + n for an n below what was returned. */
+static inline struct syscript_dirent *syscript_next_dirent(struct syscript_dirent *entry)
+{
+	return (struct syscript_dirent *)((char *)entry + entry->reclen);
+}
+
+/*
+ * Of @n files: attributes, contents, new contents, a descriptor and attributes.
+ * Each file's own outcome is its .result.  Relative paths begin at @dirfd.
+ *
+ * @mask: STATX_*.  @flags of stat_many: 0 or AT_SYMLINK_NOFOLLOW; of the others:
+ * O_*, to which read_many adds O_RDONLY | O_CLOEXEC and write_many O_WRONLY |
+ * O_CLOEXEC.  @mode: of files that are created.
+ *
+ * Return 0, or -errno if the files at @files could not all be gone through.
+ */
+int syscript_stat_many(int dirfd, struct syscript_file *files, size_t n,
+		       unsigned int mask, int flags);
+int syscript_read_many(int dirfd, struct syscript_file *files, size_t n, int flags);
+int syscript_write_many(int dirfd, struct syscript_file *files, size_t n, int flags,
+			mode_t mode);
+int syscript_open_many(int dirfd, struct syscript_file *files, size_t n, int flags,
+		       mode_t mode, unsigned int mask);
+
+/*
+ * Reads a file to its end, or as far as there is room in @buf.  *@total (which
+ * may be NULL) becomes its size in bytes, -1 where only reading would tell.
+ * Returns the bytes read or -errno.
+ */
+ssize_t syscript_open_read_close(int dirfd, const char *path, void *buf, size_t size,
+				 int64_t *total);
+
+/*
+ * Writes all of @buf to a file.  @flags: O_CREAT, O_TRUNC, O_APPEND, O_EXCL, or
+ * SYSCRIPT_ATOMIC: a temporary file is written, synced, and renamed to @path, so
+ * that at any time the file has its old contents or all of the new; with O_EXCL
+ * only if there is no such file.  Returns the bytes written or -errno.
+ */
+ssize_t syscript_open_write_close(int dirfd, const char *path, const void *buf,
+				  size_t size, int flags, mode_t mode);
+#define SYSCRIPT_ATOMIC		(1 << 30)
+
+/*
+ * Opens a file and tells what was opened.  @flags and @mode as of open(2).
+ * Returns the descriptor or -errno.
+ */
+int syscript_open_fstat(int dirfd, const char *path, int flags, mode_t mode,
+			unsigned int mask, struct syscript_stat *stat);
+
+/*
+ * Copies a file: by reflink, copy_file_range(2), sendfile(2), or reading and
+ * writing, the first of them that works.  @flags: O_EXCL; @mode: of a new copy.
+ * Returns the bytes copied or -errno.
+ */
+int64_t syscript_copy_file(int from_dirfd, const char *from, int to_dirfd,
+			   const char *to, int flags, mode_t mode);
+
+/**
+ * struct syscript_walk_sums - what a walk has seen, in all of its stretches
+ * @entries: below the top
+ * @matches: those for which match() was true
+ * @sum:     of what sum() returned for these
+ * @errors:  entries that could not be looked at, directories not gone into
+ * @dirs:    directories read, the top included
+ */
+struct syscript_walk_sums {
+	int64_t entries;
+	int64_t matches;
+	int64_t sum;
+	int64_t errors;
+	int64_t dirs;
+};
+
+struct syscript_walk;
+
+/*
+ * Prepares a walk of the tree below @dirfd, which is not needed afterwards.
+ * @functions: Lua text with the functions match, sum, prune and the list columns
+ * (scripts/walk.lua), or NULL.  @flags: SYSCRIPT_WALK_XDEV.  @error, which may be
+ * NULL, gets the text of what is wrong with the functions.
+ *
+ * Returns 0 or -errno.  A walk is used by one thread at a time.
+ */
+int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *functions,
+		       unsigned int flags, char *error, size_t error_len);
+#define SYSCRIPT_WALK_XDEV	(1 << 0)	/* stay on the file system of @dirfd */
+
+/*
+ * Goes on with it.  With @paths the paths of the entries that match are put
+ * there, relative to the top, each with its NUL; at most @size bytes in all.
+ * With NULL there are only sums, and one call does the rest.  A walk has paths in
+ * all of its calls or in none.
+ *
+ * Returns the bytes of paths, 0 at the end, or -errno; *@sums (which may be NULL)
+ * is up to date in each case.
+ */
+ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
+			   struct syscript_walk_sums *sums);
+
+/* Gives the walk back, finished or not. */
+void syscript_walk_close(struct syscript_walk *walk);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _SYSCRIPT_FILES_H */

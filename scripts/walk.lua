@@ -1,0 +1,247 @@
+-- SPDX-License-Identifier: MIT
+-- Walks a tree, depth first, a stretch with each call.  What it does with what it
+-- finds is up to functions that are defined before this text, each optional:
+--
+--   match(e, i)  true if entry i of the columns e counts       (all of them do)
+--   sum(e, i)    a number to add up over those that match      (0)
+--   prune(e, i)  true if directory i is not to be gone into    (none)
+--   columns      list of the columns that these read, as of fs.entries(): "size",
+--                "mtime", "name", ...; there are always type and error
+--
+--   match = function(e, i) return e.size[i] > 1e6 end  columns = { "size" }
+--
+-- run(dir, token, budget, out, room, flags):
+--   dir     descriptor of the tree's top
+--   token   0 to begin, then what the last call has returned; -1 to give up
+--   budget  roughly how many entries at most, in this call
+--   out     buffer of room bytes for the paths, each with a NUL, of those that
+--           match; or 0
+--   flags   1: stay on the file system of the top
+--
+-- Returns a token, 0 once the tree is done; then of this call: entries, matches,
+-- sum, errors, bytes written, directories read.  Or a negative errno: -EINVAL
+-- for a token that is not the last one's, -ENAMETOOLONG if a path is longer than
+-- the whole buffer.  Symbolic links are not followed.  Entries that vanish
+-- meanwhile do not count, not even as errors.
+
+local DT_DIR, XDEV = 4, 1
+local DEPTH_OPEN = 24     -- levels with an open descriptor
+local BATCH, BATCH_DEEP = 256, 16
+local EINVAL, ENOENT, ENAMETOOLONG = -errno.EINVAL, -errno.ENOENT, -errno.ENAMETOOLONG
+local OPEN = const.O_RDONLY + const.O_DIRECTORY + const.O_NOFOLLOW +
+             const.O_CLOEXEC + const.O_NONBLOCK
+
+local openat, close, newfstatat = syscall.openat, syscall.close, syscall.newfstatat
+local entries, tell, seek = fs.entries, fs.tell, fs.seek
+local str_out, peek = util.str_out, util.peek
+local match, sum, prune = match, sum, prune
+
+local e = { type = {}, error = {}, dirname = {} }
+for _, name in ipairs(columns or {}) do e[name] = {} end
+local stat = util.buffer(144)     -- struct stat
+
+-- The levels from the top to where we are.  A level's directories are gone into
+-- batch by batch, so that no more than the names of one batch are kept of it.
+local levels, depth = {}, 0
+local batch, at = 0, 0            -- of e: entries, and those that are done
+local generation, current = 0, 0
+local want_paths, top_dev = false, 0
+local counts = { entries = 0, matches = 0, sum = 0, errors = 0, dirs = 0 }
+
+local function identity(fd)
+  local ret = newfstatat(fd, "", stat, const.AT_EMPTY_PATH)
+  if ret < 0 then return ret end
+  return peek(stat, "u4"), peek(stat + 8, "u4"), peek(stat + 12, "u4")
+end
+
+local function push(fd, name)
+  local above = levels[depth]
+  depth = depth + 1
+  levels[depth] = {
+    fd = fd, names = {}, next = 1, done = false,
+    path = want_paths and (above and above.path .. name .. "/" or "") or nil,
+  }
+  counts.dirs = counts.dirs + 1
+  -- Far up, a descriptor is not needed for long: its place is noted instead.
+  local far = levels[depth - DEPTH_OPEN]
+  if far and far.fd and depth - DEPTH_OPEN > 1 then
+    far.pos = tell(far.fd)
+    far.dev, far.low, far.high = identity(far.fd)
+    close(far.fd)
+    far.fd = nil
+  end
+end
+
+local function drop()
+  local level = levels[depth]
+  if level.fd then close(level.fd) end
+  levels[depth] = nil
+  depth = depth - 1
+end
+
+-- Back up.  The level above is found again as "..", if it still is that one.
+local function pop()
+  local level, above = levels[depth], levels[depth - 1]
+  if above and not above.fd then
+    local fd = openat(level.fd, "..", OPEN)
+    local dev, low, high = -1
+    if fd >= 0 then dev, low, high = identity(fd) end
+    if dev == above.dev and low == above.low and high == above.high and
+       type(above.pos) == "string" and seek(fd, above.pos) == 0 then
+      above.fd = fd
+    elseif fd >= 0 then
+      close(fd)
+    end
+  end
+  drop()
+  -- It was moved: what is left of it, and of those above it, cannot be reached.
+  while depth > 0 and not levels[depth].fd do
+    counts.errors = counts.errors + 1
+    drop()
+  end
+end
+
+-- The entries of a batch that no path is wanted of: nothing can stop it.
+local function look(level)
+  local types, errors, names = e.type, e.error, level.names
+  local matches, total, failed, n = 0, 0, 0, #names
+  for i = at + 1, batch do
+    local err = errors[i]
+    if err ~= 0 and err ~= ENOENT then failed = failed + 1 end
+    if err == 0 then
+      if not match or match(e, i) then
+        matches = matches + 1
+        if sum then total = total + sum(e, i) end
+      end
+      if types[i] == DT_DIR and not (prune and prune(e, i)) and
+         (top_dev == 0 or e.dev[i] == top_dev) then
+        n = n + 1
+        names[n] = e.dirname[i]
+      end
+    elseif err == ENOENT then
+      counts.entries = counts.entries - 1
+    end
+  end
+  counts.entries = counts.entries + batch - at
+  counts.matches = counts.matches + matches
+  counts.sum = counts.sum + total
+  counts.errors = counts.errors + failed
+  at = batch
+end
+
+-- The same with paths, up to the first that has no room: false.
+local function look_and_tell(level, out, room)
+  local used = counts.bytes
+  while at < batch do
+    local i = at + 1
+    local err = e.error[i]
+    if err == 0 then
+      if not match or match(e, i) then
+        local path = level.path .. e.name[i] .. "\0"
+        if #path > room - used then
+          counts.bytes = used
+          return false, #path > room
+        end
+        used = used + str_out(path, out + used)
+        counts.matches = counts.matches + 1
+        if sum then counts.sum = counts.sum + sum(e, i) end
+      end
+      if e.type[i] == DT_DIR and not (prune and prune(e, i)) and
+         (top_dev == 0 or e.dev[i] == top_dev) then
+        level.names[#level.names + 1] = e.dirname[i]
+      end
+    elseif err ~= ENOENT then
+      counts.errors = counts.errors + 1
+    end
+    if err ~= ENOENT then counts.entries = counts.entries + 1 end
+    at = i
+  end
+  counts.bytes = used
+  return true
+end
+
+local function step(level)
+  local name = level.names[level.next]
+  if name then
+    level.next = level.next + 1
+    local fd = openat(level.fd, name, OPEN)
+    if fd >= 0 then
+      push(fd, name)
+    elseif fd ~= ENOENT then
+      counts.errors = counts.errors + 1
+    end
+  elseif level.done then
+    pop()
+  else
+    if level.next > 1 then
+      level.names, level.next = {}, 1
+    end
+    local n, done = entries(level.fd, e, depth < DEPTH_OPEN and BATCH or BATCH_DEEP)
+    batch, at = n, 0
+    level.done = done
+    if n < 0 then
+      counts.errors = counts.errors + 1
+      batch, level.done = 0, true
+    elseif n == 0 then
+      level.done = true
+    end
+  end
+end
+
+local function begin(dir, out, flags)
+  while depth > 0 do drop() end
+  batch, at = 0, 0
+  want_paths = out ~= 0
+  if want_paths then e.name = e.name or {} end
+  top_dev = 0
+  local fd = openat(dir, ".", OPEN)
+  if fd < 0 then return fd end
+  if bit.band(flags, XDEV) ~= 0 then
+    e.dev = e.dev or {}
+    local dev = identity(fd)
+    if dev < 0 then
+      close(fd)
+      return dev
+    end
+    top_dev = dev
+  end
+  push(fd)
+  generation = generation + 1
+  current = generation
+  return 0
+end
+
+local function results()
+  if depth == 0 then current = 0 end
+  return current, counts.entries, counts.matches, counts.sum, counts.errors,
+         counts.bytes, counts.dirs
+end
+
+function run(dir, token, budget, out, room, flags)
+  for name in pairs(counts) do counts[name] = 0 end
+  counts.bytes = 0
+  if token == -1 then
+    while depth > 0 do drop() end
+    return results()
+  elseif token == 0 then
+    local err = begin(dir, out, flags)
+    if err < 0 then return err end
+  elseif token ~= current or want_paths ~= (out ~= 0) then
+    return EINVAL
+  end
+  while depth > 0 and counts.entries < budget do
+    local level = levels[depth]
+    if at == batch then
+      step(level)
+    elseif out == 0 then
+      look(level)
+    else
+      local going, never = look_and_tell(level, out, room)
+      if not going then
+        if never then return ENAMETOOLONG end
+        break
+      end
+    end
+  end
+  return results()
+end

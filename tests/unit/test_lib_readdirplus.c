@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* syscript_readdirplus() beside getdents64(2) and statx(2), entry for entry. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <syscript_files.h>
+
+#include "lib_test.h"
+
+#define ALL	(STATX_BASIC_STATS | STATX_BTIME)
+#define LARGE	(1 << 20)
+
+static char *buf;
+static char top[] = "/tmp/syscript-readdirplus-XXXXXX";
+
+/* What changes by itself, from one look to the next. */
+enum strict { STABLE, CHANGING };
+
+static bool same_time(struct syscript_time a, struct statx_timestamp b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static void check_stat(const struct syscript_dirent *entry, const struct statx *st,
+		       enum strict strict)
+{
+	const struct syscript_stat *stat = &entry->stat;
+
+	CHECK_EQ(stat->mask, st->stx_mask & ALL);
+	CHECK_EQ(stat->ino, st->stx_ino);
+	CHECK_EQ(stat->mode, st->stx_mode);
+	CHECK_EQ(stat->uid, st->stx_uid);
+	CHECK_EQ(stat->gid, st->stx_gid);
+	CHECK_EQ(stat->dev, makedev(st->stx_dev_major, st->stx_dev_minor));
+	CHECK_EQ(stat->rdev, makedev(st->stx_rdev_major, st->stx_rdev_minor));
+	CHECK_EQ(stat->blksize, st->stx_blksize);
+	if (strict == CHANGING)
+		return;
+	CHECK_EQ(stat->attributes, st->stx_attributes);
+	CHECK_EQ(stat->nlink, st->stx_nlink);
+	CHECK_EQ(stat->size, st->stx_size);
+	CHECK_EQ(stat->blocks, st->stx_blocks);
+	CHECK(same_time(stat->mtime, st->stx_mtime));
+	CHECK(same_time(stat->ctime, st->stx_ctime));
+	CHECK(same_time(stat->atime, st->stx_atime));
+	if (st->stx_mask & STATX_BTIME)
+		CHECK(same_time(stat->btime, st->stx_btime));
+}
+
+/* The entry as the plain calls have it: the same result or the same error. */
+static void check_entry(int fd, const struct syscript_dirent *entry, enum strict strict)
+{
+	struct statx st;
+	int err = 0;
+
+	CHECK_EQ(strlen(entry->name), entry->namelen);
+	CHECK(entry->reclen % 8 == 0);
+	CHECK(entry->reclen > sizeof(*entry) + entry->namelen);
+	if (syscall(SYS_statx, fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ALL, &st))
+		err = -errno;
+	/* A process that came or went. */
+	if (strict == CHANGING && (err || entry->error))
+		return;
+	if (err != entry->error)
+		fprintf(stderr, "%s: ", entry->name);
+	CHECK_EQ(entry->error, err);
+	if (err) {
+		CHECK_EQ(entry->stat.mask, 0);
+		return;
+	}
+	if (entry->type != DT_UNKNOWN)
+		CHECK_EQ(entry->type, IFTODT(entry->stat.mode));
+	check_stat(entry, &st, strict);
+}
+
+static int open_dir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		fprintf(stderr, "%s: %m\n", path);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+/* Names in the order of getdents64(2), dots included. */
+static size_t plain_names(const char *path, char (*names)[256], size_t max)
+{
+	static char raw[32768];
+	int fd = open_dir(path);
+	size_t n = 0;
+	long len;
+
+	while ((len = syscall(SYS_getdents64, fd, raw, sizeof(raw))) > 0) {
+		for (char *p = raw; p < raw + len && n < max;) {
+			struct dirent64 *d = (void *)p;
+
+			strcpy(names[n++], d->d_name);
+			p += d->d_reclen;
+		}
+	}
+	CHECK(len == 0);
+	close(fd);
+	return n;
+}
+
+static bool is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+#define NAMES	20000
+
+/* A whole directory, by buffers of @size. */
+static void check_dir(const char *path, size_t size, unsigned int flags, enum strict strict)
+{
+	static char names[NAMES][256];
+	size_t plain = plain_names(path, names, NAMES), at = 0, n = 0;
+	int fd = open_dir(path), other = open_dir(path), end = 0;
+	ssize_t len;
+
+	while ((len = syscript_readdirplus(fd, buf, size, ALL, flags, &end)) > 0) {
+		struct syscript_dirent *entry = (void *)buf;
+
+		for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry), n++) {
+			check_entry(other, entry, strict);
+			if (strict == CHANGING)
+				continue;
+			while (!(flags & SYSCRIPT_DOTS) && at < plain && is_dots(names[at]))
+				at++;
+			CHECK(at < plain);
+			CHECK(!strcmp(entry->name, names[at]));
+			at++;
+		}
+		CHECK((char *)entry == buf + len);
+	}
+	if (len)
+		fprintf(stderr, "%s: ", path);
+	CHECK_EQ(len, 0);
+	CHECK_EQ(end, 1);
+	while (!(flags & SYSCRIPT_DOTS) && at < plain && is_dots(names[at]))
+		at++;
+	if (strict == STABLE)
+		CHECK_EQ(at, plain);
+	close(fd);
+	close(other);
+}
+
+static void make(const char *name)
+{
+	int fd = open(name, O_CREAT | O_WRONLY, 0640);
+
+	CHECK(fd >= 0);
+	CHECK(write(fd, top, strlen(name) % 16) >= 0);
+	close(fd);
+}
+
+static void odd_entries(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" };
+	struct timespec times[2] = { { -5, 999999999 }, { 1L << 33, 1 } };
+	char name[256] = "";
+	int s = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+
+	CHECK(!bind(s, (struct sockaddr *)&address, sizeof(address)));
+	close(s);
+	make("regular");
+	make(" ");
+	make("a\nb");
+	make("\xff\xfe");
+	make("...");
+	make("..a");
+	make(".hidden");
+	memset(name, 'x', 255);
+	make(name);
+	for (int len = 1; len < 40; len++) {
+		memset(name, 'a' + len % 26, len);
+		name[len] = '\0';
+		make(name);
+	}
+	CHECK(!link("regular", "second"));
+	CHECK(!symlink("regular", "to-file"));
+	CHECK(!symlink(".", "to-dir"));
+	CHECK(!symlink("nowhere", "dangling"));
+	CHECK(!symlink("loop", "loop"));
+	CHECK(!mkfifo("fifo", 0600));
+	CHECK(!mkdir("dir", 0700));
+	CHECK(!mkdir("none", 0));
+	make("old");
+	CHECK(!utimensat(AT_FDCWD, "old", times, 0));
+	make("sparse");
+	CHECK(!truncate("sparse", 1L << 40));
+	make("unreadable");
+	CHECK(!chmod("unreadable", 0));
+	fd = open("deep", O_CREAT | O_WRONLY, 07777);
+	CHECK(fd >= 0 && !fchmod(fd, 06755));
+	close(fd);
+}
+
+static void test_odd(void)
+{
+	static const size_t sizes[] = { LARGE, 32768, 4096, 1000, 504 };
+
+	CHECK(!mkdir("odd", 0755) && !chdir("odd"));
+	odd_entries();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		check_dir(".", sizes[i], 0, STABLE);
+		check_dir(".", sizes[i], SYSCRIPT_DOTS, STABLE);
+	}
+	CHECK(!chdir(top));
+	check_dir("odd/dir", LARGE, 0, STABLE);
+	check_dir("odd/dir", LARGE, SYSCRIPT_DOTS, STABLE);
+}
+
+static void test_many(void)
+{
+	char name[300];
+
+	CHECK(!mkdir("many", 0755) && !chdir("many"));
+	for (int i = 0; i < 3000; i++) {
+		snprintf(name, sizeof(name), "%d-%.*s", i, i % 200, buf);
+		make(name);
+	}
+	check_dir(".", LARGE, 0, STABLE);
+	check_dir(".", 40000, SYSCRIPT_DOTS, STABLE);
+	CHECK(!chdir(top));
+}
+
+/* Mount points, pseudo file systems, devices. */
+static void test_system(void)
+{
+	static const char *const dirs[] = {
+		"/", "/dev", "/etc", "/sys", "/sys/kernel", "/proc/self", "/proc/self/ns",
+		"/proc/self/task", "/proc/sys/kernel", "/usr/bin", "/proc",
+	};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		check_dir(dirs[i], LARGE, 0, CHANGING);
+		check_dir(dirs[i], LARGE, SYSCRIPT_DOTS, CHANGING);
+	}
+}
+
+static void test_names_only(void)
+{
+	struct syscript_dirent *entry = (void *)buf;
+	int fd = open_dir("odd"), end;
+	ssize_t len;
+
+	len = syscript_readdirplus(fd, buf, LARGE, 0, 0, &end);
+	CHECK(len > 0 && end);
+	for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry)) {
+		CHECK_EQ(entry->error, 0);
+		CHECK_EQ(entry->stat.mask, 0);
+		CHECK_EQ(entry->stat.size, 0);
+		CHECK(entry->stat.ino);
+	}
+	CHECK_EQ(syscript_readdirplus(fd, buf, LARGE, 0, 0, NULL), 0);
+	close(fd);
+}
+
+static void test_no_search(void)
+{
+	struct syscript_dirent *entry = (void *)buf;
+	ssize_t len;
+	int fd;
+
+	if (!geteuid())
+		return;
+	CHECK(!mkdir("locked", 0700));
+	make("locked/file");
+	CHECK(!chmod("locked", 0400));
+	fd = open_dir("locked");
+	len = syscript_readdirplus(fd, buf, LARGE, ALL, 0, NULL);
+	CHECK(len > 0);
+	CHECK_EQ(entry->error, -EACCES);
+	CHECK_EQ(entry->stat.mask, 0);
+	close(fd);
+	CHECK(!chmod("locked", 0700));
+	check_dir("locked", LARGE, 0, STABLE);
+}
+
+static void test_errors(void)
+{
+	int file = open("odd/regular", O_RDONLY), path = open("odd", O_PATH), fd;
+	char *readonly = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int pipes[2], end = 7;
+
+	CHECK(!pipe(pipes));
+	CHECK_EQ(syscript_readdirplus(-1, buf, LARGE, ALL, 0, &end), -EBADF);
+	CHECK_EQ(end, 0);
+	CHECK_EQ(syscript_readdirplus(9999, buf, LARGE, ALL, 0, NULL), -EBADF);
+	CHECK_EQ(syscript_readdirplus(AT_FDCWD, buf, LARGE, ALL, 0, NULL), -EBADF);
+	CHECK_EQ(syscript_readdirplus(file, buf, LARGE, ALL, 0, NULL), -ENOTDIR);
+	CHECK_EQ(syscript_readdirplus(pipes[0], buf, LARGE, ALL, 0, NULL), -ENOTDIR);
+	CHECK_EQ(syscript_readdirplus(path, buf, LARGE, ALL, 0, NULL), -EBADF);
+	fd = open_dir("odd");
+	CHECK_EQ(syscript_readdirplus(fd, buf, LARGE, ALL, 2, NULL), -EINVAL);
+	CHECK_EQ(syscript_readdirplus(fd, buf, 100, ALL, 0, NULL), -EINVAL);
+	CHECK_EQ(syscript_readdirplus(fd, buf, 0, ALL, 0, NULL), -EINVAL);
+	/* Nothing is lost to a buffer that is not there. */
+	CHECK_EQ(syscript_readdirplus(fd, NULL, LARGE, ALL, 0, NULL), -EFAULT);
+	CHECK_EQ(syscript_readdirplus(fd, (void *)8, LARGE, ALL, 0, NULL), -EFAULT);
+	CHECK_EQ(syscript_readdirplus(fd, readonly, 8192, ALL, 0, NULL), -EFAULT);
+	CHECK_EQ(syscript_readdirplus(fd, (void *)(1L << 50), LARGE, ALL, 0, NULL), -EFAULT);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), 0);
+	CHECK(syscript_readdirplus(fd, buf, SIZE_MAX, ALL, 0, &end) > 0);
+	CHECK_EQ(end, 1);
+	close(fd);
+
+	CHECK(!mkdir("gone", 0700));
+	fd = open_dir("gone");
+	CHECK(!rmdir("gone"));
+	CHECK_EQ(syscript_readdirplus(fd, buf, LARGE, ALL, 0, NULL), -ENOENT);
+	close(fd);
+	close(file);
+	close(path);
+}
+
+/* After seekdir(3), and with duplicates that share the position. */
+static void test_position(void)
+{
+	struct syscript_dirent *entry = (void *)buf;
+	int fd = open_dir("many"), twin = dup(fd);
+	char first[256];
+	size_t n = 0;
+	ssize_t len;
+
+	CHECK(syscript_readdirplus(fd, buf, 1000, ALL, 0, NULL) > 0);
+	strcpy(first, entry->name);
+	lseek(twin, 0, SEEK_SET);
+	CHECK(syscript_readdirplus(fd, buf, 1000, ALL, 0, NULL) > 0);
+	CHECK(!strcmp(first, entry->name));
+	lseek(fd, 0, SEEK_SET);
+	for (int i = 0;; i++) {
+		len = syscript_readdirplus(i & 1 ? fd : twin, buf, 5000, 0, 0, NULL);
+		if (len <= 0)
+			break;
+		for (entry = (void *)buf; (char *)entry < buf + len; n++)
+			entry = syscript_next_dirent(entry);
+	}
+	CHECK_EQ(len, 0);
+	CHECK_EQ(n, 3000);
+	close(fd);
+	close(twin);
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Signals shorten what a call returns, and nothing else. */
+static void test_signals(void)
+{
+	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
+	struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	CHECK(!setitimer(ITIMER_REAL, &often, NULL));
+	for (int i = 0; i < 10; i++)
+		check_dir("odd", LARGE, 0, STABLE);
+	CHECK(!setitimer(ITIMER_REAL, &never, NULL));
+}
+
+int main(void)
+{
+	char command[100];
+
+	umask(022);
+	CHECK(!posix_memalign((void **)&buf, 8, LARGE));
+	memset(buf, 'n', LARGE);
+	CHECK(mkdtemp(top) && !chdir(top));
+	test_many();
+	test_odd();
+	test_system();
+	test_names_only();
+	test_no_search();
+	test_errors();
+	test_position();
+	test_signals();
+	snprintf(command, sizeof(command), "chmod 700 %s/odd/none; rm -rf %s", top, top);
+	return system(command) != 0;
+}
