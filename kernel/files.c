@@ -394,5 +394,5 @@ long files_do(const struct files_request *request)
 		cond_resched();
 	}
 	parent_drop(&files);
-	return i ?: err;
+	return i ? (long)i : err;
 }

@@ -112,6 +112,9 @@ static int get_names(struct file *file, struct readdirplus *request)
 			file->f_pos = names.ctx.pos;
 		err = err < 0 ? err : names.error;
 	} while (!err && !names.full && request->n > before);
+	/* Dots that were passed over do not count. */
+	if (names.full && !request->n)
+		file->f_pos = request->start;
 	mutex_unlock(&file->f_pos_lock);
 
 	request->end = !err && !names.full;

@@ -91,7 +91,8 @@ static long get_names(struct vm_dir *dir)
 			const struct dirent64 *from = (const void *)p;
 
 			if (!add_name(dir, from)) {
-				long pos = sys_call(lseek, dir->fd, at, SEEK_SET);
+				long pos = sys_call(lseek, dir->fd,
+						    dir->n ? at : dir->start, SEEK_SET);
 
 				return pos < 0 ? pos : 0;
 			}

@@ -19,10 +19,10 @@
 --   flags   1: stay on the file system of the top
 --
 -- Returns a token, 0 once the tree is done; then of this call: entries, matches,
--- sum, errors, bytes written, directories read.  Or a negative errno: -EINVAL
--- for a token that is not the last one's, -ENAMETOOLONG if a path is longer than
--- the whole buffer.  Symbolic links are not followed.  Entries that vanish
--- meanwhile do not count, not even as errors.
+-- sum, errors, bytes written (-ENAMETOOLONG if not even one path has room),
+-- directories read.  Or a negative errno, -EINVAL for a token that is not the
+-- last one's.  Symbolic links are not followed.  Entries that vanish meanwhile do
+-- not count, not even as errors.
 
 local DT_DIR, XDEV = 4, 1
 local DEPTH_OPEN = 24     -- levels with an open descriptor
@@ -140,7 +140,7 @@ local function look_and_tell(level, out, room)
         local path = level.path .. e.name[i] .. "\0"
         if #path > room - used then
           counts.bytes = used
-          return false, #path > room
+          return false
         end
         used = used + str_out(path, out + used)
         counts.matches = counts.matches + 1
@@ -236,9 +236,8 @@ function run(dir, token, budget, out, room, flags)
     elseif out == 0 then
       look(level)
     else
-      local going, never = look_and_tell(level, out, room)
-      if not going then
-        if never then return ENAMETOOLONG end
+      if not look_and_tell(level, out, room) then
+        if counts.bytes == 0 then counts.bytes = ENAMETOOLONG end
         break
       end
     end
