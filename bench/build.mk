@@ -2,7 +2,7 @@
 # Measuring programs, and the targets that run them in a guest on 6.1.
 
 BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
-BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency
+BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench
 
@@ -12,7 +12,9 @@ $(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
 	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+
+$(BUILD)/bench/files: $(BUILD)/bench/uring.o
 
 $(BUILD)/bench/udp: $(BUILD)/bench/udp.o $(BUILD)/bench/udp_server.o $(BENCH_COMMON) \
 		$(BUILD)/libsyscript.a
@@ -30,5 +32,12 @@ bench-latency: $(BUILD)/bench/latency module
 
 bench-udp: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
+
+.PHONY: bench-files bench-files-icount
+bench-files: $(BUILD)/bench/files module
+	bench/files.py -k $(KREL) -o $(BUILD)/bench/files.json
+
+bench-files-icount: $(BUILD)/bench/files module
+	bench/files.py -k $(KREL) --icount -o $(BUILD)/bench/files-icount.json
 
 -include $(wildcard $(BUILD)/bench/*.d)

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# In a guest, as root: runs build/bench/files on a tmpfs and on an ext4.
+# Usage: bench/files.sh ROUNDS
+
+set -eu
+
+rounds=$1
+top=/tmp/files
+mkdir -p $top/image $top/tmpfs $top/ext4
+mount -t tmpfs tmpfs $top/image
+mount -t tmpfs tmpfs $top/tmpfs
+truncate -s 600M $top/image/ext4
+mkfs.ext4 -q -N 200000 $top/image/ext4
+modprobe -a loop ext4
+mount -o loop $top/image/ext4 $top/ext4
+rmdir $top/ext4/lost+found
+status=0
+build/bench/files "$rounds" $top/tmpfs $top/ext4 || status=$?
+umount $top/ext4
+exit $status
