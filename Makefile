@@ -61,6 +61,7 @@ deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
 ##demo           memcached in a guest: a packet a call, recvmmsg, and a script
+##examples       programs that list, search, sum up and read files by the batch
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel
 ##test-vm        the guest tests on kernel KREL
@@ -76,6 +77,7 @@ deps: $(BUILD)/config.mk
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
+##bench-files    files and directories beside plain calls; build/bench/files.json
 ##install        install the command, the library, the manual and the DKMS source
 
 ##lint           check shell and Python sources

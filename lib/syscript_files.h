@@ -138,6 +138,11 @@ int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *funct
 ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
 			   struct syscript_walk_sums *sums);
 
+/*
+ * The text of the last error in the walk's functions, as syscript_error().
+ */
+int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len);
+
 /* Gives the walk back, finished or not. */
 void syscript_walk_close(struct syscript_walk *walk);
 

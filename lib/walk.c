@@ -109,6 +109,11 @@ ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
 	return ret;
 }
 
+int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len)
+{
+	return syscript_error(walk->script, buf, len);
+}
+
 void syscript_walk_close(struct syscript_walk *walk)
 {
 	if (!walk)
