@@ -16,7 +16,7 @@ PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
 def compile_program(source: Path) -> Path:
     """The program made from @source, with the static library; `make` may have made it."""
     program = BUILD / "tests" / "unit" / source.stem
-    parts = [source, source.with_name("lib_test.h"), BUILD / "libsyscript.a"]
+    parts = [source, *source.parent.glob("*.h"), BUILD / "libsyscript.a"]
     if program.exists() and program.stat().st_mtime >= max(p.stat().st_mtime for p in parts):
         return program
     program.parent.mkdir(parents=True, exist_ok=True)

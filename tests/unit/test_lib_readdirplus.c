@@ -1,97 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* syscript_readdirplus() beside getdents64(2) and statx(2), entry for entry. */
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/stat.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <syscript_files.h>
 
-#include "lib_test.h"
+#include "dir_check.h"
 
-#define ALL	(STATX_BASIC_STATS | STATX_BTIME)
 #define LARGE	(1 << 20)
 
 static char *buf;
 static char top[] = "/tmp/syscript-readdirplus-XXXXXX";
-
-/* What changes by itself, from one look to the next. */
-enum strict { STABLE, CHANGING };
-
-static bool same_time(struct syscript_time a, struct statx_timestamp b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static void check_stat(const struct syscript_dirent *entry, const struct statx *st,
-		       enum strict strict)
-{
-	const struct syscript_stat *stat = &entry->stat;
-
-	CHECK_EQ(stat->mask, st->stx_mask & ALL);
-	CHECK_EQ(stat->ino, st->stx_ino);
-	CHECK_EQ(stat->mode, st->stx_mode);
-	CHECK_EQ(stat->uid, st->stx_uid);
-	CHECK_EQ(stat->gid, st->stx_gid);
-	CHECK_EQ(stat->dev, makedev(st->stx_dev_major, st->stx_dev_minor));
-	CHECK_EQ(stat->rdev, makedev(st->stx_rdev_major, st->stx_rdev_minor));
-	CHECK_EQ(stat->blksize, st->stx_blksize);
-	if (strict == CHANGING)
-		return;
-	CHECK_EQ(stat->attributes, st->stx_attributes);
-	CHECK_EQ(stat->nlink, st->stx_nlink);
-	CHECK_EQ(stat->size, st->stx_size);
-	CHECK_EQ(stat->blocks, st->stx_blocks);
-	CHECK(same_time(stat->mtime, st->stx_mtime));
-	CHECK(same_time(stat->ctime, st->stx_ctime));
-	CHECK(same_time(stat->atime, st->stx_atime));
-	if (st->stx_mask & STATX_BTIME)
-		CHECK(same_time(stat->btime, st->stx_btime));
-}
-
-/* The entry as the plain calls have it: the same result or the same error. */
-static void check_entry(int fd, const struct syscript_dirent *entry, enum strict strict)
-{
-	struct statx st;
-	int err = 0;
-
-	CHECK_EQ(strlen(entry->name), entry->namelen);
-	CHECK(entry->reclen % 8 == 0);
-	CHECK(entry->reclen > sizeof(*entry) + entry->namelen);
-	if (syscall(SYS_statx, fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ALL, &st))
-		err = -errno;
-	/* A process that came or went. */
-	if (strict == CHANGING && (err || entry->error))
-		return;
-	if (err != entry->error)
-		fprintf(stderr, "%s: ", entry->name);
-	CHECK_EQ(entry->error, err);
-	if (err) {
-		CHECK_EQ(entry->stat.mask, 0);
-		return;
-	}
-	if (entry->type != DT_UNKNOWN)
-		CHECK_EQ(entry->type, IFTODT(entry->stat.mode));
-	check_stat(entry, &st, strict);
-}
-
-static int open_dir(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		fprintf(stderr, "%s: %m\n", path);
-	CHECK(fd >= 0);
-	return fd;
-}
 
 /* Names in the order of getdents64(2), dots included. */
 static size_t plain_names(const char *path, char (*names)[256], size_t max)

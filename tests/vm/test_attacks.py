@@ -39,6 +39,9 @@ WHERE = {
     "str_out": "util.str_out(s, a)",
     "fill": "util.fill(a, 0, 4096)",
     "compare": "util.compare(a, a, 4096)",
+    "entries": "fs.entries(d, { name = t }) syscall.lseek(d, 0, 0)",
+    "readdirplus": "fs.readdirplus(d, a, 4096) syscall.lseek(d, 0, 0)",
+    "stat_files": "util.copyout({ a, a, 0, 0 }, a, 4, 'i8') fs.stat_files(d, a, 100)",
     "print": "print(s)",
     "match": "string.match(s, '.-.-.-b')",
     "sort": "table.sort(t)",
@@ -65,6 +68,7 @@ function run()
 	local e = syscall.epoll_create1(0)
 	local v = syscall.eventfd2(0, 0)
 	local u = syscall.socket(const.AF_INET, const.SOCK_DGRAM, 0)
+	local d = syscall.openat(const.AT_FDCWD, "/proc", const.O_RDONLY, 0)
 	local l = syscall.socket(const.AF_INET, const.SOCK_STREAM, 0)
 	assert(e >= 0 and v >= 0 and u >= 0 and l >= 0 and syscall.listen(l, 1) == 0)
 	util.poke(a, "i8", const.AF_INET)

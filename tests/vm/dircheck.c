@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A directory by syscript_readdirplus(), whatever file system it is on.
+ *
+ * usage: dircheck stable|changing DIRECTORY [COUNT]   entry for entry, COUNT of them
+ *        dircheck storm DIRECTORY SECONDS             while others are at work in it
+ *        dircheck races DIRECTORY SECONDS             while it is closed and unmapped
+ *        dircheck endless DIRECTORY                   to be killed
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../unit/dir_check.h"
+
+#define SIZE	(1 << 20)
+#define KEPT	500			/* files that a storm does not touch */
+
+static char *buf;
+
+/* -- Entry for entry ------------------------------------------------------- */
+
+static long look(const char *path, enum strict strict, size_t size)
+{
+	int fd = open_dir(path), other = open_dir(path), end = 0;
+	long n = 0;
+
+	while (!end) {
+		struct syscript_dirent *entry = (void *)buf;
+		ssize_t len = syscript_readdirplus(fd, buf, size, ALL, SYSCRIPT_DOTS, &end);
+
+		CHECK(len >= 0);
+		for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry), n++)
+			check_entry(other, entry, strict);
+	}
+	close(fd);
+	close(other);
+	return n;
+}
+
+static long plain_count(const char *path)
+{
+	static char raw[32768];
+	int fd = open_dir(path);
+	long n = 0, len;
+
+	while ((len = syscall(SYS_getdents64, fd, raw, sizeof(raw))) > 0) {
+		for (char *p = raw; p < raw + len; n++)
+			p += ((struct dirent64 *)p)->d_reclen;
+	}
+	CHECK_EQ(len, 0);
+	close(fd);
+	return n;
+}
+
+static int compare(const char *path, enum strict strict, long count)
+{
+	long n = look(path, strict, SIZE);
+
+	if (strict == STABLE) {
+		CHECK_EQ(look(path, strict, 5000), n);
+		CHECK_EQ(plain_count(path), n);
+	}
+	if (count)
+		CHECK_EQ(n, count + 2);
+	CHECK(n >= 2);
+	return 0;
+}
+
+/* -- While others are at work ---------------------------------------------- */
+
+static void name_kept(char *name, int i)
+{
+	sprintf(name, "kept-%d", i);
+}
+
+static void touch(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_CREAT | O_WRONLY, 0644);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static void disturb(int dir, unsigned int seed)
+{
+	char name[64], other[64];
+
+	for (unsigned int i = seed;; i++) {
+		sprintf(name, "brief-%u-%u", seed, i % 300);
+		sprintf(other, "other-%u-%u", seed, i * 7 % 300);
+		touch(dir, name);
+		renameat(dir, name, dir, other);
+		if (i % 3 == 0)
+			unlinkat(dir, other, 0);
+		if (i % 50 == 0) {
+			mkdirat(dir, name, 0755);
+			unlinkat(dir, name, AT_REMOVEDIR);
+		}
+	}
+}
+
+/* All that stays is there, once and right; the rest is right or gone. */
+static void look_at_storm(const char *path, ino_t *inodes)
+{
+	static unsigned char times[KEPT];
+	int fd = open_dir(path), end = 0, i;
+
+	memset(times, 0, sizeof(times));
+	while (!end) {
+		struct syscript_dirent *entry = (void *)buf;
+		ssize_t len = syscript_readdirplus(fd, buf, SIZE, ALL, 0, &end);
+
+		CHECK(len >= 0);
+		for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry)) {
+			if (sscanf(entry->name, "kept-%d", &i) != 1) {
+				CHECK(!entry->error || entry->error == -ENOENT);
+				continue;
+			}
+			CHECK_EQ(entry->error, 0);
+			CHECK_EQ(entry->stat.ino, inodes[i]);
+			CHECK_EQ(entry->stat.size, i % 100);
+			times[i]++;
+		}
+	}
+	for (i = 0; i < KEPT; i++)
+		CHECK_EQ(times[i], 1);
+	close(fd);
+}
+
+static int storm(const char *path, int seconds)
+{
+	int dir = open_dir(path), rounds = 0;
+	static ino_t inodes[KEPT];
+	time_t end = time(NULL) + seconds;
+	pid_t pids[2];
+	char name[64];
+
+	for (int i = 0; i < KEPT; i++) {
+		struct stat st;
+
+		name_kept(name, i);
+		touch(dir, name);
+		CHECK(!fstatat(dir, name, &st, 0));
+		inodes[i] = st.st_ino;
+		CHECK(i % 100 == 0 || !ftruncate(openat(dir, name, O_WRONLY | O_CLOEXEC), i % 100));
+	}
+	for (int i = 0; i < 2; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			disturb(dir, i);
+	}
+	for (; time(NULL) < end || rounds < 3; rounds++)
+		look_at_storm(path, inodes);
+	for (int i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		CHECK(waitpid(pids[i], NULL, 0) == pids[i]);
+	}
+	return 0;
+}
+
+/* -- While descriptors are closed and memory goes --------------------------- */
+
+static volatile int over;
+static int racing = -1;
+
+static void *close_and_open(void *arg)
+{
+	while (!over) {
+		int fd = open(arg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		__atomic_store_n(&racing, fd, __ATOMIC_RELEASE);
+		usleep(200);
+		close(fd);
+		/* Somebody else's by now. */
+		dup2(0, fd);
+		usleep(50);
+		close(fd);
+	}
+	return NULL;
+}
+
+static void *unmap_and_map(void *arg)
+{
+	while (!over) {
+		mprotect(arg, SIZE / 2, PROT_NONE);
+		usleep(100);
+		mprotect(arg, SIZE / 2, PROT_READ | PROT_WRITE);
+		madvise(arg, SIZE, MADV_DONTNEED);
+		usleep(300);
+	}
+	return NULL;
+}
+
+static int allowed(ssize_t len)
+{
+	return len >= 0 || len == -EBADF || len == -ENOTDIR || len == -EFAULT;
+}
+
+static int races(const char *path, int seconds)
+{
+	char *shaky = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct syscript_file file = { (uintptr_t)path, (uintptr_t)shaky, 0, 0 };
+	time_t end = time(NULL) + seconds;
+	long good = 0, bad = 0;
+	pthread_t threads[2];
+
+	CHECK(!pthread_create(&threads[0], NULL, close_and_open, (void *)path));
+	CHECK(!pthread_create(&threads[1], NULL, unmap_and_map, shaky));
+	while (time(NULL) < end || good < 5) {
+		int fd = __atomic_load_n(&racing, __ATOMIC_ACQUIRE);
+		ssize_t len = syscript_readdirplus(fd, shaky + 8 * (good % 7), SIZE - 64, ALL, 0, NULL);
+
+		CHECK(allowed(len));
+		good += len >= 0;
+		bad += len < 0;
+		CHECK(!syscript_stat_many(AT_FDCWD, &file, 1, ALL, 0));
+		CHECK(file.result == 0 || file.result == -EFAULT);
+	}
+	over = 1;
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	printf("%ld read, %ld refused\n", good, bad);
+	return 0;
+}
+
+static _Noreturn void endless(const char *path)
+{
+	int fd = open_dir(path);
+
+	puts("at work");
+	fflush(stdout);
+	for (;;) {
+		while (syscript_readdirplus(fd, buf, SIZE, ALL, 0, NULL) > 0)
+			;
+		lseek(fd, 0, SEEK_SET);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 2 ? argv[1] : "";
+	long number = argc > 3 ? atol(argv[3]) : 0;
+
+	buf = malloc(SIZE);
+	if (!strcmp(mode, "stable"))
+		return compare(argv[2], STABLE, number);
+	if (!strcmp(mode, "changing"))
+		return compare(argv[2], CHANGING, number);
+	if (!strcmp(mode, "storm"))
+		return storm(argv[2], number);
+	if (!strcmp(mode, "races"))
+		return races(argv[2], number);
+	if (!strcmp(mode, "endless"))
+		endless(argv[2]);
+	fprintf(stderr, "usage: dircheck stable|changing|storm|races|endless DIRECTORY [NUMBER]\n");
+	return 2;
+}

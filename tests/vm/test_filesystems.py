@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Directories with attributes on file systems of every kind, beside plain calls."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from runner import as_member
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
+MANY = 100_000
+SOME = 300
+STORM_SECONDS = 5
+# From SIGKILL to the end of the process, on a busy emulated machine.
+DEATH = 10
+KERNEL = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
+
+
+def run(*command: str | Path) -> None:
+    subprocess.run(command, check=True)
+
+
+def dircheck(*arguments: str | Path, member: bool = False) -> str:
+    command = [str(word) for word in (DIRCHECK, *arguments)]
+    if member:
+        command = as_member(command)
+    done = subprocess.run(command, env=KERNEL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def mounted(kind: str, at: Path, source: str | Path = "none", options: str = "") -> Iterator[Path]:
+    at.mkdir(parents=True, exist_ok=True)
+    run("mount", "-t", kind, *(["-o", options] if options else []), source, at)
+    try:
+        yield at
+    finally:
+        run("umount", at)
+
+
+@contextmanager
+def tmpfs(at: Path) -> Iterator[Path]:
+    with mounted("tmpfs", at, options="mode=777") as path:
+        yield path
+
+
+@contextmanager
+def ext4(at: Path) -> Iterator[Path]:
+    image = at.with_suffix(".image")
+    run("truncate", "-s", "400M", image)
+    run("mkfs.ext4", "-q", "-N", str(2 * MANY), image)
+    run("modprobe", "-a", "loop", "ext4")
+    with mounted("ext4", at, image, "loop") as path:
+        path.chmod(0o777)
+        yield path
+    image.unlink()
+
+
+@contextmanager
+def overlay(at: Path) -> Iterator[Path]:
+    """Entries of both layers, of one only, deleted ones."""
+    run("modprobe", "overlay")
+    with tmpfs(at.with_suffix(".layers")) as layers:
+        lower, upper, work = (layers / name for name in ("lower", "upper", "work"))
+        for layer in (lower, upper, work):
+            layer.mkdir()
+        fill(lower, SOME)
+        (lower / "dir").mkdir()
+        with mounted("overlay", at, options=f"lowerdir={lower},upperdir={upper},workdir={work}"):
+            for i in range(0, SOME, 3):
+                (at / f"file-{i}").unlink()
+            for i in range(1, SOME, 3):
+                (at / f"file-{i}").write_text("changed")
+            (at / "new").mkdir()
+            (at / "dir" / "new").touch()
+            at.chmod(0o777)
+            yield at
+
+
+FILE_SYSTEMS: dict[str, Callable] = {"tmpfs": tmpfs, "ext4": ext4, "overlay": overlay}
+
+
+def fill(path: Path, n: int) -> None:
+    for i in range(n):
+        os.close(os.open(path / f"file-{i}", os.O_CREAT | os.O_WRONLY, 0o640))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    # The member has to get there.
+    for path in (tmp_path, *tmp_path.parents):
+        if path.owner() == "root" and path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o011)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+def test_same_entries(kind: str, place: Path) -> None:
+    with FILE_SYSTEMS[kind](place / kind) as top:
+        directory = top / "some"
+        directory.mkdir()
+        fill(directory, SOME)
+        (directory / "link").symlink_to("file-1")
+        os.mknod(directory / "device", 0o20600, os.makedev(1, 3))
+        for path in (top, directory):
+            dircheck("stable", path)
+            dircheck("stable", path, member=True)
+        # As it is after a mount: nothing in the caches.
+        Path("/proc/sys/vm/drop_caches").write_text("2")
+        dircheck("stable", directory, SOME + 2)
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
+def test_many_entries(kind: str, place: Path) -> None:
+    with FILE_SYSTEMS[kind](place / kind) as top:
+        directory = top / "many"
+        directory.mkdir()
+        fill(directory, MANY)
+        dircheck("stable", directory, MANY)
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc", "/proc/self", "/proc/self/task", "/proc/1", "/sys", "/dev"]
+)
+def test_pseudo(path: str) -> None:
+    dircheck("changing", path)
+    dircheck("changing", path, member=True)
+
+
+@pytest.mark.parametrize("path", ["/proc/sys/fs", "/sys/kernel", "/sys/class"])
+def test_pseudo_stable(path: str) -> None:
+    dircheck("stable", path)
+
+
+def test_9p() -> None:
+    """The guest's root, and the repository, which has another cache mode."""
+    for path in ("/usr/lib/python3.11", "/etc", BUILD.parent / "kernel", BUILD.parent / "tests"):
+        dircheck("stable", path)
+        dircheck("stable", path, member=True)
+
+
+def test_mount_points(place: Path) -> None:
+    with ExitStack() as stack:
+        top = stack.enter_context(tmpfs(place / "top"))
+        fill(top, 5)
+        for name in ("a", "b", "c", "locked"):
+            (top / name).mkdir()
+        stack.enter_context(tmpfs(top / "a"))
+        stack.enter_context(tmpfs(top / "a"))
+        stack.enter_context(mounted("proc", top / "b"))
+        run("mount", "--bind", "/etc", top / "c")
+        stack.callback(run, "umount", top / "c")
+        run("mount", "--bind", "/etc/hostname", top / "file-3")
+        stack.callback(run, "umount", top / "file-3")
+        (top / "locked").chmod(0)
+        for path in (top, top / "a", top / "c"):
+            dircheck("stable", path)
+            dircheck("stable", path, member=True)
+
+
+@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+def test_storm(kind: str, place: Path) -> None:
+    with FILE_SYSTEMS[kind](place / kind) as top:
+        directory = top / "storm"
+        directory.mkdir(mode=0o777)
+        directory.chmod(0o777)
+        dircheck("storm", directory, str(STORM_SECONDS), member=True)
+
+
+def test_races(place: Path) -> None:
+    with tmpfs(place / "races") as top:
+        fill(top, 2000)
+        out = dircheck("races", top, str(STORM_SECONDS), member=True)
+        assert "refused" in out
+
+
+def test_killed(place: Path) -> None:
+    with tmpfs(place / "killed") as top:
+        fill(top, 20000)
+        for _ in range(5):
+            command = as_member([str(DIRCHECK), "endless", str(top)])
+            child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE)
+            assert child.stdout and child.stdout.readline() == b"at work\n"
+            time.sleep(0.2)
+            begin = time.monotonic()
+            child.kill()
+            assert child.wait(DEATH) == -signal.SIGKILL
+            assert time.monotonic() - begin < DEATH
+            child.stdout.close()
