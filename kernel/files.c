@@ -14,6 +14,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/namei.h>
 #include <linux/path.h>
@@ -39,6 +40,7 @@ struct files {
 	/* The directory of the last one, and the part of the path that it was. */
 	struct parent parent;
 	bool has_parent;
+	unsigned long since;		/* jiffies */
 	char *dir;
 	unsigned int dir_len;
 };
@@ -94,7 +96,18 @@ static int parent_find(struct files *files, unsigned int len)
 	}
 	parent_init(&files->parent, &path);
 	files->has_parent = true;
+	files->since = jiffies;
 	return 0;
+}
+
+/*
+ * Whoever locks or moves a directory may expect it to count for a batch that
+ * takes its time: it is found again with each tick.
+ */
+static bool is_same_parent(const struct files *files, unsigned int len)
+{
+	return files->has_parent && files->since == jiffies && len == files->dir_len &&
+	       !memcmp(files->dir, files->path, len);
 }
 
 static bool is_dot(const char *name)
@@ -119,10 +132,7 @@ static bool find_name(struct files *files, u64 addr)
 	files->len = len - dir_len;
 	if (!files->len || files->len > NAME_MAX || is_dot(files->name))
 		return false;
-	if (files->has_parent && dir_len == files->dir_len &&
-	    !memcmp(files->dir, files->path, dir_len))
-		return true;
-	return !parent_find(files, dir_len);
+	return is_same_parent(files, dir_len) || !parent_find(files, dir_len);
 }
 
 /* -- Attributes ------------------------------------------------------------ */
@@ -238,7 +248,10 @@ static long do_open(struct files *files, const struct syscript_file *f)
 		fd = open_slow(files, f, request->flags);
 		file = fd < 0 ? NULL : fget_raw(fd);
 	}
-	if (fd < 0 || !file || !f->data)
+	/* Another thread may have closed it by now. */
+	if (fd >= 0 && !file)
+		return -EBADF;
+	if (fd < 0 || !f->data)
 		goto done;
 	err = attributes_get(&file->f_path, request->mask, current_user_ns(), &stat) ?:
 		put_stat(f, &stat);
@@ -384,7 +397,7 @@ long files_do(const struct files_request *request)
 			err = -EFAULT;
 			break;
 		}
-		f.result = do_one(&files, &f);
+		f.result = syscalls_result(do_one(&files, &f));
 		deferred_release(mark);
 		if (put_user(f.result, &user->result))
 			err = -EFAULT;

@@ -22,6 +22,7 @@
 #include "attributes.h"
 #include "deferred.h"
 #include "readdirplus.h"
+#include "syscalls.h"
 
 #define WORD	sizeof(unsigned long)
 
@@ -187,7 +188,7 @@ static int get_attributes(struct file *file, struct readdirplus *request)
 		}
 		err = stat_entry(&parent, request->mask, entry);
 		if (unlikely(err))
-			no_attributes(entry, ino, err);
+			no_attributes(entry, ino, syscalls_result(err));
 		if (unlikely(fatal_signal_pending(current)))
 			return -EINTR;
 	}
@@ -205,10 +206,14 @@ int readdirplus(struct readdirplus *request)
 	request->end = false;
 	if (!file)
 		return -EBADF;
-	err = get_names(file, request);
+	/* Of other files f_pos_lock may be something else. */
+	if (!S_ISDIR(file_inode(file)->i_mode))
+		err = -ENOTDIR;
+	else
+		err = get_names(file, request);
 	if (!err && request->n)
 		err = get_attributes(file, request);
 	fput(file);
 	deferred_release(mark);
-	return err;
+	return syscalls_result(err);
 }

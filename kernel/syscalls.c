@@ -126,19 +126,6 @@ static long call_masked(const struct pt_regs *regs,
 	return ret;
 }
 
-/* Only the return to user space can restart a call. */
-static long not_restarted(long ret)
-{
-	switch (ret) {
-	case -ERESTARTSYS:
-	case -ERESTARTNOINTR:
-	case -ERESTARTNOHAND:
-	case -ERESTART_RESTARTBLOCK:
-		return -EINTR;
-	}
-	return ret;
-}
-
 int syscalls_call(unsigned int index, const long *args, long *ret)
 {
 	const struct syscall_entry *entry;
@@ -174,7 +161,7 @@ long syscalls_plain(unsigned int nr, long a, long b, long c, long d)
 	syscalls_regs(&regs, &entry, args);
 	ret = static_call(syscalls_entry)(&regs, nr);
 	deferred_release(mark);
-	return not_restarted(ret);
+	return syscalls_result(ret);
 }
 
 int syscalls_init(void)

@@ -33,6 +33,19 @@ void syscalls_exit(void);
  */
 int syscalls_call(unsigned int index, const long *args, long *ret);
 
+/* What a call returns: only the return to user space can restart one. */
+static inline long syscalls_result(long ret)
+{
+	switch (ret) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return -EINTR;
+	}
+	return ret;
+}
+
 /*
  * The call with number @nr, whatever the table has; the current task has been
  * found not to be watched.  Sleeps.  Its result, with -EINTR for -ERESTART*.
@@ -66,8 +79,7 @@ static inline bool syscalls_watched(void)
 /*
  * Around whatever stands for a system call and may sleep.  syscalls_enter() is
  * false for a watched task, which then has to be refused; syscalls_leave() gives
- * up the files that were let go of, and makes -ERESTART* of @ret -EINTR: only
- * the return to user space can restart a call.
+ * up the files that were let go of, and says what to return for @ret.
  */
 struct syscalls_frame {
 	const struct callback_head *mark;
@@ -82,14 +94,7 @@ static inline bool syscalls_enter(struct syscalls_frame *frame)
 static inline long syscalls_leave(const struct syscalls_frame *frame, long ret)
 {
 	deferred_release(frame->mark);
-	switch (ret) {
-	case -ERESTARTSYS:
-	case -ERESTARTNOINTR:
-	case -ERESTARTNOHAND:
-	case -ERESTART_RESTARTBLOCK:
-		return -EINTR;
-	}
-	return ret;
+	return syscalls_result(ret);
 }
 
 /*

@@ -216,10 +216,11 @@ static long file_op(struct script *script, const struct vm_files *files,
 		    struct syscript_file *f)
 {
 	bool stats = files->op == VM_FILES_STAT || (files->op == VM_FILES_OPEN && f->data);
-	struct syscript_stat probe = { 0 };
+	struct syscript_stat old;
 
 	/* What the kernel would not write to is not for us to write to. */
-	if (stats && port_copy_out(&script->vm, f->data, &probe, sizeof(probe)))
+	if (stats && (port_copy_in(&script->vm, &old, f->data, sizeof(old)) ||
+		      port_copy_out(&script->vm, f->data, &old, sizeof(old))))
 		return -EFAULT;
 	switch (files->op) {
 	case VM_FILES_STAT:
