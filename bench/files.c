@@ -58,16 +58,12 @@ static void check(long ret, const char *what)
 
 /* -- Directories ----------------------------------------------------------- */
 
-static int open_numbered(int n)
+static const char *numbered(int n)
 {
-	char name[sizeof(base) + 16];
-	int fd;
+	static char name[sizeof(base) + 16];
 
 	snprintf(name, sizeof(name), "%s/n%d", base, n);
-	fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		measure_die("%s: %m", name);
-	return fd;
+	return name;
 }
 
 static int is_dot(const char *name)
@@ -77,7 +73,7 @@ static int is_dot(const char *name)
 
 static void dir_plain(int n)
 {
-	int fd = open_numbered(n);
+	int fd = open(numbered(n), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 	long len;
 
@@ -96,22 +92,28 @@ static void dir_plain(int n)
 	close(fd);
 }
 
+static void add_sizes(ssize_t len)
+{
+	check(len, "syscript_readdirplus");
+	for (char *p = buffer; p < buffer + len;) {
+		struct syscript_dirent *d = (void *)p;
+
+		p += d->reclen;
+		check(d->error, d->name);
+		seen += d->stat.size;
+	}
+}
+
 static void dir_script(int n)
 {
-	int fd = open_numbered(n), end = 0;
-	ssize_t len;
+	int fd, end = 0;
 
-	while (!end) {
-		len = syscript_readdirplus(fd, buffer, BUFFER, STATX_BASIC_STATS, 0, &end);
-		check(len, "syscript_readdirplus");
-		for (char *p = buffer; p < buffer + len;) {
-			struct syscript_dirent *d = (void *)p;
-
-			p += d->reclen;
-			check(d->error, d->name);
-			seen += d->stat.size;
-		}
-	}
+	add_sizes(syscript_opendirplus(AT_FDCWD, numbered(n), buffer, BUFFER,
+				       STATX_BASIC_STATS, 0, &fd));
+	if (fd < 0)
+		return;
+	while (!end)
+		add_sizes(syscript_readdirplus(fd, buffer, BUFFER, STATX_BASIC_STATS, 0, &end));
 	close(fd);
 }
 
@@ -301,10 +303,7 @@ static void spawn(char *const argv[])
 
 static void run_ls(int n)
 {
-	char name[sizeof(base) + 16];
-
-	snprintf(name, sizeof(name), "%s/n%d", base, n);
-	spawn((char *const []){ "ls", "-l", name, NULL });
+	spawn((char *const []){ "ls", "-l", (char *)numbered(n), NULL });
 }
 
 static void run_du(int n)

@@ -33,10 +33,28 @@ ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mas
 
 	if (flags & ~SYSCRIPT_DOTS)
 		return -EINVAL;
-	n = run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask, flags);
+	n = run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask, flags, 0);
 	if (end)
 		*end = n >= 0 && results[2];
 	return n < 0 ? n : results[1];
+}
+
+ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size,
+			     unsigned int mask, unsigned int flags, int *fd)
+{
+	int64_t results[4] = { 0 }, n;
+
+	*fd = -1;
+	if (flags & ~SYSCRIPT_DOTS)
+		return -EINVAL;
+	if (!path)
+		return -EFAULT;
+	n = run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask, flags,
+		(intptr_t)path);
+	if (n < 0)
+		return n;
+	*fd = results[3];
+	return results[1];
 }
 
 /* -- Many files ------------------------------------------------------------ */

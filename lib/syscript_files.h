@@ -39,6 +39,14 @@ extern "C" {
 ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mask,
 			     unsigned int flags, int *end);
 
+/*
+ * Opens the directory @path, reads its entries, and closes it, in one call if
+ * they all have room in @buf: then *@fd becomes -1.  Else it is the directory,
+ * for syscript_readdirplus() to go on with and the caller to close.
+ */
+ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size,
+			     unsigned int mask, unsigned int flags, int *fd);
+
 /* The entry behind @entry, which is at @buf + n for an n below what was returned. */
 static inline struct syscript_dirent *syscript_next_dirent(struct syscript_dirent *entry)
 {

@@ -276,6 +276,38 @@ static void test_position(void)
 	close(twin);
 }
 
+/* The same entries as from a descriptor, and no descriptor left over. */
+static void test_path(void)
+{
+	static char first[LARGE] __attribute__((aligned(8)));
+	int fd = open_dir("odd"), other = 7;
+	ssize_t len = syscript_readdirplus(fd, first, LARGE, ALL & ~STATX_ATIME, 0, NULL), n;
+
+	close(fd);
+	CHECK(len > 0);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, "odd", buf, LARGE, ALL & ~STATX_ATIME, 0, &other),
+		 len);
+	CHECK_EQ(other, -1);
+	CHECK_EQ(open("/", O_RDONLY), fd);
+	close(fd);
+	n = syscript_opendirplus(AT_FDCWD, "odd", buf, 2000, ALL, 0, &other);
+	CHECK(n > 0 && n <= 2000);
+	CHECK_EQ(other, fd);
+	CHECK_EQ(syscript_readdirplus(other, buf, LARGE, ALL, 0, NULL), len - n);
+	close(other);
+	CHECK_EQ(syscript_opendirplus(fd, "odd", buf, LARGE, ALL, 0, &other), -EBADF);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, "nowhere", buf, LARGE, ALL, 0, &other), -ENOENT);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, "odd/regular", buf, LARGE, ALL, 0, &other),
+		 -ENOTDIR);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, "odd", buf, 100, ALL, 0, &other), -EINVAL);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, "odd", NULL, LARGE, ALL, 0, &other), -EFAULT);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, NULL, buf, LARGE, ALL, 0, &other), -EFAULT);
+	CHECK_EQ(syscript_opendirplus(AT_FDCWD, (void *)8, buf, LARGE, ALL, 0, &other), -EFAULT);
+	CHECK_EQ(other, -1);
+	CHECK_EQ(open("/", O_RDONLY), fd);
+	close(fd);
+}
+
 static void nothing(int signal)
 {
 	(void)signal;
@@ -309,6 +341,7 @@ int main(void)
 	test_no_search();
 	test_errors();
 	test_position();
+	test_path();
 	test_signals();
 	snprintf(command, sizeof(command), "chmod 700 %s/odd/none; rm -rf %s", top, top);
 	return system(command) != 0;
