@@ -471,7 +471,8 @@ static void make_numbered(int n)
 	make_dir(name);
 	for (int i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "n%d/file-%d.txt", n, i);
-		make_file(name, i % 3);
+		/* A file that is not empty takes a page of memory. */
+		make_file(name, i % 50 ? 0 : 3);
 	}
 }
 
@@ -488,7 +489,7 @@ static void make_tree(void)
 		make_dir(name);
 		for (int k = 0; k < LEAVES; k++) {
 			snprintf(name, sizeof(name), "tree/%d/%d/file-%d", i / WIDTH, i % WIDTH, k);
-			make_file(name, k);
+			make_file(name, k % 10 ? 0 : k);
 		}
 	}
 }

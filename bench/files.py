@@ -77,7 +77,8 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
 
 
 def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
-    options = ["-k", kernel, "--timeout", "1800", "--icount" if steady else "--fair"]
+    options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
+    options.append("--icount" if steady else "--fair")
     raw = results.in_guest(options, ["bench/files.sh", str(rounds)])
     seen = raw.pop("rounds")
     return {
