@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What the parts of a script cost on this machine, beside the same done outside:
+ * the prices that consolidate(1) reckons with.
+ *
+ * usage: prices BACKEND ROUNDS	(BACKEND is kernel or user)
+ *
+ * Writes JSON: in each round every price once, in ns.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "source.h"
+
+#define SAMPLE_NS	3000000ULL	/* at least */
+#define CALIBRATIONS	3
+#define TIME_LIMIT	5000000000ULL
+#define CPU		1
+#define BYTES		65536
+#define PATH		"/"
+#define FIELDS		8
+
+/* run(what, n, buf, path): n steps of one kind. */
+static const char steps[] =
+	"local getppid, close, stat = syscall.getppid, syscall.close, syscall.newfstatat\n"
+	"local read, peek, poke = syscall.read, util.peek, util.poke\n"
+	"local AT = const.AT_FDCWD\n"
+	"local kinds = {\n"
+	"  function(n) for i = 1, n do getppid() end end,\n"
+	"  function(n) for i = 1, n do close(-1) end end,\n"
+	"  function(n, buf, path) for i = 1, n do stat(AT, path, buf, 0) end end,\n"
+	"  function(n, buf) for i = 1, n do stat(AT, '" PATH "', buf, 0) end end,\n"
+	"  function(n, buf) local s = 0 for i = 1, n do\n"
+	"    s = s + peek(buf + i % 8 * 8, 'i8') end return s end,\n"
+	"  function(n, buf) for i = 1, n do poke(buf + i % 8 * 8, 'i8', i) end end,\n"
+	"}\n"
+	"function run(what, n, buf, path) kinds[what](n, buf, path) return n end\n";
+
+static const char nothing[] = "function run() end";
+
+enum { FAST = 1, SLOW, ADDRESS, STRING, PEEK, POKE };
+
+struct price {
+	const char *name;
+	void (*step)(const struct price *price, uint64_t count);
+	int64_t what;
+	int fd;
+	uint64_t count;			/* steps in a sample */
+};
+
+static union {
+	struct stat stat;
+	int64_t fields[FIELDS];
+	char bytes[BYTES];
+} buf;
+
+static int zero;
+
+static void outer_fast(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		syscall(SYS_getppid);
+}
+
+static void outer_slow(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		syscall(SYS_close, -1);
+}
+
+static void outer_path(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		if (syscall(SYS_newfstatat, AT_FDCWD, PATH, &buf.stat, 0))
+			measure_die("stat %s: %m", PATH);
+}
+
+static void copy(uint64_t count, size_t size)
+{
+	while (count--)
+		if (syscall(SYS_read, zero, buf.bytes, size) != (long)size)
+			measure_die("read of /dev/zero: %m");
+}
+
+static void copy_all(const struct price *price, uint64_t count)
+{
+	(void)price;
+	copy(count, BYTES);
+}
+
+static void copy_none(const struct price *price, uint64_t count)
+{
+	(void)price;
+	copy(count, 1);
+}
+
+static void calls(const struct price *price, uint64_t count)
+{
+	while (count--) {
+		long ret = lua_syscall(price->fd, 4, 1, 2, 3, 4);
+
+		if (ret < 0)
+			measure_die("%s: %s", price->name, syscript_strerror(ret));
+	}
+}
+
+static void inside(const struct price *price, uint64_t count)
+{
+	long ret = lua_syscall(price->fd, 4, price->what, count, &buf, PATH);
+
+	if (ret < 0)
+		measure_die("%s: %s", price->name, syscript_strerror(ret));
+	if (ret != (long)count)
+		measure_die("%s: did %ld steps, not %" PRIu64, price->name, ret, count);
+}
+
+static struct price prices[] = {
+	{ .name = "outer_fast", .step = outer_fast },
+	{ .name = "inner_fast", .step = inside, .what = FAST },
+	{ .name = "outer_slow", .step = outer_slow },
+	{ .name = "inner_slow", .step = inside, .what = SLOW },
+	{ .name = "outer_path", .step = outer_path },
+	{ .name = "inner_path", .step = inside, .what = ADDRESS },
+	{ .name = "inner_string", .step = inside, .what = STRING },
+	{ .name = "peek", .step = inside, .what = PEEK },
+	{ .name = "poke", .step = inside, .what = POKE },
+	{ .name = "script_call", .step = calls },
+	{ .name = "copy_64k", .step = copy_all },
+	{ .name = "copy_1", .step = copy_none },
+};
+
+#define PRICES	(sizeof(prices) / sizeof(prices[0]))
+
+/* A script for each price: none pays for the compiled code of another. */
+static void register_all(enum syscript_backend backend)
+{
+	for (size_t i = 0; i < PRICES; i++) {
+		const char *text = prices[i].what ? steps : nothing;
+		const struct source source = { "prices", (char *)text, strlen(text) };
+
+		if (prices[i].what || prices[i].step == calls)
+			prices[i].fd = source_register(&source, backend, 0, 0, TIME_LIMIT);
+	}
+}
+
+static uint64_t sample(const struct price *price)
+{
+	uint64_t start = measure_now();
+
+	price->step(price, price->count);
+	return measure_now() - start;
+}
+
+/* Warms up, too.  The shortest of some: other load only ever adds. */
+static void calibrate(struct price *price)
+{
+	uint64_t took;
+
+	price->count = 16;
+	for (;;) {
+		took = UINT64_MAX;
+		for (int i = 0; i < CALIBRATIONS; i++) {
+			uint64_t once = sample(price);
+
+			took = once < took ? once : took;
+		}
+		if (took >= SAMPLE_NS)
+			return;
+		price->count = took < SAMPLE_NS / 4 ? price->count * 2 :
+			       price->count * SAMPLE_NS / took + 1;
+	}
+}
+
+static void measure_round(unsigned int round)
+{
+	double ns[PRICES];
+
+	/* None is always the first. */
+	for (size_t i = 0; i < PRICES; i++) {
+		size_t at = (i + round) % PRICES;
+
+		ns[at] = (double)sample(&prices[at]) / prices[at].count;
+	}
+	printf("%s\n    {", round ? "," : "");
+	for (size_t i = 0; i < PRICES; i++)
+		printf("%s\"%s\": %.6g", i ? ", " : "", prices[i].name, ns[i]);
+	printf("}");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	enum syscript_backend backend;
+
+	if (!rounds || (strcmp(argv[1], "kernel") && strcmp(argv[1], "user")))
+		measure_die("usage: prices kernel|user ROUNDS");
+	backend = strcmp(argv[1], "user") ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
+	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	if (zero < 0)
+		measure_die("/dev/zero: %m");
+	register_all(backend);
+	measure_pin(CPU);
+	for (size_t i = 0; i < PRICES; i++)
+		calibrate(&prices[i]);
+	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
+	       "  \"copied_bytes\": %d,\n  \"rounds\": [",
+	       measure_kernel(), measure_accel(), argv[1], BYTES);
+	for (unsigned int i = 0; i < rounds; i++)
+		measure_round(i);
+	printf("\n  ]\n}\n");
+	return 0;
+}
