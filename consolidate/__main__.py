@@ -8,14 +8,14 @@ import json
 import sys
 from pathlib import Path
 
-from consolidate import choose, graph, prices, record, report, streams
+from consolidate import graph, last, prices, record, report, streams, write
+from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
+from consolidate.predict import Prediction
 
-LAST = Path(".consolidate.trace")
 
-
-def traces(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", nargs="+", type=Path, help="of strace or perf trace")
+def traces(parser: argparse.ArgumentParser, count: str = "+") -> None:
+    parser.add_argument("trace", nargs=count, type=Path, help="of strace or perf trace")
     parser.add_argument("--prices", type=Path, metavar="FILE", help="a list of prices")
     parser.add_argument("--most", type=int, default=20, metavar="N", help="candidates, at most")
     parser.add_argument(
@@ -25,6 +25,11 @@ def traces(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="of the program's own work that ends a sequence (%(default)g)",
     )
+
+
+def numbered(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("number", type=int, metavar="N", help="as the report has it")
+    traces(parser, "*")
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -40,6 +45,10 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     traces(one)
     one.add_argument("--json", action="store_true", help="for programs")
     one.add_argument("--svg", type=Path, metavar="FILE", help="draw the graph of calls")
+
+    one = commands.add_parser("script", help="write the script of a candidate, and its C")
+    numbered(one)
+    one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write files there")
 
     one = commands.add_parser("prices", help="measure what calls and scripts cost")
     one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
@@ -62,7 +71,43 @@ def run_record(args: argparse.Namespace) -> int:
 def made(args: argparse.Namespace) -> report.Report:
     if args.most < 1:
         raise ConsolidateError("--most takes a positive number")
-    return report.make(args.trace, prices.load(args.prices), args.most, args.gap / 1e3)
+    found = report.make(args.trace, prices.load(args.prices), args.most, args.gap / 1e3)
+    last.keep(args)
+    return found
+
+
+def candidate(args: argparse.Namespace) -> tuple[report.Report, Candidate, Prediction]:
+    """The candidate with a number: of the traces named, or of the last report."""
+    last.fill(args)
+    found = made(args)
+    pairs = zip(found.candidates, found.predictions, strict=True)
+    for one, prediction in pairs:
+        if one.number == args.number:
+            return found, one, prediction
+    raise ConsolidateError(
+        f"there is no candidate {args.number}: the report of {', '.join(found.trace.names)}"
+        f" has {len(found.candidates)}"
+    )
+
+
+def run_script(args: argparse.Namespace) -> int:
+    found, one, _ = candidate(args)
+    ready = write.ready(one)
+    if ready is not None:
+        print(f"-- The library has a script for this, tested and kept: {ready}")
+    text, face, _ = write.script(one, ", ".join(found.trace.names))
+    if args.output is None:
+        print(f"{text}\n--[[ the C that calls it\n{face}]]")
+        return 0
+    name = write.name_of(one)
+    try:
+        args.output.mkdir(parents=True, exist_ok=True)
+        (args.output / f"{name}.lua").write_text(text)
+        (args.output / f"{name}.h").write_text(face)
+    except OSError as error:
+        raise ConsolidateError(f"cannot write to {args.output}: {error.strerror}") from error
+    print(f"written: {args.output / name}.lua and .h")
+    return 0
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -89,7 +134,12 @@ def run_prices(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"record": run_record, "report": run_report, "prices": run_prices}
+COMMANDS = {
+    "record": run_record,
+    "report": run_report,
+    "script": run_script,
+    "prices": run_prices,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -103,8 +153,6 @@ def main(argv: list[str] | None = None) -> int:
         sys.stderr.close()
         return 1
 
-
-__all__ = ["choose", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())

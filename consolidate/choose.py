@@ -17,10 +17,12 @@ from consolidate import flow, mine
 from consolidate.flow import Flow, Repeat
 from consolidate.match import Instance, Matcher, Run, leaves
 from consolidate.mine import Found, Template, evidence
-from consolidate.streams import Stream, Streams
+from consolidate.streams import NONE, OK, Stream, Streams
 
 # Templates whose data is followed, most promising first.
 FOLLOWED = 120
+# Runs that tell the flow of a candidate.
+RUNS = 24
 # Calls in the part of a trace in which the best are found, and in one stretch of it.
 SAMPLE = 40000
 PART = 2000
@@ -52,13 +54,28 @@ class Candidate:
 
     def arrays(self) -> bool:
         """Whether one iteration alone takes arrays."""
-        return any(s.repeat is Repeat.GIVEN for s in [*self.flow.steps, *self.flow.loops.values()])
+        steps = self.flow.steps
+        return any(s.repeat is Repeat.GIVEN for s in [*steps, *self.flow.loops.values()]) or any(
+            step.repeat in (Repeat.UNTIL, Repeat.TIMES) and step.outcome not in (OK, NONE)
+            for step in steps
+        )
 
     def script_calls(self) -> int:
         return len(self.runs) if self.batched() else self.iterations
 
     def saved(self) -> int:
         return self.calls - self.script_calls()
+
+    def failed(self) -> dict[int, int]:
+        """The steps that came out otherwise and did not end the run, and how often."""
+        found: dict[int, int] = {}
+        top = {step.path[0]: i for i, step in enumerate(self.flow.steps) if len(step.path) == 1}
+        for run in self.runs:
+            for instance in run.instances[:-1]:
+                if instance.left_at in top:
+                    number = top[instance.left_at]
+                    found[number] = found.get(number, 0) + 1
+        return found
 
 
 def covered(runs: list[Run]) -> dict[int, list[Instance]]:
@@ -161,6 +178,9 @@ class Chooser:
                 candidate = self.scan(template, self.left)
                 if self.recurs(candidate):
                     candidate.number = len(chosen) + 1
+                    # Now of what it really covers, from all over the trace.
+                    runs = candidate.runs[:: len(candidate.runs) // RUNS + 1]
+                    candidate.flow = flow.Follower(template, self.streams, runs)()
                     chosen.append(candidate)
                     self.take(candidate)
                 if len(chosen) == most:

@@ -75,6 +75,7 @@ class Source:
     step: int = -1
     arg: int = -1
     steady: bool = False  # of a parameter: the same in all of a run
+    moves: bool = False  # another value in each repetition
     seen: list[Value] = field(default_factory=list)
 
 
@@ -250,6 +251,9 @@ class Follower:
         common, seen = Counter(counts).most_common(1)[0] if counts else (1, 0)
         if counts and seen >= AGREE * len(counts):
             return Repeat.TIMES, common
+        if not is_loop and name in calltable.QUERIES:
+            # Now and then one more: that is made outside.
+            return Repeat.ONCE, 1
         return Repeat.GIVEN, 1
 
     def lists_names(self, here: tuple) -> bool:
@@ -293,6 +297,8 @@ class Follower:
         if source is None:
             source = Source(Kind.PARAM, letter, steady=self.steady(number, arg))
         source.seen = seen[: 4 * SAMPLES]
+        if source.kind is Kind.PARAM:
+            source.moves = self.moves(number, arg)
         return source
 
     def derived(self, number: int, arg: int, letter: str, seen: list[Value]) -> Source | None:
@@ -325,7 +331,7 @@ class Follower:
         shared = self.shared(number, arg, letter)
         if shared is not None:
             return shared
-        if const and first.string is not None and not first.cut:
+        if letter == "s" and const and first.string is not None and not first.cut:
             return Source(Kind.CONST, letter, first)
         return None
 
@@ -421,6 +427,13 @@ class Follower:
 
         firsts = [fired for fired in self.all() if sum(f.step == number for f in fired) > 1]
         return bool(firsts) and self.agrees(number, arg, moved)
+
+    def moves(self, number: int, arg: int) -> bool:
+        """Whether a parameter differs from repetition to repetition."""
+        texts: dict[int, set[str]] = defaultdict(set)
+        for fired, _, value in self.seen(number, arg):
+            texts[id(fired)].add(value.text)
+        return any(len(found) > 1 for found in texts.values())
 
     def steady(self, number: int, arg: int) -> bool:
         """Whether a parameter is the same in all instances of each run."""

@@ -30,9 +30,10 @@ class Instance:
     parts: list[list] = field(default_factory=list)
     left_at: int | None = None  # the first step with another outcome
     whole: bool = False
+    foreign: int = 0  # calls in between that it does not make
 
     def size(self) -> int:
-        return self.end - self.begin
+        return self.end - self.begin - self.foreign
 
 
 @dataclass(slots=True)
@@ -126,7 +127,22 @@ class Matcher:
                 break
             iterations.append(one)
             found.end = one.end
+            found.foreign += one.foreign + self.skip(stream, found, body)
         return iterations
+
+    def skip(self, stream: Stream, found: Instance, body: Template) -> int:
+        """Pass by queries that only some iterations of a loop of queries make."""
+        names = self.symbols.names
+        if not all(names[symbol] in calltable.QUERIES for symbol in leaves(body)):
+            return 0
+        begin = found.end
+        end = min(begin + BETWEEN, len(stream.calls))
+        while found.end < end:
+            symbol = stream.tokens[stream.token_at(found.end)]
+            if symbol == head(body) or names[symbol] not in calltable.QUERIES:
+                break
+            found.end += 1
+        return found.end - begin
 
     def is_end(self, one: Instance, body: Template) -> bool:
         """Whether an iteration is only the call that ends the loop."""

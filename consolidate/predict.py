@@ -8,7 +8,7 @@ from statistics import quantiles
 
 from consolidate import calltable
 from consolidate.choose import Candidate
-from consolidate.flow import Flow, Kind, Step
+from consolidate.flow import Flow, Kind, Repeat, Step
 from consolidate.prices import NONE, Price, PriceList
 from consolidate.trace import Trace
 
@@ -69,8 +69,10 @@ def iteration_cost(flow: Flow, prices: PriceList, batched: bool) -> Price:
             for step in flow.steps
             for source in step.args
         )
-        results = sum(step.name not in ("close",) for step in flow.steps)
-        cost += prices.price("peek").times(fields) + prices.price("poke").times(results)
+        results = sum(step.name != "close" for step in flow.steps)
+        # A record is read and written as a whole.
+        width = fields + results
+        cost += prices.price("field_in").times(width) + prices.price("field_out").times(width)
     strings = sum(
         source.kind is Kind.CONST and source.value is not None and source.value.string is not None
         for step in flow.steps
@@ -105,6 +107,12 @@ def saving(candidate: Candidate, prices: PriceList) -> Price:
     for step in candidate.flow.steps:
         found += joined(step, prices).times(counts[step.path])
     found -= iteration_cost(candidate.flow, prices, candidate.batched()).times(candidate.iterations)
+    names = sum(
+        counts[step.path]
+        for step in candidate.flow.steps
+        if step.repeat is Repeat.NAMES or len(step.path) > 1
+    )
+    found -= prices.price("entry").times(names)
     return found - prices.price("script_call").times(candidate.script_calls())
 
 

@@ -26,27 +26,33 @@
 #define CPU		1
 #define BYTES		65536
 #define PATH		"/"
-#define FIELDS		8
+#define FIELDS		256	/* read or written at once */
 
 /* run(what, n, buf, path): n steps of one kind. */
 static const char steps[] =
 	"local getppid, close, stat = syscall.getppid, syscall.close, syscall.newfstatat\n"
-	"local read, peek, poke = syscall.read, util.peek, util.poke\n"
+	"local entry = ('\\0'):rep(16) .. '\\32\\0\\8' .. 'file.c' .. ('\\0'):rep(7)\n"
+	"local entries = entry:rep(100)\n"
 	"local AT = const.AT_FDCWD\n"
 	"local kinds = {\n"
 	"  function(n) for i = 1, n do getppid() end end,\n"
 	"  function(n) for i = 1, n do close(-1) end end,\n"
 	"  function(n, buf, path) for i = 1, n do stat(AT, path, buf, 0) end end,\n"
 	"  function(n, buf) for i = 1, n do stat(AT, '" PATH "', buf, 0) end end,\n"
-	"  function(n, buf) local s = 0 for i = 1, n do\n"
-	"    s = s + peek(buf + i % 8 * 8, 'i8') end return s end,\n"
-	"  function(n, buf) for i = 1, n do poke(buf + i % 8 * 8, 'i8', i) end end,\n"
+	"  function(n, buf) local s = 0 for i = 1, n, 256 do\n"
+	"    s = s + util.copyin(buf, 256, 'i8')[i % 256 + 1] end sum = s end,\n"
+	"  function(n, buf) local t = util.copyin(buf, 256, 'i8')\n"
+	"    for i = 1, n, 256 do util.copyout(t, buf, 256, 'i8') end end,\n"
+	"  function(n) local at, name = 0 for i = 1, n do\n"
+	"    local low, high = entries:byte(at + 17, at + 18)\n"
+	"    name = entries:match('^%Z*', at + 20)\n"
+	"    at = (at + low + high * 256) % #entries end end,\n"
 	"}\n"
 	"function run(what, n, buf, path) kinds[what](n, buf, path) return n end\n";
 
 static const char nothing[] = "function run() end";
 
-enum { FAST = 1, SLOW, ADDRESS, STRING, PEEK, POKE };
+enum { FAST = 1, SLOW, ADDRESS, STRING, FIELD_IN, FIELD_OUT, ENTRY };
 
 struct price {
 	const char *name;
@@ -133,8 +139,9 @@ static struct price prices[] = {
 	{ .name = "outer_path", .step = outer_path },
 	{ .name = "inner_path", .step = inside, .what = ADDRESS },
 	{ .name = "inner_string", .step = inside, .what = STRING },
-	{ .name = "peek", .step = inside, .what = PEEK },
-	{ .name = "poke", .step = inside, .what = POKE },
+	{ .name = "field_in", .step = inside, .what = FIELD_IN },
+	{ .name = "field_out", .step = inside, .what = FIELD_OUT },
+	{ .name = "entry", .step = inside, .what = ENTRY },
 	{ .name = "script_call", .step = calls },
 	{ .name = "copy_64k", .step = copy_all },
 	{ .name = "copy_1", .step = copy_none },
