@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from consolidate import graph, last, prices, record, report, streams, write
+from consolidate import graph, last, measure, prices, record, report, streams, write
 from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
 from consolidate.predict import Prediction
@@ -49,6 +49,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     one = commands.add_parser("script", help="write the script of a candidate, and its C")
     numbered(one)
     one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write files there")
+
+    one = commands.add_parser("measure", help="replay a candidate both ways, in a guest")
+    numbered(one)
+    one.add_argument("--guest", default="6.1", metavar="KERNEL", help="(%(default)s)")
+    one.add_argument("--here", action="store_true", help="on this machine, in no guest")
+    one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
+    one.add_argument("--json", action="store_true", help="for programs")
 
     one = commands.add_parser("prices", help="measure what calls and scripts cost")
     one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
@@ -124,6 +131,18 @@ def run_report(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_measure(args: argparse.Namespace) -> int:
+    found, one, _ = candidate(args)
+    guest = None if args.here else args.guest
+    result = measure.measure(one, ", ".join(found.trace.names), args.backend, guest)
+    if args.json:
+        json.dump(measure.as_json(one, result), sys.stdout, indent=2)
+        print()
+    else:
+        measure.show(one, result)
+    return 0
+
+
 def run_prices(args: argparse.Namespace) -> int:
     found, path = prices.measure(args.backend, args.guest, args.rounds)
     print(found.title())
@@ -138,6 +157,7 @@ COMMANDS = {
     "record": run_record,
     "report": run_report,
     "script": run_script,
+    "measure": run_measure,
     "prices": run_prices,
 }
 
