@@ -150,8 +150,9 @@ class Chooser:
             self.progress("following the data")
             found = flow.follow(template, self.streams)
             parts = flow.pieces(found)
-            if parts == [template]:
-                self.flows[template] = found
+            if parts == [found.template]:
+                self.flows[found.template] = found
+                seen.add(found.template)
             else:
                 waiting += [part for part in parts if part not in seen]
 
@@ -198,7 +199,7 @@ class Chooser:
         heap = [
             (-self.promise(template), i, template)
             for i, template in enumerate(self.flows)
-            if not self.flows[template].refused
+            if not self.flows[template].refused and lists(self.flows[template]) < 2
         ]
         heapq.heapify(heap)
         while heap:
@@ -224,6 +225,23 @@ class Chooser:
             return evidence(candidate.saved(), expected) > mine.ODDS
         whole = sum(one.whole for run in candidate.runs for one in run.instances)
         return self.found.chance.beyond(tokens, whole)
+
+
+def lists(found: Flow) -> int:
+    """Loops in a template that take values of the program's own each time."""
+    repeats = [(step.path, step.repeat) for step in found.steps]
+    repeats += [(loop.path, loop.repeat) for loop in found.loops.values()]
+    return sum(
+        repeat is Repeat.GIVEN
+        or repeat in (Repeat.UNTIL, Repeat.TIMES)
+        and any(
+            source.moves and source.letter != "p"
+            for step in found.steps
+            if step.path[: len(path)] == path
+            for source in step.args
+        )
+        for path, repeat in repeats
+    )
 
 
 def sample(streams: list[Stream]) -> list[Stream]:

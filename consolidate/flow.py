@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from consolidate import calltable, values
 from consolidate.match import Instance, Matcher, Run
-from consolidate.mine import Template
+from consolidate.mine import Template, symbol
 from consolidate.streams import Stream, Streams
 from consolidate.trace import Call
 from consolidate.values import Value
@@ -28,6 +28,8 @@ SAMPLES = 32
 REPEATS = 6
 # Calls of a template that are looked at, in all of its samples.
 MOST_CALLS = 1500
+# Calls of a kind in a row that are so many steps rather than a loop.
+UNROLLED = 4
 # Places that are tried to find them.
 BUDGET = 3000
 # The share of them that has to agree.
@@ -78,6 +80,10 @@ class Source:
     moves: bool = False  # another value in each repetition
     seen: list[Value] = field(default_factory=list)
 
+    def moving(self) -> bool:
+        """Whether it had more than one value in the samples."""
+        return len({value.text for value in self.seen}) > 1
+
 
 @dataclass(slots=True)
 class Step:
@@ -121,6 +127,7 @@ class Flow:
     steps: list[Step]
     loops: dict[tuple[int, ...], Loop]
     links: set[tuple[int, int]]
+    weak: set[tuple[int, int]]
     samples: int
     refused: str = ""  # why no script can be written for it
 
@@ -135,7 +142,7 @@ def steps_of(template: Template, streams: Streams, path: tuple = ()) -> Iterator
         if isinstance(node, tuple):
             yield from steps_of(node, streams, (*path, i))
         else:
-            yield Step((*path, i), node, names[node], outcomes[node])
+            yield Step((*path, i), symbol(node), names[symbol(node)], outcomes[symbol(node)])
 
 
 def samples(matcher: Matcher, streams: list[Stream], limit: int = SAMPLES) -> list[Run]:
@@ -168,7 +175,7 @@ class Follower:
     def __init__(self, template: Template, streams: Streams, runs: list[Run]) -> None:
         self.steps = list(steps_of(template, streams))
         self.index = {step.path: i for i, step in enumerate(self.steps)}
-        self.flow = Flow(template, self.steps, {}, set(), 0)
+        self.flow = Flow(template, self.steps, {}, set(), set(), 0)
         self.runs = runs
         # Per run, per whole instance, what it called.
         self.fired: list[list[list[Firing]]] = []
@@ -241,9 +248,10 @@ class Follower:
         while isinstance(first, tuple):
             first = first[0]
         following = template[i + 1] if i + 1 < len(template) else None
+        first = symbol(first)
         name = next(step.name for step in self.steps if step.symbol == first)
         if following is not None and not isinstance(following, tuple):
-            behind = next(step.name for step in self.steps if step.symbol == following)
+            behind = next(step.name for step in self.steps if step.symbol == symbol(following))
             if behind == name:
                 return Repeat.UNTIL, 1
         if self.lists_names(here):
@@ -338,7 +346,7 @@ class Follower:
     def from_result(self, number: int, arg: int, letter: str, opened: bool) -> Source | None:
         """The result of the nearest step before that always equals the argument."""
         for step in range(number - 1, -1, -1):
-            if (self.steps[step].name in calltable.OPENERS) != opened:
+            if self.opens(step) != opened:
                 continue
             if self.steps[step].outcome != "ok":
                 continue
@@ -350,6 +358,13 @@ class Follower:
             if self.agrees(number, arg, same) and (opened or self.tells(step)):
                 return Source(Kind.RESULT, letter, step=step)
         return None
+
+    def opens(self, step: int) -> bool:
+        """Whether the result is a descriptor."""
+        if self.steps[step].name == "fcntl":
+            args = self.steps[step].args
+            return len(args) > 1 and args[1].kind is Kind.CONST and "DUPFD" in args[1].value.text
+        return self.steps[step].name in calltable.OPENERS
 
     def tells(self, step: int) -> bool:
         """Whether a result can be told from any small number."""
@@ -456,11 +471,21 @@ class Follower:
         named: dict[int, int] = {}
         for number, step in enumerate(self.steps):
             for source in step.args:
-                if source.kind in (Kind.RESULT, Kind.SHARED, Kind.NAME):
+                if source.kind is Kind.SHARED and self.constant(source):
+                    self.flow.weak.add((source.step, number))
+                elif source.kind in (Kind.RESULT, Kind.SHARED, Kind.NAME):
                     self.flow.links.add((source.step, number))
                 if source.kind is Kind.NAME:
                     # The same name: what works on one entry holds together, too.
                     self.flow.links.add((named.setdefault(source.step, number), number))
+        # A descriptor that is always the same, of a log or a directory, holds nothing
+        # together unless nothing else does.
+        self.flow.links = self.flow.links or self.flow.weak
+
+    def constant(self, source: Source) -> bool:
+        """Whether what is shared is the same in all samples, in different runs."""
+        texts = {value.text for _, _, value in self.seen(source.step, source.arg)}
+        return len(texts) == 1 and self.flow.samples > 1
 
 
 @lru_cache(maxsize=1024)
@@ -470,13 +495,51 @@ def names_in(args: str) -> frozenset[bytes]:
 
 def follow(template: Template, streams: Streams) -> Flow:
     """The flow of a template, from samples of where it stands."""
+    flow = sampled(template, streams)
+    for _ in range(UNROLLED):
+        opened = unrolled(flow)
+        if opened == flow.template:
+            break
+        flow = sampled(opened, streams)
+    return flow
+
+
+def sampled(template: Template, streams: Streams) -> Flow:
     matcher = Matcher(template, streams.symbols, budget=BUDGET)
     return Follower(template, streams, samples(matcher, streams.streams))()
+
+
+def unrolled(flow: Flow) -> Template:
+    """The template with a few calls of the same kind in a row as so many steps.
+
+    They do different things: close two descriptors, get flags and set them.
+    """
+    steps = {step.path: step for step in flow.steps}
+
+    def one(template: Template, path: tuple) -> Template:
+        found: list = []
+        for i, node in enumerate(template):
+            step = steps.get((*path, i))
+            if step is None:
+                loop, body = flow.loops.get((*path, i)), one(node, (*path, i))
+                if loop is not None and loop.repeat is Repeat.TIMES and loop.times <= UNROLLED:
+                    found += body * loop.times
+                else:
+                    found.append(body)
+            elif step.repeat is Repeat.TIMES and 1 < step.times <= UNROLLED:
+                found += [~step.symbol] * step.times
+            else:
+                found.append(node)
+        return tuple(found)
+
+    return one(flow.template, ()) if len(flow.template) > 1 else flow.template
 
 
 def pieces(flow: Flow) -> list[Template]:
     """Cut a template where no data goes over: what holds together is a sequence."""
     template = flow.template
+    if len(template) == 1 and isinstance(template[0], tuple):
+        return [template[0]]
     for i, node in enumerate(template):
         if isinstance(node, tuple) and len(cuts(flow, (i,), len(node))) > 2:
             return [part for part in (template[:i], node, template[i + 1 :]) if part]
@@ -527,6 +590,14 @@ def alone(flow: Flow, path: tuple) -> bool:
 
 
 def dangling(flow: Flow, path: tuple) -> bool:
-    """Whether a call works on a descriptor of which the rest knows nothing."""
+    """Whether a call works on some descriptor or other of which the rest knows nothing."""
     step = next(step for step in flow.steps if step.path == path)
-    return any(source.letter == "f" and source.kind is Kind.PARAM for source in step.args)
+    return any(
+        source.letter == "f"
+        and (
+            source.kind is Kind.PARAM
+            and (step.name == "close" or source.moving())
+            or source.kind is Kind.SHARED
+        )
+        for source in step.args
+    )

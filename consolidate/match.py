@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from consolidate import calltable
-from consolidate.mine import Template
+from consolidate.mine import Template, symbol
 from consolidate.streams import Stream, Symbols
 
 # Calls that may stand between two iterations whose order is free.
@@ -63,8 +63,8 @@ class Matcher:
         first = template
         while isinstance(first, tuple):
             first = first[0]
-        self.first = first
-        self.heads = [head(node) for node in template]
+        self.first = symbol(first)
+        self.exact = first < 0
         self.queries = all(symbols.names[s] in calltable.QUERIES for s in leaves(template))
 
     def at(self, stream: Stream, offset: int, template: Template, path: tuple = ()):
@@ -79,29 +79,29 @@ class Matcher:
                 step += 1
                 continue
             token = self.token(stream, found.end)
-            symbol = stream.tokens[token] if token is not None else None
-            if symbol == node:
+            seen = stream.tokens[token] if token is not None else None
+            if seen is not None and seen == symbol(node):
                 end = stream.begins[token + 1]
-                end = found.end + 1 if (*path, step) in self.once else end
+                end = found.end + 1 if node < 0 or (*path, step) in self.once else end
                 found.parts.append(list(range(found.end, end)))
                 found.end = end
                 step += 1
                 continue
-            step = self.leave(stream, found, template, step, symbol)
+            step = self.leave(stream, found, template, step, seen)
             if step is None:
                 return found if self.worth(found) else None
         found.whole = found.left_at is None
         return found if found.end > offset else None
 
-    def leave(self, stream, found: Instance, template: Template, step: int, symbol):
+    def leave(self, stream, found: Instance, template: Template, step: int, seen):
         """The step to go on with behind one that came out otherwise; None if there is none."""
         names = self.symbols.names
-        if symbol is None or names[symbol] != names[template[step]]:
+        if seen is None or names[seen] != names[symbol(template[step])]:
             return None
         if found.left_at is None:
             found.left_at = len(found.parts)
         following = self.token(stream, found.end + 1)
-        if symbol in template[step + 1 :]:
+        if seen in template[step + 1 :]:
             # The end of a loop that was never gone through: read a file of no length.
             found.parts.append([])
             return step + 1
@@ -133,13 +133,13 @@ class Matcher:
     def skip(self, stream: Stream, found: Instance, body: Template) -> int:
         """Pass by queries that only some iterations of a loop of queries make."""
         names = self.symbols.names
-        if not all(names[symbol] in calltable.QUERIES for symbol in leaves(body)):
+        if not all(names[leaf] in calltable.QUERIES for leaf in leaves(body)):
             return 0
         begin = found.end
         end = min(begin + BETWEEN, len(stream.calls))
         while found.end < end:
-            symbol = stream.tokens[stream.token_at(found.end)]
-            if symbol == head(body) or names[symbol] not in calltable.QUERIES:
+            seen = stream.tokens[stream.token_at(found.end)]
+            if seen == head(body) or names[seen] not in calltable.QUERIES:
                 break
             found.end += 1
         return found.end - begin
@@ -188,7 +188,7 @@ class Matcher:
 
     def entry(self, stream: Stream, token: int) -> int:
         """Where in a row of first calls the sequence begins: with the last one."""
-        if (0,) in self.once:
+        if self.exact or (0,) in self.once:
             return stream.begins[token + 1] - 1
         return stream.begins[token]
 
@@ -228,7 +228,7 @@ class Matcher:
 def head(node) -> int:
     while isinstance(node, tuple):
         node = node[0]
-    return node
+    return symbol(node)
 
 
 def leaves(template: Template) -> Iterator[int]:
@@ -236,4 +236,4 @@ def leaves(template: Template) -> Iterator[int]:
         if isinstance(node, tuple):
             yield from leaves(node)
         else:
-            yield node
+            yield symbol(node)

@@ -16,7 +16,8 @@ from math import log
 
 from consolidate.streams import Streams
 
-# A template is a tuple of symbols and, for loops in it, of tuples.
+# A template is a tuple of symbols and, for loops in it, of tuples.  A symbol stands
+# for as many calls in a row as there are; its complement (~) for exactly one.
 Template = tuple
 
 # Tokens in the body of a loop, at most.
@@ -258,6 +259,10 @@ def mine(streams: Streams) -> Found:
             templates[template] = max(templates[template], count * size(template))
     plain = {t: n for t, n in templates.items() if size(t) <= MOST_STEPS and depth(t) <= DEEPEST}
     return Found(plain, chance)
+
+
+def symbol(node: int) -> int:
+    return node if node >= 0 else ~node
 
 
 def size(template: Template) -> int:

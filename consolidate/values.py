@@ -14,6 +14,8 @@ FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?(?:\(deleted\))?$", re.S)
 NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
 NAMED = re.compile(r"(\w+): ?(.*)", re.S)
 FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]+))*$")
+# A whole string, or what structures a list of arguments.
+PUNCTUATION = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\](){},]', re.S)
 OCTAL = re.compile(r"0[0-7]+$")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\.\.\.)?$', re.S)
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|([0-7]{1,3})|(.))", re.S)
@@ -48,24 +50,16 @@ def split(args: str) -> list[str]:
     """Cut at the commas of the outermost level."""
     if '"' not in args and not any(c in args for c in OPEN):
         return args.split(", ") if args else []
-    parts, depth, begin, quoted, i = [], 0, 0, False, 0
-    while i < len(args):
-        c = args[i]
-        if quoted:
-            if c == "\\":
-                i += 1
-            elif c == '"':
-                quoted = False
-        elif c == '"':
-            quoted = True
-        elif c in OPEN:
+    parts, depth, begin = [], 0, 0
+    for found in PUNCTUATION.finditer(args):
+        c = args[found.start()]
+        if c in OPEN:
             depth += 1
         elif c in CLOSE:
             depth -= 1
         elif c == "," and not depth:
-            parts.append(args[begin:i])
-            begin = i + 1
-        i += 1
+            parts.append(args[begin : found.start()])
+            begin = found.end()
     parts.append(args[begin:])
     return [part.strip() for part in parts]
 
@@ -126,6 +120,7 @@ def fits(name: str, kind: str) -> bool:
     return {"f": is_fd, "s": is_pointer, "p": is_pointer}.get(kind, not is_fd and not is_pointer)
 
 
+@lru_cache(maxsize=32768)
 def of_call(name: str, args: str) -> list[Value]:
     """The arguments of a call; those that the trace does not show are not there."""
     kinds = calltable.kinds(name)
