@@ -49,6 +49,8 @@ QUERIES = words(
     lgetxattr statfs
     """
 )
+# They walk a path, which costs more than all else about them.
+PATHS = QUERIES | words("open openat openat2 creat unlink unlinkat mkdir mkdirat rename renameat")
 # They wait for another thread or process, which a script would keep waiting.
 WAITERS = words(
     """

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from consolidate import flow, mine
-from consolidate.flow import Flow, Repeat
+from consolidate.flow import Flow, Kind, Repeat
 from consolidate.match import Instance, Matcher, Run, leaves
 from consolidate.mine import Found, Template, evidence
 from consolidate.streams import NONE, OK, Stream, Streams
@@ -199,7 +199,7 @@ class Chooser:
         heap = [
             (-self.promise(template), i, template)
             for i, template in enumerate(self.flows)
-            if not self.flows[template].refused and lists(self.flows[template]) < 2
+            if not self.flows[template].refused and writable(self.flows[template])
         ]
         heapq.heapify(heap)
         while heap:
@@ -225,6 +225,25 @@ class Chooser:
             return evidence(candidate.saved(), expected) > mine.ODDS
         whole = sum(one.whole for run in candidate.runs for one in run.instances)
         return self.found.chance.beyond(tokens, whole)
+
+
+def writable(found: Flow) -> bool:
+    """Whether there is a form for its script: loops in it are of one call, or of names."""
+    for path, loop in found.loops.items():
+        body = [i for i, step in enumerate(found.steps) if step.path[: len(path)] == path]
+        if loop.repeat in (Repeat.TIMES, Repeat.GIVEN) and len(body) > 1:
+            return False
+        if loop.repeat is Repeat.UNTIL and any(
+            source.moves and source.letter != "p" for i in body for source in found.steps[i].args
+        ):
+            return False
+        if loop.repeat is Repeat.NAMES and any(
+            found.steps[i].repeat is not Repeat.ONCE
+            or any(s.kind is Kind.RESULT and s.step in body for s in found.steps[i].args)
+            for i in body
+        ):
+            return False
+    return lists(found) < 2
 
 
 def lists(found: Flow) -> int:

@@ -254,7 +254,7 @@ class Follower:
             behind = next(step.name for step in self.steps if step.symbol == symbol(following))
             if behind == name:
                 return Repeat.UNTIL, 1
-        if self.lists_names(here):
+        if len(here) == 1 and self.lists_names(here):
             return Repeat.NAMES, 1
         common, seen = Counter(counts).most_common(1)[0] if counts else (1, 0)
         if counts and seen >= AGREE * len(counts):
@@ -544,7 +544,7 @@ def pieces(flow: Flow) -> list[Template]:
         if isinstance(node, tuple) and len(cuts(flow, (i,), len(node))) > 2:
             return [part for part in (template[:i], node, template[i + 1 :]) if part]
     places = cuts(flow, (), len(template))
-    if places == list(range(len(template) + 1)):
+    if len(places) == 2 or not flow.links:
         return [template]
     parts = [template[a:b] for a, b in zip(places, places[1:], strict=False)]
     return joined(parts, flow)
@@ -567,17 +567,21 @@ def joined(parts: list[Template], flow: Flow) -> list[Template]:
     """Single calls go with the piece behind them, or before, unless they belong elsewhere."""
     found: list[Template] = []
     waiting: Template = ()
-    at = 0
+    at, closed = 0, True
     for part in parts:
-        if len(part) > 1 or not alone(flow, (at,)):
+        if len(part) == 1 and isinstance(part[0], tuple):
+            # A loop of its own: it is a batch, and nothing goes with it.
+            found.append(part[0])
+            waiting, closed = (), True
+        elif len(part) > 1 or not alone(flow, (at,)):
             found.append(waiting + part)
-            waiting = ()
+            waiting, closed = (), False
         elif dangling(flow, (at,)):
             waiting = ()
         else:
             waiting += part
         at += len(part)
-    if waiting and found:
+    if waiting and not closed:
         found[-1] += waiting
     elif waiting:
         found.append(waiting)

@@ -156,13 +156,13 @@ class Matcher:
         if len(self.template) == 1 and not isinstance(self.template[0], tuple):
             yield from self.single(stream, longest)
             return
-        token, size = self.next(stream, 0), len(stream.tokens)
+        token, size, at = self.next(stream, 0), len(stream.tokens), 0
         run: list[Instance] = []
         failed = {s for s in self.starts() if s != self.first}
         while token < size and self.budget > 0:
             one = None
             if stream.tokens[token] == self.first or (run and stream.tokens[token] in failed):
-                one = self.at(stream, self.entry(stream, token), self.template)
+                one = self.at(stream, self.entry(stream, token, at), self.template)
             if one is None or not (one.whole or run or one.left_at):
                 token = token + 1 if run and self.queries else self.next(stream, token + 1)
                 continue
@@ -171,7 +171,8 @@ class Matcher:
                 run = []
             if one.whole or run or one.left_at:
                 run.append(one)
-            token = stream.token_at(one.end) if one.end < len(stream.calls) else size
+            at = one.end
+            token = stream.token_at(at) if at < len(stream.calls) else size
         yield from self.finished(run)
 
     def next(self, stream: Stream, token: int) -> int:
@@ -186,11 +187,11 @@ class Matcher:
         names = self.symbols.names
         return [s for s, name in enumerate(names) if name == names[self.first]]
 
-    def entry(self, stream: Stream, token: int) -> int:
-        """Where in a row of first calls the sequence begins: with the last one."""
-        if self.exact or (0,) in self.once:
+    def entry(self, stream: Stream, token: int, at: int) -> int:
+        """Where in a row of calls, from `at` on, the sequence begins: with the last first one."""
+        if stream.tokens[token] == self.first and (self.exact or (0,) in self.once):
             return stream.begins[token + 1] - 1
-        return stream.begins[token]
+        return max(stream.begins[token], at)
 
     def finished(self, run: list[Instance]) -> Iterator[Run]:
         # What fails at once in front or behind is not the sequence, but may be another.

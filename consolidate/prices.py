@@ -18,6 +18,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PROGRAMS = (ROOT / "build" / "consolidate-prices", HERE / "consolidate-prices")
 GUEST = ROOT / "vm" / "guest"
+# What the program measures, see prices.c.
+NAMES = (
+    *("outer_fast", "inner_fast", "outer_slow", "inner_slow"),
+    *("outer_path", "inner_path", "inner_string", "field_in", "field_out", "entry"),
+    *("script_call", "copy_64k", "copy_1"),
+)
 ROUNDS = 24
 GUEST_TIME = 300
 EMULATED = (
@@ -70,7 +76,7 @@ class PriceList:
         """What is saved by making a call in a script instead of outside."""
         if calltable.is_fast(name):
             return self.difference("outer_fast", "inner_fast")
-        if calltable.kinds(name)[:2] in ("s", "sp", "fs", "si"):
+        if name in calltable.PATHS:
             return self.difference("outer_path", "inner_path")
         return self.difference("outer_slow", "inner_slow")
 
@@ -108,7 +114,7 @@ def from_json(text: str, where: str) -> PriceList:
     try:
         raw: dict[str, Any] = json.loads(text)
         rounds = raw["rounds"]
-        samples = {name: [float(r[name]) for r in rounds] for name in rounds[0]}
+        samples = {name: [float(r[name]) for r in rounds] for name in NAMES}
         return PriceList(
             raw["kernel"],
             raw["machine"],

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""consolidate finds what was planted, and nothing that was not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from traces import NOISE, Writer, run
+
+from consolidate import calltable, report
+from consolidate.report import sequence
+
+GAP = 0.02
+SEEDS = range(8)
+
+
+def found(path: Path, most: int = 20) -> report.Report:
+    return report.make([path], None, most, GAP)
+
+
+def sequences(path: Path) -> list[str]:
+    return [sequence(candidate) for candidate in found(path).candidates]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_in_noise(tmp_path: Path, seed: int) -> None:
+    trace = Writer(seed)
+    trace.noise(4000)
+    assert sequences(trace.write(tmp_path / "t")) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("length", [3, 4, 6, 11])
+def test_planted_sequence_of_any_length(tmp_path: Path, seed: int, length: int) -> None:
+    trace = Writer(seed)
+    planted = [trace.random.choice(NOISE) for _ in range(length)]
+    # Two of a kind in a row may as well be one, twice.
+    planted = [name for i, name in enumerate(planted) if i == 0 or planted[i - 1] != name]
+    for _ in range(60):
+        trace.noise(trace.random.randrange(5, 30))
+        trace.named(planted)
+    (only,) = found(trace.write(tmp_path / "t")).candidates
+    assert [step.name for step in only.flow.steps] == planted
+    assert only.iterations >= 60
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_several_planted_with_data_in_several_threads(tmp_path: Path, seed: int) -> None:
+    trace = Writer(seed)
+    for i in range(150):
+        tid = trace.random.choice([100, 101, 102])
+        trace.noise(trace.random.randrange(4), tid)
+        kind = trace.random.randrange(3)
+        if kind == 0:
+            trace.read_file(f"/data/{i}", tid)
+        elif kind == 1:
+            trace.list_directory(f"/data/{i}", [f"f{k}" for k in range(i % 7 + 1)], tid)
+        else:
+            trace.copy(trace.random.randrange(3, 9), tid)
+    candidates = sequences(trace.write(tmp_path / "t"))
+    assert sorted(text.strip("[]*") for text in candidates) == [
+        "openat getdents64 newfstatat+ getdents64:none close",
+        "openat read read:none close",
+        "read write",
+    ]
+
+
+def test_loop_is_a_body_with_a_count(tmp_path: Path) -> None:
+    trace = Writer()
+    for i in range(50):
+        trace.read_file(f"/data/{i}")
+    (only,) = found(trace.write(tmp_path / "t")).candidates
+    assert sequence(only) == "[openat read read:none close]*"
+    assert only.iterations == 50
+    assert only.calls == 200
+    assert only.script_calls() == 1
+
+
+def test_failures_are_branches_of_the_loop(tmp_path: Path) -> None:
+    trace = Writer(3)
+    missing = 0
+    for i in range(80):
+        if trace.random.random() < 0.2:
+            trace.missing(f"/data/{i}")
+            missing += 1
+        else:
+            trace.read_file(f"/data/{i}")
+    report_json = run("report", "--json", trace.write(tmp_path / "t"))
+    (only,) = json.loads(report_json.stdout)["candidates"]
+    assert only["sequence"] == "[openat read read:none close]*"
+    # One that fails at the very end is no branch: nothing goes on behind it.
+    assert missing - 2 <= only["left_early"] <= missing
+    assert only["runs"] == 1
+
+
+def test_data_is_followed(tmp_path: Path) -> None:
+    trace = Writer()
+    for i in range(30):
+        trace.noise(3)
+        trace.list_directory(f"/data/{i}", ["a", "b", "c"])
+        trace.noise(2)
+        trace.copy(5)
+    done = run("report", "--json", trace.write(tmp_path / "t"))
+    candidates = {
+        one["sequence"].strip("[]*"): one for one in json.loads(done.stdout)["candidates"]
+    }
+    listing = candidates["openat getdents64 newfstatat+ getdents64:none close"]["steps"]
+    assert listing[1]["arguments"][0] == {"from": "result", "step": 0}
+    assert listing[2]["repeat"] == "names"
+    assert listing[2]["arguments"][1] == {"from": "name", "step": 1}
+    copied = candidates["read write"]["steps"][1]["arguments"]
+    assert copied[1] == {"from": "shared", "step": 0}
+    assert copied[2] == {"from": "result", "step": 0}
+
+
+def test_descriptors_of_others_are_not_taken_for_the_opened_one(tmp_path: Path) -> None:
+    trace = Writer()
+    for i in range(60):
+        trace.call(f'openat(AT_FDCWD, "/data/{i}", O_RDONLY)', 40)
+        trace.call(f'read({trace.random.randrange(3, 30)}, "x"..., 10)', 10)
+        trace.noise(3)
+    for candidate in found(trace.write(tmp_path / "t")).candidates:
+        assert not candidate.flow.links
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        ("futex(0x55, FUTEX_WAIT_PRIVATE, 2, NULL)", "0"),
+        ('execve("/bin/true", ["true"], 0x1)', "0"),
+        ("clone(child_stack=NULL, flags=SIGCHLD)", "-1 EAGAIN (Resource temporarily unavailable)"),
+    ],
+)
+def test_what_no_script_can_join_ends_a_sequence(tmp_path: Path, between: tuple) -> None:
+    trace = Writer()
+    for i in range(40):
+        trace.call("getpid()", 100)
+        trace.call(*between)
+        trace.call("getuid()", 1000)
+        trace.noise(3 + i % 3)
+    assert all("getpid getuid" not in text for text in sequences(trace.write(tmp_path / "t")))
+
+
+def test_calls_left_out_come_from_the_table(tmp_path: Path) -> None:
+    assert calltable.why_not("openat") is None
+    assert "memory map" in calltable.why_not("execve")
+    assert calltable.why_not("no_such_call")
+    assert calltable.is_fast("getpid")
+    assert not calltable.is_fast("close")
+
+
+def test_signals_and_pauses_end_a_sequence(tmp_path: Path) -> None:
+    trace = Writer()
+    for _ in range(30):
+        trace.call("getpid()", 100)
+        trace.time += 1
+        trace.call("getuid()", 1000)
+        trace.lines.append("100 --- SIGALRM {si_signo=SIGALRM} ---")
+    assert sequences(trace.write(tmp_path / "t")) == []
+
+
+def test_the_allocators_calls_are_looked_through(tmp_path: Path) -> None:
+    trace = Writer(5)
+    for i in range(60):
+        trace.call(f'openat(AT_FDCWD, "/data/{i}", O_RDONLY)', 7)
+        if trace.random.random() < 0.3:
+            trace.call(f"brk({hex(0x55000000 + i * 4096)})", hex(0x55000000 + i * 4096))
+        trace.call(f'read(7, "{i}"..., 4096)', 700 + i)
+        trace.call("close(7)", 0)
+    assert sequences(trace.write(tmp_path / "t")) == ["[openat read close]*"]
+
+
+def test_savings_do_not_overlap(tmp_path: Path) -> None:
+    trace = Writer(9)
+    for i in range(200):
+        trace.noise(trace.random.randrange(3))
+        trace.read_file(f"/d/{i}")
+    done = found(trace.write(tmp_path / "t"))
+    assert sum(candidate.calls for candidate in done.candidates) <= done.trace.calls
+
+
+def test_graph(tmp_path: Path) -> None:
+    trace = Writer()
+    for i in range(20):
+        trace.read_file(f"/d/{i}", tid=100 + i % 2)
+    path = trace.write(tmp_path / "t")
+    done = json.loads(run("report", "--json", path, "--svg", tmp_path / "g.svg").stdout)
+    edges = {(edge["from"], edge["to"]): edge["count"] for edge in done["graph"]["edges"]}
+    assert edges["openat", "read"] == 20
+    assert edges["read", "read"] == 20
+    # Call after call within a thread, not over threads.
+    assert edges["close", "openat"] == 18
+    assert len(done["processes"]) == 2
+    svg = (tmp_path / "g.svg").read_text()
+    assert "<svg" in svg
+    widths = {float(part.split('"')[0]) for part in svg.split('stroke-width="')[1:]}
+    assert len(widths) > 1
