@@ -68,11 +68,13 @@ deps: $(BUILD)/config.mk
 ##test-vm        the guest tests on kernel KREL
 ##test-matrix    the guest tests on all kernels
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
+##test-traces    consolidate on traces of real programs, recorded for it
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
 ##debug-kernel   build that kernel
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##bench-micro    measure calls, in a guest; build/bench/micro.json
 ##bench-micro-icount the same in instructions, the same in every boot
+##bench-consolidate a trace of a million lines, in seconds
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots

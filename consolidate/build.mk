@@ -20,3 +20,37 @@ $(BUILD)/bench/prices.o: consolidate/prices.c | $(BUILD)/include/syscript.h \
 
 $(CONSOLIDATE_PRICES): $(BUILD)/bench/prices.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
+
+# Its Python, what it reads, and the libraries it needs (all without machine code).
+CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
+CONSOLIDATE_LIBRARIES := networkx graphviz rich markdown_it mdurl pygments
+VENV_LIBRARIES = $(wildcard $(BUILD)/venv/lib/python3.*/site-packages)
+
+.PHONY: install-consolidate
+install: install-consolidate
+install-consolidate: $(CONSOLIDATE_PRICES)
+	install -d $(CONSOLIDATE_DIR)/consolidate $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
+	install -m 0644 consolidate/*.py consolidate/replay.c.in kernel/syscalls.def \
+		$(CONSOLIDATE_DIR)/consolidate
+	install -m 0755 $(CONSOLIDATE_PRICES) $(CONSOLIDATE_DIR)/consolidate
+	for library in $(CONSOLIDATE_LIBRARIES); do \
+		rm -rf $(CONSOLIDATE_DIR)/python/$$library && \
+		cp -r $(VENV_LIBRARIES)/$$library $(CONSOLIDATE_DIR)/python || exit; \
+	done
+	find $(CONSOLIDATE_DIR) -name __pycache__ -prune -exec rm -rf {} +
+	printf '#!/bin/sh\n%s\n%s\n' \
+		'lib=$$(dirname "$$(readlink -f "$$0")")/../lib/syscript' \
+		'PYTHONPATH=$$lib:$$lib/python exec /usr/bin/python3 -B -m consolidate "$$@"' \
+		>$(DESTDIR)$(PREFIX)/bin/consolidate
+	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
+
+# A million lines, read, mined and priced: seconds.
+.PHONY: bench-consolidate test-traces
+bench-consolidate: $(CONSOLIDATE)
+	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
+
+# Of real programs, recorded here: longer than the unit tests take.
+test-traces: consolidate $(BUILD)/libsyscript.so
+	$(PYTEST) tests/recorded $(PYTEST_ARGS)
+
+-include $(BUILD)/bench/prices.d

@@ -329,7 +329,9 @@ class Follower:
 
     def pointer(self, number, arg, letter, first: Value, const: bool) -> Source | None:
         name = self.steps[number].name
-        if const and first.number == 0:
+        plain = not (first.is_address or first.is_struct or first.string is not None)
+        if const and plain:
+            # No address at all: fcntl(2) takes either.
             return Source(Kind.CONST, letter, first)
         listed = self.from_names(number, arg) if letter == "s" else None
         if listed is not None:

@@ -11,7 +11,7 @@ from consolidate.flow import Kind, Repeat
 
 HERE = Path(__file__).resolve().parent
 # In the repository, and where `make install` puts them.
-PLACES = (HERE.parent / "scripts", HERE.parents[1] / "share" / "syscript" / "scripts")
+PLACES = (HERE.parent / "scripts", HERE.parents[2] / "share" / "syscript" / "scripts")
 
 STAT = r"(?:stat|lstat|statx|newfstatat)"
 OPEN = r"(?:open|openat)"

@@ -26,6 +26,9 @@ MOST_ITEMS = 4 * CHUNK
 MOST_ENTRIES = 500
 MOST_BYTES = 1 << 20
 DEFAULT_BYTES = 1000
+OF_FILES = frozenset(
+    ["read", "pread64", "write", "pwrite64", "lseek", "fstat", "fcntl", "fsync", "fdatasync"]
+)
 READERS = frozenset(["read", "pread64", "recvfrom", "recvmsg"])
 C_CONSTANT = re.compile(r"[A-Z_][A-Z0-9_]*")
 
@@ -333,9 +336,7 @@ class Program:
             raise ConsolidateError(self.cannot("it closes what it did not open"))
         if users & {"newfstatat", "statx", "openat", "readlinkat"}:
             return "tree()"
-        if users <= {"read", "pread64", "write", "pwrite64", "lseek", "fstat", "newfstatat"} and (
-            about.startswith("/") or not about
-        ):
+        if users <= OF_FILES and (about.startswith("/") or not about):
             return "large_file()"
         raise ConsolidateError(
             self.cannot(f"it takes a descriptor of {about or 'an unknown kind'} with a partner")

@@ -19,7 +19,7 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 
 test: test-unit test-vm
 
-test-unit: all $(TEST_PROGRAMS)
+test-unit: all consolidate $(TEST_PROGRAMS)
 	$(PYTEST) tests/unit tests/meta $(PYTEST_ARGS)
 
 # Programs of the library as well: in a guest they test its kernel backend.
