@@ -21,6 +21,8 @@ from consolidate.streams import NONE, OK, Stream, Streams
 
 # Templates whose data is followed, most promising first.
 FOLLOWED = 120
+# How often what is left is looked at anew.
+ROUNDS = 4
 # Runs that tell the flow of a candidate.
 RUNS = 24
 # Calls in the part of a trace in which the best are found, and in one stretch of it.
@@ -150,7 +152,9 @@ class Chooser:
             self.progress("following the data")
             found = flow.follow(template, self.streams)
             parts = flow.pieces(found)
-            if parts == [found.template]:
+            if parts == [found.template] and twice(found.template):
+                waiting.append(found.template[: len(found.template) // 2])
+            elif parts == [found.template]:
                 self.flows[found.template] = found
                 seen.add(found.template)
             else:
@@ -178,7 +182,6 @@ class Chooser:
                 self.progress("choosing")
                 candidate = self.scan(template, self.left)
                 if self.recurs(candidate):
-                    candidate.number = len(chosen) + 1
                     # Now of what it really covers, from all over the trace.
                     runs = candidate.runs[:: len(candidate.runs) // RUNS + 1]
                     candidate.flow = flow.Follower(template, self.streams, runs)()
@@ -227,6 +230,12 @@ class Chooser:
         return self.found.chance.beyond(tokens, whole)
 
 
+def twice(template: Template) -> bool:
+    """Whether it is the same two times."""
+    half = len(template) // 2
+    return half > 0 and template[:half] == template[half:]
+
+
 def writable(found: Flow) -> bool:
     """Whether there is a form for its script: loops in it are of one call, or of names."""
     for path, loop in found.loops.items():
@@ -268,14 +277,14 @@ def sample(streams: list[Stream]) -> list[Stream]:
     total = sum(len(stream.calls) for stream in streams)
     if total <= SAMPLE:
         return streams
-    found, step, at = [], PART * total // SAMPLE, 0
+    found, step, due = [], PART * total // SAMPLE, 0.0
     for stream in streams:
         size = len(stream.calls)
         if size < PART:
-            # Short ones: as they come, each as likely as its length.
-            at += size
-            if at >= step:
-                at -= step
+            # Of short ones every so manieth as a whole.
+            due += SAMPLE / total
+            if due >= 1:
+                due -= 1
                 found.append(stream)
             continue
         found += [stream.part(i, min(i + PART, size)) for i in range(0, size, step)]
@@ -283,4 +292,16 @@ def sample(streams: list[Stream]) -> list[Stream]:
 
 
 def choose(streams: Streams, progress: Callable[[str], None], most: int = 20) -> list[Candidate]:
-    return Chooser(streams, mine.mine(streams), progress).choose(most)
+    """Looks again at what is left: what is rare shows when the frequent is gone."""
+    chosen: list[Candidate] = []
+    for _ in range(ROUNDS):
+        chooser = Chooser(streams, mine.mine(streams), progress)
+        found = chooser.choose(most - len(chosen))
+        chosen += found
+        if not found or len(chosen) == most:
+            break
+        kept = sum(len(stream.calls) for stream in chooser.left)
+        streams = Streams(streams.symbols, chooser.left, kept=kept)
+    for number, candidate in enumerate(chosen, 1):
+        candidate.number = number
+    return chosen

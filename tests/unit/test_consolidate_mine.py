@@ -95,6 +95,31 @@ def test_failures_are_branches_of_the_loop(tmp_path: Path) -> None:
     assert only["runs"] == 1
 
 
+def test_empty_files_are_of_the_loop(tmp_path: Path) -> None:
+    trace = Writer(5)
+    for i in range(80):
+        if trace.random.random() < 0.3:
+            trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 9)
+            trace.call('read(9, "", 4096)', 0)
+            trace.call("close(9)", 0)
+        else:
+            trace.read_file(f"/d/{i}")
+    (only,) = found(trace.write(tmp_path / "t")).candidates
+    assert sequence(only) == "[openat read read:none close]*"
+    assert (only.iterations, len(only.runs)) == (80, 1)
+
+
+def test_what_no_data_holds_together_is_cut(tmp_path: Path) -> None:
+    trace = Writer(5)
+    for i in range(60):
+        trace.list_directory(f"/d/{i}", ["a", "b", "c"])
+        trace.read_file(f"/e/{i}")
+    assert sorted(sequences(trace.write(tmp_path / "t"))) == [
+        "openat getdents64 newfstatat+ getdents64:none close",
+        "openat read read:none close",
+    ]
+
+
 def test_data_is_followed(tmp_path: Path) -> None:
     trace = Writer()
     for i in range(30):
@@ -197,3 +222,40 @@ def test_graph(tmp_path: Path) -> None:
     assert "<svg" in svg
     widths = {float(part.split('"')[0]) for part in svg.split('stroke-width="')[1:]}
     assert len(widths) > 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_traces_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
+    trace = Writer(seed)
+    for i in range(60):
+        trace.list_directory(f"/d/{i}", ["a", "b"])
+        trace.read_file(f"/d/{i}")
+        trace.copy(3)
+    raw = bytearray("\n".join(trace.lines).encode())
+    for _ in range(60):
+        at = trace.random.randrange(len(raw))
+        kind = trace.random.randrange(3)
+        if kind == 0:
+            raw[at] = trace.random.randrange(256)
+        elif kind == 1:
+            del raw[at : at + trace.random.randrange(200)]
+        else:
+            raw[at:at] = raw[at : at + trace.random.randrange(100)][::-1]
+    path = tmp_path / "t"
+    path.write_bytes(bytes(raw))
+    done = found(path)
+    assert done.trace.damaged
+    # What was not hit is still found.
+    assert sum(candidate.calls for candidate in done.candidates) > done.trace.calls / 3
+
+
+def test_rare_among_many_is_found(tmp_path: Path) -> None:
+    trace = Writer(2)
+    for i in range(3000):
+        trace.noise(2)
+        trace.read_file(f"/d/{i}")
+        if i % 75 == 0:
+            trace.list_directory(f"/d/{i}", ["a", "b", "c"])
+    texts = [text.strip("[]*") for text in sequences(trace.write(tmp_path / "t"))]
+    assert "openat read read:none close" in texts
+    assert "openat getdents64 newfstatat+ getdents64:none close" in texts

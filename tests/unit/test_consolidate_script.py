@@ -119,6 +119,14 @@ def test_batch_stops_at_a_failure_that_the_program_never_met(
     assert items[width + 3] == -2
     assert list(items[2 * width + 3 :]) == [0] * (width - 3)
 
+    # What is open when a later step fails is closed, as the program always did.
+    directory = ctypes.create_string_buffer(str(tmp_path).encode())
+    items[width] = address(directory)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    assert call(script, address(items), 3) == [1, 2]
+    assert items[width + 4] == -21  # EISDIR
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
 
 def test_listing_gets_what_the_calls_get(tmp_path: Path, call: Callable) -> None:
     trace = Writer(2)
