@@ -75,6 +75,7 @@ deps: $(BUILD)/config.mk
 ##bench-micro    measure calls, in a guest; build/bench/micro.json
 ##bench-micro-icount the same in instructions, the same in every boot
 ##bench-consolidate a trace of a million lines, in seconds
+##bench-prediction what consolidate predicts and what is measured; build/bench/prediction.json
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots

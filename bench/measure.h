@@ -18,6 +18,15 @@ static inline uint64_t measure_now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+/* The calling thread's time on a CPU: other load does not count. */
+static inline uint64_t measure_cpu_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
 /* Keeps the calling thread on one CPU, or on the last one there is. */
 void measure_pin(int cpu);
 

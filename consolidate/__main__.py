@@ -134,7 +134,7 @@ def run_report(args: argparse.Namespace) -> int:
 def run_measure(args: argparse.Namespace) -> int:
     found, one, _ = candidate(args)
     guest = None if args.here else args.guest
-    result = measure.measure(one, ", ".join(found.trace.names), args.backend, guest)
+    (result,) = measure.measure([one], ", ".join(found.trace.names), args.backend, guest)
     if args.json:
         json.dump(measure.as_json(one, result), sys.stdout, indent=2)
         print()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from consolidate import flow, mine
 from consolidate.flow import Flow, Kind, Repeat
 from consolidate.match import Instance, Matcher, Run, leaves
-from consolidate.mine import Found, Template, evidence
+from consolidate.mine import Found, Template
 from consolidate.streams import NONE, OK, Stream, Streams
 
 # Templates whose data is followed, most promising first.
@@ -223,9 +223,7 @@ class Chooser:
             return False
         tokens = tuple(leaves(candidate.template))
         if len(tokens) == 1:
-            total = self.found.chance.counts[tokens[0]]
-            expected = total * total / max(1, self.found.chance.total)
-            return evidence(candidate.saved(), expected) > mine.ODDS
+            return self.found.chance.repeats(candidate.calls, len(candidate.runs))
         whole = sum(one.whole for run in candidate.runs for one in run.instances)
         return self.found.chance.beyond(tokens, whole)
 

@@ -20,9 +20,11 @@ from consolidate.prices import ROOT, Price, PriceList
 from consolidate.report import price_json, sequence
 
 BUILD = ROOT / "build"
-PLACE = BUILD / "consolidate-replay"
+# Of this process: several may measure. Guests see it, unlike /tmp.
+PLACE = BUILD / "consolidate-replay" / str(os.getpid())
 OBJECTS = ("bench/measure.o", "bench/source.o", "libsyscript.a")
 ROUNDS = 15
+GUEST_TIME = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Measured:
 
 
 def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
+    """The replay of a candidate, and what it was made of."""
     script, _, plan = write.script(candidate, trace)
     program = replay.Program(plan, script, ROUNDS)
     text = program()
@@ -53,11 +56,10 @@ def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
             f"build/{missing[0]} is not built: measure works in syscript's source tree, after"
             " `make consolidate module`"
         )
-    shutil.rmtree(PLACE, ignore_errors=True)
-    PLACE.mkdir(parents=True)
-    source = PLACE / "replay.c"
+    PLACE.mkdir(parents=True, exist_ok=True)
+    source = PLACE / f"replay{candidate.number}.c"
     source.write_text(text)
-    output = PLACE / "replay"
+    output = source.with_suffix("")
     objects = [str(BUILD / name) for name in OBJECTS]
     argv = ["cc", "-O2", "-g", f"-I{BUILD}/include", f"-I{ROOT}/bench", "-o", str(output)]
     argv += [str(source), *objects, "-lm", "-lpthread"]
@@ -67,24 +69,27 @@ def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
     return output, program
 
 
-def run(program: Path, backend: str, guest: str | None) -> tuple[PriceList, dict]:
-    """Prices first, then both ways, in one boot."""
-    both = f"{prices.PROGRAMS[0]} {backend} {prices.ROUNDS}; echo; {program} {backend}"
-    command = ["sh", "-ec", both]
+def run(programs: list[Path], backend: str, guest: str | None) -> tuple[PriceList, list[dict]]:
+    """Prices first, then each both ways, in one boot."""
+    commands = [f"{prices.PROGRAMS[0]} {backend} {prices.ROUNDS}"]
+    commands += [f"{program} {backend}" for program in programs]
+    command = ["sh", "-ec", "; echo; ".join(commands)]
     if guest is not None:
-        command = [str(prices.GUEST), "-k", guest, "-m", "--fair", "--timeout", "300", "--",
-                   *command]  # fmt: skip
+        options = ["-k", guest, "-m", "--fair", "--timeout", str(GUEST_TIME)]
+        command = [str(prices.GUEST), *options, "--", *command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConsolidateError(
             f"{shlex.join(command[:2])} ... failed (status {done.returncode}):"
             f" {done.stderr.strip()}"
         )
-    decoder = json.JSONDecoder()
-    first, end = decoder.raw_decode(done.stdout)
-    second = json.loads(done.stdout[end:])
-    text = json.dumps({"machine": prices.machine(), **first})
-    return prices.from_json(text, "what was measured"), second
+    decoder, found, at = json.JSONDecoder(), [], 0
+    for _ in commands:
+        one, end = decoder.raw_decode(done.stdout[at:].lstrip())
+        at += len(done.stdout[at:]) - len(done.stdout[at:].lstrip()) + end
+        found.append(one)
+    text = json.dumps({"machine": prices.machine(), **found[0]})
+    return prices.from_json(text, "what was measured"), found[1:]
 
 
 def predicted(candidate: Candidate, program: replay.Program, found: PriceList) -> Price:
@@ -108,11 +113,22 @@ def predicted(candidate: Candidate, program: replay.Program, found: PriceList) -
     return saved - found.price("script_call").times(1 / setting.items)
 
 
-def measure(candidate: Candidate, trace: str, backend: str, guest: str | None) -> Measured:
+def measure(
+    candidates: list[Candidate], trace: str, backend: str, guest: str | None
+) -> list[Measured]:
     if guest is not None and not os.access(prices.GUEST, os.X_OK):
         raise ConsolidateError("guests are started from syscript's source tree only")
-    path, program = compiled(candidate, trace)
-    found, raw = run(path, backend, guest)
+    try:
+        made = [compiled(candidate, trace) for candidate in candidates]
+        found, raw = run([path for path, _ in made], backend, guest)
+    finally:
+        shutil.rmtree(PLACE, ignore_errors=True)
+    programs = [program for _, program in made]
+    triples = zip(candidates, programs, raw, strict=True)
+    return [judged(candidate, program, one, found) for candidate, program, one in triples]
+
+
+def judged(candidate: Candidate, program: replay.Program, raw: dict, found: PriceList) -> Measured:
     plain = [one["plain"] for one in raw["rounds"]]
     script = [one["script"] for one in raw["rounds"]]
     saved = prices.spread([a - b for a, b in zip(plain, script, strict=True)])

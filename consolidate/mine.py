@@ -30,6 +30,8 @@ DEEPEST = 1
 OFTEN = 3
 # Templates of each length that are looked at more closely, those that cover most.
 KEPT = 150
+# Calls of a kind in a row, on the average, from which they are a loop.
+LONG_RUN = 4
 # Of what follows a sequence, the share that makes it part of the sequence.
 SHARE = 0.6
 # Odds against chance, as a logarithm, beside one for each symbol of a sequence.
@@ -64,6 +66,13 @@ class Chance:
         for token in tokens:
             found *= self.counts[token] / self.total if self.total else 0
         return found
+
+    def repeats(self, calls: int, runs: int) -> bool:
+        """Whether one call stands behind itself more often than by chance."""
+        # A program that does nothing else is no chance.
+        if calls >= LONG_RUN * runs:
+            return True
+        return evidence(calls - runs, calls * calls / (self.total + calls - runs)) > ODDS
 
     def beyond(self, tokens: tuple, seen: float) -> bool:
         return evidence(seen, self.expected(tokens)) > len(tokens) * log(self.kinds) + ODDS
@@ -244,7 +253,7 @@ def mine(streams: Streams) -> Found:
     for token, count in repeats.items():
         # Of one call: it stands behind itself more often than chance has it.
         total = counts[token] + count
-        if count >= OFTEN and evidence(count, total * total / (chance.total + count)) > ODDS:
+        if count >= OFTEN and chance.repeats(total, counts[token]):
             templates[(token,)] += count
     for loop, count in folder.repeats.items():
         body = folder.expand(loop)

@@ -163,10 +163,10 @@ static void register_all(enum syscript_backend backend)
 
 static uint64_t sample(const struct price *price)
 {
-	uint64_t start = measure_now();
+	uint64_t start = measure_cpu_now();
 
 	price->step(price, price->count);
-	return measure_now() - start;
+	return measure_cpu_now() - start;
 }
 
 /* Warms up, too.  The shortest of some: other load only ever adds. */

@@ -95,6 +95,13 @@ def test_failures_are_branches_of_the_loop(tmp_path: Path) -> None:
     assert only["runs"] == 1
 
 
+def test_program_that_does_only_one_thing(tmp_path: Path) -> None:
+    trace = Writer()
+    for i in range(200):
+        trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {{st_mode=S_IFREG|0644, ...}}, 0)', 0)
+    assert sequences(trace.write(tmp_path / "t")) == ["[newfstatat]*"]
+
+
 def test_empty_files_are_of_the_loop(tmp_path: Path) -> None:
     trace = Writer(5)
     for i in range(80):
