@@ -70,9 +70,7 @@ def iteration_cost(flow: Flow, prices: PriceList, batched: bool) -> Price:
             for source in step.args
         )
         results = sum(step.name != "close" for step in flow.steps)
-        # A record is read and written as a whole.
-        width = fields + results
-        cost += prices.price("field_in").times(width) + prices.price("field_out").times(width)
+        cost += prices.item(fields + results)
     strings = sum(
         source.kind is Kind.CONST and source.value is not None and source.value.string is not None
         for step in flow.steps

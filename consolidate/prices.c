@@ -50,9 +50,37 @@ static const char steps[] =
 	"}\n"
 	"function run(what, n, buf, path) kinds[what](n, buf, path) return n end\n";
 
+/* As lua.py writes batches: n items of two calls and four fields. */
+static const char batch[] =
+	"local close, CHUNK, stop = syscall.close, 64\n"
+	"local function one(a, b)\n"
+	"  local r, r2\n"
+	"  r = close(a)\n"
+	"  if r > 0 then stop = 1 return r, r2 end\n"
+	"  r2 = close(b)\n"
+	"  if r2 > 0 then stop = 2 return r, r2 end\n"
+	"  return r, r2\n"
+	"end\n"
+	"function run(what, n, at)\n"
+	"  stop = nil\n"
+	"  for first = 0, n - 1, CHUNK do\n"
+	"    local count = math.min(CHUNK, n - first)\n"
+	"    local f = util.copyin(at, count * 4, 'i8')\n"
+	"    for i = 0, count - 1 do\n"
+	"      local k = i * 4\n"
+	"      local r1, r2 = one(f[k + 1], f[k + 2])\n"
+	"      f[k + 3] = r1 or -1\n"
+	"      f[k + 4] = r2 or -1\n"
+	"      if stop then return first + i, stop end\n"
+	"    end\n"
+	"    util.copyout(f, at, count * 4, 'i8')\n"
+	"  end\n"
+	"  return n\n"
+	"end\n";
+
 static const char nothing[] = "function run() end";
 
-enum { FAST = 1, SLOW, ADDRESS, STRING, FIELD_IN, FIELD_OUT, ENTRY };
+enum { FAST = 1, SLOW, ADDRESS, STRING, FIELD_IN, FIELD_OUT, ENTRY, BATCH };
 
 struct price {
 	const char *name;
@@ -123,7 +151,9 @@ static void calls(const struct price *price, uint64_t count)
 
 static void inside(const struct price *price, uint64_t count)
 {
-	long ret = lua_syscall(price->fd, 4, price->what, count, &buf, PATH);
+	static int64_t items[64][4] = { [0 ... 63] = { -1, -1 } };
+	void *memory = price->what == BATCH ? (void *)items : &buf;
+	long ret = lua_syscall(price->fd, 4, price->what, count, memory, PATH);
 
 	if (ret < 0)
 		measure_die("%s: %s", price->name, syscript_strerror(ret));
@@ -142,6 +172,7 @@ static struct price prices[] = {
 	{ .name = "field_in", .step = inside, .what = FIELD_IN },
 	{ .name = "field_out", .step = inside, .what = FIELD_OUT },
 	{ .name = "entry", .step = inside, .what = ENTRY },
+	{ .name = "batch_item", .step = inside, .what = BATCH },
 	{ .name = "script_call", .step = calls },
 	{ .name = "copy_64k", .step = copy_all },
 	{ .name = "copy_1", .step = copy_none },
@@ -153,7 +184,8 @@ static struct price prices[] = {
 static void register_all(enum syscript_backend backend)
 {
 	for (size_t i = 0; i < PRICES; i++) {
-		const char *text = prices[i].what ? steps : nothing;
+		const char *text = !prices[i].what ? nothing :
+				   prices[i].what == BATCH ? batch : steps;
 		const struct source source = { "prices", (char *)text, strlen(text) };
 
 		if (prices[i].what || prices[i].step == calls)

@@ -22,6 +22,7 @@ GUEST = ROOT / "vm" / "guest"
 NAMES = (
     *("outer_fast", "inner_fast", "outer_slow", "inner_slow"),
     *("outer_path", "inner_path", "inner_string", "field_in", "field_out", "entry"),
+    "batch_item",
     *("script_call", "copy_64k", "copy_1"),
 )
 ROUNDS = 24
@@ -79,6 +80,16 @@ class PriceList:
         if name in calltable.PATHS:
             return self.difference("outer_path", "inner_path")
         return self.difference("outer_slow", "inner_slow")
+
+    def item(self, fields: int) -> Price:
+        """An item of a batch with so many fields, beside its calls."""
+        calls, width = 2, 4
+        samples = zip(
+            *(self.samples[n] for n in ("batch_item", "inner_slow", "field_in", "field_out")),
+            strict=True,
+        )
+        more = fields - width
+        return spread([b - calls * c + more * (i + o) for b, c, i, o in samples])
 
     def string(self) -> Price:
         """What a constant path or text costs more than an address."""

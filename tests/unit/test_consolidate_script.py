@@ -221,7 +221,9 @@ def reported(tmp_path: Path, made: PriceList) -> tuple[Candidate, predict.Predic
 
 
 def test_saving_is_what_the_prices_say(tmp_path: Path) -> None:
-    made = price_list(outer_slow=300, inner_slow=100, script_call=500, field_in=3, field_out=2)
+    made = price_list(
+        outer_slow=300, inner_slow=100, script_call=500, field_in=3, field_out=2, batch_item=250
+    )
     candidate, prediction = reported(tmp_path, made)
     assert (candidate.calls, candidate.script_calls()) == (800, 100)
     cost = predict.iteration_cost(candidate.flow, made, True).middle
