@@ -62,11 +62,13 @@ class Writer:
         self.opened: list[tuple[int, str]] = []  # and not yet closed
         # Of a loop that gives its result another name meanwhile.
         self.returned: list[str] = []
+        self.dots = False
 
     # -- names -------------------------------------------------------------------
 
     def result_names(self) -> list[str]:
         taken = {param.name for param in self.plan.params}
+        taken |= {step.name for step in self.plan.steps}
         names = []
         for number, step in enumerate(self.plan.steps):
             if number in self.plan.alias:
@@ -328,12 +330,16 @@ class Writer:
         counter = self.results[node.first]
         most = self.plan.room[node.first].name
         inner = [n.first for n in node.body]
-        self.put(f"local base, size, at = {base}, {size}, 0")
-        self.put("local text = util.str_in(base, size)")
-        self.open("while at < size do")
+        self.put(f"local base, bytes, at = {base}, {size}, 0")
+        self.put("local text = util.str_in(base, bytes)")
+        self.open("while at < bytes do")
         self.put(f"local low, high = text:byte(at + {RECLEN + 1}, at + {RECLEN + 2})")
-        self.put(f'local name = text:match("^%Z*", at + {NAME + 1})')
-        self.open('if name ~= "." and name ~= ".." then')
+        # By bytes: what is compiled has no string.match().
+        self.put(f"local a, b, c = text:byte(at + {NAME + 1}, at + {NAME + 3})")
+        self.open("if a ~= DOT or b ~= 0 and (b ~= DOT or c ~= 0) then")
+        self.dots = True
+        if any(self.by_path(number) for number in inner):
+            self.put(f'local name = text:match("^%Z*", at + {NAME + 1})')
         self.open(f"if {counter} == {most} then")
         for step, name in self.opened:
             if self.is_closed(step, node.first):
@@ -352,6 +358,11 @@ class Writer:
         codes = self.plan.codes[node.first].name
         count = f"{counter} * {len(inner)}" if len(inner) > 1 else counter
         self.put(f'util.copyout(code, {codes}, {count}, "i4")')
+
+    def by_path(self, number: int) -> bool:
+        """Whether a call takes the name of an entry with a path before it."""
+        args = self.plan.steps[number].args
+        return any(source.kind is Kind.NAME and arg != 1 for arg, source in enumerate(args))
 
     def numbers(self, node: Node) -> list[int]:
         return [node.first, *(n.first for n in node.body)]
@@ -474,6 +485,8 @@ class Writer:
         for name in sorted(self.calls):
             self.put(f"local {name} = syscall.{name}")
         self.put("local peek, poke = util.peek, util.poke")
+        if self.dots:
+            self.put("local DOT = 46 -- entries . and .. are left out")
         for name, text in sorted(self.constants.items()):
             self.put(f"local {name} = {text}")
         if self.plan.batched:

@@ -89,7 +89,8 @@ class Planner:
         self.index = {step.path: i for i, step in enumerate(self.steps)}
         self.unknown = unknown
         self.batched = candidate.batched()
-        self.names: dict[str, int] = {}
+        # The names of calls are taken: a parameter would hide the call.
+        self.names: dict[str, int] = dict.fromkeys((step.name for step in self.steps), 1)
         self.plan = Plan(candidate, [], [], {}, [], self.batched, {}, {}, {}, {})
         self.merged: set[int] = set()  # steps that are the end of a drain
 

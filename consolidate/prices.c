@@ -43,10 +43,11 @@ static const char steps[] =
 	"    s = s + util.copyin(buf, 256, 'i8')[i % 256 + 1] end sum = s end,\n"
 	"  function(n, buf) local t = util.copyin(buf, 256, 'i8')\n"
 	"    for i = 1, n, 256 do util.copyout(t, buf, 256, 'i8') end end,\n"
-	"  function(n) local at, name = 0 for i = 1, n do\n"
+	"  function(n) local at, names = 0, 0 for i = 1, n do\n"
 	"    local low, high = entries:byte(at + 17, at + 18)\n"
-	"    name = entries:match('^%Z*', at + 20)\n"
-	"    at = (at + low + high * 256) % #entries end end,\n"
+	"    local a, b, c = entries:byte(at + 20, at + 22)\n"
+	"    if a ~= 46 or b ~= 0 and (b ~= 46 or c ~= 0) then names = names + 1 end\n"
+	"    at = (at + low + high * 256) % #entries end return names end,\n"
 	"}\n"
 	"function run(what, n, buf, path) kinds[what](n, buf, path) return n end\n";
 

@@ -159,6 +159,20 @@ def test_listing_gets_what_the_calls_get(tmp_path: Path, call: Callable) -> None
     assert call(script, *args)[-1] == -105  # ENOBUFS: it says that there was more
 
 
+def test_parameters_do_not_hide_calls(tmp_path: Path, call: Callable) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        trace.call(f'stat("/d/{i}", {{st_mode=S_IFREG|0644, ...}})', 0)
+    (one,) = candidates(trace.write(tmp_path / "t"))
+    script, _, _ = write.script(one, "t")
+    path = ctypes.create_string_buffer(str(tmp_path).encode())
+    buffer = ctypes.create_string_buffer(144)
+    items = (ctypes.c_int64 * 3)(address(path), address(buffer), 7)
+    assert call(script, address(items), 1) == [1, 0]
+    assert items[2] == 0
+    assert int.from_bytes(buffer.raw[8:16], "little") == tmp_path.stat().st_ino
+
+
 def test_copy_loop_passes_the_data_on(tmp_path: Path) -> None:
     trace = Writer(6)
     for _ in range(20):
