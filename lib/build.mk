@@ -8,6 +8,7 @@ LIB_SOVERSION := 0
 LIB_SRC := $(wildcard lib/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
+	$(BUILD)/include/syscript_sockets.h \
 	$(BUILD)/include/linux/syscript.h \
 	$(BUILD)/include/linux/syscript_files.h
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
@@ -26,6 +27,7 @@ lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a $(BUILD)/libsyscript.pc
 
 $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/syscript_files.h: lib/syscript_files.h
+$(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
 $(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
 $(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
 $(LIB_HEADERS):
@@ -82,6 +84,7 @@ install-lib: lib
 	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	install -D -m 0644 include/uapi/syscript.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript.h
 	install -m 0644 lib/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/syscript_files.h
+	install -m 0644 lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)/syscript_sockets.h
 	install -m 0644 include/uapi/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_files.h
 	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
