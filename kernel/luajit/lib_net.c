@@ -58,27 +58,30 @@ static struct mmsg *mmsgof(GCudata *ud)
   return ud ? (struct mmsg *)uddata(ud) : NULL;
 }
 
-/* NaN, with nothing done, for what does not fit a call. */
-static double docall(lua_State *L,
-		     long (*port)(struct vm *, const struct mmsg_call *),
-		     struct mmsg_call *call, double fd, double n, double flags)
+static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
 {
-  struct vm *vm = G2VM(G(L));
-  long f, count, fl, ret;
+  long f, count, fl;
   if (!vm_isint(fd, &f) || !vm_isint(n, &count) || !vm_isint(flags, &fl))
-    return VM_NAN;
+    return 0;
   if (count < 0 || count > (call->mmsg ? (long)call->mmsg->n : MMSG_MAX))
-    return VM_NAN;
+    return 0;
   call->fd = f == (int)f ? (int)f : -1;
   call->n = (unsigned int)count;
   /* Other bits are as unknown as those of an int. */
   call->flags = fl == (unsigned int)fl ? (unsigned int)fl : ~0u;
-  ret = port(vm, call);
+  return 1;
+}
+
+static double called(lua_State *L, long ret)
+{
+  struct vm *vm = G2VM(G(L));
   vm->stats.syscalls++;
   if (LJ_UNLIKELY(vm->doom))
     lj_vm_poll(L);
   return (double)ret;
 }
+
+/* Both give NaN, with nothing done, for what does not fit a call. */
 
 double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
 {
@@ -87,7 +90,9 @@ double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
   call.addr = 0;
   if (n == MMSG_ALL)
     n = call.mmsg->n;
-  return docall(L, port_mmsg_recv, &call, fd, n, flags);
+  if (!checkcall(&call, fd, n, flags))
+    return VM_NAN;
+  return called(L, port_mmsg_recv(G2VM(G(L)), &call));
 }
 
 double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
@@ -95,11 +100,11 @@ double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
 {
   struct mmsg_call call;
   long a;
-  if (!vm_isint(addr, &a))
-    return VM_NAN;
   call.mmsg = mmsgof(ud);
+  if (!vm_isint(addr, &a) || !checkcall(&call, fd, n, flags))
+    return VM_NAN;
   call.addr = (unsigned long)a;
-  return docall(L, port_mmsg_send, &call, fd, n, flags);
+  return called(L, port_mmsg_send(G2VM(G(L)), &call));
 }
 
 /* -- The library ----------------------------------------------------------- */
