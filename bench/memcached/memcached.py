@@ -20,12 +20,12 @@ import rounds
 from server import ServerError
 
 # s that a run takes besides its own, under emulation; and to start all servers.
-OVERHEAD, START = 4, 120
+OVERHEAD, START = 2, 120
 SHORT = {
     "modes": ["off", "mmsg", "syscript"],
     "sizes": [64],
     "outstanding": [16],
-    "rounds": 7,
+    "rounds": 9,
     "seconds": 1.0,
 }
 BASES = ("off", "mmsg")

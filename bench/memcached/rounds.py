@@ -3,9 +3,9 @@
 """Load memcached in each of its modes, in rounds; print JSON.
 
 The servers of all modes run at once, each with its worker on CPU 0, and the
-load comes from CPU 1 to one at a time.  A round has every mode once, in an order
-that changes; the rounds of one size and number of requests follow each other,
-so that a size has to be stored only once.
+load comes from CPU 1 to one at a time.  A round gives each of them its seconds, in
+slices that take turns; the rounds of one size and number of requests follow each
+other, so that a size has to be stored only once.
 """
 
 from __future__ import annotations
@@ -24,25 +24,30 @@ from server import MEMCACHED, MODES, SCRIPTED, UDPLOAD, Server, ServerError
 
 SERVER_CPU, LOAD_CPU = 0, 1
 KEYS = 2000
-WARM_UP = 0.3
+WARM_UP = 0.2
+# s that one server is loaded before it is the next one's turn: what slows this
+# machine for a moment, or the emulation of a CPU, slows all of them.
+SLICE = 0.1
 # s, for a count of mode switches: tracing disturbs, so it is not timed.
 COUNTED = 0.7
 COUNTED_SIZE = 64
 
 
-def load(server: Server, size: int, outstanding: int, *options: str) -> dict[str, Any]:
-    """One run of the load generator; the server holds the values."""
+def load(servers: list[Server], size: int, outstanding: int, *options: str) -> list[dict]:
+    """One run of the load generator, which gives each server its turns."""
     command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
-    command += ["--value-size", str(size), "--outstanding", str(outstanding)]
-    command += ["--thread", str(server.thread), *options, str(server.port)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    command += ["--value-size", str(size), "--outstanding", str(outstanding), *options]
+    targets = [f"{server.port}:{server.thread}" for server in servers]
+    done = subprocess.run([*command, *targets], stdout=subprocess.PIPE, check=False)
     if done.returncode:
-        raise ServerError(f"the load on memcached ({server.mode}) failed: {server.said()}")
-    return json.loads(done.stdout)
+        said = [f"{server.mode}: {server.said()}" for server in servers if server.said()]
+        raise ServerError(f"the load failed, status {done.returncode}; {'; '.join(said)}")
+    result = json.loads(done.stdout)
+    return result.get("servers", [result])
 
 
-def timed(server: Server, size: int, outstanding: int, seconds: float) -> dict[str, Any]:
-    seen = load(server, size, outstanding, "--warm-up", str(WARM_UP), "--seconds", str(seconds))
+def figures(seen: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a run."""
     gets, faults = seen["get"], ("lost", "late", "duplicate", "stray", "unanswered")
     return {
         "throughput": gets["per_s"],
@@ -54,18 +59,6 @@ def timed(server: Server, size: int, outstanding: int, seconds: float) -> dict[s
         "load_busy": seen["busy"],
         **{name: seen[name] for name in faults},
     }
-
-
-def fill(server: Server, size: int) -> None:
-    """Store the values; nothing is measured."""
-    load(server, size, 64, "--warm-up", "0", "--requests", "1")
-
-
-def mode_switches(server: Server, size: int, outstanding: int) -> float:
-    """System calls of the worker for a GET, with nothing but GETs."""
-    options = ["--filled", "--ratio", "1:0", "--warm-up", "0.1", "--seconds", str(COUNTED)]
-    seen = load(server, size, outstanding, "--mode-switches", *options)
-    return seen["server_mode_switches"] / seen["get"]["answered"]
 
 
 def check(server: Server) -> dict[str, str]:
@@ -97,38 +90,41 @@ class Rounds:
 
     def __call__(self) -> dict[str, Any]:
         for size in self.args.sizes:
-            for server in self.servers.values():
-                fill(server, size)
+            load(list(self.servers.values()), size, 64, "--requests", "1")
             if size == self.counted_size and os.getuid() == 0:
                 self.count_switches()
             for outstanding in self.args.outstanding:
                 for number in range(self.args.rounds):
-                    for mode in in_order(self.args.modes, number):
-                        self.one(number, mode, size, outstanding)
+                    self.one(number, size, outstanding)
         return {"runs": self.runs, "mode_switches_per_get": self.switches}
 
-    def one(self, number: int, mode: str, size: int, outstanding: int) -> None:
-        what = {"round": number, "mode": mode, "value_size": size, "outstanding": outstanding}
-        seen = timed(self.servers[mode], size, outstanding, self.args.seconds)
-        self.runs.append({**what, **seen})
-        args = self.args
-        total = args.rounds * len(args.modes) * len(args.sizes) * len(args.outstanding)
-        self.tell(
-            f"{len(self.runs)}/{total} round {number} {mode}, {size} bytes, {outstanding} out: "
-            f"{seen['throughput']:.0f} GET/s, {seen['response_mean']:.0f} us"
-        )
+    def one(self, number: int, size: int, outstanding: int) -> None:
+        """A round of a size and a number of requests."""
+        servers = [self.servers[mode] for mode in in_order(self.args.modes, number)]
+        seconds = ["--seconds", str(self.args.seconds), "--slice", str(SLICE)]
+        options = ["--filled", "--warm-up", str(WARM_UP), *seconds]
+        what = {"round": number, "value_size": size, "outstanding": outstanding}
+        text = []
+        for server, seen in zip(servers, load(servers, size, outstanding, *options), strict=True):
+            self.runs.append({**what, "mode": server.mode, **figures(seen)})
+            text.append(f"{server.mode} {seen['get']['per_s']:.0f}")
+        self.tell(f"round {number}, {size} bytes, {outstanding} out, GET/s: {', '.join(text)}")
 
     @property
     def counted_size(self) -> int:
         return COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
 
     def count_switches(self) -> None:
-        size = self.counted_size
+        """System calls of the worker for a GET, with nothing but GETs."""
+        size, servers = self.counted_size, list(self.servers.values())
+        options = ["--filled", "--ratio", "1:0", "--mode-switches", "--warm-up", "0.1"]
         for outstanding in self.args.outstanding:
-            for mode, server in self.servers.items():
-                count = mode_switches(server, size, outstanding)
-                self.switches.setdefault(f"v{size}_w{outstanding}", {})[mode] = count
-                self.tell(f"{mode}, {outstanding} out: {count:.3f} mode switches for a GET")
+            found = load(servers, size, outstanding, *options, "--seconds", str(COUNTED))
+            self.switches[f"v{size}_w{outstanding}"] = {
+                server.mode: seen["server_mode_switches"] / seen["get"]["answered"]
+                for server, seen in zip(servers, found, strict=True)
+            }
+        self.tell(f"mode switches counted: {self.switches}")
 
     def tell(self, text: str) -> None:
         print(f"memcached: {time.monotonic() - self.began:.0f} s: {text}", file=sys.stderr)

@@ -50,10 +50,4 @@ int gets_receive(struct get_socket *sock);
 /* Sends again what was sent before @before.  Returns how many that were. */
 unsigned int gets_resend(struct get_socket *sock, uint64_t before, uint64_t now);
 
-/* How many clients wait for a reply. */
-static inline unsigned int gets_waiting(const struct get_socket *sock)
-{
-	return sock->waiting;
-}
-
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* See load.h. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,6 +20,8 @@
 /* Without a CPU of its own: how long to look for work, and how long to sleep. */
 #define SPIN_NS		100000
 #define SLEEP_NS	1000000
+/* What is not measured of a slice, at its start. */
+#define SLICE_WARM_UP	0.1
 /* Between two SETs of a key: versions from one run to the next only grow. */
 #define VERSION_NS	1000000
 
@@ -229,7 +232,7 @@ static unsigned int outstanding(const struct load *load)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < load->options->sockets; i++)
-		n += gets_waiting(&load->sockets[i]);
+		n += load->sockets[i].waiting;
 	for (unsigned int i = 0; i < load->options->connections; i++)
 		n += load->connections[i].n;
 	return n;
@@ -262,7 +265,7 @@ static void run_until(struct load *load, uint64_t end)
 			continue;
 		}
 		now = rest(load, idle_since, now);
-		load->stats.idle_ns += now - last;
+		load->idle_ns += now - last;
 	}
 }
 
@@ -285,24 +288,26 @@ static void open_all(struct load *load)
 		struct get_socket *sock = &load->sockets[i];
 		unsigned int rest = i < options->clients % options->sockets;
 
-		gets_open(sock, &options->server, options->clients / options->sockets + rest,
+		gets_open(sock, &load->target->address, options->clients / options->sockets + rest,
 			  &load->data, &load->stats);
 		sock->survive = options->survive;
 		sock->segments = sock->segments && options->segments;
 		load->fds[i] = (struct pollfd){ sock->fd, POLLIN, 0 };
 	}
 	for (unsigned int i = 0; i < options->connections; i++) {
-		sets_open(&load->connections[i], &options->server, clients, &load->data,
+		sets_open(&load->connections[i], &load->target->address, clients, &load->data,
 			  &load->stats);
 		load->connections[i].survive = options->survive;
 		load->fds[options->sockets + i].events = POLLIN;
 	}
 }
 
-static void init(struct load *load, const struct load_options *options)
+static void init(struct load *load, const struct load_options *options,
+		 const struct load_target *target)
 {
 	*load = (struct load){
 		.options = options,
+		.target = target,
 		.sockets = calloc(options->sockets, sizeof(*load->sockets)),
 		.connections = calloc(options->connections, sizeof(*load->connections)),
 		.fds = calloc(options->sockets + options->connections, sizeof(*load->fds)),
@@ -315,42 +320,8 @@ static void init(struct load *load, const struct load_options *options)
 	dataset_init(&load->data, options->keys, options->key_size, options->value_size);
 	stats_init(&load->stats);
 	open_all(load);
-	if (options->thread)
-		server_open(&load->server, options->thread, options->switches);
-}
-
-static void measure_window(struct load *load)
-{
-	const struct load_options *options = load->options;
-	uint64_t cpu = cpu_time();
-
-	if (options->thread)
-		server_read(&load->server);
-	load->stats.idle_ns = 0;
-	load->stats.from = measure_now();
-	run_until(load, options->requests ? UINT64_MAX : load->stats.from + ns(options->seconds));
-	load->stats.until = measure_now();
-	if (options->thread)
-		server_read(&load->server);
-	load->stats.cpu_ns = cpu_time() - cpu;
-}
-
-/* No new requests: those that are out are answered or lost. */
-static void drain(struct load *load)
-{
-	uint64_t idle = load->stats.idle_ns, end = measure_now() + ns(load->options->timeout);
-
-	/* What came due in the last turn. */
-	issue_due(load);
-	load->stats.unsent = load->options->rate ? due(load, load->stats.until) : 0;
-	load->draining = true;
-	while (outstanding(load) && measure_now() < end)
-		run_until(load, measure_now() + SLEEP_NS);
-	for (unsigned int i = 0; i < load->options->sockets; i++)
-		load->stats.unanswered += gets_waiting(&load->sockets[i]);
-	/* A duplicate would come right behind. */
-	run_until(load, measure_now() + 10 * SLEEP_NS);
-	load->stats.idle_ns = idle;
+	if (target->thread)
+		server_open(&load->server, target->thread, options->switches);
 }
 
 static void fill(struct load *load)
@@ -358,21 +329,93 @@ static void fill(struct load *load)
 	load->prefilling = true;
 	run_until(load, UINT64_MAX);
 	load->prefilling = false;
-	load->issued = 0;
 	load->stats.sets.all = 0;
 }
 
-void load_run(struct load *load, const struct load_options *options)
+void load_open(struct load *load, const struct load_options *options,
+	       const struct load_target *target)
 {
-	init(load, options);
+	init(load, options, target);
 	if (options->filled)
 		dataset_is_stored(&load->data, measure_now() / VERSION_NS);
 	else
 		fill(load);
+}
+
+/* What needs not be measured comes first. */
+static void begin(struct load *load, double warm_up)
+{
+	load->draining = false;
+	load->issued = 0;
 	load->schedule = measure_now();
-	run_until(load, load->schedule + ns(options->warm_up));
-	measure_window(load);
+	load->last_answer = load->schedule;
+	run_until(load, load->schedule + ns(warm_up));
+}
+
+static void measure(struct load *load, double seconds)
+{
+	const struct load_options *options = load->options;
+	uint64_t cpu = cpu_time(), idle = load->idle_ns;
+	struct stats *stats = &load->stats;
+
+	if (load->target->thread)
+		server_skip(&load->server);
+	stats->until = 0;
+	stats->from = measure_now();
+	run_until(load, options->requests ? UINT64_MAX : stats->from + ns(seconds));
+	stats->until = measure_now();
+	if (load->target->thread)
+		server_count(&load->server);
+	stats->window_ns += stats->until - stats->from;
+	stats->idle_ns += load->idle_ns - idle;
+	stats->cpu_ns += cpu_time() - cpu;
+}
+
+/* No new requests: those that are out are answered, or late. */
+static void drain(struct load *load)
+{
+	uint64_t end = measure_now() + ns(load->options->timeout);
+
+	if (load->options->rate) {
+		/* What came due in the last turn. */
+		issue_due(load);
+		load->stats.unsent += load->stats.until ? due(load, load->stats.until) : 0;
+	}
+	load->draining = true;
+	while (outstanding(load) && measure_now() < end)
+		run_until(load, measure_now() + SLEEP_NS);
+}
+
+static void end(struct load *load)
+{
+	for (unsigned int i = 0; i < load->options->sockets; i++)
+		load->stats.unanswered += load->sockets[i].waiting;
+	/* A duplicate would come right behind. */
+	run_until(load, measure_now() + 10 * SLEEP_NS);
+}
+
+static void load_slice(struct load *load, double seconds)
+{
+	begin(load, load->options->requests ? 0 : SLICE_WARM_UP * seconds);
+	measure(load, seconds);
 	drain(load);
+}
+
+void load_run(struct load *loads, const struct load_options *options)
+{
+	unsigned int slices = options->slice ? ceil(options->seconds / options->slice) : 1;
+
+	for (unsigned int i = 0; i < options->n && options->warm_up; i++) {
+		begin(&loads[i], options->warm_up);
+		drain(&loads[i]);
+	}
+	/* None always has the same one before it. */
+	for (unsigned int slice = 0; slice < slices; slice++)
+		for (unsigned int i = 0; i < options->n; i++)
+			load_slice(&loads[slice % 2 ? options->n - 1 - i : i],
+				   options->seconds / slices);
+	for (unsigned int i = 0; i < options->n; i++)
+		end(&loads[i]);
 }
 
 void load_free(struct load *load)
@@ -381,7 +424,7 @@ void load_free(struct load *load)
 		gets_close(&load->sockets[i]);
 	for (unsigned int i = 0; i < load->options->connections; i++)
 		sets_close(&load->connections[i]);
-	if (load->options->thread)
+	if (load->target->thread)
 		server_close(&load->server);
 	free(load->sockets);
 	free(load->connections);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The load: clients that ask as fast as they are answered, or at a fixed rate. */
+/*
+ * The load: clients that ask as fast as they are answered, or at a fixed rate.
+ * Several servers are loaded in turn, a slice of the time each, so that what
+ * slows the machine for a while slows them all.
+ */
 #ifndef LOAD_H
 #define LOAD_H
 
@@ -15,20 +19,28 @@
 #include "sets.h"
 #include "stats.h"
 
+#define TARGETS_MAX	16
+
+struct load_target {
+	struct sockaddr_in address;
+	int thread;			/* of the server, to be watched; 0: none */
+};
+
 struct load_options {
-	struct sockaddr_in server;
+	struct load_target targets[TARGETS_MAX];
+	unsigned int n;
 	unsigned int clients;		/* requests out at a time, at most */
 	double rate;			/* a second; 0: closed loop */
 	unsigned int sockets, connections;
 	unsigned int keys;
 	size_t key_size, value_size;
 	unsigned int get_share, set_share;
-	double warm_up, seconds;
+	double warm_up, seconds;	/* of each server */
+	double slice;			/* of those seconds; 0: all at once */
 	uint64_t requests;		/* 0: as many as fit in the time */
 	double timeout;
 	int cpu;			/* -1: any, and then without spinning for long */
-	int thread;			/* of the server, to be watched; 0: none */
-	bool switches;			/* count its mode switches */
+	bool switches;			/* count the servers' mode switches */
 	bool filled;			/* the server holds the keys, in some version */
 	bool survive;			/* that the server goes, and comes back empty */
 	bool segments;
@@ -37,6 +49,7 @@ struct load_options {
 
 struct load {
 	const struct load_options *options;
+	const struct load_target *target;
 	struct dataset data;
 	struct stats stats;
 	struct server server;
@@ -45,16 +58,21 @@ struct load {
 	struct pollfd *fds;		/* the sockets', then the connections' */
 	uint64_t random;
 	unsigned int turn;		/* the socket whose turn it is */
-	/* Of a fixed rate: when the first was due, and how many have been sent. */
+	/* Of a slice: when it began, and how many requests have been sent. */
 	uint64_t schedule;
 	uint64_t issued;
+	uint64_t idle_ns;	/* nothing to receive or to send */
 	uint64_t last_answer, last_look, last_progress, told;
 	bool prefilling, draining;
 	uint32_t prefilled;
 };
 
-/* Fills the server, loads it, and stores what happened. */
-void load_run(struct load *load, const struct load_options *options);
+/* Has the server store all values, unless it holds them. */
+void load_open(struct load *load, const struct load_options *options,
+	       const struct load_target *target);
+
+/* Loads all servers of the options, and stores what happened. */
+void load_run(struct load *loads, const struct load_options *options);
 void load_free(struct load *load);
 
 #endif

@@ -54,21 +54,25 @@ void server_open(struct server *server, pid_t thread, bool switches)
 		measure_die("cannot watch the server's thread: %s: %m", path);
 	if (switches)
 		server->entries = count_entries(thread);
-	server_read(server);
+	server_skip(server);
 }
 
-void server_read(struct server *server)
+void server_skip(struct server *server)
 {
-	uint64_t last_cpu_ns = server->total_cpu_ns, last_switches = server->total_switches;
-
-	server->total_cpu_ns = read_number(server->schedstat, "the server's schedstat");
-	server->cpu_ns = server->total_cpu_ns - last_cpu_ns;
-	if (server->entries < 0)
-		return;
-	if (read(server->entries, &server->total_switches, sizeof(server->total_switches)) !=
-	    sizeof(server->total_switches))
+	server->last_cpu_ns = read_number(server->schedstat, "the server's schedstat");
+	if (server->entries >= 0 &&
+	    read(server->entries, &server->last_switches, sizeof(server->last_switches)) !=
+		    sizeof(server->last_switches))
 		measure_die("cannot read the count of system calls: %m");
-	server->mode_switches = server->total_switches - last_switches;
+}
+
+void server_count(struct server *server)
+{
+	struct server before = *server;
+
+	server_skip(server);
+	server->cpu_ns += server->last_cpu_ns - before.last_cpu_ns;
+	server->mode_switches += server->last_switches - before.last_switches;
 }
 
 void server_close(struct server *server)

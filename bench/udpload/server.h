@@ -10,16 +10,16 @@
 struct server {
 	int schedstat;
 	int entries;		/* counts system calls; -1: not asked for */
-	uint64_t total_cpu_ns, total_switches;
-	/* Between the last two looks. */
-	uint64_t cpu_ns, mode_switches;
+	uint64_t last_cpu_ns, last_switches;
+	uint64_t cpu_ns, mode_switches;	/* counted */
 };
 
 /* Ends the program if the thread cannot be watched. */
 void server_open(struct server *server, pid_t thread, bool switches);
 
-/* Looks at what has been used. */
-void server_read(struct server *server);
+/* What has been used since the last of these calls counts, or does not. */
+void server_count(struct server *server);
+void server_skip(struct server *server);
 void server_close(struct server *server);
 
 #endif

@@ -78,7 +78,7 @@ void stats_print(const struct stats *stats, FILE *file)
 		{ "broken", stats->broken },	     { "unanswered", stats->unanswered },
 		{ "unsent", stats->unsent },
 	};
-	double ns = stats->until - stats->from;
+	double ns = stats->window_ns;
 
 	fprintf(file, "\"seconds\": %.6f,\n", ns / 1e9);
 	print_kind(&stats->gets, "get", ns / 1e9, file);

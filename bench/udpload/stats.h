@@ -10,14 +10,15 @@ struct hdr_histogram;
 
 /* One kind of request. */
 struct kind {
-	uint64_t answered;	/* within the window */
+	uint64_t answered;	/* within windows */
 	uint64_t all;		/* since the start, for the progress */
-	struct hdr_histogram *times;	/* ns, of those that started in the window */
+	struct hdr_histogram *times;	/* ns, of those that started in one */
 };
 
 struct stats {
-	/* What is measured; 0 while it has no start or no end. */
+	/* The window, what is measured; 0 while it has no start or no end. */
 	uint64_t from, until;
+	uint64_t window_ns;	/* of all windows that there were */
 	struct kind gets, sets;
 	/* Since the start, the warm-up and what followed the window included. */
 	uint64_t misses;
@@ -29,8 +30,8 @@ struct stats {
 	uint64_t broken;	/* SETs whose connection was closed by the server */
 	uint64_t unanswered;	/* GETs still out at the end */
 	uint64_t unsent;	/* requests that came due, and no client was free */
-	uint64_t idle_ns;	/* of the window: nothing to receive or send */
-	uint64_t cpu_ns;	/* of the window: of this process */
+	uint64_t idle_ns;	/* of windows: nothing to receive or send */
+	uint64_t cpu_ns;	/* of windows: of this process */
 };
 
 void stats_init(struct stats *stats);

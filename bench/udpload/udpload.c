@@ -16,10 +16,11 @@
 #define REPLIES_WRONG	3
 
 static const char usage[] =
-	"usage: udpload [OPTION...] PORT\n"
+	"usage: udpload [OPTION...] PORT[:TID]...\n"
 	"\n"
 	"Loads a memcached: GETs over UDP, SETs over TCP, each reply checked.\n"
-	"Writes JSON; the times are in microseconds.\n"
+	"Writes JSON; the times are in microseconds.  Several are loaded in turn.  With\n"
+	"TID the CPU time of that thread, the server's, is reported.\n"
 	"\n"
 	"  --host ADDRESS        IPv4 address of the server (127.0.0.1)\n"
 	"  --outstanding N       requests out at a time: a closed loop (128)\n"
@@ -33,12 +34,12 @@ static const char usage[] =
 	"  --key-size N          bytes (16)\n"
 	"  --value-size N        bytes (64)\n"
 	"  --warm-up SECONDS     not measured (0.5)\n"
-	"  --seconds SECONDS     measured (5)\n"
+	"  --seconds SECONDS     measured, of each server (5)\n"
+	"  --slice SECONDS       loaded in turns of this length (all at once)\n"
 	"  --requests N          measured, instead of a time; no warm-up\n"
 	"  --timeout SECONDS     after which a GET is lost, and sent again (1)\n"
 	"  --cpu N               stay on this CPU, and never sleep\n"
-	"  --thread TID          report this thread's CPU time, the server's\n"
-	"  --mode-switches       and its system calls (disturbs it: needs root, tracefs)\n"
+	"  --mode-switches       count the system calls of TID (disturbs it: needs root)\n"
 	"  --filled              the server holds these keys since an earlier run\n"
 	"  --survive             the server may go and come back empty\n"
 	"  --no-segments         send datagrams with sendmmsg(2), without UDP_SEGMENT\n"
@@ -52,9 +53,12 @@ static const char unsent[] =
 	"udpload: %llu requests came due and were not sent: the server is slower than the rate,\n"
 	"and its times are worse than these\n";
 
+static const char wrong[] =
+	"udpload: %llu replies were wrong, %llu missed a key that is stored\n";
+
 enum option_code {
 	HOST, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
-	WARM_UP, SECONDS, REQUESTS, TIMEOUT, CPU, THREAD, MODE_SWITCHES, FILLED, SURVIVE,
+	WARM_UP, SECONDS, SLICE, REQUESTS, TIMEOUT, CPU, MODE_SWITCHES, FILLED, SURVIVE,
 	NO_SEGMENTS, QUIET, MACHINE, HELP,
 };
 
@@ -70,10 +74,10 @@ static const struct option options[] = {
 	{ "value-size", required_argument, NULL, VALUE_SIZE },
 	{ "warm-up", required_argument, NULL, WARM_UP },
 	{ "seconds", required_argument, NULL, SECONDS },
+	{ "slice", required_argument, NULL, SLICE },
 	{ "requests", required_argument, NULL, REQUESTS },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "cpu", required_argument, NULL, CPU },
-	{ "thread", required_argument, NULL, THREAD },
 	{ "mode-switches", no_argument, NULL, MODE_SWITCHES },
 	{ "filled", no_argument, NULL, FILLED },
 	{ "survive", no_argument, NULL, SURVIVE },
@@ -120,10 +124,10 @@ static const struct setting {
 	[VALUE_SIZE] = SETTING(value_size, SIZE, VALUE_SIZE_MIN, VALUE_SIZE_MAX),
 	[WARM_UP] = SETTING(warm_up, DOUBLE, 0, 1e6),
 	[SECONDS] = SETTING(seconds, DOUBLE, 0.001, 1e6),
+	[SLICE] = SETTING(slice, DOUBLE, 0.001, 1e6),
 	[REQUESTS] = SETTING(requests, LONG, 1, 1e15),
 	[TIMEOUT] = SETTING(timeout, DOUBLE, 0.001, 1000),
 	[CPU] = SETTING(cpu, INT, 0, 4095),
-	[THREAD] = SETTING(thread, INT, 1, 1 << 22),
 	[MODE_SWITCHES] = SETTING(switches, FLAG, true),
 	[FILLED] = SETTING(filled, FLAG, true),
 	[SURVIVE] = SETTING(survive, FLAG, true),
@@ -164,8 +168,9 @@ static void parse_option(struct load_options *load, int option, const char *text
 {
 	switch (option) {
 	case HOST:
-		if (inet_pton(AF_INET, text, &load->server.sin_addr) != 1)
-			measure_die("%s is not an IPv4 address", text);
+		for (unsigned int i = 0; i < TARGETS_MAX; i++)
+			if (inet_pton(AF_INET, text, &load->targets[i].address.sin_addr) != 1)
+				measure_die("%s is not an IPv4 address", text);
 		break;
 	case RATIO:
 		parse_ratio(load, text);
@@ -206,8 +211,22 @@ static void complete(struct load_options *load)
 			    load->clients, load->sockets);
 	if (load->requests)
 		load->warm_up = 0;
-	if (load->switches && !load->thread)
-		measure_die("--mode-switches needs --thread");
+	for (unsigned int i = 0; i < load->n; i++)
+		if (load->switches && !load->targets[i].thread)
+			measure_die("--mode-switches needs PORT:TID");
+	if (load->requests && load->slice)
+		measure_die("--requests has no --slice: it takes the time that it takes");
+}
+
+static void parse_target(struct load_target *target, char *text)
+{
+	char *thread = strchr(text, ':');
+
+	if (thread) {
+		*thread++ = '\0';
+		target->thread = number(thread, 1, 1 << 22);
+	}
+	target->address.sin_port = htons(number(text, 1, 65535));
 }
 
 static void parse(struct load_options *load, int argc, char **argv)
@@ -215,10 +234,6 @@ static void parse(struct load_options *load, int argc, char **argv)
 	int option;
 
 	*load = (struct load_options){
-		.server = {
-			.sin_family = AF_INET,
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		},
 		.keys = 10000,
 		.key_size = 16,
 		.value_size = 64,
@@ -231,13 +246,20 @@ static void parse(struct load_options *load, int argc, char **argv)
 		.segments = true,
 		.progress = true,
 	};
+	for (unsigned int i = 0; i < TARGETS_MAX; i++)
+		load->targets[i].address = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		};
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		parse_option(load, option, optarg);
-	if (optind != argc - 1) {
+	load->n = argc - optind;
+	if (optind >= argc || load->n > TARGETS_MAX) {
 		fputs(usage, stderr);
 		exit(2);
 	}
-	load->server.sin_port = htons(number(argv[optind], 1, 65535));
+	for (unsigned int i = 0; i < load->n; i++)
+		parse_target(&load->targets[i], argv[optind + i]);
 	complete(load);
 }
 
@@ -245,40 +267,58 @@ static void print(const struct load *load)
 {
 	const struct load_options *o = load->options;
 
-	printf("{\n\"kernel\": \"%s\",\n\"accel\": \"%s\",\n", measure_kernel(), measure_accel());
+	printf("{\n\"port\": %u,\n", ntohs(load->target->address.sin_port));
+	printf("\"kernel\": \"%s\",\n\"accel\": \"%s\",\n", measure_kernel(), measure_accel());
 	printf("\"outstanding\": %u,\n\"rate\": %g,\n\"ratio\": \"%u:%u\",\n", o->clients, o->rate,
 	       o->get_share, o->set_share);
 	printf("\"sockets\": %u,\n\"connections\": %u,\n\"segments\": %s,\n", o->sockets,
 	       o->connections, load->sockets[0].segments ? "true" : "false");
 	printf("\"keys\": %u,\n\"key_size\": %zu,\n\"value_size\": %zu,\n", o->keys, o->key_size,
 	       o->value_size);
-	if (o->thread)
+	if (load->target->thread)
 		printf("\"server_cpu_ns\": %llu,\n", (unsigned long long)load->server.cpu_ns);
 	if (o->switches)
 		printf("\"server_mode_switches\": %llu,\n",
 		       (unsigned long long)load->server.mode_switches);
 	stats_print(&load->stats, stdout);
-	printf("\n}\n");
+	printf("\n}");
+}
+
+/* Returns whether a reply was wrong. */
+static bool judge(const struct load *load)
+{
+	const struct stats *stats = &load->stats;
+	bool bad = stats->wrong || (stats->misses && !load->options->survive);
+
+	if (stats->unsent)
+		fprintf(stderr, unsent, (unsigned long long)stats->unsent);
+	if (bad)
+		fprintf(stderr, wrong, (unsigned long long)stats->wrong,
+			(unsigned long long)stats->misses);
+	return bad;
 }
 
 int main(int argc, char **argv)
 {
+	static struct load loads[TARGETS_MAX];
 	struct load_options load_options;
-	struct load load;
-	bool bad;
+	bool bad = false;
 
 	parse(&load_options, argc, argv);
 	if (load_options.cpu >= 0)
 		measure_pin(load_options.cpu);
-	load_run(&load, &load_options);
-	print(&load);
-	if (load.stats.unsent)
-		fprintf(stderr, unsent, (unsigned long long)load.stats.unsent);
-	bad = load.stats.wrong || (load.stats.misses && !load_options.survive);
-	if (bad)
-		fprintf(stderr, "udpload: %llu replies were wrong, %llu missed a key that is stored\n",
-			(unsigned long long)load.stats.wrong,
-			(unsigned long long)load.stats.misses);
-	load_free(&load);
+	for (unsigned int i = 0; i < load_options.n; i++)
+		load_open(&loads[i], &load_options, &load_options.targets[i]);
+	load_run(loads, &load_options);
+	if (load_options.n > 1)
+		printf("{\"servers\": [\n");
+	for (unsigned int i = 0; i < load_options.n; i++) {
+		print(&loads[i]);
+		printf("%s\n", i + 1 < load_options.n ? "," : "");
+		bad = judge(&loads[i]) || bad;
+		load_free(&loads[i]);
+	}
+	if (load_options.n > 1)
+		printf("]}\n");
 	return bad ? REPLIES_WRONG : 0;
 }

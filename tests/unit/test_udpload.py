@@ -115,6 +115,25 @@ def test_filled() -> None:
     assert running.did["sets"] == 1000 + sum(load.result["set"]["answered"] for load in loads)
 
 
+def test_servers_in_turn() -> None:
+    """Each gets its own time, and its own count."""
+    with reflector() as first, reflector("--lose", "50") as second:
+        options = ["--seconds", "0.5", "--slice", "0.1", "--warm-up", "0", "--timeout", "0.05"]
+        options += ["--keys", "1000", "--ratio", "1:0", "--quiet"]
+        load = udpload(*options, first.port, second.port)
+        first.stop()
+        second.stop()
+    assert load.status == OK, load.errors
+    results = load.result["servers"]
+    assert [str(result["port"]) for result in results] == [first.port, second.port]
+    for result, did in zip(results, (first.did, second.did), strict=True):
+        assert result["seconds"] == pytest.approx(0.5, rel=0.2)
+        assert result["lost"] + result["unanswered"] == did["lost"]
+        # The others were of the warm-up of each slice.
+        assert 0.5 < result["get"]["answered"] / (did["gets"] - did["lost"]) < 1
+    assert first.did["lost"] == 0 < second.did["lost"]
+
+
 def test_ratio() -> None:
     load, _ = run([], ["--requests", "20000"])
     assert 0.08 < load.result["set"]["answered"] / 20000 < 0.12
@@ -259,7 +278,8 @@ def test_no_server() -> None:
     ("options", "status", "message"),
     [
         ("", USAGE, "usage: udpload"),
-        ("1 2", USAGE, "usage: udpload"),
+        ("1 2:x", FAILED, "x is not a number"),
+        ("--requests 1 --slice 1 1", FAILED, "--requests has no --slice"),
         ("--no-such-option 1", USAGE, "try udpload --help"),
         ("70000", FAILED, "70000 is not a number from 1 to 65535"),
         ("--value-size 7 1", FAILED, "7 is not a number from 8"),
@@ -271,7 +291,7 @@ def test_no_server() -> None:
         ("--outstanding 9999 --sockets 1 1", FAILED, "use more --sockets"),
         ("--rate -1 1", FAILED, "-1 is not a number"),
         ("--host nowhere 1", FAILED, "nowhere is not an IPv4 address"),
-        ("--mode-switches 1", FAILED, "--mode-switches needs --thread"),
+        ("--mode-switches 1", FAILED, "--mode-switches needs PORT:TID"),
     ],
 )
 def test_usage(options: str, status: int, message: str) -> None:
