@@ -89,13 +89,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--here", action="store_true", help="on this machine, in no guest")
     parser.add_argument("--short", action="store_true", help="a minute's worth, and one table")
     rounds.add_options(parser)
-    args = parser.parse_args()
-    if args.short:
-        # What is given counts, as far as it is not the default.
-        for name, value in SHORT.items():
-            if getattr(args, name) == parser.get_default(name):
-                setattr(args, name, value)
-    return args
+    if parser.parse_args().short:
+        parser.set_defaults(**SHORT)
+    return parser.parse_args()
 
 
 def main() -> int:
