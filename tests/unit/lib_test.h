@@ -73,9 +73,7 @@ static inline int try_load(const char *source)
 
 static inline int load_file(const char *path)
 {
-	struct syscript_options options = {
-		.size = sizeof(options), .time_limit_ns = 10000000000,
-	};
+	struct syscript_options options;
 	static char source[1 << 16];
 	char error[512];
 	FILE *file = fopen(path, "r");
@@ -83,6 +81,9 @@ static inline int load_file(const char *path)
 	int fd;
 
 	CHECK(file);
+	memset(&options, 0, sizeof(options));
+	options.size = sizeof(options);
+	options.time_limit_ns = 10000000000;
 	len = fread(source, 1, sizeof(source), file);
 	fclose(file);
 	fd = syscript_register(source, len, &options, error, sizeof(error));
