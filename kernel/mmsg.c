@@ -24,6 +24,11 @@
  * this and a last message of 64 KiB about 90 packets.
  */
 #define HOLD_BYTES	(64 << 10)
+/*
+ * Few messages, too, and the first one goes alone: who waits for it on another
+ * CPU gets to work while the rest is sent.
+ */
+#define HOLD_MESSAGES	4
 /* On the task's stack; longer is refused. */
 #define CONTROL_MAX	256
 
@@ -271,6 +276,7 @@ static long send_batch(struct socket *sock, const struct mmsg_call *call)
 		flags |= MSG_DONTWAIT;
 	while (i < call->n && ret >= 0) {
 		struct backlog_hold hold;
+		unsigned int end = min(call->n, i ? i + HOLD_MESSAGES : 1);
 		long bytes = 0;
 
 		backlog_hold(&hold);
@@ -282,7 +288,7 @@ static long send_batch(struct socket *sock, const struct mmsg_call *call)
 				break;
 			bytes += ret;
 			i++;
-		} while (i < call->n && bytes < HOLD_BYTES && !need_resched());
+		} while (i < end && bytes < HOLD_BYTES && !need_resched());
 		backlog_release(&hold);
 		cond_resched();
 		if (fatal_signal_pending(current))

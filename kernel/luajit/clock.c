@@ -11,6 +11,9 @@
 #include "vm.h"
 
 #define PERIOD		(NSEC_PER_MSEC)
+/* After a tick that found nobody in VM mode: scripts that are mostly outside
+ * shall not pay for one that is not. */
+#define IDLE_PERIOD	(4 * NSEC_PER_MSEC)
 #define IDLE_PERIODS	16
 
 u32 clock_mult __ro_after_init;
@@ -45,7 +48,8 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	} else if (++clock->idle > IDLE_PERIODS) {
 		goto off;
 	}
-	hrtimer_forward_now(timer, ns_to_ktime(PERIOD));
+	hrtimer_forward_now(timer,
+			    ns_to_ktime(clock->idle ? IDLE_PERIOD : PERIOD));
 	return HRTIMER_RESTART;
 off:
 	WRITE_ONCE(clock->armed, false);

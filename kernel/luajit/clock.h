@@ -52,8 +52,8 @@ static inline u64 clock_ns(u64 cycles)
 /*
  * @vm is in VM mode on this CPU; preemption is off.  Reading the counter is
  * dear beside a short call, so that begins with @since 0: unknown.  A tick that
- * comes meanwhile sets it, and takes a whole period for granted, which is right
- * on average.
+ * comes meanwhile sets it, and takes a whole short period for granted, which is
+ * right on average where ticks come that often.
  */
 static __always_inline void clock_watch(struct vm *vm, u64 since)
 {
