@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ SHORT = {
     "rounds": 9,
     "seconds": 1.0,
 }
+PRESSURE = Path("/proc/pressure/cpu")
 BASES = ("off", "mmsg")
 RATIOS = ("throughput", "response_mean")
 
@@ -48,11 +50,25 @@ def timeout(args: argparse.Namespace) -> float:
     return START + 2 * runs * (args.seconds + OVERHEAD)
 
 
+def waited() -> float | None:
+    """s in which somebody on this machine wanted a CPU and had none."""
+    try:
+        some = PRESSURE.read_text().splitlines()[0]
+    except OSError:
+        return None
+    return int(some.rpartition("=")[2]) / 1e6
+
+
 def measure(args: argparse.Namespace) -> dict[str, Any]:
+    began, before = time.monotonic(), waited()
     if args.here:
-        return {"machine": results.machine(), **rounds.measure(args)}
-    options = ["-k", args.kernel, "--fair", "--timeout", f"{timeout(args):.0f}"]
-    return results.in_guest(options, command(args))
+        result = {"machine": results.machine(), **rounds.measure(args)}
+    else:
+        options = ["-k", args.kernel, "--fair", "--timeout", f"{timeout(args):.0f}"]
+        result = results.in_guest(options, command(args))
+    if before is not None and (after := waited()) is not None:
+        result["cpu_pressure"] = (after - before) / (time.monotonic() - began)
+    return result
 
 
 def ratio(result: dict[str, Any], case: tuple[int, int], mode: str, base: str, of: str) -> Any:

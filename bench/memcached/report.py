@@ -29,6 +29,8 @@ COLOURS = {
     "syscript_interp": "#e6b566",
     "syscript": "#c8553d",
 }
+# Share of the time in which somebody waits for a CPU, with nothing but this running.
+PRESSURE = 0.1
 COLUMNS = {
     "throughput": ("GET/s", "{:.0f}"),
     "response_mean": ("mean us", "{:.0f}"),
@@ -148,13 +150,21 @@ def notes(result: dict[str, Any]) -> str:
         for name in ("lost", "late", "duplicate", "stray", "unanswered")
     }
     busy = max(run["load_busy"] for run in result["runs"])
-    return (
+    text = (
         f"Medians of {result['rounds']} rounds; ratios are taken within a round.  CPU time\n"
         "is the worker's, SETs (a tenth of the requests) included; mode switches are its\n"
         "system calls in a run of GETs alone.  Every reply was checked byte by byte: none\n"
         f"was wrong; {', '.join(f'{count} {name}' for name, count in faults.items())}.\n"
         f"The load generator had something to do {busy:.0%} of the time at most."
     )
+    pressure = result.get("cpu_pressure", 0)
+    if pressure > PRESSURE:
+        text += (
+            f"\n\nTHIS MACHINE WAS BUSY: {pressure:.0%} of the time somebody waited for a CPU.\n"
+            "Server and load have to run at the same time; where they take turns on a CPU,\n"
+            "response times are time slices.  Measure again when nothing else runs."
+        )
+    return text
 
 
 def show(result: dict[str, Any]) -> None:
@@ -172,13 +182,16 @@ def show(result: dict[str, Any]) -> None:
 
 
 def show_short(result: dict[str, Any]) -> None:
-    """One table, and what it says."""
-    case = cases(result)[0]
+    """A table, and what it says."""
     results.headline("memcached, GETs over UDP", result)
-    results.show(*table(result, case))
-    print(f"\n{notes(result)}")
-    gained = result["ratios"][f"v{case[0]}_w{case[1]}"].get("syscript_over_off")
-    if gained:
+    for case in cases(result):
+        results.show(*table(result, case))
+        print()
+    print(notes(result))
+    for case in cases(result):
+        gained = result["ratios"][f"v{case[0]}_w{case[1]}"].get("syscript_over_off")
+        if not gained:
+            continue
         more, time = (gained[of]["median"] for of in ("throughput", "response_mean"))
         print(
             f"\nWith a script memcached answers {more:.2f} times as many requests in a second,\n"
