@@ -2,8 +2,11 @@
 """Memory runs out at every allocation: the limit is raised step by step.
 
 Each registration and call ends in success or in ENOBUFS (never in another
-error, never in a broken kernel), a script that once had enough has enough ever
-after, and what was taken is given back.
+error, never in a broken kernel), the same limit is enough each time, and what
+was taken is given back.
+
+A little more than enough may be too little: where the heap's blocks lie depends
+on the limit and on the module's hash seed, and a growing buffer needs one piece.
 """
 
 from __future__ import annotations
@@ -110,11 +113,11 @@ def test_sweep(name: str, flags: int, library: Library) -> None:
         attempt(library, source, memory, flags) for memory in range(MINIMUM, top + 8 * step, step)
     ]
     assert set(results) <= {None, want}
-    assert results[-1] == want
+    assert want in results
     if top > MINIMUM + 1024:
         assert results[0] is None
-    for _ in range(5):
-        assert attempt(library, source, 2 * top, flags) == want
+    for memory in (top, 2 * top):
+        assert [attempt(library, source, memory, flags) for _ in range(5)] == [want] * 5
 
 
 def test_several_calls(library: Library) -> None:
