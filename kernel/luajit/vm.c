@@ -337,6 +337,22 @@ static void disown(struct vm *vm)
   lj_alloc_setprng(vm->heap, NULL);
 }
 
+/* As if no interrupt had come meanwhile; from now on none finds the lock free. */
+static void settle(struct vm *vm)
+{
+  global_State *g = G(vm->L);
+  for (;;) {
+    vm_interrupted(vm);
+    if (__atomic_exchange_n(&vm->lock, 1, __ATOMIC_ACQUIRE))
+      continue;
+    if (!vm->poll)
+      break;
+    __atomic_store_n(&vm->lock, 0, __ATOMIC_RELEASE);
+  }
+  g->hookcount = g->hookcstart = 0;
+  lj_dispatch_init_hotcount(g);
+}
+
 /* Nothing allocated beyond the first run, or it would not be in the copy. */
 static uint64_t *heap_of(struct vm *vm)
 {
@@ -361,8 +377,10 @@ long vm_make_original(void *arg)
   b = heap_of(pair[1]);
   if (!a || !b)
     return -ENOBUFS;
-  disown(pair[0]);
-  disown(pair[1]);
+  for (i = 0; i < 2; i++) {
+    settle(pair[i]);
+    disown(pair[i]);
+  }
   distance = (uint64_t)(uintptr_t)b - (uint64_t)(uintptr_t)a;
   moved = (uint16_t *)(void *)b;  /* Always behind what is still compared. */
   for (i = 0; i < HEAP_WORDS; i++) {
