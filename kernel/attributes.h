@@ -9,6 +9,11 @@
 
 struct user_namespace;
 
+static inline bool is_dot_or_dotdot(const char *name, size_t len)
+{
+	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
+}
+
 /*
  * What statx(2) does once it has found the file: the security modules are asked,
  * then the file system.  0 or -errno, and then @stat is zero.

@@ -13,7 +13,11 @@
 #error "syscript needs Linux 6.1 or newer"
 #endif
 
+#include <linux/fs.h>
+#include <linux/fsnotify.h>
 #include <linux/hrtimer.h>
+#include <linux/mount.h>
+#include <linux/namei.h>
 #include <linux/uio.h>
 
 /* Newer 6.1.y have them, too. */
@@ -33,9 +37,6 @@ static inline void compat_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-#include <linux/fs.h>
-#include <linux/mount.h>
-
 static inline int compat_inode_permission(const struct path *path, int mask)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -50,9 +51,6 @@ static inline int compat_inode_permission(const struct path *path, int mask)
 int vfs_path_lookup(struct dentry *dentry, struct vfsmount *mnt,
 		    const char *name, unsigned int flags, struct path *path);
 #endif
-
-#include <linux/fsnotify.h>
-#include <linux/namei.h>
 
 /* Newer kernels do so wherever a file is opened. */
 static inline void compat_fsnotify_open(struct file *file)

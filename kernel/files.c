@@ -28,7 +28,6 @@
 
 #include "compat.h"
 #include "attributes.h"
-#include "deferred.h"
 #include "files.h"
 #include "syscalls.h"
 
@@ -110,11 +109,6 @@ static bool is_same_parent(const struct files *files, unsigned int len)
 	       !memcmp(files->dir, files->path, len);
 }
 
-static bool is_dot(const char *name)
-{
-	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /*
  * Reads a path and finds its directory: true if the last name is one to be
  * looked up there.
@@ -130,7 +124,7 @@ static bool find_name(struct files *files, u64 addr)
 		dir_len--;
 	files->name = files->path + dir_len;
 	files->len = len - dir_len;
-	if (!files->len || files->len > NAME_MAX || is_dot(files->name))
+	if (!files->len || files->len > NAME_MAX || is_dot_or_dotdot(files->name, files->len))
 		return false;
 	return is_same_parent(files, dir_len) || !parent_find(files, dir_len);
 }
@@ -386,23 +380,24 @@ long files_do(const struct files_request *request)
 		.path = request->scratch,
 		.dir = request->scratch + PATH_MAX,
 	};
-	const struct callback_head *mark;
+	struct syscalls_frame frame;
 	struct syscript_file f;
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < request->n && !err; i++, user++) {
-		mark = deferred_mark();
+		/* Another thread may have put us under a filter meanwhile. */
+		if (!syscalls_enter(&frame))
+			break;
 		if (copy_from_user(&f, user, sizeof(f))) {
 			err = -EFAULT;
 			break;
 		}
-		f.result = syscalls_result(do_one(&files, &f));
-		deferred_release(mark);
+		/* Each file is let go of before the next. */
+		f.result = syscalls_leave(&frame, do_one(&files, &f));
 		if (put_user(f.result, &user->result))
 			err = -EFAULT;
-		/* Another thread may have put us under a filter meanwhile. */
-		if (signal_pending(current) || syscalls_watched())
+		if (signal_pending(current))
 			err = -EINTR;
 		cond_resched();
 	}

@@ -17,7 +17,6 @@
 
 #include "backlog.h"
 #include "compat.h"
-#include "syscalls.h"
 
 /*
  * What one hold of the backlog may queue: a loopback with Ethernet's MTU makes
@@ -299,37 +298,30 @@ static long send_batch(struct socket *sock, const struct mmsg_call *call)
 
 /* -- Both ------------------------------------------------------------------ */
 
-static int batch(const struct mmsg_call *call, unsigned int flags_known,
-		 long (*fn)(struct socket *, const struct mmsg_call *), long *ret)
+static long batch(const struct mmsg_call *call, unsigned int flags_known,
+		  long (*fn)(struct socket *, const struct mmsg_call *))
 {
-	struct syscalls_frame frame;
 	struct socket *sock;
+	long ret;
 	int err;
 
-	if (!syscalls_enter(&frame))
-		return -EOPNOTSUPP;
 	if (call->flags & ~flags_known || call->n > MMSG_MAX ||
-	    (call->mmsg && call->n > call->mmsg->n)) {
-		*ret = -EINVAL;
-		return 0;
-	}
+	    (call->mmsg && call->n > call->mmsg->n))
+		return -EINVAL;
 	sock = sockfd_lookup(call->fd, &err);
-	if (sock) {
-		*ret = fn(sock, call);
-		sockfd_put(sock);
-	} else {
-		*ret = err;
-	}
-	*ret = syscalls_leave(&frame, *ret);
-	return 0;
+	if (!sock)
+		return err;
+	ret = fn(sock, call);
+	sockfd_put(sock);
+	return ret;
 }
 
-int mmsg_recv(const struct mmsg_call *call, long *ret)
+long mmsg_recv(const struct mmsg_call *call)
 {
-	return batch(call, MMSG_RECV_FLAGS, recv_batch, ret);
+	return batch(call, MMSG_RECV_FLAGS, recv_batch);
 }
 
-int mmsg_send(const struct mmsg_call *call, long *ret)
+long mmsg_send(const struct mmsg_call *call)
 {
-	return batch(call, MMSG_SEND_FLAGS, send_batch, ret);
+	return batch(call, MMSG_SEND_FLAGS, send_batch);
 }

@@ -64,13 +64,13 @@ struct mmsg_call {
  * Sends the @n messages at @addr; message i goes to whom slot i of @mmsg came
  * from, if that is there, else to its msg_name.  Writes msg_len.
  *
- * Both return the number of messages in @ret, or -errno if that is 0: -EINVAL
- * for other flags than MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK,
- * -EFAULT, -EAGAIN, -EINTR, and what the protocol answers.  A watched task is
- * refused: they return -EOPNOTSUPP and have called nothing.
+ * Both return the number of messages, or -errno if that is 0: -EINVAL for other
+ * flags than MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK, -EFAULT,
+ * -EAGAIN, -ERESTARTSYS, and what the protocol answers.  They stand for a system
+ * call: the caller has syscalls_enter() and syscalls_leave() around them.
  */
-int mmsg_recv(const struct mmsg_call *call, long *ret);
-int mmsg_send(const struct mmsg_call *call, long *ret);
+long mmsg_recv(const struct mmsg_call *call);
+long mmsg_send(const struct mmsg_call *call);
 #endif
 
 #endif /* SYSCRIPT_MMSG_H */

@@ -20,7 +20,6 @@
 
 #include "compat.h"
 #include "attributes.h"
-#include "deferred.h"
 #include "readdirplus.h"
 #include "syscalls.h"
 
@@ -34,11 +33,6 @@ struct names {
 	bool full;
 	int error;
 };
-
-static bool is_dot(const char *name, int len)
-{
-	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
-}
 
 /* getdents64(2) finds a file system damaged that has such names. */
 static bool name_ok(const char *name, size_t words)
@@ -66,7 +60,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		names->error = -EIO;
 		return false;
 	}
-	if (unlikely(is_dot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
+	if (unlikely(is_dot_or_dotdot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
 		return true;
 	if (size > request->room - request->used || request->n == request->max ||
 	    (unlikely(signal_pending(current)) && request->n)) {
@@ -161,7 +155,7 @@ static inline int stat_entry(const struct parent *parent, u32 mask,
 static bool is_known(const struct syscript_dirent *entry, u32 mask)
 {
 	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
-	       is_dot(entry->name, entry->namelen);
+	       is_dot_or_dotdot(entry->name, entry->namelen);
 }
 
 static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
@@ -197,7 +191,6 @@ static int get_attributes(struct file *file, struct readdirplus *request)
 
 int readdirplus(struct readdirplus *request)
 {
-	const struct callback_head *mark = deferred_mark();
 	struct file *file = fget(request->fd);
 	int err;
 
@@ -214,6 +207,5 @@ int readdirplus(struct readdirplus *request)
 	if (!err && request->n)
 		err = get_attributes(file, request);
 	fput(file);
-	deferred_release(mark);
-	return syscalls_result(err);
+	return err;
 }

@@ -152,16 +152,13 @@ int syscalls_call(unsigned int index, const long *args, long *ret)
 
 long syscalls_plain(unsigned int nr, long a, long b, long c, long d)
 {
-	const struct callback_head *mark = deferred_mark();
+	const struct syscalls_frame frame = { .mark = deferred_mark() };
 	const struct syscall_entry entry = { .nr = nr };
 	const long args[6] = { a, b, c, d };
 	struct pt_regs regs __uninitialized;
-	long ret;
 
 	syscalls_regs(&regs, &entry, args);
-	ret = static_call(syscalls_entry)(&regs, nr);
-	deferred_release(mark);
-	return syscalls_result(ret);
+	return syscalls_leave(&frame, static_call(syscalls_entry)(&regs, nr));
 }
 
 int syscalls_init(void)

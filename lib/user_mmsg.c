@@ -49,7 +49,7 @@ static int put_received(struct vm *vm, unsigned long addr, struct mmsg_slot *slo
 	return port_copy_out(vm, addr, &h, sizeof(h));
 }
 
-long port_mmsg_recv(struct vm *vm, const struct mmsg_call *call)
+long port_mmsg_recv(struct vm *vm, struct mmsg_call *call)
 {
 	struct mmsghdr msgs[MMSG_MAX];
 	struct mmsg *mmsg = call->mmsg;
@@ -95,7 +95,7 @@ static long send_to(struct vm *vm, const struct mmsg_call *call)
 	return n;
 }
 
-long port_mmsg_send(struct vm *vm, const struct mmsg_call *call)
+long port_mmsg_send(struct vm *vm, struct mmsg_call *call)
 {
 	long err = check(call, MMSG_SEND_FLAGS);
 

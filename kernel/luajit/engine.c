@@ -178,12 +178,13 @@ static long vm_outside(struct outside *out)
 
 static long other_outside(struct outside *out)
 {
-	if (unlikely(syscalls_watched())) {
-		if (!out->ev->vm.doom)
-			out->ev->vm.doom = -EOPNOTSUPP;
+	struct syscalls_frame frame;
+
+	if (unlikely(!syscalls_enter(&frame))) {
+		watched(&out->ev->vm);
 		return -EOPNOTSUPP;
 	}
-	return out->other(out->to);
+	return syscalls_leave(&frame, out->other(out->to));
 }
 
 long engine_leave(struct vm *vm, long (*fn)(void *arg), void *arg)
@@ -411,40 +412,24 @@ long port_syscall(struct vm *vm, unsigned int index, const long *args)
 	return slow_syscall(vm, index, args);
 }
 
-static long mmsg_recv_outside(struct outside *out)
+static long mmsg_recv_outside(void *call)
 {
-	long ret = 0;
-
-	if (unlikely(mmsg_recv(out->from, &ret)))
-		watched(&out->ev->vm);
-	return ret;
+	return mmsg_recv(call);
 }
 
-static long mmsg_send_outside(struct outside *out)
+static long mmsg_send_outside(void *call)
 {
-	long ret = 0;
-
-	if (unlikely(mmsg_send(out->from, &ret)))
-		watched(&out->ev->vm);
-	return ret;
+	return mmsg_send(call);
 }
 
-long port_mmsg_recv(struct vm *vm, const struct mmsg_call *call)
+long port_mmsg_recv(struct vm *vm, struct mmsg_call *call)
 {
-	struct outside out = {
-		.ev = engine_vm_of(vm), .fn = mmsg_recv_outside, .from = call,
-	};
-
-	return vm_outside(&out);
+	return engine_leave(vm, mmsg_recv_outside, call);
 }
 
-long port_mmsg_send(struct vm *vm, const struct mmsg_call *call)
+long port_mmsg_send(struct vm *vm, struct mmsg_call *call)
 {
-	struct outside out = {
-		.ev = engine_vm_of(vm), .fn = mmsg_send_outside, .from = call,
-	};
-
-	return vm_outside(&out);
+	return engine_leave(vm, mmsg_send_outside, call);
 }
 
 /* -- engine.h -------------------------------------------------------------- */

@@ -166,8 +166,8 @@ int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
 long port_syscall(struct vm *vm, unsigned int index, const long *args);
 
 /* The calls of ../mmsg.h, likewise: a number of messages or -errno. */
-long port_mmsg_recv(struct vm *vm, const struct mmsg_call *call);
-long port_mmsg_send(struct vm *vm, const struct mmsg_call *call);
+long port_mmsg_recv(struct vm *vm, struct mmsg_call *call);
+long port_mmsg_send(struct vm *vm, struct mmsg_call *call);
 
 /* User memory, whole ranges: 0 or -EFAULT. */
 int port_copy_in(struct vm *vm, void *to, unsigned long from, unsigned long n);
