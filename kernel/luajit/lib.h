@@ -6,6 +6,7 @@
 #define SYSCRIPT_LIB_H
 
 #include "lj_obj.h"
+#include "lj_vm.h"
 
 /* SYSCRIPT_INT_MAX of the uapi header. */
 #define VM_INT_MAX	(1LL << 53)
@@ -38,8 +39,25 @@ long vm_toint(lua_State *L, double a);
 
 LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
 
+/* The integer in argument @narg; @def if that is absent or nil. */
+long vm_checkint(lua_State *L, int narg);
+long vm_optint(lua_State *L, int narg, long def);
+
 /* The integer in argument @narg, from @min to @max. */
 long vm_checkrange(lua_State *L, int narg, long min, long max);
+
+/*
+ * Counts a system call, or what stands for one, that has returned @ret.  Does
+ * not return in a script that has to end.
+ */
+static LJ_AINLINE long vm_called(lua_State *L, long ret)
+{
+  struct vm *vm = G2VM(G(L));
+  vm->stats.syscalls++;
+  if (LJ_UNLIKELY(vm->doom))
+    lj_vm_poll(L);
+  return ret;
+}
 
 /* The address of the script's own user memory, or 0. */
 unsigned long vm_scratch(lua_State *L);

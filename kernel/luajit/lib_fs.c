@@ -22,7 +22,6 @@
 #include "lj_str.h"
 #include "lj_tab.h"
 #include "lj_lib.h"
-#include "lj_vm.h"
 
 #include "lib.h"
 #include "vm_fs.h"
@@ -55,23 +54,7 @@ enum {
 static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
 {
   long args[6] = { a, b, c, 0, 0, 0 };
-  struct vm *vm = G2VM(G(L));
-  long ret = port_syscall(vm, (unsigned int)index, args);
-  vm->stats.syscalls++;
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
-  return ret;
-}
-
-static long checkint(lua_State *L, int narg)
-{
-  return vm_toint(L, lj_lib_checknum(L, narg));
-}
-
-static long optint(lua_State *L, int narg, long def)
-{
-  TValue *o = L->base + narg-1;
-  return o < L->top && !tvisnil(o) ? checkint(L, narg) : def;
+  return vm_called(L, port_syscall(G2VM(G(L)), (unsigned int)index, args));
 }
 
 static int optbool(lua_State *L, int narg)
@@ -85,12 +68,7 @@ static int optbool(lua_State *L, int narg)
 /* The next batch.  A script that has to end goes no further than here. */
 static long readbatch(lua_State *L, struct vm_dir *dir)
 {
-  struct vm *vm = G2VM(G(L));
-  long ret = port_readdirplus(vm, dir);
-  vm->stats.syscalls++;
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
-  return ret;
+  return vm_called(L, port_readdirplus(G2VM(G(L)), dir));
 }
 
 /* Attributes of "." or "..": as of any file, by its name. */
@@ -106,9 +84,7 @@ static int statdot(lua_State *L, const struct vm_dir *dir,
   if (!vm->scratch || port_copy_out(vm, at, &file, sizeof(file)) ||
       port_copy_out(vm, file.path, entry->name, entry->namelen + 1u))
     return -ENOMEM;
-  ret = port_files(vm, &files);
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
+  ret = vm_called(L, port_files(vm, &files));
   if (ret < 0 || port_copy_in(vm, &file, at, sizeof(file)))
     return ret < 0 ? (int)ret : -EFAULT;
   if (file.result < 0)
@@ -136,10 +112,10 @@ LJLIB_CF(fs_readdirplus)
   struct vm_dir dir = { 0 };
   unsigned long addr, size, used = 0;
   long n = 0, ret = 0;
-  dir.fd = (int)checkint(L, 1);
-  addr = (unsigned long)checkint(L, 2);
-  size = (unsigned long)checkint(L, 3);
-  dir.mask = (unsigned int)optint(L, 4, STATX_ALL);
+  dir.fd = (int)vm_checkint(L, 1);
+  addr = (unsigned long)vm_checkint(L, 2);
+  size = (unsigned long)vm_checkint(L, 3);
+  dir.mask = (unsigned int)vm_optint(L, 4, STATX_ALL);
   dir.flags = optbool(L, 5) ? SYSCRIPT_DOTS : 0;
   dir.max = ~0u;
   if ((long)size < 0)
@@ -168,10 +144,17 @@ LJLIB_CF(fs_readdirplus)
   return 3;
 }
 
+/* DT_* */
+static int entrytype(const struct syscript_dirent *entry)
+{
+  return entry->stat.mask & STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
+	 entry->type;
+}
+
 /* Fields of an entry as numbers: name, what statx(2) has to be asked for. */
 #define FIELDS(_) \
   _(error, 0, entry->error) \
-  _(type, STATX_TYPE, entry->stat.mask & STATX_TYPE ? (entry->stat.mode >> 12) & 15 : entry->type) \
+  _(type, STATX_TYPE, entrytype(entry)) \
   _(ino, STATX_INO, entry->stat.ino) \
   _(mode, STATX_TYPE|STATX_MODE, entry->stat.mode) \
   _(nlink, STATX_NLINK, entry->stat.nlink) \
@@ -224,8 +207,7 @@ static void column(const struct vm_dir *dir, int field, TValue *to)
 
 static int isdir(const struct syscript_dirent *entry)
 {
-  int type = entry->stat.mask & STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
-	     entry->type;
+  int type = entrytype(entry);
   return type == DT_DIR || type == DT_UNKNOWN;
 }
 
@@ -270,8 +252,8 @@ LJLIB_CF(fs_entries)
   struct vm_dir dir = { 0 };
   long ret, max;
   int i;
-  dir.fd = (int)checkint(L, 1);
-  max = optint(L, 3, VM_BATCH_SIZE);
+  dir.fd = (int)vm_checkint(L, 1);
+  max = vm_optint(L, 3, VM_BATCH_SIZE);
   if (max < 1)
     lj_err_arg(L, 3, LJ_ERR_NUMRNG);
   dir.max = max > VM_BATCH_SIZE ? VM_BATCH_SIZE : (unsigned int)max;
@@ -313,7 +295,7 @@ LJLIB_CF(fs_entries)
 /* fs.tell(fd) -> position or -errno */
 LJLIB_CF(fs_tell)
 {
-  long pos = call3(L, CALL_lseek, checkint(L, 1), 0, 1);
+  long pos = call3(L, CALL_lseek, vm_checkint(L, 1), 0, 1);
   if (pos < 0)
     setnumV(L->top++, (double)pos);
   else
@@ -324,7 +306,7 @@ LJLIB_CF(fs_tell)
 /* fs.seek(fd, position) -> 0 or -errno */
 LJLIB_CF(fs_seek)
 {
-  long fd = checkint(L, 1), pos;
+  long fd = vm_checkint(L, 1), pos;
   GCstr *s = lj_lib_checkstr(L, 2);
   if (s->len != sizeof(pos))
     lj_err_arg(L, 2, LJ_ERR_INVFMT);
@@ -339,30 +321,25 @@ LJLIB_CF(fs_seek)
 /* (dirfd, files, n, flags, mode, mask) -> how many were done */
 static int dofiles(lua_State *L, enum vm_files_op op, const long *opt)
 {
-  struct vm *vm = G2VM(G(L));
   struct vm_files files;
-  long n = checkint(L, 3), ret;
+  long n = vm_checkint(L, 3);
   files.op = op;
-  files.dirfd = (int)checkint(L, 1);
-  files.addr = (unsigned long)checkint(L, 2);
+  files.dirfd = (int)vm_checkint(L, 1);
+  files.addr = (unsigned long)vm_checkint(L, 2);
   if (n < 0 || n > 0x7fffffff)
     lj_err_arg(L, 3, LJ_ERR_NUMRNG);
   files.n = (unsigned int)n;
   files.flags = (int)opt[0];
   files.mode = (unsigned int)opt[1];
   files.mask = (unsigned int)opt[2];
-  ret = port_files(vm, &files);
-  vm->stats.syscalls++;
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
-  setnumV(L->top++, (double)ret);
+  setnumV(L->top++, (double)vm_called(L, port_files(G2VM(G(L)), &files)));
   return 1;
 }
 
 /* fs.stat_files(dirfd, files, n [, mask [, flags]]) -> n */
 LJLIB_CF(fs_stat_files)
 {
-  long opt[3] = { optint(L, 5, 0), 0, optint(L, 4, STATX_ALL) };
+  long opt[3] = { vm_optint(L, 5, 0), 0, vm_optint(L, 4, STATX_ALL) };
   if (opt[0] & ~(long)AT_SYMLINK_NOFOLLOW)
     lj_err_arg(L, 5, LJ_ERR_NUMRNG);
   return dofiles(L, VM_FILES_STAT, opt);
@@ -371,21 +348,21 @@ LJLIB_CF(fs_stat_files)
 /* fs.read_files(dirfd, files, n [, flags]) -> n */
 LJLIB_CF(fs_read_files)
 {
-  long opt[3] = { optint(L, 4, 0), 0, 0 };
+  long opt[3] = { vm_optint(L, 4, 0), 0, 0 };
   return dofiles(L, VM_FILES_READ, opt);
 }
 
 /* fs.write_files(dirfd, files, n, flags [, mode]) -> n */
 LJLIB_CF(fs_write_files)
 {
-  long opt[3] = { checkint(L, 4), optint(L, 5, 0666), 0 };
+  long opt[3] = { vm_checkint(L, 4), vm_optint(L, 5, 0666), 0 };
   return dofiles(L, VM_FILES_WRITE, opt);
 }
 
 /* fs.open_files(dirfd, files, n, flags [, mode [, mask]]) -> n */
 LJLIB_CF(fs_open_files)
 {
-  long opt[3] = { checkint(L, 4), optint(L, 5, 0666), optint(L, 6, STATX_ALL) };
+  long opt[3] = { vm_checkint(L, 4), vm_optint(L, 5, 0666), vm_optint(L, 6, STATX_ALL) };
   return dofiles(L, VM_FILES_OPEN, opt);
 }
 

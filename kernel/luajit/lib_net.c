@@ -18,7 +18,6 @@
 #include "lj_err.h"
 #include "lj_udata.h"
 #include "lj_lib.h"
-#include "lj_vm.h"
 
 #include "../mmsg.h"
 #include "lib.h"
@@ -72,15 +71,6 @@ static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
   return 1;
 }
 
-static double called(lua_State *L, long ret)
-{
-  struct vm *vm = G2VM(G(L));
-  vm->stats.syscalls++;
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
-  return (double)ret;
-}
-
 /* Both give NaN, with nothing done, for what does not fit a call. */
 
 double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
@@ -92,7 +82,7 @@ double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
     n = call.mmsg->n;
   if (!checkcall(&call, fd, n, flags))
     return VM_NAN;
-  return called(L, port_mmsg_recv(G2VM(G(L)), &call));
+  return (double)vm_called(L, port_mmsg_recv(G2VM(G(L)), &call));
 }
 
 double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
@@ -104,7 +94,7 @@ double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
   if (!vm_isint(addr, &a) || !checkcall(&call, fd, n, flags))
     return VM_NAN;
   call.addr = (unsigned long)a;
-  return called(L, port_mmsg_send(G2VM(G(L)), &call));
+  return (double)vm_called(L, port_mmsg_send(G2VM(G(L)), &call));
 }
 
 /* -- The library ----------------------------------------------------------- */
@@ -119,17 +109,6 @@ static GCudata *checkmessages(lua_State *L, int narg)
   return udataV(o);
 }
 
-static double checkint(lua_State *L, int narg)
-{
-  return (double)vm_toint(L, lj_lib_checknum(L, narg));
-}
-
-static double optint(lua_State *L, int narg, double def)
-{
-  TValue *o = L->base + narg - 1;
-  return o >= L->top || tvisnil(o) ? def : checkint(L, narg);
-}
-
 static int pushresult(lua_State *L, double ret, int narg)
 {
   if (ret != ret)
@@ -141,7 +120,7 @@ static int pushresult(lua_State *L, double ret, int narg)
 /* net.messages(addr, n) -> messages */
 LJLIB_CF(net_messages)
 {
-  unsigned long addr = (unsigned long)vm_toint(L, lj_lib_checknum(L, 1));
+  unsigned long addr = (unsigned long)vm_checkint(L, 1);
   unsigned int i, n = (unsigned int)vm_checkrange(L, 2, 1, MMSG_MAX);
   size_t size = sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
   struct mmsg *mmsg = lua_newuserdata(L, size);
@@ -156,16 +135,16 @@ LJLIB_CF(net_messages)
 /* net.recv(fd, messages [, n [, flags]]) -> count or -errno */
 LJLIB_CF(net_recv)		LJLIB_REC(.)
 {
-  double fd = checkint(L, 1), n = optint(L, 3, MMSG_ALL);
+  double fd = (double)vm_checkint(L, 1), n = (double)vm_optint(L, 3, MMSG_ALL);
   GCudata *ud = checkmessages(L, 2);
-  return pushresult(L, vm_net_recv(L, fd, ud, n, optint(L, 4, 0)), 3);
+  return pushresult(L, vm_net_recv(L, fd, ud, n, (double)vm_optint(L, 4, 0)), 3);
 }
 
 /* net.send(fd, addr, n [, flags [, messages]]) -> count or -errno */
 LJLIB_CF(net_send)		LJLIB_REC(.)
 {
-  double fd = checkint(L, 1), addr = checkint(L, 2), n = checkint(L, 3);
-  double flags = optint(L, 4, 0);
+  double fd = (double)vm_checkint(L, 1), addr = (double)vm_checkint(L, 2);
+  double n = (double)vm_checkint(L, 3), flags = (double)vm_optint(L, 4, 0);
   int to = L->base+4 < L->top && !tvisnil(L->base+4);
   GCudata *ud = to ? checkmessages(L, 5) : NULL;
   return pushresult(L, vm_net_send(L, fd, addr, n, flags, ud), 3);

@@ -20,7 +20,6 @@
 #include "lj_tab.h"
 #include "lj_lib.h"
 #include "lj_ff.h"
-#include "lj_vm.h"
 
 #include "lib.h"
 #include "lib_ircall.h"
@@ -47,12 +46,7 @@ static const struct { const char *name, *reason; } syscall_left_out[] = {
 /* The call's result; 0 from a watched task is never seen, for this throws. */
 static LJ_AINLINE double dosyscall(lua_State *L, int index, const long *args)
 {
-  struct vm *vm = G2VM(G(L));
-  long ret = port_syscall(vm, (unsigned int)index, args);
-  vm->stats.syscalls++;
-  if (LJ_UNLIKELY(vm->doom))
-    lj_vm_poll(L);
-  return (double)ret;
+  return (double)vm_called(L, port_syscall(G2VM(G(L)), (unsigned int)index, args));
 }
 
 double vm_syscall0(lua_State *L, int index)

@@ -60,12 +60,23 @@ LJ_NOINLINE void vm_badaddr(lua_State *L, unsigned long addr)
 
 static unsigned long checkaddr(lua_State *L, int narg)
 {
-  return (unsigned long)vm_toint(L, lj_lib_checknum(L, narg));
+  return (unsigned long)vm_checkint(L, narg);
+}
+
+long vm_checkint(lua_State *L, int narg)
+{
+  return vm_toint(L, lj_lib_checknum(L, narg));
+}
+
+long vm_optint(lua_State *L, int narg, long def)
+{
+  TValue *o = L->base + narg-1;
+  return o < L->top && !tvisnil(o) ? vm_checkint(L, narg) : def;
 }
 
 long vm_checkrange(lua_State *L, int narg, long min, long max)
 {
-  long i = vm_toint(L, lj_lib_checknum(L, narg));
+  long i = vm_checkint(L, narg);
   if (i < min || i > max)
     lj_err_arg(L, narg, LJ_ERR_NUMRNG);
   return i;
