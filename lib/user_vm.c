@@ -20,7 +20,7 @@ static const struct call_entry calls[] = {
 #include "../kernel/syscalls.def"
 };
 
-static void clock_enter(struct script *script)
+void user_vm_enter(struct script *script)
 {
 	__atomic_store_n(&script->clock.entered, sys_now(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 }
@@ -63,7 +63,7 @@ static void clock_check(struct script *script, unsigned long used)
 	vm->doom = -ETIME;
 }
 
-static void clock_leave(struct script *script)
+void user_vm_leave(struct script *script)
 {
 	unsigned long used = clock_used(script);
 
@@ -88,16 +88,6 @@ bool user_vm_overdue(struct script *script)
 void port_poll(struct vm *vm)
 {
 	clock_check(script_of(vm), clock_used(script_of(vm)));
-}
-
-void user_vm_leave(struct script *script)
-{
-	clock_leave(script);
-}
-
-void user_vm_enter(struct script *script)
-{
-	clock_enter(script);
 }
 
 /* After these, pages may be gone or have become read-only. */
@@ -142,11 +132,11 @@ long user_vm_syscall(struct vm *vm, long nr, const long *args)
 	struct script *script = script_of(vm);
 	long ret;
 
-	clock_leave(script);
+	user_vm_leave(script);
 	ret = sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 	if (call_unmaps(nr))
 		user_copy_forget(script);
-	clock_enter(script);
+	user_vm_enter(script);
 	return ret;
 }
 
@@ -194,11 +184,11 @@ static int on_stack(struct script *script, long (*fn)(void *), void *arg)
 	clock->start = script->vm.stats.run_time;
 	clock->cpu_seen = false;
 	pthread_getcpuclockid(pthread_self(), &clock->cpu);
-	clock_enter(script);
+	user_vm_enter(script);
 	watchdog_add(script);
 	ret = vm_on_stack(fn, arg, script->vm.stack + VM_STACK_SIZE, &script->home);
 	watchdog_del(script);
-	clock_leave(script);
+	user_vm_leave(script);
 	return ret;
 }
 
