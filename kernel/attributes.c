@@ -37,8 +37,9 @@ static inline void put_time(struct syscript_time *to, struct timespec64 from)
 	to->tv_nsec = from.tv_nsec;
 }
 
-int attributes_get(const struct path *path, u32 mask,
-		   struct user_namespace *ns, struct syscript_stat *to)
+/* Inline, for it is called for each entry of a directory. */
+static __always_inline int get(const struct path *path, u32 mask,
+			       struct user_namespace *ns, struct syscript_stat *to)
 {
 	struct kstat stat __uninitialized;
 	int err;
@@ -67,6 +68,12 @@ int attributes_get(const struct path *path, u32 mask,
 	put_time(&to->ctime, stat.ctime);
 	put_time(&to->mtime, stat.mtime);
 	return 0;
+}
+
+int attributes_get(const struct path *path, u32 mask,
+		   struct user_namespace *ns, struct syscript_stat *to)
+{
+	return get(path, mask, ns, to);
 }
 
 void parent_init(struct parent *parent, const struct path *path)
@@ -102,7 +109,7 @@ int attributes_cached(const struct parent *parent, const char *name,
 		return -ESTALE;
 	/* With a reference it stays what it is. */
 	if (likely(is_plain(path.dentry, follow)))
-		err = attributes_get(&path, mask, parent->ns, stat);
+		err = get(&path, mask, parent->ns, stat);
 	dput(path.dentry);
 	return err;
 }

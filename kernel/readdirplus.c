@@ -148,7 +148,12 @@ static inline int stat_entry(const struct parent *parent, u32 mask,
 	int err = attributes_cached(parent, entry->name, entry->namelen, false,
 				    mask, &entry->stat);
 
-	return likely(err != -ESTALE) ? err : stat_resolved(parent, mask, entry);
+	if (likely(err != -ESTALE))
+		return err;
+	/* Only this takes so long that it matters. */
+	if (unlikely(fatal_signal_pending(current)))
+		return -EINTR;
+	return stat_resolved(parent, mask, entry);
 }
 
 /* What the directory itself says is enough, or all that is to be said here. */
@@ -165,7 +170,7 @@ static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
 	entry->error = error;
 }
 
-static int get_attributes(struct file *file, struct readdirplus *request)
+static void get_attributes(struct file *file, struct readdirplus *request)
 {
 	struct syscript_dirent *entry = (void *)request->records;
 	void *end = request->records + request->used;
@@ -183,10 +188,7 @@ static int get_attributes(struct file *file, struct readdirplus *request)
 		err = stat_entry(&parent, request->mask, entry);
 		if (unlikely(err))
 			no_attributes(entry, ino, syscalls_result(err));
-		if (unlikely(fatal_signal_pending(current)))
-			return -EINTR;
 	}
-	return 0;
 }
 
 int readdirplus(struct readdirplus *request)
@@ -205,7 +207,7 @@ int readdirplus(struct readdirplus *request)
 	else
 		err = get_names(file, request);
 	if (!err && request->n)
-		err = get_attributes(file, request);
+		get_attributes(file, request);
 	fput(file);
 	return err;
 }

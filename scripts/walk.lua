@@ -41,7 +41,8 @@ for _, name in ipairs(columns or {}) do e[name] = {} end
 local stat = util.buffer(144)     -- struct stat
 
 -- The levels from the top to where we are.  A level's directories are gone into
--- batch by batch, so that no more than the names of one batch are kept of it.
+-- batch by batch, so that no more than the names of one batch are kept of it:
+-- names[1] to names[count], of which names[next] is the next one.
 local levels, depth = {}, 0
 local batch, at = 0, 0            -- of e: entries, and those that are done
 local generation, current = 0, 0
@@ -54,21 +55,25 @@ local function identity(fd)
   return peek(stat, "u4"), peek(stat + 8, "u4"), peek(stat + 12, "u4")
 end
 
+-- Far up, a descriptor is not needed for long: its place is noted instead.
+local function close_far(level)
+  if not level.fd then return end
+  level.pos = tell(level.fd)
+  level.dev, level.low, level.high = identity(level.fd)
+  close(level.fd)
+  level.fd = nil
+end
+
 local function push(fd, name)
   local above = levels[depth]
   depth = depth + 1
   levels[depth] = {
-    fd = fd, names = {}, next = 1, done = false,
+    fd = fd, names = { false }, count = 0, next = 1, done = false,
     path = want_paths and (above and above.path .. name .. "/" or "") or nil,
   }
   counts.dirs = counts.dirs + 1
-  -- Far up, a descriptor is not needed for long: its place is noted instead.
-  local far = levels[depth - DEPTH_OPEN]
-  if far and far.fd and depth - DEPTH_OPEN > 1 then
-    far.pos = tell(far.fd)
-    far.dev, far.low, far.high = identity(far.fd)
-    close(far.fd)
-    far.fd = nil
+  if depth > DEPTH_OPEN + 1 then
+    close_far(levels[depth - DEPTH_OPEN])
   end
 end
 
@@ -104,7 +109,7 @@ end
 -- The entries of a batch that no path is wanted of: nothing can stop it.
 local function look(level)
   local types, errors, names = e.type, e.error, level.names
-  local matches, total, failed, n = 0, 0, 0, #names
+  local matches, total, failed, n = 0, 0, 0, level.count
   for i = at + 1, batch do
     local err = errors[i]
     if err ~= 0 and err ~= ENOENT then failed = failed + 1 end
@@ -126,7 +131,7 @@ local function look(level)
   counts.matches = counts.matches + matches
   counts.sum = counts.sum + total
   counts.errors = counts.errors + failed
-  at = batch
+  level.count, at = n, batch
 end
 
 -- The same with paths, up to the first that has no room: false.
@@ -148,7 +153,8 @@ local function look_and_tell(level, out, room)
       end
       if e.type[i] == DT_DIR and not (prune and prune(e, i)) and
          (top_dev == 0 or e.dev[i] == top_dev) then
-        level.names[#level.names + 1] = e.dirname[i]
+        level.count = level.count + 1
+        level.names[level.count] = e.dirname[i]
       end
     elseif err ~= ENOENT then
       counts.errors = counts.errors + 1
@@ -161,8 +167,8 @@ local function look_and_tell(level, out, room)
 end
 
 local function step(level)
-  local name = level.names[level.next]
-  if name then
+  if level.next <= level.count then
+    local name = level.names[level.next]
     level.next = level.next + 1
     local fd = openat(level.fd, name, OPEN)
     if fd >= 0 then
@@ -173,9 +179,7 @@ local function step(level)
   elseif level.done then
     pop()
   else
-    if level.next > 1 then
-      level.names, level.next = {}, 1
-    end
+    level.count, level.next = 0, 1
     local n, done = entries(level.fd, e, depth < DEPTH_OPEN and BATCH or BATCH_DEEP)
     batch, at = n, 0
     level.done = done

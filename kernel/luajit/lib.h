@@ -39,9 +39,24 @@ long vm_toint(lua_State *L, double a);
 
 LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
 
-/* The integer in argument @narg; @def if that is absent or nil. */
-long vm_checkint(lua_State *L, int narg);
-long vm_optint(lua_State *L, int narg, long def);
+/* The integer in argument @narg, also of a string; or an error. */
+long vm_asint(lua_State *L, int narg);
+
+/* The same, at once for numbers; @def if it is absent or nil. */
+static LJ_AINLINE long vm_checkint(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg - 1;
+  long i;
+  if (LJ_LIKELY(o < L->top && tvisnum(o) && vm_isint(numV(o), &i)))
+    return i;
+  return vm_asint(L, narg);
+}
+
+static LJ_AINLINE long vm_optint(lua_State *L, int narg, long def)
+{
+  TValue *o = L->base + narg - 1;
+  return o < L->top && !tvisnil(o) ? vm_checkint(L, narg) : def;
+}
 
 /* The integer in argument @narg, from @min to @max. */
 long vm_checkrange(lua_State *L, int narg, long min, long max);

@@ -227,17 +227,44 @@ static void namecolumn(lua_State *L, const struct vm_dir *dir, GCtab *t,
   lj_gc_anybarriert(L, t);
 }
 
-/* A table with room for [1..n], or NULL. */
-static GCtab *gettable(lua_State *L, GCtab *columns, const char *name)
+/* What fs.entries() is to fill. */
+struct columns {
+  GCtab *of[FIELD__MAX], *names, *dirs;
+  unsigned int mask;
+};
+
+/* Where the table of a column goes, or NULL if there is no such column. */
+static GCtab **columnof(struct columns *c, const char *name)
 {
-  cTValue *o = lj_tab_getstr(columns, lj_str_newz(L, name));
-  if (!o || tvisnil(o))
-    return NULL;
-  if (!tvistab(o))
-    luaL_error(L, "column '%s' is no table", name);
-  return tabV(o);
+  int i;
+  for (i = 0; i < FIELD__MAX; i++)
+    if (!strcmp(name, fields[i].name)) {
+      c->mask |= fields[i].mask;
+      return &c->of[i];
+    }
+  if (!strcmp(name, "name"))
+    return &c->names;
+  return strcmp(name, "dirname") ? NULL : &c->dirs;
 }
 
+/* They are few: each is looked for among all the fields. */
+static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
+{
+  Node *node = noderef(t->node), *end = node + t->hmask;
+  GCtab **to;
+  memset(c, 0, sizeof(*c));
+  for (; node <= end; node++) {
+    if (tvisnil(&node->val) || !tvisstr(&node->key))
+      continue;
+    to = columnof(c, strVdata(&node->key));
+    if (to && !tvistab(&node->val))
+      luaL_error(L, "column '%s' is no table", strVdata(&node->key));
+    if (to)
+      *to = tabV(&node->val);
+  }
+}
+
+/* A table's [1..n]. */
 static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
 {
   if (t->asize <= n)
@@ -245,39 +272,40 @@ static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
   return arrayslot(t, 1);
 }
 
+static void fillcolumns(lua_State *L, const struct vm_dir *dir,
+			const struct columns *c)
+{
+  int i;
+  for (i = 0; i < FIELD__MAX; i++)
+    if (c->of[i])
+      column(dir, i, roomfor(L, c->of[i], dir->n));
+  if (c->names) {
+    roomfor(L, c->names, dir->n);
+    namecolumn(L, dir, c->names, 0);
+  }
+  if (c->dirs) {
+    roomfor(L, c->dirs, dir->n);
+    namecolumn(L, dir, c->dirs, 1);
+  }
+}
+
 /* fs.entries(fd, columns [, max]) -> n, end */
 LJLIB_CF(fs_entries)
 {
-  GCtab *columns = lj_lib_checktab(L, 2), *of[FIELD__MAX], *names, *dirs;
   struct vm_dir dir = { 0 };
+  struct columns columns;
   long ret, max;
-  int i;
+  getcolumns(L, lj_lib_checktab(L, 2), &columns);
   dir.fd = (int)vm_checkint(L, 1);
   max = vm_optint(L, 3, VM_BATCH_SIZE);
   if (max < 1)
     lj_err_arg(L, 3, LJ_ERR_NUMRNG);
   dir.max = max > VM_BATCH_SIZE ? VM_BATCH_SIZE : (unsigned int)max;
   dir.room = VM_BATCH_SIZE;
-  for (i = 0; i < FIELD__MAX; i++) {
-    of[i] = gettable(L, columns, fields[i].name);
-    if (of[i])
-      dir.mask |= fields[i].mask;
-  }
-  names = gettable(L, columns, "name");
-  dirs = gettable(L, columns, "dirname");
+  dir.mask = columns.mask;
   ret = readbatch(L, &dir);
   if (ret >= 0) {
-    for (i = 0; i < FIELD__MAX; i++)
-      if (of[i])
-	column(&dir, i, roomfor(L, of[i], dir.n));
-    if (names) {
-      roomfor(L, names, dir.n);
-      namecolumn(L, &dir, names, 0);
-    }
-    if (dirs) {
-      roomfor(L, dirs, dir.n);
-      namecolumn(L, &dir, dirs, 1);
-    }
+    fillcolumns(L, &dir, &columns);
     ret = dir.n;
   }
   setnumV(L->top, (double)ret);

@@ -63,15 +63,9 @@ static unsigned long checkaddr(lua_State *L, int narg)
   return (unsigned long)vm_checkint(L, narg);
 }
 
-long vm_checkint(lua_State *L, int narg)
+long vm_asint(lua_State *L, int narg)
 {
   return vm_toint(L, lj_lib_checknum(L, narg));
-}
-
-long vm_optint(lua_State *L, int narg, long def)
-{
-  TValue *o = L->base + narg-1;
-  return o < L->top && !tvisnil(o) ? vm_checkint(L, narg) : def;
 }
 
 long vm_checkrange(lua_State *L, int narg, long min, long max)
