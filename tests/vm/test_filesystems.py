@@ -37,6 +37,14 @@ def dircheck(*arguments: str | Path, member: bool = False) -> str:
     return done.stdout
 
 
+def load(*modules: str) -> None:
+    """Modules that this kernel has not built in; file systems tell so by their names."""
+    known = Path("/proc/filesystems").read_text().split()
+    for module in modules:
+        if module not in known and not Path("/sys/module", module).exists():
+            run("modprobe", module)
+
+
 @contextmanager
 def mounted(kind: str, at: Path, source: str | Path = "none", options: str = "") -> Iterator[Path]:
     at.mkdir(parents=True, exist_ok=True)
@@ -58,7 +66,7 @@ def ext4(at: Path) -> Iterator[Path]:
     image = at.with_suffix(".image")
     run("truncate", "-s", "400M", image)
     run("mkfs.ext4", "-q", "-N", str(2 * MANY), image)
-    run("modprobe", "-a", "loop", "ext4")
+    load("loop", "ext4")
     with mounted("ext4", at, image, "loop") as path:
         path.chmod(0o777)
         yield path
@@ -68,7 +76,7 @@ def ext4(at: Path) -> Iterator[Path]:
 @contextmanager
 def overlay(at: Path) -> Iterator[Path]:
     """Entries of both layers, of one only, deleted ones."""
-    run("modprobe", "overlay")
+    load("overlay")
     with tmpfs(at.with_suffix(".layers")) as layers:
         lower, upper, work = (layers / name for name in ("lower", "upper", "work"))
         for layer in (lower, upper, work):
