@@ -45,14 +45,15 @@ end
 
 function run(sfd, in_, max, out, n, wait_ms)
   local sent = 0
+  -- First: should this be an error, nothing has been sent.
+  if max > 0 and (in_ ~= inbox_addr or max ~= inbox_max) then
+    inbox, inbox_addr, inbox_max = net.messages(in_, max), in_, max
+  end
   if n > 0 then
     sent = send(sfd, out, n, MSG_DONTWAIT)
   end
   if max == 0 then
     return 0, sent
-  end
-  if in_ ~= inbox_addr or max ~= inbox_max then
-    inbox, inbox_addr, inbox_max = net.messages(in_, max), in_, max
   end
   return receive(sfd, max, wait_ms), sent
 end
