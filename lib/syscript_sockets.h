@@ -30,7 +30,7 @@ int syscript_accept_batch(int sock, int *fds, unsigned int max, int flags, int w
  * Waits up to @wait_ms for descriptors of @epoll, and receives from each that is
  * readable, once: @lens[i] bytes into @bufs + i * @size from @events[i].data.fd,
  * which has to be the descriptor.  @lens[i] is 0 at the end of a connection, or
- * -errno: -EAGAIN where there was nothing.
+ * -errno: -EAGAIN where there was nothing.  At most 256 in a call.
  *
  * Returns how many there are, 0 after @wait_ms, or what epoll_wait(2) answered.
  */

@@ -4,7 +4,7 @@
 --
 --   epfd     an epoll instance; .data of each descriptor is the descriptor
 --   events   struct epoll_event[max]: what was ready, as from epoll_wait(2)
---   max      how many at most
+--   max      how many at most; 256 at most
 --   bufs     char[max][size]: what was received from each
 --   size     the room for each
 --   lens     int[max]: how much that was, 0 at its end, or a negative errno:
@@ -16,23 +16,32 @@
 local MSG_DONTWAIT = const.MSG_DONTWAIT
 local READABLE = bit.bor(const.EPOLLIN, const.EPOLLHUP, const.EPOLLERR)
 local EAGAIN = -errno.EAGAIN
-local epoll_wait, recvfrom, poke = syscall.epoll_wait, syscall.recvfrom, util.poke
+local epoll_wait, recvfrom = syscall.epoll_wait, syscall.recvfrom
+local fill, copyout, band, min = util.fill, util.copyout, bit.band, math.min
 
+local MOST = 256   -- views and lengths that are kept
 -- Packed: no member of 8 bytes.
 local epoll_event = util.struct [[ uint32_t events; int fd; int high; ]]
+local ready, ready_addr
+local received = {}
 
 function run(epfd, events, max, bufs, size, lens, wait_ms)
-  local n = epoll_wait(epfd, events, max, wait_ms)
+  local n = epoll_wait(epfd, events, min(max, MOST), wait_ms)
   if n <= 0 then
     return n
   end
-  local ready = epoll_event(events, n)
-  for i = 1, n do
-    local len = EAGAIN
-    if bit.band(ready[i].events, READABLE) ~= 0 then
-      len = recvfrom(ready[i].fd, bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
-    end
-    poke(lens + (i - 1) * 4, "i4", len)
+  -- Before anything is received: the room to tell of it is there.
+  fill(lens, 0, 4 * n)
+  if events ~= ready_addr then
+    ready, ready_addr = epoll_event(events, MOST), events
   end
+  for i = 1, n do
+    local event, len = ready[i], EAGAIN
+    if band(event.events, READABLE) ~= 0 then
+      len = recvfrom(event.fd, bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
+    end
+    received[i] = len
+  end
+  copyout(received, lens, n)
   return n
 end

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <syscript_sockets.h>
 
@@ -39,6 +40,38 @@ static void wait_for(int fd)
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 
 	CHECK_EQ(poll(&poller, 1, 10000), 1);
+}
+
+static void add(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+}
+
+static void close_all(int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+static int count(const int *fds, int n, int wanted)
+{
+	int found = 0;
+
+	for (int i = 0; i < n; i++)
+		found += fds[i] == wanted;
+	return found;
+}
+
+/* An array of @n at the end of the memory that there is. */
+static int *cut_off(unsigned int n)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	CHECK(!mprotect(page + 4096, 4096, PROT_NONE));
+	return (int *)(page + 4096) - n;
 }
 
 static void test_accept(int listener_flags)
@@ -140,6 +173,34 @@ static void test_wait_recv(void)
 	close(epoll);
 }
 
+/* More than a call takes: the others are the next one's. */
+static void test_wait_recv_many(void)
+{
+	static struct epoll_event events[600];
+	static char bufs[600][4];
+	int epoll = epoll_create1(0), fds[600], pair[2], lens[600];
+	unsigned int n;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	for (n = 0; n < 600; n++) {
+		fds[n] = dup(pair[0]);
+		if (fds[n] < 0)
+			break;
+		add(epoll, fds[n]);
+	}
+	CHECK(n > 256);
+	CHECK_EQ(write(pair[1], "text", 4), 4);
+	/* Nothing is received that could not be told of. */
+	CHECK_EQ(syscript_wait_recv(epoll, events, n, bufs, 4, cut_off(2), 0), -EFAULT);
+	CHECK_EQ(syscript_wait_recv(epoll, events, n, bufs, 4, lens, 0), 256);
+	CHECK_EQ(lens[0], 4);
+	CHECK_EQ(count(lens, 256, -EAGAIN), 255);
+	CHECK_EQ(syscript_wait_recv(epoll, events, n, bufs, 4, lens, 0), 0);
+	close_all(fds, n);
+	close_all(pair, 2);
+	close(epoll);
+}
+
 struct echo {
 	int sock, script;
 	struct mmsghdr msgs[4];
@@ -191,6 +252,7 @@ int main(void)
 	test_accept(SOCK_NONBLOCK);
 	test_accept_errors();
 	test_wait_recv();
+	test_wait_recv_many();
 	test_echo();
 	return 0;
 }
