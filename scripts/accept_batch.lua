@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Accepts the connections that are waiting, at most max.
 --
---   lfd      a listening socket; if it blocks, so do calls here
+--   lfd      a listening socket; one that does not block costs less
 --   fds      int[max]: the new connections, then -1
 --   max      how many at most
 --   flags    of accept4(2): SOCK_NONBLOCK, SOCK_CLOEXEC
@@ -10,10 +10,11 @@
 -- Returns how many, 0 if there was none, or the negative errno that the first
 -- one met.
 
-local EAGAIN, EBADF = -errno.EAGAIN, -errno.EBADF
+local EAGAIN = -errno.EAGAIN
 local EINTR, ECONNABORTED = -errno.EINTR, -errno.ECONNABORTED
-local POLLIN = const.POLLIN
-local accept4, poll, poke = syscall.accept4, syscall.poll, util.poke
+local POLLIN, F_GETFL, O_NONBLOCK = const.POLLIN, const.F_GETFL, const.O_NONBLOCK
+local accept4, fcntl, poll = syscall.accept4, syscall.fcntl, syscall.poll
+local fill, poke, band = util.fill, util.poke, bit.band
 
 local pollfd = util.struct [[ int fd; short events; short revents; ]]
 local listening = pollfd(util.buffer(pollfd.size))
@@ -23,25 +24,32 @@ local function waiting(lfd, wait_ms)
   return poll(listening[0], 1, wait_ms)
 end
 
-function run(lfd, fds, max, flags, wait_ms)
-  local n, timeout = 0, wait_ms
-  if lfd < 0 then return EBADF end  -- poll() takes it for none at all.
-  -- Before a single accept() is called: the room is there.
-  if max > 0 then
-    util.fill(fds, 255, 4 * max)
+-- accept4() that does not block: -EAGAIN where there is none.
+local function accept(lfd, flags, blocks)
+  local ready = blocks and waiting(lfd, 0) or 1
+  if ready <= 0 then
+    return ready < 0 and ready or EAGAIN
   end
+  return accept4(lfd, 0, 0, flags)
+end
+
+function run(lfd, fds, max, flags, wait_ms)
+  local n, status = 0, fcntl(lfd, F_GETFL)
+  local blocks = band(status, O_NONBLOCK) == 0
+  -- Before a single connection is accepted: the room is there.
+  if max > 0 then
+    fill(fds, 255, 4 * max)
+  end
+  if status < 0 then return status end
   while n < max do
-    -- Asked each time: the socket may be one that blocks.
-    local ready = waiting(lfd, timeout)
-    timeout = 0
-    if ready <= 0 then
-      if n == 0 and ready < 0 then return ready end
-      break
-    end
-    local fd = accept4(lfd, 0, 0, flags)
+    local fd = accept(lfd, flags, blocks)
     if fd >= 0 then
       poke(fds + 4 * n, "i4", fd)
       n = n + 1
+    elseif fd == EAGAIN and n == 0 and wait_ms ~= 0 then
+      local ready = waiting(lfd, wait_ms)
+      if ready <= 0 then return ready end
+      wait_ms = 0
     elseif fd ~= ECONNABORTED and fd ~= EINTR then
       if n == 0 and fd ~= EAGAIN then return fd end
       break
