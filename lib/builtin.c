@@ -70,7 +70,7 @@ static int make(enum builtin which, enum syscript_backend backend)
 }
 
 /* The user's share of scripts in the kernel is for those he writes himself. */
-static int make_somewhere(enum builtin which)
+int builtin_register(enum builtin which)
 {
 	int fd = make(which, SYSCRIPT_BACKEND_AUTO);
 
@@ -98,7 +98,7 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 
 	for (int tries = 0; tries < 2; tries++) {
 		if (!instance->fd) {
-			ret = make_somewhere(which);
+			ret = builtin_register(which);
 			if (ret < 0)
 				return ret;
 			instance->fd = ret + 1;
@@ -110,8 +110,8 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 			syscript_close(instance->fd - 1);
 		instance->fd = 0;
 	}
-	/* The one thing that these scripts raise an error for: an address. */
-	return ret == -EPROTO ? -EFAULT : ret;
+	/* What these scripts raise an error for, or are not even called with: an address. */
+	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;
 }
 
 int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,

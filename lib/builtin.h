@@ -19,6 +19,23 @@ enum builtin {
 int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 		 unsigned int nresults, int64_t *results);
 
+/* A script of the caller's own, who may leave state in it.  The descriptor or -errno. */
+int builtin_register(enum builtin which);
+
+#define BUILTIN_ARGS(...)	((const int64_t []){ __VA_ARGS__ })
+#define BUILTIN_NARGS(...)	(sizeof(BUILTIN_ARGS(__VA_ARGS__)) / sizeof(int64_t))
+
+/* The first result, if the call itself went well. */
+#define builtin_run(which, results, ...)					\
+	builtin_first(builtin_call(which, BUILTIN_NARGS(__VA_ARGS__),		\
+				   BUILTIN_ARGS(__VA_ARGS__),			\
+				   sizeof(results) / sizeof(int64_t), results), results)
+
+static inline int64_t builtin_first(int ret, const int64_t *results)
+{
+	return ret < 0 ? ret : results[0];
+}
+
 /* Its text. */
 const char *builtin_source(enum builtin which);
 

@@ -7,19 +7,6 @@
 #include "builtin.h"
 #include "syscript_files.h"
 
-#define ARGS(...)	((const int64_t []){ __VA_ARGS__ })
-#define NARGS(...)	(sizeof(ARGS(__VA_ARGS__)) / sizeof(int64_t))
-
-/* The first result, if the call itself went well. */
-#define run(which, results, ...)					\
-	first(builtin_call(which, NARGS(__VA_ARGS__), ARGS(__VA_ARGS__),	\
-			   sizeof(results) / sizeof(int64_t), results), results)
-
-static int64_t first(int ret, const int64_t *results)
-{
-	return ret < 0 ? ret : results[0];
-}
-
 /* Sizes are integers up to 2^53 there: more than any memory has. */
 static int64_t clamp(size_t size)
 {
@@ -33,7 +20,8 @@ ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mas
 
 	if (flags & ~SYSCRIPT_DOTS)
 		return -EINVAL;
-	n = run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask, flags, 0);
+	n = builtin_run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask,
+			flags, 0);
 	if (end)
 		*end = n >= 0 && results[2];
 	return n < 0 ? n : results[1];
@@ -49,8 +37,8 @@ ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size
 		return -EINVAL;
 	if (!path)
 		return -EFAULT;
-	n = run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask, flags,
-		(intptr_t)path);
+	n = builtin_run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask,
+			flags, (intptr_t)path);
 	if (n < 0)
 		return n;
 	*fd = results[3];
@@ -72,9 +60,9 @@ static int do_many(const struct batch *batch, struct syscript_file *files, size_
 	int64_t results[1] = { 0 }, done;
 
 	while (n) {
-		done = run(batch->which, results, batch->dirfd, (intptr_t)files,
-			   n < most ? n : most, batch->options[0], batch->options[1],
-			   batch->options[2]);
+		done = builtin_run(batch->which, results, batch->dirfd, (intptr_t)files,
+				   n < most ? n : most, batch->options[0], batch->options[1],
+				   batch->options[2]);
 		if (done <= 0)
 			return done < 0 ? done : -EIO;
 		files += done;
@@ -126,8 +114,8 @@ ssize_t syscript_open_read_close(int dirfd, const char *path, void *buf, size_t 
 {
 	int64_t results[2] = { 0 }, n;
 
-	n = run(BUILTIN_open_read_close, results, dirfd, (intptr_t)path, (intptr_t)buf,
-		clamp(size));
+	n = builtin_run(BUILTIN_open_read_close, results, dirfd, (intptr_t)path,
+			(intptr_t)buf, clamp(size));
 	if (total && n >= 0)
 		*total = results[1];
 	return n;
@@ -158,6 +146,6 @@ int64_t syscript_copy_file(int from_dirfd, const char *from, int to_dirfd,
 
 	if (flags & ~O_EXCL)
 		return -EINVAL;
-	return run(BUILTIN_copy_file, results, from_dirfd, (intptr_t)from, to_dirfd,
-		   (intptr_t)to, flags, mode);
+	return builtin_run(BUILTIN_copy_file, results, from_dirfd, (intptr_t)from, to_dirfd,
+			   (intptr_t)to, flags, mode);
 }

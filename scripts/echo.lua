@@ -1,16 +1,28 @@
 -- SPDX-License-Identifier: MIT
 -- A whole datagram server in the kernel: answers every message with itself.
 --
---   sfd     a socket that blocks
---   msgs    struct mmsghdr[n], as for recvmmsg(2), read at the first call
---   n       messages of a batch, at most 64
---   rounds  batches of a call
+--   sock  a socket of datagrams; whether it blocks makes no difference
+--   max   messages to take in this call
+--   ms    milliseconds for it: 0 takes what is there, -1 any number
 --
--- Returns how many were answered, or a negative errno; -EINTR, with what was
--- answered so far as the second result, lets the application's signal handlers
--- run: call it again.
+-- Returns how many were answered, or the negative errno that the first receive
+-- met.  A message that cannot be answered at once is dropped.  -EINTR, or less
+-- than max, lets the application's signal handlers run: call it again.
 
-local MSG_WAITFORONE = const.MSG_WAITFORONE
+local EAGAIN = -errno.EAGAIN
+local MSG_DONTWAIT, MSG_NOSIGNAL = const.MSG_DONTWAIT, const.MSG_NOSIGNAL
+local CLOCK_MONOTONIC, POLLIN = const.CLOCK_MONOTONIC, const.POLLIN
+local recv, send = net.recv, net.send
+local min, ceil, huge = math.min, math.ceil, math.huge
+local poll, clock_gettime = syscall.poll, syscall.clock_gettime
+local ANSWER = MSG_DONTWAIT + MSG_NOSIGNAL
+
+local BATCH = 8
+local NAME_SIZE = 128         -- struct sockaddr_storage
+local SIZE = 65536 + 64       -- any UDP message, and not all in the same cache sets
+
+local pollfd = util.struct [[ int fd; short events; short revents; ]]
+local timespec = util.struct [[ time_t sec; long nsec; ]]
 local iovec = util.struct [[ char *base; size_t len; ]]
 local mmsghdr = util.struct [[
   struct { void *name; int namelen; void *iov; size_t iovlen;
@@ -18,39 +30,72 @@ local mmsghdr = util.struct [[
   unsigned int len;
 ]]
 
-local messages, views, room = nil, nil, {}
+local waiting = pollfd(util.buffer(pollfd.size))
+local time = timespec(util.buffer(timespec.size))
+local bufs = iovec(util.buffer(BATCH * iovec.size), BATCH)
+local msgs = mmsghdr(util.buffer(BATCH * mmsghdr.size), BATCH)
 
-local function import(msgs, n)
-  messages, views = net.messages(msgs, n), mmsghdr(msgs, n)
-  for i = 1, n do
-    room[i] = iovec(views[i].hdr.iov).len
-  end
+for i = 1, BATCH do
+  local hdr = msgs[i].hdr
+  bufs[i].base, bufs[i].len = util.buffer(SIZE), SIZE
+  hdr.name, hdr.namelen = util.buffer(NAME_SIZE), NAME_SIZE
+  hdr.iov, hdr.iovlen = bufs[i][0], 1
 end
 
--- What is sent is as long as what came.
-local function lengths(got, full)
-  for i = 1, got do
-    iovec(views[i].hdr.iov).len = full and room[i] or views[i].len
-  end
+-- Where and how much to receive is noted here: what becomes of the structures
+-- from now on is for sending only.
+local inbox = net.messages(msgs[1][0], BATCH)
+
+local function now()
+  clock_gettime(CLOCK_MONOTONIC, time[0])
+  return time.sec * 1000 + time.nsec / 1e6
 end
 
-function run(sfd, msgs, n, rounds)
-  local answered = 0
-  if not messages then
-    import(msgs, n)
+local function readable(sock, ms)
+  waiting.fd, waiting.events = sock, POLLIN
+  return poll(waiting[0], 1, ms)
+end
+
+local function answer(sock, got)
+  local answered, i = 0, 1
+  for j = 1, got do
+    bufs[j].len = msgs[j].len
   end
-  for _ = 1, rounds do
-    local got = net.recv(sfd, messages, n, MSG_WAITFORONE)
-    if got < 0 then
-      return got, answered
+  while i <= got do
+    local sent = send(sock, msgs[i][0], got - i + 1, ANSWER)
+    -- None: the first one is refused, and the others are not to suffer for it.
+    if sent <= 0 then
+      i = i + 1
+    else
+      answered, i = answered + sent, i + sent
     end
-    lengths(got, false)
-    local sent = net.send(sfd, msgs, got, 0, messages)
-    lengths(got, true)
-    if sent < 0 then
-      return sent, answered
-    end
-    answered = answered + sent
   end
-  return answered, answered
+  return answered
+end
+
+-- A batch, or what net.recv() says if there is none by the deadline.
+local function receive(sock, n, deadline)
+  local got = recv(sock, inbox, n, MSG_DONTWAIT)
+  local ms = got == EAGAIN and deadline - now() or 0
+  if ms > 0 then
+    local ready = readable(sock, ms == huge and -1 or ceil(ms))
+    if ready < 0 then return ready end
+    got = recv(sock, inbox, n, MSG_DONTWAIT)
+  end
+  return got
+end
+
+function run(sock, max, ms)
+  local answered, left = 0, max
+  local deadline = now() + (ms < 0 and huge or ms)
+  repeat
+    local got = receive(sock, min(left, BATCH), deadline)
+    if got <= 0 then
+      if left == max and got ~= EAGAIN then return got end
+      break
+    end
+    left = left - got
+    answered = answered + answer(sock, got)
+  until left == 0 or (ms > 0 and now() >= deadline)
+  return answered
 end

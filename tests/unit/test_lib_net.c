@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * net.recv() and net.send() beside recvmmsg(2) and sendmmsg(2): the same scene
- * is played both ways and has to look the same afterwards.
+ * recvmmsg(2) and sendmmsg(2), net.recv() and net.send(), and the library's
+ * functions: the same scene is played in each way and has to look the same
+ * afterwards.
  */
 #include <netinet/udp.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/un.h>
+#include <syscript_sockets.h>
 
 #include "lib_test.h"
 
@@ -28,6 +29,9 @@ static const char source[] =
 	"end\n";
 
 enum { IMPORT, RECV, SEND, REPLY, LOOP };
+
+enum way { PLAIN, SCRIPT, LIBRARY, WAYS };
+static const char *const ways[] = { "plain", "script", "library" };
 
 static int script;
 
@@ -76,26 +80,28 @@ static long net(int what, int fd, void *addr, unsigned int n, unsigned int flags
 	return lua_syscall(script, 6, what, fd, addr, n, flags, 0);
 }
 
-static long recv_batch(bool plain, unsigned int n, unsigned int flags)
+static long or_error(long ret)
 {
-	long ret;
+	return ret < 0 ? -errno : ret;
+}
 
-	if (plain) {
-		ret = recvmmsg(in, scene->msgs, n, flags, NULL);
-		return ret < 0 ? -errno : ret;
-	}
+static long recv_batch(enum way way, unsigned int n, unsigned int flags)
+{
+	if (way == PLAIN)
+		return or_error(recvmmsg(in, scene->msgs, n, flags, NULL));
+	if (way == LIBRARY)
+		return syscript_recv_batch(in, scene->msgs, n, flags, 0);
 	CHECK_EQ(net(IMPORT, 0, scene->msgs, n, 0), 0);
 	return net(RECV, in, NULL, n, flags);
 }
 
-static long send_batch(bool plain, int fd, unsigned int n, unsigned int flags)
+static long send_batch(enum way way, int fd, unsigned int n, unsigned int flags)
 {
-	long ret;
-
-	if (!plain)
-		return net(SEND, fd, scene->msgs, n, flags);
-	ret = sendmmsg(fd, scene->msgs, n, flags);
-	return ret < 0 ? -errno : ret;
+	if (way == PLAIN)
+		return or_error(sendmmsg(fd, scene->msgs, n, flags));
+	if (way == LIBRARY)
+		return syscript_send_batch(fd, scene->msgs, n, flags);
+	return net(SEND, fd, scene->msgs, n, flags);
 }
 
 static void post(int n)
@@ -110,50 +116,50 @@ static void post(int n)
 	}
 }
 
-static void play_receive(bool plain)
+static void play_receive(enum way way)
 {
 	scene_clear(sizeof(struct sockaddr_storage));
-	scene->results[0] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	scene->results[0] = recv_batch(way, BATCH, MSG_DONTWAIT);
 	post(5);
-	scene->results[1] = recv_batch(plain, 3, MSG_DONTWAIT);
-	scene->results[2] = recv_batch(plain, BATCH, MSG_WAITFORONE);
+	scene->results[1] = recv_batch(way, 3, MSG_DONTWAIT);
+	scene->results[2] = recv_batch(way, BATCH, MSG_WAITFORONE);
 }
 
 /* Room for 5 bytes of the address, then for none. */
-static void play_receive_short_names(bool plain)
+static void play_receive_short_names(enum way way)
 {
 	scene_clear(5);
 	post(2);
-	scene->results[0] = recv_batch(plain, 2, MSG_DONTWAIT);
+	scene->results[0] = recv_batch(way, 2, MSG_DONTWAIT);
 	scene->msgs[0].msg_hdr.msg_name = NULL;
 	post(1);
-	scene->results[1] = recv_batch(plain, 1, MSG_DONTWAIT);
+	scene->results[1] = recv_batch(way, 1, MSG_DONTWAIT);
 }
 
-static void play_receive_peek(bool plain)
+static void play_receive_peek(enum way way)
 {
 	scene_clear(sizeof(struct sockaddr_storage));
 	post(3);
-	scene->results[0] = recv_batch(plain, 1, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
-	scene->results[1] = recv_batch(plain, BATCH, MSG_DONTWAIT | MSG_TRUNC);
+	scene->results[0] = recv_batch(way, 1, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
+	scene->results[1] = recv_batch(way, BATCH, MSG_DONTWAIT | MSG_TRUNC);
 }
 
 /* A buffer that is not there ends the batch; what came before it counts. */
-static void play_receive_fault(bool plain)
+static void play_receive_fault(enum way way)
 {
 	scene_clear(sizeof(struct sockaddr_storage));
 	scene->iov[2][0].iov_base = (void *)8;
 	post(4);
-	scene->results[0] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	scene->results[0] = recv_batch(way, BATCH, MSG_DONTWAIT);
 	/* The error waits in the socket. */
-	scene->results[1] = recv_batch(plain, BATCH, MSG_DONTWAIT);
-	scene->results[2] = recv_batch(plain, 1, MSG_DONTWAIT);
+	scene->results[1] = recv_batch(way, BATCH, MSG_DONTWAIT);
+	scene->results[2] = recv_batch(way, 1, MSG_DONTWAIT);
 	scene->iov[0][0].iov_base = (void *)-4096;
 	post(1);
-	scene->results[3] = recv_batch(plain, BATCH, MSG_DONTWAIT);
+	scene->results[3] = recv_batch(way, BATCH, MSG_DONTWAIT);
 }
 
-static void play_refused(bool plain)
+static void play_refused(enum way way)
 {
 	struct sockaddr_in nobody;
 	int fd = udp_socket(&nobody);
@@ -162,41 +168,41 @@ static void play_refused(bool plain)
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	CHECK(!connect(fd, (struct sockaddr *)&nobody, sizeof(nobody)));
 	scene_clear(0);
-	scene->results[0] = send_batch(plain, fd, 1, 0);
-	scene->results[1] = send_batch(plain, fd, 3, 0);
+	scene->results[0] = send_batch(way, fd, 1, 0);
+	scene->results[1] = send_batch(way, fd, 3, 0);
 	close(fd);
 }
 
-static void play_send(bool plain)
+static void play_send(enum way way)
 {
 	char got[256];
 
 	scene_clear(sizeof(struct sockaddr_in));
 	scene_address(&here);
-	scene->results[0] = send_batch(plain, out, BATCH, 0);
+	scene->results[0] = send_batch(way, out, BATCH, 0);
 	for (int i = 0; i < BATCH; i++)
 		scene->results[1] = scene->results[1] * 31 + recv(in, got, sizeof(got), MSG_DONTWAIT) +
 			got[0];
 	/* The fourth has a name that is none: three are sent. */
 	scene->names[3].ss_family = AF_UNIX;
-	scene->results[2] = send_batch(plain, out, BATCH, MSG_NOSIGNAL);
+	scene->results[2] = send_batch(way, out, BATCH, MSG_NOSIGNAL);
 	for (int i = 0; i < 3; i++)
 		scene->results[3] += recv(in, got, sizeof(got), MSG_DONTWAIT);
 	CHECK_EQ(recv(in, got, sizeof(got), MSG_DONTWAIT), -1);
 	scene->msgs[0].msg_hdr.msg_name = (void *)16;
-	scene->results[4] = send_batch(plain, out, 1, 0);
+	scene->results[4] = send_batch(way, out, 1, 0);
 	scene->msgs[0].msg_hdr.msg_name = &scene->names[0];
 	scene->msgs[0].msg_hdr.msg_namelen = -1;
-	scene->results[5] = send_batch(plain, out, 1, 0);
+	scene->results[5] = send_batch(way, out, 1, 0);
 	scene->msgs[0].msg_hdr.msg_namelen = 2;
-	scene->results[6] = send_batch(plain, out, 1, 0);
+	scene->results[6] = send_batch(way, out, 1, 0);
 	scene->msgs[0].msg_hdr.msg_iovlen = 2000;
 	scene->msgs[0].msg_hdr.msg_namelen = sizeof(here);
-	scene->results[7] = send_batch(plain, out, 1, 0);
+	scene->results[7] = send_batch(way, out, 1, 0);
 }
 
 /* One send, three datagrams: control data is understood. */
-static void play_send_control(bool plain)
+static void play_send_control(enum way way)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(uint16_t))];
@@ -214,13 +220,13 @@ static void play_send_control(bool plain)
 	memcpy(CMSG_DATA(&control.header), &size, sizeof(size));
 	scene->msgs[0].msg_hdr.msg_control = &control;
 	scene->msgs[0].msg_hdr.msg_controllen = sizeof(control);
-	scene->results[0] = send_batch(plain, out, 1, 0);
+	scene->results[0] = send_batch(way, out, 1, 0);
 	for (int i = 1; i < 5; i++)
 		scene->results[i] = recv(in, got, sizeof(got), MSG_DONTWAIT);
 	scene->msgs[0].msg_hdr.msg_control = NULL;
 }
 
-static void play_stream(bool plain)
+static void play_stream(enum way way)
 {
 	char got[2000];
 	int fds[2];
@@ -228,34 +234,36 @@ static void play_stream(bool plain)
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 	scene_clear(0);
 	scene_address(&here);
-	scene->results[0] = send_batch(plain, fds[0], BATCH, 0);
+	scene->results[0] = send_batch(way, fds[0], BATCH, 0);
 	scene->results[1] = recv(fds[1], got, sizeof(got), 0);
 	close(fds[1]);
-	scene->results[2] = send_batch(plain, fds[0], 1, MSG_NOSIGNAL);
+	scene->results[2] = send_batch(way, fds[0], 1, MSG_NOSIGNAL);
 	close(fds[0]);
-	scene->results[3] = send_batch(plain, fds[0], 1, 0);
-	scene->results[4] = send_batch(plain, STDERR_FILENO, 1, 0);
-	scene->results[5] = send_batch(plain, -1, 1, 0);
+	scene->results[3] = send_batch(way, fds[0], 1, 0);
+	scene->results[4] = send_batch(way, STDERR_FILENO, 1, 0);
+	scene->results[5] = send_batch(way, -1, 1, 0);
 }
 
-static void compare(const char *name, void (*play)(bool))
+static void compare(const char *name, void (*play)(enum way))
 {
 	static struct scene plain;
 
-	play(true);
+	play(PLAIN);
 	plain = *scene;
-	play(false);
-	for (unsigned int i = 0; i < 8; i++) {
-		if (plain.results[i] != scene->results[i])
-			fprintf(stderr, "%s: result %u is %ld, not %ld\n", name, i,
-				scene->results[i], plain.results[i]);
-	}
-	for (size_t at = 0; at < sizeof(plain); at++) {
-		if (((char *)&plain)[at] == ((char *)scene)[at])
-			continue;
-		fprintf(stderr, "%s: byte %zu (of messages: %zu) is %d, not %d as with the plain calls\n",
-			name, at, sizeof(plain.msgs), ((char *)scene)[at], ((char *)&plain)[at]);
-		exit(1);
+	for (enum way way = SCRIPT; way < WAYS; way++) {
+		play(way);
+		for (unsigned int i = 0; i < 8; i++) {
+			if (plain.results[i] != scene->results[i])
+				fprintf(stderr, "%s, %s: result %u is %ld, not %ld\n", name,
+					ways[way], i, scene->results[i], plain.results[i]);
+		}
+		for (size_t at = 0; at < sizeof(plain); at++) {
+			if (((char *)&plain)[at] == ((char *)scene)[at])
+				continue;
+			fprintf(stderr, "%s, %s: byte %zu (of messages: %zu) differs\n", name,
+				ways[way], at, sizeof(plain.msgs));
+			exit(1);
+		}
 	}
 }
 

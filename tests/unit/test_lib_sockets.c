@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* accept_batch, wait_recv and echo.lua on real sockets. */
+/* The library's functions for connections: accept_batch, wait_accept, wait_recv. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <syscript_sockets.h>
 
 #include "lib_test.h"
@@ -201,49 +204,233 @@ static void test_wait_recv_many(void)
 	close(epoll);
 }
 
-struct echo {
-	int sock, script;
-	struct mmsghdr msgs[4];
-	struct iovec iov[4];
-	char data[4][64];
+/* -- wait_accept ----------------------------------------------------------- */
+
+#define LISTENERS	3
+
+struct listeners {
+	int epoll, fds[LISTENERS];
+	struct sockaddr_in addresses[LISTENERS];
 };
 
-static void *serve(void *arg)
+static void listeners_open(struct listeners *all, int flags)
 {
-	struct echo *echo = arg;
-
-	return (void *)lua_syscall(echo->script, 4, echo->sock, echo->msgs, 4, 20);
+	all->epoll = epoll_create1(0);
+	for (int i = 0; i < LISTENERS; i++) {
+		all->fds[i] = listener(flags);
+		all->addresses[i] = address;
+		add(all->epoll, all->fds[i]);
+	}
 }
 
-/* 20 rounds answer at least 20 messages, each with itself. */
-static void test_echo(void)
+static void listeners_close(struct listeners *all)
 {
-	static struct echo echo;
-	struct sockaddr_in server, own;
-	int sock = udp_socket(&own), asked = 0;
-	char text[64], answer[64];
-	pthread_t thread;
-	void *answered;
+	for (int i = 0; i < LISTENERS; i++)
+		close(all->fds[i]);
+	close(all->epoll);
+}
 
-	echo.sock = udp_socket(&server);
-	echo.script = load_file("scripts/echo.lua");
+static void clients_of(struct listeners *all, int which, int *clients, int n)
+{
+	address = all->addresses[which];
+	for (int i = 0; i < n; i++)
+		clients[i] = client();
+}
+
+static void test_wait_accept(void)
+{
+	int clients[8], fds[10], from[10];
+	struct listeners all;
+
+	listeners_open(&all, SOCK_NONBLOCK);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 10, 0, 0), 0);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 10, 0, 20), 0);
+	CHECK_EQ(count(fds, 10, -1) + count(from, 10, -1), 20);
+	clients_of(&all, 0, clients, 5);
+	clients_of(&all, 2, clients + 5, 3);
+	/* From each in turn, although one has enough for the whole array. */
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 4, SOCK_CLOEXEC | SOCK_NONBLOCK, -1),
+		 4);
+	CHECK_EQ(count(from, 4, all.fds[0]), 2);
+	CHECK_EQ(count(from, 4, all.fds[2]), 2);
 	for (int i = 0; i < 4; i++) {
-		echo.iov[i] = (struct iovec){ echo.data[i], sizeof(echo.data[i]) };
-		echo.msgs[i].msg_hdr = (struct msghdr){ .msg_iov = &echo.iov[i], .msg_iovlen = 1 };
+		CHECK_EQ(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
+		CHECK(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
 	}
-	CHECK(!pthread_create(&thread, NULL, serve, &echo));
-	for (; asked < 20; asked++) {
-		int len = snprintf(text, sizeof(text), "%*d", 1 + asked * 2, asked);
+	close_all(fds, 4);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 10, 0, -1), 4);
+	CHECK_EQ(count(from, 10, all.fds[0]), 3);
+	CHECK_EQ(count(from, 10, -1), 6);
+	CHECK_EQ(count(fds, 10, -1), 6);
+	CHECK_EQ(fcntl(fds[0], F_GETFD), 0);
+	close_all(fds, 4);
+	close_all(clients, 8);
+	listeners_close(&all);
+}
 
-		CHECK_EQ(sendto(sock, text, len, 0, (struct sockaddr *)&server, sizeof(server)),
-			 len);
-		wait_for(sock);
-		CHECK_EQ(recv(sock, answer, sizeof(answer), 0), len);
-		CHECK(!memcmp(text, answer, len));
+/* One a call of each, and the call does not block for another. */
+static void test_wait_accept_blocking(void)
+{
+	int clients[3], fds[4];
+	struct listeners all;
+
+	listeners_open(&all, 0);
+	clients_of(&all, 1, clients, 2);
+	clients_of(&all, 2, clients + 2, 1);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), 2);
+	close_all(fds, 2);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), 1);
+	close_all(fds, 1);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, 0), 0);
+	close_all(clients, 3);
+	listeners_close(&all);
+}
+
+static void no_descriptors_left(struct rlimit *before)
+{
+	struct rlimit few;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, before));
+	few = *before;
+	for (few.rlim_cur = 0; fcntl(few.rlim_cur, F_GETFD) >= 0; few.rlim_cur++)
+		continue;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+}
+
+static void test_wait_accept_errors(void)
+{
+	int clients[2], fds[4], pipes[2];
+	struct listeners all;
+	struct rlimit before;
+
+	listeners_open(&all, SOCK_NONBLOCK);
+	CHECK_EQ(syscript_wait_accept(-1, fds, NULL, 4, 0, -1), -EBADF);
+	CHECK_EQ(syscript_wait_accept(all.fds[0], fds, NULL, 4, 0, -1), -EINVAL);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 0, 0, -1), -EINVAL);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, UINT32_MAX, 0, -1), -EINVAL);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 1, -1), -EINVAL);
+	clients_of(&all, 1, clients, 2);
+	/* Nothing is accepted that could not be told of. */
+	CHECK_EQ(syscript_wait_accept(all.epoll, NULL, NULL, 4, 0, -1), -EFAULT);
+	CHECK_EQ(syscript_wait_accept(all.epoll, (int *)(1L << 60), NULL, 4, 0, -1), -EFAULT);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, (int *)16, 4, 0, -1), -EFAULT);
+	CHECK_EQ(syscript_wait_accept(all.epoll, cut_off(2), NULL, 4, 0, -1), -EFAULT);
+	CHECK_EQ(syscript_wait_accept(all.epoll, cut_off(2), NULL, 1 << 27, 0, -1), -EFAULT);
+	no_descriptors_left(&before);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), -EMFILE);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+	/* What is no listening socket is an error, but not for those that are. */
+	CHECK(!pipe(pipes));
+	CHECK_EQ(write(pipes[1], "", 1), 1);
+	add(all.epoll, pipes[0]);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), 2);
+	close_all(fds, 2);
+	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), -ENOTSOCK);
+	close_all(pipes, 2);
+	close_all(clients, 2);
+	listeners_close(&all);
+}
+
+/* -- accept_batch and accept4() ---------------------------------------------- */
+
+/* What a loop of plain calls that does not block has to say of its first one. */
+static int plain_accept(int fd, int flags)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	int ret = fd < 0 ? 1 : poll(&poller, 1, 0);
+
+	if (ret <= 0)
+		return ret;
+	ret = accept4(fd, NULL, NULL, flags);
+	return ret < 0 ? -errno : ret;
+}
+
+static void test_accept_like_plain(void)
+{
+	int pipes[2], pair[2], fds[2], accepted;
+	int odd[] = {
+		-1, INT32_MIN, 999999, STDERR_FILENO, epoll_create1(0), open("/", O_PATH),
+		socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET, SOCK_DGRAM, 0), 0, 0,
+	};
+
+	CHECK(!pipe(pipes));
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	CHECK_EQ(write(pipes[1], "", 1), 1);
+	CHECK_EQ(write(pair[1], "", 1), 1);
+	odd[8] = pipes[0];
+	odd[9] = pair[0];
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		accepted = syscript_accept_batch(odd[i], fds, 2, 0, 0);
+		CHECK_EQ(accepted, plain_accept(odd[i], 0));
+		CHECK_EQ(count(fds, 2, -1), 2);
+		if (odd[i] > STDERR_FILENO)
+			close(odd[i]);
 	}
-	CHECK(!pthread_join(thread, &answered));
-	CHECK_EQ((long)answered, asked);
-	CHECK_EQ(echo.iov[0].iov_len, 64);
+	close(pipes[1]);
+	close(pair[1]);
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static void test_signals(void)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 30000 };
+	const struct sigaction action = { .sa_handler = nothing };
+	int epoll = epoll_create1(0), lfd = listener(0), fds[2], lens[2];
+	struct epoll_event events[2];
+
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK_EQ(syscript_accept_batch(lfd, fds, 2, 0, -1), -EINTR);
+	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK_EQ(syscript_wait_accept(epoll, fds, NULL, 2, 0, -1), -EINTR);
+	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK_EQ(syscript_wait_recv(epoll, events, 2, NULL, 0, lens, -1), -EINTR);
+	close(epoll);
+	close(lfd);
+}
+
+/* A listening socket that is another file by then, again and again. */
+static volatile bool storm_over;
+
+static void *make_storm(void *arg)
+{
+	int fd = *(int *)arg, same = dup(fd);
+
+	while (!storm_over) {
+		dup2(STDERR_FILENO, fd);
+		dup2(same, fd);
+	}
+	close(same);
+	return NULL;
+}
+
+static void test_storm(void)
+{
+	int lfd = listener(SOCK_NONBLOCK), same = dup(lfd), epoll = epoll_create1(0), fds[4], n;
+	pthread_t thread;
+
+	add(epoll, lfd);
+	CHECK(!pthread_create(&thread, NULL, make_storm, &lfd));
+	for (int i = 0; i < 300; i++) {
+		int fd = client();
+
+		n = i % 2 ? syscript_accept_batch(lfd, fds, 4, 0, 1) :
+			    syscript_wait_accept(epoll, fds, NULL, 4, 0, 1);
+		CHECK(n >= 0 || n == -ENOTSOCK);
+		if (n <= 0)
+			n = syscript_accept_batch(same, fds, 4, 0, 0);
+		close_all(fds, n);
+		close(fd);
+	}
+	storm_over = true;
+	CHECK(!pthread_join(thread, NULL));
+	close(same);
+	close(epoll);
+	close(lfd);
 }
 
 int main(void)
@@ -251,8 +438,13 @@ int main(void)
 	test_accept(0);
 	test_accept(SOCK_NONBLOCK);
 	test_accept_errors();
+	test_accept_like_plain();
+	test_wait_accept();
+	test_wait_accept_blocking();
+	test_wait_accept_errors();
 	test_wait_recv();
 	test_wait_recv_many();
-	test_echo();
+	test_signals();
+	test_storm();
 	return 0;
 }
