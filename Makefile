@@ -61,7 +61,7 @@ deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
 ##demo           memcached in a guest: a packet a call, recvmmsg, and a script
-##examples       programs that list, search, sum up and read files by the batch
+##examples       programs that use files and sockets by the batch
 ##consolidate    build the tool that finds what to make scripts of, consolidate(1)
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel
