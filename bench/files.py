@@ -10,16 +10,11 @@ is the file system's own; those of the ext4 are under "ext4".
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import results
-
-ROUNDS = 15
-STEADY_ROUNDS = 2
 
 Round = dict[str, list[float]]
 
@@ -83,20 +78,18 @@ def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
     seen = raw.pop("rounds")
     return {
         **raw,
-        "clock": "one ns per instruction" if steady else "time",
         **ratios(seen["tmpfs"]),
         "ext4": ratios(seen["ext4"]),
     }
 
 
-def show(found: dict[str, Any]) -> None:
+def show_ratios(found: dict[str, Any]) -> None:
     rows = []
     for key, ratio in RATIOS.items():
         one = found[key]
         spread = f"{one['min']:.2f} .. {one['max']:.2f}"
         uring = f"{one['io_uring']:.2f}" if "io_uring" in one else ""
-        verdict = "OVER" if one["median"] > ratio.at_most else "within"
-        verdict = "reaches the aim" if one["median"] <= ratio.aim else verdict
+        verdict = results.verdict(one["median"], ratio.at_most, ratio.aim)
         rows.append(
             [ratio.what, f"{one['median']:.2f}", spread, f"{one['cpu']:.2f}", uring]
             + [f"{ratio.at_most:g}", verdict]
@@ -116,30 +109,14 @@ def show_times(result: dict[str, Any]) -> None:
     results.show(["us", "tmpfs", "ext4"], rows)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
-    parser.add_argument("--icount", action="store_true", help="count instructions")
-    parser.add_argument("--rounds", type=int, help="how many")
-    args = parser.parse_args()
-    rounds = args.rounds or (STEADY_ROUNDS if args.icount else ROUNDS)
-    try:
-        result = measure(args.kernel, args.icount, rounds)
-    except results.MeasureError as error:
-        print(f"files: {error}", file=sys.stderr)
-        return 1
+def show(result: dict[str, Any], rounds: int) -> None:
     results.headline(f"{rounds} rounds, tmpfs", result)
-    show(result)
+    show_ratios(result)
     results.headline(f"{rounds} rounds, ext4", result)
-    show(result["ext4"])
+    show_ratios(result["ext4"])
     print()
     show_times(result)
-    if result["accel"] == "tcg":
-        print(f"\n{results.EMULATED}")
-    results.write(args.output, result)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(results.Measurement("files", 15, 2, measure, show).main(__doc__))

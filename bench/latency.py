@@ -9,7 +9,6 @@ several in a nanosecond.  --time takes time.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,7 @@ def show(result: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser = results.parser(__doc__)
     parser.add_argument("--time", action="store_true", help="take time, count no instructions")
     args = parser.parse_args()
     try:

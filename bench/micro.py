@@ -9,15 +9,10 @@ same in every boot, and a mode switch looks cheaper than it is.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import results
-
-ROUNDS = 40
-STEADY_ROUNDS = 7
 
 
 class Ratio(NamedTuple):
@@ -64,24 +59,19 @@ def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
     unit = "instructions" if steady else "ns"
     return {
         **raw,
-        "clock": "one ns per instruction" if steady else "time",
         **result,
         unit: {probe: results.summary([r[probe] for r in seen]) for probe in seen[0]},
     }
 
 
-def verdict(value: float, ratio: Ratio) -> str:
-    if value > ratio.at_most:
-        return "OVER"
-    return "reaches the aim" if value <= ratio.aim else "within"
-
-
-def show(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any], rounds: int) -> None:
+    results.headline(f"{rounds} rounds", result)
     rows = []
     for key, ratio in RATIOS.items():
         found = result[key]
         spread = f"{found['min']:.3g} .. {found['max']:.3g}"
-        bounds = [f"{ratio.at_most:g}", f"{ratio.aim:g}", verdict(found["median"], ratio)]
+        verdict = results.verdict(found["median"], ratio.at_most, ratio.aim)
+        bounds = [f"{ratio.at_most:g}", f"{ratio.aim:g}", verdict]
         rows.append([ratio.what, f"{found['median']:.3g}", spread, *bounds])
     results.show(["ratio", "median", "min .. max", "at most", "aim", ""], rows)
     unit = "instructions" if "instructions" in result else "ns"
@@ -91,28 +81,7 @@ def show(result: dict[str, Any]) -> None:
         for probe, found in result[unit].items()
     ]
     results.show([f"step ({unit})", "median", "min .. max"], rows)
-    if result["accel"] == "tcg":
-        print(f"\n{results.EMULATED}")
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
-    parser.add_argument("--icount", action="store_true", help="count instructions")
-    parser.add_argument("--rounds", type=int, help="how many")
-    args = parser.parse_args()
-    rounds = args.rounds or (STEADY_ROUNDS if args.icount else ROUNDS)
-    try:
-        result = measure(args.kernel, args.icount, rounds)
-    except results.MeasureError as error:
-        print(f"micro: {error}", file=sys.stderr)
-        return 1
-    results.headline(f"{rounds} rounds", result)
-    show(result)
-    results.write(args.output, result)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(results.Measurement("micro", 40, 7, measure, show).main(__doc__))

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,6 +55,13 @@ def summary(samples: list[float]) -> dict[str, Any]:
     }
 
 
+def verdict(value: float, at_most: float, aim: float = 0) -> str:
+    """On a ratio that has to stay within a bound, and should reach an aim."""
+    if value > at_most:
+        return "OVER"
+    return "reaches the aim" if value <= aim else "within"
+
+
 def write(path: Path, result: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=2) + "\n")
@@ -69,3 +78,40 @@ def show(header: list[str], rows: list[list[str]]) -> None:
 
 def headline(what: str, result: dict[str, Any]) -> None:
     print(f"\n{what}: kernel {result['kernel']}, {result['accel']}, {result['machine']}\n")
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The options of all that is measured in a guest."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
+    options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    return options
+
+
+class Measurement(NamedTuple):
+    """Something that is measured in time or, with --icount, in instructions."""
+
+    name: str
+    rounds: int
+    steady_rounds: int
+    measure: Callable[[str, bool, int], dict[str, Any]]  # of kernel, steady, rounds
+    show: Callable[[dict[str, Any], int], None]  # of the result, rounds
+
+    def main(self, description: str | None) -> int:
+        options = parser(description)
+        options.add_argument("--icount", action="store_true", help="count instructions")
+        options.add_argument("--rounds", type=int, help="how many")
+        args = options.parse_args()
+        rounds = args.rounds or (self.steady_rounds if args.icount else self.rounds)
+        try:
+            result = self.measure(args.kernel, args.icount, rounds)
+        except MeasureError as error:
+            print(f"{self.name}: {error}", file=sys.stderr)
+            return 1
+        clock = "one ns per instruction" if args.icount else "time"
+        result = {"clock": clock, **result}
+        self.show(result, rounds)
+        if result["accel"] == "tcg":
+            print(f"\n{EMULATED}")
+        write(args.output, result)
+        return 0

@@ -9,9 +9,7 @@ in every boot, and a mode switch looks cheaper than it is).
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import results
@@ -65,14 +63,12 @@ def show(clock: Clock, found: dict[str, Any]) -> None:
         rows.append([WHAT[name], f"{cost['median']:.0f}", f"{ratio['median']:.2f}", spread])
     results.show([f"{found['unit']} per request", "median", f"/ {RIVAL}", "min .. max"], rows)
     ratio = found[f"over_{RIVAL}"][OURS]["median"]
-    verdict = "reached" if ratio <= clock.at_most else "OVER"
+    verdict = results.verdict(ratio, clock.at_most)
     print(f"\n{OURS} / {RIVAL}: {ratio:.3f}, at most {clock.at_most}: {verdict}\n")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser = results.parser(__doc__)
     parser.add_argument("--rounds", type=int, help="how many")
     parser.add_argument("--clock", choices=[c.name for c in CLOCKS], help="only this one")
     args = parser.parse_args()
