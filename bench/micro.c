@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "order.h"
 #include "source.h"
 
 #define SAMPLE_NS	6000000ULL	/* at least */
@@ -236,9 +237,8 @@ static void measure_round(unsigned int round)
 {
 	double ns[PROBES];
 
-	/* None has the same one before it every time. */
 	for (size_t i = 0; i < PROBES; i++) {
-		size_t at = (i * (1 + round % (PROBES - 1)) + round) % PROBES;
+		size_t at = order_at(i, PROBES, round);
 
 		ns[at] = (double)sample(&probes[at]) / probes[at].count;
 	}

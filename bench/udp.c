@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "order.h"
 #include "udp_server.h"
 
 #define REQUEST_LEN	40
@@ -154,17 +155,15 @@ static unsigned int choose(char **names)
 	return chosen;
 }
 
-/* Interleaved finely, and none has the same one before it every time. */
+/* Interleaved finely. */
 static void measure_round(struct client *clients, unsigned int n, unsigned int steps)
 {
 	double ns[n];
 
 	memset(ns, 0, sizeof(ns));
 	for (unsigned int j = 0; j < steps; j++) {
-		unsigned int stride = n > 1 ? 1 + j % (n - 1) : 1;
-
 		for (unsigned int i = 0; i < n; i++) {
-			unsigned int at = (i * stride + j) % n;
+			unsigned int at = order_at(i, n, j);
 
 			ns[at] += step(&udp_servers[at], &clients[at]);
 		}
