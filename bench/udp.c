@@ -21,13 +21,12 @@
 #include "order.h"
 #include "udp_server.h"
 
-#define REQUEST_LEN	40
 #define WARM_UP		100	/* steps: compiled by then */
 #define CPU		1
 
 struct client {
 	struct sockaddr_in server;
-	int server_sock;
+	int server_sock, reply_len;
 	int socks[BATCH];
 	uint64_t sent, received;
 };
@@ -75,6 +74,7 @@ static void client_open(struct client *client, const struct udp_server *server)
 	const struct timeval patience = { .tv_sec = 10 };
 
 	client->server_sock = server->sock;
+	client->reply_len = server->echo ? REQUEST_LEN : REPLY_LEN;
 	for (unsigned int i = 0; i < BATCH; i++) {
 		client->socks[i] = socket(AF_INET, SOCK_DGRAM, 0);
 		if (client->socks[i] < 0 ||
@@ -111,7 +111,7 @@ static void client_take(struct client *client)
 	for (unsigned int i = 0; i < BATCH; i++) {
 		client->received++;
 		memset(header, 1 + client->received % 255, sizeof(header));
-		if (recv(client->socks[i], reply, sizeof(reply), 0) != REPLY_LEN)
+		if (recv(client->socks[i], reply, sizeof(reply), 0) != client->reply_len)
 			measure_die("client: reply %" PRIu64 ": %m", client->received);
 		if (memcmp(reply, header, sizeof(header)))
 			measure_die("client: reply %" PRIu64 " is not its own", client->received);

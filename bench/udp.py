@@ -28,6 +28,10 @@ WHAT = {
     "two_calls": "exchange.lua, a call to receive, one to send",
     "combined_interp": "exchange.lua, one call, interpreted",
     "combined": "exchange.lua, one call, compiled",
+    "library": "syscript_recv_batch, syscript_send_batch",
+    "library_exchange": "syscript_exchange",
+    "echo_mmsg": "echo: epoll_wait, recvmmsg, sendmmsg",
+    "library_echo": "echo: syscript_echo",
 }
 
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <syscript_sockets.h>
 #include <unistd.h>
 
 #include "measure.h"
@@ -72,10 +73,15 @@ static void step_epoll(struct udp_server *server)
 
 /* -- One system call a batch ----------------------------------------------------- */
 
-static void step_mmsg(struct udp_server *server)
+static void reset_names(struct udp_server *server)
 {
 	for (unsigned int i = 0; i < BATCH; i++)
 		server->in.hdr[i].msg_hdr.msg_namelen = sizeof(server->in.name[i]);
+}
+
+static void step_mmsg(struct udp_server *server)
+{
+	reset_names(server);
 	expect(server, "recvmmsg",
 	       recvmmsg(server->sock, server->in.hdr, BATCH, MSG_DONTWAIT, NULL), BATCH);
 	answer_all(server);
@@ -86,6 +92,20 @@ static void step_epoll_mmsg(struct udp_server *server)
 {
 	expect_readable(server);
 	step_mmsg(server);
+}
+
+/* Requests go back as they are: the messages received are those to send. */
+static void step_echo_mmsg(struct udp_server *server)
+{
+	expect_readable(server);
+	reset_names(server);
+	expect(server, "recvmmsg",
+	       recvmmsg(server->sock, server->in.hdr, BATCH, MSG_DONTWAIT, NULL), BATCH);
+	for (unsigned int i = 0; i < BATCH; i++)
+		server->in.iov[i].iov_len = server->in.hdr[i].msg_len;
+	expect(server, "sendmmsg", sendmmsg(server->sock, server->in.hdr, BATCH, 0), BATCH);
+	for (unsigned int i = 0; i < BATCH; i++)
+		server->in.iov[i].iov_len = REQUEST_ROOM;
 }
 
 /* -- io_uring: multishot receive, replies and wait in one call --------------------- */
@@ -291,8 +311,7 @@ static void exchange(struct udp_server *server, unsigned int in, unsigned int ou
 /* Sends what the step before has answered. */
 static void step_combined(struct udp_server *server)
 {
-	for (unsigned int i = 0; i < BATCH; i++)
-		server->in.hdr[i].msg_hdr.msg_namelen = sizeof(server->in.name[i]);
+	reset_names(server);
 	exchange(server, BATCH, server->in.data[0][0] ? BATCH : 0);
 	answer_all(server);
 }
@@ -302,6 +321,43 @@ static void step_two_calls(struct udp_server *server)
 	exchange(server, BATCH, 0);
 	answer_all(server);
 	exchange(server, 0, BATCH);
+}
+
+/* -- The library's functions ---------------------------------------------------------- */
+
+static void step_library(struct udp_server *server)
+{
+	reset_names(server);
+	expect(server, "syscript_recv_batch",
+	       syscript_recv_batch(server->sock, server->in.hdr, BATCH, 0, -1), BATCH);
+	answer_all(server);
+	expect(server, "syscript_send_batch",
+	       syscript_send_batch(server->sock, server->out.hdr, BATCH, 0), BATCH);
+}
+
+static void open_library_exchange(struct udp_server *server)
+{
+	struct syscript_exchange *exchange;
+
+	expect(server, "syscript_exchange_open",
+	       syscript_exchange_open(&exchange, server->sock, server->in.hdr, BATCH), 0);
+	server->private = exchange;
+}
+
+static void step_library_exchange(struct udp_server *server)
+{
+	unsigned int n = server->in.data[0][0] ? BATCH : 0;
+	int sent;
+
+	expect(server, "syscript_exchange",
+	       syscript_exchange(server->private, server->out.hdr, n, -1, &sent), BATCH);
+	expect(server, "sending", sent, n);
+	answer_all(server);
+}
+
+static void step_library_echo(struct udp_server *server)
+{
+	expect(server, "syscript_echo", syscript_echo(server->sock, BATCH, -1), BATCH);
 }
 
 /* ------------------------------------------------------------------------------------ */
@@ -319,6 +375,11 @@ struct udp_server udp_servers[] = {
 	{ .name = "combined_interp", .open = open_exchange_interp, .step = step_combined,
 	  .late = true },
 	{ .name = "combined", .open = open_exchange, .step = step_combined, .late = true },
+	{ .name = "library", .step = step_library },
+	{ .name = "library_exchange", .open = open_library_exchange,
+	  .step = step_library_exchange, .late = true },
+	{ .name = "echo_mmsg", .step = step_echo_mmsg, .echo = true },
+	{ .name = "library_echo", .step = step_library_echo, .echo = true },
 };
 
 const unsigned int udp_server_count = sizeof(udp_servers) / sizeof(udp_servers[0]);

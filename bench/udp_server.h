@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #define BATCH		16
+#define REQUEST_LEN	40
 #define REQUEST_ROOM	1024
 #define REPLY_LEN	128
 #define HEADER_LEN	8	/* of a request: comes back in front of the reply */
@@ -29,6 +30,8 @@ struct udp_server {
 	void (*step)(struct udp_server *server);
 	/* What it sends first in a step are the replies of the step before. */
 	bool late;
+	/* It answers with the request itself. */
+	bool echo;
 	int sock, epoll;
 	int scripts[2];
 	struct udp_messages in, out;
