@@ -78,6 +78,7 @@ deps: $(BUILD)/config.mk
 ##bench-prediction what consolidate predicts and what is measured; build/bench/prediction.json
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
+##bench-connections accepting and receiving, beside plain calls; build/bench/connections.json
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s

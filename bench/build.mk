@@ -2,7 +2,8 @@
 # Measuring programs, and the targets that run them in a guest on 6.1.
 
 BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
-BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files
+BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
+	$(BUILD)/bench/connections
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench
 
@@ -32,6 +33,13 @@ bench-latency: $(BUILD)/bench/latency module
 
 bench-udp: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
+
+.PHONY: bench-connections bench-connections-icount
+bench-connections: $(BUILD)/bench/connections module
+	bench/connections.py -k $(KREL) -o $(BUILD)/bench/connections.json
+
+bench-connections-icount: $(BUILD)/bench/connections module
+	bench/connections.py -k $(KREL) --icount -o $(BUILD)/bench/connections-icount.json
 
 .PHONY: bench-files bench-files-icount
 bench-files: $(BUILD)/bench/files module

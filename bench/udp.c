@@ -182,6 +182,8 @@ int main(int argc, char **argv)
 
 	if (!rounds || !steps || !clients)
 		measure_die("usage: udp ROUNDS STEPS [SERVER...]");
+	/* The library's scripts, too: in the kernel or not at all. */
+	setenv("SYSCRIPT_BACKEND", "kernel", 1);
 	n = choose(argv + 3);
 	measure_pin(CPU);
 	for (unsigned int i = 0; i < n; i++) {
