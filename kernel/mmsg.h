@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Batches of messages on a socket, as of recvmmsg(2) and sendmmsg(2), for less:
- * one look at the descriptor table a batch, buffers that are imported once, one
- * softirq pass for all that is sent (backlog.h).  Every message passes the
- * checks of the plain call: security modules, address space, socket errors.
+ * one look at the descriptor table a batch, buffers that are imported once, a
+ * softirq pass for several of the messages sent (backlog.h).  Every message
+ * passes the checks of the plain call: security modules, address space, socket
+ * errors.
  *
  * Plain C: the engines, the module and libsyscript share it.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Holding back the receive softirq: a batch to this machine takes one pass, and
- * whoever holds cannot keep the packets of others from arriving.
+ * Holding back the receive softirq: several messages to this machine take one
+ * pass, and whoever holds cannot keep the packets of others from arriving.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -91,7 +91,7 @@ static unsigned long passes(void)
 	return n;
 }
 
-static void test_one_pass(void)
+static void test_fewer_passes(void)
 {
 	int script = abi_must_register(source), fd = self_socket(), arrived = 0;
 	unsigned long before;
@@ -207,7 +207,7 @@ int main(void)
 {
 	abi_open();
 	pin();
-	test_one_pass();
+	test_fewer_passes();
 	test_others_receive();
 	test_storm();
 	return abi_verdict();
