@@ -24,7 +24,7 @@ static const char *const paths[] = {
 	"dir/c", "dir", "dir/", "dir/.", "dir/..", ".", "..", "/", "//", "", "file/",
 	"file/x", "nowhere", "nowhere/x", "dir/nowhere", "to-file", "to-dir", "to-dir/file",
 	"to-dir/", "dangling", "loop", "loop/x", "dir/up", "empty", "large", "none",
-	"locked/file", "...", ".hidden", "/proc/self/stat", "/proc/version", "/proc/self",
+	"locked/file", "...", ".hidden", "/proc/self/comm", "/proc/version", "/proc/self",
 	"/proc/self/cwd/file", "/dev/null", "/etc/passwd", "/etc/shadow", "/nowhere/x",
 	"/sys/kernel/uevent_seqnum", "/usr/bin/sh", "/usr/../usr/bin/sh", "file",
 };
@@ -132,7 +132,7 @@ static void test_read(int dirfd, size_t size, int flags)
 		ssize_t plain = plain_read(dirfd, paths[i], other, size, flags);
 
 		expect("read", paths[i], files[i].result, plain);
-		if (plain > 0 && strncmp(paths[i], "/proc/self/stat", 15))
+		if (plain > 0)
 			CHECK(!memcmp(buf + i * 16384, other, plain));
 	}
 }
