@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD
+from library import Options
 from traces import Writer, run
 
 from consolidate import predict, prices, report, write
@@ -24,19 +25,6 @@ USER = 2  # SYSCRIPT_BACKEND_USER
 
 def candidates(path: Path) -> list[Candidate]:
     return report.make([path], None, 20, GAP).candidates
-
-
-class Options(ctypes.Structure):
-    """struct syscript_options of lib/syscript.h."""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("flags", ctypes.c_uint32),
-        ("backend", ctypes.c_int),
-        ("memory_limit", ctypes.c_uint64),
-        ("time_limit_ns", ctypes.c_uint64),
-    ]
 
 
 @pytest.fixture
