@@ -15,11 +15,13 @@ from statistics import mean, median
 
 from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
-from consolidate.flow import LISTERS, SIZE_ARG, Kind, Step
-from consolidate.lua import CHUNK, NAME, RECLEN
+from consolidate.flow import LISTERS, Kind, Step
+from consolidate.lua import CHUNK
 from consolidate.match import Instance
-from consolidate.plan import Node, Param, Plan, is_buffer
+from consolidate.plan import Node, Param, Plan
 from consolidate.streams import OK
+from consolidate.values import Value
+from consolidate.writing import NAME, RECLEN, PlanWriter
 
 TEMPLATE = Path(__file__).resolve().parent / "replay.c.in"
 MOST_ITEMS = 4 * CHUNK
@@ -86,28 +88,22 @@ def from_name(step: Step) -> bool:
     return any(source.kind is Kind.NAME for source in step.args)
 
 
-class Program:
+class Program(PlanWriter):
     """Writes the C of one plan: the plain calls, the setting, the measuring."""
 
     def __init__(self, plan: Plan, script: str, rounds: int) -> None:
-        self.plan = plan
+        super().__init__(plan, [f"r{i}" for i in range(len(plan.steps))])
         self.script = script
         self.rounds = rounds
         self.setting = setting(plan)
-        self.lines: list[str] = []
         self.depth = 1
-        self.results = [f"r{i}" for i in range(len(plan.steps))]
         for number, target in plan.alias.items():
             self.results[number] = self.results[target]
-        self.offsets: dict[int, str] = {}
         self.place = {id(p): i for i, p in enumerate(self.fields())}
 
     def fields(self) -> list[Param]:
         """What an iteration takes, in the order of a record; the rest in `call`."""
         return self.plan.scope("item" if self.plan.batched else "call")
-
-    def put(self, text: str) -> None:
-        self.lines.append("\t" * self.depth + text)
 
     # -- the plain calls ---------------------------------------------------------
 
@@ -124,17 +120,6 @@ class Program:
             self.put(f"f[{base + i}] = {self.results[number]};")
         return "\n".join(self.lines)
 
-    def node(self, node: Node) -> None:
-        kinds = {
-            "call": self.single,
-            "drain": self.drain,
-            "names": self.names,
-            "times": self.times,
-            "search": self.search,
-            "list": self.list,
-        }
-        kinds[node.kind](node)
-
     def single(self, node: Node) -> None:
         step = self.plan.steps[node.first]
         result = self.results[node.first]
@@ -148,52 +133,26 @@ class Program:
         args = [f"(long)({self.expression(number, arg)})" for arg in range(len(step.args))]
         return f"made({', '.join([f'SYS_{step.name}', *args])})"
 
-    def expression(self, number: int, arg: int) -> str:
-        step = self.plan.steps[number]
-        source = step.args[arg]
-        if source.kind is Kind.RESULT:
-            return self.results[source.step]
-        if source.kind is Kind.SHARED:
-            return self.expression(self.plan.alias.get(source.step, source.step), source.arg)
-        if source.kind is Kind.NAME:
-            return self.entry_name(step, arg, source.step)
-        if SIZE_ARG.get(step.name) == arg and self.plan.gathers.get(number) == "stream":
-            return f"{self.param_of(self.plan.room[number])} - {self.results[number]}"
-        if source.kind is Kind.CONST and (number, arg) not in self.plan.by_arg:
-            names = [s.step for s in step.args if s.kind is Kind.NAME]
-            if source.value.text == "AT_FDCWD" and names:
-                return self.expression(names[0], 0)
-            return self.constant(source.value)
-        param = self.plan.by_arg[number, arg]
-        if param.scope == "list":
-            return f"record[{self.plan.scope('list').index(param)}]"
-        text = self.param_of(param)
-        if not is_buffer(step, arg):
-            return text
-        if self.plan.gathers.get(number) == "stream":
-            return f"{text} + {self.results[number]}"
-        counter = self.offsets.get(number)
-        return f"{text} + {counter} * {param.size}" if counter else text
-
-    def entry_name(self, step: Step, arg: int, lister: int) -> str:
-        if arg == 1:
-            return f"base + at + {NAME}"
-        return f"of_entry({self.expression(lister, 0)}, base + at + {NAME})"
-
-    def constant(self, value) -> str:
+    def constant(self, value: Value) -> str:
         if value.string is not None:
             return c_string(value.string)
         return value.text if value.number is None or value.text == "AT_FDCWD" else str(value.number)
 
-    def param_of(self, param: Param) -> str:
+    def value_of(self, param: Param) -> str:
         if id(param) in self.place:
             return f"f[{self.place[id(param)]}]"
         return f"steady[{self.plan.scope('call').index(param)}]"
 
+    def listed(self, place: int) -> str:
+        return f"record[{place}]"
+
+    def path_of_entry(self, number: int) -> str:
+        return f"of_entry({self.directory(number)}, base + at + {NAME})"
+
     def drain(self, node: Node) -> None:
         number, result = node.first, self.results[node.first]
         gathers = self.plan.gathers.get(number)
-        room = f"{result} < {self.param_of(self.plan.room[number])}" if gathers else "1"
+        room = f"{result} < {self.value_of(self.plan.room[number])}" if gathers else "1"
         self.put(f"while ({room}) {{")
         self.depth += 1
         if gathers == "each":
@@ -205,7 +164,7 @@ class Program:
         for inner in node.body:
             if inner.kind == "names":
                 buffer = self.plan.by_arg.get((number, 1))
-                base = self.param_of(buffer) if buffer is not None else self.expression(number, 1)
+                base = self.value_of(buffer) if buffer is not None else self.expression(number, 1)
                 self.entries(inner, f"{base} + {saved}", "more")
             else:
                 self.node(inner)
