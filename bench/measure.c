@@ -14,6 +14,7 @@
 
 #define CPUID_HYPERVISOR	0x40000000
 #define CPUID_1_ECX_HYPERVISOR	(1u << 31)
+#define CALIBRATIONS		4
 
 void measure_pin(int cpu)
 {
@@ -42,6 +43,30 @@ double measure_quantile(double *samples, size_t n, double q)
 	if (below + 1 >= n)
 		return samples[n - 1];
 	return samples[below] + (at - below) * (samples[below + 1] - samples[below]);
+}
+
+static uint64_t shortest(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			 uint64_t count)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		uint64_t took = sample(of, count);
+
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			   uint64_t least)
+{
+	uint64_t count = 1, took;
+
+	while ((took = shortest(sample, of, count)) < least)
+		count = took < least / 4 ? count * 2 : count * least / took + 1;
+	return count;
 }
 
 const char *measure_accel(void)

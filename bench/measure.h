@@ -33,6 +33,14 @@ void measure_pin(int cpu);
 /* The value below which the share @q of the @n samples lies; sorts them. */
 double measure_quantile(double *samples, size_t n, double q);
 
+/*
+ * The count for which @sample(@of, count), which returns what it took, takes @least ns.
+ * Warms up, too.  Of several samples the shortest one counts: what else the machine does
+ * only ever adds.
+ */
+uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			   uint64_t least);
+
 /* "tcg" (emulated), "kvm", another hypervisor's signature, or "none". */
 const char *measure_accel(void);
 

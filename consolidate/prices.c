@@ -21,7 +21,6 @@
 #include "source.h"
 
 #define SAMPLE_NS	3000000ULL	/* at least */
-#define CALIBRATIONS	3
 #define TIME_LIMIT	5000000000ULL
 #define CPU		1
 #define BYTES		65536
@@ -194,32 +193,13 @@ static void register_all(enum syscript_backend backend)
 	}
 }
 
-static uint64_t sample(const struct price *price)
+static uint64_t sample(void *of, uint64_t count)
 {
+	const struct price *price = of;
 	uint64_t start = measure_cpu_now();
 
-	price->step(price, price->count);
+	price->step(price, count);
 	return measure_cpu_now() - start;
-}
-
-/* Warms up, too.  The shortest of some: other load only ever adds. */
-static void calibrate(struct price *price)
-{
-	uint64_t took;
-
-	price->count = 16;
-	for (;;) {
-		took = UINT64_MAX;
-		for (int i = 0; i < CALIBRATIONS; i++) {
-			uint64_t once = sample(price);
-
-			took = once < took ? once : took;
-		}
-		if (took >= SAMPLE_NS)
-			return;
-		price->count = took < SAMPLE_NS / 4 ? price->count * 2 :
-			       price->count * SAMPLE_NS / took + 1;
-	}
 }
 
 static void measure_round(unsigned int round)
@@ -230,7 +210,7 @@ static void measure_round(unsigned int round)
 	for (size_t i = 0; i < PRICES; i++) {
 		size_t at = (i + round) % PRICES;
 
-		ns[at] = (double)sample(&prices[at]) / prices[at].count;
+		ns[at] = (double)sample(&prices[at], prices[at].count) / prices[at].count;
 	}
 	printf("%s\n    {", round ? "," : "");
 	for (size_t i = 0; i < PRICES; i++)
@@ -252,7 +232,7 @@ int main(int argc, char **argv)
 	register_all(backend);
 	measure_pin(CPU);
 	for (size_t i = 0; i < PRICES; i++)
-		calibrate(&prices[i]);
+		prices[i].count = measure_calibrate(sample, &prices[i], SAMPLE_NS);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
 	       "  \"copied_bytes\": %d,\n  \"rounds\": [",
 	       measure_kernel(), measure_accel(), argv[1], BYTES);
