@@ -2,6 +2,7 @@
 /* See measure.h. */
 #include <cpuid.h>
 #include <errno.h>
+#include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,6 +86,27 @@ const char *measure_accel(void)
 	if (!strcmp(signature, "KVMKVMKVM"))
 		return "kvm";
 	return signature;
+}
+
+static char directory[] = "/tmp/measure-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+static void remove_directory(void)
+{
+	nftw(directory, remove_one, 20, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *measure_directory(void)
+{
+	if (!mkdtemp(directory))
+		measure_die("cannot make a directory in /tmp: %m");
+	atexit(remove_directory);
+	return directory;
 }
 
 const char *measure_kernel(void)

@@ -44,6 +44,9 @@ uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *o
 /* "tcg" (emulated), "kvm", another hypervisor's signature, or "none". */
 const char *measure_accel(void);
 
+/* A new directory, which is gone with all that is in it when the program ends. */
+const char *measure_directory(void);
+
 /* The running kernel's release. */
 const char *measure_kernel(void);
 

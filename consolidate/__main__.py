@@ -148,7 +148,7 @@ def run_prices(args: argparse.Namespace) -> int:
     print(found.title())
     for name in found.samples:
         price = found.price(name)
-        print(f"  {name:<14} {price.middle:10.1f} ns  ({price.low:.1f}..{price.high:.1f})")
+        print(f"  {name:<28} {price.middle:10.1f} ns  ({price.low:.1f}..{price.high:.1f})")
     print(f"kept in {path}")
     return 0
 

@@ -13,13 +13,14 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
 	chmod 0755 $@
 
-$(BUILD)/bench/prices.o: consolidate/prices.c | $(BUILD)/include/syscript.h \
+CONSOLIDATE_OBJECTS := $(BUILD)/bench/prices.o $(BUILD)/bench/prices_library.o
+$(CONSOLIDATE_OBJECTS): $(BUILD)/bench/%.o: consolidate/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(CONSOLIDATE_PRICES): $(BUILD)/bench/prices.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
+$(CONSOLIDATE_PRICES): $(CONSOLIDATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 # Its Python, what it reads, and the libraries it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
@@ -57,4 +58,4 @@ bench-prediction: consolidate module
 test-traces: consolidate $(BUILD)/libsyscript.so
 	$(PYTEST) tests/recorded $(PYTEST_ARGS)
 
--include $(BUILD)/bench/prices.d
+-include $(CONSOLIDATE_OBJECTS:.o=.d)
