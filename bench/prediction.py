@@ -20,6 +20,7 @@ sys.path.insert(0, str(results.ROOT))
 
 from consolidate import measure, report, streams  # noqa: E402
 from consolidate.errors import ConsolidateError  # noqa: E402
+from consolidate.measure import Place  # noqa: E402
 
 BATCH, BATCHES = 100, 3
 STAT = "{st_mode=S_IFREG|0644, st_size=1024, ...}"
@@ -93,14 +94,14 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as place:
             found = [candidate(name, i, Path(place)) for i, name in enumerate(SEQUENCES, 1)]
-            where = ("user", None) if args.here else ("kernel", args.kernel)
-            measured = measure.measure(found, "the benchmark", *where)
+            where = Place("user", None) if args.here else Place("kernel", args.kernel)
+            measured = measure.measure(found, "the benchmark", where, written=True)
     except ConsolidateError as error:
         print(f"prediction: {error}", file=sys.stderr)
         return 1
     rows, made = [], {}
-    for name, one, result in zip(SEQUENCES, found, measured, strict=True):
-        made[name] = measure.as_json(one, result)
+    for name, result in zip(SEQUENCES, measured, strict=True):
+        made[name] = measure.as_json(result)
         of_script = result.predicted_script / result.script - 1
         made[name]["script_time_error"] = of_script
         numbers = [result.plain, result.script, result.saved.middle, result.predicted.middle]

@@ -9,10 +9,12 @@ failed, sockets with as many packets waiting.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
+from consolidate import calltable
 from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
 from consolidate.flow import LISTERS, Kind, Step
@@ -32,6 +34,7 @@ OF_FILES = frozenset(
     ["read", "pread64", "write", "pwrite64", "lseek", "fstat", "fcntl", "fsync", "fdatasync"]
 )
 READERS = frozenset(["read", "pread64", "recvfrom", "recvmsg"])
+WRITERS = frozenset(["write", "pwrite64", "sendto", "sendmsg"])
 C_CONSTANT = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -70,18 +73,27 @@ def per_iteration(candidate: Candidate) -> dict[int, float]:
 def setting(plan: Plan) -> Setting:
     candidate = plan.candidate
     repeats = per_iteration(candidate)
+    for number, kind in plan.gathers.items():
+        if kind == "stream":
+            # There is room for all at once.
+            repeats[number] = 1
     lengths = [len(run.instances) for run in candidate.runs]
     items = min(MOST_ITEMS, round(median(lengths))) if plan.batched else 1
     named = [repeats[n] for n, step in enumerate(plan.steps) if from_name(step)]
+    entries = min(MOST_ENTRIES, round(max(named, default=0)))
+    return Setting(max(1, items), entries, size_of_files(plan), repeats)
+
+
+def size_of_files(plan: Plan) -> int:
+    """As much as was read on the average; where nothing was, as was written."""
+    reads = any(step.name in READERS for step in plan.steps)
     sizes = []
-    for run in candidate.runs[:50]:
+    for run in plan.candidate.runs[:50]:
         for instance in run.instances[:8]:
             calls = [instance.stream.call(i) for i in range(instance.begin, instance.end)]
-            got = sum(c.ret for c in calls if c.name in READERS and c.ret and c.ret > 0)
-            sizes.append(got)
-    size = min(MOST_BYTES, round(mean(sizes))) if sizes and mean(sizes) else DEFAULT_BYTES
-    entries = min(MOST_ENTRIES, round(max(named, default=0)))
-    return Setting(max(1, items), entries, size, repeats)
+            moved = [c.ret for c in calls if c.name in (READERS if reads else WRITERS)]
+            sizes.append(sum(ret for ret in moved if ret and ret > 0))
+    return min(MOST_BYTES, round(mean(sizes))) if sizes and mean(sizes) else DEFAULT_BYTES
 
 
 def from_name(step: Step) -> bool:
@@ -89,7 +101,7 @@ def from_name(step: Step) -> bool:
 
 
 class Program(PlanWriter):
-    """Writes the C of one plan: the plain calls, the setting, the measuring."""
+    """Writes the C of one plan: the plain calls, its script, the setting."""
 
     def __init__(self, plan: Plan, script: str, rounds: int) -> None:
         super().__init__(plan, [f"r{i}" for i in range(len(plan.steps))])
@@ -116,9 +128,13 @@ class Program(PlanWriter):
         self.put("goto out;")
         self.lines.append("out:")
         base = len(self.fields())
-        for i, number in enumerate(self.plan.results):
-            self.put(f"f[{base + i}] = {self.results[number]};")
+        for i, result in enumerate(self.outcomes()):
+            self.put(f"f[{base + i}] = {result};")
         return "\n".join(self.lines)
+
+    def outcomes(self) -> list[str]:
+        """What both ways have to come to."""
+        return [self.results[number] for number in self.plan.results]
 
     def single(self, node: Node) -> None:
         step = self.plan.steps[node.first]
@@ -270,7 +286,10 @@ class Program(PlanWriter):
             return f"memory({self.setting.size + 4096})"
         if step.name.startswith("open") and self.is_directory(number):
             return "directory(i)"
-        creates = any("O_CREAT" in s.value.text for s in step.args if s.value is not None)
+        flags = " ".join(s.value.text for s in step.args if s.value is not None)
+        if "O_EXCL" in flags:
+            raise ConsolidateError(self.cannot("it creates a file that must not be there yet"))
+        creates = "O_CREAT" in flags or step.name == "creat"
         return "new_path(i)" if creates else "file(i)"
 
     def is_directory(self, opener: int) -> bool:
@@ -304,7 +323,7 @@ class Program(PlanWriter):
     def __call__(self) -> str:
         plan = self.plan
         plain = self.plain()
-        width = len(self.fields()) + len(plan.results)
+        width = len(self.fields()) + len(self.outcomes())
         text = TEMPLATE.read_text().replace(
             "@SCRIPT@", c_string(self.script.encode()).replace("\\n", '\\n"\n\t"')
         )
@@ -320,20 +339,44 @@ class Program(PlanWriter):
             "PLAIN": plain,
             "VALUES": self.values(),
             "STEADY_VALUES": self.steady(),
-            "DESCRIPTORS": ", ".join(self.descriptors()) or "-1",
+            "BY_SCRIPT": self.by_script(),
+            "DESCRIPTORS": braces(self.descriptors()),
+            "LEFT_BY_CALLS": braces(self.left_open()),
+            "LEFT_BY_SCRIPT": braces(self.left_by_script()),
         }
         for key, value in values.items():
             text = text.replace(f"@{key}@", str(value))
         return text
 
-    def descriptors(self) -> list[str]:
-        """Results that are descriptors or addresses: they may differ."""
-        found = []
-        for i, number in enumerate(self.plan.results):
-            name = self.plan.steps[number].name
-            if name.startswith(("open", "dup", "mmap", "socket", "accept", "epoll_create")):
-                found.append(str(i))
-        return found
+    # -- the script --------------------------------------------------------------
+
+    def by_script(self) -> str:
+        """C that does all items by the script."""
+        return "\tby_written();"
+
+    def descriptors(self) -> list[int]:
+        """Outcomes that are descriptors or addresses: they may differ."""
+        openers = ("open", "dup", "mmap", "socket", "accept", "epoll_create")
+        return self.outcomes_of(lambda number: self.plan.steps[number].name.startswith(openers))
+
+    def left_open(self) -> list[int]:
+        """Outcomes that are files which an iteration opens and leaves open."""
+        steps = self.plan.steps
+        closed = {step.args[0].step for step in steps if step.name == "close"}
+        return self.outcomes_of(
+            lambda number: steps[number].name in calltable.OPENERS and number not in closed
+        )
+
+    def left_by_script(self) -> list[int]:
+        return self.left_open()
+
+    def outcomes_of(self, belongs: Callable[[int], bool]) -> list[int]:
+        return [i for i, number in enumerate(self.plan.results) if belongs(number)]
+
+
+def braces(numbers: list[int]) -> str:
+    """A list of outcomes, with its end."""
+    return f"{{ {', '.join(map(str, [*numbers, -1]))} }}"
 
 
 def c_string(text: bytes) -> str:

@@ -11,8 +11,10 @@ import pytest
 from prices_made_up import price_list
 from traces import Writer, run
 
-from consolidate import report
+from consolidate import measure, replay_library, report
 from consolidate.choose import Candidate
+from consolidate.errors import ConsolidateError
+from consolidate.measure import Place
 from consolidate.predict import Prediction
 from consolidate.prices import PriceList
 
@@ -36,6 +38,18 @@ def read_file(trace: Writer, i: int) -> None:
 
 def read_once(trace: Writer, i: int) -> None:
     opened(trace, i, "O_RDONLY", ('read(FD, "text"..., 4096)', 700), ("close(FD)", 0))
+
+
+def read_in_two_parts(trace: Writer, i: int) -> None:
+    calls = ('read(FD, "head"..., 100)', 100), ('read(FD, "text"..., 4096)', 700)
+    opened(trace, i, "O_RDONLY", *calls, ("close(FD)", 0))
+
+
+def read_the_same(trace: Writer, i: int) -> None:
+    fd = trace.random.randrange(3, 60)
+    trace.call('openat(AT_FDCWD, "/etc/passwd", O_RDONLY)', fd)
+    trace.call(f'read({fd}, "text"..., 4096)', 700)
+    trace.call(f"close({fd})", 0)
 
 
 def write_file(trace: Writer, i: int) -> None:
@@ -199,3 +213,70 @@ def test_report_says_what_the_price_is_of(tmp_path: Path) -> None:
     assert "ready: open_write_close.lua" in run("report", path).stdout
     (one,) = json.loads(run("report", "--json", path).stdout)["candidates"]
     assert (one["library"], one["priced_script"]) == ("open_write_close", None)
+
+
+def candidates(tmp_path: Path, *batches: tuple[Batch, int]) -> list[Candidate]:
+    found = [reported(tmp_path, one, batch=batch)[0] for one, batch in batches]
+    for number, candidate in enumerate(found, 1):
+        candidate.number = number
+    return found
+
+
+# Few rounds: they are for the results, not for the times.
+HERE = Place("user", None, steady=True)
+
+
+def test_library_comes_to_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = candidates(
+        tmp_path,
+        (read_file, BATCH),
+        (read_once, 1),
+        (read_in_two_parts, BATCH),
+        (read_the_same, BATCH),
+        (write_file, BATCH),
+        (look_into, BATCH),
+        (open_and_keep, BATCH),
+        (stat_file, BATCH),
+        (list_directory, BATCH),
+    )
+    # The programs that are run end with an error if results differ.
+    done = measure.measure(found, "t", HERE)
+    names = ["read_many", "open_read_close", "read_many", "read_many", "open_write_close"]
+    names += ["open_fstat", "open_fstat", "stat_many", "readdirplus"]
+    assert [one.name for one in done] == names
+    assert all(one.plain > 0 and one.script > 0 for one in done)
+    assert [one.calls for one in done] == [4, 3, 4, 3, 3, 3, 2, 1, 7]
+    measure.show(done[0])
+    assert "read_many.lua" in capsys.readouterr().out
+
+
+def test_written_script_can_be_measured_instead(tmp_path: Path) -> None:
+    found = candidates(tmp_path, (read_file, BATCH), (open_and_keep, BATCH))
+    done = measure.measure(found, "t", HERE, written=True)
+    assert [one.name for one in done] == [None, None]
+
+
+def test_measure_takes_the_written_script_when_told(tmp_path: Path) -> None:
+    reported(tmp_path, stat_file)
+    options = ("--here", "--backend", "user", "--written", "--json")
+    done = run("measure", "1", tmp_path / "t", *options, cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["library"] is None
+
+
+def test_what_cannot_be_done_twice_is_not_replayed(tmp_path: Path) -> None:
+    def create(trace: Writer, i: int) -> None:
+        calls = ('write(FD, "text"..., 700)', 700), ("close(FD)", 0)
+        opened(trace, i, "O_WRONLY|O_CREAT|O_EXCL, 0644", *calls)
+
+    with pytest.raises(ConsolidateError, match="must not be there yet"):
+        measure.measure(candidates(tmp_path, (create, BATCH)), "t", HERE)
+
+
+def test_replay_that_comes_to_something_else_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = "files[0].result = 1"
+    monkeypatch.setitem(replay_library.BATCHES, "stat_many", wrong)
+    with pytest.raises(ConsolidateError, match="item 0, result 0: 1 by the script, 0 by"):
+        measure.measure(candidates(tmp_path, (stat_file, BATCH)), "t", HERE)
