@@ -25,7 +25,7 @@ BUILD = ROOT / "build"
 # Of this process: several may measure. Guests see it, unlike /tmp.
 REPLAYS = BUILD / "consolidate-replay" / str(os.getpid())
 OBJECTS = ("bench/measure.o", "bench/source.o", "libsyscript.a")
-GUEST_TIME = 900
+GUEST_TIME = 1800
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,11 @@ class Place:
 
     @property
     def rounds(self) -> int:
-        return 3 if self.steady else 15
+        return 5 if self.steady else 15
+
+    @property
+    def price_rounds(self) -> int:
+        return 5 if self.steady else prices.ROUNDS // 2
 
     def argv(self, command: list[str]) -> list[str]:
         if self.guest is None:
@@ -99,11 +103,21 @@ def compiled(program: Program) -> Path:
     return output
 
 
-def run(programs: list[Path], place: Place) -> tuple[PriceList, list[dict]]:
-    """Prices first, then each both ways, in one boot."""
-    rounds = place.rounds if place.steady else prices.ROUNDS
-    commands = [f"{prices.PROGRAMS[0]} {place.backend} {rounds}"]
-    commands += [f"{program} {place.backend}" for program in programs]
+def run(programs: list[Path], place: Place) -> list[tuple[PriceList, dict]]:
+    """Each both ways, all in one boot, and the prices that were taken beside it."""
+    price = f"{prices.PROGRAMS[0]} {place.backend} {place.price_rounds}"
+    replays = [f"{program} {place.backend}" for program in programs]
+    if place.steady:
+        once, *raw = outputs([price, *replays], place)
+        return [(priced(once), one) for one in raw]
+    # Machines are not always as fast: before and behind each.
+    turns = [price, *(command for replay in replays for command in (replay, price))]
+    found = outputs(turns, place)
+    return [(priced(found[i - 1], found[i + 1]), found[i]) for i in range(1, len(found), 2)]
+
+
+def outputs(commands: list[str], place: Place) -> list[dict]:
+    """The JSON that each of them prints."""
     command = place.argv(["sh", "-ec", "; echo; ".join(commands)])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -111,13 +125,19 @@ def run(programs: list[Path], place: Place) -> tuple[PriceList, list[dict]]:
             f"{shlex.join(command[:2])} ... failed (status {done.returncode}):"
             f" {done.stderr.strip()}"
         )
-    decoder, found, at = json.JSONDecoder(), [], 0
-    for _ in commands:
-        one, end = decoder.raw_decode(done.stdout[at:].lstrip())
-        at += len(done.stdout[at:]) - len(done.stdout[at:].lstrip()) + end
+    decoder, found, left = json.JSONDecoder(), [], done.stdout.lstrip()
+    while left:
+        one, end = decoder.raw_decode(left)
         found.append(one)
-    text = json.dumps({"machine": prices.machine(), **found[0]})
-    return prices.from_json(text, "what was measured"), found[1:]
+        left = left[end:].lstrip()
+    return found
+
+
+def priced(*lists: dict) -> PriceList:
+    """One list of prices with the rounds of all."""
+    rounds = [one for found in lists for one in found["rounds"]]
+    text = json.dumps({**lists[0], "machine": prices.machine(), "rounds": rounds})
+    return prices.from_json(text, "what was measured")
 
 
 def predicted(program: Program, found: PriceList) -> Price:
@@ -161,13 +181,13 @@ def measure(
         raise ConsolidateError("guests are started from syscript's source tree only")
     programs = [program_of(one, trace, place.rounds, written) for one in candidates]
     try:
-        found, raw = run([compiled(program) for program in programs], place)
+        done = run([compiled(program) for program in programs], place)
     finally:
         shutil.rmtree(REPLAYS, ignore_errors=True)
-    return [judged(program, one, found) for program, one in zip(programs, raw, strict=True)]
+    return [judged(program, *one) for program, one in zip(programs, done, strict=True)]
 
 
-def judged(program: Program, raw: dict, found: PriceList) -> Measured:
+def judged(program: Program, found: PriceList, raw: dict) -> Measured:
     plain = [one["plain"] for one in raw["rounds"]]
     script = [one["script"] for one in raw["rounds"]]
     saved = prices.spread([a - b for a, b in zip(plain, script, strict=True)])
