@@ -46,13 +46,17 @@ install-consolidate: $(CONSOLIDATE_PRICES)
 	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
 
 # A million lines, read, mined and priced: seconds.
-.PHONY: bench-consolidate bench-prediction test-traces
+.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
 # What was predicted beside what was measured, in a guest on 6.1.
 bench-prediction: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
+
+bench-prediction-icount: consolidate module
+	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) --icount \
+		-o $(BUILD)/bench/prediction-icount.json
 
 # Of real programs, recorded here: longer than the unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so
