@@ -76,6 +76,7 @@ deps: $(BUILD)/config.mk
 ##bench-micro-icount the same in instructions, the same in every boot
 ##bench-consolidate a trace of a million lines, in seconds
 ##bench-prediction what consolidate predicts and what is measured; build/bench/prediction.json
+##bench-prediction-icount the same in instructions, the same in every boot
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##bench-connections accepting and receiving, beside plain calls; build/bench/connections.json
@@ -99,4 +100,4 @@ clean:
 
 ##help           this list
 help:
-	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 25
+	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 30

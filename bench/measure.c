@@ -2,6 +2,7 @@
 /* See measure.h. */
 #include <cpuid.h>
 #include <errno.h>
+#include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #define CPUID_HYPERVISOR	0x40000000
 #define CPUID_1_ECX_HYPERVISOR	(1u << 31)
+#define CALIBRATIONS		4
 
 void measure_pin(int cpu)
 {
@@ -44,6 +46,30 @@ double measure_quantile(double *samples, size_t n, double q)
 	return samples[below] + (at - below) * (samples[below + 1] - samples[below]);
 }
 
+static uint64_t shortest(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			 uint64_t count)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		uint64_t took = sample(of, count);
+
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			   uint64_t least)
+{
+	uint64_t count = 1, took;
+
+	while ((took = shortest(sample, of, count)) < least)
+		count = took < least / 4 ? count * 2 : count * least / took + 1;
+	return count;
+}
+
 const char *measure_accel(void)
 {
 	static char signature[13];
@@ -60,6 +86,27 @@ const char *measure_accel(void)
 	if (!strcmp(signature, "KVMKVMKVM"))
 		return "kvm";
 	return signature;
+}
+
+static char directory[] = "/tmp/measure-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+static void remove_directory(void)
+{
+	nftw(directory, remove_one, 20, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *measure_directory(void)
+{
+	if (!mkdtemp(directory))
+		measure_die("cannot make a directory in /tmp: %m");
+	atexit(remove_directory);
+	return directory;
 }
 
 const char *measure_kernel(void)

@@ -33,8 +33,19 @@ void measure_pin(int cpu);
 /* The value below which the share @q of the @n samples lies; sorts them. */
 double measure_quantile(double *samples, size_t n, double q);
 
+/*
+ * The count for which @sample(@of, count), which returns what it took, takes @least ns.
+ * Warms up, too.  Of several samples the shortest one counts: what else the machine does
+ * only ever adds.
+ */
+uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *of,
+			   uint64_t least);
+
 /* "tcg" (emulated), "kvm", another hypervisor's signature, or "none". */
 const char *measure_accel(void);
+
+/* A new directory, which is gone with all that is in it when the program ends. */
+const char *measure_directory(void);
 
 /* The running kernel's release. */
 const char *measure_kernel(void);

@@ -21,7 +21,6 @@
 #include "source.h"
 
 #define SAMPLE_NS	6000000ULL	/* at least */
-#define CALIBRATIONS	4
 #define TIME_LIMIT	5000000000ULL
 #define WARM_UP		1000		/* iterations: compiled by then */
 #define CPU		1
@@ -194,43 +193,19 @@ static void register_all(void)
 	named("peek")->fd = registered(steps, SYSCRIPT_BACKEND_KERNEL, 0);
 }
 
-static uint64_t sample(struct probe *probe)
+static uint64_t sample(void *of, uint64_t count)
 {
+	struct probe *probe = of;
 	uint64_t start, took;
 
 	if (probe->before)
 		probe->before(probe);
 	start = measure_now();
-	probe->step(probe, probe->count);
+	probe->step(probe, count);
 	took = measure_now() - start;
 	if (probe->after)
 		probe->after(probe);
 	return took;
-}
-
-/* The shortest of some: what else the machine does only ever adds. */
-static uint64_t shortest(struct probe *probe)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (int i = 0; i < CALIBRATIONS; i++) {
-		uint64_t took = sample(probe);
-
-		if (took < best)
-			best = took;
-	}
-	return best;
-}
-
-/* Warms up, too. */
-static void calibrate(struct probe *probe)
-{
-	uint64_t took;
-
-	probe->count = 16;
-	while ((took = shortest(probe)) < SAMPLE_NS)
-		probe->count = took < SAMPLE_NS / 4 ? probe->count * 2 :
-			       probe->count * SAMPLE_NS / took + 1;
 }
 
 static void measure_round(unsigned int round)
@@ -240,7 +215,7 @@ static void measure_round(unsigned int round)
 	for (size_t i = 0; i < PROBES; i++) {
 		size_t at = order_at(i, PROBES, round);
 
-		ns[at] = (double)sample(&probes[at]) / probes[at].count;
+		ns[at] = (double)sample(&probes[at], probes[at].count) / probes[at].count;
 	}
 	printf("%s\n    {", round ? "," : "");
 	for (size_t i = 0; i < PROBES; i++)
@@ -261,7 +236,7 @@ int main(int argc, char **argv)
 	close_user(named("jit_loop_user"));
 	measure_pin(CPU);
 	for (size_t i = 0; i < PROBES; i++)
-		calibrate(&probes[i]);
+		probes[i].count = measure_calibrate(sample, &probes[i], SAMPLE_NS);
 	check_compiled(named("inner_getppid_jit"), true);
 	check_compiled(named("jit_loop"), true);
 	check_compiled(named("struct_field"), true);

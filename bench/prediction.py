@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure how well consolidate predicts, for the sequences that the library has scripts for.
 
-A trace with each of them in batches of 100 is made up, its candidates are replayed by
-plain calls and by the script that consolidate writes, in one boot, and the saving is put
-beside what the prices of that boot predict.
+Traces with each of them, in small batches and in large ones, are made up; the candidates
+are replayed by plain calls and by the library's script, in one boot, and the saving is put
+beside what the prices of that boot predict. The sizes are others than those of which the
+prices are. An error is the predicted over the measured saving, less 1: of the two sizes
+the larger one.
 """
 
 from __future__ import annotations
@@ -12,29 +14,45 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import results
 
 sys.path.insert(0, str(results.ROOT))
 
 from consolidate import measure, report, streams  # noqa: E402
+from consolidate.choose import Candidate  # noqa: E402
 from consolidate.errors import ConsolidateError  # noqa: E402
+from consolidate.measure import Measured, Place  # noqa: E402
 
-BATCH, BATCHES = 100, 3
-STAT = "{st_mode=S_IFREG|0644, st_size=1024, ...}"
+SMALL, LARGE = 15, 250
+TIMES = 12
+AT_MOST = 0.25
+STAT = "{st_mode=S_IFREG|0644, st_size=3000, ...}"
+
+Calls = list[tuple[str, int]]
 
 
-def open_read_close(i: int) -> list[tuple[str, int]]:
+def read_file(i: int) -> Calls:
     return [
         (f'openat(AT_FDCWD, "/data/{i}", O_RDONLY)', 7),
-        (f'read(7, "{i}"..., 4096)', 1024),
+        (f'read(7, "{i}"..., 4096)', 3000),
         ('read(7, "", 4096)', 0),
         ("close(7)", 0),
     ]
 
 
-def open_fstat(i: int) -> list[tuple[str, int]]:
+def write_file(i: int) -> Calls:
+    return [
+        (f'openat(AT_FDCWD, "/data/{i}", O_WRONLY|O_CREAT|O_TRUNC, 0644)', 7),
+        (f'write(7, "{i}"..., 3000)', 3000),
+        ("close(7)", 0),
+    ]
+
+
+def look_into(i: int) -> Calls:
     return [
         (f'openat(AT_FDCWD, "/data/{i}", O_RDONLY)', 7),
         (f"fstat(7, {STAT})", 0),
@@ -42,77 +60,144 @@ def open_fstat(i: int) -> list[tuple[str, int]]:
     ]
 
 
-def stat_many(i: int) -> list[tuple[str, int]]:
+def open_and_keep(i: int) -> Calls:
+    return [
+        (f'openat(AT_FDCWD, "/data/{i}", O_RDONLY)', 7 + i),
+        (f'newfstatat({7 + i}, "", {STAT}, AT_EMPTY_PATH)', 0),
+    ]
+
+
+def stat_file(i: int) -> Calls:
     return [(f'newfstatat(AT_FDCWD, "/data/{i}", {STAT}, 0)', 0)]
 
 
-def readdirplus(i: int) -> list[tuple[str, int]]:
-    names = [f"entry{k}" for k in range(BATCH)]
+def list_directory(i: int, entries: int) -> Calls:
+    names = [f"entry{k}" for k in range(entries)]
     listed = ", ".join(f'{{d_ino=1, d_type=DT_REG, d_name="{name}"}}' for name in names)
     calls = [(f'openat(AT_FDCWD, "/data/{i}", O_RDONLY|O_DIRECTORY)', 7)]
-    calls += [(f"getdents64(7, [{listed}], 32768)", 32 * BATCH)]
+    calls += [(f"getdents64(7, [{listed}], 32768)", 32 * entries)]
     calls += [(f'newfstatat(7, "{name}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0) for name in names]
     return [*calls, ("getdents64(7, [], 32768)", 0), ("close(7)", 0)]
 
 
-SEQUENCES = {
-    "open_read_close": (open_read_close, BATCH),
-    "open_fstat": (open_fstat, BATCH),
-    "stat_many": (stat_many, BATCH),
-    "readdirplus": (readdirplus, 1),
-}
+class Sequence(NamedTuple):
+    """What the library has a script for: a directory, or so many files in a row."""
 
+    script: str
+    one: Callable[[int], Calls] | None
+    size: int
 
-def trace(sequence: str) -> str:
-    """Batches, with a pause between them that ends each."""
-    make, count = SEQUENCES[sequence]
-    now, lines = 1795176158.0, []
-    for i in range(BATCHES * 4):
-        now += 1.0
-        for k in range(count):
-            for call, result in make(i * count + k):
+    def batch(self, i: int) -> Calls:
+        if self.one is None:
+            return list_directory(i, self.size)
+        return [call for k in range(self.size) for call in self.one(i * self.size + k)]
+
+    def trace(self) -> str:
+        """Batches, with a pause between them that ends each."""
+        now, lines = 1795176158.0, []
+        for i in range(TIMES):
+            now += 1.0
+            for call, result in self.batch(i):
                 now += 0.00003
                 lines.append(f"100 {now:.6f} {call} = {result} <0.000009>")
-    return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n"
+
+    def candidate(self, number: int, place: Path) -> Candidate:
+        path = place / str(number)
+        path.write_text(self.trace())
+        (one,) = report.make([path], None, 20, streams.GAP).candidates
+        one.number = number
+        return one
 
 
-def candidate(sequence: str, number: int, place: Path):
-    path = place / sequence
-    path.write_text(trace(sequence))
-    (one,) = report.make([path], None, 20, streams.GAP).candidates
-    one.number = number
-    return one
+SEQUENCES = [
+    Sequence("open_read_close", read_file, 1),
+    *(
+        Sequence(script, one, size)
+        for script, one in (
+            ("read_many", read_file),
+            ("open_write_close", write_file),
+            ("open_fstat", look_into),
+            ("open_fstat", open_and_keep),
+            ("stat_many", stat_file),
+            ("readdirplus", None),
+        )
+        for size in (SMALL, LARGE)
+    ),
+]
+
+
+def measured(place: Place, written: bool) -> list[Measured]:
+    with tempfile.TemporaryDirectory() as directory:
+        found = [one.candidate(i, Path(directory)) for i, one in enumerate(SEQUENCES, 1)]
+        done = measure.measure(found, "the benchmark", place, written)
+    for one, result in zip(SEQUENCES, done, strict=True):
+        if not written and result.name != one.script:
+            raise ConsolidateError(f"{one.script} was not taken for one, but for {result.name}")
+    return done
+
+
+def errors(done: list[Measured]) -> dict[str, float]:
+    """Of each script the worst."""
+    found: dict[str, float] = {}
+    for one, result in zip(SEQUENCES, done, strict=True):
+        found[one.script] = max(found.get(one.script, 0.0), result.error(), key=abs)
+    return found
+
+
+def show(done: list[Measured]) -> None:
+    rows = []
+    for one, result in zip(SEQUENCES, done, strict=True):
+        numbers = [result.plain, result.script, result.saved.middle, result.predicted.middle]
+        error = result.error()
+        verdict = "within" if abs(error) <= AT_MOST else "OVER"
+        rows.append(
+            [one.script, str(one.size), *(f"{x:.0f}" for x in numbers), f"{error:+.0%}", verdict]
+        )
+    header = ["ns each", "of", "plain", "script", "saved", "predicted", "error", ""]
+    results.show(header, rows)
+
+
+def details(done: list[Measured]) -> list[dict[str, Any]]:
+    return [
+        {"script": one.script, "size": one.size, **measure.as_json(result)}
+        for one, result in zip(SEQUENCES, done, strict=True)
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
     parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--icount", action="store_true", help="count instructions")
     parser.add_argument("--here", action="store_true", help="in no guest, in the user backend")
+    parser.add_argument(
+        "--written", action="store_true", help="the scripts that consolidate writes instead"
+    )
     args = parser.parse_args()
+    place = Place("user", None) if args.here else Place("kernel", args.kernel, args.icount)
     try:
-        with tempfile.TemporaryDirectory() as place:
-            found = [candidate(name, i, Path(place)) for i, name in enumerate(SEQUENCES, 1)]
-            where = ("user", None) if args.here else ("kernel", args.kernel)
-            measured = measure.measure(found, "the benchmark", *where)
+        done = measured(place, args.written)
     except ConsolidateError as error:
         print(f"prediction: {error}", file=sys.stderr)
         return 1
-    rows, made = [], {}
-    for name, one, result in zip(SEQUENCES, found, measured, strict=True):
-        made[name] = measure.as_json(one, result)
-        of_script = result.predicted_script / result.script - 1
-        made[name]["script_time_error"] = of_script
-        numbers = [result.plain, result.script, result.saved.middle, result.predicted.middle]
-        rows.append([name, *(f"{x:.0f}" for x in numbers), f"{of_script:+.0%}"])
-    first = measured[0].prices
+    first = done[0].prices
     head = {"machine": first.machine, "kernel": first.kernel, "accel": first.accel}
-    results.headline(f"batches of {BATCH}", head)
-    header = ["ns each", "plain", "script", "saved", "predicted", "script's time, predicted"]
-    results.show(header, rows)
+    which = "scripts that consolidate writes" if args.written else "the library's scripts"
+    results.headline(f"saved by {which}", head)
+    show(done)
     if first.accel == "tcg":
         print(f"\n{results.EMULATED}")
-    results.write(args.output, {**head, "backend": first.backend, "prediction_error": made})
+    results.write(
+        args.output,
+        {
+            **head,
+            "backend": first.backend,
+            "clock": "one ns per instruction" if args.icount else "time",
+            "prediction_error": errors(done),
+            "sequences": details(done),
+        },
+    )
     return 0
 
 

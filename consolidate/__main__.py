@@ -55,6 +55,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument("--guest", default="6.1", metavar="KERNEL", help="(%(default)s)")
     one.add_argument("--here", action="store_true", help="on this machine, in no guest")
     one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
+    one.add_argument(
+        "--written", action="store_true", help="the script written for it, not the library's"
+    )
     one.add_argument("--json", action="store_true", help="for programs")
 
     one = commands.add_parser("prices", help="measure what calls and scripts cost")
@@ -133,13 +136,13 @@ def run_report(args: argparse.Namespace) -> int:
 
 def run_measure(args: argparse.Namespace) -> int:
     found, one, _ = candidate(args)
-    guest = None if args.here else args.guest
-    (result,) = measure.measure([one], ", ".join(found.trace.names), args.backend, guest)
+    place = measure.Place(args.backend, None if args.here else args.guest)
+    (result,) = measure.measure([one], ", ".join(found.trace.names), place, args.written)
     if args.json:
-        json.dump(measure.as_json(one, result), sys.stdout, indent=2)
+        json.dump(measure.as_json(result), sys.stdout, indent=2)
         print()
     else:
-        measure.show(one, result)
+        measure.show(result)
     return 0
 
 
@@ -148,7 +151,7 @@ def run_prices(args: argparse.Namespace) -> int:
     print(found.title())
     for name in found.samples:
         price = found.price(name)
-        print(f"  {name:<14} {price.middle:10.1f} ns  ({price.low:.1f}..{price.high:.1f})")
+        print(f"  {name:<28} {price.middle:10.1f} ns  ({price.low:.1f}..{price.high:.1f})")
     print(f"kept in {path}")
     return 0
 

@@ -13,13 +13,14 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
 	chmod 0755 $@
 
-$(BUILD)/bench/prices.o: consolidate/prices.c | $(BUILD)/include/syscript.h \
+CONSOLIDATE_OBJECTS := $(BUILD)/bench/prices.o $(BUILD)/bench/prices_library.o
+$(CONSOLIDATE_OBJECTS): $(BUILD)/bench/%.o: consolidate/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(CONSOLIDATE_PRICES): $(BUILD)/bench/prices.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BENCH_COMMON) $(LIB_LIBS)
+$(CONSOLIDATE_PRICES): $(CONSOLIDATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 # Its Python, what it reads, and the libraries it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
@@ -45,7 +46,7 @@ install-consolidate: $(CONSOLIDATE_PRICES)
 	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
 
 # A million lines, read, mined and priced: seconds.
-.PHONY: bench-consolidate bench-prediction test-traces
+.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
@@ -53,8 +54,12 @@ bench-consolidate: $(CONSOLIDATE)
 bench-prediction: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
 
+bench-prediction-icount: consolidate module
+	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) --icount \
+		-o $(BUILD)/bench/prediction-icount.json
+
 # Of real programs, recorded here: longer than the unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so
 	$(PYTEST) tests/recorded $(PYTEST_ARGS)
 
--include $(BUILD)/bench/prices.d
+-include $(CONSOLIDATE_OBJECTS:.o=.d)

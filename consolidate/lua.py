@@ -6,13 +6,12 @@ from __future__ import annotations
 import re
 
 from consolidate import calltable
-from consolidate.flow import LISTERS, SIZE_ARG, Kind, Source, Step
-from consolidate.plan import FIELD, MOST_ARGS, Node, Param, Plan, is_buffer
+from consolidate.flow import LISTERS, Kind, Step
+from consolidate.plan import FIELD, MOST_ARGS, Node, Param, Plan
 from consolidate.streams import OK
 from consolidate.values import Value
+from consolidate.writing import NAME, RECLEN, PlanWriter
 
-# struct linux_dirent64: where the length of an entry is, and its name.
-RECLEN, NAME = 16, 19
 RESULTS = {
     "read": "got", "pread64": "got", "recvfrom": "got", "recvmsg": "got",
     "write": "put", "pwrite64": "put", "sendto": "put", "sendmsg": "put",
@@ -31,7 +30,7 @@ def quoted(text: bytes) -> str:
     return '"' + "".join(parts) + '"'
 
 
-def constant(value: Value) -> str:
+def literal(value: Value) -> str:
     """A constant argument."""
     if value.string is not None:
         return quoted(value.string)
@@ -46,19 +45,35 @@ def constant(value: Value) -> str:
     return parts[0] if len(parts) == 1 else f"bit.bor({', '.join(parts)})"
 
 
-class Writer:
-    """Writes one plan."""
+def result_names(plan: Plan) -> list[str]:
+    """A variable for the result of each step."""
+    taken = {param.name for param in plan.params}
+    taken |= {step.name for step in plan.steps}
+    names = []
+    for number, step in enumerate(plan.steps):
+        if number in plan.alias:
+            names.append(names[plan.alias[number]])
+            continue
+        base = "file" if step.name in calltable.OPENERS else RESULTS.get(step.name, "ret")
+        name, i = base, 1
+        while name in taken:
+            i += 1
+            name = f"{base}{i}"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+class Writer(PlanWriter):
+    """Writes the script of one plan."""
+
+    INDENT = "  "
 
     def __init__(self, plan: Plan, about: list[str]) -> None:
-        self.plan = plan
+        super().__init__(plan, result_names(plan))
         self.about = about
-        self.lines: list[str] = []
-        self.depth = 0
         self.constants: dict[str, str] = {}
         self.calls: dict[str, str] = {}
-        self.results = self.result_names()
-        # The counter of the loop that a buffer's place depends on.
-        self.offsets: dict[int, str] = {}
         self.opened: list[tuple[int, str]] = []  # and not yet closed
         # Of a loop that gives its result another name meanwhile.
         self.returned: list[str] = []
@@ -66,42 +81,11 @@ class Writer:
 
     # -- names -------------------------------------------------------------------
 
-    def result_names(self) -> list[str]:
-        taken = {param.name for param in self.plan.params}
-        taken |= {step.name for step in self.plan.steps}
-        names = []
-        for number, step in enumerate(self.plan.steps):
-            if number in self.plan.alias:
-                names.append(names[self.plan.alias[number]])
-                continue
-            base = "file" if step.name in calltable.OPENERS else RESULTS.get(step.name, "ret")
-            name, i = base, 1
-            while name in taken:
-                i += 1
-                name = f"{base}{i}"
-            taken.add(name)
-            names.append(name)
-        return names
-
     def call_name(self, name: str) -> str:
         self.calls[name] = name
         return name
 
-    def const(self, value: Value) -> str:
-        text = constant(value)
-        if "const." not in text:
-            return text
-        name = re.sub(r"\W+", "_", value.text)
-        if len(name) > 24:
-            name = f"FLAGS{sum(key.startswith('FLAGS') for key in self.constants) + 1}"
-            name = next((k for k, v in self.constants.items() if v == text), name)
-        self.constants[name] = text
-        return name
-
     # -- text --------------------------------------------------------------------
-
-    def put(self, text: str = "") -> None:
-        self.lines.append("  " * self.depth + text if text else "")
 
     def open(self, text: str) -> None:
         self.put(text)
@@ -137,16 +121,6 @@ class Writer:
         if declared:
             self.put(f"return {', '.join(declared)}")
         self.close()
-
-    def node(self, node: Node) -> None:
-        {
-            "call": self.single,
-            "drain": self.drain,
-            "search": self.search,
-            "names": self.names,
-            "list": self.list,
-            "times": self.times,
-        }[node.kind](node)
 
     def single(self, node: Node) -> None:
         step = self.plan.steps[node.first]
@@ -208,52 +182,25 @@ class Writer:
 
     # -- arguments ---------------------------------------------------------------
 
-    def expression(self, number: int, arg: int) -> str:
-        step = self.plan.steps[number]
-        source = step.args[arg]
-        if source.kind is Kind.RESULT:
-            return self.results[source.step]
-        if source.kind is Kind.SHARED:
-            return self.expression(self.plan.alias.get(source.step, source.step), source.arg)
-        if source.kind is Kind.NAME:
-            return self.name_of_entry(number, arg, source)
-        if source.kind is Kind.ADVANCE:
-            return "at"
-        gathers = self.plan.gathers.get(number)
-        if SIZE_ARG.get(step.name) == arg and gathers == "stream":
-            return f"{self.plan.room[number].name} - {self.results[number]}"
-        if source.kind is Kind.CONST and (number, arg) not in self.plan.by_arg:
-            if source.value.text == "AT_FDCWD" and self.lister_of(number) is not None:
-                return self.directory(number)
-            return self.const(source.value)
-        return self.param(number, arg)
+    def constant(self, value: Value) -> str:
+        text = literal(value)
+        if "const." not in text:
+            return text
+        name = re.sub(r"\W+", "_", value.text)
+        if len(name) > 24:
+            name = f"FLAGS{sum(key.startswith('FLAGS') for key in self.constants) + 1}"
+            name = next((k for k, v in self.constants.items() if v == text), name)
+        self.constants[name] = text
+        return name
 
-    def param(self, number: int, arg: int) -> str:
-        param = self.plan.by_arg[number, arg]
-        if param.scope == "list":
-            at = self.plan.scope("list").index(param) * FIELD
-            return f'peek(record + {at}, "i8")'
-        if not is_buffer(self.plan.steps[number], arg):
-            return param.name
-        if self.plan.gathers.get(number) == "stream":
-            return f"{param.name} + {self.results[number]}"
-        counter = self.offsets.get(number)
-        return f"{param.name} + {counter} * {param.size}" if counter else param.name
+    def value_of(self, param: Param) -> str:
+        return param.name
 
-    def lister_of(self, number: int) -> int | None:
-        for source in self.plan.steps[number].args:
-            if source.kind is Kind.NAME:
-                return source.step
-        return None
+    def listed(self, place: int) -> str:
+        return f'peek(record + {place * FIELD}, "i8")'
 
-    def directory(self, number: int) -> str:
-        """The descriptor of the directory that the name is of."""
-        return self.expression(self.lister_of(number), 0)
-
-    def name_of_entry(self, number: int, arg: int, source: Source) -> str:
-        if arg == 1:
-            return f"base + at + {NAME}"
-        # No call of this kind takes a directory: go there through /proc.
+    def path_of_entry(self, number: int) -> str:
+        # Through /proc.
         return f'("/proc/self/fd/%d/%s"):format({self.directory(number)}, name)'
 
     # -- loops -------------------------------------------------------------------

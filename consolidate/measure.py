@@ -12,25 +12,52 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from consolidate import predict, prices, replay, write
+from consolidate import library, predict, prices, replay, write
 from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
 from consolidate.flow import Repeat
 from consolidate.prices import ROOT, Price, PriceList
+from consolidate.replay import Program
+from consolidate.replay_library import LibraryProgram
 from consolidate.report import price_json, sequence
 
 BUILD = ROOT / "build"
 # Of this process: several may measure. Guests see it, unlike /tmp.
-PLACE = BUILD / "consolidate-replay" / str(os.getpid())
+REPLAYS = BUILD / "consolidate-replay" / str(os.getpid())
 OBJECTS = ("bench/measure.o", "bench/source.o", "libsyscript.a")
-ROUNDS = 15
-GUEST_TIME = 400
+GUEST_TIME = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to measure, and how often."""
+
+    backend: str
+    guest: str | None  # a kernel, or here
+    steady: bool = False  # count instructions: the same in every boot
+
+    @property
+    def rounds(self) -> int:
+        return 5 if self.steady else 15
+
+    @property
+    def price_rounds(self) -> int:
+        return 5 if self.steady else prices.ROUNDS // 2
+
+    def argv(self, command: list[str]) -> list[str]:
+        if self.guest is None:
+            return command
+        clock = "--icount" if self.steady else "--fair"
+        options = ["-k", self.guest, "-m", clock, "--timeout", str(GUEST_TIME)]
+        return [str(prices.GUEST), *options, "--", *command]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """ns for one iteration."""
 
+    candidate: Candidate
+    name: str | None  # of the library's script; None: the one that was written
     plain: float
     script: float
     saved: Price
@@ -45,10 +72,17 @@ class Measured:
         return self.predicted.middle / self.saved.middle - 1 if self.saved.middle else float("inf")
 
 
-def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
-    """The replay of a candidate, and what it was made of."""
+def program_of(candidate: Candidate, trace: str, rounds: int, written: bool) -> Program:
+    """The replay by the library's script if there is one, else by the one that is written."""
+    name = None if written else library.replacement(candidate)
+    if name is not None:
+        return LibraryProgram(write.planned(candidate), name, rounds)
     script, _, plan = write.script(candidate, trace)
-    program = replay.Program(plan, script, ROUNDS)
+    return Program(plan, script, rounds)
+
+
+def compiled(program: Program) -> Path:
+    """The replay, ready to run."""
     text = program()
     missing = [name for name in OBJECTS if not (BUILD / name).exists()]
     if missing:
@@ -56,8 +90,8 @@ def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
             f"build/{missing[0]} is not built: measure works in syscript's source tree, after"
             " `make consolidate module`"
         )
-    PLACE.mkdir(parents=True, exist_ok=True)
-    source = PLACE / f"replay{candidate.number}.c"
+    REPLAYS.mkdir(parents=True, exist_ok=True)
+    source = REPLAYS / f"replay{program.plan.candidate.number}.c"
     source.write_text(text)
     output = source.with_suffix("")
     objects = [str(BUILD / name) for name in OBJECTS]
@@ -66,35 +100,51 @@ def compiled(candidate: Candidate, trace: str) -> tuple[Path, replay.Program]:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConsolidateError(f"the replay does not compile:\n{done.stderr}")
-    return output, program
+    return output
 
 
-def run(programs: list[Path], backend: str, guest: str | None) -> tuple[PriceList, list[dict]]:
-    """Prices first, then each both ways, in one boot."""
-    commands = [f"{prices.PROGRAMS[0]} {backend} {prices.ROUNDS}"]
-    commands += [f"{program} {backend}" for program in programs]
-    command = ["sh", "-ec", "; echo; ".join(commands)]
-    if guest is not None:
-        options = ["-k", guest, "-m", "--fair", "--timeout", str(GUEST_TIME)]
-        command = [str(prices.GUEST), *options, "--", *command]
+def run(programs: list[Path], place: Place) -> list[tuple[PriceList, dict]]:
+    """Each both ways, all in one boot, and the prices that were taken beside it."""
+    price = f"{prices.PROGRAMS[0]} {place.backend} {place.price_rounds}"
+    replays = [f"{program} {place.backend}" for program in programs]
+    if place.steady:
+        once, *raw = outputs([price, *replays], place)
+        return [(priced(once), one) for one in raw]
+    # Machines are not always as fast: before and behind each.
+    turns = [price, *(command for replay in replays for command in (replay, price))]
+    found = outputs(turns, place)
+    return [(priced(found[i - 1], found[i + 1]), found[i]) for i in range(1, len(found), 2)]
+
+
+def outputs(commands: list[str], place: Place) -> list[dict]:
+    """The JSON that each of them prints."""
+    command = place.argv(["sh", "-ec", "; echo; ".join(commands)])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConsolidateError(
             f"{shlex.join(command[:2])} ... failed (status {done.returncode}):"
             f" {done.stderr.strip()}"
         )
-    decoder, found, at = json.JSONDecoder(), [], 0
-    for _ in commands:
-        one, end = decoder.raw_decode(done.stdout[at:].lstrip())
-        at += len(done.stdout[at:]) - len(done.stdout[at:].lstrip()) + end
+    decoder, found, left = json.JSONDecoder(), [], done.stdout.lstrip()
+    while left:
+        one, end = decoder.raw_decode(left)
         found.append(one)
-    text = json.dumps({"machine": prices.machine(), **found[0]})
-    return prices.from_json(text, "what was measured"), found[1:]
+        left = left[end:].lstrip()
+    return found
 
 
-def predicted(candidate: Candidate, program: replay.Program, found: PriceList) -> Price:
+def priced(*lists: dict) -> PriceList:
+    """One list of prices with the rounds of all."""
+    rounds = [one for found in lists for one in found["rounds"]]
+    text = json.dumps({**lists[0], "machine": prices.machine(), "rounds": rounds})
+    return prices.from_json(text, "what was measured")
+
+
+def predicted(program: Program, found: PriceList) -> Price:
     """For one iteration of what is replayed."""
-    setting, saved = program.setting, prices.NONE
+    if isinstance(program, LibraryProgram):
+        return predicted_of_library(program, found)
+    candidate, setting, saved = program.plan.candidate, program.setting, prices.NONE
     names = 0.0
     for number, step in enumerate(candidate.flow.steps):
         often = setting.repeats[number]
@@ -113,27 +163,38 @@ def predicted(candidate: Candidate, program: replay.Program, found: PriceList) -
     return saved - found.price("script_call").times(1 / setting.items)
 
 
+def predicted_of_library(program: LibraryProgram, found: PriceList) -> Price:
+    setting, flow = program.setting, program.plan.candidate.flow
+    counts = [
+        setting.entries if replay.from_name(step) else setting.repeats[number]
+        for number, step in enumerate(flow.steps)
+    ]
+    calls = 1 if program.name in library.ONE_EACH else 1 / setting.items
+    return predict.of_library(program.name, flow, counts, 1, calls, found)
+
+
 def measure(
-    candidates: list[Candidate], trace: str, backend: str, guest: str | None
+    candidates: list[Candidate], trace: str, place: Place, written: bool = False
 ) -> list[Measured]:
-    if guest is not None and not os.access(prices.GUEST, os.X_OK):
+    """With `written`, the scripts that are written even where the library has its own."""
+    if place.guest is not None and not os.access(prices.GUEST, os.X_OK):
         raise ConsolidateError("guests are started from syscript's source tree only")
+    programs = [program_of(one, trace, place.rounds, written) for one in candidates]
     try:
-        made = [compiled(candidate, trace) for candidate in candidates]
-        found, raw = run([path for path, _ in made], backend, guest)
+        done = run([compiled(program) for program in programs], place)
     finally:
-        shutil.rmtree(PLACE, ignore_errors=True)
-    programs = [program for _, program in made]
-    triples = zip(candidates, programs, raw, strict=True)
-    return [judged(candidate, program, one, found) for candidate, program, one in triples]
+        shutil.rmtree(REPLAYS, ignore_errors=True)
+    return [judged(program, *one) for program, one in zip(programs, done, strict=True)]
 
 
-def judged(candidate: Candidate, program: replay.Program, raw: dict, found: PriceList) -> Measured:
+def judged(program: Program, found: PriceList, raw: dict) -> Measured:
     plain = [one["plain"] for one in raw["rounds"]]
     script = [one["script"] for one in raw["rounds"]]
     saved = prices.spread([a - b for a, b in zip(plain, script, strict=True)])
-    price = predicted(candidate, program, found)
+    price = predicted(program, found)
     return Measured(
+        program.plan.candidate,
+        program.name if isinstance(program, LibraryProgram) else None,
         median(plain),
         median(script),
         saved,
@@ -145,9 +206,10 @@ def judged(candidate: Candidate, program: replay.Program, raw: dict, found: Pric
     )
 
 
-def as_json(candidate: Candidate, found: Measured) -> dict:
+def as_json(found: Measured) -> dict:
     return {
-        "sequence": sequence(candidate),
+        "sequence": sequence(found.candidate),
+        "library": found.name,
         "prices": found.prices.title(),
         "items": found.items,
         "calls_per_iteration": found.calls,
@@ -160,11 +222,13 @@ def as_json(candidate: Candidate, found: Measured) -> dict:
     }
 
 
-def show(candidate: Candidate, found: Measured) -> None:
-    print(f"{sequence(candidate)}: {found.calls:g} calls an iteration, {found.items} in a batch")
+def show(found: Measured) -> None:
+    what = f"{found.calls:g} calls an iteration, {found.items} in a batch"
+    print(f"{sequence(found.candidate)}: {what}")
     print(f"{'ns for an iteration':<22}{'measured':>12}{'predicted':>12}")
     print(f"{'plain calls':<22}{found.plain:>12.0f}")
-    print(f"{'script':<22}{found.script:>12.0f}{found.predicted_script:>12.0f}")
+    name = f"{found.name}.lua" if found.name else "script"
+    print(f"{name:<22}{found.script:>12.0f}{found.predicted_script:>12.0f}")
     saved, predicted_ = found.saved, found.predicted
     print(f"{'saved':<22}{saved.middle:>12.0f}{predicted_.middle:>12.0f}")
     print(f"  measured range {saved.low:.0f}..{saved.high:.0f}", end="")

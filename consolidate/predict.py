@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import quantiles
 
-from consolidate import calltable
+from consolidate import calltable, library
 from consolidate.choose import Candidate
 from consolidate.flow import Flow, Kind, Repeat, Step
 from consolidate.prices import NONE, Price, PriceList
@@ -31,6 +31,7 @@ class Prediction:
 
     calls: int
     script_calls: int
+    script: str | None  # the library's that is priced; None: the one that is written
     saved: Price | None  # ns, all in all
     per_second: Price | None  # ns for each second of the program
     verdict: str
@@ -98,8 +99,43 @@ def step_calls(candidate: Candidate) -> dict[tuple[int, ...], int]:
     return counts
 
 
-def saving(candidate: Candidate, prices: PriceList) -> Price:
+def of_library(
+    script: str, flow: Flow, counts: list[float], items: float, calls: float, prices: PriceList
+) -> Price:
+    """What its script saves in the place of iterations whose steps have these counts."""
+    steps = list(zip(flow.steps, counts, strict=True))
+    if script == "readdirplus":
+        items = sum(count for step, count in steps if step.repeat is Repeat.NAMES)
+    saved = prices.library(script, calls, items)
+    for step, count in steps:
+        if library.is_fstat(step):
+            call = "outer_fstat" if step.name == "fstat" else "outer_fstatat"
+            saved += prices.price(call).times(count)
+    # One of each is in the price of such a script.
+    if script == "open_fstat":
+        return saved - prices.price("outer_fstat").times(items)
+    reads = sum(count for step, count in steps if step.name == "read")
+    return saved + prices.price("outer_read").times(max(0.0, reads - items))
+
+
+def saving_by_library(script: str, candidate: Candidate, prices: PriceList) -> Price:
     """Nanoseconds over the whole trace."""
+    flow, counts = candidate.flow, step_calls(candidate)
+    whole = sum(one.whole for run in candidate.runs for one in run.instances)
+    saved = of_library(
+        script,
+        flow,
+        [counts[step.path] for step in flow.steps],
+        whole,
+        library.calls(script, candidate),
+        prices,
+    )
+    # Of the others the first call failed, and fails in the script.
+    return saved + joined(flow.steps[0], prices).times(candidate.iterations - whole)
+
+
+def saving(candidate: Candidate, prices: PriceList) -> Price:
+    """Nanoseconds over the whole trace, by the script that is written."""
     counts = step_calls(candidate)
     found = NONE
     for step in candidate.flow.steps:
@@ -119,7 +155,12 @@ def joined(step: Step, prices: PriceList) -> Price:
 
 
 def predict(candidate: Candidate, prices: PriceList | None, time: Clock) -> Prediction:
-    saved = saving(candidate, prices) if prices is not None else None
+    script = library.replacement(candidate)
+    saved = None
+    if prices is not None and script is not None:
+        saved = saving_by_library(script, candidate, prices)
+    elif prices is not None:
+        saved = saving(candidate, prices)
     per_second = None
     if saved is not None and time.recorded is not None and time.untraced is not None:
         # In the program's own time, which the tracer stretches.
@@ -128,7 +169,8 @@ def predict(candidate: Candidate, prices: PriceList | None, time: Clock) -> Pred
         per_second = Price(min(ends), saved.middle / time.untraced, max(ends))
     return Prediction(
         candidate.calls,
-        candidate.script_calls(),
+        library.calls(script, candidate),
+        script,
         saved,
         per_second,
         verdict(saved, per_second),

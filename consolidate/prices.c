@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "prices_library.h"
 #include "source.h"
 
 #define SAMPLE_NS	3000000ULL	/* at least */
-#define CALIBRATIONS	3
 #define TIME_LIMIT	5000000000ULL
 #define CPU		1
 #define BYTES		65536
@@ -87,6 +87,8 @@ struct price {
 	const char *name;
 	void (*step)(const struct price *price, uint64_t count);
 	int64_t what;
+	void (*way)(int items);
+	int items;
 	int fd;
 	uint64_t count;			/* steps in a sample */
 };
@@ -97,7 +99,7 @@ static union {
 	char bytes[BYTES];
 } buf;
 
-static int zero;
+static int zero, file;
 
 static void outer_fast(const struct price *price, uint64_t count)
 {
@@ -119,6 +121,32 @@ static void outer_path(const struct price *price, uint64_t count)
 	while (count--)
 		if (syscall(SYS_newfstatat, AT_FDCWD, PATH, &buf.stat, 0))
 			measure_die("stat %s: %m", PATH);
+}
+
+/* Calls that the library's scripts do without, where programs make them. */
+static void outer_read(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		if (syscall(SYS_read, file, buf.bytes, BYTES))
+			measure_die("read at the end of a file: %m");
+}
+
+static void outer_fstat(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		if (syscall(SYS_fstat, file, &buf.stat))
+			measure_die("fstat: %m");
+}
+
+/* As some versions of libc do fstat(). */
+static void outer_fstatat(const struct price *price, uint64_t count)
+{
+	(void)price;
+	while (count--)
+		if (syscall(SYS_newfstatat, file, "", &buf.stat, AT_EMPTY_PATH))
+			measure_die("newfstatat: %m");
 }
 
 static void copy(uint64_t count, size_t size)
@@ -162,6 +190,23 @@ static void inside(const struct price *price, uint64_t count)
 		measure_die("%s: did %ld steps, not %" PRIu64, price->name, ret, count);
 }
 
+static void library(const struct price *price, uint64_t count)
+{
+	while (count--)
+		price->way(price->items);
+}
+
+/* One item and many, as two points of a line: its height is what a call costs. */
+#define LIBRARY(script, by_calls, by_script)					\
+	{ .name = script ".plain.one", .step = library, .way = by_calls,	\
+	  .items = 1 },								\
+	{ .name = script ".script.one", .step = library, .way = by_script,	\
+	  .items = 1 },								\
+	{ .name = script ".plain.many", .step = library, .way = by_calls,	\
+	  .items = LIBRARY_MANY },						\
+	{ .name = script ".script.many", .step = library, .way = by_script,	\
+	  .items = LIBRARY_MANY }
+
 static struct price prices[] = {
 	{ .name = "outer_fast", .step = outer_fast },
 	{ .name = "inner_fast", .step = inside, .what = FAST },
@@ -177,6 +222,15 @@ static struct price prices[] = {
 	{ .name = "script_call", .step = calls },
 	{ .name = "copy_64k", .step = copy_all },
 	{ .name = "copy_1", .step = copy_none },
+	{ .name = "outer_read", .step = outer_read },
+	{ .name = "outer_fstat", .step = outer_fstat },
+	{ .name = "outer_fstatat", .step = outer_fstatat },
+	LIBRARY("read_many", library_read_plain, library_read_many),
+	LIBRARY("open_read_close", library_read_plain, library_open_read_close),
+	LIBRARY("open_write_close", library_write_plain, library_write_many),
+	LIBRARY("open_fstat", library_open_plain, library_open_many),
+	LIBRARY("stat_many", library_stat_plain, library_stat_many),
+	LIBRARY("readdirplus", library_list_plain, library_readdirplus),
 };
 
 #define PRICES	(sizeof(prices) / sizeof(prices[0]))
@@ -194,32 +248,13 @@ static void register_all(enum syscript_backend backend)
 	}
 }
 
-static uint64_t sample(const struct price *price)
+static uint64_t sample(void *of, uint64_t count)
 {
+	const struct price *price = of;
 	uint64_t start = measure_cpu_now();
 
-	price->step(price, price->count);
+	price->step(price, count);
 	return measure_cpu_now() - start;
-}
-
-/* Warms up, too.  The shortest of some: other load only ever adds. */
-static void calibrate(struct price *price)
-{
-	uint64_t took;
-
-	price->count = 16;
-	for (;;) {
-		took = UINT64_MAX;
-		for (int i = 0; i < CALIBRATIONS; i++) {
-			uint64_t once = sample(price);
-
-			took = once < took ? once : took;
-		}
-		if (took >= SAMPLE_NS)
-			return;
-		price->count = took < SAMPLE_NS / 4 ? price->count * 2 :
-			       price->count * SAMPLE_NS / took + 1;
-	}
 }
 
 static void measure_round(unsigned int round)
@@ -230,7 +265,7 @@ static void measure_round(unsigned int round)
 	for (size_t i = 0; i < PRICES; i++) {
 		size_t at = (i + round) % PRICES;
 
-		ns[at] = (double)sample(&prices[at]) / prices[at].count;
+		ns[at] = (double)sample(&prices[at], prices[at].count) / prices[at].count;
 	}
 	printf("%s\n    {", round ? "," : "");
 	for (size_t i = 0; i < PRICES; i++)
@@ -250,12 +285,15 @@ int main(int argc, char **argv)
 	if (zero < 0)
 		measure_die("/dev/zero: %m");
 	register_all(backend);
+	/* Which the library's functions ask when they are first called. */
+	setenv("SYSCRIPT_BACKEND", argv[1], 1);
+	file = library_setup(measure_directory());
 	measure_pin(CPU);
 	for (size_t i = 0; i < PRICES; i++)
-		calibrate(&prices[i]);
+		prices[i].count = measure_calibrate(sample, &prices[i], SAMPLE_NS);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
-	       "  \"copied_bytes\": %d,\n  \"rounds\": [",
-	       measure_kernel(), measure_accel(), argv[1], BYTES);
+	       "  \"copied_bytes\": %d,\n  \"many_items\": %d,\n  \"rounds\": [",
+	       measure_kernel(), measure_accel(), argv[1], BYTES, LIBRARY_MANY);
 	for (unsigned int i = 0; i < rounds; i++)
 		measure_round(i);
 	printf("\n  ]\n}\n");

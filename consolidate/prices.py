@@ -23,8 +23,16 @@ NAMES = (
     *("outer_fast", "inner_fast", "outer_slow", "inner_slow"),
     *("outer_path", "inner_path", "inner_string", "field_in", "field_out", "entry"),
     "batch_item",
-    *("script_call", "copy_64k", "copy_1"),
+    *("script_call", "copy_64k", "copy_1", "outer_read", "outer_fstat", "outer_fstatat"),
 )
+# What scripts of the library do: by plain calls and by the script, of one file or
+# entry and of many.
+LIBRARY = (
+    *("read_many", "open_read_close", "open_write_close", "open_fstat", "stat_many"),
+    "readdirplus",
+)
+POINTS = ("plain.one", "script.one", "plain.many", "script.many")
+NAMES += tuple(f"{script}.{point}" for script in LIBRARY for point in POINTS)
 ROUNDS = 24
 GUEST_TIME = 300
 EMULATED = (
@@ -64,6 +72,7 @@ class PriceList:
     backend: str
     samples: dict[str, list[float]]
     copied_bytes: int
+    many_items: int
 
     def price(self, name: str) -> Price:
         return spread(self.samples[name])
@@ -94,6 +103,16 @@ class PriceList:
     def string(self) -> Price:
         """What a constant path or text costs more than an address."""
         return self.difference("inner_string", "inner_path")
+
+    def library(self, what: str, calls: float, items: float) -> Price:
+        """What calls of a script of the library save, with so many items in all of them."""
+        found = []
+        points = (self.samples[f"{what}.{point}"] for point in POINTS)
+        for plain_one, script_one, plain_many, script_many in zip(*points, strict=True):
+            one, many = plain_one - script_one, plain_many - script_many
+            item = (many - one) / (self.many_items - 1)
+            found.append(calls * (one - item) + items * item)
+        return spread(found)
 
     def copied(self) -> Price:
         """One byte between the kernel and the process."""
@@ -133,6 +152,7 @@ def from_json(text: str, where: str) -> PriceList:
             raw["backend"],
             samples,
             raw["copied_bytes"],
+            raw["many_items"],
         )
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise ConsolidateError(

@@ -9,17 +9,21 @@ failed, sockets with as many packets waiting.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
+from consolidate import calltable
 from consolidate.choose import Candidate
 from consolidate.errors import ConsolidateError
-from consolidate.flow import LISTERS, SIZE_ARG, Kind, Step
-from consolidate.lua import CHUNK, NAME, RECLEN
+from consolidate.flow import LISTERS, Kind, Step
+from consolidate.lua import CHUNK
 from consolidate.match import Instance
-from consolidate.plan import Node, Param, Plan, is_buffer
+from consolidate.plan import Node, Param, Plan
 from consolidate.streams import OK
+from consolidate.values import Value
+from consolidate.writing import NAME, RECLEN, PlanWriter
 
 TEMPLATE = Path(__file__).resolve().parent / "replay.c.in"
 MOST_ITEMS = 4 * CHUNK
@@ -30,6 +34,7 @@ OF_FILES = frozenset(
     ["read", "pread64", "write", "pwrite64", "lseek", "fstat", "fcntl", "fsync", "fdatasync"]
 )
 READERS = frozenset(["read", "pread64", "recvfrom", "recvmsg"])
+WRITERS = frozenset(["write", "pwrite64", "sendto", "sendmsg"])
 C_CONSTANT = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -68,46 +73,49 @@ def per_iteration(candidate: Candidate) -> dict[int, float]:
 def setting(plan: Plan) -> Setting:
     candidate = plan.candidate
     repeats = per_iteration(candidate)
+    for number, kind in plan.gathers.items():
+        if kind == "stream":
+            # There is room for all at once.
+            repeats[number] = 1
     lengths = [len(run.instances) for run in candidate.runs]
     items = min(MOST_ITEMS, round(median(lengths))) if plan.batched else 1
     named = [repeats[n] for n, step in enumerate(plan.steps) if from_name(step)]
+    entries = min(MOST_ENTRIES, round(max(named, default=0)))
+    return Setting(max(1, items), entries, size_of_files(plan), repeats)
+
+
+def size_of_files(plan: Plan) -> int:
+    """As much as was read on the average; where nothing was, as was written."""
+    reads = any(step.name in READERS for step in plan.steps)
     sizes = []
-    for run in candidate.runs[:50]:
+    for run in plan.candidate.runs[:50]:
         for instance in run.instances[:8]:
             calls = [instance.stream.call(i) for i in range(instance.begin, instance.end)]
-            got = sum(c.ret for c in calls if c.name in READERS and c.ret and c.ret > 0)
-            sizes.append(got)
-    size = min(MOST_BYTES, round(mean(sizes))) if sizes and mean(sizes) else DEFAULT_BYTES
-    entries = min(MOST_ENTRIES, round(max(named, default=0)))
-    return Setting(max(1, items), entries, size, repeats)
+            moved = [c.ret for c in calls if c.name in (READERS if reads else WRITERS)]
+            sizes.append(sum(ret for ret in moved if ret and ret > 0))
+    return min(MOST_BYTES, round(mean(sizes))) if sizes and mean(sizes) else DEFAULT_BYTES
 
 
 def from_name(step: Step) -> bool:
     return any(source.kind is Kind.NAME for source in step.args)
 
 
-class Program:
-    """Writes the C of one plan: the plain calls, the setting, the measuring."""
+class Program(PlanWriter):
+    """Writes the C of one plan: the plain calls, its script, the setting."""
 
     def __init__(self, plan: Plan, script: str, rounds: int) -> None:
-        self.plan = plan
+        super().__init__(plan, [f"r{i}" for i in range(len(plan.steps))])
         self.script = script
         self.rounds = rounds
         self.setting = setting(plan)
-        self.lines: list[str] = []
         self.depth = 1
-        self.results = [f"r{i}" for i in range(len(plan.steps))]
         for number, target in plan.alias.items():
             self.results[number] = self.results[target]
-        self.offsets: dict[int, str] = {}
         self.place = {id(p): i for i, p in enumerate(self.fields())}
 
     def fields(self) -> list[Param]:
         """What an iteration takes, in the order of a record; the rest in `call`."""
         return self.plan.scope("item" if self.plan.batched else "call")
-
-    def put(self, text: str) -> None:
-        self.lines.append("\t" * self.depth + text)
 
     # -- the plain calls ---------------------------------------------------------
 
@@ -120,20 +128,13 @@ class Program:
         self.put("goto out;")
         self.lines.append("out:")
         base = len(self.fields())
-        for i, number in enumerate(self.plan.results):
-            self.put(f"f[{base + i}] = {self.results[number]};")
+        for i, result in enumerate(self.outcomes()):
+            self.put(f"f[{base + i}] = {result};")
         return "\n".join(self.lines)
 
-    def node(self, node: Node) -> None:
-        kinds = {
-            "call": self.single,
-            "drain": self.drain,
-            "names": self.names,
-            "times": self.times,
-            "search": self.search,
-            "list": self.list,
-        }
-        kinds[node.kind](node)
+    def outcomes(self) -> list[str]:
+        """What both ways have to come to."""
+        return [self.results[number] for number in self.plan.results]
 
     def single(self, node: Node) -> None:
         step = self.plan.steps[node.first]
@@ -148,52 +149,26 @@ class Program:
         args = [f"(long)({self.expression(number, arg)})" for arg in range(len(step.args))]
         return f"made({', '.join([f'SYS_{step.name}', *args])})"
 
-    def expression(self, number: int, arg: int) -> str:
-        step = self.plan.steps[number]
-        source = step.args[arg]
-        if source.kind is Kind.RESULT:
-            return self.results[source.step]
-        if source.kind is Kind.SHARED:
-            return self.expression(self.plan.alias.get(source.step, source.step), source.arg)
-        if source.kind is Kind.NAME:
-            return self.entry_name(step, arg, source.step)
-        if SIZE_ARG.get(step.name) == arg and self.plan.gathers.get(number) == "stream":
-            return f"{self.param_of(self.plan.room[number])} - {self.results[number]}"
-        if source.kind is Kind.CONST and (number, arg) not in self.plan.by_arg:
-            names = [s.step for s in step.args if s.kind is Kind.NAME]
-            if source.value.text == "AT_FDCWD" and names:
-                return self.expression(names[0], 0)
-            return self.constant(source.value)
-        param = self.plan.by_arg[number, arg]
-        if param.scope == "list":
-            return f"record[{self.plan.scope('list').index(param)}]"
-        text = self.param_of(param)
-        if not is_buffer(step, arg):
-            return text
-        if self.plan.gathers.get(number) == "stream":
-            return f"{text} + {self.results[number]}"
-        counter = self.offsets.get(number)
-        return f"{text} + {counter} * {param.size}" if counter else text
-
-    def entry_name(self, step: Step, arg: int, lister: int) -> str:
-        if arg == 1:
-            return f"base + at + {NAME}"
-        return f"of_entry({self.expression(lister, 0)}, base + at + {NAME})"
-
-    def constant(self, value) -> str:
+    def constant(self, value: Value) -> str:
         if value.string is not None:
             return c_string(value.string)
         return value.text if value.number is None or value.text == "AT_FDCWD" else str(value.number)
 
-    def param_of(self, param: Param) -> str:
+    def value_of(self, param: Param) -> str:
         if id(param) in self.place:
             return f"f[{self.place[id(param)]}]"
         return f"steady[{self.plan.scope('call').index(param)}]"
 
+    def listed(self, place: int) -> str:
+        return f"record[{place}]"
+
+    def path_of_entry(self, number: int) -> str:
+        return f"of_entry({self.directory(number)}, base + at + {NAME})"
+
     def drain(self, node: Node) -> None:
         number, result = node.first, self.results[node.first]
         gathers = self.plan.gathers.get(number)
-        room = f"{result} < {self.param_of(self.plan.room[number])}" if gathers else "1"
+        room = f"{result} < {self.value_of(self.plan.room[number])}" if gathers else "1"
         self.put(f"while ({room}) {{")
         self.depth += 1
         if gathers == "each":
@@ -205,7 +180,7 @@ class Program:
         for inner in node.body:
             if inner.kind == "names":
                 buffer = self.plan.by_arg.get((number, 1))
-                base = self.param_of(buffer) if buffer is not None else self.expression(number, 1)
+                base = self.value_of(buffer) if buffer is not None else self.expression(number, 1)
                 self.entries(inner, f"{base} + {saved}", "more")
             else:
                 self.node(inner)
@@ -311,7 +286,10 @@ class Program:
             return f"memory({self.setting.size + 4096})"
         if step.name.startswith("open") and self.is_directory(number):
             return "directory(i)"
-        creates = any("O_CREAT" in s.value.text for s in step.args if s.value is not None)
+        flags = " ".join(s.value.text for s in step.args if s.value is not None)
+        if "O_EXCL" in flags:
+            raise ConsolidateError(self.cannot("it creates a file that must not be there yet"))
+        creates = "O_CREAT" in flags or step.name == "creat"
         return "new_path(i)" if creates else "file(i)"
 
     def is_directory(self, opener: int) -> bool:
@@ -345,7 +323,7 @@ class Program:
     def __call__(self) -> str:
         plan = self.plan
         plain = self.plain()
-        width = len(self.fields()) + len(plan.results)
+        width = len(self.fields()) + len(self.outcomes())
         text = TEMPLATE.read_text().replace(
             "@SCRIPT@", c_string(self.script.encode()).replace("\\n", '\\n"\n\t"')
         )
@@ -361,20 +339,44 @@ class Program:
             "PLAIN": plain,
             "VALUES": self.values(),
             "STEADY_VALUES": self.steady(),
-            "DESCRIPTORS": ", ".join(self.descriptors()) or "-1",
+            "BY_SCRIPT": self.by_script(),
+            "DESCRIPTORS": braces(self.descriptors()),
+            "LEFT_BY_CALLS": braces(self.left_open()),
+            "LEFT_BY_SCRIPT": braces(self.left_by_script()),
         }
         for key, value in values.items():
             text = text.replace(f"@{key}@", str(value))
         return text
 
-    def descriptors(self) -> list[str]:
-        """Results that are descriptors or addresses: they may differ."""
-        found = []
-        for i, number in enumerate(self.plan.results):
-            name = self.plan.steps[number].name
-            if name.startswith(("open", "dup", "mmap", "socket", "accept", "epoll_create")):
-                found.append(str(i))
-        return found
+    # -- the script --------------------------------------------------------------
+
+    def by_script(self) -> str:
+        """C that does all items by the script."""
+        return "\tby_written();"
+
+    def descriptors(self) -> list[int]:
+        """Outcomes that are descriptors or addresses: they may differ."""
+        openers = ("open", "dup", "mmap", "socket", "accept", "epoll_create")
+        return self.outcomes_of(lambda number: self.plan.steps[number].name.startswith(openers))
+
+    def left_open(self) -> list[int]:
+        """Outcomes that are files which an iteration opens and leaves open."""
+        steps = self.plan.steps
+        closed = {step.args[0].step for step in steps if step.name == "close"}
+        return self.outcomes_of(
+            lambda number: steps[number].name in calltable.OPENERS and number not in closed
+        )
+
+    def left_by_script(self) -> list[int]:
+        return self.left_open()
+
+    def outcomes_of(self, belongs: Callable[[int], bool]) -> list[int]:
+        return [i for i, number in enumerate(self.plan.results) if belongs(number)]
+
+
+def braces(numbers: list[int]) -> str:
+    """A list of outcomes, with its end."""
+    return f"{{ {', '.join(map(str, [*numbers, -1]))} }}"
 
 
 def c_string(text: bytes) -> str:

@@ -131,6 +131,8 @@ def table(report: Report) -> Table:
 
 
 def verdict(candidate: Candidate, prediction: Prediction) -> str:
+    if prediction.script is not None:
+        return f"{prediction.verdict}; with {prediction.script}.lua"
     ready = library.script_for(candidate)
     return prediction.verdict + (f"; ready: {ready}.lua" if ready else "")
 
@@ -157,6 +159,11 @@ def show(report: Report, console: Console) -> None:
         " (..)+ and x+: loops within one. Savings add up.",
         highlight=False,
         markup=False,
+    )
+    console.print(
+        "with x.lua: what the library's script saves; the others: what one saves that"
+        " `consolidate script` writes.",
+        highlight=False,
     )
     if report.prices is None:
         console.print("No prices of this machine yet: `consolidate prices` measures them.")
@@ -218,6 +225,7 @@ def candidate_json(candidate: Candidate, prediction: Prediction) -> dict[str, An
         "saved_seconds_per_hour": price_json(prediction.per_hour()),
         "verdict": prediction.verdict,
         "library": library.script_for(candidate),
+        "priced_script": prediction.script,
     }
 
 

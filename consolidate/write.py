@@ -48,9 +48,13 @@ def name_of(candidate: Candidate) -> str:
     return re.sub(r"\W", "_", short)
 
 
+def planned(candidate: Candidate) -> Plan:
+    return plan.plan(candidate, engine.unknown(plan.constants(candidate)))
+
+
 def script(candidate: Candidate, trace: str) -> tuple[str, str, Plan]:
     """The Lua, checked by the engine, and the C; and the plan that they are of."""
-    made = plan.plan(candidate, engine.unknown(plan.constants(candidate)))
+    made = planned(candidate)
     title = f"Candidate {candidate.number} of {trace}"
     text = lua.Writer(made, about(made, title))()
     engine.check(text)

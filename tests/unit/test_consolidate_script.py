@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD
+from library import Options
+from prices_made_up import price_list
 from traces import Writer, run
 
 from consolidate import predict, prices, report, write
@@ -24,19 +26,6 @@ USER = 2  # SYSCRIPT_BACKEND_USER
 
 def candidates(path: Path) -> list[Candidate]:
     return report.make([path], None, 20, GAP).candidates
-
-
-class Options(ctypes.Structure):
-    """struct syscript_options of lib/syscript.h."""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("flags", ctypes.c_uint32),
-        ("backend", ctypes.c_int),
-        ("memory_limit", ctypes.c_uint64),
-        ("time_limit_ns", ctypes.c_uint64),
-    ]
 
 
 @pytest.fixture
@@ -218,11 +207,6 @@ def test_script_is_numbered_by_the_last_report(tmp_path: Path) -> None:
     done = run("script", "9", cache=tmp_path)
     assert done.returncode == 1
     assert "there is no candidate 9" in done.stderr
-
-
-def price_list(**middle: float) -> PriceList:
-    samples = {name: [middle.get(name, 0.0)] * 3 for name in prices.NAMES}
-    return PriceList("6.1", "machine", "none", "kernel", samples, 65536)
 
 
 def reported(tmp_path: Path, made: PriceList) -> tuple[Candidate, predict.Prediction]:

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0
+"""consolidate prices and replays the library's own scripts where these fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from prices_made_up import price_list
+from traces import Writer, run
+
+from consolidate import measure, replay_library, report
+from consolidate.choose import Candidate
+from consolidate.errors import ConsolidateError
+from consolidate.measure import Place
+from consolidate.predict import Prediction
+from consolidate.prices import PriceList
+
+GAP = 0.02
+BATCH = 50
+STAT = "{st_mode=S_IFREG|0644, st_size=12, ...}"
+
+Batch = Callable[[Writer, int], None]
+
+
+def opened(trace: Writer, i: int, flags: str, *calls: tuple[str, int], path: str = "/d") -> None:
+    fd = trace.random.randrange(3, 60)
+    trace.call(f'openat(AT_FDCWD, "{path}/{i}", {flags})', fd)
+    for text, result in calls:
+        trace.call(text.replace("FD", str(fd)), result)
+
+
+def read_file(trace: Writer, i: int) -> None:
+    trace.read_file(f"/d/{i}")
+
+
+def read_once(trace: Writer, i: int) -> None:
+    opened(trace, i, "O_RDONLY", ('read(FD, "text"..., 4096)', 700), ("close(FD)", 0))
+
+
+def read_in_two_parts(trace: Writer, i: int) -> None:
+    calls = ('read(FD, "head"..., 100)', 100), ('read(FD, "text"..., 4096)', 700)
+    opened(trace, i, "O_RDONLY", *calls, ("close(FD)", 0))
+
+
+def read_the_same(trace: Writer, i: int) -> None:
+    fd = trace.random.randrange(3, 60)
+    trace.call('openat(AT_FDCWD, "/etc/passwd", O_RDONLY)', fd)
+    trace.call(f'read({fd}, "text"..., 4096)', 700)
+    trace.call(f"close({fd})", 0)
+
+
+def write_file(trace: Writer, i: int) -> None:
+    flags = "O_WRONLY|O_CREAT|O_TRUNC, 0644"
+    opened(trace, i, flags, ('write(FD, "text"..., 700)', 700), ("close(FD)", 0))
+
+
+def look_into(trace: Writer, i: int) -> None:
+    opened(trace, i, "O_RDONLY", (f"fstat(FD, {STAT})", 0), ("close(FD)", 0))
+
+
+def open_and_keep(trace: Writer, i: int) -> None:
+    opened(trace, i, "O_RDONLY", (f'newfstatat(FD, "", {STAT}, AT_EMPTY_PATH)', 0))
+
+
+def stat_file(trace: Writer, i: int) -> None:
+    trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0)
+
+
+def list_directory(trace: Writer, i: int) -> None:
+    trace.list_directory(f"/d/{i}", ["a", "b", "c"])
+
+
+def reported(
+    tmp_path: Path, one: Batch, made: PriceList | None = None, batch: int = BATCH
+) -> tuple[Candidate, Prediction]:
+    trace = Writer(3)
+    for i in range(4 * BATCH):
+        if i % batch == 0:
+            trace.time += 1
+        one(trace, i)
+    found = report.make([trace.write(tmp_path / "t")], made, 20, GAP)
+    return found.candidates[0], found.predictions[0]
+
+
+def saves(script: str, one: float, many: float) -> dict[str, float]:
+    """Prices: the saving of one item, and of a hundred."""
+    return {f"{script}.plain.one": one, f"{script}.plain.many": many}
+
+
+@pytest.mark.parametrize(
+    ("one", "batch", "script"),
+    [
+        (read_file, BATCH, "read_many"),
+        (read_once, BATCH, "read_many"),
+        (read_file, 1, "open_read_close"),
+        (write_file, BATCH, "open_write_close"),
+        (write_file, 1, "open_write_close"),
+        (look_into, BATCH, "open_fstat"),
+        (open_and_keep, BATCH, "open_fstat"),
+        (stat_file, BATCH, "stat_many"),
+        (list_directory, BATCH, "readdirplus"),
+    ],
+)
+def test_script_that_fits(tmp_path: Path, one: Batch, batch: int, script: str) -> None:
+    candidate, prediction = reported(tmp_path, one, batch=batch)
+    assert prediction.script == script
+    each = batch == 1 or script == "readdirplus"
+    assert prediction.script_calls == (4 * BATCH if each else 4)
+    assert candidate.iterations == 4 * BATCH
+
+
+def read_proc(trace: Writer, i: int) -> None:
+    calls = ('read(FD, "text"..., 4096)', 700), ("close(FD)", 0)
+    opened(trace, i, "O_RDONLY", *calls, path="/proc")
+
+
+def read_in_the_middle(trace: Writer, i: int) -> None:
+    calls = (f'pread64(FD, "text"..., 4096, {i * 512})', 700), ("close(FD)", 0)
+    opened(trace, i, "O_RDONLY", *calls)
+
+
+def write_and_sync(trace: Writer, i: int) -> None:
+    calls = ('write(FD, "text"..., 700)', 700), ("fsync(FD)", 0), ("close(FD)", 0)
+    opened(trace, i, "O_WRONLY|O_CREAT|O_TRUNC, 0644", *calls)
+
+
+def list_with_attributes(trace: Writer, i: int) -> None:
+    names = ["a", "b", "c"]
+    entries = ", ".join(f'{{d_ino=1, d_reclen=24, d_type=DT_REG, d_name="{n}"}}' for n in names)
+    calls = [(f"getdents64(FD, [{entries}], 32768)", 72)]
+    for name in names:
+        calls.append((f'newfstatat(FD, "{name}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0))
+        calls.append((f'getxattr("{name}", "user.a", NULL, 0)', 0))
+    calls += [("getdents64(FD, [], 32768)", 0), ("close(FD)", 0)]
+    opened(trace, i, "O_RDONLY|O_DIRECTORY", *calls)
+
+
+def in_changing_ways(trace: Writer, i: int) -> None:
+    flags = "O_RDONLY" if i % 2 else "O_RDONLY|O_NOFOLLOW"
+    opened(trace, i, flags, ('read(FD, "text"..., 4096)', 700), ("close(FD)", 0))
+
+
+@pytest.mark.parametrize(
+    "one", [read_proc, read_in_the_middle, write_and_sync, list_with_attributes, in_changing_ways]
+)
+def test_script_that_does_less_or_more_is_not_priced(tmp_path: Path, one: Batch) -> None:
+    _, prediction = reported(tmp_path, one)
+    assert prediction.script is None
+
+
+def test_price_is_a_line_through_one_and_many() -> None:
+    made = price_list(**saves("stat_many", 30, 30 + 99 * 50))
+    assert made.library("stat_many", 1, 1).middle == pytest.approx(30)
+    assert made.library("stat_many", 1, 100).middle == pytest.approx(30 + 99 * 50)
+    # A call costs 20, an item saves 50.
+    assert made.library("stat_many", 4, 1000).middle == pytest.approx(4 * -20 + 1000 * 50)
+
+
+def test_batch_is_priced_by_its_size(tmp_path: Path) -> None:
+    made = price_list(outer_read=7, **saves("read_many", 30, 30 + 99 * 50))
+    files = 4 * BATCH
+    _, prediction = reported(tmp_path, read_once, made)
+    assert prediction.saved.middle == pytest.approx(files * 50 - 4 * 20)
+    # The read that finds the end is saved, too.
+    _, prediction = reported(tmp_path, read_file, made)
+    assert prediction.saved.middle == pytest.approx(files * (50 + 7) - 4 * 20)
+    assert prediction.verdict == "not worth it: too rare"
+
+
+def test_fstat_in_its_two_forms(tmp_path: Path) -> None:
+    made = price_list(outer_fstat=10, outer_fstatat=25, **saves("open_fstat", 60, 60 * 100))
+    _, prediction = reported(tmp_path, look_into, made)
+    assert prediction.saved.middle == pytest.approx(4 * BATCH * 60)
+    _, prediction = reported(tmp_path, open_and_keep, made)
+    assert prediction.saved.middle == pytest.approx(4 * BATCH * (60 + 15))
+
+
+def test_directories_are_priced_by_their_entries(tmp_path: Path) -> None:
+    made = price_list(**saves("readdirplus", 30, 30 + 99 * 50))
+    _, prediction = reported(tmp_path, list_directory, made)
+    directories = 4 * BATCH
+    assert prediction.saved.middle == pytest.approx(directories * (3 * 50 - 20))
+
+
+def test_files_that_are_missing_save_a_mode_switch(tmp_path: Path) -> None:
+    def one(trace: Writer, i: int) -> None:
+        trace.missing(f"/d/{i}") if trace.random.random() < 0.2 else read_file(trace, i)
+
+    made = price_list(outer_path=9, inner_path=4, **saves("read_many", 50, 50 * 100))
+    candidate, prediction = reported(tmp_path, one, made)
+    assert prediction.script == "read_many"
+    whole = sum(one.whole for run in candidate.runs for one in run.instances)
+    missing = candidate.iterations - whole
+    assert missing > 20
+    assert prediction.saved.middle == pytest.approx(whole * 50 + missing * 5)
+
+
+def test_report_says_what_the_price_is_of(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(80):
+        trace.read_file(f"/d/{i}")
+    path = trace.write(tmp_path / "t")
+    assert "with read_many.lua" in run("report", path).stdout
+    (one,) = json.loads(run("report", "--json", path).stdout)["candidates"]
+    assert (one["library"], one["priced_script"]) == ("read_many", "read_many")
+    trace = Writer(1)
+    for i in range(80):
+        write_and_sync(trace, i)
+    path = trace.write(tmp_path / "t")
+    assert "ready: open_write_close.lua" in run("report", path).stdout
+    (one,) = json.loads(run("report", "--json", path).stdout)["candidates"]
+    assert (one["library"], one["priced_script"]) == ("open_write_close", None)
+
+
+def candidates(tmp_path: Path, *batches: tuple[Batch, int]) -> list[Candidate]:
+    found = [reported(tmp_path, one, batch=batch)[0] for one, batch in batches]
+    for number, candidate in enumerate(found, 1):
+        candidate.number = number
+    return found
+
+
+# Few rounds: they are for the results, not for the times.
+HERE = Place("user", None, steady=True)
+
+
+def test_library_comes_to_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = candidates(
+        tmp_path,
+        (read_file, BATCH),
+        (read_once, 1),
+        (read_in_two_parts, BATCH),
+        (read_the_same, BATCH),
+        (write_file, BATCH),
+        (look_into, BATCH),
+        (open_and_keep, BATCH),
+        (stat_file, BATCH),
+        (list_directory, BATCH),
+    )
+    # The programs that are run end with an error if results differ.
+    done = measure.measure(found, "t", HERE)
+    names = ["read_many", "open_read_close", "read_many", "read_many", "open_write_close"]
+    names += ["open_fstat", "open_fstat", "stat_many", "readdirplus"]
+    assert [one.name for one in done] == names
+    assert all(one.plain > 0 and one.script > 0 for one in done)
+    assert [one.calls for one in done] == [4, 3, 4, 3, 3, 3, 2, 1, 7]
+    measure.show(done[0])
+    assert "read_many.lua" in capsys.readouterr().out
+
+
+def test_written_script_can_be_measured_instead(tmp_path: Path) -> None:
+    found = candidates(tmp_path, (read_file, BATCH), (open_and_keep, BATCH))
+    done = measure.measure(found, "t", HERE, written=True)
+    assert [one.name for one in done] == [None, None]
+
+
+def test_measure_takes_the_written_script_when_told(tmp_path: Path) -> None:
+    reported(tmp_path, stat_file)
+    options = ("--here", "--backend", "user", "--written", "--json")
+    done = run("measure", "1", tmp_path / "t", *options, cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["library"] is None
+
+
+def test_what_cannot_be_done_twice_is_not_replayed(tmp_path: Path) -> None:
+    def create(trace: Writer, i: int) -> None:
+        calls = ('write(FD, "text"..., 700)', 700), ("close(FD)", 0)
+        opened(trace, i, "O_WRONLY|O_CREAT|O_EXCL, 0644", *calls)
+
+    with pytest.raises(ConsolidateError, match="must not be there yet"):
+        measure.measure(candidates(tmp_path, (create, BATCH)), "t", HERE)
+
+
+def test_replay_that_comes_to_something_else_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = "files[0].result = 1"
+    monkeypatch.setitem(replay_library.BATCHES, "stat_many", wrong)
+    with pytest.raises(ConsolidateError, match="item 0, result 0: 1 by the script, 0 by"):
+        measure.measure(candidates(tmp_path, (stat_file, BATCH)), "t", HERE)
