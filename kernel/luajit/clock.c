@@ -11,9 +11,13 @@
 #include "vm.h"
 
 #define PERIOD		(NSEC_PER_MSEC)
-/* After a tick that found nobody in VM mode: scripts that are mostly outside
- * shall not pay for one that is not. */
-#define IDLE_PERIOD	(4 * NSEC_PER_MSEC)
+/*
+ * After a tick that found nobody in VM mode: scripts that are mostly outside
+ * shall not pay for one that is not.  With so much leeway the scheduler's tick
+ * of a busy CPU comes first, and one interrupt does for both.
+ */
+#define IDLE_PERIOD	(NSEC_PER_MSEC)
+#define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
 
 u32 clock_mult __ro_after_init;
@@ -29,6 +33,18 @@ static bool wanted(const struct clock *clock)
 
 	return need_resched() || fatal_signal_pending(current) || vm->doom ||
 	       vm->stats.run_time + ran > vm->deadline;
+}
+
+static void set_next(struct clock *clock)
+{
+	ktime_t now = ktime_get();
+
+	if (clock->idle)
+		hrtimer_set_expires_range_ns(&clock->timer,
+					     ktime_add_ns(now, IDLE_PERIOD),
+					     IDLE_LEEWAY);
+	else
+		hrtimer_set_expires(&clock->timer, ktime_add_ns(now, PERIOD));
 }
 
 static enum hrtimer_restart tick(struct hrtimer *timer)
@@ -48,8 +64,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	} else if (++clock->idle > IDLE_PERIODS) {
 		goto off;
 	}
-	hrtimer_forward_now(timer,
-			    ns_to_ktime(clock->idle ? IDLE_PERIOD : PERIOD));
+	set_next(clock);
 	return HRTIMER_RESTART;
 off:
 	WRITE_ONCE(clock->armed, false);
