@@ -16,7 +16,6 @@
  * shall not pay for one that is not.  With so much leeway the scheduler's tick
  * of a busy CPU comes first, and one interrupt does for both.
  */
-#define IDLE_PERIOD	(NSEC_PER_MSEC)
 #define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
 
@@ -33,18 +32,6 @@ static bool wanted(const struct clock *clock)
 
 	return need_resched() || fatal_signal_pending(current) || vm->doom ||
 	       vm->stats.run_time + ran > vm->deadline;
-}
-
-static void set_next(struct clock *clock)
-{
-	ktime_t now = ktime_get();
-
-	if (clock->idle)
-		hrtimer_set_expires_range_ns(&clock->timer,
-					     ktime_add_ns(now, IDLE_PERIOD),
-					     IDLE_LEEWAY);
-	else
-		hrtimer_set_expires(&clock->timer, ktime_add_ns(now, PERIOD));
 }
 
 static enum hrtimer_restart tick(struct hrtimer *timer)
@@ -64,7 +51,8 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	} else if (++clock->idle > IDLE_PERIODS) {
 		goto off;
 	}
-	set_next(clock);
+	hrtimer_set_expires_range_ns(timer, ktime_add_ns(ktime_get(), PERIOD),
+				     clock->idle ? IDLE_LEEWAY : 0);
 	return HRTIMER_RESTART;
 off:
 	WRITE_ONCE(clock->armed, false);
