@@ -11,7 +11,6 @@ the larger one.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable
@@ -166,9 +165,7 @@ def details(done: list[Measured]) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    parser.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    parser = results.parser(__doc__)
     parser.add_argument("--icount", action="store_true", help="count instructions")
     parser.add_argument("--here", action="store_true", help="in no guest, in the user backend")
     parser.add_argument(
