@@ -28,10 +28,11 @@ BUILD = ROOT / "build"
 sys.path.insert(0, str(ROOT / "vm"))
 
 import kernlog  # noqa: E402
+from runner import SLOWDOWN  # noqa: E402
 
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
-# Emulation is slow, a debug kernel slower.
-PROGRAM_TIME = 900 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 300
+# Emulation is slow.
+PROGRAM_TIME = 300 * SLOWDOWN
 SKIPPED = 77
 
 Done = subprocess.CompletedProcess[str]

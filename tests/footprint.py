@@ -9,10 +9,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND = Path(__file__).resolve().parents[1] / "build" / "syscript"
+from runner import COMMAND, SLOWDOWN
+
 REFCNT = Path("/sys/module/syscript/refcnt")
 KINDS = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
-SETTLE = 15
+SETTLE = 15 * SLOWDOWN
 # KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
 # kernel's own that grow with any load.  Each storm drops many times as much.
 NOISE = 2048

@@ -13,6 +13,7 @@ holds hostile ones, each with the outcomes that are allowed in its header:
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -24,11 +25,15 @@ COMMAND = TESTS.parent / "build" / "syscript"
 CORPUS = sorted((TESTS / "lua").glob("*.lua"))
 ATTACKS = sorted((TESTS / "attack").glob("*.lua"))
 
+# How much longer all takes on the debug kernel: patience grows with it, and what
+# is tested by sheer numbers has fewer.
+SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 1
+
 # ms.  Programs of the corpus take some ms natively; emulation is up to 50 times slower.
 PATIENCE = "10000"
 CORPUS_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "8192"]
 # A run that takes longer than this is a hang, whatever it prints in the end.
-HANG = 60
+HANG = 60 * SLOWDOWN
 
 # ns past the time limit that a busy, emulated machine may need to stop a script.
 OVERRUN = 3_000_000_000

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runner import ATTACKS, COMMAND, KERNEL, Attack, Mode, Run, as_member
+from runner import ATTACKS, COMMAND, KERNEL, SLOWDOWN, Attack, Mode, Run, as_member
 
 # Seconds from SIGKILL to the end of the process, on a busy emulated machine.
-DEATH = 10
+DEATH = 10 * SLOWDOWN
 
 REFCNT = Path("/sys/module/syscript/refcnt")
 

@@ -12,15 +12,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from runner import as_member
+from runner import SLOWDOWN, as_member
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
-MANY = 100_000
+MANY = 100_000 // SLOWDOWN
 SOME = 300
 STORM_SECONDS = 5
 # From SIGKILL to the end of the process, on a busy emulated machine.
-DEATH = 10
+DEATH = 10 * SLOWDOWN
 KERNEL = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from footprint import SETTLE, Footprint
 from library import Library
-from runner import KERNEL, Mode, Run, as_member
+from runner import KERNEL, SLOWDOWN, Mode, Run, as_member
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 STORM = BUILD / "tests" / "vm" / "storm"
@@ -154,7 +154,7 @@ def test_parallel(as_user: Run) -> None:
     assert alone.returncode == 0, alone
     children = [run_script(KERNEL[i % 2], FLOAT, "3000") for i in range(6)]
     for child in children:
-        stdout, stderr = child.communicate(timeout=120)
+        stdout, stderr = child.communicate(timeout=120 * SLOWDOWN)
         assert (child.returncode, stdout, stderr) == (0, alone.stdout, "")
 
 
@@ -172,7 +172,7 @@ def test_floating_point_neighbours() -> None:
     results = set()
     while any(child.poll() is None for child in neighbours):
         child = run_script(random.choice(KERNEL), FLOAT, "20000")
-        stdout, stderr = child.communicate(timeout=120)
+        stdout, stderr = child.communicate(timeout=120 * SLOWDOWN)
         assert child.returncode == 0, stderr
         results.add(stdout)
     for child in neighbours:
