@@ -7,6 +7,10 @@ BUILD := build
 .SUFFIXES:
 SHELL := /bin/bash -o pipefail
 
+# What is built is said in short; V=1 shows the commands.
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(Q),@printf '  %-8s%s\n' $(1) $(or $(2),$@))
+
 # The kernel that the module is built for: KREL is 6.1, 6.12, newest, debug or a
 # release, and its tree is fetched; KERNEL is one that this machine has installed
 # with its headers, and nothing is fetched (DKMS builds so).
@@ -31,8 +35,8 @@ KMODULE := $(BUILD)/kernel-$(KREL)/syscript.ko
 MATRIX := 6.1 6.12 newest
 
 $(BUILD)/config.mk: tools/deps requirements.txt third_party/Cargo.lock
-	tools/deps
-	release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
+	$(Q)tools/deps
+	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
 # A kernel's tree, for all that is built against it, and the compiler that the
 # kernel was built with; debug's tree is built instead.
@@ -40,7 +44,7 @@ ifdef KERNEL
 $(KTREE)/complete: ;
 else
 $(BUILD)/kernels/%/complete:
-	vm/kernels.py path $*
+	$(Q)vm/kernels.py path $*
 
 $(KMODULE): private export CC = $(shell vm/kernels.py cc $(KREL))
 endif

@@ -9,17 +9,20 @@ BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP
 
 $(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
 
 $(BUILD)/bench/udp: $(BUILD)/bench/udp.o $(BUILD)/bench/udp_server.o $(BENCH_COMMON) \
 		$(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS) -luring
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS) -luring
 
 .PHONY: bench-micro bench-micro-icount bench-latency bench-udp
 bench-micro: $(BUILD)/bench/micro module

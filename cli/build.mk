@@ -10,12 +10,14 @@ cli: $(BUILD)/syscript
 
 $(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
 		$(CFLAGS) -c -o $@ $<
 
 $(BUILD)/syscript: $(CLI_OBJ) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_LIBS)
 
 .PHONY: install-cli
 install: install-cli

@@ -9,18 +9,21 @@ CONSOLIDATE_PRICES := $(BUILD)/consolidate-prices
 consolidate: $(CONSOLIDATE) $(CONSOLIDATE_PRICES) $(BUILD)/syscript
 
 $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
-	printf '#!/bin/sh\nbuild=$$(dirname "$$(readlink -f "$$0")")\n%s\n' \
+	$(call say,GEN)
+	$(Q)printf '#!/bin/sh\nbuild=$$(dirname "$$(readlink -f "$$0")")\n%s\n' \
 		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
-	chmod 0755 $@
+	$(Q)chmod 0755 $@
 
 CONSOLIDATE_OBJECTS := $(BUILD)/bench/prices.o $(BUILD)/bench/prices_library.o
 $(CONSOLIDATE_OBJECTS): $(BUILD)/bench/%.o: consolidate/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(CONSOLIDATE_PRICES): $(CONSOLIDATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 # Its Python, what it reads, and the libraries it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript

@@ -7,8 +7,9 @@ EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c))
 examples: $(EXAMPLES)
 
 $(BUILD)/examples/%: examples/%.c $(BUILD)/libsyscript.a
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
 		$(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB_LIBS)
 
 -include $(EXAMPLES:=.d)

@@ -14,14 +14,16 @@ luajit-user: $(BUILD)/gen/constants.inc
 		CFLAGS="$(LUAJIT_USER_CFLAGS) $(CFLAGS)" CC="$(CC)" LD="$(LD)"
 
 $(LUAJIT_USER)/stack.o: kernel/luajit/stack.S
+	$(call say,AS)
 	@mkdir -p $(@D)
-	$(CC) -c -o $@ $<
+	$(Q)$(CC) -c -o $@ $<
 
 $(LUAJIT_USER)/luajit.o: luajit-user ;
 
 $(LUAJIT_USER)/libluajit-syscript.a: $(LUAJIT_USER)/luajit.o $(LUAJIT_USER)/stack.o
-	rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
 
 # -- the module: $(BUILD)/kernel-RELEASE/syscript.ko ---------------------------
 

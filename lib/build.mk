@@ -32,17 +32,19 @@ $(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
 $(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
 $(LIB_HEADERS):
 	@mkdir -p $(@D)
-	cp $< $@
+	$(Q)cp $< $@
 
 $(BUILD)/lib/%.o: lib/%.c | $(LIB_HEADERS)
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The texts of the scripts that the library contains, as C strings.
 LIB_SCRIPTS := $(shell sed -n 's/^BUILTIN(\(.*\))$$/\1/p' lib/builtin.def)
 $(BUILD)/gen/builtin.inc: lib/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
 	@mkdir -p $(@D)
-	for name in $(LIB_SCRIPTS); do \
+	$(call say,GEN)
+	$(Q)for name in $(LIB_SCRIPTS); do \
 		echo "BUILTIN($$name)"; \
 		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' scripts/$$name.lua; \
 		echo ,; \
@@ -52,21 +54,24 @@ $(BUILD)/lib/builtin.o: $(BUILD)/gen/builtin.inc
 
 # One object, so that only the public names are left for programs to clash with.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
-	$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
-	sed -n 's/^\t\t\([a-z_]*\);$$/\1/p' lib/libsyscript.map >$(BUILD)/lib/exports
-	objcopy --keep-global-symbols=$(BUILD)/lib/exports $@
+	$(call say,LD)
+	$(Q)$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
+	$(Q)sed -n 's/^\t\t\([a-z_]*\);$$/\1/p' lib/libsyscript.map >$(BUILD)/lib/exports
+	$(Q)objcopy --keep-global-symbols=$(BUILD)/lib/exports $@
 
 $(BUILD)/libsyscript.a: $(BUILD)/lib/libsyscript.o
-	rm -f $@
-	$(AR) rcs $@ $<
+	$(call say,AR)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $<
 
 $(BUILD)/libsyscript.so.$(LIB_SOVERSION): $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
-	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=lib/libsyscript.map \
+	$(call say,LD)
+	$(Q)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=lib/libsyscript.map \
 		-Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -o $@ \
 		$(LIB_OBJ) -Wl,--whole-archive $(LIB_ENGINE) -Wl,--no-whole-archive -lm -lpthread
 
 $(BUILD)/libsyscript.so: $(BUILD)/libsyscript.so.$(LIB_SOVERSION)
-	ln -sf $(<F) $@
+	$(Q)ln -sf $(<F) $@
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -75,7 +80,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 # Made anew each time: what it says depends on the command line.
 .PHONY: $(BUILD)/libsyscript.pc
 $(BUILD)/libsyscript.pc: lib/libsyscript.pc.in lib/syscript.h
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' $< >$@
 
 .PHONY: install-lib

@@ -11,8 +11,9 @@ TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
 TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude $(LIB_CFLAGS) -MMD -MP \
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude $(LIB_CFLAGS) -MMD -MP \
 		-o $@ $< $(LIB_LIBS)
 
 -include $(TEST_PROGRAMS:=.d)

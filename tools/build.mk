@@ -4,4 +4,5 @@
 HOSTCC ?= cc
 
 $(BUILD)/gen/constants.inc: tools/gen-constants
-	$< --cc '$(HOSTCC)' -o $@
+	$(call say,GEN)
+	$(Q)$< --cc '$(HOSTCC)' -o $@

@@ -11,23 +11,26 @@ MEMCACHED_ARCHIVE := $(BUILD)/apt/memcached.orig.tar.xz
 memcached: $(MEMCACHED)/memcached
 
 $(MEMCACHED_ARCHIVE): apps/memcached/source.py
-	$< $@
+	$(call say,FETCH)
+	$(Q)$< $@
 
 $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcached/build.mk \
 		| $(LIB_HEADERS) $(BUILD)/libsyscript.a
-	tools/deps memcached
-	rm -rf $(MEMCACHED_SRC)
-	mkdir -p $(MEMCACHED_SRC)
-	tar -xf $< -C $(MEMCACHED_SRC) --strip-components=1
-	for p in $(abspath $(MEMCACHED_PATCHES)); do \
+	$(Q)tools/deps memcached
+	$(call say,CONFIG,$(MEMCACHED_SRC))
+	$(Q)rm -rf $(MEMCACHED_SRC)
+	$(Q)mkdir -p $(MEMCACHED_SRC)
+	$(Q)tar -xf $< -C $(MEMCACHED_SRC) --strip-components=1
+	$(Q)for p in $(abspath $(MEMCACHED_PATCHES)); do \
 		patch -d $(MEMCACHED_SRC) -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
-	cd $(MEMCACHED_SRC) && autoreconf -f >autoreconf.log 2>&1 || { cat autoreconf.log; exit 1; }
-	cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"
-	touch $@
+	$(Q)cd $(MEMCACHED_SRC) && autoreconf -f >autoreconf.log 2>&1 || { cat autoreconf.log; exit 1; }
+	$(Q)cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"
+	$(Q)touch $@
 
 $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua
-	$(MAKE) -s -C $(MEMCACHED_SRC) memcached
-	cp $(MEMCACHED_SRC)/memcached $@
+	$(call say,MAKE)
+	$(Q)$(MAKE) -s -C $(MEMCACHED_SRC) memcached
+	$(Q)cp $(MEMCACHED_SRC)/memcached $@
 
 # -- tests ---------------------------------------------------------------------
 

@@ -10,16 +10,19 @@ REFLECTOR_OBJ := $(BUILD)/bench/udpload/reflector.o $(BUILD)/bench/udpload/datas
 HDR := $(BUILD)/vendor/hdrhistogram-c/HdrHistogram_c/src
 
 $(BUILD)/bench/udpload/hdr_histogram.o: $(HDR)/hdr_histogram.c
+	$(call say,CC)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(USER_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(sort $(UDPLOAD_OBJ) $(REFLECTOR_OBJ)): private BENCH_CFLAGS += -isystem $(HDR)
 
 $(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/bench/measure.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/bench/measure.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 # How fast the generator can be, with a reflector in place of a server.
 .PHONY: bench-udpload

@@ -85,6 +85,7 @@ $(OUT)/settings: FORCE
 	echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' >$@
 
 $(OUT)/patched: $(OUT)/settings $(PATCHES) $(LUAJIT)/src/lj_obj.h
+	printf '  %-8s%s\n' LUAJIT $(OUT)
 	rm -rf $(OUT)/luajit
 	mkdir -p $(OUT)
 	cp -r $(LUAJIT) $(OUT)/luajit
