@@ -7,9 +7,9 @@ BUILD := build
 .SUFFIXES:
 SHELL := /bin/bash -o pipefail
 
-# What is built is said in short; V=1 shows the commands.
+# What is built is said in short; V=1 shows the commands, -s nothing.
 Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(Q),@printf '  %-8s%s\n' $(1) $(or $(2),$@))
+say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),,$(if $(Q),@printf '  %-8s%s\n' $(1) $(or $(2),$@)))
 
 # The kernel that the module is built for: KREL is 6.1, 6.12, newest, debug or a
 # release, and its tree is fetched; KERNEL is one that this machine has installed

@@ -169,6 +169,23 @@ static void walk_script(int n)
 	close(fd);
 }
 
+/* As a program does that walks many trees: its functions were compiled before. */
+static void walk_again(int n)
+{
+	int fd = open(tree(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	static struct syscript_walk *walk;
+	struct syscript_walk_sums sums;
+
+	(void)n;
+	if (walk)
+		check(syscript_walk_restart(walk, fd), "syscript_walk_restart");
+	else
+		check(syscript_walk_open(&walk, fd, DU_COLUMNS, 0, NULL, 0), "syscript_walk_open");
+	check(syscript_walk_next(walk, NULL, 0, &sums), "syscript_walk_next");
+	seen += sums.sum;
+	close(fd);
+}
+
 /* -- Files ----------------------------------------------------------------- */
 
 /* Relative names are those behind the last slash. */
@@ -339,6 +356,7 @@ static const struct probe {
 	PROBE("walk nftw", walk_nftw, 0, 1),
 	PROBE("walk fts", walk_fts, 0, 1),
 	PROBE("walk script", walk_script, 0, 1),
+	PROBE("walk.again script", walk_again, 0, 1),
 	PROBE("open_read_close plain", read_plain, 0, 4),
 	PROBE("open_read_close script", read_script, 0, 4),
 	PROBE("open_read_close io_uring", read_uring, 0, 4),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Disk usage of trees, as du -s: syscript_walk_open().  A file with several
- * names counts once in each tree.
+ * Disk usage of trees, as du -s: syscript_walk_open(), syscript_walk_restart().
+ * A file with several names counts once: `seen` is kept from tree to tree.
  *
  * usage: duplus [-x] [DIRECTORY...]
  */
@@ -25,12 +25,25 @@ static const char usage_of_files[] =
 	"  return e.blocks[i]\n"
 	"end\n";
 
-static int usage_of(const char *path, unsigned int flags)
+/* The first tree opens the walk, the others go on with it. */
+static int begin(struct syscript_walk **walk, int fd, unsigned int flags)
+{
+	char error[512] = "";
+	int err;
+
+	if (*walk)
+		err = syscript_walk_restart(*walk, fd);
+	else
+		err = syscript_walk_open(walk, fd, usage_of_files, flags, error, sizeof(error));
+	if (err)
+		fprintf(stderr, "duplus: %s\n", *error ? error : syscript_strerror(err));
+	return err;
+}
+
+static int usage_of(struct syscript_walk **walk, const char *path, unsigned int flags)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct syscript_walk_sums sums;
-	struct syscript_walk *walk;
-	char error[512];
 	struct stat st;
 	long err;
 
@@ -38,14 +51,11 @@ static int usage_of(const char *path, unsigned int flags)
 		fprintf(stderr, "duplus: %s: %m\n", path);
 		return 1;
 	}
-	err = syscript_walk_open(&walk, fd, usage_of_files, flags, error, sizeof(error));
+	err = begin(walk, fd, flags);
 	close(fd);
-	if (err) {
-		fprintf(stderr, "duplus: %s\n", error);
+	if (err)
 		return 1;
-	}
-	err = syscript_walk_next(walk, NULL, 0, &sums);
-	syscript_walk_close(walk);
+	err = syscript_walk_next(*walk, NULL, 0, &sums);
 	if (err)
 		fprintf(stderr, "duplus: %s: %s\n", path, syscript_strerror(err));
 	else
@@ -58,6 +68,7 @@ static int usage_of(const char *path, unsigned int flags)
 
 int main(int argc, char **argv)
 {
+	struct syscript_walk *walk = NULL;
 	unsigned int flags = 0;
 	int first = 1, status = 0;
 
@@ -66,8 +77,9 @@ int main(int argc, char **argv)
 		first = 2;
 	}
 	if (first == argc)
-		return usage_of(".", flags);
+		status = usage_of(&walk, ".", flags);
 	for (int i = first; i < argc; i++)
-		status |= usage_of(argv[i], flags);
+		status |= usage_of(&walk, argv[i], flags);
+	syscript_walk_close(walk);
 	return status;
 }

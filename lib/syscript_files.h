@@ -151,6 +151,15 @@ ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
  */
 int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len);
 
+/*
+ * Begins another walk with the same functions, of the tree below @dirfd, whether
+ * the last one was finished or not.  Nothing is compiled again, and the functions'
+ * variables are as they left them.  @sums begin at 0.
+ *
+ * Returns 0 or -errno, and then nothing has changed.
+ */
+int syscript_walk_restart(struct syscript_walk *walk, int dirfd);
+
 /* Gives the walk back, finished or not. */
 void syscript_walk_close(struct syscript_walk *walk);
 

@@ -42,6 +42,12 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 	return fd;
 }
 
+/* The top of a tree, -errno. */
+static int open_top(int dirfd)
+{
+	return sys_call(openat, dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *functions,
 		       unsigned int flags, char *error, size_t error_len)
 {
@@ -56,7 +62,7 @@ int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *funct
 	if (!new)
 		return -ENOMEM;
 	new->flags = flags;
-	new->dirfd = sys_call(openat, dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	new->dirfd = open_top(dirfd);
 	if (new->dirfd < 0) {
 		err = new->dirfd;
 		goto free;
@@ -114,16 +120,35 @@ int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len)
 	return syscript_error(walk->script, buf, len);
 }
 
-void syscript_walk_close(struct syscript_walk *walk)
+/* Closes the directories that it has open. */
+static void give_up(struct syscript_walk *walk)
 {
-	if (!walk)
-		return;
-	/* Closes the directories that it has open. */
 	if (!walk->ended) {
 		walk->token = -1;
 		stretch(walk, NULL, 0);
 	}
-	syscript_close(walk->script);
 	sys_call(close, walk->dirfd);
+}
+
+int syscript_walk_restart(struct syscript_walk *walk, int dirfd)
+{
+	int top = open_top(dirfd);
+
+	if (top < 0)
+		return top;
+	give_up(walk);
+	walk->dirfd = top;
+	walk->token = 0;
+	walk->ended = false;
+	walk->sums = (struct syscript_walk_sums){ 0 };
+	return 0;
+}
+
+void syscript_walk_close(struct syscript_walk *walk)
+{
+	if (!walk)
+		return;
+	give_up(walk);
+	syscript_close(walk->script);
 	free(walk);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The examples that are servers, with clients of theirs."""
+"""The examples: servers with clients, file programs beside those they are like."""
 
 from __future__ import annotations
 
@@ -69,6 +69,57 @@ def test_tcpecho(examples: Path) -> None:
             assert answers.read() == b"x" * 100_000
         for client in clients:
             client.close()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Files of several sizes and kinds, one of them with two names."""
+    for i in range(30):
+        directory = tmp_path / f"dir {i % 5}"
+        directory.mkdir(exist_ok=True)
+        (directory / f"file-{i}").write_bytes(b"%d\n" % i * i * 999)
+    os.link(tmp_path / "dir 1" / "file-21", tmp_path / "dir 2" / "twin")
+    (tmp_path / "dir 3" / "link").symlink_to("file-3")
+    return tmp_path
+
+
+def output(*command: str | Path) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_duplus(examples: Path, tree: Path) -> None:
+    assert output(examples / "duplus", tree) == output("du", "-s", tree)
+    # The file with two names is in the first of them.
+    trees = [tree / f"dir {i}" for i in range(5)]
+    assert output(examples / "duplus", *trees) == output("du", "-s", *trees)
+
+
+def test_findplus(examples: Path, tree: Path) -> None:
+    def found(*command: str | Path) -> list[str]:
+        return sorted(output(*command).splitlines())
+
+    plain = found("find", tree, "-mindepth", "1")
+    assert found(examples / "findplus", tree) == plain
+    plain = found("find", tree, "-type", "f", "-size", "+20000c", "-name", "*7")
+    wanted = "type == REG and size > 20000 and name:match('7$')"
+    assert found(examples / "findplus", tree, wanted) == plain
+    assert plain
+
+
+def test_catplus(examples: Path, tree: Path) -> None:
+    files = sorted(path for path in tree.rglob("*") if path.is_file())
+    assert output(examples / "catplus", *files) == output("cat", *files)
+
+
+def test_lsplus(examples: Path, tree: Path) -> None:
+    options = ["-f", "-n", "-l", "--time-style=+%F %H:%M"]
+    plain = [line.split(" -> ")[0].split() for line in output("ls", *options, tree).splitlines()]
+    lines = [line.split() for line in output(examples / "lsplus", tree).splitlines()]
+    assert sorted(lines) == sorted(
+        line for line in plain if line[-1] not in (".", "..") and line[0] != "total"
+    )
 
 
 @pytest.mark.parametrize("name", ["udpecho", "tcpecho"])

@@ -208,6 +208,46 @@ static void test_errors(void)
 	CHECK_EQ(descriptors(), before);
 }
 
+/* The same functions on another tree, with what they have counted. */
+static void test_restart(void)
+{
+	struct syscript_walk_sums sums, wide = sums_of("wide", SIZES, 0);
+	int before = descriptors(), deep = open("deep", O_RDONLY | O_DIRECTORY);
+	struct syscript_walk *walk = walk_of("wide", "local n = 0 columns = { 'size' } "
+		"sum = function(e, i) n = n + 1 return n end", 0);
+	int64_t n = wide.entries;
+	char paths[4096];
+
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
+	CHECK_EQ(sums.sum, n * (n + 1) / 2);
+	CHECK_EQ(syscript_walk_restart(walk, -1), -EBADF);
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
+	CHECK_EQ(sums.entries, n);
+	/* With paths, given up in the middle, and from the start again. */
+	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
+	CHECK(syscript_walk_next(walk, paths, sizeof(paths), NULL) > 0);
+	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
+	memset(&plain, 0, sizeof(plain));
+	CHECK(!nftw("deep", count, 20, FTW_PHYS));
+	CHECK_EQ(sums.entries, plain.entries);
+	CHECK_EQ(sums.dirs, plain.dirs);
+	CHECK(sums.sum > n * plain.entries);
+	syscript_walk_close(walk);
+	close(deep);
+	CHECK_EQ(descriptors(), before);
+	/* An error in the functions ends a walk, not its script. */
+	walk = walk_of("wide", "local again match = function() "
+		       "if not again then again = true error('once') end return true end", 0);
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, NULL), -EPROTO);
+	CHECK_EQ(syscript_walk_restart(walk, AT_FDCWD), 0);
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
+	CHECK_EQ(sums.matches, sums.entries);
+	CHECK(sums.entries > n);
+	syscript_walk_close(walk);
+	CHECK_EQ(descriptors(), before);
+}
+
 /* Tokens that nobody was given. */
 static void test_tokens(void)
 {
@@ -306,6 +346,7 @@ int main(void)
 	test_paths(1 << 20);
 	test_paths(300);
 	test_errors();
+	test_restart();
 	test_locked();
 	test_changes();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
