@@ -356,7 +356,7 @@ static const struct probe {
 	PROBE("walk nftw", walk_nftw, 0, 1),
 	PROBE("walk fts", walk_fts, 0, 1),
 	PROBE("walk script", walk_script, 0, 1),
-	PROBE("walk.again script", walk_again, 0, 1),
+	PROBE("walk again", walk_again, 0, 1),
 	PROBE("open_read_close plain", read_plain, 0, 4),
 	PROBE("open_read_close script", read_script, 0, 4),
 	PROBE("open_read_close io_uring", read_uring, 0, 4),

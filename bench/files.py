@@ -45,22 +45,24 @@ RATIOS = {
 TIME, CPU = 0, 1
 
 
-def opponent(seen: Round, key: str, what: int) -> float:
-    """The plain calls; of two ways to walk a tree the faster one."""
-    names = ["walk nftw", "walk fts"] if key.startswith("walk") else [f"{key} plain"]
-    return min(seen[name][what] for name in names)
+def ratio_of(seen: Round, key: str, what: int) -> float:
+    """The script over the plain calls; of two ways to walk a tree the faster one."""
+    plain, script = [f"{key} plain"], f"{key} script"
+    if key.startswith("walk"):
+        plain = ["walk nftw", "walk fts"]
+    if key == "walk.again":
+        script = "walk again"
+    return seen[script][what] / min(seen[name][what] for name in plain)
 
 
 def ratios(seen: list[Round]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key in RATIOS:
-        result[key] = results.summary(
-            [r[f"{key} script"][TIME] / opponent(r, key, TIME) for r in seen]
-        )
-        result[key]["cpu"] = median(r[f"{key} script"][CPU] / opponent(r, key, CPU) for r in seen)
+        result[key] = results.summary([ratio_of(r, key, TIME) for r in seen])
+        result[key]["cpu"] = median(ratio_of(r, key, CPU) for r in seen)
         if f"{key} io_uring" in seen[0]:
             result[key]["io_uring"] = median(
-                r[f"{key} io_uring"][TIME] / opponent(r, key, TIME) for r in seen
+                r[f"{key} io_uring"][TIME] / r[f"{key} plain"][TIME] for r in seen
             )
     result["ns"] = {
         probe: {
