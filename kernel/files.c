@@ -208,54 +208,65 @@ static long open_slow(const struct files *files, const struct syscript_file *f,
 			      flags | O_LARGEFILE, files->request->mode);
 }
 
-static long install(struct file *file, int flags)
+/* The reference goes with it. */
+static void install(unsigned int fd, struct file *file, int flags)
 {
-	int fd = get_unused_fd_flags(flags);
-
-	if (fd < 0) {
-		fput(file);
-		return fd;
-	}
 	if (!(flags & O_NOFOLLOW)) {
 		spin_lock(&file->f_lock);
 		file->f_flags &= ~O_NOFOLLOW;
 		spin_unlock(&file->f_lock);
 	}
 	fd_install(fd, file);
-	return fd;
+}
+
+/*
+ * Opens with a descriptor, and puts the file into @file as well, with a reference
+ * of its own.  The descriptor comes first: without one, open(2) neither creates
+ * nor truncates.
+ */
+static long open_fd(struct files *files, const struct syscript_file *f,
+		    struct file **file)
+{
+	int flags = files->request->flags;
+	int fd = get_unused_fd_flags(flags);
+
+	*file = fd < 0 ? NULL : open_plain(files, f, flags);
+	if (!IS_ERR_OR_NULL(*file)) {
+		get_file(*file);
+		install(fd, *file, flags);
+		return fd;
+	}
+	if (fd >= 0)
+		put_unused_fd(fd);
+	if (*file)
+		return PTR_ERR(*file);
+	fd = open_slow(files, f, flags);
+	if (fd < 0)
+		return fd;
+	*file = fget_raw(fd);
+	/* Another thread may have closed it by now. */
+	return *file ? fd : -EBADF;
 }
 
 static long do_open(struct files *files, const struct syscript_file *f)
 {
-	const struct files_request *request = files->request;
-	struct file *file = open_plain(files, f, request->flags);
 	struct syscript_stat stat __uninitialized;
-	long fd;
+	struct file *file;
+	long fd = open_fd(files, f, &file);
 	int err;
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	if (file) {
-		get_file(file);
-		fd = install(file, request->flags);
-	} else {
-		fd = open_slow(files, f, request->flags);
-		file = fd < 0 ? NULL : fget_raw(fd);
+	if (fd < 0)
+		return fd;
+	if (f->data) {
+		err = attributes_get(&file->f_path, files->request->mask,
+				     current_user_ns(), &stat) ?:
+			put_stat(f, &stat);
+		if (err) {
+			close_fd(fd);
+			fd = err;
+		}
 	}
-	/* Another thread may have closed it by now. */
-	if (fd >= 0 && !file)
-		return -EBADF;
-	if (fd < 0 || !f->data)
-		goto done;
-	err = attributes_get(&file->f_path, request->mask, current_user_ns(), &stat) ?:
-		put_stat(f, &stat);
-	if (err) {
-		close_fd(fd);
-		fd = err;
-	}
-done:
-	if (file)
-		fput(file);
+	fput(file);
 	return fd;
 }
 
@@ -330,6 +341,18 @@ static long close_after(struct file *file, long done)
 	return done >= 0 && err ? err : done;
 }
 
+/* For a file that has to be treated as others after all. */
+static long give_fd(struct file *file, int flags)
+{
+	int fd = get_unused_fd_flags(flags);
+
+	if (fd < 0)
+		fput(file);
+	else
+		install(fd, file, flags);
+	return fd;
+}
+
 static long transfer(struct files *files, const struct syscript_file *f, int flags)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
@@ -347,7 +370,7 @@ static long transfer(struct files *files, const struct syscript_file *f, int fla
 				       write_all(file, f->data, f->size);
 		return close_after(file, done);
 	}
-	fd = file ? install(file, flags) : open_slow(files, f, flags);
+	fd = file ? give_fd(file, flags) : open_slow(files, f, flags);
 	if (fd < 0)
 		return fd;
 	done = transfer_slow(reads ? __NR_read : __NR_write, fd, f->data, f->size);

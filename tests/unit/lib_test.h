@@ -8,10 +8,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <syscript.h>
 #include <unistd.h>
@@ -91,6 +93,21 @@ static inline int load_file(const char *path)
 		fprintf(stderr, "%s: %s\n", path, error);
 	CHECK(fd >= 0);
 	return fd;
+}
+
+/* Only @n more descriptors from here on; the limit to set again. */
+static inline struct rlimit leave_descriptors(int n)
+{
+	struct rlimit before, few;
+	int left = 0;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+	few = before;
+	for (few.rlim_cur = 0;; few.rlim_cur++)
+		if (fcntl(few.rlim_cur, F_GETFD) < 0 && left++ == n)
+			break;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	return before;
 }
 
 /* A UDP socket on a port of its own; its address. */

@@ -224,6 +224,20 @@ static void contains(const char *path, const char *text)
 #define WRITE(path, text, flags)	\
 	syscript_open_write_close(AT_FDCWD, path, text, strlen(text), flags, 0666)
 
+/* open(2) that finds no descriptor left has not touched the file. */
+static void test_no_descriptor(void)
+{
+	struct rlimit before = leave_descriptors(0);
+
+	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "large", O_WRONLY | O_TRUNC, 0, 0, NULL), -EMFILE);
+	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "untouched", O_WRONLY | O_CREAT, 0644, 0, NULL),
+		 -EMFILE);
+	CHECK_EQ(syscript_open_fstat(AT_FDCWD, NULL, O_RDONLY, 0, 0, NULL), -EFAULT);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+	CHECK_EQ(syscript_open_read_close(AT_FDCWD, "large", buf, LARGE, NULL), 3 * 4096 + 7);
+	CHECK_EQ(access("untouched", F_OK), -1);
+}
+
 static void test_write(void)
 {
 	struct stat before, after;
@@ -420,6 +434,7 @@ int main(void)
 	test_open(AT_FDCWD, O_PATH);
 	test_open(AT_FDCWD, O_RDONLY | O_DIRECTORY);
 	test_one();
+	test_no_descriptor();
 	test_write();
 	test_copy();
 	test_addresses();

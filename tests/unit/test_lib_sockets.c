@@ -108,7 +108,7 @@ static void test_accept(int listener_flags)
 static void test_accept_errors(void)
 {
 	int lfd = listener(0), fds[CLIENTS], clients[4];
-	struct rlimit before, few;
+	struct rlimit before;
 
 	CHECK_EQ(syscript_accept_batch(-1, fds, 1, 0, 0), -EBADF);
 	CHECK_EQ(syscript_accept_batch(lfd, fds, 1, 1, 0), -EINVAL);
@@ -116,13 +116,7 @@ static void test_accept_errors(void)
 		clients[i] = client();
 	wait_for(lfd);
 	CHECK_EQ(syscript_accept_batch(lfd, (int *)16, 1, 0, 0), -EFAULT);
-	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
-	few = before;
-	/* Two descriptors are left. */
-	few.rlim_cur = 0;
-	for (int left = 0; left < 2; few.rlim_cur++)
-		left += fcntl(few.rlim_cur, F_GETFD) < 0;
-	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	before = leave_descriptors(2);
 	CHECK_EQ(syscript_accept_batch(lfd, fds, 4, 0, 0), 2);
 	CHECK_EQ(syscript_accept_batch(lfd, fds + 2, 2, 0, 0), -EMFILE);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
@@ -286,17 +280,6 @@ static void test_wait_accept_blocking(void)
 	listeners_close(&all);
 }
 
-static void no_descriptors_left(struct rlimit *before)
-{
-	struct rlimit few;
-
-	CHECK(!getrlimit(RLIMIT_NOFILE, before));
-	few = *before;
-	for (few.rlim_cur = 0; fcntl(few.rlim_cur, F_GETFD) >= 0; few.rlim_cur++)
-		continue;
-	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
-}
-
 static void test_wait_accept_errors(void)
 {
 	int clients[2], fds[4], pipes[2];
@@ -316,7 +299,7 @@ static void test_wait_accept_errors(void)
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, (int *)16, 4, 0, -1), -EFAULT);
 	CHECK_EQ(syscript_wait_accept(all.epoll, cut_off(2), NULL, 4, 0, -1), -EFAULT);
 	CHECK_EQ(syscript_wait_accept(all.epoll, cut_off(2), NULL, 1 << 27, 0, -1), -EFAULT);
-	no_descriptors_left(&before);
+	before = leave_descriptors(0);
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), -EMFILE);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
 	/* What is no listening socket is an error, but not for those that are. */
