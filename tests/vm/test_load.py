@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from library import BUILD, Library
 
-MODULE = BUILD / f"kernel-{os.uname().release}" / "syscript.ko"
+MODULE = BUILD / f"kernel-{os.environ.get('SYSCRIPT_GUEST')}" / "syscript.ko"
 DEVICE = Path("/dev/syscript")
 LOADS = 25
 
