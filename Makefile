@@ -85,6 +85,7 @@ deps: $(BUILD)/config.mk
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##bench-connections accepting and receiving, beside plain calls; build/bench/connections.json
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
+##bench-memcached-icount the worker's instructions for a GET, the same in every boot
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
 ##bench-files    files and directories beside plain calls; build/bench/files.json

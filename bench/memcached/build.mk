@@ -4,10 +4,14 @@
 # Options of bench/memcached/memcached.py: BENCH_ARGS='--modes off syscript --rounds 9'
 BENCH_ARGS ?=
 
-.PHONY: bench-memcached
+.PHONY: bench-memcached bench-memcached-icount
 bench-memcached: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py -k $(KREL) \
 		-o $(BUILD)/bench/memcached.json $(BENCH_ARGS)
+
+bench-memcached-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
+	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
+		-o $(BUILD)/bench/memcached-icount.json $(BENCH_ARGS)
 
 # The same in short: three ways, one size, one table.
 demo: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure memcached's ways to serve GETs over UDP, in one boot of a guest.
 
-With --short what `make demo` shows: three of them, one size, one table.
+With --short what `make demo` shows: three of them, one size, one table. With --icount
+the worker's instructions for a GET, the same in every boot: on one CPU, since a guest
+that counts instructions has one clock for all of them.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ SHORT = {
     "rounds": 9,
     "seconds": 1.0,
 }
+STEADY = {"sizes": [64], "outstanding": [16], "rounds": 2, "seconds": 0.5}
 PRESSURE = Path("/proc/pressure/cpu")
 BASES = ("off", "mmsg")
 RATIOS = ("throughput", "response_mean")
@@ -64,7 +67,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     if args.here:
         result = {"machine": results.machine(), **rounds.measure(args)}
     else:
-        options = ["-k", args.kernel, "--fair", "--timeout", f"{timeout(args):.0f}"]
+        clock = ["--icount", "--cpus", "1"] if args.icount else ["--fair"]
+        slower = 5 if args.icount else 1
+        options = ["-k", args.kernel, *clock, "--timeout", f"{slower * timeout(args):.0f}"]
         result = results.in_guest(options, command(args))
     if before is not None and (after := waited()) is not None:
         result["cpu_pressure"] = (after - before) / (time.monotonic() - began)
@@ -104,8 +109,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("-o", dest="output", type=Path, help="JSON to write")
     parser.add_argument("--here", action="store_true", help="on this machine, in no guest")
     parser.add_argument("--short", action="store_true", help="a minute's worth, and one table")
+    parser.add_argument("--icount", action="store_true", help="count instructions, on one CPU")
     rounds.add_options(parser)
-    if parser.parse_args().short:
+    chosen = parser.parse_args()
+    if chosen.icount:
+        parser.set_defaults(**STEADY)
+    elif chosen.short:
         parser.set_defaults(**SHORT)
     return parser.parse_args()
 
@@ -118,13 +127,17 @@ def main() -> int:
         print(f"memcached: {error}", file=sys.stderr)
         return 1
     result["ratios"] = ratios(result)
-    if args.short:
+    result["clock"] = "one ns per instruction" if args.icount else "time"
+    if args.icount:
+        report.show_instructions(result)
+    elif args.short:
         report.show_short(result)
     else:
         report.show(result)
     if args.output:
         results.write(args.output, result)
-        report.write(result, args.output)
+        if not args.icount:
+            report.write(result, args.output)
     return 0
 
 

@@ -181,6 +181,27 @@ def show(result: dict[str, Any]) -> None:
         print(f"\n{results.EMULATED}")
 
 
+def show_instructions(result: dict[str, Any]) -> None:
+    """What the worker's CPU does for a GET, where a ns of its time is an instruction."""
+    results.headline("memcached, GETs over UDP", result)
+    for case in cases(result):
+        count = {
+            mode: 1000 * median(of_runs(result, mode, case, "cpu_us_per_get"))
+            for mode in result["modes"]
+        }
+        bases = [base for base in ("off", "mmsg") if base in count]
+        rows = [
+            [NAMES[mode], f"{one:.0f}", switches(result, mode, case)]
+            + [f"{one / count[base]:.3f}" for base in bases]
+            for mode, one in count.items()
+        ]
+        header = ["", "instructions/GET", "switches/GET", *(f"over {base}" for base in bases)]
+        print(f"values of {case[0]} bytes, {case[1]} requests out\n")
+        results.show(header, rows)
+        print()
+    print("The worker's, with what the kernel does in its time; a tenth of the requests are SETs.")
+
+
 def show_short(result: dict[str, Any]) -> None:
     """A table, and what it says."""
     results.headline("memcached, GETs over UDP", result)

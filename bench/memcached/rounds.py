@@ -22,7 +22,7 @@ from typing import Any
 
 from server import MEMCACHED, MODES, SCRIPTED, UDPLOAD, Server, ServerError
 
-SERVER_CPU, LOAD_CPU = 0, 1
+SERVER_CPU, LOAD_CPU = 0, min(1, (os.cpu_count() or 1) - 1)
 KEYS = 2000
 WARM_UP = 0.2
 # s that one server is loaded before it is the next one's turn: what slows this
