@@ -17,10 +17,12 @@ local MSG_DONTWAIT = const.MSG_DONTWAIT
 local READABLE = bit.bor(const.EPOLLIN, const.EPOLLHUP, const.EPOLLERR)
 local EAGAIN = -errno.EAGAIN
 local epoll_wait, recvfrom = syscall.epoll_wait, syscall.recvfrom
-local fill, copyin, copyout = util.fill, util.copyin, util.copyout
-local band, min = bit.band, math.min
+local fill, copyout, band, min = util.fill, util.copyout, bit.band, math.min
 
-local MOST = 256   -- lengths that are kept
+local MOST = 256   -- views and lengths that are kept
+-- Packed: no member of 8 bytes.
+local epoll_event = util.struct [[ uint32_t events; int fd; int high; ]]
+local ready, ready_addr
 local received = {}
 
 function run(epfd, events, max, bufs, size, lens, wait_ms)
@@ -30,12 +32,13 @@ function run(epfd, events, max, bufs, size, lens, wait_ms)
   end
   -- Before anything is received: the room to tell of it is there.
   fill(lens, 0, 4 * n)
-  -- Three words each: .events, .data.fd, and what is behind that.
-  local ready = copyin(events, 3 * n, "u4")
+  if events ~= ready_addr then
+    ready, ready_addr = epoll_event(events, MOST), events
+  end
   for i = 1, n do
-    local len = EAGAIN
-    if band(ready[3 * i - 2], READABLE) ~= 0 then
-      len = recvfrom(ready[3 * i - 1], bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
+    local event, len = ready[i], EAGAIN
+    if band(event.events, READABLE) ~= 0 then
+      len = recvfrom(event.fd, bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
     end
     received[i] = len
   end
