@@ -155,16 +155,22 @@ static void walk_fts(int n)
 	fts_close(fts);
 }
 
+static void add_sums(struct syscript_walk *walk)
+{
+	struct syscript_walk_sums sums;
+
+	check(syscript_walk_next(walk, NULL, 0, &sums), "syscript_walk_next");
+	seen += sums.sum;
+}
+
 static void walk_script(int n)
 {
 	int fd = open(tree(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct syscript_walk_sums sums;
 	struct syscript_walk *walk;
 
 	(void)n;
 	check(syscript_walk_open(&walk, fd, DU_COLUMNS, 0, NULL, 0), "syscript_walk_open");
-	check(syscript_walk_next(walk, NULL, 0, &sums), "syscript_walk_next");
-	seen += sums.sum;
+	add_sums(walk);
 	syscript_walk_close(walk);
 	close(fd);
 }
@@ -174,15 +180,13 @@ static void walk_again(int n)
 {
 	int fd = open(tree(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	static struct syscript_walk *walk;
-	struct syscript_walk_sums sums;
 
 	(void)n;
 	if (walk)
 		check(syscript_walk_restart(walk, fd), "syscript_walk_restart");
 	else
 		check(syscript_walk_open(&walk, fd, DU_COLUMNS, 0, NULL, 0), "syscript_walk_open");
-	check(syscript_walk_next(walk, NULL, 0, &sums), "syscript_walk_next");
-	seen += sums.sum;
+	add_sums(walk);
 	close(fd);
 }
 
