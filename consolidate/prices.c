@@ -196,16 +196,17 @@ static void library(const struct price *price, uint64_t count)
 		price->way(price->items);
 }
 
-/* One item and many, as two points of a line: its height is what a call costs. */
+#define BOTH(script, by_calls, by_script, size, n)				\
+	{ .name = script ".plain." size, .step = library, .way = by_calls,	\
+	  .items = n },								\
+	{ .name = script ".script." size, .step = library, .way = by_script,	\
+	  .items = n }
+
+/* Sizes between which lines are drawn: more files fit less well into caches. */
 #define LIBRARY(script, by_calls, by_script)					\
-	{ .name = script ".plain.one", .step = library, .way = by_calls,	\
-	  .items = 1 },								\
-	{ .name = script ".script.one", .step = library, .way = by_script,	\
-	  .items = 1 },								\
-	{ .name = script ".plain.many", .step = library, .way = by_calls,	\
-	  .items = LIBRARY_MANY },						\
-	{ .name = script ".script.many", .step = library, .way = by_script,	\
-	  .items = LIBRARY_MANY }
+	BOTH(script, by_calls, by_script, "one", 1),				\
+	BOTH(script, by_calls, by_script, "few", LIBRARY_FEW),			\
+	BOTH(script, by_calls, by_script, "many", LIBRARY_MANY)
 
 static struct price prices[] = {
 	{ .name = "outer_fast", .step = outer_fast },
@@ -292,8 +293,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < PRICES; i++)
 		prices[i].count = measure_calibrate(sample, &prices[i], SAMPLE_NS);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
-	       "  \"copied_bytes\": %d,\n  \"many_items\": %d,\n  \"rounds\": [",
-	       measure_kernel(), measure_accel(), argv[1], BYTES, LIBRARY_MANY);
+	       "  \"copied_bytes\": %d,\n"
+	       "  \"items\": {\"one\": 1, \"few\": %d, \"many\": %d},\n  \"rounds\": [",
+	       measure_kernel(), measure_accel(), argv[1], BYTES, LIBRARY_FEW, LIBRARY_MANY);
 	for (unsigned int i = 0; i < rounds; i++)
 		measure_round(i);
 	printf("\n  ]\n}\n");

@@ -26,13 +26,15 @@ NAMES = (
     *("script_call", "copy_64k", "copy_1", "outer_read", "outer_fstat", "outer_fstatat"),
 )
 # What scripts of the library do: by plain calls and by the script, of one file or
-# entry and of many.
+# entry, of a few and of many.
 LIBRARY = (
     *("read_many", "open_read_close", "open_write_close", "open_fstat", "stat_many"),
     "readdirplus",
 )
-POINTS = ("plain.one", "script.one", "plain.many", "script.many")
-NAMES += tuple(f"{script}.{point}" for script in LIBRARY for point in POINTS)
+SIZES = ("one", "few", "many")
+NAMES += tuple(
+    f"{script}.{way}.{size}" for script in LIBRARY for way in ("plain", "script") for size in SIZES
+)
 ROUNDS = 24
 GUEST_TIME = 300
 EMULATED = (
@@ -72,7 +74,7 @@ class PriceList:
     backend: str
     samples: dict[str, list[float]]
     copied_bytes: int
-    many_items: int
+    items: dict[str, int]  # of each of SIZES
 
     def price(self, name: str) -> Price:
         return spread(self.samples[name])
@@ -106,13 +108,18 @@ class PriceList:
 
     def library(self, what: str, calls: float, items: float) -> Price:
         """What calls of a script of the library save, with so many items in all of them."""
-        found = []
-        points = (self.samples[f"{what}.{point}"] for point in POINTS)
-        for plain_one, script_one, plain_many, script_many in zip(*points, strict=True):
-            one, many = plain_one - script_one, plain_many - script_many
-            item = (many - one) / (self.many_items - 1)
-            found.append(calls * (one - item) + items * item)
-        return spread(found)
+        if not calls:
+            return NONE
+        each = items / calls
+        below, above = SIZES[:2] if each <= self.items["few"] else SIZES[1:]
+        at = (each - self.items[below]) / (self.items[above] - self.items[below])
+        ends = zip(self.saved(what, below), self.saved(what, above), strict=True)
+        return spread([calls * (a + at * (b - a)) for a, b in ends])
+
+    def saved(self, what: str, size: str) -> list[float]:
+        """By one call of a script of the library, in each round."""
+        ways = (self.samples[f"{what}.{way}.{size}"] for way in ("plain", "script"))
+        return [plain - script for plain, script in zip(*ways, strict=True)]
 
     def copied(self) -> Price:
         """One byte between the kernel and the process."""
@@ -152,7 +159,7 @@ def from_json(text: str, where: str) -> PriceList:
             raw["backend"],
             samples,
             raw["copied_bytes"],
-            raw["many_items"],
+            {size: int(raw["items"][size]) for size in SIZES},
         )
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise ConsolidateError(

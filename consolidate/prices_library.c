@@ -22,7 +22,7 @@
 #define NEW_FILE	(O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
 
 static char *paths[LIBRARY_MANY];
-static char *one_entry, *many_entries;		/* directories */
+static char *one_entry, *few_entries, *many_entries;	/* directories */
 static char rooms[LIBRARY_MANY][ROOM];
 static char listing[LISTING] __attribute__((aligned(8)));
 static struct stat stats[LIBRARY_MANY];
@@ -149,7 +149,7 @@ void library_stat_many(int n)
 
 static const char *directory_of(int n)
 {
-	return n == 1 ? one_entry : many_entries;
+	return n == 1 ? one_entry : n == LIBRARY_FEW ? few_entries : many_entries;
 }
 
 /* The entries of one getdents64(2) that are not dots. */
@@ -233,6 +233,7 @@ int library_setup(const char *directory)
 		paths[i] = in(directory, "file", i);
 	library_write_plain(LIBRARY_MANY);
 	one_entry = make_directory(directory, 1);
+	few_entries = make_directory(directory, LIBRARY_FEW);
 	many_entries = make_directory(directory, LIBRARY_MANY);
 	fd = plain(open(paths[0], O_RDONLY | O_CLOEXEC), paths[0]);
 	expect(read(fd, rooms[0], ROOM), SIZE, paths[0]);

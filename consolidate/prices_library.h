@@ -6,7 +6,9 @@
 #ifndef PRICES_LIBRARY_H
 #define PRICES_LIBRARY_H
 
-#define LIBRARY_MANY	100	/* files in a batch, entries in a directory */
+/* Files in a batch, entries in a directory. */
+#define LIBRARY_FEW	10
+#define LIBRARY_MANY	200
 
 /* Makes the files that they work on.  Returns a descriptor, at the end of one of them. */
 int library_setup(const char *directory);
@@ -22,7 +24,7 @@ void library_open_many(int n);
 void library_stat_plain(int n);
 void library_stat_many(int n);
 
-/* With a directory of @n entries, 1 or LIBRARY_MANY. */
+/* With a directory of @n entries: 1, LIBRARY_FEW or LIBRARY_MANY. */
 void library_list_plain(int n);
 void library_readdirplus(int n);
 

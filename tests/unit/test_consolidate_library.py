@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from prices_made_up import price_list
+from prices_made_up import ITEMS, price_list
 from traces import Writer, run
 
 from consolidate import measure, replay_library, report
@@ -85,9 +85,9 @@ def reported(
     return found.candidates[0], found.predictions[0]
 
 
-def saves(script: str, one: float, many: float) -> dict[str, float]:
-    """Prices: the saving of one item, and of a hundred."""
-    return {f"{script}.plain.one": one, f"{script}.plain.many": many}
+def saves(script: str, call: float, item: float) -> dict[str, float]:
+    """Prices: what a call costs, and what an item saves."""
+    return {f"{script}.plain.{size}": n * item - call for size, n in ITEMS.items()}
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,25 @@ def test_script_that_does_less_or_more_is_not_priced(tmp_path: Path, one: Batch)
     assert prediction.script is None
 
 
-def test_price_is_a_line_through_one_and_many() -> None:
-    made = price_list(**saves("stat_many", 30, 30 + 99 * 50))
-    assert made.library("stat_many", 1, 1).middle == pytest.approx(30)
-    assert made.library("stat_many", 1, 100).middle == pytest.approx(30 + 99 * 50)
-    # A call costs 20, an item saves 50.
-    assert made.library("stat_many", 4, 1000).middle == pytest.approx(4 * -20 + 1000 * 50)
+def test_price_of_calls_and_items() -> None:
+    made = price_list(**saves("stat_many", 20, 50))
+    for calls, items in ((1, 1), (1, 10), (1, 60), (1, 200), (4, 1000), (3, 7)):
+        found = made.library("stat_many", calls, items).middle
+        assert found == pytest.approx(calls * -20 + items * 50)
+    assert made.library("stat_many", 0, 0).middle == 0
+
+
+def test_price_between_sizes_is_on_the_line_between_them() -> None:
+    sizes = {"stat_many.plain.one": 30, "stat_many.plain.few": 120, "stat_many.plain.many": 3920}
+    made = price_list(**sizes)
+    for items, saved in ((1, 30), (4, 60), (10, 120), (105, 2020), (200, 3920), (250, 4920)):
+        assert made.library("stat_many", 1, items).middle == pytest.approx(saved)
+    # What counts is how many there are in each call.
+    assert made.library("stat_many", 50, 200).middle == pytest.approx(50 * 60)
 
 
 def test_batch_is_priced_by_its_size(tmp_path: Path) -> None:
-    made = price_list(outer_read=7, **saves("read_many", 30, 30 + 99 * 50))
+    made = price_list(outer_read=7, **saves("read_many", 20, 50))
     files = 4 * BATCH
     _, prediction = reported(tmp_path, read_once, made)
     assert prediction.saved.middle == pytest.approx(files * 50 - 4 * 20)
@@ -171,7 +180,7 @@ def test_batch_is_priced_by_its_size(tmp_path: Path) -> None:
 
 
 def test_fstat_in_its_two_forms(tmp_path: Path) -> None:
-    made = price_list(outer_fstat=10, outer_fstatat=25, **saves("open_fstat", 60, 60 * 100))
+    made = price_list(outer_fstat=10, outer_fstatat=25, **saves("open_fstat", 0, 60))
     _, prediction = reported(tmp_path, look_into, made)
     assert prediction.saved.middle == pytest.approx(4 * BATCH * 60)
     _, prediction = reported(tmp_path, open_and_keep, made)
@@ -179,7 +188,7 @@ def test_fstat_in_its_two_forms(tmp_path: Path) -> None:
 
 
 def test_directories_are_priced_by_their_entries(tmp_path: Path) -> None:
-    made = price_list(**saves("readdirplus", 30, 30 + 99 * 50))
+    made = price_list(**saves("readdirplus", 20, 50))
     _, prediction = reported(tmp_path, list_directory, made)
     directories = 4 * BATCH
     assert prediction.saved.middle == pytest.approx(directories * (3 * 50 - 20))
@@ -189,7 +198,7 @@ def test_files_that_are_missing_save_a_mode_switch(tmp_path: Path) -> None:
     def one(trace: Writer, i: int) -> None:
         trace.missing(f"/d/{i}") if trace.random.random() < 0.2 else read_file(trace, i)
 
-    made = price_list(outer_path=9, inner_path=4, **saves("read_many", 50, 50 * 100))
+    made = price_list(outer_path=9, inner_path=4, **saves("read_many", 0, 50))
     candidate, prediction = reported(tmp_path, one, made)
     assert prediction.script == "read_many"
     whole = sum(one.whole for run in candidate.runs for one in run.instances)
