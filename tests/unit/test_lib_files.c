@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -382,6 +383,78 @@ static void test_threads(void)
 		CHECK(!pthread_join(threads[i], NULL));
 }
 
+/* -- Descriptors that another thread closes meanwhile ---------------------- */
+
+static atomic_bool over;
+static int first_free;
+
+static bool is_free(int fd)
+{
+	return fcntl(fd, F_GETFD) < 0;
+}
+
+/* Behind all that are in use, the library's among them. */
+static void find_first_free(void)
+{
+	int last = 1023;
+
+	while (is_free(last))
+		last--;
+	for (int fd = 0; fd < last; fd++)
+		if (is_free(fd))
+			CHECK(dup2(last, fd) == fd);
+	first_free = last + 1;
+}
+
+static void close_all(void)
+{
+	for (int fd = first_free; fd < first_free + 8; fd++)
+		close(fd);
+}
+
+static void *closer(void *arg)
+{
+	while (!atomic_load(&over))
+		close_all();
+	return arg;
+}
+
+static void is_closed_or(bool good, long result)
+{
+	if (!good)
+		CHECK_EQ(result, -EBADF);
+}
+
+static void test_closed_meanwhile(void)
+{
+	/* Files that get their descriptors in all ways there are. */
+	static const char *const names[] = { "file", "/proc/self/comm", "to-file", "dir/.." };
+	struct syscript_file files[4];
+	struct syscript_stat stats[4];
+	char texts[4][2048];
+	pthread_t thread;
+
+	find_first_free();
+	CHECK(!pthread_create(&thread, NULL, closer, NULL));
+	for (int round = 0; round < 1000; round++) {
+		for (int i = 0; i < 4; i++)
+			files[i] = (struct syscript_file){ (intptr_t)names[i], (intptr_t)&stats[i],
+							   0, 0 };
+		CHECK_EQ(syscript_open_many(AT_FDCWD, files, 4, O_RDONLY | O_CLOEXEC, 0, ALL), 0);
+		for (int i = 0; i < 4; i++)
+			is_closed_or(files[i].result >= first_free, files[i].result);
+		for (int i = 0; i < 3; i++)
+			files[i] = (struct syscript_file){ (intptr_t)names[i], (intptr_t)texts[i],
+							   sizeof(texts[i]), 0 };
+		CHECK_EQ(syscript_read_many(AT_FDCWD, files, 3, 0), 0);
+		for (int i = 0; i < 3; i++)
+			is_closed_or(files[i].result > 0, files[i].result);
+		close_all();
+	}
+	atomic_store(&over, true);
+	CHECK(!pthread_join(thread, NULL));
+}
+
 static void test_fork(void)
 {
 	int status;
@@ -439,6 +512,7 @@ int main(void)
 	test_copy();
 	test_addresses();
 	test_threads();
+	test_closed_meanwhile();
 	test_fork();
 	test_closed();
 	snprintf(command, sizeof(command), "chmod 700 %s/locked; rm -rf %s", top, top);
