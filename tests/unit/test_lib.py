@@ -2,7 +2,6 @@
 """Builds and runs the programs test_lib_*: exit 0, 1, or 77 for skipped."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -83,8 +82,6 @@ def test_manual() -> None:
         for word in line.split()[1:2]
     }
     assert public_names() <= names
-    if not shutil.which("mandoc"):
-        pytest.skip("no mandoc to look at the pages with")
     lint = ["mandoc", "-T", "lint", "-W", "warning", *pages]
     done = subprocess.run(lint, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
