@@ -41,6 +41,12 @@ static inline void skip(const char *reason)
 	exit(77);
 }
 
+/* What a plain call returned, as scripts and the library have it. */
+static inline long or_error(long ret)
+{
+	return ret < 0 ? -errno : ret;
+}
+
 /* Registers @source with @options (may be NULL); any failure ends the test. */
 static inline int load_with(const char *source, struct syscript_options *options)
 {

@@ -229,14 +229,14 @@ static void contains(const char *path, const char *text)
 static void test_no_descriptor(void)
 {
 	struct rlimit before = leave_descriptors(0);
-	const char *bad = (const char *)8;
+	long plain = or_error(open((const char *)8, O_RDONLY));
 
 	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "large", O_WRONLY | O_TRUNC, 0, 0, NULL), -EMFILE);
 	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "untouched", O_WRONLY | O_CREAT, 0644, 0, NULL),
 		 -EMFILE);
 	/* Which of two errors is met first is up to the kernel's version. */
-	CHECK(open(bad, O_RDONLY) == -1);
-	CHECK_EQ(syscript_open_fstat(AT_FDCWD, bad, O_RDONLY, 0, 0, NULL), -errno);
+	CHECK(plain == -EFAULT || plain == -EMFILE);
+	CHECK_EQ(syscript_open_fstat(AT_FDCWD, NULL, O_RDONLY, 0, 0, NULL), plain);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
 	CHECK_EQ(syscript_open_read_close(AT_FDCWD, "large", buf, LARGE, NULL), 3 * 4096 + 7);
 	CHECK_EQ(access("untouched", F_OK), -1);

@@ -48,11 +48,6 @@ static void batch_init(struct batch *batch, const struct sockaddr_in *to, size_t
 	}
 }
 
-static int or_error(int ret)
-{
-	return ret < 0 ? -errno : ret;
-}
-
 static void post(const char *text)
 {
 	CHECK_EQ(sendto(out, text, strlen(text), 0, (struct sockaddr *)&here, sizeof(here)),

@@ -80,11 +80,6 @@ static long net(int what, int fd, void *addr, unsigned int n, unsigned int flags
 	return lua_syscall(script, 6, what, fd, addr, n, flags, 0);
 }
 
-static long or_error(long ret)
-{
-	return ret < 0 ? -errno : ret;
-}
-
 static long recv_batch(enum way way, unsigned int n, unsigned int flags)
 {
 	if (way == PLAIN)
