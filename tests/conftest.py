@@ -29,7 +29,7 @@ BUILD = ROOT / "build"
 sys.path[:0] = [str(TESTS), str(ROOT / "vm")]
 
 import kernlog  # noqa: E402
-from runner import SLOWDOWN  # noqa: E402
+from runner import SLOWDOWN, account  # noqa: E402
 
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
 # Emulation is slow.
@@ -43,10 +43,9 @@ def run_as(user: str, command: list[str | Path], **options) -> Done:
     """Run a command as one of the guest's accounts, with that account's groups."""
     home = f"/tmp/{user}"
     env = {**os.environ, "HOME": home, "USER": user, "LOGNAME": user, **options.pop("env", {})}
-    prefix = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}"]
-    prefix += ["--init-groups", "--"] if prefix else []
     options = {"capture_output": True, "text": True, "timeout": PROGRAM_TIME, **options}
-    return subprocess.run([*prefix, *map(str, command)], env=env, check=False, **options)
+    options |= account(user)
+    return subprocess.run([str(word) for word in command], env=env, check=False, **options)
 
 
 @pytest.fixture

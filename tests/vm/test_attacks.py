@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runner import ATTACKS, COMMAND, KERNEL, SLOWDOWN, Attack, Mode, Run, as_member
+from runner import ATTACKS, COMMAND, KERNEL, SLOWDOWN, Attack, Mode, Run, account
 
 # Seconds from SIGKILL to the end of the process, on a busy emulated machine.
 DEATH = 10 * SLOWDOWN
@@ -110,7 +110,8 @@ def start(mode: Mode, source: str, *options: str) -> subprocess.Popen[bytes]:
     """Start a script as the ordinary user; return once it runs."""
     command = mode.command(Path("-"), *options)
     child = subprocess.Popen(
-        as_member(command),
+        command,
+        **account("member"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

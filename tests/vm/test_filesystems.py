@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from runner import SLOWDOWN, as_member
+from runner import SLOWDOWN, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
@@ -30,9 +30,10 @@ def run(*command: str | Path) -> None:
 
 def dircheck(*arguments: str | Path, member: bool = False) -> str:
     command = [str(word) for word in (DIRCHECK, *arguments)]
-    if member:
-        command = as_member(command)
-    done = subprocess.run(command, env=KERNEL, capture_output=True, text=True, check=False)
+    options = account("member") if member else {}
+    done = subprocess.run(
+        command, env=KERNEL, capture_output=True, text=True, check=False, **options
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -195,8 +196,9 @@ def test_killed(place: Path) -> None:
     with tmpfs(place / "killed") as top:
         fill(top, 20000)
         for _ in range(5):
-            command = as_member([str(DIRCHECK), "endless", str(top)])
-            child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE)
+            command = [DIRCHECK, "endless", top]
+            options = account("member")
+            child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE, **options)
             assert child.stdout and child.stdout.readline() == b"at work\n"
             time.sleep(0.2)
             begin = time.monotonic()

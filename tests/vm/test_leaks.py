@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from footprint import SETTLE, Footprint
 from library import Library
-from runner import KERNEL, PATIENCE, SLOWDOWN, Mode, Run, as_member
+from runner import KERNEL, PATIENCE, SLOWDOWN, Mode, Run, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 STORM = BUILD / "tests" / "vm" / "storm"
@@ -49,7 +49,7 @@ end
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """A first storm fills what the kernel and the module keep for later."""
-    subprocess.run(as_member([str(STORM), "--seconds", "4"]), check=True)
+    subprocess.run([STORM, "--seconds", "4"], check=True, **account("member"))
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,8 @@ def given_back() -> Iterator[None]:
 
 def run_script(mode: Mode, source: str, *args: str) -> subprocess.Popen[str]:
     child = subprocess.Popen(
-        as_member(mode.command(Path("-"), "--time-limit", PATIENCE, args=list(args))),
+        mode.command(Path("-"), "--time-limit", PATIENCE, args=list(args)),
+        **account("member"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -86,7 +87,8 @@ def test_storm_killed() -> None:
     """The same, killed in the middle, over and over."""
     for _ in range(8):
         child = subprocess.Popen(
-            as_member([str(STORM), "--seconds", "60"]),
+            [STORM, "--seconds", "60"],
+            **account("member"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -163,7 +165,8 @@ def test_floating_point_neighbours() -> None:
     """Floating-point registers of processes and of scripts do not mix."""
     neighbours = [
         subprocess.Popen(
-            as_member([str(STORM), "--floats", "--seconds", "10"]),
+            [STORM, "--floats", "--seconds", "10"],
+            **account("member"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
