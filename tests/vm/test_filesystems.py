@@ -75,6 +75,23 @@ def ext4(at: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def fuse(at: Path) -> Iterator[Path]:
+    """A server decides, and the kernel asks it again whether a name is still good."""
+    image = at.with_suffix(".image")
+    run("truncate", "-s", "64M", image)
+    run("mkfs.ext4", "-q", "-O", "^has_journal", image)
+    load("fuse")
+    at.mkdir()
+    run("fuse2fs", "-o", "allow_other,default_permissions", image, at)
+    try:
+        at.chmod(0o777)
+        yield at
+    finally:
+        run("umount", at)
+    image.unlink()
+
+
+@contextmanager
 def overlay(at: Path) -> Iterator[Path]:
     """Entries of both layers, of one only, deleted ones."""
     load("overlay")
@@ -95,7 +112,12 @@ def overlay(at: Path) -> Iterator[Path]:
             yield at
 
 
-FILE_SYSTEMS: dict[str, Callable] = {"tmpfs": tmpfs, "ext4": ext4, "overlay": overlay}
+FILE_SYSTEMS: dict[str, Callable] = {
+    "tmpfs": tmpfs,
+    "ext4": ext4,
+    "overlay": overlay,
+    "fuse": fuse,
+}
 
 
 def fill(path: Path, n: int) -> None:
@@ -174,6 +196,22 @@ def test_mount_points(place: Path) -> None:
         for path in (top, top / "a", top / "c"):
             dircheck("stable", path)
             dircheck("stable", path, member=True)
+
+
+def test_automount(place: Path) -> None:
+    """A directory's entries are asked for without mounting them; what was mounted is seen."""
+    with mounted("debugfs", place / "debug") as top:
+        tracing = top / "tracing"
+        if tracing not in top.iterdir():
+            pytest.skip("no tracefs that is mounted in debugfs on demand")
+        dircheck("stable", top)
+        assert not tracing.is_mount()
+        assert list(tracing.iterdir())
+        assert tracing.is_mount()
+        try:
+            dircheck("stable", top)
+        finally:
+            run("umount", tracing)
 
 
 @pytest.mark.parametrize("kind", FILE_SYSTEMS)
