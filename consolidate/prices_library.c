@@ -22,7 +22,7 @@
 #define NEW_FILE	(O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
 
 static char *paths[LIBRARY_MANY];
-static char *one_entry, *few_entries, *many_entries;	/* directories */
+static char *directories[LIBRARY_MANY + 1];	/* by how many entries they have */
 static char rooms[LIBRARY_MANY][ROOM];
 static char listing[LISTING] __attribute__((aligned(8)));
 static struct stat stats[LIBRARY_MANY];
@@ -147,11 +147,6 @@ void library_stat_many(int n)
 
 /* -- Directories ----------------------------------------------------------- */
 
-static const char *directory_of(int n)
-{
-	return n == 1 ? one_entry : n == LIBRARY_FEW ? few_entries : many_entries;
-}
-
 /* The entries of one getdents64(2) that are not dots. */
 static int list_part(int fd, long len)
 {
@@ -171,7 +166,7 @@ static int list_part(int fd, long len)
 
 void library_list_plain(int n)
 {
-	const char *name = directory_of(n);
+	const char *name = directories[n];
 	int fd = plain(open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), name);
 	int seen = 0;
 	long len;
@@ -184,7 +179,7 @@ void library_list_plain(int n)
 
 void library_readdirplus(int n)
 {
-	const char *name = directory_of(n);
+	const char *name = directories[n];
 	int seen = 0, fd;
 	ssize_t len = syscript_opendirplus(AT_FDCWD, name, listing, sizeof(listing),
 					   STATX_BASIC_STATS, 0, &fd);
@@ -211,7 +206,7 @@ static char *in(const char *directory, const char *name, int number)
 	return path;
 }
 
-static char *make_directory(const char *directory, int entries)
+static void make_directory(const char *directory, int entries)
 {
 	char *path = in(directory, "entries", entries);
 
@@ -222,7 +217,7 @@ static char *make_directory(const char *directory, int entries)
 		close(plain(open(entry, NEW_FILE, 0600), entry));
 		free(entry);
 	}
-	return path;
+	directories[entries] = path;
 }
 
 int library_setup(const char *directory)
@@ -232,9 +227,9 @@ int library_setup(const char *directory)
 	for (int i = 0; i < LIBRARY_MANY; i++)
 		paths[i] = in(directory, "file", i);
 	library_write_plain(LIBRARY_MANY);
-	one_entry = make_directory(directory, 1);
-	few_entries = make_directory(directory, LIBRARY_FEW);
-	many_entries = make_directory(directory, LIBRARY_MANY);
+	make_directory(directory, 1);
+	make_directory(directory, LIBRARY_FEW);
+	make_directory(directory, LIBRARY_MANY);
 	fd = plain(open(paths[0], O_RDONLY | O_CLOEXEC), paths[0]);
 	expect(read(fd, rooms[0], ROOM), SIZE, paths[0]);
 	return fd;

@@ -19,6 +19,8 @@ from runner import KERNEL, PATIENCE, SLOWDOWN, Mode, Run, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 STORM = BUILD / "tests" / "vm" / "storm"
+# Seconds for one script, with others beside it.
+SCRIPT_TIME = 120 * SLOWDOWN
 
 WORK = """
 local n = 0
@@ -153,11 +155,11 @@ def test_arena(no_quota: None, as_user: Run) -> None:
 def test_parallel() -> None:
     """Scripts side by side on both CPUs give what each gives alone."""
     alone = run_script(KERNEL[1], FLOAT, "3000")
-    expected, stderr = alone.communicate(timeout=120 * SLOWDOWN)
+    expected, stderr = alone.communicate(timeout=SCRIPT_TIME)
     assert alone.returncode == 0, stderr
     children = [run_script(KERNEL[i % 2], FLOAT, "3000") for i in range(6)]
     for child in children:
-        stdout, stderr = child.communicate(timeout=120 * SLOWDOWN)
+        stdout, stderr = child.communicate(timeout=SCRIPT_TIME)
         assert (child.returncode, stdout, stderr) == (0, expected, "")
 
 
@@ -176,7 +178,7 @@ def test_floating_point_neighbours() -> None:
     results = set()
     while any(child.poll() is None for child in neighbours):
         child = run_script(random.choice(KERNEL), FLOAT, "20000")
-        stdout, stderr = child.communicate(timeout=120 * SLOWDOWN)
+        stdout, stderr = child.communicate(timeout=SCRIPT_TIME)
         assert child.returncode == 0, stderr
         results.add(stdout)
     for child in neighbours:
