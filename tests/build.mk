@@ -34,8 +34,21 @@ test-matrix:
 
 DEBUG_TREE := $(BUILD)/kernels/debug
 
+# Hours: two guests beside each other share the tests.  Those of attacks are one
+# process at a time and leave CPUs to the others.
+DEBUG_SHARES := test-debug-attacks test-debug-others
+DEBUG_TIME ?= 14400
+
 test-debug: debug-kernel
-	$(MAKE) KREL=debug VM_TIME=14400 test-vm
+	$(MAKE) KREL=debug all $(TEST_PROGRAMS)
+	$(MAKE) -j2 $(DEBUG_SHARES)
+
+test-debug-attacks: private SHARE = --cpus 1 -- $(PYTEST) tests/vm/test_attacks.py
+test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
+	--ignore=tests/vm/test_attacks.py
+.PHONY: $(DEBUG_SHARES)
+$(DEBUG_SHARES):
+	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v $(PYTEST_ARGS)
 
 debug-kernel: $(DEBUG_TREE)/complete
 $(DEBUG_TREE)/complete: tests/debug-kernel/build tests/debug-kernel/config
