@@ -30,7 +30,7 @@ def run(*command: str | Path) -> None:
 
 def dircheck(*arguments: str | Path, member: bool = False) -> str:
     command = [str(word) for word in (DIRCHECK, *arguments)]
-    options = account("member") if member else {}
+    options = account("member" if member else "root")
     done = subprocess.run(
         command, env=KERNEL, capture_output=True, text=True, check=False, **options
     )
