@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner import COMMAND, SLOWDOWN
+from library import Info, Library
+from runner import SLOWDOWN
 
 REFCNT = Path("/sys/module/syscript/refcnt")
 KINDS = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
@@ -19,9 +19,8 @@ SETTLE = 15 * SLOWDOWN
 NOISE = 2048
 
 
-def scripts() -> list[dict]:
-    command = [COMMAND, "list", "--json"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def scripts() -> list[Info]:
+    return list(Library().scripts())
 
 
 def sockets() -> dict[str, int]:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
@@ -21,6 +24,27 @@ class Options(ctypes.Structure):
         ("memory_limit", ctypes.c_uint64),
         ("time_limit_ns", ctypes.c_uint64),
     ]
+
+
+class Info(ctypes.Structure):
+    """struct syscript_info of include/uapi/syscript.h."""
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+        ("pid", ctypes.c_int32),
+        ("uid", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("state", ctypes.c_uint32),
+        ("name", ctypes.c_char * 32),
+        *((limit, ctypes.c_uint64) for limit in ("memory_limit", "time_limit")),
+        *((held, ctypes.c_uint64) for held in ("memory", "memory_peak", "mcode")),
+        *((count, ctypes.c_uint64) for count in ("calls", "errors", "kills", "run_time")),
+        *((count, ctypes.c_uint64) for count in ("syscalls", "traces", "preempt_max")),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+    def __repr__(self) -> str:
+        return f"script {self.id} of process {self.pid}, {self.calls} calls"
 
 
 class Library:
@@ -53,3 +77,16 @@ class Library:
         buffer = ctypes.create_string_buffer(512)
         self.so.syscript_error(fd, buffer, len(buffer))
         return buffer.value.decode(errors="replace")
+
+    def scripts(self) -> Iterator[Info]:
+        """The live scripts that this process may see, as `syscript list` finds them."""
+        after = 0
+        while True:
+            info = Info(id=after)
+            error = self.so.syscript_next(ctypes.byref(info))
+            if error == -errno.ENOENT:
+                return
+            if error:
+                raise OSError(-error, f"syscript_next: {os.strerror(-error)}")
+            yield info
+            after = info.id

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from footprint import REFCNT, scripts
 from runner import ATTACKS, COMMAND, KERNEL, SLOWDOWN, Attack, Mode, Run, account
 
 # Seconds from SIGKILL to the end of the process, on a busy emulated machine.
 DEATH = 10 * SLOWDOWN
-
-REFCNT = Path("/sys/module/syscript/refcnt")
 
 # What a script does over and over when it is killed: each binding and each way
 # to be blocked.  a is 4 KiB of the process's memory.
@@ -81,12 +80,6 @@ end
 """
 
 
-def scripts() -> list[dict]:
-    """The live scripts, as root sees them."""
-    command = [COMMAND, "list", "--json"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-
-
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """After each test no script is alive and nothing holds the module."""
@@ -94,8 +87,8 @@ def nothing_left() -> Iterator[None]:
     yield
     # The last fput of a killed process may come just after its parent knows.
     deadline = time.monotonic() + DEATH
-    while scripts() or REFCNT.read_text() != before:
-        assert time.monotonic() < deadline, (scripts(), before, REFCNT.read_text())
+    while (left := scripts()) or REFCNT.read_text() != before:
+        assert time.monotonic() < deadline, (left, before, REFCNT.read_text())
         time.sleep(0.05)
 
 
@@ -121,11 +114,23 @@ def start(mode: Mode, source: str, *options: str) -> subprocess.Popen[bytes]:
     child.stdin.close()
     child.stdin = None
     deadline = time.monotonic() + DEATH
-    while not any(s["pid"] == child.pid and s["calls"] for s in scripts()):
+    while not any(s.pid == child.pid and s.calls for s in scripts()):
         if child.poll() is not None or time.monotonic() > deadline:
             child.kill()
             pytest.fail(f"the script did not come to run: {child.communicate()}")
+        time.sleep(0.01)
     return child
+
+
+def test_listed() -> None:
+    """`syscript list` tells what there is, with the names of struct syscript_info."""
+    child = start(KERNEL[0], VICTIM % WHERE["blocked poll"])
+    done = subprocess.run([COMMAND, "list", "--json"], check=True, capture_output=True)
+    child.kill()
+    child.communicate(timeout=DEATH)
+    (listed,) = json.loads(done.stdout)
+    assert listed["pid"] == child.pid and listed["calls"] == 1
+    assert listed["state"] == "running"
 
 
 @pytest.mark.parametrize("mode", KERNEL, ids=str)

@@ -14,12 +14,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from footprint import REFCNT
 from library import Library
 
-REFCNT = Path("/sys/module/syscript/refcnt")
 NOJIT = 1
 MINIMUM = 64 << 10
 STEPS = 250
