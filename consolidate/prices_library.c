@@ -21,7 +21,11 @@
 #define LISTING		(64 << 10)
 #define NEW_FILE	(O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
 
-static char *paths[LIBRARY_MANY];
+/*
+ * Two sets: whoever is the first to read a file that was written brings its atime
+ * up to date.
+ */
+static char *paths[LIBRARY_MANY], *written[LIBRARY_MANY];
 static char *directories[LIBRARY_MANY + 1];	/* by how many entries they have */
 static char rooms[LIBRARY_MANY][ROOM];
 static char listing[LISTING] __attribute__((aligned(8)));
@@ -51,11 +55,11 @@ static void expect(long ret, long expected, const char *what)
 
 /* -- Files ----------------------------------------------------------------- */
 
-static void batch(int n, void *data, size_t step, size_t size)
+static void batch(char *const *of, int n, void *data, size_t step, size_t size)
 {
 	for (int i = 0; i < n; i++)
 		files[i] = (struct syscript_file){
-			(uintptr_t)paths[i], (uintptr_t)data + i * step, size, 0,
+			(uintptr_t)of[i], (uintptr_t)data + i * step, size, 0,
 		};
 }
 
@@ -71,7 +75,7 @@ void library_read_plain(int n)
 
 void library_read_many(int n)
 {
-	batch(n, rooms, ROOM, ROOM);
+	batch(paths, n, rooms, ROOM, ROOM);
 	script(syscript_read_many(AT_FDCWD, files, n, 0), "syscript_read_many");
 	for (int i = 0; i < n; i++)
 		expect(files[i].result, SIZE, paths[i]);
@@ -84,23 +88,28 @@ void library_open_read_close(int n)
 		       SIZE, paths[i]);
 }
 
-void library_write_plain(int n)
+static void write_plain(char *const *to, int n)
 {
 	for (int i = 0; i < n; i++) {
-		int fd = plain(open(paths[i], NEW_FILE, 0644), paths[i]);
+		int fd = plain(open(to[i], NEW_FILE, 0644), to[i]);
 
-		expect(write(fd, rooms[i], SIZE), SIZE, paths[i]);
+		expect(write(fd, rooms[i], SIZE), SIZE, to[i]);
 		close(fd);
 	}
 }
 
+void library_write_plain(int n)
+{
+	write_plain(written, n);
+}
+
 void library_write_many(int n)
 {
-	batch(n, rooms, ROOM, SIZE);
+	batch(written, n, rooms, ROOM, SIZE);
 	script(syscript_write_many(AT_FDCWD, files, n, O_CREAT | O_TRUNC, 0644),
 		"syscript_write_many");
 	for (int i = 0; i < n; i++)
-		expect(files[i].result, SIZE, paths[i]);
+		expect(files[i].result, SIZE, written[i]);
 }
 
 /* They are the program's, whichever way it came by them. */
@@ -122,7 +131,7 @@ void library_open_plain(int n)
 
 void library_open_many(int n)
 {
-	batch(n, attributes, sizeof(*attributes), 0);
+	batch(paths, n, attributes, sizeof(*attributes), 0);
 	script(syscript_open_many(AT_FDCWD, files, n, O_RDONLY | O_CLOEXEC, 0,
 				   STATX_BASIC_STATS), "syscript_open_many");
 	for (int i = 0; i < n; i++)
@@ -138,7 +147,7 @@ void library_stat_plain(int n)
 
 void library_stat_many(int n)
 {
-	batch(n, attributes, sizeof(*attributes), 0);
+	batch(paths, n, attributes, sizeof(*attributes), 0);
 	script(syscript_stat_many(AT_FDCWD, files, n, STATX_BASIC_STATS, 0),
 		"syscript_stat_many");
 	for (int i = 0; i < n; i++)
@@ -224,9 +233,11 @@ int library_setup(const char *directory)
 {
 	int fd;
 
-	for (int i = 0; i < LIBRARY_MANY; i++)
+	for (int i = 0; i < LIBRARY_MANY; i++) {
 		paths[i] = in(directory, "file", i);
-	library_write_plain(LIBRARY_MANY);
+		written[i] = in(directory, "written", i);
+	}
+	write_plain(paths, LIBRARY_MANY);
 	make_directory(directory, 1);
 	make_directory(directory, LIBRARY_FEW);
 	make_directory(directory, LIBRARY_MANY);
