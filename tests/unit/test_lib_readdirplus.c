@@ -326,6 +326,42 @@ static void test_signals(void)
 	CHECK(!setitimer(ITIMER_REAL, &never, NULL));
 }
 
+/* Of /proc/self/fd: what the script says of a descriptor's access mode. */
+static mode_t mode_of_fd(int fd)
+{
+	struct syscript_dirent *entry = (void *)buf;
+	char name[16];
+	int dir;
+	ssize_t len = syscript_opendirplus(AT_FDCWD, "/proc/self/fd", buf, LARGE, ALL, 0, &dir);
+
+	CHECK(len > 0 && dir == -1);
+	snprintf(name, sizeof(name), "%d", fd);
+	while ((char *)entry < buf + len && strcmp(entry->name, name))
+		entry = syscript_next_dirent(entry);
+	CHECK((char *)entry < buf + len);
+	CHECK_EQ(entry->error, 0);
+	return entry->stat.mode & 0777;
+}
+
+/*
+ * A name that the dcache has, of something else by now, on a file system that has
+ * to be asked about it.
+ */
+static void test_revalidated(void)
+{
+	static const int modes[] = { O_RDONLY, O_WRONLY, O_RDWR };
+	static const mode_t seen[] = { 0500, 0300, 0700 };
+	int fd = open("/dev/null", O_RDWR), other;
+
+	for (int i = 0; i < 30; i++) {
+		other = open("/dev/null", modes[i % 3]);
+		CHECK(dup2(other, fd) == fd);
+		close(other);
+		CHECK_EQ(mode_of_fd(fd), seen[i % 3]);
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	char command[100];
@@ -342,6 +378,7 @@ int main(void)
 	test_errors();
 	test_position();
 	test_path();
+	test_revalidated();
 	test_signals();
 	snprintf(command, sizeof(command), "chmod 700 %s/odd/none; rm -rf %s", top, top);
 	return system(command) != 0;
