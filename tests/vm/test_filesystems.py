@@ -63,32 +63,38 @@ def tmpfs(at: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def image(at: Path, size: str, *options: str) -> Iterator[Path]:
+    """A file with an ext4 in it."""
+    path = at.with_suffix(".image")
+    run("truncate", "-s", size, path)
+    run("mkfs.ext4", "-q", *options, path)
+    yield path
+    path.unlink()
+
+
+@contextmanager
 def ext4(at: Path) -> Iterator[Path]:
-    image = at.with_suffix(".image")
-    run("truncate", "-s", "400M", image)
-    run("mkfs.ext4", "-q", "-N", str(2 * MANY), image)
     load("loop", "ext4")
-    with mounted("ext4", at, image, "loop") as path:
+    with (
+        image(at, "400M", "-N", str(2 * MANY)) as device,
+        mounted("ext4", at, device, "loop") as path,
+    ):
         path.chmod(0o777)
         yield path
-    image.unlink()
 
 
 @contextmanager
 def fuse(at: Path) -> Iterator[Path]:
     """A server decides, and the kernel asks it again whether a name is still good."""
-    image = at.with_suffix(".image")
-    run("truncate", "-s", "64M", image)
-    run("mkfs.ext4", "-q", "-O", "^has_journal", image)
     load("fuse")
     at.mkdir()
-    run("fuse2fs", "-o", "allow_other,default_permissions", image, at)
-    try:
-        at.chmod(0o777)
-        yield at
-    finally:
-        run("umount", at)
-    image.unlink()
+    with image(at, "64M", "-O", "^has_journal") as device:
+        run("fuse2fs", "-o", "allow_other,default_permissions", device, at)
+        try:
+            at.chmod(0o777)
+            yield at
+        finally:
+            run("umount", at)
 
 
 @contextmanager
