@@ -34,18 +34,19 @@ test-matrix:
 
 DEBUG_TREE := $(BUILD)/kernels/debug
 
-# Hours: two guests beside each other share the tests.  Those of attacks are one
+# Two guests beside each other share the tests.  Those of single scripts are one
 # process at a time and leave CPUs to the others.
-DEBUG_SHARES := test-debug-attacks test-debug-others
+DEBUG_SHARES := test-debug-scripts test-debug-others
 DEBUG_TIME ?= 14400
+SCRIPT_TESTS := tests/vm/test_attacks.py tests/vm/test_differential.py
 
 test-debug: debug-kernel
 	$(MAKE) KREL=debug all $(TEST_PROGRAMS)
 	$(MAKE) -j2 $(DEBUG_SHARES)
 
-test-debug-attacks: private SHARE = --cpus 1 -- $(PYTEST) tests/vm/test_attacks.py
+test-debug-scripts: private SHARE = --cpus 1 -- $(PYTEST) $(SCRIPT_TESTS)
 test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
-	--ignore=tests/vm/test_attacks.py
+	$(SCRIPT_TESTS:%=--ignore=%)
 .PHONY: $(DEBUG_SHARES)
 $(DEBUG_SHARES):
 	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v $(PYTEST_ARGS)
