@@ -23,8 +23,12 @@ test: test-unit test-vm
 test-unit: all consolidate $(TEST_PROGRAMS)
 	$(PYTEST) tests/unit tests/meta $(PYTEST_ARGS)
 
+# What guest tests run: other makefiles add theirs.
+.PHONY: guest-programs
+guest-programs: all $(TEST_PROGRAMS)
+
 # Programs of the library as well: in a guest they test its kernel backend.
-test-vm: all $(TEST_PROGRAMS)
+test-vm: guest-programs
 	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
 		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
 	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
@@ -41,7 +45,7 @@ DEBUG_TIME ?= 14400
 SCRIPT_TESTS := tests/vm/test_attacks.py tests/vm/test_differential.py
 
 test-debug: debug-kernel
-	$(MAKE) KREL=debug all $(TEST_PROGRAMS)
+	$(MAKE) KREL=debug guest-programs
 	$(MAKE) -j2 $(DEBUG_SHARES)
 
 test-debug-scripts: private SHARE = --cpus 1 -- $(PYTEST) $(SCRIPT_TESTS)

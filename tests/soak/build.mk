@@ -10,4 +10,4 @@ soak: $(BUILD)/memcached/memcached $(UDPLOAD) $(BUILD)/syscript module
 		tests/soak/soak.py --seconds $(SOAK_TIME)
 
 # tests/vm/test_memcached.py
-test-vm: $(BUILD)/memcached/memcached $(UDPLOAD)
+guest-programs: $(BUILD)/memcached/memcached $(UDPLOAD)
