@@ -118,7 +118,7 @@ def test_filled() -> None:
 def test_servers_in_turn() -> None:
     """Each gets its own time, and its own count."""
     with reflector() as first, reflector("--lose", "50") as second:
-        options = ["--seconds", "0.5", "--slice", "0.1", "--warm-up", "0", "--timeout", "0.05"]
+        options = ["--seconds", "0.5", "--slice", "0.1", "--warm-up", "0", "--timeout", "0.2"]
         options += ["--keys", "1000", "--ratio", "1:0", "--quiet"]
         load = udpload(*options, first.port, second.port)
         first.stop()
@@ -127,8 +127,9 @@ def test_servers_in_turn() -> None:
     results = load.result["servers"]
     assert [str(result["port"]) for result in results] == [first.port, second.port]
     for result, did in zip(results, (first.did, second.did), strict=True):
-        assert result["seconds"] == pytest.approx(0.5, rel=0.2)
-        assert result["lost"] + result["unanswered"] == did["lost"]
+        assert result["seconds"] == pytest.approx(0.5, abs=0.25)
+        # On a busy machine some come late.
+        assert result["lost"] + result["unanswered"] - result["late"] == did["lost"]
         # The others were of the warm-up of each slice.
         assert 0.5 < result["get"]["answered"] / (did["gets"] - did["lost"]) < 1
     assert first.did["lost"] == 0 < second.did["lost"]
