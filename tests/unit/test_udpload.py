@@ -127,7 +127,7 @@ def test_servers_in_turn() -> None:
     results = load.result["servers"]
     assert [str(result["port"]) for result in results] == [first.port, second.port]
     for result, did in zip(results, (first.did, second.did), strict=True):
-        assert result["seconds"] == pytest.approx(0.5, abs=0.25)
+        assert result["seconds"] == pytest.approx(0.5, rel=0.2)
         # On a busy machine some come late.
         assert result["lost"] + result["unanswered"] - result["late"] == did["lost"]
         # The others were of the warm-up of each slice.
