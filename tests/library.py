@@ -26,6 +26,12 @@ class Options(ctypes.Structure):
     ]
 
 
+COUNTERS = (
+    *("memory_limit", "time_limit", "memory", "memory_peak", "mcode", "calls", "errors"),
+    *("kills", "run_time", "syscalls", "traces", "preempt_max"),
+)
+
+
 class Info(ctypes.Structure):
     """struct syscript_info of include/uapi/syscript.h."""
 
@@ -36,10 +42,7 @@ class Info(ctypes.Structure):
         ("flags", ctypes.c_uint32),
         ("state", ctypes.c_uint32),
         ("name", ctypes.c_char * 32),
-        *((limit, ctypes.c_uint64) for limit in ("memory_limit", "time_limit")),
-        *((held, ctypes.c_uint64) for held in ("memory", "memory_peak", "mcode")),
-        *((count, ctypes.c_uint64) for count in ("calls", "errors", "kills", "run_time")),
-        *((count, ctypes.c_uint64) for count in ("syscalls", "traces", "preempt_max")),
+        *((name, ctypes.c_uint64) for name in COUNTERS),
         ("reserved", ctypes.c_uint64 * 4),
     ]
 

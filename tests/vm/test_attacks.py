@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from footprint import REFCNT, scripts
+from library import COUNTERS
 from runner import ATTACKS, COMMAND, KERNEL, SLOWDOWN, Attack, Mode, Run, account
 
 # Seconds from SIGKILL to the end of the process, on a busy emulated machine.
@@ -126,9 +127,13 @@ def test_listed() -> None:
     """`syscript list` tells what there is, with the names of struct syscript_info."""
     child = start(KERNEL[0], VICTIM % WHERE["blocked poll"])
     done = subprocess.run([COMMAND, "list", "--json"], check=True, capture_output=True)
+    (info,) = scripts()
     child.kill()
     child.communicate(timeout=DEATH)
     (listed,) = json.loads(done.stdout)
+    for name in ("id", "pid", "uid", "flags", *COUNTERS):
+        assert listed[name] == getattr(info, name), name
+    assert listed["name"] == info.name.decode()
     assert listed["pid"] == child.pid and listed["calls"] == 1
     assert listed["state"] == "running"
 
