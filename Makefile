@@ -18,9 +18,10 @@ ifdef KERNEL
 override KREL := $(KERNEL)
 KDIR := /lib/modules/$(KERNEL)/build
 else
-# All else needs what tools/deps installs, and a default kernel: make makes this
-# file first, and starts again with it.
-ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+# A default kernel, and all that tools/deps installs for guests and tests: make
+# makes this file first, and starts again with it.  These goals do without.
+LIGHT := clean help lib cli consolidate-calibrate install install-% uninstall dist deb test-deb
+ifneq ($(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/config.mk
 endif
 KREL ?= $(DEFAULT_KREL)
@@ -30,9 +31,28 @@ endif
 KDIR := $(CURDIR)/$(BUILD)/kernels/$(KREL)/headers
 endif
 KTREE := $(BUILD)/kernels/$(KREL)
-KMODULE := $(BUILD)/kernel-$(KREL)/syscript.ko
+# SAFETY=kefence,evmon builds it with tools of the safety kit, in a place of its own.
+comma := ,
+KOUT := $(BUILD)/kernel-$(KREL)$(subst $(comma),+,$(SAFETY:%=+%))
+KMODULE := $(KOUT)/syscript.ko
 
 MATRIX := 6.1 6.12 newest
+
+# What a rule needs of this machine, order only: a group of tools/deps.
+DEPS_READY := $(BUILD)/deps/%.ready
+$(DEPS_READY): tools/deps requirements.txt third_party/Cargo.lock
+	$(Q)tools/deps $*
+	@touch $@
+.PRECIOUS: $(DEPS_READY)
+
+# The foreign sources: fetched, or those that a release has with it.
+ifneq ($(wildcard vendor/luajit-src),)
+VENDOR := vendor
+VENDOR_READY :=
+else
+VENDOR := $(BUILD)/vendor
+VENDOR_READY := $(BUILD)/deps/vendor.ready
+endif
 
 $(BUILD)/config.mk: tools/deps requirements.txt third_party/Cargo.lock
 	$(Q)tools/deps
@@ -46,13 +66,13 @@ else
 $(BUILD)/kernels/%/complete:
 	$(Q)vm/kernels.py path $*
 
-$(KMODULE): private export CC = $(shell vm/kernels.py cc $(KREL))
+$(KMODULE) $(KOUT)/echo/echo.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
 endif
 
 include $(wildcard */build.mk */*/build.mk)
 
 .PHONY: all module deps demo test test-unit test-vm test-matrix test-debug debug-kernel \
-	fuzz bench-micro install lint clean help
+	fuzz fuzz-memory fuzz-jit fuzz-confined bench-micro install lint clean help
 
 ##all            build the command, the library and the module (the default)
 all: $(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a module
@@ -64,42 +84,73 @@ module: $(KMODULE)
 deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
-##demo           memcached in a guest: a packet a call, recvmmsg, and a script
-##examples       programs that use files and sockets by the batch
+##demo           memcached in a guest: a packet a call, recvmmsg, and a script (DEMO_ARGS=--seccomp)
+##examples       programs that use files and sockets in batches
+##cosy           the compiler for compounds, cosy-cc(1)
 ##consolidate    build the tool that finds what to make scripts of, consolidate(1)
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel
 ##test-vm        the guest tests on kernel KREL
 ##test-matrix    the guest tests on all kernels
+##test-sensors   perf trace, bpftrace and consolidate on scripts, in a guest
+##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
+##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
+##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
 ##debug-kernel   build that kernel
+##safety         the safety kit: tools for kernel modules, see safety/README.md
+##test-safety    its tests, in a guest on kernel KREL
+##test-safety-syscript syscript.ko built with each tool, under all its guest tests
+##bench-safety   what its tools cost a file system; build/bench/safety.json
+##bench-safety-icount the same in instructions
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
-##bench-micro    measure calls, in a guest; build/bench/micro.json
-##bench-micro-icount the same in instructions, the same in every boot
+##fuzz-memory    its part with allocations that fail; fuzz-jit: compiled code against interpreted
+##fuzz-confined  images at the confined engine: checked, interpreted, as machine code
+##bench-inner    system calls inside a script and outside; build/bench/inner.json
+##bench-inner-icount the same in instructions, the same in every boot: what decides
+##bench-compound compounds next to plain loops; build/bench/compound.json
+##bench-compound-icount the same in instructions
+##bench-micro    loops, fields, registrations; build/bench/micro.json
+##bench-micro-icount the same in instructions
+##profile-icount count what CMD executes in a guest, function by function; PER=steps
 ##bench-consolidate a trace of a million lines, in seconds
 ##bench-prediction what consolidate predicts and what is measured; build/bench/prediction.json
 ##bench-prediction-icount the same in instructions, the same in every boot
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
-##bench-connections accepting and receiving, beside plain calls; build/bench/connections.json
+##bench-udp-icount the same in instructions
+##bench-connections accepting and receiving, compared with plain calls; build/bench/connections.json
+##bench-frames   GETs from frames of a device, compared with a UDP socket; build/bench/frames.json
+##bench-frames-icount the same in instructions
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
 ##bench-memcached-icount the worker's instructions for a GET, the same in every boot
+##bench-memcached-frames-icount frames compared with recvmmsg and sendmmsg, over a veth pair
+##model          what scripts cost on this machine, modelled where it loads no module
+##figures        count anew, and put the figures into the tables of the README
+##bench-language the engine next to the distribution's luajit; build/bench/language.json
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
-##bench-files    files and directories beside plain calls; build/bench/files.json
-##install        install the command, the library, the manual and the DKMS source
+##bench-files    files and directories compared with plain calls; build/bench/files.json
+##bench-commands ls, du, find, tar, git as they are and sped up; build/bench/commands.json
+##lib            build the library; needs a compiler and the crates, nothing else
+##cli            build the command, in the same way
+##install        install what lib and cli have built, the manual, and the module's source
+##uninstall      remove what install has installed
+##dist           a release: build/syscript-VERSION.tar.xz, with the foreign sources
+##deb            Debian packages, in build/deb
+##test-deb       install, use, upgrade and purge them in a clean chroot
 
 ##lint           check shell and Python sources
 lint: deps
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
-	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps lib scripts tests tools vm)
+	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy lib safety scripts tests tools vm)
 
 ##clean          remove all that was built (the kernels and packages fetched stay)
 clean:
-	find $(BUILD) -mindepth 1 -maxdepth 1 2>/dev/null \
+	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 \
 		! -name kernels ! -name apt ! -name venv ! -name vendor ! -name deps \
 		! -name config.mk -exec rm -rf {} +
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * tcpecho PORT: answers what comes over TCP connections with itself.  Connections
- * are accepted by the batch, and what is ready is received with one call.  With a
+ * are accepted in batches, and what is ready is received with one call.  With a
  * port of 0 it takes one that is free; it says which on standard output.
  */
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# The module, and the engine for the library: both from kernel/luajit.
+# The module, and the engine for the library: both from engine/luajit.
 
-LUAJIT_MK := $(MAKE) -f kernel/luajit/luajit.mk VENDOR=$(BUILD)/vendor GEN=$(BUILD)/gen
+LUAJIT_MK := $(MAKE) -f engine/luajit/luajit.mk VENDOR=$(VENDOR) GEN=$(BUILD)/gen
 
 # -- user space: $(BUILD)/luajit/user/libluajit-syscript.a ---------------------
 
@@ -9,11 +9,11 @@ LUAJIT_USER := $(BUILD)/luajit/user
 LUAJIT_USER_CFLAGS := -g -fPIC -fvisibility=hidden
 
 .PHONY: luajit-user
-luajit-user: $(BUILD)/gen/constants.inc
+luajit-user: $(BUILD)/gen/constants.inc | $(VENDOR_READY)
 	@$(LUAJIT_MK) -s PLACE=user OUT=$(LUAJIT_USER) \
 		CFLAGS="$(LUAJIT_USER_CFLAGS) $(CFLAGS)" CC="$(CC)" LD="$(LD)"
 
-$(LUAJIT_USER)/stack.o: kernel/luajit/stack.S
+$(LUAJIT_USER)/stack.o: kernel/stack.S
 	$(call say,AS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<
@@ -26,9 +26,8 @@ $(LUAJIT_USER)/libluajit-syscript.a: $(LUAJIT_USER)/luajit.o $(LUAJIT_USER)/stac
 	$(Q)$(AR) rcs $@ $^
 
 # -- the module: $(BUILD)/kernel-RELEASE/syscript.ko ---------------------------
-
-KOUT := $(BUILD)/kernel-$(KREL)
+# with tools of the safety kit, SAFETY=kefence: $(BUILD)/kernel-RELEASE+kefence
 
 .PHONY: FORCE
-$(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete
-	@kernel/build-module $(KDIR) $(KOUT) $(BUILD)/vendor $(BUILD)/gen
+$(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete | $(VENDOR_READY)
+	@kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen

@@ -15,15 +15,36 @@
 
 #include <linux/fs.h>
 #include <linux/fsnotify.h>
+#include <linux/ftrace.h>
 #include <linux/hrtimer.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
 #include <linux/uio.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#include <net/gso.h>
+#endif
 
 /* Newer 6.1.y have them, too. */
 #ifndef ITER_DEST
 #define ITER_SOURCE	WRITE
 #define ITER_DEST	READ
+#endif
+
+/* Where all variables on the stack are zeroed. */
+#ifndef __uninitialized
+#define __uninitialized	__attribute__((__uninitialized__))
+#endif
+
+/* The name of a namespace of exported symbols. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define COMPAT_NS(name)	#name
+#else
+#define COMPAT_NS(name)	name
 #endif
 
 static inline void compat_hrtimer_setup(struct hrtimer *timer,
@@ -51,6 +72,16 @@ static inline int compat_inode_permission(const struct path *path, int mask)
 int vfs_path_lookup(struct dentry *dentry, struct vfsmount *mnt,
 		    const char *name, unsigned int flags, struct path *path);
 #endif
+
+/* One whose pages count where they are used, not where it is set up. */
+static inline struct file *compat_shmem_file_setup(const char *name, loff_t size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+	return shmem_file_setup(name, size, mk_vma_flags(VMA_NORESERVE_BIT));
+#else
+	return shmem_file_setup(name, size, VM_NORESERVE);
+#endif
+}
 
 /* Newer kernels do so wherever a file is opened. */
 static inline void compat_fsnotify_open(struct file *file)
@@ -84,6 +115,41 @@ static inline ssize_t compat_iter_write(struct file *file, struct iov_iter *iter
 	return vfs_iter_write(file, iter, pos, 0);
 #endif
 }
+
+/* With the lock of signals held. */
+static inline int compat_dequeue_signal(sigset_t *mask, kernel_siginfo_t *info)
+{
+	enum pid_type type;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	return dequeue_signal(current, mask, info, &type);
+#else
+	return dequeue_signal(mask, info, &type);
+#endif
+}
+
+/* Around probes of raw_syscalls, which may fault on newer kernels. */
+static inline void compat_syscall_tracepoint_lock(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	rcu_read_lock_trace();
+#else
+	preempt_disable_notrace();
+#endif
+}
+
+static inline void compat_syscall_tracepoint_unlock(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	rcu_read_unlock_trace();
+#else
+	preempt_enable_notrace();
+#endif
+}
+
+#ifndef ftrace_regs_set_instruction_pointer
+#define ftrace_regs_set_instruction_pointer ftrace_instruction_pointer_set
+#endif
 
 /* Not for programs. */
 #ifdef STATX_ATTR_CHANGE_MONOTONIC

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests of uapi/syscript.h, on /dev/syscript and on script fds: what
+ * The requests of uapi/syscript.h, on the two devices and on script fds: what
  * passes between user memory and script.c, and nothing else.
  *
  * There is no compat_ioctl on purpose.  A 32-bit task's system calls have other
@@ -8,24 +8,28 @@
  * ENOTTY; libsyscript runs its scripts in user space.
  */
 #include <linux/anon_inodes.h>
-#include <linux/ctype.h>
+#include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "compat.h"
 #include "device.h"
+#include "request.h"
+#include "run.h"
 #include "script.h"
+#include "uapi/syscript.h"
 
 /* The sizes that the first version of each structure had. */
-#define DEVICE_REGISTER_SIZE_1	88
+#define DEVICE_REGISTER_SIZE_1	136
 #define DEVICE_CALL_SIZE_1	144
 #define DEVICE_TEXT_SIZE_1	16
-#define DEVICE_INFO_SIZE_1	184
+#define DEVICE_INFO_SIZE_1	400
 
 static_assert(sizeof(struct syscript_register) >= DEVICE_REGISTER_SIZE_1);
 static_assert(sizeof(struct syscript_call) >= DEVICE_CALL_SIZE_1);
@@ -64,8 +68,9 @@ static long device_call_any_size(struct script *script,
 	err = device_copy_in(&call, sizeof(call), DEVICE_CALL_SIZE_1, user, cmd);
 	if (err)
 		return err;
-	if (call.flags || call.reserved || call.nargs > SYSCRIPT_ARGS_MAX)
-		return -EINVAL;
+	err = request_check_call(&call);
+	if (err)
+		return err;
 	err = script_call(script, &call);
 	if (err)
 		return err;
@@ -83,8 +88,8 @@ static long device_call_any_size(struct script *script,
  * than an empty ioctl, and each copy_*_user() would be a good part of that.
  * No indexing: a bounds check would be a call, which must not happen there.
  */
-static int device_call_in(struct syscript_call *call,
-			  const struct syscript_call __user *user)
+static __always_inline int device_call_in(struct syscript_call *call,
+					  const struct syscript_call __user *user)
 {
 	const __s64 __user *from = user->args;
 	__s64 *to = call->args, *end;
@@ -109,16 +114,13 @@ fault:
 	return -EFAULT;
 }
 
-static int device_call_out(struct syscript_call __user *user,
-			   const struct syscript_call *call, u32 nresults)
+static noinline int device_call_out(struct syscript_call __user *user,
+				    const struct syscript_call *call)
 {
 	size_t results = min_t(size_t, call->nresults, SYSCRIPT_RESULTS_MAX);
 	const __s64 *from = call->results, *end = from + results;
 	__s64 __user *to = user->results;
 
-	/* Nothing that is not there already? */
-	if (!results && !nresults)
-		return 0;
 	if (!user_access_begin(user, sizeof(*user)))
 		return -EFAULT;
 	unsafe_put_user(call->nresults, &user->nresults, fault);
@@ -131,39 +133,66 @@ fault:
 	return -EFAULT;
 }
 
-static long device_call(struct script *script, struct syscript_call __user *user)
+static __always_inline long device_call(struct script *script,
+					struct syscript_call __user *user)
 {
-	struct syscript_call call;	/* not zeroed: what is read was written */
+	struct syscript_call call __uninitialized;	/* what is read was written */
 	u32 nresults;
 	int err;
 
 	err = device_call_in(&call, user);
 	if (unlikely(err))
-		return err;
+		return script_may_use(script) ?: err;
 	nresults = call.nresults;
 	err = script_call(script, &call);
 	if (unlikely(err))
 		return err;
-	return device_call_out(user, &call, nresults);
+	/* Is anything not there already? */
+	return nresults | call.nresults ? device_call_out(user, &call) : 0;
+}
+
+static noinline long device_call_ioctl(struct script *script,
+				       struct syscript_call __user *user)
+{
+	return device_call(script, user);
+}
+
+/*
+ * SYSCRIPT_SEEK_CALL.  lseek(2) costs a third of an ioctl(2), which asks the
+ * security modules; they were asked when the script was registered.
+ */
+static loff_t script_file_seek(struct file *file, loff_t offset, int whence)
+{
+	if (unlikely(whence != SYSCRIPT_SEEK_CALL || offset >= 0))
+		return noop_llseek(file, offset, whence);
+	/* As with ioctl(2): see the top. */
+	if (unlikely(in_compat_syscall()))
+		return -ENOTTY;
+	return device_call(file->private_data, (void __user *)-offset) ?:
+	       SYSCRIPT_SEEK_CALLED;
 }
 
 static int device_text_error(struct script *script, struct syscript_text *text)
 {
-	char error[SCRIPT_ERROR_LEN];
+	char *error = kmalloc(RUN_ERROR_LEN, GFP_KERNEL);
 	size_t len;
 	int err;
 
+	if (!error)
+		return -ENOMEM;
 	err = script_error(script, error);
 	if (err)
-		return err;
+		goto free;
 	len = strlen(error);
 	if (text->len && len >= text->len)
 		error[text->len - 1] = '\0';
 	if (copy_to_user(u64_to_user_ptr(text->buffer), error,
 			 min_t(size_t, text->len, len + 1)))
-		return -EFAULT;
+		err = -EFAULT;
 	text->len = len;
-	return 0;
+free:
+	kfree(error);
+	return err;
 }
 
 static int device_text_output(struct script *script, struct syscript_text *text)
@@ -216,8 +245,9 @@ static long device_info(struct script *script, struct syscript_info __user *user
 	err = device_copy_in(&info, sizeof(info), DEVICE_INFO_SIZE_1, user, cmd);
 	if (err)
 		return err;
-	if (memchr_inv(info.reserved, 0, sizeof(info.reserved)))
-		return -EINVAL;
+	err = request_check_info(&info);
+	if (err)
+		return err;
 	if (script)
 		script_info(script, &info);
 	else
@@ -234,12 +264,12 @@ static long script_file_ioctl(struct file *file, unsigned int cmd,
 	void __user *user = (void __user *)arg;
 	long ret;
 
+	/* @file may be gone when a call returns (script_call()). */
+	if (cmd == SYSCRIPT_IOC_CALL)
+		return device_call_ioctl(script, user);
 	ret = script_may_use(script);
 	if (ret)
 		return ret;
-	/* A call may end both @file and @script (script_release()). */
-	if (likely(cmd == SYSCRIPT_IOC_CALL))
-		return device_call(script, user);
 	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_CALL))
 		return device_call_any_size(script, user, cmd);
 	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_TEXT))
@@ -257,73 +287,73 @@ static __poll_t script_file_poll(struct file *file,
 
 static int script_file_release(struct inode *inode, struct file *file)
 {
-	script_release(file->private_data);
+	script_put(file->private_data);
 	return 0;
+}
+
+/* In /proc/PID/fdinfo, which those may read who may trace the process. */
+static void script_file_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct syscript_info info;
+	int i;
+
+	script_info(file->private_data, &info);
+	seq_printf(m, "syscript-name:\t%s\n", info.name);
+	seq_printf(m, "syscript-id:\t%llu\n", info.id);
+	seq_printf(m, "syscript-engine:\t%s\n", info.engine_name);
+	seq_printf(m, "syscript-state:\t%u\n", info.state);
+	seq_printf(m, "syscript-calls:\t%llu\n", info.calls);
+	seq_printf(m, "syscript-errors:\t%llu\n", info.errors);
+	seq_printf(m, "syscript-kills:\t%llu\n", info.kills);
+	seq_printf(m, "syscript-syscalls:\t%llu\n", info.syscalls);
+	seq_printf(m, "syscript-run-time:\t%llu\n", info.run_time);
+	seq_printf(m, "syscript-memory:\t%llu\n", info.memory);
+	seq_printf(m, "syscript-memory-peak:\t%llu\n", info.memory_peak);
+	for (i = 0; i < SYSCRIPT_COUNTERS_MAX && info.counters[i].name[0]; i++)
+		seq_printf(m, "syscript-%s:\t%llu\n", info.counters[i].name,
+			   info.counters[i].value);
 }
 
 /* The owner keeps the module for as long as there is a script. */
 static const struct file_operations script_file_ops = {
 	.owner = THIS_MODULE,
+	.show_fdinfo = script_file_fdinfo,
 	.unlocked_ioctl = script_file_ioctl,
 	.poll = script_file_poll,
 	.release = script_file_release,
-	.llseek = noop_llseek,
+	.llseek = script_file_seek,
 };
 
-static int device_check_register(const struct syscript_register *reg)
-{
-	size_t i, len = strnlen(reg->name, sizeof(reg->name));
+static struct miscdevice confined_device;
 
-	if (reg->flags & ~SYSCRIPT_FLAGS || reg->reserved)
-		return -EINVAL;
-	if (!reg->source_len || (!reg->error && reg->error_len))
-		return -EINVAL;
-	if (reg->source_len > SYSCRIPT_SOURCE_MAX)
-		return -E2BIG;
-	if (len == sizeof(reg->name))
-		return -EINVAL;
-	/* Names are shown in lists and in the log: one line, no escapes. */
-	for (i = 0; i < len; i++)
-		if (!isascii(reg->name[i]) || !isprint(reg->name[i]))
-			return -EINVAL;
-	return 0;
+static bool device_is_for(const struct file *file, u32 engine)
+{
+	return file->private_data != &confined_device ||
+	       engine == SYSCRIPT_ENGINE_CONFINED;
 }
 
-static char *device_copy_source(const struct syscript_register *reg)
-{
-	char *source = kvmalloc(reg->source_len + 1, GFP_KERNEL_ACCOUNT);
-
-	if (!source)
-		return ERR_PTR(-ENOMEM);
-	if (copy_from_user(source, u64_to_user_ptr(reg->source),
-			   reg->source_len)) {
-		kvfree(source);
-		return ERR_PTR(-EFAULT);
-	}
-	source[reg->source_len] = '\0';
-	return source;
-}
-
-static struct script *device_create_script(struct file *device,
+static struct script *device_create_script(struct file *file,
 					   const struct syscript_register *reg,
 					   char *error)
 {
-	struct script_source source = {
-		.len = reg->source_len,
-		.name = reg->name,
-		.flags = reg->flags,
-		.limits = { reg->memory_limit, reg->time_limit },
-		.device = device,
-	};
 	struct script *script;
-	char *text;
+	char *image;
 
-	text = device_copy_source(reg);
-	if (IS_ERR(text))
-		return ERR_CAST(text);
-	source.text = text;
-	script = script_create(&source, error);
-	kvfree(text);
+	if (!device_is_for(file, reg->engine)) {
+		strscpy(error, "/dev/syscript-confined is for engine confined only",
+			RUN_ERROR_LEN);
+		return ERR_PTR(-EACCES);
+	}
+	image = kvmalloc(reg->image_len + 1, GFP_KERNEL_ACCOUNT);
+	if (!image)
+		return ERR_PTR(-ENOMEM);
+	image[reg->image_len] = '\0';
+	/* Copied once, and never looked at in user memory again. */
+	if (copy_from_user(image, u64_to_user_ptr(reg->image), reg->image_len))
+		script = ERR_PTR(-EFAULT);
+	else
+		script = script_create(reg, image, file, error);
+	kvfree(image);
 	return script;
 }
 
@@ -348,7 +378,7 @@ static int device_install(struct script *script)
 	fd_install(fd, file);
 	return fd;
 destroy:
-	script_release(script);
+	script_put(script);
 	return fd;
 }
 
@@ -369,13 +399,32 @@ static int device_put_error(const struct syscript_register *reg, char *error,
 	return err;
 }
 
-static long device_register_script(struct file *device,
+static long device_make_script(struct file *file, const struct syscript_register *reg)
+{
+	char *error = kzalloc(RUN_ERROR_LEN, GFP_KERNEL);
+	struct script *script;
+	long ret;
+
+	if (!error)
+		return -ENOMEM;
+	script = device_create_script(file, reg, error);
+	if (IS_ERR(script)) {
+		ret = device_put_error(reg, error, PTR_ERR(script));
+	} else if (reg->flags & SYSCRIPT_CHECK) {
+		script_put(script);
+		ret = 0;
+	} else {
+		ret = device_install(script);
+	}
+	kfree(error);
+	return ret;
+}
+
+static long device_register_script(struct file *file,
 				   struct syscript_register __user *user,
 				   unsigned int cmd)
 {
-	char error[SCRIPT_ERROR_LEN] = "";
 	struct syscript_register reg;
-	struct script *script;
 	int err;
 
 	err = script_may_create();
@@ -385,18 +434,10 @@ static long device_register_script(struct file *device,
 			     cmd);
 	if (err)
 		return err;
-	err = device_check_register(&reg);
+	err = request_check_register(&reg);
 	if (err)
 		return err;
-
-	script = device_create_script(device, &reg, error);
-	if (IS_ERR(script))
-		return device_put_error(&reg, error, PTR_ERR(script));
-	if (reg.flags & SYSCRIPT_CHECK) {
-		script_release(script);
-		return 0;
-	}
-	return device_install(script);
+	return device_make_script(file, &reg);
 }
 
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -420,21 +461,60 @@ static unsigned short mode = 0660;
 module_param(mode, ushort, 0444);
 MODULE_PARM_DESC(mode, "Mode of /dev/syscript where no udev rule sets it (default: 0660)");
 
+static unsigned short confined_mode = 0660;
+module_param(confined_mode, ushort, 0444);
+MODULE_PARM_DESC(confined_mode, "Mode of /dev/syscript-confined, in the same way (default: 0660)");
+
+/*
+ * Two of those for local use, so that the nodes can be there before the module:
+ * opening one loads the module.
+ */
+#define DEVICE_MINOR		249
+#define DEVICE_MINOR_CONFINED	248
+MODULE_ALIAS_MISCDEV(DEVICE_MINOR);
+MODULE_ALIAS_MISCDEV(DEVICE_MINOR_CONFINED);
+MODULE_ALIAS("devname:syscript");
+
 static struct miscdevice device = {
-	.minor = MISC_DYNAMIC_MINOR,
+	.minor = DEVICE_MINOR,
 	.name = "syscript",
 	.fops = &device_ops,
 };
 
+static struct miscdevice confined_device = {
+	.minor = DEVICE_MINOR_CONFINED,
+	.name = "syscript-confined",
+	.fops = &device_ops,
+};
+
+static int device_add_node(struct miscdevice *misc, unsigned short misc_mode)
+{
+	int err;
+
+	if (misc_mode & ~0777)
+		return -EINVAL;
+	misc->mode = misc_mode;
+	err = misc_register(misc);
+	if (err != -EBUSY)
+		return err;
+	misc->minor = MISC_DYNAMIC_MINOR;
+	return misc_register(misc);
+}
+
 int device_init(void)
 {
-	if (mode & ~0777)
-		return -EINVAL;
-	device.mode = mode;
-	return misc_register(&device);
+	int err = device_add_node(&device, mode);
+
+	if (err)
+		return err;
+	err = device_add_node(&confined_device, confined_mode);
+	if (err)
+		misc_deregister(&device);
+	return err;
 }
 
 void device_exit(void)
 {
+	misc_deregister(&confined_device);
 	misc_deregister(&device);
 }

@@ -1,86 +1,133 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a script engine offers the core.  The core knows no Lua; an engine
- * knows no fd, no device and no policy.
+ * What a script engine offers the core, in the module and in libsyscript.  The
+ * core knows no language; an engine knows no descriptor, no device, no policy,
+ * and has no safety rule of its own: those are run.h's.
  *
- * The core calls every operation in process context, with the script's lock
- * held, or as the script's only user, except stats(): that comes at any time
- * between create and destroy, under a spinlock, beside a run on another CPU.
+ * The core calls every operation in process context, for one program at a time,
+ * but for stats(), which comes at any time between create and destroy, next to a
+ * run on another CPU, and interrupt(), which comes from interrupts of the CPU
+ * that runs the program, or from another thread of the process.
  */
 #ifndef SYSCRIPT_ENGINE_H
 #define SYSCRIPT_ENGINE_H
 
-#include <linux/types.h>
-#include "uapi/syscript.h"
+#include "run.h"
+#include "../include/uapi/syscript.h"
 
-struct engine_vm;
+struct module;
 
 /**
- * struct engine_limits - what one script may use
- * @memory: bytes
- * @time:   ns in script code per call
+ * struct engine_image - what a program is made of
+ * @data:   the image, in the caller's memory, followed by a zero byte
+ * @len:    its length in bytes
+ * @format: as registered
+ * @shared, @shared_len: memory of the process that it shares, or 0
  */
-struct engine_limits {
-	u64 memory;
-	u64 time;
+struct engine_image {
+	const char *data;
+	unsigned long len;
+	unsigned int format;
+	unsigned long shared, shared_len;
 };
 
 /**
  * struct engine_stats - counters that only the engine knows
- *
- * See struct syscript_info for the fields.
+ * @memory:      bytes held now
+ * @memory_peak: bytes held at most
+ * @counters:    values for the names in engine_ops.counters
  */
 struct engine_stats {
-	u64 memory, memory_peak, mcode;
-	u64 run_time, syscalls, traces, preempt_max;
+	unsigned long memory, memory_peak;
+	unsigned long counters[SYSCRIPT_COUNTERS_MAX];
 };
 
+/**
+ * struct engine_ops - an engine
+ * @name:        shorter than sizeof(syscript_info.engine_name)
+ * @id:          SYSCRIPT_ENGINE_*
+ * @formats:     formats 0 .. @formats - 1 are known
+ * @preemptible: its code is ordinary kernel code; see run_script()
+ * @counters:    names of its counters, NULL past the last
+ * @held:        bit i: counter i is of something held, and 0 once that is freed
+ * @owner:       its module
+ */
 struct engine_ops {
 	const char *name;
+	unsigned int id;
+	unsigned int formats;
+	int preemptible;
+	const char *counters[SYSCRIPT_COUNTERS_MAX];
+	unsigned int held;
+	struct module *owner;
 
-	/* Once per module load, in this order; exit only after init returned 0. */
+	/* Both may be NULL.  exit() comes only after init() returned 0. */
 	int (*init)(void);
 	void (*exit)(void);
 
 	/*
-	 * A VM from source text: compiles and runs its top level.  @source is
-	 * kernel memory.  Returns the VM or an ERR_PTR; then @error holds the
-	 * text.  With SYSCRIPT_CHECK in @flags it only compiles; the core
-	 * destroys that VM at once.
+	 * Makes a VM of @image, under the limits in @run, which stays valid until
+	 * destroy(), and sets run->vm.  With SYSCRIPT_CHECK in run->flags it only
+	 * checks the image.  Returns 0, or -errno with the text in run->error;
+	 * then nothing is left.
 	 */
-	struct engine_vm *(*create)(const char *source, size_t len,
-				    const char *name, u32 flags,
-				    const struct engine_limits *limits,
-				    char *error, size_t error_len);
+	int (*create)(struct run *run, const struct engine_image *image);
 
 	/*
-	 * Runs run().  Returns 0 with @call->nresults and results set, or the
-	 * -errno of the uapi header.  -ETIME, -ENOBUFS and -ECANCELED mean that
-	 * the VM is doomed: the core destroys it and keeps the text.
+	 * A call.  Returns 0 with call->nresults and results set, or the -errno
+	 * of the uapi header with the text in run->error.  With run->doom set it
+	 * returns that.
 	 */
 	int (*call)(struct engine_vm *vm, struct syscript_call *call);
 
-	/* The text of the last failed call, NUL-terminated, "" if none. */
-	const char *(*error)(struct engine_vm *vm);
+	/*
+	 * Makes the running VM call run_poll() soon.  Not for preemptible
+	 * engines, which call it by themselves.
+	 */
+	void (*interrupt)(struct engine_vm *vm);
 
 	/*
-	 * Takes up to @len bytes of print() output out.  Returns how many there
-	 * were before, so that a @len of 0 asks.
+	 * The running VM, which has made a system call, is doomed: does not return.
+	 * NULL for engines that look at run->doom after each call.
 	 */
-	size_t (*output)(struct engine_vm *vm, char *buf, size_t len);
+	void (*end)(struct engine_vm *vm);
 
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
 
 	/*
-	 * Gives everything back.  May run in another process than create() (a
-	 * last fput after fork), or in an exiting one without a memory map.
+	 * Both may be NULL; in a kernel thread.  idle(): there has been no call
+	 * for a while: frees what the next one can have again.  age(): every few
+	 * seconds while there are programs, and until it returns false: frees what
+	 * the engine keeps for programs to come.
+	 */
+	void (*idle)(struct engine_vm *vm);
+	int (*age)(void);
+
+	/*
+	 * Frees all.  May run in another process than create() (the last close
+	 * after a fork), or in an exiting one without a memory map.
 	 */
 	void (*destroy)(struct engine_vm *vm);
 };
 
-extern const struct engine_ops luajit_engine;
+extern const struct engine_ops luajit_engine, confined_engine;
 
-/* Its call(), for INDIRECT_CALL_1(): a retpoline is dear beside a short call. */
+/*
+ * The engine with @id, which cannot go until engine_put(); or NULL.  Engines
+ * that are modules of their own come by engine_register(): 0, -EEXIST, -EINVAL,
+ * or what init() returned.
+ */
+const struct engine_ops *engine_get(unsigned int id);
+void engine_put(const struct engine_ops *engine);
+int engine_register(const struct engine_ops *engine);
+void engine_unregister(const struct engine_ops *engine);
+
+#ifdef __KERNEL__
+/* engine_ops.age() of all engines: true if one of them still keeps something. */
+bool engines_age(void);
+#endif
+
+/* luajit_engine's call(), for INDIRECT_CALL_1(): a retpoline is expensive there. */
 int luajit_call(struct engine_vm *vm, struct syscript_call *call);
 
 #endif /* SYSCRIPT_ENGINE_H */

@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bounds of scripts and the shares of users.
+ * The bounds of programs and the shares of users.
  *
- * A user's share is counted in a struct limits_user, which lives in a small
- * hash for as long as he has a script.  A script's memory counts with its
+ * A user's share is counted in a struct limits_account, which lives in a small
+ * hash for as long as they have a script.  A script's memory counts with its
  * limit, not with what it holds: what has been promised at registration can
  * not be refused in the middle of a run because of another script.
  */
+#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/module.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/user_namespace.h>
 
 #include "compat.h"
-#include "engine.h"
 #include "limits.h"
+#include "uapi/syscript.h"
 
 bool limits_enabled_param = true;
 module_param_named(enabled, limits_enabled_param, bool, 0644);
 MODULE_PARM_DESC(enabled, "Accept scripts and calls (default: Y)");
+
+static bool despite_lockdown;
+module_param(despite_lockdown, bool, 0644);
+MODULE_PARM_DESC(despite_lockdown,
+		 "Accept scripts where the kernel is locked down for integrity (default: N)");
+
+bool limits_locked_down(void)
+{
+	return !READ_ONCE(despite_lockdown) &&
+	       security_locked_down(LOCKDOWN_INTEGRITY_MAX);
+}
 
 /* A module parameter with bounds, settable while scripts run. */
 struct limits_param {
@@ -77,7 +91,7 @@ module_param_cb(max_time_limit, &limits_param_ops, &max_time_limit, 0644);
 MODULE_PARM_DESC(max_time_limit,
 		 "Highest time limit of one call, in ns (default: 10000000000)");
 
-int limits_resolve(struct engine_limits *limits, char *error, size_t error_len)
+int limits_resolve(struct limits *limits, char *error, size_t error_len)
 {
 	u64 memory_max = READ_ONCE(max_memory_limit.value);
 	u64 time_max = READ_ONCE(max_time_limit.value);
@@ -86,6 +100,10 @@ int limits_resolve(struct engine_limits *limits, char *error, size_t error_len)
 		limits->memory = min(SYSCRIPT_MEMORY_DEFAULT, memory_max);
 	if (!limits->time)
 		limits->time = min(SYSCRIPT_TIME_DEFAULT, time_max);
+	if (!limits->wall)
+		limits->wall = SYSCRIPT_WALL_DEFAULT;
+	if (!limits->grace)
+		limits->grace = SYSCRIPT_GRACE_DEFAULT;
 
 	if (limits->memory < SYSCRIPT_MEMORY_MIN || limits->memory > memory_max) {
 		scnprintf(error, error_len,
@@ -99,10 +117,15 @@ int limits_resolve(struct engine_limits *limits, char *error, size_t error_len)
 			  limits->time, time_max);
 		return -EINVAL;
 	}
+	if (limits->grace > SYSCRIPT_GRACE_DEFAULT) {
+		scnprintf(error, error_len, "grace time %llu is above %llu ns",
+			  limits->grace, SYSCRIPT_GRACE_DEFAULT);
+		return -EINVAL;
+	}
 	return 0;
 }
 
-struct limits_user {
+struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
 	u64 scripts;	/* the entry goes with the last of them */
@@ -112,9 +135,9 @@ struct limits_user {
 static DEFINE_HASHTABLE(limits_users, 6);
 static DEFINE_SPINLOCK(limits_lock);	/* the table and all that is in it */
 
-static struct limits_user *limits_find(kuid_t uid)
+static struct limits_account *limits_find(kuid_t uid)
 {
-	struct limits_user *user;
+	struct limits_account *user;
 
 	lockdep_assert_held(&limits_lock);
 	hash_for_each_possible(limits_users, user, node, __kuid_val(uid)) {
@@ -124,7 +147,7 @@ static struct limits_user *limits_find(kuid_t uid)
 	return NULL;
 }
 
-static int limits_take(struct limits_user *user, u64 memory, char *error,
+static int limits_take(struct limits_account *user, u64 memory, char *error,
 		       size_t error_len)
 {
 	u64 scripts_max = READ_ONCE(max_scripts.value);
@@ -149,15 +172,32 @@ static int limits_take(struct limits_user *user, u64 memory, char *error,
 	return 0;
 }
 
-struct limits_user *limits_charge(kuid_t uid, u64 memory, char *error,
-				  size_t error_len)
+/*
+ * Whose share it is.  In a user namespace a user can be as many as they have
+ * subordinate ids, 65,536: there it is the share of who made it, unless that is root,
+ * who keeps containers.
+ */
+static kuid_t limits_payer(void)
 {
-	struct limits_user *fresh, *user;
+	const struct user_namespace *ns;
+	kuid_t uid = current_uid();
+
+	for (ns = current_user_ns(); ns->parent; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	return uid;
+}
+
+int limits_charge(struct limits_account **account, u64 memory, char *error,
+		  size_t error_len)
+{
+	struct limits_account *fresh, *user;
+	kuid_t uid = limits_payer();
 	int err;
 
 	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	if (!fresh)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	fresh->uid = uid;
 
 	spin_lock(&limits_lock);
@@ -170,17 +210,18 @@ struct limits_user *limits_charge(kuid_t uid, u64 memory, char *error,
 	spin_unlock(&limits_lock);
 
 	kfree(fresh);
-	return err ? ERR_PTR(err) : user;
+	*account = user;
+	return err;
 }
 
-void limits_uncharge_memory(struct limits_user *user, u64 memory)
+void limits_uncharge_memory(struct limits_account *user, u64 memory)
 {
 	spin_lock(&limits_lock);
 	user->memory -= memory;
 	spin_unlock(&limits_lock);
 }
 
-void limits_uncharge(struct limits_user *user, u64 memory)
+void limits_uncharge(struct limits_account *user, u64 memory)
 {
 	spin_lock(&limits_lock);
 	user->memory -= memory;
@@ -190,6 +231,6 @@ void limits_uncharge(struct limits_user *user, u64 memory)
 		hash_del(&user->node);
 	spin_unlock(&limits_lock);
 
-	/* Nobody can have found it since: it is out of the table. */
+	/* It cannot have been found since: it is out of the table. */
 	kfree(user);
 }

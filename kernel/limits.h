@@ -1,44 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What scripts may use: the bounds of one script, the share of one user, and
- * the switch that turns all of them off.
+ * What scripts may use: the bounds of one program, the share of one account (a
+ * user's in the module, a process's in libsyscript), and the switch that turns
+ * all of them off.
  */
 #ifndef SYSCRIPT_LIMITS_H
 #define SYSCRIPT_LIMITS_H
 
-#include <linux/compiler.h>
-#include <linux/types.h>
-#include <linux/uidgid.h>
+#include "platform.h"
 
-struct engine_limits;
-struct limits_user;
+struct limits_account;
 
+/**
+ * struct limits - what one program may use; see struct syscript_register
+ * @memory: bytes
+ * @time:   ns in script code per call
+ * @wall:   ns per call
+ * @grace:  ns that a run may go on while a signal is pending
+ */
+struct limits {
+	u64 memory;
+	u64 time;
+	u64 wall;
+	u64 grace;
+};
+
+#ifdef __KERNEL__
 extern bool limits_enabled_param;
+
+/*
+ * The kernel is locked down for integrity: nobody is to change it, and a fault of
+ * an engine would let its users.
+ */
+bool limits_locked_down(void);
 
 /* False: no new script, no new call; those that run come to their end. */
 static inline bool limits_enabled(void)
 {
 	return READ_ONCE(limits_enabled_param);
 }
+#endif
 
 /*
  * Puts the defaults where @limits has 0.  Returns 0, or -EINVAL with the reason
  * in @error if a limit is out of bounds.
  */
-int limits_resolve(struct engine_limits *limits, char *error, size_t error_len);
+int limits_resolve(struct limits *limits, char *error, size_t error_len);
 
 /*
- * Takes one script of @memory bytes out of @uid's share.  Returns what has to
- * be given to limits_uncharge(), or an ERR_PTR (-EDQUOT, -ENOMEM) with the
- * reason in @error.
+ * Charges one program of @memory bytes to the caller's account.  Returns 0 with
+ * what limits_uncharge() takes in @account, or -EDQUOT or -ENOMEM with the reason
+ * in @error.
  */
-struct limits_user *limits_charge(kuid_t uid, u64 memory, char *error,
-				  size_t error_len);
+int limits_charge(struct limits_account **account, u64 memory, char *error,
+		  size_t error_len);
 
-/* Gives the memory back ahead of the script itself (a dead one holds none). */
-void limits_uncharge_memory(struct limits_user *user, u64 memory);
+/* Uncharges the memory ahead of the program itself (a dead one holds none). */
+void limits_uncharge_memory(struct limits_account *account, u64 memory);
 
-/* Gives the script back, with @memory if that is still charged. */
-void limits_uncharge(struct limits_user *user, u64 memory);
+/* Uncharges the program, with @memory if that is still charged. */
+void limits_uncharge(struct limits_account *account, u64 memory);
 
 #endif /* SYSCRIPT_LIMITS_H */

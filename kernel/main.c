@@ -5,11 +5,16 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
-#include "backlog.h"
+#include "batch/frames_own.h"
+#include "clock.h"
 #include "compat.h"
 #include "device.h"
 #include "engine.h"
-#include "syscalls.h"
+#include "entries.h"
+#include "idle.h"
+#include "internals.h"
+#include "scratch.h"
+#include "watchers.h"
 
 #define SYSCRIPT_VERSION	"0.1.0"
 
@@ -17,35 +22,53 @@ static int __init syscript_init(void)
 {
 	int err;
 
-	err = syscalls_init();
+	err = internals_init();
 	if (err)
 		return err;
-	backlog_init();
-	err = luajit_engine.init();
+	err = entries_init();
 	if (err)
-		goto exit_backlog;
+		return err;
+	watchers_init();
+	frames_init();
+	err = scratch_init();
+	if (err)
+		goto exit_watchers;
+	clock_init();
+	err = engine_register(&luajit_engine);
+	if (err)
+		goto exit_clock;
+	err = engine_register(&confined_engine);
+	if (err)
+		goto unregister_luajit;
 	/* Last: from here on there are callers. */
 	err = device_init();
 	if (err)
-		goto exit_engine;
+		goto unregister_confined;
 
 	pr_info("version " SYSCRIPT_VERSION " loaded\n");
 	return 0;
 
-exit_engine:
-	luajit_engine.exit();
-exit_backlog:
-	backlog_exit();
-	syscalls_exit();
+unregister_confined:
+	engine_unregister(&confined_engine);
+unregister_luajit:
+	engine_unregister(&luajit_engine);
+exit_clock:
+	clock_exit();
+	scratch_exit();
+exit_watchers:
+	watchers_exit();
 	return err;
 }
 
 static void __exit syscript_exit(void)
 {
 	device_exit();
-	luajit_engine.exit();
-	backlog_exit();
-	syscalls_exit();
+	idle_exit();
+	engine_unregister(&confined_engine);
+	engine_unregister(&luajit_engine);
+	clock_exit();
+	scratch_exit();
+	watchers_exit();
 }
 
 module_init(syscript_init);

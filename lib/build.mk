@@ -5,7 +5,10 @@
 LIB_VERSION := $(shell sed -n 's/^\#define SYSCRIPT_VERSION_[A-Z]*[^0-9]*//p' lib/syscript.h | paste -sd.)
 LIB_SOVERSION := 0
 
-LIB_SRC := $(wildcard lib/*.c)
+# The parts of the core and of the engines that run in both places, and those that
+# are written for a process.
+LIB_SRC := $(wildcard lib/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
+	kernel/program.c kernel/request.c kernel/batch/frame.c engine/luajit/engine.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h \
@@ -20,10 +23,10 @@ LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
 USER_CFLAGS ?= -O2 -g
 USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
-	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -Ikernel -Ilib -I$(BUILD)/gen
+	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote kernel -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
 .PHONY: lib
-lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a $(BUILD)/libsyscript.pc
+lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a
 
 $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/syscript_files.h: lib/syscript_files.h
@@ -34,14 +37,14 @@ $(LIB_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(BUILD)/lib/%.o: lib/%.c | $(LIB_HEADERS)
+$(LIB_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The texts of the scripts that the library contains, as C strings.
-LIB_SCRIPTS := $(shell sed -n 's/^BUILTIN(\(.*\))$$/\1/p' lib/builtin.def)
-$(BUILD)/gen/builtin.inc: lib/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
+LIB_SCRIPTS := $(shell sed -n 's/^BUILTIN(\(.*\))$$/\1/p' lib/batch/builtin.def)
+$(BUILD)/gen/builtin.inc: lib/batch/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)for name in $(LIB_SCRIPTS); do \
@@ -50,7 +53,7 @@ $(BUILD)/gen/builtin.inc: lib/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
 		echo ,; \
 	done >$@
 
-$(BUILD)/lib/builtin.o: $(BUILD)/gen/builtin.inc
+$(BUILD)/lib/batch/builtin.o: $(BUILD)/gen/builtin.inc
 
 # One object, so that only the public names are left for programs to clash with.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
@@ -77,15 +80,10 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 
-# Made anew each time: what it says depends on the command line.
-.PHONY: $(BUILD)/libsyscript.pc
-$(BUILD)/libsyscript.pc: lib/libsyscript.pc.in lib/syscript.h
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' $< >$@
-
 .PHONY: install-lib
 install: install-lib
-install-lib: lib
+install-lib:
+	$(call built,$(BUILD)/libsyscript.a $(BUILD)/libsyscript.so)
 	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	install -D -m 0644 include/uapi/syscript.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript.h
 	install -m 0644 lib/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/syscript_files.h
@@ -95,6 +93,10 @@ install-lib: lib
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
 	install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
-	install -D -m 0644 $(BUILD)/libsyscript.pc $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
+		lib/libsyscript.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
+	chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 
 -include $(LIB_OBJ:.o=.d)

@@ -4,10 +4,20 @@
 #include "device.h"
 #include "sys.h"
 
-static int device_request(unsigned long request, void *arg)
+static int device_open(const char *path)
 {
-	int fd = sys_call(openat, AT_FDCWD, DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	return sys_call(openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+}
+
+/* At @path or, where that may not be opened, at @other. */
+static int device_request(const char *path, const char *other, unsigned long request,
+			  void *arg)
+{
+	int fd = device_open(path);
 	int ret;
+
+	if (fd < 0)
+		fd = device_open(other);
 
 	if (fd < 0)
 		return fd;
@@ -18,17 +28,30 @@ static int device_request(unsigned long request, void *arg)
 
 int device_register(struct syscript_register *reg)
 {
-	return device_request(SYSCRIPT_IOC_REGISTER, reg);
+	const char *path = reg->engine == SYSCRIPT_ENGINE_CONFINED ?
+		DEVICE_PATH_CONFINED : DEVICE_PATH;
+
+	return device_request(path, DEVICE_PATH, SYSCRIPT_IOC_REGISTER, reg);
 }
 
 int device_next(struct syscript_info *info)
 {
-	return device_request(SYSCRIPT_IOC_NEXT, info);
+	return device_request(DEVICE_PATH, DEVICE_PATH_CONFINED, SYSCRIPT_IOC_NEXT, info);
 }
 
-int device_call(int fd, struct syscript_call *call)
+/* An older module, no script at all, or a filter that knows no lseek(2)? */
+int device_call_ioctl(int fd, struct syscript_call *call, long err)
 {
-	return sys_call(ioctl, fd, SYSCRIPT_IOC_CALL, call);
+	switch (err) {
+	case 0:
+	case -EINVAL:
+	case -ENOSYS:
+	case -ENXIO:
+	case -EPERM:
+	case -ESPIPE:
+		return sys_call(ioctl, fd, SYSCRIPT_IOC_CALL, call);
+	}
+	return err;
 }
 
 int device_text(int fd, struct syscript_text *text)

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* The kernel backend: /dev/syscript and the script fds that it gives out. */
+/* The kernel backend: its devices and the script fds that they give out. */
 #ifndef LIB_DEVICE_H
 #define LIB_DEVICE_H
 
+#include <errno.h>
 #include <linux/syscript.h>
 
-#define DEVICE_PATH	"/dev/syscript"
+#include "sys.h"
+
+#define DEVICE_PATH		"/dev/syscript"
+#define DEVICE_PATH_CONFINED	"/dev/syscript-confined"	/* for that engine only */
 
 /* All return what the ioctl returns, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);
-int device_call(int fd, struct syscript_call *call);
 int device_text(int fd, struct syscript_text *text);
 int device_info(int fd, struct syscript_info *info);
+
+/* SYSCRIPT_IOC_CALL, where lseek(2) has not done it. */
+int device_call_ioctl(int fd, struct syscript_call *call, long err);
+
+static inline int device_call(int fd, struct syscript_call *call)
+{
+	long ret = sys_call(lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
+
+	return __builtin_expect(ret == SYSCRIPT_SEEK_CALLED, 1) ? 0 :
+	       device_call_ioctl(fd, call, ret);
+}
 
 #endif /* LIB_DEVICE_H */

@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "device.h"
-#include "kept.h"
+#include "fallback.h"
 #include "syscript.h"
 #include "sys.h"
-#include "user.h"
+#include "user/user.h"
+
+/* The size that the first version of struct syscript_options had. */
+#define OPTIONS_SIZE_1	offsetof(struct syscript_options, wall_limit_ns)
 
 #define STRING(x)	#x
 #define VERSION(a, b, c)	STRING(a) "." STRING(b) "." STRING(c)
@@ -56,14 +59,19 @@ static bool unavailable(int err)
 	return false;
 }
 
+/* A watcher has ended a run in the kernel: it would end the next ones as well. */
+static bool kernel_is_watched;
+
 static int register_auto(struct syscript_register *reg)
 {
-	int ret = device_register(reg);
+	int ret = -EOPNOTSUPP;
 
+	if (!__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED))
+		ret = device_register(reg);
 	if (unavailable(ret))
 		return user_register(reg);
 	if (ret >= 0 && !(reg->flags & SYSCRIPT_CHECK))
-		kept_add(ret, reg);
+		fallback_add(ret, reg);
 	return ret;
 }
 
@@ -81,77 +89,108 @@ static int register_with(enum syscript_backend backend, struct syscript_register
 	}
 	ret = device_register(reg);
 	if (ret >= 0)
-		kept_drop(ret);
+		fallback_drop(ret);
 	return ret;
 }
 
 /* @given may be of an older or a newer caller. */
 static int copy_options(struct syscript_options *options, const struct syscript_options *given)
 {
-	const char *rest = (const char *)(given + 1);
+	const char *bytes = (const char *)given;
 
 	memset(options, 0, sizeof(*options));
 	if (!given)
 		return 0;
-	if (given->size < sizeof(*options))
+	if (given->size < OPTIONS_SIZE_1)
 		return -EINVAL;
-	for (size_t i = 0; i < given->size - sizeof(*options); i++) {
-		if (rest[i])
+	for (size_t i = sizeof(*options); i < given->size; i++) {
+		if (bytes[i])
 			return -E2BIG;
 	}
-	*options = *given;
+	memcpy(options, given, given->size < sizeof(*options) ? given->size : sizeof(*options));
 	return 0;
 }
 
-static int register_script(const char *source, size_t len, const struct syscript_options *given,
-			   char *error, size_t error_len)
+/* Fills in @reg but for its backend, which it returns, or -errno. */
+static int fill_register(struct syscript_register *reg, const struct syscript_options *given,
+			 char *error, size_t error_len)
 {
 	struct syscript_options options;
-	struct syscript_register reg = {
-		.source = (unsigned long)source,
-		.source_len = len,
-		.error = (unsigned long)error,
-		.error_len = error_len < VM_ERROR_LEN ? error_len : VM_ERROR_LEN,
-	};
 	int err;
 
 	err = copy_options(&options, given);
 	if (err)
 		return err;
-	if (options.name && strlen(options.name) >= sizeof(reg.name)) {
+	if (options.name && strlen(options.name) >= sizeof(reg->name)) {
 		snprintf(error, error_len, "the name is longer than %zu bytes",
-			 sizeof(reg.name) - 1);
+			 sizeof(reg->name) - 1);
 		return -EINVAL;
 	}
 	if (options.name)
-		strcpy(reg.name, options.name);
-	reg.flags = options.flags;
-	reg.memory_limit = options.memory_limit;
-	reg.time_limit = options.time_limit_ns;
+		strcpy(reg->name, options.name);
+	reg->flags = options.flags;
+	reg->memory_limit = options.memory_limit;
+	reg->time_limit = options.time_limit_ns;
+	reg->wall_limit = options.wall_limit_ns;
+	reg->grace = options.grace_ns;
+	reg->engine = options.engine;
+	reg->format = options.format;
+	reg->shared = (unsigned long)options.shared;
+	reg->shared_len = options.shared_len;
+	reg->error = (unsigned long)error;
+	reg->error_len = error_len < RUN_ERROR_LEN ? error_len : RUN_ERROR_LEN;
 
 	err = choose(options.backend);
-	if (err < 0) {
+	if (err < 0)
 		snprintf(error, error_len,
 			 "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user");
-		return err;
-	}
-	return register_with(err, &reg);
+	return err;
 }
 
-int syscript_register(const char *source, size_t len, const struct syscript_options *options,
+/* A refusal without a text of its own. */
+static int refused(int err, char *error, size_t error_len)
+{
+	if (err < 0 && error_len && !*error)
+		snprintf(error, error_len, "%s", syscript_strerror(err));
+	return err;
+}
+
+int syscript_register(const void *image, size_t len, const struct syscript_options *options,
 		      char *error, size_t error_len)
 {
+	struct syscript_register reg = {
+		.image = (unsigned long)image,
+		.image_len = len,
+	};
 	int ret;
 
 	if (!error && error_len)
 		return -EINVAL;
 	if (error_len)
 		*error = '\0';
-	ret = register_script(source, len, options, error, error_len);
-	/* A refusal without a text of its own. */
-	if (ret < 0 && error_len && !*error)
-		snprintf(error, error_len, "%s", syscript_strerror(ret));
-	return ret;
+	ret = fill_register(&reg, options, error, error_len);
+	if (ret >= 0)
+		ret = register_with(ret, &reg);
+	return refused(ret, error, error_len);
+}
+
+int syscript_lint(const char *source, size_t len, const struct syscript_options *options,
+		  char *text, size_t text_len)
+{
+	struct syscript_register reg = {
+		.image = (unsigned long)source,
+		.image_len = len,
+	};
+	int ret;
+
+	if (!text || !text_len)
+		return -EINVAL;
+	*text = '\0';
+	ret = fill_register(&reg, options, text, text_len);
+	if (ret < 0)
+		return refused(ret, text, text_len);
+	reg.flags = SYSCRIPT_CHECK;
+	return refused(user_lint(&reg, text, text_len), text, text_len);
 }
 
 int register_lua_syscall(const char *script, size_t size)
@@ -167,7 +206,21 @@ static int call_user(struct script *script, struct syscript_call *call)
 	return err;
 }
 
-static int call_any(int fd, struct syscript_call *call)
+/* A watcher would have missed what the kernel's script @fd does. */
+__attribute__((noinline))
+static int call_moved(int fd, struct syscript_call *call)
+{
+	struct script *script;
+
+	if (fallback_move(fd)) {
+		__atomic_store_n(&kernel_is_watched, true, __ATOMIC_RELAXED);
+		return -EOPNOTSUPP;
+	}
+	script = user_fd_get(fd);
+	return script ? call_user(script, call) : -EBADF;
+}
+
+static inline int call_any(int fd, struct syscript_call *call)
 {
 	struct script *script = user_fd_get(fd);
 	int err;
@@ -175,25 +228,27 @@ static int call_any(int fd, struct syscript_call *call)
 	if (script)
 		return call_user(script, call);
 	err = device_call(fd, call);
-	if (err != -EOPNOTSUPP || kept_move(fd))
-		return err;
-	script = user_fd_get(fd);
-	return script ? call_user(script, call) : -EBADF;
+	return err == -EOPNOTSUPP ? call_moved(fd, call) : err;
+}
+
+/* Not zeroed as a whole: only what is read is written. */
+static inline void begin_call(struct syscript_call *call, unsigned int nargs)
+{
+	call->flags = 0;
+	call->nargs = nargs;
+	call->nresults = 0;
+	call->reserved = 0;
 }
 
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
-	/* Not zeroed as a whole: only what is read was written. */
 	struct syscript_call call;
 	int err;
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
-	call.flags = 0;
-	call.nargs = nargs;
-	call.nresults = 0;
-	call.reserved = 0;
+	begin_call(&call, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = args[i];
 
@@ -209,18 +264,19 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 
 long (lua_syscall)(int fd, unsigned int nargs, ...)
 {
-	int64_t args[SYSCRIPT_ARGS_MAX], result = 0;
+	struct syscript_call call;
 	va_list list;
-	int ret;
+	int err;
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
+	begin_call(&call, nargs);
 	va_start(list, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
-		args[i] = va_arg(list, long);
+		call.args[i] = va_arg(list, long);
 	va_end(list);
-	ret = syscript_call(fd, nargs, args, 1, &result);
-	return ret < 0 ? ret : (long)result;
+	err = call_any(fd, &call);
+	return err ? err : call.nresults ? (long)call.results[0] : 0;
 }
 
 static int text_any(int fd, struct syscript_text *text)
@@ -239,7 +295,7 @@ static int get_text(int fd, unsigned int which, char *buf, size_t len)
 {
 	struct syscript_text text = {
 		.which = which,
-		.len = len < VM_OUTPUT_LEN ? len : VM_OUTPUT_LEN,
+		.len = len < OUTPUT_LEN ? len : OUTPUT_LEN,
 		.buffer = (unsigned long)buf,
 	};
 	int err = text_any(fd, &text);
@@ -308,8 +364,8 @@ int syscript_probe(enum syscript_backend backend)
 	static const char source[] = "function run() end";
 	struct syscript_register reg = {
 		.flags = SYSCRIPT_CHECK,
-		.source = (unsigned long)source,
-		.source_len = sizeof(source) - 1,
+		.image = (unsigned long)source,
+		.image_len = sizeof(source) - 1,
 		.name = "probe",
 	};
 
@@ -327,7 +383,7 @@ int syscript_close(int fd)
 	if (script)
 		user_fd_put(script);
 	else
-		kept_drop(fd);
+		fallback_drop(fd);
 	err = sys_call(close, fd);
 	if (script)
 		user_fd_sweep();

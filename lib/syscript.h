@@ -36,11 +36,17 @@ enum syscript_backend {
  * struct syscript_options - how a script is registered; zero means the default
  * @size:          sizeof(struct syscript_options), so that it can grow
  * @name:          shows in error texts and lists; shorter than SYSCRIPT_NAME_LEN
- * @flags:         SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK
+ * @flags:         SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK, SYSCRIPT_TRACEBACK
  * @backend:       AUTO leaves the choice to the variable SYSCRIPT_BACKEND
  *                 ("auto", "kernel" or "user") of the environment
  * @memory_limit:  bytes that the script may hold
  * @time_limit_ns: run time in script code per call
+ * @wall_limit_ns: all but waiting, per call; SYSCRIPT_NO_LIMIT for none
+ * @grace_ns:      how long a call may go on while a signal is pending
+ * @engine:        SYSCRIPT_ENGINE_*
+ * @format:        of the image, see the engine
+ * @shared:        memory that the program shares with the script, see the engine
+ * @shared_len:    its length in bytes
  */
 struct syscript_options {
 	size_t size;
@@ -49,6 +55,12 @@ struct syscript_options {
 	enum syscript_backend backend;
 	uint64_t memory_limit;
 	uint64_t time_limit_ns;
+	uint64_t wall_limit_ns;
+	uint64_t grace_ns;
+	uint32_t engine;
+	uint32_t format;
+	void *shared;
+	size_t shared_len;
 };
 
 /* Registers a script with the default options.  Returns its fd or -errno. */
@@ -61,13 +73,24 @@ int register_lua_syscall(const char *script, size_t size);
 long lua_syscall(int fd, unsigned int nargs, ...);
 
 /*
- * Registers a script.  @options may be NULL; @error gets the text of a failure
- * and may be NULL with @error_len 0.  Returns the fd (with SYSCRIPT_CHECK: 0)
- * or -errno.
+ * Registers a script: Lua source or, for another engine, its image.  @options may
+ * be NULL; @error gets the text of a failure and may be NULL with @error_len 0.
+ * Returns the fd (with SYSCRIPT_CHECK: 0) or -errno.
  */
-int syscript_register(const char *source, size_t len,
+int syscript_register(const void *image, size_t len,
 		      const struct syscript_options *options,
 		      char *error, size_t error_len);
+
+/*
+ * Looks for mistakes in a script that compiles: names that are not there, missing
+ * arguments, globals meant to be local, descriptors that are lost.  Runs nothing.
+ * Writes a line "name:line: text\n" for each to @text, as many as fit in
+ * @text_len bytes with a NUL.  Returns how many there are; or -errno, of
+ * -ENOEXEC with the compiler's text.
+ */
+int syscript_lint(const char *source, size_t len,
+		  const struct syscript_options *options,
+		  char *text, size_t text_len);
 
 /*
  * Calls run().  Stores at most @nresults_max results.  Returns how many run()
@@ -111,7 +134,7 @@ int syscript_backend(int fd);
 int syscript_probe(enum syscript_backend backend);
 
 /*
- * Gives the script back.  close(2) does, too, the user backend's memory then
+ * Frees the script.  close(2) does, too, the user backend's memory then
  * following at the next library call.  Returns 0 or -errno.
  */
 int syscript_close(int fd);

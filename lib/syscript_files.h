@@ -10,7 +10,7 @@
  *
  * They return 0, a positive value, or -errno; they leave errno alone.  What is
  * done to each file, and the errors that it gives, are those of the plain system
- * calls.  A signal handler runs at the end of a stretch of some files, never in
+ * calls.  A signal handler runs between some files and the next, never in
  * the middle of one's work.
  *
  * <linux/syscript_files.h> has the structures.
@@ -47,7 +47,7 @@ ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mas
 ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size,
 			     unsigned int mask, unsigned int flags, int *fd);
 
-/* The entry behind @entry, which is at @buf + n for an n below what was returned. */
+/* The entry after @entry, which is at @buf + n for an n below what was returned. */
 static inline struct syscript_dirent *syscript_next_dirent(struct syscript_dirent *entry)
 {
 	return (struct syscript_dirent *)((char *)entry + entry->reclen);
@@ -105,7 +105,7 @@ int64_t syscript_copy_file(int from_dirfd, const char *from, int to_dirfd,
 			   const char *to, int flags, mode_t mode);
 
 /**
- * struct syscript_walk_sums - what a walk has seen, in all of its stretches
+ * struct syscript_walk_sums - what a walk has seen, in all of its steps
  * @entries: below the top
  * @matches: those for which match() was true
  * @sum:     of what sum() returned for these

@@ -27,7 +27,7 @@ struct mmsghdr;
  * the first one, for ever with -1; never for the others, whether @sock blocks or
  * not.
  *
- * Returns how many, 0 if there was none, or what poll(2) or accept4(2) answered
+ * Returns how many, 0 if there was none, or what poll(2) or accept4(2) returned
  * for the first one.
  */
 int syscript_accept_batch(int sock, int *fds, unsigned int max, int flags, int wait_ms);
@@ -46,7 +46,7 @@ int syscript_wait_accept(int epoll, int *fds, int *listeners, unsigned int max, 
  * which has to be the descriptor.  @lens[i] is 0 at the end of a connection, or
  * -errno: -EAGAIN where there was nothing.  At most 256 in a call.
  *
- * Returns how many there are, 0 after @wait_ms, or what epoll_wait(2) answered.
+ * Returns how many there are, 0 after @wait_ms, or what epoll_wait(2) returned.
  */
 int syscript_wait_recv(int epoll, struct epoll_event *events, unsigned int max,
 		       void *bufs, size_t size, int *lens, int wait_ms);

@@ -14,7 +14,7 @@ local EAGAIN = -errno.EAGAIN
 local EINTR, ECONNABORTED = -errno.EINTR, -errno.ECONNABORTED
 local POLLIN, F_GETFL, O_NONBLOCK = const.POLLIN, const.F_GETFL, const.O_NONBLOCK
 local accept4, fcntl, poll = syscall.accept4, syscall.fcntl, syscall.poll
-local fill, poke, band = util.fill, util.poke, bit.band
+local fill, poke, band, pending = util.fill, util.poke, bit.band, util.pending
 
 local pollfd = util.struct [[ int fd; short events; short revents; ]]
 local listening = pollfd(util.buffer(pollfd.size))
@@ -41,7 +41,8 @@ function run(lfd, fds, max, flags, wait_ms)
     fill(fds, 255, 4 * max)
   end
   if status < 0 then return status end
-  while n < max do
+  -- A signal waits: what has been accepted is not to be lost.
+  while n < max and not (n > 0 and pending()) do
     local fd = accept(lfd, flags, blocks)
     if fd >= 0 then
       poke(fds + 4 * n, "i4", fd)

@@ -8,14 +8,15 @@
 --   mode            of a new copy
 --
 -- Returns the bytes copied, and how: 1 reflink, 2 copy_file_range(2), 3
--- sendfile(2), 4 read and write.  Or a negative errno, and then the copy may be
--- there in part.
+-- sendfile(2), 4 read and write.  Or a negative errno, -EINTR if a signal came,
+-- and then the copy may be there in part.
 
 local openat, close, fstat = syscall.openat, syscall.close, syscall.fstat
 local copy_file_range, sendfile = syscall.copy_file_range, syscall.sendfile
 local read, write, ioctl = syscall.read, syscall.write, syscall.ioctl
-local peek = util.peek
+local peek, pending = util.peek, util.pending
 
+local EINTR = -errno.EINTR
 local EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, EBADF, ETXTBSY =
   -errno.EXDEV, -errno.EINVAL, -errno.ENOSYS, -errno.EOPNOTSUPP, -errno.EPERM,
   -errno.EBADF, -errno.ETXTBSY
@@ -45,6 +46,7 @@ local function by_kernel(call, from, to)
     if n == 0 then return done end
     if n < 0 then return n, done end
     done = done + n
+    if pending() then return EINTR, done end
   end
 end
 
@@ -61,6 +63,7 @@ local function by_hand(from, to)
       put = put + m
     end
     done = done + n
+    if pending() then return EINTR end
   end
 end
 

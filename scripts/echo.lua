@@ -12,7 +12,7 @@
 local EAGAIN = -errno.EAGAIN
 local MSG_DONTWAIT, MSG_NOSIGNAL = const.MSG_DONTWAIT, const.MSG_NOSIGNAL
 local CLOCK_MONOTONIC, POLLIN = const.CLOCK_MONOTONIC, const.POLLIN
-local recv, send = net.recv, net.send
+local recv, send, pending = net.recv, net.send, util.pending
 local min, ceil, huge = math.min, math.ceil, math.huge
 local poll, clock_gettime = syscall.poll, syscall.clock_gettime
 local ANSWER = MSG_DONTWAIT + MSG_NOSIGNAL
@@ -96,6 +96,6 @@ function run(sock, max, ms)
     end
     left = left - got
     answered = answered + answer(sock, got)
-  until left == 0 or (ms > 0 and now() >= deadline)
+  until left == 0 or pending() or (ms > 0 and now() >= deadline)
   return answered
 end

@@ -6,10 +6,12 @@
 --   buf, size    the room
 --
 -- Returns the bytes read and the size of the file, which is larger if there is
--- more; -1 where only reading would tell.  Or a negative errno.
+-- more; -1 where only reading would tell.  Or a negative errno: -EINTR if a signal
+-- came before all was read.
 
 local openat, read, close, lseek = syscall.openat, syscall.read, syscall.close, syscall.lseek
 local OPEN, SEEK_END = const.O_RDONLY + const.O_CLOEXEC, const.SEEK_END
+local EINTR, pending = -errno.EINTR, util.pending
 
 function run(dirfd, path, buf, size)
   local fd = openat(dirfd, path, OPEN)
@@ -18,6 +20,7 @@ function run(dirfd, path, buf, size)
   repeat
     n = read(fd, buf + done, size - done)
     if n > 0 then done = done + n end
+    if n > 0 and done < size and pending() then n, done = EINTR, 0 end
   until n <= 0 or done == size
   if n == 0 then
     total = done

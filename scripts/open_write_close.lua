@@ -7,7 +7,7 @@
 --   flags  O_CREAT, O_TRUNC, O_APPEND, O_EXCL
 --   mode   of files that are created
 --   atomic 1: each file has either its old contents or all of the new, even if
---          the machine stops.  They are written to a temporary file beside it,
+--          the machine stops.  They are written to a temporary file next to it,
 --          which is synced and then takes its name.  Of the flags only O_EXCL
 --          counts: the name has to be free
 --
@@ -15,13 +15,13 @@
 
 local openat, write, fsync, close = syscall.openat, syscall.write, syscall.fsync, syscall.close
 local renameat2, unlinkat = syscall.renameat2, syscall.unlinkat
-local peek, poke, str_in = util.peek, util.poke, util.str_in
+local peek, poke, str_in, pending = util.peek, util.poke, util.str_in, util.pending
 local write_files = fs.write_files
 
 local FILE, RESULT = 32, 24       -- bytes of struct syscript_file, offset
 local PATH_MAX, NAME_MAX = 4096, 255
-local EEXIST, EFAULT, ENOENT, ENAMETOOLONG =
-  -errno.EEXIST, -errno.EFAULT, -errno.ENOENT, -errno.ENAMETOOLONG
+local EEXIST, EFAULT, EINTR, ENOENT, ENAMETOOLONG =
+  -errno.EEXIST, -errno.EFAULT, -errno.EINTR, -errno.ENOENT, -errno.ENAMETOOLONG
 local TEMPORARY = const.O_WRONLY + const.O_CREAT + const.O_EXCL + const.O_CLOEXEC +
                   const.O_NOFOLLOW
 local NOREPLACE = 1
@@ -62,6 +62,7 @@ local function write_all(fd, data, size)
     local n = write(fd, data + done, size - done)
     if n < 0 then return n end
     done = done + n
+    if done < size and pending() then return EINTR end
   end
   return done
 end
@@ -91,6 +92,7 @@ function run(dirfd, files, n, flags, mode, atomic)
   local rename = bit.band(flags, const.O_EXCL) ~= 0 and NOREPLACE or 0
   for i = 0, n - 1 do
     local file = files + FILE * i
+    if i > 0 and pending() then return i end
     poke(file + RESULT, "i8", replace(dirfd, file, rename, mode))
   end
   return n

@@ -19,6 +19,7 @@ local EAGAIN, ECONNABORTED = -errno.EAGAIN, -errno.ECONNABORTED
 local F_GETFL, O_NONBLOCK = const.F_GETFL, const.O_NONBLOCK
 local epoll_wait, accept4, fcntl = syscall.epoll_wait, syscall.accept4, syscall.fcntl
 local fill, poke, band, min = util.fill, util.poke, bit.band, math.min
+local pending = util.pending
 
 local MOST = 64   -- listening sockets in a call
 -- Packed: no member of 8 bytes.
@@ -39,7 +40,8 @@ end
 -- From each in turn, so that none keeps the others waiting.
 local function accept_all(left, fds, from, max, flags)
   local n, err, i = 0, 0, 1
-  while left > 0 and n < max do
+  -- A signal waits: what has been accepted is not to be lost.
+  while left > 0 and n < max and not (n > 0 and pending()) do
     local fd = accept4(listeners[i], 0, 0, flags)
     if fd >= 0 then
       poke(fds + 4 * n, "i4", fd)

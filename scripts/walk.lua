@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Walks a tree, depth first, a stretch with each call.  What it does with what it
+-- Walks a tree, depth first, one step with each call.  What it does with what it
 -- finds is up to functions that are defined before this text, each optional:
 --
 --   match(e, i)  true if entry i of the columns e counts       (all of them do)
@@ -33,11 +33,12 @@ local OPEN = const.O_RDONLY + const.O_DIRECTORY + const.O_NOFOLLOW +
 
 local openat, close, newfstatat = syscall.openat, syscall.close, syscall.newfstatat
 local entries, tell, seek = fs.entries, fs.tell, fs.seek
-local str_out, peek = util.str_out, util.peek
+local str_out, peek, pending = util.str_out, util.peek, util.pending
+match, sum, prune, columns = match, sum, prune, columns or {}
 local match, sum, prune = match, sum, prune
 
 local e = { type = {}, error = {}, dirname = {} }
-for _, name in ipairs(columns or {}) do e[name] = {} end
+for _, name in ipairs(columns) do e[name] = {} end
 local stat = util.buffer(144)     -- struct stat
 
 -- The levels from the top to where we are.  A level's directories are gone into
@@ -233,7 +234,9 @@ function run(dir, token, budget, out, room, flags)
   elseif token ~= current or want_paths ~= (out ~= 0) then
     return EINVAL
   end
-  while depth > 0 and counts.entries < budget do
+  -- A signal waits: the next call goes on from here.
+  while depth > 0 and counts.entries < budget and
+        not (counts.entries > 0 and pending()) do
     local level = levels[depth]
     if at == batch then
       step(level)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Compiled forms of sources, so that a user's next process that registers the
+ * same script need not compile it again.
+ *
+ * What a user's process finds here came from the same user's identical source
+ * with the same name, and was compiled by us: the bytecode is as trustworthy as
+ * the compiler.
+ */
+#ifndef SYSCRIPT_LUAJIT_CACHE_H
+#define SYSCRIPT_LUAJIT_CACHE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/uidgid.h>
+#include "uapi/syscript.h"
+
+#define CACHE_SOURCE_MAX	(16 << 10)	/* bytes */
+#define CACHE_COMPILED_MAX	(16 << 10)
+
+struct cache_entry {
+	struct kref ref;
+	struct list_head node;
+	kuid_t uid;
+	unsigned long used;		/* last, in jiffies */
+	char name[SYSCRIPT_NAME_LEN];
+	size_t source_len, len;
+	char *compiled;			/* in data, after the source */
+	char data[];
+};
+
+/* The compiled form, to be put back, or NULL. */
+struct cache_entry *cache_get(const char *name, const char *source, size_t len);
+void cache_put(struct cache_entry *entry);
+
+/* Takes copies; does nothing where there is no memory. */
+void cache_add(const char *name, const char *source, size_t len,
+	       const char *compiled, size_t compiled_len);
+
+/* Drops what has not been used for a minute; returns whether there is more. */
+bool cache_age(void);
+
+void cache_exit(void);
+
+#endif

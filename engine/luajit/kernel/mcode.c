@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See mcode.h.
+ */
+#include <linux/bitmap.h>
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "arena.h"
+#include "mcode.h"
+#include "../vm.h"
+
+#define INT3		0xcc
+
+extern char syscript_mcode[];		/* mcode_room.S */
+
+static struct arena_window alias;
+static DEFINE_RAW_SPINLOCK(taken_lock);
+static DECLARE_BITMAP(taken, MCODE_PAGES);
+static unsigned int taken_count;
+
+long port_mcode_delta __ro_after_init;
+
+static void *address_of(unsigned int page)
+{
+	return (void *)(alias.start + ((unsigned long)page << PAGE_SHIFT));
+}
+
+static unsigned int index_of(const void *p)
+{
+	return ((unsigned long)p - alias.start) >> PAGE_SHIFT;
+}
+
+static struct page *page_at(unsigned int index)
+{
+	return vmalloc_to_page(syscript_mcode + ((unsigned long)index << PAGE_SHIFT));
+}
+
+static void map(unsigned int index, unsigned int n, bool writable)
+{
+	for (; n; index++, n--)
+		arena_alias(&alias, index, page_at(index), writable);
+}
+
+static void unmap(unsigned int index, unsigned int n)
+{
+	for (; n; index++, n--)
+		arena_alias(&alias, index, NULL, false);
+}
+
+/* What is left there must not run, nor be read by the next. */
+static void erase(unsigned int index, unsigned int n)
+{
+	map(index, n, true);
+	memset(address_of(index), INT3, (unsigned long)n << PAGE_SHIFT);
+	unmap(index, n);
+}
+
+void mcode_writable(void *p, unsigned long size, bool writable)
+{
+	map(index_of(p), size >> PAGE_SHIFT, writable);
+}
+
+/* From a random place on, so that code is not where it was the last time. */
+static unsigned int find(unsigned int n)
+{
+	unsigned int from = get_random_u32() % MCODE_PAGES;
+	unsigned int index;
+
+	index = bitmap_find_next_zero_area(taken, MCODE_PAGES, from, n, 0);
+	if (index >= MCODE_PAGES)
+		index = bitmap_find_next_zero_area(taken, MCODE_PAGES, 0, n, 0);
+	return index;
+}
+
+void *mcode_get(unsigned long *owned, unsigned long size)
+{
+	unsigned int index, n = size >> PAGE_SHIFT;
+
+	raw_spin_lock(&taken_lock);
+	index = find(n);
+	if (index < MCODE_PAGES) {
+		bitmap_set(taken, index, n);
+		taken_count += n;
+	}
+	raw_spin_unlock(&taken_lock);
+	if (index >= MCODE_PAGES)
+		return NULL;
+	bitmap_set(owned, index, n);
+	map(index, n, true);
+	return address_of(index);
+}
+
+static void put(unsigned int index, unsigned int n)
+{
+	erase(index, n);
+	raw_spin_lock(&taken_lock);
+	bitmap_clear(taken, index, n);
+	taken_count -= n;
+	raw_spin_unlock(&taken_lock);
+}
+
+void mcode_put(unsigned long *owned, void *p, unsigned long size)
+{
+	bitmap_clear(owned, index_of(p), size >> PAGE_SHIFT);
+	put(index_of(p), size >> PAGE_SHIFT);
+}
+
+void mcode_put_all(unsigned long *owned)
+{
+	unsigned int index, end = 0;
+
+	while ((index = find_next_bit(owned, MCODE_PAGES, end)) < MCODE_PAGES) {
+		end = find_next_zero_bit(owned, MCODE_PAGES, index);
+		put(index, end - index);
+	}
+}
+
+bool mcode_scarce(void)
+{
+	return READ_ONCE(taken_count) > MCODE_PAGES / 2;
+}
+
+int mcode_init(void)
+{
+	int ret;
+
+	ret = arena_open(&alias, DIV_ROUND_UP(MCODE_PAGES << PAGE_SHIFT, ARENA_GRANULE));
+	if (ret)
+		return ret;
+	ret = arena_tables(&alias);
+	if (ret) {
+		arena_close(&alias);
+		return ret;
+	}
+	port_mcode_delta = (unsigned long)syscript_mcode - alias.start;
+	erase(0, MCODE_PAGES);
+	return 0;
+}
+
+void mcode_exit(void)
+{
+	unmap(0, MCODE_PAGES);
+	arena_close(&alias);
+}

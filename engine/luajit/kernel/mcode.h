@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Room for the machine code of all VMs: pages of the module's text, which the
+ * loader has mapped read-only and executable, within a relative jump of the VM.
+ * They are written through a second mapping, not executable, and writable only
+ * between mcode_writable(true) and mcode_writable(false).
+ *
+ * Addresses are those of the second mapping; code runs at mcode_delta from it.
+ */
+#ifndef SYSCRIPT_LUAJIT_MCODE_H
+#define SYSCRIPT_LUAJIT_MCODE_H
+
+#define MCODE_PAGES	2048
+
+#ifndef __ASSEMBLY__
+
+#include <linux/types.h>
+
+int mcode_init(void);
+void mcode_exit(void);
+
+/*
+ * None of these sleeps.  @size bytes, in whole pages, writable; @owned, a bitmap
+ * of MCODE_PAGES, notes whose.  NULL where there are none left.
+ */
+void *mcode_get(unsigned long *owned, unsigned long size);
+void mcode_put(unsigned long *owned, void *p, unsigned long size);
+void mcode_put_all(unsigned long *owned);
+void mcode_writable(void *p, unsigned long size, bool writable);
+
+/* More than half of the room is taken. */
+bool mcode_scarce(void);
+
+#endif /* __ASSEMBLY__ */
+#endif /* SYSCRIPT_LUAJIT_MCODE_H */

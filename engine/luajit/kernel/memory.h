@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A VM's memory: its stack and its heap, in a window of the arena.
+ *
+ * The heap is one piece that grows and shrinks at its end.  What it gives up
+ * stays mapped until the script idles: a busy one takes it again.
+ */
+#ifndef SYSCRIPT_LUAJIT_MEMORY_H
+#define SYSCRIPT_LUAJIT_MEMORY_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include "arena.h"
+
+/**
+ * struct memory - see above; counts are granules
+ * @limit:  how far the heap may grow: VM_HEAP_MAX
+ * @used:   how far it has grown
+ * @mapped: how far it is mapped, at least @used
+ * @stack:  is the stack mapped?
+ * @elsewhere: the stack, where it is not in the window
+ */
+struct memory {
+	struct arena_window window;
+	unsigned int limit, used, mapped;
+	bool stack;
+	char *elsewhere;
+};
+
+/* All but memory_grow() and memory_shrink() sleep.  0 or -ENOMEM. */
+int memory_map_stack(struct memory *memory);
+
+/* With a stack, and the heap's first granule mapped; @limit is in bytes. */
+int memory_open(struct memory *memory, u64 limit);
+void memory_close(struct memory *memory);
+
+/* The stack again, if memory_trim() took it. */
+static inline int memory_make_ready(struct memory *memory)
+{
+	return likely(memory->stack) ? 0 : memory_map_stack(memory);
+}
+
+/* Unmaps the stack, and what the heap does not use. */
+void memory_trim(struct memory *memory);
+
+/* The lowest address of the stack. */
+char *memory_stack(const struct memory *memory);
+
+/*
+ * @size bytes, whole granules, at the heap's end: where they are, NULL if that is
+ * beyond its limit, or ERR_PTR(-EAGAIN) if memory_map_more() has to map them
+ * first.
+ */
+void *memory_grow(struct memory *memory, unsigned long size);
+void memory_shrink(struct memory *memory, unsigned long size);
+int memory_map_more(struct memory *memory, unsigned long size);
+
+/* Bytes of the kernel's that it holds. */
+static inline unsigned long memory_held(const struct memory *memory)
+{
+	return (unsigned long)READ_ONCE(memory->mapped) << ARENA_GRANULE_SHIFT;
+}
+
+#endif /* SYSCRIPT_LUAJIT_MEMORY_H */

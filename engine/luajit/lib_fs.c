@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * fs: batches of files and of directory entries.  What a function does to each of
+ * them is what the plain system call does; what is saved is the way into the
+ * kernel, and a directory's path for each of its entries.
+ *
+ * As system calls do, functions return errors as -errno.  None is recorded: one
+ * call does the work of many.
+ */
+#define lib_fs_c
+#define LUA_LIB
+
+#include <errno.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_str.h"
+#include "lj_tab.h"
+#include "lj_lib.h"
+
+#include "lib.h"
+#include "batch/files.h"
+#include "batch/readdirplus.h"
+#include "../../include/uapi/syscript_files.h"
+
+/* <linux/stat.h> and <fcntl.h> do not go with the headers of every place. */
+enum {
+#define CONSTANT(name, value)	C_##name = (value),
+#include "constants.inc"
+};
+
+enum {
+#define SYSCALL(name, kinds, flags)	CALL_##name,
+#include "syscalls.def"
+};
+
+static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
+{
+  return run_gates[index](G2RUN(G(L)), a, b, c, 0, 0, 0);
+}
+
+static int optbool(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg-1;
+  return o < L->top && tvistruecond(o);
+}
+
+/* -- Directories ----------------------------------------------------------- */
+
+/* The next batch.  A script that has to end goes no further than here. */
+static long readbatch(lua_State *L, struct readdirplus *dir)
+{
+  return vm_called(L, readdirplus(G2RUN(G(L)), dir));
+}
+
+/* Attributes of "." or "..": as of any file, by its name. */
+static int statdot(lua_State *L, const struct readdirplus *dir,
+		   struct syscript_dirent *entry)
+{
+  struct run *run = G2RUN(G(L));
+  unsigned long scratch = vm_scratch(L);
+  unsigned long at = scratch + SCRATCH_SIZE - VM_SCRATCH_STRINGS;
+  struct syscript_file file = { at + sizeof(file), at + sizeof(file) + 8, 0, 0 };
+  struct files_request files = { FILES_STAT, dir->fd, at, 1, C_AT_SYMLINK_NOFOLLOW, 0,
+			    dir->mask };
+  long ret;
+  if (!scratch || usermem_copy_out(run, at, &file, sizeof(file)) ||
+      usermem_copy_out(run, file.path, entry->name, entry->namelen + 1u))
+    return -ENOMEM;
+  ret = vm_called(L, files_batch(run, &files));
+  if (ret < 0 || usermem_copy_in(run, &file, at, sizeof(file)))
+    return ret < 0 ? (int)ret : -EFAULT;
+  if (file.result < 0)
+    return (int)file.result;
+  return usermem_copy_in(run, &entry->stat, file.data, sizeof(entry->stat));
+}
+
+static void statdots(lua_State *L, const struct readdirplus *dir)
+{
+  char *p = dir->records, *end = p + dir->used;
+  while (p < end) {
+    struct syscript_dirent *entry = (struct syscript_dirent *)(void *)p;
+    if (entry->name[0] == '.' && (entry->namelen == 1 ||
+	(entry->namelen == 2 && entry->name[1] == '.')))
+      entry->error = statdot(L, dir, entry);
+    p += entry->reclen;
+  }
+}
+
+#define LJLIB_MODULE_fs
+
+/* fs.readdirplus(fd, addr, size [, mask [, dots]]) -> n, bytes, end */
+LJLIB_CF(fs_readdirplus)
+{
+  struct readdirplus dir = { 0 };
+  unsigned long addr, size, used = 0;
+  long n = 0, ret = 0;
+  dir.fd = (int)vm_checkint(L, 1);
+  addr = (unsigned long)vm_checkint(L, 2);
+  size = (unsigned long)vm_checkint(L, 3);
+  dir.mask = (unsigned int)vm_optint(L, 4, C_STATX_ALL);
+  dir.flags = optbool(L, 5) ? SYSCRIPT_DOTS : 0;
+  dir.max = ~0u;
+  if ((long)size < 0)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  do {
+    dir.room = size - used;
+    ret = readbatch(L, &dir);
+    if (ret < 0)
+      break;
+    if (dir.flags && dir.mask)
+      statdots(L, &dir);
+    if (usermem_copy_out(G2RUN(G(L)), addr + used, dir.records, dir.used)) {
+      call3(L, CALL_lseek, dir.fd, dir.start, 0);
+      dir.end = 0;
+      ret = -EFAULT;
+      break;
+    }
+    used += dir.used;
+    n += dir.n;
+  } while (!dir.end && dir.n);
+  /* What came before an error is good; the next call meets it again. */
+  setnumV(L->top, (double)(n ? n : ret));
+  setnumV(L->top+1, (double)used);
+  setboolV(L->top+2, dir.end);
+  L->top += 3;
+  return 3;
+}
+
+/* DT_* */
+static int entrytype(const struct syscript_dirent *entry)
+{
+  return entry->stat.mask & C_STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
+	 entry->type;
+}
+
+/* Fields of an entry as numbers: name, what statx(2) has to be asked for. */
+#define FIELDS(_) \
+  _(error, 0, entry->error) \
+  _(type, C_STATX_TYPE, entrytype(entry)) \
+  _(ino, C_STATX_INO, entry->stat.ino) \
+  _(mode, C_STATX_TYPE|C_STATX_MODE, entry->stat.mode) \
+  _(nlink, C_STATX_NLINK, entry->stat.nlink) \
+  _(uid, C_STATX_UID, entry->stat.uid) \
+  _(gid, C_STATX_GID, entry->stat.gid) \
+  _(size, C_STATX_SIZE, entry->stat.size) \
+  _(blocks, C_STATX_BLOCKS, entry->stat.blocks) \
+  _(dev, C_STATX_INO, entry->stat.dev) \
+  _(rdev, C_STATX_INO, entry->stat.rdev) \
+  _(atime, C_STATX_ATIME, entry->stat.atime.tv_sec) \
+  _(mtime, C_STATX_MTIME, entry->stat.mtime.tv_sec) \
+  _(ctime, C_STATX_CTIME, entry->stat.ctime.tv_sec) \
+  _(btime, C_STATX_BTIME, entry->stat.btime.tv_sec) \
+  _(atime_nsec, C_STATX_ATIME, entry->stat.atime.tv_nsec) \
+  _(mtime_nsec, C_STATX_MTIME, entry->stat.mtime.tv_nsec) \
+  _(ctime_nsec, C_STATX_CTIME, entry->stat.ctime.tv_nsec) \
+  _(btime_nsec, C_STATX_BTIME, entry->stat.btime.tv_nsec)
+
+enum {
+#define FIELD_ENUM(name, mask, value)	FIELD_##name,
+  FIELDS(FIELD_ENUM)
+  FIELD__MAX
+};
+
+static const struct { const char *name; unsigned int mask; } fields[] = {
+#define FIELD_ROW(name, mask, value)	{ #name, mask },
+  FIELDS(FIELD_ROW)
+};
+
+static const struct syscript_dirent *entryat(const char *p)
+{
+  return (const struct syscript_dirent *)(const void *)p;
+}
+
+/* One field of all entries of a batch. */
+static void column(const struct readdirplus *dir, int field, TValue *to)
+{
+  const char *p = dir->records, *end = p + dir->used;
+#define FIELD_CASE(name, mask, value) \
+  case FIELD_##name: \
+    for (; p < end; p += entryat(p)->reclen) { \
+      const struct syscript_dirent *entry = entryat(p); \
+      setnumV(to++, (double)(value)); \
+    } \
+    break;
+  switch (field) {
+  FIELDS(FIELD_CASE)
+  }
+}
+
+static int isdir(const struct syscript_dirent *entry)
+{
+  int type = entrytype(entry);
+  return type == C_DT_DIR || type == C_DT_UNKNOWN;
+}
+
+/* Strings; those of directories only leave false for the others. */
+static void namecolumn(lua_State *L, const struct readdirplus *dir, GCtab *t,
+		       int dirsonly)
+{
+  const char *p = dir->records, *end = p + dir->used;
+  TValue *to = arrayslot(t, 1);
+  for (; p < end; p += entryat(p)->reclen, to++) {
+    const struct syscript_dirent *entry = entryat(p);
+    if (dirsonly && !isdir(entry))
+      setboolV(to, 0);
+    else
+      setstrV(L, to, lj_str_new(L, entry->name, entry->namelen));
+  }
+  lj_gc_anybarriert(L, t);
+}
+
+/* What fs.entries() is to fill. */
+struct columns {
+  GCtab *of[FIELD__MAX], *names, *dirs;
+  unsigned int mask;
+};
+
+/* Where the table of a column goes, or NULL if there is no such column. */
+static GCtab **columnof(struct columns *c, const char *name)
+{
+  int i;
+  for (i = 0; i < FIELD__MAX; i++)
+    if (!strcmp(name, fields[i].name)) {
+      c->mask |= fields[i].mask;
+      return &c->of[i];
+    }
+  if (!strcmp(name, "name"))
+    return &c->names;
+  return strcmp(name, "dirname") ? NULL : &c->dirs;
+}
+
+static LJ_NOINLINE void badcolumn(lua_State *L, cTValue *key)
+{
+  if (!key || !tvisstr(key))
+    luaL_error(L, "columns are named: { name = {}, size = {} }");
+  luaL_error(L, "a directory entry has no column '%s'", strVdata(key));
+}
+
+/* They are few: each is looked for among all the fields. */
+static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
+{
+  Node *node = noderef(t->node), *end = node + t->hmask;
+  GCtab **to;
+  MSize i;
+  memset(c, 0, sizeof(*c));
+  for (i = 0; i < t->asize; i++)
+    if (!tvisnil(arrayslot(t, i)))
+      badcolumn(L, NULL);
+  for (; node <= end; node++) {
+    if (tvisnil(&node->val))
+      continue;
+    to = tvisstr(&node->key) ? columnof(c, strVdata(&node->key)) : NULL;
+    if (!to)
+      badcolumn(L, &node->key);
+    if (!tvistab(&node->val))
+      luaL_error(L, "column '%s' is no table", strVdata(&node->key));
+    *to = tabV(&node->val);
+  }
+}
+
+/* A table's [1..n]. */
+static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
+{
+  if (t->asize <= n)
+    lj_tab_reasize(L, t, n);
+  return arrayslot(t, 1);
+}
+
+static void fillcolumns(lua_State *L, const struct readdirplus *dir,
+			const struct columns *c)
+{
+  int i;
+  for (i = 0; i < FIELD__MAX; i++)
+    if (c->of[i])
+      column(dir, i, roomfor(L, c->of[i], dir->n));
+  if (c->names) {
+    roomfor(L, c->names, dir->n);
+    namecolumn(L, dir, c->names, 0);
+  }
+  if (c->dirs) {
+    roomfor(L, c->dirs, dir->n);
+    namecolumn(L, dir, c->dirs, 1);
+  }
+}
+
+/* fs.entries(fd, columns [, max]) -> n, end */
+LJLIB_CF(fs_entries)
+{
+  struct readdirplus dir = { 0 };
+  struct columns columns;
+  long ret, max;
+  getcolumns(L, lj_lib_checktab(L, 2), &columns);
+  dir.fd = (int)vm_checkint(L, 1);
+  max = vm_optint(L, 3, READDIRPLUS_ROOM);
+  if (max < 1)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  dir.max = max > READDIRPLUS_ROOM ? READDIRPLUS_ROOM : (unsigned int)max;
+  dir.room = READDIRPLUS_ROOM;
+  dir.mask = columns.mask;
+  ret = readbatch(L, &dir);
+  if (ret >= 0) {
+    fillcolumns(L, &dir, &columns);
+    ret = dir.n;
+  }
+  setnumV(L->top, (double)ret);
+  setboolV(L->top+1, dir.end);
+  L->top += 2;
+  lj_gc_check(L);
+  return 2;
+}
+
+/*
+** Positions are strings: file systems use all of their 63 bits, which is more
+** than a number has.
+*/
+
+/* fs.tell(fd) -> position or -errno */
+LJLIB_CF(fs_tell)
+{
+  long pos = call3(L, CALL_lseek, vm_checkint(L, 1), 0, 1);
+  if (pos < 0)
+    setnumV(L->top++, (double)pos);
+  else
+    lua_pushlstring(L, (const char *)&pos, sizeof(pos));
+  return 1;
+}
+
+/* fs.seek(fd, position) -> 0 or -errno */
+LJLIB_CF(fs_seek)
+{
+  long fd = vm_checkint(L, 1), pos;
+  GCstr *s = lj_lib_checkstr(L, 2);
+  if (s->len != sizeof(pos))
+    lj_err_arg(L, 2, LJ_ERR_INVFMT);
+  memcpy(&pos, strdata(s), sizeof(pos));
+  pos = call3(L, CALL_lseek, fd, pos, 0);
+  setnumV(L->top++, pos < 0 ? (double)pos : 0);
+  return 1;
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+/* (dirfd, files, n, flags, mode, mask) -> how many were done */
+static int dofiles(lua_State *L, enum files_op op, const long *opt)
+{
+  struct files_request files;
+  long n = vm_checkint(L, 3);
+  files.op = op;
+  files.dirfd = (int)vm_checkint(L, 1);
+  files.addr = (unsigned long)vm_checkint(L, 2);
+  if (n < 0 || n > 0x7fffffff)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  files.n = (unsigned int)n;
+  files.flags = (int)opt[0];
+  files.mode = (unsigned int)opt[1];
+  files.mask = (unsigned int)opt[2];
+  setnumV(L->top++, (double)vm_called(L, files_batch(G2RUN(G(L)), &files)));
+  return 1;
+}
+
+/* fs.stat_files(dirfd, files, n [, mask [, flags]]) -> n */
+LJLIB_CF(fs_stat_files)
+{
+  long opt[3] = { vm_optint(L, 5, 0), 0, vm_optint(L, 4, C_STATX_ALL) };
+  if (opt[0] & ~(long)C_AT_SYMLINK_NOFOLLOW)
+    lj_err_arg(L, 5, LJ_ERR_NUMRNG);
+  return dofiles(L, FILES_STAT, opt);
+}
+
+/* fs.read_files(dirfd, files, n [, flags]) -> n */
+LJLIB_CF(fs_read_files)
+{
+  long opt[3] = { vm_optint(L, 4, 0), 0, 0 };
+  return dofiles(L, FILES_READ, opt);
+}
+
+/* fs.write_files(dirfd, files, n, flags [, mode]) -> n */
+LJLIB_CF(fs_write_files)
+{
+  long opt[3] = { vm_checkint(L, 4), vm_optint(L, 5, 0666), 0 };
+  return dofiles(L, FILES_WRITE, opt);
+}
+
+/* fs.open_files(dirfd, files, n, flags [, mode [, mask]]) -> n */
+LJLIB_CF(fs_open_files)
+{
+  long opt[3] = { vm_checkint(L, 4), vm_optint(L, 5, 0666), vm_optint(L, 6, C_STATX_ALL) };
+  return dofiles(L, FILES_OPEN, opt);
+}
+
+#include "lj_libdef.h"
+
+void vm_open_fs(lua_State *L)
+{
+  LJ_LIB_REG(L, "fs", fs);
+  L->top--;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * net: batches of messages on sockets, see ../batch/mmsg.h; of frames: lib_frames.c.
+ *
+ * net.messages() imports a struct mmsghdr array once.  What it returns is a
+ * userdata with a struct mmsg, the only kind of plain userdata that there is: scripts
+ * cannot make any.
+ */
+#define lib_net_c
+#define LUA_LIB
+
+#include <errno.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_udata.h"
+#include "lj_lib.h"
+
+#include "batch/frames.h"
+#include "batch/mmsg.h"
+#include "lib.h"
+#include "lib_ircall.h"
+
+/* -- Importing ------------------------------------------------------------- */
+
+static void import(lua_State *L, void *to, unsigned long from, unsigned long n)
+{
+  if (usermem_copy_in(G2RUN(G(L)), to, from, n))
+    vm_badaddr(L, from);
+}
+
+static void importslot(lua_State *L, struct mmsg *mmsg, unsigned int i)
+{
+  struct mmsg_slot *slot = &mmsg->slot[i];
+  struct mmsg_header h;
+  import(L, &h, mmsg->addr + i * sizeof(h), sizeof(h));
+  if (h.iovlen > MMSG_IOV)
+    luaL_error(L, MMSG_MALFORMED "%d has more than %d buffers", (int)i + 1, MMSG_IOV);
+  if (h.control && h.controllen)
+    luaL_error(L, MMSG_MALFORMED "%d asks for control data: use syscall.recvmmsg",
+	       (int)i + 1);
+  if (h.name && h.namelen < 0)
+    luaL_error(L, MMSG_MALFORMED "%d has a negative msg_namelen", (int)i + 1);
+  import(L, slot->iov, h.iov, h.iovlen * sizeof(slot->iov[0]));
+  slot->iovlen = (unsigned int)h.iovlen;
+  slot->user_name = h.name;
+  slot->name_room = (unsigned int)h.namelen;
+  slot->namelen = 0;
+}
+
+/* -- Calls ----------------------------------------------------------------- */
+
+static struct mmsg *mmsgof(GCudata *ud)
+{
+  return ud ? (struct mmsg *)uddata(ud) : NULL;
+}
+
+static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
+{
+  long f, count, fl;
+  if (!vm_isint(fd, &f) || !vm_isint(n, &count) || !vm_isint(flags, &fl))
+    return 0;
+  if (count < 0 || count > (call->mmsg ? (long)call->mmsg->n : MMSG_MAX))
+    return 0;
+  call->fd = f == (int)f ? (int)f : -1;
+  call->n = (unsigned int)count;
+  /* Other bits are as unknown as those of an int. */
+  call->flags = fl == (unsigned int)fl ? (unsigned int)fl : ~0u;
+  return 1;
+}
+
+/* Both give NaN, with nothing done, for what does not fit a call. */
+
+double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
+{
+  struct mmsg_call call;
+  call.mmsg = mmsgof(ud);
+  call.addr = 0;
+  if (n == MMSG_ALL)
+    n = call.mmsg->n;
+  if (!checkcall(&call, fd, n, flags))
+    return VM_NAN;
+  return (double)vm_called(L, mmsg_recv(G2RUN(G(L)), &call));
+}
+
+double vm_net_send(lua_State *L, double fd, double addr, double n, double flags,
+		   GCudata *ud)
+{
+  struct mmsg_call call;
+  long a;
+  call.mmsg = mmsgof(ud);
+  if (!vm_isint(addr, &a) || !checkcall(&call, fd, n, flags))
+    return VM_NAN;
+  call.addr = (unsigned long)a;
+  return (double)vm_called(L, mmsg_send(G2RUN(G(L)), &call));
+}
+
+/* -- The library ----------------------------------------------------------- */
+
+#define LJLIB_MODULE_net
+
+static GCudata *checkmessages(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg - 1;
+  if (o >= L->top || !tvisudata(o) || udataV(o)->udtype != VM_UD_MESSAGES)
+    lj_err_argtype(L, narg, "messages");
+  return udataV(o);
+}
+
+static int pushresult(lua_State *L, double ret, int narg)
+{
+  if (ret != ret)
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* The count: all else was checked. */
+  lua_pushnumber(L, ret);
+  return 1;
+}
+
+/* net.messages(addr, n) -> messages */
+LJLIB_CF(net_messages)
+{
+  unsigned long addr = (unsigned long)vm_checkint(L, 1);
+  unsigned int i, n = (unsigned int)vm_checkrange(L, 2, 1, MMSG_MAX);
+  size_t size = sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
+  struct mmsg *mmsg = lua_newuserdata(L, size);
+  memset(mmsg, 0, size);
+  mmsg->addr = addr;
+  mmsg->n = n;
+  for (i = 0; i < n; i++)
+    importslot(L, mmsg, i);
+  return 1;
+}
+
+/* net.recv(fd, messages [, n [, flags]]) -> count or -errno */
+LJLIB_CF(net_recv)		LJLIB_REC(.)
+{
+  double fd = (double)vm_checkint(L, 1), n = (double)vm_optint(L, 3, MMSG_ALL);
+  GCudata *ud = checkmessages(L, 2);
+  return pushresult(L, vm_net_recv(L, fd, ud, n, (double)vm_optint(L, 4, 0)), 3);
+}
+
+/* net.send(fd, addr, n [, flags [, messages]]) -> count or -errno */
+LJLIB_CF(net_send)		LJLIB_REC(.)
+{
+  double fd = (double)vm_checkint(L, 1), addr = (double)vm_checkint(L, 2);
+  double n = (double)vm_checkint(L, 3), flags = (double)vm_optint(L, 4, 0);
+  int to = L->base+4 < L->top && !tvisnil(L->base+4);
+  GCudata *ud = to ? checkmessages(L, 5) : NULL;
+  return pushresult(L, vm_net_send(L, fd, addr, n, flags, ud), 3);
+}
+
+static const char *whynot(long err)
+{
+  switch (err) {
+  case -ESOCKTNOSUPPORT: return "no packet socket of SOCK_RAW";
+  case -EDESTADDRREQ: return "not bound to a device with Ethernet frames";
+  case -EMFILE: return "more sockets with frames than a script may have";
+  case -EOPNOTSUPP: return "not supported by this kernel";
+  case -EBADF: return "no such descriptor";
+  case -ENOTSOCK: return "no socket";
+  default: return "no memory";
+  }
+}
+
+/* net.frames(fd [, all]) -> port */
+LJLIB_CF(net_frames)
+{
+  long fd = vm_checkint(L, 1);
+  struct frames *frames;
+  long ret = vm_called(L, frames_open(G2RUN(G(L)), fd == (int)fd ? (int)fd : -1, &frames));
+  if (ret)
+    luaL_error(L, "descriptor %d: %s", (int)fd, whynot(ret));
+  frames->all = L->base+1 < L->top && tvistruecond(L->base+1);
+  vm_pushframes(L, frames);
+  return 1;
+}
+
+#include "lj_libdef.h"
+
+void vm_open_net(lua_State *L)
+{
+  LJ_LIB_REG(L, "net", net);
+  L->top--;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * util: the memory of the calling process, through checked copies only.
+ *
+ * A kind says how a scalar lies in memory: "i" or "u" for signed or unsigned,
+ * then its size in bytes, 1, 2, 4 or 8.  "i4", a C int, is the default: the
+ * paper's copyout(table, addr, n) writes ints.
+ */
+#define lib_util_c
+#define LUA_LIB
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#include "lj_obj.h"
+#include "lj_gc.h"
+#include "lj_err.h"
+#include "lj_buf.h"
+#include "lj_str.h"
+#include "lj_tab.h"
+#include "lj_lib.h"
+
+#include "lib.h"
+#include "lib_ircall.h"
+
+#define CHUNK	2048	/* of a copy that goes through the VM's stack */
+
+int vm_kind(const GCstr *s)
+{
+  const char *p = strdata(s);
+  int kind;
+  if (s->len != 2 || (p[0] != 'i' && p[0] != 'u'))
+    return -1;
+  switch (p[1]) {
+  case '1': kind = VM_U1; break;
+  case '2': kind = VM_U2; break;
+  case '4': kind = VM_U4; break;
+  case '8': kind = VM_U8; break;
+  default: return -1;
+  }
+  return p[0] == 'i' ? kind + VM_I1 : kind;
+}
+
+static int checkkind(lua_State *L, int narg)
+{
+  GCstr *s = lj_lib_optstr(L, narg);
+  int kind = s ? vm_kind(s) : VM_I4;
+  if (kind < 0)
+    luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 expected",
+	       strdata(s));
+  return kind;
+}
+
+LJ_NOINLINE void vm_badaddr(lua_State *L, unsigned long addr)
+{
+  luaL_error(L, "bad address %p", (void *)addr);
+  __builtin_unreachable();
+}
+
+static unsigned long checkaddr(lua_State *L, int narg)
+{
+  return (unsigned long)vm_checkint(L, narg);
+}
+
+long vm_asint(lua_State *L, int narg)
+{
+  return vm_toint(L, lj_lib_checknum(L, narg));
+}
+
+long vm_checkrange(lua_State *L, int narg, long min, long max)
+{
+  long i = vm_checkint(L, narg);
+  if (i < min || i > max)
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);
+  return i;
+}
+
+/* -- Scalars --------------------------------------------------------------- */
+
+/* NaN if it has more bits than a number holds. */
+static LJ_AINLINE double getscalar(const void *p, int kind)
+{
+  union { uint8_t u1; uint16_t u2; uint32_t u4; int8_t i1; int16_t i2;
+	  int32_t i4; int64_t i8; } v;
+  v.i8 = 0;
+  memcpy(&v, p, vm_kind_size(kind));
+  switch (kind) {
+  case VM_U1: return v.u1;
+  case VM_U2: return v.u2;
+  case VM_U4: return v.u4;
+  case VM_I1: return v.i1;
+  case VM_I2: return v.i2;
+  case VM_I4: return v.i4;
+  default:
+    if (v.i8 > VM_INT_MAX || v.i8 < -VM_INT_MAX)
+      return VM_NAN;
+    return (double)v.i8;
+  }
+}
+
+/* As in C, either reading of the bits will do: -1 is all ones. */
+static LJ_AINLINE int putscalar(void *p, int kind, double value)
+{
+  int bits = (int)vm_kind_size(kind) * 8;
+  long i = (long)value;
+  if ((double)i != value)
+    return 0;
+  if (bits < 64 ? (unsigned long)i + (1UL << (bits - 1)) >= 3UL << (bits - 1) :
+		  (unsigned long)i + VM_INT_MAX > 2 * (unsigned long)VM_INT_MAX)
+    return 0;
+  memcpy(p, &i, vm_kind_size(kind));
+  return 1;
+}
+
+double vm_peek(lua_State *L, double addr, int kind)
+{
+  unsigned long long v;
+  long a;
+  if (!vm_isint(addr, &a) ||
+      usermem_load(G2RUN(G(L)), &v, (unsigned long)a, vm_kind_size(kind)))
+    return VM_NAN;
+  return getscalar(&v, kind);
+}
+
+int vm_poke(lua_State *L, double addr, int kind, double value)
+{
+  unsigned long long v;
+  long a;
+  return vm_isint(addr, &a) && putscalar(&v, kind, value) &&
+	 !usermem_store(G2RUN(G(L)), (unsigned long)a, &v, vm_kind_size(kind));
+}
+
+/* -- Arrays ---------------------------------------------------------------- */
+
+/* What vm_copyin() and vm_copyout() take; they say where they failed. */
+struct span {
+  unsigned long addr;
+  unsigned int n, kind;
+  unsigned int at;
+};
+
+static int span(struct span *sp, double addr, double n, int kind)
+{
+  long a, count;
+  if (!vm_isint(addr, &a) || !vm_isint(n, &count) || count < 0 ||
+      count > LJ_MAX_ASIZE - 2)
+    return 0;
+  sp->addr = (unsigned long)a;
+  sp->n = (unsigned int)count;
+  sp->kind = (unsigned int)kind;
+  sp->at = 0;
+  return 1;
+}
+
+/* Elements in the chunk of the copy that begins at sp->at, and its address. */
+static unsigned int chunk(const struct span *sp, unsigned long *addr)
+{
+  unsigned int most = CHUNK / vm_kind_size(sp->kind);
+  *addr = sp->addr + (unsigned long)sp->at * vm_kind_size(sp->kind);
+  return sp->n - sp->at < most ? sp->n - sp->at : most;
+}
+
+static LJ_AINLINE unsigned int getscalars(GCtab *t, unsigned int at, const char *buf,
+					  unsigned int n, int kind)
+{
+  unsigned int i;
+  for (i = 0; i < n; i++) {
+    double v = getscalar(buf + i * vm_kind_size(kind), kind);
+    if (v != v)
+      break;
+    setnumV(arrayslot(t, at + i + 1), v);
+  }
+  return i;
+}
+
+static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
+					  unsigned int n, int kind)
+{
+  /* What is stored in @buf might be the table's, for all that C knows. */
+  const TValue *array = tvref(t->array);
+  MSize asize = t->asize;
+  unsigned int i;
+  for (i = 0; i < n; i++) {
+    MSize key = at + i + 1;
+    cTValue *o = key < asize ? &array[key] : lj_tab_getinth(t, (int32_t)key);
+    if (!o || !tvisnum(o) || !putscalar(buf + i * vm_kind_size(kind), kind, numV(o)))
+      break;
+  }
+  return i;
+}
+
+/* A loop of its own for each kind: a switch for each element costs more than the rest. */
+#define FOR_KIND(f, kind, ...) \
+  switch (kind) { \
+  case VM_U1: return f(__VA_ARGS__, VM_U1); \
+  case VM_U2: return f(__VA_ARGS__, VM_U2); \
+  case VM_U4: return f(__VA_ARGS__, VM_U4); \
+  case VM_I1: return f(__VA_ARGS__, VM_I1); \
+  case VM_I2: return f(__VA_ARGS__, VM_I2); \
+  case VM_I4: return f(__VA_ARGS__, VM_I4); \
+  default: return f(__VA_ARGS__, VM_I8); \
+  }
+
+/* Elements after the first sp->at, until one does not fit: how many. */
+static unsigned int fromchunk(const struct span *sp, GCtab *t, const char *buf,
+			      unsigned int n)
+{
+  FOR_KIND(getscalars, sp->kind, t, sp->at, buf, n)
+}
+
+static unsigned int tochunk(const struct span *sp, GCtab *t, char *buf, unsigned int n)
+{
+  FOR_KIND(putscalars, sp->kind, t, sp->at, buf, n)
+}
+
+static int copyin(lua_State *L, struct span *sp, GCtab *t)
+{
+  while (sp->at < sp->n) {
+    char buf[CHUNK];
+    unsigned long addr;
+    unsigned int done, some = chunk(sp, &addr);
+    lj_safepoint(L);
+    if (usermem_copy_in(G2RUN(G(L)), buf, addr, some * vm_kind_size(sp->kind)))
+      return 0;
+    done = fromchunk(sp, t, buf, some);
+    sp->at += done;
+    if (done < some)
+      return 0;
+  }
+  return 1;
+}
+
+static int copyout(lua_State *L, struct span *sp, GCtab *t)
+{
+  while (sp->at < sp->n) {
+    char buf[CHUNK];
+    unsigned long addr;
+    unsigned int done, some = chunk(sp, &addr);
+    lj_safepoint(L);
+    done = tochunk(sp, t, buf, some);
+    if (done < some) {
+      sp->at += done;
+      return 0;
+    }
+    if (usermem_copy_out(G2RUN(G(L)), addr, buf, some * vm_kind_size(sp->kind)))
+      return 0;
+    sp->at += some;
+  }
+  return 1;
+}
+
+GCtab *vm_copyin(lua_State *L, double addr, double n, int kind)
+{
+  struct span sp;
+  GCtab *t;
+  if (!span(&sp, addr, n, kind))
+    return NULL;
+  t = lj_tab_new_ah(L, (int32_t)sp.n, 0);
+  return copyin(L, &sp, t) ? t : NULL;
+}
+
+int vm_copyout(lua_State *L, GCtab *t, double addr, double n, int kind)
+{
+  struct span sp;
+  return span(&sp, addr, n, kind) && copyout(L, &sp, t);
+}
+
+/* -- The library ----------------------------------------------------------- */
+
+#define LJLIB_MODULE_util
+
+/* A value that does not fit, or memory that is not there. */
+static LJ_NOINLINE void badmem(lua_State *L, unsigned long addr, int kind)
+{
+  uint64_t v;
+  if (usermem_copy_in(G2RUN(G(L)), &v, addr, vm_kind_size(kind)))
+    vm_badaddr(L, addr);
+  luaL_error(L, "value at %p does not fit a number", (void *)addr);
+}
+
+/* util.peek(addr [, kind]) -> value */
+LJLIB_CF(util_peek)		LJLIB_REC(.)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int kind = checkkind(L, 2);
+  double v = vm_peek(L, (double)(long)addr, kind);
+  if (v != v)
+    badmem(L, addr, kind);
+  lua_pushnumber(L, v);
+  return 1;
+}
+
+/* util.poke(addr, kind, value) */
+LJLIB_CF(util_poke)		LJLIB_REC(.)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int kind = checkkind(L, 2);
+  double v = lj_lib_checknum(L, 3);
+  uint64_t buf;
+  if (!putscalar(&buf, kind, v))
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  if (!vm_poke(L, (double)(long)addr, kind, v))
+    vm_badaddr(L, addr);
+  return 0;
+}
+
+static void checkspan(lua_State *L, struct span *sp, int narg)
+{
+  double addr = (double)(long)checkaddr(L, narg);
+  double n = (double)vm_checkrange(L, narg + 1, 0, LJ_MAX_ASIZE - 2);
+  span(sp, addr, n, checkkind(L, narg + 2));
+}
+
+/* util.copyin(addr, n [, kind]) -> table */
+LJLIB_CF(util_copyin)		LJLIB_REC(.)
+{
+  struct span sp;
+  GCtab *t;
+  checkspan(L, &sp, 1);
+  t = lj_tab_new_ah(L, (int32_t)sp.n, 0);
+  settabV(L, L->top++, t);
+  if (!copyin(L, &sp, t))
+    badmem(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind),
+	   (int)sp.kind);
+  lj_gc_check(L);
+  return 1;
+}
+
+/* util.copyout(table, addr, n [, kind]) */
+LJLIB_CF(util_copyout)		LJLIB_REC(.)
+{
+  GCtab *t = lj_lib_checktab(L, 1);
+  struct span sp;
+  uint64_t v;
+  checkspan(L, &sp, 2);
+  if (!copyout(L, &sp, t)) {
+    cTValue *o = lj_tab_getint(t, (int32_t)sp.at + 1);
+    if (!o || !tvisnum(o) || !putscalar(&v, (int)sp.kind, numV(o)))
+      luaL_error(L, "element %d is no integer that fits", (int)sp.at + 1);
+    vm_badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
+  }
+  return 0;
+}
+
+/* util.str_in(addr, n) -> string of n bytes */
+LJLIB_CF(util_str_in)
+{
+  unsigned long addr = checkaddr(L, 1);
+  MSize n = (MSize)vm_checkrange(L, 2, 0, LJ_MAX_STR - 1);
+  char *buf = lj_buf_tmp(L, n);
+  if (usermem_copy_in(G2RUN(G(L)), buf, addr, n))
+    vm_badaddr(L, addr);
+  setstrV(L, L->top++, lj_str_new(L, buf, n));
+  lj_gc_check(L);
+  return 1;
+}
+
+/* util.str_out(s, addr [, n]): at most n bytes, never a NUL; -> bytes */
+LJLIB_CF(util_str_out)
+{
+  GCstr *s = lj_lib_checkstr(L, 1);
+  unsigned long addr = checkaddr(L, 2);
+  MSize n = s->len;
+  if (L->base+2 < L->top && !tvisnil(L->base+2)) {
+    long max = vm_checkrange(L, 3, 0, VM_INT_MAX);
+    if (max < (long)n)
+      n = (MSize)max;
+  }
+  if (usermem_copy_out(G2RUN(G(L)), addr, strdata(s), n))
+    vm_badaddr(L, addr);
+  lua_pushnumber(L, n);
+  return 1;
+}
+
+/* util.fill(addr, byte, n) */
+LJLIB_CF(util_fill)
+{
+  unsigned long addr = checkaddr(L, 1);
+  int byte = (int)vm_checkrange(L, 2, 0, 255);
+  long n = vm_checkrange(L, 3, 0, VM_INT_MAX);
+  char buf[CHUNK];
+  memset(buf, byte, sizeof(buf));
+  while (n > 0) {
+    MSize some = n < CHUNK ? (MSize)n : CHUNK;
+    lj_safepoint(L);
+    if (usermem_copy_out(G2RUN(G(L)), addr, buf, some))
+      vm_badaddr(L, addr);
+    addr += some;
+    n -= some;
+  }
+  return 0;
+}
+
+/* util.compare(a, b, n) -> -1, 0, 1 */
+LJLIB_CF(util_compare)
+{
+  unsigned long a = checkaddr(L, 1), b = checkaddr(L, 2);
+  long n = vm_checkrange(L, 3, 0, VM_INT_MAX);
+  char abuf[CHUNK / 2], bbuf[CHUNK / 2];
+  int cmp = 0;
+  while (n > 0 && cmp == 0) {
+    MSize some = n < CHUNK / 2 ? (MSize)n : CHUNK / 2;
+    lj_safepoint(L);
+    if (usermem_copy_in(G2RUN(G(L)), abuf, a, some))
+      vm_badaddr(L, a);
+    if (usermem_copy_in(G2RUN(G(L)), bbuf, b, some))
+      vm_badaddr(L, b);
+    cmp = memcmp(abuf, bbuf, some);
+    a += some;
+    b += some;
+    n -= some;
+  }
+  lua_pushnumber(L, cmp < 0 ? -1 : cmp > 0);
+  return 1;
+}
+
+LJ_NOINLINE void vm_noscratch(lua_State *L)
+{
+  luaL_error(L, "no memory for the script's buffer");
+  __builtin_unreachable();
+}
+
+/* util.buffer(n) -> address of n zero bytes that live as long as the script */
+LJLIB_CF(util_buffer)
+{
+  struct vm *vm = G2VM(G(L));
+  long n = vm_checkrange(L, 1, 0, SCRATCH_SIZE);
+  unsigned int left = SCRATCH_SIZE - VM_SCRATCH_STRINGS - vm->scratch_used;
+  unsigned long addr = vm_scratch(L);
+  n = (n + 15) & ~15L;
+  if (!addr)
+    vm_noscratch(L);
+  if (n > (long)left)
+    luaL_error(L, "no room: the script's buffer has %d bytes left", (int)left);
+  addr += vm->scratch_used;
+  vm->scratch_used += (unsigned int)n;
+  lua_pushnumber(L, (double)addr);
+  return 1;
+}
+
+int vm_pending(lua_State *L)
+{
+  return run_pending(G2RUN(G(L)));
+}
+
+/* util.pending() -> does a signal wait for the end of this call? */
+LJLIB_CF(util_pending)		LJLIB_REC(.)
+{
+  int pending = vm_pending(L);
+  setboolV(L->top, pending);
+  L->top++;
+  return 1;
+}
+
+#include "lj_libdef.h"
+
+/* -- Parts in Lua ---------------------------------------------------------- */
+
+static const char struct_source[] = {
+#include "struct.inc"
+};
+
+static const char types_source[] = {
+#include "types.inc"
+};
+
+static const struct part {
+  const char *name, *source;
+  size_t size;
+} parts[] = {
+  { "struct", struct_source, sizeof(struct_source) },
+  { "types", types_source, sizeof(types_source) },
+  { "htonl", types_source, sizeof(types_source) },
+  { "htons", types_source, sizeof(types_source) },
+  { "ntohl", types_source, sizeof(types_source) },
+  { "ntohs", types_source, sizeof(types_source) },
+};
+
+/* Runs a part, which returns a table of new members of util. */
+static void loadpart(lua_State *L, const struct part *part)
+{
+  lua_pushfstring(L, "=util.%s", part->source == struct_source ? "struct" : "types");
+  if (luaL_loadbuffer(L, part->source, part->size, lua_tostring(L, -1)))
+    lua_error(L);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, 1);
+  }
+}
+
+/* (util, name): a part is loaded when first asked for. */
+static int util_index(lua_State *L)
+{
+  const char *name = luaL_checkstring(L, 2);
+  size_t i;
+  for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    if (strcmp(name, parts[i].name) != 0)
+      continue;
+    lj_lib_checktab(L, 1);
+    loadpart(L, &parts[i]);
+    lua_pushvalue(L, 2);
+    lua_rawget(L, 1);
+    return 1;
+  }
+  return 0;
+}
+
+void vm_open_util(lua_State *L)
+{
+  LJ_LIB_REG(L, "util", util);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, util_index);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  L->top--;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The LuaJIT engine's platform layer in a process: its memory.  It keeps pointers
+ * in 47 sign-extended bits, so heap and stack have to lie below 2^46, where mmap()
+ * by itself puts nothing; machine code has to be within reach of a 32-bit jump
+ * from the engine's own code.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../vm.h"
+#include "engine.h"
+#include "sys.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE	0x100000
+#endif
+
+#define PAGE_SIZE	4096UL
+
+#define LOW_START	(1UL << 45)
+#define LOW_END		(1UL << 46)
+#define LOW_TRIES	64
+
+/* Less than 2 GiB by more than the engine's code is long. */
+#define NEAR_REACH	((1UL << 31) - (1UL << 26))
+#define NEAR_STEP	(1UL << 20)
+
+/* Signal handlers of the program may run on the VM's stack, below its end. */
+#define STACK_GUARD	(64UL << 10)
+#define STACK_SIGNALS	(64UL << 10)
+
+struct region {
+	struct region *next;
+	char *start;
+	size_t size;
+};
+
+struct port_vm {
+	struct vm vm;
+	struct region *regions;		/* all that it holds */
+	char *heap;			/* of these, or NULL */
+	size_t heap_used;
+};
+
+static struct port_vm *port_vm(struct vm *vm)
+{
+	return (struct port_vm *)((char *)vm - offsetof(struct port_vm, vm));
+}
+
+static void *map_at(unsigned long addr, size_t size, int prot)
+{
+	long ret = sys_call(mmap, addr, size, prot,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+
+	if (ret < 0 && ret > -(long)PAGE_SIZE)
+		return NULL;
+	/* Before 4.17 the address was but a hint. */
+	if ((unsigned long)ret != addr) {
+		sys_call(munmap, ret, size);
+		return NULL;
+	}
+	return (void *)ret;
+}
+
+static unsigned long low_random(void)
+{
+	unsigned long r = 0;
+
+	port_random(&r, sizeof(r));
+	return LOW_START + r % (LOW_END - LOW_START) / 2 / PAGE_SIZE * PAGE_SIZE;
+}
+
+static void *low_map(size_t size, int prot)
+{
+	static unsigned long cursor;
+	unsigned long addr;
+	void *p;
+
+	size = (size + PAGE_SIZE - 1) & -PAGE_SIZE;
+	for (int i = 0; i < LOW_TRIES; i++) {
+		/* One page of nothing between two mappings. */
+		addr = __atomic_fetch_add(&cursor, size + PAGE_SIZE, __ATOMIC_RELAXED);
+		if (addr >= LOW_START && addr < LOW_END - size) {
+			p = map_at(addr, size, prot);
+			if (p)
+				return p;
+		}
+		__atomic_store_n(&cursor, low_random(), __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void *near_map(size_t size)
+{
+	static unsigned long found = NEAR_STEP;
+	unsigned long text = (unsigned long)(uintptr_t)vm_open & -NEAR_STEP;
+	unsigned long first = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	unsigned long off = first;
+	void *p;
+
+	do {
+		p = NULL;
+		if (text > off + NEAR_STEP)
+			p = map_at(text - off, size, PROT_READ | PROT_WRITE);
+		if (!p)
+			p = map_at(text + off, size, PROT_READ | PROT_WRITE);
+		if (p) {
+			__atomic_store_n(&found, off, __ATOMIC_RELAXED);
+			return p;
+		}
+		off = off + NEAR_STEP < NEAR_REACH - size ? off + NEAR_STEP : NEAR_STEP;
+	} while (off != first);
+	return NULL;
+}
+
+static void *region_add(struct vm *vm, void *start, size_t size)
+{
+	struct region *region;
+
+	if (!start)
+		return NULL;
+	region = malloc(sizeof(*region));
+	if (!region) {
+		sys_call(munmap, start, size);
+		return NULL;
+	}
+	region->start = start;
+	region->size = size;
+	region->next = port_vm(vm)->regions;
+	port_vm(vm)->regions = region;
+	return start;
+}
+
+/* All of a region, or its head or tail: an allocator trims what it has. */
+static void region_del(struct vm *vm, char *start, size_t size)
+{
+	struct region **link = &port_vm(vm)->regions, *region;
+
+	for (; (region = *link); link = &region->next) {
+		if (start >= region->start && start + size <= region->start + region->size)
+			break;
+	}
+	if (!region || (start != region->start &&
+			start + size != region->start + region->size))
+		return;
+	sys_call(munmap, start, size);
+	if (start == region->start)
+		region->start += size;
+	region->size -= size;
+	if (!region->size) {
+		*link = region->next;
+		free(region);
+	}
+}
+
+static char *stack_map(struct vm *vm)
+{
+	size_t size = STACK_GUARD + STACK_SIGNALS + VM_STACK_SIZE;
+	char *p = region_add(vm, low_map(size, PROT_READ | PROT_WRITE), size);
+
+	if (!p || sys_call(mprotect, p, STACK_GUARD, PROT_NONE) < 0)
+		return NULL;
+	return p + STACK_GUARD + STACK_SIGNALS;
+}
+
+struct vm *port_create(unsigned long memory_limit)
+{
+	struct port_vm *pv = calloc(1, sizeof(*pv));
+
+	if (!pv)
+		return NULL;
+	pv->vm.memory_limit = memory_limit;
+	port_random(&pv->vm.hash_key, sizeof(pv->vm.hash_key));
+	port_random(&pv->vm.prng_key, sizeof(pv->vm.prng_key));
+#ifdef SYSCRIPT_FUZZ
+	pv->vm.fail = getenv("SYSCRIPT_FAIL") ? strtoul(getenv("SYSCRIPT_FAIL"), NULL, 10) : 0;
+#endif
+	pv->vm.stack = stack_map(&pv->vm);
+	if (!pv->vm.stack) {
+		port_destroy(&pv->vm);
+		return NULL;
+	}
+	return &pv->vm;
+}
+
+void port_destroy(struct vm *vm)
+{
+	struct port_vm *pv = port_vm(vm);
+
+	while (pv->regions)
+		region_del(vm, pv->regions->start, pv->regions->size);
+	free(pv);
+}
+
+int port_init(void)
+{
+	return 0;
+}
+
+void port_exit(void)
+{
+}
+
+int luajit_lint(struct run *run, const struct engine_image *image,
+		struct vm_findings *findings)
+{
+	struct vm_load load = {
+		.source = image->data, .len = image->len, .check = 1,
+		.lint = vm_lint, .findings = findings,
+	};
+	struct vm *vm = port_create(run->memory_limit);
+	int err;
+
+	if (!vm)
+		return -ENOMEM;
+	vm->run = run;
+	load.vm = vm;
+	run->vm = (struct engine_vm *)vm;
+	err = port_load(&load);
+	port_destroy(vm);
+	return err;
+}
+
+int port_load(struct vm_load *load)
+{
+	struct vm *vm = load->vm;
+
+	return run_script(vm->run, vm_open, load, vm->stack + VM_STACK_SIZE);
+}
+
+/* Machine code runs where it was written. */
+long port_mcode_delta;
+
+/* Address space for all of it; memory comes with the first access. */
+static char *heap(struct vm *vm)
+{
+	struct port_vm *pv = port_vm(vm);
+	size_t size = VM_HEAP_MAX(vm->memory_limit);
+
+	if (!pv->heap)
+		pv->heap = region_add(vm, low_map(size, PROT_READ | PROT_WRITE), size);
+	return pv->heap;
+}
+
+void *port_pages(struct vm *vm, unsigned long size)
+{
+	struct port_vm *pv = port_vm(vm);
+	void *p;
+
+	if (!heap(vm) || vm_fails(vm))
+		return NULL;
+	if (size > VM_HEAP_MAX(vm->memory_limit) - pv->heap_used) {
+		run_doom(vm->run, -ENOBUFS);
+		return NULL;
+	}
+	p = pv->heap + pv->heap_used;
+	pv->heap_used += size;
+	return p;
+}
+
+void port_free_pages(struct vm *vm, void *p, unsigned long size)
+{
+	port_vm(vm)->heap_used -= size;
+	sys_call(madvise, p, size, MADV_DONTNEED);
+}
+
+int port_ready(struct vm *vm)
+{
+	vm->ready = 1;
+	return 0;
+}
+
+void port_idle(struct vm *vm)
+{
+	(void)vm;
+}
+
+int port_age(void)
+{
+	return 0;
+}
+
+/*
+ * Asked of the kernel each time: PR_SET_MDWE, seccomp filters (systemd's
+ * MemoryDenyWriteExecute) and SELinux all refuse this and nothing else.
+ */
+int port_mcode_allowed(void)
+{
+	void *page = near_map(PAGE_SIZE);
+	long err;
+
+	if (!page)
+		return 0;
+	err = sys_call(mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
+	sys_call(munmap, page, PAGE_SIZE);
+	return !err;
+}
+
+void *port_mcode(struct vm *vm, unsigned long size)
+{
+	return vm_fails(vm) ? NULL : region_add(vm, near_map(size), size);
+}
+
+void port_free_mcode(struct vm *vm, void *p, unsigned long size)
+{
+	region_del(vm, p, size);
+}
+
+int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
+{
+	(void)vm;
+	return sys_call(mprotect, p, size, PROT_READ | (writable ? PROT_WRITE : PROT_EXEC));
+}
+
+void port_panic(struct vm *vm)
+{
+	vm->run->doom = -ECANCELED;
+	run_abandon(vm->run, -ECANCELED);
+	__builtin_unreachable();
+}
+
+void port_random(void *p, unsigned long n)
+{
+	char *to = p;
+	long got;
+
+	while (n) {
+		got = sys_call(getrandom, to, n, 0);
+		if (got == -EINTR)
+			continue;
+		/* Forbidden by a filter: hash seeds may be guessed then. */
+		if (got <= 0) {
+			*to = (char)(sys_now(CLOCK_MONOTONIC) >> (n & 7));
+			got = 1;
+		}
+		to += got;
+		n -= got;
+	}
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The LuaJIT engine, between its parts:
+ *
+ *   engine.c        the operations of the core's engine.h
+ *   VM layer        vm.c, clone.c, lib_*.c and LuaJIT itself: built once for the
+ *                   module and once for libsyscript from the same sources, with
+ *                   SSE.  Knows no kernel header.
+ *   platform layer  memory, machine code, random numbers: kernel/ in the module,
+ *                   user/ in a process.  Declared below as port_*().
+ *
+ * The VM layer runs as script code (run.h), on the VM's own stack; what it wants
+ * of its surroundings besides memory it asks the core for: run.h, usermem.h and
+ * the batches.
+ *
+ * Only plain C types here: this header is read under all sets of flags.
+ */
+#ifndef SYSCRIPT_VM_H
+#define SYSCRIPT_VM_H
+
+#include "run.h"
+
+#define VM_STACK_SIZE	RUN_STACK_SIZE
+/* What C code below a call into the VM may need: the parser takes 126 KB. */
+#define VM_STACK_RESERVE (144 << 10)
+
+struct lua_State;
+
+struct vm_stats {
+	unsigned long memory, memory_peak, mcode;
+	unsigned long traces;
+};
+
+/**
+ * struct vm - one program's virtual machine
+ *
+ * port_create() allocates it, zeroed, with its stack; engine.c sets what is
+ * marked E before vm_open(); the VM layer sets the rest.
+ */
+struct vm {
+	struct lua_State *L;
+	struct run *run;		/* E */
+	char *stack;			/* VM_STACK_SIZE bytes, lowest address */
+	unsigned long memory_limit;	/* bytes */
+	volatile int lock;		/* guards LuaJIT's dispatch table */
+	volatile int poll;		/* C loops: lj_vm_poll() is due */
+	int trusted;			/* loads bytecode: only ever our own */
+	void *heap;			/* LuaJIT's allocator */
+	unsigned int scratch_used, strings_used;
+	int ready;			/* no port_ready() is needed */
+	/* port_create()'s; random, and nothing that a script can see is made of two. */
+	unsigned int hash_key;		/* added to addresses before they are hashed */
+	unsigned long prng_key;		/* what seeds LuaJIT's random choices */
+#ifdef SYSCRIPT_FUZZ
+	unsigned long fail;		/* the allocation that is to fail, or 0 */
+#endif
+	struct vm_stats stats;
+};
+
+/* Fault injection, for tests: true if this allocation is to fail. */
+static inline int vm_fails(struct vm *vm)
+{
+#ifdef SYSCRIPT_FUZZ
+	return vm->fail && !--vm->fail;
+#else
+	(void)vm;
+	return 0;
+#endif
+}
+
+/* Of the scratch memory, at its end: string arguments. */
+#define VM_SCRATCH_STRINGS (256 << 10)
+
+/* What is wrong with a script: lines of "name:line: text", as many as fit. */
+struct vm_findings {
+	char *text;
+	unsigned long size, len;
+	unsigned int n;			/* out: all that there are */
+};
+
+/* User space only; see lint.c.  Takes the compiled script on L's top. */
+void vm_lint(struct lua_State *L, struct vm_findings *findings);
+
+/* What vm_open() and vm_run() work on; lies outside the VM's stack. */
+struct vm_load {
+	struct vm *vm;
+	const char *source;
+	unsigned long len;
+	int check;			/* compile only */
+	/*
+	 * The compiled form: that of an earlier load of the same source, or
+	 * NULL; and room for it, or NULL, with what was put there (out, 0 if it
+	 * does not fit).
+	 */
+	const char *compiled;
+	unsigned long compiled_len;
+	char *keep;
+	unsigned long keep_size, kept;
+	/* Checks only: vm_lint() or NULL. */
+	void (*lint)(struct lua_State *L, struct vm_findings *findings);
+	struct vm_findings *findings;
+};
+
+struct vm_run {
+	struct vm *vm;
+	unsigned int nargs;
+	const long long *args;
+	unsigned int nresults;		/* out */
+	long long *results;		/* SYSCRIPT_RESULTS_MAX */
+};
+
+/*
+ * VM layer, called by run_script(): kernel code does not keep the stack aligned
+ * for SSE.  Both return 0 or -errno with the text in run->error.
+ *
+ * vm_open() makes the VM and loads the script.  There is no vm_close(): all that
+ * a VM holds are the pages it got from port_*(), so the platform layer frees
+ * those.
+ */
+long vm_open(void *load);
+long vm_run(void *run);
+
+/* Between runs, now and then: frees memory at the heap's end. */
+long vm_idle(void *vm);
+
+/*
+ * Optional, and once: makes the original that vm_open() copies new VMs from
+ * (clone.c).  Takes two VMs, prepared as for vm_open(), on zeroed pages and with
+ * the same port_random(), that vm_create() has opened; their pages belong to it.
+ */
+long vm_create(void *vm);
+long vm_make_original(void *pair);	/* struct vm *[2] */
+
+/*
+ * In any context, on the CPU that runs @vm or (user space) in another thread:
+ * make it call run_poll() soon.  Returns 0 if it has to be tried again.
+ * vm_interrupted() takes it back.
+ */
+int vm_interrupt(struct vm *vm);
+void vm_interrupted(struct vm *vm);
+
+/* In a VM that is running and doomed: does not return. */
+void vm_end(struct vm *vm);
+
+/* Appends to what the script printed; OUTPUT_CUT stands for what does not fit. */
+static inline void vm_output(struct vm *vm, const char *s, unsigned long n)
+{
+	output_write(&vm->run->output, s, n);
+}
+
+/*
+ * User space only: lints @image under the limits of @run, and returns what
+ * engine_ops.create() would.
+ */
+struct engine_image;
+int luajit_lint(struct run *run, const struct engine_image *image,
+		struct vm_findings *findings);
+
+/* -- The platform layer ------------------------------------------------------ */
+
+int port_init(void);
+void port_exit(void);
+
+/* A struct vm with its stack, under a limit in bytes; or NULL. */
+struct vm *port_create(unsigned long memory_limit);
+/* Frees it with all pages that it holds. */
+void port_destroy(struct vm *vm);
+
+/* run_script(vm_open), with what the platform knows to make it cheaper. */
+int port_load(struct vm_load *load);
+
+/* Makes @vm ready: has what port_idle() took again.  0, or -ENOMEM with the text. */
+int port_ready(struct vm *vm);
+/* The VM has not run for a while: frees what the next run can have again. */
+void port_idle(struct vm *vm);
+/* Frees what is kept for VMs to come and has got old; false: nothing is left. */
+int port_age(void);
+
+/*
+ * The heap, inside what a 47 bit sign-extended pointer can reach: one piece, up
+ * to VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns what it
+ * has added at its end, or NULL, with the run doomed if that would be too much.
+ * port_free_pages() takes from the end.
+ */
+#define VM_GRANULE	(64UL << 10)
+#define VM_HEAP_MAX(limit)	/* a quarter more, for holes between blocks */ \
+	(((limit) + (limit) / 4 + 2 * VM_GRANULE - 1) & -VM_GRANULE)
+void *port_pages(struct vm *vm, unsigned long size);
+void port_free_pages(struct vm *vm, void *p, unsigned long size);
+
+/*
+ * Machine code in whole pages, writable: returns where it is written; it runs
+ * at that address plus port_mcode_delta.  port_mcode_protect() switches between
+ * writable and runnable, and makes new code visible to this CPU's instruction
+ * fetch.  port_mcode_allowed() says whether it can be made runnable, of which a
+ * process may be deprived at any time.
+ */
+extern long port_mcode_delta;
+int port_mcode_allowed(void);
+void *port_mcode(struct vm *vm, unsigned long size);
+void port_free_mcode(struct vm *vm, void *p, unsigned long size);
+int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable);
+
+/* The VM cannot go on: its run ends at once, with -ECANCELED. */
+void port_panic(struct vm *vm) __attribute__((noreturn));
+
+/* In the kernel: what a script is shown for an address, the same each time. */
+unsigned long port_pointer(struct vm *vm, const void *p);
+
+/* @n random bytes; in the kernel the same each time, see vm_make_original(). */
+void port_random(void *p, unsigned long n);
+
+#endif /* SYSCRIPT_VM_H */

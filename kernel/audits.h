@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Audit's records of the calls of scripts.
+ *
+ * A task has one audit context, which the call that runs a script is using.  So each
+ * call of the script has one of its own, for as long as it lasts: the kernel
+ * allocates, fills in, matches, logs and frees it, as for a call from user mode.
+ */
+#ifndef SYSCRIPT_AUDITS_H
+#define SYSCRIPT_AUDITS_H
+
+#include <linux/audit.h>
+#include <linux/compiler.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+/* Where a kernel lacks what is needed, audits_can_record() stays false. */
+void audits_init(void);
+void audits_exit(void);
+
+bool audits_can_record(void);
+
+/* Do rules ask for records of the current task? */
+static __always_inline bool audits_ask(void)
+{
+	/* A context stays as it was once auditing has been switched off. */
+	return unlikely(!audit_dummy_context()) && audit_enabled;
+}
+
+/*
+ * For the call of a script, which has one context for as long as it lasts: notices
+ * that there are rules now, where there were none at its entry.  May sleep.
+ */
+void __audits_look(void);
+
+static inline void audits_look(void)
+{
+	if (unlikely(audit_context()) && audit_dummy_context() && audit_enabled)
+		__audits_look();
+}
+
+/*
+ * Gives the current task a new context in place of its own, which is returned; NULL
+ * if there is none to be had: without memory, or if rules exclude new tasks like it.
+ */
+struct audit_context *audits_open(void);
+/* The call that the context is for; what it returned.  Both may sleep. */
+void audits_enter(unsigned int nr, const long *args);
+void audits_leave(long ret);
+/* Frees it, and restores @own. */
+void audits_close(struct audit_context *own);
+
+/* 0; -EOPNOTSUPP if there is none to be had, so that scripts need not be begun. */
+int __audits_check(void);
+
+static inline int audits_check(void)
+{
+	return audits_ask() ? __audits_check() : 0;
+}
+
+/* For a batch, what the call that it stands for would have told of itself. */
+void __audits_see_file(const struct dentry *dentry);
+void __audits_see_address(const void *addr, unsigned int len);
+
+static __always_inline void audits_see_file(const struct dentry *dentry)
+{
+	if (unlikely(!audit_dummy_context()))
+		__audits_see_file(dentry);
+}
+
+static __always_inline void audits_see_address(const void *addr, unsigned int len)
+{
+	if (unlikely(!audit_dummy_context()))
+		__audits_see_address(addr, len);
+}
+
+#endif /* SYSCRIPT_AUDITS_H */

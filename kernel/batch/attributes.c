@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See attributes.h. */
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/kdev_t.h>
+#include <linux/mount.h>
+#include <linux/stat.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+
+#include "compat.h"
+#include "attributes.h"
+
+#define MASK_KNOWN	(STATX_BASIC_STATS | STATX_BTIME)
+
+/* from_kuid_munged(), which would be most of what a record takes to fill. */
+static inline u32 uid_seen(struct user_namespace *ns, kuid_t uid)
+{
+	if (likely(ns == &init_user_ns && uid_valid(uid)))
+		return __kuid_val(uid);
+	return from_kuid_munged(ns, uid);
+}
+
+static inline u32 gid_seen(struct user_namespace *ns, kgid_t gid)
+{
+	if (likely(ns == &init_user_ns && gid_valid(gid)))
+		return __kgid_val(gid);
+	return from_kgid_munged(ns, gid);
+}
+
+static inline void put_time(struct syscript_time *to, struct timespec64 from)
+{
+	to->tv_sec = from.tv_sec;
+	to->tv_nsec = from.tv_nsec;
+}
+
+/* Inline, for it is called for each entry of a directory. */
+static __always_inline int get(const struct path *path, u32 mask,
+			       struct user_namespace *ns, struct syscript_stat *to)
+{
+	struct kstat stat __uninitialized;
+	int err;
+
+	err = vfs_getattr(path, &stat, mask & MASK_KNOWN, AT_STATX_SYNC_AS_STAT);
+	if (unlikely(err)) {
+		memset(to, 0, sizeof(*to));
+		return err;
+	}
+	if (unlikely(path->mnt->mnt_root == path->dentry))
+		stat.attributes |= STATX_ATTR_MOUNT_ROOT;
+	to->mask = stat.result_mask & MASK_KNOWN;
+	to->blksize = stat.blksize;
+	to->attributes = stat.attributes & ~COMPAT_STATX_ATTR_INTERNAL;
+	to->ino = stat.ino;
+	to->size = stat.size;
+	to->blocks = stat.blocks;
+	to->mode = stat.mode;
+	to->nlink = stat.nlink;
+	to->uid = uid_seen(ns, stat.uid);
+	to->gid = gid_seen(ns, stat.gid);
+	to->dev = new_encode_dev(stat.dev);
+	to->rdev = new_encode_dev(stat.rdev);
+	put_time(&to->atime, stat.atime);
+	put_time(&to->btime, stat.btime);
+	put_time(&to->ctime, stat.ctime);
+	put_time(&to->mtime, stat.mtime);
+	return 0;
+}
+
+int attributes_get(const struct path *path, u32 mask,
+		   struct user_namespace *ns, struct syscript_stat *to)
+{
+	return get(path, mask, ns, to);
+}
+
+void attributes_parent_init(struct attributes_parent *parent, const struct path *path)
+{
+	parent->path = *path;
+	parent->ns = current_user_ns();
+	parent->denied = compat_inode_permission(path, MAY_EXEC);
+	parent->cached = !(path->dentry->d_flags &
+			   (DCACHE_OP_HASH | DCACHE_OP_COMPARE));
+}
+
+static inline bool is_plain(const struct dentry *dentry, bool follow)
+{
+	return d_is_positive(dentry) && !(follow && d_is_symlink(dentry)) &&
+	       !(dentry->d_flags & (DCACHE_MANAGED_DENTRY | DCACHE_OP_REVALIDATE));
+}
+
+int attributes_cached(const struct attributes_parent *parent, const char *name,
+		      unsigned int len, bool follow, u32 mask,
+		      struct syscript_stat *stat)
+{
+	struct path path = { .mnt = parent->path.mnt };
+	struct qstr qname = QSTR_INIT(name, len);
+	int err = -ESTALE;
+
+	if (unlikely(parent->denied))
+		return parent->denied;
+	if (unlikely(!parent->cached))
+		return -ESTALE;
+	qname.hash = full_name_hash(parent->path.dentry, name, len);
+	path.dentry = d_lookup(parent->path.dentry, &qname);
+	if (unlikely(!path.dentry))
+		return -ESTALE;
+	/* With a reference it stays what it is. */
+	if (likely(is_plain(path.dentry, follow)))
+		err = get(&path, mask, parent->ns, stat);
+	dput(path.dentry);
+	return err;
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See files.h.  What a batch saves besides the mode switches: files in one
+ * directory, one after another, are looked up from there, as from a descriptor
+ * of it; and a file that is only read or written never gets a descriptor.
+ *
+ * All that is not plainly a regular file under its name is left to the system
+ * calls themselves.
+ */
+#include <linux/dcache.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/fs_struct.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/namei.h>
+#include <linux/path.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/xacct.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <linux/unistd.h>
+
+#include "compat.h"
+#include "attributes.h"
+#include "files.h"
+#include "readdirplus.h"
+#include "run.h"
+#include "syscalls.h"
+#include "watchers.h"
+
+struct files {
+	struct run *run;
+	const struct files_request *request;
+	char *path;			/* of the file that it is about */
+	const char *name;		/* in @path, after the last slash */
+	unsigned int len;
+	/* The directory of the last one, and the part of the path that it was. */
+	struct attributes_parent parent;
+	bool has_parent;
+	unsigned long since;		/* jiffies */
+	char *dir;
+	unsigned int dir_len;
+};
+
+/* -- Directories ----------------------------------------------------------- */
+
+static void files_drop_parent(struct files *files)
+{
+	if (files->has_parent)
+		path_put(&files->parent.path);
+	files->has_parent = false;
+}
+
+/* The batch's own directory, for names without a slash. */
+static int files_base_path(int dirfd, struct path *path)
+{
+	struct file *file;
+
+	if (dirfd == AT_FDCWD) {
+		get_fs_pwd(current->fs, path);
+		return 0;
+	}
+	file = fget_raw(dirfd);
+	if (!file)
+		return -EBADF;
+	*path = file->f_path;
+	path_get(path);
+	fput(file);
+	return 0;
+}
+
+/* For the first @len bytes of the path, the last slash included. */
+static int files_find_parent(struct files *files, unsigned int len)
+{
+	struct path path;
+	int err;
+
+	files_drop_parent(files);
+	memcpy(files->dir, files->path, len);
+	files->dir[len] = '\0';
+	files->dir_len = len;
+	if (!len)
+		err = files_base_path(files->request->dirfd, &path);
+	else if (files->dir[0] == '/' || files->request->dirfd == AT_FDCWD)
+		err = kern_path(files->dir, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &path);
+	else
+		err = -EXDEV;
+	if (err)
+		return err;
+	if (!d_can_lookup(path.dentry)) {
+		path_put(&path);
+		return -ENOTDIR;
+	}
+	attributes_parent_init(&files->parent, &path);
+	files->has_parent = true;
+	files->since = jiffies;
+	return 0;
+}
+
+/*
+ * Whoever locks or moves a directory may expect it to count for a batch that
+ * takes its time: it is found again with each tick.
+ */
+static bool files_same_parent(const struct files *files, unsigned int len)
+{
+	return files->has_parent && files->since == jiffies && len == files->dir_len &&
+	       !memcmp(files->dir, files->path, len);
+}
+
+/*
+ * Reads a path and finds its directory: true if the last name is one to be
+ * looked up there.
+ */
+static bool files_find_name(struct files *files, u64 addr)
+{
+	long len = strncpy_from_user(files->path, (const char __user *)addr, PATH_MAX);
+	unsigned int dir_len = len;
+
+	if (len <= 0 || len >= PATH_MAX)
+		return false;
+	while (dir_len && files->path[dir_len - 1] != '/')
+		dir_len--;
+	files->name = files->path + dir_len;
+	files->len = len - dir_len;
+	if (!files->len || files->len > NAME_MAX || attributes_is_dot(files->name, files->len))
+		return false;
+	return files_same_parent(files, dir_len) || !files_find_parent(files, dir_len);
+}
+
+/* -- Attributes ------------------------------------------------------------ */
+
+static int files_stat_resolved(const struct files *files, const struct syscript_file *f,
+			 struct syscript_stat *stat)
+{
+	const struct files_request *request = files->request;
+	unsigned int flags = request->flags & AT_SYMLINK_NOFOLLOW ? 0 : LOOKUP_FOLLOW;
+	struct path path;
+	int err;
+
+	for (;;) {
+		err = compat_user_path_at(request->dirfd, (char __user *)f->path,
+					  flags, &path);
+		if (!err) {
+			err = attributes_get(&path, request->mask, current_user_ns(),
+					     stat);
+			path_put(&path);
+		}
+		if (err != -ESTALE || flags & LOOKUP_REVAL)
+			return err;
+		flags |= LOOKUP_REVAL;
+	}
+}
+
+static int files_put_stat(const struct syscript_file *f, const struct syscript_stat *stat)
+{
+	return copy_to_user((void __user *)f->data, stat, sizeof(*stat)) ? -EFAULT : 0;
+}
+
+/* As the system call: audit is told of names by path resolution. */
+static long files_stat_by_path(const struct files *files, const struct syscript_file *f)
+{
+	struct syscript_stat stat __uninitialized;
+
+	return files_stat_resolved(files, f, &stat) ?: files_put_stat(f, &stat);
+}
+
+static long files_stat(struct files *files, const struct syscript_file *f)
+{
+	const struct files_request *request = files->request;
+	struct syscript_stat stat __uninitialized;
+	int err = -ESTALE;
+
+	if (likely(files_find_name(files, f->path)))
+		err = attributes_cached(&files->parent, files->name, files->len,
+					!(request->flags & AT_SYMLINK_NOFOLLOW),
+					request->mask, &stat);
+	if (unlikely(err == -ESTALE))
+		err = files_stat_resolved(files, f, &stat);
+	return err ?: files_put_stat(f, &stat);
+}
+
+static noinline long files_stat_watched(struct files *files, const struct syscript_file *f)
+{
+	const struct files_request *request = files->request;
+	struct watchers_call call = { .nr = __NR_statx, .args = {
+		request->dirfd, f->path, request->flags | AT_NO_AUTOMOUNT,
+		request->mask, f->data,
+	} };
+
+	return watchers_ask(files->run, &call) ?:
+		watchers_done(&call, audits_ask() ? files_stat_by_path(files, f) :
+						    files_stat(files, f));
+}
+
+/* -- Opening --------------------------------------------------------------- */
+
+/* Of open(2) with one name in a directory, only these are as they look. */
+#define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
+			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
+
+/*
+ * The file, if there is nothing special about it, opened as open(2) opens it:
+ * with a single name, nothing is left of what a root of its own would change.
+ * NULL if the system call has to do it.
+ */
+static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
+			       int flags)
+{
+	struct file *file;
+
+	/* Watchers see the system calls. */
+	if ((flags & ~PLAIN_FLAGS) || watchers_watch() || !files_find_name(files, f->path))
+		return NULL;
+	file = file_open_root(&files->parent.path, files->name,
+			      flags | O_NOFOLLOW | O_LARGEFILE,
+			      files->request->mode);
+	if (IS_ERR(file))
+		/* A symbolic link: where it leads is not for us to say. */
+		return file == ERR_PTR(-ELOOP) ? NULL : file;
+	compat_fsnotify_open(file);
+	return file;
+}
+
+static long files_open_slow(const struct files *files, const struct syscript_file *f,
+		      int flags)
+{
+	return syscalls_plain(files->run, openat, files->request->dirfd, f->path,
+			      flags | O_LARGEFILE, files->request->mode);
+}
+
+/* The reference goes with it. */
+static void files_install(unsigned int fd, struct file *file, int flags)
+{
+	if (!(flags & O_NOFOLLOW)) {
+		spin_lock(&file->f_lock);
+		file->f_flags &= ~O_NOFOLLOW;
+		spin_unlock(&file->f_lock);
+	}
+	fd_install(fd, file);
+}
+
+/*
+ * Opens with a descriptor, and puts the file into @file as well, with a reference
+ * of its own.  The descriptor comes first: without one, open(2) neither creates
+ * nor truncates.
+ */
+static long files_open_fd(struct files *files, const struct syscript_file *f,
+		    struct file **file)
+{
+	int flags = files->request->flags;
+	int fd = get_unused_fd_flags(flags);
+
+	*file = fd < 0 ? NULL : files_open_plain(files, f, flags);
+	if (!IS_ERR_OR_NULL(*file)) {
+		get_file(*file);
+		files_install(fd, *file, flags);
+		return fd;
+	}
+	if (fd >= 0)
+		put_unused_fd(fd);
+	if (*file)
+		return PTR_ERR(*file);
+	fd = files_open_slow(files, f, flags);
+	if (fd < 0)
+		return fd;
+	*file = fget_raw(fd);
+	/* Another thread may have closed it by now. */
+	return *file ? fd : -EBADF;
+}
+
+static long files_stat_file(struct files *files, const struct syscript_file *f,
+			    const struct file *file)
+{
+	struct syscript_stat stat __uninitialized;
+
+	return attributes_get(&file->f_path, files->request->mask, current_user_ns(),
+			      &stat) ?: files_put_stat(f, &stat);
+}
+
+static noinline long files_stat_file_watched(struct files *files,
+					     const struct syscript_file *f,
+					     const struct file *file, long fd)
+{
+	struct watchers_call call = { .nr = __NR_statx, .args = {
+		fd, 0, AT_EMPTY_PATH, files->request->mask, f->data,
+	} };
+	long err = watchers_ask(files->run, &call);
+
+	if (err)
+		return err;
+	audits_see_file(file->f_path.dentry);
+	return watchers_done(&call, files_stat_file(files, f, file));
+}
+
+static long files_open(struct files *files, const struct syscript_file *f)
+{
+	struct file *file;
+	long fd = files_open_fd(files, f, &file);
+	long err;
+
+	if (fd < 0)
+		return fd;
+	if (f->data) {
+		err = watchers_watch() ? files_stat_file_watched(files, f, file, fd) :
+					 files_stat_file(files, f, file);
+		if (err) {
+			close_fd(fd);
+			fd = err;
+		}
+	}
+	fput(file);
+	return fd;
+}
+
+/* -- Contents -------------------------------------------------------------- */
+
+/* Until it is full or at its end; what comes after some data is no error. */
+static ssize_t files_read_all(struct file *file, u64 addr, size_t size)
+{
+	struct iov_iter iter;
+	ssize_t done = 0, n;
+	loff_t pos = 0;
+
+	do {
+		iov_iter_ubuf(&iter, READ, (void __user *)addr + done,
+			      min_t(size_t, size - done, MAX_RW_COUNT));
+		n = vfs_iter_read(file, &iter, &pos, 0);
+		inc_syscr(current);
+		if (n <= 0)
+			break;
+		add_rchar(current, n);
+		done += n;
+	} while (done < size && pos != i_size_read(file_inode(file)));
+	return done ?: n;
+}
+
+static ssize_t files_write_all(struct file *file, u64 addr, size_t size)
+{
+	struct iov_iter iter;
+	ssize_t done = 0, n;
+	loff_t pos = 0;
+
+	do {
+		iov_iter_ubuf(&iter, WRITE, (void __user *)addr + done,
+			      min_t(size_t, size - done, MAX_RW_COUNT));
+		n = compat_iter_write(file, &iter, &pos);
+		inc_syscw(current);
+		if (n <= 0)
+			break;
+		add_wchar(current, n);
+		done += n;
+	} while (done < size);
+	return done ?: n;
+}
+
+static ssize_t files_transfer_slow(struct run *run, bool reads, long fd, u64 addr,
+				   size_t size)
+{
+	ssize_t done = 0, n;
+
+	do {
+		n = reads ? syscalls_plain(run, read, fd, addr + done, size - done, 0) :
+			    syscalls_plain(run, write, fd, addr + done, size - done, 0);
+		if (n <= 0)
+			break;
+		done += n;
+	} while (done < size);
+	return done ?: n;
+}
+
+static bool is_plain_file(const struct file *file, bool reads)
+{
+	const struct file_operations *ops = file->f_op;
+
+	if (!S_ISREG(file_inode(file)->i_mode))
+		return false;
+	return reads ? !ops->read && ops->read_iter : !ops->write && ops->write_iter;
+}
+
+/* An error at close(2) is one of what was written: of a network file system. */
+static long files_close_after(struct file *file, long done)
+{
+	int err = filp_close(file, current->files);
+
+	return done >= 0 && err ? err : done;
+}
+
+/* For a file that has to be treated as others after all. */
+static long files_give_fd(struct file *file, int flags)
+{
+	int fd = get_unused_fd_flags(flags);
+
+	if (fd < 0)
+		fput(file);
+	else
+		files_install(fd, file, flags);
+	return fd;
+}
+
+static long files_transfer(struct files *files, const struct syscript_file *f, int flags)
+{
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+	struct file *file = files_open_plain(files, f, flags);
+	long fd, done;
+	int err;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (file && is_plain_file(file, reads)) {
+		if (unlikely(!access_ok((void __user *)f->data, f->size)))
+			done = -EFAULT;
+		else
+			done = reads ? files_read_all(file, f->data, f->size) :
+				       files_write_all(file, f->data, f->size);
+		return files_close_after(file, done);
+	}
+	fd = file ? files_give_fd(file, flags) : files_open_slow(files, f, flags);
+	if (fd < 0)
+		return fd;
+	done = files_transfer_slow(files->run, reads, fd, f->data, f->size);
+	/* In a run that watchers have ended, no call. */
+	err = files->run->doom ? close_fd(fd) :
+	      syscalls_plain(files->run, close, fd, 0, 0, 0);
+	return done >= 0 && err ? err : done;
+}
+
+/* -- Batches --------------------------------------------------------------- */
+
+static long files_one(struct files *files, const struct syscript_file *f)
+{
+	switch (files->request->op) {
+	case FILES_STAT:
+		return unlikely(watchers_watch()) ? files_stat_watched(files, f) :
+						    files_stat(files, f);
+	case FILES_OPEN:
+		return files_open(files, f);
+	case FILES_READ:
+		return files_transfer(files, f, O_RDONLY | O_CLOEXEC | files->request->flags);
+	case FILES_WRITE:
+		return files_transfer(files, f, O_WRONLY | O_CLOEXEC | files->request->flags);
+	}
+	return -EINVAL;
+}
+
+struct call {
+	struct run *run;
+	const struct files_request *request;
+};
+
+static long as_syscall(void *arg)
+{
+	struct call *call = arg;
+	const struct files_request *request = call->request;
+	struct syscript_file __user *user = (void __user *)request->addr;
+	struct files files = { .run = call->run, .request = request };
+	struct syscalls_frame frame;
+	struct syscript_file f;
+	char *buffer = run_buffer(call->run);
+	unsigned int i;
+	int err = 0;
+
+	if (!buffer)
+		return -ENOMEM;
+	/* After the records of a directory, which stay valid. */
+	files.path = buffer + READDIRPLUS_ROOM;
+	files.dir = files.path + PATH_MAX;
+	for (i = 0; i < request->n && !err; i++, user++) {
+		syscalls_enter(&frame);
+		if (copy_from_user(&f, user, sizeof(f))) {
+			err = -EFAULT;
+			break;
+		}
+		/* Each file is released before the next. */
+		f.result = syscalls_leave(&frame, files_one(&files, &f));
+		if (put_user(f.result, &user->result))
+			err = -EFAULT;
+		if (signal_pending(current) || call->run->doom)
+			err = -EINTR;
+		cond_resched();
+	}
+	files_drop_parent(&files);
+	return i ? (long)i : err;
+}
+
+long files_batch(struct run *run, const struct files_request *request)
+{
+	struct call call = { run, request };
+
+	static_assert(READDIRPLUS_ROOM + 2 * PATH_MAX <= RUN_BUFFER_SIZE);
+	return run_as_syscall(run, as_syscall, &call, request->op != FILES_STAT);
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See frame.h.  Compiled for both places. */
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
+#include "frame.h"
+
+#define ETH_LEN		14
+#define IP4_LEN		20
+#define IP6_LEN		40
+#define UDP_LEN		8
+#define UDP_SUM		6	/* offset of the checksum */
+
+#define TYPE_IP4	0x0800
+#define TYPE_IP6	0x86dd
+#define PROTOCOL_UDP	17
+#define HOPS		64
+
+/* Where a datagram's addresses are, by its kind of IP. */
+struct layout {
+	unsigned char len, addresses, size;
+};
+
+static const struct layout ip4 = { IP4_LEN, ETH_LEN + 12, 4 };
+static const struct layout ip6 = { IP6_LEN, ETH_LEN + 8, 16 };
+
+static unsigned int get2(const unsigned char *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static void put2(unsigned char *p, unsigned int v)
+{
+	p[0] = v >> 8;
+	p[1] = v;
+}
+
+static const struct layout *layout_of(const struct frame *frame)
+{
+	return frame->udp == ETH_LEN + IP4_LEN ? &ip4 : &ip6;
+}
+
+/* -- Checksums ----------------------------------------------------------------- */
+
+static unsigned long load(const unsigned char *p, unsigned int n)
+{
+	unsigned long v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+static unsigned long add(unsigned long a, unsigned long b)
+{
+	a += b;
+	return a + (a < b);
+}
+
+/* The ones' complement sum of @n bytes, as words of the machine. */
+static unsigned long sum_bytes(unsigned long sum, const unsigned char *p, unsigned int n)
+{
+	unsigned long word;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&word, p, 8);
+		sum = add(sum, word);
+	}
+	return n ? add(sum, load(p, n)) : sum;
+}
+
+/* In 16 bits, in the order in which they lie in memory. */
+static unsigned int fold(unsigned long sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (unsigned int)sum;
+}
+
+static void store(unsigned char *p, unsigned int v)
+{
+	unsigned short v16 = (unsigned short)v;
+
+	memcpy(p, &v16, 2);
+}
+
+/* Of the addresses, the protocol, and the datagram's length with its header. */
+static unsigned long pseudo_sum(const struct frame *frame)
+{
+	const struct layout *ip = layout_of(frame);
+	unsigned char rest[4] = { 0, PROTOCOL_UDP };
+
+	memcpy(rest + 2, frame->data + frame->udp + 4, 2);
+	return sum_bytes(load(rest, 4), frame->data + ip->addresses, 2 * ip->size);
+}
+
+/* Leaves the rest of the sum to the device, or to frame_complete(). */
+static void sum_later(struct frame *frame)
+{
+	store(frame->data + frame->udp + UDP_SUM, fold(pseudo_sum(frame)));
+	frame->sum = FRAME_SUM_PARTIAL;
+	frame->sum_start = frame->udp;
+	frame->sum_at = frame->udp + UDP_SUM;
+}
+
+static void sum_ip4(struct frame *frame)
+{
+	unsigned char *ip = frame->data + ETH_LEN;
+
+	store(ip + 10, 0);
+	store(ip + 10, ~fold(sum_bytes(0, ip, IP4_LEN)));
+}
+
+void frame_complete(struct frame *frame)
+{
+	unsigned int sum;
+
+	if (frame->sum != FRAME_SUM_PARTIAL)
+		return;
+	frame->sum = FRAME_SUM_UNKNOWN;
+	if (frame->sum_start >= frame->len || frame->sum_at + 2u > frame->len)
+		return;
+	sum = ~fold(sum_bytes(0, frame->data + frame->sum_start,
+			      frame->len - frame->sum_start)) & 0xffff;
+	/* 0 would say that there is none. */
+	store(frame->data + frame->sum_at, sum ? sum : 0xffff);
+}
+
+static int is_sum_good(const struct frame *frame)
+{
+	const unsigned char *udp = frame->data + frame->udp;
+
+	if (frame->sum == FRAME_SUM_GOOD)
+		return 1;
+	if (frame->sum == FRAME_SUM_PARTIAL && frame->sum_start == frame->udp &&
+	    frame->sum_at == frame->udp + UDP_SUM)
+		return 1;
+	if (!load(udp + UDP_SUM, 2))
+		return layout_of(frame) == &ip4;
+	return fold(sum_bytes(pseudo_sum(frame), udp, UDP_LEN + frame->payload_len)) == 0xffff;
+}
+
+/* -- Datagrams ----------------------------------------------------------------- */
+
+/* As a source: of a single host, and not this one. */
+static int is_host4(const unsigned char *address)
+{
+	return address[0] && address[0] != 127 && address[0] < 224;
+}
+
+static int is_host6(const unsigned char *address)
+{
+	static const unsigned char none[15];
+
+	/* Neither ::, nor ::1, nor a group. */
+	return address[0] != 0xff && (memcmp(address, none, 15) || address[15] > 1);
+}
+
+/* All three return the bytes that IP says are UDP's, or 0. */
+static unsigned int find_udp4(const struct frame *frame)
+{
+	const unsigned char *ip = frame->data + ETH_LEN;
+	unsigned int total;
+
+	if (frame->len < ETH_LEN + IP4_LEN + UDP_LEN || ip[0] != 0x45)
+		return 0;
+	total = get2(ip + 2);
+	if (total > frame->len - ETH_LEN || total < IP4_LEN + UDP_LEN)
+		return 0;
+	/* A fragment, the last one included. */
+	if (get2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
+		return 0;
+	if (fold(sum_bytes(0, ip, IP4_LEN)) != 0xffff)
+		return 0;
+	return is_host4(ip + 12) && is_host4(ip + 16) ? total - IP4_LEN : 0;
+}
+
+static unsigned int find_udp6(const struct frame *frame)
+{
+	const unsigned char *ip = frame->data + ETH_LEN;
+	unsigned int total;
+
+	if (frame->len < ETH_LEN + IP6_LEN + UDP_LEN || ip[0] >> 4 != 6)
+		return 0;
+	total = get2(ip + 4);
+	if (total > frame->len - ETH_LEN - IP6_LEN || ip[6] != PROTOCOL_UDP)
+		return 0;
+	return is_host6(ip + 8) && is_host6(ip + 24) ? total : 0;
+}
+
+static unsigned int find_udp(struct frame *frame)
+{
+	/* From a group's address, or to one. */
+	if (frame->len < ETH_LEN || (frame->data[0] | frame->data[6]) & 1)
+		return 0;
+	switch (get2(frame->data + 12)) {
+	case TYPE_IP4:
+		frame->udp = ETH_LEN + IP4_LEN;
+		return find_udp4(frame);
+	case TYPE_IP6:
+		frame->udp = ETH_LEN + IP6_LEN;
+		return find_udp6(frame);
+	}
+	return 0;
+}
+
+int frame_udp(struct frame *frame)
+{
+	unsigned int room = find_udp(frame), len;
+
+	if (room < UDP_LEN)
+		goto other;
+	len = get2(frame->data + frame->udp + 4);
+	if (len != room)
+		goto other;
+	frame->payload_len = len - UDP_LEN;
+	if (!is_sum_good(frame))
+		goto other;
+	return (frame->udp + UDP_LEN) | frame->payload_len << 8;
+other:
+	frame->udp = 0;
+	return -1;
+}
+
+int frame_headers(struct frame *frame)
+{
+	const unsigned char *ip = frame->data + ETH_LEN;
+	unsigned int type = frame->len < ETH_LEN ? 0 : get2(frame->data + 12);
+
+	frame->udp = 0;
+	if (type == TYPE_IP4 && frame->len >= ETH_LEN + IP4_LEN + UDP_LEN && ip[0] == 0x45 &&
+	    ip[9] == PROTOCOL_UDP)
+		frame->udp = ETH_LEN + IP4_LEN;
+	else if (type == TYPE_IP6 && frame->len >= ETH_LEN + IP6_LEN + UDP_LEN &&
+		 ip[0] >> 4 == 6 && ip[6] == PROTOCOL_UDP)
+		frame->udp = ETH_LEN + IP6_LEN;
+	if (!frame->udp)
+		return -1;
+	frame->payload_len = frame->len - frame->udp - UDP_LEN;
+	return frame->udp + UDP_LEN;
+}
+
+unsigned int frame_ports(const struct frame *frame)
+{
+	const unsigned char *udp = frame->data + frame->udp;
+
+	return get2(udp) << 16 | get2(udp + 2);
+}
+
+/* -- Replies ------------------------------------------------------------------- */
+
+static void swap(unsigned char *a, unsigned char *b, unsigned int n)
+{
+	unsigned char t[16];
+
+	memcpy(t, a, n);
+	memcpy(a, b, n);
+	memcpy(b, t, n);
+}
+
+/* Both: a header as a host sends it, but for the addresses. */
+static void write_ip4(unsigned char *ip, unsigned int total)
+{
+	ip[1] = 0;
+	put2(ip + 2, total);
+	put2(ip + 4, 0);
+	put2(ip + 6, 0x4000);	/* in one piece */
+	ip[8] = HOPS;
+}
+
+static void write_ip6(unsigned char *ip, unsigned int payload)
+{
+	put2(ip, 0x6000);
+	put2(ip + 2, 0);
+	put2(ip + 4, payload);
+	ip[7] = HOPS;
+}
+
+int frame_reply(struct frame *frame, unsigned int len)
+{
+	unsigned int end = frame->udp + UDP_LEN + len;
+	unsigned char *data = frame->data, *udp = data + frame->udp;
+	const struct layout *ip = layout_of(frame);
+
+	if (!frame->udp || len > FRAME_MAX || end > frame->len)
+		return 0;
+	swap(data, data + 6, 6);
+	swap(data + ip->addresses, data + ip->addresses + ip->size, ip->size);
+	swap(udp, udp + 2, 2);
+	put2(udp + 4, UDP_LEN + len);
+	frame->payload_len = len;
+	frame->len = end;
+	if (ip == &ip4) {
+		write_ip4(data + ETH_LEN, IP4_LEN + UDP_LEN + len);
+		sum_ip4(frame);
+	} else {
+		write_ip6(data + ETH_LEN, UDP_LEN + len);
+	}
+	sum_later(frame);
+	return 1;
+}
+
+int frame_readdress(struct frame *frame, int from, const unsigned char *address,
+		    unsigned int size, unsigned int port)
+{
+	const struct layout *ip = layout_of(frame);
+
+	if (!frame->udp || size != ip->size)
+		return 0;
+	/* The rest is the wire's padding, and not to be summed. */
+	frame->len = frame->udp + UDP_LEN + frame->payload_len;
+	memcpy(frame->data + ip->addresses + (from ? 0 : size), address, size);
+	put2(frame->data + frame->udp + (from ? 0 : 2), port);
+	if (ip == &ip4)
+		sum_ip4(frame);
+	sum_later(frame);
+	return 1;
+}

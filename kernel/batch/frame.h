@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * An Ethernet frame in the hands of a script: where its bytes are, and the header
+ * work that is the same for all scripts - finding a datagram, checking it, turning
+ * it into a reply, checksums.
+ *
+ * Plain C for both places: frame.c is compiled for the module and for libsyscript.
+ * frames.h has the batches in which frames come and go.
+ *
+ * The sender chose every byte, and may still have others in flight: nothing here
+ * trusts a length or an offset of a header that it has not compared with @len.
+ */
+#ifndef SYSCRIPT_FRAME_H
+#define SYSCRIPT_FRAME_H
+
+#define FRAME_MAX	10240	/* bytes of a frame; longer ones are not received */
+
+/* What is known of the checksum of TCP, UDP and the like. */
+enum frame_sum {
+	FRAME_SUM_UNKNOWN,
+	FRAME_SUM_GOOD,
+	/* At @sum_at is only the sum of the pseudo header; the rest begins at @sum_start. */
+	FRAME_SUM_PARTIAL,
+};
+
+/**
+ * struct frame - a frame
+ * @data:        its first byte, of the destination's address; NULL: there is no frame
+ * @len:         bytes
+ * @room:        bytes from @data on that may be written, FRAME_MAX at most
+ * @vlan:        tag that the device took out, its protocol in the upper half, or 0
+ * @sum:         enum frame_sum
+ * @sum_start, @sum_at: offsets, see FRAME_SUM_PARTIAL
+ * @udp:         offset of the UDP header that frame_udp() has found, or 0
+ * @payload_len: bytes of its payload
+ * @buffer:      the backend's
+ */
+struct frame {
+	unsigned char *data;
+	unsigned int len, room;
+	unsigned int vlan;
+	unsigned short sum, sum_start, sum_at;
+	unsigned short udp, payload_len;
+	void *buffer;
+};
+
+/* All ones if @a is more than @b, else 0; in speculation, too. */
+static inline unsigned long frame_mask_above(unsigned long a, unsigned long b)
+{
+	unsigned long mask;
+
+	__asm__ volatile("cmp %1, %2; sbb %0, %0" : "=r" (mask) : "r" (a), "r" (b) : "cc");
+	return mask;
+}
+
+/*
+ * The address of @n bytes at @off, or NULL if they are not within the first @limit
+ * bytes.
+ */
+static inline unsigned char *frame_at(const struct frame *frame, unsigned long off,
+				      unsigned long n, unsigned long limit)
+{
+	unsigned long mask = frame_mask_above(n, limit) | frame_mask_above(off, limit - n);
+
+	if (!frame->data || mask)
+		return (void *)0;
+	return (unsigned char *)((unsigned long)(frame->data + off) & ~mask);
+}
+
+/*
+ * Finds a whole UDP datagram from one host to one host, with headers without
+ * options: Ethernet, IPv4 or IPv6, UDP; and checks both checksums.  Returns the
+ * offset of its payload, less than 256, plus 256 times the payload's length; or
+ * -1 if this is anything else.
+ */
+int frame_udp(struct frame *frame);
+
+/*
+ * For a frame that a script has built: takes what it begins with for the headers of a
+ * datagram, and what follows them for its payload, with no look at lengths, checksums
+ * and addresses.  Returns the offset of the payload, or -1 without such headers.
+ */
+int frame_headers(struct frame *frame);
+
+/* Of a datagram that frame_udp() or frame_headers() has found: source * 65536 + destination. */
+unsigned int frame_ports(const struct frame *frame);
+
+/*
+ * Makes of it the datagram that answers it, with the first @len bytes of payload that
+ * are in place.  False, with nothing done, if there is no datagram, or less payload:
+ * what was not written may be anyone's memory.
+ */
+int frame_reply(struct frame *frame, unsigned int len);
+
+/*
+ * Gives a datagram another source (@from) or destination: an address of @size bytes,
+ * 4 or 16 as it has, and a port.  False if there is no datagram with such addresses.
+ */
+int frame_readdress(struct frame *frame, int from, const unsigned char *address,
+		    unsigned int size, unsigned int port);
+
+/*
+ * Puts a checksum that is FRAME_SUM_PARTIAL in its place.  Does nothing where it
+ * does not lie in the frame.
+ */
+void frame_complete(struct frame *frame);
+
+#endif /* SYSCRIPT_FRAME_H */

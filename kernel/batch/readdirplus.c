@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See readdirplus.h.  A batch is made in two steps: iterate_dir() puts names
+ * into records, under the directory's lock; then, without it, each name is
+ * looked up and its attributes are added.
+ *
+ * A look-up is one in the dcache: nearly all that statx(2) does to get there
+ * was done for the directory already.  What is not there, not plainly a file,
+ * or not for the dcache to say takes the long way, path resolution.
+ */
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
+#include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/sched/signal.h>
+#include <linux/stat.h>
+#include <linux/uaccess.h>
+#include <linux/unistd.h>
+#include <asm/word-at-a-time.h>
+
+#include "compat.h"
+#include "attributes.h"
+#include "readdirplus.h"
+#include "run.h"
+#include "run_own.h"
+#include "syscalls.h"
+#include "watchers.h"
+
+#define WORD	sizeof(unsigned long)
+
+/* -- Names ----------------------------------------------------------------- */
+
+struct names {
+	struct dir_context ctx;
+	struct readdirplus *request;
+	bool full;
+	int error;
+};
+
+/* getdents64(2) finds a file system damaged that has such names. */
+static bool name_ok(const char *name, size_t words)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const unsigned long *word = (const void *)name;
+	unsigned long bits;
+
+	while (words--)
+		if (has_zero(*word++ ^ REPEAT_BYTE('/'), &bits, &constants))
+			return false;
+	return true;
+}
+
+static bool add_name(struct dir_context *ctx, const char *name, int len,
+		     loff_t offset, u64 ino, unsigned int type)
+{
+	struct names *names = container_of(ctx, struct names, ctx);
+	struct readdirplus *request = names->request;
+	struct syscript_dirent *entry = (void *)(request->records + request->used);
+	size_t words = len / WORD + 1;
+	size_t size = sizeof(*entry) + words * WORD;
+
+	if (unlikely(len <= 0 || len >= PATH_MAX)) {
+		names->error = -EIO;
+		return false;
+	}
+	if (unlikely(attributes_is_dot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
+		return true;
+	if (size > request->room - request->used || request->n == request->max ||
+	    (unlikely(signal_pending(current)) && request->n)) {
+		names->full = true;
+		return false;
+	}
+	((unsigned long *)entry->name)[words - 1] = 0;
+	memcpy(entry->name, name, len);
+	if (unlikely(!name_ok(entry->name, words))) {
+		names->error = -EIO;
+		return false;
+	}
+	entry->reclen = size;
+	entry->namelen = len;
+	entry->type = type;
+	memset(entry->reserved, 0, sizeof(entry->reserved));
+	entry->error = 0;
+	entry->reserved2 = 0;
+	entry->stat.ino = ino;
+	request->used += size;
+	request->n++;
+	return true;
+}
+
+/*
+ * Until the records are full or the directory is at its end, which only a call
+ * that finds nothing shows.
+ */
+static int get_names(struct file *file, struct readdirplus *request)
+{
+	struct names names = { .ctx.actor = add_name, .request = request };
+	unsigned int before;
+	int err;
+
+	err = mutex_lock_killable(&file->f_pos_lock);
+	if (err)
+		return err;
+	request->start = file->f_pos;
+	do {
+		before = request->n;
+		names.ctx.pos = file->f_pos;
+		err = iterate_dir(file, &names.ctx);
+		if (err >= 0)
+			file->f_pos = names.ctx.pos;
+		err = err < 0 ? err : names.error;
+	} while (!err && !names.full && request->n > before);
+	/* Dots that were passed over do not count. */
+	if (names.full && !request->n)
+		file->f_pos = request->start;
+	mutex_unlock(&file->f_pos_lock);
+
+	request->end = !err && !names.full;
+	/* What came before an error is good; the next batch meets it again. */
+	if (request->n)
+		return 0;
+	return names.full ? -EINVAL : err;
+}
+
+/* -- Attributes ------------------------------------------------------------ */
+
+/* By path resolution from the directory on: mounts, network file systems, ... */
+static noinline int stat_resolved(const struct attributes_parent *parent, u32 mask,
+				  struct syscript_dirent *entry)
+{
+	unsigned int flags = 0;
+	struct path path;
+	int err;
+
+	for (;;) {
+		err = vfs_path_lookup(parent->path.dentry, parent->path.mnt,
+				      entry->name, flags, &path);
+		if (!err) {
+			err = attributes_get(&path, mask, parent->ns, &entry->stat);
+			path_put(&path);
+		}
+		if (err != -ESTALE || flags)
+			return err;
+		flags = LOOKUP_REVAL;
+	}
+}
+
+static inline int stat_entry(const struct attributes_parent *parent, u32 mask,
+			     struct syscript_dirent *entry)
+{
+	int err = attributes_cached(parent, entry->name, entry->namelen, false,
+				    mask, &entry->stat);
+
+	if (likely(err != -ESTALE))
+		return err;
+	/* Only this takes so long that it matters. */
+	if (unlikely(fatal_signal_pending(current)))
+		return -EINTR;
+	return stat_resolved(parent, mask, entry);
+}
+
+/* What the directory itself says is enough, or all that is to be said here. */
+static bool is_known(const struct syscript_dirent *entry, u32 mask)
+{
+	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
+	       attributes_is_dot(entry->name, entry->namelen);
+}
+
+static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
+{
+	memset(&entry->stat, 0, sizeof(entry->stat));
+	entry->stat.ino = ino;
+	entry->error = error;
+}
+
+/*
+ * The name where a process would have it, for watchers to read: nothing else uses the
+ * end of the script's memory during a batch.
+ */
+static unsigned long show_name(struct run *run, const struct syscript_dirent *entry)
+{
+	unsigned long room = run_scratch_mapped(run);
+	unsigned long at = room + SCRATCH_SIZE - NAME_MAX - 1;
+
+	if (IS_ERR_VALUE(room) || entry->namelen > NAME_MAX ||
+	    copy_to_user((void __user *)at, entry->name, entry->namelen + 1))
+		return 0;
+	return at;
+}
+
+static noinline long stat_entry_watched(struct run *run, const struct readdirplus *request,
+					const struct attributes_parent *parent,
+					struct syscript_dirent *entry)
+{
+	struct watchers_call call = { .nr = __NR_statx, .args = {
+		request->fd, show_name(run, entry), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		request->mask,
+	} };
+
+	if (run->doom)
+		return -EINTR;
+	/* Path resolution tells audit of names. */
+	return watchers_ask(run, &call) ?:
+		watchers_done(&call, audits_ask() ?
+			      stat_resolved(parent, request->mask, entry) :
+			      stat_entry(parent, request->mask, entry));
+}
+
+static void get_attributes(struct run *run, struct file *file, struct readdirplus *request)
+{
+	struct syscript_dirent *entry = (void *)request->records;
+	void *end = request->records + request->used;
+	struct attributes_parent parent;
+	int err;
+
+	attributes_parent_init(&parent, &file->f_path);
+	for (; (void *)entry < end; entry = (void *)entry + entry->reclen) {
+		u64 ino = entry->stat.ino;
+
+		if (is_known(entry, request->mask)) {
+			no_attributes(entry, ino, 0);
+			continue;
+		}
+		err = unlikely(watchers_watch()) ?
+			stat_entry_watched(run, request, &parent, entry) :
+			stat_entry(&parent, request->mask, entry);
+		if (unlikely(err))
+			no_attributes(entry, ino, syscalls_result(err));
+	}
+}
+
+static noinline int get_names_watched(struct run *run, struct file *file,
+				      struct readdirplus *request)
+{
+	struct watchers_call call = { .nr = __NR_getdents64, .args = {
+		request->fd, 0, request->room,
+	} };
+	long err = watchers_ask(run, &call);
+
+	if (err)
+		return err;
+	err = get_names(file, request);
+	watchers_done(&call, err ?: request->used);
+	return err;
+}
+
+static int read_entries(struct run *run, struct readdirplus *request)
+{
+	struct file *file = fget(request->fd);
+	int err;
+
+	if (!file)
+		return -EBADF;
+	/* Of other files f_pos_lock may be something else. */
+	if (!S_ISDIR(file_inode(file)->i_mode))
+		err = -ENOTDIR;
+	else if (unlikely(watchers_watch()))
+		err = get_names_watched(run, file, request);
+	else
+		err = get_names(file, request);
+	if (!err && request->n)
+		get_attributes(run, file, request);
+	fput(file);
+	return err;
+}
+
+struct call {
+	struct run *run;
+	struct readdirplus *request;
+};
+
+static long as_syscall(void *arg)
+{
+	struct call *call = arg;
+	struct readdirplus *request = call->request;
+
+	request->used = 0;
+	request->n = 0;
+	request->end = false;
+	request->room = min_t(size_t, request->room, READDIRPLUS_ROOM);
+	request->records = run_buffer(call->run);
+	return request->records ? read_entries(call->run, request) : -ENOMEM;
+}
+
+long readdirplus(struct run *run, struct readdirplus *request)
+{
+	struct call call = { run, request };
+
+	static_assert(READDIRPLUS_ROOM <= RUN_BUFFER_SIZE);
+	return run_as_syscall(run, as_syscall, &call, false);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The entries of a directory with the attributes of their files, as getdents64(2)
+ * and, for each, statx(2) would give them to the current task.
+ *
+ * Plain C, for engines.  readdirplus.c implements this for the module,
+ * lib/user/readdirplus.c for a process.
+ */
+#ifndef SYSCRIPT_READDIRPLUS_H
+#define SYSCRIPT_READDIRPLUS_H
+
+struct run;
+
+/* Room for the records of one call: some 150 entries. */
+#define READDIRPLUS_ROOM	32768
+
+/**
+ * struct readdirplus - the next entries of a directory
+ * @fd:      the directory; its position moves on
+ * @mask:    STATX_*, 0 for names only
+ * @flags:   SYSCRIPT_DOTS
+ * @room:    how many bytes of records are wanted at most
+ * @max:     how many entries
+ * @records: out: struct syscript_dirent, valid until the next call
+ * @used:    out: bytes of them
+ * @n:       out: how many they are
+ * @end:     out: there are no more
+ * @start:   out: the position before
+ */
+struct readdirplus {
+	int fd;
+	unsigned int mask, flags;
+	unsigned long room;
+	unsigned int max;
+	char *records;
+	unsigned long used;
+	unsigned int n;
+	int end;
+	long long start;
+};
+
+/*
+ * 0 or -errno; -EINVAL if @room has no place for the first entry.  Stands for a
+ * system call: see run_as_syscall().
+ */
+long readdirplus(struct run *run, struct readdirplus *request);
+
+#endif /* SYSCRIPT_READDIRPLUS_H */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See clock.h. */
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+#include <linux/sched/signal.h>
+#include <asm/irq_regs.h>
+
+#include "compat.h"
+#include "clock.h"
+#include "run_own.h"
+#include "engine.h"
+
+#define PERIOD		(NSEC_PER_MSEC)
+/*
+ * After a tick that found no script in VM mode: scripts that are mostly outside
+ * shall not pay for one that is not.  With so much leeway the scheduler's tick
+ * of a busy CPU comes first, and one interrupt does for both.
+ */
+#define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
+#define IDLE_PERIODS	16
+
+u32 clock_mult __ro_after_init;
+
+static u64 clock_period_cycles __ro_after_init;
+
+DEFINE_PER_CPU(struct clock, clocks);
+
+static bool is_wanted(const struct run_own *own)
+{
+	const struct run *run = &own->run;
+	u64 ran = clock_ns(clock_cycles() - own->since);
+
+	return need_resched() || local_softirq_pending() || run->doom ||
+	       run->time + ran > run->deadline || run_overstays(run);
+}
+
+/*
+ * The run whose script code this tick has interrupted, or NULL.  Its task is on the
+ * engine's stack then, without preemption, and so the run exists.
+ */
+static struct run_own *interrupted(const struct clock *clock)
+{
+	const struct pt_regs *regs = get_irq_regs();
+	struct run *run;
+
+	if (READ_ONCE(clock->task) != current || !run_is_atomic() ||
+	    READ_ONCE(clock->stack) - regs->sp >= RUN_STACK_SIZE)
+		return NULL;
+	run = READ_ONCE(clock->run);
+	return run ? run_own(run) : NULL;
+}
+
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	struct clock *clock = container_of(timer, struct clock, timer);
+	struct run_own *own;
+
+	/* Its CPU went offline and left the timer to this one. */
+	if (clock != this_cpu_ptr(&clocks))
+		goto off;
+	own = interrupted(clock);
+	if (own) {
+		clock->idle = 0;
+		if (!own->since)
+			own->since = clock_cycles() - clock_period_cycles;
+		run_look(own);
+		if (is_wanted(own))
+			own->run.engine->interrupt(own->run.vm);
+	} else if (++clock->idle > IDLE_PERIODS) {
+		goto off;
+	}
+	hrtimer_set_expires_range_ns(timer, ktime_add_ns(ktime_get(), PERIOD),
+				     clock->idle ? IDLE_LEEWAY : 0);
+	return HRTIMER_RESTART;
+off:
+	/* In this order: who comes back to script code arms it again. */
+	WRITE_ONCE(clock->armed, false);
+	WRITE_ONCE(clock->run, NULL);
+	return HRTIMER_NORESTART;
+}
+
+static void clock_arm(struct clock *clock)
+{
+	clock->armed = true;
+	clock->idle = 0;
+	hrtimer_start(&clock->timer, ns_to_ktime(PERIOD),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+void clock_forget(struct run *run, int cpu)
+{
+	if (cpu >= 0)
+		cmpxchg(&per_cpu(clocks, cpu).run, run, NULL);
+}
+
+void clock_watch(struct run *run, unsigned long stack, int last_cpu)
+{
+	struct clock *clock = this_cpu_ptr(&clocks);
+
+	/* One CPU at most keeps it: clock_forget(). */
+	if (last_cpu != smp_processor_id())
+		clock_forget(run, last_cpu);
+	/* No tick may take one's task or stack for another's. */
+	WRITE_ONCE(clock->run, NULL);
+	WRITE_ONCE(clock->task, current);
+	WRITE_ONCE(clock->stack, stack);
+	/* First the run: a tick in between then leaves the timer armed. */
+	WRITE_ONCE(clock->run, run);
+	if (!READ_ONCE(clock->armed))
+		clock_arm(clock);
+}
+
+void clock_init(void)
+{
+	int cpu;
+
+	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
+	clock_period_cycles = div_u64((u64)tsc_khz * PERIOD, NSEC_PER_MSEC);
+	for_each_possible_cpu(cpu)
+		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
+}
+
+void clock_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(clocks, cpu).timer);
+}

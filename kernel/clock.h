@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Watches over script code that runs without preemption: a timer per CPU
+ * interrupts it when another task or a softirq needs the CPU, when its time is up
+ * or when its task has been killed or signalled.
+ *
+ * The timer is armed by the first entry into such code and goes off by itself
+ * some periods after the last, so that a call arms and cancels nothing.
+ */
+#ifndef SYSCRIPT_CLOCK_H
+#define SYSCRIPT_CLOCK_H
+
+#include <linux/hrtimer.h>
+#include <linux/math64.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <asm/msr.h>
+#include <asm/tsc.h>
+
+struct run;
+
+struct clock {
+	struct hrtimer timer;
+	/*
+	 * Who was in script code here last, or NULL: the run has gone to another
+	 * CPU, or is gone itself, or the timer is off.  It may have ended, and may
+	 * only be looked at where it is seen to run: on @stack.
+	 */
+	struct run *run;
+	struct task_struct *task;
+	unsigned long stack;		/* where it ends */
+	unsigned int idle;		/* periods in a row with nothing to see */
+	bool armed;
+};
+
+DECLARE_PER_CPU(struct clock, clocks);
+
+extern u32 clock_mult;			/* ns per cycle, times 2^22 */
+
+void clock_init(void);
+void clock_exit(void);
+
+/*
+ * Time in code that no task leaves for another CPU: the bare counter will do,
+ * and costs a fraction of sched_clock().
+ */
+static inline u64 clock_cycles(void)
+{
+	return rdtsc();
+}
+
+static inline u64 clock_ns(u64 cycles)
+{
+	return mul_u64_u32_shr(cycles, clock_mult, 22);
+}
+
+/*
+ * Whether ticks on this CPU see @run.  To be asked whenever it comes to script code,
+ * with preemption off: it may be on another CPU than before, or others have been on
+ * this one.
+ */
+static __always_inline bool clock_sees(const struct run *run)
+{
+	return this_cpu_read(clocks.run) == run;
+}
+
+/*
+ * From here on ticks on this CPU see @run, while it is on @stack, and no longer on
+ * @last_cpu, where it was before, or -1.  Preemption is off.
+ */
+void clock_watch(struct run *run, unsigned long stack, int last_cpu);
+
+/* It is not in script code: ticks on @cpu, where it was last, or -1, forget it. */
+void clock_forget(struct run *run, int cpu);
+
+#endif /* SYSCRIPT_CLOCK_H */

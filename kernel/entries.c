@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See entries.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/vmalloc.h>
+#include <asm/sync_core.h>
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "entries.h"
+#include "internals.h"
+#include "syscalls_nr.h"
+
+#define JMP_SIZE	5
+
+/* Of all jumps, however they lie. */
+#define PAGES_MAX	(DIV_ROUND_UP(ENTRIES_COUNT * ENTRIES_SIZE, PAGE_SIZE) + 1)
+
+extern char entries_first[];
+
+asmlinkage long entries_none(const struct pt_regs *regs);
+asmlinkage long entries_none(const struct pt_regs *regs)
+{
+	return -ENOSYS;
+}
+
+long entries_call(unsigned int index, const struct pt_regs *regs)
+{
+	switch (index) {
+#define SYSCALL(name, kinds, flags)	\
+	case ENTRIES_##name: return entries_##name(regs);
+#include "syscalls.def"
+	}
+	return -EINVAL;
+}
+
+const u16 entries_numbers[] = {
+#define SYSCALL(name, kinds, flags)	__NR_##name,
+#include "syscalls.def"
+};
+
+/* Text is not writable where it is executed: a second mapping, for the time being. */
+static char *__init map_writable(void)
+{
+	unsigned long first = (unsigned long)entries_first & PAGE_MASK;
+	unsigned int size = offset_in_page(entries_first) + ENTRIES_COUNT * ENTRIES_SIZE;
+	unsigned int i, count = DIV_ROUND_UP(size, PAGE_SIZE);
+	struct page *pages[PAGES_MAX];
+	char *alias;
+
+	for (i = 0; i < count; i++)
+		pages[i] = vmalloc_to_page((void *)first + i * PAGE_SIZE);
+	alias = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	return alias ? alias + offset_in_page(entries_first) : NULL;
+}
+
+static void __init write_jump(char *alias, unsigned int index, sys_call_ptr_t to)
+{
+	char *at = entries_first + index * ENTRIES_SIZE;
+	s32 distance = (char *)to - (at + JMP_SIZE);
+
+	memcpy(alias + index * ENTRIES_SIZE + JMP_SIZE - sizeof(distance), &distance,
+	       sizeof(distance));
+}
+
+static void __init sync(void *unused)
+{
+	sync_core();
+}
+
+/* Does a jump lead where it should? */
+static bool __init works(void)
+{
+	static const struct pt_regs none;
+	pid_t parent;
+
+	rcu_read_lock();
+	parent = task_tgid_vnr(rcu_dereference(current->real_parent));
+	rcu_read_unlock();
+	return entries_getppid(&none) == parent;
+}
+
+int __init entries_init(void)
+{
+	char *alias = map_writable();
+	unsigned int i;
+
+	if (!alias)
+		return -ENOMEM;
+	for (i = 0; i < ENTRIES_COUNT; i++)
+		if (entries_numbers[i] < NR_syscalls)
+			write_jump(alias, i, internals_syscalls[entries_numbers[i]]);
+	vunmap((void *)((unsigned long)alias & PAGE_MASK));
+	on_each_cpu(sync, NULL, 1);
+	if (works())
+		return 0;
+	pr_err("this kernel's system calls cannot be made from here\n");
+	return -ENOENT;
+}

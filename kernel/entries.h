@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's system calls, entries_NAME() for those of syscalls.def: what its
+ * entry for the processor calls, with no more around it.
+ *
+ * Each is a jump to __x64_sys_NAME(), so that it is called directly: x64_sys_call()
+ * compares its way to the same function, and a pointer would be a retpoline, and a
+ * fault on kernels with IBT, which have sealed what they only call directly.
+ */
+#ifndef SYSCRIPT_ENTRIES_H
+#define SYSCRIPT_ENTRIES_H
+
+#define ENTRIES_SIZE	8
+
+#ifndef ENTRIES_ASM
+
+#include <linux/init.h>
+#include <linux/linkage.h>
+#include <linux/types.h>
+#include <asm/ptrace.h>
+
+/* May sleep, but for those with SC_FAST.  -ENOSYS where the kernel knows none. */
+#define SYSCALL(name, kinds, flags)	\
+	asmlinkage long entries_##name(const struct pt_regs *regs);
+#include "syscalls.def"
+
+/* Their indexes, which are the lines of syscalls.def. */
+enum {
+#define SYSCALL(name, kinds, flags)	ENTRIES_##name,
+#include "syscalls.def"
+	ENTRIES_COUNT
+};
+
+/* Their numbers. */
+extern const u16 entries_numbers[];
+
+/* The one with @index. */
+long entries_call(unsigned int index, const struct pt_regs *regs);
+
+/* After internals_init().  0; -ENOMEM; -ENOENT after a message where it does not work. */
+int __init entries_init(void);
+
+#endif
+#endif /* SYSCRIPT_ENTRIES_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * See entries.h.  entries.c writes where each jump goes.  No SYM_FUNC_START(): it
+ * begins with an endbr64 where the kernel has IBT, and these are called directly.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+
+#define ENTRIES_ASM
+#include "entries.h"
+
+	.text
+
+#define SYSCALL(name, kinds, flags)		\
+	.balign ENTRIES_SIZE, 0xcc;		\
+	SYM_START(entries_##name, SYM_L_GLOBAL, SYM_A_NONE);	\
+	jmp entries_none;			\
+	SYM_FUNC_END(entries_##name);		\
+	.set entries, entries + 1;
+
+	.balign ENTRIES_SIZE, 0xcc
+SYM_INNER_LABEL(entries_first, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	.set entries, 0
+#include "syscalls.def"
+	/* An error if a jump took more room. */
+	.org entries_first + entries * ENTRIES_SIZE, 0xcc

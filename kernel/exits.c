@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See exits.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/anon_inodes.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/restart_block.h>
+#include <linux/sched/signal.h>
+#include <linux/seccomp.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/task_work.h>
+
+#include "compat.h"
+#include "exits.h"
+#include "symbols.h"
+#include "watchers.h"
+
+#if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && defined(CONFIG_SECCOMP_FILTER)
+
+/* stack.S: see there. */
+void stack_return(long ret, void *home);
+
+static bool can_wait __ro_after_init;
+
+static void no_exit(long code)
+{
+}
+
+DEFINE_STATIC_CALL(kernel_do_exit, no_exit);
+
+/* -- Later ------------------------------------------------------------------- */
+
+struct exit_work {
+	struct callback_head head;
+	struct file *holder;		/* of the module, until this has left it */
+	long code;
+};
+
+static const struct file_operations holder_fops = { .owner = THIS_MODULE };
+
+/* The other works after this one are not lost: do_exit() runs what is queued. */
+static void exit_now(struct callback_head *head)
+{
+	struct exit_work *work = container_of(head, struct exit_work, head);
+	struct callback_head *rest = head->next, *next;
+	long code = work->code;
+
+	fput(work->holder);
+	kfree(work);
+	for (; rest; rest = next) {
+		next = rest->next;
+		task_work_add(current, rest, TWA_RESUME);
+	}
+	static_call(kernel_do_exit)(code);
+}
+
+static int exit_later(long code)
+{
+	struct exit_work *work = kzalloc(sizeof(*work), GFP_KERNEL);
+
+	if (!work)
+		return -ENOMEM;
+	work->holder = anon_inode_getfile("[syscript]", &holder_fops, NULL, 0);
+	if (IS_ERR(work->holder))
+		goto free;
+	work->code = code;
+	init_task_work(&work->head, exit_now);
+	if (!task_work_add(current, &work->head, TWA_RESUME))
+		return 0;
+	fput(work->holder);
+free:
+	kfree(work);
+	return -ENOMEM;
+}
+
+/* -- do_exit() --------------------------------------------------------------- */
+
+/*
+ * A task inside exits_guard() is known by its restart block: nothing uses that before
+ * the return to user mode, or while filters are asked.
+ */
+static long guarded(struct restart_block *block)
+{
+	return -EINTR;
+}
+
+/* In place of do_exit(), with its argument, and the stack of who called it. */
+static noinline notrace void instead_of_exit(long code)
+{
+	stack_return(code, (void *)current->restart_block.arch_data);
+}
+
+/* Not an oops while a filter is asked: that one is to end the task as ever. */
+static bool notrace is_filters(void)
+{
+	return current->restart_block.fn == guarded &&
+	       current->seccomp.mode > SECCOMP_MODE_FILTER;
+}
+
+static void notrace do_exit_called(unsigned long ip, unsigned long parent_ip,
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (unlikely(is_filters()) && ftrace_get_regs(fregs))
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)instead_of_exit);
+}
+
+static struct ftrace_ops do_exit_ops = {
+	.func = do_exit_called,
+	/* PERMANENT: not for root to switch off with the function tracer. */
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+/* How many of the function graph tracer's returns are to come. */
+struct returns {
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	int stack, depth;
+#endif
+};
+
+static struct returns get_returns(void)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	return (struct returns){ current->curr_ret_stack, current->curr_ret_depth };
+#else
+	return (struct returns){ };
+#endif
+}
+
+/* Functions that stack_return() has passed by do not return any more. */
+static void set_returns(struct returns returns)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	current->curr_ret_stack = returns.stack;
+	current->curr_ret_depth = returns.depth;
+#endif
+}
+
+/* *@home is the way back from there, for stack_return(). */
+static __always_inline long ask_from(unsigned long *home)
+{
+	long ret;
+
+	asm_inline volatile("pushq %%rbp\n\t"
+			    "movq %%rsp, (%[home])\n\t"
+			    "call %P[ask]\n\t"
+			    "popq %%rbp"
+			    : "=a" (ret), [home] "+D" (home), ASM_CALL_CONSTRAINT
+			    : [ask] "i" (watchers_ask_filters)
+			    : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12",
+			      "r13", "r14", "r15", "cc", "memory");
+	return ret;
+}
+
+long exits_guard(void)
+{
+	struct restart_block *block = &current->restart_block;
+	unsigned long arch_data = block->arch_data;
+	long (*restart)(struct restart_block *block) = block->fn;
+	struct returns returns = get_returns();
+	long ret;
+
+	block->fn = guarded;
+	ret = ask_from(&block->arch_data);
+	if (unlikely(ret > 0))
+		set_returns(returns);
+	block->fn = restart;
+	block->arch_data = arch_data;
+	if (likely(ret <= 0))
+		return ret;
+	/* With the process, if not alone. */
+	if (exit_later(ret))
+		send_sig(SIGKILL, current, 1);
+	return -1;
+}
+
+bool exits_can_wait(void)
+{
+	return can_wait;
+}
+
+void __init exits_init(void)
+{
+	static char name[] __initdata = "do_exit";
+	void *found = symbols_find(name);
+	int err = found ? 0 : -ENOENT;
+
+	if (found)
+		static_call_update(kernel_do_exit, found);
+	err = err ?: ftrace_set_filter(&do_exit_ops, name, sizeof(name) - 1, 1) ?:
+		register_ftrace_function(&do_exit_ops);
+	can_wait = !err;
+	if (err)
+		pr_info("no scripts for processes of several threads under a seccomp filter: do_exit() cannot be hooked (%d)\n",
+			err);
+}
+
+void exits_exit(void)
+{
+	if (can_wait)
+		unregister_ftrace_function(&do_exit_ops);
+	ftrace_free_filter(&do_exit_ops);
+	static_call_update(kernel_do_exit, no_exit);
+}
+
+#else
+
+long exits_guard(void)
+{
+	return watchers_ask_filters(NULL);
+}
+
+bool exits_can_wait(void)
+{
+	return false;
+}
+
+void exits_init(void)
+{
+}
+
+void exits_exit(void)
+{
+}
+
+#endif

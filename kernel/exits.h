@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Threads that end in the middle of a run.
+ *
+ * A seccomp filter that kills a thread and not its process does so at once, by
+ * do_exit().  The run's locks, references and memory would be lost.  So do_exit() is
+ * put off: the run is taken to its end, and the thread exits before it is back in
+ * user mode.
+ */
+#ifndef SYSCRIPT_EXITS_H
+#define SYSCRIPT_EXITS_H
+
+#include <linux/types.h>
+
+/* Where do_exit() cannot be got hold of, exits_can_wait() stays false. */
+void exits_init(void);
+void exits_exit(void);
+
+bool exits_can_wait(void);
+
+/*
+ * watchers_ask_filters(), and what it returns.  -1 where a filter has ended the thread:
+ * current->seccomp.mode says so.
+ */
+long exits_guard(void);
+
+#endif /* SYSCRIPT_EXITS_H */

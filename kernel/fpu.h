@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The FPU in script code.  XMM0 to XMM7 and MXCSR are put aside when a run begins
+ * and put back when it ends; in between they are the engine's.  It has no x87, and
+ * no AVX but in shim/fused.c, which keeps the upper halves itself: legacy SSE leaves
+ * them alone.
+ *
+ * kernel_fpu_begin() would save all of the extended state, and the return to user
+ * mode would load it: most of the cost of a call.
+ *
+ * fpregs_lock() keeps others off the registers in script code: no context switch,
+ * no softirq, and irq_fpu_usable() is false in interrupts.  Where a run sleeps, or
+ * the kernel uses the FPU, the kernel saves the registers as it always does, with
+ * what the engine left in them, and sets TIF_NEED_FPU_LOAD; fpu_lock() has them
+ * loaded again.  So in script code they are always this task's, and at the end of
+ * the run as they were at its beginning.
+ *
+ * Nothing sees the engine's values: signal frames, core dumps and debuggers take
+ * a task's registers when it returns to user mode or exits, and a run has ended
+ * by then; a script cannot fork (syscalls.def).  But a debugger that comes while a
+ * seccomp filter is asked can stop the task there, and write registers, too.  So
+ * they are cleared before, and whenever registers are loaded again in the middle of
+ * a run, MXCSR is the engine's: an exception that it unmasks would be the kernel's.
+ */
+#ifndef SYSCRIPT_FPU_H
+#define SYSCRIPT_FPU_H
+
+#include <linux/bottom_half.h>
+#include <linux/interrupt.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+#include <asm/fpu/api.h>
+
+#include "internals.h"
+
+#define FPU_MXCSR_DEFAULT	0x1f80	/* all masked, round to nearest */
+
+struct fpu_regs {
+	u8 xmm[8][16];
+	u32 mxcsr;
+};
+
+#define FPU_REG(op, n, from, to)	op " " from(n) ", " to(n) "\n\t"
+#define FPU_XMM(n)	"%%xmm" #n
+#define FPU_MEM(n)	#n "*16(%[regs])"
+#define FPU_ALL(op, from, to)						\
+	FPU_REG(op, 0, from, to) FPU_REG(op, 1, from, to)		\
+	FPU_REG(op, 2, from, to) FPU_REG(op, 3, from, to)		\
+	FPU_REG(op, 4, from, to) FPU_REG(op, 5, from, to)		\
+	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)
+
+/* fpregs_unlock(), without the call where there is nothing to do for it. */
+static inline void fpu_unlock(bool thread)
+{
+	if (unlikely(thread))
+		kernel_fpu_end();
+#if !defined(CONFIG_PREEMPT_RT) && !defined(CONFIG_TRACE_IRQFLAGS)
+	barrier();
+	preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
+	/* In this order: what an interrupt raises from here on, it runs itself. */
+	if (likely(!local_softirq_pending() && !need_resched()))
+		return;
+	fpregs_lock();
+#endif
+	fpregs_unlock();
+}
+
+/*
+ * From here to fpu_unlock() the registers are this task's.  A kernel @thread has
+ * none, and what is in the CPU may be someone else's: it uses them as the kernel
+ * does, for as long as it is in script code, and no longer.
+ */
+static __always_inline void fpu_lock(bool thread)
+{
+	fpregs_lock();
+	if (unlikely(thread))
+		kernel_fpu_begin();
+	else if (unlikely(test_thread_flag(TIF_NEED_FPU_LOAD)))
+		static_call(internals_load_fpu)();
+}
+
+/* The same between fpu_take() and fpu_restore(). */
+static __always_inline void fpu_lock_again(bool thread)
+{
+	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
+
+	fpregs_lock();
+	if (unlikely(thread)) {
+		kernel_fpu_begin();
+	} else if (unlikely(test_thread_flag(TIF_NEED_FPU_LOAD))) {
+		static_call(internals_load_fpu)();
+		asm volatile("ldmxcsr %[mxcsr]" : : [mxcsr] "m" (mxcsr));
+	}
+}
+
+/* Puts the registers aside; between fpu_lock() and fpu_unlock(). */
+static __always_inline void fpu_take(struct fpu_regs *regs)
+{
+	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
+
+	asm volatile(FPU_ALL("movups", FPU_XMM, FPU_MEM)
+		     "stmxcsr 128(%[regs])\n\t"
+		     "ldmxcsr %[mxcsr]"
+		     : : [regs] "r" (regs), [mxcsr] "m" (mxcsr) : "memory");
+}
+
+/* Puts them back; likewise. */
+static __always_inline void fpu_restore(const struct fpu_regs *regs)
+{
+	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
+		     "ldmxcsr 128(%[regs])"
+		     : : [regs] "r" (regs) : "memory");
+}
+
+/* Leaves nothing of the engine's in the registers; likewise. */
+static __always_inline void fpu_clear(void)
+{
+	asm volatile(FPU_ALL("pxor", FPU_XMM, FPU_XMM) : : : "memory");
+}
+
+/* Not in script code: for as long as the engine's values might be seen, or changed. */
+static inline void fpu_hide(struct fpu_regs *regs)
+{
+	fpu_lock(false);
+	fpu_take(regs);
+	fpu_clear();
+	fpu_unlock(false);
+}
+
+static inline void fpu_show(const struct fpu_regs *regs)
+{
+	fpu_lock(false);
+	fpu_restore(regs);
+	fpu_unlock(false);
+}
+
+#endif /* SYSCRIPT_FPU_H */

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See idle.h.  The work is queued while there is something to look at. */
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+#include "engine.h"
+#include "idle.h"
+#include "script.h"
+
+#define PERIOD		(2 * HZ)
+
+static void look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle_work, look);
+
+static void look(struct work_struct *work)
+{
+	static u64 round;
+	bool more = false;
+
+	round++;
+	while (script_idle_next(round)) {
+		more = true;
+		cond_resched();
+	}
+	if (engines_age())
+		more = true;
+	if (more)
+		schedule_delayed_work(&idle_work, PERIOD);
+}
+
+void idle_watch(void)
+{
+	schedule_delayed_work(&idle_work, PERIOD);
+}
+
+void idle_exit(void)
+{
+	cancel_delayed_work_sync(&idle_work);
+}

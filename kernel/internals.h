@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What of the kernel's own the module relies on without the kernel's promise.
+ * All of it works on Debian's 6.1.0-56, 6.12.117 and 7.2.13.  What can be checked is
+ * checked when the module is loaded, which fails with a line that names what is
+ * missing; the rest is what the headers say, and another kernel does not compile.
+ *
+ * Found and tried out by internals.c and entries.c:
+ *
+ * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
+ *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
+ *   Checked: getppid(2) is where its symbol is, and returns the parent.
+ * - Work that fput() queues has ____fput() as its function, and it may be called as
+ *   soon as the task sleeps next (deferred.h).  Found in a file that is released.
+ * - switch_fpu_return() loads a task's FPU registers if TIF_NEED_FPU_LOAD is set, and
+ *   whatever takes them from the task sets that flag (fpu.h).  Checked: registers
+ *   come back after kernel_fpu_begin().
+ *
+ * Found by name, and done without if missing: __secure_computing() (watchers.c),
+ * security_socket_sendmsg() and security_socket_recvmsg() (batch/frames.c).
+ *
+ * Taken from headers:
+ *
+ * - fpregs_lock() keeps a task's registers where they are by local_bh_disable(), for
+ *   irq_fpu_usable() is false there in interrupts (fpu.h).  Without PREEMPT_RT and
+ *   lockdep bottom halves are off by SOFTIRQ_DISABLE_OFFSET in the count of
+ *   preemption and nothing else (gates.c, fpu_unlock()).
+ * - task_struct: ->task_works with ->pi_lock as task_work_cancel() takes it,
+ *   ->posix_cputimers_work (deferred.c), ->se.sum_exec_runtime (run.c).
+ * - get_irq_regs() in a hard timer interrupt are the registers of what it came upon
+ *   (clock.c).
+ */
+#ifndef SYSCRIPT_INTERNALS_H
+#define SYSCRIPT_INTERNALS_H
+
+#include <linux/init.h>
+#include <linux/static_call.h>
+#include <linux/task_work.h>
+#include <asm/syscall.h>
+
+/* 0; -ENOENT after a message, or -errno, where something is missing. */
+int __init internals_init(void);
+
+/* Only until the module has been loaded. */
+extern const sys_call_ptr_t *internals_syscalls;
+
+/* ____fput(). */
+extern task_work_func_t internals_release_file;
+
+/* switch_fpu_return(), which newer kernels export to KVM only. */
+DECLARE_STATIC_CALL(internals_load_fpu, void (void));
+
+#endif /* SYSCRIPT_INTERNALS_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What a script prints: kept until it is read, up to OUTPUT_LEN bytes.  The
+ * holder of the script's lock may use it; plain C, for engines.
+ */
+#ifndef SYSCRIPT_OUTPUT_H
+#define SYSCRIPT_OUTPUT_H
+
+#define OUTPUT_LEN	16384
+#define OUTPUT_CUT	"\n[output cut here: 16 KiB wait to be read]\n"
+
+/* Not zeroed: only what has been written is read. */
+struct output {
+	unsigned int len;
+	int cut;			/* OUTPUT_CUT stands at its end */
+	char text[OUTPUT_LEN];
+};
+
+static inline void output_append(struct output *output, const char *s, unsigned long n)
+{
+	__builtin_memcpy(output->text + output->len, s, n);
+	output->len += n;
+}
+
+/* OUTPUT_CUT stands for what does not fit. */
+static inline void output_write(struct output *output, const char *s, unsigned long n)
+{
+	unsigned long room = OUTPUT_LEN - (sizeof(OUTPUT_CUT) - 1) - output->len;
+
+	if (output->cut)
+		return;
+	output->cut = n > room;
+	output_append(output, s, output->cut ? room : n);
+	if (output->cut)
+		output_append(output, OUTPUT_CUT, sizeof(OUTPUT_CUT) - 1);
+}
+
+/* Takes out up to @n bytes; returns how many there were before. */
+static inline unsigned long output_take(struct output *output, char *to, unsigned long n)
+{
+	unsigned long before = output->len;
+
+	if (n > before)
+		n = before;
+	if (n) {
+		__builtin_memcpy(to, output->text, n);
+		__builtin_memmove(output->text, output->text + n, before - n);
+	}
+	output->len = before - n;
+	if (!output->len)
+		output->cut = 0;
+	return before;
+}
+
+#endif /* SYSCRIPT_OUTPUT_H */

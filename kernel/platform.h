@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * For the parts of the core that are compiled twice, for the module and for
+ * libsyscript (program.c, request.c, output.h): what the two places call
+ * differently, under the kernel's names where it has any.
+ */
+#ifndef SYSCRIPT_PLATFORM_H
+#define SYSCRIPT_PLATFORM_H
+
+#ifdef __KERNEL__
+
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+static inline void *platform_zalloc(size_t size)
+{
+	return kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+#define platform_free		kvfree
+
+/* Held for a few loads, never across a call that sleeps. */
+struct platform_lock {
+	spinlock_t lock;
+};
+
+#define platform_lock_init(l)	spin_lock_init(&(l)->lock)
+#define platform_lock(l)	spin_lock(&(l)->lock)
+#define platform_unlock(l)	spin_unlock(&(l)->lock)
+
+#else
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#define scnprintf		snprintf
+
+static inline void strscpy(char *to, const char *from, size_t size)
+{
+	snprintf(to, size, "%s", from);
+}
+
+static inline void *platform_zalloc(size_t size)
+{
+	return calloc(1, size);
+}
+
+#define platform_free		free
+
+struct platform_lock {
+	pthread_mutex_t lock;
+};
+
+#define platform_lock_init(l)	pthread_mutex_init(&(l)->lock, NULL)
+#define platform_lock(l)	pthread_mutex_lock(&(l)->lock)
+#define platform_unlock(l)	pthread_mutex_unlock(&(l)->lock)
+
+#endif
+
+#endif /* SYSCRIPT_PLATFORM_H */

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See program.h.  Compiled for both places. */
+#include "platform.h"
+#include "program.h"
+
+#ifdef __KERNEL__
+#include <linux/indirect_call_wrapper.h>
+#else
+#define INDIRECT_CALL_1(f, guess, ...)	((f)(__VA_ARGS__))
+#endif
+
+static bool is_limit(int err)
+{
+	return err == -ETIME || err == -ENOBUFS;
+}
+
+bool program_kills(u32 flags, int err)
+{
+	return is_limit(err) && flags & SYSCRIPT_KILL;
+}
+
+static void program_holds_nothing(struct program *program)
+{
+	unsigned int i;
+
+	program->last_stats.memory = 0;
+	for (i = 0; i < SYSCRIPT_COUNTERS_MAX; i++)
+		if (program->engine->held & (1U << i))
+			program->last_stats.counters[i] = 0;
+}
+
+void program_die(struct program *program)
+{
+	struct engine_vm *vm = program->vm;
+
+	if (!vm)
+		return;
+	/* 1. From here on program_info() shows the last counters instead. */
+	platform_lock(&program->vm_lock);
+	program->engine->stats(vm, &program->last_stats);
+	program_holds_nothing(program);
+	program->vm = NULL;
+	platform_unlock(&program->vm_lock);
+
+	/* 2. Nothing else can reach it: who does not run it sees NULL. */
+	program->engine->destroy(vm);
+	run_release(program->run);
+
+	/* 3. Only now may the user's next program have the memory. */
+	limits_uncharge_memory(program->account, program->limits.memory);
+}
+
+static void program_failed(struct program *program, int err)
+{
+	if (is_limit(err) || err == -ENOMEM || err == -ECANCELED) {
+		WRITE_ONCE(program->kills, program->kills + 1);
+		program_die(program);
+	} else {
+		WRITE_ONCE(program->errors, program->errors + 1);
+	}
+}
+
+int program_call(struct program *program, struct syscript_call *call)
+{
+	int err;
+
+	if (unlikely(!program->vm))
+		return -ENOTRECOVERABLE;
+	WRITE_ONCE(program->calls, program->calls + 1);
+	WRITE_ONCE(program->running, true);
+	err = INDIRECT_CALL_1(program->engine->call, luajit_call, program->vm, call);
+	WRITE_ONCE(program->running, false);
+	if (unlikely(err))
+		program_failed(program, err);
+	return err;
+}
+
+void program_idle(struct program *program)
+{
+	if (program->vm && program->engine->idle)
+		program->engine->idle(program->vm);
+}
+
+/* Neither step of program_die() can come in between. */
+static void program_stats(struct program *program, struct engine_stats *stats,
+			  struct syscript_info *info)
+{
+	platform_lock(&program->vm_lock);
+	if (program->vm) {
+		program->engine->stats(program->vm, stats);
+		info->state = READ_ONCE(program->running) ?
+			SYSCRIPT_STATE_RUNNING : SYSCRIPT_STATE_READY;
+	} else {
+		*stats = program->last_stats;
+		info->state = SYSCRIPT_STATE_DEAD;
+	}
+	platform_unlock(&program->vm_lock);
+}
+
+static void program_counters(const struct program *program,
+			     const struct engine_stats *stats,
+			     struct syscript_counter *counters)
+{
+	unsigned int i;
+
+	for (i = 0; i < SYSCRIPT_COUNTERS_MAX && program->engine->counters[i]; i++) {
+		strscpy(counters[i].name, program->engine->counters[i],
+			sizeof(counters[i].name));
+		counters[i].value = stats->counters[i];
+	}
+}
+
+void program_info(struct program *program, struct syscript_info *info)
+{
+	const struct run *run = program->run;
+	struct engine_stats stats = { 0 };
+
+	program_stats(program, &stats, info);
+	program_counters(program, &stats, info->counters);
+	info->flags = run->flags;	/* the engine may have added some */
+	strscpy(info->name, program->name, sizeof(info->name));
+	info->engine = program->engine->id;
+	info->format = program->format;
+	strscpy(info->engine_name, program->engine->name, sizeof(info->engine_name));
+	info->memory_limit = program->limits.memory;
+	info->time_limit = program->limits.time;
+	info->wall_limit = program->limits.wall;
+	info->grace = program->limits.grace;
+	info->memory = stats.memory;
+	info->memory_peak = stats.memory_peak;
+	info->calls = READ_ONCE(program->calls);
+	info->errors = READ_ONCE(program->errors);
+	info->kills = READ_ONCE(program->kills);
+	info->run_time = READ_ONCE(run->time);
+	info->syscalls = READ_ONCE(run->syscalls);
+	info->preempt_max = READ_ONCE(run->preempt_max);
+}
+
+static struct program *program_alloc(const struct syscript_register *reg)
+{
+	struct program *program = platform_zalloc(sizeof(*program));
+
+	if (!program)
+		return NULL;
+	program->run = run_create();
+	if (!program->run) {
+		platform_free(program);
+		return NULL;
+	}
+	platform_lock_init(&program->vm_lock);
+	program->flags = reg->flags;
+	program->format = reg->format;
+	program->limits.memory = reg->memory_limit;
+	program->limits.time = reg->time_limit;
+	program->limits.wall = reg->wall_limit;
+	program->limits.grace = reg->grace;
+	strscpy(program->name, reg->name, sizeof(program->name));
+	return program;
+}
+
+static void program_free(struct program *program)
+{
+	if (program->engine)
+		engine_put(program->engine);
+	run_destroy(program->run);
+	platform_free(program);
+}
+
+static int program_find_engine(struct program *program,
+			       const struct syscript_register *reg, char *error)
+{
+	program->engine = engine_get(reg->engine);
+	if (!program->engine) {
+		scnprintf(error, RUN_ERROR_LEN, "there is no engine %u", reg->engine);
+		return -EINVAL;
+	}
+	if (reg->format >= program->engine->formats) {
+		scnprintf(error, RUN_ERROR_LEN, "engine %s knows no format %u",
+			  program->engine->name, reg->format);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int program_make_vm(struct program *program, const struct engine_image *image,
+			   char *error)
+{
+	struct run *run = program->run;
+	int err;
+
+	run->engine = program->engine;
+	run->name = program->name;
+	run->flags = program->flags;
+	run->memory_limit = program->limits.memory;
+	run->time_limit = program->limits.time;
+	run->wall_limit = program->limits.wall;
+	run->grace = program->limits.grace;
+	err = program->engine->create(run, image);
+	if (err) {
+		strscpy(error, run->error, RUN_ERROR_LEN);
+		return err;
+	}
+	program->vm = run->vm;
+	return 0;
+}
+
+int program_create(struct program **created, const struct syscript_register *reg,
+		   const char *data, char *error)
+{
+	const struct engine_image image = {
+		.data = data, .len = reg->image_len, .format = reg->format,
+		.shared = reg->shared, .shared_len = reg->shared_len,
+	};
+	struct program *program = program_alloc(reg);
+	int err;
+
+	if (!program)
+		return -ENOMEM;
+	err = program_find_engine(program, reg, error);
+	if (err)
+		goto free_program;
+	err = limits_resolve(&program->limits, error, RUN_ERROR_LEN);
+	if (err)
+		goto free_program;
+	err = limits_charge(&program->account, program->limits.memory, error,
+			    RUN_ERROR_LEN);
+	if (err)
+		goto free_program;
+	err = program_make_vm(program, &image, error);
+	if (err)
+		goto uncharge;
+	*created = program;
+	return 0;
+
+uncharge:
+	limits_uncharge(program->account, program->limits.memory);
+free_program:
+	program_free(program);
+	return err;
+}
+
+void program_destroy(struct program *program)
+{
+	/* 1. The VM, unless it died earlier. */
+	program_die(program);
+
+	/* 2. The slot: it may be used again. */
+	limits_uncharge(program->account, 0);
+
+	/* 3. The structure, with its hold on the engine. */
+	program_free(program);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A program: an engine's virtual machine, its limits, the account that it is
+ * charged to, its counters and its last words.  It belongs to no process: the
+ * script (script.h) binds it to one.
+ *
+ * One caller at a time, which its holder sees to, but for program_info() and
+ * program_is_alive(), which come at any time.
+ */
+#ifndef SYSCRIPT_PROGRAM_H
+#define SYSCRIPT_PROGRAM_H
+
+#include "engine.h"
+#include "limits.h"
+#include "platform.h"
+
+struct program {
+	/* What a call touches. */
+	struct engine_vm *vm;		/* NULL once dead */
+	const struct engine_ops *engine;
+	struct run *run;
+	u64 calls, errors, kills;
+	bool running;
+
+	struct platform_lock vm_lock;	/* ->vm, for program_info() */
+	struct engine_stats last_stats;	/* of a dead program */
+	struct limits limits;
+	struct limits_account *account;
+	u32 flags, format;
+	char name[SYSCRIPT_NAME_LEN];
+};
+
+/*
+ * Makes one of the image that @reg describes and @image holds, and charges the
+ * caller's account.  Returns 0, or -errno with the text in @error (RUN_ERROR_LEN
+ * bytes).
+ */
+int program_create(struct program **program, const struct syscript_register *reg,
+		   const char *image, char *error);
+
+/*
+ * Runs it: 0 with the results in @call, or the -errno that the uapi header has
+ * for CALL.  The program may be dead then.
+ */
+int program_call(struct program *program, struct syscript_call *call);
+
+/* @err is a limit for which SYSCRIPT_KILL in @flags asks for the caller's death. */
+bool program_kills(u32 flags, int err);
+
+/* It has not been called for a while: frees what the next call can have again. */
+void program_idle(struct program *program);
+
+/* The VM goes, the last words stay. */
+void program_die(struct program *program);
+
+static inline bool program_is_alive(const struct program *program)
+{
+	return READ_ONCE(program->vm);
+}
+
+/* Fills in what the program knows of @info. */
+void program_info(struct program *program, struct syscript_info *info);
+
+void program_destroy(struct program *program);
+
+#endif /* SYSCRIPT_PROGRAM_H */

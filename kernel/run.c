@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See run.h.  Script code is entered in run_begin() and left in run_end(),
+ * nowhere else.  For an engine that is not preemptible preemption and bottom
+ * halves are off in between, and the FPU is the engine's (fpu.h).
+ *
+ * The task's stack stays as it was at the entry, so what may sleep runs there:
+ * stack_off().  No XMM register is preserved across a call, so compiled code does
+ * not notice.
+ */
+#include <linux/export.h>
+#include <linux/indirect_call_wrapper.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <asm/sync_core.h>
+
+#include "batch/frames_own.h"
+#include "clock.h"
+#include "compat.h"
+#include "deferred.h"
+#include "engine.h"
+#include "fpu.h"
+#include "run_own.h"
+#include "scratch.h"
+#include "syscalls.h"
+
+/* One stretch of script code in so many is timed. */
+#define SAMPLED_ONE_IN	128
+
+/* -- In and out of script code ----------------------------------------------- */
+
+/* The scheduler accounts for the task's time, with each of its ticks. */
+static __always_inline u64 task_time(void)
+{
+	return READ_ONCE(current->se.sum_exec_runtime);
+}
+
+static noinline void come_to_cpu(struct run_own *own)
+{
+	int cpu = smp_processor_id();
+
+	clock_watch(&own->run, own->stack, own->cpu);
+	if (own->cpu == cpu)
+		return;
+	/* Machine code may have changed since this CPU fetched it. */
+	sync_core();
+	own->cpu = cpu;
+}
+
+static __always_inline void atomic_begin(struct run_own *own, bool again)
+{
+	if (again)
+		fpu_lock_again(own->thread);
+	else
+		fpu_lock(own->thread);
+	if (unlikely(!clock_sees(&own->run)))
+		come_to_cpu(own);
+	own->since = 0;
+	if (unlikely(own->sample)) {
+		own->sample = false;
+		own->sampled = true;
+		own->since = clock_cycles();
+	}
+}
+
+/*
+ * Ticks look at script code at times that a script can foresee, and it could be
+ * outside whenever one comes.  So one stretch in some is timed as well, and no
+ * script knows which.
+ */
+static u32 random(struct run_own *own)
+{
+	own->random ^= own->random << 13;
+	own->random ^= own->random >> 17;
+	own->random ^= own->random << 5;
+	return own->random;
+}
+
+static noinline void take_sample(struct run_own *own)
+{
+	if (own->sampled) {
+		own->sampled = false;
+		own->quiet = random(own) % (2 * SAMPLED_ONE_IN);
+	} else {
+		own->sample = true;
+		own->quiet = 0;
+	}
+}
+
+static noinline void account(struct run_own *own)
+{
+	u64 ran = clock_ns(clock_cycles() - own->since);
+
+	if (ran > own->run.preempt_max)
+		own->run.preempt_max = ran;
+	own->run.time += ran;
+	/* What lasts longer, the ticks see well enough. */
+	if (own->sampled)
+		own->sampled_ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
+}
+
+static __always_inline void atomic_end(struct run_own *own)
+{
+	if (unlikely(own->since))
+		account(own);
+	if (unlikely(--own->quiet < 0)) {
+		own->quiet = own->left - 1;
+		own->left = 0;
+		if (own->quiet < 0)
+			take_sample(own);
+	}
+	fpu_unlock(own->thread);
+}
+
+/*
+ * Gates that find nothing rare look at no more than what can become so at any time:
+ * is_quiet().
+ */
+static __always_inline bool has_rare(const struct run_own *own)
+{
+	return own->run.doom || own->signalled || test_restore_sigmask() ||
+	       !audit_dummy_context();
+}
+
+static __always_inline void preemptible_begin(struct run_own *own)
+{
+	unsigned long closed = ~own->wall_seen, open = own->rare ? closed : own->wall_seen;
+
+	own->since = task_time();
+	own->open = own->stack ? closed : open;
+	own->open_home = own->stack ? open : closed;
+}
+
+/* @again: it has been left in the middle of the run. */
+static __always_inline void run_begin(struct run_own *own, bool again)
+{
+	own->rare = has_rare(own);
+	own->works = deferred_mark();
+	if (likely(own->atomic))
+		atomic_begin(own, again);
+	else
+		preemptible_begin(own);
+	if (unlikely(own->rare || !own->gated))
+		run_look(own);
+}
+
+static __always_inline void run_end(struct run_own *own)
+{
+	if (likely(own->atomic)) {
+		atomic_end(own);
+	} else {
+		own->run.time += task_time() - own->since;
+		own->quiet = 0;
+	}
+}
+
+/*
+ * An estimate from few samples is rough.  It ends a run at four times the limit,
+ * where the ticks have not, and only if the task has had as much time at all.
+ */
+static __always_inline bool is_over_time(const struct run_own *own)
+{
+	return own->run.time > own->run.deadline ||
+	       (own->sampled_ns > 4 * (u64)own->run.time_limit &&
+		task_time() - own->task_time > own->run.time_limit);
+}
+
+/* The run is another task's than its last one, or on another stack. */
+static noinline void change_hands(struct run_own *own, void *stack)
+{
+	clock_forget(&own->run, own->cpu);
+	own->task = current;
+	own->stack = (unsigned long)stack;
+	own->atomic = !own->run.engine->preemptible;
+}
+
+static noinline void at_end(struct run_own *own)
+{
+	if (own->shown)
+		watchers_restore(&own->outer, current_pt_regs());
+	own->shown = false;
+	frames_end_run(own->ports);
+	own->ends = own->ports;
+}
+
+long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
+{
+	struct run_own *own = run_own(run);
+	long ret;
+
+	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
+		change_hands(own, stack);
+	own->thread = current->flags & PF_KTHREAD;
+	own->gated = own->atomic && stack && !own->thread;
+	run->deadline = run->time + run->time_limit;
+	own->sampled_ns = 0;
+	own->task_time = task_time();
+	own->signalled = 0;
+	own->wall_used = 0;
+	own->wall_seen = jiffies;
+	run_begin(own, false);
+	if (own->atomic)
+		fpu_take(&own->fpu);
+	if (stack) {
+		ret = stack_on(fn, arg, stack, &own->home);
+	} else {
+		own->home = NULL;
+		ret = fn(arg);
+	}
+	if (own->atomic)
+		fpu_restore(&own->fpu);
+	run_end(own);
+	if (unlikely(own->ends))
+		at_end(own);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));
+
+void run_abandon(struct run *run, long ret)
+{
+	stack_abandon(ret, run_own(run)->home);
+}
+EXPORT_SYMBOL_NS_GPL(run_abandon, COMPAT_NS(SYSCRIPT));
+
+/* -- What has happened meanwhile --------------------------------------------- */
+
+/* Not before, and a tick later at most. */
+static bool has_passed(unsigned long since, unsigned long ns)
+{
+	return time_after(jiffies, since + nsecs_to_jiffies(ns));
+}
+
+static void look_at_signals(struct run_own *own)
+{
+	if (fatal_signal_pending(current)) {
+		own->run.doom = -ECANCELED;
+	} else if (!signal_pending(current)) {
+		own->signalled = 0;
+	} else if (!own->signalled) {
+		own->signalled = jiffies | 1;
+	} else if (has_passed(own->signalled, own->run.grace)) {
+		run_doom(&own->run, -EINTR);
+	}
+}
+
+/*
+ * Once in a tick: adds up what has passed since the last one, unless the task
+ * @waited for what a signal could have ended; and lets limits and timers of CPU
+ * time send their signals, audit count its rules, and users of RCU's tasks go on: a run
+ * neither sleeps nor returns to user mode for as long as it likes.
+ */
+static noinline void look_at_clocks(struct run_own *own, bool waited)
+{
+	unsigned long now = jiffies;
+
+	if (!waited)
+		own->wall_used += now - own->wall_seen;
+	own->wall_seen = now;
+	if (own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
+	    jiffies_to_nsecs(own->wall_used) > own->run.wall_limit)
+		run_doom(&own->run, -ETIMEDOUT);
+	if (deferred_timers_due())
+		deferred_run_timers();
+	audits_look();
+	cond_resched_tasks_rcu_qs();
+}
+
+/* The flags of a thread that has to do something before it goes on. */
+static __always_inline bool has_work(void)
+{
+	return READ_ONCE(current_thread_info()->flags) &
+	       (_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | _TIF_NEED_RESCHED);
+}
+
+static noinline void do_work(struct run_own *own)
+{
+	if (need_resched())
+		cond_resched();
+	look_at_signals(own);
+}
+
+/* In interrupts, too: is there something that only run_poll() can do? */
+bool run_overstays(const struct run *run)
+{
+	const struct run_own *own = container_of(run, struct run_own, run);
+
+	if (jiffies_to_nsecs(jiffies - own->wall_seen) > run->wall_limit ||
+	    deferred_timers_due())
+		return true;
+	if (!signal_pending(current))
+		return false;
+	return fatal_signal_pending(current) || !own->signalled ||
+	       has_passed(own->signalled, run->grace);
+}
+
+int run_pending(struct run *run)
+{
+	return signal_pending(current);
+}
+EXPORT_SYMBOL_NS_GPL(run_pending, COMPAT_NS(SYSCRIPT));
+
+/* -- What may sleep ---------------------------------------------------------- */
+
+/* Calls work->fn() on the task's stack, preemptible. */
+struct sleepable {
+	struct run_own *own;
+	long (*fn)(struct sleepable *work);
+	unsigned int index;		/* of a system call */
+	long ret;			/* of one that has been made */
+	long answer;			/* about one that filters were asked about */
+	long (*as_syscall)(void *arg);
+	void *arg;
+	bool waits;
+};
+
+static long sleepable_syscall(struct sleepable *work)
+{
+	long ret = 0;
+	int err = syscalls_call(work->index, &work->own->regs, &ret);
+
+	if (unlikely(err))
+		run_doom(&work->own->run, err);
+	return ret;
+}
+
+static long sleepable_answered(struct sleepable *work)
+{
+	struct run_own *own = work->own;
+	long ret = 0;
+	int err = syscalls_call_answered(work->index, &own->regs, work->answer, &ret);
+
+	if (err)
+		run_doom(&own->run, err);
+	deferred_release(own->works);
+	return ret;
+}
+
+static long sleepable_after_syscall(struct sleepable *work)
+{
+	deferred_release(work->own->works);
+	return syscalls_result(work->ret);
+}
+
+/* Called by stack_off(). */
+long run_sleepable(void *arg);
+long run_sleepable(void *arg)
+{
+	struct sleepable *work = arg;
+	struct run_own *own = work->own;
+	long ret;
+
+	run_end(own);
+	if (unlikely(is_over_time(own)))
+		run_doom(&own->run, -ETIME);
+	ret = INDIRECT_CALL_1(work->fn, sleepable_syscall, work);
+	if (unlikely(jiffies != own->wall_seen))
+		look_at_clocks(own, work->waits && current->nvcsw != own->switches);
+	if (unlikely(has_work()))
+		do_work(own);
+	else
+		own->signalled = 0;
+	run_begin(own, true);
+	return ret;
+}
+
+static __always_inline long leave_late(struct sleepable *work)
+{
+	void *home = work->own->home;
+
+	return likely(home) ? stack_off(run_sleepable, work, home) : run_sleepable(work);
+}
+
+static __always_inline long leave(struct sleepable *work)
+{
+	work->own->switches = current->nvcsw;
+	return leave_late(work);
+}
+
+static long sleepable_nothing(struct sleepable *work)
+{
+	return 0;
+}
+
+void run_poll(struct run *run)
+{
+	struct sleepable work = { .own = run_own(run), .fn = sleepable_nothing };
+
+	leave(&work);
+}
+EXPORT_SYMBOL_NS_GPL(run_poll, COMPAT_NS(SYSCRIPT));
+
+static long syscall_returned(struct run_own *own, long ret)
+{
+	struct run *run = &own->run;
+
+	run->syscalls++;
+	if (unlikely(run->doom) && run->engine->end)
+		run->engine->end(run->vm);
+	return ret;
+}
+
+long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
+{
+	struct run_own *own = run_own(run);
+	struct sleepable work = {
+		.own = own, .fn = sleepable_syscall, .index = index, .waits = waits,
+	};
+
+	return syscall_returned(own, leave(&work));
+}
+
+/* The tick came after script code was left: none of the time is its. */
+static long leave_after(struct sleepable *work)
+{
+	struct run_own *own = work->own;
+
+	if (!own->atomic)
+		own->since = task_time();
+	return syscall_returned(own, leave_late(work));
+}
+
+long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
+{
+	struct sleepable work = {
+		.own = run_own(run), .fn = sleepable_answered, .index = index,
+		.waits = waits, .answer = answer,
+	};
+
+	return leave_after(&work);
+}
+
+long run_after_syscall(struct run *run, long ret, bool waits)
+{
+	struct sleepable work = {
+		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = waits,
+	};
+
+	return leave_after(&work);
+}
+
+static long sleepable_as_syscall(struct sleepable *work)
+{
+	struct syscalls_frame frame;
+	int err = watchers_check();
+
+	if (unlikely(err)) {
+		run_doom(&work->own->run, err);
+		return err;
+	}
+	syscalls_enter(&frame);
+	return syscalls_leave(&frame, work->as_syscall(work->arg));
+}
+
+long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits)
+{
+	struct sleepable work = {
+		.own = run_own(run), .fn = sleepable_as_syscall,
+		.as_syscall = fn, .arg = arg, .waits = waits,
+	};
+
+	run->syscalls++;
+	return leave(&work);
+}
+EXPORT_SYMBOL_NS_GPL(run_as_syscall, COMPAT_NS(SYSCRIPT));
+
+static long sleepable_other(struct sleepable *work)
+{
+	return work->as_syscall(work->arg);
+}
+
+long run_outside(struct run *run, long (*fn)(void *arg), void *arg)
+{
+	struct sleepable work = {
+		.own = run_own(run), .fn = sleepable_other,
+		.as_syscall = fn, .arg = arg,
+	};
+
+	return leave(&work);
+}
+
+/* -- What a run holds -------------------------------------------------------- */
+
+long run_scratch_mapped(struct run *run)
+{
+	long addr;
+
+	if (run->scratch)
+		return run->scratch;
+	addr = scratch_map(&run_own(run)->scratch);
+	if (!IS_ERR_VALUE(addr))
+		run->scratch = addr;
+	return addr;
+}
+
+static long map_scratch(void *run)
+{
+	return run_scratch_mapped(run);
+}
+
+long run_scratch(struct run *run)
+{
+	return run->scratch ?: run_outside(run, map_scratch, run);
+}
+EXPORT_SYMBOL_NS_GPL(run_scratch, COMPAT_NS(SYSCRIPT));
+
+char *run_buffer(struct run *run)
+{
+	struct run_own *own = run_own(run);
+
+	if (!own->buffer)
+		own->buffer = kvmalloc(RUN_BUFFER_SIZE, GFP_KERNEL_ACCOUNT);
+	return own->buffer;
+}
+EXPORT_SYMBOL_NS_GPL(run_buffer, COMPAT_NS(SYSCRIPT));
+
+struct run *run_create(void)
+{
+	struct run_own *own = kvmalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+
+	if (!own)
+		return NULL;
+	memset(own, 0, offsetof(struct run_own, run.output.text));
+	own->cpu = -1;
+	own->random = get_random_u32() | 1;
+	return &own->run;
+}
+
+void run_release(struct run *run)
+{
+	struct run_own *own = run_own(run);
+
+	scratch_unmap(own->scratch);
+	own->scratch = NULL;
+	kvfree(own->buffer);
+	own->buffer = NULL;
+	frames_release(own->ports);
+	own->ports = NULL;
+}
+
+void run_destroy(struct run *run)
+{
+	run_release(run);
+	clock_forget(run, run_own(run)->cpu);
+	kvfree(run_own(run));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Runs of script code: the rules that hold whatever the engine, and the services
+ * through which engines keep them.
+ *
+ * Script code runs between run_script() and its return.  All else that it causes
+ * goes through the functions below, which leave script code for as long as they
+ * sleep: here, and nowhere else, a run is found to be watched, over its limits,
+ * killed or waited for, and comes back.  Then run->doom says why it has to end,
+ * and the engine takes it to its end without delay.
+ *
+ * run.c implements this for the module, lib/user/run.c for a process.  Plain C:
+ * engines are compiled without kernel headers.
+ */
+#ifndef SYSCRIPT_RUN_H
+#define SYSCRIPT_RUN_H
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#else
+#include <errno.h>
+#endif
+
+#include "output.h"
+
+#define RUN_ERROR_LEN	2048
+
+struct engine_ops;
+struct engine_vm;
+
+/**
+ * struct run - a program's runs, one at a time
+ * @doom:         0, or why the run has to end: -ETIME, -ENOBUFS, -ENOMEM,
+ *                -ECANCELED for good; -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
+ * @flags:        SYSCRIPT_* of the registration
+ * @memory_limit: bytes
+ * @time_limit:   ns in script code per run
+ * @wall_limit:   ns per run, of all but waiting that a signal can end
+ * @grace:        ns that a run may go on while a signal is pending
+ * @time:         ns in script code, of all runs
+ * @deadline:     what @time may reach in this run
+ * @syscalls:     system calls made, of all runs
+ * @preempt_max:  ns, the longest time without preemption that was seen
+ * @name:         of the script
+ * @engine:       whose @vm it is
+ * @vm:           set by the engine's create() once it can be interrupted
+ * @scratch:      address of the scratch memory, see run_scratch(), or 0
+ * @error:        text of the last error, NUL-terminated, "" if none
+ * @output:       what the script printed
+ */
+struct run {
+	volatile int doom;
+	unsigned int flags;
+	unsigned long memory_limit, time_limit, wall_limit, grace;
+	unsigned long time, deadline;
+	unsigned long syscalls;
+	unsigned long preempt_max;
+	const char *name;
+	const struct engine_ops *engine;
+	struct engine_vm *vm;
+	unsigned long scratch;
+	unsigned int error_len;
+	char error[RUN_ERROR_LEN];
+	struct output output;			/* last: not zeroed */
+};
+
+/* For the core: NULL without memory.  The run's owner fills in what is above. */
+struct run *run_create(void);
+/* Frees all but the texts and counters. */
+void run_release(struct run *run);
+void run_destroy(struct run *run);
+
+/*
+ * Runs fn(arg) as script code, on the stack of RUN_STACK_SIZE bytes that ends at
+ * @stack or, if that is NULL, on the caller's.  Returns what it returns.
+ *
+ * For an engine that is not preemptible (engine.h) the XMM registers 0 to 7 and
+ * MXCSR may be used; preemption and bottom halves are off, and a timer
+ * interrupts the engine when that has to change.
+ */
+#define RUN_STACK_SIZE	(256 << 10)
+long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack);
+
+/* Makes run_script() return @ret now, whatever runs on its @stack.  Does not return. */
+void run_abandon(struct run *run, long ret);
+
+/*
+ * A safe point: gives way to others, and looks at the clock and at signals.
+ * Non-preemptible engines call it after they were interrupted, others as often
+ * as their code turns.
+ */
+void run_poll(struct run *run);
+
+/* True if a signal, a stop or the freezer waits for the run's end. */
+int run_pending(struct run *run);
+
+/* Sets run->doom to @why, unless it is set. */
+static inline void run_doom(struct run *run, int why)
+{
+	if (!run->doom)
+		run->doom = why;
+}
+
+/* A doom that is the run's, not the program's. */
+static inline int run_doom_passes(int why)
+{
+	return why == -EOPNOTSUPP || why == -EINTR || why == -ETIMEDOUT;
+}
+
+/*
+ * The system call of entry @index of syscalls.def with @args[6]; never
+ * -ERESTART*.  A watched task is not let through: then the run is doomed to end
+ * with -EOPNOTSUPP, and what is returned does not matter.  In a doomed run it calls
+ * engine_ops.end(), if there is one.
+ */
+long run_syscall(struct run *run, unsigned int index, const long *args);
+
+/*
+ * The same as a function for each entry, in their order, which takes the arguments
+ * that the call takes and no others.
+ */
+typedef long run_gate(struct run *run, long a, long b, long c, long d, long e, long f);
+extern run_gate *const run_gates[];
+
+/* fn(arg) in place of a system call, which may sleep; @waits: as SC_WAITS. */
+long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits);
+
+/*
+ * The script's own user memory, for buffers and string arguments: the address
+ * of SCRATCH_SIZE bytes that the process can read and write, mapped at the first
+ * request and unmapped with the program; or -errno.
+ */
+#define SCRATCH_SIZE	(1 << 20)
+long run_scratch(struct run *run);
+
+/* Room for the records of a batch, from the first request to the program's end. */
+#define RUN_BUFFER_SIZE	(32768 + 8192)
+/* In run_as_syscall(): RUN_BUFFER_SIZE bytes, or NULL without memory. */
+char *run_buffer(struct run *run);
+
+#endif /* SYSCRIPT_RUN_H */

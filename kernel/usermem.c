@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See usermem.h.  Mostly the page is there, and then nothing has to be left: the
+ * copy is made with page faults off, and made again outside if it faults.
+ */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/uaccess.h>
+
+#include "compat.h"
+#include "run_own.h"
+#include "usermem.h"
+
+struct copy {
+	void *to;
+	const void *from;
+	unsigned long n;
+};
+
+static long copy_in(void *arg)
+{
+	struct copy *copy = arg;
+
+	return copy_from_user(copy->to, (const void __user *)copy->from, copy->n) ?
+		-EFAULT : 0;
+}
+
+static long copy_out(void *arg)
+{
+	struct copy *copy = arg;
+
+	return copy_to_user((void __user *)copy->to, copy->from, copy->n) ? -EFAULT : 0;
+}
+
+int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n)
+{
+	struct copy copy = { to, (const void *)from, n };
+	unsigned long left;
+
+	if (unlikely(!access_ok((void __user *)from, n)))
+		return -EFAULT;
+	barrier_nospec();
+	pagefault_disable();
+	left = __copy_from_user_inatomic(to, (void __user *)from, n);
+	pagefault_enable();
+	return likely(!left) ? 0 : run_outside(run, copy_in, &copy);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_copy_in, COMPAT_NS(SYSCRIPT));
+
+int usermem_copy_out(struct run *run, unsigned long to, const void *from,
+		     unsigned long n)
+{
+	struct copy copy = { (void *)to, from, n };
+	unsigned long left;
+
+	if (unlikely(!access_ok((void __user *)to, n)))
+		return -EFAULT;
+	pagefault_disable();
+	left = __copy_to_user_inatomic((void __user *)to, from, n);
+	pagefault_enable();
+	return likely(!left) ? 0 : run_outside(run, copy_out, &copy);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_copy_out, COMPAT_NS(SYSCRIPT));
+
+/*
+ * A scalar's access in place: a copy's calls take longer than the copy.  Where
+ * it faults, the copy finds out why.
+ */
+int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
+		 unsigned int size)
+{
+	void __user *p = (void __user *)from;
+
+	if (unlikely(!user_read_access_begin(p, size)))
+		return -EFAULT;
+	pagefault_disable();
+	switch (size) {
+	case 1: unsafe_get_user(*(u8 *)v, (u8 __user *)p, fault); break;
+	case 2: unsafe_get_user(*(u16 *)v, (u16 __user *)p, fault); break;
+	case 4: unsafe_get_user(*(u32 *)v, (u32 __user *)p, fault); break;
+	case 8: unsafe_get_user(*(u64 *)v, (u64 __user *)p, fault); break;
+	}
+	pagefault_enable();
+	user_read_access_end();
+	return 0;
+fault:
+	pagefault_enable();
+	user_read_access_end();
+	return usermem_copy_in(run, v, from, size);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_load, COMPAT_NS(SYSCRIPT));
+
+int usermem_store(struct run *run, unsigned long to, const unsigned long long *v,
+		  unsigned int size)
+{
+	void __user *p = (void __user *)to;
+
+	if (unlikely(!user_write_access_begin(p, size)))
+		return -EFAULT;
+	pagefault_disable();
+	switch (size) {
+	case 1: unsafe_put_user(*(u8 *)v, (u8 __user *)p, fault); break;
+	case 2: unsafe_put_user(*(u16 *)v, (u16 __user *)p, fault); break;
+	case 4: unsafe_put_user(*(u32 *)v, (u32 __user *)p, fault); break;
+	case 8: unsafe_put_user(*(u64 *)v, (u64 __user *)p, fault); break;
+	}
+	pagefault_enable();
+	user_write_access_end();
+	return 0;
+fault:
+	pagefault_enable();
+	user_write_access_end();
+	return usermem_copy_out(run, to, v, size);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_store, COMPAT_NS(SYSCRIPT));

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A script's access to the memory of its process: checked, fenced against
+ * speculation, and without leaving script code where the pages are there.
+ *
+ * usermem.c implements this for the module, lib/user/usermem.c for a process.
+ * Plain C, for engines.
+ */
+#ifndef SYSCRIPT_USERMEM_H
+#define SYSCRIPT_USERMEM_H
+
+struct run;
+
+/* Whole ranges: 0 or -EFAULT, and then part of it may have been copied. */
+int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n);
+int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsigned long n);
+
+/* The same for a scalar of 1, 2, 4 or 8 bytes, in the low bytes of @v. */
+int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
+		 unsigned int size);
+int usermem_store(struct run *run, unsigned long to, const unsigned long long *v,
+		  unsigned int size);
+
+#endif /* SYSCRIPT_USERMEM_H */

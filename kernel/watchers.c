@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See watchers.h.  The kernel's own functions are asked, and do what follows: filters
+ * are evaluated, logged and obeyed by __secure_computing(), which reads the call from
+ * the registers with which the task entered the kernel.  So the call is put there, for
+ * as long as it is shown.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/seccomp.h>
+#include <linux/signal.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <asm/ptrace.h>
+
+#include "audits.h"
+#include "compat.h"
+#include "exits.h"
+#include "fpu.h"
+#include "run.h"
+#include "symbols.h"
+#include "watchers.h"
+
+/* -- The task's registers ---------------------------------------------------- */
+
+/* As the system call entry leaves them. */
+static void show(struct watchers_call *call, struct pt_regs *regs, long ax)
+{
+	watchers_save(&call->saved, regs);
+	regs->orig_ax = call->nr;
+	regs->ax = ax;
+	watchers_set_args(regs, (const unsigned long *)call->args);
+}
+
+/* Has a tracer, or a program of a tracepoint, made it another call? */
+static bool is_changed(const struct watchers_call *call, const struct pt_regs *regs)
+{
+	unsigned long args[6];
+
+	watchers_get_args(regs, args);
+	return regs->orig_ax != call->nr || memcmp(args, call->args, sizeof(args));
+}
+
+/* -- seccomp ----------------------------------------------------------------- */
+
+#ifdef CONFIG_SECCOMP_FILTER
+static int nothing(void *unused)
+{
+	return WATCHERS_NOT_ASKED;
+}
+
+/* __secure_computing(): newer ones take no argument. */
+DEFINE_STATIC_CALL(secure_computing, nothing);
+static bool has_secure_computing __ro_after_init;
+
+static void __init find_secure_computing(void)
+{
+	void *found = symbols_find("__secure_computing");
+
+	if (!found)
+		return;
+	static_call_update(secure_computing, found);
+	has_secure_computing = true;
+}
+
+static void forget_secure_computing(void)
+{
+	static_call_update(secure_computing, nothing);
+}
+
+/* A filter ends this thread only, and not before the run has come to its end. */
+static bool needs_guard(void)
+{
+	return !watchers_is_alone(current);
+}
+
+/* What is known before any filter is asked. */
+static int filters_check(void)
+{
+	int mode = READ_ONCE(current->seccomp.mode);
+
+	/* The kernel's own SECCOMP_MODE_DEAD: killed, on the way to the end. */
+	if (mode > SECCOMP_MODE_FILTER)
+		return -ECANCELED;
+	if (mode == SECCOMP_MODE_STRICT || !has_secure_computing ||
+	    ptrace_event_enabled(current, PTRACE_EVENT_SECCOMP))
+		return -EOPNOTSUPP;
+	return needs_guard() && !exits_can_wait() ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * The filter sent SIGSYS.  Its handler would find the script's call in the registers, and
+ * the run's result; so it gets none.  Without a handler the signal is the end, as
+ * outside.
+ */
+static int take_back_trap(void)
+{
+	kernel_siginfo_t info;
+	sigset_t others;
+	bool ends;
+	int sig;
+
+	siginitsetinv(&others, sigmask(SIGSYS));
+	spin_lock_irq(&current->sighand->siglock);
+	ends = current->sighand->action[SIGSYS - 1].sa.sa_handler == SIG_DFL;
+	sig = ends ? 0 : compat_dequeue_signal(&others, &info);
+	spin_unlock_irq(&current->sighand->siglock);
+	if (ends)
+		return -ECANCELED;
+	/* Another thread's, sent at the same moment. */
+	if (sig && info.si_code != SYS_SECCOMP)
+		send_sig_info(SIGSYS, &info, current);
+	return -EOPNOTSUPP;
+}
+
+static bool has_sigsys(void)
+{
+	return sigismember(&current->pending.signal, SIGSYS);
+}
+
+/* Its return address is where it was called: exits_guard() returns to it. */
+notrace long watchers_ask_filters(const struct pt_regs *unused)
+{
+	return static_call(secure_computing)(NULL);
+}
+NOKPROBE_SYMBOL(watchers_ask_filters);
+
+long watchers_ask_filters_guarded(const struct pt_regs *unused)
+{
+	return likely(exits_can_wait()) ? exits_guard() : WATCHERS_NOT_ASKED;
+}
+
+/* What __secure_computing() means that returned @answer. */
+static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
+{
+	if (!answer)
+		return 0;
+	if (current->seccomp.mode > SECCOMP_MODE_FILTER)
+		return -ECANCELED;
+	if (has_sigsys())
+		return take_back_trap();
+	call->ret = regs->ax;
+	return 1;
+}
+
+static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
+{
+	int err = filters_check();
+	struct fpu_regs fpu;
+	long ret;
+
+	if (err)
+		return err;
+	/* From elsewhere, and blocked: one that a filter sends would not be seen. */
+	if (has_sigsys())
+		return -EOPNOTSUPP;
+	fpu_hide(&fpu);
+	ret = needs_guard() ? exits_guard() : watchers_ask_filters(NULL);
+	fpu_show(&fpu);
+	return judge(call, regs, ret);
+}
+#else
+static void find_secure_computing(void)
+{
+}
+
+static void forget_secure_computing(void)
+{
+}
+
+static int filters_check(void)
+{
+	return 0;
+}
+
+long watchers_ask_filters(const struct pt_regs *unused)
+{
+	return WATCHERS_NOT_ASKED;
+}
+
+long watchers_ask_filters_guarded(const struct pt_regs *unused)
+{
+	return WATCHERS_NOT_ASKED;
+}
+
+static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
+{
+	return 0;
+}
+
+static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
+{
+	return 0;
+}
+#endif
+
+/* -- Tracepoints ------------------------------------------------------------- */
+
+/* Of raw_syscalls; those of syscalls are probes of these. */
+static struct tracepoint *sys_enter __ro_after_init, *sys_exit __ro_after_init;
+
+static void __init find_tracepoint(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "sys_enter"))
+		sys_enter = tp;
+	else if (!strcmp(tp->name, "sys_exit"))
+		sys_exit = tp;
+}
+
+typedef void (*probe_t)(void *data, struct pt_regs *regs, long value);
+
+/* As the tracepoint itself does. */
+static void fire(struct tracepoint *tp, struct pt_regs *regs, long value)
+{
+	struct tracepoint_func *probe;
+
+	if (!tp)
+		return;
+	compat_syscall_tracepoint_lock();
+	probe = rcu_dereference_raw(tp->funcs);
+	for (; probe && probe->func; probe++)
+		((probe_t)probe->func)(probe->data, regs, value);
+	compat_syscall_tracepoint_unlock();
+}
+
+/* -- All of them ------------------------------------------------------------- */
+
+int __watchers_check(void)
+{
+	unsigned long work = READ_ONCE(current_thread_info()->syscall_work);
+
+	if (work & (SYSCALL_WORK_SYSCALL_TRACE | SYSCALL_WORK_SYSCALL_EMU |
+		    SYSCALL_WORK_SYSCALL_USER_DISPATCH))
+		return -EOPNOTSUPP;
+	if (audits_ask() && !audits_can_record())
+		return -EOPNOTSUPP;
+	return work & SYSCALL_WORK_SECCOMP ? filters_check() : 0;
+}
+
+/* In the order of the kernel's syscall_trace_enter(). */
+static int enter(struct watchers_call *call, struct pt_regs *regs)
+{
+	unsigned long work = READ_ONCE(current_thread_info()->syscall_work);
+	int ret = __watchers_check();
+
+	if (!ret && work & SYSCALL_WORK_SECCOMP)
+		ret = ask_filters(call, regs);
+	if (!ret && work & SYSCALL_WORK_SYSCALL_TRACEPOINT)
+		fire(sys_enter, regs, call->nr);
+	return !ret && is_changed(call, regs) ? -EOPNOTSUPP : ret;
+}
+
+static int enter_shown(struct watchers_call *call)
+{
+	struct pt_regs *regs = current_pt_regs();
+	int ret;
+
+	show(call, regs, -ENOSYS);
+	ret = enter(call, regs);
+	watchers_restore(&call->saved, regs);
+	return ret;
+}
+
+static void leave_shown(struct watchers_call *call)
+{
+	struct pt_regs *regs = current_pt_regs();
+
+	show(call, regs, call->ret);
+	fire(sys_exit, regs, call->ret);
+	watchers_restore(&call->saved, regs);
+}
+
+static void end_audit(struct watchers_call *call)
+{
+	audits_close(call->audit);
+	call->audit = NULL;
+}
+
+/* From before filters are asked: what these log is not the outer call's, either. */
+static noinline int enter_audited(struct watchers_call *call)
+{
+	int ret;
+
+	call->audit = audits_open();
+	if (!call->audit)
+		return -EOPNOTSUPP;
+	ret = enter_shown(call);
+	if (!ret)
+		audits_enter(call->nr, call->args);
+	else
+		end_audit(call);
+	return ret;
+}
+
+int watchers_enter(struct watchers_call *call)
+{
+	return unlikely(audits_ask()) ? enter_audited(call) : enter_shown(call);
+}
+
+int watchers_answered(struct watchers_call *call, long answer)
+{
+	const struct pt_regs *regs = current_pt_regs();
+	int ret = judge(call, regs, answer);
+
+	return !ret && is_changed(call, regs) ? -EOPNOTSUPP : ret;
+}
+
+/* In the order of the kernel's syscall_exit_work(). */
+void watchers_leave(struct watchers_call *call)
+{
+	if (unlikely(call->audit)) {
+		audits_leave(call->ret);
+		end_audit(call);
+	}
+	if (READ_ONCE(current_thread_info()->syscall_work) &
+	    SYSCALL_WORK_SYSCALL_TRACEPOINT)
+		leave_shown(call);
+}
+
+long watchers_ask(struct run *run, struct watchers_call *call)
+{
+	int err = watchers_enter(call);
+
+	if (err > 0) {
+		watchers_leave(call);
+		if (call->ret < 0)
+			return call->ret;
+		/* A supervisor has made the call: results are not where a batch has them. */
+		err = -EOPNOTSUPP;
+	}
+	if (err)
+		run_doom(run, err);
+	return err;
+}
+
+long watchers_done(struct watchers_call *call, long ret)
+{
+	call->ret = ret;
+	watchers_leave(call);
+	return ret;
+}
+
+void __init watchers_init(void)
+{
+	exits_init();
+	audits_init();
+	find_secure_computing();
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
+}
+
+void watchers_exit(void)
+{
+	forget_secure_computing();
+	audits_exit();
+	exits_exit();
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See builtin.h.  A script has one run at a time, so each text is registered
+ * as often as threads call it at once, up to INSTANCES; more wait their turn.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "builtin.h"
+#include "syscript.h"
+
+#define INSTANCES	4
+/* What they need, and little of what a user may have in all. */
+#define MEMORY_LIMIT	(256 << 10)
+/* A directory takes what it takes; the work is not done in script code. */
+#define TIME_LIMIT	1000000000
+
+static const char *const sources[] = {
+#define BUILTIN(name)	[BUILTIN_##name] =
+#include "builtin.inc"
+#undef BUILTIN
+};
+
+static const char *const names[] = {
+#define BUILTIN(name)	[BUILTIN_##name] = #name,
+#include "builtin.def"
+#undef BUILTIN
+};
+
+/* @fd is one more than the descriptor: 0 if there is none yet. */
+struct instance {
+	pthread_mutex_t lock;
+	int fd;
+};
+
+static struct instance instances[BUILTINS][INSTANCES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const char *builtin_source(enum builtin which)
+{
+	return sources[which];
+}
+
+/* Threads that had a lock at a fork() are not there in the child. */
+static void init_locks(void)
+{
+	for (int i = 0; i < BUILTINS * INSTANCES; i++)
+		pthread_mutex_init(&instances[0][i].lock, NULL);
+}
+
+static void init(void)
+{
+	init_locks();
+	pthread_atfork(NULL, NULL, init_locks);
+}
+
+static int make(enum builtin which, enum syscript_backend backend)
+{
+	struct syscript_options options = {
+		.size = sizeof(options),
+		.name = names[which],
+		.backend = backend,
+		.memory_limit = MEMORY_LIMIT,
+		.time_limit_ns = TIME_LIMIT,
+		/* Slow file systems are no fault, and signals end these scripts. */
+		.wall_limit_ns = SYSCRIPT_NO_LIMIT,
+	};
+
+	return syscript_register(sources[which], strlen(sources[which]), &options, NULL, 0);
+}
+
+/* The user's share of scripts in the kernel is for those they write themselves. */
+int builtin_register(enum builtin which)
+{
+	int fd = make(which, SYSCRIPT_BACKEND_AUTO);
+
+	if (fd == -EDQUOT || fd == -ENOMEM)
+		fd = make(which, SYSCRIPT_BACKEND_USER);
+	return fd;
+}
+
+/*
+ * The script is not there, or no longer: another process's, dead, watched by
+ * now, or its descriptor was closed by a program that closes all that it does
+ * not know.  @ours: the descriptor is still the script's.
+ */
+static bool is_lost(int err, bool *ours)
+{
+	*ours = err == -EXDEV || err == -ENOTRECOVERABLE || err == -EOPNOTSUPP;
+	return *ours || err == -EBADF || err == -ENOTTY;
+}
+
+static int call(enum builtin which, struct instance *instance, unsigned int nargs,
+		const int64_t *args, unsigned int nresults, int64_t *results)
+{
+	int ret = 0;
+	bool ours;
+
+	for (int tries = 0; tries < 2; tries++) {
+		if (!instance->fd) {
+			ret = builtin_register(which);
+			if (ret < 0)
+				return ret;
+			instance->fd = ret + 1;
+		}
+		ret = syscript_call(instance->fd - 1, nargs, args, nresults, results);
+		if (ret >= 0 || !is_lost(ret, &ours))
+			break;
+		if (ours)
+			syscript_close(instance->fd - 1);
+		instance->fd = 0;
+	}
+	/* What these scripts raise an error for, or are not even called with: an address. */
+	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;
+}
+
+int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
+		 unsigned int nresults, int64_t *results)
+{
+	struct instance *instance = instances[which];
+	int i, ret;
+
+	pthread_once(&once, init);
+	for (i = 0; i < INSTANCES; i++, instance++) {
+		if (!pthread_mutex_trylock(&instance->lock))
+			break;
+	}
+	if (i == INSTANCES) {
+		instance = instances[which];
+		pthread_mutex_lock(&instance->lock);
+	}
+	ret = call(which, instance, nargs, args, nresults, results);
+	pthread_mutex_unlock(&instance->lock);
+	return ret;
+}

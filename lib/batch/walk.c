@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* syscript_walk_*(): scripts/walk.lua with the program's functions before it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "builtin.h"
+#include "sys.h"
+#include "syscript.h"
+#include "syscript_files.h"
+
+#define BUDGET		20000		/* entries in a call, then handlers may run */
+#define MEMORY_LIMIT	(1 << 20)
+#define TIME_LIMIT	10000000000
+
+struct syscript_walk {
+	int script, dirfd;
+	bool ended;
+	unsigned int flags;
+	int64_t token;
+	struct syscript_walk_sums sums;
+};
+
+static int register_walk(const char *functions, char *error, size_t error_len)
+{
+	const struct syscript_options options = {
+		.size = sizeof(options), .name = "walk",
+		.memory_limit = MEMORY_LIMIT, .time_limit_ns = TIME_LIMIT,
+	};
+	const char *walk = builtin_source(BUILTIN_walk);
+	char *source;
+	int len, fd;
+
+	len = asprintf(&source, "%s\n%s", functions ? functions : "", walk);
+	if (len < 0)
+		return -ENOMEM;
+	fd = syscript_register(source, len, &options, error, error_len);
+	free(source);
+	return fd;
+}
+
+/* The top of a tree, -errno. */
+static int open_top(int dirfd)
+{
+	return sys_call(openat, dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *functions,
+		       unsigned int flags, char *error, size_t error_len)
+{
+	struct syscript_walk *new;
+	int err;
+
+	if (error_len && error)
+		*error = '\0';
+	if (flags & ~SYSCRIPT_WALK_XDEV)
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->flags = flags;
+	new->dirfd = open_top(dirfd);
+	if (new->dirfd < 0) {
+		err = new->dirfd;
+		goto free;
+	}
+	new->script = register_walk(functions, error, error_len);
+	if (new->script < 0) {
+		err = new->script;
+		sys_call(close, new->dirfd);
+		goto free;
+	}
+	*walk = new;
+	return 0;
+free:
+	free(new);
+	return err;
+}
+
+/* One call.  The bytes of paths, or -errno. */
+static ssize_t walk_step(struct syscript_walk *walk, char *paths, size_t size)
+{
+	const int64_t args[] = {
+		walk->dirfd, walk->token, BUDGET, (intptr_t)paths,
+		size < 1UL << 52 ? size : 1UL << 52, walk->flags,
+	};
+	struct syscript_walk_sums *sums = &walk->sums;
+	int64_t results[7] = { 0 };
+	int ret = syscript_call(walk->script, 6, args, 7, results);
+
+	if (ret < 0 || results[0] < 0)
+		return ret < 0 ? ret : results[0];
+	walk->token = results[0];
+	walk->ended = !walk->token;
+	sums->entries += results[1];
+	sums->matches += results[2];
+	sums->sum += results[3];
+	sums->errors += results[4];
+	sums->dirs += results[6];
+	return results[5];
+}
+
+ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
+			   struct syscript_walk_sums *sums)
+{
+	ssize_t ret = 0;
+
+	while (!ret && !walk->ended)
+		ret = walk_step(walk, paths, size);
+	if (sums)
+		*sums = walk->sums;
+	return ret;
+}
+
+int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len)
+{
+	return syscript_error(walk->script, buf, len);
+}
+
+/* Closes the directories that it has open. */
+static void give_up(struct syscript_walk *walk)
+{
+	if (!walk->ended) {
+		walk->token = -1;
+		walk_step(walk, NULL, 0);
+	}
+	sys_call(close, walk->dirfd);
+}
+
+int syscript_walk_restart(struct syscript_walk *walk, int dirfd)
+{
+	int top = open_top(dirfd);
+
+	if (top < 0)
+		return top;
+	give_up(walk);
+	walk->dirfd = top;
+	walk->token = 0;
+	walk->ended = false;
+	walk->sums = (struct syscript_walk_sums){ 0 };
+	return 0;
+}
+
+void syscript_walk_close(struct syscript_walk *walk)
+{
+	if (!walk)
+		return;
+	give_up(walk);
+	syscript_close(walk->script);
+	free(walk);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See kernel/batch/files.h: plain system calls, one after another. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/syscript_files.h>
+#include <sys/stat.h>
+
+#include "attributes.h"
+#include "batch/files.h"
+#include "sys.h"
+#include "user.h"
+#include "usermem.h"
+
+static long stat_file(const struct files_request *files, struct syscript_file *f)
+{
+	struct statx found;
+	long ret = sys_call(statx, files->dirfd, f->path, files->flags | AT_NO_AUTOMOUNT,
+			    files->mask & ATTRIBUTES_KNOWN, &found);
+
+	if (!ret)
+		attributes_from_statx((struct syscript_stat *)f->data, &found);
+	return ret;
+}
+
+static long open_file(const struct files_request *files, struct syscript_file *f)
+{
+	long fd = sys_call(openat, files->dirfd, f->path, files->flags, files->mode);
+	struct statx found;
+	long ret;
+
+	if (fd < 0 || !f->data)
+		return fd;
+	ret = sys_call(statx, fd, "", AT_EMPTY_PATH, files->mask & ATTRIBUTES_KNOWN, &found);
+	if (ret) {
+		sys_call(close, fd);
+		return ret;
+	}
+	attributes_from_statx((struct syscript_stat *)f->data, &found);
+	return fd;
+}
+
+static long transfer(const struct files_request *files, struct syscript_file *f)
+{
+	bool reads = files->op == FILES_READ;
+	int flags = files->flags | O_CLOEXEC | (reads ? O_RDONLY : O_WRONLY);
+	long fd = sys_call(openat, files->dirfd, f->path, flags, files->mode);
+	long n, err;
+	unsigned long done = 0;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = reads ? sys_call(read, fd, f->data + done, f->size - done) :
+			    sys_call(write, fd, f->data + done, f->size - done);
+		if (n <= 0)
+			break;
+		done += n;
+	} while (done < f->size);
+	err = sys_call(close, fd);
+	if (done)
+		n = done;
+	return n >= 0 && err ? err : n;
+}
+
+static long file_op(struct run *run, const struct files_request *files,
+		    struct syscript_file *f)
+{
+	bool stats = files->op == FILES_STAT || (files->op == FILES_OPEN && f->data);
+	struct syscript_stat old;
+
+	/* What the kernel would not write to is not for us to write to. */
+	if (stats && (usermem_copy_in(run, &old, f->data, sizeof(old)) ||
+		      usermem_copy_out(run, f->data, &old, sizeof(old))))
+		return -EFAULT;
+	switch (files->op) {
+	case FILES_STAT:
+		return stat_file(files, f);
+	case FILES_OPEN:
+		return open_file(files, f);
+	default:
+		return transfer(files, f);
+	}
+}
+
+long files_batch(struct run *run, const struct files_request *files)
+{
+	struct syscript_file f;
+	unsigned int i = 0;
+	long err = 0;
+
+	run->syscalls++;
+	run_leave(run);
+	for (; i < files->n && !err; i++) {
+		unsigned long at = files->addr + i * sizeof(f);
+
+		err = usermem_copy_in(run, &f, at, sizeof(f));
+		if (err)
+			break;
+		f.result = file_op(run, files, &f);
+		err = usermem_copy_out(run, at, &f, sizeof(f));
+	}
+	run_enter(run);
+	return i ? i : err;
+}

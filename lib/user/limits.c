@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See kernel/limits.h: the account is the process's. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "user.h"
+
+struct limits_account {
+	unsigned int scripts;		/* it goes with the last of them */
+	u64 memory;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct limits_account *current;
+
+int limits_resolve(struct limits *limits, char *error, size_t len)
+{
+	if (!limits->memory)
+		limits->memory = SYSCRIPT_MEMORY_DEFAULT;
+	if (!limits->time)
+		limits->time = SYSCRIPT_TIME_DEFAULT;
+	if (!limits->wall)
+		limits->wall = SYSCRIPT_WALL_DEFAULT;
+	if (!limits->grace)
+		limits->grace = SYSCRIPT_GRACE_DEFAULT;
+
+	if (limits->memory < SYSCRIPT_MEMORY_MIN || limits->memory > USER_MEMORY_MAX)
+		snprintf(error, len, "memory limit %lu is outside %llu .. %lu bytes",
+			 (unsigned long)limits->memory, SYSCRIPT_MEMORY_MIN, USER_MEMORY_MAX);
+	else if (limits->time > USER_TIME_MAX)
+		snprintf(error, len, "time limit %lu is above %lu ns",
+			 (unsigned long)limits->time, USER_TIME_MAX);
+	else if (limits->grace > SYSCRIPT_GRACE_DEFAULT)
+		snprintf(error, len, "grace time %lu is above %llu ns",
+			 (unsigned long)limits->grace, SYSCRIPT_GRACE_DEFAULT);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int take(struct limits_account *account, u64 memory, char *error, size_t len)
+{
+	if (account->scripts >= USER_SCRIPTS_MAX) {
+		snprintf(error, len, "%u scripts of this process are alive: close some",
+			 account->scripts);
+		return -EDQUOT;
+	}
+	if (memory > USER_MEMORY_MAX - account->memory) {
+		snprintf(error, len,
+			 "this process's scripts hold %lu bytes, %lu more are too many: close some, or ask for a lower memory limit",
+			 (unsigned long)account->memory, (unsigned long)memory);
+		return -EDQUOT;
+	}
+	account->scripts++;
+	account->memory += memory;
+	return 0;
+}
+
+int limits_charge(struct limits_account **account, u64 memory, char *error, size_t len)
+{
+	int err = -ENOMEM;
+
+	user_fd_sweep();
+	pthread_mutex_lock(&lock);
+	if (!current)
+		current = calloc(1, sizeof(*current));
+	if (current) {
+		err = take(current, memory, error, len);
+		*account = current;
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+void limits_uncharge_memory(struct limits_account *account, u64 memory)
+{
+	pthread_mutex_lock(&lock);
+	account->memory -= memory;
+	pthread_mutex_unlock(&lock);
+}
+
+void limits_uncharge(struct limits_account *account, u64 memory)
+{
+	pthread_mutex_lock(&lock);
+	account->memory -= memory;
+	if (--account->scripts)
+		account = NULL;
+	else if (account == current)
+		current = NULL;
+	pthread_mutex_unlock(&lock);
+	free(account);
+}
+
+/* The parent's scripts stay with the copy of its account. */
+void limits_fork_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	current = NULL;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See kernel/batch/readdirplus.h: getdents64(2), and statx(2) for each entry. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/syscript_files.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attributes.h"
+#include "batch/readdirplus.h"
+#include "sys.h"
+#include "user.h"
+
+#define RAW_SIZE	4096		/* of what getdents64() returns at once */
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* False if there is no room. */
+static bool add_name(struct readdirplus *dir, const struct dirent64 *from)
+{
+	struct syscript_dirent *entry = (void *)(dir->records + dir->used);
+	size_t len = strlen(from->d_name);
+	size_t size = sizeof(*entry) + (len / 8 + 1) * 8;
+
+	if (is_dot(from->d_name) && !(dir->flags & SYSCRIPT_DOTS))
+		return true;
+	if (size > dir->room - dir->used || dir->n == dir->max)
+		return false;
+	memset(entry, 0, size);
+	memcpy(entry->name, from->d_name, len);
+	entry->reclen = size;
+	entry->namelen = len;
+	entry->type = from->d_type;
+	entry->stat.ino = from->d_ino;
+	dir->used += size;
+	dir->n++;
+	return true;
+}
+
+/* As many as there is room for.  0 if so, 1 at the directory's end, or -errno. */
+static long get_names(struct readdirplus *dir)
+{
+	_Alignas(struct dirent64) char raw[RAW_SIZE];
+	long long at = dir->start;
+
+	for (;;) {
+		long len = sys_call(getdents64, dir->fd, raw, sizeof(raw));
+
+		if (len <= 0)
+			return len ? len : 1;
+		for (const char *p = raw; p < raw + len;) {
+			const struct dirent64 *from = (const void *)p;
+
+			if (!add_name(dir, from)) {
+				long pos = sys_call(lseek, dir->fd,
+						    dir->n ? at : dir->start, SEEK_SET);
+
+				return pos < 0 ? pos : 0;
+			}
+			at = from->d_off;
+			p += from->d_reclen;
+		}
+	}
+}
+
+static void get_attributes(struct readdirplus *dir)
+{
+	struct syscript_dirent *entry = (void *)dir->records;
+	char *end = dir->records + dir->used;
+	struct statx found;
+
+	for (; (char *)entry < end; entry = (void *)((char *)entry + entry->reclen)) {
+		if (!dir->mask || (dir->mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
+		    is_dot(entry->name))
+			continue;
+		entry->error = sys_call(statx, dir->fd, entry->name,
+					AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+					dir->mask & ATTRIBUTES_KNOWN, &found);
+		if (!entry->error)
+			attributes_from_statx(&entry->stat, &found);
+	}
+}
+
+static long read_batch(struct readdirplus *dir)
+{
+	long ret;
+
+	dir->start = sys_call(lseek, dir->fd, 0, SEEK_CUR);
+	ret = get_names(dir);
+	dir->end = ret == 1;
+	get_attributes(dir);
+	/* What came before an error is good; the next batch meets it again. */
+	if (dir->n || dir->end)
+		return 0;
+	return ret ? ret : -EINVAL;
+}
+
+long readdirplus(struct run *run, struct readdirplus *dir)
+{
+	long ret = -ENOMEM;
+
+	dir->used = 0;
+	dir->n = 0;
+	dir->end = 0;
+	if (dir->room > READDIRPLUS_ROOM)
+		dir->room = READDIRPLUS_ROOM;
+	run->syscalls++;
+	run_leave(run);
+	dir->records = run_buffer(run);
+	if (dir->records)
+		ret = read_batch(dir);
+	run_enter(run);
+	return ret;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * The user backend: the module's core, in the process.
+ *
+ *   script.c      the requests of the uapi header
+ *   fd.c          which descriptor is which script, and which are closed
+ *   limits.c      the process's share
+ *   engine.c      the engines that there are
+ *
+ * and what the core offers engines (kernel/run.h, usermem.h, batch/):
+ *
+ *   run.c         runs: time, system calls, doom
+ *   clock.c       ends runs that are over their time
+ *   usermem.c     the script's access to the process's memory
+ *   files.c, readdirplus.c, mmsg.c, frames.c
+ *
+ * The rest of the core - program.c, request.c, and the engines - is the module's.
+ */
+#ifndef LIB_USER_H
+#define LIB_USER_H
+
+#include <linux/syscript.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "program.h"
+#include "run.h"
+#include "ticket.h"
+
+/* The defaults of the module's parameters: what registers there does here. */
+#define USER_SCRIPTS_MAX	64
+#define USER_MEMORY_MAX		(16UL << 20)	/* bytes, one script and all */
+#define USER_TIME_MAX		10000000000UL	/* ns */
+
+#define PAGE_SIZE		4096UL
+
+#define COPY_PAGES	16
+
+/* Pages that this run has found to be there; see usermem.c. */
+struct copy_page {
+	unsigned long page;
+	bool writable;
+};
+
+/**
+ * struct run_own - a run, as the user backend's core sees it
+ * @home:     the stack that the run came from, or NULL: still on it
+ * @start:    run.time at the beginning of the run
+ * @entered:  when it came into script code, 0 while it is in a system call
+ * @cpu:      the thread's CPU clock
+ * @cpu_base: what that stood at when the clock thread first saw the run, less
+ *            what was used by then: a run does not pay for the time in which
+ *            others had the CPU
+ * @cpu_seen: @cpu_base is valid
+ * @wall:     when the run began
+ * @waited:   ns since then of waiting in system calls
+ *
+ * The times are written by the running thread (@cpu_base and @cpu_seen: by the
+ * clock thread), read by both without a lock: the clock thread only asks, the
+ * running thread decides.
+ */
+struct run_own {
+	void *home;
+	unsigned long start, entered;
+	clockid_t cpu;
+	long cpu_base;
+	bool cpu_seen;
+	unsigned long wall, waited;
+	struct copy_page pages[COPY_PAGES];
+	char *buffer;
+	struct frames_port *ports;	/* of frames */
+	struct run_own *running;	/* clock.c */
+	struct run run;			/* last: its output is not zeroed */
+};
+
+static inline struct run_own *run_own(struct run *run)
+{
+	return (struct run_own *)((char *)run - offsetof(struct run_own, run));
+}
+
+struct script {
+	struct ticket_lock turn;	/* guards the program */
+	struct program *program;
+
+	struct script *next;		/* fd.c from here */
+	unsigned int refs;
+	int fd, hidden;			/* as given to the program; our end */
+	dev_t dev;
+	ino_t ino;
+	unsigned long owner;
+	unsigned long long id;
+};
+
+/* script.c: the requests of the uapi header */
+int user_register(struct syscript_register *reg);
+/* The image, followed by a zero byte, for free(): 0, -EFAULT or -ENOMEM. */
+int user_copy_image(char **image, const struct syscript_register *reg);
+int user_call(struct script *script, struct syscript_call *call);
+int user_text(struct script *script, struct syscript_text *text);
+int user_info(struct script *script, struct syscript_info *info);
+int user_next(struct syscript_info *info);
+void user_destroy(struct script *script);
+
+/* lint.c: how many findings, or -errno; as many as fit, or why not, in @text */
+int user_lint(const struct syscript_register *reg, char *text, size_t size);
+
+/* run.c */
+
+/* A system call of a run, whatever its number: -errno, and its time does not count. */
+long run_plain_syscall(struct run *run, long nr, const long *args);
+/* Around system calls: their time is not the script's.  Both look at the clock. */
+unsigned long run_leave(struct run *run);
+void run_enter(struct run *run);
+/* By the clock thread, at each tick: is it time for run_poll()? */
+bool run_is_overdue(struct run_own *own);
+
+/* usermem.c: after what may have unmapped pages or made them read-only */
+void usermem_forget(struct run *run);
+/* Outside a run. */
+bool usermem_is_readable(unsigned long addr, unsigned long n);
+
+/* frames.c: at the end of a run, and of a program */
+void frames_end_run(struct frames_port *ports);
+void frames_release(struct frames_port *ports);
+
+/* limits.c: a child of fork() begins with an account of its own */
+void limits_fork_child(void);
+
+/*
+ * fd.c.  A script lives while a descriptor of its pipe is open or something
+ * holds a reference.  get: NULL if @fd is no script of this backend.
+ */
+int user_fd_publish(struct script *script);
+struct script *user_fd_find(int fd);
+
+extern unsigned int user_fd_count;
+
+static inline struct script *user_fd_get(int fd)
+{
+	/* Calls of the kernel backend pass here, too. */
+	return __atomic_load_n(&user_fd_count, __ATOMIC_RELAXED) ? user_fd_find(fd) : NULL;
+}
+
+struct script *user_fd_next(unsigned long long after);
+void user_fd_put(struct script *script);
+bool user_fd_foreign(const struct script *script);
+void user_fd_dead(struct script *script);
+void user_fd_renumber(struct script *script, int fd);
+void user_fd_sweep(void);
+
+/* clock.c */
+int clock_start(void);
+void clock_add(struct run_own *own);
+void clock_del(struct run_own *own);
+void clock_fork_prepare(void);
+void clock_fork_parent(void);
+void clock_fork_child(void);
+
+#endif /* LIB_USER_H */

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The script's access to the process's memory.  A wild address has to give
+ * -EFAULT, and the library may not take the program's SIGSEGV for that: the
+ * kernel is asked once per page and run, with calls that touch the page and do
+ * nothing else.  What system calls of the script unmap is forgotten; a thread
+ * that unmaps what a running script uses gets the fault that C code would get.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+
+#include "sys.h"
+#include "user.h"
+#include "usermem.h"
+
+/* An unknown "how" is refused after the set has been read. */
+static bool page_readable(unsigned long addr)
+{
+	return sys_call(rt_sigprocmask, -1, addr & ~7UL, 0, 8) == -EINVAL;
+}
+
+/*
+ * Or-s a 0 to the word: an atomic access, harmless to other threads.  Should the
+ * word be -2048 and a futex, one waiter wakes up, as waiters have to expect.
+ */
+static bool page_writable(unsigned long addr)
+{
+	static unsigned int no_waiter;
+	unsigned int op = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, -2048);
+
+	return sys_call(futex, &no_waiter, FUTEX_WAKE_OP_PRIVATE, 0, 0, addr & ~3UL, op) >= 0;
+}
+
+static bool page_ok(struct run_own *own, unsigned long addr, bool write)
+{
+	unsigned long page = addr / PAGE_SIZE + 1;	/* a forgotten entry has 0 */
+	struct copy_page *known = &own->pages[page % COPY_PAGES];
+
+	if (known->page == page && (known->writable || !write))
+		return true;
+	if (write ? !page_writable(addr) : !page_readable(addr))
+		return false;
+	known->page = page;
+	known->writable = write;
+	return true;
+}
+
+static bool range_ok(struct run *run, unsigned long addr, unsigned long n, bool write)
+{
+	unsigned long last = addr + n - 1;
+
+	if (last < addr)
+		return false;
+	for (unsigned long page = addr / PAGE_SIZE; page <= last / PAGE_SIZE; page++) {
+		if (!page_ok(run_own(run), page * PAGE_SIZE, write))
+			return false;
+	}
+	return true;
+}
+
+bool usermem_is_readable(unsigned long addr, unsigned long n)
+{
+	unsigned long last = addr + n - 1;
+
+	if (last < addr)
+		return false;
+	for (unsigned long page = addr / PAGE_SIZE; page <= last / PAGE_SIZE; page++) {
+		if (!page_readable(page * PAGE_SIZE))
+			return false;
+	}
+	return true;
+}
+
+/* Not memcpy(): what the script touches is none of a sanitizer's business. */
+static void copy(void *to, const void *from, unsigned long n)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+void usermem_forget(struct run *run)
+{
+	memset(run_own(run)->pages, 0, sizeof(run_own(run)->pages));
+}
+
+int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n)
+{
+	if (!n)
+		return 0;
+	if (!range_ok(run, from, n, false))
+		return -EFAULT;
+	copy(to, (const void *)from, n);
+	return 0;
+}
+
+int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsigned long n)
+{
+	if (!n)
+		return 0;
+	if (!range_ok(run, to, n, true))
+		return -EFAULT;
+	copy((void *)to, from, n);
+	return 0;
+}
+
+int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
+		 unsigned int size)
+{
+	return usermem_copy_in(run, v, from, size);
+}
+
+int usermem_store(struct run *run, unsigned long to, const unsigned long long *v,
+		  unsigned int size)
+{
+	return usermem_copy_out(run, to, v, size);
+}

@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: MIT
+-- A cache in front of memcached over UDP: plain GETs of keys that it knows are answered
+-- from the frames of a device; all else goes up to the process's ordinary socket.
+--
+--   run(fd, port, count, ms, up)      serve
+--     fd     a packet socket, bound to the device that clients are on
+--     port   memcached's UDP port
+--     count  GETs to answer in this call
+--     ms     how long to wait for the next frames; -1: for ever
+--     up     a packet socket, bound to a device that leads to a stack with the same
+--            addresses (a veth); -1: what is not answered here is dropped
+--     Returns how many were answered.
+--
+--   run(-1, key, key_len, value, value_len, flags)      put a value into the cache
+--   run(-1, key, key_len)                               forget it
+
+local BATCH, HOLD = 16, 200     -- frames; us in which to collect them
+local PLAIN = 1                 -- datagram 0 of 1, in memcached's header of 8 bytes
+local CR = 13
+local POLLIN = const.POLLIN
+
+local replies = {}
+local pollfd = util.struct [[ int fd; short events; short revents; ]]
+local waiting
+
+local function set(key, key_len, value, value_len, flags)
+  local name = util.str_in(key, key_len)
+  if not value then
+    replies[name] = nil
+    return 0
+  end
+  local head = ("VALUE %s %d %d\r\n"):format(name, flags or 0, value_len)
+  replies[name] = head .. util.str_in(value, value_len) .. "\r\nEND\r\n"
+  return 0
+end
+
+-- The reply to a datagram, or nil.
+local function find(f, at, len)
+  if len < 15 or f:u4(at + 2) ~= PLAIN or not f:equals(at + 8, "get ") then return nil end
+  local last = f:find(CR, at + 12)
+  if last ~= at + len - 2 then return nil end
+  return replies[f:str(at + 12, last - at - 12)]
+end
+
+local function serve(frames, n, port, up)
+  local answered = 0
+  for i = 1, n do
+    local f = frames[i]
+    local at, len = f:udp()
+    local reply
+    if at then
+      local _, to = f:ports()
+      reply = to == port and find(f, at, len)
+    end
+    if reply then
+      f:put(at + 8, reply)
+      f:reply(8 + #reply)
+      answered = answered + 1
+    elseif up then
+      f:send(up)
+    end
+  end
+  return answered
+end
+
+local function wait(fd, up, ms)
+  waiting = waiting or pollfd(util.buffer(2 * pollfd.size), 2)
+  waiting[1].fd, waiting[1].events = fd, POLLIN
+  waiting[2].fd, waiting[2].events = up, POLLIN
+  return syscall.poll(waiting[0], 2, ms)
+end
+
+function run(fd, port, count, ms, up, flags)
+  if fd < 0 then return set(port, count, ms, up, flags) end
+  local frames, above = net.frames(fd), up >= 0 and net.frames(up, true)
+  local answered = 0
+  repeat
+    if above and wait(fd, up, ms) <= 0 then break end
+    local n = frames:receive(BATCH, above and 0 or ms, BATCH, HOLD)
+    if n < 0 and answered == 0 then return n end
+    answered = answered + serve(frames, math.max(n, 0), port, above)
+    if above then
+      above:flush()
+      for i = 1, above:receive(64, 0) do above[i]:send(frames) end
+    end
+    frames:flush()
+  until answered >= count or util.pending() or n < 0 or (n == 0 and not above)
+  return answered
+end
