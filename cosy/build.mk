@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+# cosy-cc and what it needs: $(BUILD)/cosy-cc, $(BUILD)/cosy/.
+
+COSY := $(BUILD)/cosy
+COSY_CLANG := clang-19
+COSY_LLVM_CONFIG := llvm-config-19
+COSY_PLUGIN_SRC := $(wildcard cosy/plugin/*.cpp)
+COSY_PLUGIN_OBJ := $(COSY_PLUGIN_SRC:%.cpp=$(BUILD)/%.o)
+COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
+COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
+COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o kernel.o) $(BUILD)/lib/device.o
+
+.PHONY: cosy
+cosy: $(BUILD)/cosy-cc
+
+$(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
+		$(COSY)/include/cosy.h $(COSY)/advise.py $(BUILD)/libcosy.a
+	$(Q)cp $< $@
+
+test-unit: cosy
+
+# The compiler that programs are compiled with is the one that the plugin is for.
+$(BUILD)/deps/clang: tools/deps
+	$(Q)tools/deps clang
+	$(Q)touch $@
+
+$(BUILD)/cosy/plugin/%.o: cosy/plugin/%.cpp $(BUILD)/deps/clang
+	$(call say,CXX)
+	@mkdir -p $(@D)
+	$(Q)$(COSY_CLANG) -std=c++17 -O1 -fno-rtti -fno-exceptions -fPIC -fvisibility=hidden \
+		-Wall -Wextra -Wno-unused-parameter \
+		$$($(COSY_LLVM_CONFIG) --cppflags) -MMD -MP -c -o $@ $<
+
+$(COSY)/cosy.so: $(COSY_PLUGIN_OBJ)
+	$(call say,LD)
+	$(Q)$(COSY_CLANG) -shared -o $@ $^ $$($(COSY_LLVM_CONFIG) --ldflags --libs) -lstdc++
+
+# Not optimised here: it is in its place, with the segments that use it.
+$(BUILD)/cosy/runtime/string.bc: private COSY_RUNTIME_FLAGS := -fno-builtin
+$(BUILD)/cosy/runtime/%.bc: cosy/runtime/%.c cosy/runtime/runtime.h $(BUILD)/deps/clang
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(COSY_CLANG) -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall \
+		-Wno-incompatible-library-redeclaration $(COSY_RUNTIME_FLAGS) -c -o $@ $<
+
+$(COSY)/cosy-runtime.bc: $(COSY_RUNTIME_OBJ)
+	$(call say,LD)
+	$(Q)llvm-link-19 -o $@ $^
+
+$(COSY)/include/cosy.h: cosy/cosy.h
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(COSY)/advise.py: cosy/advise.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+# Expanded when used: lib/build.mk comes later.  The library is a static one.
+COSY_HOST_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC -ftls-model=initial-exec -MMD -MP \
+	-I$(BUILD)/include
+
+$(BUILD)/cosy/%.o: cosy/%.c | $(BUILD)/include/linux/syscript.h
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COSY_HOST_CFLAGS) -c -o $@ $<
+
+$(BUILD)/engine/confined/%.o: engine/confined/%.c
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COSY_HOST_CFLAGS) -c -o $@ $<
+
+$(BUILD)/engine/confined/%.o: engine/confined/%.S
+	$(call say,AS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -c -o $@ $<
+
+# One object, so that only the public names are left for programs to clash with.  With
+# the engine: see engine/confined/build.mk.
+$(COSY)/libcosy.o: $(COSY_HOST_OBJ)
+	$(call say,LD)
+	$(Q)$(LD) -r -o $@ $^
+	$(Q)objcopy --wildcard --keep-global-symbol='cosy_*' $@
+
+$(BUILD)/libcosy.a: $(COSY)/libcosy.o
+	$(call say,AR)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $<
+
+-include $(COSY_PLUGIN_OBJ:.o=.d) $(COSY_HOST_OBJ:.o=.d)
+
+# Where $(PREFIX) is: cosy-cc finds the rest from its own place.
+.PHONY: install-cosy
+install-cosy: cosy
+	install -D -m 0755 cosy/cosy-cc $(DESTDIR)$(PREFIX)/bin/cosy-cc
+	install -D -m 0755 $(COSY)/cosy.so $(DESTDIR)$(PREFIX)/lib/cosy/cosy.so
+	install -m 0644 $(COSY)/cosy-runtime.bc $(DESTDIR)$(PREFIX)/lib/cosy/cosy-runtime.bc
+	install -m 0644 cosy/advise.py $(DESTDIR)$(PREFIX)/lib/cosy/advise.py
+	install -D -m 0644 cosy/cosy.h $(DESTDIR)$(PREFIX)/lib/cosy/include/cosy.h
+	install -D -m 0644 $(BUILD)/libcosy.a $(DESTDIR)$(PREFIX)/lib/libcosy.a
+	install -D -m 0644 man/cosy-cc.1 $(DESTDIR)$(PREFIX)/share/man/man1/cosy-cc.1
+	install -D -m 0644 man/cosy.7 $(DESTDIR)$(PREFIX)/share/man/man7/cosy.7

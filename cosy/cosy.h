@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Compounds: marked segments of C that run in the kernel, with one mode switch for
+ * all of their system calls.  See cosy(7) for what may be in one, cosy-cc(1) for
+ * how to compile, cosy_malloc(3) for these functions.
+ *
+ *	COSY_START;
+ *	while ((n = read(from, buf, sizeof(buf))) > 0)
+ *		if (write(to, buf, n) != n)
+ *			break;
+ *	COSY_END;
+ *
+ * COSY_FUNCTION before the definition of a function makes all of it a segment.
+ * COSY_SHARED(p) is p, which is known to lead into the shared buffer.  Any other
+ * compiler ignores the marks.
+ */
+#ifndef COSY_H
+#define COSY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __COSY__
+
+void __cosy_start(void);
+void __cosy_end(void);
+void *cosy_shared(const volatile void *p);
+
+#define COSY_START	__cosy_start()
+#define COSY_END	__cosy_end()
+#define COSY_FUNCTION	__attribute__((annotate("cosy_function"), noinline))
+#define COSY_SHARED(p)	((__typeof__(p))cosy_shared(p))
+
+#else
+
+#define COSY_START	((void)0)
+#define COSY_END	((void)0)
+#define COSY_FUNCTION
+#define COSY_SHARED(p)	(p)
+
+#endif
+
+/*
+ * Memory in the shared buffer, where segments and the rest of the program follow
+ * the same pointers.  As malloc(3) and its family; freed by cosy_free() only.
+ */
+void *cosy_malloc(size_t size);
+void *cosy_calloc(size_t n, size_t size);
+void *cosy_realloc(void *p, size_t size);
+void cosy_free(void *p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COSY_H */

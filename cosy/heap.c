@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See heap.h.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "heap.h"
+
+/* Free or taken; they are all of the buffer, in order. */
+struct block {
+	struct block *next, *before;
+	uintptr_t from;
+	size_t size;
+	bool taken;
+};
+
+static struct block *blocks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct block *insert(struct block *before, uintptr_t from, size_t size)
+{
+	struct block *block = malloc(sizeof(*block));
+
+	if (!block)
+		return NULL;
+	*block = (struct block){ .before = before, .from = from, .size = size };
+	block->next = before ? before->next : blocks;
+	if (before)
+		before->next = block;
+	else
+		blocks = block;
+	if (block->next)
+		block->next->before = block;
+	return block;
+}
+
+/* Divides @block in two.  Returns false if there is no memory. */
+static bool split(struct block *block, size_t size)
+{
+	if (size == block->size)
+		return true;
+	if (!insert(block, block->from + size, block->size - size))
+		return false;
+	block->size = size;
+	return true;
+}
+
+/* Makes one of @block and the next, if both are free. */
+static void join(struct block *block)
+{
+	struct block *next = block ? block->next : NULL;
+
+	if (!next || block->taken || next->taken)
+		return;
+	block->size += next->size;
+	block->next = next->next;
+	if (block->next)
+		block->next->before = block;
+	free(next);
+}
+
+void heap_add(void *from, size_t size)
+{
+	insert(NULL, (uintptr_t)from, size);
+}
+
+static struct block *take(size_t size, size_t align)
+{
+	struct block *block;
+
+	for (block = blocks; block; block = block->next) {
+		size_t skip = -block->from & (align - 1);
+
+		if (block->taken || block->size < size || block->size - size < skip)
+			continue;
+		if (skip) {
+			if (!split(block, skip))
+				return NULL;
+			block = block->next;
+		}
+		if (!split(block, size))
+			return NULL;
+		block->taken = true;
+		return block;
+	}
+	return NULL;
+}
+
+void *heap_get(size_t size, size_t align)
+{
+	struct block *block = NULL;
+
+	if (size <= SIZE_MAX - 15) {
+		size = size ? (size + 15) & ~(size_t)15 : 16;
+		pthread_mutex_lock(&lock);
+		block = take(size, align < 16 ? 16 : align);
+		pthread_mutex_unlock(&lock);
+	}
+	if (!block) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return (void *)block->from;
+}
+
+static struct block *find(const void *p)
+{
+	struct block *block = blocks;
+
+	while (block && (block->from != (uintptr_t)p || !block->taken))
+		block = block->next;
+	if (!block)
+		abort();
+	return block;
+}
+
+size_t heap_size(const void *p)
+{
+	size_t size;
+
+	pthread_mutex_lock(&lock);
+	size = find(p)->size;
+	pthread_mutex_unlock(&lock);
+	return size;
+}
+
+void heap_put(void *p)
+{
+	struct block *block;
+
+	pthread_mutex_lock(&lock);
+	block = find(p);
+	block->taken = false;
+	join(block);
+	join(block->before);
+	pthread_mutex_unlock(&lock);
+}

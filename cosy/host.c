@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The program's side of compounds: the shared buffer, what each thread has of it,
+ * and calls of segments.
+ *
+ * The arena, from its beginning:
+ *
+ *   a page that nothing lies in, so that 0 is no address
+ *   the units' data
+ *   what cosy_malloc() gives, and among it a piece for each thread:
+ *     struct cosy_piece, then frames of the program's functions, upwards
+ *     frames of the compounds, from the end downwards
+ *
+ * Where there is no room for a thread's piece, or no engine, segments run as the
+ * ordinary functions that they are too, and frames lie in ordinary memory.
+ *
+ * In the kernel each thread has a script of each unit, whose stack is in its piece.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/confined/image.h"
+#include "../engine/confined/user/vm.h"
+#include "cosy.h"
+#include "file.h"
+#include "heap.h"
+#include "host.h"
+#include "kernel.h"
+#include "runtime/runtime.h"
+
+#define ARENA_SHIFT	20		/* unless COSY_ARENA says otherwise */
+#define FRAMES_SIZE	(24U << 10)	/* of a piece, for the program's functions */
+#define STACK_SPARE	64
+#define UNITS_MAX	1024
+
+enum engine { NATIVE, USER, KERNEL };
+
+/* What the library knows of a unit besides. */
+struct loaded {
+	struct cosy_unit *unit;
+	char *data;
+	struct user_image image;
+	bool has_image;
+	bool native;			/* the kernel does not take it */
+};
+
+static struct {
+	pthread_once_t once;
+	pthread_mutex_t lock;		/* what follows, when it grows */
+	enum engine engine;
+	bool forced;			/* no other will do */
+	struct thread *threads;
+	char *arena;			/* or NULL */
+	uint32_t shift;
+	struct loaded *units[UNITS_MAX];
+	uint64_t nunits;
+} cosy = {
+	.once = PTHREAD_ONCE_INIT,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+struct thread {
+	char *piece;			/* or NULL */
+	char *at, *end;			/* room for frames */
+	struct large *large;
+	bool tried;
+	struct kernel_script *scripts;	/* by unit, those that there are */
+	uint64_t nscripts;
+	struct thread *next, **before;
+};
+
+/* A frame that did not fit. */
+struct large {
+	struct large *before;
+	void *memory;
+};
+
+static __thread struct thread thread;
+static pthread_key_t thread_key;
+
+/* -- The arena ------------------------------------------------------------------ */
+
+static void fail(const char *unit, const char *text)
+{
+	fprintf(stderr, "%s: compound: %s\n", unit, text);
+	abort();
+}
+
+static void thread_end(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&cosy.lock);
+	*thread.before = thread.next;
+	if (thread.next)
+		thread.next->before = thread.before;
+	pthread_mutex_unlock(&cosy.lock);
+	kernel_close_all(thread.scripts, thread.nscripts);
+	free(thread.scripts);
+	cosy_free(thread.piece);
+	thread = (struct thread){ .tried = true };
+}
+
+static uint32_t wanted_shift(void)
+{
+	const char *text = getenv("COSY_ARENA");
+	unsigned long size = text ? strtoul(text, NULL, 0) : 0;
+	uint32_t shift = ARENA_SHIFT;
+
+	if (size)
+		for (shift = IMAGE_ARENA_SHIFT_MIN;
+		     shift < IMAGE_ARENA_SHIFT_MAX && 1UL << shift < size; shift++)
+			;
+	return shift;
+}
+
+static void choose_engine(void)
+{
+	const char *engine = getenv("COSY_ENGINE");
+
+	if (!engine || !*engine)
+		cosy.engine = kernel_is_there() ? KERNEL : NATIVE;
+	else if (!strcmp(engine, "kernel"))
+		cosy.engine = KERNEL;
+	else if (!strcmp(engine, "user"))
+		cosy.engine = USER;
+	cosy.forced = engine && cosy.engine == KERNEL;
+}
+
+/* A script belongs to its process: the child's threads register their own. */
+static void fork_child(void)
+{
+	struct thread *t;
+
+	for (t = cosy.threads; t; t = t->next)
+		kernel_close_all(t->scripts, t->nscripts);
+	cosy.threads = thread.before ? &thread : NULL;
+	thread.next = NULL;
+	thread.before = thread.before ? &cosy.threads : NULL;
+	pthread_mutex_unlock(&cosy.lock);
+}
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&cosy.lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&cosy.lock);
+}
+
+static void start(void)
+{
+	pthread_key_create(&thread_key, thread_end);
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	choose_engine();
+	cosy.shift = wanted_shift();
+	if (cosy.engine == NATIVE)
+		return;
+	cosy.arena = arena_map(cosy.shift);
+	if (cosy.arena)
+		heap_add(cosy.arena + 4096, (1UL << cosy.shift) - 4096);
+	else
+		cosy.engine = NATIVE;
+}
+
+static bool in_arena(const void *p)
+{
+	return cosy.arena && (size_t)((const char *)p - cosy.arena) < 1UL << cosy.shift;
+}
+
+void *cosy_malloc(size_t size)
+{
+	pthread_once(&cosy.once, start);
+	return cosy.arena ? heap_get(size, 16) : malloc(size);
+}
+
+void cosy_free(void *p)
+{
+	if (in_arena(p))
+		heap_put(p);
+	else
+		free(p);
+}
+
+void *cosy_calloc(size_t n, size_t size)
+{
+	size_t all;
+	void *p;
+
+	if (__builtin_mul_overflow(n, size, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	p = cosy_malloc(all);
+	return p ? memset(p, 0, all) : NULL;
+}
+
+void *cosy_realloc(void *p, size_t size)
+{
+	void *moved;
+
+	if (!p)
+		return cosy_malloc(size);
+	if (!in_arena(p))
+		return realloc(p, size);
+	moved = cosy_malloc(size);
+	if (!moved)
+		return NULL;
+	memcpy(moved, p, size < heap_size(p) ? size : heap_size(p));
+	heap_put(p);
+	return moved;
+}
+
+/* -- Threads --------------------------------------------------------------------- */
+
+static void thread_start(void)
+{
+	pthread_once(&cosy.once, start);
+	thread.tried = true;
+	if (!cosy.arena)
+		return;
+	thread.piece = heap_get(COSY_PIECE, COSY_PIECE);
+	if (!thread.piece)
+		return;
+	memset(thread.piece, 0, sizeof(struct cosy_piece));
+	thread.at = thread.piece + 64;
+	thread.end = thread.piece + FRAMES_SIZE;
+	pthread_setspecific(thread_key, &thread);
+	pthread_mutex_lock(&cosy.lock);
+	thread.next = cosy.threads;
+	thread.before = &cosy.threads;
+	if (thread.next)
+		thread.next->before = &thread.next;
+	cosy.threads = &thread;
+	pthread_mutex_unlock(&cosy.lock);
+}
+
+static void *push_large(uint64_t size)
+{
+	struct large *large = malloc(sizeof(*large));
+
+	if (!large)
+		abort();
+	large->memory = cosy_malloc(size);
+	if (!large->memory)
+		large->memory = malloc(size);
+	if (!large->memory)
+		abort();
+	large->before = thread.large;
+	thread.large = large;
+	return large->memory;
+}
+
+void *cosy_push(uint64_t size)
+{
+	void *frame = thread.at;
+
+	if (!thread.tried) {
+		thread_start();
+		frame = thread.at;
+	}
+	if (size > (uint64_t)(thread.end - thread.at))
+		return push_large(size);
+	thread.at += size;
+	return frame;
+}
+
+void cosy_pop(void *frame)
+{
+	struct large *large = thread.large;
+
+	if ((uint64_t)((char *)frame - thread.piece) < FRAMES_SIZE && thread.piece) {
+		thread.at = frame;
+		return;
+	}
+	/* Those of functions that were left by longjmp() go as well. */
+	while (large) {
+		bool last = large->memory == frame;
+
+		thread.large = large->before;
+		cosy_free(large->memory);
+		free(large);
+		if (last)
+			break;
+		large = thread.large;
+	}
+}
+
+/* -- Units ------------------------------------------------------------------------- */
+
+static const void *part(const struct cosy_file *file, struct cosy_part part)
+{
+	return (const char *)file + part.at;
+}
+
+/* The data as the program has it from its beginning. */
+static char *load_data(const struct cosy_unit *unit)
+{
+	const struct cosy_file *file = unit->file;
+	const uint32_t *reloc = part(file, file->data_relocs);
+	char *data = cosy.arena ? heap_get(file->memory_size ?: 1, file->align) :
+				  aligned_alloc(file->align, (file->memory_size | 1) +
+							     file->align);
+	uint32_t i;
+
+	if (!data)
+		fail(unit->name, "no room for its data: raise COSY_ARENA");
+	memcpy(data, part(file, file->data), file->data.n);
+	memset(data + file->data.n, 0, file->memory_size - file->data.n);
+	for (i = 0; i < file->data_relocs.n; i++) {
+		uint64_t v;
+
+		memcpy(&v, data + reloc[i], sizeof(v));
+		v += (unsigned long)data;
+		memcpy(data + reloc[i], &v, sizeof(v));
+	}
+	for (i = 0; i < unit->nvariables; i++)
+		*unit->variables[i].pointer = data + unit->variables[i].offset;
+	return data;
+}
+
+void cosy_unit(struct cosy_unit *unit)
+{
+	struct loaded *loaded = calloc(1, sizeof(*loaded));
+
+	if (!loaded)
+		abort();
+	pthread_once(&cosy.once, start);
+	loaded->unit = unit;
+	loaded->data = load_data(unit);
+	pthread_mutex_lock(&cosy.lock);
+	if (cosy.nunits == UNITS_MAX)
+		fail(unit->name, "too many source files with compounds");
+	unit->number = cosy.nunits++;
+	cosy.units[unit->number] = loaded;
+	pthread_mutex_unlock(&cosy.lock);
+}
+
+/* A copy of the image, at its place, for the caller to free(). */
+static void *place_image(const struct loaded *loaded)
+{
+	const struct cosy_file *file = loaded->unit->file;
+	const uint32_t *reloc = part(file, file->code_relocs);
+	struct image_header *image = malloc(file->image.n);
+	struct image_insn *insns;
+	uint32_t i;
+
+	if (!image)
+		return NULL;
+	memcpy(image, part(file, file->image), file->image.n);
+	insns = (struct image_insn *)((char *)image + file->image.n) - image->ninsns;
+	for (i = 0; i < file->code_relocs.n; i++)
+		insns[reloc[i]].imm += loaded->data - cosy.arena;
+	image->arena_shift = cosy.shift;
+	image->native_size = file->native ?: 32 << 10;
+	return image;
+}
+
+static void load_image(struct loaded *loaded)
+{
+	const struct cosy_file *file = loaded->unit->file;
+	void *image = place_image(loaded);
+	char error[256] = "no memory";
+
+	if (!image || user_image_load(&loaded->image, image, file->image.n, error,
+				      sizeof(error)))
+		fail(loaded->unit->name, error);
+	loaded->has_image = true;
+	free(image);
+}
+
+/* "insn 17: ..." with the line of the source that instruction 17 comes from. */
+static void tell(const struct cosy_unit *unit, const char *text)
+{
+	const struct cosy_file *file = unit->file;
+	const struct cosy_line *lines = part(file, file->lines), *found = NULL;
+	char where[512];
+	unsigned int insn;
+	uint32_t i;
+
+	if (sscanf(text, "insn %u: ", &insn) != 1)
+		fail(unit->name, text);
+	for (i = 0; i < file->lines.n && lines[i].insn <= insn; i++)
+		found = &lines[i];
+	if (!found)
+		fail(unit->name, text);
+	snprintf(where, sizeof(where), "%s:%u",
+		 (const char *)part(file, file->strings) + found->file, found->line);
+	fail(where, strstr(text, ": ") + 2);
+}
+
+static uint32_t stack_end(void)
+{
+	return thread.piece + COSY_PIECE - STACK_SPARE - cosy.arena;
+}
+
+#define STACK_SIZE	(COSY_PIECE - FRAMES_SIZE - STACK_SPARE)
+
+static long call_user(struct loaded *loaded, long which, void *frame)
+{
+	u64 args[5] = { which, (unsigned long)frame }, value;
+	char error[256];
+
+	pthread_mutex_lock(&cosy.lock);
+	if (!loaded->has_image)
+		load_image(loaded);
+	pthread_mutex_unlock(&cosy.lock);
+	if (user_image_call(&loaded->image, cosy.arena, stack_end(), STACK_SIZE, args, &value,
+			    error, sizeof(error)))
+		tell(loaded->unit, error);
+	return value;
+}
+
+/* -- In the kernel ------------------------------------------------------------------- */
+
+/* Registers @loaded for this thread: 0, or -errno if it has to run natively. */
+static int register_script(const struct loaded *loaded, struct kernel_script *script)
+{
+	const struct cosy_file *file = loaded->unit->file;
+	struct image_header *image = place_image(loaded);
+	char error[512] = "no memory";
+	int err = -ENOMEM;
+
+	if (image) {
+		image->stack_end = stack_end();
+		image->stack_size = STACK_SIZE;
+		err = kernel_register(script, image, file->image.n, loaded->unit->name, cosy.arena, 1UL << cosy.shift,
+				      error, sizeof(error));
+		free(image);
+	}
+	if (err && (cosy.forced || err == -ENOEXEC))
+		fail(loaded->unit->name, error);
+	return err;
+}
+
+static struct kernel_script *find_script(uint64_t unit)
+{
+	struct kernel_script *scripts;
+
+	if (unit < thread.nscripts)
+		return &thread.scripts[unit];
+	scripts = realloc(thread.scripts, (unit + 1) * sizeof(*scripts));
+	if (!scripts)
+		return NULL;
+	memset(scripts + thread.nscripts, 0, (unit + 1 - thread.nscripts) * sizeof(*scripts));
+	thread.scripts = scripts;
+	thread.nscripts = unit + 1;
+	return &scripts[unit];
+}
+
+/* For this thread; NULL, with nothing called, where the kernel does not take @loaded. */
+static struct kernel_script *ready_script(struct loaded *loaded)
+{
+	struct kernel_script *script = find_script(loaded->unit->number);
+
+	if (script && !script->registered && register_script(loaded, script)) {
+		loaded->native = true;
+		return NULL;
+	}
+	return script;
+}
+
+__attribute__((noinline))
+static long call_failed(struct cosy_unit *unit, struct kernel_script *script, int err,
+			void *frame, long (*host)(void *))
+{
+	char error[512];
+
+	if (kernel_has_failed(script, err, error, sizeof(error)))
+		tell(unit, error);
+	return host(frame);
+}
+
+static inline long call_kernel(struct cosy_unit *unit, struct kernel_script *script,
+			       long which, void *frame, long (*host)(void *))
+{
+	struct cosy_piece *piece = (void *)thread.piece;
+	int *number = &errno, err;
+	long value;
+
+	piece->errno_value = *number;
+	err = kernel_call(script, which, (long)frame, &value);
+	if (__builtin_expect(err, 0))
+		return call_failed(unit, script, err, frame, host);
+	*number = piece->errno_value;
+	return value;
+}
+
+static long call_in_process(struct loaded *loaded, long which, void *frame)
+{
+	struct cosy_piece *piece = (void *)thread.piece;
+	long value;
+
+	piece->errno_value = errno;
+	value = call_user(loaded, which, frame);
+	errno = piece->errno_value;
+	return value;
+}
+
+/* Whatever the engine, and for the first time. */
+__attribute__((noinline))
+static long call_any(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
+{
+	struct loaded *loaded = cosy.units[unit->number];
+	struct kernel_script *script;
+
+	if (!thread.tried)
+		thread_start();
+	if (cosy.engine == NATIVE || !thread.piece || loaded->native ||
+	    (frame && !in_arena(frame)))
+		return host(frame);
+	if (cosy.engine == USER)
+		return call_in_process(loaded, which, frame);
+	script = ready_script(loaded);
+	return script ? call_kernel(unit, script, which, frame, host) : host(frame);
+}
+
+long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
+{
+	struct kernel_script *script = &thread.scripts[unit->number];
+
+	if (__builtin_expect(unit->number < thread.nscripts, 1) && script->registered &&
+	    (!frame || in_arena(frame)))
+		return call_kernel(unit, script, which, frame, host);
+	return call_any(unit, which, frame, host);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Between what cosy-cc generates and the library.  No program includes this.
+ */
+#ifndef COSY_HOST_H
+#define COSY_HOST_H
+
+#include <stdint.h>
+
+/* A variable of the program that lies in the compound's data, at @offset. */
+struct cosy_variable {
+	void **pointer;
+	uint64_t offset;
+};
+
+/**
+ * struct cosy_unit - the compounds of one source file
+ * @file:       an image file, see file.h
+ * @file_size:  bytes
+ * @variables:  that the program reaches by way of pointers, which are set here
+ * @nvariables: how many
+ * @name:       of the source file
+ * @next, @number: the library's
+ */
+struct cosy_unit {
+	const void *file;
+	uint64_t file_size;
+	const struct cosy_variable *variables;
+	uint64_t nvariables;
+	const char *name;
+	struct cosy_unit *next;
+	uint64_t number;
+};
+
+/* Called by a constructor, once for each unit. */
+void cosy_unit(struct cosy_unit *unit);
+
+/* @size bytes of the calling thread's, in the shared buffer, to the next cosy_pop(). */
+void *cosy_push(uint64_t size);
+void cosy_pop(void *frame);
+
+/*
+ * Runs segment @which, in the kernel if that can be, else @host(@frame).  Returns
+ * what that does: by which way control left the segment.
+ */
+long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
+
+#endif /* COSY_HOST_H */

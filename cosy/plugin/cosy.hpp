@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * cosy-cc's plugin for clang, in the order in which a file passes through it:
+ *
+ *   segment.cpp  finds what is marked and makes a function of each segment
+ *   subset.cpp   refuses what compounds cannot do, with file and line
+ *   lower.cpp    turns what BPF's code generator does not know into what it does
+ *   image.cpp    makes an image of its output
+ *   plugin.cpp   calls these, and puts the image into the program
+ */
+#ifndef COSY_PLUGIN_HPP
+#define COSY_PLUGIN_HPP
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/DebugLoc.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+
+#include <string>
+#include <vector>
+
+namespace cosy {
+
+/* What the marks in cosy.h are calls of. */
+constexpr const char *START = "__cosy_start";
+constexpr const char *END = "__cosy_end";
+constexpr const char *SHARED = "cosy_shared";
+/* A function of the runtime's: system call (number, six arguments). */
+constexpr const char *SYSCALL = "__cosy_syscall";
+/* Where a compound begins. */
+constexpr const char *MAIN = "__cosy_main";
+
+/* Tells the user, at @where (may be none) or else at @f. */
+void error(const llvm::Function &f, const llvm::DebugLoc &where, const std::string &text);
+
+/* What @call calls, also where the types differ; nullptr if that is not known. */
+inline llvm::Function *callee_of(const llvm::CallBase &call)
+{
+	return llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
+}
+
+/* A pointer that a segment gets from outside and that may lead anywhere. */
+struct Foreign {
+	unsigned argument;	/* of the body */
+	std::string name;	/* in the source, or "" */
+};
+
+struct Segment {
+	llvm::Function *body;	/* what was marked, with what it uses as arguments */
+	llvm::Function *entry;	/* calls the body: long entry(void *frame) */
+	llvm::CallInst *call;	/* of that, the only one, where the segment was */
+	std::vector<Foreign> foreign;
+};
+
+/*
+ * Memory of a function that segments share with it: allocated on a stack in the
+ * shared buffer when the function begins, freed when it returns.
+ */
+class HostFrame {
+public:
+	explicit HostFrame(llvm::Function &f) : function(f) {}
+	/* Replaces @alloca.  Its size has to be known. */
+	void take(llvm::AllocaInst *alloca);
+	/* When nothing more is to come. */
+	void finish();
+
+private:
+	llvm::Function &function;
+	llvm::CallInst *push = nullptr;
+	uint64_t size = 0;
+};
+
+/* Puts marks around what COSY_FUNCTION marks. */
+void mark_functions(llvm::Module &m);
+
+/* Makes functions of the segments of @f.  Returns whether all was well. */
+bool take_segments(llvm::Function &f, llvm::FunctionAnalysisManager &fam,
+		   std::vector<Segment> &segments);
+
+/* Is @v a value that leads into the shared buffer, or nowhere? */
+bool is_shared(const llvm::Value *v);
+
+/*
+ * Refuses what is in @compound, which has all that it calls, and cannot be there.
+ * @foreign: which arguments of which function lead anywhere.
+ */
+bool check_subset(llvm::Module &compound,
+		  const llvm::DenseMap<llvm::Function *, std::vector<Foreign>> &foreign);
+
+/* Before optimisation, and after: see lower.cpp. */
+void lower_types(llvm::Module &compound);
+void lower_operations(llvm::Module &compound);
+
+/* Global variables that program and compound share, and where they are in the data. */
+struct SharedVariable {
+	llvm::GlobalVariable *host;
+	std::string name;	/* in the compound */
+	uint64_t offset;
+};
+
+/*
+ * An image file (file.h) from what the code generator made.  Empty, with the
+ * reason in @why, if it cannot be.
+ */
+std::vector<char> make_image(llvm::StringRef object, std::vector<SharedVariable> &shared,
+			     std::string &why);
+
+} // namespace cosy
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What compounds cannot do, and how it is said.  Works on the compound as it was
+ * written, with the runtime's functions, before anything is optimised: so each
+ * line is still there.
+ */
+#include "cosy.hpp"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Operator.h>
+
+#include <set>
+
+using namespace llvm;
+
+namespace cosy {
+
+/* The runtime has no lines of its own: what goes wrong there is its caller's. */
+static bool is_runtime(const Function &f)
+{
+	return !f.getSubprogram();
+}
+
+/* -- Single instructions -------------------------------------------------------- */
+
+static bool is_float(Type *type)
+{
+	return type->getScalarType()->isFloatingPointTy();
+}
+
+static bool uses_float(const Instruction &i)
+{
+	if (is_float(i.getType()))
+		return true;
+	return any_of(i.operands(), [](const Use &u) { return is_float(u->getType()); });
+}
+
+static bool uses_wide(const Instruction &i)
+{
+	auto wide = [](Type *t) { return t->isIntegerTy() && t->getIntegerBitWidth() > 64; };
+
+	return wide(i.getType()) ||
+	       any_of(i.operands(), [&](const Use &u) { return wide(u->getType()); });
+}
+
+static std::string wrong_call(const CallBase &call)
+{
+	const Function *callee = callee_of(call);
+
+	if (call.isInlineAsm())
+		return is_runtime(*call.getFunction()) ? "" : "assembler in a segment";
+	if (!callee)
+		return call.getFunctionType()->isVarArg() ?
+			"calls a function with variable arguments by a pointer" : "";
+	if (callee->isIntrinsic()) {
+		if (callee->getName().starts_with("llvm.va_"))
+			return "a function with variable arguments in a segment";
+		return "";
+	}
+	if (callee->getName() == SYSCALL || callee->getName() == SHARED || !callee->isDeclaration())
+		return "";
+	return "calls " + callee->getName().str() +
+	       "(), of which there is neither the source here nor a version for segments";
+}
+
+static std::string wrong_global(const Instruction &i)
+{
+	for (const Use &use : i.operands())
+		if (auto *var = dyn_cast<GlobalVariable>(use->stripPointerCasts()))
+			if (var->isThreadLocal())
+				return var->getName().str() + " is of one thread, and cannot be in a segment";
+	return "";
+}
+
+static std::string what_is_wrong(const Instruction &i)
+{
+	if (uses_float(i))
+		return "floating point in a segment";
+	if (uses_wide(i))
+		return "an integer of more than 64 bits in a segment";
+	if (auto *alloca = dyn_cast<AllocaInst>(&i); alloca && !alloca->isStaticAlloca())
+		return "an array of variable length, or alloca(), in a segment";
+	if (isa<IndirectBrInst>(i))
+		return "a computed goto in a segment";
+	if (isa<VAArgInst>(i))
+		return "variable arguments in a segment";
+	if (isa<InvokeInst>(i) || isa<LandingPadInst>(i) || isa<ResumeInst>(i))
+		return "exceptions in a segment";
+	if (auto *call = dyn_cast<CallBase>(&i)) {
+		std::string text = wrong_call(*call);
+
+		if (!text.empty())
+			return text;
+	}
+	return wrong_global(i);
+}
+
+static bool check_instructions(Module &m)
+{
+	bool fine = true;
+
+	for (Function &f : m) {
+		if (f.isVarArg() && !f.isDeclaration()) {
+			error(f, DebugLoc(), f.getName().str() +
+			      "() has variable arguments, and cannot be in a segment");
+			fine = false;
+		}
+		for (Instruction &i : instructions(f)) {
+			std::string text = what_is_wrong(i);
+
+			if (text.empty())
+				continue;
+			error(f, i.getDebugLoc(), text);
+			fine = false;
+			break;
+		}
+	}
+	return fine;
+}
+
+/* -- Pointers that lead anywhere -------------------------------------------------- */
+
+/* Follows values that came from outside through the whole compound. */
+class Tracker {
+public:
+	void add(Value *v, const std::string &name, const DebugLoc &where);
+	bool run();
+
+private:
+	struct Origin {
+		std::string name;
+		DebugLoc where;		/* the call of the runtime that it went into */
+	};
+
+	void follow(Value *v, Use &use);
+	void follow_call(Value *v, CallBase &call, Use &use);
+	void refuse(Value *v, Instruction &i);
+
+	MapVector<Value *, Origin> origins;
+	SetVector<Value *> todo;
+	std::set<std::pair<unsigned, std::string>> refused;
+};
+
+void Tracker::add(Value *v, const std::string &name, const DebugLoc &where)
+{
+	if (origins.insert({v, {name, where}}).second)
+		todo.insert(v);
+}
+
+void Tracker::refuse(Value *v, Instruction &i)
+{
+	const Origin &origin = origins[v];
+	std::string what = origin.name.empty() ? "this" : "'" + origin.name + "'";
+
+	DebugLoc where = is_runtime(*i.getFunction()) ? origin.where : i.getDebugLoc();
+	/* Once for each line. */
+	if (!refused.insert({where ? where.getLine() : 0, what}).second)
+		return;
+	if (isa<CallBase>(i) && cast<CallBase>(i).getCalledOperand() == v)
+		error(*i.getFunction(), where,
+		      what + " may lead to a function of the program, which segments cannot call");
+	else
+		error(*i.getFunction(), where,
+		      what + " may lead out of the shared buffer, and is followed in a segment: "
+		      "allocate it with cosy_malloc(), or say that it was by COSY_SHARED()");
+}
+
+void Tracker::follow_call(Value *v, CallBase &call, Use &use)
+{
+	Function *callee = callee_of(call);
+	Origin origin = origins[v];
+
+	if (call.isCallee(&use) || isa<MemIntrinsic>(call))
+		return refuse(v, call);
+	if (!callee || !call.isArgOperand(&use))
+		return;
+	if (callee->getName() == SHARED || callee->isDeclaration())
+		return;
+	unsigned number = call.getArgOperandNo(&use);
+	if (number >= callee->arg_size())
+		return;
+	if (!is_runtime(*call.getFunction()))
+		origin.where = call.getDebugLoc();
+	add(callee->getArg(number), origin.name, origin.where);
+}
+
+void Tracker::follow(Value *v, Use &use)
+{
+	auto *i = dyn_cast<Instruction>(use.getUser());
+	Origin origin = origins[v];
+
+	if (!i) {
+		if (isa<Operator>(use.getUser()))
+			add(use.getUser(), origin.name, origin.where);
+	} else if (auto *call = dyn_cast<CallBase>(i)) {
+		follow_call(v, *call, use);
+	} else if (auto *store = dyn_cast<StoreInst>(i)) {
+		if (use.getOperandNo() == store->getPointerOperandIndex())
+			refuse(v, *i);
+	} else if (isa<LoadInst>(i)) {
+		refuse(v, *i);
+	} else if (isa<AtomicRMWInst>(i) || isa<AtomicCmpXchgInst>(i)) {
+		if (use.getOperandNo() == 0)
+			refuse(v, *i);
+	} else if (isa<ReturnInst>(i)) {
+		for (User *user : i->getFunction()->users())
+			if (auto *caller = dyn_cast<CallBase>(user))
+				if (callee_of(*caller) == i->getFunction())
+					add(caller, origin.name, origin.where);
+	} else if (isa<GetElementPtrInst>(i)) {
+		if (use.getOperandNo() == 0)
+			add(i, origin.name, origin.where);
+	} else if (isa<PHINode>(i) || isa<SelectInst>(i) || isa<CastInst>(i) ||
+		   isa<BinaryOperator>(i) || isa<FreezeInst>(i) || isa<ExtractValueInst>(i) ||
+		   isa<InsertValueInst>(i)) {
+		if (i->getType()->isPointerTy() || i->getType()->isAggregateType() ||
+		    i->getType()->isIntegerTy(64))
+			add(i, origin.name, origin.where);
+	}
+}
+
+bool Tracker::run()
+{
+	while (!todo.empty()) {
+		Value *v = todo.pop_back_val();
+
+		for (Use &use : v->uses())
+			follow(v, use);
+	}
+	return refused.empty();
+}
+
+bool check_subset(Module &compound,
+		  const DenseMap<Function *, std::vector<Foreign>> &foreign)
+{
+	bool fine = check_instructions(compound);
+	Tracker tracker;
+
+	for (const auto &[body, pointers] : foreign)
+		for (const Foreign &pointer : pointers)
+			tracker.add(body->getArg(pointer.argument), pointer.name, DebugLoc());
+	return tracker.run() && fine;
+}
+
+} // namespace cosy

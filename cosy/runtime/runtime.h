@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The compound's side of the C library.
+ */
+#ifndef COSY_RUNTIME_H
+#define COSY_RUNTIME_H
+
+/* Made into a call of the engine's by the plugin; @number has to be a constant. */
+long __cosy_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/*
+ * Each thread has a piece of the shared buffer for its compounds' frames, of
+ * COSY_PIECE bytes and at a multiple of that.  It begins with this.
+ */
+#define COSY_PIECE	65536UL
+
+struct cosy_piece {
+	int errno_value;
+};
+
+#ifdef __COSY_RUNTIME__
+
+static inline struct cosy_piece *piece(void)
+{
+	unsigned long frame;
+
+	asm("%0 = r10" : "=r"(frame));
+	return (struct cosy_piece *)((frame - 1) & -COSY_PIECE);
+}
+
+#endif
+
+#endif /* COSY_RUNTIME_H */

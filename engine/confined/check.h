@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The checker: says whether an image is one, see image.h, and finds out what the
+ * code generator needs to know of it.
+ */
+#ifndef CONFINED_CHECK_H
+#define CONFINED_CHECK_H
+
+#include "image.h"
+
+/* checked.marks, for each instruction */
+#define MARK_TARGET	(1 << 0)	/* a jump leads here */
+#define MARK_SECOND	(1 << 1)	/* the second half of an LD_IMM64 */
+
+/* checked.traits, for each function */
+#define TRAIT_SAVES	0x0f		/* writes r6 + i, for bit i */
+#define TRAIT_CALLS	(1 << 4)	/* functions of the image */
+#define TRAIT_FRAME	(1 << 5)	/* reads r10, or has a frame */
+
+/**
+ * struct checked - an image that has passed
+ *
+ * The first four point into the image, which must stay, and stay as it is.
+ */
+struct checked {
+	const struct image_header *image;
+	const struct image_func *funcs;
+	const u32 *table;
+	const struct image_insn *insns;
+	u8 *marks;
+	u8 *traits;
+};
+
+/*
+ * Returns 0 with @checked filled in, to be released by image_release(); -ENOEXEC
+ * with the reason in @error, which names the instruction; or -ENOMEM.
+ */
+int image_check(const void *image, size_t len, struct checked *checked,
+		char *error, size_t error_len);
+void image_release(struct checked *checked);
+
+/* The header's part of that. */
+int image_check_header(const struct image_header *image, size_t len, char *error,
+		       size_t error_len);
+
+/* Does system call @nr exist in here?  Else @why, may be NULL, says why not. */
+bool image_syscall_known(u32 nr, const char **why);
+
+/* One past the last instruction of function @f. */
+static inline u32 image_func_end(const struct checked *checked, u32 f)
+{
+	return f + 1 < checked->image->nfuncs ? checked->funcs[f + 1].start :
+						checked->image->ninsns;
+}
+
+/* The function that starts at @pc, or NO_FUNC. */
+#define NO_FUNC	(~0U)
+u32 image_func_at(const struct checked *checked, u32 pc);
+
+static inline bool insn_is_jump(const struct image_insn *insn)
+{
+	u8 class = INSN_CLASS(insn->code), op = INSN_OP(insn->code);
+
+	return (class == INSN_JMP || class == INSN_JMP32) && op != INSN_CALL &&
+	       op != INSN_EXIT;
+}
+
+/* Instructions from the one after @insn to where it jumps. */
+static inline s32 insn_jump_offset(const struct image_insn *insn)
+{
+	return insn->code == (INSN_JMP32 | INSN_JA) ? insn->imm : insn->off;
+}
+
+static inline u32 insn_width(u8 code)
+{
+	switch (INSN_SIZE(code)) {
+	case INSN_B: return 1;
+	case INSN_H: return 2;
+	case INSN_W: return 4;
+	}
+	return 8;
+}
+
+#endif /* CONFINED_CHECK_H */

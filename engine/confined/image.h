@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the confined engine runs: an image, and what its instructions mean.
+ *
+ * An image is this header, and after it, without gaps,
+ *
+ *   struct image_func   funcs[nfuncs]   by start; the first starts at 0
+ *   u32                 table[ntable]   functions that may be called by number
+ *   (4 bytes of zero where ntable is odd)
+ *   struct image_insn         insns[ninsns]
+ *
+ * all little-endian.  A call of the image calls function 0.
+ *
+ * Instructions are BPF's, version 4 (RFC 9669), with these differences:
+ *
+ *   memory     There is the arena and nothing else: 2^arena_shift bytes, mapped
+ *              into the process at a multiple of its size, so that an address
+ *              means the same to the program, to its process and to system
+ *              calls.  An access goes to ((base register mod size) + offset):
+ *              whatever the register holds, into the arena, or to one of the
+ *              guards of IMAGE_GUARD bytes before and after it, which hold no
+ *              data that lasts.  Atomic operations round the address down to
+ *              their size.  Base and offset of an access by r10 have to lie in
+ *              the function's frame.
+ *   LD_IMM64   with src 1: imm is an offset in the arena, of which the register
+ *              gets the address.  Other values of src but 0 do not exist.
+ *   r10        the address of the end of the frame of func.frame bytes.  Frames
+ *              are on a stack in the arena.
+ *   CALL       src 1: the function that starts at the target.  src 0: imm is one
+ *              of IMAGE_CALL_*, or IMAGE_SYSCALL + the number of a system call
+ *              of x86-64: arguments are r1 to r5 and then r0; the result comes in
+ *              r0, as -errno for errors, and r1 to r5 become 0.
+ *   CALLX      (0x8d) the function that table[dst] names.  table[0] is no
+ *              function, so that 0 can stand for none.
+ *   excluded   packet access (LD_ABS, LD_IND); atomic and, or and xor that fetch
+ *
+ * A register that was never written holds 0, or what an earlier instruction left
+ * in it: nothing that the program could not have computed.
+ */
+#ifndef CONFINED_IMAGE_H
+#define CONFINED_IMAGE_H
+
+#include "port.h"
+
+#define IMAGE_MAGIC		0x79736f43	/* "Cosy" */
+#define IMAGE_VERSION		1
+
+#define IMAGE_INSNS_MAX		(1U << 20)
+#define IMAGE_FUNCS_MAX		(1U << 16)
+#define IMAGE_TABLE_MAX		(1U << 16)
+#define IMAGE_FRAME_MAX		(1U << 15)	/* bytes */
+#define IMAGE_ARENA_SHIFT_MIN	16
+#define IMAGE_ARENA_SHIFT_MAX	30
+/* What a 16-bit offset and 8 bytes reach, in whole pages. */
+#define IMAGE_GUARD		(9U << 12)
+
+/* image_header.flags */
+#define IMAGE_CHECKED		(1 << 0)	/* an access outside of the arena ends the run */
+#define IMAGE_FLAGS		IMAGE_CHECKED
+
+/**
+ * struct image_header - what an image begins with
+ * @magic:       IMAGE_MAGIC
+ * @version:     IMAGE_VERSION
+ * @flags:       IMAGE_CHECKED
+ * @ninsns:      instructions, 1 .. IMAGE_INSNS_MAX
+ * @nfuncs:      functions, 1 .. IMAGE_FUNCS_MAX
+ * @ntable:      entries of the table, 0 .. IMAGE_TABLE_MAX
+ * @arena_shift: the arena has 2^arena_shift bytes
+ * @stack_end:   where the stack ends, in bytes from the arena's start; frames
+ *               are taken from there downwards
+ * @stack_size:  its size in bytes, at most @stack_end
+ * @native_size: bytes of the machine's stack for return addresses and saved
+ *               registers, at most 40 for each nested call; 0 for
+ *               IMAGE_NATIVE_DEFAULT
+ * @reserved:    zero
+ */
+struct image_header {
+	u32 magic;
+	u16 version;
+	u16 flags;
+	u32 ninsns;
+	u32 nfuncs;
+	u32 ntable;
+	u32 arena_shift;
+	u32 stack_end;
+	u32 stack_size;
+	u32 native_size;
+	u32 reserved;
+};
+
+#define IMAGE_NATIVE_DEFAULT	2048
+#define IMAGE_NATIVE_MAX	(256U << 10)
+
+/**
+ * struct image_func - a function
+ * @start: its first instruction; it ends where the next function starts
+ * @frame: bytes of its stack frame, a multiple of 8, 0 .. IMAGE_FRAME_MAX
+ */
+struct image_func {
+	u32 start;
+	u32 frame;
+};
+
+struct image_insn {
+	u8 code;
+#if defined(__LITTLE_ENDIAN_BITFIELD) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	u8 dst : 4, src : 4;
+#else
+#error "images are little-endian"
+#endif
+	s16 off;
+	s32 imm;
+};
+
+/* insn.code: class, then size and mode, or source and operation. */
+#define INSN_CLASS(code)	((code) & 0x07)
+#define INSN_LD			0x00
+#define INSN_LDX		0x01
+#define INSN_ST			0x02
+#define INSN_STX		0x03
+#define INSN_ALU		0x04
+#define INSN_JMP		0x05
+#define INSN_JMP32		0x06
+#define INSN_ALU64		0x07
+
+#define INSN_SIZE(code)		((code) & 0x18)
+#define INSN_W			0x00
+#define INSN_H			0x08
+#define INSN_B			0x10
+#define INSN_DW			0x18
+
+#define INSN_MODE(code)		((code) & 0xe0)
+#define INSN_IMM		0x00
+#define INSN_MEM		0x60
+#define INSN_MEMSX		0x80
+#define INSN_ATOMIC		0xc0
+
+#define INSN_X			0x08		/* the source is a register */
+#define INSN_OP(code)		((code) & 0xf0)
+
+#define INSN_ADD		0x00
+#define INSN_SUB		0x10
+#define INSN_MUL		0x20
+#define INSN_DIV		0x30
+#define INSN_OR			0x40
+#define INSN_AND		0x50
+#define INSN_LSH		0x60
+#define INSN_RSH		0x70
+#define INSN_NEG		0x80
+#define INSN_MOD		0x90
+#define INSN_XOR		0xa0
+#define INSN_MOV		0xb0
+#define INSN_ARSH		0xc0
+#define INSN_END		0xd0
+
+#define INSN_JA			0x00
+#define INSN_JEQ		0x10
+#define INSN_JGT		0x20
+#define INSN_JGE		0x30
+#define INSN_JSET		0x40
+#define INSN_JNE		0x50
+#define INSN_JSGT		0x60
+#define INSN_JSGE		0x70
+#define INSN_CALL		0x80
+#define INSN_EXIT		0x90
+#define INSN_JLT		0xa0
+#define INSN_JLE		0xb0
+#define INSN_JSLT		0xc0
+#define INSN_JSLE		0xd0
+
+/* insn.imm of an atomic operation */
+#define INSN_FETCH		0x01
+#define INSN_XCHG		0xe1
+#define INSN_CMPXCHG		0xf1
+
+/* insn.src of LD_IMM64 and of CALL */
+#define INSN_ARENA		1
+#define INSN_LOCAL		1
+
+#define INSN_R10		10
+
+/*
+ * insn.imm of a CALL with src 0, below IMAGE_SYSCALL:
+ *
+ *   IMAGE_CALL_SYSCALL  the system call with number r1 and the six arguments at
+ *                       r2: for numbers that are not known before
+ *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its
+ *                       argument.  r0: what it returned, or what was thrown
+ *   IMAGE_CALL_THROW    ends the innermost IMAGE_CALL_TRY under way; it returns
+ *                       r1.  r6 to r10 are the caller's again
+ *   IMAGE_CALL_ABORT    ends the run, with r1 in the text
+ */
+#define IMAGE_CALL_SYSCALL	1
+#define IMAGE_CALL_TRY		2
+#define IMAGE_CALL_THROW	3
+#define IMAGE_CALL_ABORT	4
+#define IMAGE_SYSCALL		0x1000
+
+#endif /* CONFINED_IMAGE_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Images that have been checked and compiled.  All programs of a user that are
+ * made of the same image share one.
+ */
+#ifndef CONFINED_CODE_H
+#define CONFINED_CODE_H
+
+#define CODE_PAGES	1024
+
+#ifndef __ASSEMBLER__
+
+#include <linux/list.h>
+#include <linux/uidgid.h>
+
+#include "../image.h"
+#include "../jit.h"
+
+/**
+ * struct code - an image's machine code
+ * @entry: where it begins
+ * @size:  bytes of it, in whole pages
+ */
+struct code {
+	const void *entry;
+	size_t size;
+
+	/* For code.c. */
+	struct list_head node;
+	unsigned int users;
+	kuid_t uid;
+	unsigned long page;		/* of the room */
+	void *image;
+	size_t len;
+};
+
+/*
+ * The code of the image at @data, @len bytes, made if there is none yet.  Returns
+ * 0; or -ENOEXEC, -ENOBUFS or -ENOMEM with the reason in @error.
+ */
+int code_get(struct code **code, const void *data, size_t len, char *error,
+	     size_t error_len);
+void code_put(struct code *code);
+
+/* Only checks it. */
+int code_check(const void *data, size_t len, char *error, size_t error_len);
+
+/* By engine.c: struct jit's gate(). */
+struct jit_gate code_gate(u32 nr);
+
+int code_init(void);
+void code_exit(void);
+
+#endif /* __ASSEMBLER__ */
+#endif /* CONFINED_CODE_H */

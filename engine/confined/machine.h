@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What runs an image: what generated code, stubs.S and the interpreter share with
+ * the platform layer.
+ *
+ * Registers of x86-64 in generated code:
+ *
+ *   rax rdi rsi rdx rcx r8   r0 to r5; the sixth argument of a system call is r0
+ *   rbx r13 r14 r15          r6 to r9: a function that writes one saves it
+ *   rbp                      where the frame begins, in bytes from the arena's
+ *                            start; always less than the arena's size
+ *   r12                      the arena's address
+ *   r9                       struct machine
+ *   r10 r11                  masked addresses, and whatever one instruction needs
+ */
+#ifndef CONFINED_MACHINE_H
+#define CONFINED_MACHINE_H
+
+/* How a run ended: machine.end. */
+#define MACHINE_DONE	0
+#define MACHINE_STACK	1	/* no room for a frame, or for a return address */
+#define MACHINE_FUNCTION	2	/* a number that is no function's */
+#define MACHINE_THROW	3	/* thrown, and not caught */
+#define MACHINE_ACCESS	4	/* IMAGE_CHECKED: outside of the arena */
+#define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
+#define MACHINE_STOP	6	/* the platform's wish: a limit, a signal */
+
+/* Instructions between two calls of machine_poll(). */
+#define MACHINE_FUEL	(1 << 18)
+
+/* Offsets in struct machine, for stubs.S and for code generators. */
+#define MACHINE_AT_FUEL		0
+#define MACHINE_AT_STACK	8
+#define MACHINE_AT_NATIVE	16
+#define MACHINE_AT_USER		24
+#define MACHINE_AT_BASE		32
+#define MACHINE_AT_TRY		40
+#define MACHINE_AT_HOME		48
+#define MACHINE_AT_END		56
+#define MACHINE_AT_PC		60
+#define MACHINE_AT_VALUE	64
+#define MACHINE_AT_ARGS		72
+#define MACHINE_AT_FRAME	112
+#define MACHINE_AT_NATIVE_SIZE	120
+#define MACHINE_AT_RUN		128
+
+#ifndef __ASSEMBLER__
+
+#include "port.h"
+
+/**
+ * struct machine - one run at a time
+ * @fuel:   instructions until the next machine_poll(); runs out below 0
+ * @stack:  the lowest place of a frame, in bytes from the arena's start
+ * @native: the lowest stack pointer that a function may begin with; set at the
+ *          beginning of the run, @native_size below what it has there
+ * @user:   the arena's address in the process
+ * @base:   the arena's address here
+ * @try_sp: the innermost IMAGE_CALL_TRY, or 0
+ * @home:   the caller's stack pointer
+ * @end:    RUN_*
+ * @pc:     the instruction that ended the run, but for MACHINE_DONE and MACHINE_STOP
+ * @value:  r0; of MACHINE_ACCESS the address, of MACHINE_ABORT and MACHINE_THROW r1
+ * @args:   r1 to r5
+ * @frame:  where the first frame ends, in bytes from the arena's start
+ * @run:    what the platform's gates want, see struct jit
+ */
+struct machine {
+	s64 fuel;
+	s64 stack;
+	u64 native;
+	u64 user;
+	u64 base;
+	u64 try_sp;
+	u64 home;
+	u32 end;
+	u32 pc;
+	u64 value;
+	u64 args[5];
+	u64 frame;
+	u64 native_size;
+	void *run;
+};
+
+/* What calls take of the machine's stack; a function, 8 for each r6..r9 it writes. */
+#define MACHINE_NATIVE_CALL	8
+#define MACHINE_NATIVE_TRY	64
+
+/*
+ * Makes @machine ready for a run of @image: all but @user, @base, @args and @run,
+ * which stay.
+ */
+struct image_header;
+void machine_begin(struct machine *machine, const struct image_header *image);
+
+/* Why its run ended, for people. */
+void machine_text(const struct machine *machine, char *text, size_t len);
+
+/* Runs an image without generated code.  For tests. */
+struct checked;
+void machine_interpret(const struct checked *checked, struct machine *machine);
+
+/* stubs.S: runs generated code, which begins at @code. */
+void confined_enter(struct machine *machine, const void *code);
+
+/* Ends a run from a function that generated code has called.  Does not return. */
+void confined_stop(struct machine *machine);
+
+/*
+ * Called by stubs.S.
+ *
+ * machine_poll(): fuel has run out.  Sets it again; sets @machine->end to MACHINE_STOP to
+ * end the run.
+ *
+ * machine_call(): IMAGE_CALL_SYSCALL or a system call: @call is insn.imm, @args are
+ * r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.
+ */
+void machine_poll(struct machine *machine);
+u64 machine_call(const u64 *args, struct machine *machine, u32 call);
+
+#endif /* __ASSEMBLER__ */
+#endif /* CONFINED_MACHINE_H */

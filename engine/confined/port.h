@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the confined engine's own files need of the platform: the same sources
+ * are built for the kernel and for processes.
+ */
+#ifndef CONFINED_PORT_H
+#define CONFINED_PORT_H
+
+#ifdef __KERNEL__
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/* Generated code returns by way of confined_return. */
+#if defined(CONFIG_RETHUNK) || defined(CONFIG_MITIGATION_RETHUNK)
+#define IMAGE_RETURN_STUB 1
+#else
+#define IMAGE_RETURN_STUB 0
+#endif
+
+static inline void *image_alloc(size_t size)
+{
+	return kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+#define image_free	kvfree
+
+#else
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define IMAGE_RETURN_STUB 0
+
+/* Zeroed memory, or NULL. */
+static inline void *image_alloc(size_t size)
+{
+	return calloc(1, size);
+}
+
+#define image_free	free
+
+#endif /* __KERNEL__ */
+
+#endif /* CONFINED_PORT_H */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Between C and generated code.  machine.h has the registers.
+ *
+ * Whoever wrote the image has had the branch predictors for itself, so on the way
+ * out of generated code, for a call and at the end, the history of branches goes
+ * (BARRIER); and where returns have been skipped, the predictions of returns go
+ * too (STUFF): what follows in the kernel is not to run ahead by either.
+ */
+#include "machine.h"
+
+#ifdef __KERNEL__
+#include "kernel/stubs.h"
+#else
+#define START(name)	.globl name; .hidden name; .type name, @function; name: endbr64
+#define STUB(name)	.globl name; .hidden name; .type name, @function; name:
+#define FUNCTION_END(name)	.size name, . - name
+#define STUB_END(name)	.size name, . - name
+#define RETURN		ret; int3
+#define CALL_RAX	call *%rax
+#define INTRA_CALL
+#define BARRIER
+	.section .note.GNU-stack, "", @progbits
+#endif
+
+/* 32 returns from now on are predicted to go where nothing happens. */
+.macro STUFF counter
+	mov $16, \counter
+771:	INTRA_CALL
+	call 772f
+	int3
+772:	INTRA_CALL
+	call 773f
+	int3
+773:	add $16, %rsp
+	dec \counter
+	jnz 771b
+	lfence
+.endm
+
+	.text
+
+/*
+ * void confined_enter(struct machine *run, const void *code)
+ *
+ * Calls function 0 of the image.
+ */
+START(confined_enter)
+	push %rbp
+	push %rbx
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	mov %rdi, %r9
+	mov %rsi, %rax
+	mov %rsp, MACHINE_AT_HOME(%r9)
+	mov %rsp, %rdx
+	sub MACHINE_AT_NATIVE_SIZE(%r9), %rdx
+	mov %rdx, MACHINE_AT_NATIVE(%r9)
+	mov MACHINE_AT_BASE(%r9), %r12
+	mov MACHINE_AT_FRAME(%r9), %ebp
+	mov MACHINE_AT_ARGS(%r9), %rdi
+	mov 8 + MACHINE_AT_ARGS(%r9), %rsi
+	mov 16 + MACHINE_AT_ARGS(%r9), %rdx
+	mov 24 + MACHINE_AT_ARGS(%r9), %rcx
+	mov 32 + MACHINE_AT_ARGS(%r9), %r8
+	xor %ebx, %ebx
+	xor %r13d, %r13d
+	xor %r14d, %r14d
+	xor %r15d, %r15d
+	CALL_RAX
+	mov %rax, MACHINE_AT_VALUE(%r9)
+	BARRIER
+.Lhome:
+	mov MACHINE_AT_HOME(%r9), %rsp
+	pop %r15
+	pop %r14
+	pop %r13
+	pop %r12
+	pop %rbx
+	pop %rbp
+	RETURN
+FUNCTION_END(confined_enter)
+
+/* The end of a run from anywhere in it; r9 is all that is needed. */
+STUB(confined_leave)
+.Lleave:
+	BARRIER
+	STUFF %ecx
+	jmp .Lhome
+
+.Lfault:
+	mov %r11d, MACHINE_AT_PC(%r9)
+	jmp .Lleave
+STUB_END(confined_leave)
+
+/* void confined_stop(struct machine *machine), for C. */
+START(confined_stop)
+	mov %rdi, %r9
+	movl $MACHINE_STOP, MACHINE_AT_END(%r9)
+	jmp .Lleave
+FUNCTION_END(confined_stop)
+
+/*
+ * Jumped to, or called, by generated code with the instruction's number in r11,
+ * and do not return.
+ */
+STUB(confined_fault_stack)
+	movl $MACHINE_STACK, MACHINE_AT_END(%r9)
+	jmp .Lfault
+STUB_END(confined_fault_stack)
+
+STUB(confined_fault_function)
+	movl $MACHINE_FUNCTION, MACHINE_AT_END(%r9)
+	jmp .Lfault
+STUB_END(confined_fault_function)
+
+/* r10: the address */
+STUB(confined_fault_access)
+	movl $MACHINE_ACCESS, MACHINE_AT_END(%r9)
+	mov %r10, MACHINE_AT_VALUE(%r9)
+	jmp .Lfault
+STUB_END(confined_fault_access)
+
+STUB(confined_abort)
+	movl $MACHINE_ABORT, MACHINE_AT_END(%r9)
+	mov %rdi, MACHINE_AT_VALUE(%r9)
+	jmp .Lfault
+STUB_END(confined_abort)
+
+/* r1: what is thrown.  Undoes what IMAGE_CALL_TRY put on the stack. */
+STUB(confined_throw)
+	mov MACHINE_AT_TRY(%r9), %rax
+	test %rax, %rax
+	jz 1f
+	mov %rax, %rsp
+	STUFF %eax
+	mov %rdi, %rax
+	pop MACHINE_AT_TRY(%r9)
+	pop %r15
+	pop %r14
+	pop %r13
+	pop %rbx
+	pop %rbp
+	RETURN
+1:	movl $MACHINE_THROW, MACHINE_AT_END(%r9)
+	mov %rdi, MACHINE_AT_VALUE(%r9)
+	jmp .Lfault
+STUB_END(confined_throw)
+
+/* Calls C, which in a process wants its stack aligned. */
+.macro TO_C function
+#ifdef __KERNEL__
+	push %r9
+	call \function
+	pop %r9
+#else
+	push %rbx
+	push %r9
+	mov %rsp, %rbx
+	and $-16, %rsp
+	call \function
+	mov %rbx, %rsp
+	pop %r9
+	pop %rbx
+#endif
+.endm
+
+/* Fuel has run out.  Keeps all registers but r10 and r11. */
+STUB(confined_poll)
+	push %rax
+	push %rdi
+	push %rsi
+	push %rdx
+	push %rcx
+	push %r8
+	BARRIER
+	mov %r9, %rdi
+	TO_C machine_poll
+	pop %r8
+	pop %rcx
+	pop %rdx
+	pop %rsi
+	pop %rdi
+	pop %rax
+	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
+	jne .Lleave
+	RETURN
+STUB_END(confined_poll)
+
+/* Where generated code returns by a thunk: the kernel's is here. */
+STUB(confined_return)
+	RETURN
+STUB_END(confined_return)
+
+#ifdef __KERNEL__
+/*
+ * BARRIER, on processors that need a loop: so many taken branches that nothing is
+ * left of those before.  As many as the kernel's own has.
+ */
+START(confined_clear_history)
+	mov $5, %ecx
+1:	mov $5, %eax
+2:	jmp 3f
+	nop
+3:	sub $1, %eax
+	jnz 2b
+	sub $1, %ecx
+	jnz 1b
+	lfence
+	RETURN
+FUNCTION_END(confined_clear_history)
+#endif
+
+/* BARRIER, and all registers as they were but r10 and r11. */
+STUB(confined_barrier)
+	push %rax
+	push %rcx
+	BARRIER
+	pop %rcx
+	pop %rax
+	RETURN
+STUB_END(confined_barrier)
+
+/* r10: insn.imm, r11: the instruction's number.  Only r0 comes back. */
+STUB(confined_gate)
+	mov %r11d, MACHINE_AT_PC(%r9)
+	push %rax
+	push %r8
+	push %rcx
+	push %rdx
+	push %rsi
+	push %rdi
+	BARRIER
+	mov %rsp, %rdi
+	mov %r9, %rsi
+	mov %r10d, %edx
+	TO_C machine_call
+	add $48, %rsp
+	xor %edi, %edi
+	xor %esi, %esi
+	xor %edx, %edx
+	xor %ecx, %ecx
+	xor %r8d, %r8d
+	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
+	jne .Lleave
+	RETURN
+STUB_END(confined_gate)

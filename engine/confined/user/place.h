@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The confined engine's platform layer for processes: where an arena and
+ * generated code lie.
+ */
+#ifndef CONFINED_PLACE_H
+#define CONFINED_PLACE_H
+
+#include "../jit.h"
+
+/* Maps an arena of 2^@shift bytes and its guards.  Returns its address, or NULL. */
+void *arena_map(u32 shift);
+void arena_unmap(void *arena, u32 shift);
+
+/**
+ * struct code - room for generated code, mapped twice
+ * @exec:  where it runs; within 2 GB of the engine
+ * @write: where it is written, NULL once it is not any more
+ * @size:  bytes
+ */
+struct code {
+	void *exec, *write;
+	u32 size;
+};
+
+/* 0 or -errno. */
+int code_map(struct code *code, u32 size);
+void code_seal(struct code *code);
+void code_free(struct code *code);
+
+/* Generates the code of @jit's checked, by its key, gate and barrier.  0 or -errno. */
+int code_make(struct code *code, struct jit *jit);
+
+#endif /* CONFINED_PLACE_H */
