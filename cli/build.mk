@@ -6,25 +6,44 @@ CLI_SRC := $(wildcard cli/*.c)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 
 .PHONY: cli
-cli: $(BUILD)/syscript
+cli: $(BUILD)/syscript $(BUILD)/gen/syscript.d.lua
 
 $(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) \
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -I$(BUILD)/gen \
 		$(CFLAGS) -c -o $@ $<
 
+# The script of repl, as a C string.
+$(BUILD)/gen/repl.inc: cli/repl.lua
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+
+$(BUILD)/cli/repl.o: $(BUILD)/gen/repl.inc
+
+# And the confined engine, which disasm shows: see engine/confined/build.mk.
 $(BUILD)/syscript: $(CLI_OBJ) $(BUILD)/libsyscript.a
 	$(call say,LD)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 .PHONY: install-cli
 install: install-cli
-install-cli: $(BUILD)/syscript
-	install -D -m 0755 $< $(DESTDIR)$(PREFIX)/bin/syscript
-	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts
+install-cli:
+	$(call built,$(BUILD)/syscript $(BUILD)/gen/syscript.d.lua)
+	install -D -m 0755 $(BUILD)/syscript $(DESTDIR)$(PREFIX)/bin/syscript
+	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
 	install -m 0644 scripts/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts
+	install -m 0644 scripts/net/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
+	install -D -m 0644 $(BUILD)/gen/syscript.d.lua \
+		$(DESTDIR)$(PREFIX)/share/syscript/lua/syscript.d.lua
+	install -D -m 0644 cli/completions/syscript.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/syscript
+	install -D -m 0644 cli/completions/_syscript \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_syscript
+	install -D -m 0644 cli/completions/syscript.fish \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/syscript.fish
 	for page in man/*.[1-9]; do \
 		section=$${page##*.} file=$${page##*/}; \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \

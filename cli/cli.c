@@ -55,13 +55,13 @@ int parse_json(int argc, char **argv, const char *help, bool *json)
 			return complain_usage(command, "unknown option");
 		*json = true;
 	}
-	return optind == argc ? 0 : complain_usage(command, "'%s' is one too many", argv[optind]);
+	return optind == argc ? 0 : complain_usage(command, "unexpected argument '%s'", argv[optind]);
 }
 
 static char *read_fd(int fd, const char *path, size_t *len)
 {
 	/* One byte more than a script may have, to see that it is too long. */
-	size_t max = SYSCRIPT_SOURCE_MAX + 1;
+	size_t max = SYSCRIPT_IMAGE_MAX + 1;
 	char *text = malloc(max);
 	ssize_t got;
 

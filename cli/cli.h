@@ -13,7 +13,12 @@
 /* Each gets its own name in argv[0]; returns the exit status. */
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_repl(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_speed_up(int argc, char **argv);
+int cmd_net(int argc, char **argv);
+int cmd_disasm(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /* "syscript: ..." on stderr; returns EXIT_USAGE. */

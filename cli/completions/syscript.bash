@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# bash completion for syscript(1): what there is, the command itself says.
+
+_syscript() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]} words=
+
+	if [ "$COMP_CWORD" = 1 ]; then
+		words=$(syscript --help | sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p')
+	elif [ "$before" = --backend ]; then
+		words="auto kernel user"
+	elif [[ $word == -* ]]; then
+		words=$(syscript "$command" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z-]+')
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -o filenames -F _syscript syscript

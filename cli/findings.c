@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syscript.h>
+#include <unistd.h>
+
+#include "findings.h"
+
+#define MODULE	"/sys/module/syscript"
+
+static bool exists(const char *format, const char *what)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), format, what);
+	return !access(path, F_OK);
+}
+
+static bool read_line(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool ok;
+
+	*buf = '\0';
+	if (!file)
+		return false;
+	ok = fgets(buf, size, file);
+	buf[strcspn(buf, "\n")] = '\0';
+	fclose(file);
+	return ok;
+}
+
+/* The value of "KEY:\tVALUE" in /proc/self/status. */
+static int read_status(const char *key)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	size_t len = strlen(key);
+	char line[128];
+	int value = 0;
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, key, len) && line[len] == ':')
+			value = atoi(line + len + 1);
+	}
+	fclose(file);
+	return value;
+}
+
+/* Does depmod know the module for this kernel? */
+static bool module_installed(const char *release)
+{
+	char path[256], line[4096];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, "/syscript.ko");
+	fclose(file);
+	return found;
+}
+
+static void find_module(struct findings *f)
+{
+	char enabled[8];
+
+	f->loaded = exists("%s", MODULE);
+	read_line(MODULE "/version", f->version, sizeof(f->version));
+	f->enabled = read_line(PARAMETERS "enabled", enabled, sizeof(enabled)) &&
+		     enabled[0] == 'Y';
+	f->installed = module_installed(f->kernel.release);
+	f->built = exists("/var/lib/dkms/syscript/%s", syscript_version());
+	f->source = exists("/usr/src/syscript-%s/dkms.conf", syscript_version());
+	f->dkms = exists("%s", "/usr/sbin/dkms") || exists("%s", "/usr/bin/dkms");
+	f->headers = exists("/lib/modules/%s/build/Makefile", f->kernel.release);
+	f->at_boot = exists("%s", "/etc/modules-load.d/syscript.conf") ||
+		     exists("%s", "/usr/local/lib/modules-load.d/syscript.conf") ||
+		     exists("%s", "/usr/lib/modules-load.d/syscript.conf");
+}
+
+static bool in_group(gid_t gid)
+{
+	int n = getgroups(0, NULL);
+	gid_t *groups = calloc(n > 0 ? n : 1, sizeof(*groups));
+	bool found = getegid() == gid;
+
+	n = groups ? getgroups(n, groups) : 0;
+	for (int i = 0; i < n; i++)
+		found = found || groups[i] == gid;
+	free(groups);
+	return found;
+}
+
+static void find_group(struct findings *f)
+{
+	struct passwd *user = getpwuid(getuid());
+	char name[64] = "";
+	struct group *group;
+
+	if (user)
+		snprintf(name, sizeof(name), "%s", user->pw_name);
+	group = getgrnam(GROUP);
+	f->group_exists = group;
+	f->member = group && in_group(group->gr_gid);
+	for (char **member = group ? group->gr_mem : NULL; member && *member; member++)
+		f->in_group_file = f->in_group_file || !strcmp(*member, name);
+}
+
+/* Is @path a device, which mode has it, and may this process use it? */
+static bool find_node(const char *path, struct stat *st, unsigned int *mode, bool *open)
+{
+	if (stat(path, st) || !S_ISCHR(st->st_mode))
+		return false;
+	*mode = st->st_mode & 07777;
+	*open = !access(path, R_OK | W_OK);
+	return true;
+}
+
+static void find_device(struct findings *f)
+{
+	struct group *group;
+	struct passwd *owner;
+	struct stat st;
+
+	f->confined = find_node(CONFINED_DEVICE, &st, &f->confined_mode, &f->confined_open);
+	f->device = find_node(DEVICE, &st, &f->mode, &f->device_open);
+	if (!f->device)
+		return;
+	owner = getpwuid(st.st_uid);
+	snprintf(f->owner, sizeof(f->owner), "%s", owner ? owner->pw_name : "?");
+	group = getgrgid(st.st_gid);
+	if (group)
+		snprintf(f->group, sizeof(f->group), "%s", group->gr_name);
+	else
+		snprintf(f->group, sizeof(f->group), "%u", st.st_gid);
+}
+
+/* Users of containers that no root started, of sandboxes, and of some units, are mapped. */
+static bool has_mapped_users(void)
+{
+	unsigned int inside, outside, count;
+	bool mapped = false;
+	FILE *file = fopen("/proc/self/uid_map", "re");
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%u %u %u", &inside, &outside, &count) == 3)
+		mapped = inside || outside || count != 4294967295U;
+	fclose(file);
+	return mapped;
+}
+
+static void find_place(struct findings *f)
+{
+	int fd;
+
+	/* Docker's file is there in a virtual machine on such files, too. */
+	f->unit = getenv("INVOCATION_ID");
+	f->container = exists("%s", "/run/.containerenv") || getenv("container") ||
+		       (has_mapped_users() && !f->unit) ||
+		       (exists("%s", "/.dockerenv") && !f->device);
+	if (!f->device)
+		return;
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	f->denied = fd < 0 && errno == EPERM;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Is the user backend denied to make machine code? */
+static bool is_interpreted(void)
+{
+	static const char source[] = "function run() end";
+	struct syscript_options options = {
+		.size = sizeof(options), .name = "doctor", .backend = SYSCRIPT_BACKEND_USER,
+	};
+	struct syscript_info info = { 0 };
+	int fd = syscript_register(source, sizeof(source) - 1, &options, NULL, 0);
+
+	if (fd < 0)
+		return false;
+	syscript_info(fd, &info);
+	syscript_close(fd);
+	return info.flags & SYSCRIPT_NOJIT;
+}
+
+void find(struct findings *f)
+{
+	memset(f, 0, sizeof(*f));
+	uname(&f->kernel);
+	f->environment = getenv("SYSCRIPT_BACKEND") ?: "";
+	/* First: it may load the module. */
+	f->kernel_err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
+	f->user_err = syscript_probe(SYSCRIPT_BACKEND_USER);
+	f->interpreted = is_interpreted();
+	find_module(f);
+	find_group(f);
+	find_device(f);
+	find_place(f);
+	f->seccomp = read_status("Seccomp") > 0;
+	f->traced = read_status("TracerPid") > 0;
+}

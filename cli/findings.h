@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What doctor finds on a machine, and what is to be done about it. */
+#ifndef FINDINGS_H
+#define FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/utsname.h>
+
+#define DEVICE		"/dev/syscript"
+#define CONFINED_DEVICE	"/dev/syscript-confined"
+#define GROUP		"syscript"
+#define PARAMETERS	"/sys/module/syscript/parameters/"
+
+/**
+ * struct findings - what is there; texts are "" where there is nothing to tell
+ * @loaded, @version, @enabled: the module that runs, and its switch
+ * @installed:     depmod knows a module for this kernel
+ * @built:         DKMS knows the source
+ * @source:        the source is where DKMS looks
+ * @dkms, @headers: what DKMS needs to build it
+ * @device, @device_open, @mode, @owner, @group: the device's node
+ * @confined, @confined_open, @confined_mode: the node for the confined engine only
+ * @group_exists, @member, @in_group_file: the group; whether this process is in
+ *                 it, and whether it will be after the next login
+ * @at_boot:       the module is loaded when the machine starts
+ * @container, @unit: it runs in a container or sandbox, or in a unit of systemd's
+ * @denied:        a device cgroup forbids the device
+ * @seccomp, @traced: what watches this process
+ * @kernel_err, @user_err: what syscript_probe() says of the backends
+ * @interpreted:   the user backend may make no machine code
+ */
+struct findings {
+	struct utsname kernel;
+	bool loaded, enabled, installed, built, source, dkms, headers;
+	char version[64];
+	bool device, device_open, confined, confined_open;
+	unsigned int mode, confined_mode;
+	char owner[64], group[64];
+	bool group_exists, member, in_group_file, at_boot;
+	bool container, unit, denied;
+	bool seccomp, traced;
+	int kernel_err, user_err;
+	bool interpreted;
+	const char *environment;
+};
+
+/* What is missing, and the command that fixes it. */
+struct remedy {
+	char what[256], command[256];
+};
+
+#define REMEDIES_MAX	12
+
+void find(struct findings *f);
+
+/* Fills in what keeps the kernel backend from being used; returns how many. */
+size_t remedies(const struct findings *f, struct remedy *r);
+
+#endif /* FINDINGS_H */

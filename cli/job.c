@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "job.h"
+#include "values.h"
+
+#define ERROR_LEN	2048
+
+enum { RUN = 1, CHECK = 2, REPL = 4 };
+
+/* Each option, the commands that have it, and its line of help. */
+static const struct job_option {
+	struct option option;
+	int commands;
+	const char *help;
+} table[] = {
+	{ { "execute", required_argument, NULL, 'e' }, RUN | CHECK,
+	  "  -e, --execute CODE        the body of run(), in place of FILE" },
+	{ { "info", no_argument, NULL, 'i' }, RUN,
+	  "  -i, --info                print the script's counters on standard error" },
+	{ { "backend", required_argument, NULL, 'b' }, RUN | REPL,
+	  "      --backend B           auto (default), kernel or user" },
+	{ { "time-limit", required_argument, NULL, 't' }, RUN | REPL,
+	  "      --time-limit TIME     in script code: 100ms (default), 2s, 500us; a number: ms" },
+	{ { "wall-limit", required_argument, NULL, 'w' }, RUN | REPL,
+	  "      --wall-limit TIME     all but waiting: 10s (default); 0: no limit" },
+	{ { "grace", required_argument, NULL, 'g' }, RUN | REPL,
+	  "      --grace TIME          what a run may take once a signal waits: 100ms (default)" },
+	{ { "memory-limit", required_argument, NULL, 'm' }, RUN | REPL,
+	  "      --memory-limit SIZE   1M (default), 512K; a number: KiB" },
+	{ { "no-jit", no_argument, NULL, 'n' }, RUN | REPL,
+	  "      --no-jit              interpret, never compile" },
+	{ { "kill", no_argument, NULL, 'k' }, RUN,
+	  "      --kill                over a limit, die of SIGKILL" },
+	{ { "help", no_argument, NULL, 'h' }, RUN | CHECK | REPL,
+	  "      --help                print this" },
+};
+
+#define OPTIONS (sizeof(table) / sizeof(table[0]))
+
+static const char run_help[] =
+	"Usage: syscript run [OPTION...] FILE|-|-e CODE [ARGUMENT...]\n"
+	"Calls the function run() of a script; prints its output, then its results.\n\n"
+	"Each argument is an integer for run():\n"
+	"  42, -1, 0x1f  itself\n"
+	"  buf:SIZE      the address of SIZE zero bytes (SIZE: 4096, 4K, 1M)\n"
+	"  out:SIZE      the same; as many of its bytes as the first result says are\n"
+	"                printed in place of the results\n"
+	"  str:TEXT      the address of TEXT, with a NUL after it\n"
+	"  TEXT          the same, for what begins neither as a number nor as above\n\n";
+
+static const char check_help[] =
+	"Usage: syscript check [OPTION...] FILE|-|-e CODE\n"
+	"Looks for mistakes in a script without running it: syntax, names that are not\n"
+	"there, missing arguments, accidental globals, descriptors that are lost.\n\n";
+
+static const char repl_help[] =
+	"Usage: syscript repl [OPTION...]\n"
+	"Reads Lua from standard input, line by line, and prints what it returns.\n\n";
+
+static int command_of(const char *name)
+{
+	return !strcmp(name, "run") ? RUN : !strcmp(name, "check") ? CHECK : REPL;
+}
+
+static void help(int command)
+{
+	fputs(command == RUN ? run_help : command == CHECK ? check_help : repl_help, stdout);
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (table[i].commands & command)
+			puts(table[i].help);
+	}
+}
+
+static bool parse_backend(const char *text, enum syscript_backend *backend)
+{
+	if (!strcmp(text, "auto"))
+		*backend = SYSCRIPT_BACKEND_AUTO;
+	else if (!strcmp(text, "kernel"))
+		*backend = SYSCRIPT_BACKEND_KERNEL;
+	else if (!strcmp(text, "user"))
+		*backend = SYSCRIPT_BACKEND_USER;
+	else
+		return false;
+	return true;
+}
+
+static int parse_option(int option, const char *command, struct job *job)
+{
+	switch (option) {
+	case 'e':
+		job->code = optarg;
+		return 0;
+	case 'i':
+		job->info = true;
+		return 0;
+	case 'n':
+		job->options.flags |= SYSCRIPT_NOJIT;
+		return 0;
+	case 'k':
+		job->options.flags |= SYSCRIPT_KILL;
+		return 0;
+	case 'b':
+		if (parse_backend(optarg, &job->options.backend))
+			return 0;
+		return complain_usage(command, "backend '%s' is not auto, kernel or user", optarg);
+	case 't':
+		if (parse_time(optarg, &job->options.time_limit_ns))
+			return 0;
+		return complain_usage(command, "time limit '%s' is none: 100ms, 2s, 500us", optarg);
+	case 'w':
+		if (!strcmp(optarg, "0"))
+			job->options.wall_limit_ns = SYSCRIPT_NO_LIMIT;
+		else if (!parse_time(optarg, &job->options.wall_limit_ns))
+			return complain_usage(command, "wall-clock limit '%s' is none: 10s, 500ms, 0",
+					      optarg);
+		return 0;
+	case 'g':
+		if (parse_time(optarg, &job->options.grace_ns))
+			return 0;
+		return complain_usage(command, "grace time '%s' is none: 100ms, 500us", optarg);
+	case 'm':
+		if (parse_size(optarg, 1024, &job->options.memory_limit))
+			return 0;
+		return complain_usage(command, "memory limit '%s' is none: 1M, 512K", optarg);
+	case 'h':
+		help(command_of(command));
+		return -1;
+	}
+	/* getopt has said what is wrong. */
+	return complain_usage(command, "unknown or incomplete option");
+}
+
+/* The options that a command has, for getopt_long(). */
+static void options_of(int command, struct option *options)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (table[i].commands & command)
+			*options++ = table[i].option;
+	}
+	memset(options, 0, sizeof(*options));
+}
+
+static int parse_file(struct job *job, int argc, char **argv)
+{
+	if (job->code) {
+		job->path = "-e";
+	} else if (optind == argc) {
+		return complain_usage(argv[0], "no FILE");
+	} else {
+		job->path = argv[optind++];
+	}
+	script_name(job->path, job->name, sizeof(job->name));
+	return 0;
+}
+
+int job_parse(struct job *job, int argc, char **argv)
+{
+	struct option options[OPTIONS + 1];
+	int command = command_of(argv[0]);
+	/* "+": what follows FILE are arguments, negative ones among them. */
+	const char *letters = command == RUN ? "+ie:" : command == CHECK ? "+e:" : "+";
+	int option, status;
+
+	options_of(command, options);
+	job->options.size = sizeof(job->options);
+	job->options.name = job->name;
+	job->options.flags = SYSCRIPT_TRACEBACK;
+	while ((option = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		status = parse_option(option, argv[0], job);
+		if (status)
+			return status;
+	}
+	return command == REPL ? 0 : parse_file(job, argc, argv);
+}
+
+char *job_source(const struct job *job, size_t *len)
+{
+	char *source;
+	int ret;
+
+	if (!job->code)
+		return read_file(job->path, len);
+	/* On one line, so that the lines of errors are those of the code. */
+	ret = asprintf(&source, "function run(...) %s\nend", job->code);
+	if (ret < 0) {
+		complain("no memory for the script");
+		return NULL;
+	}
+	*len = ret;
+	return source;
+}
+
+int job_status(int err)
+{
+	switch (-err) {
+	case ENOEXEC:
+	case EPROTO:
+	case ERANGE:
+	case ETIME:
+	case ETIMEDOUT:
+	case ENOBUFS:
+	case ECANCELED:
+	case E2BIG:
+	case EINTR:
+		return EXIT_SCRIPT;
+	}
+	return EXIT_USAGE;
+}
+
+int job_register(const struct job *job, const char *source, size_t len)
+{
+	char error[ERROR_LEN];
+	int fd;
+
+	if (!len) {
+		complain("%s is empty: a script needs a function run", job->path);
+		return -ENOEXEC;
+	}
+	fd = syscript_register(source, len, &job->options, error, sizeof(error));
+	/* The engine's texts begin with file:line, as compilers' do. */
+	if (fd == -ENOEXEC || fd == -ETIME || fd == -ENOBUFS)
+		fprintf(stderr, "%s\n", error);
+	else if (fd < 0)
+		complain("%s", error);
+	return fd;
+}
+
+void job_print_output(int fd)
+{
+	char buf[4096];
+	int len;
+
+	while ((len = syscript_output(fd, buf, sizeof(buf))) > 0)
+		fwrite(buf, 1, len, stdout);
+}
+
+void job_print_error(int fd, int err)
+{
+	char error[ERROR_LEN];
+
+	fflush(stdout);
+	if (syscript_error(fd, error, sizeof(error)) > 0)
+		fprintf(stderr, "%s\n", error);
+	else
+		complain("%s", syscript_strerror(err));
+}
+
+static void print_info(int fd)
+{
+	struct syscript_info info;
+
+	if (syscript_info(fd, &info) < 0)
+		return;
+	fflush(stdout);
+	fprintf(stderr,
+		"backend %s, %llu system calls, %llu ns in script code, %llu bytes of memory, %llu at most",
+		syscript_backend(fd) == SYSCRIPT_BACKEND_USER ? "user" : "kernel",
+		(unsigned long long)info.syscalls, (unsigned long long)info.run_time,
+		(unsigned long long)info.memory, (unsigned long long)info.memory_peak);
+	for (int i = 0; i < SYSCRIPT_COUNTERS_MAX && info.counters[i].name[0]; i++)
+		fprintf(stderr, ", %llu %s", (unsigned long long)info.counters[i].value,
+			info.counters[i].name);
+	fputc('\n', stderr);
+}
+
+static void print_results(int n, const int64_t *results)
+{
+	for (int i = 0; i < n; i++)
+		printf("%s%" PRId64 "%s", i ? "\t" : "", results[i], i == n - 1 ? "\n" : "");
+}
+
+int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *args)
+{
+	int64_t results[SYSCRIPT_RESULTS_MAX];
+	int n = syscript_call(fd, nargs, args, SYSCRIPT_RESULTS_MAX, results);
+
+	job_print_output(fd);
+	if (n > 0 && !print_out_buffer(results[0]))
+		print_results(n, results);
+	if (n < 0)
+		job_print_error(fd, n);
+	if (job->info)
+		print_info(fd);
+	return n < 0 ? job_status(n) : 0;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What doctor advises: all that is missing, in the order in which to do it. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <syscript.h>
+#include <unistd.h>
+
+#include "findings.h"
+
+struct list {
+	struct remedy *r;
+	size_t n;
+};
+
+static void need(struct list *list, const char *what, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void need(struct list *list, const char *what, const char *format, ...)
+{
+	struct remedy *r = &list->r[list->n];
+	va_list args;
+
+	if (list->n == REMEDIES_MAX)
+		return;
+	list->n++;
+	snprintf(r->what, sizeof(r->what), "%s", what);
+	va_start(args, format);
+	vsnprintf(r->command, sizeof(r->command), format, args);
+	va_end(args);
+}
+
+static bool has(const char *command)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/usr/bin/%s", command);
+	return !access(path, X_OK);
+}
+
+/* A package by the names that distributions have for it. */
+static void need_package(struct list *list, const char *what, const char *debian,
+			 const char *fedora)
+{
+	if (has("apt-get"))
+		need(list, what, "sudo apt-get install %s", debian);
+	else if (has("dnf"))
+		need(list, what, "sudo dnf install %s", fedora);
+	else
+		need(list, what, "# install what your distribution has in place of %s", debian);
+}
+
+/* DKMS builds the module; it needs its source, a compiler, and the headers. */
+static void need_module(struct list *list, const struct findings *f)
+{
+	char debian[128], fedora[128];
+
+	if (!f->dkms)
+		need_package(list, "dkms, which builds the module, is not installed", "dkms",
+			     "dkms");
+	if (!f->headers) {
+		snprintf(debian, sizeof(debian), "linux-headers-%s", f->kernel.release);
+		snprintf(fedora, sizeof(fedora), "kernel-devel-%s", f->kernel.release);
+		need_package(list, "the headers of this kernel are not installed", debian,
+			     fedora);
+	}
+	if (!f->source)
+		need(list, "the module's source is not in /usr/src",
+		     "sudo apt-get install syscript-dkms    # or, in the source tree: sudo make install");
+	need(list, f->built ? "the module is not built for this kernel" :
+	     "the module is not built", "sudo dkms install syscript/%s -k %s",
+	     syscript_version(), f->kernel.release);
+}
+
+static void need_group(struct list *list, const struct findings *f)
+{
+	struct passwd *user = getpwuid(getuid());
+
+	if (!f->group_exists)
+		need(list, "there is no group " GROUP ", which the device is for",
+		     "sudo groupadd --system " GROUP);
+	if (f->member || (f->device && f->device_open && !getuid()))
+		return;
+	if (f->in_group_file)
+		need(list, "you are in the group " GROUP " from your next login on",
+		     "newgrp " GROUP "    # or log in again");
+	else if (getuid())
+		need(list, "you are not in the group " GROUP,
+		     "sudo usermod -aG " GROUP " %s    # then log in again",
+		     user ? user->pw_name : "\"$USER\"");
+}
+
+static void need_device(struct list *list, const struct findings *f)
+{
+	if (!f->loaded)
+		need(list, "the module is not loaded", "sudo modprobe syscript");
+	else if (!f->device)
+		need(list, "the module is loaded, but there is no " DEVICE,
+		     "sudo udevadm trigger --name-match=syscript");
+	else if (strcmp(f->group, GROUP) || (f->mode & 0060) != 0060)
+		need(list, DEVICE " is not open to the group " GROUP,
+		     "sudo chgrp " GROUP " " DEVICE " && sudo chmod 0660 " DEVICE);
+}
+
+static void need_in_unit(struct list *list, const struct findings *f)
+{
+	if (!f->device || f->denied)
+		need(list, f->device ? "this unit may not use " DEVICE :
+		     "this unit has no " DEVICE " (PrivateDevices=)",
+		     "sudo systemctl edit UNIT    # [Service] PrivateDevices=no DevicePolicy=closed DeviceAllow=/dev/syscript rw (each in a line)");
+	if (!f->device || (!f->device_open && !f->denied))
+		need(list, "this unit is not in the group " GROUP,
+		     "sudo systemctl edit UNIT    # [Service] SupplementaryGroups=" GROUP);
+}
+
+static void need_in_container(struct list *list, const struct findings *f)
+{
+	if (!f->device || f->denied)
+		need(list, f->device ? "this container may not use " DEVICE :
+		     "this container has no " DEVICE,
+		     "podman run --device " DEVICE " ...    # docker: the same; bwrap: --dev-bind "
+		     DEVICE " " DEVICE);
+	if (!f->device || (!f->device_open && !f->denied))
+		need(list, "nobody in this container is in the host's group " GROUP,
+		     "podman run --group-add keep-groups ...    # docker: --group-add GID, the group's number");
+}
+
+static void need_unwatched(struct list *list, const struct findings *f)
+{
+	if (f->seccomp)
+		need(list, "a seccomp filter that this kernel cannot ask from a script watches this process (strict mode, or several threads on a kernel without ftrace): its scripts run in user space",
+		     "syscript doctor    # outside of the sandbox");
+	else if (f->traced)
+		need(list, "a tracer (ptrace) watches this process: its scripts run in user space, where the tracer sees their calls",
+		     "syscript doctor    # without the tracer");
+	else
+		need(list, "system call user dispatch, or audit rules that this kernel cannot record from a script, watch this process: its scripts run in user space, where each call is seen",
+		     "export SYSCRIPT_BACKEND=user    # this is how it should be; says so, and changes nothing");
+}
+
+/* Everything is there, and it does not work. */
+static void need_more(struct list *list, const struct findings *f)
+{
+	char what[256];
+
+	switch (f->kernel_err) {
+	case -ESHUTDOWN:
+		need(list, "scripts are switched off",
+		     "echo Y | sudo tee " PARAMETERS "enabled");
+		break;
+	case -EOPNOTSUPP:
+		need_unwatched(list, f);
+		break;
+	case -EDQUOT:
+		need(list, "your share of scripts is used up",
+		     "syscript list    # then end what holds them");
+		break;
+	default:
+		snprintf(what, sizeof(what), "the kernel backend refuses: %s",
+			 syscript_strerror(f->kernel_err));
+		need(list, what, "sudo dmesg | grep syscript");
+		break;
+	}
+}
+
+static void need_on_host(struct list *list, const struct findings *f)
+{
+	if (!f->loaded && !f->installed)
+		need_module(list, f);
+	need_group(list, f);
+	need_device(list, f);
+	if (!f->at_boot && list->n)
+		need(list, "the module is not loaded when the machine starts",
+		     "echo syscript | sudo tee /etc/modules-load.d/syscript.conf");
+}
+
+size_t remedies(const struct findings *f, struct remedy *r)
+{
+	struct list list = { .r = r };
+
+	if (!f->kernel_err)
+		return 0;
+	if (strcmp(f->kernel.machine, "x86_64")) {
+		need(&list, "the module is for x86-64 only", "export SYSCRIPT_BACKEND=user");
+		return list.n;
+	}
+	if (f->loaded && f->container)
+		need_in_container(&list, f);
+	else if (f->loaded && f->unit)
+		need_in_unit(&list, f);
+	else
+		need_on_host(&list, f);
+	if (!list.n)
+		need_more(&list, f);
+	return list.n;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* Numbers, units and arguments on the command line. */
+#ifndef VALUES_H
+#define VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "100ms", "2s", "500us", "9ns"; a number alone counts ms.  Positive, or false. */
+bool parse_time(const char *text, uint64_t *ns);
+
+/* "4096", "64K", "1M"; a number alone counts @unit bytes.  Positive, or false. */
+bool parse_size(const char *text, uint64_t unit, uint64_t *bytes);
+
+/*
+ * An argument of a script, see the help of run.  What it points at stays until
+ * the program ends.  False after a complaint.
+ */
+bool parse_argument(const char *text, int64_t *value);
+
+/* Writes @n bytes of the out: argument to stdout; false if there was none. */
+bool print_out_buffer(int64_t n);
+
+#endif /* VALUES_H */
