@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""From traces of system calls to scripts: find, price, write, measure."""
+"""From traces of system calls to scripts: find, cost, write, measure."""

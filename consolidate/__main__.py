@@ -5,23 +5,35 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
-from consolidate import graph, last, measure, prices, record, report, streams, write
-from consolidate.choose import Candidate
+from consolidate import session
+from consolidate.cost import calibrate, library, measure, model
+from consolidate.cost.predict import Prediction
+from consolidate.emit import write
 from consolidate.errors import ConsolidateError
-from consolidate.predict import Prediction
+from consolidate.mine import tape
+from consolidate.mine.candidate import Candidate
+from consolidate.report import detail, encode, graph, report, table
+from consolidate.report.report import Report
+from consolidate.session import Asked
+from consolidate.trace import record
+from consolidate.trace.reader import Trace
 
 
 def traces(parser: argparse.ArgumentParser, count: str = "+") -> None:
     parser.add_argument("trace", nargs=count, type=Path, help="of strace or perf trace")
-    parser.add_argument("--prices", type=Path, metavar="FILE", help="a list of prices")
+    parser.add_argument("--cost-model", type=Path, metavar="FILE", help="of another machine")
     parser.add_argument("--most", type=int, default=20, metavar="N", help="candidates, at most")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="that the program takes without the tracer"
+    )
     parser.add_argument(
         "--gap",
         type=float,
-        default=streams.GAP * 1e3,
+        default=tape.GAP * 1e3,
         metavar="MS",
         help="of the program's own work that ends a sequence (%(default)g)",
     )
@@ -32,23 +44,34 @@ def numbered(parser: argparse.ArgumentParser) -> None:
     traces(parser, "*")
 
 
+def record_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", dest="output", type=Path, required=True, help="the trace to write")
+    parser.add_argument("-p", dest="pids", type=int, action="append", default=[], metavar="PID")
+    parser.add_argument("--stacks", action="store_true", help="and where each call comes from")
+    parser.add_argument(
+        "--again", action="store_true", help="then run it without the tracer, for its time"
+    )
+    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="COMMAND ...")
+
+
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="consolidate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
 
-    one = commands.add_parser("record", help="trace a command, or running processes")
-    one.add_argument("-o", dest="output", type=Path, required=True, help="the trace to write")
-    one.add_argument("-p", dest="pids", type=int, action="append", default=[], metavar="PID")
-    one.add_argument("argv", nargs="*", metavar="COMMAND")
+    record_options(commands.add_parser("record", help="trace a command, or running processes"))
 
     one = commands.add_parser("report", help="what could be consolidated, and what that saves")
     traces(one)
     one.add_argument("--json", action="store_true", help="for programs")
     one.add_argument("--svg", type=Path, metavar="FILE", help="draw the graph of calls")
 
+    one = commands.add_parser("show", help="a candidate in full, with lines of the trace")
+    numbered(one)
+
     one = commands.add_parser("script", help="write the script of a candidate, and its C")
     numbered(one)
     one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write files there")
+    one.add_argument("--name", help="of the script and of what is in its C")
 
     one = commands.add_parser("measure", help="replay a candidate both ways, in a guest")
     numbered(one)
@@ -58,19 +81,23 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument(
         "--written", action="store_true", help="the script written for it, not the library's"
     )
+    one.add_argument("--rounds", type=int, default=measure.ROUNDS, metavar="N")
     one.add_argument("--json", action="store_true", help="for programs")
 
-    one = commands.add_parser("prices", help="measure what calls and scripts cost")
+    one = commands.add_parser("calibrate", help="measure the cost model of this machine")
     one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
     one.add_argument("--guest", metavar="KERNEL", help="in a guest, from the source tree")
-    one.add_argument("--rounds", type=int, default=prices.ROUNDS, metavar="N")
+    one.add_argument("--rounds", type=int, default=calibrate.ROUNDS, metavar="N")
     return parser.parse_args(argv)
 
 
 def run_record(args: argparse.Namespace) -> int:
-    if not args.argv and not args.pids:
-        raise ConsolidateError("nothing to record: name a COMMAND behind --, or -p PID")
-    status = record.record(args.argv, args.output, args.pids)
+    command = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
+    if not command and not args.pids:
+        raise ConsolidateError("nothing to record: name a COMMAND, or -p PID")
+    if args.again and args.pids:
+        raise ConsolidateError("--again runs a command a second time: not with -p")
+    status = record.record(command, args.output, args.pids, args.stacks, args.again)
     print(
         f"consolidate: recorded {args.output}; next: consolidate report {args.output}",
         file=sys.stderr,
@@ -78,66 +105,82 @@ def run_record(args: argparse.Namespace) -> int:
     return status
 
 
-def made(args: argparse.Namespace) -> report.Report:
+def asked(args: argparse.Namespace) -> Asked:
     if args.most < 1:
         raise ConsolidateError("--most takes a positive number")
-    found = report.make(args.trace, prices.load(args.prices), args.most, args.gap / 1e3)
-    last.keep(args)
-    return found
+    if args.seconds is not None and args.seconds <= 0:
+        raise ConsolidateError("--seconds takes a positive number")
+    own = args.cost_model.absolute() if args.cost_model else None
+    paths = tuple(path.absolute() for path in args.trace)
+    return Asked(paths, own, args.most, args.gap / 1e3, args.seconds)
 
 
-def candidate(args: argparse.Namespace) -> tuple[report.Report, Candidate, Prediction]:
+def made(args: argparse.Namespace) -> tuple[Report, Trace]:
+    what = asked(args)
+    costs = model.load(args.cost_model)
+    found, read = report.make(args.trace, costs, what.most, what.gap, what.seconds)
+    session.keep(what, found)
+    return found, read
+
+
+def candidate(args: argparse.Namespace) -> tuple[Report, Candidate, Prediction]:
     """The candidate with a number: of the traces named, or of the last report."""
-    last.fill(args)
-    found = made(args)
-    pairs = zip(found.candidates, found.predictions, strict=True)
-    for one, prediction in pairs:
+    found = session.last(asked(args)) if args.trace else session.required()
+    if found is None:
+        found, _ = made(args)
+    for one, prediction in zip(found.candidates, found.predictions, strict=True):
         if one.number == args.number:
             return found, one, prediction
     raise ConsolidateError(
-        f"there is no candidate {args.number}: the report of {', '.join(found.trace.names)}"
+        f"there is no candidate {args.number}: the report of {found.title}"
         f" has {len(found.candidates)}"
     )
 
 
 def run_script(args: argparse.Namespace) -> int:
     found, one, _ = candidate(args)
-    ready = write.ready(one)
+    ready = library.script_for(one)
     if ready is not None:
-        print(f"-- The library has a script for this, tested and kept: {ready}")
-    text, face, _ = write.script(one, ", ".join(found.trace.names))
+        print(f"-- The library has a script for this: {library.path_of(ready)}")
+    written = write.script(one, found.title, args.name)
+    for difference in written.tried.differences:
+        print(f"consolidate: otherwise than in the trace: {difference}", file=sys.stderr)
     if args.output is None:
-        print(f"{text}\n--[[ the C that calls it\n{face}]]")
+        print(f"{written.lua}\n--[[ {written.name}.h\n{written.header}]]")
         return 0
-    name = write.name_of(one)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        (args.output / f"{name}.lua").write_text(text)
-        (args.output / f"{name}.h").write_text(face)
+        (args.output / f"{written.name}.lua").write_text(written.lua)
+        (args.output / f"{written.name}.h").write_text(written.header)
     except OSError as error:
         raise ConsolidateError(f"cannot write to {args.output}: {error.strerror}") from error
-    print(f"written: {args.output / name}.lua and .h")
+    print(f"written: {args.output / written.name}.lua and .h")
     return 0
 
 
 def run_report(args: argparse.Namespace) -> int:
-    found = made(args)
+    found, read = made(args)
     if args.json:
-        json.dump(report.as_json(found), sys.stdout, indent=2)
+        json.dump(encode.as_json(found, read), sys.stdout, indent=2)
         print()
     else:
-        report.show(found, report.console())
+        table.show(found, table.console())
     if args.svg is not None:
-        whole = graph.of_threads(list(found.trace.threads.values()))
-        graph.draw(whole, found.candidates, args.svg, ", ".join(found.trace.names))
+        graph.draw(read, found.candidates, args.svg)
         print(f"consolidate: drawn in {args.svg}", file=sys.stderr)
+    return 0
+
+
+def run_show(args: argparse.Namespace) -> int:
+    detail.show(*candidate(args))
     return 0
 
 
 def run_measure(args: argparse.Namespace) -> int:
     found, one, _ = candidate(args)
-    place = measure.Place(args.backend, None if args.here else args.guest)
-    (result,) = measure.measure([one], ", ".join(found.trace.names), place, args.written)
+    guest = None if args.here else args.guest
+    place = measure.Place(args.backend, guest, rounds=args.rounds)
+    (result,) = measure.measure([one], found.title, place, args.written)
     if args.json:
         json.dump(measure.as_json(result), sys.stdout, indent=2)
         print()
@@ -146,12 +189,12 @@ def run_measure(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_prices(args: argparse.Namespace) -> int:
-    found, path = prices.measure(args.backend, args.guest, args.rounds)
+def run_calibrate(args: argparse.Namespace) -> int:
+    found, path = calibrate.calibrate(args.backend, args.guest, args.rounds)
     print(found.title())
     for name in found.samples:
-        price = found.price(name)
-        print(f"  {name:<28} {price.middle:10.1f} ns  ({price.low:.1f}..{price.high:.1f})")
+        cost = found.cost(name)
+        print(f"  {name:<28} {cost.middle:10.1f} ns  ({cost.low:.1f}..{cost.high:.1f})")
     print(f"kept in {path}")
     return 0
 
@@ -159,9 +202,10 @@ def run_prices(args: argparse.Namespace) -> int:
 COMMANDS = {
     "record": run_record,
     "report": run_report,
+    "show": run_show,
     "script": run_script,
     "measure": run_measure,
-    "prices": run_prices,
+    "calibrate": run_calibrate,
 }
 
 
@@ -173,7 +217,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"consolidate: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever reads has had enough; the interpreter must not try again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 # consolidate(1): $(BUILD)/consolidate runs it from the tree, with the libraries of
-# build/venv.  The program that measures prices is C.
+# build/venv.  The program that measures the cost model is C.
 
 CONSOLIDATE := $(BUILD)/consolidate
-CONSOLIDATE_PRICES := $(BUILD)/consolidate-prices
+CALIBRATE := $(BUILD)/consolidate-calibrate
 
-.PHONY: consolidate
-consolidate: $(CONSOLIDATE) $(CONSOLIDATE_PRICES) $(BUILD)/syscript
+.PHONY: consolidate consolidate-calibrate
+consolidate-calibrate: $(CALIBRATE)
+consolidate: $(CONSOLIDATE) $(CALIBRATE) $(BUILD)/syscript
 
 $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 	$(call say,GEN)
@@ -14,30 +15,39 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
 	$(Q)chmod 0755 $@
 
-CONSOLIDATE_OBJECTS := $(BUILD)/bench/prices.o $(BUILD)/bench/prices_library.o
-$(CONSOLIDATE_OBJECTS): $(BUILD)/bench/%.o: consolidate/%.c | $(BUILD)/include/syscript.h \
+CALIBRATE_OBJECTS := $(BUILD)/cost/calibrate.o $(BUILD)/cost/calibrate_library.o
+$(CALIBRATE_OBJECTS): $(BUILD)/cost/%.o: consolidate/cost/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(CONSOLIDATE_PRICES): $(CONSOLIDATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
+$(CALIBRATE): $(CALIBRATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
-# Its Python, what it reads, and the libraries it needs (all without machine code).
+# Its Python, what it reads, and, where the distribution's python3-rich is not
+# installed, that library with what it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
-CONSOLIDATE_LIBRARIES := networkx graphviz rich markdown_it mdurl pygments
+CONSOLIDATE_LIBRARIES := rich markdown_it mdurl pygments
+CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in,consolidate/*/*.$(type)))
 VENV_LIBRARIES = $(wildcard $(BUILD)/venv/lib/python3.*/site-packages)
 
 .PHONY: install-consolidate
+ifneq ($(wildcard $(CALIBRATE)),)
 install: install-consolidate
-install-consolidate: $(CONSOLIDATE_PRICES)
-	install -d $(CONSOLIDATE_DIR)/consolidate $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
-	install -m 0644 consolidate/*.py consolidate/replay.c.in kernel/syscalls.def \
-		$(CONSOLIDATE_DIR)/consolidate
-	install -m 0755 $(CONSOLIDATE_PRICES) $(CONSOLIDATE_DIR)/consolidate
+endif
+install-consolidate:
+	$(call built,$(CALIBRATE))
+	install -d $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
+	rm -rf $(CONSOLIDATE_DIR)/consolidate
+	for file in $(CONSOLIDATE_FILES); do \
+		install -D -m 0644 $$file $(CONSOLIDATE_DIR)/$$file || exit; \
+	done
+	install -m 0644 kernel/syscalls.def $(CONSOLIDATE_DIR)/consolidate
+	install -m 0755 $(CALIBRATE) $(CONSOLIDATE_DIR)/consolidate
 	for library in $(CONSOLIDATE_LIBRARIES); do \
+		/usr/bin/python3 -c "import $$library" 2>/dev/null && continue; \
 		rm -rf $(CONSOLIDATE_DIR)/python/$$library && \
 		cp -r $(VENV_LIBRARIES)/$$library $(CONSOLIDATE_DIR)/python || exit; \
 	done
@@ -48,12 +58,12 @@ install-consolidate: $(CONSOLIDATE_PRICES)
 		>$(DESTDIR)$(PREFIX)/bin/consolidate
 	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
 
-# A million lines, read, mined and priced: seconds.
+# A million lines, read and mined: seconds.
 .PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
-# What was predicted beside what was measured, in a guest on 6.1.
+# What was predicted next to what was measured, in a guest on 6.1.
 bench-prediction: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
 
@@ -65,4 +75,4 @@ bench-prediction-icount: consolidate module
 test-traces: consolidate $(BUILD)/libsyscript.so
 	$(PYTEST) tests/recorded $(PYTEST_ARGS)
 
--include $(CONSOLIDATE_OBJECTS:.o=.d)
+-include $(CALIBRATE_OBJECTS:.o=.d)

@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
+from consolidate import places
 from consolidate.errors import ConsolidateError
 
-HERE = Path(__file__).resolve().parent
-# In the repository, and where `make install` puts it.
-PLACES = (HERE.parent / "kernel" / "syscalls.def", HERE / "syscalls.def")
-
-LINE = re.compile(r'^SYSCALL(_LEFT_OUT)?\((\w+), "([^"]*)"(?:, (\w+))?', re.M)
+LINE = re.compile(r'^SYSCALL(_EXCLUDED)?\((\w+), "([^"]*)"(?:, (\w+))?', re.M)
 
 
 def words(text: str) -> frozenset[str]:
@@ -76,11 +72,11 @@ ALIASES = {
 
 @cache
 def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
-    for path in PLACES:
-        if path.exists():
-            break
-    else:
-        raise ConsolidateError(f"the list of system calls, {PLACES[-1]}, is missing: reinstall")
+    path = places.first(places.SYSCALLS)
+    if path is None:
+        raise ConsolidateError(
+            f"the list of system calls, {places.SYSCALLS[-1]}, is missing: reinstall"
+        )
     kinds: dict[str, str] = {}
     left_out: dict[str, str] = {}
     fast = set()
@@ -91,11 +87,16 @@ def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
     return kinds, left_out, fast
 
 
+@cache
 def kinds(name: str) -> str:
-    """A letter for each argument of a call that scripts may make, see syscalls.def."""
-    return _table()[0].get(name, "")
+    """A letter of "ifps" for each argument of a call that scripts may make.
+
+    See syscalls.def; which arguments are optional is of no concern here.
+    """
+    return _table()[0].get(name, "").lower().replace("l", "i")
 
 
+@cache
 def why_not(name: str) -> str | None:
     """Why a script cannot make a call; None if it can."""
     known, left_out, _ = _table()

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the scripts of the library do, by plain calls and by the library's functions:
+ * the ways whose difference is what such a script saves.
+ */
+#ifndef CALIBRATE_LIBRARY_H
+#define CALIBRATE_LIBRARY_H
+
+/* Files in a batch, entries in a directory. */
+#define LIBRARY_FEW	10
+#define LIBRARY_MANY	200
+
+/* Makes the files that they work on.  Returns a descriptor, at the end of one of them. */
+int library_setup(const char *directory);
+
+/* Each with the first @n files, up to LIBRARY_MANY, in one batch where there is one. */
+void library_read_plain(int n);
+void library_read_many(int n);
+void library_open_read_close(int n);
+void library_write_plain(int n);
+void library_write_many(int n);
+void library_open_plain(int n);
+void library_open_many(int n);
+void library_stat_plain(int n);
+void library_stat_many(int n);
+
+/* With a directory of @n entries: 1, LIBRARY_FEW or LIBRARY_MANY. */
+void library_list_plain(int n);
+void library_readdirplus(int n);
+
+#endif

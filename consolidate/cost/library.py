@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The ready scripts that do what a candidate does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from consolidate import places
+from consolidate.mine.candidate import Candidate
+from consolidate.mine.flow import SIZE_ARG, Kind, Repeat, Source, Step
+
+STAT = r"(?:stat|lstat|statx|newfstatat)"
+FSTAT = r"(?:fstat|newfstatat)"
+OPEN = r"(?:open|openat)"
+READ = rf"{OPEN} (?:{FSTAT} )?(?:read\+? ){{1,2}}close "
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A script of the library: the one description of it that consolidate goes by."""
+
+    name: str
+    # The steps of an iteration, `+` after what is repeated, that it is the script for.
+    sequence: str = ""
+    # Those in whose place one call of it can stand, so that it is in the cost model.
+    replaces: str = ""
+    # That call in C, for replays; see replay_library.py.
+    call: str = ""
+    # The script in its place where there are many files; empty if it takes many itself.
+    of_many: str = ""
+    one_each: bool = False  # it takes one file or directory
+
+
+# The first whose sequence matches counts, so the larger ones stand first.
+READY = (
+    Ready(
+        "readdirplus",
+        rf"(?:{OPEN} )?(?:(?:fstat|newfstatat|statx|fcntl) )*getdents64\+? (?:\S+ )*?{STAT}\+ .*",
+        rf"{OPEN} (?:{FSTAT} )?getdents64\+? {STAT}\+ (?:getdents64 )?close ",
+        "listed({dirfd}, {path})",
+        one_each=True,
+    ),
+    Ready(
+        "open_read_close",
+        rf"{OPEN} (?:{FSTAT} )?(?:read|pread64)\+? (?:(?:read|pread64)\+? )?close ",
+        READ,
+        "syscript_open_read_close({dirfd}, (char *){path}, (void *)({data}), {size}, NULL)",
+        of_many="read_many",
+        one_each=True,
+    ),
+    Ready(
+        "read_many",
+        replaces=READ,
+        call="syscript_read_many({dirfd}, files, ITEMS, 0)",
+    ),
+    Ready(
+        "open_write_close",
+        rf"(?:{OPEN}|creat) (?:{FSTAT} )?(?:write|pwrite64)\+? (?:fsync )?close ",
+        rf"(?:{OPEN}|creat) (?:{FSTAT} )?write close ",
+        "syscript_write_many({dirfd}, files, ITEMS,"
+        " {flags} & (O_CREAT | O_TRUNC | O_APPEND), {mode})",
+    ),
+    Ready(
+        "open_fstat",
+        rf"{OPEN} {FSTAT} (?:close )?",
+        rf"{OPEN} {FSTAT} (?:close )?",
+        "syscript_open_many({dirfd}, files, ITEMS, {flags}, {mode}, STATX_BASIC_STATS)",
+    ),
+    Ready(
+        "stat_many",
+        rf"{STAT}\+? ",
+        rf"{STAT} ",
+        "syscript_stat_many({dirfd}, files, ITEMS, STATX_BASIC_STATS, {flags})",
+    ),
+    Ready("copy_file", r"(?:read\+? write\+? |copy_file_range\+? |sendfile\+? )+"),
+    Ready("wait_accept", r"epoll_p?wait2? (?:accept4?\+? )+"),
+    Ready("wait_recv", r"epoll_p?wait2? (?:recvfrom\+? |recvmsg\+? |read\+? )+"),
+    Ready("accept_batch", r"(?:accept4?\+? )+"),
+    Ready("recv_batch", r"(?:recvfrom\+? )+"),
+    Ready("send_batch", r"(?:sendto\+? )+"),
+)
+BY_NAME = {one.name: one for one in READY}
+# What the cost model has, see calibrate.c.
+MEASURED = tuple(one.name for one in READY if one.replaces)
+# Files that are not read as files are: a script saves only mode switches there.
+SPECIAL = (b"/proc/", b"/sys/", b"/dev/")
+
+
+def steps(candidate: Candidate) -> str:
+    """An iteration in a form that patterns can look at."""
+    text = ""
+    for step in candidate.flow.steps:
+        nested = len(step.path) > 1 or step.repeat is not Repeat.ONCE
+        text += step.name + ("+ " if nested else " ")
+    return text
+
+
+def path_of(name: str) -> Path | None:
+    return places.first(tuple(folder / f"{name}.lua" for folder in places.SCRIPTS))
+
+
+def script_for(candidate: Candidate) -> str | None:
+    """The name of the library's script for a candidate; None if it has none."""
+    text = steps(candidate)
+    for one in READY:
+        fits = one.sequence and re.fullmatch(one.sequence, text)
+        if fits and path_of(one.name) is not None and same_data(candidate):
+            return one.of_many if candidate.batched and one.of_many else one.name
+    return None
+
+
+def same_data(candidate: Candidate) -> bool:
+    """Whether steps after an open work on what it opened, as all ready scripts do."""
+    found = candidate.flow.steps
+    if not found[0].name.startswith(("open", "creat")):
+        return True
+    return all(
+        source.kind is Kind.RESULT
+        for step in found[1:]
+        for source in step.args[:1]
+        if source.letter == "f" and step.name in ("read", "write", "close", "fstat", "getdents64")
+    )
+
+
+def replacement(candidate: Candidate) -> str | None:
+    """That script, if one of its calls can stand in the place of all the candidate's."""
+    script = script_for(candidate)
+    fits = (
+        script in MEASURED
+        and re.fullmatch(BY_NAME[script].replaces, steps(candidate))
+        and stats_what_it_has(candidate)
+        and of_files(candidate)
+        and (is_one_each(script) or same_way(candidate))
+    )
+    return script if fits else None
+
+
+def path_arg(step: Step) -> int:
+    """Which argument is the path; one that is not the first begins at a directory."""
+    return 0 if step.name in ("open", "creat", "stat", "lstat") else 1
+
+
+def stats_what_it_has(candidate: Candidate) -> bool:
+    """Whether newfstatat() after an open is of the file itself or of names in it."""
+    first, *others = candidate.flow.steps
+    if not first.name.startswith("open"):
+        return True
+    return all(
+        step.args[1].kind is Kind.NAME or is_empty(step.args[1])
+        for step in others
+        if step.name in ("newfstatat", "statx")
+    )
+
+
+def is_empty(source: Source) -> bool:
+    return source.kind is Kind.CONST and source.value.string == b""
+
+
+def of_files(candidate: Candidate) -> bool:
+    """Whether the paths that were seen are those of files and directories proper."""
+    first = candidate.flow.steps[0]
+    seen = first.args[path_arg(first)].seen
+    return not any(value.string and value.string.startswith(SPECIAL) for value in seen)
+
+
+def same_way(candidate: Candidate) -> bool:
+    """Whether one directory, flags and mode are for all files of a batch."""
+    return not candidate.batched or all(
+        source.steady
+        for step in candidate.flow.steps
+        for arg, source in enumerate(step.args)
+        if source.kind is Kind.PARAM and source.letter in "fi" and SIZE_ARG.get(step.name) != arg
+    )
+
+
+def is_fstat(step: Step) -> bool:
+    """Whether it asks for the attributes of a descriptor."""
+    return step.name == "fstat" or (step.name in ("newfstatat", "statx") and is_empty(step.args[1]))
+
+
+def calls(script: str | None, candidate: Candidate) -> int:
+    """How often a script is called in the place of all the candidate's calls."""
+    return candidate.iterations if is_one_each(script) else candidate.script_calls
+
+
+def is_one_each(script: str | None) -> bool:
+    """Whether a script takes one file; one that consolidate writes, None, takes many."""
+    return script in BY_NAME and BY_NAME[script].one_each

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""What a candidate would save: calls, and time by a machine's cost model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from consolidate import calltable
+from consolidate.cost import library
+from consolidate.cost.model import NONE, Cost, CostModel
+from consolidate.mine.candidate import Candidate
+from consolidate.mine.flow import Flow, Kind, Repeat, Step
+
+# Of the program's time, what is worth a change of the program.
+WORTH = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How long the traced program ran, in seconds: as recorded, and without the tracer."""
+
+    recorded: float | None
+    untraced: float | None  # None: not known, a tracer slows calls by a factor of 3 to 50
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one candidate, over the whole trace."""
+
+    calls: int
+    script_calls: int
+    script: str | None  # the library's that the cost is of; None: the one that is written
+    saved: Cost | None  # ns, all in all
+    share: Cost | None  # of the program's time
+    verdict: str
+
+    @property
+    def calls_saved(self) -> int:
+        return self.calls - self.script_calls
+
+
+def iteration_cost(flow: Flow, costs: CostModel, batched: bool) -> Cost:
+    """What a script does in one iteration on top of its calls: read fields, write results."""
+    fields = sum(
+        source.kind is Kind.PARAM and not (batched and source.steady)
+        for step in flow.steps
+        for source in step.args
+    )
+    cost = costs.item(fields + len(flow.steps))
+    strings = sum(
+        source.kind is Kind.CONST and source.value is not None and source.value.string is not None
+        for step in flow.steps
+        for source in step.args
+    )
+    return cost + costs.string().times(strings)
+
+
+def of_library(
+    script: str, flow: Flow, counts: list[float], items: float, calls: float, costs: CostModel
+) -> Cost:
+    """What its script saves in the place of iterations whose steps have these counts."""
+    steps = list(zip(flow.steps, counts, strict=True))
+    if script == "readdirplus":
+        items = sum(count for step, count in steps if step.repeat is Repeat.NAMES)
+    saved = costs.library(script, calls, items)
+    for step, count in steps:
+        if library.is_fstat(step):
+            call = "outer_fstat" if step.name == "fstat" else "outer_fstatat"
+            saved += costs.cost(call).times(count)
+    # One of each is in the cost of such a script.
+    if script == "open_fstat":
+        return saved - costs.cost("outer_fstat").times(items)
+    reads = sum(count for step, count in steps if step.name == "read")
+    return saved + costs.cost("outer_read").times(max(0.0, reads - items))
+
+
+def saving_by_library(script: str, candidate: Candidate, costs: CostModel) -> Cost:
+    """Nanoseconds over the whole trace."""
+    flow, whole = candidate.flow, candidate.whole
+    saved = of_library(
+        script,
+        flow,
+        candidate.step_calls,
+        whole,
+        library.calls(script, candidate),
+        costs,
+    )
+    # Of the others the first call failed, and fails in the script.
+    return saved + joined(flow.steps[0], costs).times(candidate.iterations - whole)
+
+
+def saving(candidate: Candidate, costs: CostModel) -> Cost:
+    """Nanoseconds over the whole trace, by the script that is written."""
+    found = NONE
+    for step, count in zip(candidate.flow.steps, candidate.step_calls, strict=True):
+        found += joined(step, costs).times(count)
+    found -= iteration_cost(candidate.flow, costs, candidate.batched).times(candidate.iterations)
+    names = sum(
+        count
+        for step, count in zip(candidate.flow.steps, candidate.step_calls, strict=True)
+        if step.repeat is Repeat.NAMES or len(step.path) > 1
+    )
+    found -= costs.cost("entry").times(names)
+    return found - costs.cost("script_call").times(candidate.script_calls)
+
+
+def joined(step: Step, costs: CostModel) -> Cost:
+    return costs.joined(step.name) if calltable.why_not(step.name) is None else NONE
+
+
+def predict(candidate: Candidate, costs: CostModel | None, time: Clock) -> Prediction:
+    script = library.replacement(candidate)
+    saved = None
+    if costs is not None and script is not None:
+        saved = saving_by_library(script, candidate, costs)
+    elif costs is not None:
+        saved = saving(candidate, costs)
+    share = None
+    if saved is not None and time.untraced:
+        share = saved.times(1e-9 / time.untraced)
+    return Prediction(
+        candidate.calls,
+        library.calls(script, candidate),
+        script,
+        saved,
+        share,
+        verdict(saved, share),
+    )
+
+
+def verdict(saved: Cost | None, share: Cost | None) -> str:
+    """What to think of it; nothing, where the cost or the program's time is not known."""
+    if saved is None:
+        return ""
+    if saved.middle <= 0:
+        return "no: a script costs more than it saves"
+    if share is None:
+        return ""
+    if share.middle < WORTH:
+        return "no: too little"
+    return "yes" if saved.low > 0 else "perhaps: within the spread of the cost model"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Asks the engine itself what it knows: constants, and whether a script is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from consolidate import places
+from consolidate.errors import ConsolidateError
+
+
+def command() -> str:
+    """The command syscript(1), of the tree or the installed one."""
+    built = places.BUILD / "syscript"
+    found = str(built) if built.exists() else shutil.which("syscript")
+    if found is None:
+        raise ConsolidateError("the command syscript is not there: run `make cli`, or install it")
+    return found
+
+
+def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SYSCRIPT_BACKEND": "user"}
+    argv = [command(), *verb, "-"]
+    return subprocess.run(
+        argv, input=script, capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def unknown(names: set[str]) -> frozenset[str]:
+    """Those of the constants' names that scripts do not know."""
+    if not names:
+        return frozenset()
+    tests = "\n".join(
+        f'if not pcall(function() return const.{name} end) then print("{name}") end'
+        for name in sorted(names)
+    )
+    done = run(f"{tests}\nfunction run() end\n", ["run"])
+    if done.returncode:
+        raise ConsolidateError(f"syscript cannot run scripts here: {done.stderr.strip()}")
+    return frozenset(done.stdout.split()) & names
+
+
+def check(script: str) -> None:
+    """Compile a script; an error in it is this program's own."""
+    done = run(script, ["check"])
+    if done.returncode:
+        raise ConsolidateError(
+            f"the script that was written is none: {done.stderr.strip()}\nplease report this"
+            f" with the trace; the script:\n{script}"
+        )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""What the Lua and the C of a plan have in common: lines, nodes, and arguments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from consolidate.emit.plan import Node, Param, Plan, is_buffer
+from consolidate.mine.flow import SIZE_ARG, Kind
+from consolidate.trace.values import Value
+
+# struct linux_dirent64: where the length of an entry is, and its name.
+RECLEN, NAME = 16, 19
+
+
+class PlanWriter(ABC):
+    """Writes the nodes of one plan in a language."""
+
+    INDENT = "\t"
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.lines: list[str] = []
+        self.depth = 0
+        # The variable that has the result of each step.
+        self.results = ["" for _ in plan.steps]
+        # The loops around a step, outermost first, with the variables that count in them.
+        self.loops: list[tuple[Node, str]] = []
+
+    # -- what differs ------------------------------------------------------------
+
+    @abstractmethod
+    def constant(self, value: Value) -> str:
+        """An argument that is always the same."""
+
+    @abstractmethod
+    def value_of(self, param: Param) -> str:
+        """What the program says."""
+
+    @abstractmethod
+    def path_of_entry(self, number: int) -> str:
+        """The whole path of a directory's entry, for a call that takes no directory."""
+
+    # -- text --------------------------------------------------------------------
+
+    def put(self, text: str = "") -> None:
+        self.lines.append(self.INDENT * self.depth + text if text else "")
+
+    def nodes(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            getattr(self, {"call": "single"}.get(node.kind, node.kind))(node)
+
+    # -- arguments ---------------------------------------------------------------
+
+    def arguments(self, number: int) -> list[str]:
+        return [self.argument(number, arg) for arg in range(len(self.plan.steps[number].args))]
+
+    def argument(self, number: int, arg: int) -> str:
+        """An argument of a step, within the loops that it stands in."""
+        drain = self.drained(number)
+        if drain is not None and drain[0].gathers == "stream":
+            text = self.stream_argument(number, arg, *drain)
+            if text is not None:
+                return text
+        source = self.plan.steps[number].args[arg]
+        if source.kind is Kind.RESULT:
+            return self.results[self.plan.target(source.step)]
+        if source.kind is Kind.SHARED:
+            return self.argument(self.plan.target(source.step), source.arg)
+        if source.kind is Kind.NAME:
+            return f"record + {NAME}" if arg == 1 else self.path_of_entry(number)
+        if source.kind is Kind.READY:
+            return "descriptor"
+        if (number, arg) in self.plan.by_arg:
+            return self.param(number, arg)
+        if source.value.text == "AT_FDCWD" and self.lister_of(number) is not None:
+            return self.directory(number)
+        return self.constant(source.value)
+
+    def drained(self, number: int) -> tuple[Node, str] | None:
+        """The drain whose first call a step is."""
+        return next((loop for loop in self.loops if loop[0].first == number), None)
+
+    def stream_argument(self, number: int, arg: int, node: Node, got: str) -> str | None:
+        """Where the next part of a stream goes, how much of it, and from where on."""
+        step = self.plan.steps[number]
+        if SIZE_ARG[step.name] == arg:
+            return f"{self.value_of(node.room)} - {got}"
+        if SIZE_ARG[step.name] == arg + 1:
+            return f"{self.base(number, arg)} + {got}"
+        if step.args[arg].kind is Kind.ADVANCE:
+            return f"{self.base(number, arg)} + {got}"
+        return None
+
+    def base(self, number: int, arg: int) -> str:
+        """Where a stream begins, in memory or in a file."""
+        param = self.plan.by_arg.get((number, arg))
+        if param is not None:
+            return self.value_of(param)
+        source = self.plan.steps[number].args[arg]
+        if source.kind is Kind.SHARED:
+            return self.argument(self.plan.target(source.step), source.arg)
+        return self.constant(source.value)
+
+    def param(self, number: int, arg: int) -> str:
+        param = self.plan.by_arg[number, arg]
+        text = self.value_of(param)
+        counter = self.counter(number)
+        if counter and is_buffer(self.plan.steps[number], arg):
+            return f"{text} + {counter} * {param.size}"
+        return text
+
+    def counter(self, number: int) -> str | None:
+        """The count of the loop whose arrays a step's buffer is in."""
+        for node, counter in reversed(self.loops):
+            if node.is_each or node.gathers == "each" and node.first == number:
+                return counter
+        return None
+
+    def lister_of(self, number: int) -> int | None:
+        for source in self.plan.steps[number].args:
+            if source.kind is Kind.NAME:
+                return self.plan.target(source.step)
+        return None
+
+    def directory(self, number: int) -> str:
+        """The descriptor of the directory that the name is of."""
+        return self.argument(self.lister_of(number), 0)

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Where something else than a script is the better advice.
+
+Writes of a line each want a buffer, not fewer mode switches for each line; a loop of
+read() and write() wants a call that copies; what is asked again and again wants to be
+kept.  Most of such calls are set aside before sequences are looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from statistics import median
+
+from consolidate import calltable
+from consolidate.mine.flow import LISTERS, entries
+from consolidate.trace import values
+from consolidate.trace.call import Call
+from consolidate.trace.reader import Thread, Trace
+
+# Bytes on the average below which writes or reads are small, and what they could be.
+SMALL_WRITE, SMALL_READ = 1024, 32768
+BUFFER, READ_BUFFER = 65536, 131072
+# How many make a series.
+WRITES, READS, COPIES, ASKED = 16, 16, 4, 50
+# Seconds that a call waits for a device, and the share of the time from which it counts.
+DEVICE_TIME = 0.0003
+DEVICE_SHARE = 0.1
+# Calls that have to be saved to be worth a line, of all that were made.
+LEAST = 20
+SHARE = 0.005
+
+WRITERS = calltable.words("write writev")
+DEVICE = calltable.words(
+    "read pread64 readv preadv write pwrite64 writev pwritev fsync fdatasync sync_file_range"
+)
+SYNCS = calltable.words("fsync fdatasync sync_file_range syncfs sync msync")
+IDENTITIES = calltable.words("getpid gettid getppid getuid geteuid getgid getegid getpgrp getcwd")
+ASKERS = calltable.QUERIES | IDENTITIES | {"uname", "sysinfo", "sched_getaffinity", "getrlimit"}
+# They say that a descriptor is no file or terminal.
+OTHER_KINDS = re.compile(r"^(?:pipe|socket|TCP|UDP|UNIX|NETLINK|anon_inode|memfd)\b|^\w+:\[")
+
+
+@dataclass(slots=True)
+class Advice:
+    """What to do instead, where, and what that makes of how many calls."""
+
+    kind: str
+    text: str
+    where: str
+    calls: int
+    would_be: int
+    example: Call
+
+    @property
+    def saved(self) -> int:
+        return self.calls - self.would_be
+
+
+@dataclass(slots=True)
+class Series:
+    """Calls on one descriptor that belong together."""
+
+    indices: list[int] = field(default_factory=list)
+    bytes: int = 0
+
+    def add(self, index: int, size: int) -> None:
+        self.indices.append(index)
+        self.bytes += size
+
+
+@dataclass(slots=True)
+class Found:
+    """Calls of one kind in one program, for one piece of advice."""
+
+    count: int = 0
+    bytes: int = 0
+    would_be: int = 0
+    example: Call | None = None
+
+    def add(self, calls: list[Call], size: int, would_be: int) -> None:
+        self.count += len(calls)
+        self.bytes += size
+        self.would_be += would_be
+        self.example = self.example or calls[len(calls) // 2]
+
+
+def parts(size: int, of: int = BUFFER) -> int:
+    return -(-size // of)
+
+
+def is_plain(path: str | None) -> bool:
+    """Whether a descriptor may be a file or a terminal, as far as the trace says."""
+    return path is None or not OTHER_KINDS.match(path)
+
+
+def named(fd: int, path: str | None) -> str:
+    return (path or "").partition("<")[0] or f"descriptor {fd}"
+
+
+class Adviser:
+    """Looks at all threads; what is advised upon is set aside."""
+
+    def __init__(self, trace: Trace, aside: dict[int, dict[int, str]]) -> None:
+        self.trace = trace
+        self.aside = aside
+        self.found: dict[tuple[str, str, str], Found] = defaultdict(Found)
+
+    def __call__(self) -> list[Advice]:
+        for thread in self.trace.threads.values():
+            if thread.calls:
+                self.copies(thread)
+                self.small_writes(thread)
+                self.small_reads(thread)
+                self.asked_again(thread)
+                self.listings(thread)
+                self.device(thread)
+        return sorted(self.advices(), key=lambda one: -one.saved)
+
+    def advices(self) -> Iterator[Advice]:
+        least = max(LEAST, SHARE * self.trace.calls)
+        for (kind, where, what), found in self.found.items():
+            saved = found.count - found.would_be
+            if saved >= least or kind == "device" and found.count:
+                text = TEXTS[kind](what, found)
+                yield Advice(kind, text, where, found.count, found.would_be, found.example)
+
+    def left(self, thread: Thread) -> Iterator[tuple[int, Call]]:
+        """The calls that are not yet set aside."""
+        aside = self.aside.setdefault(thread.tid, {})
+        return ((i, call) for i, call in enumerate(thread.calls) if i not in aside)
+
+    def note(self, thread: Thread, kind: str, what: str, series: Series, would_be: int) -> None:
+        calls = [thread.calls[i] for i in series.indices]
+        where = thread.command or str(thread.tid)
+        self.found[kind, where, what].add(calls, series.bytes, would_be)
+
+    def take(self, thread: Thread, kind: str, what: str, series: Series, would_be: int) -> None:
+        """Note it, and set the calls aside."""
+        self.note(thread, kind, what, series, would_be)
+        aside = self.aside.setdefault(thread.tid, {})
+        aside.update(dict.fromkeys(series.indices, ASIDE[kind]))
+
+    # -- copies --------------------------------------------------------------------
+
+    def copies(self, thread: Thread) -> None:
+        """read() and write() of the same bytes, in turn."""
+        series, pair, before = Series(), None, None
+        for i, call in self.left(thread):
+            if call.name == "write" and before is not None and is_copy(before[1], call):
+                both = (kind_of(before[1]), kind_of(call))
+                if both != pair:
+                    self.copied(thread, series, pair)
+                    series, pair = Series(), both
+                series.add(before[0], 0)
+                series.add(i, call.ret)
+            elif call.name != "read":
+                self.copied(thread, series, pair)
+                series, pair = Series(), None
+            before = (i, call)
+        self.copied(thread, series, pair)
+
+    def copied(self, thread: Thread, series: Series, pair: tuple[str, str] | None) -> None:
+        if len(series.indices) >= 2 * COPIES:
+            self.take(thread, "copy", " to ".join(pair), series, parts(series.bytes, 1 << 30))
+
+    # -- buffers -------------------------------------------------------------------
+
+    def small_writes(self, thread: Thread) -> None:
+        open_series: dict[int, tuple[str, Series]] = {}
+        for i, call in self.left(thread):
+            fd, path = values.head(call.args)
+            if call.name in WRITERS and call.ret and is_plain(path):
+                what, series = open_series.setdefault(fd, (named(fd, path), Series()))
+                series.add(i, call.ret)
+            elif fd in open_series and calltable.kinds(call.name)[:1] == "f":
+                self.written(thread, *open_series.pop(fd))
+        for what, series in open_series.values():
+            self.written(thread, what, series)
+
+    def written(self, thread: Thread, what: str, series: Series) -> None:
+        count = len(series.indices)
+        if count >= WRITES and series.bytes < SMALL_WRITE * count:
+            self.take(thread, "write", what, series, parts(series.bytes))
+
+    def small_reads(self, thread: Thread) -> None:
+        """Of one file, one after the other, each as much as there was room for."""
+        series, last = Series(), None
+        for i, call in self.left(thread):
+            fd, path = values.head(call.args)
+            if is_full_read(call) and is_plain(path):
+                if last != (fd, call.ret):
+                    self.read(thread, series)
+                    series = Series()
+                last = (fd, call.ret)
+                series.add(i, call.ret)
+            elif last is not None and fd == last[0]:
+                self.read(thread, series)
+                series, last = Series(), None
+        self.read(thread, series)
+
+    def read(self, thread: Thread, series: Series) -> None:
+        if len(series.indices) < READS:
+            return
+        # The first is part of what is done with any file.
+        rest = Series(series.indices[1:], series.bytes)
+        size = str(series.bytes // len(series.indices))
+        self.take(thread, "read", size, rest, parts(series.bytes, READ_BUFFER) - 1)
+
+    # -- the same again --------------------------------------------------------------
+
+    def asked_again(self, thread: Thread) -> None:
+        asked: dict[tuple[str, str], tuple[tuple, Series]] = {}
+        for i, call in self.left(thread):
+            if call.name not in ASKERS:
+                continue
+            key = call.name, question(call)
+            answer = call.ret, call.error, call.args
+            if key not in asked or asked[key][0] != answer:
+                self.asked(thread, key[0], asked.get(key))
+                asked[key] = (answer, Series())
+            asked[key][1].add(i, 0)
+        for (name, _), one in asked.items():
+            self.asked(thread, name, one)
+
+    def asked(self, thread: Thread, name: str, one: tuple[tuple, Series] | None) -> None:
+        if one is not None and len(one[1].indices) >= ASKED:
+            first = thread.calls[one[1].indices[0]]
+            what = f"{name}({question(first)})"
+            if name in IDENTITIES:
+                self.take(thread, "again", what, one[1], 1)
+            else:
+                # Others may change a file: the order among other calls may matter.
+                self.note(thread, "again", what, one[1], 1)
+
+    # -- no sequences, but worth a word ----------------------------------------------
+
+    def listings(self, thread: Thread) -> None:
+        """Directories whose names are asked for their attributes, one by one."""
+        names: frozenset[bytes] = frozenset()
+        found, directories, example = 0, 0, None
+        for _, call in self.left(thread):
+            if call.name in LISTERS and call.ret and call.error is None:
+                names = entries(call)
+                directories += bool(names)
+            elif call.name in calltable.QUERIES and names and base_name(call) in names:
+                found, example = found + 1, example or call
+        if directories >= 3 and found >= directories:
+            listed = self.found["list", thread.command or str(thread.tid), ""]
+            listed.add([example] * (found + 2 * directories), 0, directories)
+
+    def device(self, thread: Thread) -> None:
+        """Calls whose time is that of a device, which no mode switch less makes shorter."""
+        took: dict[str, list[float]] = defaultdict(list)
+        example: dict[str, Call] = {}
+        for _, call in self.left(thread):
+            if call.name in DEVICE and call.took and is_plain(values.head(call.args)[1]):
+                took[call.name].append(call.took)
+                example.setdefault(call.name, call)
+        span = self.trace.span() or 0.0
+        for name, times in took.items():
+            if median(times) >= DEVICE_TIME and sum(times) >= DEVICE_SHARE * span > 0:
+                where = thread.command or str(thread.tid)
+                what = f"{name} {sum(times):.3g} {median(times) * 1e3:.3g}"
+                found = self.found["device", where, what]
+                found.add([example[name]] * len(times), 0, len(times))
+
+
+def is_full_read(call: Call) -> bool:
+    """Whether a small read got as much as there was room for."""
+    if call.name != "read" or not call.ret or call.ret > SMALL_READ:
+        return False
+    return call.args.endswith(f", {call.ret}")
+
+
+def is_copy(read: Call, write: Call) -> bool:
+    """Whether a write passes on what was read just before."""
+    if read.name != "read" or not read.ret or read.ret != write.ret:
+        return False
+    got, sent = (values.of_call(call.name, call.args) for call in (read, write))
+    if len(got) < 3 or len(sent) < 3:
+        return False
+    if got[1].string is None or sent[1].string is None:
+        return got[1].is_address and got[1].number == sent[1].number
+    shorter = min(len(got[1].string), len(sent[1].string))
+    return got[1].string[:shorter] == sent[1].string[:shorter]
+
+
+def kind_of(call: Call) -> str:
+    """What a call's descriptor is: a file, unless the trace says otherwise."""
+    _, path = values.head(call.args)
+    if is_plain(path):
+        return "file"
+    return "pipe" if path.startswith("pipe") else "socket"
+
+
+def base_name(call: Call) -> bytes:
+    """The last part of the path that a call has."""
+    return values.first_text(call.args).rpartition(b"/")[2]
+
+
+def question(call: Call) -> str:
+    """What is asked, without what is answered."""
+    args = values.of_call(call.name, call.args)
+    return ", ".join(value.text for value in args if not value.is_struct and not value.is_address)
+
+
+def copy_text(what: str, found: Found) -> str:
+    pipe, files = "pipe" in what, what == "file to file"
+    call = "splice(2)" if pipe else "copy_file_range(2)" if files else "sendfile(2)"
+    return f"copies {found.bytes} bytes from {what} through its own memory: {call}"
+
+
+def again_text(what: str, found: Found) -> str:
+    name = what.partition("(")[0]
+    hint = ", if nothing else changes it" if name not in IDENTITIES else ""
+    hint = "; with TZ set, libc does not ask" if "/etc/localtime" in what else hint
+    return f"asks {what} again and again: keep the answer{hint}"
+
+
+def device_text(what: str, found: Found) -> str:
+    name, total, each = what.split()
+    how = "fewer, for several changes at once" if name in SYNCS else "io_uring, several at once"
+    return f"{name}: {total} s, {each} ms each, are the device's: {how}; a script saves none of it"
+
+
+TEXTS = {
+    "copy": copy_text,
+    "write": lambda what, found: (
+        f"writes {found.bytes // found.count} bytes at a time to {what}: a buffer, setvbuf(3)"
+    ),
+    "read": lambda what, found: f"reads {what} bytes at a time: a larger buffer",
+    "again": again_text,
+    "list": lambda what, found: (
+        "lists directories and asks for attributes name by name: walk.lua does a whole tree in"
+        " one call, readdirplus.lua a directory"
+    ),
+    "device": device_text,
+}
+ASIDE = {
+    "copy": "copied through the program's memory, see above",
+    "write": "small writes, see above",
+    "read": "small reads, see above",
+    "again": "asked again, see above",
+}
+
+
+def advise(trace: Trace, aside: dict[int, dict[int, str]]) -> list[Advice]:
+    """What to do instead of a script; the calls concerned are added to those set aside."""
+    return Adviser(trace, aside)()

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""A sequence that a script could do: its template, its data, and what it covers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
+
+from consolidate.mine.flow import WAITS, Flow, Repeat, Step
+from consolidate.mine.match import Instance, Matcher, Path, Run
+from consolidate.mine.tape import OK, Tape
+from consolidate.mine.templates import Template
+from consolidate.trace.call import Call
+
+# Runs that are kept as examples, instances of each, and calls in all of them.
+EXAMPLES = 24
+INSTANCES = 8
+MOST_CALLS = 800
+# Instances that are counted to know how often each step comes.
+COUNTED = 1000
+
+
+@dataclass(slots=True)
+class Recording:
+    """A few calls of a thread that follow each other: what examples are of."""
+
+    tid: int
+    command: str
+    calls: list[Call]
+
+    def call(self, at: int) -> Call:
+        return self.calls[at]
+
+
+@dataclass(slots=True)
+class Example:
+    """A few iterations that follow each other, as recorded."""
+
+    recording: Recording
+    instances: list[Instance]
+
+    def join(self) -> None:
+        """Let the instances know the recording that they are of."""
+        waiting = list(self.instances)
+        while waiting:
+            one = waiting.pop()
+            one.tape = self.recording
+            waiting += [
+                inner for part in one.parts for inner in part if isinstance(inner, Instance)
+            ]
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A template, its flow, and what it covers in the trace."""
+
+    number: int
+    template: Template
+    flow: Flow
+    batched: bool  # one call of its script does many iterations
+    iterations: int
+    whole: int  # those of which no step came out otherwise
+    runs: int
+    calls: int
+    script_calls: int
+    lengths: float  # iterations in a run: the median
+    step_calls: list[float]  # how often each step was called, all in all
+    commands: Counter[str]  # the programs that it is of: runs of each
+    took: float | None  # seconds in these calls, as recorded
+    examples: list[Example] = field(default_factory=list)
+
+    @property
+    def saved(self) -> int:
+        return self.calls - self.script_calls
+
+    def instances(self) -> list[Instance]:
+        return [one for example in self.examples for one in example.instances]
+
+
+@dataclass(slots=True)
+class Scan:
+    """Where a template stands."""
+
+    flow: Flow
+    runs: list[Run]
+
+    @property
+    def iterations(self) -> int:
+        return sum(len(run.spans) for run in self.runs)
+
+    @property
+    def whole(self) -> int:
+        return sum(whole for run in self.runs for _, _, whole in run.spans)
+
+    @property
+    def calls(self) -> int:
+        return sum(run.calls for run in self.runs)
+
+    @property
+    def batched(self) -> bool:
+        return not self.flow.carried and self.iterations >= 2 * len(self.runs)
+
+    @property
+    def script_calls(self) -> int:
+        return len(self.runs) if self.batched else self.iterations
+
+    @property
+    def saved(self) -> int:
+        return self.calls - self.script_calls
+
+    def candidate(self, matcher: Matcher, tape: Tape) -> Candidate:
+        commands = Counter()
+        for run in self.runs:
+            thread = tape.thread(run.begin)
+            commands[thread.command or str(thread.tid)] += 1
+        return Candidate(
+            0,
+            self.flow.template,
+            self.flow,
+            self.batched,
+            self.iterations,
+            self.whole,
+            len(self.runs),
+            self.calls,
+            self.script_calls,
+            median(len(run.spans) for run in self.runs),
+            self.step_calls(matcher, tape),
+            commands,
+            self.took(tape),
+            self.examples(matcher, tape),
+        )
+
+    def took(self, tape: Tape) -> float | None:
+        calls = [tape.call(at) for run in self.runs for b, e, _ in run.spans for at in range(b, e)]
+        took = [call.took for call in calls if call.took is not None]
+        return sum(took) if took else None
+
+    def step_calls(self, matcher: Matcher, tape: Tape) -> list[float]:
+        """From instances all over the trace."""
+        index = {step.path: i for i, step in enumerate(self.flow.steps)}
+        counts = [0.0] * len(index)
+        spans = [span for run in self.runs for span in run.spans]
+        some = spans[:: len(spans) // COUNTED + 1]
+        for span in some:
+            count(matcher.instance(tape, *span), (), index, counts)
+        scale = self.calls / max(1.0, sum(counts))
+        return [number * scale for number in counts]
+
+    def examples(self, matcher: Matcher, tape: Tape) -> list[Example]:
+        found, calls = [], 0
+        for run in self.runs[:: len(self.runs) // EXAMPLES + 1]:
+            spans = run.spans[:INSTANCES]
+            calls += spans[-1][1] - spans[0][0]
+            if found and calls > MOST_CALLS:
+                break
+            found.append(recorded(list(matcher.instances(tape, run, INSTANCES)), tape))
+        return found
+
+
+def count(instance: Instance, path: Path, index: dict[Path, int], counts: list[float]) -> None:
+    for i, part in enumerate(instance.parts):
+        here = (*path, i)
+        if here in index:
+            counts[index[here]] += len(part)
+        else:
+            for one in part:
+                count(one, here, index, counts)
+
+
+def recorded(instances: list[Instance], tape: Tape) -> Example:
+    """The same instances, of a recording that has nothing else."""
+    begin, end = instances[0].begin, instances[-1].end
+    thread = tape.thread(begin)
+    calls = [tape.call(at) for at in range(begin, end)]
+    recording = Recording(thread.tid, thread.command, calls)
+    return Example(recording, [moved(one, recording, begin) for one in instances])
+
+
+def moved(one: Instance, recording: Recording, by: int) -> Instance:
+    parts = [
+        [moved(at, recording, by) if isinstance(at, Instance) else at - by for at in part]
+        for part in one.parts
+    ]
+    return Instance(
+        one.begin - by, one.end - by, one.whole, recording, parts, one.left_at, one.foreign
+    )
+
+
+def text(step: Step) -> str:
+    name = step.name if step.outcome == OK else f"{step.name}:{step.outcome}"
+    if step.repeat is Repeat.TIMES:
+        return f"{name} x{step.times}"
+    return name if step.repeat is Repeat.ONCE else f"{name}+"
+
+
+def sequence(candidate: Candidate) -> str:
+    """The steps on one line; loops in brackets."""
+    steps = {step.path: step for step in candidate.flow.steps}
+
+    def one(template: Template, path: Path) -> str:
+        parts = []
+        for i, node in enumerate(template):
+            here = (*path, i)
+            parts.append(f"({one(node, here)})+" if isinstance(node, tuple) else text(steps[here]))
+        return " ".join(parts)
+
+    line = one(candidate.template, ())
+    return f"[{line}]*" if candidate.batched else line
+
+
+def is_event_loop(candidate: Candidate) -> bool:
+    """Whether it waits for descriptors, as the round of a server does."""
+    return any(step.name in WAITS for step in candidate.flow.steps)
+
+
+def where(candidate: Candidate) -> str:
+    """The program that it is of, and how many others it comes in."""
+    most, _ = candidate.commands.most_common(1)[0]
+    others = len(candidate.commands) - 1
+    return f"{most} +{others}" if others else most

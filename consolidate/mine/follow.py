@@ -1,0 +1,567 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Follows the data from call to call within a template, in samples of where it stands."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from consolidate import calltable
+from consolidate.mine import depend
+from consolidate.mine.flow import (
+    DRAINED,
+    DRAINERS,
+    FILLERS,
+    LISTERS,
+    OFFSET_ARG,
+    SIZE_ARG,
+    Flow,
+    Kind,
+    Loop,
+    Repeat,
+    Source,
+    Step,
+    entries,
+    is_own,
+    names_in,
+    ready,
+)
+from consolidate.mine.match import Instance, Matcher, Path, Run
+from consolidate.mine.tape import OK, Symbols, Tape, outcome
+from consolidate.mine.templates import Template, bare, symbol
+from consolidate.trace import values
+from consolidate.trace.call import Call
+from consolidate.trace.values import Value
+
+# Runs that are looked at to find out, instances of each, and repetitions in these.
+RUNS = 32
+INSTANCES = 8
+REPEATS = 6
+# Calls of a template that are looked at, in all of its samples.
+MOST_CALLS = 1500
+# Calls of a kind in a row that are so many steps rather than a loop.
+UNROLLED = 4
+# The share of them that has to agree.
+AGREE = 0.9
+# Calls from which on it is no accident that all moved as much as they were to.
+FULL_FROM = 3
+
+
+@dataclass(slots=True)
+class Firing:
+    """One step's call within an instance."""
+
+    step: int
+    call: Call
+    args: list[Value]
+
+
+def steps_of(template: Template, symbols: Symbols, path: Path = ()) -> Iterator[Step]:
+    for i, node in enumerate(template):
+        if isinstance(node, tuple):
+            yield from steps_of(node, symbols, (*path, i))
+        else:
+            number = symbol(node)
+            name, came_out = symbols.names[number], symbols.outcomes[number]
+            yield Step((*path, i), number, name, came_out, node < 0)
+
+
+def firings(instance: Instance, index: dict[Path, int], path: Path = ()) -> Iterator[Firing]:
+    for i, part in enumerate(instance.parts):
+        for one in part[:REPEATS]:
+            if isinstance(one, Instance):
+                yield from firings(one, index, (*path, i))
+            else:
+                call = instance.tape.call(one)
+                yield Firing(index[*path, i], call, values.of_call(call.name, call.args))
+
+
+@dataclass(slots=True)
+class Argument:
+    """What was seen of one argument of a step."""
+
+    seen: list[Value] = field(default_factory=list)
+    # Of what else it was the value, and how often: (kind, step, argument).
+    agreed: Counter = field(default_factory=Counter)
+    by_instance: list[set[str]] = field(default_factory=list)
+    by_run: dict[int, set[str]] = field(default_factory=dict)
+
+    def always(self, key: tuple[Kind, int, int]) -> bool:
+        return self.agreed[key] >= AGREE * len(self.seen)
+
+
+class Now:
+    """What is known in an instance at a certain call: which steps have which values."""
+
+    def __init__(self) -> None:
+        self.of: dict[tuple, set[tuple[Kind, int, int]]] = defaultdict(set)
+        self.held: dict[int, list[tuple]] = {}  # the values of each step's last call
+        self.texts: dict[tuple[int, int], bytes] = {}  # what was read into buffers
+
+    def add(self, firing: Firing, kinds: str) -> None:
+        for value, key in self.held.get(firing.step, ()):
+            self.of[value].discard(key)
+        held = self.held[firing.step] = [*self.given(firing, kinds), *self.got(firing)]
+        for value, key in held:
+            self.of[value].add(key)
+
+    def given(self, firing: Firing, kinds: str) -> Iterator[tuple]:
+        """What a call was passed."""
+        for arg, value in enumerate(firing.args):
+            letter = kinds[arg] if arg < len(kinds) else "i"
+            if value.string is not None or value.number is not None:
+                yield (letter, value.text), (Kind.SHARED, firing.step, arg)
+
+    def got(self, firing: Firing) -> Iterator[tuple]:
+        """What a call has brought: its result, names, what is ready, a buffer."""
+        call, step = firing.call, firing.step
+        if call.ret is not None and call.error is None:
+            yield ("number", call.ret), (Kind.RESULT, step, -1)
+        for number in ready(call):
+            yield ("ready", number), (Kind.READY, step, -1)
+        for name in names_in(call.args) if call.name in LISTERS else ():
+            yield ("name", name), (Kind.NAME, step, -1)
+        filled = FILLERS.get(call.name)
+        if filled is not None and filled < len(firing.args):
+            value = firing.args[filled]
+            yield ("address", value.number), (Kind.SHARED, step, filled)
+            if value.string:
+                self.texts[step, filled] = value.string
+
+    def sources(self, letter: str, value: Value, drains: bool) -> set[tuple[Kind, int, int]]:
+        """All that has this value now."""
+        found = set(self.of.get((letter, value.text), ()))
+        if value.number is not None:
+            found |= self.of.get(("number", value.number), set())
+        if letter == "f" and value.number is not None:
+            found |= self.of.get(("ready", value.number), set())
+        if value.string is not None:
+            found |= self.of.get(("name", value.string.rpartition(b"/")[2]), set())
+        if drains and value.string is not None:
+            found |= {(Kind.SHARED, *key) for key, text in self.texts.items() if alike(text, value)}
+        elif drains and value.is_address:
+            found |= self.of.get(("address", value.number), set())
+        return found
+
+
+def alike(text: bytes, value: Value) -> bool:
+    """Whether two texts are the same as far as the trace has them."""
+    shorter = min(len(text), len(value.string))
+    return shorter > 0 and text[:shorter] == value.string[:shorter]
+
+
+def is_until(step: Step, after: Step) -> bool:
+    """Whether a call is repeated until it comes out as the one after it."""
+    if after.name != step.name or after.symbol == step.symbol:
+        return False
+    return after.outcome == OK or step.outcome == OK and step.name in DRAINED
+
+
+class Follower:
+    """Finds out where the arguments of a template's steps come from."""
+
+    def __init__(self, template: Template, matcher: Matcher, tape: Tape, runs: list[Run]) -> None:
+        self.steps = list(steps_of(template, tape.symbols))
+        self.index = {step.path: i for i, step in enumerate(self.steps)}
+        self.kinds = [calltable.kinds(step.name) for step in self.steps]
+        self.flow = Flow(template, self.steps)
+        self.runs: list[list[Instance]] = []
+        count = 0
+        for run in runs:
+            if count > MOST_CALLS:
+                break
+            self.runs.append(list(matcher.instances(tape, run, INSTANCES)))
+            count += sum(one.end - one.begin for one in self.runs[-1])
+        self.flow.samples = sum(one.whole for run in self.runs for one in run)
+        self.arguments: list[list[Argument]] = [[] for _ in self.steps]
+        self.rets: list[list[Call]] = [[] for _ in self.steps]
+
+    def __call__(self) -> Flow:
+        if not self.flow.samples:
+            self.flow.refused = "it never comes in full"
+            return self.flow
+        self.look()
+        if not all(self.rets):
+            self.flow.refused = "a part of it never comes"
+            return self.flow
+        self.repeats()
+        self.find_passes()
+        for number, step in enumerate(self.steps):
+            step.args = [self.source(number, arg) for arg in range(len(self.arguments[number]))]
+            step.full = self.full(number)
+        for one in [*self.steps, *self.flow.loops.values()]:
+            if one.repeat is Repeat.TIMES and self.moving(one.path):
+                one.repeat = Repeat.GIVEN
+        self.find_links()
+        self.find_hidden()
+        depend.find_needs(self.flow, self.runs)
+        return self.flow
+
+    # -- what is seen ------------------------------------------------------------
+
+    def look(self) -> None:
+        """All values, and what else has them."""
+        for number, run in enumerate(self.runs):
+            for instance in run:
+                if instance.whole:
+                    for argument in chain(*self.arguments):
+                        argument.by_instance.append(set())
+                    self.look_at(instance, number)
+
+    def look_at(self, instance: Instance, run: int) -> None:
+        now = Now()
+        for firing in firings(instance, self.index):
+            number, kinds = firing.step, self.kinds[firing.step]
+            self.rets[number].append(firing.call)
+            arguments = self.arguments[number]
+            while len(arguments) < len(firing.args):
+                arguments.append(Argument(by_instance=[set()]))
+            for arg, value in enumerate(firing.args):
+                argument = arguments[arg]
+                argument.seen.append(value)
+                argument.by_instance[-1].add(value.text)
+                argument.by_run.setdefault(run, set()).add(value.text)
+                letter = kinds[arg] if arg < len(kinds) else "i"
+                drains = DRAINERS.get(firing.call.name) == arg
+                argument.agreed.update(now.sources(letter, value, drains))
+            self.advance(now, firing)
+            now.add(firing, kinds)
+
+    def advance(self, now: Now, firing: Firing) -> None:
+        """Note whether an offset has moved on by what the call before has done."""
+        arg = OFFSET_ARG.get(firing.call.name)
+        if arg is None or arg >= len(firing.args):
+            return
+        number = firing.args[arg].number or 0
+        held = [key for _, key in now.held.get(firing.step, ())]
+        before = self.rets[firing.step][-2] if held and len(self.rets[firing.step]) > 1 else None
+        if before is not None:
+            start = values.of_call(before.name, before.args)[arg].number or 0
+        if before is None or number == start + (before.ret or 0):
+            self.arguments[firing.step][arg].agreed[Kind.ADVANCE, firing.step, -1] += 1
+
+    # -- repetitions -----------------------------------------------------------
+
+    def repeats(self) -> None:
+        self.repeats_in(self.flow.template, (), [one for run in self.runs for one in run])
+
+    def repeats_in(self, template: Template, path: Path, instances: list[Instance]) -> None:
+        for i, node in enumerate(template):
+            here = (*path, i)
+            parts = [one.parts[i] for one in instances if one.whole and i < len(one.parts)]
+            counts = [len(part) for part in parts]
+            is_loop = isinstance(node, tuple)
+            repeat, times = self.repeat(template, i, counts, is_loop, here)
+            if is_loop:
+                self.flow.loops[here] = Loop(here, repeat, times)
+                self.repeats_in(node, here, [one for part in parts for one in part[:REPEATS]])
+            else:
+                step = self.steps[self.index[here]]
+                step.repeat, step.times = repeat, times
+
+    def repeat(self, template, i: int, counts: list[int], is_loop: bool, here: Path):
+        many = sum(count != 1 for count in counts)
+        if self.over(here, Kind.READY):
+            return Repeat.READY, 1
+        if not is_loop and (not counts or many <= (1 - AGREE) * len(counts)):
+            return Repeat.ONCE, 1
+        first = template[i]
+        while isinstance(first, tuple):
+            first = first[0]
+        first = symbol(first)
+        step = self.step_of(first)
+        name = step.name
+        following = template[i + 1] if i + 1 < len(template) else first
+        is_call = not isinstance(following, tuple)
+        if is_call and is_until(step, self.step_of(symbol(following))):
+            return Repeat.UNTIL, 1
+        if self.over(here, Kind.NAME):
+            return Repeat.NAMES, 1
+        common, seen = Counter(counts).most_common(1)[0] if counts else (1, 0)
+        if counts and seen >= AGREE * len(counts):
+            return Repeat.TIMES, common
+        if not is_loop and name in calltable.QUERIES:
+            # Now and then one more: that is made outside.
+            return Repeat.ONCE, 1
+        return Repeat.GIVEN, 1
+
+    def step_of(self, symbol_: int) -> Step:
+        return next(step for step in self.steps if step.symbol == symbol_)
+
+    def over(self, here: Path, kind: Kind) -> bool:
+        """Whether what is repeated works on what a step before listed, or found ready."""
+        if len(here) > 1:
+            return False
+        inside = [i for i, step in enumerate(self.steps) if step.path[: len(here)] == here]
+        return any(
+            argument.always((kind, step, -1)) and self.all_of(here, kind, step)
+            for number in inside
+            for argument in self.arguments[number][:3]
+            for step in range(inside[0])
+        )
+
+    def all_of(self, here: Path, kind: Kind, step: int) -> bool:
+        """Whether it is repeated for all of them: a script would do so."""
+        good = count = 0
+        for run in self.runs:
+            for one in run:
+                if not one.whole or here[0] >= len(one.parts):
+                    continue
+                before = one.parts[self.steps[step].path[0]]
+                if not before or isinstance(before[0], Instance):
+                    return False
+                calls = [one.tape.call(at) for at in before]
+                size = sum(map(len, map(entries, calls))) if kind is Kind.NAME else calls[-1].ret
+                count += 1
+                good += len(one.parts[here[0]]) == size
+        return good >= AGREE * count
+
+    def find_passes(self) -> None:
+        """With what other outcomes iterations, of the whole or of a loop, were just over."""
+        for run in self.runs:
+            self.passes_in(run, ())
+
+    def passes_in(self, instances: list[Instance], path: Path) -> None:
+        for one in instances[:-1]:
+            left = one.left_at
+            if left is not None and (*path, left) in self.index and one.parts[left]:
+                call = one.tape.call(one.parts[left][0])
+                self.steps[self.index[*path, left]].passes.add(outcome(call))
+        for one in instances:
+            for i, part in enumerate(one.parts):
+                if part and isinstance(part[0], Instance):
+                    self.passes_in(part, (*path, i))
+
+    def full(self, number: int) -> bool:
+        """Whether a call moved all the bytes that it was to, each time."""
+        step = self.steps[number]
+        size = SIZE_ARG.get(step.name)
+        if size is None or step.name in LISTERS or step.outcome != OK:
+            return False
+        if size >= len(self.arguments[number]) or len(self.rets[number]) < FULL_FROM:
+            return False
+        pairs = zip(self.rets[number], self.arguments[number][size].seen, strict=False)
+        return all(call.ret == value.number for call, value in pairs)
+
+    # -- arguments -------------------------------------------------------------
+
+    def source(self, number: int, arg: int) -> Source:
+        kinds = self.kinds[number]
+        letter = kinds[arg] if arg < len(kinds) else "i"
+        argument = self.arguments[number][arg]
+        source = self.derived(number, arg, letter, argument)
+        if source is None:
+            source = Source(Kind.PARAM, letter, steady=self.steady(argument))
+        source.seen = argument.seen[: 4 * RUNS]
+        if source.kind is Kind.PARAM:
+            source.moves = any(len(texts) > 1 for texts in argument.by_instance)
+        return source
+
+    def derived(self, number: int, arg: int, letter: str, argument: Argument) -> Source | None:
+        first = argument.seen[0]
+        const = all(value.text == first.text for value in argument.seen)
+        const = const and not is_own(self.steps[number].name, arg, first)
+        if letter == "f":
+            if const and first.number == -100:
+                return Source(Kind.CONST, letter, first)
+            return (
+                self.from_result(number, letter, argument, True)
+                or self.from_ready(number, letter, argument)
+                or self.shared(number, letter, argument)
+            )
+        if letter in "sp":
+            return self.pointer(number, arg, letter, argument, const)
+        advances = argument.always((Kind.ADVANCE, number, -1))
+        if self.steps[number].repeat is Repeat.UNTIL and not const and advances:
+            return Source(Kind.ADVANCE, letter, first, step=number)
+        found = self.from_result(number, letter, argument, False)
+        if found is not None and (not const or self.steps[found.step].name in calltable.COUNTERS):
+            return found
+        if const:
+            return Source(Kind.CONST, letter, first)
+        return found or self.shared(number, letter, argument)
+
+    def pointer(
+        self, number: int, arg: int, letter: str, argument: Argument, const: bool
+    ) -> Source | None:
+        first = argument.seen[0]
+        plain = not (first.is_address or first.is_struct or first.string is not None)
+        if const and plain:
+            # No address at all: fcntl(2) takes either.
+            return Source(Kind.CONST, letter, first)
+        if letter == "s" and self.within(number, Repeat.NAMES):
+            for step in range(number - 1, -1, -1):
+                if argument.always((Kind.NAME, step, -1)):
+                    return Source(Kind.NAME, letter, step=step)
+        if DRAINERS.get(self.steps[number].name) == arg:
+            return self.drained(number, letter, argument)
+        shared = self.shared(number, letter, argument)
+        if shared is not None:
+            return shared
+        if letter == "s" and const and first.string is not None and not first.cut:
+            return Source(Kind.CONST, letter, first)
+        return None
+
+    def within(self, number: int, repeat: Repeat) -> bool:
+        """Whether a step is done for each of what a step before found."""
+        step = self.steps[number]
+        around = [loop for path, loop in self.flow.loops.items() if path == step.path[: len(path)]]
+        return any(one.repeat is repeat for one in [step, *around])
+
+    def before(self, number: int) -> Iterator[int]:
+        """The steps before one whose values it can have, the nearest first."""
+        return (step for step in range(number - 1, -1, -1) if self.flow.visible(step, number))
+
+    def from_result(
+        self, number: int, letter: str, argument: Argument, opened: bool
+    ) -> Source | None:
+        """The result of the nearest step before that always equals the argument."""
+        for step in self.before(number):
+            if not argument.always((Kind.RESULT, step, -1)) or self.flow.opens(step) != opened:
+                continue
+            if self.steps[step].outcome == OK and (opened or self.tells(step)):
+                return Source(Kind.RESULT, letter, step=step)
+        return None
+
+    def tells(self, step: int) -> bool:
+        """Whether a result can be told from any small number."""
+        results = {call.ret for call in self.rets[step]}
+        return len(results) > 1 or any(result is not None and result > 8 for result in results)
+
+    def from_ready(self, number: int, letter: str, argument: Argument) -> Source | None:
+        """The wait before that found it ready."""
+        if not self.within(number, Repeat.READY):
+            return None
+        for step in self.before(number):
+            if argument.always((Kind.READY, step, -1)):
+                return Source(Kind.READY, letter, step=step)
+        return None
+
+    def shared(self, number: int, letter: str, argument: Argument) -> Source | None:
+        """An argument of a step before that it always equals."""
+        for step in self.before(number):
+            for other, source in enumerate(self.steps[step].args):
+                own = source.letter == letter and source.kind in (Kind.PARAM, Kind.READY)
+                if own and argument.always((Kind.SHARED, step, other)):
+                    return Source(Kind.SHARED, letter, step=step, arg=other)
+        return None
+
+    def drained(self, number: int, letter: str, argument: Argument) -> Source | None:
+        """The buffer of a step before whose text, or address, is what is sent."""
+        for step in self.before(number):
+            other = FILLERS.get(self.steps[step].name)
+            if other is not None and argument.always((Kind.SHARED, step, other)):
+                return Source(Kind.SHARED, letter, step=step, arg=other)
+        return None
+
+    def steady(self, argument: Argument) -> bool:
+        """Whether a parameter is the same in all instances of each run."""
+        several = [
+            argument.by_run.get(number, ())
+            for number, run in enumerate(self.runs)
+            if sum(one.whole for one in run) > 1
+        ]
+        return bool(several) and all(len(texts) <= 1 for texts in several)
+
+    def moving(self, path: Path) -> bool:
+        """Whether the program says something else in each repetition."""
+        inside = [step for step in self.steps if step.path[: len(path)] == path]
+        return any(
+            source.kind is Kind.PARAM and source.moves and not depend.is_filled(step, arg)
+            for step in inside
+            for arg, source in enumerate(step.args)
+        )
+
+    # -- what holds together ----------------------------------------------------
+
+    def find_links(self) -> None:
+        named: dict[int, int] = {}
+        weak = set()
+        for number, step in enumerate(self.steps):
+            for source in step.args:
+                if source.kind is Kind.SHARED and self.constant(source):
+                    weak.add((source.step, number))
+                elif source.kind in (Kind.RESULT, Kind.SHARED, Kind.NAME, Kind.READY):
+                    self.flow.links.add((source.step, number))
+                if source.kind is Kind.NAME:
+                    # The same name: what works on one entry holds together, too.
+                    self.flow.links.add((named.setdefault(source.step, number), number))
+        # A descriptor that is always the same, of a log or a directory, holds nothing
+        # together unless nothing else does.
+        self.flow.links = self.flow.links or weak
+
+    def find_hidden(self) -> None:
+        """Descriptors that a loop before opened, or its turn before: the program passes them."""
+        for number, step in enumerate(self.steps):
+            for arg, source in enumerate(step.args):
+                if source.kind is not Kind.PARAM or source.letter != "f":
+                    continue
+                argument = self.arguments[number][arg]
+                for opener in filter(self.flow.opens, range(len(self.steps))):
+                    same = argument.agreed[Kind.RESULT, opener, -1]
+                    if opener < number and same >= AGREE * len(argument.seen):
+                        self.flow.needs.add((opener, number))
+                    elif opener >= number and same >= AGREE * self.later_turns(number) > 0:
+                        both = zip(self.flow.around(opener), self.flow.around(number), strict=False)
+                        self.flow.apart |= {one for one, other in both if one == other}
+
+    def later_turns(self, number: int) -> int:
+        """How often a step came again within an iteration."""
+        came = sum(bool(texts) for texts in self.arguments[number][0].by_instance)
+        return len(self.arguments[number][0].seen) - came
+
+    def constant(self, source: Source) -> bool:
+        """Whether what is shared is the same in all samples, in different runs."""
+        texts = {value.text for value in self.arguments[source.step][source.arg].seen}
+        return len(texts) == 1 and self.flow.samples > 1
+
+
+def follow(template: Template, tape: Tape) -> Flow:
+    """The flow of a template, from samples of where it stands."""
+    flow = sampled(template, tape)
+    for _ in range(UNROLLED):
+        opened = bare(unrolled(flow))
+        if opened == flow.template:
+            break
+        flow = sampled(opened, tape)
+    return flow
+
+
+def sampled(template: Template, tape: Tape) -> Flow:
+    matcher = Matcher(template, tape)
+    runs = matcher.runs()
+    return Follower(template, matcher, tape, runs[:: len(runs) // RUNS + 1])()
+
+
+def is_few(one: Step | Loop) -> bool:
+    """Whether it is always gone through the same few times."""
+    counted = one.repeat is Repeat.TIMES or one.repeat is Repeat.GIVEN and one.times > 1
+    return counted and one.times <= UNROLLED
+
+
+def unrolled(flow: Flow) -> Template:
+    """The template with a few calls of the same kind in a row as so many steps.
+
+    They do different things: close two descriptors, get flags and set them.
+    """
+    steps = {step.path: step for step in flow.steps}
+
+    def one(template: Template, path: Path) -> Template:
+        found: list = []
+        for i, node in enumerate(template):
+            step = steps.get((*path, i))
+            if step is None:
+                loop, body = flow.loops.get((*path, i)), one(node, (*path, i))
+                if loop is not None and is_few(loop):
+                    found += body * loop.times
+                else:
+                    found.append(body)
+            elif is_few(step) and step.times > 1:
+                found += [~step.symbol] * step.times
+            else:
+                found.append(node)
+        return tuple(found)
+
+    return one(flow.template, ()) if len(flow.template) > 1 else flow.template

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The calls that a script could hold, as one text: a character for each call.
+
+A character stands for a call's name and its outcome: a script's next step is decided
+by the outcomes of those before.  A line is a stretch of one thread's calls that ends
+where no script goes on: at a call that scripts may not make, one that waits for another
+thread, a signal, a long time of the program's own.  Sequences are then found by regular
+expressions, at the speed of these.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from consolidate import calltable
+from consolidate.trace.call import Call
+from consolidate.trace.reader import Thread, Trace
+
+OK, NONE = "ok", "none"
+# Seconds that a program works between two calls that may yet be one sequence.
+GAP = 0.02
+# Calls that are set aside for this reason end a stretch; others are looked through.
+START_UP = "start-up: "
+# Ends a line; what `.` does not match.
+END = "\n"
+# Characters of symbols, none of which means anything to a regular expression, and of
+# the loops that templates.py makes of them.
+FIRST_SYMBOL, FIRST_LOOP = 0x4E00, 0x20000
+
+
+def outcome(call: Call) -> str:
+    """What a script can tell of a result without looking at what it means."""
+    if call.error is not None:
+        return call.error
+    if call.ret == 0 and call.name in calltable.COUNTERS:
+        return NONE
+    return OK
+
+
+class Symbols:
+    """Numbers for names and outcomes."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[str, str], int] = {}
+        self.names: list[str] = []
+        self.outcomes: list[str] = []
+
+    def id(self, name: str, outcome: str) -> int:
+        found = self.ids.get((name, outcome))
+        if found is None:
+            found = self.ids[name, outcome] = len(self.names)
+            self.names.append(name)
+            self.outcomes.append(outcome)
+        return found
+
+    def of(self, call: Call) -> int:
+        return self.id(call.name, outcome(call))
+
+    def named(self, names: Iterable[str]) -> list[int]:
+        """All symbols of calls of these names, whatever their outcome."""
+        wanted = frozenset(names)
+        return [i for i, name in enumerate(self.names) if name in wanted]
+
+
+def character(symbol: int) -> str:
+    return chr(FIRST_SYMBOL + symbol)
+
+
+@dataclass(slots=True)
+class Tape:
+    """The text, and the call that each of its characters is."""
+
+    symbols: Symbols
+    threads: list[Thread]
+    text: str = ""
+    owners: array = field(default_factory=lambda: array("i"))  # indices of threads
+    indices: array = field(default_factory=lambda: array("i"))  # of the thread's calls
+    dropped: Counter[str] = field(default_factory=Counter)  # calls that are excluded, by reason
+
+    def call(self, at: int) -> Call:
+        return self.threads[self.owners[at]].calls[self.indices[at]]
+
+    def thread(self, at: int) -> Thread:
+        return self.threads[self.owners[at]]
+
+    @property
+    def calls(self) -> int:
+        return len(self.text) - self.text.count(END)
+
+    def pieces(self, spans: Iterable[tuple[int, int]]) -> Tape:
+        """A tape of parts of this one, each a line of its own."""
+        found = Tape(self.symbols, self.threads)
+        texts = []
+        for begin, end in spans:
+            texts.append(self.text[begin:end].rstrip(END))
+            end = begin + len(texts[-1])
+            for mine, its in ((self.owners, found.owners), (self.indices, found.indices)):
+                its.extend(mine[begin:end])
+                its.append(-1)
+        found.text = "".join(f"{text}{END}" for text in texts)
+        return found
+
+    def without(self, spans: list[tuple[int, int]], joins: bool) -> Tape:
+        """What is left without some calls; `joins`: what was before and after follow each other."""
+        found = Tape(self.symbols, self.threads)
+        texts, at = [], 0
+        for begin, end in [*sorted(spans), (len(self.text), len(self.text))]:
+            if begin > at:
+                texts.append(self.text[at:begin])
+                found.owners.extend(self.owners[at:begin])
+                found.indices.extend(self.indices[at:begin])
+            if not joins and texts and texts[-1][-1] != END:
+                texts.append(END)
+                found.owners.append(-1)
+                found.indices.append(-1)
+            at = max(at, end)
+        found.text = "".join(texts)
+        return found
+
+
+class Cutter:
+    """Puts one thread's calls on a tape."""
+
+    def __init__(self, tape: Tape, owner: int, gap: float, aside: dict[int, str]) -> None:
+        self.tape = tape
+        self.owner = owner
+        self.gap = gap
+        self.aside = aside  # calls that are dealt with elsewhere, and why
+        self.text: list[str] = []
+        self.indices = array("i")
+
+    def flush(self, texts: list[str]) -> None:
+        if len(self.text) > 1:
+            texts.append("".join(self.text) + END)
+            self.tape.indices.extend(self.indices)
+            self.tape.indices.append(-1)
+            self.tape.owners.extend([self.owner] * (len(self.indices) + 1))
+        elif self.text:
+            self.tape.dropped["alone between two others of these"] += 1
+        self.text, self.indices = [], array("i")
+
+    def cut(self, texts: list[str]) -> None:
+        thread = self.tape.threads[self.owner]
+        symbols, dropped, aside = self.tape.symbols, self.tape.dropped, self.aside
+        breaks, last_end = thread.breaks, None
+        for i, call in enumerate(thread.calls):
+            start = call.start
+            paused = last_end is not None and start is not None and start - last_end > self.gap
+            if paused or i in breaks:
+                self.flush(texts)
+            last_end = None if start is None else start + (call.took or 0)
+            why = aside.get(i)
+            if why is not None and not why.startswith(START_UP):
+                dropped[why] += 1
+                continue
+            why = why or reason(call)
+            if why is None:
+                self.indices.append(i)
+                self.text.append(character(symbols.of(call)))
+            elif why:
+                self.flush(texts)
+                dropped[why] += 1
+            else:
+                dropped["the allocator's"] += 1
+        self.flush(texts)
+
+
+_reasons: dict[str, str | None] = {}
+
+
+def reason(call: Call) -> str | None:
+    """Why a call is not part of a stretch; empty if the stretch goes on after it."""
+    name = call.name
+    if name in ("mmap", "munmap", "brk", "madvise") and calltable.incidental(name, call.args):
+        return ""
+    if name == "futex" or name in calltable.WAITERS:
+        return "waits for another thread" if calltable.blocks_on_thread(name, call.args) else None
+    if name not in _reasons:
+        excluded = calltable.why_not(name)
+        _reasons[name] = f"{name}: {excluded}" if excluded else None
+    return _reasons[name]
+
+
+def cut(trace: Trace, gap: float = GAP, aside: dict[int, dict[int, str]] | None = None) -> Tape:
+    """The tape of a trace, without the calls that are set aside, by thread and index."""
+    tape = Tape(Symbols(), list(trace.threads.values()))
+    texts: list[str] = []
+    for owner, thread in enumerate(tape.threads):
+        Cutter(tape, owner, gap, (aside or {}).get(thread.tid, {})).cut(texts)
+    tape.text = "".join(texts)
+    return tape

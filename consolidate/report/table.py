@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The report as a table for people."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from consolidate.cost import library, model
+from consolidate.cost.model import Cost
+from consolidate.cost.predict import Clock, Prediction
+from consolidate.mine.candidate import Candidate, is_event_loop, sequence, where
+from consolidate.mine.tape import START_UP
+from consolidate.report.report import Report
+
+DROPPED = 6
+NO_TIME = (
+    "How long it takes without the tracer is not known, so nothing is said of what is worth it:"
+    " record with --again, or tell with --seconds."
+)
+NO_COST_MODEL = (
+    "No cost model of this machine yet: `consolidate calibrate` measures one. Until then calls"
+    " are counted, not time."
+)
+IN_THE_PROCESS = (
+    "That cost model is of the user backend: its scripts make each call by a mode switch of its"
+    " own and save none. Calibrate where the module is loaded."
+)
+NOTES = (
+    "[..]*: many iterations in one script call, if the program knows their arguments"
+    " beforehand; (..)+ and x+: loops within one. Savings add up."
+)
+
+
+EVENT_LOOP = (
+    "An event loop's round is one script call: what is to be sent, the wait, what is ready."
+    " io_uring, with multishot receives, is the other way."
+)
+
+
+def seconds(value: float) -> str:
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if abs(value) * scale >= 1 or unit == "us":
+            return f"{value * scale:.3g} {unit}"
+    return ""
+
+
+def span(cost: Cost, scale: float, unit: str = "") -> str:
+    low, middle, high = (f"{value * scale:.2g}" for value in (cost.low, cost.middle, cost.high))
+    return f"{middle}{unit} ({low}..{high})"
+
+
+def saves(prediction: Prediction) -> str:
+    if prediction.saved is None:
+        return f"{prediction.calls_saved} calls"
+    if prediction.share is not None:
+        return span(prediction.share, 100, " %")
+    scale, unit = (1e-6, " ms") if abs(prediction.saved.middle) > 1e6 else (1e-3, " us")
+    return span(prediction.saved, scale, unit)
+
+
+def remarks(candidate: Candidate, prediction: Prediction) -> str:
+    found = [prediction.verdict]
+    if prediction.script is not None:
+        found.append(f"with {prediction.script}.lua")
+    else:
+        ready = library.script_for(candidate)
+        found.append(f"ready: {ready}.lua" if ready else "")
+    found.append("an event loop's round" if is_event_loop(candidate) else "")
+    return "; ".join(text for text in found if text)
+
+
+def candidates(report: Report) -> Table:
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("#", justify="right")
+    made.add_column("sequence", overflow="fold", ratio=1)
+    made.add_column("in")
+    for title in ("times", "calls", "script calls", "saves"):
+        made.add_column(title, justify="right")
+    made.add_column("worth it?")
+    for candidate, prediction in zip(report.candidates, report.predictions, strict=True):
+        made.add_row(
+            str(candidate.number),
+            Text(sequence(candidate)),
+            where(candidate),
+            str(candidate.iterations),
+            str(prediction.calls),
+            str(prediction.script_calls),
+            saves(prediction),
+            remarks(candidate, prediction),
+        )
+    return made
+
+
+def instead(report: Report) -> Table:
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("without a script", overflow="fold", ratio=1)
+    made.add_column("in")
+    made.add_column("calls", justify="right")
+    made.add_column("then", justify="right")
+    for one in report.advice:
+        then = str(one.would_be) if one.saved else ""
+        made.add_row(Text(one.text), one.where, str(one.calls), then)
+    return made
+
+
+def took(clock: Clock) -> str:
+    if clock.recorded is None:
+        return ""
+    if clock.untraced is None:
+        return f" in {seconds(clock.recorded)}, as traced"
+    return f" in {seconds(clock.recorded)}, {seconds(clock.untraced)} without the tracer"
+
+
+def left_out(report: Report, console: Console) -> None:
+    """Calls that are no part of any sequence; those of start-up in one line."""
+    starts = {why: n for why, n in report.dropped.items() if why.startswith(START_UP)}
+    if starts:
+        kinds = ", ".join(
+            f"{why.removeprefix(START_UP)} {n}" for why, n in Counter(starts).most_common()
+        )
+        console.print(f"  {sum(starts.values()):>7}  when programs start: {kinds}", highlight=False)
+    others = Counter({why: n for why, n in report.dropped.items() if why not in starts})
+    for why, count in others.most_common(DROPPED):
+        console.print(f"  {count:>7}  {why}", highlight=False)
+
+
+def show(report: Report, console: Console) -> None:
+    line = f"{report.calls} calls of {report.threads} threads{took(report.clock)}"
+    console.print(line, highlight=False)
+    if report.dropped:
+        console.print("No script for:")
+        left_out(report, console)
+    if report.advice:
+        console.print(instead(report))
+    if not report.candidates:
+        console.print("No sequence recurs: nothing to consolidate.")
+        return
+    console.print(candidates(report))
+    console.print(NOTES, highlight=False, markup=False)
+    if any(map(is_event_loop, report.candidates)):
+        console.print(EVENT_LOOP, highlight=False)
+    if not report.costs:
+        console.print(NO_COST_MODEL)
+        return
+    if report.clock.untraced is None:
+        console.print(NO_TIME)
+    console.print(f"Cost model: {report.costs}", highlight=False)
+    if report.costs.endswith("user backend"):
+        console.print(IN_THE_PROCESS, highlight=False)
+    if report.emulated:
+        console.print(model.EMULATED, highlight=False)
+
+
+def console() -> Console:
+    # Files and pipes get the whole width of a table, not that of a screen.
+    wide = None if os.isatty(1) else 200
+    return Console(width=wide, soft_wrap=False)

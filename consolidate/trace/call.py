@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""What a line of a trace is, whichever tool wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class LineKind(Enum):
+    """What a line says."""
+
+    CALL = auto()
+    UNFINISHED = auto()
+    RESUMED = auto()
+    BREAK = auto()  # a signal, an exit
+    NOTHING = auto()  # nothing of interest, and no damage
+    FRAME = auto()  # of the stack of the call before
+    DAMAGED = auto()
+
+
+@dataclass(slots=True)
+class Call:
+    """One system call; arguments as the trace has them, taken apart when needed."""
+
+    name: str
+    args: str
+    ret: int | None
+    error: str | None
+    result: str  # as written, with what stands after it
+    start: float | None
+    took: float | None
+    line: int = 0  # of its file, where it was finished
+    stack: tuple[str, ...] = ()  # where it was made from, innermost first
+
+
+@dataclass(slots=True)
+class Line:
+    """What a parser makes of a line."""
+
+    kind: LineKind
+    tid: int | None = None
+    call: Call | None = None
+    command: str = ""
+    why: str = ""  # it is damaged; or the frame
+    relative: bool = False  # the stamp is the time since the line before
+    name_of_child: bool = False  # the result is a new thread
+    expected: bool = False  # a resumption without a beginning is no damage
+
+
+NOTHING = Line(LineKind.NOTHING)

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""A trace: the calls of each thread, in order, whatever the file's form was."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from consolidate import calltable
+from consolidate.errors import ConsolidateError
+from consolidate.trace import perf, strace
+from consolidate.trace.call import Call, Line, LineKind
+
+# Damage of which the first few are reported each.
+REPORTED = 5
+# What `consolidate record` knows of a command, as the last line of its trace.
+ABOUT = "# consolidate "
+SNIFFED_LINES = 200
+
+
+@dataclass(slots=True)
+class Thread:
+    """What one thread called."""
+
+    tid: int
+    command: str = ""
+    parent: int | None = None
+    process: int | None = None
+    calls: list[Call] = field(default_factory=list)
+    # Indices of calls before which something came that no script contains: a
+    # signal's handler, another program's image.
+    breaks: set[int] = field(default_factory=set)
+    pending: Call | None = None
+
+
+@dataclass(slots=True)
+class Damage:
+    """A line that could not be read."""
+
+    file: str
+    line: int
+    why: str
+    text: str
+
+    def __str__(self) -> str:
+        shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
+        return f"{self.file}:{self.line}: {self.why}: {shown!r}"
+
+
+@dataclass(slots=True)
+class Trace:
+    """All threads of the traces given, and what was wrong with them."""
+
+    threads: dict[int, Thread] = field(default_factory=dict)
+    damage: list[Damage] = field(default_factory=list)
+    damaged: int = 0
+    lines: int = 0
+    unfinished: int = 0
+    names: list[str] = field(default_factory=list)
+    seconds: float | None = None  # that the command took without the tracer
+
+    def thread(self, tid: int) -> Thread:
+        found = self.threads.get(tid)
+        if found is None:
+            found = self.threads[tid] = Thread(tid)
+        return found
+
+    @property
+    def calls(self) -> int:
+        return sum(len(thread.calls) for thread in self.threads.values())
+
+    def span(self) -> float | None:
+        """Seconds from the first call to the end of the last; None if untimed."""
+        starts, ends = [], []
+        for thread in self.threads.values():
+            timed = [thread.calls[i] for i in (0, -1)] if thread.calls else []
+            starts += [call.start for call in timed[:1] if call.start is not None]
+            ends += [call.start + (call.took or 0) for call in timed[1:] if call.start is not None]
+        span = max(ends) - min(starts) if starts and ends else 0
+        return span if span > 0 else None
+
+    def damage_at(self, file: str, line: int, why: str, text: str) -> None:
+        self.damaged += 1
+        if len(self.damage) < REPORTED:
+            self.damage.append(Damage(file, line, why, text))
+
+
+class Reader:
+    """Puts the lines of one file into a trace."""
+
+    def __init__(self, trace: Trace, path: Path, form, tid: int) -> None:
+        self.trace = trace
+        self.name = str(path)
+        self.parse = form.parser()
+        self.tid = tid
+        self.number = 0
+        self.clock = 0.0
+        self.last_start: float | None = None
+        self.day = 0.0
+        self.last: Call | None = None
+        self.frames: list[str] = []
+        self.stacks: dict[tuple[str, ...], tuple[str, ...]] = {}  # each once
+
+    def read(self, lines: Iterator[str]) -> None:
+        parse = self.parse
+        for number, text in enumerate(lines, 1):
+            self.number = number
+            line = parse(text)
+            kind = line.kind
+            if self.frames and kind is not LineKind.FRAME:
+                self.stacked()
+            if kind is LineKind.CALL:
+                self.call(line)
+            elif kind is not LineKind.NOTHING:
+                self.other(line, text.rstrip("\n"))
+        self.stacked()
+        self.trace.lines += self.number
+
+    def stacked(self) -> None:
+        """Note from where the call before was made."""
+        stack = tuple(self.frames)
+        if self.last is not None:
+            self.last.stack = self.stacks.setdefault(stack, stack)
+        self.frames.clear()
+
+    def finished(self, thread: Thread, call: Call) -> None:
+        call.line = self.number
+        thread.calls.append(call)
+        self.last = call
+
+    def call(self, line: Line) -> None:
+        thread = self.thread(line)
+        call = line.call
+        if call.start is not None:
+            call.start = self.time(call.start, line.relative)
+        if thread.pending is not None:
+            self.lose(thread)
+        if line.name_of_child:
+            self.child(thread, call)
+        self.finished(thread, call)
+
+    def thread(self, line: Line) -> Thread:
+        thread = self.trace.thread(self.tid if line.tid is None else line.tid)
+        if line.command and not thread.command:
+            thread.command = line.command
+        return thread
+
+    def child(self, thread: Thread, call: Call) -> None:
+        """Note whose child a new thread is, and whether it is of the same process."""
+        if not call.ret or call.ret < 0:
+            return
+        child = self.trace.thread(call.ret)
+        child.parent = thread.tid
+        if "CLONE_THREAD" in call.args or "THREAD" in call.args.replace("|", " ").split():
+            child.process = thread.process or thread.tid
+
+    def time(self, start: float, relative: bool) -> float:
+        """Seconds since some beginning, for stamps that wrap at midnight or are steps."""
+        if relative:
+            self.clock += start
+            return self.clock
+        if self.last_start is not None and start < self.last_start - 43200:
+            self.day += 86400
+        self.last_start = start
+        return start + self.day
+
+    def lose(self, thread: Thread) -> None:
+        thread.pending = None
+        thread.breaks.add(len(thread.calls))
+        self.trace.unfinished += 1
+
+    def other(self, line: Line, text: str) -> None:
+        kind = line.kind
+        if kind is LineKind.FRAME:
+            self.frames.append(line.why)
+            return
+        if text.startswith(ABOUT):
+            self.about(text)
+            return
+        if kind is LineKind.DAMAGED:
+            self.trace.damage_at(self.name, self.number, line.why, text)
+            for thread in self.trace.threads.values() if line.tid is None else ():
+                thread.breaks.add(len(thread.calls))
+            return
+        thread = self.thread(line)
+        if kind is LineKind.BREAK:
+            thread.breaks.add(len(thread.calls))
+        elif kind is LineKind.UNFINISHED:
+            if thread.pending is not None:
+                self.lose(thread)
+            thread.pending = line.call
+            if line.call.start is not None:
+                line.call.start = self.time(line.call.start, line.relative)
+        elif kind is LineKind.RESUMED:
+            self.resume(thread, line, text)
+
+    def about(self, text: str) -> None:
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            about = json.loads(text.removeprefix(ABOUT))
+            self.trace.seconds = float(about["seconds"]) if "seconds" in about else None
+            for tid, command in about.get("commands", {}).items():
+                self.trace.thread(int(tid)).command = str(command)
+
+    def resume(self, thread: Thread, line: Line, text: str) -> None:
+        begun, rest = thread.pending, line.call
+        if begun is None or begun.name != rest.name:
+            # perf says so of each thread's first call; what came before is not known.
+            if not line.expected:
+                why = f"{rest.name} is resumed, but was not begun in thread {thread.tid}"
+                self.trace.damage_at(self.name, self.number, why, text)
+            thread.breaks.add(len(thread.calls))
+            return
+        thread.pending = None
+        begun.args += rest.args
+        begun.ret, begun.error, begun.result = rest.ret, rest.error, rest.result
+        end = rest.start
+        if rest.took is not None:
+            begun.took = rest.took
+        elif begun.start is not None and end is not None:
+            begun.took = max(0.0, self.time(end, line.relative) - begun.start)
+        if begun.name in strace.FORKS:
+            self.child(thread, begun)
+        self.finished(thread, begun)
+
+
+def opened(path: Path) -> BinaryIO:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise ConsolidateError(f"cannot read {path}: {error.strerror}") from error
+    if file.read(2) == b"\x1f\x8b":
+        file.close()
+        return gzip.open(path, "rb")
+    file.seek(0)
+    return file
+
+
+def lines_of(file: BinaryIO, progress) -> Iterator[str]:
+    """The lines as text, whatever bytes are in them."""
+    for number, line in enumerate(file):
+        if progress is not None and not number % 4096:
+            progress(file)
+        yield line.decode("utf-8", "replace")
+
+
+def sniff(path: Path):
+    """The form that most of the first lines have."""
+    with opened(path) as file:
+        head = [line for _, line in zip(range(SNIFFED_LINES), lines_of(file, None), strict=False)]
+    if not head:
+        raise ConsolidateError(f"{path} is empty: nothing was traced, or the writing failed")
+    forms = (strace, perf)
+    scores = []
+    for form in forms:
+        parse = form.parser()
+        read = [parse(line).kind for line in head]
+        scores.append(sum(kind not in (LineKind.DAMAGED, LineKind.NOTHING) for kind in read))
+    if not max(scores):
+        if any(line.startswith("% time") for line in head):
+            raise ConsolidateError(
+                f"{path} is a summary (strace -c), which has no sequence of calls:"
+                " record again without -c, or with `consolidate record`"
+            )
+        raise ConsolidateError(
+            f"{path} is no trace of strace or perf trace that can be read: none of its first"
+            f" {len(head)} lines is a call; the first one: {head[0].strip()[:60]!r}"
+        )
+    return forms[scores.index(max(scores))]
+
+
+def read(paths: list[Path], progress=None) -> Trace:
+    """Read traces of any form; strace -ff writes one file for each thread."""
+    trace = Trace()
+    # Nothing here is garbage, and to look for some in millions of calls takes long.
+    gc.disable()
+    for index, path in enumerate(paths):
+        suffix = path.suffix[1:]
+        # Threads of files that do not say which thread they are of.
+        tid = int(suffix) if suffix.isdigit() else -index
+        form = sniff(path)
+        with opened(path) as file:
+            Reader(trace, path, form, tid).read(lines_of(file, progress))
+        trace.names.append(str(path))
+    finish(trace)
+    if not trace.calls:
+        raise ConsolidateError(f"{', '.join(trace.names)}: no finished call in it")
+    return trace
+
+
+def finish(trace: Trace) -> None:
+    """What is known only at the end: calls that never came back, programs, processes."""
+    for thread in trace.threads.values():
+        if thread.pending is not None:
+            thread.pending = None
+            thread.breaks.add(len(thread.calls))
+            trace.unfinished += 1
+    for thread in trace.threads.values():
+        thread.process = thread.process or thread.tid
+        thread.command = thread.command or command_of(trace, thread)
+
+
+def command_of(trace: Trace, thread: Thread) -> str:
+    """The program that a thread ran last, its own or its parents'."""
+    seen: set[int] = set()
+    while thread.tid not in seen:
+        seen.add(thread.tid)
+        for call in reversed(thread.calls):
+            if call.name == "execve" and call.ret == 0:
+                return Path(call.args.split('"')[1]).name if '"' in call.args else "?"
+        above = trace.threads.get(thread.parent) if thread.parent is not None else None
+        if above is None:
+            break
+        thread = above
+    return ""
+
+
+def complain(trace: Trace) -> None:
+    """Say on standard error what could not be read, and what could."""
+    for damage in trace.damage:
+        print(f"consolidate: {damage}", file=sys.stderr)
+    if trace.damaged > len(trace.damage):
+        print(f"consolidate: ... and {trace.damaged - len(trace.damage)} more", file=sys.stderr)
+    if trace.damaged or trace.unfinished:
+        print(
+            f"consolidate: read {trace.calls} calls of {len(trace.threads)} threads from"
+            f" {trace.lines} lines; {trace.damaged} lines were unreadable and"
+            f" {trace.unfinished} calls never finished",
+            file=sys.stderr,
+        )
+
+
+__all__ = ["Call", "Thread", "Trace", "calltable", "complain", "read"]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Records a trace with strace, in the form that tells most."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from consolidate.errors import ConsolidateError
+from consolidate.trace.reader import ABOUT
+
+# Threads and children, time and duration, what descriptors are, and the names that
+# getdents listed: they show where the paths of later calls come from.
+OPTIONS = ("-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents,getdents64")
+STACKS = ("-k",)
+# strace's own failure, before the command began.
+FAILED = 1
+
+
+def record(
+    command: list[str], output: Path, pids: list[int], stacks: bool = False, again: bool = False
+) -> int:
+    """Run a command, or watch processes, and write the trace; the command's exit status.
+
+    With `again` the command is run a second time, without the tracer, for its time.
+    """
+    strace = shutil.which("strace")
+    if strace is None:
+        raise ConsolidateError("strace is not installed: install the distribution's package")
+    if command and shutil.which(command[0]) is None:
+        raise ConsolidateError(f"there is no command {command[0]!r} to record")
+    try:
+        output.write_bytes(b"")
+    except OSError as error:
+        raise ConsolidateError(f"cannot write {output}: {error.strerror}") from error
+    options = [*OPTIONS, *(STACKS if stacks else ())]
+    commands = commands_of(pids)
+    which = [f"--attach={pid}" for pid in pids]
+    done = subprocess.run([strace, *options, "-o", str(output), *which, "--", *command])
+    if done.returncode == FAILED and not output.stat().st_size:
+        raise ConsolidateError(
+            "strace could not trace it, see above: it needs ptrace(2), which the owner of a"
+            " process may use unless kernel.yama.ptrace_scope or a container forbids it"
+        )
+    about: dict[str, object] = {"commands": commands} if commands else {}
+    if again:
+        about["seconds"] = untraced(command)
+    if about:
+        with output.open("a") as file:
+            file.write(f"{ABOUT}{json.dumps(about)}\n")
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+
+def untraced(command: list[str]) -> float:
+    """Seconds that a command takes without a tracer, with caches as warm as they are now."""
+    start = time.monotonic()
+    subprocess.run(command, check=False)
+    return round(time.monotonic() - start, 6)
+
+
+def commands_of(pids: list[int]) -> dict[int, str]:
+    """The commands of processes, by thread: their traces do not tell."""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                found[int(task.name)] = (task / "comm").read_text().strip()
+    return found

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The arguments of a call, taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from consolidate import calltable
+
+OPEN, CLOSE = "([{", ")]}"
+FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?(?:\(deleted\))?$", re.S)
+NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
+NAMED = re.compile(r"(\w+): ?(.*)", re.S)
+FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]+))*$")
+# A whole string, or what structures a list of arguments.
+PUNCTUATION = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\](){},]', re.S)
+OCTAL = re.compile(r"0[0-7]+$")
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\.\.\.)?$', re.S)
+ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|([0-7]{1,3})|(.))", re.S)
+ESCAPED = {"n": 10, "t": 9, "r": 13, "v": 11, "f": 12, "a": 7, "b": 8, "0": 0}
+COMMENT = re.compile(r" */\*.*?\*/")
+ADDRESS_AT_LEAST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One argument: its text, and what it is."""
+
+    text: str
+    number: int | None = None  # an integer or an address
+    string: bytes | None = None
+    cut: bool = False  # of a string that the trace has only the beginning of
+    path: str | None = None  # of the descriptor
+
+    @property
+    def is_address(self) -> bool:
+        return self.number is not None and self.number >= ADDRESS_AT_LEAST
+
+    @property
+    def is_struct(self) -> bool:
+        return self.text[:1] in ("{", "[", "~")
+
+
+NOTHING = Value("0", 0)
+
+
+def split(args: str) -> list[str]:
+    """Cut at the commas of the outermost level."""
+    if '"' not in args and not any(c in args for c in OPEN):
+        return args.split(", ") if args else []
+    parts, depth, begin = [], 0, 0
+    for found in PUNCTUATION.finditer(args):
+        c = args[found.start()]
+        if c in OPEN:
+            depth += 1
+        elif c in CLOSE:
+            depth -= 1
+        elif c == "," and not depth:
+            parts.append(args[begin : found.start()])
+            begin = found.end()
+    parts.append(args[begin:])
+    return [part.strip() for part in parts]
+
+
+# The descriptor that most calls begin with, and what it is; the first string of a call.
+HEAD = re.compile(r'(-?\d+)(?:<([^"]*?)>)?(?:\(deleted\))?(?:, |$)')
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def head(args: str) -> tuple[int | None, str | None]:
+    """A call's first argument, if it is a number, and the path of the descriptor that it is."""
+    found = HEAD.match(args)
+    return (int(found[1]), found[2]) if found is not None else (None, None)
+
+
+def first_text(args: str) -> bytes:
+    """A call's first string; empty if it has none."""
+    found = TEXT.search(args)
+    return unescape(found[1]) if found is not None else b""
+
+
+def unescape(text: str) -> bytes:
+    """A string as strace writes it."""
+
+    def one(found: re.Match[str]) -> str:
+        hexadecimal, octal, other = found.groups()
+        if hexadecimal is not None:
+            return chr(int(hexadecimal, 16))
+        if octal is not None:
+            return chr(int(octal, 8) & 255)
+        return chr(ESCAPED[other]) if other in ESCAPED else other
+
+    encoded = ESCAPE.sub(one, text)
+    return encoded.encode("latin-1") if encoded.isascii() else encoded.encode("utf-8")
+
+
+@lru_cache(maxsize=65536)
+def value(text: str, kind: str) -> Value:
+    """An argument of a kind, as kernel/syscalls.def has them."""
+    text = COMMENT.sub("", text)
+    found = STRING.match(text)
+    if found is not None:
+        return Value(text, None, unescape(found.group(1)), found.group(2) is not None)
+    if kind == "f":
+        found = FD.match("AT_FDCWD" if text == "CWD" else text)
+        if found is not None:
+            number = -100 if found.group(1) == "AT_FDCWD" else int(found.group(1))
+            return Value(found.group(1), number, path=found.group(2))
+    if text == "NULL":
+        return Value("0", 0)
+    if OCTAL.match(text):
+        return Value(text, int(text, 8))
+    if NUMBER.match(text):
+        return Value(text, int(text, 0))
+    return Value(text)
+
+
+def named(parts: list[str], kinds: str) -> list[Value]:
+    """perf trace names arguments and leaves out those that are 0: put them in place."""
+    pairs = [found.groups() for found in map(NAMED.match, parts) if found is not None]
+    found, left = [], len(pairs)
+    for place, kind in enumerate(kinds):
+        spare = len(kinds) - place - left
+        if not left or (spare > 0 and not fits(pairs[-left][0], kind)):
+            found.append(NOTHING)
+            continue
+        found.append(value(pairs[-left][1], kind))
+        left -= 1
+    return found
+
+
+def fits(name: str, kind: str) -> bool:
+    is_fd = name in ("dfd", "fd") or name.endswith("fd")
+    is_pointer = name.endswith(("name", "buf", "path", "ptr", "addr", "stat"))
+    return {"f": is_fd, "s": is_pointer, "p": is_pointer}.get(kind, not is_fd and not is_pointer)
+
+
+@lru_cache(maxsize=32768)
+def of_call(name: str, args: str) -> list[Value]:
+    """The arguments of a call; those that the trace does not show are not there."""
+    kinds = calltable.kinds(name)
+    parts = split(args)
+    if parts and NAMED.match(parts[0]) and not parts[0].startswith('"'):
+        return named(parts, kinds)
+    return [value(part, kinds[i] if i < len(kinds) else "i") for i, part in enumerate(parts)]
