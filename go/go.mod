@@ -1,0 +1,3 @@
+module syscript
+
+go 1.21

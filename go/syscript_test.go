@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+
+package syscript
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func script(t *testing.T, source string) *Script {
+	t.Helper()
+	script, err := New(source, Options{Name: "test", Backend: User})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { script.Close() })
+	return script
+}
+
+func TestResults(t *testing.T) {
+	both := script(t, "function run(a, b) return a + b, a - b, a end")
+	all, err := both.CallAll(1<<40, int32(2))
+	if err != nil || len(all) != 3 || all[1] != 1<<40-2 {
+		t.Fatal(all, err)
+	}
+	if n, err := script(t, "function run() end").Call(); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	if where, err := both.Backend(); where != User || err != nil {
+		t.Fatal(where, err)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	fill := script(t, "function run(to, n) for i = 0, n - 1 do util.poke(to + i, 'u1', 65 + i) end end")
+	buffer := make([]byte, 8)
+	if _, err := fill.Call(buffer, 5); err != nil || string(buffer) != "ABCDE\x00\x00\x00" {
+		t.Fatal(buffer, err)
+	}
+	fourth := script(t, "function run(s) return util.peek(s + 3, 'u1'), util.peek(s + 4, 'u1') end")
+	if all, err := fourth.CallAll("four"); err != nil || all[0] != 'r' || all[1] != 0 {
+		t.Fatal(all, err)
+	}
+}
+
+func TestDescriptorsAndErrno(t *testing.T) {
+	sync := script(t, "function run(fd) return syscall.fsync(fd) end")
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if n, err := sync.Checked(file); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	if _, err := sync.Checked(-1); !errors.Is(err, syscall.EBADF) {
+		t.Fatal(err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	_, err := script(t, "function run(n)\n  error('no luck ' .. n)\nend").Call(7)
+	if !errors.Is(err, syscall.EPROTO) || !strings.HasPrefix(err.Error(), "test:2: no luck 7") {
+		t.Fatal(err)
+	}
+	if _, err := New("function run(", Options{}); !errors.Is(err, syscall.ENOEXEC) {
+		t.Fatal(err)
+	}
+	nothing := script(t, "function run() end")
+	if _, err := nothing.Call(1, 2, 3, 4, 5, 6, 7, 8, 9); !errors.Is(err, syscall.E2BIG) {
+		t.Fatal(err)
+	}
+	if _, err := nothing.Call(1.5); err == nil || !strings.Contains(err.Error(), "float64") {
+		t.Fatal(err)
+	}
+	nothing.Close()
+	if _, err := nothing.Call(); err == nil {
+		t.Fatal("a closed script was called")
+	}
+}
+
+func TestLimitsAndCounters(t *testing.T) {
+	endless, err := New("function run() while true do end end",
+		Options{Backend: User, TimeLimit: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := endless.Call(); !errors.Is(err, syscall.ETIME) {
+		t.Fatal(err)
+	}
+	info, err := endless.Info()
+	if err != nil || info.Calls != 1 || info.Kills != 1 || info.TimeLimit != 20*time.Millisecond {
+		t.Fatal(info, err)
+	}
+	if _, there := info.Counters["traces"]; !there {
+		t.Fatal(info)
+	}
+}
+
+func TestOutputAndLint(t *testing.T) {
+	prints := script(t, "function run() print('hello', 1) end")
+	prints.Call()
+	if text, err := prints.Output(); text != "hello\t1\n" || err != nil {
+		t.Fatal(text, err)
+	}
+	lines, err := Lint("function run() return undefined end")
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "undefined") {
+		t.Fatal(lines, err)
+	}
+	if err := Probe(User); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGoroutinesTakeTurns(t *testing.T) {
+	counter := script(t, "local n = 0 function run() n = n + 1 return n end")
+	var group sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for k := 0; k < 100; k++ {
+				counter.Call()
+			}
+		}()
+	}
+	group.Wait()
+	if n, err := counter.Call(); n != 401 || err != nil {
+		t.Fatal(n, err)
+	}
+}

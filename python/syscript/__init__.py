@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+"""System call scripting: many system calls with one mode switch.
+
+    import syscript
+
+    twice = syscript.Script("function run(n) return 2 * n end")
+    assert twice(21) == 42
+
+A script is an object that is called like a function.  It runs in the kernel where
+/dev/syscript may be used, else in this process; syscript(7) describes its language.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from syscript import _library
+from syscript._library import so
+
+__all__ = ["Info", "Script", "ScriptError", "lint", "load", "probe", "scripts", "version"]
+
+
+class HasFileno(Protocol):
+    """A file or a socket."""
+
+    def fileno(self) -> int: ...
+
+
+# int and bool as they are; str and bytes with a NUL after them, and everything with
+# the buffer protocol (bytearray, memoryview, array, numpy): the address; files and
+# sockets: the descriptor.
+Argument = int | str | bytes | bytearray | memoryview | HasFileno | Any
+
+
+class ScriptError(OSError):
+    """A script that does not compile, raised an error, or went over a limit.
+
+    errno says which: see <linux/syscript.h>.  strerror is the script's own text, with
+    file:line and a traceback.
+    """
+
+
+@dataclass(frozen=True)
+class Info:
+    """A script's limits and counters; times are in ns, sizes in bytes.
+
+    counters has those of the engine: LuaJIT's are mcode (bytes) and traces.
+    """
+
+    id: int
+    pid: int
+    uid: int
+    state: str
+    name: str
+    engine: str
+    memory_limit: int
+    time_limit: int
+    wall_limit: int
+    grace: int
+    memory: int
+    memory_peak: int
+    calls: int
+    errors: int
+    kills: int
+    run_time: int
+    syscalls: int
+    preempt_max: int
+    counters: dict[str, int]
+
+
+def _info(raw: _library.InfoStruct) -> Info:
+    return Info(
+        id=raw.id,
+        pid=raw.pid,
+        uid=raw.uid,
+        state=_library.STATES[raw.state] if raw.state < len(_library.STATES) else "unknown",
+        name=raw.name.decode(),
+        engine=raw.engine_name.decode(),
+        counters={c.name.decode(): c.value for c in raw.counters if c.name},
+        **{counter: getattr(raw, counter) for counter in _library.COUNTERS},
+    )
+
+
+def _options(
+    name: str,
+    backend: str,
+    time_limit: float,
+    wall_limit: float,
+    memory_limit: int,
+    flags: int,
+) -> _library.Options:
+    if backend not in _library.BACKENDS:
+        raise ValueError(f"backend {backend!r} is none of {', '.join(_library.BACKENDS)}")
+    options = _library.Options()
+    options.size = ctypes.sizeof(options)
+    options.name = name.encode()
+    options.backend = _library.BACKENDS.index(backend)
+    options.flags = flags
+    options.memory_limit = memory_limit
+    options.time_limit_ns = round(time_limit * 1e9)
+    options.wall_limit_ns = round(wall_limit * 1e9)
+    return options
+
+
+class _Arguments:
+    """What a call gets, and the buffers that have to stay until it is over."""
+
+    def __init__(self, arguments: tuple[Argument, ...]) -> None:
+        if len(arguments) > _library.ARGS_MAX:
+            raise TypeError(f"{len(arguments)} arguments: a script takes {_library.ARGS_MAX}")
+        self.values = (ctypes.c_int64 * _library.ARGS_MAX)()
+        self.kept: list[Any] = []
+        self.views: list[_library.PyBuffer] = []
+        try:
+            for i, argument in enumerate(arguments):
+                self.values[i] = self.value(argument)
+        except BaseException:
+            self.release()
+            raise
+
+    def value(self, argument: Argument) -> int:
+        if isinstance(argument, int):
+            if not -(2**63) <= argument < 2**63:
+                raise OverflowError(f"{argument} has more than 64 bits")
+            return argument
+        if isinstance(argument, str):
+            argument = os.fsencode(argument)
+        if isinstance(argument, bytes):
+            # Not by the buffer protocol, whose bytes need not end with a NUL.
+            text = ctypes.c_char_p(argument)
+            self.kept.append(text)
+            return ctypes.cast(text, ctypes.c_void_p).value or 0
+        if hasattr(argument, "fileno"):
+            return argument.fileno()
+        view = _library.PyBuffer()
+        try:
+            _library.get_buffer(argument, ctypes.byref(view), 0)
+        except (BufferError, TypeError) as error:
+            kind = type(argument).__name__
+            raise TypeError(f"a {kind} is no argument of a script: {error}") from None
+        self.views.append(view)
+        return view.buf or 0
+
+    def release(self) -> None:
+        for view in self.views:
+            _library.release_buffer(ctypes.byref(view))
+        self.views.clear()
+
+
+class Script:
+    """A registered script; call it like a function.
+
+    time_limit is in seconds of script code per call, wall_limit in seconds of all but
+    waiting per call, memory_limit in bytes; 0 is the default of each.  Raises
+    ScriptError if it does not compile.
+    """
+
+    def __init__(
+        self,
+        source: str | bytes,
+        *,
+        name: str = "script",
+        backend: str = "auto",
+        time_limit: float = 0,
+        wall_limit: float = 0,
+        memory_limit: int = 0,
+        jit: bool = True,
+        kill: bool = False,
+    ) -> None:
+        self._fd = -1
+        text = source.encode() if isinstance(source, str) else source
+        flags = _library.TRACEBACK
+        flags |= 0 if jit else _library.NOJIT
+        flags |= _library.KILL if kill else 0
+        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags)
+        error = ctypes.create_string_buffer(_library.ERROR_LEN)
+        fd = so.syscript_register(text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
+        if fd < 0:
+            raise ScriptError(-fd, error.value.decode(errors="replace"))
+        self._fd = fd
+
+    def call(self, *arguments: Argument) -> tuple[int, ...]:
+        """Call run(); return all of its results.  Other threads run meanwhile."""
+        given = _Arguments(arguments)
+        results = (ctypes.c_int64 * _library.RESULTS_MAX)()
+        try:
+            n = so.syscript_call(
+                self.fileno(), len(arguments), given.values, _library.RESULTS_MAX, results
+            )
+        finally:
+            given.release()
+        if n < 0:
+            raise ScriptError(-n, self._error(n))
+        return tuple(results[:n])
+
+    def __call__(self, *arguments: Argument) -> int:
+        """Call run(); return its first result, 0 if there is none."""
+        results = self.call(*arguments)
+        return results[0] if results else 0
+
+    def checked(self, *arguments: Argument) -> int:
+        """The same for scripts that return -errno as a system call does: OSError."""
+        result = self(*arguments)
+        if -4096 < result < 0:
+            raise OSError(-result, os.strerror(-result))
+        return result
+
+    def _error(self, err: int) -> str:
+        text = ctypes.create_string_buffer(_library.ERROR_LEN)
+        if so.syscript_error(self._fd, text, _library.ERROR_LEN) > 0:
+            return text.value.decode(errors="replace")
+        return so.syscript_strerror(err).decode()
+
+    def output(self) -> str:
+        """Take out what print() wrote."""
+        parts = []
+        buffer = ctypes.create_string_buffer(16384)
+        while (n := so.syscript_output(self.fileno(), buffer, len(buffer))) > 0:
+            parts.append(buffer.raw[:n])
+        return b"".join(parts).decode(errors="replace")
+
+    def info(self) -> Info:
+        raw = _library.InfoStruct()
+        err = so.syscript_info(self.fileno(), ctypes.byref(raw))
+        if err < 0:
+            raise OSError(-err, so.syscript_strerror(err).decode())
+        return _info(raw)
+
+    @property
+    def backend(self) -> str:
+        """Where it runs: "kernel" or "user"."""
+        found = so.syscript_backend(self.fileno())
+        if found < 0:
+            raise OSError(-found, so.syscript_strerror(found).decode())
+        return _library.BACKENDS[found]
+
+    def fileno(self) -> int:
+        if self._fd < 0:
+            raise ValueError("the script is closed")
+        return self._fd
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            so.syscript_close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Script:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Script:
+    """Register the script in a file, under the file's name."""
+    options.setdefault("name", Path(path).name[:31])
+    return Script(Path(path).read_bytes(), **options)
+
+
+def lint(source: str | bytes, name: str = "script") -> list[str]:
+    """The mistakes that can be seen without running a script, as "name:line: text"."""
+    text = source.encode() if isinstance(source, str) else source
+    options = _options(name, "auto", 0, 0, 0, 0)
+    found = ctypes.create_string_buffer(1 << 16)
+    n = so.syscript_lint(text, len(text), ctypes.byref(options), found, len(found))
+    if n < 0:
+        raise ScriptError(-n, found.value.decode(errors="replace"))
+    return found.value.decode(errors="replace").splitlines()
+
+
+def probe(backend: str = "kernel") -> str | None:
+    """None if a backend can be used by this thread now, else why not."""
+    err = so.syscript_probe(_library.BACKENDS.index(backend))
+    return so.syscript_strerror(err).decode() if err < 0 else None
+
+
+def scripts() -> Iterator[Info]:
+    """The live scripts that this process may see."""
+    raw = _library.InfoStruct()
+    while so.syscript_next(ctypes.byref(raw)) == 0:
+        yield _info(raw)
+
+
+def version() -> str:
+    return so.syscript_version().decode()
