@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Included before all else in every source file of an instrumented module
+ * (module.mk: -include): the module's own operations on spinlocks, mutexes, rw-
+ * semaphores, semaphores, reference counters and interrupts emit events, with the
+ * file, the line and what the source calls the object.  With EVMON_ATOMICS defined
+ * so does what is usual with atomic_t as reference counters.
+ *
+ * Operations within inline functions of the headers below emit none, nor do guard()
+ * and scoped_guard(): both halves are missing, so nothing is told wrongly.   Kernels with
+ * lockdep have better, and there all of this is off.
+ */
+#ifndef EVMON_H
+#define EVMON_H
+
+#ifndef __ASSEMBLY__
+
+#include <linux/irqflags.h>
+#include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/rwsem.h>
+#include <linux/semaphore.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+
+#include "event.h"
+
+#ifndef CONFIG_DEBUG_LOCK_ALLOC
+
+/* While someone listens: no second look at evmon_on. */
+#define evmon_emit_now(type_, object_, name_, value_) do {		\
+	static struct evmon_site evmon_site_ = {			\
+		.file = __FILE__, .name = (name_), .module = THIS_MODULE,\
+		.line = __LINE__, .type = (type_),			\
+	};								\
+									\
+	evmon_event(&evmon_site_, object_, value_);			\
+} while (0)
+
+/* Nanoseconds of what is waited for, 1 at least. */
+#define evmon_wait(statement) ({					\
+	u64 evmon_start_ = ktime_get_mono_fast_ns();			\
+									\
+	statement;							\
+	ktime_get_mono_fast_ns() - evmon_start_ + 1;			\
+})
+
+/* @try takes it if it is free, @take waits. */
+#define evmon_take(type, object, name, try, take) do {			\
+	if (evmon_is_on()) {						\
+		u64 evmon_waited_ = 0;					\
+									\
+		if (!(try))						\
+			evmon_waited_ = evmon_wait(take);		\
+		evmon_emit_now(type, object, name, evmon_waited_);	\
+	} else {							\
+		take;							\
+	}								\
+} while (0)
+
+/* For what may give up waiting: @taken says of its result whether it is taken. */
+#define evmon_take_or(type, object, name, take, taken) ({		\
+	typeof(take) evmon_result_;					\
+									\
+	if (evmon_is_on()) {						\
+		u64 evmon_waited_ = evmon_wait(evmon_result_ = (take));	\
+									\
+		if (taken(evmon_result_))				\
+			evmon_emit_now(type, object, name, evmon_waited_);\
+	} else {							\
+		evmon_result_ = (take);					\
+	}								\
+	evmon_result_;							\
+})
+#define evmon_if_zero(result)	(!(result))
+#define evmon_if_true(result)	(result)
+
+/* Before: it may be gone after. */
+#define evmon_release(type, object, name, value, release) do {		\
+	if (evmon_is_on())						\
+		evmon_emit_now(type, object, name, value);		\
+	release;							\
+} while (0)
+
+/* -- interrupts --------------------------------------------------------------- */
+
+/* The macros' own meanings, before they change. */
+static __always_inline void evmon_irq_disable(void) { local_irq_disable(); }
+static __always_inline void evmon_irq_enable(void) { local_irq_enable(); }
+static __always_inline unsigned long evmon_irq_save(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+static __always_inline void evmon_irq_restore(unsigned long flags)
+{
+	local_irq_restore(flags);
+}
+
+#define evmon_restored(flags)	(irqs_disabled_flags(flags) ? 0 : EVMON_ON_AGAIN)
+
+#undef local_irq_disable
+#undef local_irq_enable
+#undef local_irq_save
+#undef local_irq_restore
+#define local_irq_disable() do {					\
+	evmon_irq_disable();						\
+	evmon_emit(EVMON_IRQ_OFF, NULL, NULL, 0);			\
+} while (0)
+#define local_irq_enable()						\
+	evmon_release(EVMON_IRQ_ON, NULL, NULL, 0, evmon_irq_enable())
+#define local_irq_save(flags) do {					\
+	flags = evmon_irq_save();					\
+	evmon_emit(EVMON_IRQ_OFF, NULL, NULL, 0);			\
+} while (0)
+#define local_irq_restore(flags)					\
+	evmon_release(EVMON_IRQ_RESTORE, NULL, NULL, evmon_restored(flags),\
+		      evmon_irq_restore(flags))
+
+/* -- spinlocks ---------------------------------------------------------------- */
+
+static __always_inline void evmon_spin_lock_init(spinlock_t *lock)
+{
+	spin_lock_init(lock);
+}
+static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	return flags;
+}
+
+#undef spin_lock_init
+#undef spin_lock_irqsave
+#undef spin_lock_irqsave_nested
+#undef spin_lock_nested
+#define spin_lock_init(lock) do {					\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_spin_lock_init(evmon_lock_);				\
+	evmon_emit(EVMON_SPIN_INIT, evmon_lock_, #lock, 0);		\
+} while (0)
+#define spin_lock(lock) do {						\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_take(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
+		   (spin_trylock)(evmon_lock_), (spin_lock)(evmon_lock_));\
+} while (0)
+#define spin_lock_nested(lock, subclass)	spin_lock(lock)
+#define spin_lock_bh(lock) do {						\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_take(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
+		   (spin_trylock_bh)(evmon_lock_), (spin_lock_bh)(evmon_lock_));\
+} while (0)
+#define spin_lock_irq(lock) do {					\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_take(EVMON_SPIN_ACQUIRE_IRQ, evmon_lock_, #lock,		\
+		   (spin_trylock_irq)(evmon_lock_), (spin_lock_irq)(evmon_lock_));\
+} while (0)
+/* With interrupts off before it waits: that is part of what they are off for. */
+#define spin_lock_irqsave(lock, flags) do {				\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	if (evmon_is_on()) {						\
+		u64 evmon_waited_ = 0;					\
+									\
+		flags = evmon_irq_save();				\
+		if (!(spin_trylock)(evmon_lock_))			\
+			evmon_waited_ = evmon_wait((spin_lock)(evmon_lock_));\
+		evmon_emit_now(EVMON_SPIN_ACQUIRE_IRQ, evmon_lock_, #lock,\
+			       evmon_waited_);				\
+	} else {							\
+		flags = evmon_spin_lock_irqsave(evmon_lock_);		\
+	}								\
+} while (0)
+#define spin_lock_irqsave_nested(lock, flags, subclass)			\
+	spin_lock_irqsave(lock, flags)
+#define spin_trylock(lock) ({						\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_take_or(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
+		      (spin_trylock)(evmon_lock_), evmon_if_true);	\
+})
+#define spin_unlock(lock) do {						\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_release(EVMON_SPIN_RELEASE, evmon_lock_, #lock, 0,	\
+		      (spin_unlock)(evmon_lock_));			\
+} while (0)
+#define spin_unlock_bh(lock) do {					\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_release(EVMON_SPIN_RELEASE, evmon_lock_, #lock, 0,	\
+		      (spin_unlock_bh)(evmon_lock_));			\
+} while (0)
+#define spin_unlock_irq(lock) do {					\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_release(EVMON_SPIN_RELEASE_IRQ, evmon_lock_, #lock,	\
+		      EVMON_ON_AGAIN | EVMON_REGARDLESS,		\
+		      (spin_unlock_irq)(evmon_lock_));			\
+} while (0)
+#define spin_unlock_irqrestore(lock, flags) do {			\
+	spinlock_t *evmon_lock_ = (lock);				\
+									\
+	evmon_release(EVMON_SPIN_RELEASE_IRQ, evmon_lock_, #lock,	\
+		      evmon_restored(flags),				\
+		      (spin_unlock_irqrestore)(evmon_lock_, flags));	\
+} while (0)
+
+/* -- mutexes ------------------------------------------------------------------ */
+
+static __always_inline void evmon_mutex_init(struct mutex *lock)
+{
+	mutex_init(lock);
+}
+
+#undef mutex_init
+#undef mutex_lock_nested
+#undef mutex_lock_interruptible_nested
+#undef mutex_lock_killable_nested
+#define mutex_init(lock) do {						\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_mutex_init(evmon_lock_);					\
+	evmon_emit(EVMON_MUTEX_INIT, evmon_lock_, #lock, 0);		\
+} while (0)
+#define mutex_lock(lock) do {						\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_take(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
+		   (mutex_trylock)(evmon_lock_), (mutex_lock)(evmon_lock_));\
+} while (0)
+#define mutex_lock_nested(lock, subclass)	mutex_lock(lock)
+#define mutex_lock_interruptible(lock) ({				\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_take_or(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
+		      (mutex_lock_interruptible)(evmon_lock_), evmon_if_zero);\
+})
+#define mutex_lock_interruptible_nested(lock, subclass)			\
+	mutex_lock_interruptible(lock)
+#define mutex_lock_killable(lock) ({					\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_take_or(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
+		      (mutex_lock_killable)(evmon_lock_), evmon_if_zero);\
+})
+#define mutex_lock_killable_nested(lock, subclass)			\
+	mutex_lock_killable(lock)
+#define mutex_trylock(lock) ({						\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_take_or(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
+		      (mutex_trylock)(evmon_lock_), evmon_if_true);	\
+})
+#define mutex_unlock(lock) do {						\
+	struct mutex *evmon_lock_ = (lock);				\
+									\
+	evmon_release(EVMON_MUTEX_RELEASE, evmon_lock_, #lock, 0,	\
+		      (mutex_unlock)(evmon_lock_));			\
+} while (0)
+
+/* -- rw-semaphores ------------------------------------------------------------ */
+
+static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
+{
+	init_rwsem(sem);
+}
+
+#undef init_rwsem
+#undef down_read_nested
+#undef down_write_nested
+#define init_rwsem(sem) do {						\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_init_rwsem(evmon_sem_);					\
+	evmon_emit(EVMON_RWSEM_INIT, evmon_sem_, #sem, 0);		\
+} while (0)
+#define down_read(sem) do {						\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take(EVMON_RWSEM_READ, evmon_sem_, #sem,			\
+		   (down_read_trylock)(evmon_sem_), (down_read)(evmon_sem_));\
+} while (0)
+#define down_read_nested(sem, subclass)	down_read(sem)
+#define down_write(sem) do {						\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take(EVMON_RWSEM_WRITE, evmon_sem_, #sem,			\
+		   (down_write_trylock)(evmon_sem_), (down_write)(evmon_sem_));\
+} while (0)
+#define down_write_nested(sem, subclass)	down_write(sem)
+#define down_read_trylock(sem) ({					\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take_or(EVMON_RWSEM_READ, evmon_sem_, #sem,		\
+		      (down_read_trylock)(evmon_sem_), evmon_if_true);	\
+})
+#define down_write_trylock(sem) ({					\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take_or(EVMON_RWSEM_WRITE, evmon_sem_, #sem,		\
+		      (down_write_trylock)(evmon_sem_), evmon_if_true);	\
+})
+#define down_read_killable(sem) ({					\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take_or(EVMON_RWSEM_READ, evmon_sem_, #sem,		\
+		      (down_read_killable)(evmon_sem_), evmon_if_zero);	\
+})
+#define down_write_killable(sem) ({					\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_take_or(EVMON_RWSEM_WRITE, evmon_sem_, #sem,		\
+		      (down_write_killable)(evmon_sem_), evmon_if_zero);\
+})
+#define up_read(sem) do {						\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_release(EVMON_RWSEM_READ_RELEASE, evmon_sem_, #sem, 0,	\
+		      (up_read)(evmon_sem_));				\
+} while (0)
+#define up_write(sem) do {						\
+	struct rw_semaphore *evmon_sem_ = (sem);			\
+									\
+	evmon_release(EVMON_RWSEM_WRITE_RELEASE, evmon_sem_, #sem, 0,	\
+		      (up_write)(evmon_sem_));				\
+} while (0)
+
+/* -- semaphores --------------------------------------------------------------- */
+
+#define sema_init(sem, count) do {					\
+	struct semaphore *evmon_sem_ = (sem);				\
+	int evmon_count_ = (count);					\
+									\
+	(sema_init)(evmon_sem_, evmon_count_);				\
+	evmon_emit(EVMON_SEM_INIT, evmon_sem_, #sem, evmon_count_);	\
+} while (0)
+/* Its down_trylock() returns 0 if it is taken. */
+#define down(sem) do {							\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_take(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		   !(down_trylock)(evmon_sem_), (down)(evmon_sem_));	\
+} while (0)
+#define down_interruptible(sem) ({					\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_take_or(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		      (down_interruptible)(evmon_sem_), evmon_if_zero);	\
+})
+#define down_killable(sem) ({						\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_take_or(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		      (down_killable)(evmon_sem_), evmon_if_zero);	\
+})
+#define down_timeout(sem, jiffies_) ({					\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_take_or(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		      (down_timeout)(evmon_sem_, jiffies_), evmon_if_zero);\
+})
+#define down_trylock(sem) ({						\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_take_or(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		      (down_trylock)(evmon_sem_), evmon_if_zero);	\
+})
+#define up(sem) do {							\
+	struct semaphore *evmon_sem_ = (sem);				\
+									\
+	evmon_release(EVMON_SEM_UP, evmon_sem_, #sem, 0, (up)(evmon_sem_));\
+} while (0)
+
+/* -- reference counters ------------------------------------------------------- */
+
+/* Those that tell the value before, which is the one that counts. */
+#define refcount_set(r, n) do {						\
+	refcount_t *evmon_r_ = (r);					\
+	int evmon_n_ = (n);						\
+									\
+	(refcount_set)(evmon_r_, evmon_n_);				\
+	evmon_emit(EVMON_REF_INIT, evmon_r_, #r, evmon_n_);		\
+} while (0)
+#define refcount_inc(r) do {						\
+	refcount_t *evmon_r_ = (r);					\
+	int evmon_was_;							\
+									\
+	__refcount_inc(evmon_r_, &evmon_was_);				\
+	evmon_emit(EVMON_REF_INC, evmon_r_, #r, evmon_was_);		\
+} while (0)
+#define refcount_inc_not_zero(r) ({					\
+	refcount_t *evmon_r_ = (r);					\
+	int evmon_was_;							\
+	bool evmon_done_ = __refcount_inc_not_zero(evmon_r_, &evmon_was_);\
+									\
+	if (evmon_done_)						\
+		evmon_emit(EVMON_REF_INC, evmon_r_, #r, evmon_was_);	\
+	evmon_done_;							\
+})
+#define refcount_dec(r) do {						\
+	refcount_t *evmon_r_ = (r);					\
+	int evmon_was_;							\
+									\
+	__refcount_dec(evmon_r_, &evmon_was_);				\
+	evmon_emit(EVMON_REF_DEC, evmon_r_, #r, evmon_was_);		\
+} while (0)
+#define refcount_dec_and_test(r) ({					\
+	refcount_t *evmon_r_ = (r);					\
+	int evmon_was_;							\
+	bool evmon_zero_ = __refcount_dec_and_test(evmon_r_, &evmon_was_);\
+									\
+	evmon_emit(EVMON_REF_DEC, evmon_r_, #r, evmon_was_);		\
+	evmon_zero_;							\
+})
+
+#define kref_init(k) do {						\
+	struct kref *evmon_k_ = (k);					\
+									\
+	(kref_init)(evmon_k_);						\
+	evmon_emit(EVMON_REF_INIT, &evmon_k_->refcount, #k, 1);		\
+} while (0)
+#define kref_get(k) do {						\
+	struct kref *evmon_k_ = (k);					\
+	int evmon_was_;							\
+									\
+	__refcount_inc(&evmon_k_->refcount, &evmon_was_);		\
+	evmon_emit(EVMON_REF_INC, &evmon_k_->refcount, #k, evmon_was_);	\
+} while (0)
+#define kref_get_unless_zero(k) ({					\
+	struct kref *evmon_k_ = (k);					\
+	int evmon_was_;							\
+	bool evmon_done_ = __refcount_inc_not_zero(&evmon_k_->refcount,	\
+						   &evmon_was_);	\
+									\
+	if (evmon_done_)						\
+		evmon_emit(EVMON_REF_INC, &evmon_k_->refcount, #k, evmon_was_);\
+	evmon_done_;							\
+})
+#define kref_put(k, release) ({						\
+	struct kref *evmon_k_ = (k);					\
+	int evmon_was_;							\
+	bool evmon_zero_ = __refcount_dec_and_test(&evmon_k_->refcount,	\
+						   &evmon_was_);	\
+									\
+	evmon_emit(EVMON_REF_DEC, &evmon_k_->refcount, #k, evmon_was_);	\
+	if (evmon_zero_)						\
+		release(evmon_k_);					\
+	(int)evmon_zero_;						\
+})
+
+#ifdef EVMON_ATOMICS
+#define atomic_inc(v) do {						\
+	atomic_t *evmon_v_ = (v);					\
+	int evmon_was_ = atomic_fetch_inc(evmon_v_);			\
+									\
+	evmon_emit(EVMON_REF_INC, evmon_v_, #v, evmon_was_);		\
+} while (0)
+#define atomic_dec(v) do {						\
+	atomic_t *evmon_v_ = (v);					\
+	int evmon_was_ = atomic_fetch_dec(evmon_v_);			\
+									\
+	evmon_emit(EVMON_REF_DEC, evmon_v_, #v, evmon_was_);		\
+} while (0)
+#define atomic_dec_and_test(v) ({					\
+	atomic_t *evmon_v_ = (v);					\
+	int evmon_was_ = atomic_fetch_dec(evmon_v_);			\
+									\
+	evmon_emit(EVMON_REF_DEC, evmon_v_, #v, evmon_was_);		\
+	evmon_was_ == 1;						\
+})
+#define atomic_inc_not_zero(v) ({					\
+	atomic_t *evmon_v_ = (v);					\
+	int evmon_was_ = atomic_fetch_add_unless(evmon_v_, 1, 0);	\
+									\
+	if (evmon_was_)							\
+		evmon_emit(EVMON_REF_INC, evmon_v_, #v, evmon_was_);	\
+	evmon_was_ != 0;						\
+})
+#endif /* EVMON_ATOMICS */
+
+/* -- functions that take a lock when a counter comes to zero -------------------- */
+
+#define atomic_dec_and_mutex_lock(v, lock) ({				\
+	struct mutex *evmon_lock_ = (lock);				\
+	bool evmon_zero_ = (atomic_dec_and_mutex_lock)(v, evmon_lock_);	\
+									\
+	if (evmon_zero_)						\
+		evmon_emit(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock, 0);	\
+	evmon_zero_;							\
+})
+
+/* Unless it comes to zero, the value before is not known for certain: 2 or more. */
+#define evmon_dec_and_lock(r, type, lock, name, call) ({		\
+	refcount_t *evmon_r_ = (r);					\
+	unsigned int evmon_was_ = max(refcount_read(evmon_r_), 2U);	\
+	bool evmon_zero_ = (call);					\
+									\
+	evmon_emit(EVMON_REF_DEC, evmon_r_, #r, evmon_zero_ ? 1 : evmon_was_);\
+	if (evmon_zero_)						\
+		evmon_emit(type, lock, name, 0);			\
+	evmon_zero_;							\
+})
+#define refcount_dec_and_mutex_lock(r, lock)				\
+	evmon_dec_and_lock(r, EVMON_MUTEX_ACQUIRE, lock, #lock,		\
+			   (refcount_dec_and_mutex_lock)(evmon_r_, lock))
+#define refcount_dec_and_lock(r, lock)					\
+	evmon_dec_and_lock(r, EVMON_SPIN_ACQUIRE, lock, #lock,		\
+			   (refcount_dec_and_lock)(evmon_r_, lock))
+#define refcount_dec_and_lock_irqsave(r, lock, flags)			\
+	evmon_dec_and_lock(r, EVMON_SPIN_ACQUIRE_IRQ, lock, #lock,	\
+			   (refcount_dec_and_lock_irqsave)(evmon_r_, lock, flags))
+#define kref_put_mutex(k, release, lock) ({				\
+	struct kref *evmon_k_ = (k);					\
+	bool evmon_last_ = refcount_dec_and_mutex_lock(&evmon_k_->refcount, lock);\
+									\
+	if (evmon_last_)						\
+		release(evmon_k_);					\
+	(int)evmon_last_;						\
+})
+#define kref_put_lock(k, release, lock) ({				\
+	struct kref *evmon_k_ = (k);					\
+	bool evmon_last_ = refcount_dec_and_lock(&evmon_k_->refcount, lock);\
+									\
+	if (evmon_last_)						\
+		release(evmon_k_);					\
+	(int)evmon_last_;						\
+})
+
+#endif /* !CONFIG_DEBUG_LOCK_ALLOC */
+#endif /* !__ASSEMBLY__ */
+#endif /* EVMON_H */

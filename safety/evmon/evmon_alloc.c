@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The monitor of allocations: what a module allocated and did not free when it goes,
+ * and what is freed twice.  By the kernel's own tracepoints: the modules need not be
+ * instrumented.
+ *
+ * objects_lock is raw and taken with interrupts off; the table does not grow.
+ */
+#include <linux/hash.h>
+#include <linux/init.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/notifier.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <trace/events/kmem.h>
+
+#include "monitor.h"
+
+#define OBJECTS_BITS	16
+#define PROBES		32
+#define MODULES_MAX	16
+
+static char *modules = "";
+module_param(modules, charp, 0444);
+MODULE_PARM_DESC(modules, "names of the modules to watch, by comma; they may come later");
+
+struct object {
+	const void *start;		/* NULL: never used, or at its end */
+	size_t size;
+	bool freed;
+	const struct module *module;
+	struct evmon_where born, died;
+};
+
+static struct object *objects;
+static DEFINE_RAW_SPINLOCK(objects_lock);
+static unsigned long lost;
+/* Those that are loaded and watched; readers use RCU. */
+static const struct module *watched[MODULES_MAX];
+static struct evmon_monitor monitor;
+
+static const struct module *module_at(unsigned long ip)
+{
+	const struct module *found = NULL;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < MODULES_MAX && !found; i++) {
+		const struct module *module = READ_ONCE(watched[i]);
+
+		if (module && within_module(ip, module))
+			found = module;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* Where it is, or may be put: dead ones make room. */
+static struct object *object_find(const void *start, bool add)
+{
+	unsigned int i, first = hash_ptr(start, OBJECTS_BITS);
+	struct object *object, *room = NULL;
+
+	for (i = 0; i < PROBES; i++) {
+		object = &objects[(first + i) % (1 << OBJECTS_BITS)];
+		if (object->start == start)
+			return object;
+		if (!room && (!object->start || object->freed))
+			room = object;
+		if (!object->start)
+			break;
+	}
+	return add ? room : NULL;
+}
+
+static void born(unsigned long ip, const void *start, size_t size)
+{
+	const struct module *module;
+	struct object *object;
+	unsigned long flags;
+
+	if (!start || in_nmi())
+		return;
+	module = module_at(ip);
+	raw_spin_lock_irqsave(&objects_lock, flags);
+	/* Another one's memory, from now on, if the module is not watched. */
+	object = object_find(start, module);
+	if (object)
+		*object = (struct object) {
+			.start = start, .size = size, .module = module,
+			.born = evmon_here_ip(ip), .freed = !module,
+		};
+	else if (module)
+		lost++;
+	raw_spin_unlock_irqrestore(&objects_lock, flags);
+}
+
+static void died(unsigned long ip, const void *start)
+{
+	struct evmon_where here, before = {};
+	struct object *object;
+	unsigned long flags;
+	bool twice = false;
+
+	if (!start || in_nmi())
+		return;
+	raw_spin_lock_irqsave(&objects_lock, flags);
+	object = object_find(start, false);
+	if (object && object->module) {
+		here = evmon_here_ip(ip);
+		twice = object->freed;
+		before = object->died;
+		object->freed = true;
+		object->died = here;
+	}
+	raw_spin_unlock_irqrestore(&objects_lock, flags);
+	if (twice)
+		evmon_violation(&monitor, start, &here, "freed", &before, "freed twice");
+}
+
+static void on_kmalloc(void *data, unsigned long ip, const void *start, size_t asked,
+		       size_t got, gfp_t flags, int node)
+{
+	born(ip, start, asked);
+}
+
+static void on_cache_alloc(void *data, unsigned long ip, const void *start,
+			   struct kmem_cache *cache, gfp_t flags, int node)
+{
+	born(ip, start, kmem_cache_size(cache));
+}
+
+static void on_kfree(void *data, unsigned long ip, const void *start)
+{
+	died(ip, start);
+}
+
+static void on_cache_free(void *data, unsigned long ip, const void *start,
+			  const struct kmem_cache *cache)
+{
+	died(ip, start);
+}
+
+/* -- modules come and go ------------------------------------------------------ */
+
+static bool is_wanted(const char *name)
+{
+	const char *found = modules;
+	size_t len = strlen(name);
+
+	while ((found = strstr(found, name))) {
+		if ((found == modules || found[-1] == ',') &&
+		    (found[len] == ',' || !found[len]))
+			return true;
+		found += len;
+	}
+	return false;
+}
+
+static void module_coming(const struct module *module)
+{
+	unsigned int i;
+
+	for (i = 0; is_wanted(module->name) && i < MODULES_MAX; i++)
+		if (!cmpxchg(&watched[i], NULL, module))
+			return;
+}
+
+static void tell_leaks(const struct module *module)
+{
+	struct object object;
+	unsigned long flags;
+	unsigned int i;
+
+	for (i = 0; i < 1 << OBJECTS_BITS; i++) {
+		raw_spin_lock_irqsave(&objects_lock, flags);
+		object = objects[i];
+		if (object.module == module)
+			objects[i].module = NULL;
+		raw_spin_unlock_irqrestore(&objects_lock, flags);
+		if (object.module == module && !object.freed)
+			evmon_violation(&monitor, object.start, &object.born, NULL, NULL,
+					"%zu bytes not freed when %s goes", object.size,
+					module->name);
+	}
+}
+
+static void going(const struct module *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < MODULES_MAX; i++) {
+		if (READ_ONCE(watched[i]) != module)
+			continue;
+		WRITE_ONCE(watched[i], NULL);
+		synchronize_rcu();
+		/* What RCU is about to free is no leak. */
+		rcu_barrier();
+		tell_leaks(module);
+	}
+}
+
+static int module_event(struct notifier_block *nb, unsigned long event, void *module)
+{
+	if (event == MODULE_STATE_COMING)
+		module_coming(module);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_events = { .notifier_call = module_event };
+
+static void show(struct seq_file *m)
+{
+	seq_printf(m, "modules\t%s\nlost\t%lu\n", modules, READ_ONCE(lost));
+}
+
+static struct evmon_monitor monitor = {
+	.name = "alloc",
+	.going = going,
+	.show = show,
+};
+
+static int __init evmon_alloc_init(void)
+{
+	int err;
+
+	objects = kvcalloc(1 << OBJECTS_BITS, sizeof(*objects), GFP_KERNEL);
+	if (!objects)
+		return -ENOMEM;
+	err = register_module_notifier(&module_events);
+	if (err)
+		goto free_objects;
+	err = register_trace_kmalloc(on_kmalloc, NULL) ?:
+	      register_trace_kmem_cache_alloc(on_cache_alloc, NULL) ?:
+	      register_trace_kfree(on_kfree, NULL) ?:
+	      register_trace_kmem_cache_free(on_cache_free, NULL);
+	if (err)
+		goto unregister;
+	evmon_register(&monitor);
+	return 0;
+
+unregister:
+	unregister_trace_kmem_cache_free(on_cache_free, NULL);
+	unregister_trace_kfree(on_kfree, NULL);
+	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);
+	unregister_trace_kmalloc(on_kmalloc, NULL);
+	tracepoint_synchronize_unregister();
+	unregister_module_notifier(&module_events);
+free_objects:
+	kvfree(objects);
+	return err;
+}
+
+static void __exit evmon_alloc_exit(void)
+{
+	evmon_unregister(&monitor);
+	unregister_trace_kmem_cache_free(on_cache_free, NULL);
+	unregister_trace_kfree(on_kfree, NULL);
+	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);
+	unregister_trace_kmalloc(on_kmalloc, NULL);
+	tracepoint_synchronize_unregister();
+	unregister_module_notifier(&module_events);
+	kvfree(objects);
+}
+
+module_init(evmon_alloc_init);
+module_exit(evmon_alloc_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Monitor of allocations");

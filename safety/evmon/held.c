@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who holds which locks. */
+#include <linux/export.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+#include "held.h"
+
+#define HOLDERS_BITS	10
+#define HOLDERS		(1U << HOLDERS_BITS)
+#define HOLDER_PROBES	16
+
+struct held_set {
+	atomic_long_t lost;
+	struct holder holders[HOLDERS];
+};
+
+struct held_set *held_create(void)
+{
+	return kvzalloc(sizeof(struct held_set), GFP_KERNEL);
+}
+EXPORT_SYMBOL_GPL(held_create);
+
+void held_destroy(struct held_set *set)
+{
+	kvfree(set);
+}
+EXPORT_SYMBOL_GPL(held_destroy);
+
+/* A task's address, or a small number for each level of each CPU; 0 in an NMI. */
+static unsigned long key_now(void)
+{
+	if (in_nmi())
+		return 0;
+	if (in_hardirq())
+		return raw_smp_processor_id() * 2 + 1;
+	if (in_serving_softirq())
+		return raw_smp_processor_id() * 2 + 2;
+	return (unsigned long)current;
+}
+
+static struct holder *holder_find(struct held_set *set, unsigned long key)
+{
+	unsigned int i, start = hash_long(key, HOLDERS_BITS);
+
+	for (i = 0; key && i < HOLDER_PROBES; i++) {
+		struct holder *holder = &set->holders[(start + i) % HOLDERS];
+
+		if (READ_ONCE(holder->key) == key)
+			return holder;
+	}
+	return NULL;
+}
+
+static struct holder *holder_add(struct held_set *set, unsigned long key)
+{
+	unsigned int i, start = hash_long(key, HOLDERS_BITS);
+
+	for (i = 0; key && i < HOLDER_PROBES; i++) {
+		struct holder *holder = &set->holders[(start + i) % HOLDERS];
+
+		if (!READ_ONCE(holder->key) && !cmpxchg(&holder->key, 0, key)) {
+			holder->depth = 0;
+			return holder;
+		}
+	}
+	return NULL;
+}
+
+struct holder *held_by_me(struct held_set *set)
+{
+	return holder_find(set, key_now());
+}
+EXPORT_SYMBOL_GPL(held_by_me);
+
+struct holder *held_by(struct held_set *set, const struct task_struct *task)
+{
+	return holder_find(set, (unsigned long)task);
+}
+EXPORT_SYMBOL_GPL(held_by);
+
+bool held_add(struct held_set *set, struct evmon_site *site, const void *object)
+{
+	unsigned long key = key_now();
+	struct holder *holder = holder_find(set, key) ?: holder_add(set, key);
+	struct held_lock *lock;
+
+	if (!holder || holder->depth == HELD_MAX) {
+		atomic_long_inc(&set->lost);
+		return false;
+	}
+	lock = &holder->locks[holder->depth];
+	lock->where = evmon_here(site);
+	lock->since = ktime_get_mono_fast_ns();
+	lock->type = site->type;
+	WRITE_ONCE(lock->object, object);
+	smp_store_release(&holder->depth, holder->depth + 1);
+	return true;
+}
+EXPORT_SYMBOL_GPL(held_add);
+
+/* By its holder: what others released goes, too. */
+static void holder_shrink(struct holder *holder, unsigned int i)
+{
+	for (; i + 1 < holder->depth; i++)
+		holder->locks[i] = holder->locks[i + 1];
+	holder->depth--;
+	while (holder->depth && !READ_ONCE(holder->locks[holder->depth - 1].object))
+		holder->depth--;
+	if (!holder->depth)
+		smp_store_release(&holder->key, 0);
+}
+
+static bool remove_mine(struct holder *holder, const void *object, struct held_lock *lock)
+{
+	unsigned int i = holder ? holder->depth : 0;
+
+	while (i--) {
+		if (holder->locks[i].object != object)
+			continue;
+		*lock = holder->locks[i];
+		holder_shrink(holder, i);
+		return true;
+	}
+	return false;
+}
+
+/* Seldom, and never by its holder. */
+static bool remove_others(struct held_set *set, const void *object, struct held_lock *lock)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < HOLDERS; i++) {
+		struct holder *holder = &set->holders[i];
+
+		if (!READ_ONCE(holder->key))
+			continue;
+		for (j = 0; j < min_t(u32, smp_load_acquire(&holder->depth), HELD_MAX); j++) {
+			if (READ_ONCE(holder->locks[j].object) != object)
+				continue;
+			*lock = holder->locks[j];
+			if (cmpxchg(&holder->locks[j].object, object, NULL) == object)
+				return true;
+		}
+	}
+	return false;
+}
+
+enum held_by_whom held_remove(struct held_set *set, const void *object,
+			      struct held_lock *lock)
+{
+	if (remove_mine(held_by_me(set), object, lock))
+		return HELD_BY_ME;
+	return remove_others(set, object, lock) ? HELD_BY_OTHER : HELD_BY_NONE;
+}
+EXPORT_SYMBOL_GPL(held_remove);
+
+void held_clear(struct holder *holder)
+{
+	holder->depth = 0;
+	smp_store_release(&holder->key, 0);
+}
+EXPORT_SYMBOL_GPL(held_clear);
+
+void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
+	       void *data)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < HOLDERS; i++) {
+		const struct holder *holder = &set->holders[i];
+
+		if (!READ_ONCE(holder->key))
+			continue;
+		for (j = 0; j < min_t(u32, smp_load_acquire(&holder->depth), HELD_MAX); j++)
+			if (READ_ONCE(holder->locks[j].object))
+				fn(&holder->locks[j], data);
+	}
+}
+EXPORT_SYMBOL_GPL(held_walk);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who holds which locks, for monitors.  A holder is a task, or what interrupts a
+ * task on a CPU; it alone changes what it holds, so nothing is locked.  Exported by
+ * evmon.ko, GPL only.
+ */
+#ifndef EVMON_HELD_H
+#define EVMON_HELD_H
+
+#include "monitor.h"
+
+#define HELD_MAX	16
+
+struct held_lock {
+	const void *object;		/* NULL: released by another */
+	struct evmon_where where;
+	u64 since;			/* ns */
+	u16 type;
+};
+
+struct holder {
+	unsigned long key;
+	u32 depth;
+	struct held_lock locks[HELD_MAX];
+};
+
+struct held_set;
+
+struct held_set *held_create(void);
+void held_destroy(struct held_set *set);
+
+/* Whoever runs now, NULL in an NMI or if it holds nothing. */
+struct holder *held_by_me(struct held_set *set);
+/* The same for a task. */
+struct holder *held_by(struct held_set *set, const struct task_struct *task);
+
+/* It is taken now; false if there is no room to remember it. */
+bool held_add(struct held_set *set, struct evmon_site *site, const void *object);
+
+enum held_by_whom { HELD_BY_NONE, HELD_BY_ME, HELD_BY_OTHER };
+/* It is released now: what was known of it is in @lock, unless none held it. */
+enum held_by_whom held_remove(struct held_set *set, const void *object,
+			      struct held_lock *lock);
+
+/* Forgets all that it holds. */
+void held_clear(struct holder *holder);
+
+/* Calls @fn for all that is held. */
+void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
+	       void *data);
+
+#endif /* EVMON_HELD_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/* evmon.ko: events of instrumented modules.  Loading and unloading. */
+#include <linux/init.h>
+#include <linux/module.h>
+
+#include "batch.h"
+#include "dispatch.h"
+#include "place.h"
+#include "view.h"
+
+#define EVMON_VERSION	"0.1.0"
+
+static int __init evmon_init(void)
+{
+	int err;
+
+	err = place_init();
+	if (err)
+		return err;
+	err = batch_init();
+	if (err)
+		goto exit_place;
+	err = dispatch_init();
+	if (err)
+		goto exit_batch;
+	view_init();
+	return 0;
+
+exit_batch:
+	batch_exit();
+exit_place:
+	place_exit();
+	return err;
+}
+
+/* Monitors and instrumented modules need this one's symbols: none is there any more. */
+static void __exit evmon_exit(void)
+{
+	view_exit();
+	dispatch_exit();
+	batch_exit();
+	place_exit();
+}
+
+module_init(evmon_init);
+module_exit(evmon_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The syscript authors");
+MODULE_DESCRIPTION("Events of instrumented modules, for monitors and rings");
+MODULE_VERSION(EVMON_VERSION);

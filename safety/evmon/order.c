@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Classes of locks and their order.
+ *
+ * order->lock is raw and taken with interrupts off, from any context but NMIs.
+ * Nothing is taken inside it.  Tables do not grow: what finds no room is not
+ * watched.
+ *
+ * Most events show nothing new.  So what was looked at is remembered by places,
+ * without the lock: the same two places stand for the same two classes.
+ */
+#include <linux/export.h>
+#include <linux/hash.h>
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "order.h"
+
+#define LOCKS_BITS	13
+#define CLASSES_BITS	11
+#define EDGES_BITS	11
+#define EDGES		(1U << EDGES_BITS)
+#define LOOKED_BITS	12
+#define PROBES		16
+#define PATH_MAX_LEN	64
+
+/* An initialised lock. */
+struct known_lock {
+	const void *object;
+	u32 place;			/* 0: not known */
+	u64 value;
+	bool is_free;
+	struct evmon_where freed;
+};
+
+/* In which contexts locks of a class are taken: 0 pid and place, if not. */
+struct lock_class {
+	unsigned long key;
+	bool seen[4];
+	struct evmon_where where[4];
+};
+enum { IN_HARDIRQ, IN_SOFTIRQ, IRQS_ON, BH_ON };
+
+/* One class is taken while another one is held. */
+struct edge {
+	unsigned long outer, inner;
+	struct evmon_where where;	/* the inner one was taken */
+	struct evmon_where outer_where;
+};
+
+struct order {
+	raw_spinlock_t lock;
+	const struct evmon_monitor *monitor;
+	unsigned int edges_count;
+	u64 looked[1 << LOOKED_BITS];
+	u16 edges_by_hash[2 * EDGES];	/* their numbers from 1 on */
+	struct known_lock locks[1 << LOCKS_BITS];
+	struct lock_class classes[1 << CLASSES_BITS];
+	struct edge edges[EDGES];
+};
+
+struct order *order_create(const struct evmon_monitor *monitor)
+{
+	struct order *order = kvzalloc(sizeof(*order), GFP_KERNEL);
+
+	if (order) {
+		raw_spin_lock_init(&order->lock);
+		order->monitor = monitor;
+	}
+	return order;
+}
+EXPORT_SYMBOL_GPL(order_create);
+
+void order_destroy(struct order *order)
+{
+	kvfree(order);
+}
+EXPORT_SYMBOL_GPL(order_destroy);
+
+/* -- locks and classes -------------------------------------------------------- */
+
+static struct known_lock *lock_find(struct order *order, const void *object, bool add)
+{
+	unsigned int i, start = hash_ptr(object, LOCKS_BITS);
+	struct known_lock *lock;
+
+	for (i = 0; i < PROBES; i++) {
+		lock = &order->locks[(start + i) % ARRAY_SIZE(order->locks)];
+		if (lock->object == object)
+			return lock;
+		if (!lock->object)
+			break;
+	}
+	/* Full: the new one is the likelier to be used. */
+	if (add)
+		*lock = (struct known_lock) { .object = object };
+	return add ? lock : NULL;
+}
+
+void order_init(struct order *order, struct evmon_site *site, const void *object,
+		u64 value)
+{
+	struct evmon_where here = evmon_here(site);
+	struct known_lock *lock;
+	unsigned long flags;
+
+	if (in_nmi())
+		return;
+	raw_spin_lock_irqsave(&order->lock, flags);
+	lock = lock_find(order, object, true);
+	/* Memory used again is another lock. */
+	lock->is_free = false;
+	lock->place = here.place;
+	lock->value = value;
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+}
+EXPORT_SYMBOL_GPL(order_init);
+
+bool order_init_value(struct order *order, const void *object, u64 *value)
+{
+	const struct known_lock *lock;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&order->lock, flags);
+	lock = lock_find(order, object, false);
+	if (lock)
+		*value = lock->value;
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+	return lock && lock->place;
+}
+EXPORT_SYMBOL_GPL(order_init_value);
+
+bool order_is_own(struct order *order, const struct evmon_site *site,
+		  const void *object)
+{
+	u64 value;
+
+	return within_module((unsigned long)object, site->module) ||
+	       order_init_value(order, object, &value);
+}
+EXPORT_SYMBOL_GPL(order_is_own);
+
+void order_taken(struct order *order, const void *object)
+{
+	struct known_lock *lock;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&order->lock, flags);
+	lock = lock_find(order, object, false);
+	if (lock)
+		lock->is_free = false;
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+}
+EXPORT_SYMBOL_GPL(order_taken);
+
+bool order_freed(struct order *order, const void *object,
+		 const struct evmon_where *here, struct evmon_where *before)
+{
+	struct known_lock *lock;
+	unsigned long flags;
+	bool was_free;
+
+	raw_spin_lock_irqsave(&order->lock, flags);
+	lock = lock_find(order, object, true);
+	was_free = lock->is_free;
+	*before = lock->freed;
+	lock->freed = *here;
+	lock->is_free = true;
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+	return was_free;
+}
+EXPORT_SYMBOL_GPL(order_freed);
+
+/* Numbers of places are small, addresses are not. */
+static unsigned long class_key(struct order *order, const void *object)
+{
+	const struct known_lock *lock = lock_find(order, object, false);
+
+	return lock && lock->place ? lock->place : (unsigned long)object;
+}
+
+static struct lock_class *class_find(struct order *order, unsigned long key)
+{
+	unsigned int i, start = hash_long(key, CLASSES_BITS);
+
+	for (i = 0; i < PROBES; i++) {
+		struct lock_class *class;
+
+		class = &order->classes[(start + i) % ARRAY_SIZE(order->classes)];
+		if (!class->key)
+			class->key = key;
+		if (class->key == key)
+			return class;
+	}
+	return NULL;
+}
+
+/* Whether two numbers of places, or one and a context, were looked at before. */
+static bool looked_at(struct order *order, u32 a, u32 b)
+{
+	u64 key = (u64)a << 32 | b;
+	u64 *entry = &order->looked[hash_64(key, LOOKED_BITS)];
+
+	if (READ_ONCE(*entry) == key)
+		return true;
+	WRITE_ONCE(*entry, key);
+	return false;
+}
+
+/* -- the order ---------------------------------------------------------------- */
+
+/* Where the number of an edge is, or 0 for it to be put. */
+static u16 *edge_slot(struct order *order, unsigned long outer, unsigned long inner)
+{
+	unsigned int i = hash_long(outer * 3 + inner, EDGES_BITS + 1);
+	u16 *slot;
+
+	/* At most half of them are used. */
+	for (;; i++) {
+		slot = &order->edges_by_hash[i % ARRAY_SIZE(order->edges_by_hash)];
+		if (!*slot)
+			return slot;
+		if (order->edges[*slot - 1].outer == outer &&
+		    order->edges[*slot - 1].inner == inner)
+			return slot;
+	}
+}
+
+/*
+ * The last edge of a way from @from to @to, breadth first.  Ways of many classes are
+ * not looked for.
+ */
+static const struct edge *path_find(const struct order *order, unsigned long from,
+				    unsigned long to)
+{
+	unsigned long queue[PATH_MAX_LEN];
+	unsigned int head = 0, tail = 0, i, j;
+
+	queue[tail++] = from;
+	while (head < tail) {
+		for (i = 0; i < order->edges_count; i++) {
+			const struct edge *edge = &order->edges[i];
+
+			if (edge->outer != queue[head])
+				continue;
+			if (edge->inner == to)
+				return edge;
+			for (j = 0; j < tail; j++)
+				if (queue[j] == edge->inner)
+					break;
+			if (j == tail && tail < PATH_MAX_LEN)
+				queue[tail++] = edge->inner;
+		}
+		head++;
+	}
+	return NULL;
+}
+
+/* Whether it is new, and closes a circle with @back. */
+static bool edge_add(struct order *order, const struct held_lock *outer,
+		     const struct evmon_where *here, const void *object,
+		     struct edge *back)
+{
+	unsigned long a, b, flags;
+	const struct edge *found = NULL;
+	u16 *slot;
+
+	raw_spin_lock_irqsave(&order->lock, flags);
+	a = class_key(order, outer->object);
+	b = class_key(order, object);
+	slot = edge_slot(order, a, b);
+	if (a != b && !*slot && order->edges_count < EDGES) {
+		order->edges[order->edges_count] = (struct edge) {
+			.outer = a, .inner = b, .where = *here,
+			.outer_where = outer->where,
+		};
+		*slot = ++order->edges_count;
+		found = path_find(order, b, a);
+		if (found)
+			*back = *found;
+	}
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+	return found;
+}
+
+void order_take(struct order *order, const struct holder *holder,
+		struct evmon_site *site, const void *object)
+{
+	struct evmon_where here = evmon_here(site);
+	struct edge back;
+	unsigned int i;
+	int number;
+
+	for (i = 0; holder && i < holder->depth; i++) {
+		const struct held_lock *outer = &holder->locks[i];
+
+		if (!outer->object || outer->object == object ||
+		    looked_at(order, outer->where.place, here.place) ||
+		    !edge_add(order, outer, &here, object, &back))
+			continue;
+		number = evmon_violation(order->monitor, object, &here,
+					 "there the other way round: the second taken",
+					 &back.where, "order of locks");
+		evmon_violation_more(number, "after the first was taken", &back.outer_where);
+		evmon_violation_more(number, "while this one was held, taken", &outer->where);
+	}
+}
+EXPORT_SYMBOL_GPL(order_take);
+
+/* -- contexts ----------------------------------------------------------------- */
+
+/* Notes it; the other place, if it does not go together with this one. */
+static bool context_clash(struct order *order, const void *object, int is, int clashes,
+			  const struct evmon_where *here, struct evmon_where *other)
+{
+	struct lock_class *class;
+	unsigned long flags;
+	bool clash = false;
+
+	raw_spin_lock_irqsave(&order->lock, flags);
+	class = class_find(order, class_key(order, object));
+	if (class && !class->seen[is]) {
+		class->where[is] = *here;
+		class->seen[is] = true;
+		clash = class->seen[clashes];
+		*other = class->where[clashes];
+	}
+	raw_spin_unlock_irqrestore(&order->lock, flags);
+	return clash;
+}
+
+static void context_check(struct order *order, struct evmon_site *site,
+			  const void *object, int is, int clashes, const char *there,
+			  const char *what)
+{
+	struct evmon_where here = evmon_here(site), other;
+
+	if (!looked_at(order, here.place, U32_MAX - is) &&
+	    context_clash(order, object, is, clashes, &here, &other))
+		evmon_violation(order->monitor, object, &here, there, &other, "%s", what);
+}
+
+void order_context(struct order *order, struct evmon_site *site, const void *object)
+{
+	static const char on[] = "taken with interrupts on, and in an interrupt";
+	static const char bh[] = "taken with softirqs on, and in a softirq";
+
+	if (in_hardirq())
+		context_check(order, site, object, IN_HARDIRQ, IRQS_ON,
+			      "with interrupts on, taken", on);
+	else if (!irqs_disabled())
+		context_check(order, site, object, IRQS_ON, IN_HARDIRQ,
+			      "in an interrupt, taken", on);
+	if (in_serving_softirq() && !in_hardirq())
+		context_check(order, site, object, IN_SOFTIRQ, BH_ON,
+			      "with softirqs on, taken", bh);
+	else if (!irqs_disabled() && !softirq_count())
+		context_check(order, site, object, BH_ON, IN_SOFTIRQ,
+			      "in a softirq, taken", bh);
+}
+EXPORT_SYMBOL_GPL(order_context);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * When tasks give up the CPU, and end: by the kernel's own tracepoints.  Exported by
+ * evmon.ko for the monitors, GPL only.
+ */
+#ifndef EVMON_SWITCHES_H
+#define EVMON_SWITCHES_H
+
+#include <linux/list.h>
+
+struct task_struct;
+
+struct switches {
+	/* @task stops running, with interrupts off and the run queue locked: tell later. */
+	void (*out)(struct task_struct *task);
+	/* @task, which runs, ends. */
+	void (*exit)(struct task_struct *task);
+	struct list_head node;
+};
+
+int switches_register(struct switches *switches);
+void switches_unregister(struct switches *switches);
+
+#endif /* EVMON_SWITCHES_H */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What can be seen in debugfs. */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/seq_file.h>
+
+#include "batch.h"
+#include "dispatch.h"
+#include "place.h"
+#include "view.h"
+
+static struct dentry *top;
+
+static int places_show(struct seq_file *m, void *data)
+{
+	place_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(places);
+
+static int monitors_show(struct seq_file *m, void *data)
+{
+	dispatch_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(monitors);
+
+static ssize_t flush_write(struct file *file, const char __user *source, size_t len,
+			   loff_t *pos)
+{
+	batch_flush();
+	return len;
+}
+
+static const struct file_operations flush_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = flush_write,
+	.llseek = noop_llseek,
+};
+
+void view_init(void)
+{
+	top = debugfs_create_dir("evmon", NULL);
+	debugfs_create_file("places", 0400, top, NULL, &places_fops);
+	debugfs_create_file("monitors", 0400, top, NULL, &monitors_fops);
+	debugfs_create_file("flush", 0200, top, NULL, &flush_fops);
+}
+
+void view_exit(void)
+{
+	debugfs_remove(top);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * /sys/kernel/debug/evmon, for root:
+ *   places	places that emitted events, by number: a table with tabs
+ *   monitors	what the monitors have to show
+ */
+#ifndef EVMON_VIEW_H
+#define EVMON_VIEW_H
+
+void view_init(void);
+void view_exit(void);
+
+#endif /* EVMON_VIEW_H */

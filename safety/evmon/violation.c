@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Telling of violations: a header line, "evmon: violation: MONITOR: ...", and lines
+ * with its number, "evmon: [N] ...".
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/export.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+
+#include "dispatch.h"
+#include "monitor.h"
+#include "place.h"
+
+#define TOLD_BITS	10
+#define TOLD_PROBES	8
+#define TEXT_LEN	96
+
+static atomic_t last_number;
+
+/* Pairs of places that were told of.  Who finds it full is told of within limits. */
+static unsigned long told[1 << TOLD_BITS];
+
+static bool told_before(const char *monitor, const struct evmon_where *here,
+			const struct evmon_where *other)
+{
+	unsigned long a = here->place ?: here->ip;
+	unsigned long b = !other ? 0 : other->place ?: other->ip;
+	unsigned long key = hash_long(a ^ (unsigned long)monitor, 64) + b + 1;
+	unsigned int i, start = hash_long(key, TOLD_BITS);
+
+	for (i = 0; i < TOLD_PROBES; i++) {
+		unsigned long was = cmpxchg(&told[(start + i) % ARRAY_SIZE(told)], 0, key);
+
+		if (!was)
+			return false;
+		if (was == key)
+			return true;
+	}
+	return false;
+}
+
+static bool is_told(const char *monitor, const struct evmon_where *here,
+		    const struct evmon_where *other)
+{
+	static struct ratelimit_state ratelimit =
+		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20,
+					   RATELIMIT_MSG_ON_RELEASE);
+
+	return !told_before(monitor, here, other) && __ratelimit(&ratelimit);
+}
+
+struct evmon_where evmon_here(struct evmon_site *site)
+{
+	return (struct evmon_where) {
+		.place = place_number(site),
+		.pid = task_pid_nr(current),
+		.jiffies = jiffies,
+	};
+}
+EXPORT_SYMBOL_GPL(evmon_here);
+
+struct evmon_where evmon_here_ip(unsigned long ip)
+{
+	return (struct evmon_where) {
+		.ip = ip,
+		.pid = task_pid_nr(current),
+		.jiffies = jiffies,
+	};
+}
+EXPORT_SYMBOL_GPL(evmon_here_ip);
+
+void evmon_violation_more(int number, const char *what, const struct evmon_where *where)
+{
+	unsigned long ago = jiffies_to_msecs(jiffies - where->jiffies);
+	const struct place *place = evmon_place(where->place);
+
+	if (!number)
+		return;
+	if (place)
+		pr_err("[%d] %s at %s:%u [%s], by process %d, %lu.%03lu s ago\n", number,
+		       what, place->file, place->line, place->module, where->pid,
+		       ago / 1000, ago % 1000);
+	else
+		pr_err("[%d] %s at %pS, by process %d, %lu.%03lu s ago\n", number, what,
+		       (void *)where->ip, where->pid, ago / 1000, ago % 1000);
+}
+EXPORT_SYMBOL_GPL(evmon_violation_more);
+
+static const char *context(void)
+{
+	if (in_nmi())
+		return "NMI";
+	if (in_hardirq())
+		return "hardirq";
+	if (in_serving_softirq())
+		return "softirq";
+	return "task";
+}
+
+void evmon_stack_save(struct evmon_stack *stack)
+{
+	stack->len = stack_trace_save(stack->entries, ARRAY_SIZE(stack->entries), 1);
+	stack->pid = task_pid_nr(current);
+}
+EXPORT_SYMBOL_GPL(evmon_stack_save);
+
+static void tell_here(int number)
+{
+	/* The process chooses its name. */
+	pr_err("[%d] in %s, process %d (%*pE), CPU %d\n", number, context(),
+	       task_pid_nr(current), (int)strlen(current->comm), current->comm,
+	       raw_smp_processor_id());
+}
+
+static void tell_stack(int number, const struct evmon_stack *stack)
+{
+	unsigned int i;
+
+	/* Evmon itself is on top. */
+	for (i = 0; i < stack->len; i++)
+		if (!within_module(stack->entries[i], THIS_MODULE))
+			pr_err("[%d]   %pB\n", number, (void *)stack->entries[i]);
+}
+
+static const char *name_of(const struct evmon_where *where)
+{
+	const struct place *place = evmon_place(where->place);
+
+	return place && *place->name ? place->name : "";
+}
+
+static int violation(const struct evmon_monitor *monitor, const void *object,
+		     const struct evmon_where *here, const struct evmon_stack *stack,
+		     const char *there, const struct evmon_where *other,
+		     const char *format, va_list args)
+{
+	struct evmon_stack mine;
+	char text[TEXT_LEN];
+	int number;
+
+	if (!is_told(monitor->name, here, other))
+		return 0;
+	vscnprintf(text, sizeof(text), format, args);
+	dispatch_violation(monitor->name, object, here->place, other ? other->place : 0,
+			   text);
+
+	number = atomic_inc_return(&last_number);
+	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here),
+	       object, number);
+	evmon_violation_more(number, "here", here);
+	if (!stack) {
+		tell_here(number);
+		evmon_stack_save(&mine);
+	}
+	tell_stack(number, stack ?: &mine);
+	if (other)
+		evmon_violation_more(number, there, other);
+	return number;
+}
+
+int evmon_violation(const struct evmon_monitor *monitor, const void *object,
+		    const struct evmon_where *here, const char *there,
+		    const struct evmon_where *other, const char *format, ...)
+{
+	va_list args;
+	int number;
+
+	va_start(args, format);
+	number = violation(monitor, object, here, NULL, there, other, format, args);
+	va_end(args);
+	return number;
+}
+EXPORT_SYMBOL_GPL(evmon_violation);
+
+int evmon_violation_of(const struct evmon_monitor *monitor, const void *object,
+		       const struct evmon_where *here, const struct evmon_stack *stack,
+		       const char *there, const struct evmon_where *other,
+		       const char *format, ...)
+{
+	va_list args;
+	int number;
+
+	va_start(args, format);
+	number = violation(monitor, object, here, stack, there, other, format, args);
+	va_end(args);
+	return number;
+}
+EXPORT_SYMBOL_GPL(evmon_violation_of);

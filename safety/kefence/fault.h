@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Accesses to pages that fault. */
+#ifndef KEFENCE_FAULT_H
+#define KEFENCE_FAULT_H
+
+int fault_init(void);
+void fault_exit(void);
+
+#endif /* KEFENCE_FAULT_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is told of a violation, and what follows. */
+#ifndef KEFENCE_VIOLATION_H
+#define KEFENCE_VIOLATION_H
+
+#include <linux/types.h>
+
+#include "client.h"
+#include "pool.h"
+
+struct cache;
+struct pt_regs;
+struct seq_file;
+struct site;
+
+enum violation_kind {
+	VIOLATION_OVERRUN,
+	VIOLATION_UNDERRUN,
+	VIOLATION_USE_AFTER_FREE,
+	VIOLATION_WILD,			/* in a slot that was never used */
+	VIOLATION_DOUBLE_FREE,
+	VIOLATION_INVALID_FREE,
+	VIOLATION_WRONG_CACHE,
+	VIOLATION_LEAK,
+	VIOLATION_KINDS
+};
+
+/*
+ * An access at @addr that faulted: told, unless its place was told before and the
+ * client wants to hear it once.  Returns what has to follow.  Any context.
+ */
+enum action violation_of_access(const struct slot *slot, enum violation_kind kind,
+				unsigned long addr, bool write,
+				const struct pt_regs *regs);
+
+/* These tell, and do what follows: a free that is wrong does not take place. */
+void violation_of_free(struct slot *slot, unsigned long addr,
+		       enum violation_kind kind, struct site *site);
+void violation_of_foreign_free(unsigned long addr, struct site *site);
+void violation_of_canary(struct slot *slot, unsigned long addr, struct site *site);
+void violation_of_leak(struct slot *slot);
+void violation_of_cache(const struct cache *cache, unsigned long ip);
+
+/* The task under way ends at its next return to user space, if it is one that can. */
+bool violation_kill(void);
+
+/* Places told before are told again. */
+void violation_forget(void);
+
+void violation_show(struct seq_file *m);
+void violation_init(void);
+void violation_exit(void);
+
+#endif /* KEFENCE_VIOLATION_H */

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "alloc.h"
+#include "compat.h"
+#include "heap.h"
+#include "region.h"
+#include "violation.h"
+
+/* -- kmalloc() ------------------------------------------------------------------- */
+
+/* Memory of whole pages, with room for a tag. */
+static void *alloc_large(const char *where, size_t size, gfp_t flags, int node)
+{
+	void *object = kmalloc_node(size + KGCC_TAG_BYTES, flags, node);
+
+	if (object)
+		kgcc_heap_allocated_pages(object, size, where);
+	return object;
+}
+
+void *kgcc_kmalloc(const char *where, size_t size, gfp_t flags, int node)
+{
+	struct kmem_cache *cache;
+	void *object;
+
+	if (!size)
+		return ZERO_SIZE_PTR;
+	cache = kgcc_heap_cache(size);
+	/* Our caches are of ordinary memory. */
+	if (flags & GFP_ZONEMASK)
+		return kmalloc_node(size, flags, node);
+	if (!cache)
+		return alloc_large(where, size, flags, node);
+	object = kmem_cache_alloc_node(cache, flags & ~__GFP_ZERO, node);
+	if (!object)
+		return NULL;
+	if (flags & __GFP_ZERO)
+		memset(object, 0, size);
+	kgcc_heap_allocated(object, size, where);
+	return object;
+}
+EXPORT_SYMBOL_GPL(kgcc_kmalloc);
+
+void *kgcc_kvmalloc(const char *where, size_t size, gfp_t flags, int node)
+{
+	void *object;
+
+	if (size <= KGCC_KMALLOC_MAX)
+		return kgcc_kmalloc(where, size, flags, node);
+	object = kvmalloc_node(size + KGCC_TAG_BYTES, flags, node);
+	if (is_vmalloc_addr(object))
+		kgcc_note(where, object, size);
+	else if (object)
+		kgcc_heap_allocated_pages(object, size, where);
+	return object;
+}
+EXPORT_SYMBOL_GPL(kgcc_kvmalloc);
+
+/* Whether an object may be freed; reports those that may not. */
+static bool may_free(const char *where, const void *object, unsigned long ip)
+{
+	struct kgcc_object found;
+	enum kgcc_free state;
+
+	if (ZERO_OR_NULL_PTR(object))
+		return true;
+	state = kgcc_heap_freed(object, where, &found);
+	if (state == KGCC_FREE_GOOD || state == KGCC_FREE_FOREIGN)
+		return true;
+	kgcc_violation_free(object, state, &found, where, ip);
+	return false;
+}
+
+void kgcc_kfree(const char *where, const void *object)
+{
+	if (may_free(where, object, _RET_IP_))
+		kfree(object);
+}
+EXPORT_SYMBOL_GPL(kgcc_kfree);
+
+void kgcc_kfree_sensitive(const char *where, const void *object)
+{
+	size_t size = ZERO_OR_NULL_PTR(object) ? 0 : kgcc_heap_size(object);
+
+	if (!may_free(where, object, _RET_IP_))
+		return;
+	if (!size) {
+		kfree_sensitive(object);
+		return;
+	}
+	memzero_explicit((void *)object, size);
+	kfree(object);
+}
+EXPORT_SYMBOL_GPL(kgcc_kfree_sensitive);
+
+void kgcc_kvfree(const char *where, const void *object)
+{
+	if (is_vmalloc_addr(object)) {
+		kgcc_forget(object);
+		vfree(object);
+	} else {
+		kgcc_kfree(where, object);
+	}
+}
+EXPORT_SYMBOL_GPL(kgcc_kvfree);
+
+void kgcc_kvfree_sensitive(const char *where, const void *object, size_t length)
+{
+	if (!ZERO_OR_NULL_PTR(object))
+		memzero_explicit((void *)object, length);
+	kgcc_kvfree(where, object);
+}
+EXPORT_SYMBOL_GPL(kgcc_kvfree_sensitive);
+
+size_t kgcc_ksize(const char *where, const void *object)
+{
+	size_t size = ZERO_OR_NULL_PTR(object) ? 0 : kgcc_heap_size(object);
+
+	return size ?: ksize(object);
+}
+EXPORT_SYMBOL_GPL(kgcc_ksize);
+
+void *kgcc_krealloc(const char *where, const void *old, size_t size, gfp_t flags)
+{
+	size_t had = ZERO_OR_NULL_PTR(old) ? 0 : kgcc_ksize(where, old);
+	void *object = NULL;
+
+	if (size) {
+		object = kgcc_kmalloc(where, size, flags, NUMA_NO_NODE);
+		if (!object)
+			return NULL;
+		if (had)
+			memcpy(object, old, min(had, size));
+	}
+	kgcc_kfree(where, old);
+	return size ? object : ZERO_SIZE_PTR;
+}
+EXPORT_SYMBOL_GPL(kgcc_krealloc);
+
+/* -- copies ---------------------------------------------------------------------- */
+
+void *kgcc_kmemdup(const char *where, const void *s, size_t length, gfp_t flags)
+{
+	void *copy = kgcc_kmalloc(where, length, flags, NUMA_NO_NODE);
+
+	if (copy)
+		memcpy(copy, s, length);
+	return copy;
+}
+EXPORT_SYMBOL_GPL(kgcc_kmemdup);
+
+char *kgcc_kmemdup_nul(const char *where, const char *s, size_t length, gfp_t flags)
+{
+	char *copy = s ? kgcc_kmalloc(where, length + 1, flags, NUMA_NO_NODE) : NULL;
+
+	if (copy) {
+		memcpy(copy, s, length);
+		copy[length] = 0;
+	}
+	return copy;
+}
+EXPORT_SYMBOL_GPL(kgcc_kmemdup_nul);
+
+char *kgcc_kstrdup(const char *where, const char *s, gfp_t flags)
+{
+	return s ? kgcc_kmemdup_nul(where, s, strlen(s), flags) : NULL;
+}
+EXPORT_SYMBOL_GPL(kgcc_kstrdup);
+
+char *kgcc_kstrndup(const char *where, const char *s, size_t max, gfp_t flags)
+{
+	return s ? kgcc_kmemdup_nul(where, s, strnlen(s, max), flags) : NULL;
+}
+EXPORT_SYMBOL_GPL(kgcc_kstrndup);
+
+static void *copy_user(const char *where, const void __user *s, size_t length, size_t room)
+{
+	char *copy = kgcc_kmalloc(where, room, GFP_USER | __GFP_NOWARN, NUMA_NO_NODE);
+
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(copy, s, length)) {
+		kgcc_kfree(where, copy);
+		return ERR_PTR(-EFAULT);
+	}
+	return copy;
+}
+
+void *kgcc_memdup_user(const char *where, const void __user *s, size_t length)
+{
+	return copy_user(where, s, length, length);
+}
+EXPORT_SYMBOL_GPL(kgcc_memdup_user);
+
+void *kgcc_memdup_user_nul(const char *where, const void __user *s, size_t length)
+{
+	char *copy = copy_user(where, s, length, length + 1);
+
+	if (!IS_ERR(copy))
+		copy[length] = 0;
+	return copy;
+}
+EXPORT_SYMBOL_GPL(kgcc_memdup_user_nul);
+
+char *kgcc_strndup_user(const char *where, const char __user *s, long n)
+{
+	long length = strnlen_user(s, n);
+	char *copy;
+
+	if (!length)
+		return ERR_PTR(-EFAULT);
+	if (length > n)
+		return ERR_PTR(-EINVAL);
+	copy = kgcc_memdup_user(where, s, length);
+	if (!IS_ERR(copy))
+		copy[length - 1] = 0;
+	return copy;
+}
+EXPORT_SYMBOL_GPL(kgcc_strndup_user);
+
+char *kgcc_kvasprintf(const char *where, gfp_t flags, const char *format, va_list args)
+{
+	int length;
+	va_list again;
+	char *text;
+
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	text = kgcc_kmalloc(where, length + 1, flags, NUMA_NO_NODE);
+	if (text)
+		vsnprintf(text, length + 1, format, args);
+	return text;
+}
+EXPORT_SYMBOL_GPL(kgcc_kvasprintf);
+
+char *kgcc_kasprintf(const char *where, gfp_t flags, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = kgcc_kvasprintf(where, flags, format, args);
+	va_end(args);
+	return text;
+}
+EXPORT_SYMBOL_GPL(kgcc_kasprintf);
+
+/* -- caches ---------------------------------------------------------------------- */
+
+static unsigned int with_tag(unsigned int size)
+{
+	return ALIGN(size, 8) + KGCC_TAG_BYTES;
+}
+
+static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int size,
+					 slab_flags_t flags)
+{
+	if (!cache)
+		return NULL;
+	if (kgcc_cache_add(cache, size, false)) {
+		kmem_cache_destroy(cache);
+		return NULL;
+	}
+	/* What is freed there may still be read. */
+	if (flags & SLAB_TYPESAFE_BY_RCU)
+		kgcc_cache_share(cache);
+	return cache;
+}
+
+struct kmem_cache *kgcc_cache_create_usercopy(const char *where, const char *name,
+					      unsigned int size, unsigned int align,
+					      slab_flags_t flags, unsigned int useroffset,
+					      unsigned int usersize,
+					      void (*constructor)(void *))
+{
+	/* What may be copied to user space, were it a byte, is not merged with others. */
+	return register_cache(kmem_cache_create_usercopy(name, with_tag(size), align, flags,
+							 useroffset, usersize ?: 1, constructor),
+			      size, flags);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_create_usercopy);
+
+struct kmem_cache *kgcc_cache_create(const char *where, const char *name, unsigned int size,
+				     unsigned int align, slab_flags_t flags,
+				     void (*constructor)(void *))
+{
+	return kgcc_cache_create_usercopy(where, name, size, align, flags, 0, 0, constructor);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_create);
+
+#ifdef KGCC_HAS_CACHE_ARGS
+struct kmem_cache *kgcc_cache_create_args(const char *where, const char *name,
+					  unsigned int size, struct kmem_cache_args *args,
+					  slab_flags_t flags)
+{
+	struct kmem_cache_args with = args ? *args : (struct kmem_cache_args) {};
+
+	with.usersize = with.usersize ?: 1;
+	return register_cache(__kmem_cache_create_args(name, with_tag(size), &with, flags),
+			      size, flags);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_create_args);
+#endif
+
+void kgcc_cache_destroy(const char *where, struct kmem_cache *cache)
+{
+	if (cache)
+		kgcc_cache_remove(cache);
+	kmem_cache_destroy(cache);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_destroy);
+
+void kgcc_cache_hand_out(struct kmem_cache *cache)
+{
+	if (cache)
+		kgcc_cache_share(cache);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_hand_out);
+
+void *kgcc_cache_alloc(const char *where, struct kmem_cache *cache, struct list_lru *lru,
+		       gfp_t flags, int node)
+{
+	void *object = lru ? kmem_cache_alloc_lru(cache, lru, flags)
+			   : kmem_cache_alloc_node(cache, flags, node);
+
+	if (object)
+		kgcc_heap_allocated(object, 0, where);
+	return object;
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_alloc);
+
+void kgcc_cache_free(const char *where, struct kmem_cache *cache, void *object)
+{
+	if (may_free(where, object, _RET_IP_))
+		kmem_cache_free(cache, object);
+}
+EXPORT_SYMBOL_GPL(kgcc_cache_free);
+
+/* -- other memory ---------------------------------------------------------------- */
+
+void kgcc_note(const char *where, void *memory, size_t size)
+{
+	if (!IS_ERR_OR_NULL(memory))
+		kgcc_region_add((unsigned long)memory, size, "", where);
+}
+EXPORT_SYMBOL_GPL(kgcc_note);
+
+void kgcc_note_pages(const char *where, struct page *page, unsigned int order)
+{
+	if (page)
+		kgcc_note(where, page_address(page), PAGE_SIZE << order);
+}
+EXPORT_SYMBOL_GPL(kgcc_note_pages);
+
+void kgcc_forget(const void *memory)
+{
+	unsigned long start = (unsigned long)memory;
+
+	if (start)
+		kgcc_region_remove(start, start + 1);
+}
+EXPORT_SYMBOL_GPL(kgcc_forget);
+
+void kgcc_forget_pages(struct page *page, unsigned int order)
+{
+	if (page)
+		kgcc_forget(page_address(page));
+}
+EXPORT_SYMBOL_GPL(kgcc_forget_pages);

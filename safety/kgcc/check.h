@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Lookups that were made are kept, by CPU and by the pointer looked up.  What is
+ * kept is valid while its witness says so: other CPUs need not be notified,
+ * and nothing that CPUs share is written.
+ */
+#ifndef KGCC_CHECK_H
+#define KGCC_CHECK_H
+
+/* The slot of a pointer: of these bits, and those 9 places up. */
+#define KGCC_SLOT_BITS	7
+#define KGCC_SLOT_LOW	3
+#define KGCC_SLOT_FOLD	9
+#define KGCC_SLOT_SHIFT	6		/* bytes of a slot */
+
+/* Offsets in struct kgcc_kept. */
+#define KGCC_KEPT_POINTER	0
+#define KGCC_KEPT_ROOM		8
+#define KGCC_KEPT_START		16
+#define KGCC_KEPT_END		24
+#define KGCC_KEPT_WITNESS	32
+#define KGCC_KEPT_VALUE		40
+
+#ifndef __ASSEMBLY__
+
+#include "kgcc.h"
+
+#define KGCC_SLOTS	(1u << KGCC_SLOT_BITS)
+
+struct kgcc_kept {
+	unsigned long pointer;
+	unsigned long room;		/* from the pointer to the object's end */
+	unsigned long start, end;
+	const unsigned long *witness;
+	unsigned long value;
+} __aligned(1 << KGCC_SLOT_SHIFT);
+
+static inline unsigned int kgcc_slot(unsigned long pointer)
+{
+	return (pointer ^ pointer >> KGCC_SLOT_FOLD) >> KGCC_SLOT_LOW & (KGCC_SLOTS - 1);
+}
+
+/* What lookups came to, on one CPU. */
+struct kgcc_lookups {
+	u64 slow;			/* were not kept */
+	u64 kind[KGCC_KINDS];
+};
+
+int kgcc_check_init(void);
+void kgcc_check_exit(void);
+
+/* Keep nothing of a slot, on all CPUs. */
+void kgcc_check_forget(unsigned int slot);
+
+void kgcc_check_sum(struct kgcc_lookups *sum);
+
+/* enter.S.  Arguments are in registers, see plugin/emit.cc: not to be called from C. */
+void kgcc_field(void);
+void kgcc_range(void);
+void kgcc_length(void);
+void kgcc_outside(void);
+void kgcc_rule(void);
+void kgcc_enter(void);
+void kgcc_leave(void);
+
+/* For the assembly. */
+void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+		unsigned long length, unsigned long ip);
+void kgcc_check_outside(struct kgcc_site *site, unsigned long offset, unsigned long ip);
+void kgcc_check_rule(struct kgcc_site *site, unsigned long value, unsigned long ip);
+
+#endif
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What instrumented code calls.  Arguments come in r8 to r11, which the caller does
+ * not keep; all other registers are as they were.
+ *
+ *   r11  the site		r10  the pointer whose object counts
+ *   r9   the address	r8   the length of what is accessed
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/percpu.h>
+#include <asm/page_types.h>
+
+#include "check.h"
+#include "compat.h"
+#include "site.h"
+
+#define HI(site)	(8 * KGCC_SITE_HI)(site)
+#define HITS(site)	(8 * KGCC_SITE_COUNT)(site)
+
+	.text
+
+/* \slot: what is kept for \pointer on this CPU, as an offset of %gs */
+.macro FIND_SLOT pointer, slot
+	movq	\pointer, \slot
+	shrq	$KGCC_SLOT_FOLD, \slot
+	xorq	\pointer, \slot
+	andq	$(((1 << KGCC_SLOT_BITS) - 1) << KGCC_SLOT_LOW), \slot
+	shlq	$(KGCC_SLOT_SHIFT - KGCC_SLOT_LOW), \slot
+	addq	kgcc_kept(%rip), \slot
+	cmpq	%gs:KGCC_KEPT_POINTER(\slot), \pointer
+.endm
+
+/*
+ * Is it still true?  Changes \temp.  The witness may be of a stack that is gone, or of
+ * memory that is mapped no more: then it is not.
+ */
+.macro READ_WITNESS slot, temp, gone
+	movq	%gs:KGCC_KEPT_WITNESS(\slot), \temp
+.Lread\@:
+	movq	(\temp), \temp
+	_ASM_EXTABLE(.Lread\@, \gone)
+	cmpq	%gs:KGCC_KEPT_VALUE(\slot), \temp
+.endm
+
+/* A jump while hits are counted. */
+.macro COUNT label
+.Lat\@:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
+	.pushsection __jump_table, "aw"
+	.balign 8
+	.long	.Lat\@ - ., \label - .
+	.quad	kgcc_counting - .
+	.popsection
+.endm
+
+/* No ENDBR: there are only direct calls of these. */
+.macro ENTRY_OF name
+	.globl	\name
+	.type	\name, @function
+	.balign	16
+\name:
+	ANNOTATE_NOENDBR
+.endm
+
+.macro END_OF name
+	.size	\name, . - \name
+.endm
+
+/* Bytes up to the site's HI, from the pointer on. */
+ENTRY_OF kgcc_field
+	COUNT	.Lcount_field
+.Lfield:
+	FIND_SLOT %r10, %r8
+	jne	.Lslow_field
+	movq	HI(%r11), %r9
+	cmpq	%gs:KGCC_KEPT_ROOM(%r8), %r9
+	ja	.Lslow_field
+	READ_WITNESS %r8, %r9, .Lslow_field
+	jne	.Lslow_field
+	RET
+.Lcount_field:
+	incl	HITS(%r11)
+	jmp	.Lfield
+.Lslow_field:
+	movq	%r10, %r9
+	movq	HI(%r11), %r8
+	jmp	slow
+END_OF kgcc_field
+
+/* r8 bytes from r9 on, in the object of r10: returns, or jumps to slow. */
+.macro CHECK_BOUNDS
+	pushq	%rax
+	pushq	%rcx
+	FIND_SLOT %r10, %rax
+	jne	.Lslow\@
+	cmpq	%gs:KGCC_KEPT_START(%rax), %r9
+	jb	.Lslow\@
+	movq	%gs:KGCC_KEPT_END(%rax), %rcx
+	subq	%r9, %rcx
+	jb	.Lslow\@
+	cmpq	%r8, %rcx
+	jb	.Lslow\@
+	READ_WITNESS %rax, %rcx, .Lslow\@
+	jne	.Lslow\@
+	popq	%rcx
+	popq	%rax
+	RET
+.Lslow\@:
+	popq	%rcx
+	popq	%rax
+	jmp	slow
+.endm
+
+/* HI bytes from an address that was computed from the pointer. */
+ENTRY_OF kgcc_range
+	COUNT	.Lcount_range
+.Lrange:
+	movq	HI(%r11), %r8
+	CHECK_BOUNDS
+.Lcount_range:
+	incl	HITS(%r11)
+	jmp	.Lrange
+END_OF kgcc_range
+
+/* The same, of a length in r8. */
+ENTRY_OF kgcc_length
+	COUNT	.Lcount_length
+.Llength:
+	CHECK_BOUNDS
+.Lcount_length:
+	incl	HITS(%r11)
+	jmp	.Llength
+END_OF kgcc_length
+
+.macro SAVE
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+.endm
+
+.macro RESTORE
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+.endm
+
+/* Not kept, or not within what is kept: kgcc_check(site, pointer, address, length). */
+SYM_FUNC_START_LOCAL(slow)
+	SAVE
+	movq	%r11, %rdi
+	movq	%r10, %rsi
+	movq	%r9, %rdx
+	movq	%r8, %rcx
+	movq	40(%rsp), %r8
+	call	kgcc_check
+	RESTORE
+	RET
+SYM_FUNC_END(slow)
+
+/* The site and one word: \function(site, word, return address). */
+.macro REPORT function
+	SAVE
+	movq	%r11, %rdi
+	movq	%r10, %rsi
+	movq	40(%rsp), %rdx
+	call	\function
+	RESTORE
+	RET
+.endm
+
+/* An access outside of a variable. */
+ENTRY_OF kgcc_outside
+	REPORT kgcc_check_outside
+END_OF kgcc_outside
+
+/* A rule's check that does not hold. */
+ENTRY_OF kgcc_rule
+	REPORT kgcc_check_rule
+END_OF kgcc_rule
+
+/*
+ * The record in r10 is put into the list of the task's stack, if it lies on that:
+ * interrupts have stacks of their own.
+ */
+ENTRY_OF kgcc_enter
+	COUNT	.Lcount_enter
+.Lenter:
+	movq	PER_CPU_VAR(KGCC_CURRENT), %r9
+	movq	kgcc_task_stack(%r9), %r9
+	movq	%r10, %r8
+	subq	%r9, %r8
+	cmpq	$THREAD_SIZE, %r8
+	jae	1f
+	movq	8(%r9), %r8
+	movq	%r8, (%r10)
+	movq	%r10, 8(%r9)
+	movq	kgcc_entered(%rip), %r8
+	addq	$2, %gs:(%r8)
+	movq	%gs:(%r8), %r8
+	movq	%r8, 8(%r10)
+1:	RET
+.Lcount_enter:
+	incl	HITS(%r11)
+	jmp	.Lenter
+END_OF kgcc_enter
+
+/* And out of it. */
+ENTRY_OF kgcc_leave
+	movq	PER_CPU_VAR(KGCC_CURRENT), %r9
+	movq	kgcc_task_stack(%r9), %r9
+	movq	(%r10), %r8
+	movq	%r8, 8(%r9)
+	movq	$0, 8(%r10)
+	RET
+END_OF kgcc_leave

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects that instrumented modules allocate, and their tags.
+ *
+ * An object's slot is known from its page, see slab.c, so all that has to be kept
+ * for it is a tag at the slot's end: its size, its state, who allocated and who
+ * freed it.  The caches are ours alone: a slot never serves anybody else, so a tag
+ * is never stale in a way that matters.  If the kernel frees an object, it counts
+ * as alive until the slot is used again.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+
+#include "heap.h"
+#include "object.h"
+#include "slab.h"
+
+/*
+ * A tag's first word, the witness of lookups: different for each life of a slot.
+ * The mark depends on the slot, so that no copy of an object has it.
+ */
+#define SIZE_BITS	23
+#define SERIAL_BITS	23
+#define STATE_SHIFT	(SIZE_BITS + SERIAL_BITS)
+#define STATE_BITS	2
+#define MARK_SHIFT	(STATE_SHIFT + STATE_BITS)
+
+enum state { LIVE = 1, DEAD = 2 };
+
+struct tag {
+	unsigned long word;
+	/* Texts in modules, which are in the upper 2 GB. */
+	s32 allocated, freed;
+};
+
+static_assert(sizeof(struct tag) == KGCC_TAG_BYTES);
+
+static DEFINE_HASHTABLE(caches, 6);
+static DEFINE_SPINLOCK(caches_lock);
+static unsigned long secret;
+static DEFINE_PER_CPU(u32, serial);
+
+static unsigned long mark_of(const struct tag *tag)
+{
+	return (unsigned long)hash_64((unsigned long)tag ^ secret, 64 - MARK_SHIFT) << MARK_SHIFT;
+}
+
+static unsigned int size_of(unsigned long word)
+{
+	return word & GENMASK(SIZE_BITS - 1, 0);
+}
+
+static bool is_marked(const struct tag *tag, unsigned long word, unsigned long start)
+{
+	return word >> MARK_SHIFT << MARK_SHIFT == mark_of(tag) &&
+	       start + size_of(word) <= (unsigned long)tag;
+}
+
+static enum state state_of(unsigned long word)
+{
+	return word >> STATE_SHIFT & GENMASK(STATE_BITS - 1, 0);
+}
+
+/* Numbers of CPUs do not meet: each has those that are its own modulo 64. */
+static unsigned long next_serial(void)
+{
+	u32 n = this_cpu_inc_return(serial) << 6 | (raw_smp_processor_id() & 63);
+
+	return n & GENMASK(SERIAL_BITS - 1, 0);
+}
+
+static const char *text(s32 where)
+{
+	return where ? (const char *)(long)where : NULL;
+}
+
+static void tag_live(struct tag *tag, size_t size, const char *where)
+{
+	tag->allocated = (s32)(long)where;
+	tag->freed = 0;
+	WRITE_ONCE(tag->word, mark_of(tag) | (unsigned long)LIVE << STATE_SHIFT |
+			      next_serial() << SIZE_BITS | size);
+}
+
+static void tag_dead(struct tag *tag, const char *where)
+{
+	unsigned long word = tag->word & ~(GENMASK(STATE_BITS - 1, 0) << STATE_SHIFT);
+
+	tag->freed = (s32)(long)where;
+	WRITE_ONCE(tag->word, word | (unsigned long)DEAD << STATE_SHIFT);
+}
+
+static void describe(const struct tag *tag, unsigned long word, unsigned long start,
+		     struct kgcc_object *object)
+{
+	*object = (struct kgcc_object) {
+		.kind = state_of(word) == LIVE ? KGCC_HEAP : KGCC_FREED,
+		.start = start,
+		.end = start + size_of(word),
+		.witness = &tag->word,
+		.value = word,
+		.allocated = text(tag->allocated),
+		.freed = text(tag->freed),
+	};
+}
+
+/* -- caches -------------------------------------------------------------------- */
+
+/* Under RCU. */
+static struct kgcc_cache *find_cache(const struct kmem_cache *cache)
+{
+	struct kgcc_cache *c;
+
+	hash_for_each_possible_rcu(caches, c, node, (unsigned long)cache)
+		if (c->cache == cache)
+			return c;
+	return NULL;
+}
+
+int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact)
+{
+	struct kgcc_cache *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	unsigned long flags;
+
+	if (!c)
+		return -ENOMEM;
+	c->cache = cache;
+	c->size = size;
+	c->exact = exact;
+	spin_lock_irqsave(&caches_lock, flags);
+	hash_add_rcu(caches, &c->node, (unsigned long)cache);
+	spin_unlock_irqrestore(&caches_lock, flags);
+	return 0;
+}
+
+void kgcc_cache_remove(struct kmem_cache *cache)
+{
+	struct kgcc_cache *c;
+	unsigned long flags;
+
+	spin_lock_irqsave(&caches_lock, flags);
+	rcu_read_lock();
+	c = find_cache(cache);
+	if (c) {
+		hash_del_rcu(&c->node);
+		kfree_rcu(c, rcu);
+	}
+	rcu_read_unlock();
+	spin_unlock_irqrestore(&caches_lock, flags);
+}
+
+void kgcc_cache_share(struct kmem_cache *cache)
+{
+	struct kgcc_cache *c;
+
+	rcu_read_lock();
+	c = find_cache(cache);
+	if (c)
+		WRITE_ONCE(c->shared, true);
+	rcu_read_unlock();
+}
+
+/* -- objects ------------------------------------------------------------------- */
+
+static struct tag *tag_of(const struct kgcc_cache *cache, unsigned long start)
+{
+	return (struct tag *)(start + ALIGN(cache->size, 8));
+}
+
+static struct tag *tag_of_pages(struct page *page)
+{
+	return page_address(page) + page_size(page) - sizeof(struct tag);
+}
+
+/* Under RCU: the slot's tag, if the slot is of our caches. */
+static struct tag *slot_tag(const struct kgcc_slot *slot, struct kgcc_cache **cache)
+{
+	*cache = find_cache(slot->cache);
+	return *cache ? tag_of(*cache, slot->start) : NULL;
+}
+
+bool kgcc_heap_find(const struct kgcc_slot *slot, struct kgcc_object *object)
+{
+	struct kgcc_cache *cache;
+	unsigned long word;
+	struct tag *tag;
+
+	rcu_read_lock();
+	tag = slot_tag(slot, &cache);
+	if (!tag) {
+		rcu_read_unlock();
+		return false;
+	}
+	word = READ_ONCE(tag->word);
+	if (is_marked(tag, word, slot->start) && !READ_ONCE(cache->shared)) {
+		describe(tag, word, slot->start, object);
+	} else {
+		*object = (struct kgcc_object) {
+			.kind = KGCC_SLAB,
+			.start = slot->start,
+			.end = slot->start + cache->size,
+			.witness = &tag->word,
+			.value = word,
+		};
+	}
+	rcu_read_unlock();
+	return true;
+}
+
+void kgcc_heap_pages(struct page *page, struct kgcc_object *object)
+{
+	struct tag *tag = tag_of_pages(page);
+	unsigned long word = READ_ONCE(tag->word);
+
+	if (is_marked(tag, word, object->start))
+		describe(tag, word, object->start, object);
+}
+
+static bool find_slot(const void *address, struct kgcc_slot *slot)
+{
+	struct page *page;
+
+	if (!virt_addr_valid(address))
+		return false;
+	page = virt_to_head_page(address);
+	return PageSlab(page) && kgcc_slab_slot(page, (unsigned long)address, slot);
+}
+
+void kgcc_heap_allocated(void *object, size_t size, const char *where)
+{
+	struct kgcc_cache *cache;
+	struct kgcc_slot slot;
+	struct tag *tag;
+
+	if (!find_slot(object, &slot))
+		return;
+	rcu_read_lock();
+	tag = slot_tag(&slot, &cache);
+	if (tag)
+		tag_live(tag, cache->exact ? size : cache->size, where);
+	rcu_read_unlock();
+}
+
+void kgcc_heap_allocated_pages(void *object, size_t size, const char *where)
+{
+	struct page *page = virt_to_head_page(object);
+
+	if (PageCompound(page) && size + sizeof(struct tag) <= page_size(page))
+		tag_live(tag_of_pages(page), size, where);
+}
+
+/* The tag of an object that is alive or was, and what it says. */
+static struct tag *find_tag(const void *address, struct kgcc_object *object)
+{
+	struct page *page;
+
+	if (!virt_addr_valid(address))
+		return NULL;
+	page = virt_to_head_page(address);
+	if (PageSlab(page)) {
+		if (!kgcc_slab_find(page, (unsigned long)address, object))
+			return NULL;
+	} else if (PageCompound(page)) {
+		object->kind = KGCC_PAGES;
+		object->start = (unsigned long)page_address(page);
+		kgcc_heap_pages(page, object);
+	} else {
+		return NULL;
+	}
+	if (object->kind != KGCC_HEAP && object->kind != KGCC_FREED)
+		return NULL;
+	return container_of(object->witness, struct tag, word);
+}
+
+enum kgcc_free kgcc_heap_freed(const void *address, const char *where,
+			       struct kgcc_object *found)
+{
+	struct tag *tag = find_tag(address, found);
+
+	if (!tag)
+		return KGCC_FREE_FOREIGN;
+	if (found->kind == KGCC_FREED)
+		return KGCC_FREE_TWICE;
+	if (found->start != (unsigned long)address)
+		return KGCC_FREE_INSIDE;
+	tag_dead(tag, where);
+	return KGCC_FREE_GOOD;
+}
+
+size_t kgcc_heap_size(const void *address)
+{
+	struct kgcc_object object;
+
+	return find_tag(address, &object) ? object.end - object.start : 0;
+}
+
+/* -- caches for kmalloc() -------------------------------------------------------- */
+
+/* A power of two has to be aligned to itself; what lies between needs no more than 8. */
+static const unsigned int sizes[] = {
+	16, 32, 48, 64, 80, 112, 176, 240, 368, 496, 752, 1008, 1520, 2032, 3056, 4080, 8176,
+};
+
+#define POWERS	ilog2(KGCC_KMALLOC_MAX)
+
+static struct kmem_cache *between[ARRAY_SIZE(sizes)], *powers[POWERS + 1];
+static char names[ARRAY_SIZE(sizes) + POWERS + 1][24];
+
+static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int align)
+{
+	struct kmem_cache *cache;
+
+	snprintf(name, sizeof(names[0]), "kgcc_%s%u", align > 8 ? "aligned_" : "", size);
+	/* What may be copied to user space is never merged with other caches. */
+	cache = kmem_cache_create_usercopy(name, size + sizeof(struct tag), align, 0, 0, size,
+					   NULL);
+	if (cache && kgcc_cache_add(cache, size, true)) {
+		kmem_cache_destroy(cache);
+		return NULL;
+	}
+	return cache;
+}
+
+struct kmem_cache *kgcc_heap_cache(size_t size)
+{
+	if (is_power_of_2(size) && size >= 16)
+		return size <= KGCC_KMALLOC_MAX ? powers[ilog2(size)] : NULL;
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (size <= sizes[i])
+			return between[i];
+	return NULL;
+}
+
+static void remove_cache(struct kmem_cache *cache)
+{
+	if (!cache)
+		return;
+	kgcc_cache_remove(cache);
+	kmem_cache_destroy(cache);
+}
+
+void kgcc_heap_exit(void)
+{
+	/* What modules gave to kfree_rcu() comes back. */
+	rcu_barrier();
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
+		remove_cache(between[i]);
+	for (unsigned int i = 4; i <= POWERS; i++)
+		remove_cache(powers[i]);
+	rcu_barrier();
+}
+
+int kgcc_heap_init(void)
+{
+	unsigned int n = 0;
+
+	secret = get_random_u64();
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
+		between[i] = make_cache(names[n++], sizes[i], 8);
+		if (!between[i])
+			goto fail;
+	}
+	for (unsigned int i = 4; i <= POWERS; i++) {
+		powers[i] = make_cache(names[n++], 1u << i, 1u << i);
+		if (!powers[i])
+			goto fail;
+	}
+	return 0;
+fail:
+	kgcc_heap_exit();
+	return -ENOMEM;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kgcc: pointers of instrumented modules, checked against a map of live objects.
+ */
+#ifndef KGCC_H
+#define KGCC_H
+
+#include <linux/jump_label.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/types.h>
+
+#include "site.h"
+
+/* One access of several that a site checks at once. */
+struct kgcc_part {
+	s64 lo, hi;			/* bytes from the root */
+	const char *where;
+};
+
+/* A variable of an instrumented file. */
+struct kgcc_variable {
+	unsigned long start, size;
+	const char *name, *where;
+};
+
+/*
+ * A place in an instrumented module where something is checked: the plugin wrote
+ * it, see site.h.
+ */
+struct kgcc_site {
+	struct static_key key;		/* on: the check is made */
+	s64 hi;				/* of a field: its end; else bytes accessed */
+	s32 lo;
+	u32 flags;
+	const char *where;
+	const struct kgcc_part *parts;
+	u32 hits;			/* while these are counted */
+	u32 errors;
+	u64 nparts;
+	const char *object;		/* of a variable that is checked by its size */
+	const struct kgcc_variable *unit; /* those of its file, the last one's start is 0 */
+};
+
+static inline bool kgcc_is_site(const struct kgcc_site *site)
+{
+	return (site->flags & KGCC_MAGIC_MASK) == KGCC_MAGIC;
+}
+
+enum kgcc_kind {
+	KGCC_NOTHING,			/* no kernel memory: user's, or none at all */
+	KGCC_UNKNOWN,			/* memory whose bounds are not to be known */
+	KGCC_HEAP,			/* allocated by an instrumented module */
+	KGCC_FREED,			/* the same, freed */
+	KGCC_SLAB,			/* of the kernel's: a slot of a slab */
+	KGCC_PAGES,
+	KGCC_REGION,			/* a variable, or memory of vmalloc() */
+	KGCC_LOCAL,			/* of a function that runs */
+	KGCC_STACK,			/* of the task, nothing more is known */
+	KGCC_KINDS,
+};
+
+/*
+ * An object, as a lookup finds it.  It is valid for as long as the word at witness
+ * has this value: the memory of a witness may always be read.
+ */
+struct kgcc_object {
+	enum kgcc_kind kind;
+	unsigned long start, end;
+	const unsigned long *witness;
+	unsigned long value;
+	const char *name;		/* of a variable, a cache */
+	const char *allocated, *freed;	/* file:line, or NULL */
+};
+
+#endif

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# What SAFETY=kgcc adds to a module's Kbuild; kgcc(8) has the settings.
+
+kgcc_option = -fplugin-arg-kgcc-$(1)
+
+kgcc_plugin := $(SAFETY_BUILT)/kgcc/kgcc.so
+# kbuild works in another directory: names are those in the module's.
+kgcc_rules := $(if $(KGCC_RULES),$(if $(filter /%,$(KGCC_RULES)),,$(src)/)$(KGCC_RULES))
+
+# Another plugin or other rules make another command, so that kbuild compiles again.
+ccflags-y += -fplugin=$(kgcc_plugin) \
+	-DKGCC_PLUGIN=$(firstword $(shell cat $(kgcc_plugin) $(kgcc_rules) | cksum))
+# Events of rules go to evmon.
+ccflags-y += $(if $(filter evmon,$(safety_tools)),$(call kgcc_option,events))
+ccflags-y += $(if $(kgcc_rules),$(call kgcc_option,rules=$(kgcc_rules)))
+ccflags-y += $(if $(KGCC_STATS),$(call kgcc_option,stats=$(KGCC_STATS)))
+ccflags-y += $(foreach option,$(KGCC_OPTIONS),$(call kgcc_option,$(option)))
+KBUILD_EXTRA_SYMBOLS += $(SAFETY_BUILT)/kgcc/Module.symvers

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The object that an address lies in.  What is known of it depends on where that
+ * is: objects of instrumented modules and locals are known exactly, the kernel's
+ * own by what can be read off their pages.
+ */
+#include <linux/highmem.h>
+#include <linux/kallsyms.h>
+#include <linux/mm.h>
+#include <linux/sched/task_stack.h>
+
+#include "heap.h"
+#include "object.h"
+#include "region.h"
+#include "slab.h"
+#include "stack.h"
+
+const unsigned long kgcc_always;
+
+static void set(struct kgcc_object *object, enum kgcc_kind kind, unsigned long start,
+		unsigned long end)
+{
+	*object = (struct kgcc_object) {
+		.kind = kind,
+		.start = start,
+		.end = end,
+		.witness = &kgcc_always,
+	};
+}
+
+static void unknown(unsigned long address, struct kgcc_object *object)
+{
+	set(object, KGCC_UNKNOWN, address & PAGE_MASK, (address & PAGE_MASK) + PAGE_SIZE);
+}
+
+/* What a page is used for can be read off its mapping: it goes with the use. */
+static void watch_mapping(struct page *page, struct kgcc_object *object)
+{
+	object->witness = (const unsigned long *)&page->mapping;
+	object->value = READ_ONCE(*object->witness);
+}
+
+/* Pages of the direct map that are no slab. */
+static void find_pages(struct page *page, unsigned long address, struct kgcc_object *object)
+{
+	unsigned long start = (unsigned long)page_address(page);
+
+	if (PageCompound(page)) {
+		set(object, KGCC_PAGES, start, start + page_size(page));
+		watch_mapping(page, object);
+		kgcc_heap_pages(page, object);
+	} else if (READ_ONCE(page->mapping)) {
+		set(object, KGCC_PAGES, start, start + PAGE_SIZE);
+		watch_mapping(page, object);
+	} else if (!kgcc_region_find(address, object)) {
+		unknown(address, object);
+		watch_mapping(page, object);
+	}
+}
+
+static void find_direct(unsigned long address, struct kgcc_object *object)
+{
+	struct page *page;
+
+	if (!virt_addr_valid((void *)address)) {
+		set(object, KGCC_NOTHING, address, address);
+		return;
+	}
+	page = virt_to_head_page((void *)address);
+	if (PageSlab(page)) {
+		if (!kgcc_slab_find(page, address, object))
+			unknown(address, object);
+	} else {
+		find_pages(page, address, object);
+	}
+}
+
+/*
+ * In the kernel's image, and in modules: those that are instrumented have registered
+ * their variables, and to look through the symbols of a module takes long.
+ */
+static void find_symbol(unsigned long address, struct kgcc_object *object)
+{
+	if (kgcc_region_find(address, object))
+		return;
+	if (address >= MODULES_VADDR || !kgcc_region_symbol(address, object))
+		unknown(address, object);
+}
+
+static bool in_image(unsigned long address)
+{
+	return address >= __START_KERNEL_map && address < MODULES_END;
+}
+
+static bool in_direct_map(unsigned long address)
+{
+	return address >= PAGE_OFFSET && address < (unsigned long)high_memory;
+}
+
+/* struct page: what belongs together there is not to be seen. */
+static bool in_memory_map(unsigned long address)
+{
+	return address >= VMEMMAP_START && address < VMEMMAP_START + (1UL << 40);
+}
+
+void kgcc_find(unsigned long address, struct kgcc_object *object)
+{
+	if (in_direct_map(address)) {
+		find_direct(address, object);
+	} else if (kgcc_stack_find(address, object)) {
+		return;
+	} else if (in_image(address)) {
+		find_symbol(address, object);
+	} else if (in_memory_map(address)) {
+		set(object, KGCC_UNKNOWN, VMEMMAP_START, VMEMMAP_START + (1UL << 40));
+	} else if (is_vmalloc_addr((void *)address)) {
+		if (!kgcc_region_find(address, object))
+			unknown(address, object);
+	} else if ((long)address >= 0 ||
+		   !__is_canonical_address(address, boot_cpu_data.x86_virt_bits)) {
+		set(object, KGCC_NOTHING, address, address);
+	} else {
+		unknown(address, object);
+	}
+}
+
+bool kgcc_find_before(unsigned long address, struct kgcc_object *object)
+{
+	kgcc_find(address - 1, object);
+	return object->kind > KGCC_UNKNOWN && object->end == address;
+}

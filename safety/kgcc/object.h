@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KGCC_OBJECT_H
+#define KGCC_OBJECT_H
+
+#include "kgcc.h"
+
+/* A witness for what never changes. */
+extern const unsigned long kgcc_always;
+
+/* Finds what an address lies in, or at the end of.  In any context. */
+void kgcc_find(unsigned long address, struct kgcc_object *object);
+
+/*
+ * Of two objects side by side, the second one's start is the first one's end: finds
+ * the first one; false if there is none.
+ */
+bool kgcc_find_before(unsigned long address, struct kgcc_object *object);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer may lie within another object, to which there may be good pointers with the
+ * same value.  So it counts for the task that made it only, and not for long: where
+ * there is no place left, the oldest makes room.
+ */
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/uaccess.h>
+
+#include "check.h"
+#include "peer.h"
+
+#define WAYS	4
+
+struct peer {
+	unsigned long address;		/* 0: none */
+	const struct task_struct *task;	/* compared, never looked into */
+	struct kgcc_object object;
+	const char *where;
+};
+
+/* In the order of the slots that lookups are kept in. */
+static struct peer peers[KGCC_SLOTS][WAYS];
+static unsigned int next[KGCC_SLOTS];
+static raw_spinlock_t locks[KGCC_SLOTS] = {
+	[0 ... KGCC_SLOTS - 1] = __RAW_SPIN_LOCK_UNLOCKED(locks),
+};
+
+static bool is_alive(const struct peer *peer)
+{
+	unsigned long value;
+
+	/* A witness on a stack goes with it. */
+	return peer->address && !get_kernel_nofault(value, peer->object.witness) &&
+	       value == peer->object.value;
+}
+
+static struct peer *find(unsigned long address)
+{
+	struct peer *set = peers[kgcc_slot(address)];
+
+	for (unsigned int i = 0; i < WAYS; i++) {
+		if (set[i].address != address || set[i].task != current)
+			continue;
+		if (is_alive(&set[i]))
+			return &set[i];
+		set[i].address = 0;
+	}
+	return NULL;
+}
+
+void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, const char *where)
+{
+	unsigned int slot = kgcc_slot(address);
+	unsigned long flags;
+	struct peer *peer;
+	bool known;
+
+	if (!address)
+		return;
+	raw_spin_lock_irqsave(&locks[slot], flags);
+	peer = find(address);
+	known = peer;
+	if (!peer)
+		peer = &peers[slot][next[slot]++ % WAYS];
+	*peer = (struct peer) { address, current, *object, where };
+	raw_spin_unlock_irqrestore(&locks[slot], flags);
+	if (!known)
+		kgcc_check_forget(slot);
+}
+
+bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const char **where)
+{
+	raw_spinlock_t *lock = &locks[kgcc_slot(address)];
+	unsigned long flags;
+	struct peer *peer;
+
+	if (kgcc_peer_none(address))
+		return false;
+	raw_spin_lock_irqsave(lock, flags);
+	peer = find(address);
+	if (peer) {
+		*object = peer->object;
+		*where = peer->where;
+	}
+	raw_spin_unlock_irqrestore(lock, flags);
+	return peer;
+}
+
+bool kgcc_peer_none(unsigned long address)
+{
+	const struct peer *set = peers[kgcc_slot(address)];
+
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (READ_ONCE(set[i].address))
+			return false;
+	return true;
+}
+
+static void forget(unsigned int slot, unsigned long start, unsigned long end)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&locks[slot], flags);
+	for (unsigned int i = 0; i < WAYS; i++) {
+		struct peer *peer = &peers[slot][i];
+		unsigned long where = (unsigned long)peer->where;
+
+		if (peer->address && where >= start && where < end)
+			WRITE_ONCE(peer->address, 0);
+	}
+	raw_spin_unlock_irqrestore(&locks[slot], flags);
+}
+
+void kgcc_peer_forget(unsigned long start, unsigned long end)
+{
+	for (unsigned int slot = 0; slot < KGCC_SLOTS; slot++)
+		forget(slot, start, end);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of the plugin know of each other. */
+#ifndef KGCC_CHECK_H
+#define KGCC_CHECK_H
+
+#include "compat.h"
+#include "../site.h"
+
+/* An access of a statement, which a check may cover together with others. */
+struct part {
+	HOST_WIDE_INT lo, hi;
+	location_t where;
+	unsigned int flags;		/* KGCC_READ, KGCC_WRITE, KGCC_ARITH */
+};
+
+/*
+ * A check: are the bytes LO to HI, counted from ADDR or, where that is NULL, from
+ * ROOT, within the object that ROOT points into?
+ */
+struct check {
+	gimple *stmt;			/* checked right before it, ... */
+	bool after;			/* ... or after it, */
+	basic_block end_of;		/* ... or at the end of this block */
+	tree root;			/* an SSA name, or a variable itself */
+	tree addr;			/* valid at STMT */
+	HOST_WIDE_INT lo, hi;
+	tree length;			/* instead of HI - LO, if not constant */
+	auto_vec<struct part> parts;
+	bool hoisted;			/* made before the loop as well */
+	bool gone;			/* not needed: covered by others */
+};
+
+/* Where a pointer comes from. */
+struct origin {
+	tree root;			/* as in struct check */
+	HOST_WIDE_INT offset;		/* from there ... */
+	bool constant;			/* ... if this is set */
+	bool member;			/* by a member's address only, no arithmetic */
+};
+
+/* What became of the checks that each operation would have without elimination. */
+struct counts {
+	unsigned int naive;		/* operations of the source, inlined copies as well */
+	unsigned int optimised;		/* of which the compiler had no need */
+	unsigned int proven;		/* are within a known object */
+	unsigned int member;		/* are addresses of members */
+	unsigned int unused;		/* make pointers that are checked where they are used */
+	unsigned int covered;		/* are covered by a check made before, */
+	unsigned int merged;		/* ... or by one made earlier for several, */
+	unsigned int hoisted;		/* ... or by one before the loop */
+	unsigned int emitted;		/* checks in the code */
+	unsigned int against_map;	/* of which so many look an object up */
+	unsigned int frames;		/* functions that register locals */
+	unsigned int ruled;		/* operations that rules matched, by action */
+};
+
+extern struct counts totals;
+
+/* kgcc.cc */
+enum lifetime { LIFETIME_CALLS, LIFETIME_NAMES, LIFETIME_NONE };
+extern struct options {
+	enum lifetime lifetime;		/* which calls may free what was checked */
+	bool eliminate;
+	bool hooks;
+	bool rules_only;		/* no checks but those of rules */
+	bool events;			/* evmon is there */
+	const char *stats;
+} options;
+
+/* origin.cc */
+void start_origins(void);
+struct origin origin_of(tree pointer);
+bool same_root(const_tree a, const_tree b);
+/* Is what a pointer was made by arithmetic used for more than access and comparison? */
+bool escapes(tree pointer);
+
+/* collect.cc */
+unsigned int count_operations(function *fun);
+void collect_checks(function *fun, vec<struct check *> &checks);
+
+/* lifetime.cc */
+bool may_free(gimple *stmt);
+
+/* reduce.cc */
+void reduce_checks(function *fun, vec<struct check *> &checks);
+
+/* loops.cc */
+void hoist_checks(function *fun, vec<struct check *> &checks);
+
+/* emit.cc */
+void emit_check(struct check *check);
+void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record);
+void emit_leave(gimple_stmt_iterator *gsi, tree record);
+void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,
+		 HOST_WIDE_INT size, unsigned int flags);
+void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
+		  const char *relation, HOST_WIDE_INT number, const char *text);
+void emit_event(gimple_stmt_iterator *gsi, unsigned int type, location_t where,
+		const char *name, tree object, tree value);
+tree site_of(const struct check *check, const char *object);
+tree words_constant(const char *name, const vec<tree> &words, bool writable);
+tree text_constant(const char *text);
+const char *place_of(location_t where);
+const char *caller_of(location_t where);
+
+/* frames.cc */
+void register_locals(function *fun);
+
+/* globals.cc */
+void register_globals(const char *plugin);
+void pad_variable(tree var);
+HOST_WIDE_INT size_of_variable(tree var);
+tree unit_address(void);
+
+/* hooks.cc */
+bool redirect_call(gcall *call);
+bool allocates(gcall *call, HOST_WIDE_INT *size);
+
+#endif

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the statements of a function do to memory, and to pointers. */
+#include "check.h"
+
+/* A reference to memory, taken apart. */
+struct reference {
+	tree pointer;			/* what is dereferenced, or NULL: a variable */
+	tree variable;
+	HOST_WIDE_INT lo, hi;		/* bytes from there */
+	bool constant;			/* which are all, but for an index */
+};
+
+/* Functions that access memory which they get a pointer to, and a length. */
+static const struct {
+	const char *name;
+	int write, read, read2;		/* arguments, -1: none */
+	int length;
+} memory_functions[] = {
+	{ "memcpy", 0, 1, -1, 2 }, { "__memcpy", 0, 1, -1, 2 },
+	{ "memmove", 0, 1, -1, 2 }, { "__memmove", 0, 1, -1, 2 },
+	{ "memset", 0, -1, -1, 2 }, { "__memset", 0, -1, -1, 2 },
+	{ "memcmp", -1, 0, 1, 2 }, { "bcmp", -1, 0, 1, 2 },
+	{ "memchr", -1, 0, -1, 2 }, { "memchr_inv", -1, 0, -1, 2 },
+	{ "memzero_explicit", 0, -1, -1, 1 },
+	{ "_copy_from_user", 0, -1, -1, 2 }, { "_copy_to_user", -1, 1, -1, 2 },
+	{ "copy_user_generic", -1, -1, -1, 2 },
+	{ "_copy_to_iter", -1, 0, -1, 1 }, { "_copy_from_iter", 0, -1, -1, 1 },
+};
+
+static bool take_apart(tree ref, struct reference *r)
+{
+	poly_int64 bitsize, bitpos;
+	int unsignedp, reversep, volatilep;
+	machine_mode mode;
+	tree offset, base;
+	HOST_WIDE_INT size, position;
+
+	if (!handled_component_p(ref) && TREE_CODE(ref) != MEM_REF)
+		return false;
+	base = get_inner_reference(ref, &bitsize, &bitpos, &offset, &mode,
+				   &unsignedp, &reversep, &volatilep);
+	if (!ADDR_SPACE_GENERIC_P(TYPE_ADDR_SPACE(TREE_TYPE(base))) ||
+	    !ADDR_SPACE_GENERIC_P(TYPE_ADDR_SPACE(TREE_TYPE(ref))))
+		return false;
+	if (!bitsize.is_constant(&size) || !bitpos.is_constant(&position) || size <= 0)
+		return false;
+	*r = { NULL_TREE, NULL_TREE, 0, 0, offset == NULL_TREE };
+	r->lo = position >> 3;
+	r->hi = (position + size + 7) >> 3;
+	if (TREE_CODE(base) == MEM_REF) {
+		HOST_WIDE_INT more = mem_ref_offset(base).force_shwi().to_constant();
+
+		r->pointer = TREE_OPERAND(base, 0);
+		r->lo += more;
+		r->hi += more;
+		if (TREE_CODE(r->pointer) == ADDR_EXPR)
+			r->pointer = NULL_TREE, base = TREE_OPERAND(TREE_OPERAND(base, 0), 0);
+	}
+	if (!r->pointer)
+		r->variable = base;
+	return r->pointer || DECL_P(r->variable);
+}
+
+/* -- operations, for the share removed ---------------------------------------- */
+
+static tree count_reference(gimple *, tree ref, tree, void *data)
+{
+	struct reference r;
+
+	if (take_apart(ref, &r) && (r.pointer || !r.constant))
+		++*(unsigned int *)data;
+	return NULL_TREE;
+}
+
+static bool counts_reference(gimple *stmt, tree base, tree ref, void *data)
+{
+	count_reference(stmt, ref, base, data);
+	return false;
+}
+
+/* Arithmetic: p + i, &p->member, &p[i]. */
+static bool is_arithmetic(gimple *stmt)
+{
+	struct reference r;
+
+	if (!is_gimple_assign(stmt))
+		return false;
+	switch (gimple_assign_rhs_code(stmt)) {
+	case POINTER_PLUS_EXPR:
+		return true;
+	case ADDR_EXPR:
+		return take_apart(TREE_OPERAND(gimple_assign_rhs1(stmt), 0), &r) &&
+		       (r.pointer || !r.constant);
+	default:
+		return false;
+	}
+}
+
+/* Dereferences and pointer arithmetic in a function. */
+unsigned int count_operations(function *fun)
+{
+	unsigned int n = 0;
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun) {
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+			gimple *stmt = gsi_stmt(gsi);
+
+			if (is_gimple_debug(stmt) || gimple_clobber_p(stmt))
+				continue;
+			n += is_arithmetic(stmt);
+			walk_stmt_load_store_ops(stmt, &n, counts_reference, counts_reference);
+		}
+	}
+	return n;
+}
+
+/* -- the checks --------------------------------------------------------------- */
+
+struct collector {
+	vec<struct check *> &checks;
+	gimple *stmt;
+	auto_vec<std::pair<tree, tree>> addresses;	/* expressions and their names */
+};
+
+static struct check *new_check(struct collector *c, tree root, unsigned int flags)
+{
+	struct check *check = new struct check();
+
+	check->stmt = c->stmt;
+	check->root = root;
+	check->parts.safe_push({ 0, 0, gimple_location(c->stmt), flags });
+	c->checks.safe_push(check);
+	return check;
+}
+
+static void set_bytes(struct check *check, HOST_WIDE_INT lo, HOST_WIDE_INT hi)
+{
+	check->lo = check->parts[0].lo = lo;
+	check->hi = check->parts[0].hi = hi;
+}
+
+/* Bytes LO to HI from a pointer. */
+static void add_access(struct collector *c, tree pointer, HOST_WIDE_INT lo, HOST_WIDE_INT hi,
+		       tree length, unsigned int flags)
+{
+	struct origin o = origin_of(pointer);
+	struct check *check;
+
+	if (TREE_CODE(o.root) == STRING_CST)
+		return;
+	if (DECL_P(o.root) && o.constant && !length && lo + o.offset >= 0 &&
+	    hi + o.offset <= size_of_variable(o.root))
+		return;
+	check = new_check(c, o.root, flags);
+	check->length = length;
+	if (!o.constant || length) {
+		check->addr = pointer;
+		set_bytes(check, lo, hi);
+	} else {
+		set_bytes(check, lo + o.offset, hi + o.offset);
+	}
+}
+
+/* What an index is of: up to there nothing is known before it runs. */
+static tree last_indexed(tree ref)
+{
+	tree part = ref;
+
+	while (handled_component_p(part) && (TREE_CODE(part) != ARRAY_REF ||
+					     TREE_CODE(TREE_OPERAND(part, 1)) == INTEGER_CST))
+		part = TREE_OPERAND(part, 0);
+	return handled_component_p(part) ? part : ref;
+}
+
+/* A name for an address: one that is there, or a new one. */
+static tree name_address(struct collector *c, tree ref)
+{
+	gimple_stmt_iterator gsi = gsi_for_stmt(c->stmt);
+	tree address = build_fold_addr_expr(unshare_expr(ref)), name;
+
+	for (const auto &known : c->addresses)
+		if (operand_equal_p(known.first, address) &&
+		    dominated_by_p(CDI_DOMINATORS, gimple_bb(c->stmt),
+				   gimple_bb(SSA_NAME_DEF_STMT(known.second))))
+			return known.second;
+	name = force_gimple_operand_gsi(&gsi, unshare_expr(address), true, NULL_TREE, true,
+					GSI_SAME_STMT);
+	if (TREE_CODE(name) == SSA_NAME)
+		c->addresses.safe_push({ address, name });
+	return name;
+}
+
+static void add_indexed(struct collector *c, tree ref, const struct reference *r,
+			unsigned int flags)
+{
+	tree indexed = last_indexed(ref), root = r->variable;
+	struct reference below;
+	struct check *check;
+
+	if (!take_apart(indexed, &below))
+		return;
+	if (r->pointer)
+		root = origin_of(r->pointer).root;
+	if (TREE_CODE(root) == STRING_CST)
+		return;
+	check = new_check(c, root, flags);
+	check->addr = name_address(c, indexed);
+	set_bytes(check, r->lo - below.lo, r->hi - below.lo);
+}
+
+static void add_reference(struct collector *c, tree ref, unsigned int flags)
+{
+	struct reference r;
+
+	if (!take_apart(ref, &r))
+		return;
+	if (!r.constant)
+		add_indexed(c, ref, &r, flags);
+	else if (r.pointer)
+		add_access(c, r.pointer, r.lo, r.hi, NULL_TREE, flags);
+	else if (r.lo < 0 || r.hi > size_of_variable(r.variable))
+		set_bytes(new_check(c, r.variable, flags), r.lo, r.hi);
+}
+
+static bool loads(gimple *, tree, tree ref, void *data)
+{
+	add_reference((struct collector *)data, ref, KGCC_READ);
+	return false;
+}
+
+static bool stores(gimple *, tree, tree ref, void *data)
+{
+	add_reference((struct collector *)data, ref, KGCC_WRITE);
+	return false;
+}
+
+/*
+ * Memory operands of assembly: of what a register holds at most.  Larger ones
+ * are the kernel's way to name user memory, or memory of any size.
+ */
+static bool of_register_size(tree ref)
+{
+	return tree_fits_uhwi_p(TYPE_SIZE_UNIT(TREE_TYPE(ref))) &&
+	       tree_to_uhwi(TYPE_SIZE_UNIT(TREE_TYPE(ref))) <= 16;
+}
+
+static bool asm_loads(gimple *, tree, tree ref, void *data)
+{
+	if (of_register_size(ref))
+		add_reference((struct collector *)data, ref, KGCC_READ);
+	return false;
+}
+
+static bool asm_stores(gimple *, tree, tree ref, void *data)
+{
+	if (of_register_size(ref))
+		add_reference((struct collector *)data, ref, KGCC_WRITE);
+	return false;
+}
+
+static void add_argument(struct collector *c, gcall *call, int arg, tree length,
+			 unsigned int flags)
+{
+	if (arg < 0 || TREE_CODE(gimple_call_arg(call, arg)) == INTEGER_CST)
+		return;
+	if (tree_fits_shwi_p(length) && tree_to_shwi(length) > 0)
+		add_access(c, gimple_call_arg(call, arg), 0, tree_to_shwi(length), NULL_TREE,
+			   flags);
+	else if (!CONSTANT_CLASS_P(length))
+		add_access(c, gimple_call_arg(call, arg), 0, 0, length, flags);
+}
+
+static void add_memory_function(struct collector *c, gcall *call)
+{
+	tree callee = gimple_call_fndecl(call);
+	const char *name;
+
+	if (!callee || !DECL_NAME(callee))
+		return;
+	name = IDENTIFIER_POINTER(DECL_NAME(callee));
+	if (startswith(name, "__builtin_"))
+		name += strlen("__builtin_");
+	for (const auto &f : memory_functions) {
+		if (strcmp(name, f.name) || (int)gimple_call_num_args(call) <= f.length)
+			continue;
+		tree length = gimple_call_arg(call, f.length);
+
+		add_argument(c, call, f.write, length, KGCC_WRITE);
+		add_argument(c, call, f.read, length, KGCC_READ);
+		add_argument(c, call, f.read2, length, KGCC_READ);
+	}
+}
+
+/* The address of a member of what the root's type says there is. */
+static bool is_member(const struct origin *o)
+{
+	tree type = TREE_TYPE(o->root);
+
+	if (o->member && o->constant && o->offset == 0)
+		return true;
+	if (!o->constant || o->offset < 0 || !POINTER_TYPE_P(type))
+		return false;
+	type = TREE_TYPE(type);
+	return RECORD_OR_UNION_TYPE_P(type) && COMPLETE_TYPE_P(type) &&
+	       tree_fits_shwi_p(TYPE_SIZE_UNIT(type)) &&
+	       o->offset < tree_to_shwi(TYPE_SIZE_UNIT(type));
+}
+
+/* Whether an address lies in a variable, at its end included. */
+static bool in_variable(const struct origin *o)
+{
+	return DECL_P(o->root) && o->constant && o->offset >= 0 &&
+	       o->offset <= size_of_variable(o->root);
+}
+
+static void add_arithmetic(struct collector *c)
+{
+	tree pointer = gimple_assign_lhs(c->stmt);
+	struct origin o = origin_of(pointer);
+	struct check *check;
+
+	if (in_variable(&o) || TREE_CODE(o.root) == STRING_CST) {
+		totals.proven++;
+	} else if (is_member(&o)) {
+		totals.member++;
+	} else if (!escapes(pointer)) {
+		totals.unused++;
+	} else {
+		check = new_check(c, o.root, KGCC_ARITH);
+		check->after = true;
+		if (o.constant)
+			set_bytes(check, o.offset, o.offset);
+		else
+			check->addr = pointer;
+	}
+}
+
+void collect_checks(function *fun, vec<struct check *> &checks)
+{
+	struct collector c = { checks, NULL, {} };
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun) {
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+			c.stmt = gsi_stmt(gsi);
+			if (is_gimple_debug(c.stmt) || gimple_clobber_p(c.stmt))
+				continue;
+			if (gimple_code(c.stmt) == GIMPLE_ASM)
+				walk_stmt_load_store_ops(c.stmt, &c, asm_loads, asm_stores);
+			else
+				walk_stmt_load_store_ops(c.stmt, &c, loads, stores);
+			if (is_gimple_call(c.stmt))
+				add_memory_function(&c, as_a<gcall *>(c.stmt));
+			if (is_arithmetic(c.stmt))
+				add_arithmetic(&c);
+		}
+	}
+}

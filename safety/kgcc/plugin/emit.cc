@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A check in the code: a static key's nop, arguments in registers that hold little
+ * else, and a call of the runtime's assembly, which keeps all other registers.
+ */
+#include "check.h"
+
+#define WORD	UNITS_PER_WORD
+
+/* -- constants ------------------------------------------------------------------ */
+
+/* The address of a string in the module. */
+tree text_constant(const char *text)
+{
+	return build_string_literal(strlen(text) + 1, text);
+}
+
+static const char *short_name(const char *file)
+{
+	const char *in_include = strstr(file, "/include/");
+	const char *slash = strrchr(file, '/');
+
+	if (in_include)
+		return in_include + 1;
+	return slash ? slash + 1 : file;
+}
+
+/* Where the outermost function called what the rest was inlined from. */
+static expanded_location outermost(location_t where)
+{
+	expanded_location outer = {};
+
+	for (tree block = LOCATION_BLOCK(where); block && TREE_CODE(block) == BLOCK;
+	     block = BLOCK_SUPERCONTEXT(block))
+		if (inlined_function_outer_scope_p(block) &&
+		    BLOCK_SOURCE_LOCATION(block) > BUILTINS_LOCATION)
+			outer = expand_location(BLOCK_SOURCE_LOCATION(block));
+	return outer;
+}
+
+/* file:line of a call of the module's own. */
+const char *caller_of(location_t where)
+{
+	expanded_location at = outermost(where);
+
+	if (!at.file)
+		at = expand_location(where);
+	return at.file ? xasprintf("%s:%d", short_name(at.file), at.line) : "?";
+}
+
+/* file:line, and for what was inlined from a header who called it. */
+const char *place_of(location_t where)
+{
+	expanded_location at = expand_location(where), outer = outermost(where);
+	char *text;
+
+	if (!at.file && !outer.file)
+		at = expand_location(DECL_SOURCE_LOCATION(current_function_decl));
+	if (!at.file || (outer.file && strstr(at.file, "include/")))
+		text = at.file ? xasprintf("%s:%d (%s:%d)", short_name(outer.file), outer.line,
+					   short_name(at.file), at.line)
+			       : xasprintf("%s:%d", short_name(outer.file), outer.line);
+	else
+		text = xasprintf("%s:%d", short_name(at.file), at.line);
+	return text;
+}
+
+/* Words of data in the module; NULL_TREE is zero. */
+tree words_constant(const char *name, const vec<tree> &words, bool writable)
+{
+	tree word = long_unsigned_type_node;
+	tree type = build_array_type_nelts(word, words.length());
+	tree variable = build_decl(UNKNOWN_LOCATION, VAR_DECL, create_tmp_var_name(name), type);
+	vec<constructor_elt, va_gc> *elements = NULL;
+
+	for (unsigned int i = 0; i < words.length(); i++) {
+		tree value = words[i] ? fold_convert(word, words[i]) : build_zero_cst(word);
+
+		CONSTRUCTOR_APPEND_ELT(elements, size_int(i), value);
+	}
+	TREE_STATIC(variable) = 1;
+	TREE_PUBLIC(variable) = 0;
+	TREE_USED(variable) = 1;
+	TREE_ADDRESSABLE(variable) = 1;
+	TREE_READONLY(variable) = !writable;
+	DECL_ARTIFICIAL(variable) = 1;
+	DECL_IGNORED_P(variable) = 1;
+	DECL_PRESERVE_P(variable) = 1;
+	DECL_INITIAL(variable) = build_constructor(type, elements);
+	TREE_CONSTANT(DECL_INITIAL(variable)) = 1;
+	TREE_STATIC(DECL_INITIAL(variable)) = 1;
+	varpool_node::finalize_decl(variable);
+	return variable;
+}
+
+static tree word(HOST_WIDE_INT value)
+{
+	return build_int_cst(long_integer_type_node, value);
+}
+
+static tree parts_of(const struct check *check)
+{
+	auto_vec<tree> words;
+
+	if (check->parts.length() < 2)
+		return NULL_TREE;
+	for (const struct part &part : check->parts) {
+		words.safe_push(word(part.lo));
+		words.safe_push(word(part.hi));
+		words.safe_push(text_constant(place_of(part.where)));
+	}
+	return build_fold_addr_expr(words_constant("kgcc_parts", words, false));
+}
+
+/* struct kgcc_site */
+tree site_of(const struct check *check, const char *object)
+{
+	auto_vec<tree> words;
+	unsigned int flags = 0;
+
+	for (const struct part &part : check->parts)
+		flags |= part.flags;
+	words.safe_grow_cleared(KGCC_SITE_WORDS);
+	words[KGCC_SITE_KEY] = words[KGCC_SITE_KEY + 1] = word(1);
+	words[KGCC_SITE_HI] = word(check->hi);
+	words[KGCC_SITE_FLAGS] =
+		word((HOST_WIDE_INT)(((unsigned HOST_WIDE_INT)(KGCC_MAGIC | flags) << 32) |
+				     (uint32_t)check->lo));
+	words[KGCC_SITE_WHERE] = text_constant(place_of(check->parts[0].where));
+	words[KGCC_SITE_PARTS] = parts_of(check);
+	words[KGCC_SITE_NPARTS] = word(words[KGCC_SITE_PARTS] ? check->parts.length() : 0);
+	words[KGCC_SITE_UNIT] = unit_address();
+	words[KGCC_SITE_OBJECT] = object ? text_constant(object) : NULL_TREE;
+	return words_constant("kgcc_site", words, true);
+}
+
+/* -- assembly ------------------------------------------------------------------- */
+
+static tree operand(const char *constraint, tree value)
+{
+	tree text = build_string(strlen(constraint) + 1, constraint);
+
+	return build_tree_list(build_tree_list(NULL_TREE, text), value);
+}
+
+static gasm *build_check_asm(const char *text, const vec<std::pair<const char *, tree>> &inputs,
+		      bool memory)
+{
+	static const char *const clobbered[] = { KGCC_CLOBBERS };
+	vec<tree, va_gc> *in = NULL, *clobbers = NULL;
+	gasm *stmt;
+
+	for (const auto &input : inputs)
+		vec_safe_push(in, operand(input.first, input.second));
+	for (const char *name : clobbered)
+		vec_safe_push(clobbers,
+			      build_tree_list(NULL_TREE, build_string(strlen(name) + 1, name)));
+	if (memory)
+		vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(7, "memory")));
+	stmt = gimple_build_asm_vec(text, in, NULL, clobbers, NULL);
+	gimple_asm_set_volatile(stmt, true);
+	return stmt;
+}
+
+/* Around what a static key switches, on or off at first. */
+#define KEY_ON "1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+#define KEY_OFF "1:\tjmp.d32 2f\n"
+#define KEY_END(key) \
+	"2:\n" \
+	"\t.pushsection __jump_table, \"aw\"\n" \
+	"\t.balign 8\n" \
+	"\t.long 1b - ., 2b - .\n" \
+	"\t.quad " key " + 1 - .\n" \
+	"\t.popsection\n"
+/* %0 is the site. */
+#define WITH_KEY(body) KEY_ON body KEY_END("%c0")
+
+static const char field_text[] =
+	WITH_KEY("\tmovq %1, %%r10\n"
+		 "\tmovq %0, %%r11\n"
+		 "\tcall kgcc_field\n");
+static const char range_text[] =
+	WITH_KEY("\tmovq %1, %%r10\n"
+		 "\tleaq %c3(%2), %%r9\n"
+		 "\tmovq %0, %%r11\n"
+		 "\tcall kgcc_range\n");
+static const char length_text[] =
+	WITH_KEY("\tmovq %1, %%r10\n"
+		 "\tleaq %c3(%2), %%r9\n"
+		 "\tmovq %4, %%r8\n"
+		 "\tmovq %0, %%r11\n"
+		 "\tcall kgcc_length\n");
+static const char enter_text[] =
+	WITH_KEY("\tmovq %1, %%r10\n"
+		 "\tmovq %0, %%r11\n"
+		 "\tcall kgcc_enter\n");
+/* It is not in the list if its function was entered while that was switched off. */
+static const char leave_text[] =
+	"\tcmpq $0, 8(%0)\n"
+	"\tje 1f\n"
+	"\tmovq %0, %%r10\n"
+	"\tcall kgcc_leave\n"
+	"1:\n";
+/* Of a variable: at %1 bytes from its start, of which %2 are allowed. */
+static const char within_text[] =
+	"\tcmpq %2, %1\n"
+	"\tjbe 1f\n"
+	"\tmovq %1, %%r10\n"
+	"\tmovq %0, %%r11\n"
+	"\tcall kgcc_outside\n"
+	"1:\n";
+static const char outside_text[] =
+	"\tmovq %1, %%r10\n"
+	"\tmovq %0, %%r11\n"
+	"\tcall kgcc_outside\n";
+
+static void insert(const struct check *check, gimple *stmt)
+{
+	gimple_stmt_iterator gsi;
+
+	gimple_set_location(stmt, check->parts[0].where);
+	if (check->stmt) {
+		gsi = gsi_for_stmt(check->stmt);
+		if (check->after)
+			gsi_insert_after(&gsi, stmt, GSI_NEW_STMT);
+		else
+			gsi_insert_before(&gsi, stmt, GSI_SAME_STMT);
+		return;
+	}
+	gsi = gsi_last_bb(check->end_of);
+	if (!gsi_end_p(gsi) && stmt_ends_bb_p(gsi_stmt(gsi)))
+		gsi_insert_before(&gsi, stmt, GSI_SAME_STMT);
+	else
+		gsi_insert_after(&gsi, stmt, GSI_NEW_STMT);
+}
+
+static tree pointer_to(tree root)
+{
+	if (!DECL_P(root))
+		return root;
+	TREE_ADDRESSABLE(root) = 1;
+	return build_fold_addr_expr(root);
+}
+
+/* -- against the map ------------------------------------------------------------- */
+
+static void emit_lookup(struct check *check)
+{
+	tree site, root = pointer_to(check->root);
+	auto_vec<std::pair<const char *, tree>> in;
+	const char *text = field_text;
+	HOST_WIDE_INT lo = check->lo;
+
+	/* What begins before the root is checked as a range. */
+	if (!check->addr && (lo < 0 || (check->parts[0].flags & KGCC_ARITH)))
+		check->addr = root;
+	if (check->addr) {
+		check->hi -= lo;
+		check->lo = 0;
+	}
+	site = build_fold_addr_expr(site_of(check, NULL));
+	in.safe_push({ "i", site });
+	in.safe_push({ "r", root });
+	if (check->addr) {
+		text = check->length ? length_text : range_text;
+		in.safe_push({ "r", check->addr });
+		in.safe_push({ "i", word(lo) });
+		if (check->length)
+			in.safe_push({ "r", check->length });
+	}
+	insert(check, build_check_asm(text, in, false));
+	totals.against_map++;
+}
+
+/* -- against a variable's size ----------------------------------------------------- */
+
+/* An unsigned word, computed right before the check. */
+static tree compute(const struct check *check, tree expression)
+{
+	gimple_seq seq = NULL;
+	tree value = force_gimple_operand(fold_convert(long_unsigned_type_node, expression),
+					  &seq, true, NULL_TREE);
+
+	for (auto gsi = gsi_start(seq); !gsi_end_p(gsi);) {
+		gimple *stmt = gsi_stmt(gsi);
+
+		gsi_remove(&gsi, false);
+		insert(check, stmt);
+	}
+	return value;
+}
+
+static void emit_within(const struct check *check, tree site, tree value, tree limit)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+
+	in.safe_push({ "i", site });
+	in.safe_push({ "r", value });
+	in.safe_push({ "er", limit });
+	insert(check, build_check_asm(within_text, in, false));
+}
+
+static void emit_outside(const struct check *check, tree site, tree value)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+
+	in.safe_push({ "i", site });
+	in.safe_push({ "er", value });
+	insert(check, build_check_asm(outside_text, in, false));
+}
+
+static void emit_bounded(struct check *check, HOST_WIDE_INT size)
+{
+	const char *name = DECL_NAME(check->root) ? IDENTIFIER_POINTER(DECL_NAME(check->root)) : "?";
+	char *object = xasprintf("%s of %ld bytes", name, (long)size);
+	tree site = build_fold_addr_expr(site_of(check, object));
+	tree type = long_unsigned_type_node, offset = word(check->lo);
+	HOST_WIDE_INT bytes = check->hi - check->lo;
+
+	if (check->addr) {
+		tree start = fold_convert(type, pointer_to(check->root));
+
+		offset = fold_build2(MINUS_EXPR, type, fold_convert(type, check->addr), start);
+		offset = fold_build2(PLUS_EXPR, type, offset,
+				     build_int_cst(type, check->lo));
+		offset = compute(check, offset);
+	}
+	if (check->length) {
+		tree length = compute(check, check->length);
+		tree left = compute(check, fold_build2(MINUS_EXPR, type, word(size), length));
+
+		emit_within(check, site, length, word(size));
+		emit_within(check, site, compute(check, offset), left);
+	} else if (check->addr && bytes <= size) {
+		emit_within(check, site, offset, word(size - bytes));
+	} else {
+		emit_outside(check, site, offset);
+	}
+}
+
+void emit_check(struct check *check)
+{
+	HOST_WIDE_INT size = DECL_P(check->root) ? size_of_variable(check->root) : -1;
+
+	totals.emitted++;
+	if (size >= 0 && !DECL_EXTERNAL(check->root) && !(check->parts[0].flags & KGCC_ARITH))
+		emit_bounded(check, size);
+	else
+		emit_lookup(check);
+}
+
+/* The record of a function's locals: into the task's list, and out of it. */
+void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+
+	in.safe_push({ "i", build_fold_addr_expr(site_of(site, NULL)) });
+	in.safe_push({ "r", build_fold_addr_expr(record) });
+	gsi_insert_before(gsi, build_check_asm(enter_text, in, true), GSI_SAME_STMT);
+}
+
+void emit_leave(gimple_stmt_iterator *gsi, tree record)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+
+	in.safe_push({ "r", build_fold_addr_expr(record) });
+	gsi_insert_before(gsi, build_check_asm(leave_text, in, true), GSI_SAME_STMT);
+}
+
+/* -- of rules ------------------------------------------------------------------------- */
+
+/* Bytes from an address, in the object of a pointer or, if that is NULL, of its own. */
+void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,
+		 HOST_WIDE_INT size, unsigned int flags)
+{
+	struct check check = {};
+
+	address = force_gimple_operand_gsi(gsi, address, true, NULL_TREE, true, GSI_SAME_STMT);
+	check.stmt = gsi_stmt(*gsi);
+	check.root = pointer ? pointer : address;
+	check.addr = address;
+	check.hi = size;
+	check.parts.safe_push({ 0, size, where, flags });
+	emit_lookup(&check);
+}
+
+/* The jump that is taken where a relation holds. */
+static const char *jump_of(const char *relation, bool is_signed)
+{
+	static const struct {
+		const char *relation, *of_signed, *of_unsigned;
+	} jumps[] = {
+		{ "==", "je", "je" }, { "!=", "jne", "jne" }, { "<", "jl", "jb" },
+		{ "<=", "jle", "jbe" }, { ">", "jg", "ja" }, { ">=", "jge", "jae" },
+	};
+
+	for (const auto &jump : jumps)
+		if (!strcmp(jump.relation, relation))
+			return is_signed ? jump.of_signed : jump.of_unsigned;
+	gcc_unreachable();
+}
+
+static tree word_at(gimple_stmt_iterator *gsi, tree value)
+{
+	value = value ? fold_convert(long_integer_type_node, value) : word(0);
+	return force_gimple_operand_gsi(gsi, value, true, NULL_TREE, true, GSI_SAME_STMT);
+}
+
+/* A rule's check of a value; text is what a report says. */
+void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
+		  const char *relation, HOST_WIDE_INT number, const char *text)
+{
+	const char *jump = jump_of(relation, !TYPE_UNSIGNED(TREE_TYPE(value)));
+	auto_vec<std::pair<const char *, tree>> in;
+	struct check check = {};
+	gimple *stmt;
+
+	check.parts.safe_push({ 0, 0, where, KGCC_RULE });
+	in.safe_push({ "i", build_fold_addr_expr(site_of(&check, text)) });
+	in.safe_push({ "r", word_at(gsi, value) });
+	in.safe_push({ "e", word(number) });
+	stmt = build_check_asm(concat(KEY_ON "\tcmpq %2, %1\n\t", jump,
+				      " 2f\n"
+				      "\tmovq %1, %%r10\n"
+				      "\tmovq %0, %%r11\n"
+				      "\tcall kgcc_rule\n" KEY_END("%c0"), NULL),
+			       in, false);
+	gimple_set_location(stmt, where);
+	gsi_insert_before(gsi, stmt, GSI_SAME_STMT);
+}
+
+/* evmon_event(site, object, value), while anything listens. */
+static const char event_text[] =
+	KEY_OFF
+	"\tpushq %%rax\n\tpushq %%rcx\n\tpushq %%rdx\n\tpushq %%rsi\n\tpushq %%rdi\n"
+	"\tmovq %0, %%rdi\n"
+	"\tcall evmon_event\n"
+	"\tpopq %%rdi\n\tpopq %%rsi\n\tpopq %%rdx\n\tpopq %%rcx\n\tpopq %%rax\n"
+	KEY_END("evmon_on");
+
+/* &__this_module, which most files know already. */
+static tree this_module(void)
+{
+	symtab_node *node = symtab_node::get_for_asmname(get_identifier("__this_module"));
+	tree var;
+
+	if (node)
+		return build_fold_addr_expr(node->decl);
+	var = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("__this_module"),
+			 char_type_node);
+	DECL_EXTERNAL(var) = TREE_PUBLIC(var) = TREE_STATIC(var) = TREE_ADDRESSABLE(var) = 1;
+	DECL_ARTIFICIAL(var) = 1;
+	return build_fold_addr_expr(var);
+}
+
+/* struct evmon_site, of ../../evmon/event.h */
+static tree event_site(unsigned int type, location_t where, const char *name)
+{
+	expanded_location at = expand_location(where);
+	auto_vec<tree> words;
+
+	words.safe_push(text_constant(at.file ? short_name(at.file) : "?"));
+	words.safe_push(text_constant(name));
+	words.safe_push(this_module());
+	words.safe_push(word((HOST_WIDE_INT)type << 32 | at.line));
+	words.safe_push(NULL_TREE);
+	return build_fold_addr_expr(words_constant("kgcc_event", words, true));
+}
+
+void emit_event(gimple_stmt_iterator *gsi, unsigned int type, location_t where,
+		const char *name, tree object, tree value)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+	gimple *stmt;
+
+	in.safe_push({ "i", event_site(type, where, name) });
+	in.safe_push({ "S", word_at(gsi, object) });
+	in.safe_push({ "d", word_at(gsi, value) });
+	stmt = build_check_asm(event_text, in, true);
+	gimple_set_location(stmt, where);
+	gsi_insert_before(gsi, stmt, GSI_SAME_STMT);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Variables of the file.  A byte is added after arrays and structures, so that the
+ * address of the end of one is not the start of the next; a table in the
+ * module lists where variables are, and how large without that byte.
+ *
+ * The table is written as assembly: as far as the compiler knows nothing takes the
+ * addresses that are in it.
+ */
+#include "check.h"
+
+/* The label of the table. */
+static tree label;
+
+static const struct ggc_root_tab roots[] = {
+	{ &label, 1, sizeof(label), gt_ggc_mx_tree_node, gt_pch_nx_tree_node },
+	LAST_GGC_ROOT_TAB
+};
+
+/* Written where no source can write it. */
+#define PADDED	"kgcc padded"
+
+static bool is_padded(tree var)
+{
+	return lookup_attribute(PADDED, DECL_ATTRIBUTES(var));
+}
+
+/* Not those of a size that something else relies on. */
+static bool can_pad(tree var)
+{
+	tree size = DECL_SIZE_UNIT(var);
+
+	return VAR_P(var) && AGGREGATE_TYPE_P(TREE_TYPE(var)) && !DECL_SECTION_NAME(var) &&
+	       !DECL_REGISTER(var) && !DECL_HARD_REGISTER(var) && !DECL_VIRTUAL_P(var) &&
+	       !DECL_IN_CONSTANT_POOL(var) && !DECL_COMMON(var) && size &&
+	       tree_fits_uhwi_p(size) && tree_to_uhwi(size);
+}
+
+void pad_variable(tree var)
+{
+	if (!can_pad(var) || is_padded(var))
+		return;
+	DECL_ATTRIBUTES(var) = tree_cons(get_identifier(PADDED), NULL_TREE, DECL_ATTRIBUTES(var));
+	DECL_SIZE_UNIT(var) = size_int(tree_to_uhwi(DECL_SIZE_UNIT(var)) + 1);
+	DECL_SIZE(var) = bitsize_int(tree_to_uhwi(DECL_SIZE_UNIT(var)) * BITS_PER_UNIT);
+}
+
+/* -1: it is not known here. */
+HOST_WIDE_INT size_of_variable(tree var)
+{
+	tree size = DECL_SIZE_UNIT(var);
+
+	if (!size || !tree_fits_shwi_p(size))
+		return -1;
+	return tree_to_shwi(size) - is_padded(var);
+}
+
+static void pad_variables(void *, void *)
+{
+	varpool_node *node;
+
+	FOR_EACH_DEFINED_VARIABLE(node)
+		if (!node->alias)
+			pad_variable(node->decl);
+}
+
+static tree make_label(void)
+{
+	tree var = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("kgcc_unit"),
+			      long_unsigned_type_node);
+
+	SET_DECL_ASSEMBLER_NAME(var, get_identifier("*.Lkgcc_unit"));
+	DECL_EXTERNAL(var) = 1;
+	TREE_STATIC(var) = 1;
+	DECL_ARTIFICIAL(var) = 1;
+	TREE_ADDRESSABLE(var) = 1;
+	return var;
+}
+
+/* The address of the table, for sites to name. */
+tree unit_address(void)
+{
+	if (!label)
+		label = make_label();
+	return build_fold_addr_expr(label);
+}
+
+static void write_text(const char *text)
+{
+	fputs("\t.pushsection .rodata.str1.1, \"aMS\", @progbits, 1\n9:\t.string\t", asm_out_file);
+	output_quoted_string(asm_out_file, text);
+	fputs("\n\t.popsection\n\t.quad\t9b\n", asm_out_file);
+}
+
+static void write_variable(tree var)
+{
+	fputs("\t.quad\t", asm_out_file);
+	assemble_name(asm_out_file, XSTR(XEXP(DECL_RTL(var), 0), 0));
+	fprintf(asm_out_file, "\n\t.quad\t" HOST_WIDE_INT_PRINT_DEC "\n", size_of_variable(var));
+	write_text(IDENTIFIER_POINTER(DECL_NAME(var)));
+	write_text(place_of(DECL_SOURCE_LOCATION(var)));
+}
+
+static bool is_written(tree var)
+{
+	return VAR_P(var) && TREE_ASM_WRITTEN(var) && !DECL_ARTIFICIAL(var) && DECL_NAME(var) &&
+	       DECL_RTL_SET_P(var) && MEM_P(DECL_RTL(var)) &&
+	       GET_CODE(XEXP(DECL_RTL(var), 0)) == SYMBOL_REF && size_of_variable(var) > 0 &&
+	       !(DECL_SECTION_NAME(var) && strstr(DECL_SECTION_NAME(var), "percpu"));
+}
+
+/* Four words for each: address, size, name, file:line.  The last one's address is 0. */
+static void write_unit(void *, void *)
+{
+	varpool_node *node;
+
+	if (!label)
+		return;
+	fputs("\t.pushsection .data.rel.ro.kgcc, \"aw\"\n\t.balign 8\n.Lkgcc_unit:\n",
+	      asm_out_file);
+	FOR_EACH_VARIABLE(node)
+		if (is_written(node->decl))
+			write_variable(node->decl);
+	fputs("\t.quad\t0, 0, 0, 0\n\t.popsection\n", asm_out_file);
+}
+
+void register_globals(const char *plugin)
+{
+	register_callback(plugin, PLUGIN_REGISTER_GGC_ROOTS, NULL, (void *)roots);
+	register_callback(plugin, PLUGIN_ALL_IPA_PASSES_START, pad_variables, NULL);
+	register_callback(plugin, PLUGIN_FINISH_UNIT, write_unit, NULL);
+}

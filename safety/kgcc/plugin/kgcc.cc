@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kgcc: a GCC plugin that has the pointers of a kernel module checked at run time.
+ *
+ * Two passes.  The first one comes before any optimisation: it counts the operations
+ * that are there, and does what the user's rules say.  The second comes after those that make code smaller, but
+ * before loops are rewritten: it collects what is left, keeps the checks that are
+ * needed, and writes them.
+ */
+#include "rules.h"
+
+int plugin_is_GPL_compatible;
+
+struct counts totals;
+struct options options = { LIFETIME_NAMES, true, true, false, false, NULL };
+
+/* By function: operations before optimisation. */
+static hash_map<tree, unsigned int> *operations;
+
+static bool excluded(function *fun)
+{
+	const char *section = DECL_SECTION_NAME(fun->decl);
+
+	return lookup_attribute("no_instrument_function", DECL_ATTRIBUTES(fun->decl)) ||
+	       (section && strstr(section, "noinstr"));
+}
+
+/* Operations of a function and of all that was inlined into it. */
+static unsigned int operations_below(tree block)
+{
+	unsigned int n = 0;
+
+	for (; block; block = BLOCK_CHAIN(block)) {
+		if (inlined_function_outer_scope_p(block)) {
+			tree from = block_ultimate_origin(block);
+			unsigned int *own = TREE_CODE(from) == FUNCTION_DECL ?
+					    operations->get(from) : NULL;
+
+			n += own ? *own : 0;
+		}
+		n += operations_below(BLOCK_SUBBLOCKS(block));
+	}
+	return n;
+}
+
+static unsigned int operations_in(function *fun)
+{
+	unsigned int *own = operations->get(fun->decl);
+
+	return (own ? *own : 0) + operations_below(DECL_INITIAL(fun->decl));
+}
+
+namespace {
+
+const pass_data look_data = {
+	GIMPLE_PASS, "kgcc_look", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0,
+};
+
+class look_pass : public gimple_opt_pass {
+public:
+	look_pass(gcc::context *context) : gimple_opt_pass(look_data, context) {}
+	bool gate(function *fun) final override { return !excluded(fun); }
+	unsigned int execute(function *fun) final override
+	{
+		operations->put(fun->decl, count_operations(fun));
+		return apply_rules(fun) ? TODO_update_ssa : 0;
+	}
+};
+
+const pass_data check_data = {
+	GIMPLE_PASS, "kgcc_check", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0,
+	TODO_update_ssa_only_virtuals,
+};
+
+class check_pass : public gimple_opt_pass {
+public:
+	check_pass(gcc::context *context) : gimple_opt_pass(check_data, context) {}
+	bool gate(function *fun) final override { return !excluded(fun); }
+	unsigned int execute(function *fun) final override;
+};
+
+}
+
+static void redirect_calls(function *fun)
+{
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun)
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+			if (is_gimple_call(gsi_stmt(gsi)))
+				redirect_call(as_a<gcall *>(gsi_stmt(gsi)));
+}
+
+unsigned int check_pass::execute(function *fun)
+{
+	auto_vec<struct check *> checks;
+	unsigned int naive = operations_in(fun), now = count_operations(fun);
+
+	totals.naive += MAX(naive, now);
+	totals.optimised += MAX(naive, now) - now;
+	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
+	scev_initialize();
+	calculate_dominance_info(CDI_DOMINATORS);
+	enable_ranger(fun);
+
+	start_origins();
+	if (!options.rules_only) {
+		collect_checks(fun, checks);
+		if (options.eliminate)
+			reduce_checks(fun, checks);
+		register_locals(fun);
+	}
+	for (struct check *check : checks)
+		if (!check->gone)
+			emit_check(check);
+	if (options.hooks)
+		redirect_calls(fun);
+	for (struct check *check : checks)
+		delete check;
+
+	disable_ranger(fun);
+	scev_finalize();
+	loop_optimizer_finalize();
+	mark_virtual_operands_for_renaming(fun);
+	return 0;
+}
+
+/* One line of JSON for each source file: see kgcc(8). */
+static void write_stats(void *, void *)
+{
+	FILE *file = options.stats ? fopen(options.stats, "a") : NULL;
+
+	if (!file)
+		return;
+	fprintf(file,
+		"{\"file\": \"%s\", \"naive\": %u, \"optimised\": %u, \"proven\": %u, "
+		"\"member\": %u, \"unused\": %u, \"covered\": %u, \"merged\": %u, "
+		"\"hoisted\": %u, \"emitted\": %u, \"against_map\": %u, \"frames\": %u, "
+		"\"ruled\": %u}\n",
+		main_input_filename, totals.naive, totals.optimised, totals.proven, totals.member,
+		totals.unused, totals.covered, totals.merged, totals.hoisted, totals.emitted,
+		totals.against_map, totals.frames, totals.ruled);
+	fclose(file);
+}
+
+static bool take_option(const struct plugin_argument *arg)
+{
+	const char *value = arg->value ? arg->value : "";
+
+	if (!strcmp(arg->key, "stats")) {
+		options.stats = value;
+	} else if (!strcmp(arg->key, "rules")) {
+		read_rules(value);
+	} else if (!strcmp(arg->key, "rules-only")) {
+		options.rules_only = true;
+	} else if (!strcmp(arg->key, "events")) {
+		options.events = true;
+	} else if (!strcmp(arg->key, "all-checks")) {
+		options.eliminate = false;
+	} else if (!strcmp(arg->key, "no-hooks")) {
+		options.hooks = false;
+	} else if (!strcmp(arg->key, "lifetime") && !strcmp(value, "calls")) {
+		options.lifetime = LIFETIME_CALLS;
+	} else if (!strcmp(arg->key, "lifetime") && !strcmp(value, "names")) {
+		options.lifetime = LIFETIME_NAMES;
+	} else if (!strcmp(arg->key, "lifetime") && !strcmp(value, "none")) {
+		options.lifetime = LIFETIME_NONE;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void add_pass(const char *plugin, opt_pass *pass, const char *reference,
+		     enum pass_positioning_ops position)
+{
+	struct register_pass_info info = { pass, reference, 1, position };
+
+	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &info);
+}
+
+int plugin_init(struct plugin_name_args *plugin, struct plugin_gcc_version *version)
+{
+	if (!plugin_default_version_check(version, &gcc_version)) {
+		error_at(UNKNOWN_LOCATION, "kgcc was built for GCC %s, this is %s",
+			 gcc_version.basever, version->basever);
+		return 1;
+	}
+	for (int i = 0; i < plugin->argc; i++) {
+		if (!take_option(&plugin->argv[i])) {
+			error_at(UNKNOWN_LOCATION, "kgcc: unknown option %qs: see kgcc(8)",
+				 plugin->argv[i].key);
+			return 1;
+		}
+	}
+	operations = new hash_map<tree, unsigned int>();
+	add_pass(plugin->base_name, new look_pass(g), "ubsan", PASS_POS_INSERT_AFTER);
+	add_pass(plugin->base_name, new check_pass(g), "asan", PASS_POS_INSERT_BEFORE);
+	register_globals(plugin->base_name);
+	register_callback(plugin->base_name, PLUGIN_FINISH_UNIT, write_stats, NULL);
+	return 0;
+}

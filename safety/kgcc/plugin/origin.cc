@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where pointers come from, and where they go. */
+#include "check.h"
+
+/* PHIs that are looked through, one in the other. */
+#define DEPTH 8
+
+static tree common_root(tree pointer, hash_set<gimple *> &seen, int depth);
+static struct origin trace(tree pointer, hash_set<gimple *> &seen, int depth);
+
+bool same_root(const_tree a, const_tree b)
+{
+	return a == b || (CONSTANT_CLASS_P(a) && operand_equal_p(a, b));
+}
+
+/* Steps from a reference's address to the pointer below it. */
+static tree step_reference(tree ref, struct origin *o)
+{
+	poly_int64 bitsize, bitpos;
+	int unsignedp, reversep, volatilep;
+	machine_mode mode;
+	tree offset, base;
+	HOST_WIDE_INT bits;
+
+	base = get_inner_reference(ref, &bitsize, &bitpos, &offset, &mode,
+				   &unsignedp, &reversep, &volatilep);
+	if (offset || !bitpos.is_constant(&bits))
+		o->constant = o->member = false;
+	else
+		o->offset += bits / BITS_PER_UNIT;
+	if (TREE_CODE(base) != MEM_REF)
+		return base;
+	o->offset += mem_ref_offset(base).force_shwi().to_constant();
+	return TREE_OPERAND(base, 0);
+}
+
+/* The pointer that a statement made another of, or NULL. */
+static tree step_assignment(gassign *assign, struct origin *o)
+{
+	tree value = gimple_assign_rhs1(assign);
+
+	switch (gimple_assign_rhs_code(assign)) {
+	case SSA_NAME:
+		return value;
+	case ADDR_EXPR:
+		return step_reference(TREE_OPERAND(value, 0), o);
+	case POINTER_PLUS_EXPR:
+		if (tree_fits_shwi_p(gimple_assign_rhs2(assign))) {
+			o->offset += tree_to_shwi(gimple_assign_rhs2(assign));
+		} else {
+			o->constant = o->member = false;
+		}
+		return value;
+	CASE_CONVERT:
+		return POINTER_TYPE_P(TREE_TYPE(value)) ? value : NULL_TREE;
+	default:
+		return NULL_TREE;
+	}
+}
+
+/* The argument that a call returns, or NULL. */
+static tree step_call(gcall *call)
+{
+	int flags = gimple_call_return_flags(call);
+	unsigned int arg = flags & ERF_RETURN_ARG_MASK;
+
+	if (!(flags & ERF_RETURNS_ARG) || arg >= gimple_call_num_args(call))
+		return NULL_TREE;
+	return gimple_call_arg(call, arg);
+}
+
+/* PHIs that have one of their roots next to them. */
+static hash_map<gphi *, gphi *> *rebased;
+
+/* Whether all that flows into a PHI is the same distance from roots of its own. */
+static bool same_distance(gphi *phi, HOST_WIDE_INT *distance, vec<tree> &roots)
+{
+	hash_set<gimple *> seen;
+
+	seen.add(phi);
+	*distance = 0;
+	for (unsigned int i = 0; i < gimple_phi_num_args(phi); i++) {
+		struct origin o = trace(gimple_phi_arg_def(phi, i), seen, 1);
+
+		if (!o.constant || !o.offset || (i && o.offset != *distance) ||
+		    o.root == gimple_phi_result(phi) || TREE_CODE(o.root) == STRING_CST)
+			return false;
+		*distance = o.offset;
+		roots.safe_push(DECL_P(o.root) ? build_fold_addr_expr(o.root) : o.root);
+	}
+	return true;
+}
+
+/*
+ * Entries of a list are found by links within them, the last one by the list's head:
+ * which is in another object, and the entry nowhere.  What the links are in counts,
+ * so they get a PHI too.
+ */
+static tree step_rebased(gphi *phi, struct origin *o)
+{
+	auto_vec<tree> roots;
+	HOST_WIDE_INT distance;
+	gphi *links, **known = rebased->get(phi);
+
+	if (known && !*known)
+		return NULL_TREE;
+	if (!same_distance(phi, &distance, roots)) {
+		rebased->put(phi, NULL);
+		return NULL_TREE;
+	}
+	o->offset += distance;
+	if (known)
+		return gimple_phi_result(*known);
+	links = create_phi_node(make_ssa_name(ptr_type_node), gimple_bb(phi));
+	for (unsigned int i = 0; i < roots.length(); i++)
+		add_phi_arg(links, roots[i], gimple_phi_arg_edge(phi, i), UNKNOWN_LOCATION);
+	rebased->put(phi, links);
+	return gimple_phi_result(links);
+}
+
+/* PHIs are a function's: forget those of the last one. */
+void start_origins(void)
+{
+	delete rebased;
+	rebased = new hash_map<gphi *, gphi *>();
+}
+
+/* One step back from a pointer; NULL where it has no other origin. */
+static tree step(tree pointer, struct origin *o, hash_set<gimple *> &seen, int depth)
+{
+	gimple *def;
+	tree root;
+
+	if (TREE_CODE(pointer) == ADDR_EXPR)
+		return step_reference(TREE_OPERAND(pointer, 0), o);
+	if (TREE_CODE(pointer) != SSA_NAME)
+		return NULL_TREE;
+	def = SSA_NAME_DEF_STMT(pointer);
+	switch (gimple_code(def)) {
+	case GIMPLE_ASSIGN:
+		return step_assignment(as_a<gassign *>(def), o);
+	case GIMPLE_CALL:
+		return step_call(as_a<gcall *>(def));
+	case GIMPLE_PHI:
+		root = common_root(pointer, seen, depth);
+		if (root == pointer)
+			return depth ? NULL_TREE : step_rebased(as_a<gphi *>(def), o);
+		o->constant = o->member = false;
+		return root;
+	default:
+		return NULL_TREE;
+	}
+}
+
+static bool usable(tree pointer)
+{
+	return TREE_CODE(pointer) != SSA_NAME ||
+	       !SSA_NAME_OCCURS_IN_ABNORMAL_PHI(pointer);
+}
+
+static struct origin trace(tree pointer, hash_set<gimple *> &seen, int depth)
+{
+	struct origin o = { pointer, 0, true, true };
+	tree next;
+
+	while ((next = step(o.root, &o, seen, depth)) && usable(next)) {
+		o.root = next;
+		if (DECL_P(next) || TREE_CODE(next) == STRING_CST)
+			break;
+	}
+	return o;
+}
+
+/*
+ * The one root of all that flows into a PHI, or its own result if there are
+ * several.  Of a cycle only what enters counts: that is NULL within.
+ */
+static tree common_root(tree pointer, hash_set<gimple *> &seen, int depth)
+{
+	gphi *phi = as_a<gphi *>(SSA_NAME_DEF_STMT(pointer));
+	tree root = NULL_TREE;
+
+	if (depth == DEPTH || seen.add(phi))
+		return pointer;
+	for (unsigned int i = 0; i < gimple_phi_num_args(phi); i++) {
+		tree arg = gimple_phi_arg_def(phi, i);
+		tree from = trace(arg, seen, depth + 1).root;
+
+		if (from == pointer)
+			continue;
+		if (root && !same_root(root, from))
+			return pointer;
+		root = from;
+	}
+	return root ? root : pointer;
+}
+
+struct origin origin_of(tree pointer)
+{
+	hash_set<gimple *> seen;
+
+	return trace(pointer, seen, 0);
+}
+
+/* Whether a statement hands a pointer on to where its root is not known. */
+static bool hands_on(gimple *stmt, tree pointer, hash_set<tree> &seen);
+
+static bool escapes_from(tree pointer, hash_set<tree> &seen)
+{
+	imm_use_iterator iterator;
+	use_operand_p use;
+
+	if (seen.add(pointer))
+		return false;
+	FOR_EACH_IMM_USE_FAST(use, iterator, pointer) {
+		gimple *stmt = USE_STMT(use);
+
+		if (!is_gimple_debug(stmt) && hands_on(stmt, pointer, seen))
+			return true;
+	}
+	return false;
+}
+
+static bool hands_on(gimple *stmt, tree pointer, hash_set<tree> &seen)
+{
+	switch (gimple_code(stmt)) {
+	case GIMPLE_RETURN:
+	case GIMPLE_ASM:
+		return true;
+	case GIMPLE_CALL:
+		for (unsigned int i = 0; i < gimple_call_num_args(stmt); i++)
+			if (gimple_call_arg(stmt, i) == pointer)
+				return true;
+		return false;
+	case GIMPLE_PHI:
+		/* With another root from here on. */
+		if (origin_of(gimple_phi_result(stmt)).root == gimple_phi_result(stmt))
+			return true;
+		return escapes_from(gimple_phi_result(stmt), seen);
+	case GIMPLE_ASSIGN:
+		if (gimple_store_p(stmt))
+			return gimple_assign_rhs1(stmt) == pointer;
+		if (gimple_assign_rhs_code(stmt) == SSA_NAME ||
+		    (gimple_assign_cast_p(stmt) &&
+		     POINTER_TYPE_P(TREE_TYPE(gimple_assign_lhs(stmt)))))
+			return escapes_from(gimple_assign_lhs(stmt), seen);
+		return false;
+	default:
+		return false;
+	}
+}
+
+bool escapes(tree pointer)
+{
+	hash_set<tree> seen;
+
+	return escapes_from(pointer, seen);
+}

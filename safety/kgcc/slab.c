@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects of slabs.  Where a slab's page names its cache, and where a cache has the
+ * distance of its objects, is the allocator's business and differs from kernel to
+ * kernel, so it is looked for when the module is loaded, with caches made for it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "heap.h"
+#include "object.h"
+#include "slab.h"
+
+/* Sizes that a cache's structure holds for no other reason. */
+#define SIZE_A	1016
+#define SIZE_B	1576
+
+/* In bytes, from the start of struct page and of struct kmem_cache; 0: not known. */
+static unsigned int cache_offset, stride_offset;
+
+static void constructor(void *object)
+{
+}
+
+/* With a constructor the free pointer follows the object, in 8 bytes. */
+static struct kmem_cache *sample(const char *name, unsigned int size)
+{
+	return kmem_cache_create(name, size, 8, 0, constructor);
+}
+
+static unsigned int find_cache(struct kmem_cache *cache, const void *object)
+{
+	const unsigned long *words = (const void *)virt_to_head_page(object);
+
+	for (unsigned int i = 0; i < sizeof(struct page) / sizeof(*words); i++)
+		if (words[i] == (unsigned long)cache)
+			return i * sizeof(*words);
+	return 0;
+}
+
+/* Stride and size stand side by side. */
+static bool has_sizes(struct kmem_cache *cache, unsigned int at, unsigned int size)
+{
+	const u32 *words = (const u32 *)cache;
+
+	return words[at] == size + 8 && words[at + 1] == size;
+}
+
+static unsigned int find_stride(struct kmem_cache *a, struct kmem_cache *b)
+{
+	for (unsigned int i = 0; i < 64; i++)
+		if (has_sizes(a, i, SIZE_A) && has_sizes(b, i, SIZE_B))
+			return i * sizeof(u32);
+	return 0;
+}
+
+static bool learn(struct kmem_cache *a, struct kmem_cache *b)
+{
+	void *first = kmem_cache_alloc(a, GFP_KERNEL), *second = kmem_cache_alloc(a, GFP_KERNEL);
+	struct kgcc_slot slot;
+	bool ok = false;
+
+	if (first && second) {
+		cache_offset = find_cache(a, first);
+		stride_offset = find_stride(a, b);
+		ok = cache_offset && stride_offset &&
+		     kgcc_slab_slot(virt_to_head_page(second), (unsigned long)second + 7, &slot) &&
+		     slot.start == (unsigned long)second && slot.cache == a;
+	}
+	if (first)
+		kmem_cache_free(a, first);
+	if (second)
+		kmem_cache_free(a, second);
+	return ok;
+}
+
+int kgcc_slab_init(void)
+{
+	struct kmem_cache *a = sample("kgcc_sample_a", SIZE_A);
+	struct kmem_cache *b = sample("kgcc_sample_b", SIZE_B);
+	bool ok = a && b && learn(a, b);
+
+	kmem_cache_destroy(a);
+	kmem_cache_destroy(b);
+	if (ok)
+		return 0;
+	pr_err("the layout of this kernel's slabs is not known\n");
+	return -EOPNOTSUPP;
+}
+
+bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *slot)
+{
+	unsigned long base = (unsigned long)page_address(page);
+	unsigned int stride;
+
+	slot->witness = (void *)page + cache_offset;
+	slot->cache = (struct kmem_cache *)READ_ONCE(*slot->witness);
+	if (!virt_addr_valid(slot->cache))
+		return false;
+	stride = READ_ONCE(*(u32 *)((void *)slot->cache + stride_offset));
+	if (!stride)
+		return false;
+	slot->start = base + rounddown((u32)(address - base), stride);
+	slot->size = kmem_cache_size(slot->cache);
+	/* What is left at a slab's end is no slot. */
+	return slot->start + stride <= base + page_size(page);
+}
+
+bool kgcc_slab_find(struct page *page, unsigned long address, struct kgcc_object *object)
+{
+	struct kgcc_slot slot;
+
+	if (!kgcc_slab_slot(page, address, &slot))
+		return false;
+	if (kgcc_heap_find(&slot, object))
+		return true;
+	*object = (struct kgcc_object) {
+		.kind = KGCC_SLAB,
+		.start = slot.start,
+		.end = slot.start + slot.size,
+		.witness = slot.witness,
+		.value = (unsigned long)slot.cache,
+	};
+	return address <= object->end;
+}

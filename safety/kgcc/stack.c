@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/sched/task_stack.h>
+
+#include "stack.h"
+
+/* Records that are looked through: a list longer than this has gone wrong. */
+#define DEPTH	256
+
+/* For enter.S, which has no structures. */
+static void __used offsets(void)
+{
+	asm volatile(".globl kgcc_task_stack\n\t.set kgcc_task_stack, %c0"
+		     : : "i" (offsetof(struct task_struct, stack)));
+}
+
+static_assert(offsetof(struct kgcc_record, outer) == 0);
+static_assert(offsetof(struct kgcc_record, alive) == 8);
+
+static bool on_stack(unsigned long stack, unsigned long address)
+{
+	return address - stack < THREAD_SIZE;
+}
+
+static void describe(const struct kgcc_record *record, unsigned long i,
+		     struct kgcc_object *object)
+{
+	unsigned long start = (unsigned long)record->address[i];
+
+	*object = (struct kgcc_object) {
+		.kind = KGCC_LOCAL,
+		.start = start,
+		.end = start + record->locals[i].size,
+		.witness = &record->alive,
+		.value = record->alive,
+		.name = record->locals[i].name,
+	};
+}
+
+/* Finds the local that has an address, else in object one that ends there. */
+static bool find_local(const struct kgcc_record *record, unsigned long address,
+		       struct kgcc_object *object)
+{
+	for (unsigned long i = 0; i < record->n; i++) {
+		unsigned long offset = address - (unsigned long)record->address[i];
+
+		if (offset <= record->locals[i].size)
+			describe(record, i, object);
+		if (offset < record->locals[i].size)
+			return true;
+	}
+	return false;
+}
+
+bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
+{
+	unsigned long stack = (unsigned long)task_stack_page(current);
+	const unsigned long *head = (void *)stack + KGCC_STACK_HEAD;
+	const struct kgcc_record *record = (void *)READ_ONCE(*head);
+
+	if (!on_stack(stack, address))
+		return false;
+	object->kind = KGCC_STACK;
+	for (int i = 0; i < DEPTH && on_stack(stack, (unsigned long)record); i++) {
+		if (find_local(record, address, object))
+			return true;
+		record = record->outer;
+	}
+	if (object->kind == KGCC_LOCAL)
+		return true;
+	/* Until a function is entered or left. */
+	*object = (struct kgcc_object) {
+		.kind = KGCC_STACK,
+		.start = stack + KGCC_STACK_HEAD + sizeof(long),
+		.end = stack + THREAD_SIZE,
+		.witness = head,
+		.value = *head,
+	};
+	return true;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reports of violations, and what follows.
+ *
+ * A violation is a header line, "kgcc: violation: KIND: ...", and lines with the same
+ * number, "kgcc: [N] ...".  Addresses are printed as symbols or hashed.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/stacktrace.h>
+
+#include "module.h"
+#include "violation.h"
+
+#define STACK_LEN	16
+
+static atomic_t last_number;
+
+/* -- an end to the task --------------------------------------------------------- */
+
+struct killing {
+	struct irq_work work;
+	struct task_struct *task;
+};
+
+/* The task may hold its own signal lock, with interrupts off: after that. */
+static void kill_task(struct irq_work *work)
+{
+	struct killing *killing = container_of(work, struct killing, work);
+	struct task_struct *task = xchg(&killing->task, NULL);
+
+	if (!task)
+		return;
+	send_sig(SIGKILL, task, 1);
+	put_task_struct(task);
+}
+
+static DEFINE_PER_CPU(struct killing, killings);
+
+static void kill_current(void)
+{
+	struct killing *killing;
+
+	if (!in_task() || current->flags & (PF_KTHREAD | PF_EXITING) ||
+	    is_global_init(current))
+		return;
+	preempt_disable();
+	killing = this_cpu_ptr(&killings);
+	get_task_struct(current);
+	if (!cmpxchg(&killing->task, NULL, current))
+		irq_work_queue(&killing->work);
+	else
+		put_task_struct(current);
+	preempt_enable();
+}
+
+/* The module loader does not relocate per-CPU data: addresses are set here. */
+void kgcc_violation_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		per_cpu(killings, cpu).work = IRQ_WORK_INIT_HARD(kill_task);
+}
+
+void kgcc_violation_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu(killings, cpu).work);
+}
+
+/* -- reports -------------------------------------------------------------------- */
+
+static const char *plural(unsigned long n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *context(void)
+{
+	if (in_nmi())
+		return "NMI";
+	if (in_hardirq())
+		return "hardirq";
+	if (in_serving_softirq())
+		return "softirq";
+	return "task";
+}
+
+static const char *verb(unsigned int flags)
+{
+	return flags & KGCC_WRITE ? flags & KGCC_READ ? "access" : "write" : "read";
+}
+
+static bool is_named(const struct kgcc_object *object)
+{
+	return object->name && *object->name;
+}
+
+static const char *noun(const struct kgcc_object *object)
+{
+	switch (object->kind) {
+	case KGCC_HEAP:
+	case KGCC_FREED:
+		return "object";
+	case KGCC_SLAB:
+		return "object of the kernel";
+	case KGCC_PAGES:
+		return "block of pages";
+	case KGCC_LOCAL:
+		return "local variable";
+	case KGCC_STACK:
+		return "stack";
+	default:
+		return is_named(object) ? "variable" : "memory";
+	}
+}
+
+static void report_where(int number, const char *where, unsigned long ip)
+{
+	unsigned long entries[STACK_LEN];
+	unsigned int n = stack_trace_save(entries, STACK_LEN, 1), own = 0;
+
+	/* The process chooses its name: escaped, it cannot pass for lines of ours. */
+	pr_err("[%d] at %s, %pS, in %s, process %d (%*pE), CPU %d\n", number, where,
+	       (void *)ip, context(), task_pid_nr(current), (int)strlen(current->comm),
+	       current->comm, raw_smp_processor_id());
+	while (own < n && within_module(entries[own], THIS_MODULE))
+		own++;
+	for (; own < n; own++)
+		pr_err("[%d]   %pB\n", number, (void *)entries[own]);
+}
+
+static void report_object(int number, const struct kgcc_object *object)
+{
+	if (object->kind <= KGCC_UNKNOWN)
+		return;
+	pr_err("[%d] %s%s%s at %p, %lu bytes%s%s%s%s%s\n", number, noun(object),
+	       is_named(object) ? " " : "", is_named(object) ? object->name : "",
+	       (void *)object->start, object->end - object->start,
+	       object->allocated ? is_named(object) ? ", declared" : ", allocated" : "",
+	       object->allocated ? " at " : "", object->allocated ?: "",
+	       object->freed ? ", freed at " : "", object->freed ?: "");
+}
+
+/* Counts a violation; is it to be reported?  before: was one reported for this site? */
+static bool should_report(struct kgcc_module *m, u32 *before)
+{
+	static struct ratelimit_state ratelimit =
+		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20, RATELIMIT_MSG_ON_RELEASE);
+
+	atomic_long_inc(&m->violations);
+	if (READ_ONCE(m->settings.every))
+		return true;
+	return !(before && xchg(before, 1)) && __ratelimit(&ratelimit);
+}
+
+static void act(const struct kgcc_module *m)
+{
+	switch (READ_ONCE(m->settings.action)) {
+	case KGCC_KILL:
+		kill_current();
+		break;
+	case KGCC_CRASH:
+		BUG();
+	default:
+		break;
+	}
+}
+
+/* -- accesses ------------------------------------------------------------------- */
+
+/* One access, in bytes from the object's start. */
+struct access {
+	long lo, hi;
+	const char *where;
+};
+
+/* The access that went wrong, of those that a site checks at once. */
+static struct access find_access(const struct kgcc_site *site, unsigned long pointer,
+				 unsigned long address, unsigned long length,
+				 const struct kgcc_object *object)
+{
+	long size = object->end - object->start, from = pointer - object->start;
+
+	for (u64 i = 0; i < site->nparts; i++) {
+		const struct kgcc_part *part = &site->parts[i];
+
+		if (object->kind == KGCC_FREED || from + part->lo < 0 || from + part->hi > size)
+			return (struct access) { from + part->lo, from + part->hi, part->where };
+	}
+	from = address - object->start;
+	return (struct access) { from, from + length, site->where };
+}
+
+static void report_header(int number, unsigned int flags, const struct access *access,
+			const struct kgcc_object *object)
+{
+	long size = object->end - object->start, by;
+
+	if (object->kind == KGCC_FREED) {
+		pr_err("violation: use after free: %s of %ld byte%s at offset %ld, object of %ld byte%s [%d]\n",
+		       verb(flags), access->hi - access->lo, plural(access->hi - access->lo),
+		       access->lo, size, plural(size), number);
+		return;
+	}
+	by = access->hi > size ? access->hi - size : -access->lo;
+	pr_err("violation: %s by %ld byte%s: %s of %ld byte%s at offset %ld, %s%s%s of %ld byte%s [%d]\n",
+	       access->hi > size ? "overrun" : "underrun", by, plural(by), verb(flags),
+	       access->hi - access->lo, plural(access->hi - access->lo), access->lo,
+	       noun(object), is_named(object) ? " " : "", is_named(object) ? object->name : "",
+	       size, plural(size), number);
+}
+
+void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+		    unsigned long length, const struct kgcc_object *object, unsigned long ip)
+{
+	struct access access = find_access(site, pointer, address, length, object);
+	struct kgcc_module *m;
+	int number;
+
+	rcu_read_lock();
+	m = kgcc_module_of((unsigned long)site);
+	if (should_report(m, &site->errors)) {
+		number = atomic_inc_return(&last_number);
+		if (object->kind == KGCC_NOTHING)
+			pr_err("violation: wild access: %s of %lu byte%s at %s [%d]\n",
+			       verb(site->flags), length, plural(length),
+			       address < PAGE_SIZE ? "the null pointer" : "no kernel memory",
+			       number);
+		else
+			report_header(number, site->flags, &access, object);
+		report_where(number, access.where, ip);
+		report_object(number, object);
+	}
+	act(m);
+	rcu_read_unlock();
+}
+
+void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+			 unsigned long length, const struct kgcc_object *object,
+			 const char *where, unsigned long ip)
+{
+	struct access access = find_access(site, pointer, address, length, object);
+	struct kgcc_module *m;
+	int number;
+
+	rcu_read_lock();
+	m = kgcc_module_of((unsigned long)site);
+	if (should_report(m, &site->errors)) {
+		number = atomic_inc_return(&last_number);
+		report_header(number, site->flags, &access, object);
+		report_where(number, access.where, ip);
+		pr_err("[%d] the pointer left its object at %s\n", number, where);
+		report_object(number, object);
+	}
+	act(m);
+	rcu_read_unlock();
+}
+
+/* Of sites that say themselves what they are about. */
+__printf(3, 4)
+static void report_site(struct kgcc_site *site, unsigned long ip, const char *format, ...)
+{
+	int number = atomic_inc_return(&last_number);
+	struct va_format text = { .fmt = format };
+	va_list args;
+
+	va_start(args, format);
+	text.va = &args;
+	pr_err("violation: %pV [%d]\n", &text, number);
+	va_end(args);
+	report_where(number, site->where, ip);
+}
+
+void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsigned long ip)
+{
+	struct kgcc_module *m;
+
+	rcu_read_lock();
+	m = kgcc_module_of((unsigned long)site);
+	if (should_report(m, &site->errors))
+		report_site(site, ip, "%s: %s at offset %ld, variable %s",
+			    (long)offset < 0 ? "underrun" : "overrun", verb(site->flags),
+			    (long)offset, site->object);
+	act(m);
+	rcu_read_unlock();
+}
+
+void kgcc_violation_rule(struct kgcc_site *site, unsigned long value, unsigned long ip)
+{
+	struct kgcc_module *m;
+
+	rcu_read_lock();
+	m = kgcc_module_of((unsigned long)site);
+	if (should_report(m, &site->errors))
+		report_site(site, ip, "rule: %s does not hold: %ld", site->object, (long)value);
+	act(m);
+	rcu_read_unlock();
+}
+
+/* -- frees ---------------------------------------------------------------------- */
+
+void kgcc_violation_free(const void *address, enum kgcc_free state,
+			 const struct kgcc_object *object, const char *where,
+			 unsigned long ip)
+{
+	struct kgcc_module *m;
+	int number;
+
+	rcu_read_lock();
+	m = kgcc_module_of(ip);
+	if (should_report(m, NULL)) {
+		number = atomic_inc_return(&last_number);
+		if (state == KGCC_FREE_TWICE)
+			pr_err("violation: double free: object of %lu bytes [%d]\n",
+			       object->end - object->start, number);
+		else
+			pr_err("violation: invalid free: at offset %lu, object of %lu bytes [%d]\n",
+			       (unsigned long)address - object->start,
+			       object->end - object->start, number);
+		report_where(number, where, ip);
+		report_object(number, object);
+	}
+	act(m);
+	rcu_read_unlock();
+}

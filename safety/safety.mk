@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# The one line that a module's Kbuild needs, at its end:
+#
+#	include /usr/src/syscript-safety/safety.mk
+#
+# Then `make ... SAFETY=kefence,kgcc` builds it with these tools, and without
+# SAFETY as ever.  KEFENCE=1 is short for SAFETY=kefence.  Each tool has a
+# module.mk, which adds its flags.
+
+safety_dir := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+safety_comma := ,
+safety_tools := $(subst $(safety_comma), ,$(SAFETY)) $(if $(filter 1,$(KEFENCE)),kefence)
+
+# Where the tools' own modules were built: each in a directory of its name, with
+# the list of what it exports.
+SAFETY_BUILT ?= $(safety_dir)/built/$(KERNELRELEASE)
+
+include $(foreach tool,$(sort $(safety_tools)),$(safety_dir)/$(tool)/module.mk)

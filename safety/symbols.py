@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Places in kernel modules, symbol+offset as the kernel prints them, as file:line."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+# access_write+0x5/0x10 [planted]
+PLACE = re.compile(
+    r"(?P<symbol>[\w.]+)\+0x(?P<offset>[0-9a-f]+)/0x(?P<size>[0-9a-f]+) \[(?P<module>\w+)"
+)
+# Functions as `nm -f sysv` lists them.
+SYMBOL = re.compile(r"^(\S+)\s*\|([0-9a-f]+)\|\s*[tTwW]\s*\|\s*FUNC\|([0-9a-f]*)\|\s*\|(\S+)", re.M)
+
+
+class SymbolError(Exception):
+    """Debug information cannot be read; the text says what to do."""
+
+
+def run(*argv: str | Path) -> str:
+    try:
+        done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise SymbolError(f"{argv[0]} is missing: install binutils") from missing
+    if done.returncode:
+        raise SymbolError(done.stderr.strip() or f"{argv[0]} failed")
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module's file with its debug information."""
+
+    path: Path
+
+    @cached_property
+    def functions(self) -> dict[str, list[tuple[str, int, int]]]:
+        """Section, address and size of each function; static ones share names."""
+        found: dict[str, list[tuple[str, int, int]]] = {}
+        for name, value, size, section in SYMBOL.findall(run("nm", "-f", "sysv", self.path)):
+            found.setdefault(name, []).append((section, int(value, 16), int(size or "0", 16)))
+        return found
+
+    def lines(self, symbol: str, offset: int, size: int) -> list[str]:
+        """file:line, and those that it is inlined in; [] if it is not known."""
+        for section, start, length in self.functions.get(symbol, []):
+            # What the kernel prints goes to the next symbol, padding included.
+            if length <= size and offset < size:
+                text = run(
+                    *("addr2line", "-i", "-e", self.path, "-j", section, hex(start + offset))
+                )
+                return [line.split(" (")[0] for line in text.splitlines() if "?" not in line]
+        return []
+
+
+@dataclass
+class Modules:
+    """Where modules' files are looked for."""
+
+    directories: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def modules(self) -> dict[str, Module]:
+        """By name; the first directory that has one wins."""
+        found: dict[str, Module] = {}
+        for directory in self.directories:
+            for path in [directory] if directory.is_file() else sorted(directory.rglob("*.ko")):
+                found.setdefault(path.stem.replace("-", "_"), Module(path))
+        return found
+
+    def resolve(self, text: str, returned: bool = False) -> list[str]:
+        """file:line of the place in a text; `returned`: it is a return address."""
+        place = PLACE.search(text)
+        if not place or place["module"] not in self.modules:
+            return []
+        offset = int(place["offset"], 16) - returned
+        module = self.modules[place["module"]]
+        return [
+            short(line) for line in module.lines(place["symbol"], offset, int(place["size"], 16))
+        ]
+
+
+def short(line: str) -> str:
+    """Without the directories that say nothing about a module's source."""
+    path = Path(line)
+    return line if len(path.parts) < 3 or not path.is_absolute() else "/".join(path.parts[-2:])
+
+
+def default_directories(release: str, given: Iterable[Path]) -> list[Path]:
+    """Those given, the working directory, and the kernel's own."""
+    return [*given, Path.cwd(), Path("/lib/modules", release)]
+
+
+def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """For people: the first columns to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [
+            f"{cell:<{width}}" if i < left else f"{cell:>{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    width = shutil.get_terminal_size((200, 24)).columns
+    return "\n".join(line[:width] for line in lines)

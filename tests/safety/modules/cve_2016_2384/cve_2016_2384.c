@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pattern of CVE-2016-2384 (snd-usbmidi): what is registered frees its private
+ * data when it is torn down.  The error path after the registration frees it as well.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+static bool fixed;
+module_param(fixed, bool, 0444);
+
+struct midi {
+	int endpoints;
+	char name[56];
+};
+
+struct device {
+	void *private;
+	void (*private_free)(struct device *device);
+};
+
+static void midi_free(struct device *device)
+{
+	kfree(device->private);
+}
+
+static int endpoints_create(struct midi *midi)
+{
+	/* A device that has none. */
+	return midi->endpoints ? 0 : -ENODEV;
+}
+
+static int midi_create(struct device *device)
+{
+	struct midi *midi = kzalloc(sizeof(*midi), GFP_KERNEL);
+	int err;
+
+	if (!midi)
+		return -ENOMEM;
+	device->private = midi;
+	device->private_free = midi_free;
+	err = endpoints_create(midi);
+	if (err && !fixed)
+		kfree(midi);
+	return err;
+}
+
+static int __init trigger(void)
+{
+	struct device device = {};
+
+	/* The probe fails, and the card goes with all that was registered. */
+	if (midi_create(&device) && device.private_free)
+		device.private_free(&device);
+	return 0;
+}
+
+static void __exit finish(void)
+{
+}
+
+module_init(trigger);
+module_exit(finish);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("The pattern of CVE-2016-2384");

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults with locks, counters and interrupts to order: the name of one is written to
+ * /sys/kernel/debug/planted_locks.  "sound" is all of it as it should be.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/semaphore.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+#ifdef EVMON_H
+#define event(object)	log_event(object, EVMON_USER + 7)
+#else
+#define event(object)	((void)(object))
+#endif
+
+struct thing {
+	spinlock_t spin;
+	struct mutex mutex;
+	struct rw_semaphore rwsem;
+	struct semaphore sem;
+	refcount_t refcount;
+	struct kref kref;
+	atomic_t count;
+};
+
+static struct dentry *file;
+static struct thing *a, *b, *c;
+static DEFINE_MUTEX(static_mutex);
+static DEFINE_SPINLOCK(static_spin);
+
+/* -- others' hands ------------------------------------------------------------ */
+
+static void (*elsewhere_fn)(void);
+
+static void in_work(struct work_struct *work)
+{
+	elsewhere_fn();
+}
+static DECLARE_WORK(work, in_work);
+
+static void in_kthread(void (*fn)(void))
+{
+	elsewhere_fn = fn;
+	schedule_work(&work);
+	flush_work(&work);
+}
+
+static void in_irq_work(struct irq_work *irq_work)
+{
+	elsewhere_fn();
+}
+static struct irq_work irq_work = IRQ_WORK_INIT_HARD(in_irq_work);
+
+static void in_hardirq_here(void (*fn)(void))
+{
+	elsewhere_fn = fn;
+	irq_work_queue(&irq_work);
+	irq_work_sync(&irq_work);
+}
+
+static void in_tasklet(struct tasklet_struct *tasklet)
+{
+	elsewhere_fn();
+}
+static DECLARE_TASKLET(tasklet, in_tasklet);
+
+static void in_softirq_here(void (*fn)(void))
+{
+	elsewhere_fn = fn;
+	tasklet_schedule(&tasklet);
+	tasklet_unlock_wait(&tasklet);
+	while (test_bit(TASKLET_STATE_SCHED, &tasklet.state))
+		msleep(1);
+}
+
+/* -- faults ------------------------------------------------------------------- */
+
+static void released(struct kref *kref)
+{
+}
+
+static void sound(void)
+{
+	unsigned long flags;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		spin_lock(&a->spin);
+		spin_lock(&b->spin);
+		spin_unlock(&b->spin);
+		spin_unlock(&a->spin);
+		spin_lock_irqsave(&b->spin, flags);
+		spin_unlock_irqrestore(&b->spin, flags);
+		spin_lock_bh(&b->spin);
+		spin_unlock_bh(&b->spin);
+		if (spin_trylock(&static_spin))
+			spin_unlock(&static_spin);
+
+		mutex_lock(&a->mutex);
+		mutex_lock_nested(&b->mutex, 1);
+		down_write(&a->rwsem);
+		down(&a->sem);
+		up(&a->sem);
+		up_write(&a->rwsem);
+		/* Not in the order in which they were taken. */
+		mutex_unlock(&a->mutex);
+		mutex_unlock(&b->mutex);
+		if (!mutex_lock_interruptible(&static_mutex))
+			mutex_unlock(&static_mutex);
+		if (mutex_trylock(&static_mutex))
+			mutex_unlock(&static_mutex);
+		down_read(&a->rwsem);
+		down_read(&b->rwsem);
+		up_read(&a->rwsem);
+		up_read(&b->rwsem);
+
+		refcount_set(&a->refcount, 1);
+		refcount_inc(&a->refcount);
+		if (refcount_inc_not_zero(&a->refcount))
+			refcount_dec(&a->refcount);
+		if (!refcount_dec_and_test(&a->refcount))
+			refcount_dec_and_test(&a->refcount);
+		kref_init(&a->kref);
+		kref_get(&a->kref);
+		kref_put(&a->kref, released);
+		kref_put(&a->kref, released);
+
+		local_irq_save(flags);
+		spin_lock_irq(&b->spin);
+		spin_unlock(&b->spin);
+		local_irq_restore(flags);
+		local_irq_disable();
+		local_irq_enable();
+		kfree(kmalloc(100, GFP_KERNEL));
+		event(a);
+	}
+}
+
+static bool unlocked;
+
+static void unlock_spin(void)
+{
+	preempt_disable();
+	spin_unlock(&c->spin);
+	smp_store_release(&unlocked, true);
+}
+
+/* On another CPU, while this one waits without sleeping. */
+static void spin_other(void)
+{
+	unlocked = false;
+	elsewhere_fn = unlock_spin;
+	spin_lock(&c->spin);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), &work);
+	while (!smp_load_acquire(&unlocked))
+		cpu_relax();
+	preempt_enable();
+	flush_work(&work);
+}
+
+static void spin_then_mutex(void)
+{
+	spin_lock(&c->spin);
+	mutex_lock(&c->mutex);
+	mutex_unlock(&c->mutex);
+	spin_unlock(&c->spin);
+}
+
+/* Without the kernel's own word on it. */
+static void spin_sleep(void)
+{
+	spin_lock(&c->spin);
+	preempt_enable();
+	msleep(5);
+	preempt_disable();
+	spin_unlock(&c->spin);
+}
+
+static void spin_order(void)
+{
+	spin_lock(&static_spin);
+	spin_lock(&c->spin);
+	spin_unlock(&c->spin);
+	spin_unlock(&static_spin);
+
+	spin_lock(&c->spin);
+	spin_lock(&static_spin);
+	spin_unlock(&static_spin);
+	spin_unlock(&c->spin);
+}
+
+static void take_spin(void)
+{
+	spin_lock(&static_spin);
+	spin_unlock(&static_spin);
+}
+
+static void spin_hardirq(void)
+{
+	take_spin();
+	in_hardirq_here(take_spin);
+}
+
+static void spin_softirq(void)
+{
+	take_spin();
+	in_softirq_here(take_spin);
+}
+
+static void unlock_mutex(void)
+{
+	mutex_unlock(&c->mutex);
+}
+
+static void mutex_other(void)
+{
+	mutex_lock(&c->mutex);
+	in_kthread(unlock_mutex);
+}
+
+static void mutex_twice(void)
+{
+	mutex_lock(&c->mutex);
+	mutex_unlock(&c->mutex);
+	mutex_unlock(&c->mutex);
+}
+
+static void mutex_order(void)
+{
+	mutex_lock(&static_mutex);
+	mutex_lock(&c->mutex);
+	mutex_unlock(&c->mutex);
+	mutex_unlock(&static_mutex);
+
+	mutex_lock(&c->mutex);
+	mutex_lock(&static_mutex);
+	mutex_unlock(&static_mutex);
+	mutex_unlock(&c->mutex);
+}
+
+/* Three locks: no two of them are taken both ways. */
+static void mutex_circle(void)
+{
+	mutex_lock(&static_mutex);
+	down_read(&c->rwsem);
+	up_read(&c->rwsem);
+	mutex_unlock(&static_mutex);
+
+	down_write(&c->rwsem);
+	down(&c->sem);
+	up(&c->sem);
+	up_write(&c->rwsem);
+
+	down(&c->sem);
+	mutex_lock(&static_mutex);
+	mutex_unlock(&static_mutex);
+	up(&c->sem);
+}
+
+static void mutex_long(void)
+{
+	mutex_lock(&c->mutex);
+	msleep(60);
+	mutex_unlock(&c->mutex);
+}
+
+static void mutex_kept(void)
+{
+	mutex_lock(&c->mutex);
+}
+
+static void up_rwsem(void)
+{
+	up_write(&c->rwsem);
+}
+
+static void rwsem_other(void)
+{
+	down_write(&c->rwsem);
+	in_kthread(up_rwsem);
+}
+
+static void sem_twice(void)
+{
+	down(&c->sem);
+	up(&c->sem);
+	up(&c->sem);
+	down(&c->sem);
+}
+
+static void count_inc(void)
+{
+	atomic_inc(&c->count);
+}
+
+static void count_dec(void)
+{
+	if (atomic_dec_and_test(&c->count))
+		event(c);
+}
+
+static void ref_taken_at_zero(void)
+{
+	atomic_set(&c->count, 1);
+	count_dec();
+	count_inc();
+}
+
+static void ref_dropped_at_zero(void)
+{
+	atomic_set(&c->count, 1);
+	count_dec();
+	count_dec();
+}
+
+static void ref_leak(void)
+{
+	kref_init(&c->kref);
+	kref_get(&c->kref);
+	kref_get(&c->kref);
+	kref_put(&c->kref, released);
+}
+
+/* With the kernel's own word on it. */
+static void refcount_at_zero(void)
+{
+	refcount_set(&c->refcount, 1);
+	if (refcount_dec_and_test(&c->refcount))
+		refcount_inc(&c->refcount);
+}
+
+static void busy_for_40ms(void)
+{
+	u64 end = ktime_get_ns() + 40 * NSEC_PER_MSEC;
+
+	while (ktime_get_ns() < end)
+		cpu_relax();
+}
+
+static void irq_long(void)
+{
+	local_irq_disable();
+	busy_for_40ms();
+	local_irq_enable();
+}
+
+static void irq_long_spin(void)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->spin, flags);
+	busy_for_40ms();
+	spin_unlock_irqrestore(&c->spin, flags);
+}
+
+static void irq_forgotten(void)
+{
+	local_irq_disable();
+	raw_local_irq_enable();
+	msleep(5);
+}
+
+static void irq_inside(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	spin_lock_irq(&c->spin);
+	spin_unlock_irq(&c->spin);
+	local_irq_restore(flags);
+}
+
+static void unlock_a(struct kref *ref)
+{
+	mutex_unlock(&a->mutex);
+}
+
+/* Counters that take a mutex when they come to zero, twice not and then so. */
+static void sound_drop(void)
+{
+	int i;
+
+	kref_init(&c->kref);
+	kref_get(&c->kref);
+	kref_put_mutex(&c->kref, unlock_a, &a->mutex);
+	kref_put_mutex(&c->kref, unlock_a, &a->mutex);
+	refcount_set(&c->refcount, 2);
+	atomic_set(&c->count, 2);
+	for (i = 0; i < 2; i++) {
+		if (refcount_dec_and_mutex_lock(&c->refcount, &a->mutex))
+			mutex_unlock(&a->mutex);
+		if (atomic_dec_and_mutex_lock(&c->count, &a->mutex))
+			mutex_unlock(&a->mutex);
+	}
+}
+
+static void *leaked;
+
+static noinline void alloc_leak(void)
+{
+	leaked = kmalloc(123, GFP_KERNEL);
+}
+
+static void alloc_twice(void)
+{
+	void *p = kmalloc(120, GFP_KERNEL), *q = kmalloc(120, GFP_KERNEL);
+
+	kfree(p);
+	kfree(q);
+	kfree(p);
+}
+
+#define FAULT(name) { #name, name }
+static const struct { const char *name; void (*fn)(void); } faults[] = {
+	FAULT(sound), FAULT(sound_drop), FAULT(spin_other), FAULT(spin_then_mutex), FAULT(spin_sleep),
+	FAULT(spin_order), FAULT(spin_hardirq), FAULT(spin_softirq), FAULT(mutex_other),
+	FAULT(mutex_twice), FAULT(mutex_order), FAULT(mutex_circle), FAULT(mutex_long),
+	FAULT(mutex_kept), FAULT(rwsem_other), FAULT(sem_twice),
+	FAULT(ref_taken_at_zero), FAULT(ref_dropped_at_zero), FAULT(ref_leak),
+	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
+	FAULT(irq_forgotten), FAULT(irq_inside), FAULT(alloc_leak), FAULT(alloc_twice),
+};
+
+/* -- the file ----------------------------------------------------------------- */
+
+static struct thing *thing_create(void)
+{
+	struct thing *thing = kzalloc(sizeof(*thing), GFP_KERNEL);
+
+	if (!thing)
+		return NULL;
+	spin_lock_init(&thing->spin);
+	mutex_init(&thing->mutex);
+	init_rwsem(&thing->rwsem);
+	sema_init(&thing->sem, 1);
+	return thing;
+}
+
+static int run(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (strcmp(faults[i].name, name))
+			continue;
+		/* Another one for each: what is known of the last is not of this. */
+		c = thing_create();
+		if (!c)
+			return -ENOMEM;
+		faults[i].fn();
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* "NAME" or "NAME COUNT". */
+static ssize_t planted_write(struct file *f, const char __user *from, size_t len,
+			     loff_t *pos)
+{
+	char text[64], name[32];
+	int times = 1, err = 0;
+
+	if (len >= sizeof(text))
+		return -E2BIG;
+	if (copy_from_user(text, from, len))
+		return -EFAULT;
+	text[len] = '\0';
+	sscanf(text, "%31s %d", name, &times);
+	while (times-- > 0 && !err)
+		err = run(name);
+	return err ?: len;
+}
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	.write = planted_write,
+};
+
+static int __init planted_init(void)
+{
+	a = thing_create();
+	b = thing_create();
+	if (!a || !b)
+		return -ENOMEM;
+	file = debugfs_create_file("planted_locks", 0200, NULL, NULL, &fops);
+	return 0;
+}
+
+static void __exit planted_exit(void)
+{
+	debugfs_remove(file);
+	kfree(a);
+	kfree(b);
+}
+
+module_init(planted_init);
+module_exit(planted_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Faults with locks to order, for the tests of the safety kit");

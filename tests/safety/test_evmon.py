@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Event monitors: faults to order (modules/planted_locks), each told with its places."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from modules_in_guest import alone
+from planted_locks import PLANTED, do, line_of, load_with
+
+DEBUG = Path("/sys/kernel/debug/evmon")
+MONITORS = ["spin", "mutex", "refs", "irq", "alloc", "top"]
+
+
+@pytest.fixture
+def violations(kernel_log) -> Callable[[], list[str]]:
+    def read() -> list[str]:
+        return re.findall(r"evmon: violation: (.*) \(.*\) \[\d+\]", kernel_log.read())
+
+    return read
+
+
+def test_sound(load, violations) -> None:
+    load_with(load, *MONITORS)
+    do("sound 20")
+    assert violations() == []
+
+
+def test_counters_that_take_a_lock(load, violations) -> None:
+    load_with(load, "mutex", "refs")
+    do("sound_drop 2")
+    alone("rmmod", "planted_locks")
+    assert violations() == []
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("monitor", "fault", "expected", "here", "there"),
+    [
+        (
+            *("spin", "spin_other", "spinlock: released by another than who took it: &c->spin"),
+            ("unlock_spin", "spin_unlock"),
+            ("spin_other", "spin_lock"),
+        ),
+        (
+            *("spin", "spin_then_mutex"),
+            "spinlock: mutex taken while a spinlock is held: &c->mutex",
+            ("spin_then_mutex", "mutex_lock"),
+            ("spin_then_mutex", "spin_lock"),
+        ),
+        (
+            *("spin", "spin_sleep", "spinlock: held across sleep: "),
+            None,
+            ("spin_sleep", "spin_lock"),
+        ),
+        (
+            *("spin", "spin_order", "spinlock: order of locks: &static_spin"),
+            ("spin_order", "spin_lock(&static_spin)", 2),
+            ("spin_order", "spin_lock(&c->spin)"),
+        ),
+        (
+            *("spin", "spin_hardirq"),
+            "spinlock: taken with interrupts on, and in an interrupt: &static_spin",
+            ("take_spin", "spin_lock"),
+            ("take_spin", "spin_lock"),
+        ),
+        (
+            *("spin", "spin_softirq"),
+            "spinlock: taken with softirqs on, and in a softirq: &static_spin",
+            ("take_spin", "spin_lock"),
+            ("take_spin", "spin_lock"),
+        ),
+        (
+            *("mutex", "mutex_other"),
+            "mutex: released by another task than took it: &c->mutex",
+            ("unlock_mutex", "mutex_unlock"),
+            ("mutex_other", "mutex_lock"),
+        ),
+        (
+            *("mutex", "mutex_twice", "mutex: released, but not held: &c->mutex"),
+            ("mutex_twice", "mutex_unlock", 2),
+            ("mutex_twice", "mutex_unlock", 1),
+        ),
+        (
+            *("mutex", "mutex_order", "mutex: order of locks: &static_mutex"),
+            ("mutex_order", "mutex_lock(&static_mutex)", 2),
+            ("mutex_order", "mutex_lock(&c->mutex)"),
+        ),
+        (
+            *("mutex", "mutex_circle", "mutex: order of locks: &static_mutex"),
+            ("mutex_circle", "mutex_lock(&static_mutex)", 2),
+            ("mutex_circle", "down(&c->sem)"),
+        ),
+        (
+            *("mutex", "mutex_long", r"mutex: held for \d+ ms: &c->mutex"),
+            ("mutex_long", "mutex_unlock"),
+            ("mutex_long", "mutex_lock"),
+        ),
+        (
+            *("mutex", "rwsem_other"),
+            "mutex: released by another task than took it: &c->rwsem",
+            ("up_rwsem", "up_write"),
+            ("rwsem_other", "down_write"),
+        ),
+        (
+            *("mutex", "sem_twice", "mutex: semaphore of 1 released, but not held: &c->sem"),
+            ("sem_twice", "up(&c->sem)", 2),
+            None,
+        ),
+        (
+            *("refs", "ref_dropped_at_zero"),
+            "refcount: dropped when it was zero: &c->count",
+            ("count_dec", "atomic_dec_and_test"),
+            ("count_dec", "atomic_dec_and_test"),
+        ),
+        (
+            *("refs", "ref_taken_at_zero", "refcount: taken when it was zero: &c->count"),
+            ("count_inc", "atomic_inc"),
+            ("count_dec", "atomic_dec_and_test"),
+        ),
+        (
+            *("irq", "irq_long", r"irq: interrupts were off for \d+ us: "),
+            ("irq_long", "local_irq_enable"),
+            ("irq_long", "local_irq_disable"),
+        ),
+        (
+            *("irq", "irq_long_spin", r"irq: interrupts were off for \d+ us: &c->spin"),
+            ("irq_long_spin", "spin_unlock_irqrestore"),
+            ("irq_long_spin", "spin_lock_irqsave"),
+        ),
+        (
+            *("irq", "irq_forgotten", "irq: interrupts not turned on again: "),
+            None,
+            ("irq_forgotten", "local_irq_disable"),
+        ),
+        (
+            *("irq", "irq_inside"),
+            "irq: interrupts turned on inside a part that has them off: &c->spin",
+            ("irq_inside", "spin_unlock_irq"),
+            ("irq_inside", "local_irq_save"),
+        ),
+    ],
+)
+def test_fault(monitor, fault, expected, here, there, load, violations, kernel_log) -> None:
+    load_with(load, monitor)
+    do(fault)
+    (violation,) = violations()
+    assert re.fullmatch(expected.replace("(", r"\("), violation)
+    text = kernel_log.read()
+    if here:
+        assert f"here at {line_of(*here)}" in text
+    if there:
+        assert f"at {line_of(*there)}" in text.partition("CPU")[2]
+
+
+@pytest.mark.planted
+def test_mutex_held_at_the_end_of_a_process(load, violations) -> None:
+    load_with(load, "mutex")
+    script = f"open({str(PLANTED)!r}, 'w').write('mutex_kept')"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert violations() == ["mutex: held by a process that ends: "]
+
+
+@pytest.mark.planted
+def test_mutex_held_when_its_module_goes(load, violations, kernel_log) -> None:
+    load_with(load, "mutex")
+    do("mutex_kept")
+    alone("rmmod", "planted_locks")
+    assert violations() == ["mutex: held while its module goes: "]
+    assert f"taken at {line_of('mutex_kept', 'mutex_lock')}" in kernel_log.read()
+
+
+@pytest.mark.planted
+def test_references_left(load, violations, kernel_log) -> None:
+    load_with(load, "refs")
+    do("ref_leak")
+    alone("rmmod", "planted_locks")
+    assert violations() == ["refcount: at 2 when its module goes: "]
+    text = kernel_log.read()
+    for balance, call, nth in (
+        ("+1", "kref_init", 1),
+        ("+1", "kref_get", 1),
+        ("-1", "kref_put", 1),
+    ):
+        assert f"balance {balance}, last at {line_of('ref_leak', call, nth)}" in text
+
+
+@pytest.mark.planted
+def test_memory_left(load, violations, kernel_log) -> None:
+    load_with(load, "alloc")
+    do("sound")
+    do("alloc_leak")
+    alone("rmmod", "planted_locks")
+    assert "alloc: 123 bytes not freed when planted_locks goes: " in violations()
+    assert "at alloc_leak+" in kernel_log.read()
+
+
+def test_nothing_is_told_of_what_began_before(load, violations) -> None:
+    """Locks that were taken before a monitor came are released, and no one minds."""
+    load("evmon")
+    load("planted_locks+evmon")
+    do("mutex_kept")
+    load("evmon/evmon_mutex")
+    load("evmon/evmon_spin")
+    do("sound")
+    assert violations() == []
+
+
+def test_not_for_ordinary_users(load, as_outsider) -> None:
+    load("evmon")
+    for name in ("places", "monitors"):
+        assert as_outsider(["cat", DEBUG / name]).returncode != 0
+
+
+def test_top(load) -> None:
+    load_with(load, "top")
+    do("sound 10")
+    do("mutex_long")
+    lines = [line.split("\t") for line in (DEBUG / "monitors").read_text().splitlines()]
+    found = {words[1]: words for words in lines if words[0] == "planted_locks"}
+    assert int(found["&a->mutex"][3]) == 30
+    assert int(found["&c->mutex"][8]) > 50_000_000  # ns that it was held at most
+    assert found["&c->mutex"][9] == line_of("mutex_long", "mutex_lock").strip()

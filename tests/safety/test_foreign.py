@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Modules from the kernel's own source, built here, work as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import reiserfs
+from conftest import MODULES
+from ecryptfs import mounted
+from exercise import exercise
+from kernels import ROOT
+
+TEXT = "nothing but the truth\n" * 1000
+
+
+def test_ecryptfs(load, tmp_path: Path) -> None:
+    load("ecryptfs")
+    lower = tmp_path / "lower"
+    with mounted(lower, tmp_path / "upper") as upper:
+        (upper / "file").write_text(TEXT)
+        assert (upper / "file").read_text() == TEXT
+    assert TEXT.encode() not in (lower / "file").read_bytes()
+    with mounted(lower, tmp_path / "upper") as upper:
+        assert (upper / "file").read_text() == TEXT
+
+
+@pytest.mark.parametrize("tool", ["", "kgcc"])
+def test_ecryptfs_works(tool: str, load, tmp_path: Path) -> None:
+    if tool:
+        load(tool)
+    load("+".join(["ecryptfs", tool]).rstrip("+"))
+    with mounted(tmp_path / "lower", tmp_path / "upper") as upper:
+        exercise(upper)
+
+
+@pytest.mark.parametrize("tool", ["", "kgcc"])
+def test_reiserfs_works(tool: str, load, tmp_path: Path) -> None:
+    if tool:
+        load(tool)
+    load("+".join(["reiserfs", tool]).rstrip("+"))
+    with reiserfs.mounted(tmp_path / "image", tmp_path / "mounted") as top:
+        exercise(top)
+        os.setxattr(top, "user.name", b"value" * 40)
+        assert os.getxattr(top, "user.name") == b"value" * 40
+
+
+@pytest.mark.parametrize("module", ["ecryptfs", "reiserfs"])
+def test_most_checks_are_removed(module: str) -> None:
+    stats = MODULES / f"{module}+kgcc" / "checks"
+    if not stats.exists():
+        pytest.skip(f"there is no {stats.relative_to(ROOT)}")
+    kgcc = ROOT / "safety" / "kgcc" / "kgcc"
+    done = subprocess.run([kgcc, "removed", "--json", stats], capture_output=True, check=True)
+    assert json.loads(done.stdout)["removed"] > 0.5

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""libkernevents from Python, and the command evmon."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from kernels import ROOT
+from planted_locks import do, line_of, load_with
+
+sys.path.append(str(ROOT / "safety" / "evmon" / "lib"))
+
+import kernevents  # noqa: E402
+
+EVMON = ROOT / "safety" / "evmon" / "evmon"
+PLACES = Path("/sys/kernel/debug/evmon/places")
+WATCH = Path("/sys/kernel/tracing/instances/evmon-watch")
+ENABLED = WATCH / "events" / "evmon" / "evmon_violation" / "enable"
+
+
+def types() -> list[str]:
+    text = (ROOT / "safety" / "evmon" / "events.def").read_text()
+    return re.findall(r"^EVENT\((\w+),", text, re.MULTILINE)
+
+
+def test_numbers_of_types_are_the_same_everywhere() -> None:
+    assert kernevents.USER == types().index("USER")
+
+
+def test_events_in_bulk(load) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    do("sound")
+    with kernevents.Kernevents("test", percent=1) as events:
+        do("sound")
+        found = list(events.read(timeout=1))
+        places = {event.place: events.place(event) for event in found}
+        assert events.lost == 0
+    assert {place.module for place in places.values()} == {"planted_locks"}
+    counts = Counter(types()[min(event.type, kernevents.USER)] for event in found)
+    # Three times round, see the source.
+    assert counts["SPIN_ACQUIRE"] == counts["SPIN_RELEASE"] - 3 == 12
+    assert counts["MUTEX_ACQUIRE"] == counts["MUTEX_RELEASE"] == 12
+    assert (counts["REF_INIT"], counts["REF_INC"], counts["REF_DEC"]) == (6, 9, 15)
+    assert counts["USER"] == 3
+    user = next(event for event in found if event.type == kernevents.USER + 7)
+    assert places[user.place].name == "a"
+    assert places[user.place].file == "planted_locks.c"
+    times = [event.time for event in found]
+    assert times == sorted(times), "one process on one CPU, or two of them in turn"
+    assert {event.pid for event in found} == {os.getpid()}
+
+
+def test_more_events_than_fit_at_once(load) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    with kernevents.Kernevents("test", percent=1, count=10) as events:
+        do("sound 2")
+        found = []
+        while more := list(events.read(timeout=0.5)):
+            assert len(more) <= 10
+            found += more
+    assert sum(event.type == kernevents.USER + 7 for event in found) == 6
+
+
+def test_lost_events_are_counted(load) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    with kernevents.Kernevents("test", buffer_kib=8, percent=1) as events:
+        do("sound 200")
+        while list(events.read(timeout=0.5)):
+            pass
+        assert events.lost > 0
+
+
+def test_filter(load) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    number = kernevents.USER + 7
+    with kernevents.Kernevents("test", percent=1, filter=f"type == {number}") as events:
+        do("sound")
+        assert [event.type for event in events.read(timeout=1)] == [number] * 3
+    with pytest.raises(OSError, match="Invalid argument"):
+        kernevents.Kernevents("test", filter="nonsense == 1")
+
+
+def test_without_the_module() -> None:
+    with pytest.raises(FileNotFoundError):
+        kernevents.Kernevents("test")
+
+
+def test_nothing_is_emitted_when_no_one_listens(load) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    do("sound")
+    assert len(PLACES.read_text().splitlines()) == 1
+
+
+def evmon(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([EVMON, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.planted
+def test_watch(load) -> None:
+    load_with(load, "mutex", "spin")
+    with subprocess.Popen(
+        [EVMON, "watch", "planted_locks", "-t", "60", "--json"], stdout=subprocess.PIPE, text=True
+    ) as watching:
+        for _ in range(600):
+            if ENABLED.exists() and ENABLED.read_text().strip() == "1":
+                break
+            time.sleep(0.1)
+        do("mutex_other")
+        do("spin_order")
+        lines = [json.loads(watching.stdout.readline()) for _ in range(2)]
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait() == 0
+    assert [line["text"] for line in lines] == [
+        "released by another task than took it",
+        "order of locks",
+    ]
+    assert lines[0]["here"] == line_of("unlock_mutex", "mutex_unlock").strip()
+    assert lines[0]["there"] == line_of("mutex_other", "mutex_lock").strip()
+    assert lines[0]["object"] == "&c->mutex"
+
+
+def test_command(load) -> None:
+    assert "load evmon.ko" in evmon("top").stderr
+    load_with(load, "top")
+    do("sound 5")
+    done = evmon("top", "planted_locks")
+    assert re.search(r"^&a->mutex +planted_locks +15 ", done.stdout, re.MULTILINE)
+    (hot,) = [h for h in json.loads(evmon("top", "--json").stdout) if h["name"] == "&a->rwsem"]
+    assert hot["count"] == 30
+    assert evmon("log", "-t", "0.1").returncode == 0

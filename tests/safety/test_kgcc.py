@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""KGCC: pointers used right and wrong, to order (modules/pointers)."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kernels import ROOT
+
+POINTERS = Path("/sys/kernel/debug/pointers")
+DEBUG = Path("/sys/kernel/debug/kgcc")
+KGCC = ROOT / "safety" / "kgcc" / "kgcc"
+SOURCE = Path(__file__).parent / "modules" / "pointers" / "main.c"
+
+# The report that each case has to cause when done wrong; "" where wrong is not wrong.
+CASES = {
+    name: report
+    for name, _, report in re.findall(r'\b_\((\w+), (NULL|"(.*)")\)', SOURCE.read_text())
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def modules(load_module) -> None:
+    load_module("kgcc")
+    load_module("pointers+kgcc")
+    settings(reports="all")
+
+
+def settings(**values: object) -> None:
+    pairs = " ".join(f"{key}={value}" for key, value in values.items())
+    (DEBUG / "settings").write_text(f"* {pairs}\n")
+
+
+def do(case: str, how: str) -> None:
+    POINTERS.write_text(f"{case} {how}")
+
+
+@pytest.fixture
+def violations(kernel_log) -> Callable[[], list[str]]:
+    """violations(): the headers of this test's reports."""
+
+    def read() -> list[str]:
+        return re.findall(r"kgcc: violation: (.*) \[\d+\]", kernel_log.read())
+
+    return read
+
+
+def test_cases_are_known() -> None:
+    listed = dict(line.split("\t") for line in POINTERS.read_text().splitlines())
+    assert listed == CASES
+    assert len(CASES) > 60
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_right(case: str, violations) -> None:
+    do(case, "good")
+    assert violations() == []
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("case", [case for case, report in CASES.items() if report])
+def test_wrong(case: str, violations) -> None:
+    do(case, "bad")
+    reports = violations()
+    assert reports and all(re.fullmatch(CASES[case], line) for line in reports), reports
+
+
+@pytest.mark.parametrize("case", [case for case, report in CASES.items() if not report])
+def test_peers_come_back(case: str, violations) -> None:
+    do(case, "bad")
+    assert violations() == []
+
+
+# -- what follows, and what is switched off -------------------------------------------
+
+
+def kgcc(*command: str) -> str:
+    return subprocess.run([KGCC, *command], capture_output=True, text=True, check=True).stdout
+
+
+def sites_of(case: str) -> list[dict]:
+    """The sites of a case's function; a macro's are in the one line that uses it."""
+    lines = SOURCE.read_text().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if text.startswith(f"HEAP_ACCESS({case},"))
+    sites = [text.split("\t") for text in (DEBUG / "sites").read_text().splitlines()]
+    return [
+        {"hits": int(hits), "state": state}
+        for _, _, _, hits, _, state, place in sites
+        if f"main.c:{line}" in place
+    ]
+
+
+@pytest.fixture
+def set_back():
+    yield
+    settings(action="log", after=0, count="off", state="on", reports="all")
+
+
+@pytest.mark.planted
+def test_kill(set_back, violations) -> None:
+    settings(action="kill")
+    writer = ["sh", "-c", f"echo heap_write1 bad >{POINTERS}; echo survived"]
+    done = subprocess.run(writer, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL and not done.stdout
+    assert len(violations()) == 1
+    do("heap_write1", "good")
+
+
+@pytest.mark.planted
+def test_once(set_back, violations) -> None:
+    settings(reports="once")
+    for _ in range(3):
+        do("heap_loop_break", "bad")
+    assert len(violations()) <= 1
+
+
+@pytest.mark.planted
+def test_clean_sites_are_switched_off(set_back, violations) -> None:
+    settings(after=50)
+    for _ in range(49):
+        do("heap_write4", "good")
+    time.sleep(0.5)
+    assert {site["state"] for site in sites_of("heap_write4")} == {"on"}
+    do("heap_write4", "good")
+    deadline = time.monotonic() + 20
+    while {site["state"] for site in sites_of("heap_write4")} != {"off"}:
+        assert time.monotonic() < deadline
+    assert {site["state"] for site in sites_of("heap_write8")} == {"on"}
+    do("heap_write4", "bad")
+    assert violations() == []
+    settings(after=0, state="on")
+    assert {site["state"] for site in sites_of("heap_write4")} == {"on"}
+    do("heap_write4", "bad")
+    assert len(violations()) == 1
+
+
+def test_top(set_back) -> None:
+    settings(count="on")
+    for _ in range(7):
+        do("heap_read8", "good")
+    assert 7 in [site["hits"] for site in sites_of("heap_read8")]
+    shown = json.loads(kgcc("top", "pointers", "--json"))
+    assert 7 in [site["hits"] for site in shown if site["kind"] == "read"]
+    assert re.match(r"\d+ sites, \d+ on, 0 off; \d+ hits", kgcc("top"))
+
+
+@pytest.mark.parametrize("line", ["pointers action=bite", "pointers after", "pointers x=1"])
+def test_bad_settings(line: str) -> None:
+    done = subprocess.run([KGCC, "settings", *line.split()], capture_output=True, text=True)
+    assert done.returncode == 1 and "is refused" in done.stderr

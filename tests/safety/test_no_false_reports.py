@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A third party's module, under a load that is not ours, with each tool."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from ecryptfs import mounted
+from modules_in_guest import rmmod
+
+MONITORS = ["evmon_spin", "evmon_mutex", "evmon_refs", "evmon_irq", "evmon_top"]
+POSTMARK = "set location {}\nset number 50\nset transactions 200\nrun\nquit\n"
+
+
+@pytest.mark.parametrize("tool", ["kefence", "evmon"])
+def test_ecryptfs_under_postmark(tool: str, load, tmp_path: Path, kernel_log) -> None:
+    load(tool)
+    for monitor in MONITORS if tool == "evmon" else []:
+        load(f"evmon/{monitor}", **{"limit_us": 100_000} if monitor == "evmon_irq" else {})
+    load(f"ecryptfs+{tool}")
+    with mounted(tmp_path / "lower", tmp_path / "upper") as upper:
+        done = subprocess.run(
+            ["postmark"], input=POSTMARK.format(upper), capture_output=True, text=True, check=True
+        )
+        assert "deleted" in done.stdout, done.stderr
+        assert not list(upper.iterdir())
+    rmmod("ecryptfs")
+    assert "violation" not in kernel_log.read()
