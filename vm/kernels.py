@@ -10,6 +10,7 @@ installed on this machine.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import os
 import re
@@ -152,7 +153,7 @@ def say(text: str) -> None:
 
 
 def release_of(name: str) -> str:
-    """The kernel release behind a name: `6.1` -> `6.1.0-N-amd64`."""
+    """The kernel release of a name: `6.1` -> `6.1.0-N-amd64`."""
     if name not in SUITES:
         return name
     cached = TREES / f"{name}.release"
@@ -279,6 +280,65 @@ def source(package: str, tree: Path) -> None:
     Suite(SUITES["6.1"]).unpack([package], tree)
 
 
+def source_package(release: str) -> str:
+    """The package with a release's source: `6.1.0-N-amd64` -> `linux-source-6.1`."""
+    return f"linux-source-{'.'.join(release.split('.')[:2])}"
+
+
+def source_directories(release: str, wanted: list[str]) -> list[Path]:
+    """Directories of the kernel's own source, such as fs/ecryptfs; fetched if need be."""
+    tree = fetch(release)
+    if release == DEBUG:
+        top = (tree / "headers").resolve()
+    else:
+        top = tree / "source"
+        with (TREES / f"{release}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            unpack_source(release, [d for d in wanted if not (top / d).exists()], top)
+    for directory in wanted:
+        if not (top / directory).exists():
+            raise KernelError(f"the source of kernel {release} has no directory {directory}")
+    return [top / directory for directory in wanted]
+
+
+def unpack_source(release: str, wanted: list[str], top: Path) -> None:
+    """Unpack directories of a release's source package."""
+    if not wanted:
+        return
+    package = source_package(release)
+    fetched = top / "package"
+    shutil.rmtree(fetched, ignore_errors=True)
+    suite_of(release).unpack([package], fetched)
+    archive = fetched / "usr" / "src" / f"{package}.tar.xz"
+    members = [f"{package}/{directory}" for directory in wanted]
+    # The caller looks for what is not in there.
+    with contextlib.suppress(KernelError):
+        run("tar", "-xJf", archive, "--strip-components=1", *members, cwd=top)
+    shutil.rmtree(fetched)
+
+
+def plugin_headers(release: str) -> str:
+    """Options that find the headers of the kernel's compiler, for plugins; fetched if need be."""
+    tree = fetch(release)
+    version = run(compiler_of(tree), "-dumpversion").strip().partition(".")[0]
+    top = tree / "plugin"
+    with (TREES / f"{release}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (top / "complete").exists():
+            shutil.rmtree(top, ignore_errors=True)
+            suite = Suite(SUITES["6.1"]) if release == DEBUG else suite_of(release)
+            libraries = ["libgmp-dev", "libmpfr-dev", "libmpc-dev"]
+            suite.unpack([f"gcc-{version}-plugin-dev", *libraries], top)
+            (top / "complete").touch()
+    triplet = "x86_64-linux-gnu"
+    places = (
+        f"lib/gcc/{triplet}/{version}/plugin/include",
+        f"include/{triplet}",
+        "include",
+    )
+    return " ".join(f"-isystem {top / 'usr' / place}" for place in places)
+
+
 def answer(what: str, kernel: str) -> str | Path:
     """What the command prints."""
     release = release_of(kernel)
@@ -287,6 +347,8 @@ def answer(what: str, kernel: str) -> str | Path:
     tree = fetch(release)
     if what == "cc":
         return compiler_of(tree)
+    if what == "plugin":
+        return plugin_headers(release)
     return {"path": tree, "image": tree / "vmlinuz", "headers": tree / "headers"}[what]
 
 
@@ -297,6 +359,7 @@ def main() -> int:
         "image": "print the image to boot",
         "headers": "print the directory to build modules against",
         "cc": "print the compiler to build modules with",
+        "plugin": "print options to compile plugins for that compiler",
     }
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
@@ -306,10 +369,15 @@ def main() -> int:
     command = commands.add_parser("source", help="unpack a source package of 6.1's suite")
     command.add_argument("package")
     command.add_argument("tree", type=Path)
+    command = commands.add_parser("sources", help="print where directories of its source are")
+    command.add_argument("kernel", help=f"{', '.join(SUITES)}, {DEBUG} or a Debian release")
+    command.add_argument("directory", nargs="+", help="such as fs/ecryptfs")
     args = parser.parse_args()
     try:
         if args.what == "source":
             source(args.package, args.tree)
+        elif args.what == "sources":
+            print(*source_directories(release_of(args.kernel), args.directory), sep="\n")
         else:
             print(answer(args.what, args.kernel))
     except KernelError as error:

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Marks for counter.c: what a guest executes between mark_begin() and
+ * mark_end() is counted.  Elsewhere both are a nop of eight bytes.
+ */
+#ifndef MARK_H
+#define MARK_H
+
+/* nopl MARK(%rax,%rax,1); the displacement tells what is meant. */
+#define MARK_OPCODE	0x0f, 0x1f, 0x84, 0x00
+#define MARK_BEGIN	0x6265676e
+#define MARK_END	0x656e646d
+
+#ifndef __ASSEMBLER__
+
+#define MARK_TEXT(...)	#__VA_ARGS__
+#define MARK_NOP(n)	asm volatile("nopl " MARK_TEXT(n) "(%%rax,%%rax,1)" ::: "memory")
+
+static inline void mark_begin(void)
+{
+	MARK_NOP(MARK_BEGIN);
+}
+
+static inline void mark_end(void)
+{
+	MARK_NOP(MARK_END);
+}
+
+#endif /* __ASSEMBLER__ */
+#endif
