@@ -3,7 +3,8 @@
 
 BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
-	$(BUILD)/bench/connections
+	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/commands \
+	$(BUILD)/bench/frames
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench
 
@@ -18,13 +19,74 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
+$(BUILD)/bench/frames: $(BUILD)/bench/wires.o
 
-$(BUILD)/bench/udp: $(BUILD)/bench/udp.o $(BUILD)/bench/udp_server.o $(BENCH_COMMON) \
+# Compounds: compiled by cosy-cc, as is what is measured next to them.
+BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -MMD -MP
+BENCH_COSY_LIBS := -L$(BUILD) -lcosy
+
+$(BUILD)/bench/inner_compound.o: bench/inner_compound.c $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_COSY) -c -o $@ $<
+
+$(BUILD)/bench/inner: $(BUILD)/bench/inner_compound.o
+$(BUILD)/bench/inner: private LIB_LIBS += $(BENCH_COSY_LIBS)
+
+$(BUILD)/bench/compound_plain.o: bench/compound_apps.c $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_COSY) --user -DAPPS=app_plain -c -o $@ $<
+
+$(BUILD)/bench/compound_compound.o: bench/compound_apps.c $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_COSY) -DAPPS=app_compound -c -o $@ $<
+
+$(BUILD)/bench/compound.o: private BENCH_CFLAGS += -I$(BUILD)/cosy/include
+$(BUILD)/bench/compound.o: $(BUILD)/cosy/include/cosy.h
+$(BUILD)/bench/compound: $(addprefix $(BUILD)/bench/,compound.o compound_plain.o \
+		compound_compound.o) $(BENCH_COMMON) $(BUILD)/libcosy.a \
 		$(BUILD)/libsyscript.a
 	$(call say,LD)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS) -luring
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS)
 
-.PHONY: bench-micro bench-micro-icount bench-latency bench-udp
+$(BUILD)/bench/udp_compound.o: bench/udp_compound.c $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_COSY) -c -o $@ $<
+
+$(BUILD)/bench/udp_server.o: private BENCH_CFLAGS += -I$(BUILD)/cosy/include
+$(BUILD)/bench/udp_server.o: $(BUILD)/cosy/include/cosy.h
+$(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.o) \
+		$(BENCH_COMMON) $(BUILD)/libcosy.a $(BUILD)/libsyscript.a
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS) -luring
+
+# FILTER=container: all of it under that profile, see tests/seccomp.py; THREADS=3: next
+# to so many others.
+FILTER ?=
+THREADS ?=
+INNER = bench/inner.py -k $(KREL) $(FILTER:%=--filter %) $(THREADS:%=--threads %)
+INNER_NAME = $(FILTER:%=-%)$(THREADS:%=-threads%)
+
+.PHONY: bench-inner bench-inner-icount
+bench-inner: $(BUILD)/bench/inner module
+	$(INNER) -o $(BUILD)/bench/inner$(INNER_NAME).json
+
+bench-inner-icount: $(BUILD)/bench/inner module
+	$(INNER) --icount -o $(BUILD)/bench/inner-icount$(INNER_NAME).json
+
+BENCH_COMPOUND := $(addprefix $(BUILD)/bench/,compound inner udp)
+
+.PHONY: bench-compound bench-compound-icount
+bench-compound: $(BENCH_COMPOUND) module
+	bench/compound.py -k $(KREL) -o $(BUILD)/bench/compound.json
+
+bench-compound-icount: $(BENCH_COMPOUND) module
+	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
+
+.PHONY: bench-micro bench-micro-icount bench-latency bench-udp bench-udp-icount
 bench-micro: $(BUILD)/bench/micro module
 	bench/micro.py -k $(KREL) -o $(BUILD)/bench/micro.json
 
@@ -37,6 +99,30 @@ bench-latency: $(BUILD)/bench/latency module
 bench-udp: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
 
+bench-udp-icount: $(BUILD)/bench/udp module
+	bench/udp.py -k $(KREL) --clock icount -o $(BUILD)/bench/udp-icount.json
+
+# What scripts cost on this machine, where it loads no module: modelled, by instructions
+# that are counted in a guest, once.
+.PHONY: model
+$(BUILD)/bench/udp-icount.json:
+	$(MAKE) bench-udp-icount
+
+model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
+	bench/model.py --icount $(BUILD)/bench/udp-icount.json -o $(BUILD)/bench/model.json
+
+# The README's tables: counted anew, and modelled.
+.PHONY: figures
+figures: bench-udp-icount bench-inner-icount
+	$(MAKE) model
+	bench/figures.py --readme README.md --requests $(BUILD)/bench/model.json \
+		--calls $(BUILD)/bench/inner-icount.json
+
+# The engine next to the distribution's luajit, without system calls.
+.PHONY: bench-language
+bench-language: cli
+	bench/language.py -o $(BUILD)/bench/language.json
+
 .PHONY: bench-connections bench-connections-icount
 bench-connections: $(BUILD)/bench/connections module
 	bench/connections.py -k $(KREL) -o $(BUILD)/bench/connections.json
@@ -44,11 +130,26 @@ bench-connections: $(BUILD)/bench/connections module
 bench-connections-icount: $(BUILD)/bench/connections module
 	bench/connections.py -k $(KREL) --icount -o $(BUILD)/bench/connections-icount.json
 
+.PHONY: bench-frames bench-frames-icount
+bench-frames: $(BUILD)/bench/frames module
+	bench/frames.py -k $(KREL) -o $(BUILD)/bench/frames.json
+
+bench-frames-icount: $(BUILD)/bench/frames module
+	bench/frames.py -k $(KREL) --icount -o $(BUILD)/bench/frames-icount.json
+
 .PHONY: bench-files bench-files-icount
 bench-files: $(BUILD)/bench/files module
 	bench/files.py -k $(KREL) -o $(BUILD)/bench/files.json
 
 bench-files-icount: $(BUILD)/bench/files module
 	bench/files.py -k $(KREL) --icount -o $(BUILD)/bench/files-icount.json
+
+.PHONY: bench-commands bench-commands-icount
+bench-commands: $(BUILD)/bench/commands $(SPEEDUP) module
+	bench/commands.py -k $(KREL) -o $(BUILD)/bench/commands.json
+
+bench-files-icount: bench-commands-icount
+bench-commands-icount: $(BUILD)/bench/commands $(SPEEDUP) module
+	bench/commands.py -k $(KREL) --icount -o $(BUILD)/bench/commands-icount.json
 
 -include $(wildcard $(BUILD)/bench/*.d)

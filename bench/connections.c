@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The library's functions for connections beside loops of plain calls: what it takes
+ * The library's functions for connections compared with loops of plain calls: what it takes
  * to accept those that wait, and to receive from those that have something.
  *
  * usage: connections ROUNDS

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure the library's functions for connections in a guest, beside plain calls.
+"""Measure the library's functions for connections in a guest, compared with plain calls.
 
 A sample is a ratio within one round; all rounds are of one boot.
 """
@@ -19,8 +19,8 @@ PLAIN = {
 }
 
 
-def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
-    options = ["-k", kernel, "-u", "--icount" if steady else "--fair"]
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
     raw = results.in_guest(options, ["build/bench/connections", str(rounds)])
     seen = raw.pop("rounds")
     ours = [name for name in seen[0] if not name.endswith(" plain")]

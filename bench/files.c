@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The library for files and directories beside the plain calls as a good C
- * program makes them, and beside ls, du and find.
+ * The library for files and directories compared with the plain calls as a good C
+ * program makes them, and against ls, du and find.
  *
  * usage: files ROUNDS DIRECTORY...
  *
@@ -192,7 +192,7 @@ static void walk_again(int n)
 
 /* -- Files ----------------------------------------------------------------- */
 
-/* Relative names are those behind the last slash. */
+/* Relative names are those after the last slash. */
 static const char *name_of(int i, int relative)
 {
 	return relative ? strrchr(paths[i], '/') + 1 : paths[i];
@@ -350,6 +350,7 @@ static const struct probe {
 	int arg, times;
 	void (*after)(void);
 	int unlike;			/* adds up something of its own */
+	int switches;			/* mode switches, where they are known */
 } probes[] = {
 	PROBE("readdirplus.n10 plain", dir_plain, 10, 100),
 	PROBE("readdirplus.n10 script", dir_script, 10, 100),
@@ -361,24 +362,24 @@ static const struct probe {
 	PROBE("walk fts", walk_fts, 0, 1),
 	PROBE("walk script", walk_script, 0, 1),
 	PROBE("walk again", walk_again, 0, 1),
-	PROBE("open_read_close plain", read_plain, 0, 4),
-	PROBE("open_read_close script", read_script, 0, 4),
+	PROBE("open_read_close plain", read_plain, 0, 4, .switches = 3 * FILES),
+	PROBE("open_read_close script", read_script, 0, 4, .switches = 1),
 	PROBE("open_read_close io_uring", read_uring, 0, 4),
-	PROBE("open_read_close.at plain", read_plain, 1, 4),
-	PROBE("open_read_close.at script", read_script, 1, 4),
+	PROBE("open_read_close.at plain", read_plain, 1, 4, .switches = 3 * FILES),
+	PROBE("open_read_close.at script", read_script, 1, 4, .switches = 1),
 	PROBE("open_read_close.at io_uring", read_uring, 1, 4),
-	PROBE("open_write_close plain", write_plain, 0, 2),
-	PROBE("open_write_close script", write_script, 0, 2),
-	PROBE("open_write_close.at plain", write_plain, 1, 2),
-	PROBE("open_write_close.at script", write_script, 1, 2),
-	PROBE("open_fstat plain", open_plain, 0, 1, .after = close_files),
-	PROBE("open_fstat script", open_script, 0, 1, .after = close_files),
-	PROBE("open_fstat.at plain", open_plain, 1, 1, .after = close_files),
-	PROBE("open_fstat.at script", open_script, 1, 1, .after = close_files),
-	PROBE("stat_many plain", stat_plain, 0, 6),
-	PROBE("stat_many script", stat_script, 0, 6),
-	PROBE("stat_many.at plain", stat_plain, 1, 6),
-	PROBE("stat_many.at script", stat_script, 1, 6),
+	PROBE("open_write_close plain", write_plain, 0, 2, .switches = 3 * FILES),
+	PROBE("open_write_close script", write_script, 0, 2, .switches = 1),
+	PROBE("open_write_close.at plain", write_plain, 1, 2, .switches = 3 * FILES),
+	PROBE("open_write_close.at script", write_script, 1, 2, .switches = 1),
+	PROBE("open_fstat plain", open_plain, 0, 1, .after = close_files, .switches = 2 * FILES),
+	PROBE("open_fstat script", open_script, 0, 1, .after = close_files, .switches = 1),
+	PROBE("open_fstat.at plain", open_plain, 1, 1, .after = close_files, .switches = 2 * FILES),
+	PROBE("open_fstat.at script", open_script, 1, 1, .after = close_files, .switches = 1),
+	PROBE("stat_many plain", stat_plain, 0, 6, .switches = FILES),
+	PROBE("stat_many script", stat_script, 0, 6, .switches = 1),
+	PROBE("stat_many.at plain", stat_plain, 1, 6, .switches = FILES),
+	PROBE("stat_many.at script", stat_script, 1, 6, .switches = 1),
 	PROBE("ls -l of 1000", run_ls, 1000, 1, .unlike = 1),
 	PROBE("du -s of the tree", run_du, 0, 1, .unlike = 1),
 	PROBE("find in the tree", run_find, 0, 1, .unlike = 1),
@@ -558,8 +559,12 @@ int main(int argc, char **argv)
 	buffer = malloc(BUFFER);
 	memset(buffer, 0, BUFFER);
 	no_uring = !uring_init(FILES);
-	printf("{\"kernel\": \"%s\", \"accel\": \"%s\", \"io_uring\": %s, \"rounds\": {",
+	printf("{\"kernel\": \"%s\", \"accel\": \"%s\", \"io_uring\": %s, \"switches\": {",
 	       measure_kernel(), measure_accel(), no_uring ? "false" : "true");
+	for (size_t i = 0, n = 0; i < PROBES; i++)
+		if (probes[i].switches)
+			printf("%s\"%s\": %d", n++ ? ", " : "", probes[i].name, probes[i].switches);
+	printf("}, \"rounds\": {");
 	for (int i = 2; i < argc; i++) {
 		printf("%s", i > 2 ? "," : "");
 		measure_in(argv[i], rounds);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure the library for files and directories in a guest, beside plain calls.
+"""Measure the library for files and directories in a guest, compared with plain calls.
 
 A sample is a ratio within one round; all rounds are of one boot, with all files
 in the cache.  Everything is done on a tmpfs and on an ext4.  The keys at the top
@@ -74,9 +74,9 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
     return result
 
 
-def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
-    options.append("--icount" if steady else "--fair")
+    options.append("--icount" if icount else "--fair")
     raw = results.in_guest(options, ["bench/files.sh", str(rounds)])
     seen = raw.pop("rounds")
     return {

@@ -18,7 +18,7 @@ mount -o loop $top/image/ext4 $top/ext4
 rmdir $top/ext4/lost+found
 status=0
 build/bench/files "$rounds" $top/tmpfs $top/ext4 || status=$?
-# An io_uring lets go of its files some time after its program is gone.
+# An io_uring releases its files some time after its program is gone.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	umount $top/ext4 && break
 	sleep 0.5

@@ -1,137 +1,346 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How long a script keeps others from its CPU.  A real-time thread on the same
- * CPU wants to wake at fixed times; how late it is then, at most, is what a
- * script costs its neighbours.
+ * How long a script keeps others from its CPU.  A real-time thread on the same CPU
+ * does, again and again, what others wait for; how much later it is done than asked
+ * for, at most, is what a script costs its neighbours:
+ *
+ *   thread   it wakes at fixed times.  (CPU hotplug is a thread of that kind.)
+ *   softirq  a receive times out, by a timer of the kernel's wheel
+ *   rcu      membarrier(2), which is synchronize_rcu()
+ *   signal   a signal for the script's thread: until its handler runs, with a grace
+ *            time of 1 ms
+ *   freezer  the script's process is frozen, likewise (cgroup.freeze)
  *
  * usage: latency SCRIPT...        (as root: real-time priority)
  *
- * Writes JSON: for each script, compiled and interpreted, the longest delay and
- * the longest stretch without preemption that the engine has seen itself.
+ * Writes JSON: for each script, compiled and interpreted, the longest delay of each
+ * kind and the longest stretch without preemption that the engine has seen itself.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "measure.h"
 #include "source.h"
 
 #define CPU		1
 #define PERIOD_NS	1700000		/* no multiple of the engine's clock period */
-#define RUN_NS		150000000ULL	/* calls go on for so long */
+#define RUN_NS		100000000ULL	/* calls go on for so long */
+#define PROBE_NS	30000000ULL	/* those under one of the other probes */
 #define CALLS_MIN	2
 #define MEMORY_LIMIT	(16ULL << 20)
 #define TIME_LIMIT	5000000000ULL
+#define GRACE		1000000ULL
+#define CGROUPS		"/sys/fs/cgroup"
+#define CGROUP		CGROUPS "/latency"
 
-struct sleeper {
+static void sleep_until(uint64_t at)
+{
+	struct timespec ts = { at / 1000000000, at % 1000000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+/* -- Probes: each returns ns of delay ---------------------------------------- */
+
+static uint64_t probe_thread(void)
+{
+	static uint64_t next;
+	uint64_t now = measure_now();
+
+	/* The next of its times that is to come. */
+	if (next <= now)
+		next += ((now - next) / PERIOD_NS + 1) * PERIOD_NS;
+	sleep_until(next);
+	return measure_now() - next;
+}
+
+static uint64_t probe_softirq(void)
+{
+	static const struct timeval wait = { 0, 4000 };
+	static int fd = -1;
+	uint64_t begin;
+	char c;
+
+	if (fd < 0) {
+		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	}
+	begin = measure_now();
+	if (recv(fd, &c, 1, 0) >= 0 || errno != EAGAIN)
+		measure_die("the receive did not time out");
+	return measure_now() - begin - wait.tv_usec * 1000;
+}
+
+static uint64_t probe_rcu(void)
+{
+	uint64_t begin = measure_now();
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		measure_die("membarrier: %m");
+	return measure_now() - begin;
+}
+
+static pthread_t script_thread;
+static atomic_uint_least64_t sent, handled;
+
+static void handle(int sig)
+{
+	(void)sig;
+	handled = measure_now();
+}
+
+static uint64_t probe_signal(void)
+{
+	handled = 0;
+	sleep_until(measure_now() + 10 * PERIOD_NS);
+	sent = measure_now();
+	pthread_kill(script_thread, SIGUSR1);
+	while (!handled)
+		sleep_until(measure_now() + PERIOD_NS / 4);
+	return handled - sent;
+}
+
+static const struct probe {
+	const char *name;
+	uint64_t (*once)(void);
+	uint64_t ns;
+} probes[] = {
+	{ "late", probe_thread, RUN_NS },
+	{ "softirq", probe_softirq, PROBE_NS },
+	{ "rcu", probe_rcu, PROBE_NS },
+	{ "signal", probe_signal, PROBE_NS },
+};
+
+/* -- The neighbour ------------------------------------------------------------ */
+
+struct neighbour {
+	const struct probe *probe;
 	pthread_t thread;
 	atomic_bool stop;
 	uint64_t latest;		/* ns */
-	unsigned int wakes;
+	unsigned int times;
 };
 
-static void *sleep_and_wake(void *arg)
+static void *bother(void *arg)
 {
-	struct sleeper *sleeper = arg;
-	uint64_t next = measure_now() + PERIOD_NS;
+	struct neighbour *neighbour = arg;
 
-	while (!sleeper->stop) {
-		struct timespec ts = { next / 1000000000, next % 1000000000 };
-		uint64_t late;
+	while (!neighbour->stop) {
+		uint64_t late = neighbour->probe->once();
 
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		late = measure_now() - next;
-		if (late > sleeper->latest)
-			sleeper->latest = late;
-		sleeper->wakes++;
-		next += (late / PERIOD_NS + 1) * PERIOD_NS;
+		if (late > neighbour->latest)
+			neighbour->latest = late;
+		neighbour->times++;
 	}
 	return NULL;
 }
 
 /* Inherits the CPU that the caller is on. */
-static void start(struct sleeper *sleeper)
+static void start(struct neighbour *neighbour, const struct probe *probe)
 {
 	const struct sched_param priority = { .sched_priority = 50 };
 	pthread_attr_t attr;
 	int err;
 
-	*sleeper = (struct sleeper){ 0 };
+	*neighbour = (struct neighbour){ .probe = probe };
 	pthread_attr_init(&attr);
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
 	pthread_attr_setschedparam(&attr, &priority);
-	err = pthread_create(&sleeper->thread, &attr, sleep_and_wake, sleeper);
+	err = pthread_create(&neighbour->thread, &attr, bother, neighbour);
 	if (err)
 		measure_die("no real-time thread: %s (run it as root)", strerror(err));
 	pthread_attr_destroy(&attr);
 }
 
-static void stop(struct sleeper *sleeper)
+/* Its last signal has to be handled: not inside of a call. */
+static void stop(struct neighbour *neighbour)
 {
-	sleeper->stop = true;
-	pthread_join(sleeper->thread, NULL);
-	if (!sleeper->wakes)
-		measure_die("the real-time thread never woke");
+	neighbour->stop = true;
+	pthread_join(neighbour->thread, NULL);
+	if (!neighbour->times)
+		measure_die("the real-time thread never came to its end");
+	printf(", \"%s\": %" PRIu64, neighbour->probe->name, neighbour->latest);
+}
+
+/* -- Scripts ------------------------------------------------------------------ */
+
+static void must_call(int fd, const struct source *source)
+{
+	char text[512] = "";
+	int ret = syscript_call(fd, 0, NULL, 0, NULL);
+
+	/* A signal has ended it. */
+	if (ret >= 0 || ret == -EINTR)
+		return;
+	syscript_error(fd, text, sizeof(text));
+	measure_die("%s: %s: %s", source->name, syscript_strerror(ret), text);
+}
+
+static void call(int fd, const struct source *source, uint64_t ns)
+{
+	uint64_t end = measure_now() + ns;
+	unsigned int calls = 0;
+
+	do
+		must_call(fd, source);
+	while (++calls < CALLS_MIN || measure_now() < end);
+}
+
+static int register_source(const struct source *source, uint32_t flags)
+{
+	const struct syscript_options options = {
+		.size = sizeof(options), .name = source->name, .flags = flags,
+		.backend = SYSCRIPT_BACKEND_KERNEL, .memory_limit = MEMORY_LIMIT,
+		.time_limit_ns = TIME_LIMIT, .grace_ns = GRACE,
+	};
+	char text[512] = "";
+	int fd = syscript_register(source->text, source->len, &options, text, sizeof(text));
+
+	if (fd < 0)
+		measure_die("%s: %s: %s", source->name, syscript_strerror(fd), text);
+	return fd;
+}
+
+static void measure_probe(const struct probe *probe, const struct source *source, int fd)
+{
+	uint64_t end = measure_now() + probe->ns;
+	struct neighbour neighbour;
+
+	start(&neighbour, probe);
+	if (source)
+		call(fd, source, probe->ns);
+	else
+		while (measure_now() < end)
+			;
+	stop(&neighbour);
+}
+
+/* -- The freezer, which a process of its own works ------------------------------ */
+
+static bool write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+
+	close(fd);
+	return ok;
+}
+
+static bool is_frozen(void)
+{
+	char text[256] = "";
+	int fd = open(CGROUP "/cgroup.events", O_RDONLY);
+	bool frozen = fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 &&
+		      strstr(text, "frozen 1");
+
+	close(fd);
+	return frozen;
+}
+
+/* ns from the request until all of the cgroup is frozen, at most. */
+static uint64_t freeze(unsigned int times)
+{
+	uint64_t latest = 0, begin;
+
+	while (times--) {
+		sleep_until(measure_now() + 10 * PERIOD_NS);
+		begin = measure_now();
+		if (!write_to(CGROUP "/cgroup.freeze", "1"))
+			return 0;
+		while (!is_frozen())
+			sleep_until(measure_now() + PERIOD_NS / 4);
+		if (measure_now() - begin > latest)
+			latest = measure_now() - begin;
+		write_to(CGROUP "/cgroup.freeze", "0");
+	}
+	return latest;
+}
+
+static void measure_freezer(const struct source *source, int fd)
+{
+	const struct sched_param priority = { .sched_priority = 50 };
+	uint64_t latest = 0;
+	int status, out[2];
+	pid_t pid;
+
+	if (pipe(out))
+		measure_die("no pipe: %m");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		write_to(CGROUPS "/cgroup.procs", "0");
+		sched_setscheduler(0, SCHED_FIFO, &priority);
+		latest = freeze(2);
+		_exit(write(out[1], &latest, sizeof(latest)) != sizeof(latest));
+	}
+	while (!waitpid(pid, &status, WNOHANG))
+		if (source)
+			must_call(fd, source);
+	if (read(out[0], &latest, sizeof(latest)) == sizeof(latest) && latest)
+		printf(", \"freezer\": %" PRIu64, latest);
+	close(out[0]);
+	close(out[1]);
+}
+
+static void measure_all(const struct source *source, int fd)
+{
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
+		measure_probe(&probes[i], source, fd);
+	measure_freezer(source, fd);
+}
+
+static void measure_script(const struct source *source, uint32_t flags)
+{
+	struct syscript_info info = { 0 };
+	int fd = register_source(source, flags), ret;
+
+	printf(",\n    {\"script\": \"%s\", \"mode\": \"%s\"", source->name,
+	       flags & SYSCRIPT_NOJIT ? "interpreted" : "compiled");
+	measure_all(source, fd);
+	ret = syscript_info(fd, &info);
+	if (ret)
+		measure_die("%s: %s", source->name, syscript_strerror(ret));
+	syscript_close(fd);
+	printf(", \"preempt_max\": %llu, \"calls\": %llu, \"traces\": %llu, "
+	       "\"memory_peak\": %llu}",
+	       (unsigned long long)info.preempt_max, (unsigned long long)info.calls,
+	       (unsigned long long)info.counters[0].value,
+	       (unsigned long long)info.memory_peak);
 }
 
 /* With no script: what the machine itself does. */
 static void measure_nothing(void)
 {
-	uint64_t end = measure_now() + RUN_NS;
-	struct sleeper sleeper;
-
-	start(&sleeper);
-	while (measure_now() < end)
-		;
-	stop(&sleeper);
-	printf("    {\"script\": \"none\", \"mode\": \"user space\", \"late\": %" PRIu64
-	       ", \"wakes\": %u}", sleeper.latest, sleeper.wakes);
+	printf("    {\"script\": \"none\", \"mode\": \"user space\"");
+	measure_all(NULL, -1);
+	printf("}");
 }
 
-static unsigned int call(int fd, const struct source *source)
+static void prepare(void)
 {
-	uint64_t end = measure_now() + RUN_NS;
-	unsigned int calls = 0;
+	const struct sigaction action = { .sa_handler = handle };
 
-	do {
-		char text[512] = "";
-		int ret = syscript_call(fd, 0, NULL, 0, NULL);
-
-		if (ret < 0) {
-			syscript_error(fd, text, sizeof(text));
-			measure_die("%s: %s: %s", source->name, syscript_strerror(ret), text);
-		}
-	} while (++calls < CALLS_MIN || measure_now() < end);
-	return calls;
-}
-
-static void measure_script(const struct source *source, uint32_t flags)
-{
-	struct sleeper sleeper;
-	struct syscript_info info = { 0 };
-	unsigned int calls;
-	int fd, ret;
-
-	start(&sleeper);
-	fd = source_register(source, SYSCRIPT_BACKEND_KERNEL, flags, MEMORY_LIMIT, TIME_LIMIT);
-	calls = call(fd, source);
-	stop(&sleeper);
-	ret = syscript_info(fd, &info);
-	if (ret)
-		measure_die("%s: %s", source->name, syscript_strerror(ret));
-	syscript_close(fd);
-	printf(",\n    {\"script\": \"%s\", \"mode\": \"%s\", \"late\": %" PRIu64
-	       ", \"preempt_max\": %llu, \"wakes\": %u, \"calls\": %u, \"traces\": %llu, "
-	       "\"memory_peak\": %llu}",
-	       source->name, flags & SYSCRIPT_NOJIT ? "interpreted" : "compiled", sleeper.latest,
-	       (unsigned long long)info.preempt_max, sleeper.wakes, calls,
-	       (unsigned long long)info.traces, (unsigned long long)info.memory_peak);
+	script_thread = pthread_self();
+	sigaction(SIGUSR1, &action, NULL);
+	/* Where there is none, the freezer is omitted. */
+	mkdir(CGROUP, 0755);
+	write_to(CGROUP "/cgroup.procs", "0");
 }
 
 int main(int argc, char **argv)
@@ -139,6 +348,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		measure_die("usage: latency SCRIPT...");
 	measure_pin(CPU);
+	prepare();
 	setlinebuf(stdout);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"period\": %d,\n  \"scripts\": [\n",
 	       measure_kernel(), measure_accel(), PERIOD_NS);

@@ -25,17 +25,33 @@ def measure(kernel: str, time: bool) -> dict[str, Any]:
     return {"clock": "time" if time else "one ns per instruction", **result}
 
 
+KINDS = {
+    "late": "thread",
+    "softirq": "softirq",
+    "rcu": "synchronize_rcu",
+    "signal": "signal",
+    "freezer": "freezer",
+    "preempt_max": "no preemption",
+}
+
+
+def thousands(run: dict[str, Any], kind: str) -> str:
+    return f"{run[kind] / 1000:.0f}" if kind in run else ""
+
+
 def show(result: dict[str, Any]) -> None:
-    rows = []
-    for run in result["scripts"]:
-        stretch = f"{run['preempt_max'] / 1000:.0f}" if "preempt_max" in run else ""
-        traces = str(run.get("traces", ""))
-        rows.append([run["script"], run["mode"], f"{run['late'] / 1000:.0f}", stretch, traces])
-    unit = "us" if result["clock"] == "time" else "1000 instr."
-    header = ["script", "", f"late ({unit})", "no preemption", "traces"]
-    results.show(header, rows)
-    longest = max(result["scripts"], key=lambda run: run["late"])
-    print(f"\nlongest delay: {longest['late'] / 1000:.0f} {unit}, {longest['script']}")
+    rows = [
+        [run["script"], run["mode"], *(thousands(run, kind) for kind in KINDS)]
+        for run in result["scripts"]
+    ]
+    unit = "us" if result["clock"] == "time" else "1000 instructions"
+    print(f"longest delay of each kind, in {unit}; those of 'none' are the machine's own")
+    results.show(["script", "", *KINDS.values()], rows)
+    for kind, name in KINDS.items():
+        runs = [run for run in result["scripts"] if kind in run]
+        if runs:
+            longest = max(runs, key=lambda run: run[kind])
+            print(f"{name}: {thousands(longest, kind)} by {longest['script']}, {longest['mode']}")
 
 
 def main() -> int:
@@ -47,7 +63,7 @@ def main() -> int:
     except results.MeasureError as error:
         print(f"latency: {error}", file=sys.stderr)
         return 1
-    results.headline("delay of a real-time thread on the script's CPU", result)
+    results.headline("delays of others on the script's CPU", result)
     show(result)
     results.write(args.output, result)
     return 0

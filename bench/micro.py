@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure single steps of scripts in a guest, as multiples of getppid().
+"""Measure single steps of scripts in a guest; system calls are in inner.py.
 
 A sample is a ratio within one round; all rounds are of one boot.  With
 --icount the guest counts instructions instead of time: the figures are the
@@ -26,15 +26,6 @@ class Ratio(NamedTuple):
 
 
 RATIOS = {
-    "empty_call_over_getppid": Ratio(
-        "call of an empty run() / getppid()", "empty_call", "getppid", 4.0, 2.5
-    ),
-    "inner_getppid_jit": Ratio(
-        "getppid() in a compiled loop / outside", "inner_getppid_jit", "getppid", 0.60, 0.45
-    ),
-    "inner_getppid_interp": Ratio(
-        "getppid() in an interpreted loop / outside", "inner_getppid_interp", "getppid", 1.0, 1.0
-    ),
     "jit_loop_over_user": Ratio(
         "empty compiled iteration / in user space", "jit_loop", "jit_loop_user", 1.05, 1.05
     ),
@@ -47,8 +38,8 @@ RATIOS = {
 }
 
 
-def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
-    options = ["-k", kernel, "-u", "--icount" if steady else "--fair"]
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
     command = ["build/bench/micro", str(rounds), "scripts/recv_batch.lua"]
     raw = results.in_guest(options, command)
     seen = raw.pop("rounds")
@@ -56,7 +47,7 @@ def measure(kernel: str, steady: bool, rounds: int) -> dict[str, Any]:
         key: results.summary([r[ratio.probe] / r[ratio.over] for r in seen])
         for key, ratio in RATIOS.items()
     }
-    unit = "instructions" if steady else "ns"
+    unit = "instructions" if icount else "ns"
     return {
         **raw,
         **result,

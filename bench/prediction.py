@@ -4,8 +4,8 @@
 
 Traces with each of them, in small batches and in large ones, are made up; the candidates
 are replayed by plain calls and by the library's script, in one boot, and the saving is put
-beside what the prices of that boot predict. The sizes are others than those of which the
-prices are. An error is the predicted over the measured saving, less 1: of the two sizes
+next to what the cost model of that boot predicts. The sizes are others than those which the
+model has. An error is the predicted over the measured saving, less 1: of the two sizes
 the larger one.
 """
 
@@ -21,10 +21,12 @@ import results
 
 sys.path.insert(0, str(results.ROOT))
 
-from consolidate import measure, report, streams  # noqa: E402
-from consolidate.choose import Candidate  # noqa: E402
+from consolidate.cost import measure  # noqa: E402
+from consolidate.cost.measure import Measured, Place  # noqa: E402
 from consolidate.errors import ConsolidateError  # noqa: E402
-from consolidate.measure import Measured, Place  # noqa: E402
+from consolidate.mine import tape  # noqa: E402
+from consolidate.mine.candidate import Candidate  # noqa: E402
+from consolidate.report import report  # noqa: E402
 
 SMALL, LARGE = 15, 250
 TIMES = 12
@@ -104,7 +106,8 @@ class Sequence(NamedTuple):
     def candidate(self, number: int, place: Path) -> Candidate:
         path = place / str(number)
         path.write_text(self.trace())
-        (one,) = report.make([path], None, 20, streams.GAP).candidates
+        found, _ = report.make([path], None, 20, tape.GAP)
+        (one,) = found.candidates
         one.number = number
         return one
 
@@ -172,13 +175,15 @@ def main() -> int:
         "--written", action="store_true", help="the scripts that consolidate writes instead"
     )
     args = parser.parse_args()
-    place = Place("user", None) if args.here else Place("kernel", args.kernel, args.icount)
+    rounds = measure.ICOUNT_ROUNDS if args.icount else measure.ROUNDS
+    backend, guest = ("user", None) if args.here else ("kernel", args.kernel)
+    place = Place(backend, guest, args.icount, rounds)
     try:
         done = measured(place, args.written)
     except ConsolidateError as error:
         print(f"prediction: {error}", file=sys.stderr)
         return 1
-    first = done[0].prices
+    first = done[0].costs
     head = {"machine": first.machine, "kernel": first.kernel, "accel": first.accel}
     which = "scripts that consolidate writes" if args.written else "the library's scripts"
     results.headline(f"saved by {which}", head)

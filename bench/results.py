@@ -16,18 +16,25 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 EMULATED = (
-    "The guest's CPU is emulated (QEMU TCG): what makes a mode switch dear on a real CPU costs\n"
-    "nothing here, and instructions cost much. Compare versions with it, not designs."
+    "The guest's CPU is emulated (QEMU TCG): what makes a mode switch expensive on a real CPU\n"
+    "costs nothing here, and instructions cost much. Compare versions with it, not designs."
 )
+
+
+# Compounds run there or not at all.
+IN_KERNEL = ["env", "COSY_ENGINE=kernel"]
 
 
 class MeasureError(Exception):
     """A measurement that did not come about."""
 
 
-def in_guest(options: list[str], command: list[str]) -> dict[str, Any]:
-    """What a program prints as JSON in a guest, and the machine under it."""
-    argv = [str(ROOT / "vm" / "guest"), "-m", *options, "--", *command]
+def in_guest(options: list[str], command: list[str], module: bool = True) -> dict[str, Any]:
+    """What a program prints as JSON in a guest, and the machine under it.
+
+    module: syscript.ko is loaded
+    """
+    argv = [str(ROOT / "vm" / "guest"), *["-m"] * module, *options, "--", *command]
     print(f"measuring in a guest: {' '.join(command)}", file=sys.stderr, flush=True)
     done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -94,14 +101,14 @@ class Measurement(NamedTuple):
     name: str
     rounds: int
     steady_rounds: int
-    measure: Callable[[str, bool, int], dict[str, Any]]  # of kernel, steady, rounds
+    measure: Callable[[str, bool, int], dict[str, Any]]  # of kernel, icount, rounds
     show: Callable[[dict[str, Any], int], None]  # of the result, rounds
 
-    def main(self, description: str | None) -> int:
+    def main(self, description: str | None, argv: list[str] | None = None) -> int:
         options = parser(description)
         options.add_argument("--icount", action="store_true", help="count instructions")
         options.add_argument("--rounds", type=int, help="how many")
-        args = options.parse_args()
+        args = options.parse_args(argv)
         rounds = args.rounds or (self.steady_rounds if args.icount else self.rounds)
         try:
             result = self.measure(args.kernel, args.icount, rounds)

@@ -13,14 +13,22 @@ struct source source_read(const char *path)
 	struct source source = { .name = slash ? slash + 1 : path };
 	FILE *file = fopen(path, "r");
 
-	source.text = malloc(SYSCRIPT_SOURCE_MAX);
+	source.text = malloc(SYSCRIPT_IMAGE_MAX);
 	if (!file || !source.text)
 		measure_die("cannot read %s: %m", path);
-	source.len = fread(source.text, 1, SYSCRIPT_SOURCE_MAX, file);
+	source.len = fread(source.text, 1, SYSCRIPT_IMAGE_MAX, file);
 	if (ferror(file) || !source.len)
 		measure_die("%s cannot be read or is empty", path);
 	fclose(file);
 	return source;
+}
+
+enum syscript_backend source_backend(void)
+{
+	const char *backend = getenv("SYSCRIPT_BACKEND");
+
+	return backend && !strcmp(backend, "user") ? SYSCRIPT_BACKEND_USER :
+						     SYSCRIPT_BACKEND_KERNEL;
 }
 
 int source_register(const struct source *source, enum syscript_backend backend,

@@ -2,11 +2,13 @@
 /*
  * What a UDP server's loop costs per request, in each of the ways of
  * udp_server.c.  Requests are put into the server's socket before a step and
- * replies are taken from the clients' sockets behind it, outside the time.
+ * replies are taken from the clients' sockets after it, outside the time.
  *
  * usage: udp ROUNDS STEPS [SERVER...]
  *
- * Writes JSON: in each round every server once, in ns per request.
+ * Writes JSON: in each round every server once, in ns per request; and the mode
+ * switches that a request takes.  SYSCRIPT_BACKEND=user in the environment: scripts
+ * run in the process.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../vm/profile/mark.h"
 #include "measure.h"
 #include "order.h"
 #include "udp_server.h"
@@ -126,7 +129,9 @@ static uint64_t step(struct udp_server *server, struct client *client)
 
 	client_ask(client);
 	start = measure_now();
+	mark_begin();
 	server->step(server);
+	mark_end();
 	took = measure_now() - start;
 	if (!server->late || client->sent > BATCH)
 		client_take(client);
@@ -182,8 +187,8 @@ int main(int argc, char **argv)
 
 	if (!rounds || !steps || !clients)
 		measure_die("usage: udp ROUNDS STEPS [SERVER...]");
-	/* The library's scripts, too: in the kernel or not at all. */
-	setenv("SYSCRIPT_BACKEND", "kernel", 1);
+	/* The library's scripts, too: in the kernel or not at all, unless told. */
+	setenv("SYSCRIPT_BACKEND", "kernel", 0);
 	n = choose(argv + 3);
 	measure_pin(CPU);
 	for (unsigned int i = 0; i < n; i++) {
@@ -193,8 +198,12 @@ int main(int argc, char **argv)
 			step(&udp_servers[i], &clients[i]);
 	}
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"batch\": %d,\n"
-	       "  \"reply_bytes\": %d,\n  \"rounds\": [",
+	       "  \"reply_bytes\": %d,\n  \"switches\": {",
 	       measure_kernel(), measure_accel(), BATCH, REPLY_LEN);
+	for (unsigned int i = 0; i < n; i++)
+		printf("%s\"%s\": %.6g", i ? ", " : "", udp_servers[i].name,
+		       (double)udp_servers[i].switches / BATCH);
+	printf("},\n  \"rounds\": [");
 	for (unsigned int round = 0; round < rounds; round++) {
 		printf("%s\n    {", round ? "," : "");
 		measure_round(clients, n, steps);

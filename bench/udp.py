@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import results
 
-OURS, RIVAL = "combined", "epoll_mmsg"
+RIVAL = "epoll_mmsg"
+# What is held against what.  recv_batch.lua and send_batch.lua are Figure 1 of the paper.
+PAIRS = [("combined", RIVAL), ("figure1", "mmsg")]
 
 WHAT = {
     "recvfrom_sendmsg": "recvfrom, sendmsg",
@@ -28,6 +30,7 @@ WHAT = {
     "two_calls": "exchange.lua, a call to receive, one to send",
     "combined_interp": "exchange.lua, one call, interpreted",
     "combined": "exchange.lua, one call, compiled",
+    "compound": "a compound: recvmmsg, sendmmsg",
     "library": "syscript_recv_batch, syscript_send_batch",
     "library_exchange": "syscript_exchange",
     "echo_mmsg": "echo: epoll_wait, recvmmsg, sendmmsg",
@@ -41,22 +44,27 @@ class Clock(NamedTuple):
     unit: str
     rounds: int
     steps: int
-    at_most: float
+    bounds: tuple[tuple[float, float], ...]  # at most and aim, of each of PAIRS
 
 
 CLOCKS = [
-    Clock("tcg", "--fair", "ns", 30, 20, 0.85),
-    Clock("icount", "--icount", "instructions", 5, 20, 0.90),
+    Clock("tcg", "--fair", "ns", 30, 20, ((0.85, 0.85), (1.0, 0.95))),
+    Clock("icount", "--icount", "instructions", 5, 20, ((0.90, 0.90), (1.0, 0.95))),
 ]
 
 
 def measure(kernel: str, clock: Clock, rounds: int | None) -> dict[str, Any]:
-    command = ["build/bench/udp", str(rounds or clock.rounds), str(clock.steps)]
+    command = [*results.IN_KERNEL, "build/bench/udp"]
+    command += [str(rounds or clock.rounds), str(clock.steps)]
     raw = results.in_guest(["-k", kernel, "-u", clock.option], command)
     seen = raw.pop("rounds")
     per_request = {name: results.summary([r[name] for r in seen]) for name in seen[0]}
     ratios = {name: results.summary([r[name] / r[RIVAL] for r in seen]) for name in seen[0]}
-    return {**raw, "unit": clock.unit, "per_request": per_request, f"over_{RIVAL}": ratios}
+    pairs = {
+        f"{ours}_over_{theirs}": results.summary([r[ours] / r[theirs] for r in seen])
+        for ours, theirs in PAIRS
+    }
+    return {**raw, "unit": clock.unit, "per_request": per_request, f"over_{RIVAL}": ratios, **pairs}
 
 
 def show(clock: Clock, found: dict[str, Any]) -> None:
@@ -66,9 +74,12 @@ def show(clock: Clock, found: dict[str, Any]) -> None:
         spread = f"{ratio['min']:.2f} .. {ratio['max']:.2f}"
         rows.append([WHAT[name], f"{cost['median']:.0f}", f"{ratio['median']:.2f}", spread])
     results.show([f"{found['unit']} per request", "median", f"/ {RIVAL}", "min .. max"], rows)
-    ratio = found[f"over_{RIVAL}"][OURS]["median"]
-    verdict = results.verdict(ratio, clock.at_most)
-    print(f"\n{OURS} / {RIVAL}: {ratio:.3f}, at most {clock.at_most}: {verdict}\n")
+    print()
+    for (ours, theirs), (at_most, aim) in zip(PAIRS, clock.bounds, strict=True):
+        ratio = found[f"{ours}_over_{theirs}"]["median"]
+        verdict = results.verdict(ratio, at_most, aim)
+        print(f"{ours} / {theirs}: {ratio:.3f}, at most {at_most:g}, aim {aim:g}: {verdict}")
+    print()
 
 
 def main() -> int:
@@ -84,7 +95,9 @@ def main() -> int:
                 results.headline(f"{clock.name}", found)
                 show(clock, found)
                 result[clock.name] = found
-                result[f"{OURS}_over_{RIVAL}_{clock.name}"] = found[f"over_{RIVAL}"][OURS]
+                for ours, theirs in PAIRS:
+                    key = f"{ours}_over_{theirs}"
+                    result[f"{key}_{clock.name}"] = found[key]
     except results.MeasureError as error:
         print(f"udp: {error}", file=sys.stderr)
         return 1

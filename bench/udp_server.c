@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* UDP servers, from one system call at a time to one script call a batch. */
 #include <arpa/inet.h>
+#include <cosy.h>
 #include <liburing.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,23 @@
 
 #include "measure.h"
 #include "source.h"
-#include "udp_server.h"
+#include "udp_compound.h"
 
 #define TIME_LIMIT	5000000000ULL
 #define MEMORY_LIMIT	0
 
 /* -- What all do ------------------------------------------------------------- */
+
+static void messages_init(struct udp_messages *messages, size_t len)
+{
+	for (unsigned int i = 0; i < BATCH; i++) {
+		messages->iov[i] = (struct iovec){ messages->data[i], len };
+		messages->hdr[i].msg_hdr = (struct msghdr){
+			.msg_name = &messages->name[i], .msg_namelen = sizeof(messages->name[i]),
+			.msg_iov = &messages->iov[i], .msg_iovlen = 1,
+		};
+	}
+}
 
 /* Reply @to answers request @from. */
 static void answer(struct udp_server *server, unsigned int to, unsigned int from)
@@ -223,7 +235,7 @@ static int load(const char *path, uint32_t flags)
 {
 	struct source source = source_read(path);
 
-	return source_register(&source, SYSCRIPT_BACKEND_KERNEL, flags, MEMORY_LIMIT, TIME_LIMIT);
+	return source_register(&source, source_backend(), flags, MEMORY_LIMIT, TIME_LIMIT);
 }
 
 /* Figure 1 of the paper and its counterpart: a system call a message, inside. */
@@ -281,8 +293,7 @@ static void open_script_mmsg(struct udp_server *server)
 		"end\n";
 	const struct source source = { "script_mmsg", (char *)text, strlen(text) };
 
-	server->scripts[0] = source_register(&source, SYSCRIPT_BACKEND_KERNEL, 0, MEMORY_LIMIT,
-					     TIME_LIMIT);
+	server->scripts[0] = source_register(&source, source_backend(), 0, MEMORY_LIMIT, TIME_LIMIT);
 }
 
 static void open_exchange(struct udp_server *server)
@@ -321,6 +332,26 @@ static void step_two_calls(struct udp_server *server)
 	exchange(server, BATCH, 0);
 	answer_all(server);
 	exchange(server, 0, BATCH);
+}
+
+/* -- A compound: the whole step ------------------------------------------------------- */
+
+static void open_compound(struct udp_server *server)
+{
+	struct udp_compound *compound = cosy_calloc(1, sizeof(*compound));
+
+	if (!compound)
+		measure_die("%s: no memory in the shared buffer", server->name);
+	compound->sock = server->sock;
+	compound->epoll = server->epoll;
+	messages_init(&compound->in, REQUEST_ROOM);
+	messages_init(&compound->out, REPLY_LEN);
+	server->private = compound;
+}
+
+static void step_compound(struct udp_server *server)
+{
+	expect(server, "the compound", udp_compound_step(server->private), BATCH);
 }
 
 /* -- The library's functions ---------------------------------------------------------- */
@@ -363,37 +394,31 @@ static void step_library_echo(struct udp_server *server)
 /* ------------------------------------------------------------------------------------ */
 
 struct udp_server udp_servers[] = {
-	{ .name = "recvfrom_sendmsg", .step = step_recvfrom },
-	{ .name = "epoll_recvfrom_sendmsg", .step = step_epoll },
-	{ .name = "mmsg", .step = step_mmsg },
-	{ .name = "epoll_mmsg", .step = step_epoll_mmsg },
-	{ .name = "io_uring", .open = open_io_uring, .step = step_io_uring, .late = true },
-	{ .name = "figure1_interp", .open = open_figure1_interp, .step = step_figure1 },
-	{ .name = "figure1", .open = open_figure1, .step = step_figure1 },
-	{ .name = "script_mmsg", .open = open_script_mmsg, .step = step_combined, .late = true },
-	{ .name = "two_calls", .open = open_exchange, .step = step_two_calls },
-	{ .name = "combined_interp", .open = open_exchange_interp, .step = step_combined,
+	{ .name = "recvfrom_sendmsg", .step = step_recvfrom, .switches = 2 * BATCH },
+	{ .name = "epoll_recvfrom_sendmsg", .step = step_epoll, .switches = 3 * BATCH },
+	{ .name = "mmsg", .step = step_mmsg, .switches = 2 },
+	{ .name = "epoll_mmsg", .step = step_epoll_mmsg, .switches = 3 },
+	{ .name = "io_uring", .open = open_io_uring, .step = step_io_uring, .switches = 1,
 	  .late = true },
-	{ .name = "combined", .open = open_exchange, .step = step_combined, .late = true },
-	{ .name = "library", .step = step_library },
+	{ .name = "figure1_interp", .open = open_figure1_interp, .step = step_figure1,
+	  .switches = 2 },
+	{ .name = "figure1", .open = open_figure1, .step = step_figure1, .switches = 2 },
+	{ .name = "script_mmsg", .open = open_script_mmsg, .step = step_combined,
+	  .switches = 1, .late = true },
+	{ .name = "two_calls", .open = open_exchange, .step = step_two_calls, .switches = 2 },
+	{ .name = "combined_interp", .open = open_exchange_interp, .step = step_combined,
+	  .switches = 1, .late = true },
+	{ .name = "combined", .open = open_exchange, .step = step_combined, .switches = 1,
+	  .late = true },
+	{ .name = "compound", .open = open_compound, .step = step_compound, .switches = 1 },
+	{ .name = "library", .step = step_library, .switches = 2 },
 	{ .name = "library_exchange", .open = open_library_exchange,
-	  .step = step_library_exchange, .late = true },
-	{ .name = "echo_mmsg", .step = step_echo_mmsg, .echo = true },
-	{ .name = "library_echo", .step = step_library_echo, .echo = true },
+	  .step = step_library_exchange, .switches = 1, .late = true },
+	{ .name = "echo_mmsg", .step = step_echo_mmsg, .switches = 3, .echo = true },
+	{ .name = "library_echo", .step = step_library_echo, .switches = 1, .echo = true },
 };
 
 const unsigned int udp_server_count = sizeof(udp_servers) / sizeof(udp_servers[0]);
-
-static void messages_init(struct udp_messages *messages, size_t len)
-{
-	for (unsigned int i = 0; i < BATCH; i++) {
-		messages->iov[i] = (struct iovec){ messages->data[i], len };
-		messages->hdr[i].msg_hdr = (struct msghdr){
-			.msg_name = &messages->name[i], .msg_namelen = sizeof(messages->name[i]),
-			.msg_iov = &messages->iov[i], .msg_iovlen = 1,
-		};
-	}
-}
 
 void udp_server_open(struct udp_server *server, struct sockaddr_in *address)
 {

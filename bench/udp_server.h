@@ -28,6 +28,8 @@ struct udp_server {
 	const char *name;
 	void (*open)(struct udp_server *server);	/* or NULL */
 	void (*step)(struct udp_server *server);
+	/* Mode switches of a step; of scripts, where they run in the kernel. */
+	unsigned int switches;
 	/* What it sends first in a step are the replies of the step before. */
 	bool late;
 	/* It answers with the request itself. */

@@ -4,7 +4,7 @@
 MEMCACHED := $(BUILD)/memcached
 MEMCACHED_SRC := $(MEMCACHED)/source
 MEMCACHED_PATCHES := $(sort $(wildcard apps/memcached/patches/*.patch))
-# Beside the kernels' packages: `make clean` leaves it.
+# Next to the kernels' packages: `make clean` leaves it.
 MEMCACHED_ARCHIVE := $(BUILD)/apt/memcached.orig.tar.xz
 
 .PHONY: memcached
@@ -27,13 +27,15 @@ $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcache
 	$(Q)cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"
 	$(Q)touch $@
 
-$(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua
+$(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua \
+		scripts/net/exchange_frames.lua
 	$(call say,MAKE)
 	$(Q)$(MAKE) -s -C $(MEMCACHED_SRC) memcached
 	$(Q)cp $(MEMCACHED_SRC)/memcached $@
 
 # -- tests ---------------------------------------------------------------------
 
+# Without frames, for which there is no device: tests/apps makes one.
 MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp
 
 .PHONY: test-memcached test-memcached-suite test-memcached-udp

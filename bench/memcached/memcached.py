@@ -31,7 +31,7 @@ SHORT = {
     "rounds": 9,
     "seconds": 1.0,
 }
-STEADY = {"sizes": [64], "outstanding": [16], "rounds": 2, "seconds": 0.5}
+ICOUNT = {"sizes": [64], "outstanding": [16], "rounds": 2, "seconds": 0.5}
 PRESSURE = Path("/proc/pressure/cpu")
 BASES = ("off", "mmsg")
 RATIOS = ("throughput", "response_mean")
@@ -42,9 +42,9 @@ def command(args: argparse.Namespace) -> list[str]:
     words = ["bench/memcached/rounds.py", "--memcached", str(args.memcached)]
     for name in ("modes", "sizes", "outstanding"):
         words += [f"--{name}", *map(str, getattr(args, name))]
-    for name in ("rounds", "seconds", "batch"):
+    for name in ("rounds", "seconds", "batch", "hold"):
         words += [f"--{name}", str(getattr(args, name))]
-    return words
+    return [*words, *["--seccomp"] * args.seccomp]
 
 
 def timeout(args: argparse.Namespace) -> float:
@@ -54,7 +54,7 @@ def timeout(args: argparse.Namespace) -> float:
 
 
 def waited() -> float | None:
-    """s in which somebody on this machine wanted a CPU and had none."""
+    """s in which a task on this machine waited for a CPU."""
     try:
         some = PRESSURE.read_text().splitlines()[0]
     except OSError:
@@ -113,9 +113,12 @@ def parse() -> argparse.Namespace:
     rounds.add_options(parser)
     chosen = parser.parse_args()
     if chosen.icount:
-        parser.set_defaults(**STEADY)
+        parser.set_defaults(**ICOUNT)
     elif chosen.short:
         parser.set_defaults(**SHORT)
+    # To be seen to be forbidden.
+    if chosen.short and chosen.seccomp:
+        parser.set_defaults(modes=["off", "mmsg", "io_uring", "syscript"])
     return parser.parse_args()
 
 

@@ -6,6 +6,8 @@ The servers of all modes run at once, each with its worker on CPU 0, and the
 load comes from CPU 1 to one at a time.  A round gives each of them its seconds, in
 slices that take turns; the rounds of one size and number of requests follow each
 other, so that a size has to be stored only once.
+
+Among modes with frames all servers are at the other end of a veth pair, and root's.
 """
 
 from __future__ import annotations
@@ -20,7 +22,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from server import MEMCACHED, MODES, SCRIPTED, UDPLOAD, Server, ServerError
+from server import (
+    FRAMES,
+    MEMCACHED,
+    MODES,
+    SCRIPTED,
+    UDPLOAD,
+    Server,
+    ServerError,
+    Wire,
+    free_port,
+)
 
 SERVER_CPU, LOAD_CPU = 0, min(1, (os.cpu_count() or 1) - 1)
 KEYS = 2000
@@ -37,6 +49,7 @@ def load(servers: list[Server], size: int, outstanding: int, *options: str) -> l
     """One run of the load generator, which gives each server its turns."""
     command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
     command += ["--value-size", str(size), "--outstanding", str(outstanding), *options]
+    command += ["--host", servers[0].host]
     targets = [f"{server.port}:{server.thread}" for server in servers]
     done = subprocess.run([*command, *targets], stdout=subprocess.PIPE, check=False)
     if done.returncode:
@@ -67,7 +80,11 @@ def check(server: Server) -> dict[str, str]:
     if server.mode != "off" and said.get("udp_batch") != server.mode:
         raise ServerError(f"memcached was to serve with {server.mode}: {said}")
     backend = said.get("udp_batch_backend")
-    if server.mode in SCRIPTED and Path("/dev/syscript").exists() and backend != "kernel":
+    if (
+        server.mode in (*SCRIPTED, FRAMES)
+        and Path("/dev/syscript").exists()
+        and backend != "kernel"
+    ):
         raise ServerError(f"memcached runs its scripts in the {backend} backend")
     return said
 
@@ -130,16 +147,32 @@ class Rounds:
         print(f"memcached: {time.monotonic() - self.began:.0f} s: {text}", file=sys.stderr)
 
 
+def start(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[dict, dict[str, str]]:
+    """The servers by mode; and what the filter forbids, with what memcached says of it."""
+    servers, refused = {}, {}
+    ports = {mode: free_port() for mode in args.modes}
+    wire = stack.enter_context(Wire(ports[FRAMES])) if FRAMES in ports else None
+    for mode, port in ports.items():
+        options = {"cpu": SERVER_CPU, "batch": args.batch, "seccomp": args.seccomp}
+        options |= {"port": port, "wire": wire, "hold": args.hold}
+        server = None
+        try:
+            server = stack.enter_context(Server(mode, binary=args.memcached, **options))
+            check(server)
+        except (ServerError, OSError) as error:
+            # It listens before its worker finds out.
+            if not args.seccomp or mode != "io_uring":
+                raise
+            refused[mode] = server.said() if server else str(error)
+        else:
+            servers[mode] = server
+    return servers, refused
+
+
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
-        servers = {
-            mode: stack.enter_context(
-                Server(mode, binary=args.memcached, cpu=SERVER_CPU, batch=args.batch)
-            )
-            for mode in args.modes
-        }
-        for server in servers.values():
-            check(server)
+        servers, refused = start(args, stack)
+        args.modes = list(servers)
         result = Rounds(args, servers)()
         result["servers"] = {mode: check(server) for mode, server in servers.items()}
     return {
@@ -149,6 +182,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "batch": args.batch,
         "keys": KEYS,
         "modes": args.modes,
+        "seccomp": args.seccomp,
+        "refused": refused,
         "sizes": args.sizes,
         "outstanding": args.outstanding,
         **result,
@@ -164,7 +199,7 @@ def machine() -> dict[str, str]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What to run; the same on this machine and in the guest."""
     parser.add_argument("--memcached", type=Path, default=MEMCACHED, help="the program")
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--modes", nargs="+", choices=[*MODES, FRAMES], default=list(MODES))
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=[16, 32, 64, 128, 256, 512, 1024], help="bytes"
     )
@@ -174,6 +209,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3, help="of one run")
     parser.add_argument("--batch", type=int, default=16, help="messages of a batch at most")
+    parser.add_argument("--hold", type=int, default=200, help="us for a batch of frames")
+    parser.add_argument(
+        "--seccomp", action="store_true", help="the servers under the default filter of containers"
+    )
 
 
 def main() -> int:

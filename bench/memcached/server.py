@@ -7,16 +7,20 @@ import functools
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
+SYSCRIPT = ROOT / "build" / "syscript"
 UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
 
 MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript")
 SCRIPTED = ("syscript", "syscript_interp")
+# Where there is a Wire, and root.
+FRAMES = "frames"
 # What the patches have it say begins so, and when a script is not in the kernel.
 SAYS = "udp_batch: "
 SAYS_USER = "udp_batch: the script runs in this process"
@@ -25,6 +29,31 @@ START, STOP = 60, 20
 WORKER = "mc-worker"
 # In a guest: one of the module's group.
 ACCOUNT = "member"
+# Runs a command under the seccomp filter of containers.
+UNDER_SECCOMP = [sys.executable, str(ROOT / "tests" / "seccomp.py"), "container"]
+
+
+class Wire:
+    """A namespace for servers at the other end of a veth pair, made by `syscript net`."""
+
+    NAME, HOST = "bench", "10.88.0.2"
+
+    def __init__(self, port: int) -> None:
+        """A UDP port that the stack there does not see."""
+        addresses = ["--address", f"{self.HOST}/24", "--outside", "10.88.0.1/24"]
+        self.net("setup", *addresses, "--port", str(port), self.NAME)
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.net("undo", self.NAME)
+
+    @staticmethod
+    def net(*words: str) -> None:
+        done = subprocess.run([SYSCRIPT, "net", *words], capture_output=True, text=True)
+        if done.returncode:
+            raise ServerError(f"no wire: {done.stderr.strip()}")
 
 
 class ServerError(Exception):
@@ -51,17 +80,29 @@ class Server:
         options: tuple[str, ...] = (),
         batch: int = 16,
         account: str = ACCOUNT,
+        seccomp: bool = False,
+        wire: Wire | None = None,
+        hold: int = 0,
     ) -> None:
         self.mode = mode
         self.port = port or free_port()
-        command = [str(binary), "-l", "127.0.0.1", "-p", str(self.port), "-U", str(self.port)]
+        self.host = wire.HOST if wire else "127.0.0.1"
+        listens = "0.0.0.0" if wire else self.host
+        command = [str(binary), "-l", listens, "-p", str(self.port), "-U", str(self.port)]
         command += ["-t", "1", "-m", "64", *options]
         if mode != "off":
             command += ["-o", f"udp_batch={mode},udp_batch_size={batch}"]
+        command = [*UNDER_SECCOMP, *command] if seccomp else command
+        if mode == FRAMES:
+            command += ["-o", f"udp_batch_device=frames0,udp_batch_hold={hold}"]
+        if wire:
+            command = ["ip", "netns", "exec", wire.NAME, *command, "-u", "root"]
+        else:
+            command = as_ordinary_user(command, account)
         pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [*pinned, *as_ordinary_user(command, account)],
+            [*pinned, *command],
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
@@ -85,7 +126,7 @@ class Server:
             if self.process.poll() is not None:
                 raise ServerError(f"memcached ({self.mode}) did not start: {self.said()}")
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self.host, self.port), 1).close()
                 return
             except OSError:
                 if time.monotonic() > deadline:
@@ -107,8 +148,8 @@ class Server:
         return int(found[0])
 
     def stats(self) -> dict[str, str]:
-        """What the command `stats` answers."""
-        with socket.create_connection(("127.0.0.1", self.port), START) as conn:
+        """What the command `stats` prints."""
+        with socket.create_connection((self.host, self.port), START) as conn:
             conn.sendall(b"stats\r\n")
             text = b""
             while not text.endswith(b"END\r\n"):

@@ -7,7 +7,7 @@ REFLECTOR := $(BUILD)/bench/udpload/reflector
 UDPLOAD_SRC := $(filter-out %/reflector.c,$(wildcard bench/udpload/*.c))
 UDPLOAD_OBJ := $(UDPLOAD_SRC:%.c=$(BUILD)/%.o) $(BUILD)/bench/udpload/hdr_histogram.o
 REFLECTOR_OBJ := $(BUILD)/bench/udpload/reflector.o $(BUILD)/bench/udpload/dataset.o
-HDR := $(BUILD)/vendor/hdrhistogram-c/HdrHistogram_c/src
+HDR := $(VENDOR)/hdrhistogram-c/HdrHistogram_c/src
 
 $(BUILD)/bench/udpload/hdr_histogram.o: $(HDR)/hdr_histogram.c
 	$(call say,CC)

@@ -142,7 +142,7 @@ static int refused(struct get_socket *sock)
 		return 0;
 	}
 	if (err == ECONNREFUSED)
-		measure_die("nobody listens on the server's UDP port: memcached needs -U PORT");
+		measure_die("nothing listens on the server's UDP port: memcached needs -U PORT");
 	measure_die("sending failed: %s", strerror(err));
 }
 

@@ -390,7 +390,7 @@ static void end(struct load *load)
 {
 	for (unsigned int i = 0; i < load->options->sockets; i++)
 		load->stats.unanswered += load->sockets[i].waiting;
-	/* A duplicate would come right behind. */
+	/* A duplicate would come right after. */
 	run_until(load, measure_now() + 10 * SLEEP_NS);
 }
 

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Put what was measured into the tables of the README.
+
+A table is written whole, from one run of the command that it names, or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+SCRIPTS = {
+    "combined": "`exchange.lua`: replies, wait and requests in one call",
+    "library_exchange": "`syscript_exchange()`, the same in C",
+    "figure1": "`recv_batch.lua`, `send_batch.lua`: Figure 1 of the paper",
+}
+PLAIN = {
+    "epoll_mmsg": "epoll_wait, recvmmsg, sendmmsg",
+    "epoll_recvfrom_sendmsg": "epoll_wait, recvfrom, sendmsg",
+    "mmsg": "recvmmsg, sendmmsg",
+    "recvfrom_sendmsg": "recvfrom, sendmsg",
+}
+CALLS = {
+    "getppid": "getppid",
+    "lseek": "lseek",
+    "epoll_wait_0": "epoll_wait, nothing ready",
+    "recvfrom_eagain": "recvfrom, nothing there",
+    "read1_zero": "read a byte of /dev/zero",
+    "fstat": "fstat",
+    "pread4096": "pread 4 KiB of a tmpfs",
+    "newfstatat": "newfstatat",
+    "open_close": "open, close",
+    "udp": "sendto, recvfrom: 128 bytes over UDP",
+    "tcp": "the same over TCP",
+}
+
+
+class FiguresError(Exception):
+    """A table that cannot be written."""
+
+
+def requests(result: Json) -> list[str]:
+    """Of bench/model.py."""
+    if not result["holds"]:
+        raise FiguresError("the model does not hold on this machine: try when it is not busy")
+    lines = [
+        f"| a UDP request by | over | instructions | {result['label']} time |",
+        "|---|---|---|---|",
+    ]
+    for one in result["ratios"]:
+        low, high = one["interval"]
+        time = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+        script, rival = SCRIPTS[one["script"]], PLAIN[one["over"]]
+        lines.append(f"| {script} | {rival} | {one['icount']:.2f} | {time} |")
+    worst = max(abs(error) for name, error in result["errors"].items() if name != "io_uring")
+    lines += [
+        "",
+        f"`make figures`: instructions on Linux {result['instructions_of']}; times on"
+        f" {result['machine']}, Linux {result['kernel']}"
+        + (", busy" if result["busy"] else "")
+        + f"; plain loops that the model was not fitted to: within {worst:.0%},"
+        f" io_uring {result['errors']['io_uring']:+.0%}.",
+    ]
+    return lines
+
+
+def calls(result: Json) -> list[str]:
+    """Of bench/inner.py, in instructions."""
+    if result["clock"] == "time":
+        raise FiguresError("calls are compared in instructions: make bench-inner-icount")
+    lines = [
+        "| a system call | by the process | by a script | by a compound |",
+        "|---|---|---|---|",
+    ]
+    for name, text in CALLS.items():
+        found = result["calls"][name]
+        ratios = [found[f"ratio_{way}"]["median"] for way in ("jit", "compound")]
+        plain = f"{found['outside']['median']:,.0f}"
+        lines.append(f"| {text} | {plain} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+    mean = result["geometric_mean"]["median"]
+    empty = result["empty_call"]["median"]
+    lines += [
+        "",
+        f"Instructions of the process, and what they are multiplied by; compiled, Linux"
+        f" {result['kernel']}. Geometric mean of {len(result['calls'])} kinds of calls: {mean:.2f}."
+        f" To enter a script takes {empty:,.0f}, once (`make bench-inner-icount`).",
+    ]
+    return lines
+
+
+TABLES = {"requests": requests, "calls": calls}
+
+
+def put(text: str, name: str, lines: list[str]) -> str:
+    """The text with another table."""
+    begin, end = f"<!-- {name}: make figures -->", f"<!-- end of {name} -->"
+    before, found, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise FiguresError(f"the README has no place for a table: {begin} and {end}")
+    return "\n".join([before + begin, *lines, end + after])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--readme", type=Path, required=True, help="where the tables are")
+    for name in TABLES:
+        parser.add_argument(f"--{name}", type=Path, help="JSON to make this table of")
+    args = parser.parse_args()
+    text = args.readme.read_text()
+    try:
+        for name, table in TABLES.items():
+            path = getattr(args, name)
+            if path:
+                text = put(text, name, table(json.loads(path.read_text())))
+    except (FiguresError, OSError, ValueError) as error:
+        print(f"figures: {error}", file=sys.stderr)
+        return 1
+    args.readme.write_text(text)
+    print(f"tables put into {args.readme}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What a GET of 64 bytes over UDP costs with recvmmsg(2) and sendmmsg(2) on an ordinary
+ * socket, and with frames for a script (scripts/net/memcached_get.lua), over
+ *
+ *   veth           a pair between two network namespaces, client included
+ *   veth_sleeping  the same; client and server are threads that wait for each other
+ *   device         a tap: what comes and goes by its descriptor, as by a wire, is no
+ *                  one's work; "nothing" is what it takes to write frames to it that
+ *                  no one wants, to be subtracted
+ *
+ * usage: frames ROUNDS STEPS	(as root)
+ *
+ * Writes JSON: in each round every server once, in ns per request.  Each reply is checked.
+ */
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "order.h"
+#include "source.h"
+#include "wires.h"
+
+#define BATCH		16
+#define KEYS		1024	/* a power of two */
+#define VALUE_LEN	64
+#define HEADER_LEN	8	/* of memcached's datagrams */
+#define ROOM		1024
+#define WARM_UP		100	/* steps: compiled by then */
+#define PORT		11211
+#define CPU		1
+
+struct messages {
+	struct mmsghdr hdr[BATCH];
+	struct iovec iov[BATCH];
+	struct sockaddr_in name[BATCH];
+	char data[BATCH][ROOM];
+};
+
+struct entry {
+	char key[16], reply[128];
+	unsigned int key_len, reply_len;
+};
+
+struct server;
+
+/* How requests come. */
+struct wire {
+	const char *name;
+	void (*open)(struct server *server);
+	uint64_t (*step)(struct server *server);	/* in ns */
+};
+
+/* How they are answered, on a wire's device. */
+struct way {
+	const char *name;
+	bool stack;
+	void (*open)(struct server *server, const char *device);
+	void (*serve)(struct server *server);		/* a batch */
+};
+
+struct server {
+	const struct wire *wire;
+	const struct way *way;
+	unsigned int n;		/* of its wire */
+	int sock, script, client, tap;
+	uint64_t asked;
+	struct messages in, out;	/* the server's and the client's */
+	char frames[BATCH][ROOM];	/* for a tap */
+};
+
+static struct entry store[KEYS];
+
+/* -- The store --------------------------------------------------------------- */
+
+static unsigned int hash(const char *key, unsigned int len)
+{
+	unsigned int h = 2166136261u;
+
+	while (len--)
+		h = (h ^ (unsigned char)*key++) * 16777619;
+	return h;
+}
+
+static struct entry *index_of_key[2 * KEYS];
+
+static struct entry **find_slot(const char *key, unsigned int len)
+{
+	unsigned int at = hash(key, len);
+
+	for (;; at++) {
+		struct entry **slot = &index_of_key[at % (2 * KEYS)];
+
+		if (!*slot || ((*slot)->key_len == len && !memcmp((*slot)->key, key, len)))
+			return slot;
+	}
+}
+
+static void fill_store(void)
+{
+	for (unsigned int i = 0; i < KEYS; i++) {
+		struct entry *entry = &store[i];
+
+		entry->key_len = sprintf(entry->key, "key_%04u", i);
+		entry->reply_len = sprintf(entry->reply, "VALUE %s 0 %u\r\n%064u\r\nEND\r\n",
+					   entry->key, VALUE_LEN, i);
+		*find_slot(entry->key, entry->key_len) = entry;
+	}
+}
+
+/* -- The client -------------------------------------------------------------- */
+
+static void init_messages(struct messages *m)
+{
+	for (unsigned int i = 0; i < BATCH; i++) {
+		m->iov[i] = (struct iovec){ m->data[i], ROOM };
+		m->hdr[i].msg_hdr = (struct msghdr){ .msg_iov = &m->iov[i], .msg_iovlen = 1 };
+	}
+}
+
+static int client_open(unsigned int n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	const struct timeval patience = { .tv_sec = 10 };
+	int sock;
+
+	wires_enter(WIRES_NEAR);
+	to.sin_addr.s_addr = wires_address(n, WIRES_FAR);
+	sock = socket(AF_INET, SOCK_DGRAM, 0);
+	if (sock < 0 || connect(sock, (struct sockaddr *)&to, sizeof(to)) ||
+	    setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
+		measure_die("client: %m");
+	return sock;
+}
+
+/* The request for the next key but @i. */
+static unsigned int write_request(const struct server *server, char *data, unsigned int i)
+{
+	memcpy(data, "\0\0\0\0\0\1\0\0", HEADER_LEN);
+	data[0] = i;
+	return HEADER_LEN + sprintf(data + HEADER_LEN, "get %s\r\n",
+				    store[(server->asked + i) % KEYS].key);
+}
+
+static void check_reply(const struct server *server, const char *data, unsigned int len,
+			unsigned int i)
+{
+	const struct entry *entry = &store[(server->asked + i) % KEYS];
+
+	if (len != HEADER_LEN + entry->reply_len || data[0] != (char)i ||
+	    memcmp(data + HEADER_LEN, entry->reply, entry->reply_len))
+		measure_die("%s, %s: a wrong reply to %s", server->wire->name, server->way->name,
+			    entry->key);
+}
+
+static void client_ask(struct server *server)
+{
+	struct messages *m = &server->out;
+
+	for (unsigned int i = 0; i < BATCH; i++)
+		m->iov[i].iov_len = write_request(server, m->data[i], i);
+	if (sendmmsg(server->client, m->hdr, BATCH, 0) != BATCH)
+		measure_die("client: send: %m");
+}
+
+/* Every reply is there, once, in order, and is that of its request. */
+static void client_take(struct server *server)
+{
+	struct messages *m = &server->out;
+	char more;
+	int n;
+
+	for (unsigned int i = 0; i < BATCH; i++)
+		m->iov[i].iov_len = ROOM;
+	for (unsigned int first = 0; first < BATCH; first += n) {
+		n = recvmmsg(server->client, m->hdr + first, BATCH - first, MSG_WAITFORONE, NULL);
+		if (n <= 0)
+			measure_die("%s, %s: not all requests were answered: %m",
+				    server->wire->name, server->way->name);
+	}
+	for (unsigned int i = 0; i < BATCH; i++)
+		check_reply(server, m->data[i], m->hdr[i].msg_len, i);
+	server->asked += BATCH;
+	if (server->asked == BATCH && recv(server->client, &more, 1, MSG_DONTWAIT) >= 0)
+		measure_die("%s: a reply too many", server->way->name);
+}
+
+/* -- Ways -------------------------------------------------------------------- */
+
+static void mmsg_open(struct server *server, const char *device)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons(PORT),
+		.sin_addr.s_addr = wires_address(server->n, WIRES_FAR),
+	};
+
+	(void)device;
+	server->sock = socket(AF_INET, SOCK_DGRAM, 0);
+	if (server->sock < 0 || bind(server->sock, (struct sockaddr *)&address, sizeof(address)))
+		measure_die("server: %m");
+	init_messages(&server->in);
+	for (unsigned int i = 0; i < BATCH; i++)
+		server->in.hdr[i].msg_hdr.msg_name = &server->in.name[i];
+}
+
+static unsigned int answer(char *data, unsigned int len)
+{
+	const char *key = data + HEADER_LEN + 4, *end = memchr(key, '\r', data + len - key);
+	const struct entry *entry;
+
+	if (len < HEADER_LEN + 7 || memcmp(data + HEADER_LEN, "get ", 4) || !end)
+		measure_die("server: an odd request");
+	entry = *find_slot(key, end - key);
+	if (!entry)
+		measure_die("server: an unknown key");
+	memcpy(data + HEADER_LEN, entry->reply, entry->reply_len);
+	return HEADER_LEN + entry->reply_len;
+}
+
+/* What there is: all, unless the client is a thread of its own. */
+static void mmsg_serve(struct server *server)
+{
+	struct messages *m = &server->in;
+	int n;
+
+	for (unsigned int i = 0; i < BATCH; i++) {
+		m->iov[i].iov_len = ROOM;
+		m->hdr[i].msg_hdr.msg_namelen = sizeof(m->name[i]);
+	}
+	n = recvmmsg(server->sock, m->hdr, BATCH, MSG_WAITFORONE, NULL);
+	for (int i = 0; i < n; i++)
+		m->iov[i].iov_len = answer(m->data[i], m->hdr[i].msg_len);
+	if (n <= 0 || sendmmsg(server->sock, m->hdr, n, 0) != n)
+		measure_die("server: %m");
+}
+
+static int packet_socket(const char *device)
+{
+	struct sockaddr_ll address = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
+		.sll_ifindex = if_nametoindex(device),
+	};
+	int sock = socket(AF_PACKET, SOCK_RAW, 0), one = 1;
+
+	/* Else each reply is copied for it. */
+	if (sock < 0 ||
+	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) || bind(sock, (struct sockaddr *)&address, sizeof(address)))
+		measure_die("%s: %m", device);
+	return sock;
+}
+
+static void script_fill(int script)
+{
+	for (unsigned int i = 0; i < KEYS; i++) {
+		const struct entry *entry = &store[i];
+		const char *value = strchr(entry->reply, '\n') + 1;
+
+		if (lua_syscall(script, 6, -1L, entry->key, (long)entry->key_len, value,
+				(long)VALUE_LEN, 0L))
+			measure_die("script: a value: %m");
+	}
+}
+
+static void frames_open(struct server *server, const char *device)
+{
+	struct source source = source_read("scripts/net/memcached_get.lua");
+
+	server->sock = packet_socket(device);
+	server->script = source_register(&source, source_backend(), 0, 4 << 20, 0);
+	script_fill(server->script);
+}
+
+static void frames_serve(struct server *server)
+{
+	long n = lua_syscall(server->script, 5, (long)server->sock, (long)PORT, (long)BATCH,
+			     10000L, -1L);
+
+	if (n < 0)
+		measure_die("script: %ld", n);
+}
+
+static void nothing_open(struct server *server, const char *device)
+{
+	(void)server;
+	(void)device;
+}
+
+static void nothing_serve(struct server *server)
+{
+	(void)server;
+}
+
+static const struct way mmsg = { "mmsg", true, mmsg_open, mmsg_serve };
+static const struct way frames = { "frames", false, frames_open, frames_serve };
+static const struct way nothing = { "nothing", false, nothing_open, nothing_serve };
+
+/* -- Wires ------------------------------------------------------------------- */
+
+static void veth_open(struct server *server)
+{
+	char device[WIRES_NAME];
+
+	wires_make_pair(server->n, server->way->stack, device);
+	server->way->open(server, device);
+	server->client = client_open(server->n);
+}
+
+static uint64_t veth_step(struct server *server)
+{
+	uint64_t start = measure_now();
+
+	client_ask(server);
+	server->way->serve(server);
+	client_take(server);
+	return measure_now() - start;
+}
+
+static void *serve_for_ever(void *server)
+{
+	measure_pin(CPU);
+	for (;;)
+		((struct server *)server)->way->serve(server);
+	return NULL;
+}
+
+static void sleeping_open(struct server *server)
+{
+	pthread_t thread;
+
+	veth_open(server);
+	if (pthread_create(&thread, NULL, serve_for_ever, server))
+		measure_die("no thread");
+}
+
+static uint64_t sleeping_step(struct server *server)
+{
+	uint64_t start = measure_now();
+
+	client_ask(server);
+	client_take(server);
+	return measure_now() - start;
+}
+
+static void device_open(struct server *server)
+{
+	char device[WIRES_NAME];
+
+	server->tap = wires_make_tap(server->n, server->way->stack, device);
+	server->way->open(server, device);
+}
+
+static void take_from_tap(struct server *server)
+{
+	char frame[ROOM];
+	const char *payload;
+	int len;
+
+	for (unsigned int i = 0; i < BATCH; i++) {
+		do {
+			len = wires_read(server->tap, frame, sizeof(frame), &payload);
+		} while (len < 0);
+		check_reply(server, payload, len, i);
+	}
+}
+
+static uint64_t device_step(struct server *server)
+{
+	unsigned int len[BATCH];
+	uint64_t start;
+
+	for (unsigned int i = 0; i < BATCH; i++) {
+		char request[64];
+
+		len[i] = wires_frame(server->frames[i], server->n,
+				     server->way == &nothing, PORT, request,
+				     write_request(server, request, i));
+	}
+	start = measure_now();
+	for (unsigned int i = 0; i < BATCH; i++)
+		if (write(server->tap, server->frames[i], len[i]) != (ssize_t)len[i])
+			measure_die("tap: %m");
+	server->way->serve(server);
+	start = measure_now() - start;
+	if (server->way != &nothing)
+		take_from_tap(server);
+	server->asked += BATCH;
+	return start;
+}
+
+static const struct wire veth = { "veth", veth_open, veth_step };
+static const struct wire veth_sleeping = { "veth_sleeping", sleeping_open, sleeping_step };
+static const struct wire device = { "device", device_open, device_step };
+
+/* -- Measuring --------------------------------------------------------------- */
+
+static struct server servers[] = {
+	{ .wire = &veth, .way = &mmsg },
+	{ .wire = &veth, .way = &frames },
+	{ .wire = &veth_sleeping, .way = &mmsg },
+	{ .wire = &veth_sleeping, .way = &frames },
+	{ .wire = &device, .way = &mmsg },
+	{ .wire = &device, .way = &frames },
+	{ .wire = &device, .way = &nothing },
+};
+
+#define SERVERS	(sizeof(servers) / sizeof(servers[0]))
+
+static uint64_t step(struct server *server)
+{
+	return server->wire->step(server);
+}
+
+static void measure_round(unsigned int steps)
+{
+	double ns[SERVERS] = { 0 };
+
+	for (unsigned int j = 0; j < steps; j++)
+		for (unsigned int i = 0; i < SERVERS; i++)
+			ns[order_at(i, SERVERS, j)] += step(&servers[order_at(i, SERVERS, j)]);
+	for (unsigned int i = 0; i < SERVERS; i++)
+		printf("%s\"%s %s\": %.6g", i ? ", " : "", servers[i].wire->name,
+		       servers[i].way->name, ns[i] / steps / BATCH);
+}
+
+static void open_servers(void)
+{
+	for (unsigned int i = 0; i < SERVERS; i++) {
+		init_messages(&servers[i].out);
+		servers[i].n = i + 1;
+		servers[i].wire->open(&servers[i]);
+		for (unsigned int j = 0; j < WARM_UP; j++)
+			step(&servers[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned int steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+
+	if (!rounds || !steps)
+		measure_die("usage: frames ROUNDS STEPS");
+	measure_pin(CPU);
+	wires_init();
+	fill_store();
+	open_servers();
+	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"batch\": %d,\n"
+	       "  \"value_bytes\": %d,\n  \"rounds\": [", measure_kernel(), measure_accel(), BATCH,
+	       VALUE_LEN);
+	for (unsigned int round = 0; round < rounds; round++) {
+		printf("%s\n    {", round ? "," : "");
+		measure_round(steps);
+		printf("}");
+	}
+	printf("\n  ]\n}\n");
+	wires_end();
+	return 0;
+}

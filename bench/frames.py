@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure a UDP server on frames of a device next to one with recvmmsg(2) and sendmmsg(2).
+
+Over a veth pair the same client asks both, and its work is in the figures; asleep in
+between, too. A tap stands for a card: what comes and goes by its descriptor is no one's
+work, and figures are of the server alone, with what its kernel does. With --icount the
+guest counts instructions instead of time: the same in every boot.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import results
+
+STEPS = 50
+WIRES = {
+    "veth": ("a veth pair, client included", 0.72, 0.66),
+    "veth_sleeping": ("the same, client and server asleep in between", 0.72, 0.66),
+    "device": ("a tap, server only", 0.56, 0.49),
+}
+
+
+def cost(found: dict[str, float], wire: str, way: str) -> float:
+    """Of a request, without what it takes to hand it to a device that no one listens to."""
+    return found[f"{wire} {way}"] - found.get(f"{wire} nothing", 0)
+
+
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "--icount" if icount else "--fair"]
+    raw = results.in_guest(options, ["build/bench/frames", str(rounds), str(STEPS)])
+    seen = raw.pop("rounds")
+    per_request, ratios = {}, {}
+    for wire in WIRES:
+        ways = {way: [cost(found, wire, way) for found in seen] for way in ("mmsg", "frames")}
+        per_request[wire] = {way: results.summary(costs) for way, costs in ways.items()}
+        pairs = zip(ways["frames"], ways["mmsg"], strict=True)
+        ratios[wire] = results.summary([frames / mmsg for frames, mmsg in pairs])
+    return {**raw, "per_request": per_request, **ratios}
+
+
+def show(result: dict[str, Any], rounds: int) -> None:
+    results.headline(f"{rounds} rounds", result)
+    unit = "ns" if result["clock"] == "time" else "instructions"
+    rows = []
+    for wire, (what, at_most, aim) in WIRES.items():
+        costs = [f"{result['per_request'][wire][way]['median']:.0f}" for way in ("mmsg", "frames")]
+        ratio = result[wire]["median"]
+        verdict = results.verdict(ratio, at_most, aim)
+        rows.append([what, *costs, f"{ratio:.3f}", f"{at_most:g}", f"{aim:g}", verdict])
+    head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", ""]
+    results.show([f"a GET of 64 bytes, {unit}, over", *head], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(results.Measurement("frames", 20, 5, measure, show).main(__doc__))

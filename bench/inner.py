@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure system calls made by a script or a compound next to the same made by the process.
+
+A ratio is inside over outside, of the same round; all rounds are of one boot.
+With --icount the guest counts instructions instead of time: these are the
+figures that decide whether a change is one for the better.  With --filter PROFILE
+(container, system-service) all is measured under that seccomp filter, with
+--threads N in a process with so many other threads, asleep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from statistics import geometric_mean
+from typing import Any, NamedTuple
+
+import results
+
+WAYS = ("outside", "inside_jit", "inside_interp", "inside_compound")
+
+
+class Bound(NamedTuple):
+    """What a ratio has to reach, and should reach."""
+
+    at_most: float
+    aim: float
+
+
+BOUNDS = {
+    "getppid": Bound(0.45, 0.35),
+    "lseek": Bound(0.80, 0.65),
+    "epoll_wait_0": Bound(0.80, 0.65),
+    "write1_null": Bound(0.86, 0.75),
+    "read1_zero": Bound(0.88, 0.75),
+    "recvfrom_eagain": Bound(0.90, 0.80),
+    "fstat": Bound(0.92, 0.85),
+    "pread1": Bound(0.94, 0.90),
+    "newfstatat": Bound(0.985, 0.96),
+    "open_close": Bound(0.985, 0.96),
+    "udp": Bound(0.985, 0.96),
+    "geometric_mean": Bound(0.90, 0.80),
+    "empty_call_over_getppid": Bound(3.0, 2.5),
+}
+WHAT = {
+    "geometric_mean": "geometric mean of all calls",
+    "empty_call_over_getppid": "call of an empty run() / getppid()",
+}
+# Instructions that a call from an interpreted loop may take beyond a compiled one's.
+INTERP_AT_MOST = 60
+
+
+def measure(
+    profile: str | None, threads: int, kernel: str, icount: bool, rounds: int
+) -> dict[str, Any]:
+    options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
+    under = ["python3", "tests/seccomp.py", profile] if profile else []
+    command = [*under, *results.IN_KERNEL, f"INNER_THREADS={threads}"]
+    command += ["build/bench/inner", str(rounds)]
+    raw = results.in_guest(options, command)
+    seen = raw.pop("rounds")
+    calls = {
+        name: {way: results.summary([r[name][way] for r in seen]) for way in WAYS}
+        | {
+            way.replace("inside", "ratio"): results.summary(
+                [r[name][way] / r[name]["outside"] for r in seen]
+            )
+            for way in WAYS[1:]
+        }
+        for name in seen[0]
+    }
+    empty = calls.pop("empty")
+    return {
+        **raw,
+        "filter": profile,
+        "threads": threads,
+        "calls": calls,
+        "geometric_mean": results.summary(
+            [
+                geometric_mean(r[name]["inside_jit"] / r[name]["outside"] for name in calls)
+                for r in seen
+            ]
+        ),
+        "empty_call": empty["inside_jit"],
+        "empty_ioctl": empty["outside"],
+        "empty_call_over_getppid": results.summary(
+            [r["empty"]["inside_jit"] / r["getppid"]["outside"] for r in seen]
+        ),
+    }
+
+
+def extra(result: dict[str, Any], name: str) -> float:
+    """What each call of a step costs more interpreted than compiled."""
+    found = result["calls"][name]
+    more = found["inside_interp"]["median"] - found["inside_jit"]["median"]
+    return more / result["calls_per_step"][name]
+
+
+def show_calls(result: dict[str, Any]) -> None:
+    unit = "ns" if result["clock"] == "time" else "instructions"
+    rows = []
+    for name, found in result["calls"].items():
+        row = [name, *(f"{found[way]['median']:.0f}" for way in WAYS)]
+        row += [f"{found[f'ratio_{way}']['median']:.3f}" for way in ("jit", "interp", "compound")]
+        rows.append([*row, f"{extra(result, name):.0f}"])
+    for name in ("empty_ioctl", "empty_call"):
+        rows.append([name, f"{result[name]['median']:.0f}", *[""] * 7])
+    head = [f"{unit} per step", "outside", "compiled", "interpreted", "compound"]
+    results.show([*head, "ratio", "interp.", "compound", "more per call"], rows)
+
+
+def show_bounds(result: dict[str, Any]) -> None:
+    rows = []
+    for name, bound in BOUNDS.items():
+        found = result["calls"][name]["ratio_jit"] if name in result["calls"] else result[name]
+        spread = f"{found['min']:.3f} .. {found['max']:.3f}"
+        verdict = results.verdict(found["median"], *bound)
+        row = [WHAT.get(name, name), f"{found['median']:.3f}", spread]
+        rows.append([*row, f"{bound.at_most:g}", f"{bound.aim:g}", verdict])
+    if result["clock"] != "time":
+        most = max(extra(result, name) for name in result["calls"])
+        verdict = results.verdict(most, INTERP_AT_MOST, INTERP_AT_MOST)
+        row = ["instructions more per interpreted call", f"{most:.0f}", ""]
+        rows.append([*row, str(INTERP_AT_MOST), "", verdict])
+    results.show(["inside / outside, compiled", "median", "min .. max", "at most", "aim", ""], rows)
+
+
+def show(result: dict[str, Any], rounds: int) -> None:
+    under = f", under the filter {result['filter']}" if result["filter"] else ""
+    if result.get("threads"):
+        under += f", {result['threads']} other threads"
+    results.headline(f"{rounds} rounds{under}", result)
+    show_calls(result)
+    print()
+    show_bounds(result)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--filter")
+    options.add_argument("--threads", type=int, default=0)
+    own, others = options.parse_known_args()
+    measured = functools.partial(measure, own.filter, own.threads)
+    measurement = results.Measurement("inner", 15, 5, measured, show)
+    return measurement.main(__doc__, others)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
