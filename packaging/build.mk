@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
-# What `make install` installs beside the library and the command: the udev rule
-# and the module's source for DKMS, which builds it without any network.
+# `make install` and what undoes it; releases and packages.
 
+PREFIX ?= /usr/local
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+MODULESLOADDIR ?= $(PREFIX)/lib/modules-load.d
 DOCDIR ?= $(PREFIX)/share/doc/syscript
 # Where DKMS looks, whatever the prefix.
 DKMSDIR = $(DESTDIR)/usr/src/syscript-$(LIB_VERSION)
 
-.PHONY: install-packaging install-dkms
-install: install-packaging install-dkms
+# Installing builds nothing: sudo would leave files of root's in build/.
+built = @for file in $(1); do [ -e $$file ] || \
+	{ echo "$$file is missing: run 'make lib cli' first" >&2; exit 1; }; done
+
+.PHONY: install-packaging install-dkms install-activate uninstall dist
+install: install-packaging install-dkms install-activate
 
 install-packaging:
 	install -D -m 0644 packaging/60-syscript.rules $(DESTDIR)$(UDEVDIR)/60-syscript.rules
+	install -D -m 0644 packaging/syscript.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript.conf
+	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 	install -d $(DESTDIR)$(DOCDIR)/LICENSES $(DESTDIR)$(DOCDIR)/design
-	install -m 0644 README.md CHANGELOG.md COPYING $(DESTDIR)$(DOCDIR)
+	install -m 0644 README.md CHANGELOG.md COPYING docs/*.md $(DESTDIR)$(DOCDIR)
 	install -m 0644 LICENSES/* $(DESTDIR)$(DOCDIR)/LICENSES
 	install -m 0644 docs/design/*.md $(DESTDIR)$(DOCDIR)/design
 
@@ -21,11 +29,79 @@ install-packaging:
 DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \
 	core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64
 
-install-dkms: $(BUILD)/gen/constants.inc $(BUILD)/config.mk
+install-dkms:
+	$(call built,$(BUILD)/gen/constants.inc)
 	rm -rf $(DKMSDIR)
 	install -d $(DKMSDIR)/vendor
-	cp -r --parents kernel include/uapi COPYING LICENSES $(DKMSDIR)
+	cp -r --parents kernel engine include/uapi COPYING LICENSES $(DKMSDIR)
 	cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR))
-	cd $(BUILD)/vendor && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR))/vendor
+	cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR))/vendor
 	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
 	chmod -R u=rwX,go=rX $(DKMSDIR)
+
+# On this machine itself, as root: the linker, the group and udev learn of it.
+install-activate: install-lib install-cli install-packaging install-dkms
+ifeq ($(DESTDIR),)
+	@[ "$$(id -u)" != 0 ] || packaging/activate $(PREFIX) $(LIB_VERSION)
+endif
+
+# Installs once more, elsewhere, to see which files there are.
+uninstall:
+	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
+	$(MAKE) -s install DESTDIR="$$staged" >/dev/null && \
+	find "$$staged" -mindepth 1 -depth -printf '%y %P\n' | while read -r type path; do \
+		if [ "$$type" = d ]; then \
+			case $$path in *syscript*) rmdir "$(DESTDIR)/$$path" 2>/dev/null || : ;; esac; \
+		else \
+			rm -fv "$(DESTDIR)/$$path"; \
+		fi; \
+	done
+	@[ -n "$(DESTDIR)" ] || [ ! -e /var/lib/dkms/syscript ] || \
+		echo "the module is still with DKMS: sudo dkms remove syscript/$(LIB_VERSION) --all"
+
+# -- releases ------------------------------------------------------------------
+
+DIST_NAME := syscript-$(LIB_VERSION)
+DIST := $(BUILD)/$(DIST_NAME).tar.xz
+# What is built of the crates, and all licences.
+DIST_CRATES := luajit-src core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64 \
+	hdrhistogram-c
+
+# The last commit and the foreign sources: nothing has to be fetched to build it.
+dist: $(VENDOR_READY)
+	$(call say,DIST,$(DIST))
+	$(Q)rm -rf $(BUILD)/dist && mkdir -p $(BUILD)/dist/$(DIST_NAME)/vendor
+	$(Q)git archive HEAD | tar -x -C $(BUILD)/dist/$(DIST_NAME)
+	$(Q)cd $(VENDOR) && cp -r --parents $(DIST_CRATES) $(abspath $(BUILD)/dist/$(DIST_NAME))/vendor
+	$(Q)tar -C $(BUILD)/dist --sort=name --owner=0 --group=0 --numeric-owner \
+		--mtime=@$$(git log -1 --format=%ct) -c $(DIST_NAME) | xz -T0 >$(DIST)
+	$(Q)rm -rf $(BUILD)/dist
+
+# -- Debian packages: $(BUILD)/deb/*.deb ---------------------------------------
+
+.PHONY: deb test-deb
+DEB := $(BUILD)/deb
+# The packages' version is that of the changelog; for a test of upgrades, another.
+DEB_REVISION ?= 1
+DEB_VERSION := $(LIB_VERSION)-$(DEB_REVISION)
+
+# Nothing was announced to Debian's archive that this could close; who builds in a
+# container is root.
+LINTIAN := --suppress-tags initial-upload-closes-no-bugs --allow-root
+
+deb: dist $(BUILD)/deps/deb.ready
+	$(call say,DEB,$(DEB))
+	$(Q)rm -rf $(DEB)/syscript-$(LIB_VERSION) && mkdir -p $(DEB)
+	$(Q)cp $(DIST) $(DEB)/syscript_$(LIB_VERSION).orig.tar.xz
+	$(Q)tar -xf $(DIST) -C $(DEB)
+	$(Q)cp -r packaging/debian $(DEB)/syscript-$(LIB_VERSION)/debian
+	$(Q)sed -i '1s/([^)]*)/($(DEB_VERSION))/' $(DEB)/syscript-$(LIB_VERSION)/debian/changelog
+	$(Q)cd $(DEB)/syscript-$(LIB_VERSION) && dpkg-buildpackage -us -uc >../build.log 2>&1 || \
+		{ tail -50 ../build.log >&2; exit 1; }
+	$(Q)cd $(DEB) && lintian --fail-on error,warning $(LINTIAN) syscript_$(DEB_VERSION)_amd64.changes
+
+# Installed, used, upgraded and purged, in a clean Debian.
+test-deb:
+	$(Q)$(MAKE) deb DEB_REVISION=1
+	$(Q)$(MAKE) deb DEB_REVISION=2
+	packaging/test-deb $(DEB) $(LIB_VERSION)
