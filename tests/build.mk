@@ -23,9 +23,15 @@ test: test-unit test-vm
 test-unit: all consolidate $(TEST_PROGRAMS)
 	$(PYTEST) tests/unit tests/meta $(PYTEST_ARGS)
 
+# An engine that is a module of its own, see tests/engine/echo.c.
+ECHO_MODULE := $(KOUT)/echo/echo.ko
+$(ECHO_MODULE): tests/engine/echo.c tests/engine/build $(KMODULE)
+	$(call say,KBUILD)
+	$(Q)tests/engine/build $(KDIR) $(KOUT)
+
 # What guest tests run: other makefiles add theirs.
 .PHONY: guest-programs
-guest-programs: all $(TEST_PROGRAMS)
+guest-programs: all $(TEST_PROGRAMS) $(ECHO_MODULE)
 
 # Programs of the library as well: in a guest they test its kernel backend.
 test-vm: guest-programs
@@ -33,12 +39,33 @@ test-vm: guest-programs
 		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
 	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
 
+# Tools that people trace with, installed for it.
+.PHONY: test-sensors
+test-sensors: all
+	tools/deps sensors
+	vm/guest -k $(KREL) -m --memory 2G -- $(PYTEST) tests/sensors $(PYTEST_ARGS)
+
+# docs/deploy.md, done: a Debian with systemd, servers and containers, in a guest.
+.PHONY: test-deploy
+DEPLOY := $(BUILD)/deploy/root
+test-deploy: all $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload
+	tools/deps deploy
+	tests/deploy/root $(abspath $(DEPLOY))
+	vm/guest -k $(KREL) -m --memory 3G -- $(PYTEST) tests/deploy $(PYTEST_ARGS)
+
+# Seconds of filters, threads and descriptors that come and go under scripts.
+STORM_TIME ?= 300
+.PHONY: test-storm
+test-storm: all $(BUILD)/tests/vm/test_watcher_storm
+	vm/guest -k $(KREL) -m --timeout $$(($(STORM_TIME) + 120)) -- \
+		$(BUILD)/tests/vm/test_watcher_storm $(STORM_TIME)
+
 test-matrix:
 	for kernel in $(MATRIX); do $(MAKE) KREL=$$kernel test-vm || exit; done
 
 DEBUG_TREE := $(BUILD)/kernels/debug
 
-# Two guests beside each other share the tests.  Those of single scripts are one
+# Two guests side by side share the tests.  Those of single scripts are one
 # process at a time and leave CPUs to the others.
 DEBUG_SHARES := test-debug-scripts test-debug-others
 DEBUG_TIME ?= 14400
@@ -55,7 +82,15 @@ test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
 $(DEBUG_SHARES):
 	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v $(PYTEST_ARGS)
 
-debug-kernel: $(DEBUG_TREE)/complete
+# A driver that tests need, of the same source.
+$(DEBUG_TREE)/drivers/veth.ko: $(DEBUG_TREE)/complete
+	$(call say,KBUILD)
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $(DEBUG_TREE)/headers/drivers/net/veth.c $(@D)
+	$(Q)echo 'obj-m := veth.o' >$(@D)/Kbuild
+	$(Q)$(MAKE) -s -C $(DEBUG_TREE)/headers M=$(abspath $(@D)) modules
+
+debug-kernel: $(DEBUG_TREE)/drivers/veth.ko
 $(DEBUG_TREE)/complete: tests/debug-kernel/build tests/debug-kernel/config
 	tools/deps debug-kernel
 	tests/debug-kernel/build

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
+AUTO = 0  # SYSCRIPT_BACKEND_AUTO
 KERNEL = 1  # SYSCRIPT_BACKEND_KERNEL
 
 
@@ -23,13 +24,25 @@ class Options(ctypes.Structure):
         ("backend", ctypes.c_int),
         ("memory_limit", ctypes.c_uint64),
         ("time_limit_ns", ctypes.c_uint64),
+        ("wall_limit_ns", ctypes.c_uint64),
+        ("grace_ns", ctypes.c_uint64),
+        ("engine", ctypes.c_uint32),
+        ("format", ctypes.c_uint32),
+        ("shared", ctypes.c_void_p),
+        ("shared_len", ctypes.c_size_t),
     ]
 
 
 COUNTERS = (
-    *("memory_limit", "time_limit", "memory", "memory_peak", "mcode", "calls", "errors"),
-    *("kills", "run_time", "syscalls", "traces", "preempt_max"),
+    *("memory_limit", "time_limit", "wall_limit", "grace", "memory", "memory_peak", "calls"),
+    *("errors", "kills", "run_time", "syscalls", "preempt_max"),
 )
+
+
+class Counter(ctypes.Structure):
+    """struct syscript_counter: one of the engine's own."""
+
+    _fields_ = [("name", ctypes.c_char * 24), ("value", ctypes.c_uint64)]
 
 
 class Info(ctypes.Structure):
@@ -42,9 +55,17 @@ class Info(ctypes.Structure):
         ("flags", ctypes.c_uint32),
         ("state", ctypes.c_uint32),
         ("name", ctypes.c_char * 32),
+        ("engine", ctypes.c_uint32),
+        ("format", ctypes.c_uint32),
+        ("engine_name", ctypes.c_char * 16),
         *((name, ctypes.c_uint64) for name in COUNTERS),
+        ("counters", Counter * 6),
         ("reserved", ctypes.c_uint64 * 4),
     ]
+
+    def own(self) -> dict[str, int]:
+        """The engine's own counters."""
+        return {c.name.decode(): c.value for c in self.counters if c.name}
 
     def __repr__(self) -> str:
         return f"script {self.id} of process {self.pid}, {self.calls} calls"
@@ -56,25 +77,34 @@ class Library:
     def __init__(self) -> None:
         self.so = ctypes.CDLL(str(BUILD / "libsyscript.so"))
 
-    def register(self, source: bytes, memory: int, flags: int = 0) -> tuple[int, str]:
+    def register(
+        self, source: bytes, memory: int = 0, flags: int = 0, **more: int
+    ) -> tuple[int, str]:
+        """The descriptor or -errno, and the error's text; more: fields of Options."""
         error = ctypes.create_string_buffer(512)
         options = Options(
             size=ctypes.sizeof(Options),
             name=b"test",
             flags=flags,
-            backend=KERNEL,
             memory_limit=memory,
-            time_limit_ns=10_000_000_000,
+            **{"backend": KERNEL, "time_limit_ns": 10_000_000_000, **more},
         )
         fd = self.so.syscript_register(
             source, len(source), ctypes.byref(options), error, len(error)
         )
         return fd, error.value.decode(errors="replace")
 
-    def call(self, fd: int) -> tuple[int, int]:
+    def call(self, fd: int, *args: int) -> tuple[int, int]:
+        """How many results or -errno, and the first."""
         result = ctypes.c_int64(0)
-        count = self.so.syscript_call(fd, 0, None, 1, ctypes.byref(result))
+        passed = (ctypes.c_int64 * 8)(*args)
+        count = self.so.syscript_call(fd, len(args), passed, 1, ctypes.byref(result))
         return count, result.value
+
+    def output(self, fd: int) -> bytes:
+        buffer = ctypes.create_string_buffer(4096)
+        taken = self.so.syscript_output(fd, buffer, len(buffer))
+        return buffer.raw[: max(taken, 0)]
 
     def error(self, fd: int) -> str:
         buffer = ctypes.create_string_buffer(512)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The functions of fs with addresses that nobody has, lengths that nothing has.
+-- The functions of fs with addresses and lengths that nothing has.
 -- expect: ok
 local FILE = 32
 local wild = { 0, 1, 4096, 2 ^ 47 - 4096, 2 ^ 47 - 1, 2 ^ 47, 2 ^ 48, 2 ^ 53, -1, -4096, -2 ^ 47, -2 ^ 53 }

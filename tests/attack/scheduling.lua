@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- A lower priority and other CPUs: the limit holds wherever the thread is moved.
--- expect: ETIME
+-- expect: ETIME | error: over the wall-clock limit
 function run()
 	syscall.setpriority(0, 0, 19)
 	local mask = util.buffer(128)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Binary trees: allocate, walk, drop; a long-lived tree beside short-lived ones.
+-- Binary trees: allocate, walk, drop; a long-lived tree next to short-lived ones.
 local function make(d) if d == 0 then return {} end return { make(d - 1), make(d - 1) } end
 local function check(t) if not t[1] then return 1 end return 1 + check(t[1]) + check(t[2]) end
 

@@ -55,3 +55,10 @@ def test_excerpt_is_around_the_first() -> None:
     log = "\n".join([*SOUND, BROKEN[0], SOUND[0], BROKEN[1]])
     assert kernlog.excerpt("\n".join(SOUND)) == ""
     assert kernlog.excerpt(log, before=1, after=2).splitlines() == [SOUND[-1], BROKEN[0], SOUND[0]]
+
+
+def test_a_report_is_bad_unless_its_fault_was_planted() -> None:
+    report = "[    1.0] kefence: violation: write of 1 byte, 0 bytes after an object of 80"
+    assert kernlog.is_bad(report)
+    assert not kernlog.is_bad(report, planted=True)
+    assert kernlog.is_bad(BROKEN[0], planted=True)

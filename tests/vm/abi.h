@@ -92,8 +92,8 @@ static inline unsigned long abi_sized(unsigned long request, size_t size)
 static inline struct syscript_register abi_source(const char *source)
 {
 	return (struct syscript_register){
-		.source = (uintptr_t)source,
-		.source_len = strlen(source),
+		.image = (uintptr_t)source,
+		.image_len = strlen(source),
 		.time_limit = ABI_PATIENCE,
 		.name = "test",
 	};
@@ -133,11 +133,28 @@ static inline int abi_must_register(const char *source)
 	return fd;
 }
 
+/* The two ways to call: 0, or -errno. */
+typedef long abi_way(int fd, struct syscript_call *call);
+
+static inline long abi_call_ioctl(int fd, struct syscript_call *call)
+{
+	return abi_ioctl(fd, SYSCRIPT_IOC_CALL, call);
+}
+
+static inline long abi_call_seek(int fd, struct syscript_call *call)
+{
+	off_t ret = lseek(fd, -(off_t)call, SYSCRIPT_SEEK_CALL);
+
+	if (ret < 0)
+		return -errno;
+	return ret == SYSCRIPT_SEEK_CALLED ? 0 : ret;
+}
+
 /* run(a, b): 0 with the first result in @result, or -errno. */
 static inline int abi_call(int fd, int64_t a, int64_t b, int64_t *result)
 {
 	struct syscript_call call = { .nargs = 2, .args = { a, b } };
-	int err = abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call);
+	int err = abi_call_seek(fd, &call);
 
 	if (!err && result)
 		*result = call.nresults ? call.results[0] : 0;

@@ -175,7 +175,7 @@ static void *close_and_open(void *arg)
 		__atomic_store_n(&racing, fd, __ATOMIC_RELEASE);
 		usleep(200);
 		close(fd);
-		/* Somebody else's by now. */
+		/* Another file's by now. */
 		dup2(0, fd);
 		usleep(50);
 		close(fd);

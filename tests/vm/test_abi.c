@@ -119,22 +119,22 @@ static void test_register_fields(void)
 	reg.flags = ~SYSCRIPT_FLAGS;
 	CHECK_EQ(abi_register_struct(&reg), -EINVAL);
 	reg = good;
-	reg.reserved = 1;
+	reg.reserved[1] = 1;
 	CHECK_EQ(abi_register_struct(&reg), -EINVAL);
 	reg = good;
-	reg.source_len = 0;
+	reg.image_len = 0;
 	CHECK_EQ(abi_register_struct(&reg), -EINVAL);
 	reg = good;
-	reg.source_len = SYSCRIPT_SOURCE_MAX + 1;
+	reg.image_len = SYSCRIPT_IMAGE_MAX + 1;
 	CHECK_EQ(abi_register_struct(&reg), -E2BIG);
 	reg = good;
-	reg.source_len = -1ULL;
+	reg.image_len = -1ULL;
 	CHECK_EQ(abi_register_struct(&reg), -E2BIG);
 	reg = good;
-	reg.source = 8;
+	reg.image = 8;
 	CHECK_EQ(abi_register_struct(&reg), -EFAULT);
 	reg = good;
-	reg.source = -4096ULL;
+	reg.image = -4096ULL;
 	CHECK_EQ(abi_register_struct(&reg), -EFAULT);
 	reg = good;
 	reg.error_len = 100;
@@ -201,53 +201,53 @@ static void test_check(void)
 	CHECK_EQ(abi_count(getpid()), before);
 }
 
-static void test_call_fields(void)
+static void test_call_fields(abi_way *way)
 {
 	struct syscript_call call, good = { .nargs = 2, .args = { 40, 2 } };
 	int fd = abi_must_register(ABI_ADD);
 	char text[512];
 
 	call = good;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), 0);
+	CHECK_EQ(way(fd, &call), 0);
 	CHECK_EQ(call.nresults, 1);
 	CHECK_EQ(call.results[0], 42);
 	call = good;
 	call.flags = 1;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -EINVAL);
+	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
 	call.reserved = 1;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -EINVAL);
+	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
 	call.nargs = SYSCRIPT_ARGS_MAX + 1;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -EINVAL);
+	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
 	call.nargs = -1U;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -EINVAL);
+	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
-	call.args[1] = SYSCRIPT_INT_MAX + 1;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -ERANGE);
+	call.args[1] = SYSCRIPT_LUA_INT_MAX + 1;
+	CHECK_EQ(way(fd, &call), -ERANGE);
 	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
 	CHECK(strstr(text, "argument 2, 9007199254740993"));
 	call = good;
 	call.args[0] = INT64_MIN;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -ERANGE);
+	CHECK_EQ(way(fd, &call), -ERANGE);
 	/* An argument that is not passed may be anything. */
 	call = good;
 	call.args[2] = INT64_MIN;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), 0);
+	CHECK_EQ(way(fd, &call), 0);
 	CHECK_EQ(close(fd), 0);
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -EBADF);
+	CHECK_EQ(way(fd, &call), -EBADF);
 }
 
-static void test_call_results(void)
+static void test_call_results(abi_way *way)
 {
 	struct syscript_call call = {
 		.nargs = 8,
-		.args = { SYSCRIPT_INT_MAX, -SYSCRIPT_INT_MAX, 3, 4, 5, 6, 7, -8 },
+		.args = { SYSCRIPT_LUA_INT_MAX, -SYSCRIPT_LUA_INT_MAX, 3, 4, 5, 6, 7, -8 },
 	};
 	int i, fd = abi_must_register("function run(...) return ... end");
 
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), 0);
+	CHECK_EQ(way(fd, &call), 0);
 	CHECK_EQ(call.nresults, 8);
 	for (i = 0; i < 8; i++)
 		CHECK_EQ(call.results[i], call.args[i]);
@@ -255,26 +255,26 @@ static void test_call_results(void)
 	/* Results that run() did not give are kept as they were. */
 	call.nargs = 1;
 	memset(call.results, 0x55, sizeof(call.results));
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), 0);
+	CHECK_EQ(way(fd, &call), 0);
 	CHECK_EQ(call.nresults, 1);
-	CHECK_EQ(call.results[0], SYSCRIPT_INT_MAX);
+	CHECK_EQ(call.results[0], SYSCRIPT_LUA_INT_MAX);
 	for (i = 1; i < 8; i++)
 		CHECK_EQ(call.results[i], 0x5555555555555555LL);
 	close(fd);
 
 	fd = abi_must_register("function run() return 1,2,3,4,5,6,7,8,9,10 end");
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), 0);
+	CHECK_EQ(way(fd, &call), 0);
 	CHECK_EQ(call.nresults, 10);
 	CHECK_EQ(call.results[7], 8);
 	close(fd);
 
 	fd = abi_must_register("function run() return 0.5 end");
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, &call), -ERANGE);
+	CHECK_EQ(way(fd, &call), -ERANGE);
 	close(fd);
 }
 
 /* A structure whose second half is not there, or not to be written. */
-static void test_call_memory(void)
+static void test_call_memory(abi_way *way)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
@@ -286,18 +286,41 @@ static void test_call_memory(void)
 	munmap(map + page, page);
 	*(uint32_t *)((char *)call + 4) = 2;
 	/* The results do not fit on the page. */
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, call), -EFAULT);
+	CHECK_EQ(way(fd, call), -EFAULT);
 	/* Neither do the arguments. */
 	call = (void *)(map + page - 24);
 	memset(call, 0, 24);
 	call->nargs = 2;
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, call), -EFAULT);
+	CHECK_EQ(way(fd, call), -EFAULT);
 	call = (void *)map;
 	call->nargs = 2;
 	mprotect(map, page, PROT_READ);
-	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_CALL, call), -EFAULT);
+	CHECK_EQ(way(fd, call), -EFAULT);
 	munmap(map, page);
 	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
+	close(fd);
+}
+
+/* lseek(2) calls with one whence only, and only before the beginning. */
+static void test_other_seeks(void)
+{
+	struct syscript_call call = { .nargs = 2, .args = { 40, 2 } };
+	off_t address = (off_t)&call;
+	int fd = abi_must_register(ABI_ADD);
+
+	for (int whence = SEEK_SET; whence <= SEEK_HOLE; whence++) {
+		CHECK_EQ(lseek(fd, address, whence), 0);
+		CHECK_EQ(lseek(fd, 0, whence), 0);
+		if (whence != SYSCRIPT_SEEK_CALL)
+			CHECK_EQ(lseek(fd, -address, whence), 0);
+	}
+	CHECK_EQ(call.nresults, 0);
+	/* No address of the process's. */
+	CHECK_EQ(lseek(fd, INT64_MIN, SYSCRIPT_SEEK_CALL), -1);
+	CHECK_EQ(errno, EFAULT);
+	CHECK_EQ(lseek(fd, -1, SYSCRIPT_SEEK_CALL), -1);
+	CHECK_EQ(errno, EFAULT);
+	CHECK_EQ(lseek(abi_device, -address, SYSCRIPT_SEEK_CALL), 0);
 	close(fd);
 }
 
@@ -398,9 +421,13 @@ int main(void)
 	test_register_fields();
 	test_register_errors();
 	test_check();
-	test_call_fields();
-	test_call_results();
-	test_call_memory();
+	test_call_fields(abi_call_ioctl);
+	test_call_fields(abi_call_seek);
+	test_call_results(abi_call_ioctl);
+	test_call_results(abi_call_seek);
+	test_call_memory(abi_call_ioctl);
+	test_call_memory(abi_call_seek);
+	test_other_seeks();
 	test_text();
 	test_output();
 	test_info();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Files that a run lets go of are gone when the call that did it returns, as
+ * Files that a run releases are gone when the call that did it returns, as
  * for a process: nothing piles up until the run ends, and what follows from a
  * release is there for the next call.  And what a script's end unmaps.
  */
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -219,6 +220,64 @@ static void test_scratch_replaced(void)
 	munmap(own, size);
 }
 
+static int module_references(void)
+{
+	FILE *f = fopen("/sys/module/syscript/refcnt", "r");
+	int n = -1;
+
+	if (f) {
+		CHECK_EQ(fscanf(f, "%d", &n), 1);
+		fclose(f);
+	}
+	return n;
+}
+
+/* A scratch that has become the process's does not hold the module. */
+static void test_scratch_holds_no_module(void)
+{
+	int before = module_references(), fd = abi_must_register(BUFFER);
+	int64_t addr = 0;
+
+	CHECK(before > 0);
+	CHECK_EQ(abi_call(fd, 0, 0, &addr), 0);
+	CHECK_EQ(mprotect((void *)addr, 4096, PROT_READ), 0);
+	close(fd);
+	CHECK(is_mapped((void *)addr));
+	CHECK_EQ(module_references(), before);
+	munmap((void *)addr, 1 << 20);
+}
+
+/* The last descriptor goes in a child: the child's copy stays, the owner's goes. */
+static void test_scratch_closed_by_child(void)
+{
+	int fd = abi_must_register(BUFFER), ready[2], patience = 500;
+	int64_t addr = 0;
+	pid_t pid;
+	char c;
+
+	CHECK_EQ(abi_call(fd, 0, 0, &addr), 0);
+	memset((void *)addr, 1, 4096);
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		close(ready[1]);
+		CHECK_EQ(read(ready[0], &c, 1), 0);
+		CHECK_EQ(close(fd), 0);
+		CHECK(is_mapped((void *)addr));
+		CHECK_EQ(*(char *)addr, 1);
+		exit(!!abi_failures);
+	}
+	close(fd);
+	CHECK(is_mapped((void *)addr));
+	close(ready[0]);
+	close(ready[1]);
+	CHECK_EQ(waitpid(pid, &patience, 0), pid);
+	CHECK_EQ(patience, 0);
+	for (patience = 500; patience && is_mapped((void *)addr); patience--)
+		abi_sleep(0.01);
+	CHECK(!is_mapped((void *)addr));
+}
+
 int main(void)
 {
 	abi_open();
@@ -229,5 +288,7 @@ int main(void)
 	test_device_at_toplevel();
 	test_scratch_goes();
 	test_scratch_replaced();
+	test_scratch_holds_no_module();
+	test_scratch_closed_by_child();
 	return abi_verdict();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Directories with attributes on file systems of every kind, beside plain calls."""
+"""Directories with attributes on file systems of every kind, compared with plain calls."""
 
 from __future__ import annotations
 

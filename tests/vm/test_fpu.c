@@ -22,6 +22,7 @@ static const char source[] =
 	"    x = 3.9 * x * (1 - x)\n"
 	"    a, b, c, d = b + x, c - x, d * 1.01, math.sin(a)\n"
 	"    e, f, g, h, i = f + a, g * 0.5, h - b, i + c, math.fmod(e, 3)\n"
+	"    x = x + (math.log(b * b + 1) + math.exp(-c * c) + 1.5 ^ x) * 0\n"
 	"  end\n"
 	"  if pause > 0 then syscall.sched_yield() syscall.poll(0, 0, pause) end\n"
 	"  return math.floor(x * 1000)\n"

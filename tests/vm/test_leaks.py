@@ -19,7 +19,7 @@ from runner import KERNEL, PATIENCE, SLOWDOWN, Mode, Run, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 STORM = BUILD / "tests" / "vm" / "storm"
-# Seconds for one script, with others beside it.
+# Seconds for one script, with others next to it.
 SCRIPT_TIME = 120 * SLOWDOWN
 
 WORK = """
@@ -114,10 +114,10 @@ def test_limits_storm(as_user: Run) -> None:
 
 
 @pytest.fixture
-def no_quota() -> Iterator[None]:
-    """Only the arena bounds what this user's scripts may hold."""
+def large_share() -> Iterator[None]:
+    """Memory alone bounds what this user's scripts may hold."""
     parameters = Path("/sys/module/syscript/parameters")
-    wanted = {"max_scripts": "65536", "max_memory": str(1 << 40)}
+    wanted = {"max_scripts": "65536", "max_memory": str(64 << 20)}
     before = {name: (parameters / name).read_text() for name in wanted}
     for name, value in wanted.items():
         (parameters / name).write_text(value)
@@ -127,13 +127,13 @@ def no_quota() -> Iterator[None]:
 
 
 def fill(library: Library) -> int:
-    """Fills the arena with scripts of half a MiB, and gives all back; how many."""
+    """Fills the user's share with scripts of half a MiB, and frees all; how many."""
     source = b"local s = ('x'):rep(500000) function run() return #s end"
     fds = []
     while (found := library.register(source, 2 << 20))[0] >= 0:
         fds.append(found[0])
-        assert len(fds) < 4096, "no end to the arena"
-    assert found[0] == -errno.ENOMEM, found
+        assert len(fds) < 4096, "no end to the share"
+    assert found[0] == -errno.EDQUOT, found
     # Those that have got theirs are none the worse for it.
     assert [library.call(fd) for fd in fds] == [(1, 500000)] * len(fds)
     for fd in fds:
@@ -141,7 +141,7 @@ def fill(library: Library) -> int:
     return len(fds)
 
 
-def test_arena(no_quota: None, as_user: Run) -> None:
+def test_share(large_share: None, as_user: Run) -> None:
     """As many scripts fit after a storm, and after each other, as before."""
     library = Library()
     first = fill(library)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Death at a limit, the paper's kill, the share of a user, the off switch, and
- * module removal.  What needs root is left out for others.
+ * module removal.  What needs root is omitted for others.
  */
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@ static void check_dead(int fd, int err, const char *word)
 	CHECK_EQ(abi_info(fd, &info), 0);
 	CHECK_EQ(info.state, SYSCRIPT_STATE_DEAD);
 	CHECK_EQ(info.memory, 0);
-	CHECK_EQ(info.mcode, 0);
+	CHECK_EQ(info.counters[1].value, 0);	/* mcode */
 	CHECK_EQ(info.kills, 1);
 	CHECK_EQ(info.calls, 1);
 	CHECK_EQ(close(fd), 0);
@@ -188,7 +189,7 @@ static void use_up_memory(void)
 	reg.error_len = sizeof(text);
 	CHECK_EQ(abi_register_struct(&reg), -EDQUOT);
 	CHECK(strstr(text, "max_memory"));
-	/* A script's death gives back its memory, if not its fd. */
+	/* A script's death frees its memory, if not its fd. */
 	CHECK_EQ(abi_call(dead, 0, 0, NULL), -ETIME);
 	CHECK(abi_register_struct(&reg) >= 0);
 	CHECK_EQ(abi_register_struct(&reg), -EDQUOT);
@@ -198,7 +199,65 @@ static void use_up_memory(void)
 	CHECK(abi_register_struct(&reg) >= 0);
 }
 
-/* A stranger sees his own scripts and not root's, root sees both. */
+/*
+ * In a user namespace of their own a user has many ids, but one share.  The parent,
+ * who is root, maps the ids, as newuidmap(1) does for any user.
+ */
+#define SUBORDINATE	100000
+
+static int asks[2], tells[2];
+
+static void many_ids(void)
+{
+	int status = -1;
+	char c = 0;
+
+	become_stranger();
+	CHECK(abi_register_limits(ABI_ADD, 0, 1 << 20, ABI_PATIENCE) >= 0);
+	CHECK_EQ(unshare(CLONE_NEWUSER), 0);
+	CHECK_EQ(write(asks[1], &c, 1), 1);
+	CHECK_EQ(read(tells[0], &c, 1), 1);
+	for (uid_t uid = 0; uid < 8; uid++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			abi_failures = 0;
+			CHECK_EQ(setresuid(uid, uid, uid), 0);
+			CHECK_EQ(abi_register_limits(ABI_ADD, 0, abi_parameter("max_memory"),
+						     ABI_PATIENCE), -EDQUOT);
+			CHECK(abi_register_limits(ABI_ADD, 0, 1 << 20, ABI_PATIENCE) >= 0);
+			_exit(!!abi_failures);
+		}
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+	}
+}
+
+static void test_many_ids(void)
+{
+	char map[64];
+	int fd, n, status = -1;
+	pid_t pid;
+	char c;
+
+	CHECK(!pipe(asks) && !pipe(tells));
+	pid = fork();
+	if (!pid) {
+		abi_failures = 0;
+		many_ids();
+		_exit(!!abi_failures);
+	}
+	CHECK_EQ(read(asks[0], &c, 1), 1);
+	snprintf(map, sizeof(map), "/proc/%d/uid_map", pid);
+	fd = open(map, O_WRONLY);
+	n = snprintf(map, sizeof(map), "0 %d 100", SUBORDINATE);
+	CHECK_EQ(write(fd, map, n), n);
+	CHECK_EQ(write(tells[1], &c, 1), 1);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* Another user sees their own scripts and not root's, root sees both. */
 static void see_own(void)
 {
 	struct syscript_info info;
@@ -283,6 +342,7 @@ int main(void)
 	test_fatal_signal();
 	if (!geteuid()) {
 		test_shares();
+		test_many_ids();
 		test_parameters();
 		test_switch();
 		test_removal();

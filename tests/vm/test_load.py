@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from library import BUILD, Library
 
-MODULE = BUILD / f"kernel-{os.environ.get('SYSCRIPT_GUEST')}" / "syscript.ko"
+MODULE = os.environ.get("SYSCRIPT_MODULE", "")
 DEVICE = Path("/dev/syscript")
 ALONE = BUILD.parent / "vm" / "alone"
 LOADS = 25

@@ -3,8 +3,6 @@
  * Whose script it is: fork, execve, descriptor passing, watched threads, and
  * scripts that lay hands on scripts.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -15,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "abi.h"
+#include "pass_fd.h"
 
 static int child_status(pid_t pid)
 {
@@ -122,46 +121,6 @@ static void test_exec(void)
 	close(fd);
 }
 
-static void send_fd(int sock, int fd)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec iov = { .iov_base = "x", .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	CHECK_EQ(sendmsg(sock, &msg, 0), 1);
-}
-
-static int receive_fd(int sock)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	char c;
-	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
-	};
-	int fd = -1;
-
-	CHECK_EQ(recvmsg(sock, &msg, 0), 1);
-	if (CMSG_FIRSTHDR(&msg))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
-	return fd;
-}
-
 static void test_passing(void)
 {
 	int socks[2], fd, before;
@@ -170,31 +129,20 @@ static void test_passing(void)
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, socks), 0);
 	pid = fork();
 	if (!pid)
-		exit(check_foreign(receive_fd(socks[1])));
+		exit(check_foreign(pass_fd_receive(socks[1])));
 	fd = abi_must_register(ABI_ADD);
 	before = abi_count(getpid());
-	send_fd(socks[0], fd);
+	pass_fd_send(socks[0], fd);
 	CHECK_EQ(child_status(pid), 0);
 	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
 
 	/* One that is closed while it is under way ends with the socket. */
-	send_fd(socks[0], fd);
+	pass_fd_send(socks[0], fd);
 	close(fd);
 	CHECK_EQ(abi_count(getpid()), before);
 	close(socks[0]);
 	close(socks[1]);
 	CHECK_EQ(abi_count(getpid()), before - 1);
-}
-
-static void watch_by_seccomp(void)
-{
-	struct sock_filter allow[] = {
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { 1, allow };
-
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 /* Dispatch that selects nothing: it is the watching that counts. */
@@ -298,6 +246,30 @@ static void test_nested(void)
 	close(fd);
 }
 
+/* Neither does its own lseek(2), which calls without a request. */
+static void test_nested_seek(void)
+{
+	const char *source = "function run(fd, call) "
+			     "return syscall.lseek(fd, -call, 4) end";
+	struct syscript_call call = { .nargs = 2, .args = { 40, 2 } };
+	int other = abi_must_register(ABI_ADD);
+	int fd = abi_must_register(source);
+	int64_t result = 0;
+
+	CHECK_EQ(abi_call(fd, fd, (int64_t)&call, &result), 0);
+	CHECK_EQ(result, -EDEADLK);
+	for (int i = 0; i < 200; i++) {	/* compiled, too */
+		CHECK_EQ(abi_call(fd, other, (int64_t)&call, &result), 0);
+		CHECK_EQ(result, -EDEADLK);
+	}
+	CHECK_EQ(call.nresults, 0);
+	/* Outside it is let through. */
+	CHECK_EQ(abi_call_seek(other, &call), 0);
+	CHECK_EQ(call.results[0], 42);
+	close(other);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "foreign"))
@@ -309,11 +281,11 @@ int main(int argc, char **argv)
 	test_shared_map();
 	test_exec();
 	test_passing();
-	test_watched(watch_by_seccomp);
 	test_watched(watch_by_dispatch);
 	test_traced();
 	test_self_close();
 	test_close_other();
 	test_nested();
+	test_nested_seek();
 	return abi_verdict();
 }

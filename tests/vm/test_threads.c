@@ -107,7 +107,7 @@ static void test_turns(void)
 	}
 	CHECK_EQ(abi_call(fd, 0, 0, &n), 0);
 	CHECK_EQ(n, total + 1);
-	/* Nobody is left out, however the scheduler deals the CPUs out. */
+	/* Every thread gets its turn, however the scheduler deals the CPUs out. */
 	CHECK(least > 0 && least * 20 > most);
 	close(fd);
 }

@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- Memory ends inside a fast function, where L->top still is as collectgarbage()
+-- left it: what is put there lies over the link of churn()'s frame.
+-- expect: ENOBUFS
+local sub, s = string.sub, {}
+for i = 1, 2000 do s[i] = i .. "," end
+s = table.concat(s)
+local kept
+local function churn()
+	for len = 100, 2000 do
+		for i = 1, #s - len do kept = sub(s, i, i + len) end
+	end
+end
+function run()
+	collectgarbage("stop")
+	local a, b, c
+	churn()
+end

@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The confined engine in the kernel, for a user whom nobody trusts.
+
+What instructions do is tested by tests/unit/test_confined_run.py; those of its
+tests that are imported here try the kernel, too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from confined import insn as i
+from confined.kernel import Arena, lib, libc, register
+from confined.random_image import random_image
+from confined.subject import check_kernel
+from runner import COMMAND, SLOWDOWN, account
+from unit.test_confined_run import (  # noqa: F401
+    test_abort,
+    test_calls_by_number,
+    test_calls_keep_their_registers,
+    test_constants_64,
+    test_fault_is_not_caught,
+    test_frame_address,
+    test_known_address_written_over,
+    test_no_table,
+    test_recursion,
+    test_registers_begin_as_zero,
+    test_stack_is_used_to_its_end,
+    test_stack_overflow,
+    test_throw_through_frames,
+    test_tries_fill_the_stack,
+    test_tries_nest,
+    test_try_returns_and_catches,
+    test_uncaught,
+)
+
+MS = 1_000_000
+TESTS = Path(__file__).resolve().parents[1]
+PRELUDE = f"""
+import ctypes, errno, json, mmap, os, resource, signal, sys, threading, time
+sys.path.insert(0, {str(TESTS)!r})
+from confined import insn as i
+from confined.kernel import Arena, libc, lib, register
+result = {{}}
+MS = 1_000_000
+FOREVER = [i.jump(-1) + i.EXIT]
+"""
+
+
+def program(body: str) -> list[str]:
+    return [sys.executable, "-c", PRELUDE + body + "\nprint(json.dumps(result))"]
+
+
+def as_user(body: str, user: str = "outsider") -> dict:
+    """What a process of @user, who is in no group, puts into `result`."""
+    done = subprocess.run(
+        program(body), **account(user), capture_output=True, text=True, timeout=60 * SLOWDOWN
+    )
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_calls_and_lists() -> None:
+    with Arena() as arena:
+        fd = register([i.mov(0, 1) + i.alu("sub", 0, 5) + i.EXIT], arena)
+        assert lib.call(fd, 44, 0, 0, 0, 2) == (1, 42)
+        assert lib.call(fd, -(2**63)) == (1, -(2**63))
+        assert lib.call(fd, 1, 2, 3, 4, 5, 6) == (-errno.ERANGE, 0)
+        assert lib.error(fd) == "6 arguments: there can be 5"
+        (info,) = lib.scripts()
+        assert (info.engine, info.engine_name, info.calls) == (1, b"confined", 3)
+        assert info.own()["mcode"] % 4096 == 0 and info.own()["mcode"]
+        assert info.memory >= info.own()["mcode"]
+        done = subprocess.run([COMMAND, "list"], check=True, capture_output=True, text=True)
+        assert " confined " in done.stdout
+        os.close(fd)
+
+
+def test_who_may() -> None:
+    """The engine's own device is open to all, and for nothing else."""
+    result = as_user(
+        "with Arena() as arena:\n"
+        "    fd = register([i.mov(0, 1) + i.EXIT], arena)\n"
+        "    result['confined'] = lib.call(fd, 42)\n"
+        "result['luajit'] = lib.register(b'function run() end')[0]\n"
+        "dev = os.open('/dev/syscript-confined', os.O_RDWR)\n"
+        "import fcntl\n"
+        "reg = bytearray(136)\n"
+        "image = ctypes.create_string_buffer(b'function run() end')\n"
+        "text = ctypes.create_string_buffer(128)\n"
+        "import struct\n"
+        "struct.pack_into('<IIIIQQ', reg, 0, 0, 128, 0, 0, ctypes.addressof(image), 18)\n"
+        "struct.pack_into('<Q', reg, 64, ctypes.addressof(text))\n"
+        "try:\n"
+        "    fcntl.ioctl(dev, 0xC088CA40, reg)\n"
+        "except OSError as error:\n"
+        "    result['direct'] = [error.errno, text.value.decode()]\n"
+    )
+    assert result == {
+        "confined": [1, 42],
+        "luajit": -errno.EACCES,
+        "direct": [errno.EACCES, "/dev/syscript-confined is for engine confined only"],
+    }
+
+
+def test_shared_buffer() -> None:
+    """An address means the same to the process, to the program and to system calls."""
+    with Arena() as arena, Path("/proc/version").open("rb") as file:
+        fd = register(
+            [
+                i.mov(6, 2)
+                + i.movi(3, 64)
+                + i.movi(4, 0)
+                + i.outside(i.SYSCALL + 17)  # pread64(r1, r2, 64, 0)
+                + i.load(1, 6, 0, 1)
+                + i.alui("lsh", 0, 8)
+                + i.alu("or", 0, 1)
+                + i.storei(6, 0, ord("l"), 1)
+                + i.EXIT
+            ],
+            arena,
+        )
+        at = arena.address + 0x100
+        assert lib.call(fd, file.fileno(), at) == (1, 64 << 8 | ord("L"))
+        assert arena.read(0x100, 5) == b"linux"
+        # Neither an address that nothing is at, nor one of the kernel's.
+        assert lib.call(fd, file.fileno(), 8)[1] >> 8 == -errno.EFAULT
+        assert lib.call(fd, file.fileno(), -(2**63) + 0x1000)[1] >> 8 == -errno.EFAULT
+        os.close(fd)
+
+
+def test_calls_of_all_lengths() -> None:
+    """Arguments arrive in their places, on the task's stack and on another one."""
+    with Arena() as arena:
+        for native in (0, 0x10000):
+            # mmap(0, 4096, r1, MAP_SHARED, r2, r3): six, of which the last one matters.
+            code = i.mov(0, 3) + i.mov(5, 2) + i.mov(3, 1) + i.movi(1, 0) + i.movi(2, 4096)
+            code += i.movi(4, 1) + i.outside(i.SYSCALL + 9) + i.EXIT
+            fd = register([code], arena, native=native)
+            file = os.memfd_create("pages")
+            os.pwrite(file, b"second", 4096)
+            before = next(lib.scripts()).syscalls
+            done, address = lib.call(fd, mmap.PROT_READ, file, 4096)
+            assert done == 1 and ctypes.string_at(address, 6) == b"second"
+            assert lib.call(fd, mmap.PROT_READ, file, 1) == (1, -errno.EINVAL)
+            assert next(lib.scripts()).syscalls == before + 2
+            libc.munmap(address, 4096)
+            os.close(file)
+            os.close(fd)
+
+
+def test_calls_no_script() -> None:
+    """Neither by ioctl(2), nor by lseek(2), which calls outside: SYSCRIPT_SEEK_CALL."""
+    ioc_call, seek_call = 0xC090CA42, 4
+    with Arena() as arena:
+        callee = register([i.movi(0, 7) + i.EXIT], arena)
+        call = arena.address + 0x200
+        for native in (0, 0x10000):
+            by_ioctl = register([i.outside(i.SYSCALL + 16) + i.EXIT], arena, native=native)
+            assert lib.call(by_ioctl, callee, ioc_call, call) == (1, -errno.EDEADLK)
+            by_lseek = register([i.outside(i.SYSCALL + 8) + i.EXIT], arena, native=native)
+            assert lib.call(by_lseek, callee, -call, seek_call) == (1, -errno.EDEADLK)
+            any_call = register([i.outside(i.CALL_SYSCALL) + i.EXIT], arena, native=native)
+            for nr, args in ((16, (callee, ioc_call, call)), (8, (callee, -call, seek_call))):
+                data = b"".join((a % 2**64).to_bytes(8, "little") for a in (*args, 0, 0, 0))
+                arena.write(0x100, data)
+                assert lib.call(any_call, nr, arena.address + 0x100) == (1, -errno.EDEADLK)
+            assert lib.call(by_lseek, by_lseek, -call, seek_call) == (1, -errno.EDEADLK)
+            for fd in (by_ioctl, by_lseek, any_call):
+                os.close(fd)
+        assert os.lseek(callee, -call, seek_call) == 0x5CA11ED
+        assert lib.call(callee) == (1, 7)
+        os.close(callee)
+
+
+def test_files_are_released() -> None:
+    """By the call that drops the last reference, not at the end of the run."""
+    with Arena() as arena:
+        for native in (0, 0x10000):
+            # dup2(r2, r1), read(r3, arena, 1): 0 at the end of a pipe without writers
+            code = i.mov(6, 3) + i.mov(3, 1) + i.mov(1, 2) + i.mov(2, 3)
+            code += i.outside(i.SYSCALL + 33) + i.mov(1, 6) + i.arena(2, 0x100) + i.movi(3, 1)
+            code += i.outside(i.SYSCALL + 0) + i.EXIT
+            fd = register([code], arena, native=native)
+            reading, writing = os.pipe()
+            other = os.open("/dev/null", os.O_RDONLY)
+            os.set_blocking(reading, False)
+            assert lib.call(fd, writing, other, reading) == (1, 0)
+            for each in (reading, writing, other, fd):
+                os.close(each)
+
+
+def test_system_call_by_number() -> None:
+    with Arena() as arena:
+        fd = register([i.outside(i.CALL_SYSCALL) + i.EXIT], arena)
+        assert lib.call(fd, 110, arena.address) == (1, os.getppid())
+        for nr in (57, 59, 511, 512, 2**40, -1):  # fork, execve, and none at all
+            assert lib.call(fd, nr, arena.address) == (1, -errno.ENOSYS), nr
+        os.close(fd)
+
+
+def test_refused() -> None:
+    """Nothing is left of what is refused; the text names the instruction."""
+    with Arena() as arena:
+        images = {
+            "insn 0: r10 cannot be written": i.Image([i.mov(10, 0) + i.EXIT]),
+            "insn 0: jumps to 2, outside": i.Image([i.jump(1) + i.EXIT]),
+            "insn 0: system call 57 cannot be made in here: ": i.Image(
+                [i.outside(i.SYSCALL + 57) + i.EXIT]
+            ),
+            "insn 0: system call 4000 cannot": i.Image([i.outside(i.SYSCALL + 4000) + i.EXIT]),
+            "this is no image": i.Image([i.EXIT], over={"magic": 1}),
+        }
+        for text, image in images.items():
+            fd, error = lib.register(image.pack(), engine=1, **arena.shared())
+            assert fd == -errno.ENOEXEC and text in error, (fd, error)
+        image = i.Image([i.EXIT]).pack()
+        for n in range(len(image)):
+            fd, error = lib.register(image[:n] or b"x", engine=1, **arena.shared())
+            assert fd == -errno.ENOEXEC, (n, error)
+        # The header is looked at, too, where the code is known already.
+        fd = register([i.EXIT], arena)
+        other = i.Image([i.EXIT], over={"native_size": 1 << 30}).pack()
+        assert lib.register(other, engine=1, **arena.shared())[0] == -errno.ENOEXEC
+        os.close(fd)
+    assert not list(lib.scripts())
+
+
+def test_shared_memory_is_checked() -> None:
+    image = i.Image([i.EXIT]).pack()
+    with Arena(0x20000) as arena:
+        for shared, shared_len in (
+            (0, 0),
+            (arena.address, 0x20000),
+            (arena.address, 0x8000),
+            (arena.address + 0x1000, 0x10000),
+            (arena.address, 2**64 - 1),
+        ):
+            fd, text = lib.register(image, engine=1, shared=shared, shared_len=shared_len)
+            assert fd == -errno.EINVAL and "65536 bytes" in text, (fd, text)
+    for address in (0, 0x7FFF_FFFF_0000, 2**64 - 0x10000, 0xFFFF_8880_0000_0000):
+        fd, text = lib.register(image, engine=1, shared=address, shared_len=0x10000)
+        assert fd == -errno.EFAULT, (hex(address), fd, text)
+    result = as_user(
+        "image = i.Image([i.EXIT]).pack()\n"
+        "def kind(arena):\n"
+        "    return lib.register(image, engine=1, **arena.shared())\n"
+        "fd = os.memfd_create('x'); os.ftruncate(fd, 0x10000)\n"
+        "with Arena(fd=fd, flags=mmap.MAP_SHARED) as arena:\n"
+        "    result['file'] = kind(arena)\n"
+        "with Arena(prot=mmap.PROT_READ) as arena:\n"
+        "    result['read-only'] = kind(arena)[0]\n"
+        "with Arena() as arena:\n"
+        "    libc.munmap(arena.address + 0x8000, 0x1000)\n"
+        "    result['hole'] = kind(arena)[0]\n"
+        "resource.setrlimit(resource.RLIMIT_MEMLOCK, (0x18000, 0x18000))\n"
+        "with Arena() as arena, Arena() as more:\n"
+        "    result['first'] = kind(arena)[0] >= 0\n"
+        "    result['again'] = kind(arena)[0] >= 0\n"
+        "    result['second'] = kind(more)\n"
+        "os.closerange(3, 64)\n"
+        "with Arena() as more:\n"
+        "    result['freed'] = kind(more)[0] >= 0\n"
+    )
+    assert result == {
+        "file": [-errno.EINVAL, "the shared memory is not anonymous and private"],
+        "read-only": -errno.EFAULT,
+        "hole": -errno.EFAULT,
+        "first": True,
+        "again": True,
+        "second": [
+            -errno.ENOMEM,
+            "the shared memory is more than may be locked: see RLIMIT_MEMLOCK, ulimit -l",
+        ],
+        "freed": True,
+    }
+
+
+def test_limits() -> None:
+    result = as_user(
+        "with Arena() as arena:\n"
+        "    fd = register(FOREVER, arena, time_limit_ns=50 * MS)\n"
+        "    result['time'] = [lib.call(fd)[0], lib.error(fd)]\n"
+        "    result['again'] = lib.call(fd)[0]\n"
+        "    fd = register(FOREVER, arena, wall_limit_ns=50 * MS)\n"
+        "    result['wall'] = lib.call(fd)[0]\n"
+        "    result['alive'] = lib.call(fd)[0]\n"
+        "    signal.signal(signal.SIGALRM, lambda *a: None)\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+        "    fd = register(FOREVER, arena)\n"
+        "    result['signal'] = lib.call(fd)[0]\n"
+        "    for name, nr in (('fast', 110), ('slow', 8)):\n"  # getppid(2), lseek(2)
+        "        calls = [i.outside(i.SYSCALL + nr) + i.jump(-2) + i.EXIT]\n"
+        "        for native in (0, 0x10000):\n"
+        "            signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "            fd = register(calls, arena, native=native, wall_limit_ns=50 * MS)\n"
+        "            ends = [lib.call(fd)[0]]\n"
+        "            fd = register(calls, arena, native=native)\n"
+        "            signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+        "            result[f'{name} {native}'] = [*ends, lib.call(fd)[0]]\n"
+        "    image = i.Image([i.EXIT], native=0x20000).pack()\n"
+        "    result['memory'] = lib.register(image, 65536, engine=1, **arena.shared())[0]\n"
+    )
+    assert result == {
+        "time": [-errno.ETIME, "over the time limit"],
+        "again": -errno.ENOTRECOVERABLE,
+        "wall": -errno.ETIMEDOUT,
+        "alive": -errno.ETIMEDOUT,
+        "signal": -errno.EINTR,
+        "memory": -errno.ENOBUFS,
+    } | {
+        f"{name} {native}": [-errno.ETIMEDOUT, -errno.EINTR]
+        for name in ("fast", "slow")
+        for native in (0, 0x10000)
+    }
+
+
+LOOPS = {
+    "loop": "FOREVER",
+    "calls": "[i.outside(i.SYSCALL + 110) + i.jump(-2) + i.EXIT]",
+    "fails": "[i.movi(1, -1) + i.outside(i.SYSCALL + 8) + i.jump(-3) + i.EXIT]",  # lseek
+    "asleep": "[i.movi(3, -1) + i.outside(i.SYSCALL + 7) + i.jump(-3) + i.EXIT]",  # poll
+    "recursion": "[i.call(2) + i.jump(-2) + i.EXIT, i.EXIT]",
+    "caught": "[i.movi(1, 1) + i.outside(i.CALL_TRY) + i.jump(-3) + i.EXIT, i.jump(-1) + i.EXIT]",
+}
+
+
+@pytest.mark.parametrize("native", (0, 0x10000))
+@pytest.mark.parametrize("what", LOOPS)
+def test_killed(what: str, native: int) -> None:
+    body = (
+        f"table = [0, 1] if {what!r} == 'caught' else []\n"
+        "with Arena() as arena:\n"
+        f"    fd = register({LOOPS[what]}, arena, table=table, native={native})\n"
+        "    print('running', flush=True)\n"
+        "    lib.call(fd)\n"
+    )
+    with subprocess.Popen(program(body), **account("outsider"), stdout=subprocess.PIPE) as child:
+        assert child.stdout and child.stdout.readline() == b"running\n"
+        time.sleep(0.3)
+        assert child.poll() is None
+        since = time.monotonic()
+        child.kill()
+        assert child.wait(10 * SLOWDOWN) == -signal.SIGKILL
+        # 50 ms on a CPU; most of it is the end of the interpreter's process.
+        assert time.monotonic() - since < 2 * SLOWDOWN
+
+
+def test_arena_is_attacked() -> None:
+    """Another thread does to the mapping what it can, during runs of all kinds."""
+    result = as_user(
+        "stop = threading.Event()\n"
+        "SIZE = 0x10000\n"
+        "attacks = calls = 0\n"
+        "values = set()\n"
+        "def attack(address):\n"
+        "    global attacks\n"
+        "    while not stop.is_set():\n"
+        "        libc.mprotect(address, SIZE, attacks % 4)\n"
+        "        libc.madvise(address, SIZE, 4)\n"
+        "        libc.munmap(address + 0x4000, 0x4000)\n"
+        "        libc.mmap(address, SIZE, 3, 0x32, -1, 0)\n"
+        "        libc.mremap(address, 0x4000, 0x4000, 3, address + 0x8000)\n"
+        "        libc.mmap(address, SIZE, 3, 0x32, -1, 0)\n"
+        "        attacks += 1\n"
+        "fill = i.mov(6, 1) + i.movi(7, 1000) + i.store(6, 0, 7) + i.load(8, 6, 0)\n"
+        "fill += i.alui('add', 6, 4096 + 8) + i.movi(1, 0) + i.mov(2, 6) + i.movi(3, 8)\n"
+        "fill += i.movi(4, 0) + i.outside(i.SYSCALL + 17) + i.alui('sub', 7, 1)\n"
+        "fill += i.jump_ifi('ne', 7, 0, -10) + i.movi(0, 7) + i.EXIT\n"
+        "with Arena() as arena:\n"
+        "    fd = register([fill], arena)\n"
+        "    thread = threading.Thread(target=attack, args=(arena.address,))\n"
+        "    thread.start()\n"
+        "    while calls < 100 or attacks < 10:\n"
+        "        values.add(lib.call(fd, arena.address))\n"
+        "        calls += 1\n"
+        "    stop.set(); thread.join()\n"
+        "    result['values'] = list(values)\n"
+        "    result['register'] = [lib.register(i.Image([i.EXIT]).pack(), engine=1,\n"
+        "                          **arena.shared())[0] > 0]\n"
+    )
+    assert result == {"values": [[1, 7]], "register": [True]}
+
+
+def test_fork_and_close_during_a_run() -> None:
+    """The child has neither the script nor its memory; the run has all to its end."""
+    result = as_user(
+        "long = i.movi(6, 30) + i.storei(10, -16, 0) + i.storei(10, -8, 10_000_000)\n"
+        "long += i.mov(1, 10) + i.alui('add', 1, -16) + i.movi(2, 0)\n"
+        "long += i.outside(i.SYSCALL + 35) + i.alui('sub', 6, 1)\n"
+        "long += i.jump_ifi('ne', 6, 0, -6) + i.arena(1, 64) + i.load(0, 1, 0) + i.EXIT\n"
+        "with Arena() as arena:\n"
+        "    arena.write(64, (77).to_bytes(8, 'little'))\n"
+        "    fd = register([(long, 16)], arena)\n"
+        "    thread = threading.Thread(target=lambda: result.update(run=lib.call(fd)))\n"
+        "    thread.start(); time.sleep(0.05)\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        arena.write(64, (5).to_bytes(8, 'little'))\n"
+        "        os._exit(lib.call(fd)[0] == -errno.EXDEV)\n"
+        "    os.close(fd)\n"
+        "    libc.munmap(arena.address, arena.size)\n"
+        "    result['child'] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
+        "    thread.join()\n"
+    )
+    assert result == {"child": 1, "run": [1, 77]}
+
+
+def test_code_is_shared_and_bounded() -> None:
+    """One copy for all programs of an image; a user fills a quarter of the room."""
+    result = as_user(
+        "def big(n):\n"
+        "    return [i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]\n"
+        "with Arena() as arena:\n"
+        "    same = [register(big(0), arena) for n in range(8)]\n"
+        "    result['sum'] = lib.call(same[7])\n"
+        "    [os.close(fd) for fd in same[:-1]]\n"
+        "    result['still'] = lib.call(same[7])\n"
+        "    texts = []\n"
+        "    for n in range(1, 40):\n"
+        "        fd, text = lib.register(i.Image(big(n)).pack(), engine=1, **arena.shared())\n"
+        "        if fd < 0:\n"
+        "            result['full'] = [fd, 'they may' in text]\n"
+        "            break\n"
+        "    result['some'] = n > 5\n"
+    )
+    assert result == {
+        "sum": [1, 20_000],
+        "still": [1, 20_000],
+        "full": [-errno.ENOBUFS, True],
+        "some": True,
+    }
+
+
+def test_stacks_end() -> None:
+    """Recursion without end, on the machine's stack and on the arena's."""
+    with Arena() as arena:
+        for native in (0, 4096, 256 << 10):
+            fd = register([i.call(-1) + i.EXIT], arena, native=native)
+            assert lib.call(fd)[0] == -errno.EPROTO
+            assert lib.error(fd).endswith("the stack is full")
+            # It lives, and the next call is as good as the first.
+            assert lib.call(fd)[0] == -errno.EPROTO
+            os.close(fd)
+        fd = register([(i.call(-1) + i.EXIT, 4096)], arena, native=256 << 10)
+        assert lib.call(fd)[0] == -errno.EPROTO
+        os.close(fd)
+
+
+CGROUP = Path("/sys/fs/cgroup/throttled")
+THROTTLED = f"""
+cgroup = {str(CGROUP / "cgroup.procs")!r}
+with Arena(1 << 20) as arena:
+    images = [i.Image([i.movi(0, n) + i.mov(1, 0) * 100_000 + i.EXIT], shift=20,
+                      stack_end=0x8000).pack() for n in range(4)]
+    open(cgroup, 'w').write(str(os.getpid()))
+    while True:
+        for image in images:
+            fd, text = lib.register(image, engine=1, **arena.shared())
+            if fd >= 0:
+                os.close(fd)
+"""
+
+
+def test_nobody_waits_for_a_throttled_process() -> None:
+    """Over its cgroup's memory.high it sleeps for seconds in allocations: others do not."""
+    (CGROUP.parent / "cgroup.subtree_control").write_text("+memory")
+    CGROUP.mkdir()
+    throttled = None
+    try:
+        (CGROUP / "memory.high").write_text("65536")
+        throttled = subprocess.Popen(program(THROTTLED))
+        events = CGROUP / "memory.events"
+        while "high 0\n" in events.read_text():
+            assert throttled.poll() is None
+            time.sleep(0.05)
+        waits = []
+        end = time.monotonic() + 6 * min(SLOWDOWN, 3)
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            with Arena() as arena:
+                os.close(register([i.movi(0, len(waits)) + i.EXIT], arena))
+            waits.append(time.monotonic() - begin)
+            time.sleep(0.02)
+        assert len(waits) > 20
+        assert max(waits) < 1, sorted(waits)[-5:]
+    finally:
+        if throttled:
+            throttled.kill()
+            throttled.wait()
+        CGROUP.rmdir()
+
+
+FILTER_GETPPID = """
+def filter_getppid(action):
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    load_number, unless_getppid = 0x20, 0x15 | 1 << 24 | 110 << 32
+    act, allow = 0x06 | action << 32, 0x06 | 0x7fff0000 << 32
+    code = (ctypes.c_uint64 * 4)(load_number, unless_getppid, act, allow)
+    filter = (ctypes.c_uint64 * 2)(4, ctypes.addressof(code))
+    return libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(filter)), 0, 0)  # PR_SET_SECCOMP
+"""
+
+
+def test_filtered() -> None:
+    """A filter decides on the calls of a compound: this one fails getppid(2) with EPERM."""
+    result = as_user(
+        FILTER_GETPPID + "with Arena() as arena:\n"
+        "    fd = register([i.outside(i.SYSCALL + 110) + i.EXIT], arena)\n"
+        "    result['before'] = lib.call(fd)[1] == os.getppid()\n"
+        "    result['filter'] = filter_getppid(0x00050001)\n"
+        "    result['after'] = [lib.call(fd), lib.call(fd)]\n"
+    )
+    assert result == {"before": True, "filter": 0, "after": [[1, -errno.EPERM]] * 2}
+
+
+@pytest.mark.skipif(os.environ.get("SYSCRIPT_GUEST") == "debug", reason="a kernel without ftrace")
+def test_filter_kills_thread() -> None:
+    """The thread that called the compound ends, another one goes on."""
+    result = as_user(
+        FILTER_GETPPID + "pid = os.fork()\n"
+        "if not pid:\n"
+        "    threading.Thread(target=lambda: (time.sleep(1), os._exit(7))).start()\n"
+        "    with Arena() as arena:\n"
+        "        fd = register([i.outside(i.SYSCALL + 110) + i.EXIT], arena)\n"
+        "        filter_getppid(0)\n"
+        "        lib.call(fd)\n"
+        "    os._exit(3)\n"
+        "result['end'] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+    )
+    assert result == {"end": 7}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_images(part: int) -> None:
+    """Each with the result and the arena that the interpreter comes to."""
+    for seed in range(part * 100, part * 100 + 100 // SLOWDOWN):
+        try:
+            check_kernel(random_image(seed), (seed, 2**63, 3, 5, 7))
+        except AssertionError as error:
+            raise AssertionError(f"image {seed}") from error

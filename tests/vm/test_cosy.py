@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs with compounds do the same in the kernel as without one, for any user."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy"
+PROGRAMS = ("memory", "messages", "shapes", "strings", "threads", "ways_out")
+KERNEL = {"COSY_ENGINE": "kernel"}
+NATIVE = {"COSY_ENGINE": "native"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, as_outsider) -> None:
+    native = as_outsider([BUILD / "programs" / name], env=NATIVE)
+    kernel = as_outsider([BUILD / "programs" / name], env=KERNEL)
+    assert (kernel.returncode, kernel.stdout, kernel.stderr) == (0, native.stdout, "")
+
+
+def test_runs_in_the_kernel(as_outsider) -> None:
+    """Left to itself the program takes the engine: its scripts are listed."""
+    done = as_outsider([BUILD / "guest" / "listed"])
+    assert done.stdout == "engine 1, calls 3\n", done.stderr
+
+
+def test_falls_back(as_outsider) -> None:
+    """A program that is watched, or has used up what it may lock, goes on plainly."""
+    for how in ("watched", "unlocked"):
+        done = as_outsider([BUILD / "guest" / "fallback", how])
+        assert (done.returncode, done.stdout) == (0, "42 42\n"), done.stderr
+
+
+def test_faults_have_a_line(as_outsider) -> None:
+    done = as_outsider([BUILD / "guest" / "fault"], env=KERNEL)
+    assert done.returncode == -6
+    assert re.fullmatch(r".*fault\.c:\d+: compound: the stack is full\n", done.stderr)

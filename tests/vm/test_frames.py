@@ -1,0 +1,1173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""net.frames: what comes in a frame, who else has it, and who pays for it."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import seccomp
+import wire
+from library import KERNEL, Library
+from wire import CLIENT4, SERVER4, Wire, ethernet, frame4, frame6, ip4, ip6, memory, pseudo4, udp
+
+ROOT = Path(__file__).resolve().parents[2]
+USER = 2  # SYSCRIPT_BACKEND_USER
+NOJIT = 1  # SYSCRIPT_NOJIT
+ECHO = (ROOT / "scripts" / "net" / "udp_echo.lua").read_text()
+MODES = {"kernel": (KERNEL, 0), "kernel-interp": (KERNEL, NOJIT), "user": (USER, 0)}
+
+
+SCRIPTS: list[int] = []
+
+
+class Script:
+    """A script in one of the modes, until the test's end."""
+
+    def __init__(self, mode: str, source: str, **more: int) -> None:
+        backend, flags = MODES[mode]
+        self.library = Library()
+        self.fd, text = self.library.register(source.encode(), backend=backend, flags=flags, **more)
+        assert self.fd >= 0, text
+        SCRIPTS.append(self.fd)
+
+    def __call__(self, *args: int) -> int:
+        count, result = self.library.call(self.fd, *args)
+        assert count >= 0, (count, self.error())
+        return result
+
+    def fails(self, *args: int) -> str:
+        count, _ = self.library.call(self.fd, *args)
+        assert count < 0
+        return self.error()
+
+    def error(self) -> str:
+        return self.library.error(self.fd)
+
+    def printed(self) -> str:
+        return self.library.output(self.fd).decode(errors="replace")
+
+
+@pytest.fixture(autouse=True)
+def closed_scripts() -> Iterator[None]:
+    yield
+    while SCRIPTS:
+        os.close(SCRIPTS.pop())
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Wire]:
+    with wire.wire() as made:
+        yield made
+
+
+@pytest.fixture
+def far(net: Wire) -> Iterator[socket.socket]:
+    """The server's packet socket."""
+    with net.server.packet("far") as sock:
+        yield sock
+
+
+@pytest.fixture
+def near(net: Wire) -> Iterator[socket.socket]:
+    """The client's, which sees all that comes back."""
+    with net.client.packet("near") as sock:
+        yield sock
+
+
+def drain(sock: socket.socket) -> list[bytes]:
+    """What waits there."""
+    found = []
+    while True:
+        try:
+            found.append(sock.recv(65536, socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return found
+
+
+def arrived(sock: socket.socket, n: int = 1) -> list[bytes]:
+    """The n frames that come from the server; who delivers them may be a busy thread."""
+    found: list[bytes] = []
+    while len(found) < n:
+        frame = sock.recv(65536)
+        found += [frame] * (frame[:6] == wire.CLIENT_MAC)
+    return found + [frame for frame in drain(sock) if frame[:6] == wire.CLIENT_MAC]
+
+
+# -- Datagrams ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_echo(mode: str, net: Wire, far: socket.socket, family: int) -> None:
+    """Of every length that fits, odd ones too, through real sockets and their checksums."""
+    echo = Script(mode, ECHO)
+    with net.to_server(7, family) as client:
+        for size in (0, 1, 2, 17, 18, 63, 64, 500, 501, 1400, 1452):
+            payloads = [os.urandom(size) for _ in range(16)]
+            for payload in payloads:
+                client.send(payload)
+            assert echo(far.fileno(), 7, 16, 1000) == 16
+            assert [client.recv(2000) for _ in payloads] == payloads
+        assert drain(client) == []
+
+
+def test_many(mode: str, net: Wire, far: socket.socket) -> None:
+    """Thousands, while they come: batches of all sizes, and compiled code."""
+    echo = Script(mode, ECHO)
+    answered: list[int] = []
+    server = threading.Thread(target=lambda: answered.append(echo(far.fileno(), 7, 3000, 10000)))
+    server.start()
+    with net.to_server(7) as client:
+        for i in range(300):
+            sent = [struct.pack("!II", i, j) for j in range(10)]
+            for payload in sent:
+                client.send(payload)
+            assert [client.recv(100) for _ in sent] == sent
+    server.join(30)
+    assert answered == [3000]
+
+
+def test_reply_headers(mode: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
+    """Each field of a reply, and nothing of the request's that is not its own."""
+    echo = Script(mode, ECHO)
+    near.send(frame4(b"odd", fragment=0x4000))
+    assert echo(far.fileno(), 7, 1, 1000) == 1
+    (reply,) = arrived(near)
+    assert reply[:14] == wire.CLIENT_MAC + wire.SERVER_MAC + b"\x08\x00"
+    header = reply[14:34]
+    assert header[:10] == struct.pack("!BBHHHBB", 0x45, 0, 31, 0, 0x4000, 64, 17)
+    assert wire.checksum(header) == 0
+    assert header[12:] == socket.inet_aton(SERVER4) + socket.inet_aton(CLIENT4)
+    assert reply[34:40] == struct.pack("!HHH", 7, 1234, 11)
+    assert reply[42:] == b"odd"
+
+
+def bad_sum(frame: bytes) -> bytes:
+    """With a byte of the payload changed on the way."""
+    return frame[:-1] + bytes([frame[-1] ^ 1])
+
+
+GOOD = frame4(b"payload")
+# Malformed, or not for a script that takes datagrams: udp() finds nothing in these.
+NO_DATAGRAMS = {
+    "arp": ethernet(0x0806, bytes(46)),
+    "tcp": frame4(b"payload", protocol=6),
+    "version": frame4(b"payload", version=5),
+    "options": ethernet(0x0800, ip4(udp(b"payload", pseudo4()), options=b"\x01" * 4)),
+    "ihl-beyond": frame4(b"payload", ihl=15),
+    "ihl-short": frame4(b"payload", ihl=4),
+    "first-fragment": frame4(b"payload", fragment=0x2000),
+    "last-fragment": frame4(b"payload", fragment=1),
+    "total-beyond": frame4(b"payload", total=2000),
+    "total-short": frame4(b"payload", total=27),
+    "total-zero": frame4(b"payload", total=0),
+    "header-sum": frame4(b"payload", sum=0x1234),
+    "sum": bad_sum(GOOD),
+    "from-group": ethernet(0x0800, ip4(udp(b"", pseudo4(source=0xE0000001)), source=0xE0000001)),
+    "from-all": ethernet(0x0800, ip4(udp(b"", pseudo4(source=0xFFFFFFFF)), source=0xFFFFFFFF)),
+    "from-zero": ethernet(0x0800, ip4(udp(b"", pseudo4(source=0)), source=0)),
+    "from-itself": ethernet(0x0800, ip4(udp(b"", pseudo4(source=0x7F000001)), source=0x7F000001)),
+    "to-group": ethernet(
+        0x0800, ip4(udp(b"", pseudo4(destination=0xE0000001)), destination=0xE0000001)
+    ),
+    "short-ethernet": ethernet(0x0800, b""),
+    "short-ip": GOOD[:33],
+    "short-udp": GOOD[:41],
+    "cut": GOOD[:-1],
+    "udp-length-short": GOOD[:38] + b"\x00\x07" + GOOD[40:],
+    "udp-length-beyond": GOOD[:38] + b"\x00\x40" + GOOD[40:],
+    "udp-length-less": GOOD[:38] + b"\x00\x0a" + GOOD[40:],
+    "broadcast": b"\xff" * 6 + GOOD[6:],
+    "ip6-hop-by-hop": ethernet(0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", wire.PSEUDO6), 0)),
+    "ip6-fragment": ethernet(0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", wire.PSEUDO6), 44)),
+    "ip6-length-beyond": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6), length=100)),
+    "ip6-length-zero": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6), length=0)),
+    "ip6-short": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6)))[:50],
+    "ip6-sum": bad_sum(frame6(b"payload")),
+    "ip6-no-sum": frame6(b"x")[:60] + b"\0\0" + frame6(b"x")[62:],
+    "vlan-twice": GOOD[:12] + b"\x81\x00\x00\x05\x81\x00\x00\x05\x08\x00" + GOOD[14:],
+}
+DATAGRAMS = {
+    "plain": GOOD,
+    "ip6": frame6(b"payload"),
+    "no-sum": GOOD[:40] + b"\0\0" + GOOD[42:],
+    "padded": frame4(b"") + b"\x55" * 18,
+    "vlan": GOOD[:12] + b"\x81\x00\x00\x05\x08\x00" + GOOD[14:],
+    "ip6-padded": frame6(b"") + b"\x55" * 30,
+}
+
+LOOK = """
+function run(fd, n)
+  local port, found = net.frames(fd), 0
+  for i = 1, port:receive(64, 1000, n, 1000000) do
+    local at, len = port[i]:udp()
+    if at then
+      found = found + 1
+      port[i]:reply(len)
+    end
+  end
+  port:flush()
+  return found
+end
+"""
+
+
+def test_malformed(mode: str, far: socket.socket, near: socket.socket) -> None:
+    """Each is passed over, next to datagrams that are found; and none is answered."""
+    look = Script(mode, LOOK)
+    for name, frame in NO_DATAGRAMS.items():
+        near.send(GOOD)
+        near.send(frame)
+        near.send(GOOD)
+        assert look(far.fileno(), 3) == 2, name
+        assert len(arrived(near, 2)) == 2, name
+    for name, frame in DATAGRAMS.items():
+        near.send(frame)
+        assert look(far.fileno(), 1) == 1, name
+        assert len(arrived(near)) == 1, name
+
+
+def test_padding_stays_here(mode: str, far: socket.socket, near: socket.socket) -> None:
+    """A reply has the datagram's bytes and no others, and its checksum none of them."""
+    look = Script(mode, LOOK)
+    near.send(DATAGRAMS["padded"])
+    assert look(far.fileno(), 1) == 1
+    (reply,) = arrived(near)
+    assert len(reply) == 42
+
+
+# -- Views --------------------------------------------------------------------
+
+VIEW = """
+local function try(f, ...)
+  local ok, message = pcall(f, ...)
+  return ok and "done" or message
+end
+
+function run(fd)
+  local port = net.frames(fd)
+  local n = port:receive(8, 1000)
+  local f, none = port[1], port[n + 1]
+  local len = f:len()
+  print(n, len, f:u1(0), f:u2(12), f:u4(26), f:u1(len - 1))
+  print(f:str(len - 7, 7), f:find(112), f:find(1, len - 7), f:equals(len - 7, "payload"))
+  print(f:equals(len - 7, "payloads"), #f:str(0, len), f:str(len, 0) == "")
+  for _, bad in ipairs { -1, len, len + 1, 2^31, 2^32, 2^40, 2^52, -2^52, -2^31 } do
+    print(try(f.u1, f, bad), try(f.put1, f, bad, 0), try(f.str, f, bad, 1))
+  end
+  print(try(f.u2, f, len - 1), try(f.u4, f, len - 3), try(f.str, f, 0, len + 1))
+  print(try(f.str, f, 1, 2^52), try(f.str, f, 2^52, 2^52), try(f.find, f, 1, len + 1))
+  print(try(f.put1, f, 0, 256), try(f.put2, f, 0, -1), try(f.find, f, 256))
+  print(try(f.put, f, 10240, "x"), try(f.put, f, 10241, ""))
+  print(try(f.fill, f, 0, 0, 10241), try(f.fill, f, 2^40, 0, 1), try(f.fill, f, 0, 0, -1))
+  print(try(none.u1, none, 0), try(none.len, none), try(none.send, none))
+  print(try(f.reply, f, 0), try(f.ports, f), try(f.set_source, f, "abcd", 1))
+  print(try(f.len, port), try(f.len, {}), try(f.len, 1), try(port.receive, f), try(f.send, f, f))
+  print(getmetatable(f), getmetatable(port), try(function() f.x = 1 end), f.nothing)
+  print(f.__index, f.__metatable, port.__index, pcall(setmetatable, port, {}))
+  f:put(0, f:str(6, 6) .. f:str(0, 6))
+  f:put1(len - 7, 80)
+  f:put2(12, 0x88b5)
+  f:put4(14, 0xdeadbeef)
+  f:put(len + 10, "end")
+  f:fill(len + 13, 42, 2)
+  print(f:send(), try(f.len, f), port:flush(), port:flush())
+  return 0
+end
+"""
+
+OUTSIDE = "not within the frame's 49 bytes"
+GONE = "there is no frame here: it was sent, or a receive came after it"
+
+
+def test_views(mode: str, far: socket.socket, near: socket.socket) -> None:
+    view = Script(mode, VIEW)
+    near.send(GOOD)
+    view(far.fileno())
+    lines = view.printed().replace("test:3: ", "").splitlines()
+    assert lines[0].split("\t") == ["1", "49", "2", "2048", "168361985", "100"]
+    assert lines[1].split("\t") == ["payload", "42", "nil", "true"]
+    assert lines[2].split("\t") == ["false", "49", "true"]
+    for line in lines[3:12]:
+        for message in line.split("\t"):
+            assert OUTSIDE in message or "beyond the integers" in message, line
+    for line in lines[12:14]:
+        assert all(OUTSIDE in message for message in line.split("\t")), line
+    assert all("number out of range" in m for m in lines[14].split("\t"))
+    assert all("no room" in m for m in lines[15].split("\t"))
+    assert all("no room" in m or "out of range" in m for m in lines[16].split("\t")), lines[16]
+    assert all(GONE in m for m in lines[17].split("\t"))
+    assert all("udp() has found no datagram here" in m for m in lines[18].split("\t"))
+    assert all("expected" in m for m in lines[19].split("\t")), lines[19]
+    assert lines[20].split("\t")[:2] == ["frame", "port"]
+    assert "index" in lines[20].split("\t")[2]
+    assert lines[20].split("\t")[3] == "nil"
+    assert lines[21].startswith("nil\tnil\tnil\tfalse")
+    assert lines[22] == f"true\t{GONE}\t1\t0"
+    (sent,) = arrived(near)
+    body = bytearray(GOOD[14:])
+    body[:4], body[-7] = b"\xde\xad\xbe\xef", ord("P")
+    assert sent[12:] == b"\x88\xb5" + bytes(body) + bytes(10) + b"end**"
+
+
+GROWN = """
+function run(fd, size)
+  local port = net.frames(fd)
+  port:receive(1, 1000)
+  local f = port[1]
+  local at, len = f:udp()
+  f:put(at, string.rep("a", size))
+  local ok, message = pcall(f.reply, f, size + 1)
+  assert(not ok and message:find("payload is shorter"))
+  f:reply(size)
+  return port:flush()
+end
+"""
+
+
+def test_longer_replies(mode: str, net: Wire, far: socket.socket) -> None:
+    """They get room, which is charged, and come out whole."""
+    grown = Script(mode, GROWN)
+    with net.to_server(7) as client:
+        for size in (10, 100, 200, 300, 700, 1000, 1472):
+            client.send(b"?")
+            assert grown(far.fileno(), size) == 1
+            assert client.recv(2000) == b"a" * size
+            assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+        client.send(b"?")
+        assert grown(far.fileno(), 1473) == -errno.EMSGSIZE
+
+
+BUILT = """
+local bytes = string.rep("\\2", 12) .. "\\x88\\xb5"
+function run(fd, n)
+  local port = net.frames(fd)
+  for i = 1, n do
+    local f, err = port:build(bytes)
+    if not f then return err end
+    f:put(20, "built")
+    f:send()
+  end
+  local f = port:build("")
+  assert(not pcall(f.u1, f, 0) and f:len() == 0)
+  return port:flush()
+end
+"""
+
+
+def test_build(mode: str, far: socket.socket, near: socket.socket) -> None:
+    built = Script(mode, BUILT)
+    assert built(far.fileno(), 3) == 3
+    frames: list[bytes] = []
+    while len(frames) < 3:
+        frames += [frame for frame in [near.recv(100)] if frame[12:14] == b"\x88\xb5"]
+    assert frames == [b"\2" * 12 + b"\x88\xb5" + bytes(6) + b"built"] * 3
+    assert built(far.fileno(), 65) == -errno.ENOBUFS
+    assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
+MEMORY = """
+-- What comes is copied out; its answer is made of that, and of other memory.
+function run(fd, memory, payload, len, n)
+  local port = net.frames(fd)
+  for i = 1, n do
+    if port:receive(1, 1000) ~= 1 then return -i end
+    local f = port[1]
+    local at, got = f:udp()
+    f:copyout(0, at + got, memory)
+    local g = assert(port:build(memory, at))
+    assert(g:len() == at and g:headers() == at)
+    g:put(at, util.str_in(payload, len))
+    assert(g:headers() == at)
+    g:reply(len)
+    if port:flush() ~= 1 then return -1000 - i end
+  end
+  local f = port:build("short")
+  assert(f:headers() == nil and not pcall(f.reply, f, 0))
+  assert(not pcall(f.copyout, f, 0, 6, memory) and not pcall(f.copyout, f, 0, 5, 16))
+  assert(not pcall(port.build, port, 16, 5))
+  local none, err = port:build(memory, 10241)
+  assert(none == nil and err == -errno.EMSGSIZE)
+  return n
+end
+"""
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_memory_of_the_process(mode: str, net: Wire, far: socket.socket, family: int) -> None:
+    """Frames to and from it, as a server has them that parses by itself."""
+    copy = Script(mode, MEMORY)
+    memory_, answer = ctypes.create_string_buffer(2048), ctypes.create_string_buffer(b"answer")
+    with net.to_server(7, family) as client:
+        for _ in range(100):
+            client.send(b"question")
+        where = ctypes.addressof(memory_), ctypes.addressof(answer)
+        assert copy(far.fileno(), *where, 6, 100) == 100
+        assert memory_.raw.rstrip(b"\0").endswith(b"question")
+        assert [client.recv(100) for _ in range(100)] == [b"answer"] * 100
+        assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
+# -- Who else has a frame -------------------------------------------------------
+
+
+def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
+    """Copies that others have of a frame are not written to: on either side of it."""
+    echo = Script(mode, ECHO)
+    with net.server.packet("far") as tap, net.to_server(7) as client:
+        payloads = [os.urandom(100) for _ in range(8)]
+        for payload in payloads:
+            client.send(payload)
+        assert echo(far.fileno(), 7, 8, 1000) == 8
+        assert [client.recv(200) for _ in payloads] == payloads
+        for seen in (drain(tap), drain(near)):
+            requests = [frame for frame in seen if frame[:6] == wire.SERVER_MAC]
+            assert [frame[42:] for frame in requests] == payloads
+            assert {frame[26:34] for frame in requests} == {
+                socket.inet_aton(CLIENT4) + socket.inet_aton(SERVER4)
+            }
+
+
+def test_files_stay_whole(mode: str, net: Wire, far: socket.socket, tmp_path: Path) -> None:
+    """sendfile(2) puts a file's own pages into frames."""
+    overwrite = Script(
+        mode,
+        """
+        function run(fd)
+          local port = net.frames(fd)
+          port:receive(1, 1000)
+          local at, len = port[1]:udp()
+          port[1]:fill(at, 88, len)
+          port[1]:reply(len)
+          return port:flush()
+        end""",
+    )
+    path = tmp_path / "file"
+    content = os.urandom(1024)
+    path.write_bytes(content)
+    with path.open("rb") as file, net.to_server(7) as client:
+        assert os.sendfile(client.fileno(), file.fileno(), 0, 1024) == 1024
+        assert overwrite(far.fileno()) == 1
+        assert client.recv(2000) == b"X" * 1024
+        assert os.pread(file.fileno(), 1024, 0) == content
+
+
+def test_peekers(net: Wire, far: socket.socket) -> None:
+    """Who peeks at the queue has the frame as well, while a script writes to it."""
+    echo, over = Script("kernel", ECHO), threading.Event()
+    torn: list[bytes] = []
+
+    def peek() -> None:
+        while not over.is_set():
+            try:
+                frame = far.recv(2000, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                continue
+            if frame[12:14] == b"\x86\xdd":  # The other kernel looks for its neighbours.
+                continue
+            if frame[:6] != wire.SERVER_MAC or frame[26:30] != socket.inet_aton(CLIENT4):
+                torn.append(frame)
+
+    peeker = threading.Thread(target=peek)
+    peeker.start()
+    with net.to_server(7) as client:
+        for _ in range(200):
+            for _ in range(8):
+                client.send(b"x" * 1000)
+            assert echo(far.fileno(), 7, 8, 1000) == 8
+            for _ in range(8):
+                client.recv(2000)
+    over.set()
+    peeker.join()
+    assert torn == []
+
+
+def test_gso(net: Wire, far: socket.socket) -> None:
+    """One frame that stands for many datagrams is that many for the script."""
+    echo = Script("kernel", ECHO)
+    with net.to_server(7) as client:
+        client.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
+        payload = os.urandom(1450)
+        client.send(payload)
+        assert echo(far.fileno(), 7, 15, 1000) == 15
+        found = [client.recv(2000) for _ in range(15)]
+        assert b"".join(found) == payload
+        assert {len(part) for part in found[:-1]} == {100}
+        assert memory(far)["rmem"] == 0
+
+
+BURST = """
+-- One frame n times, in one section of the device's work.
+function run(fd, frame, len, n)
+  local port = net.frames(fd)
+  local bytes = util.str_in(frame, len)
+  for i = 1, n do port:build(bytes):send() end
+  return port:flush()
+end
+"""
+
+
+ETHTOOL_STSO, ETHTOOL_SGRO = 0x1F, 0x2C
+
+
+def set_feature(where: wire.Namespace, device: bytes, feature: int, on: bool) -> None:
+    command = ctypes.create_string_buffer(struct.pack("II", feature, on))
+    request = struct.pack("16sP16x", device, ctypes.addressof(command))
+    with where.udp() as sock:
+        fcntl.ioctl(sock, 0x8946, request)  # SIOCETHTOOL
+
+
+def test_gro(net: Wire, far: socket.socket, near: socket.socket) -> None:
+    """Datagrams that the receiving device has put together are single ones again."""
+    burst, echo = Script("kernel", BURST), Script("kernel", ECHO)
+    frame = ctypes.create_string_buffer(frame4(b"put together", fragment=0x4000))
+    # What comes from one that cuts segments up is not put together by the other.
+    set_feature(net.client, b"near", ETHTOOL_STSO, False)
+    set_feature(net.server, b"far", ETHTOOL_SGRO, True)
+    try:
+        with (
+            net.server.packet("far") as tap,
+            net.client.udp(CLIENT4, 1234) as client,
+            net.server.udp("0.0.0.0", 7) as asks,
+        ):
+            asks.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
+            assert burst(near.fileno(), ctypes.addressof(frame), len(frame) - 1, 16) == 16
+            assert len(tap.recv(65536)) > 2 * len(frame)
+            assert echo(far.fileno(), 7, 16, 1000) == 16
+            assert [client.recv(100) for _ in range(16)] == [b"put together"] * 16
+            assert memory(far)["rmem"] == 0
+    finally:
+        set_feature(net.server, b"far", ETHTOOL_SGRO, False)
+        set_feature(net.client, b"near", ETHTOOL_STSO, True)
+
+
+def iptables(net: Wire, rule: str) -> str:
+    return net.server.run(["iptables", *rule.split()])
+
+
+def test_conntrack(mode: str, net: Wire) -> None:
+    """
+    A reply has nothing of the flow that its request belonged to: the receiver's own look
+    finds it. On a loopback device, as others take that off on the way.
+    """
+    echo = Script(mode, ECHO)
+    flow = "INPUT -i lo -p udp --sport 7"
+    rules = [f"{flow} -m conntrack --ctstate ESTABLISHED -j ACCEPT", f"{flow} -j DROP"]
+    net.server.tc("qdisc add dev lo ingress")
+    for last in (1, 2):
+        net.server.ip(f"address add 10.6.0.{last}/32 dev lo")
+    net.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv4/conf/lo/accept_local"])
+    net.server.tc(
+        "filter add dev lo parent ffff: protocol ip u32 match ip dport 7 0xffff action drop"
+    )
+    for rule in rules:
+        iptables(net, f"-A {rule}")
+    try:
+        with net.server.packet("lo") as lo, net.server.udp("10.6.0.1") as client:
+            client.connect(("10.6.0.2", 7))
+            for i in range(20):
+                client.send(b"%d" % i)
+            assert echo(lo.fileno(), 7, 20, 1000) == 20
+            assert [client.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
+        accepted, dropped = iptables(net, "-nvxL INPUT").splitlines()[2:]
+        assert (accepted.split()[0], dropped.split()[0]) == ("20", "0")
+    finally:
+        for rule in rules:
+            iptables(net, f"-D {rule}")
+        net.server.tc("qdisc del dev lo ingress")
+        for last in (1, 2):
+            net.server.ip(f"address del 10.6.0.{last}/32 dev lo")
+
+
+def test_vlan(mode: str, net: Wire, far: socket.socket) -> None:
+    """A tag that the device took out of the frame goes back into the reply."""
+    net.client.ip("link add link near name near.5 type vlan id 5")
+    try:
+        net.client.ip("address add 10.8.0.1/24 dev near.5")
+        net.client.ip("link set near.5 up")
+        net.client.ip(f"neigh add 10.8.0.2 lladdr {wire.SERVER_MAC.hex(':')} dev near.5")
+        tagged = Script(
+            mode,
+            """
+            function run(fd)
+              local port = net.frames(fd)
+              local n = port:receive(64, 1000)
+              for i = 1, n do
+                local at, len = port[i]:udp()
+                if at and port[i]:vlan() then
+                  local protocol, tag = port[i]:vlan()
+                  port[i]:reply(len)
+                  port:flush()
+                  return protocol * 65536 + tag
+                end
+              end
+            end""",
+        )
+        tagged(far.fileno()) if drain(far) else None
+        with net.client.udp("10.8.0.1") as client:
+            client.connect(("10.8.0.2", 7))
+            client.send(b"tagged")
+            assert tagged(far.fileno()) == 0x81000005
+            assert client.recv(100) == b"tagged"
+    finally:
+        net.client.ip("link del near.5")
+
+
+# -- Who pays -------------------------------------------------------------------
+
+HOLD = """
+function run(fd, pipe)
+  local port = net.frames(fd)
+  local n = port:receive(64, 1000)
+  local b = util.buffer(16)
+  syscall.write(pipe, b, 1)
+  syscall.read(pipe, b, 1)
+  return n
+end
+"""
+
+
+def test_charged_to_the_receiver(net: Wire, far: socket.socket) -> None:
+    """While a script holds frames they fill its socket's buffer, and no other's."""
+    hold = Script("kernel", HOLD)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(30)
+    got: list[int] = []
+    with net.to_server(7) as client:
+        for _ in range(5):
+            client.send(bytes(1000))
+        waiting = memory(far)["rmem"]
+        assert waiting > 5000
+        holder = threading.Thread(target=lambda: got.append(hold(far.fileno(), theirs.fileno())))
+        holder.start()
+        ours.recv(1)
+        assert memory(far)["rmem"] == waiting
+        assert memory(client)["wmem"] == 0
+        ours.send(b"+")
+        holder.join()
+        assert got == [5]
+        assert memory(far)["rmem"] == 0
+
+
+def test_senders_time_stamps(mode: str, net: Wire, far: socket.socket) -> None:
+    """Asked for by who sent a frame, they are not for the socket that sends it back."""
+    echo = Script(mode, ECHO)
+    with net.to_server(7) as client:
+        # SOF_TIMESTAMPING_TX_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE, SOF_TIMESTAMPING_TX_SCHED
+        client.setsockopt(socket.SOL_SOCKET, 37, 1 << 1 | 1 << 4 | 1 << 8)
+        for _ in range(16):
+            client.send(bytes(1000))
+        assert echo(far.fileno(), 7, 16, 1000) == 16
+        assert client.recv(2000, socket.MSG_ERRQUEUE)
+        with pytest.raises(BlockingIOError):
+            far.recv(2000, socket.MSG_ERRQUEUE)
+        assert memory(far)["rmem"] == 0
+
+
+def test_overflow(mode: str, net: Wire, far: socket.socket) -> None:
+    """What the buffer has no room for is dropped and counted, as always."""
+    echo = Script(mode, ECHO)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    with net.to_server(7) as client:
+        for _ in range(100):
+            client.send(bytes(500))
+        seen = dropped = 0
+        while seen < 100:  # Who delivers them may be a busy thread.
+            counts = struct.unpack("II", far.getsockopt(263, 6, 8))  # PACKET_STATISTICS
+            seen, dropped = seen + counts[0], dropped + counts[1]
+        answered = echo(far.fileno(), 7, 100, 0)
+        assert 0 < answered < 50
+        assert dropped >= 100 - answered
+        assert [len(client.recv(1000)) for _ in range(answered)] == [500] * answered
+        assert drain(client) == []
+
+
+HOARD = """
+function run(fd)
+  local port, n = net.frames(fd), 0
+  local f, err, last
+  repeat
+    f, err = port:build(string.rep("x", 1000))
+    if f then n, last = n + 1, f end
+  until not f
+  assert(not pcall(last.put, last, 9000, "x"))
+  assert(last:len() == 1000 and last:u1(999) == 120)
+  return n * 1000 - err
+end
+"""
+
+
+@pytest.mark.parametrize("how", ["kernel", "kernel-interp"])
+def test_no_more_than_the_buffer(far: socket.socket, how: str) -> None:
+    """New frames and longer ones are refused where the socket's buffer ends."""
+    hoard = Script(how, HOARD)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    for _ in range(3):
+        made, error = divmod(hoard(far.fileno()), 1000)
+        assert (1 <= made <= 8, error) == (True, errno.ENOBUFS)
+        assert memory(far)["rmem"] == 0
+
+
+SEND = """
+local bytes = string.rep("\\2", 12) .. "\\x88\\xb5" .. string.rep("x", 1000)
+function run(fd, n)
+  local port = net.frames(fd)
+  for i = 1, n do assert(port:build(bytes)):send() end
+  local sent = port:flush()
+  return sent * 1000 + port:flush()
+end
+"""
+
+
+def test_full_send_buffer(mode: str, net: Wire, far: socket.socket) -> None:
+    """A flush goes as far as the socket's buffer; who may wait, waits."""
+    send = Script(mode, SEND)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
+    far.setblocking(False)
+    net.server.tc("qdisc add dev far root tbf rate 1mbit burst 3000 limit 1000000")
+    try:
+        first, again = divmod(send(far.fileno(), 40), 1000)
+        if again > 500:
+            first, again = first + 1, again - 1000
+        assert 2 <= first <= 20
+        assert again in (-errno.EAGAIN, 0, 1, 2)
+        far.setblocking(True)
+        assert send(far.fileno(), 40) // 1000 == 40
+    finally:
+        net.server.tc("qdisc del dev far root")
+    assert memory(far) | {"drops": 0} == memory(far) | {"drops": 0, "rmem": 0, "wmem": 0}
+
+
+def test_refused_sends(mode: str, net: Wire, far: socket.socket) -> None:
+    """What the device does not take is lost, and the next one is not."""
+    lengths = Script(
+        mode,
+        """
+        function run(fd, len)
+          local port = net.frames(fd)
+          port:build(string.rep("\\2", len)):send()
+          local refused = port:flush()
+          port:build(string.rep("\\2", len)):send()
+          port:build(string.rep("\\2", 60)):send()
+          return refused * 1000 + port:flush()
+        end""",
+    )
+    assert lengths(far.fileno(), 13) == -errno.EINVAL * 1000 + 1
+    assert lengths(far.fileno(), 1515) == -errno.EMSGSIZE * 1000 + 1
+    assert lengths(far.fileno(), 1514) == 1002
+
+
+# -- Sockets and devices ----------------------------------------------------------
+
+
+def test_what_is_no_port(mode: str, net: Wire) -> None:
+    open_only = Script(mode, "function run(fd) net.frames(fd) return 0 end")
+    with net.server.inside():
+        unbound = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        cooked = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
+        plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    cooked.bind(("far", wire.ETH_P_ALL))
+    reading, writing = os.pipe()
+    for fd, why in (
+        (unbound.fileno(), "not bound to a device"),
+        (cooked.fileno(), "no packet socket of SOCK_RAW"),
+        (plain.fileno(), "no packet socket of SOCK_RAW"),
+        (reading, "no socket"),
+        (987, "no such descriptor"),
+        (-1, "no such descriptor"),
+        (1 << 40, "no such descriptor"),
+    ):
+        assert why in open_only.fails(fd), fd
+    for sock in (unbound, cooked, plain):
+        sock.close()
+    os.close(reading)
+    os.close(writing)
+
+
+def test_many_ports(mode: str, net: Wire) -> None:
+    """A program has eight at most, and keeps them."""
+    open_all = Script(
+        mode,
+        """
+        function run(first, n)
+          for fd = first, first + n - 1 do net.frames(fd) end
+          return n
+        end""",
+    )
+    socks = [net.server.packet("far") for _ in range(9)]
+    first = 800
+    for i, sock in enumerate(socks):
+        os.dup2(sock.fileno(), first + i)
+    for _ in range(3):
+        assert open_all(first, 8) == 8
+    assert "more sockets with frames" in open_all.fails(first, 9)
+    for i, sock in enumerate(socks):
+        os.close(first + i)
+        sock.close()
+
+
+STATES = """
+-- state: 0 as it is, 1 close it, 2 make it another socket
+function run(fd, state, other)
+  local port = net.frames(fd)
+  local n = port:receive(4, 1000)
+  for i = 1, n do
+    local at, len = port[i]:udp()
+    port[i]:reply(len)
+  end
+  if state == 1 then syscall.close(fd) end
+  if state == 2 then syscall.dup3(other, fd, 0) end
+  return port:flush() * 1000 + port:receive(4, 0)
+end
+"""
+
+
+def test_socket_goes(net: Wire, far: socket.socket) -> None:
+    """Closed, or made another one, with frames in hand."""
+    states = Script("kernel", STATES)
+    with net.to_server(7) as client, net.server.packet("far") as other:
+        for state, flush, receive in (
+            (0, 2, 0),
+            (1, -errno.EBADF, -errno.EBADF),
+            (2, -errno.ESTALE, -errno.ESTALE),
+        ):
+            drain(far)
+            client.send(b"one")
+            client.send(b"two")
+            fd = os.dup(far.fileno())
+            assert states(fd, state, other.fileno()) == flush * 1000 + receive
+            assert memory(far)["rmem"] == 0
+            if state != 1:
+                os.close(fd)
+    # The last reference to a socket, dropped while its frames are held.
+    gone = net.server.packet("far")
+    with net.to_server(7) as client:
+        client.send(b"one")
+        assert states(gone.detach(), 1, 0) == -errno.EBADF * 1001
+
+
+def spare(net: Wire) -> None:
+    """Another pair of devices."""
+    net.server.ip("link add name one type veth peer name two")
+    for name in ("one", "two"):
+        net.server.run(["sh", "-c", f"echo 1 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6"])
+        net.server.ip(f"link set {name} up")
+
+
+GOES = {
+    "down": ("link set one down", errno.ENETDOWN, errno.ENETDOWN),
+    "deleted": ("link del one", errno.ENETDOWN, errno.ENXIO),
+    "moved": ("link set one netns {}", errno.ENETDOWN, errno.ENXIO),
+}
+
+
+@pytest.mark.parametrize("how", GOES)
+def test_device_goes(mode: str, net: Wire, how: str) -> None:
+    """A waiter is told, and what is sent afterwards is refused; frames in hand are freed."""
+    command, error, refused = GOES[how]
+    waits = Script(
+        mode,
+        """
+        function run(fd, pipe)
+          local port = net.frames(fd)
+          local n, b = port:receive(1, 5000), util.buffer(16)
+          port[1]:send()
+          syscall.write(pipe, b, 1)
+          syscall.read(pipe, b, 1)
+          local sent = port:flush()
+          return -n * 1000000 - sent * 1000 - port:receive(1, 10000)
+        end""",
+    )
+    spare(net)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(30)
+    results: list[int] = []
+    with net.server.packet("one") as one, net.server.packet("two") as two:
+        two.send(b"\xff" * 6 + GOOD[6:])
+        call = threading.Thread(target=lambda: results.append(waits(one.fileno(), theirs.fileno())))
+        call.start()
+        ours.recv(1)
+        net.server.ip(command.format(net.client.pid))
+        ours.send(b"+")
+        call.join(20)
+        assert results == [-1000000 + refused * 1000 + error], results
+        if mode != "user":
+            assert memory(one)["rmem"] == 0
+    if how != "deleted":
+        (net.client if how == "moved" else net.server).ip("link del one")
+
+
+def test_namespace_goes(mode: str) -> None:
+    """A socket keeps its namespace; when both go, a script's run has ended."""
+    lonely = Wire()
+    sock = lonely.server.packet("far")
+    echo = Script(mode, ECHO)
+    with lonely.to_server(7) as client:
+        client.send(b"last")
+        assert echo(sock.fileno(), 7, 1, 1000) == 1
+    lonely.close()
+    assert echo(sock.fileno(), 7, 1, 10) <= 0
+    sock.close()
+    assert "no such descriptor" in echo.fails(sock.fileno(), 7, 1, 10)
+
+
+def test_frames_of_the_host_itself(mode: str, net: Wire, far: socket.socket) -> None:
+    """What the server's own stack sends, and what is for others, is not received."""
+    look = Script(mode, "function run(fd, all) return net.frames(fd, all == 1):receive(64, 0) end")
+    with net.server.packet("far") as other, net.client.packet("near") as near:
+        other.send(GOOD)
+        assert look(far.fileno()) == 0
+        for_others = b"\x02\0\0\0\0\x77" + GOOD[6:]
+        near.send(for_others)
+        assert look(far.fileno()) == 0
+        near.send(for_others)
+        assert look(far.fileno(), 1) == 1
+        near.send(GOOD)
+        assert look(far.fileno()) == 1
+
+
+def test_filter_decides(mode: str, net: Wire, far: socket.socket) -> None:
+    """A socket's own filter (SO_ATTACH_FILTER) is the kernel's business."""
+    # ldh [36]: the UDP port; jeq #7; ret whole, or ret 0.
+    code = [(0x28, 0, 0, 36), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)]
+    program = array.array("B", b"".join(struct.pack("HBBI", *line) for line in code))
+    far.setsockopt(
+        socket.SOL_SOCKET, 26, struct.pack("HxxxxxxP", len(code), program.buffer_info()[0])
+    )
+    echo = Script(mode, ECHO.replace("if to == port", "if true"))
+    with net.to_server(7) as seven, net.to_server(8) as eight:
+        eight.send(b"eight")
+        seven.send(b"seven")
+        assert echo(far.fileno(), 7, 2, 100) == 1
+        assert seven.recv(100) == b"seven"
+        assert drain(eight) == []
+
+
+# -- Waiting ----------------------------------------------------------------------
+
+RECEIVE = """
+function run(fd, max, timeout, enough, hold)
+  return net.frames(fd):receive(max, timeout, enough, hold)
+end
+"""
+
+
+def test_waiting(mode: str, net: Wire, far: socket.socket) -> None:
+    receive = Script(mode, RECEIVE)
+    fd = far.fileno()
+    start = time.monotonic()
+    assert receive(fd, 16, 200, 1, 0) == 0
+    assert 0.2 <= time.monotonic() - start < 5
+    assert receive(fd, 16, 0, 1, 0) == 0
+    far.setblocking(False)
+    assert receive(fd, 16, -1, 1, 0) == 0
+    far.setblocking(True)
+    for bad in ((0, 0, 1, 0), (65, 0, 1, 0), (1, -2, 1, 0), (1, 0, 0, 0), (1, 0, 1, -1)):
+        assert "1 to 64 frames" in receive.fails(fd, *bad)
+    with net.to_server(7) as client:
+        # The first comes while it waits, the others while it holds.
+        def send() -> None:
+            for _ in range(5):
+                time.sleep(0.05)
+                client.send(b"x")
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert receive(fd, 16, 5000, 5, 1_000_000) == 5
+        sender.join()
+        # Others do not count, and do not prolong it.
+        with net.client.packet("near") as near:
+            noise = [GOOD[:5] + b"\x99" + GOOD[6:]] * 20
+            sender = threading.Thread(
+                target=lambda: [near.send(f) or time.sleep(0.05) for f in noise]
+            )
+            sender.start()
+            start = time.monotonic()
+            assert receive(fd, 16, 300, 1, 0) == 0
+            assert time.monotonic() - start < 3
+            sender.join()
+
+
+def test_signal_ends_a_wait(net: Wire, far: socket.socket) -> None:
+    receive = Script("kernel", RECEIVE)
+    main = threading.get_ident()
+    old = signal.signal(signal.SIGUSR1, lambda *_: None)
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGUSR1))
+    timer.start()
+    assert receive(far.fileno(), 16, -1, 1, 0) == -errno.EINTR
+    timer.join()
+    signal.signal(signal.SIGUSR1, old)
+
+
+ENDS = {
+    "error": "error('stop')",
+    "loop": "while true do end",
+    "memory": "local t = {} for i = 1, 1e9 do t[i] = tostring(i) end",
+    "kill": "syscall.kill(syscall.getpid(), 9)",
+    "returns": "",
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_ends_with_frames_in_hand(net: Wire, far: socket.socket, how: str) -> None:
+    """However a run ends, the frames that it had are freed with it."""
+    source = f"""
+    function run(fd)
+      local port = net.frames(fd)
+      port:receive(8, 1000)
+      local at, len = port[1]:udp()
+      port[1]:reply(len)
+      port:build("frame")
+      {ENDS[how]}
+      return 0
+    end"""
+    with net.to_server(7) as client:
+        for _ in range(6):
+            client.send(bytes(300))
+        pid = os.fork()
+        if not pid:
+            script = Script("kernel", source, time_limit_ns=200_000_000)
+            script.library.call(script.fd, far.fileno())
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        assert os.WIFSIGNALED(status) == (how == "kill")
+        assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+        assert drain(far) == []
+        assert drain(client) == []
+
+
+def test_views_after_a_run(mode: str, net: Wire, far: socket.socket) -> None:
+    """A view that a script has kept shows nothing of an earlier run's frames."""
+    keep = Script(
+        mode,
+        """
+        local port, f
+        function run(fd, again)
+          if again == 0 then
+            port = net.frames(fd)
+            port:receive(1, 1000)
+            f = port[1]
+            return f:len()
+          end
+          return pcall(f.u1, f, 0) and 1 or pcall(f.udp, f) and 2 or port:flush()
+        end""",
+    )
+    with net.to_server(7) as client:
+        client.send(b"kept")
+        assert keep(far.fileno(), 0) == 46
+        assert keep(far.fileno(), 1) == 0
+
+
+STALE = """
+function run(fd, n)
+  local port, kept, shown = net.frames(fd), nil, 0
+  for i = 1, n do
+    if port:receive(1, 1000) ~= 1 then return -i end
+    local f = port[1]
+    assert(f == port[1] and f:udp() and f ~= kept)
+    if kept and (pcall(kept.len, kept) or pcall(kept.put1, kept, 0, 0)) then
+      shown = shown + 1
+    end
+    kept = f
+  end
+  return shown
+end
+"""
+
+
+def test_views_after_a_receive(mode: str, net: Wire, far: socket.socket) -> None:
+    """A view is of a frame, not of a place: kept, it does not show the next receive's."""
+    stale = Script(mode, STALE)
+    with net.to_server(7) as client:
+        for _ in range(100):
+            client.send(b"kept")
+        assert stale(far.fileno(), 100) == 0
+
+
+def test_forwarding(mode: str, net: Wire, far: socket.socket) -> None:
+    """From one port to another, with other addresses: the checksums follow."""
+    forward = Script(
+        mode,
+        """
+        local CLIENT, SERVER = "\\10\\9\\0\\1", "\\10\\9\\0\\2"
+        function run(fd, out)
+          local a, b = net.frames(fd), net.frames(out)
+          for i = 1, a:receive(8, 1000) do
+            local f = a[i]
+            local at, len = f:udp()
+            local from, to = f:ports()
+            f:set_destination(CLIENT, from)
+            f:set_source(SERVER, to)
+            f:put(0, f:str(6, 6) .. f:str(0, 6))
+            f:send(b)
+          end
+          return b:flush()
+        end""",
+    )
+    with net.to_server(7) as client, net.server.packet("far") as out:
+        client.send(b"around")
+        client.send(b"and again")
+        assert forward(far.fileno(), out.fileno()) == 2
+        assert [client.recv(100) for _ in range(2)] == [b"around", b"and again"]
+        near_raw = net.client.packet("near")
+        near_raw.send(frame4(b"") + b"\x55" * 18)
+        assert forward(far.fileno(), out.fileno()) == 1
+        near_raw.close()
+        assert memory(out)["wmem"] == 0
+
+
+@pytest.mark.parametrize("name", ["sendmmsg", "recvmmsg", "getsockname"])
+def test_filters_see_batches(net: Wire, far: socket.socket, name: str) -> None:
+    """Each batch stands for a call, and a seccomp filter decides on it."""
+    reading, writing = os.pipe()
+    with net.to_server(7) as client:
+        client.send(b"?")
+        pid = os.fork()
+        if not pid:
+            states = Script("kernel", STATES)
+            chosen = seccomp.Filter(seccomp.ALLOW)
+            chosen.rule(seccomp.error(errno.EPERM), name)
+            chosen.load()
+            count, result = states.library.call(states.fd, far.fileno(), 0, 0)
+            os.write(writing, f"{count} {result}".encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+    os.close(writing)
+    count, result = os.read(reading, 100).decode().split()
+    os.close(reading)
+    if name == "sendmmsg":
+        assert (count, int(result)) == ("1", -errno.EPERM * 1000)
+    elif name == "recvmmsg":
+        assert (count, int(result)) == ("1", -errno.EPERM)
+    else:
+        assert int(count) < 0
+
+
+def test_ordinary_user(as_user: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """In namespaces of their own, with nothing but what is theirs."""
+    lines = (
+        "ip link add name one type veth peer name two",
+        "ip link set one up",
+        "ip link set two up",
+        f"exec {ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py",
+    )
+    done = as_user(["unshare", "-Urn", "sh", "-ec", "\n".join(lines)])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "answered 4"

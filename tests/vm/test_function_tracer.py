@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's function tracers next to scripts, which leave functions in ways of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from library import BUILD, Library
+
+TRACEFS = Path("/sys/kernel/tracing")
+SECONDS = 10
+
+
+@pytest.fixture
+def tracefs() -> Path:
+    if not (TRACEFS / "events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
+    tracers = TRACEFS / "available_tracers"
+    if not tracers.exists() or "function_graph" not in tracers.read_text():
+        pytest.skip("this kernel has no function tracers")
+    return TRACEFS
+
+
+@pytest.fixture
+def graph(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
+    """graph(functions): their calls and returns are traced."""
+
+    def trace(functions: list[str]) -> None:
+        (tracefs / "set_ftrace_filter").write_text("\n".join(functions))
+        (tracefs / "current_tracer").write_text("function_graph")
+
+    yield trace
+    (tracefs / "current_tracer").write_text("nop")
+    (tracefs / "set_ftrace_filter").write_text("")
+
+
+def test_graph_of_killed_threads(
+    tracefs: Path, graph: Callable[[list[str]], None], as_user: Callable
+) -> None:
+    """A filter's KILL_THREAD leaves functions without a return, and those around them return."""
+    graph(["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"])
+    done = as_user([BUILD / "tests" / "vm" / "test_seccomp"])
+    assert done.returncode == 0, done.stdout
+    seen = (tracefs / "trace").read_text()
+    assert "ksys_lseek" in seen and "__seccomp_filter" in seen
+
+
+def test_tracers_go_beside_a_run(tracefs: Path) -> None:
+    """Their trampolines are freed after synchronize_rcu_tasks(), which no run holds up."""
+    library = Library()
+    fd, text = library.register(
+        b"function run() while true do end end",
+        time_limit_ns=SECONDS * 10**9,
+        wall_limit_ns=2**64 - 1,
+    )
+    assert fd >= 0, text
+    instance = tracefs / "instances" / "function-test"
+    instance.mkdir()
+    try:
+        (instance / "set_ftrace_filter").write_text("__x64_sys_reboot")
+        (instance / "current_tracer").write_text("function")
+        runner = threading.Thread(target=library.call, args=(fd,))
+        runner.start()
+        time.sleep(0.5)
+        begin = time.monotonic()
+        (instance / "current_tracer").write_text("nop")
+        took = time.monotonic() - begin
+        assert runner.is_alive()
+        runner.join()
+    finally:
+        instance.rmdir()
+        os.close(fd)
+    assert took < SECONDS / 2

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0
+"""scripts/net/ as servers, with clients of their own in another namespace."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import wire
+from library import KERNEL, Library
+from wire import CLIENT4, CLIENT_MAC, SERVER4, SERVER_MAC, Wire, checksum, ethernet, ip4, patient
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "net"
+USER = 2  # SYSCRIPT_BACKEND_USER
+ADDRESS = int.from_bytes(socket.inet_aton(SERVER4), "big")
+MAC = int.from_bytes(SERVER_MAC, "big")
+
+
+class Server:
+    """One of the scripts; serves in a thread."""
+
+    def __init__(self, name: str, backend: int) -> None:
+        self.library = Library()
+        source = (SCRIPTS / f"{name}.lua").read_bytes()
+        self.fd, text = self.library.register(source, backend=backend)
+        assert self.fd >= 0, text
+        self.thread: threading.Thread | None = None
+        self.results: list[tuple[int, int]] = []
+
+    def call(self, *args: int) -> int:
+        count, result = self.library.call(self.fd, *args)
+        assert count == 1, self.library.error(self.fd)
+        return result
+
+    def serve(self, *args: int) -> None:
+        self.thread = threading.Thread(target=lambda: self.results.append(self.call(*args)))
+        self.thread.start()
+
+    def served(self) -> int:
+        assert self.thread
+        self.thread.join(30)
+        assert len(self.results) == 1
+        return self.results.pop()
+
+
+def text(data: bytes) -> tuple[ctypes.Array, int, int]:
+    """A buffer to keep, its address, its length."""
+    buffer = ctypes.create_string_buffer(data, len(data) + 1)
+    return buffer, ctypes.addressof(buffer), len(data)
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Wire]:
+    with wire.wire() as made:
+        yield made
+
+
+@pytest.fixture
+def far(net: Wire) -> Iterator[socket.socket]:
+    with net.server.packet("far") as sock:
+        yield sock
+
+
+@pytest.fixture(params=[KERNEL, USER], ids=["kernel", "user"])
+def backend(request: pytest.FixtureRequest) -> int:
+    return request.param
+
+
+def start(name: str, backend: int) -> Iterator[Server]:
+    server = Server(name, backend)
+    yield server
+    os.close(server.fd)
+
+
+@pytest.fixture
+def ground(backend: int) -> Iterator[Server]:
+    yield from start("arp_icmp", backend)
+
+
+@pytest.fixture
+def names(backend: int) -> Iterator[Server]:
+    yield from start("dns", backend)
+
+
+@pytest.fixture
+def cache(backend: int) -> Iterator[Server]:
+    yield from start("memcached_get", backend)
+
+
+@pytest.fixture
+def balancer(backend: int) -> Iterator[Server]:
+    yield from start("load_balancer", backend)
+
+
+def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
+    """The client's stack resolves the address by itself, and its pings come back."""
+    net.client.ip("neigh del 10.9.0.2 dev near")
+    try:
+        ground.serve(far.fileno(), ADDRESS, MAC, 4, 10000)
+        with net.client.inside():
+            ping = patient(socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
+        for sequence, size in enumerate((0, 1, 1000)):
+            echo = struct.pack("!BBHHH", 8, 0, 0, 77, sequence) + os.urandom(size)
+            echo = echo[:2] + struct.pack("!H", checksum(echo)) + echo[4:]
+            ping.sendto(echo, (SERVER4, 0))
+            reply = ping.recv(2000)[20:]
+            assert reply[:1] == b"\0" and reply[4:] == echo[4:]
+            assert checksum(reply) == 0
+        assert ground.served() == 4
+        assert SERVER_MAC.hex(":") in net.client.ip("neigh show dev near")
+        ping.close()
+    finally:
+        net.client.ip(f"neigh replace {SERVER4} lladdr {SERVER_MAC.hex(':')} dev near")
+
+
+def test_ping_that_is_none(net: Wire, far: socket.socket, ground: Server) -> None:
+    """Short, cut up, for others, from groups: not answered."""
+    echo = struct.pack("!BBHHH", 8, 0, 0xF7FF - 77, 77, 0)
+    arp = struct.pack("!HHBBH", 1, 0x800, 6, 4, 1) + CLIENT_MAC + socket.inet_aton(CLIENT4)
+    frames = [
+        ethernet(0x0806, arp + bytes(6) + socket.inet_aton("10.9.0.3")),
+        ethernet(0x0806, arp),
+        ethernet(0x0806, b""),
+        ethernet(0x0800, ip4(echo, protocol=1, destination=ADDRESS + 1)),
+        ethernet(0x0800, ip4(echo, protocol=1, fragment=0x2000)),
+        ethernet(0x0800, ip4(echo, protocol=1, source=0xE0000001)),
+        ethernet(0x0800, ip4(b"", protocol=1)),
+        ethernet(0x0800, b""),
+    ]
+    with net.client.packet("near") as near:
+        for frame in frames:
+            near.send(frame)
+        assert ground.call(far.fileno(), ADDRESS, MAC, 1, 300) == 0
+
+
+def question(name: str, kind: int = 1, more: bytes = b"", count: int = 1) -> bytes:
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    head = struct.pack("!HHHHHH", 0x1234, 0x0100, count, 0, 0, bool(more))
+    return head + labels + b"\0" + struct.pack("!HH", kind, 1) + more
+
+
+def test_dns(net: Wire, far: socket.socket, names: Server) -> None:
+    kept = [text(b"www.example.org"), text(b"Mail.Example.org")]
+    for i, (_, address, length) in enumerate(kept):
+        assert names.call(-1, address, length, 0xC0000201 + i) == 0
+    option = b"\0\0\x29\x10\0\0\0\0\0\0\0"  # EDNS, as of dig
+    with net.to_server(53) as client:
+
+        def ask(query: bytes) -> bytes:
+            client.send(query)
+            return client.recv(2000)
+
+        names.serve(far.fileno(), 53, 7, 10000)
+        for name, last in (("www.example.org", 1), ("WWW.eXample.ORG", 1), ("mail.example.org", 2)):
+            reply = ask(question(name, more=option))
+            assert reply[:12] == struct.pack("!HHHHHH", 0x1234, 0x8500, 1, 1, 0, 0)
+            assert reply[12 : len(question(name))] == question(name)[12:]
+            record = reply[len(question(name)) :]
+            assert record == struct.pack("!HHHIHI", 0xC00C, 1, 1, 3600, 4, 0xC0000200 + last)
+        # What is not there: a type, a name, a zone, an operation.
+        for query, flags in (
+            (question("www.example.org", 28), 0x8500),
+            (question("none.example.org"), 0x8503),
+            (question("www.example.com"), 0x8105),
+            (question("www.example.org")[:2] + b"\x29\0" + question("www.example.org")[4:], 0x8104),
+        ):
+            reply = ask(query)
+            assert reply[:12] == struct.pack("!HHHHHH", 0x1234, flags, 1, 0, 0, 0), flags
+        assert names.served() == 7
+        # No questions.
+        good = question("www.example.org")
+        for bad in (b"", good[:11], good[:20], good[:-1], good[:2] + b"\x81" + good[3:]):
+            client.send(bad)
+        client.send(question("www.example.org", count=2))
+        client.send(good[:12] + b"\xc0\x0c" + good[-4:] + bytes(9))
+        assert names.call(far.fileno(), 53, 1, 300) == 0
+
+
+def get(key: str, number: int = 7) -> bytes:
+    return struct.pack("!HHHH", number, 0, 1, 0) + f"get {key}\r\n".encode()
+
+
+def test_cache(net: Wire, far: socket.socket, cache: Server) -> None:
+    key, value = text(b"key"), text(os.urandom(500))
+    assert cache.call(-1, *key[1:], *value[1:], 5) == 0
+    with net.to_server(11211) as client:
+        for number in range(3):
+            client.send(get("key", number))
+        assert cache.call(far.fileno(), 11211, 3, 1000, -1) == 3
+        for number in range(3):
+            head = struct.pack("!HHHH", number, 0, 1, 0) + b"VALUE key 5 500\r\n"
+            assert client.recv(2000) == head + value[0].raw[:500] + b"\r\nEND\r\n"
+        # Misses and everything else is for another.
+        for other in (get("kex"), get("key key"), b"", get("key")[:-1], get("key")[:9]):
+            client.send(other)
+        client.send(struct.pack("!HHHH", 1, 1, 2, 0) + b"get key\r\n")
+        assert cache.call(far.fileno(), 11211, 1, 300, -1) == 0
+        assert cache.call(-1, *key[1:]) == 0
+        client.send(get("key"))
+        assert cache.call(far.fileno(), 11211, 1, 300, -1) == 0
+
+
+def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> None:
+    """What it does not know goes to an ordinary socket, whose replies come back."""
+    key, value = text(b"key"), text(b"cached")
+    assert cache.call(-1, *key[1:], *value[1:], 0) == 0
+    net.server.ip(f"link add name up0 type veth peer name stack address {SERVER_MAC.hex(':')}")
+    try:
+        net.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6"])
+        net.server.ip(f"address add {SERVER4}/24 dev stack")
+        net.server.ip("link set up0 up")
+        # The stack has the address now, and would take what comes to "far", too.
+        net.server.tc("qdisc add dev far ingress")
+        net.server.tc("filter add dev far parent ffff: protocol all u32 match u32 0 0 action drop")
+        net.server.ip("link set stack up")
+        net.server.ip(f"neigh add {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev stack")
+        with (
+            net.server.packet("up0") as up,
+            net.server.udp(SERVER4, 11211) as ordinary,
+            net.to_server(11211) as client,
+        ):
+            cache.serve(far.fileno(), 11211, 2, 10000, up.fileno())
+            client.send(get("key", 1))
+            assert client.recv(100)[8:] == b"VALUE key 0 6\r\ncached\r\nEND\r\n"
+            client.send(get("other", 2))
+            query, whose = ordinary.recvfrom(100)
+            assert query == get("other", 2)
+            ordinary.sendto(b"from the stack", whose)
+            assert client.recv(100) == b"from the stack"
+            client.send(get("key", 3))
+            assert client.recv(100)[:2] == b"\0\3"
+            assert cache.served() == 2
+    finally:
+        net.server.tc("qdisc del dev far ingress")
+        net.server.ip("link del up0")
+
+
+def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
+    """Two real servers behind it; clients keep theirs, and see one address."""
+    servers = wire.Namespace()
+    back_mac = bytes.fromhex("020000000009")
+    net.server.ip(
+        f"link add name back address {back_mac.hex(':')} type veth "
+        f"peer name inner address 02:00:00:00:00:0a netns {servers.pid}"
+    )
+    try:
+        net.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/back/disable_ipv6"])
+        net.server.ip("link set back up")
+        servers.ip("link set inner up")
+        for last in (1, 2):
+            servers.ip(f"address add 10.7.0.{last}/32 dev inner")
+            assert balancer.call(-1, 0x0A070000 + last, 0x02000000000A) == 0
+        servers.ip("route add 10.9.0.0/24 dev inner")
+        servers.ip(f"neigh add {CLIENT4} lladdr {back_mac.hex(':')} dev inner")
+        real = [servers.udp(f"10.7.0.{last}", 7) for last in (1, 2)]
+
+        def answer(sock: socket.socket) -> None:
+            while True:
+                data, whose = sock.recvfrom(100)
+                if not data:
+                    return
+                sock.sendto(data + sock.getsockname()[0][-1].encode(), whose)
+
+        threads = [threading.Thread(target=answer, args=(sock,)) for sock in real]
+        for thread in threads:
+            thread.start()
+        with net.server.packet("back") as back:
+            clients = [net.to_server(7) for _ in range(8)]
+            args = (far.fileno(), back.fileno(), ADDRESS, 7, int.from_bytes(back_mac, "big"))
+            balancer.serve(*args, 8 * 3 * 2, 10000)
+            seen = []
+            for client in clients:
+                replies = set()
+                for _ in range(3):
+                    client.send(b"which ")
+                    replies.add(client.recv(100))
+                assert len(replies) == 1
+                seen.append(replies.pop())
+            assert balancer.served() == 48
+            assert set(seen) == {b"which 1", b"which 2"}
+            for client in clients:
+                client.close()
+        for sock, thread in zip(real, threads, strict=True):
+            with servers.udp() as end:
+                end.sendto(b"", sock.getsockname())
+            thread.join()
+            sock.close()
+    finally:
+        net.server.ip("link del back")
+        servers.close()
+
+
+def test_lengths() -> None:
+    """They are to be read."""
+    for script in SCRIPTS.glob("*.lua"):
+        assert len(script.read_text().splitlines()) <= 100, script

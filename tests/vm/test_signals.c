@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A run that does not end by itself, and what waits for its end: signals, stops,
+ * the freezer, limits of CPU time.  They get their turn after the grace time.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "abi.h"
+
+#define MS		1000000ULL
+/* What a busy emulated machine may take, after a grace time of 100 ms. */
+#define SOON		3.0
+#define LONG_WAIT_MS	600
+
+/* Loops in system calls, whose time is no script code's. */
+#define READS	"function run(fd, buf) while true do syscall.pread64(fd, buf, 64, 0) end end"
+/* In script code, after whatever catches errors. */
+#define CAUGHT	"function run() while true do pcall(function() while true do end end) end end"
+
+static volatile sig_atomic_t handled;
+static char *buf;
+static int zero;
+
+static void handler(int number)
+{
+	(void)number;
+	handled++;
+}
+
+static int registered(const char *source, uint64_t wall, uint64_t grace)
+{
+	struct syscript_register reg = abi_source(source);
+	int fd;
+
+	reg.wall_limit = wall;
+	reg.grace = grace;
+	fd = abi_register_struct(&reg);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static void alarm_in(double seconds)
+{
+	struct itimerval timer = { .it_value.tv_usec = seconds * 1e6 };
+
+	handled = 0;
+	CHECK_EQ(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+/* The call ends with EINTR soon after the signal, and can be made again. */
+static void check_interrupted(const char *source)
+{
+	int fd = registered(source, SYSCRIPT_NO_LIMIT, 0);
+	struct syscript_info info;
+	char text[512];
+
+	for (int i = 0; i < 2; i++) {
+		double begin = abi_seconds();
+
+		alarm_in(0.1);
+		CHECK_EQ(abi_call(fd, zero, (intptr_t)buf, NULL), -EINTR);
+		CHECK(abi_seconds() - begin < SOON);
+		CHECK_EQ(handled, 1);
+	}
+	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
+	CHECK(strstr(text, "a signal was pending for 100 ms"));
+	CHECK_EQ(abi_info(fd, &info), 0);
+	CHECK_EQ(info.state, SYSCRIPT_STATE_READY);
+	CHECK_EQ(info.kills, 0);
+	CHECK_EQ(info.errors, 2);
+	close(fd);
+}
+
+/* A script that asks can come to its own end. */
+static void test_pending(void)
+{
+	int fd = registered("function run(n) local done = 0 "
+			    "while not util.pending() do done = done + 1 end "
+			    "for i = 1, n do done = done + 1 end "
+			    "return 7 end", 0, 0);
+	int64_t result = 0;
+
+	alarm_in(0.1);
+	CHECK_EQ(abi_call(fd, 1000, 0, &result), 0);
+	CHECK_EQ(result, 7);
+	CHECK_EQ(handled, 1);
+	close(fd);
+}
+
+/* Nothing is pending: no call ends early, and util.pending() says so. */
+static void test_quiet(void)
+{
+	int fd = registered("function run() for i = 1, 100000 do "
+			    "if util.pending() then return 1 end end return 0 end", 0, 0);
+	int64_t result = -1;
+
+	CHECK_EQ(abi_call(fd, 0, 0, &result), 0);
+	CHECK_EQ(result, 0);
+	close(fd);
+}
+
+static void test_grace(void)
+{
+	struct syscript_register reg = abi_source(READS);
+	int fd = registered(READS, SYSCRIPT_NO_LIMIT, 10 * MS);
+	char text[512];
+
+	alarm_in(0.1);
+	CHECK_EQ(abi_call(fd, zero, (intptr_t)buf, NULL), -EINTR);
+	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
+	CHECK(strstr(text, "for 10 ms"));
+	close(fd);
+	reg.grace = SYSCRIPT_GRACE_DEFAULT + 1;
+	CHECK_EQ(abi_register_struct(&reg), -EINVAL);
+}
+
+/* Work counts for the wall-clock limit, waiting does not. */
+static void test_wall_clock(void)
+{
+	int fd = registered(READS, 200 * MS, 0);
+	double begin = abi_seconds();
+	int64_t result = -1;
+	char text[512];
+
+	CHECK_EQ(abi_call(fd, zero, (intptr_t)buf, NULL), -ETIMEDOUT);
+	CHECK(abi_seconds() - begin < SOON);
+	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
+	CHECK(strstr(text, "over the wall-clock limit of 200 ms"));
+	CHECK_EQ(abi_call(fd, zero, (intptr_t)buf, NULL), -ETIMEDOUT);
+	close(fd);
+
+	fd = registered(ABI_SLEEP, 200 * MS, 0);
+	CHECK_EQ(abi_call(fd, LONG_WAIT_MS, 0, &result), 0);
+	CHECK_EQ(result, 0);
+	close(fd);
+}
+
+static pid_t start(const char *source)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		int fd = registered(source, SYSCRIPT_NO_LIMIT, 0);
+
+		CHECK_EQ(write(ready[1], "x", 1), 1);
+		exit(abi_call(fd, zero, (intptr_t)buf, NULL) == -EINTR ? 42 : 1);
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	abi_sleep(0.1);
+	return pid;
+}
+
+/* Waits as waitpid(2), for as long as is soon. */
+static int wait_soon(pid_t pid, int flags)
+{
+	int status = -1;
+
+	for (double end = abi_seconds() + SOON; abi_seconds() < end; abi_sleep(0.01))
+		if (waitpid(pid, &status, flags | WNOHANG) == pid)
+			return status;
+	printf("process %d did not get there in %g s\n", pid, SOON);
+	abi_failures++;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return -1;
+}
+
+static void test_stop(const char *source)
+{
+	pid_t pid = start(source);
+	int status;
+
+	kill(pid, SIGSTOP);
+	status = wait_soon(pid, WUNTRACED);
+	CHECK(WIFSTOPPED(status));
+	kill(pid, SIGCONT);
+	status = wait_soon(pid, 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+static void test_quit(const char *source)
+{
+	pid_t pid = start(source);
+	int status;
+
+	kill(pid, SIGQUIT);
+	status = wait_soon(pid, 0);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGQUIT);
+}
+
+static void test_cpu_limit(void)
+{
+	struct rlimit limit = { 1, 30 };
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		signal(SIGXCPU, handler);
+		setrlimit(RLIMIT_CPU, &limit);
+		int fd = registered(READS, SYSCRIPT_NO_LIMIT, 0);
+		int err = abi_call(fd, zero, (intptr_t)buf, NULL);
+
+		exit(err == -EINTR && handled ? 42 : 1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+static int put(const char *dir, const char *file, const char *text)
+{
+	char path[128];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+static bool is_frozen(const char *dir)
+{
+	char path[128], text[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.events", dir);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	return strstr(text, "frozen 1");
+}
+
+/* Only root may make the group. */
+static void test_freeze(const char *source)
+{
+	const char *dir = "/sys/fs/cgroup/frozen";
+	bool frozen = false;
+	char number[16];
+	pid_t pid;
+
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return;
+	pid = start(source);
+	snprintf(number, sizeof(number), "%d", pid);
+	CHECK_EQ(put(dir, "cgroup.procs", number), 0);
+	CHECK_EQ(put(dir, "cgroup.freeze", "1"), 0);
+	for (double end = abi_seconds() + SOON; !frozen && abi_seconds() < end; abi_sleep(0.01))
+		frozen = is_frozen(dir);
+	CHECK(frozen);
+	CHECK_EQ(put(dir, "cgroup.freeze", "0"), 0);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = handler };
+
+	abi_open();
+	sigaction(SIGALRM, &action, NULL);
+	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	buf = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	test_quiet();
+	test_pending();
+	check_interrupted(READS);
+	check_interrupted(CAUGHT);
+	test_grace();
+	test_wall_clock();
+	test_stop(READS);
+	test_stop(CAUGHT);
+	test_quit(READS);
+	test_cpu_limit();
+	test_freeze(READS);
+	test_freeze(CAUGHT);
+	return abi_verdict();
+}
