@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Entries of syscript_readdirplus() beside what statx(2) says of them. */
+/* Entries of syscript_readdirplus() compared with what statx(2) says of them. */
 #ifndef DIR_CHECK_H
 #define DIR_CHECK_H
 

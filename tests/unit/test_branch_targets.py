@@ -18,11 +18,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
-FLAGS = (
-    "-fno-pic -mcmodel=kernel -mno-red-zone -fno-stack-protector -fno-asynchronous-unwind-tables "
-    "-fno-jump-tables -fno-common -msse2 -mno-avx -mpreferred-stack-boundary=4 "
-    "-fvisibility=hidden -fcf-protection=branch"
-)
 # Machine code calls the functions of this table directly: within +-2 GB.
 CALLED_DIRECTLY = "lj_ir_callinfo"
 CODE = (".text", ".text.unlikely")
@@ -134,10 +129,13 @@ class Object:
 
 
 def own_object() -> Path:
+    lines = (ROOT / "engine/luajit/kernel/cflags").read_text().splitlines()
+    flags = [line for line in lines if not line.startswith("#")]
+    flags.append("-fcf-protection=branch")
     out = BUILD / "luajit" / "branch-targets"
     tool(
-        *("make", "-s", "-f", ROOT / "kernel/luajit/luajit.mk", "PLACE=kernel", f"OUT={out}"),
-        *(f"VENDOR={BUILD / 'vendor'}", f"GEN={BUILD / 'gen'}", f"CFLAGS={FLAGS}"),
+        *("make", "-s", "-f", ROOT / "engine/luajit/luajit.mk", "PLACE=kernel", f"OUT={out}"),
+        *(f"VENDOR={BUILD / 'vendor'}", f"GEN={BUILD / 'gen'}", f"CFLAGS={' '.join(flags)}"),
     )
     return out / "luajit.o"
 

@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -61,6 +62,62 @@ def test_script_error(script) -> None:
     assert done.stderr == "bad.lua:3: no luck\n"
 
 
+TRACED = """\
+local function inner(what)
+  if what == 1 then return syscall.close(undefined) end
+  if what == 2 then while true do end end
+  local n = inner(what)
+  return n
+end
+local function outer(what) local n = inner(what) return n end
+function run(what)
+  if what == 4 then print(pcall(outer, 1)) error("later") end
+  local n = outer(what)
+  return n
+end
+"""
+
+
+@pytest.mark.parametrize("jit", [[], ["--no-jit"]], ids=["jit", "interp"])
+def test_traceback(script, jit: list[str]) -> None:
+    """Of the functions that were active where the error was, innermost first."""
+    path = script(TRACED)
+    done = syscript("run", *jit, path, "1")
+    assert done.stderr.splitlines() == [
+        "a.lua:2: bad argument #1 to 'close' (number expected, got nil)",
+        "stack traceback:",
+        "\ta.lua:2: in function 'inner'",
+        "\ta.lua:7: in function 'outer'",
+        "\ta.lua:10: in function <a.lua:8>",
+    ]
+    done = syscript("run", *jit, path, "2")
+    assert "a.lua:3: over the time limit of 100 ms\nstack traceback:\n" in done.stderr
+    assert done.stderr.endswith("a.lua:10: in function <a.lua:8>\n")
+    deep = syscript("run", *jit, path, "3").stderr.splitlines()
+    assert deep[0].endswith("stack overflow") and deep[-1] == "\t..." and len(deep) == 15
+    # What pcall() has caught leaves no trace.
+    assert syscript("run", *jit, path, "4").stderr == "a.lua:9: later\n"
+
+
+def test_traceback_of_the_top_level() -> None:
+    done = syscript("run", "-", stdin="local function f() error('top') end\nf()")
+    assert done.stderr.splitlines() == [
+        "stdin:1: top",
+        "stack traceback:",
+        "\tstdin:1: in function 'f'",
+        "\tstdin:2: in main chunk",
+    ]
+
+
+def test_output_that_is_cut_says_so(script) -> None:
+    path = script("function run(n) for i = 1, n do print(('x'):rep(99)) end end")
+    whole = syscript("run", path, "163").stdout
+    assert whole == ("x" * 99 + "\n") * 163
+    cut = syscript("run", path, "164").stdout
+    assert len(cut) == 16384 and cut.startswith(whole)
+    assert cut.endswith("\n[output cut here: 16 KiB wait to be read]\n")
+
+
 def test_limits(script) -> None:
     loop = script("function run() while true do end end")
     done = syscript("run", "--time-limit", "20", loop)
@@ -81,10 +138,167 @@ def test_no_jit(script) -> None:
     assert ", 0 traces" not in with_jit.stderr
 
 
+SLURP = """\
+#!/usr/bin/env -S syscript run
+function run(path, buf, size)
+  local fd = syscall.openat(const.AT_FDCWD, path, const.O_RDONLY)
+  if fd < 0 then return fd end
+  local n = syscall.read(fd, buf, size)
+  syscall.close(fd)
+  return n
+end
+"""
+
+
+def test_strings_and_buffers(script, tmp_path: Path) -> None:
+    path = script(SLURP)
+    text = tmp_path / "text"
+    text.write_text("three\nlines\n")
+    assert syscript("run", path, text, "out:4K", "4096").stdout == "three\nlines\n"
+    assert syscript("run", path, f"str:{text}", "out:4", "4").stdout == "thre"
+    assert syscript("run", path, text, "buf:4096", "4096").stdout == "12\n"
+    # An error is a number, not the buffer.
+    assert syscript("run", path, "/no/such/file", "out:9", "9").stdout == "-2\n"
+    code = "return util.str_in((...), 3) == '4x\\0'"
+    assert syscript("run", "-e", code, "str:4x").stdout == "1\n"
+
+
+def test_shebang(script, tmp_path: Path) -> None:
+    path = script(SLURP)
+    path.chmod(0o755)
+    env = {**os.environ, "PATH": f"{SYSCRIPT.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [path, "/proc/self/comm", "out:99", "99"], env=env, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "syscript\n")
+
+
+def test_code_on_the_command_line() -> None:
+    done = syscript("run", "-e", "print('hello') return select('#', ...), (...)", "7", "8")
+    assert (done.returncode, done.stdout) == (0, "hello\n2\t7\n")
+    done = syscript("run", "-e", "error('here')")
+    assert (done.returncode, done.stderr) == (1, "-e:1: here\n")
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"), [("20", "20 ms"), ("20ms", "20 ms"), ("20000us", "20 ms"), ("1s", "1000 ms")]
+)
+def test_time_limit_units(limit: str, text: str) -> None:
+    done = syscript("run", "--time-limit", limit, "-e", "while true do end")
+    assert f"over the time limit of {text}" in done.stderr
+
+
+@pytest.mark.parametrize(("limit", "kib"), [("200", 200), ("256K", 256), ("1M", 1024)])
+def test_memory_limit_units(limit: str, kib: int) -> None:
+    code = "local s = 'x' while true do s = s .. s end"
+    done = syscript("run", "--memory-limit", limit, "-e", code)
+    assert f"over the memory limit of {kib} KiB" in done.stderr
+
+
+def test_repl() -> None:
+    lines = [
+        "x = 5",
+        "x, {} ~= nil, 'text'",
+        "for i = 1, 2 do",
+        "  print(i)",
+        "end",
+        "1 +",
+        "2",
+        "error('again')",
+        "= =",
+        "x",
+    ]
+    done = syscript("repl", stdin="\n".join(lines))
+    assert done.returncode == 0
+    out = ["5\ttrue\ttext", "1", "2", "3", "stdin:1: unexpected symbol near '='", "5"]
+    assert done.stdout.splitlines() == out
+    assert done.stderr.startswith("stdin:1: again\n")
+
+
+def test_repl_goes_on_with_a_new_script() -> None:
+    done = syscript("repl", "--time-limit", "20ms", stdin="x = 1\nwhile true do end\nx\n2")
+    assert done.stdout == "nil\n2\n"
+    assert "the script is dead" in done.stderr
+
+
+def check(source: str) -> list[str]:
+    """What check says, without the name of the file."""
+    done = syscript("check", "-", stdin=source)
+    assert done.returncode == (1 if done.stderr else 0)
+    return [line.removeprefix("stdin:") for line in done.stderr.splitlines()]
+
+
 def test_check(script) -> None:
-    assert syscript("check", script("error('is not run')")).returncode == 0
+    assert syscript("check", script("function run() error('is not run') end")).returncode == 0
     done = syscript("check", script("function run()\n  x = = 1\nend"))
     assert done.returncode == 1 and done.stderr.startswith("a.lua:2: ")
+
+
+@pytest.mark.parametrize(
+    ("code", "finding"),
+    [
+        ("syscall.opnat(1)", "no system call 'opnat'"),
+        ("syscall.fork()", "system call 'fork' is not for scripts"),
+        ("local e = -errno.EAGIAN return e", "no constant 'EAGIAN'"),
+        ("return const.O_RDONYL", "no constant 'O_RDONYL'"),
+        ("util.bufer(1)", "util has no member 'bufer'"),
+        ("return ('x'):rep(2), string.fmt('x')", "string has no member 'fmt'"),
+        ("return n_list", "global 'n_list' is never assigned"),
+        ("count = 1", "'count' is a global: declare it local"),
+        ("syscall.close(nil)", "argument 1 of close is nil"),
+        ("local fd syscall.close(fd)", "argument 1 of close is nil"),
+        ("syscall.close()", "close lacks argument 1"),
+        ("syscall.close(1, 2)", "close takes 1 argument, not 2"),
+        ("syscall.write(1, 5)", "write lacks argument 3, a length"),
+        ("syscall.read(1, 'x', 1)", "argument 2 of read is a string, not a number"),
+        ("syscall.close(syscall)", "argument 1 of close is no number"),
+        ("return syscall.openat(1, 'x')", "openat lacks argument 3"),
+        ("syscall.dup(1)", "the descriptor that dup returns is lost"),
+        ("local fd = syscall.dup(1)", "the descriptor that dup returns is never used"),
+        ("if syscall.dup(1) < 0 then return 1 end", "dup returns is never used"),
+        ("return 1, 2, 3, 4, 5, 6, 7, 8, 9", "run returns 9 results: the caller gets 8"),
+    ],
+)
+def test_check_finds(code: str, finding: str) -> None:
+    found = check(f"local close = syscall.close\nfunction run(...)\n{code}\nend")
+    assert len(found) == 1 and found[0].startswith("3: ") and finding in found[0]
+
+
+def test_check_finds_through_names_and_upvalues() -> None:
+    source = """\
+local sys, write = syscall, syscall.write
+local function inner(fd) return write(fd, fd) end
+function run(fd) return inner(fd) + sys.colse(fd) + sys.write(1, nil) end
+"""
+    assert [line.partition(": ")[0] for line in check(source)] == ["3", "3"]
+    assert check("x = 1") == [" no function named run"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "local fd if ... then fd = syscall.dup(1) else fd = syscall.dup(2) end syscall.close(fd)",
+        "local fd = syscall.dup(1) while true do syscall.close(fd) break end",
+        "local fd = syscall.dup(1) return function() return fd end ~= nil",
+        "local fd = syscall.dup(1) known.fd = fd",
+        "local n local function set() n = 1 end set() syscall.close(n)",
+        "local n if ... then n = 1 end if n then syscall.close(n) end",
+        "known.x = undefined_is_fine and 1 _G.made = 1 return made",
+        "syscall.write(1, 'x') syscall.sendto(1, 'x') return syscall.openat(1, 'x', 0)",
+        "syscall.write(1, tostring(1)) syscall.write(1, ...)",
+        "known.x = 1 for i = 1, 2 do local fd = syscall.dup(i) syscall.close(fd) end",
+        "string.mine = 1 return string.mine",
+        "local a, b = pcall(syscall.close, nil) return a",
+    ],
+)
+def test_check_does_not_find(body: str) -> None:
+    assert check(f"known = {{}}\nfunction run(...) {body} end") == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scripts").glob("*.lua")), ids=lambda p: p.stem)
+def test_scripts_of_the_library_are_clean(path: Path) -> None:
+    done = syscript("check", path)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -98,11 +312,15 @@ def test_check(script) -> None:
         (["run", "--time-limit", "-1", "x.lua"], "time limit '-1'"),
         (["run", "--memory-limit", "much", "x.lua"], "memory limit 'much'"),
         (["run", "x.lua", "1.5"], "'1.5' is no integer"),
+        (["run", "x.lua", "buf:many"], "'buf:many': no such size"),
+        (["run", "--time-limit", "5min", "x.lua"], "time limit '5min'"),
         (["run", "x.lua", *"123456789"], "at most 8"),
         (["run", "/no/such/file.lua"], "cannot open /no/such/file.lua"),
-        (["check", "a.lua", "b.lua"], "one too many"),
-        (["list", "now"], "one too many"),
+        (["check", "a.lua", "b.lua"], "unexpected argument 'b.lua'"),
+        (["list", "now"], "unexpected argument 'now'"),
         (["doctor", "--frob"], "see 'syscript doctor --help'"),
+        (["top", "--rounds", "few"], "rounds 'few'"),
+        (["top", "--delay", "soon"], "delay 'soon'"),
     ],
 )
 def test_usage(args: list[str], message: str) -> None:
@@ -148,7 +366,18 @@ def test_without_device(script) -> None:
     assert done.returncode == 2 and "modprobe syscript" in done.stderr
     done = syscript("doctor")
     assert done.returncode == 1
-    assert "modprobe syscript" in done.stdout and "backend: user" in done.stdout
+    assert "backend: user" in done.stdout
+    # All that is missing, at once and in order.
+    missing = done.stdout.partition("What is missing")[2]
+    steps = [step for step in ("dkms install", "groupadd", "modprobe") if step in missing]
+    assert steps[-1] == "modprobe" and len(steps) > 1
+    assert [missing.index(step) for step in steps] == sorted(map(missing.index, steps))
+
+
+def test_doctor_leaves_audit_alone() -> None:
+    """No one is to drop audit rules for a program's sake."""
+    sources = "".join(path.read_text() for path in (ROOT / "cli").glob("*.c"))
+    assert "auditctl" not in sources and "audit rules" in sources
 
 
 def test_doctor_json() -> None:
@@ -170,3 +399,43 @@ def test_scripts_of_the_library(tmp_path: Path) -> None:
     done = syscript("run", ROOT / "scripts" / "hello.lua", "20", "22")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "42"
+
+
+COMPLETE = """
+source {completions}/syscript.bash
+COMP_WORDS=({words} "$1") COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_syscript
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "word", "found"),
+    [
+        ("syscript", "r", {"run", "repl"}),
+        ("syscript run", "--m", {"--memory-limit"}),
+        ("syscript run --backend", "", {"auto", "kernel", "user"}),
+        ("syscript top", "-", {"--delay", "--rounds", "--batch", "--help"}),
+        ("syscript check", str(ROOT / "scripts/hel"), {str(ROOT / "scripts/hello.lua")}),
+    ],
+)
+def test_bash_completion(words: str, word: str, found: set[str]) -> None:
+    code = COMPLETE.format(completions=ROOT / "cli/completions", words=words)
+    env = {**os.environ, "PATH": f"{SYSCRIPT.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", code, "bash", word], env=env, capture_output=True, text=True
+    )
+    assert (set(done.stdout.split()), done.stderr) == (found, "")
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
+def test_fish_completion() -> None:
+    code = f"source {ROOT}/cli/completions/syscript.fish; complete -C 'syscript run --m'"
+    env = {**os.environ, "PATH": f"{SYSCRIPT.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["fish", "-c", code], env=env, capture_output=True, text=True)
+    assert done.stdout.startswith("--memory-limit\t1M (default)")
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")
+def test_zsh_completion_is_zsh() -> None:
+    subprocess.run(["zsh", "-n", ROOT / "cli/completions/_syscript"], check=True)

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate prices and replays the library's own scripts where these fit."""
+"""consolidate costs and replays the library's own scripts where these fit."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from prices_made_up import ITEMS, price_list
+from cost_model import ITEMS, cost_model
 from traces import Writer, run
 
-from consolidate import measure, replay_library, report
-from consolidate.choose import Candidate
+from consolidate.cost import library, measure
+from consolidate.cost.measure import Place
+from consolidate.cost.model import CostModel
+from consolidate.cost.predict import Prediction
 from consolidate.errors import ConsolidateError
-from consolidate.measure import Place
-from consolidate.predict import Prediction
-from consolidate.prices import PriceList
+from consolidate.mine.candidate import Candidate
+from consolidate.report import report
 
 GAP = 0.02
 BATCH = 50
@@ -74,19 +76,19 @@ def list_directory(trace: Writer, i: int) -> None:
 
 
 def reported(
-    tmp_path: Path, one: Batch, made: PriceList | None = None, batch: int = BATCH
+    tmp_path: Path, one: Batch, made: CostModel | None = None, batch: int = BATCH
 ) -> tuple[Candidate, Prediction]:
     trace = Writer(3)
     for i in range(4 * BATCH):
         if i % batch == 0:
             trace.time += 1
         one(trace, i)
-    found = report.make([trace.write(tmp_path / "t")], made, 20, GAP)
+    found, _ = report.make([trace.write(tmp_path / "t")], made, 20, GAP)
     return found.candidates[0], found.predictions[0]
 
 
 def saves(script: str, call: float, item: float) -> dict[str, float]:
-    """Prices: what a call costs, and what an item saves."""
+    """Costs: what a call costs, and what an item saves."""
     return {f"{script}.plain.{size}": n * item - call for size, n in ITEMS.items()}
 
 
@@ -146,49 +148,48 @@ def in_changing_ways(trace: Writer, i: int) -> None:
 @pytest.mark.parametrize(
     "one", [read_proc, read_in_the_middle, write_and_sync, list_with_attributes, in_changing_ways]
 )
-def test_script_that_does_less_or_more_is_not_priced(tmp_path: Path, one: Batch) -> None:
+def test_script_that_does_less_or_more_is_not_taken(tmp_path: Path, one: Batch) -> None:
     _, prediction = reported(tmp_path, one)
     assert prediction.script is None
 
 
-def test_price_of_calls_and_items() -> None:
-    made = price_list(**saves("stat_many", 20, 50))
+def test_cost_of_calls_and_items() -> None:
+    made = cost_model(**saves("stat_many", 20, 50))
     for calls, items in ((1, 1), (1, 10), (1, 60), (1, 200), (4, 1000), (3, 7)):
         found = made.library("stat_many", calls, items).middle
         assert found == pytest.approx(calls * -20 + items * 50)
     assert made.library("stat_many", 0, 0).middle == 0
 
 
-def test_price_between_sizes_is_on_the_line_between_them() -> None:
+def test_cost_between_sizes_is_on_the_line_between_them() -> None:
     sizes = {"stat_many.plain.one": 30, "stat_many.plain.few": 120, "stat_many.plain.many": 3920}
-    made = price_list(**sizes)
+    made = cost_model(**sizes)
     for items, saved in ((1, 30), (4, 60), (10, 120), (105, 2020), (200, 3920), (250, 4920)):
         assert made.library("stat_many", 1, items).middle == pytest.approx(saved)
     # What counts is how many there are in each call.
     assert made.library("stat_many", 50, 200).middle == pytest.approx(50 * 60)
 
 
-def test_batch_is_priced_by_its_size(tmp_path: Path) -> None:
-    made = price_list(outer_read=7, **saves("read_many", 20, 50))
+def test_batch_costs_by_its_size(tmp_path: Path) -> None:
+    made = cost_model(outer_read=7, **saves("read_many", 20, 50))
     files = 4 * BATCH
     _, prediction = reported(tmp_path, read_once, made)
     assert prediction.saved.middle == pytest.approx(files * 50 - 4 * 20)
     # The read that finds the end is saved, too.
     _, prediction = reported(tmp_path, read_file, made)
     assert prediction.saved.middle == pytest.approx(files * (50 + 7) - 4 * 20)
-    assert prediction.verdict == "not worth it: too rare"
 
 
 def test_fstat_in_its_two_forms(tmp_path: Path) -> None:
-    made = price_list(outer_fstat=10, outer_fstatat=25, **saves("open_fstat", 0, 60))
+    made = cost_model(outer_fstat=10, outer_fstatat=25, **saves("open_fstat", 0, 60))
     _, prediction = reported(tmp_path, look_into, made)
     assert prediction.saved.middle == pytest.approx(4 * BATCH * 60)
     _, prediction = reported(tmp_path, open_and_keep, made)
     assert prediction.saved.middle == pytest.approx(4 * BATCH * (60 + 15))
 
 
-def test_directories_are_priced_by_their_entries(tmp_path: Path) -> None:
-    made = price_list(**saves("readdirplus", 20, 50))
+def test_directories_cost_by_their_entries(tmp_path: Path) -> None:
+    made = cost_model(**saves("readdirplus", 20, 50))
     _, prediction = reported(tmp_path, list_directory, made)
     directories = 4 * BATCH
     assert prediction.saved.middle == pytest.approx(directories * (3 * 50 - 20))
@@ -198,30 +199,30 @@ def test_files_that_are_missing_save_a_mode_switch(tmp_path: Path) -> None:
     def one(trace: Writer, i: int) -> None:
         trace.missing(f"/d/{i}") if trace.random.random() < 0.2 else read_file(trace, i)
 
-    made = price_list(outer_path=9, inner_path=4, **saves("read_many", 0, 50))
+    made = cost_model(outer_path=9, inner_path=4, **saves("read_many", 0, 50))
     candidate, prediction = reported(tmp_path, one, made)
     assert prediction.script == "read_many"
-    whole = sum(one.whole for run in candidate.runs for one in run.instances)
+    whole = candidate.whole
     missing = candidate.iterations - whole
     assert missing > 20
     assert prediction.saved.middle == pytest.approx(whole * 50 + missing * 5)
 
 
-def test_report_says_what_the_price_is_of(tmp_path: Path) -> None:
+def test_report_says_what_the_saving_is_of(tmp_path: Path) -> None:
     trace = Writer(1)
     for i in range(80):
         trace.read_file(f"/d/{i}")
     path = trace.write(tmp_path / "t")
     assert "with read_many.lua" in run("report", path).stdout
     (one,) = json.loads(run("report", "--json", path).stdout)["candidates"]
-    assert (one["library"], one["priced_script"]) == ("read_many", "read_many")
+    assert (one["library"], one["library_script"]) == ("read_many", "read_many")
     trace = Writer(1)
     for i in range(80):
         write_and_sync(trace, i)
     path = trace.write(tmp_path / "t")
     assert "ready: open_write_close.lua" in run("report", path).stdout
     (one,) = json.loads(run("report", "--json", path).stdout)["candidates"]
-    assert (one["library"], one["priced_script"]) == ("open_write_close", None)
+    assert (one["library"], one["library_script"]) == ("open_write_close", None)
 
 
 def candidates(tmp_path: Path, *batches: tuple[Batch, int]) -> list[Candidate]:
@@ -232,7 +233,7 @@ def candidates(tmp_path: Path, *batches: tuple[Batch, int]) -> list[Candidate]:
 
 
 # Few rounds: they are for the results, not for the times.
-HERE = Place("user", None, steady=True)
+HERE = Place("user", None, rounds=2)
 
 
 def test_library_comes_to_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +268,7 @@ def test_written_script_can_be_measured_instead(tmp_path: Path) -> None:
 
 def test_measure_takes_the_written_script_when_told(tmp_path: Path) -> None:
     reported(tmp_path, stat_file)
-    options = ("--here", "--backend", "user", "--written", "--json")
+    options = ("--here", "--backend", "user", "--written", "--rounds", "2", "--json")
     done = run("measure", "1", tmp_path / "t", *options, cache=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["library"] is None
@@ -285,7 +286,7 @@ def test_what_cannot_be_done_twice_is_not_replayed(tmp_path: Path) -> None:
 def test_replay_that_comes_to_something_else_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = "files[0].result = 1"
-    monkeypatch.setitem(replay_library.BATCHES, "stat_many", wrong)
+    wrong = replace(library.BY_NAME["stat_many"], call="files[0].result = 1")
+    monkeypatch.setitem(library.BY_NAME, "stat_many", wrong)
     with pytest.raises(ConsolidateError, match="item 0, result 0: 1 by the script, 0 by"):
         measure.measure(candidates(tmp_path, (stat_file, BATCH)), "t", HERE)

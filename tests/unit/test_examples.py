@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The examples: servers with clients, file programs beside those they are like."""
+"""The examples: servers with clients, file programs next to those they are like."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ static void range(void)
 	int fd = load("function run(a) return a end");
 	int half = load("function run() return 0.5 end");
 	int text = load("function run() return 'one' end");
-	int64_t max = SYSCRIPT_INT_MAX, more = max + 1, r;
+	int64_t max = SYSCRIPT_LUA_INT_MAX, more = max + 1, r;
 	char error[200];
 
 	CHECK_EQ(syscript_call(fd, 1, &max, 1, &r), 1);
@@ -131,7 +131,7 @@ static void refused(void)
 	CHECK_EQ(try_load(""), -EINVAL);
 	CHECK_EQ(try_load("\x1bLJ\x02"), -ENOEXEC);
 	CHECK_EQ(syscript_register((char *)8, 100, NULL, NULL, 0), -EFAULT);
-	CHECK_EQ(syscript_register(source, SYSCRIPT_SOURCE_MAX + 1, NULL, NULL, 0), -E2BIG);
+	CHECK_EQ(syscript_register(source, SYSCRIPT_IMAGE_MAX + 1, NULL, NULL, 0), -E2BIG);
 	CHECK_EQ(syscript_register(source, 5, NULL, NULL, 4), -EINVAL);
 
 	options.flags = 1 << 30;
@@ -151,6 +151,9 @@ static void refused(void)
 	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	CHECK(strstr(error, "time limit"));
 	options.time_limit_ns = 0;
+	/* As the first version had it, and less. */
+	options.size = offsetof(struct syscript_options, wall_limit_ns);
+	CHECK_EQ(syscript_close(try_with(source, &options, error)), 0);
 	options.size--;
 	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Batches of files and the functions for one, beside the plain calls. */
+/* Batches of files and the functions for one, compared with the plain calls. */
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <pthread.h>
@@ -396,7 +396,7 @@ static bool is_free(int fd)
 	return fcntl(fd, F_GETFD) < 0;
 }
 
-/* Behind all that are in use, the library's among them. */
+/* After all that are in use, the library's among them. */
 static void find_first_free(void)
 {
 	int last = 1023;

@@ -21,7 +21,7 @@ static void wild_addresses(void)
 {
 	static const int64_t addresses[] = {
 		0, 1, 8, 4095, 4096, -1, -8, -4096, 1LL << 47, (1LL << 47) - 1, (1LL << 47) - 4096,
-		1LL << 48, SYSCRIPT_INT_MAX, -SYSCRIPT_INT_MAX, 0x7ffffffff000,
+		1LL << 48, SYSCRIPT_LUA_INT_MAX, -SYSCRIPT_LUA_INT_MAX, 0x7ffffffff000,
 	};
 
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)

@@ -488,29 +488,51 @@ static int unix_socket(const char *name)
 	return sock;
 }
 
-/* Who cannot be answered, or does not take his answers, is in nobody's way. */
+/*
+ * Fills the queue of a socket that no one reads.  Its length is a setting of the
+ * machine, so one sender's buffer may not hold so much.
+ */
+static int fill(int deaf)
+{
+	struct sockaddr_un name;
+	socklen_t len = sizeof(name);
+	int sock, sent, all = 0;
+
+	CHECK(!getsockname(deaf, (struct sockaddr *)&name, &len));
+	do {
+		sock = socket(AF_UNIX, SOCK_DGRAM, 0);
+		sent = 0;
+		while (sendto(sock, "d", 1, MSG_DONTWAIT, (struct sockaddr *)&name, len) == 1)
+			sent++;
+		close(sock);
+		all += sent;
+	} while (sent);
+	return all;
+}
+
+/* Peers that cannot be answered, or do not read the answers, delay no others. */
 static void test_echo_drops(void)
 {
 	struct sockaddr_un name;
 	socklen_t len = sizeof(name);
-	int server = unix_socket("syscript-test-server"), nobody, deaf, friend;
-	int answered = 0;
+	int server = unix_socket("syscript-test-server"), no_peer, deaf, friend;
+	int queued;
 
 	CHECK(!getsockname(server, (struct sockaddr *)&name, &len));
-	nobody = socket(AF_UNIX, SOCK_DGRAM, 0);
+	no_peer = socket(AF_UNIX, SOCK_DGRAM, 0);
 	deaf = unix_socket("syscript-test-deaf");
 	friend = unix_socket("syscript-test-friend");
+	queued = fill(deaf);
 	for (int i = 0; i < 20; i++) {
-		CHECK_EQ(sendto(nobody, "a", 1, 0, (struct sockaddr *)&name, len), 1);
+		CHECK_EQ(sendto(no_peer, "a", 1, 0, (struct sockaddr *)&name, len), 1);
 		CHECK_EQ(sendto(deaf, "b", 1, 0, (struct sockaddr *)&name, len), 1);
 		CHECK_EQ(sendto(friend, "c", 1, 0, (struct sockaddr *)&name, len), 1);
-		answered += syscript_echo(server, 3, 0);
+		CHECK_EQ(syscript_echo(server, 3, 0), 1);
 		CHECK_EQ(drain(friend), 1);
 	}
-	CHECK_EQ(drain(deaf), answered - 20);
-	CHECK(answered < 40);
+	CHECK_EQ(drain(deaf), queued);
 	close(server);
-	close(nobody);
+	close(no_peer);
 	close(deaf);
 	close(friend);
 }
@@ -523,7 +545,7 @@ static void test_echo_errors(void)
 	CHECK_EQ(syscript_echo(-1, 1, -1), -EBADF);
 	CHECK_EQ(syscript_echo(999999, 0, -1), -EBADF);
 	CHECK_EQ(syscript_echo(STDERR_FILENO, 1, -1), -ENOTSOCK);
-	/* Connected to a port that nobody has. */
+	/* Connected to a port that no socket has. */
 	close(sock);
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
 	CHECK(!connect(sock, (struct sockaddr *)&gone, sizeof(gone)));

@@ -156,12 +156,12 @@ static void play_receive_fault(enum way way)
 
 static void play_refused(enum way way)
 {
-	struct sockaddr_in nobody;
-	int fd = udp_socket(&nobody);
+	struct sockaddr_in no_peer;
+	int fd = udp_socket(&no_peer);
 
 	close(fd);
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	CHECK(!connect(fd, (struct sockaddr *)&nobody, sizeof(nobody)));
+	CHECK(!connect(fd, (struct sockaddr *)&no_peer, sizeof(no_peer)));
 	scene_clear(0);
 	scene->results[0] = send_batch(way, fd, 1, 0);
 	scene->results[1] = send_batch(way, fd, 3, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* syscript_readdirplus() beside getdents64(2) and statx(2), entry for entry. */
+/* syscript_readdirplus() compared with getdents64(2) and statx(2), entry for entry. */
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>

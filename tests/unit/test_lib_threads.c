@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Threads: turns on one script, scripts beside each other, signals, fork. */
+/* Threads: turns on one script, scripts side by side, signals, fork. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ static void turns(void)
 	close(fd);
 }
 
-static void beside(void)
+static void side_by_side(void)
 {
 	int fds[THREADS];
 
@@ -207,7 +207,7 @@ static void limits_beside(void)
 int main(void)
 {
 	turns();
-	beside();
+	side_by_side();
 	storm();
 	close_during_call();
 	signals_are_ours();

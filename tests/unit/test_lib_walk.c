@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* syscript_walk_*() beside nftw(3), on trees that are wide, deep, odd, changing. */
+/* syscript_walk_*() compared with nftw(3), on trees that are wide, deep, odd, changing. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -248,7 +248,7 @@ static void test_restart(void)
 	CHECK_EQ(descriptors(), before);
 }
 
-/* Tokens that nobody was given. */
+/* Tokens that no one was given. */
 static void test_tokens(void)
 {
 	static char source[1 << 16];
@@ -282,7 +282,7 @@ static void test_tokens(void)
 	syscript_close(script);
 }
 
-/* Somebody else is at work in the tree. */
+/* Another process is at work in the tree. */
 static void disturb(void)
 {
 	char from[64], to[64];

@@ -1,50 +1,115 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A seccomp filter: scripts made before and after it run, in user space, where
- * the filter sees each of their calls.
+ * Watchers: a seccomp filter decides on the calls of scripts where they are; whom
+ * the kernel cannot ask about a call moves scripts to user space.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include "lib_test.h"
 
-/* getppid() fails with EPERM; all else is allowed. */
-static void watch(void)
+static const char source[] =
+	"local n = 0\n"
+	"function run() n = n + 1 return n, syscall.getppid(), syscall.getuid() end";
+
+static void filter(int nr, unsigned int action)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
 
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		skip("no seccomp filters here");
 }
 
-static const char source[] =
-	"local n = 0\n"
-	"function run() n = n + 1 return n, syscall.getppid() end";
-
-static void call(int fd, int64_t n, int64_t ppid)
+static void call(int fd, int64_t n, int64_t ppid, int64_t uid)
 {
-	int64_t results[2];
+	int64_t results[3];
 
-	CHECK_EQ(syscript_call(fd, 0, NULL, 2, results), 2);
+	CHECK_EQ(syscript_call(fd, 0, NULL, 3, results), 3);
 	CHECK_EQ(results[0], n);
 	CHECK_EQ(results[1], ppid);
+	CHECK_EQ(results[2], uid);
+}
+
+#define EMULATED	4711
+
+static int called, fresh, where;
+
+/* The filter is asked in either backend. */
+static void test_filter(void)
+{
+	int later;
+
+	filter(SYS_getppid, SECCOMP_RET_ERRNO | EPERM);
+	call(called, 2, -EPERM, getuid());
+	later = load(source);
+	CHECK_EQ(syscript_backend(later), where);
+	call(later, 1, -EPERM, getuid());
+	syscript_close(later);
+}
+
+static void emulate_getuid(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = EMULATED;
+}
+
+/* A handler emulates the call from the registers: that is for user space. */
+static void test_handler(void)
+{
+	struct sigaction action = { .sa_sigaction = emulate_getuid, .sa_flags = SA_SIGINFO };
+	int64_t results[3];
+	int last;
+
+	CHECK(!sigaction(SIGSYS, &action, NULL));
+	filter(SYS_getuid, SECCOMP_RET_TRAP);
+	last = load(source);
+	if (syscript_backend(last) == SYSCRIPT_BACKEND_KERNEL) {
+		CHECK_EQ(syscript_call(last, 0, NULL, 3, results), -EOPNOTSUPP);
+		syscript_close(last);
+		last = load(source);
+	}
+	CHECK_EQ(syscript_backend(last), SYSCRIPT_BACKEND_USER);
+	call(last, 1, -EPERM, EMULATED);
+	syscript_close(last);
+}
+
+/* System call user dispatch watches the thread: the kernel runs no script for it. */
+static void test_dispatch(void)
+{
+	static char allow = SYSCALL_DISPATCH_FILTER_ALLOW;
+	int64_t results[3];
+
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &allow))
+		skip("no system call user dispatch here");
+
+	/* Never called: it starts afresh, at the same number. */
+	call(fresh, 1, -EPERM, EMULATED);
+	CHECK_EQ(syscript_backend(fresh), SYSCRIPT_BACKEND_USER);
+	call(fresh, 2, -EPERM, EMULATED);
+
+	/* Called: in the kernel its state would be lost, which must not go unseen. */
+	if (where == SYSCRIPT_BACKEND_KERNEL)
+		CHECK_EQ(syscript_call(called, 0, NULL, 3, results), -EOPNOTSUPP);
+	else
+		call(called, 3, -EPERM, EMULATED);
+	CHECK(!prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0));
 }
 
 int main(void)
 {
-	int called, fresh, later, where;
-	int64_t results[2];
-
 	/* Who insists on the kernel is not moved. */
 	if (getenv("SYSCRIPT_BACKEND") && !strcmp(getenv("SYSCRIPT_BACKEND"), "kernel"))
 		setenv("SYSCRIPT_BACKEND", "auto", 1);
@@ -52,25 +117,11 @@ int main(void)
 	fresh = load(source);
 	where = syscript_backend(called);
 	CHECK_EQ(syscript_backend(fresh), where);
-	call(called, 1, getppid());
-	watch();
-
-	/* Never called: it starts afresh, at the same number. */
-	call(fresh, 1, -EPERM);
-	CHECK_EQ(syscript_backend(fresh), SYSCRIPT_BACKEND_USER);
-	call(fresh, 2, -EPERM);
-
-	/* Called: in the kernel its state would be lost, which must not go unseen. */
-	if (where == SYSCRIPT_BACKEND_KERNEL)
-		CHECK_EQ(syscript_call(called, 0, NULL, 2, results), -EOPNOTSUPP);
-	else
-		call(called, 2, -EPERM);
-
-	later = load(source);
-	CHECK_EQ(syscript_backend(later), SYSCRIPT_BACKEND_USER);
-	call(later, 1, -EPERM);
+	call(called, 1, getppid(), getuid());
+	test_filter();
+	test_handler();
+	test_dispatch();
 	syscript_close(called);
 	syscript_close(fresh);
-	syscript_close(later);
 	return 0;
 }

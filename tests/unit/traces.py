@@ -101,5 +101,6 @@ class Writer:
     def copy(self, count: int, tid: int = 100) -> None:
         for _ in range(count):
             text = self.random.randrange(10**9)
-            self.call(f'read(3, "{text}"..., 4096)', 4096, tid)
-            self.call(f'write(4, "{text}"..., 4096)', 4096, tid)
+            size = self.random.randrange(2000, 60000)
+            self.call(f'read(3, "{text}"..., 65536)', size, tid)
+            self.call(f'write(4, "{text}"..., {size})', size, tid)

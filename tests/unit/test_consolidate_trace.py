@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 from traces import run
 
-from consolidate import trace, values
 from consolidate.errors import ConsolidateError
+from consolidate.trace import reader, values
 
 CALL = 'openat(AT_FDCWD, "/etc/hosts", O_RDONLY|O_CLOEXEC) = 3'
 PREFIXES = {
@@ -30,10 +30,10 @@ PREFIXES = {
 }
 
 
-def read(tmp_path: Path, *lines: str, name: str = "trace") -> trace.Trace:
+def read(tmp_path: Path, *lines: str, name: str = "trace") -> reader.Trace:
     path = tmp_path / name
     path.write_text("".join(f"{line}\n" for line in lines))
-    return trace.read([path])
+    return reader.read([path])
 
 
 @pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
@@ -131,14 +131,14 @@ def test_files_of_ff(tmp_path: Path) -> None:
     for pid in (77, 78):
         paths.append(tmp_path / f"out.{pid}")
         paths[-1].write_text(f"{CALL}\n" * pid)
-    found = trace.read(paths)
+    found = reader.read(paths)
     assert {tid: len(thread.calls) for tid, thread in found.threads.items()} == {77: 77, 78: 78}
 
 
 def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "trace.gz"
     path.write_bytes(gzip.compress(f"{CALL}\n".encode()))
-    assert trace.read([path]).calls == 1
+    assert reader.read([path]).calls == 1
 
 
 PERF = """\
@@ -156,7 +156,7 @@ PERF = """\
 def test_perf_trace(tmp_path: Path) -> None:
     path = tmp_path / "perf.txt"
     path.write_text(PERF)
-    found = trace.read([path])
+    found = reader.read([path])
     assert not found.damaged
     calls = found.threads[27516].calls
     assert [call.name for call in calls] == ["brk", "access", "openat", "futex"]
@@ -196,7 +196,7 @@ def test_what_is_no_trace(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "trace"
     path.write_text(text)
     with pytest.raises(ConsolidateError, match=".*") as raised:
-        trace.read([path])
+        reader.read([path])
     assert message in str(raised.value)
     done = run("report", path)
     assert done.returncode == 1
@@ -226,3 +226,17 @@ def test_arguments_are_taken_apart(args: str, parts: list[str]) -> None:
 
 def test_escapes() -> None:
     assert values.unescape(r"a\n\t\"\\\177\0\x41") == b'a\n\t"\\\x7f\x00A'
+
+
+@pytest.mark.parametrize("error", ["ERESTARTSYS", "ERESTART_RESTARTBLOCK", "ERESTARTNOHAND"])
+def test_calls_that_a_signal_ended_are_no_damage(tmp_path: Path, error: str) -> None:
+    path = tmp_path / "t"
+    path.write_text(
+        f"10 1795176158.000000 poll([{{fd=3}}], 1, 100) = ? {error} (Interrupted by signal)\n"
+        "10 1795176158.000100 clock_nanosleep(0, 0, 0x7f, <unfinished ...>\n"
+        f"10 1795176158.000200 <... clock_nanosleep resumed>0x7f) = ? {error} (Interrupted)\n"
+        "10 1795176158.000300 getpid() = 10 <0.000001>\n"
+    )
+    found = reader.read([path])
+    assert found.damaged == 0
+    assert [call.name for call in found.threads[10].calls if call.ret is not None] == ["getpid"]

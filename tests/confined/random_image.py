@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs by chance: what they do does not matter, but that it is always the same."""
+
+from __future__ import annotations
+
+import random
+
+from confined import insn as i
+
+WIDTHS = (1, 2, 4, 8)
+ALU = [op for op in i.OPS if op not in ("neg", "end")]
+
+
+def arithmetic(rng: random.Random) -> bytes:
+    op, wide, dst = rng.choice(ALU), rng.random() < 0.6, rng.randrange(9)
+    off = rng.choice((0, 1)) if op in ("div", "mod") else 0
+    if rng.random() < 0.5:
+        return i.alu(op, dst, rng.randrange(11), off, wide)
+    imm = rng.choice((0, 1, -1, 7, 0x7FFFFFFF, -0x80000000, rng.getrandbits(16)))
+    if op in ("lsh", "rsh", "arsh"):
+        imm %= 64 if wide else 32
+    return i.alui(op, dst, imm, off, wide)
+
+
+def memory(rng: random.Random) -> bytes:
+    """Wild addresses and those of the arena and the frame; never near its end."""
+    size, off = rng.choice(WIDTHS), rng.randrange(-0x8000, 0x7FF8)
+    if rng.random() < 0.3:
+        size, off, base = 8, rng.randrange(-8, 0) * 8, 10
+    else:
+        base = rng.randrange(9)
+    kind = rng.randrange(4)
+    if kind == 0:
+        return i.load(rng.randrange(9), base, off, size, size < 8 and rng.random() < 0.5)
+    if kind == 1:
+        return i.store(base, off, rng.randrange(11), size)
+    if kind == 2:
+        return i.storei(base, off, rng.getrandbits(31), size)
+    op = rng.choice((0, 0x40, 0x50, 0xA0, i.FETCH, i.XCHG, i.CMPXCHG))
+    return i.atomic(op, base, off // 8 * 8, rng.randrange(9), rng.choice((4, 8)))
+
+
+def address(rng: random.Random) -> bytes:
+    return i.arena(rng.randrange(9), rng.randrange(1 << 16))
+
+
+def step(rng: random.Random, left: int) -> bytes:
+    """Jumps go forward, to one of the @left steps that follow."""
+    kind = rng.random()
+    if kind < 0.45:
+        return arithmetic(rng)
+    if kind < 0.8:
+        return memory(rng)
+    if kind < 0.87 or not left:
+        return i.alui("end", rng.randrange(9), rng.choice((16, 32, 64)))
+    op, off = rng.choice(list(i.JUMPS)), rng.randrange(left)
+    return i.jump_if(op, rng.randrange(11), rng.randrange(11), off, rng.random() < 0.5)
+
+
+def random_image(seed: int) -> bytes:
+    rng = random.Random(seed)
+    n = rng.randrange(5, 120)
+    code = b"".join(address(rng) + arithmetic(rng) for _ in range(3))
+    code += b"".join(step(rng, n - 1 - at) for at in range(n))
+    # r9 counts some turns.
+    loop = i.movi(9, rng.randrange(1, 20)) + code + i.alui("sub", 9, 1)
+    loop += i.jump_ifi("ne", 9, 0, -(len(code) // 8 + 2)) + i.EXIT
+    flags = i.CHECKED if rng.random() < 0.1 else 0
+    return i.Image([(loop, 64)], flags=flags).pack()

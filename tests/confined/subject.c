@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The confined engine in a process, for tests in Python (subject.py): images are
+ * run by the interpreter or as machine code, and system calls are only noted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../engine/confined/check.h"
+#include "../../engine/confined/machine.h"
+#include "../../engine/confined/user/place.h"
+
+#define CALLS_MAX	64
+
+struct call {
+	u32 what;
+	u64 args[6];
+};
+
+struct subject {
+	void *image;
+	struct checked checked;
+	struct code code;
+	char *arena;
+	struct machine machine;
+	u32 polls;		/* until the run is stopped */
+	u32 ncalls;
+	struct call calls[CALLS_MAX];
+	u64 result;		/* of the next call */
+};
+
+static struct subject *running;
+
+void machine_poll(struct machine *machine)
+{
+	machine->fuel = MACHINE_FUEL;
+	if (!running->polls--)
+		machine->end = MACHINE_STOP;
+}
+
+u64 machine_call(const u64 *args, struct machine *machine, u32 what)
+{
+	struct call *call = &running->calls[running->ncalls++ % CALLS_MAX];
+
+	(void)machine;
+	call->what = what;
+	memcpy(call->args, args, sizeof(call->args));
+	return running->result;
+}
+
+bool image_syscall_known(u32 nr, const char **why)
+{
+	*why = "tests do not know it";
+	return nr < 400;
+}
+
+#define PUBLIC __attribute__((visibility("default")))
+
+PUBLIC void subject_free(struct subject *m);
+PUBLIC void subject_free(struct subject *m)
+{
+	if (m->code.exec)
+		code_free(&m->code);
+	if (m->arena)
+		arena_unmap(m->arena, m->checked.image->arena_shift);
+	image_release(&m->checked);
+	free(m->image);
+	free(m);
+}
+
+/* Only to be read, not run. */
+static struct jit_gate find_gate(u32 nr)
+{
+	return (struct jit_gate){ (unsigned long)confined_stop, nr % 7 };
+}
+
+/* Returns NULL with the text in @error. */
+PUBLIC struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
+				    char *error, size_t error_len);
+struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
+			     char *error, size_t error_len)
+{
+	struct subject *m = calloc(1, sizeof(*m));
+	struct jit jit = {
+		.checked = &m->checked, .key = key,
+		.gate = gates ? find_gate : NULL, .barrier = gates > 1,
+	};
+
+	/* Exactly as long, for memory checkers. */
+	m->image = malloc(len ?: 1);
+	memcpy(m->image, image, len);
+	if (image_check(m->image, len, &m->checked, error, error_len)) {
+		free(m->image);
+		free(m);
+		return NULL;
+	}
+	m->arena = arena_map(m->checked.image->arena_shift);
+	if (!m->arena || code_make(&m->code, &jit)) {
+		snprintf(error, error_len, "no memory");
+		subject_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+/* @how: 0 interpreted, 1 machine code. */
+PUBLIC struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 polls);
+struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 polls)
+{
+	m->machine.user = (unsigned long)m->arena;
+	m->machine.base = (unsigned long)m->arena;
+	memcpy(m->machine.args, args, sizeof(m->machine.args));
+	machine_begin(&m->machine, m->checked.image);
+	m->polls = polls;
+	m->ncalls = 0;
+	running = m;
+	if (how)
+		confined_enter(&m->machine, m->code.exec);
+	else
+		machine_interpret(&m->checked, &m->machine);
+	running = NULL;
+	return &m->machine;
+}
+
+PUBLIC char *subject_arena(struct subject *m);
+char *subject_arena(struct subject *m)
+{
+	return m->arena;
+}
+
+PUBLIC struct code *subject_code(struct subject *m);
+struct code *subject_code(struct subject *m)
+{
+	return &m->code;
+}
+
+PUBLIC struct call *subject_calls(struct subject *m, u32 *n, u64 next_result);
+struct call *subject_calls(struct subject *m, u32 *n, u64 next_result)
+{
+	*n = m->ncalls;
+	m->result = next_result;
+	return m->calls;
+}
+
+PUBLIC void subject_text(struct subject *m, char *text, size_t len);
+void subject_text(struct subject *m, char *text, size_t len)
+{
+	machine_text(&m->machine, text, len);
+}
+
+/* Where the engine's own code is, for those who read what calls it. */
+PUBLIC const void *subject_stub(int which);
+const void *subject_stub(int which)
+{
+	extern const u8 confined_poll[], confined_gate[], confined_throw[],
+		confined_abort[], confined_fault_stack[], confined_fault_function[],
+		confined_fault_access[], confined_barrier[];
+	const u8 *stubs[] = {
+		confined_poll, confined_gate, confined_throw, confined_abort,
+		confined_fault_stack, confined_fault_function, confined_fault_access,
+		confined_barrier, (const u8 *)confined_stop,
+	};
+
+	return which < (int)(sizeof(stubs) / sizeof(*stubs)) ? stubs[which] : NULL;
+}

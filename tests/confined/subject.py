@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The confined engine in this process: subject.c."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from library import Library
+
+KERNEL = "SYSCRIPT_GUEST" in os.environ
+LIBRARY = Path(__file__).resolve().parents[2] / "build" / "tests" / "confined" / "subject.so"
+DONE, STACK, FUNCTION, THROW, ACCESS, ABORT, STOP = range(7)
+WAYS = {"interpreted": 0, "machine code": 1}
+MASK = (1 << 64) - 1
+CALLS_MAX = 64
+
+
+def signed(v: int) -> int:
+    return (v + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+class Run(ctypes.Structure):
+    """struct machine of engine/confined/machine.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("fuel", "stack")),
+        *((name, ctypes.c_uint64) for name in ("native", "user", "base", "try_sp")),
+        ("home", ctypes.c_uint64),
+        ("end", ctypes.c_uint32),
+        ("pc", ctypes.c_uint32),
+        ("value", ctypes.c_uint64),
+        ("args", ctypes.c_uint64 * 5),
+    ]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [("what", ctypes.c_uint32), ("args", ctypes.c_uint64 * 6)]
+
+
+class Code(ctypes.Structure):
+    _fields_ = [
+        ("exec", ctypes.c_void_p),
+        ("write", ctypes.c_void_p),
+        ("size", ctypes.c_uint32),
+    ]
+
+
+class RefusedError(Exception):
+    """The checker's text."""
+
+
+@dataclass
+class Result:
+    end: int
+    value: int
+    text: str
+    calls: list[tuple[int, tuple[int, ...]]]
+
+
+def library() -> ctypes.CDLL:
+    so = ctypes.CDLL(str(LIBRARY))
+    so.subject_load.restype = ctypes.c_void_p
+    so.subject_load.argtypes = [
+        *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_int),
+        *(ctypes.c_char_p, ctypes.c_size_t),
+    ]
+    so.subject_run.restype = ctypes.POINTER(Run)
+    so.subject_run.argtypes = [
+        *(ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64 * 5, ctypes.c_uint32),
+    ]
+    so.subject_calls.restype = ctypes.POINTER(Call)
+    so.subject_calls.argtypes = [
+        *(ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64),
+    ]
+    so.subject_arena.restype = so.subject_stub.restype = ctypes.c_void_p
+    so.subject_arena.argtypes = so.subject_free.argtypes = [ctypes.c_void_p]
+    so.subject_code.restype = ctypes.POINTER(Code)
+    so.subject_code.argtypes = [ctypes.c_void_p]
+    so.subject_text.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+    return so
+
+
+SO = library() if LIBRARY.exists() else None
+
+
+class Machine:
+    """An image that has been accepted."""
+
+    def __init__(self, image: bytes, key: int = 0, gates: int = 0) -> None:
+        """@gates: 1 with gates for system calls, 2 and barriers; not to be run."""
+        error = ctypes.create_string_buffer(256)
+        self.handle = SO.subject_load(image, len(image), key, gates, error, len(error))
+        if not self.handle:
+            raise RefusedError(error.value.decode())
+        self.size = 1 << int.from_bytes(image[20:24], "little")
+        address = SO.subject_arena(self.handle)
+        self.address = address
+        self.arena = (ctypes.c_char * self.size).from_address(address)
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        SO.subject_free(self.handle)
+
+    def write(self, offset: int, values: Sequence[int], size: int = 8) -> None:
+        data = b"".join((v % (1 << 8 * size)).to_bytes(size, "little") for v in values)
+        ctypes.memmove(self.address + offset, data, len(data))
+
+    def read(self, offset: int, n: int = 1, size: int = 8) -> list[int]:
+        data = ctypes.string_at(self.address + offset, n * size)
+        return [int.from_bytes(data[i * size : i * size + size], "little") for i in range(n)]
+
+    def code(self) -> tuple[int, bytes]:
+        """Where the machine code runs, and it."""
+        code = SO.subject_code(self.handle).contents
+        return code.exec, ctypes.string_at(code.exec, code.size)
+
+    def run(
+        self, *args: int, how: str = "machine code", polls: int = 100, result: int = 0
+    ) -> Result:
+        """Calls return @result; the run is stopped at its (@polls + 1)th look at the clock."""
+        values = (ctypes.c_uint64 * 5)(*(a & MASK for a in args))
+        n = ctypes.c_uint32()
+        SO.subject_calls(self.handle, n, result & MASK)
+        run = SO.subject_run(self.handle, WAYS[how], values, polls).contents
+        calls = SO.subject_calls(self.handle, n, 0)
+        text = ctypes.create_string_buffer(256)
+        if run.end != DONE:
+            SO.subject_text(self.handle, text, len(text))
+        return Result(
+            run.end,
+            run.value,
+            text.value.decode(),
+            [(calls[i].what, tuple(calls[i].args)) for i in range(min(n.value, CALLS_MAX))],
+        )
+
+
+def run_in_kernel(image: bytes, machine: Machine, args: tuple[int, ...]) -> Result:
+    """As Machine.run(), where system calls would be made: so none, please."""
+    lib = Library()
+    fd, text = lib.register(image, engine=1, shared=machine.address, shared_len=machine.size)
+    assert fd >= 0, text
+    count, value = lib.call(fd, *(signed(a) for a in args))
+    text = lib.error(fd) if count < 0 else ""
+    os.close(fd)
+    assert count == 1 or count == -errno.EPROTO, (count, text)
+    return Result(DONE if count == 1 else -1, value & MASK, text, [])
+
+
+def check_kernel(image: bytes, args: tuple[int, ...]) -> None:
+    """As the interpreter has it, with the same arena afterwards."""
+    with Machine(image) as machine:
+        want = machine.run(*args, how="interpreted")
+        arena = bytes(machine.arena)
+        machine.arena[:] = bytes(machine.size)
+        result = run_in_kernel(image, machine, args)
+        assert bytes(machine.arena) == arena
+    if want.end == DONE:
+        assert (result.end, result.value) == (DONE, want.value), (result, want)
+    else:
+        assert result.text == want.text, (result, want)
+
+
+def run_all(image: bytes, *args: int, polls: int = 100, result: int = 0) -> Result:
+    """Runs @image in every way, and blinded; all have to agree.  So does the kernel."""
+    results = []
+    for key in (0, 0x5BD1E995A7C15F39):
+        with Machine(image, key) as machine:
+            for how in WAYS:
+                machine.arena[:] = bytes(machine.size)
+                results.append(machine.run(*args, how=how, polls=polls, result=result))
+    assert all(r.end == results[0].end for r in results), results
+    if results[0].end != STOP:
+        assert all(r == results[0] for r in results), results
+        if KERNEL and not results[0].calls and polls == 100:
+            check_kernel(image, args)
+    return results[0]

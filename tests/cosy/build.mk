@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+# Programs with compounds: for guests, where compiling is slow.
+
+COSY_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/cosy/programs/*.c tests/cosy/guest/*.c))
+
+$(COSY_TESTS): $(BUILD)/tests/%: tests/%.c $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/cosy-cc -O2 -w -o $@ $<
+
+guest-programs: $(COSY_TESTS)
+
+# Random C programs: make test-csmith CSMITH_COUNT=5000 CSMITH_SEED=1 CSMITH_JOBS=2
+CSMITH_COUNT ?= 5000
+CSMITH_SEED ?= 1
+CSMITH_JOBS ?= 1
+
+.PHONY: test-csmith
+test-csmith: cosy $(BUILD)/deps/csmith.ready
+	$(BUILD)/venv/bin/python3 tests/cosy/csmith.py --count $(CSMITH_COUNT) \
+		--seed $(CSMITH_SEED) --jobs $(CSMITH_JOBS)

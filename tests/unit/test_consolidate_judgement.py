@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: GPL-2.0
+"""consolidate joins what a program can know beforehand, and says where no script is the answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from traces import Writer
+
+from consolidate.emit import write
+from consolidate.mine.advice import Advice
+from consolidate.mine.candidate import is_event_loop, sequence
+from consolidate.report import graph, report, table
+from consolidate.report.report import Report
+
+GAP = 0.02
+STAT = "{st_mode=S_IFREG|0644, st_size=12, ...}"
+SOCKET = "<TCP:[127.0.0.1:80->127.0.0.1:4000]>"
+
+
+def reported(trace: Writer, path: Path) -> Report:
+    return report.make([trace.write(path / "t")], None, 20, GAP)[0]
+
+
+def sequences(found: Report) -> list[str]:
+    return [sequence(one) for one in found.candidates]
+
+
+def only_advice(found: Report, kind: str) -> Advice:
+    (one,) = (one for one in found.advice if one.kind == kind)
+    return one
+
+
+# -- What a program cannot know beforehand --------------------------------------------
+
+
+def test_request_and_the_file_that_it_names_are_two_scripts(tmp_path: Path) -> None:
+    trace = Writer(2)
+    for i in range(60):
+        fd = trace.random.choice([7, 8, 9])
+        trace.call(
+            f"epoll_wait(3, [{{events=EPOLLIN, data={{u32=77{fd}, u64=77{fd}}}}}], 64, -1)", 1
+        )
+        trace.call(f'recvfrom({fd}{SOCKET}, "GET /f{i}"..., 1024, 0, NULL, NULL)', 90 + i)
+        trace.call(f'openat(AT_FDCWD, "/www/f{i}", O_RDONLY)', 12)
+        trace.call(f"fstat(12, {STAT})", 0)
+        trace.call(f'pread64(12, "text {i}"..., {500 + i}, 0)', 500 + i)
+        trace.call(f'writev({fd}{SOCKET}, [{{iov_base="HTTP {i}", iov_len=200}}], 2)', 700 + i)
+        trace.call("close(12)", 0)
+    found = reported(trace, tmp_path)
+    assert sequences(found) == ["openat fstat pread64", "writev close epoll_wait"]
+    for one in found.candidates:
+        assert not write.script(one, "t").tried.differences
+
+
+def test_round_of_an_event_loop_is_one_script(tmp_path: Path) -> None:
+    """Replies, the wait, requests: the descriptors that are ready are what the wait says."""
+    trace = Writer(4)
+    for i in range(80):
+        fds = trace.random.sample(range(8, 40), trace.random.randrange(1, 12))
+        events = ", ".join(f"{{events=EPOLLIN, data={{u32={fd}, u64={fd}}}}}" for fd in fds)
+        trace.call(f"epoll_wait(5, [{events}], 1024, 100)", len(fds))
+        for fd in fds:
+            trace.call(f'read({fd}{SOCKET}, "GET {i}.{fd}"..., 16384)', 20 + fd)
+        for fd in fds:
+            trace.call(f'write({fd}{SOCKET}, "VALUE {i}.{fd}"..., {fd})', fd)
+    found = reported(trace, tmp_path)
+    (one,) = found.candidates
+    assert sequence(one) == "write+ epoll_wait read+"
+    assert is_event_loop(one)
+    assert one.script_calls == one.iterations >= 78
+    made = write.script(one, "t")
+    assert not made.tried.differences
+    assert made.tried.steps == {1, 2, 3}
+    assert "an event loop's round" in table.remarks(one, found.predictions[0])
+
+
+def test_poll_says_which_descriptors_are_ready(tmp_path: Path) -> None:
+    trace = Writer(4)
+    for i in range(60):
+        fd = trace.random.choice([4, 5])
+        fds = "[{fd=4, events=POLLIN}, {fd=5, events=POLLIN}]"
+        trace.call(f"poll({fds}, 2, -1)", f"1 ([{{fd={fd}, revents=POLLIN}}])")
+        trace.call(f'recvfrom({fd}{SOCKET}, "request {i}"..., 512, 0, NULL, NULL)', 30 + i)
+        trace.call(f'sendto({fd}{SOCKET}, "reply {i}"..., {50 + i}, 0, NULL, 0)', 50 + i)
+    (one,) = reported(trace, tmp_path).candidates
+    assert sequence(one) == "sendto poll recvfrom+"
+    assert not write.script(one, "t").tried.differences
+
+
+def test_page_that_is_read_and_written_is_not_one_script(tmp_path: Path) -> None:
+    trace = Writer(3)
+    for i in range(50):
+        trace.noise(2)
+        trace.call('openat(AT_FDCWD, "/d/db", O_RDWR)', 4)
+        trace.call(f'pread64(4</d/db>, "page {i}"..., 512, 0)', 512)
+        trace.call(f'pwrite64(4</d/db>, "changed {i}"..., 512, 8192)', 512)
+        trace.call("fdatasync(4)", 0)
+        trace.call("close(4)", 0)
+    assert sequences(reported(trace, tmp_path)) == ["pwrite64 fdatasync close", "openat pread64"]
+
+
+def test_files_that_are_named_by_others_are_no_batch(tmp_path: Path) -> None:
+    trace = Writer(3)
+    for i in range(80):
+        trace.call(f'openat(AT_FDCWD, "/src/header{i}.h", O_RDONLY)', 4)
+        trace.call(f'read(4, "#include \\"header{i + 1}.h\\"\\n"..., 4096)', 700)
+        trace.call("close(4)", 0)
+    (one,) = reported(trace, tmp_path).candidates
+    assert sequence(one) == "openat read close"
+    assert one.script_calls == one.iterations
+
+
+def test_directories_that_were_just_listed_are_no_batch(tmp_path: Path) -> None:
+    trace = Writer(3)
+    for i in range(60):
+        trace.list_directory(f"/d{i}", ["a", "b", f"d{i + 1}"])
+    (one,) = reported(trace, tmp_path).candidates
+    assert sequence(one) == "openat getdents64 newfstatat+ getdents64:none close"
+
+
+def test_descriptors_that_a_loop_opened_are_no_parameters(tmp_path: Path) -> None:
+    """A path, opened part by part: each from what the one before opened."""
+    trace = Writer(5)
+    for i in range(120):
+        trace.noise(1)
+        fd, depth = 3, trace.random.choice([1, 1, 1, 2, 3])
+        for k in range(depth):
+            trace.call(f'openat({fd}, "d{i}.{k}", O_RDONLY|O_PATH|O_DIRECTORY)', 10 + k)
+            fd = 10 + k
+        trace.call(f'openat({fd}, "f{i}", O_RDONLY|O_PATH|O_DIRECTORY)', "-1 ENOTDIR (Not a)")
+        trace.call(f'openat({fd}, "f{i}", O_RDONLY)', 20)
+        for k in range(depth):
+            trace.call(f"close({10 + k})", 0)
+        trace.call(f'read(20, "text {i}"..., 4096)', 10 + i)
+        trace.call("close(20)", 0)
+    found = reported(trace, tmp_path).candidates
+    assert any("openat:ENOTDIR openat" in sequence(one) for one in found)
+    for one in found:
+        assert not write.script(one, "t").tried.differences
+
+
+def test_attributes_do_not_decide_flags(tmp_path: Path) -> None:
+    """Some questions are of descriptors, most of names: those are a batch all the same."""
+    trace = Writer(3)
+    for i in range(10):
+        trace.noise(2)
+        trace.call(f'newfstatat({i + 3}, "", {STAT}, AT_EMPTY_PATH)', 0)
+    for i in range(200):
+        trace.call(f'newfstatat(AT_FDCWD, "file{i}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0)
+    assert "[newfstatat]*" in sequences(reported(trace, tmp_path))
+
+
+def test_what_the_last_iteration_opened_is_no_batch(tmp_path: Path) -> None:
+    trace = Writer(3)
+    for i in range(60):
+        trace.call(f"fchmod({100 + i}, 0644)", 0)
+        trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 101 + i)
+    for one in reported(trace, tmp_path).candidates:
+        assert not one.batched or len(one.flow.steps) == 1
+
+
+# -- Without a script -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["</dev/null>", "</var/log/x>", "</dev/pts/0<char 136:0>>"])
+def test_lines_want_a_buffer(tmp_path: Path, path: str) -> None:
+    trace = Writer(1)
+    for i in range(3000):
+        trace.call(f'write(1{path}, "line {i}\\n", 100)', 100)
+    found = reported(trace, tmp_path)
+    one = only_advice(found, "write")
+    assert (one.calls, one.would_be) == (3000, 5)
+    assert "setvbuf" in one.text
+    assert "100 bytes" in one.text
+    assert found.candidates == []
+
+
+@pytest.mark.parametrize("path", [SOCKET, "<pipe:[123]>", "<anon_inode:[eventfd]>"])
+def test_small_messages_want_none(tmp_path: Path, path: str) -> None:
+    trace = Writer(1)
+    for i in range(300):
+        trace.call(f'write(1{path}, "line {i}\\n", 8)', 8)
+    assert reported(trace, tmp_path).advice == []
+
+
+def test_lines_that_are_synced_want_none(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(300):
+        trace.call(f'write(4</var/log/x>, "line {i}\\n", 30)', 30)
+        trace.call("fsync(4</var/log/x>)", 0)
+    assert reported(trace, tmp_path).advice == []
+
+
+def test_blocks_want_a_larger_buffer(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 4)
+        for k in range(64):
+            trace.call(f'read(4</d/{i}>, "{k}"..., 4096)', 4096)
+        trace.call(f'read(4</d/{i}>, "", 4096)', 0)
+        trace.call("close(4)", 0)
+    found = reported(trace, tmp_path)
+    one = only_advice(found, "read")
+    assert (one.calls, one.would_be) == (40 * 63, 40)
+    assert sequences(found) == ["[openat read read:none close]*"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "call"),
+    [
+        ("</a>", "</b>", "copy_file_range(2)"),
+        ("</a>", SOCKET, "sendfile(2)"),
+        (SOCKET, "<pipe:[7]>", "splice(2)"),
+    ],
+)
+def test_copies_want_a_call_that_copies(
+    tmp_path: Path, source: str, target: str, call: str
+) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        size = 1000 + i
+        trace.call(f'read(3{source}, "{i}"..., 4096)', size)
+        trace.call(f'write(4{target}, "{i}"..., {size})', size)
+    one = only_advice(reported(trace, tmp_path), "copy")
+    assert call in one.text
+    assert (one.calls, one.would_be) == (80, 1)
+
+
+def test_question_that_is_asked_again(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(200):
+        trace.call('newfstatat(AT_FDCWD, "/etc/localtime", {st_mode=S_IFREG|0644, ...}, 0)', 0)
+        trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
+    one = only_advice(reported(trace, tmp_path), "again")
+    assert (one.calls, one.would_be) == (200, 1)
+    assert "TZ" in one.text
+
+
+def test_question_with_another_answer_each_time(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(200):
+        trace.call(f'newfstatat(AT_FDCWD, "/d/log", {{st_size={i}, ...}}, 0)', 0)
+        trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
+    assert reported(trace, tmp_path).advice == []
+
+
+def test_time_of_the_device(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(60):
+        trace.call(f'pwrite64(4</d/db>, "{i}"..., 4096, {i * 4096})', 4096)
+        trace.time += 0.004
+        trace.lines.append(f"100 {trace.time:.6f} fdatasync(4</d/db>) = 0 <0.004000>")
+    one = only_advice(reported(trace, tmp_path), "device")
+    assert "fdatasync: 0.24 s, 4 ms each" in one.text
+    assert "a script saves none of it" in one.text
+
+
+def test_listing_with_attributes(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(30):
+        trace.list_directory(f"/d/{i}", ["a", "b", "c"])
+    assert "walk.lua" in only_advice(reported(trace, tmp_path), "list").text
+
+
+# -- What is done when a program starts --------------------------------------------------
+
+
+def start(trace: Writer, command: str, tid: int) -> None:
+    """What a dynamically linked program does before main()."""
+    trace.call(f'execve("/usr/bin/{command}", ["{command}"], 0x1 /* 3 vars */)', 0, tid)
+    trace.call('openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC)', 3, tid)
+    trace.call("mmap(NULL, 1000, PROT_READ, MAP_PRIVATE, 3, 0)", "0x7f0000000000", tid)
+    trace.call("close(3)", 0, tid)
+    for library in ("libc.so.6", "libm.so.6"):
+        trace.call(f'openat(AT_FDCWD, "/lib/{library}", O_RDONLY|O_CLOEXEC)', 3, tid)
+        trace.call(f"fstat(3, {STAT})", 0, tid)
+        trace.call("mmap(NULL, 9000, PROT_READ, MAP_PRIVATE, 3, 0)", "0x7f0000010000", tid)
+        trace.call("close(3)", 0, tid)
+    trace.call("munmap(0x7f0000000000, 1000)", 0, tid)
+    for name in ("LC_TIME", "LC_NAME", "LC_CTYPE", "LC_PAPER"):
+        trace.call(f'openat(AT_FDCWD, "/usr/lib/locale/C.utf8/{name}", O_RDONLY)', 3, tid)
+        trace.call(f"fstat(3, {STAT})", 0, tid)
+        trace.call("mmap(NULL, 360, PROT_READ, MAP_PRIVATE, 3, 0)", "0x7f0000020000", tid)
+        trace.call("close(3)", 0, tid)
+    for signal in ("SIGPIPE", "SIGHUP", "SIGINT", "SIGTERM"):
+        trace.call(f"rt_sigaction({signal}, {{sa_handler=SIG_IGN}}, NULL, 8)", 0, tid)
+
+
+def test_starts_are_folded(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(30):
+        start(trace, "cat", 100 + i)
+        trace.read_file(f"/d/{i}", tid=100 + i)
+    found = reported(trace, tmp_path)
+    assert sequences(found) == ["openat read read:none close"]
+    starts = {why: n for why, n in found.dropped.items() if why.startswith("start-up: ")}
+    assert sum(starts.values()) == 30 * (1 + 3 + 8 + 1 + 16 + 4)
+    assert any("locales" in why for why in starts)
+
+
+def modules(trace: Writer, command: str) -> Report:
+    start(trace, command, 100)
+    for i in range(60):
+        trace.call(f'newfstatat(AT_FDCWD, "/usr/lib/python3.11/m{i}.py", {STAT}, 0)', 0)
+        trace.call(f'openat(AT_FDCWD, "/usr/lib/python3.11/__pycache__/m{i}.pyc", O_RDONLY)', 3)
+        trace.call(f'read(3, "{i}"..., 4096)', 700)
+        trace.call("close(3)", 0)
+
+
+def test_modules_are_the_start_of_an_interpreter_and_of_nothing_else(tmp_path: Path) -> None:
+    trace = Writer(1)
+    modules(trace, "python3.11")
+    assert reported(trace, tmp_path).candidates == []
+    trace = Writer(1)
+    modules(trace, "tar")
+    assert sequences(reported(trace, tmp_path)) == ["[newfstatat openat read close]*"]
+
+
+# -- The picture ----------------------------------------------------------------------
+
+
+def test_picture_has_a_legend_and_no_colour_twice(tmp_path: Path) -> None:
+    trace = Writer(7)
+    start(trace, "server", 100)
+    for i in range(400):
+        names = [f"{kind}{k}" for kind in "abc" for k in range(3)]
+        trace.noise(1)
+        trace.named(
+            trace.random.choice([["uname", "sync"], ["times", "alarm"], ["getsid", "umask"]])
+        )
+        if i % 2:
+            trace.read_file(f"/d/{i}")
+        elif i % 3:
+            trace.list_directory(f"/d/{i}", names)
+    path = trace.write(tmp_path / "t")
+    found, read = report.make([path], None, 20, GAP)
+    assert len(found.candidates) >= 4
+    text = graph.dot(graph.without_starts(read.threads.values()), found.candidates, "t")
+    edges = re.findall(r'-> "\w+" \[headlabel=\d+, color="(#\w+)"', text)
+    shown = set(edges) - {graph.GREY}
+    cells = re.findall(r'bgcolor="(#\w+)" width', text)
+    assert set(cells) == shown
+    assert len(cells) == len(shown) >= 3
+    for one in found.candidates:
+        if f"#{one.number}  " in text:
+            assert sequence(one)[:20] in text.replace("&gt;", ">")
+    assert "(start-up)" in text
+    assert "LC_" not in text
+    assert '"mmap"' not in text
+
+
+def test_forty_colours_are_forty() -> None:
+    assert len(set(graph.colours(list(range(40))).values())) == 40

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+"""cosy-cc: programs do as compounds what they do plainly; what it refuses, and how."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COSY_CC = ROOT / "build" / "cosy-cc"
+TESTS = ROOT / "tests" / "cosy"
+PROGRAMS = sorted((TESTS / "programs").glob("*.c"))
+ENGINES = ("native", "user")
+
+
+def compile_program(source: Path, program: Path, *options: str) -> Path:
+    subprocess.run([COSY_CC, *options, "-w", "-o", program, source], check=True)
+    return program
+
+
+def run(program: Path, engine: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"COSY_ENGINE": engine}
+    return subprocess.run([program], env=env, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
+def test_programs(source: Path, level: str, tmp_path: Path) -> None:
+    plain = run(compile_program(source, tmp_path / "plain", "--user", level), "native")
+    assert plain.returncode == 0
+    cosy = compile_program(source, tmp_path / "cosy", level)
+    for engine in ENGINES:
+        done = run(cosy, engine)
+        assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, ""), engine
+
+
+def test_errors() -> None:
+    """Each is told, at its line, and nothing else is."""
+    source = TESTS / "errors.c"
+    wanted = {
+        (number, found[1])
+        for number, line in enumerate(source.read_text().splitlines(), 1)
+        if (found := re.search(r"/\* ERROR (.*) \*/", line))
+    }
+    done = subprocess.run(
+        [COSY_CC, "-O2", "-ferror-limit=0", "-c", "-o", "/dev/null", source],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode
+    told = {
+        (int(found[1]), found[2])
+        for line in done.stderr.splitlines()
+        if (found := re.match(r".*errors\.c:(\d+):\d+: error: (.*)", line))
+    }
+    assert len(told) == done.stderr.count("error: "), done.stderr
+    for number, text in wanted:
+        assert any(n == number and text in t for n, t in told), (number, text, done.stderr)
+    for number, text in told:
+        assert any(n == number and t in text for n, t in wanted), (number, text)
+
+
+FAULTS = {
+    "the stack is full": "static int f(int n) { char b[500]; read(0, b, n); return f(n) + *b; }",
+    "aborts with -1": "static int f(int n) { if (getpid()) __builtin_trap(); return n; }",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_faults_have_a_line(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "fault.c"
+    source.write_text(
+        f"#include <cosy.h>\n#include <unistd.h>\n{FAULTS[text]}\n"
+        "int main(void)\n{\n\tint n = 1;\n\tCOSY_START;\n\tn = f(n);\n\tCOSY_END;\n"
+        "\treturn n;\n}\n"
+    )
+    done = run(compile_program(source, tmp_path / "fault", "-O1"), "user")
+    assert done.returncode == -signal.SIGABRT
+    assert re.fullmatch(rf".*fault\.c:[38]: compound: {text}\n", done.stderr), done.stderr
+
+
+def test_is_a_compiler(tmp_path: Path) -> None:
+    """In a build that knows nothing of it: objects, archives, preprocessing, C++."""
+    (tmp_path / "a.c").write_text("int f(void) { return 42; }\n")
+    (tmp_path / "b.c").write_text("int f(void);\nint main(void) { return f() != 42; }\n")
+    (tmp_path / "Makefile").write_text("p: a.o b.o\n\t$(CC) $(LDFLAGS) -o $@ $^\n")
+    subprocess.run(["make", "-s", "-C", tmp_path, f"CC={COSY_CC}", "CFLAGS=-O2 -g"], check=True)
+    subprocess.run([tmp_path / "p"], check=True)
+    done = subprocess.run(
+        [COSY_CC, "-E", "-dM", "-x", "c", "/dev/null"], check=True, capture_output=True, text=True
+    )
+    assert "#define __COSY__ 1" in done.stdout
+
+
+def test_disassembled(tmp_path: Path) -> None:
+    """Source, instructions and machine code, next to one another and complete."""
+    source = tmp_path / "p.c"
+    source.write_text(
+        "#include <cosy.h>\n#include <unistd.h>\n"
+        "COSY_FUNCTION long f(long n)\n{\n"
+        "\twhile (n--)\n\t\tlseek(0, 5, SEEK_SET);\n"
+        "\treturn n;\n}\n"
+    )
+    # From a directory that shares a parent with the source: debug information splits its name.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    compiled = [COSY_CC, "-O2", "-c", "-o", tmp_path / "p.o", source]
+    subprocess.run(compiled, cwd=elsewhere, check=True)
+    command = [ROOT / "build" / "syscript", "disasm"]
+    done = subprocess.run([*command, tmp_path / "p.o"], check=True, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if "  call lseek(2)" in line)
+    assert any("p.c:6: lseek(0, 5, SEEK_SET);" in line for line in lines[:at])
+    assert "r2 = 5 " in " ".join(lines[at - 6 : at])
+    # How a call looks in the kernel, with its arguments next to it and none besides.
+    code = [line[48:].split(maxsplit=1)[1] for line in lines[at : at + 4]]
+    assert [re.sub(" +", " ", c) for c in code] == [
+        *("push r9", "mov r9,QWORD PTR [r9+0x80]", "call lseek(2)", "pop r9")
+    ]
+    assert not any(f"r{n} = 0" in line for n in (4, 5) for line in lines[at - 6 : at])
+    numbers = [int(found[1]) for line in lines if (found := re.match(r" {1,5}(\d+)  ", line))]
+    assert numbers == sorted(numbers) and numbers[0] == 0
+    # All machine code is there, in order.
+    matches = [re.match(r" .{47}  +([0-9a-f]+)  [a-z]", line) for line in lines]
+    places = [int(found[1], 16) for found in matches if found]
+    assert places == sorted(set(places)) and places[0] == 0
+    (tmp_path / "none").write_bytes(b"YSOC" + bytes(200))
+    for path, text in ((tmp_path / "none", "has no compounds"), (tmp_path, "cannot read")):
+        done = subprocess.run([*command, path], capture_output=True, text=True)
+        assert done.returncode == 2 and text in done.stderr
+
+
+ADVISED = {
+    "lookup": ("for (int i = 0;", "lseek read"),
+    "sizes": ("int fd = open(path", "openat newfstatat read close"),
+}
+
+
+def advised(name: str, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [COSY_CC, f"--advise={trace}", "-O2", *options, f"{name}.c"]
+    return subprocess.run(command, cwd=trace.parent, capture_output=True, text=True)
+
+
+def traced(program: Path, *args: Path) -> Path:
+    trace = program.with_suffix(".log")
+    record = [ROOT / "build" / "consolidate", "record", "--stacks", "-o", trace, program, *args]
+    subprocess.run(record, check=True, capture_output=True)
+    return trace
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_advises(name: str, tmp_path: Path) -> None:
+    """From a trace of the plain program to marks, with which it does the same."""
+    first, sequence = ADVISED[name]
+    source, plain, records = (tmp_path / file for file in (f"{name}.c", "plain", "records"))
+    source.write_text((TESTS / "advise" / f"{name}.c").read_text())
+    records.write_bytes(
+        b"".join(bytes([i]) + bytes(7) + b"word".ljust(120, b"\0") for i in range(200))
+    )
+    subprocess.run(["gcc", "-O2", "-g", "-w", "-o", plain, source], check=True)
+    want = subprocess.run([plain, records], check=True, capture_output=True, text=True).stdout
+    done = advised(name, traced(plain, records))
+    assert not done.returncode and sequence in done.stderr and "error" not in done.stderr
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=done.stdout, text=True, check=True)
+    lines = source.read_text().splitlines()
+    assert lines[lines.index("\tCOSY_START;") + 1].strip().startswith(first)
+    assert lines.count("\tCOSY_START;") == lines.count("\tCOSY_END;") == 1
+    cosy = compile_program(source, tmp_path / "cosy", "-O2")
+    env = os.environ | {"COSY_ENGINE": "user"}
+    made = subprocess.run([cosy, records], env=env, capture_output=True, text=True)
+    assert (made.returncode, made.stdout) == (0, want)
+
+
+def test_advises_nothing(tmp_path: Path) -> None:
+    """No sequence, no lines, no file: each is told."""
+    source, plain = tmp_path / "lookup.c", tmp_path / "plain"
+    source.write_text((TESTS / "advise" / "lookup.c").read_text())
+    subprocess.run(["gcc", "-O2", "-w", "-o", plain, source], check=True)
+    trace = traced(plain, "/dev/zero")
+    done = advised("lookup", trace)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "does not come from statements of lookup.c" in done.stderr and "with -g?" in done.stderr
+    done = advised("other", trace)
+    assert done.returncode == 1 and "other.c: No such file" in done.stderr
+    done = advised("lookup", tmp_path / "none")
+    assert done.returncode == 1 and "cannot read" in done.stderr

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What README and tutorial tell people to type works as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+FILE = re.compile(r"^(?:-- |/\* )(?:cc )?(\w+\.(?:lua|c))\b")
+# Commands of the README that take a machine of their own, and what runs them.
+ELSEWHERE = {
+    "make demo": "make bench-memcached, in short; needs minutes and a guest",
+    "make test": "this is a part of it",
+    "sudo make install": "make test-deb",
+    "sudo apt-get install dkms linux-headers-amd64": "make test-deb",
+    "sudo dkms install syscript/0.1.0": "make test-deb",
+    "sudo modprobe syscript": "the guest tests load it",
+    'sudo usermod -aG syscript "$USER"': "make test-deb",
+    "sudo apt-get install ./build/deb/*.deb": "make test-deb",
+    "make deb": "make test-deb",
+    "sudo make uninstall": "make test-deb",
+}
+
+
+def blocks(document: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(document.read_text())
+
+
+def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(place / "cache"), **more}
+    environment.pop("MAKEFLAGS", None)
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def put_files(document: Path, place: Path) -> None:
+    """What stands there as a file, by the name in its first line."""
+    for kind, text in blocks(document):
+        named = FILE.match(text)
+        if kind in ("c", "lua") and named:
+            (place / named[1]).write_text(text)
+
+
+def test_tutorial(tmp_path: Path) -> None:
+    document = ROOT / "docs/tutorial.md"
+    put_files(document, tmp_path)
+    commands = [text for kind, text in blocks(document) if kind == "sh"]
+    assert len(commands) >= 10
+    first, *rest = commands
+    # The reader goes to a directory of their own after the first block.
+    script = f'cd "{ROOT}"\n{first}cd "{tmp_path}"\nset -x\n' + "\n".join(rest)
+    done = shell(script, tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "-2\nENOENT\n" in done.stdout
+    assert "bad argument #1 to 'close'" in done.stderr
+    # What the text says of the report.
+    assert re.search(r"\[openat read close\]\* +lines +200 +600 +2 ", done.stdout)
+    assert "with read_many.lua" in done.stdout
+    assert done.stdout.count("plain calls") == 2
+    assert "/no/such/file: step 1: No such file" in done.stderr
+
+
+def test_readme_examples(tmp_path: Path) -> None:
+    readme = ROOT / "README.md"
+    put_files(readme, tmp_path)
+    (tmp_path / "pc").mkdir()
+    flags = f"-I{ROOT}/build/include {ROOT}/build/libsyscript.a -lm -lpthread"
+    stand_in = tmp_path / "pc/pkg-config"
+    stand_in.write_text(f"#!/bin/sh\necho '{flags}'\n")
+    stand_in.chmod(0o755)
+    compile_it = re.search(r"^/\* (cc .*) \*/$", (tmp_path / "slurp.c").read_text(), re.M)
+    run_it = re.search(r"`(syscript run slurp\.lua [^`]*)`", readme.read_text())
+    path = f"{tmp_path}/pc:{ROOT}/build:{os.environ['PATH']}"
+    done = shell(f"{compile_it[1]}\n./a.out\n{run_it[1]}\n", tmp_path, PATH=path)
+    assert done.returncode == 0, done.stderr
+    name = Path("/etc/hostname").read_text()
+    assert done.stdout.startswith(name)
+    assert done.stdout.count(name.strip()) == 2
+
+
+def commands_of(text: str) -> list[str]:
+    lines = [line.partition("  #")[0].strip() for line in text.splitlines()]
+    return [part.strip() for line in lines for part in line.split("&&") if part.strip()]
+
+
+README_COMMANDS = [
+    command
+    for kind, text in blocks(ROOT / "README.md")
+    if kind in ("", "sh")
+    for command in commands_of(text)
+]
+
+
+@pytest.mark.parametrize("command", README_COMMANDS)
+def test_readme_commands(command: str, tmp_path: Path) -> None:
+    goals = re.match(r"(?:sudo )?make ((?:[\w-]+ ?)+)$", command)
+    if goals:
+        dry = subprocess.run(["make", "-n", *goals[1].split()], cwd=ROOT, capture_output=True)
+        assert b"No rule to make target" not in dry.stderr
+    if command in ELSEWHERE:
+        return
+    here = command.replace("/usr/local/share/syscript/scripts", str(ROOT / "scripts"))
+    where = ROOT if command.startswith("make") else tmp_path
+    done = shell(f'cd "{where}"\n{here}', tmp_path, PATH=f"{ROOT}/build:{os.environ['PATH']}")
+    # It finds that the module is not there, which it is not.
+    assert done.returncode == 0 or command == "syscript doctor", done.stderr
+
+
+def test_no_command_is_left_to_a_test_that_is_gone() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert all(command in text for command in ELSEWHERE)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The Python binding: arguments, results, errors, and its README as it stands."""
+
+from __future__ import annotations
+
+import array
+import errno
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "python"
+ENV = {
+    **os.environ,
+    "SYSCRIPT_LIBRARY": str(ROOT / "build" / "libsyscript.so"),
+    "PYTHONPATH": str(PYTHON),
+}
+os.environ["SYSCRIPT_LIBRARY"] = ENV["SYSCRIPT_LIBRARY"]
+sys.path.insert(0, str(PYTHON))
+
+import syscript  # noqa: E402
+
+READ = """
+function run(addr, n) return util.peek(addr, "u1"), util.compare(addr, addr, n) end
+"""
+
+
+@pytest.fixture
+def first_byte() -> Iterator[syscript.Script]:
+    with syscript.Script(READ, backend="user", time_limit=2) as script:
+        yield script
+
+
+def test_integers_and_results() -> None:
+    code = "function run(...) print(select('#', ...)) return ... end"
+    with syscript.Script(code, time_limit=2) as script:
+        assert script(7) == 7 and script(-(2**53)) == -(2**53) and script(True) == 1
+        assert script() == 0 and script.call() == ()
+        assert script.call(*range(8)) == tuple(range(8))
+        with pytest.raises(TypeError, match="9 arguments"):
+            script(*range(9))
+        with pytest.raises(OverflowError):
+            script(2**63)
+        with pytest.raises(syscript.ScriptError) as beyond:
+            script(2**60)
+        assert beyond.value.errno == errno.ERANGE
+        assert script.output() == "1\n1\n1\n0\n0\n8\n" and script.output() == ""
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "Text",
+        b"Text",
+        bytearray(b"Text"),
+        memoryview(b"Text"),
+        memoryview(bytearray(b"xText"))[1:],
+        array.array("i", [ord("T"), 2]),
+    ],
+    ids=lambda a: type(a).__name__,
+)
+def test_addresses(first_byte: syscript.Script, argument: object) -> None:
+    assert first_byte(argument, 4) == ord("T")
+
+
+def test_no_arguments(first_byte: syscript.Script) -> None:
+    for wrong in (None, 1.5, [1], object(), memoryview(b"abcdef")[::2]):
+        with pytest.raises(TypeError, match="is no argument of a script"):
+            first_byte(wrong, 1)
+    # What was taken before is free again.
+    text = bytearray(b"x")
+    with pytest.raises(TypeError):
+        first_byte(text, None)
+    text.append(1)
+
+
+def test_buffers_are_written() -> None:
+    code = "function run(fd, buf, size) return syscall.read(fd, buf, size) end"
+    with syscript.Script(code, time_limit=2) as script, Path(__file__).open("rb") as file:
+        buf = bytearray(64)
+        assert script(file, buf, len(buf)) == 64
+        assert buf == Path(__file__).read_bytes()[:64]
+        with pytest.raises(OSError) as bad:
+            script.checked(-1, buf, 1)
+        assert bad.value.errno == errno.EBADF and not isinstance(bad.value, syscript.ScriptError)
+
+
+def test_errors() -> None:
+    with pytest.raises(syscript.ScriptError, match="bad:1: .*near") as syntax:
+        syscript.Script("function run(", name="bad")
+    assert syntax.value.errno == errno.ENOEXEC
+    with pytest.raises(syscript.ScriptError, match="over the time limit of 20 ms") as slow:
+        syscript.Script("function run() while true do end end", time_limit=0.02)()
+    assert slow.value.errno == errno.ETIME
+    deep = "local function f() error('deep') end\nfunction run() f() return 1 end"
+    with pytest.raises(syscript.ScriptError, match="deep\nstack traceback:\n\tx:1: in "):
+        syscript.Script(deep, name="x")()
+    with pytest.raises(ValueError, match="backend 'moon'"):
+        syscript.Script("function run() end", backend="moon")
+    script = syscript.Script("function run() end")
+    script.close()
+    script.close()
+    with pytest.raises(ValueError, match="closed"):
+        script()
+
+
+def test_info_and_lists() -> None:
+    with syscript.Script("function run() end", name="mine", backend="user") as script:
+        script()
+        info = script.info()
+        assert (info.name, info.calls, info.state, info.pid) == ("mine", 1, "ready", os.getpid())
+        assert script.backend == "user"
+        assert any(other.id == info.id for other in syscript.scripts())
+    assert syscript.probe("user") is None
+    assert syscript.version().startswith("0.")
+    assert syscript.lint("function run() return nothing end", name="n") == [
+        "n:1: global 'nothing' is never assigned"
+    ]
+    path = ROOT / "scripts" / "hello.lua"
+    with syscript.load(path) as hello:
+        assert hello(20, 22) == 42 and hello.info().name == "hello.lua"
+
+
+def test_other_threads_run_meanwhile() -> None:
+    nap = "local ts = util.types.timespec.new { tv_nsec = 300000000 }\n"
+    with syscript.Script(nap + "function run() return syscall.nanosleep(ts) end") as script:
+        began = time.monotonic()
+        thread = threading.Thread(target=script)
+        thread.start()
+        turns = 0
+        while thread.is_alive():
+            turns += 1
+            time.sleep(0.01)
+        assert turns > 5 and time.monotonic() - began >= 0.3
+
+
+def test_readme(tmp_path: Path) -> None:
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (PYTHON / "README.md").read_text(), re.S))
+    program = tmp_path / "readme.py"
+    program.write_text(code)
+    done = subprocess.run([sys.executable, program], env=ENV, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bad:1: bad argument #1 to 'close'" in done.stdout and " bytes in " in done.stdout
+
+
+def test_asyncio_example() -> None:
+    command = [sys.executable, PYTHON / "examples" / "asyncio_echo.py", "0"]
+    server = subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(server.stdout.readline().split()[-1])
+        client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        client.settimeout(10)
+        client.connect(("127.0.0.1", port))
+        sent = [f"datagram {i}".encode() for i in range(100)]
+        for datagram in sent[:40]:
+            client.send(datagram)
+        assert [client.recv(99) for _ in range(40)] == sent[:40]
+    finally:
+        server.kill()
+        server.wait()
