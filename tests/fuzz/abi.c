@@ -29,7 +29,7 @@
 #define WORKERS		3	/* processes at a time */
 #define FDS		8	/* shared by the threads of a process */
 #define AREAS		8	/* pages that come and go */
-#define GUARD		16	/* pages beside them that are never there */
+#define GUARD		16	/* pages next to them that are never there */
 #define STUCK		20	/* s for a killed process to be gone */
 
 struct random {
@@ -173,8 +173,8 @@ static void odd_source(struct random *r, struct syscript_register *reg)
 	}
 	if (len && chance(r, 10))
 		len = below(r, len) + 1;
-	reg->source_len = len;
-	reg->source = chance(r, 25) && put(to, buf, len) ? to : (uintptr_t)buf;
+	reg->image_len = len;
+	reg->image = chance(r, 25) && put(to, buf, len) ? to : (uintptr_t)buf;
 }
 
 /* Overwrites parts of a structure. */
@@ -252,6 +252,16 @@ static void do_register(struct random *r)
 		abi_device = open("/dev/syscript", O_RDWR | O_CLOEXEC);
 }
 
+/* A call by lseek(2): mostly what it should be. */
+static long seek_call(struct random *r, void *call)
+{
+	long at = chance(r, 80) ? (long)call : (long)odd_address(r);
+
+	if (chance(r, 5))
+		return lseek(any_fd(r), odd_number(r), below(r, 6));
+	return lseek(any_fd(r), -at, SYSCRIPT_SEEK_CALL) != SYSCRIPT_SEEK_CALLED;
+}
+
 static void do_call(struct random *r)
 {
 	struct syscript_call call = { .nargs = below(r, 9) };
@@ -263,7 +273,8 @@ static void do_call(struct random *r)
 		call.args[0] = call.args[1] = below(r, 64);
 	if (chance(r, 15))
 		spoil(r, &call, sizeof(call));
-	err = send_struct(r, any_fd(r), SYSCRIPT_IOC_CALL, &call, sizeof(call));
+	err = chance(r, 50) ? seek_call(r, &call) :
+	      send_struct(r, any_fd(r), SYSCRIPT_IOC_CALL, &call, sizeof(call));
 	count(err ? &tally->refused : &tally->called);
 }
 

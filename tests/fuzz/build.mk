@@ -5,8 +5,8 @@ FUZZ_SEED ?=
 
 FUZZ_ARGS = --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
-.PHONY: fuzz-abi fuzz-lua
-fuzz: fuzz-abi fuzz-lua
+.PHONY: fuzz-abi fuzz-lua fuzz-memory fuzz-jit
+fuzz: fuzz-abi fuzz-lua fuzz-memory fuzz-jit
 
 # Structures and threads at the module, as an ordinary user in a guest.
 fuzz-abi: all $(BUILD)/tests/fuzz/abi
@@ -17,15 +17,48 @@ fuzz-abi: all $(BUILD)/tests/fuzz/abi
 fuzz-lua: $(BUILD)/asan/syscript
 	$(BUILD)/venv/bin/python3 tests/fuzz/lua_fuzz.py --command $< --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
+# The same with allocations that fail.
+fuzz-memory: $(BUILD)/asan/replay
+	$(BUILD)/venv/bin/python3 tests/fuzz/memory_fuzz.py --command $< --keep $(BUILD)/fuzz $(FUZZ_ARGS)
+
+# Compiled against interpreted code.
+fuzz-jit: $(BUILD)/asan/replay
+	$(BUILD)/venv/bin/python3 tests/fuzz/jit_fuzz.py --command $< --keep $(BUILD)/fuzz $(FUZZ_ARGS)
+
 # The command with sanitizers.  Not those of the stack in the engine: errors of
 # scripts pass frames by.  And not UBSan there: LuaJIT is written for the machine.
 ASAN := $(BUILD)/asan
-ASAN_CFLAGS := -g -fsanitize=address -fno-omit-frame-pointer --param asan-stack=0
+ASAN_CFLAGS := -g -DSYSCRIPT_FUZZ -fsanitize=address -fno-omit-frame-pointer --param asan-stack=0
 
-$(ASAN)/syscript: FORCE $(BUILD)/gen/constants.inc
+$(ASAN)/syscript: FORCE $(BUILD)/gen/constants.inc $(BUILD)/gen/repl.inc
 	@mkdir -p $(ASAN)
-	@for part in vendor gen kernels config.mk; do ln -sfn ../$$part $(ASAN)/$$part; done
+	@for part in vendor gen kernels deps config.mk; do ln -sfn ../$$part $(ASAN)/$$part; done
 	+$(MAKE) BUILD=$(ASAN) CFLAGS='$(ASAN_CFLAGS)' LDFLAGS=-fsanitize=undefined \
 		USER_CFLAGS='-O1 -fsanitize=undefined -fno-sanitize-recover=undefined' $@
 
+# One script many times in a process.
+$(ASAN)/replay: tests/fuzz/replay.c $(ASAN)/syscript
+	$(CC) -std=gnu11 -O1 -D_GNU_SOURCE -I$(BUILD)/include $(ASAN_CFLAGS) -fsanitize=undefined \
+		-o $@ $< $(ASAN)/libsyscript.a -lm -lpthread
+
 -include $(BUILD)/tests/fuzz/abi.d
+
+# Images at the confined engine: make fuzz-confined FUZZ_JOBS=2.  The corpus that is
+# kept has one input for each thing that can happen.
+FUZZ_JOBS ?= 1
+CONFINED_FUZZ := $(BUILD)/tests/fuzz/confined
+CONFINED_CORPUS := tests/fuzz/confined.corpus
+
+.PHONY: fuzz-confined
+fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan
+	@mkdir -p $(BUILD)/fuzz/confined
+	cd $(BUILD)/fuzz && $(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
+		-max_total_time=$(FUZZ_SECONDS) -jobs=$(FUZZ_JOBS) -workers=$(FUZZ_JOBS) \
+		$(if $(FUZZ_SEED),-seed=$(FUZZ_SEED))
+	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
+
+$(CONFINED_FUZZ)-asan: private SANITIZERS := ,address,undefined
+$(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)
+	tools/deps clang
+	@mkdir -p $(@D)
+	clang-19 $(CONFINED_CFLAGS) -fsanitize=fuzzer$(SANITIZERS) -o $@ $(filter %.c %.S,$^)

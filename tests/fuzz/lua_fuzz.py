@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from lua_grammar import NUMBERS, Generator
@@ -34,7 +35,7 @@ SANITIZER = re.compile(r"AddressSanitizer|runtime error:|LeakSanitizer|SUMMARY:"
 
 
 def change(rng: random.Random, tokens: list[str], other: list[str]) -> None:
-    """Change one stretch of tokens, with some of another source's."""
+    """Change one run of tokens, with some of another source's."""
     at, n = rng.randrange(len(tokens)), rng.randint(1, 8)
     there = rng.randrange(len(other))
     names = [i for i, token in enumerate(tokens) if token.isidentifier()] or [at]
@@ -73,12 +74,13 @@ class Fuzzer:
         self.found = 0
         self.counts = {"generated": 0, "compared": 0, "mutated": 0, "accepted": 0}
 
-    def run(self, source: str, *options: str) -> tuple[int | None, str, str]:
+    def run(self, source: str, *options: str, **environment: str) -> tuple[int | None, str, str]:
         """Exit status (None for a hang) and both outputs."""
         command = [str(self.command), "run", "--backend", "user", *LIMITS, *options, "-"]
         env = {
             "ASAN_OPTIONS": f"exitcode={CRASH_STATUS}:detect_leaks=0",
             "UBSAN_OPTIONS": f"exitcode={CRASH_STATUS}:print_stacktrace=1",
+            **environment,
         }
         try:
             done = subprocess.run(
@@ -111,6 +113,15 @@ class Fuzzer:
             return True
         return False
 
+    def verdict(self) -> int:
+        """What was done, and the exit status."""
+        print(", ".join(f"{count} {name}" for name, count in self.counts.items()))
+        if self.found:
+            print(f"{self.found} findings, kept in {self.keep}")
+            return 1
+        # Sources that all ran into a limit show nothing.
+        return 0 if self.counts["compared"] else 1
+
     def generated(self, rng: random.Random) -> None:
         source = Generator(rng).program()
         self.counts["generated"] += 1
@@ -135,39 +146,80 @@ class Fuzzer:
             self.counts["accepted"] += 1
 
 
+class Replayer(Fuzzer):
+    """Runs a source many times in one process, see replay.c: @command is that."""
+
+    def replay(self, source: str, settings: list[str]) -> list[tuple[int, str, str]]:
+        """Status and both texts for each setting; fewer after a crash, which is reported."""
+        env = {"ASAN_OPTIONS": f"exitcode={CRASH_STATUS}:detect_leaks=0"}
+        try:
+            done = subprocess.run(
+                [str(self.command), *settings],
+                input=source.encode("latin-1"),
+                capture_output=True,
+                timeout=HANG + len(settings),
+                env={**env, "UBSAN_OPTIONS": f"exitcode={CRASH_STATUS}:print_stacktrace=1"},
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            self.report("hang", source, f"with one of {settings}")
+            return []
+        seen, rest = [], done.stdout
+        while rest:
+            head, _, rest = rest.partition(b"\n")
+            status, out, err = map(int, head.split())
+            texts = rest[:out].decode("latin-1"), rest[out : out + err].decode("latin-1")
+            seen.append((status, *texts))
+            rest = rest[out + err :]
+        if done.returncode or len(seen) < len(settings):
+            stderr = REMARK.sub("", done.stderr.decode("latin-1"))
+            at = settings[len(seen)] if len(seen) < len(settings) else "its end"
+            self.report("crash", source, f"at {at!r}: status {done.returncode}\n{stderr}")
+        return seen
+
+
+def read_source(path: Path) -> str:
+    return path.read_text(encoding="latin-1")
+
+
 def sources() -> list[str]:
     """What may be mutated: a source that makes system calls might make any other."""
     paths = sorted([*TESTS.glob("lua/*.lua"), *TESTS.glob("attack/*.lua")])
-    texts = [path.read_text(encoding="latin-1") for path in paths]
+    texts = [read_source(path) for path in paths]
     return [text for text in texts if "syscall" not in text and "\n-- raw: " not in text]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", type=Path, default=BUILD / "asan" / "syscript")
+def options(doc: str, command: str) -> argparse.ArgumentParser:
+    """What every fuzzer takes; @command is of the build for sanitizers."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--command", type=Path, default=BUILD / "asan" / command)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--keep", type=Path, default=BUILD / "fuzz")
-    parser.add_argument("--show", action="store_true", help="print one generated source")
-    arguments = parser.parse_args()
+    return parser
 
-    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
-    rng = random.Random(seed)
-    if arguments.show:
-        print(Generator(rng).program())
-        return 0
-    print(f"seed {seed}")
-    fuzzer, corpus = Fuzzer(arguments.command, arguments.keep), sources()
+
+def rounds(arguments: argparse.Namespace) -> Iterator[random.Random]:
+    """The same generator, again and again until the time is over."""
+    print(f"seed {arguments.seed}", flush=True)
+    rng = random.Random(arguments.seed)
     end = time.monotonic() + arguments.seconds
     while time.monotonic() < end:
+        yield rng
+
+
+def main() -> int:
+    parser = options(__doc__, "syscript")
+    parser.add_argument("--show", action="store_true", help="print one generated source")
+    arguments = parser.parse_args()
+    if arguments.show:
+        print(Generator(random.Random(arguments.seed)).program())
+        return 0
+    fuzzer, corpus = Fuzzer(arguments.command, arguments.keep), sources()
+    for rng in rounds(arguments):
         fuzzer.generated(random.Random(rng.getrandbits(64)))
         fuzzer.mutated(random.Random(rng.getrandbits(64)), corpus)
-    print(", ".join(f"{count} {name}" for name, count in fuzzer.counts.items()))
-    if fuzzer.found:
-        print(f"{fuzzer.found} findings, kept in {arguments.keep}")
-        return 1
-    # Sources that all ran into a limit show nothing.
-    return 0 if fuzzer.counts["compared"] else 1
+    return fuzzer.verdict()
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class Cycle:
                         server = self.server(server.port)
                 result, _ = load.communicate(timeout=self.seconds + GRACE)
             check_load(server, load.returncode, result, self.counts)
-            # One that was started at the very end may have served nobody.
+            # One that was started at the very end may have served no client.
             check_server(server, 0 if self.kills else FEWEST)
         finally:
             server.stop()

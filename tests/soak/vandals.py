@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Clients of memcached that send what is malformed, or are gone before the answer.
 
-Usage: vandals.py PORT.  They go on until they are killed; that nobody listens
+Usage: vandals.py PORT.  They go on until they are killed; that nothing listens
 does not stop them.  None of what they send changes a key that others use.
 """
 
@@ -68,7 +68,7 @@ def send_malformed(port: int) -> None:
 
 
 def ask_and_vanish(port: int) -> None:
-    """GETs whose answers find nobody."""
+    """GETs whose answers find no receiver."""
     with socket.socket(type=socket.SOCK_DGRAM) as udp:
         udp.connect(("127.0.0.1", port))
         for key in range(random.randrange(1, 40)):
