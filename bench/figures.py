@@ -19,6 +19,7 @@ SCRIPTS = {
     "combined": "`exchange.lua`: replies, wait and requests in one call",
     "library_exchange": "`syscript_exchange()`, the same in C",
     "figure1": "`recv_batch.lua`, `send_batch.lua`: Figure 1 of the paper",
+    "compound": "a compound: requests, wait and replies in C",
 }
 PLAIN = {
     "epoll_mmsg": "epoll_wait, recvmmsg, sendmmsg",

@@ -33,11 +33,14 @@ RATIOS = (
     ("library_exchange", "epoll_mmsg"),
     ("figure1", "mmsg"),
     ("figure1", "recvfrom_sendmsg"),
+    ("compound", "epoll_mmsg"),
+    ("compound", "epoll_recvfrom_sendmsg"),
 )
 ROUNDS = 1500
 # From here on the model is said not to hold: of plain loops, not of io_uring.
 AT_MOST = 0.10
 DEVICE = Path("/dev/syscript")
+COSY_ENGINE = {"user": "native", "kernel": "kernel"}
 WEAK = """\
 Weak points: instructions were counted on {counted}, times are of {native}. P is what a
 call costs beyond its instructions in these loops, not the bare mode switch. Nothing is
@@ -94,7 +97,7 @@ def native(rounds: int, backend: str) -> dict[str, Any]:
     done = subprocess.run(
         command,
         cwd=results.ROOT,
-        env={**os.environ, "SYSCRIPT_BACKEND": backend},
+        env={**os.environ, "SYSCRIPT_BACKEND": backend, "COSY_ENGINE": COSY_ENGINE[backend]},
         stdout=subprocess.PIPE,
         check=False,
     )

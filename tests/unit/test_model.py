@@ -29,8 +29,9 @@ SHAPES = {
     "combined": (8000, 0.0625),
     "library_exchange": (8100, 0.0625),
     "figure1": (9800, 0.125),
+    "compound": (8200, 0.0625),
 }
-IN_PROCESS = ("combined", "library_exchange", "figure1")
+IN_PROCESS = ("combined", "library_exchange", "figure1", "compound")
 
 
 def ways(wrong: float = 1.0) -> dict[str, Way]:
