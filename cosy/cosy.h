@@ -11,6 +11,8 @@
  *	COSY_END;
  *
  * COSY_FUNCTION before the definition of a function makes all of it a segment.
+ * COSY_VARIABLE before the declaration of a variable that several files use lets
+ * segments use it; all of these files have to be compiled by cosy-cc.
  * COSY_SHARED(p) is p, which is known to lead into the shared buffer.  Any other
  * compiler ignores the marks.
  */
@@ -32,6 +34,7 @@ void *cosy_shared(const volatile void *p);
 #define COSY_START	__cosy_start()
 #define COSY_END	__cosy_end()
 #define COSY_FUNCTION	__attribute__((annotate("cosy_function"), noinline))
+#define COSY_VARIABLE	__attribute__((section("cosy.variables")))
 #define COSY_SHARED(p)	((__typeof__(p))cosy_shared(p))
 
 #else
@@ -39,6 +42,7 @@ void *cosy_shared(const volatile void *p);
 #define COSY_START	((void)0)
 #define COSY_END	((void)0)
 #define COSY_FUNCTION
+#define COSY_VARIABLE
 #define COSY_SHARED(p)	(p)
 
 #endif

@@ -6,7 +6,7 @@
  * The arena, from its beginning:
  *
  *   a page that nothing lies in, so that 0 is no address
- *   the units' data
+ *   the units' data, and variables that several files use
  *   what cosy_malloc() gives, and among it a piece for each thread:
  *     struct cosy_piece, then frames of the program's functions, upwards
  *     frames of the compounds, from the end downwards
@@ -344,6 +344,30 @@ void cosy_unit(struct cosy_unit *unit)
 	pthread_mutex_unlock(&cosy.lock);
 }
 
+void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *name)
+{
+	void *home;
+
+	pthread_once(&cosy.once, start);
+	if (!cosy.arena)
+		return;
+	home = heap_get(size, align);
+	if (!home)
+		fail(name, "no room for this variable: raise COSY_ARENA");
+	*pointer = memcpy(home, *pointer, size);
+}
+
+/* Here, when all variables have a home: constructors of others may be late. */
+static void place_imports(const struct loaded *loaded)
+{
+	const struct cosy_unit *unit = loaded->unit;
+	uint64_t i;
+
+	for (i = 0; i < unit->nimports; i++)
+		memcpy(loaded->data + unit->imports[i].offset, unit->imports[i].pointer,
+		       sizeof(void *));
+}
+
 /* A copy of the image, at its place, for the caller to free(). */
 static void *place_image(const struct loaded *loaded)
 {
@@ -359,6 +383,7 @@ static void *place_image(const struct loaded *loaded)
 	insns = (struct image_insn *)((char *)image + file->image.n) - image->ninsns;
 	for (i = 0; i < file->code_relocs.n; i++)
 		insns[reloc[i]].imm += loaded->data - cosy.arena;
+	place_imports(loaded);
 	image->arena_shift = cosy.shift;
 	image->native_size = file->native ?: 32 << 10;
 	return image;

@@ -7,7 +7,10 @@
 
 #include <stdint.h>
 
-/* A variable of the program that lies in the compound's data, at @offset. */
+/*
+ * A variable of the program that lies in the compound's data, at @offset; or, imported,
+ * the place there of a copy of @pointer.
+ */
 struct cosy_variable {
 	void **pointer;
 	uint64_t offset;
@@ -19,6 +22,8 @@ struct cosy_variable {
  * @file_size:  bytes
  * @variables:  that the program reaches by way of pointers, which are set here
  * @nvariables: how many
+ * @imports:    those that have their home elsewhere, see cosy_variable()
+ * @nimports:   how many
  * @name:       of the source file
  * @next, @number: the library's
  */
@@ -27,6 +32,8 @@ struct cosy_unit {
 	uint64_t file_size;
 	const struct cosy_variable *variables;
 	uint64_t nvariables;
+	const struct cosy_variable *imports;
+	uint64_t nimports;
 	const char *name;
 	struct cosy_unit *next;
 	uint64_t number;
@@ -34,6 +41,12 @@ struct cosy_unit {
 
 /* Called by a constructor, once for each unit. */
 void cosy_unit(struct cosy_unit *unit);
+
+/*
+ * Called by a constructor, once for each variable that several files use and that
+ * @pointer leads all of them to: moves it into the shared buffer.
+ */
+void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *name);
 
 /* @size bytes of the calling thread's, in the shared buffer, to the next cosy_pop(). */
 void *cosy_push(uint64_t size);

@@ -2,11 +2,12 @@
 /*
  * cosy-cc's plugin for clang, in the order in which a file passes through it:
  *
- *   segment.cpp  finds what is marked and makes a function of each segment
- *   subset.cpp   refuses what compounds cannot do, with file and line
- *   lower.cpp    turns what BPF's code generator does not know into what it does
- *   image.cpp    makes an image of its output
- *   plugin.cpp   calls these, and puts the image into the program
+ *   variables.cpp  lets all files reach by a pointer what COSY_VARIABLE marks
+ *   segment.cpp    finds what is marked and makes a function of each segment
+ *   subset.cpp     refuses what compounds cannot do, with file and line
+ *   lower.cpp      turns what BPF's code generator does not know into what it does
+ *   image.cpp      makes an image of its output
+ *   plugin.cpp     calls these, and puts the image into the program
  */
 #ifndef COSY_PLUGIN_HPP
 #define COSY_PLUGIN_HPP
@@ -75,6 +76,21 @@ private:
 	uint64_t size = 0;
 };
 
+/* COSY_VARIABLE of cosy.h. */
+constexpr const char *VARIABLE = "cosy.variables";
+
+/*
+ * Makes all that uses a variable with this mark go by way of a pointer to it, in this
+ * file and in others.  Returns whether all was well.
+ */
+bool place_variables(llvm::Module &m);
+
+/* Is @var such a pointer? */
+bool is_home(const llvm::GlobalVariable &var);
+
+/* All that uses @var goes by way of @pointer, where it is when the program runs. */
+bool move_variable(llvm::GlobalVariable *var, llvm::GlobalVariable *pointer);
+
 /* Puts marks around what COSY_FUNCTION marks. */
 void mark_functions(llvm::Module &m);
 
@@ -96,11 +112,15 @@ bool check_subset(llvm::Module &compound,
 void lower_types(llvm::Module &compound);
 void lower_operations(llvm::Module &compound);
 
-/* Global variables that program and compound share, and where they are in the data. */
+/*
+ * Global variables that program and compound share, and where they are in the data;
+ * or, imported, where in it the pointer to one lies that has its home elsewhere.
+ */
 struct SharedVariable {
 	llvm::GlobalVariable *host;
 	std::string name;	/* in the compound */
 	uint64_t offset;
+	bool imported;
 };
 
 /*

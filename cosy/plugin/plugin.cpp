@@ -22,7 +22,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -401,6 +400,18 @@ static bool is_shared_variable(const GlobalVariable &var)
 	return leads_to_variables(&var, seen);
 }
 
+/* The compound has a copy of the pointer, which place_image() of the library fills in. */
+static void import_home(GlobalVariable &pointer)
+{
+	pointer.setInitializer(Constant::getNullValue(pointer.getValueType()));
+	pointer.setExternallyInitialized(true);
+	pointer.setSection("");
+	for (User *user : pointer.users())
+		if (auto *load = dyn_cast<LoadInst>(user))
+			load->setMetadata(LLVMContext::MD_invariant_load,
+					  MDNode::get(pointer.getContext(), {}));
+}
+
 static bool find_shared_variables(Module &host, Module &compound,
 				  std::vector<SharedVariable> &shared)
 {
@@ -409,34 +420,17 @@ static bool find_shared_variables(Module &host, Module &compound,
 	for (GlobalVariable &var : compound.globals()) {
 		GlobalVariable *original = host.getGlobalVariable(var.getName(), true);
 
-		if (var.isDeclaration() && !var.isThreadLocal())
+		if (is_home(var)) {
+			import_home(var);
+			shared.push_back({original, var.getName().str(), 0, true});
+		} else if (var.isDeclaration() && !var.isThreadLocal()) {
 			fine = host_error(&var, "uses the variable " + var.getName().str() +
-				", which other files can see as well: make it static, or take a copy before the segment");
-		else if (original && is_shared_variable(var))
-			shared.push_back({original, var.getName().str(), 0});
+				", which other files can see as well: mark its declaration with COSY_VARIABLE, or take a copy before the segment");
+		} else if (original && is_shared_variable(var)) {
+			shared.push_back({original, var.getName().str(), 0, false});
+		}
 	}
 	return fine;
-}
-
-/* All that uses @var goes by way of a pointer to it, which cosy_unit() sets. */
-static bool move_variable(Module &host, GlobalVariable *var, GlobalVariable *pointer)
-{
-	convertUsersOfConstantsToInstructions({var});
-	for (Use &use : make_early_inc_range(var->uses())) {
-		auto *i = dyn_cast<Instruction>(use.getUser());
-
-		if (!i) {
-			host.getContext().emitError(
-				var->getName() + " is shared with a segment, and its address is in the initial value of another variable");
-			return false;
-		}
-		Instruction *before = i;
-		if (auto *phi = dyn_cast<PHINode>(i))
-			before = phi->getIncomingBlock(use)->getTerminator();
-		IRBuilder<> b(before);
-		use.set(b.CreateLoad(var->getType(), pointer));
-	}
-	return true;
 }
 
 /* -- The unit --------------------------------------------------------------------------- */
@@ -455,10 +449,20 @@ static GlobalVariable *declare_unit(Module &m)
 {
 	LLVMContext &c = m.getContext();
 	Type *p = PointerType::getUnqual(c), *i64 = Type::getInt64Ty(c);
-	StructType *type = StructType::create(c, {p, i64, p, i64, p, p, i64}, "struct.cosy_unit");
+	StructType *type = StructType::create(c, {p, i64, p, i64, p, i64, p, p, i64}, "struct.cosy_unit");
 
 	return new GlobalVariable(m, type, false, GlobalValue::InternalLinkage,
 				  ConstantAggregateZero::get(type), "__cosy_unit");
+}
+
+/* Moves @var to the data.  Returns the pointer that leads to it, or nullptr. */
+static GlobalVariable *share_variable(Module &m, const SharedVariable &var)
+{
+	auto *p = PointerType::getUnqual(m.getContext());
+	auto *pointer = new GlobalVariable(m, p, false, GlobalValue::InternalLinkage,
+					   ConstantPointerNull::get(p), var.name + ".cosy");
+
+	return move_variable(var.host, pointer) ? pointer : nullptr;
 }
 
 static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
@@ -467,7 +471,7 @@ static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
 	LLVMContext &c = m.getContext();
 	Type *p = PointerType::getUnqual(c), *i64 = Type::getInt64Ty(c);
 	StructType *variable = StructType::get(c, {p, i64});
-	SmallVector<Constant *, 8> variables;
+	SmallVector<Constant *, 8> variables, imports;
 	auto *bytes = ConstantDataArray::get(c, ArrayRef((const uint8_t *)file.data(), file.size()));
 	auto *image = new GlobalVariable(m, bytes->getType(), true, GlobalValue::PrivateLinkage,
 					 bytes, "__cosy_image");
@@ -475,14 +479,14 @@ static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
 	image->setAlignment(Align(16));
 	/* What they begin with is in the file. */
 	for (const SharedVariable &var : shared)
-		var.host->setInitializer(Constant::getNullValue(var.host->getValueType()));
+		if (!var.imported)
+			var.host->setInitializer(Constant::getNullValue(var.host->getValueType()));
 	for (const SharedVariable &var : shared) {
-		auto *pointer = new GlobalVariable(m, p, false, GlobalValue::InternalLinkage,
-						   ConstantPointerNull::get(cast<PointerType>(p)),
-						   var.name + ".cosy");
-		if (!move_variable(m, var.host, pointer))
+		GlobalVariable *pointer = var.imported ? var.host : share_variable(m, var);
+
+		if (!pointer)
 			return false;
-		variables.push_back(ConstantStruct::get(
+		(var.imported ? imports : variables).push_back(ConstantStruct::get(
 			variable, {pointer, ConstantInt::get(i64, var.offset)}));
 	}
 	auto *null = ConstantPointerNull::get(cast<PointerType>(p));
@@ -493,7 +497,9 @@ static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
 		cast<StructType>(unit->getValueType()),
 		{image, ConstantInt::get(i64, file.size()),
 		 make_array(m, variables, variable, "__cosy_variables"),
-		 ConstantInt::get(i64, variables.size()), text, null,
+		 ConstantInt::get(i64, variables.size()),
+		 make_array(m, imports, variable, "__cosy_imports"),
+		 ConstantInt::get(i64, imports.size()), text, null,
 		 ConstantInt::get(i64, 0)}));
 	return true;
 }
@@ -646,6 +652,8 @@ PreservedAnalyses Pass::run(Module &m, ModuleAnalysisManager &mam)
 	std::vector<Function *> functions;
 	bool fine = true;
 
+	if (!place_variables(m))
+		return PreservedAnalyses::none();
 	mark_functions(m);
 	if (Function *start = m.getFunction(START))
 		for (User *user : start->users())

@@ -303,7 +303,8 @@ static bool is_shared(const Value *v, SmallPtrSetImpl<const Value *> &seen)
 	/* Pointers in the shared buffer lead into it. */
 	if (auto *load = dyn_cast<LoadInst>(v))
 		return is_shared(load->getPointerOperand(), seen);
-	return false;
+	auto *var = dyn_cast<GlobalVariable>(v);
+	return var && is_home(*var);
 }
 
 bool is_shared(const Value *v)

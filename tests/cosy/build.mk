@@ -8,7 +8,14 @@ $(COSY_TESTS): $(BUILD)/tests/%: tests/%.c $(BUILD)/cosy-cc
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/cosy-cc -O2 -w -o $@ $<
 
-guest-programs: $(COSY_TESTS)
+COSY_FILES := $(wildcard tests/cosy/files/*.c)
+
+$(BUILD)/tests/cosy/programs/files: $(COSY_FILES) tests/cosy/files/variables.h $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/cosy-cc -O2 -w -o $@ $(COSY_FILES)
+
+guest-programs: $(COSY_TESTS) $(BUILD)/tests/cosy/programs/files
 
 # Random C programs: make test-csmith CSMITH_COUNT=5000 CSMITH_SEED=1 CSMITH_JOBS=2
 CSMITH_COUNT ?= 5000

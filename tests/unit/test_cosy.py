@@ -14,12 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COSY_CC = ROOT / "build" / "cosy-cc"
 TESTS = ROOT / "tests" / "cosy"
-PROGRAMS = sorted((TESTS / "programs").glob("*.c"))
+PROGRAMS = [*sorted((TESTS / "programs").glob("*.c")), TESTS / "files"]
 ENGINES = ("native", "user")
 
 
 def compile_program(source: Path, program: Path, *options: str) -> Path:
-    subprocess.run([COSY_CC, *options, "-w", "-o", program, source], check=True)
+    sources = sorted(source.glob("*.c")) if source.is_dir() else [source]
+    subprocess.run([COSY_CC, *options, "-w", "-o", program, *sources], check=True)
     return program
 
 
@@ -63,6 +64,38 @@ def test_errors() -> None:
         assert any(n == number and text in t for n, t in told), (number, text, done.stderr)
     for number, text in told:
         assert any(n == number and t in text for n, t in wanted), (number, text)
+
+
+VARIABLES = {
+    "V __thread int v;": "v is of one thread, and cannot be shared with segments",
+    "V __attribute__((weak)) int v;": "v may be defined more than once, and cannot be shared",
+    'V const char *v = 1 + "text";': "v begins with an address, where segments may not reach",
+    "extern V int v; int *p = &v;": "v is shared with a segment, and its address is in the initial",
+}
+
+
+@pytest.mark.parametrize("text", VARIABLES)
+def test_variables_that_files_cannot_share(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "v.c"
+    use = 'void f(void) { __asm__("" : : "r"(&v)); }'
+    source.write_text(f"#include <cosy.h>\n#define V COSY_VARIABLE\n{text}\n{use}\n")
+    command = [COSY_CC, "-O1", "-c", "-o", tmp_path / "v.o", source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and done.stderr.count("error: ") == 1, done.stderr
+    assert f"error: {VARIABLES[text]}" in done.stderr
+
+
+@pytest.mark.parametrize("foreign", ["main", "variables"])
+def test_variables_that_a_file_does_not_share(foreign: str, tmp_path: Path) -> None:
+    """Files that do not agree on where a variable is do not make a program."""
+    for name in ("main", "variables"):
+        compiler = ["gcc", "-I", ROOT / "cosy"] if name == foreign else [COSY_CC]
+        source = TESTS / "files" / f"{name}.c"
+        subprocess.run([*compiler, "-w", "-c", "-o", tmp_path / f"{name}.o", source], check=True)
+    command = [COSY_CC, "-o", tmp_path / "p", tmp_path / "main.o", tmp_path / "variables.o"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    missing = "count" if foreign == "main" else r"count\.cosy"
+    assert done.returncode and re.search(rf"undefined reference to `{missing}'", done.stderr)
 
 
 FAULTS = {

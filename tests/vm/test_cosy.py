@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy"
-PROGRAMS = ("memory", "messages", "shapes", "strings", "threads", "ways_out")
+PROGRAMS = ("files", "memory", "messages", "shapes", "strings", "threads", "ways_out")
 KERNEL = {"COSY_ENGINE": "kernel"}
 NATIVE = {"COSY_ENGINE": "native"}
 
