@@ -22,6 +22,7 @@
 #include "abi.h"
 #include "pass_fd.h"
 #include "uapi/syscript_files.h"
+#include "../../engine/confined/image.h"
 
 #define FIELD(name)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, name))
 
@@ -32,6 +33,62 @@
 			"r = syscall.dup(i) syscall.fadvise64(-1, i, 12, 13) "		\
 			"if r ~= -errno.EBADF then return i end end return 0 end"
 #define LAST		4000
+
+/* In place of flags: the same as a compound, whose engine is preemptible. */
+#define COMPOUND	(~0u)
+#define ARENA		(1ul << IMAGE_ARENA_SHIFT_MIN)
+#define SET(reg, imm)	{ INSN_ALU64 | INSN_MOV, reg, 0, 0, imm }
+#define COPY(reg, from)	{ INSN_ALU64 | INSN_MOV | INSN_X, reg, from, 0, 0 }
+#define SYSTEM_CALL(nr)	{ INSN_JMP | INSN_CALL, 0, 0, 0, IMAGE_SYSCALL + nr }
+#define RETURN		{ INSN_JMP | INSN_EXIT, 0, 0, 0, 0 }
+
+static const struct {
+	struct image_header header;
+	struct image_func func;
+	struct image_insn insns[18];
+} compound = {
+	.header = {
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = 18, .nfuncs = 1,
+		.arena_shift = IMAGE_ARENA_SHIFT_MIN,
+	},
+	.insns = {
+		COPY(6, 1), COPY(7, 2),
+		/* 2: */
+		{ INSN_JMP | INSN_JSGT | INSN_X, 6, 7, 11, 0 },
+		COPY(1, 6), SYSTEM_CALL(SYS_dup), COPY(8, 0),
+		SET(1, -1), COPY(2, 6), SET(3, 12), SET(4, 13), SYSTEM_CALL(SYS_fadvise64),
+		{ INSN_JMP | INSN_JNE, 8, 0, 4, -EBADF },
+		{ INSN_ALU64 | INSN_ADD, 6, 0, 0, 1 },
+		{ INSN_JMP | INSN_JA, 0, 0, -12, 0 },
+		/* 14: */
+		SET(0, 0), RETURN,
+		/* 16: */
+		COPY(0, 6), RETURN,
+	},
+};
+
+static int register_compound(void)
+{
+	char *place = mmap(NULL, 2 * ARENA, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct syscript_register reg = {
+		.image = (uintptr_t)&compound,
+		.image_len = sizeof(compound),
+		.time_limit = ABI_PATIENCE,
+		.name = "test",
+		.engine = SYSCRIPT_ENGINE_CONFINED,
+		.shared = ((uintptr_t)place + ARENA - 1) & -ARENA,
+		.shared_len = ARENA,
+	};
+
+	return abi_register_struct(&reg);
+}
+
+static int register_dups(unsigned int flags)
+{
+	return flags == COMPOUND ? register_compound() :
+				   abi_register_limits(DUPS, flags, 0, ABI_PATIENCE);
+}
 
 /* -1 and errno, or what seccomp(2) returns. */
 static int filter(unsigned int flags, struct sock_filter *code, unsigned short len)
@@ -281,8 +338,11 @@ static const struct end {
 	{ 0, SECCOMP_RET_ERRNO | EXDEV, SYSCRIPT_SEEK_CALLED, LAST - 500 },
 	{ SYSCRIPT_NOJIT, SECCOMP_RET_ERRNO | EXDEV, SYSCRIPT_SEEK_CALLED, LAST - 500 },
 	{ 0, SECCOMP_RET_TRACE, SYSCRIPT_SEEK_CALLED, LAST - 500 },
+	{ COMPOUND, SECCOMP_RET_ALLOW, SYSCRIPT_SEEK_CALLED, 0 },
+	{ COMPOUND, SECCOMP_RET_ERRNO | EXDEV, SYSCRIPT_SEEK_CALLED, LAST - 500 },
 	{ 0, SECCOMP_RET_TRAP, -EOPNOTSUPP, 0 },
 	{ SYSCRIPT_NOJIT, SECCOMP_RET_TRAP, -EOPNOTSUPP, 0 },
+	{ COMPOUND, SECCOMP_RET_TRAP, -EOPNOTSUPP, 0 },
 };
 
 static const struct end *end;
@@ -290,7 +350,7 @@ static const struct end *end;
 static void test_registers(void)
 {
 	struct syscript_call call = { .nargs = 2, .args = { 1000, LAST } };
-	int fd = abi_register_limits(DUPS, end->flags, 0, ABI_PATIENCE);
+	int fd = register_dups(end->flags);
 
 	CHECK(fd >= 0);
 	signal(SIGSYS, on_sigsys);
@@ -344,9 +404,11 @@ static void test_trace(void)
 
 #define LONG_FILTERS	7
 #define TRACERS		60
+/* Some of them come when no gate asks, but the slow way does. */
+#define ENOUGH		5
 
-/* Filters that take their time, the last with @action for getppid(2). */
-static void filter_slowly(unsigned int action)
+/* Filters that take their time, the last with @action for call @nr. */
+static void filter_slowly(unsigned int nr, unsigned int action)
 {
 	static struct sock_filter code[4000];
 	int n = sizeof(code) / sizeof(code[0]);
@@ -356,22 +418,34 @@ static void filter_slowly(unsigned int action)
 	code[n - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	for (int i = 0; i < LONG_FILTERS; i++)
 		CHECK_EQ(filter(0, code, n), 0);
-	CHECK_EQ(filter_call(0, SYS_getppid, action), 0);
+	CHECK_EQ(filter_call(0, nr, action), 0);
 }
 
+#define DIVIDE(call)	"local third = {} for i = 1, 9 do third[i] = i / 3 end "	\
+			"function run(n, file) for i = 0, n do " call			\
+			" local k = i % 9 + 1 if k / 3 ~= third[k] then return 1 end "	\
+			"end return 0 end"
+
+/* What a gate asks about, and what a batch does. */
+static const struct dividing {
+	unsigned int nr;
+	const char *source;
+} dividing[] = {
+	{ SYS_getppid, DIVIDE("syscall.getppid()") },
+	{ SYS_statx, DIVIDE("fs.stat_files(const.AT_FDCWD, file, 1)") },
+};
+
 /* Whatever becomes of its registers, a script divides as scripts do. */
-static void divide(int ready)
+static void divide(int ready, const struct dividing *how)
 {
-	int fd = abi_must_register("local third = {} for i = 1, 9 do third[i] = i / 3 end "
-				   "function run(n) for i = 0, n do syscall.getppid() "
-				   "local k = i % 9 + 1 if k / 3 ~= third[k] then return 1 end "
-				   "end return 0 end");
+	struct syscript_file file = { .path = (uintptr_t)"/" };
+	int fd = abi_must_register(how->source);
 	int64_t result = 0;
 
-	filter_slowly(SECCOMP_RET_TRACE);
+	filter_slowly(how->nr, SECCOMP_RET_TRACE);
 	CHECK_EQ(write(ready, "", 1), 1);
 	for (;;)
-		if (abi_call(fd, 1000000, 0, &result) || result)
+		if (abi_call(fd, 1000000, (intptr_t)&file, &result) || result)
 			_exit(result ? 1 : 0);
 }
 
@@ -396,7 +470,7 @@ static void tamper(pid_t pid)
 }
 
 /* True if it came in the middle of a run. */
-static bool trace_suddenly(unsigned int delay)
+static bool trace_suddenly(const struct dividing *how, unsigned int delay)
 {
 	bool inside = false;
 	int status = -1, ready[2];
@@ -406,7 +480,7 @@ static bool trace_suddenly(unsigned int delay)
 	CHECK_EQ(pipe(ready), 0);
 	pid = fork();
 	if (!pid)
-		divide(ready[1]);
+		divide(ready[1], how);
 	CHECK_EQ(read(ready[0], &c, 1), 1);
 	close(ready[0]);
 	close(ready[1]);
@@ -425,20 +499,22 @@ static bool trace_suddenly(unsigned int delay)
 
 static void test_sudden_tracer(void)
 {
-	int inside = 0;
+	for (size_t i = 0; i < sizeof(dividing) / sizeof(dividing[0]); i++) {
+		int inside = 0;
 
-	for (int i = 0; i < TRACERS && inside < 3; i++)
-		inside += trace_suddenly(rand() % 1000);
-	CHECK(inside > 0);
+		for (int j = 0; j < TRACERS && inside < ENOUGH; j++)
+			inside += trace_suddenly(&dividing[i], rand() % 1000);
+		CHECK(inside > 0);
+	}
 }
 
 /* A tracer that has changed the call and gone again: it was another, so it is not made. */
-static void dup_until_refused(int ready)
+static void dup_until_refused(int ready, unsigned int flags)
 {
 	double end = abi_seconds() + 20;
-	int fd = abi_must_register(DUPS), err;
+	int fd = register_dups(flags), err;
 
-	filter_slowly(SECCOMP_RET_ALLOW);
+	filter_slowly(SYS_getppid, SECCOMP_RET_ALLOW);
 	CHECK_EQ(filter_dup(1000, SECCOMP_RET_TRACE), 0);
 	CHECK_EQ(write(ready, "", 1), 1);
 	do
@@ -447,7 +523,7 @@ static void dup_until_refused(int ready)
 	_exit(err == -EOPNOTSUPP ? 0 : 1);
 }
 
-static bool change_suddenly(unsigned int delay)
+static bool change_suddenly(unsigned int flags, unsigned int delay)
 {
 	struct user_regs_struct regs;
 	int status = -1, ready[2];
@@ -458,7 +534,7 @@ static bool change_suddenly(unsigned int delay)
 	CHECK_EQ(pipe(ready), 0);
 	pid = fork();
 	if (!pid)
-		dup_until_refused(ready[1]);
+		dup_until_refused(ready[1], flags);
 	CHECK_EQ(read(ready[0], &c, 1), 1);
 	close(ready[0]);
 	close(ready[1]);
@@ -479,13 +555,19 @@ static bool change_suddenly(unsigned int delay)
 	return inside;
 }
 
-static void test_sudden_change(void)
+static void change_suddenly_in(unsigned int flags)
 {
 	int inside = 0;
 
-	for (int i = 0; i < TRACERS && inside < 2; i++)
-		inside += change_suddenly(rand() % 1000);
+	for (int i = 0; i < TRACERS && inside < ENOUGH; i++)
+		inside += change_suddenly(flags, rand() % 1000);
 	CHECK(inside > 0);
+}
+
+static void test_sudden_change(void)
+{
+	change_suddenly_in(0);
+	change_suddenly_in(COMPOUND);
 }
 
 static void test_log(void)
