@@ -80,6 +80,9 @@ class Namespace:
     def tc(self, words: str) -> str:
         return self.run(["tc", *words.split()])
 
+    def sysctl(self, name: str, value: int) -> None:
+        self.run(["sh", "-c", f"echo {value} >/proc/sys/net/{name}"])
+
     def udp(self, address: str = "", port: int = 0) -> socket.socket:
         """A socket for datagrams, bound if there is an address."""
         with self.inside():
@@ -107,6 +110,14 @@ CLIENT4, SERVER4 = "10.9.0.1", "10.9.0.2"
 CLIENT6, SERVER6 = "fd09::1", "fd09::2"
 
 
+# The client's stack asks for no routers and sends no errors: nothing comes that no test sent.
+SILENT = {
+    "ipv6/conf/near/router_solicitations": 0,
+    "ipv6/icmp/ratelimit": 10**9,
+    "ipv4/icmp_ratelimit": 10**9,
+}
+
+
 class Wire:
     """
     `client` with an address on its device "near", and `server`, which has none on its
@@ -115,18 +126,23 @@ class Wire:
 
     def __init__(self) -> None:
         self.client, self.server = Namespace(), Namespace()
-        # Nothing comes that no test sent: no ARP, so no group to report, and no router asked for.
+        # Without ARP it joins no groups either, which it would report.
         near = f"name near address {CLIENT_MAC.hex(':')} arp off"
         far = f"name far address {SERVER_MAC.hex(':')} netns {self.server.pid}"
         self.client.ip(f"link add {near} type veth peer {far}")
-        self.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/far/disable_ipv6"])
-        self.client.run(["sh", "-c", "echo 0 >/proc/sys/net/ipv6/conf/near/router_solicitations"])
+        self.server.sysctl("ipv6/conf/far/disable_ipv6", 1)
+        for name, value in SILENT.items():
+            self.client.sysctl(name, value)
         self.client.ip(f"address add {CLIENT4}/24 dev near")
         self.client.ip(f"address add {CLIENT6}/64 dev near nodad")
         self.client.ip("link set near up")
         self.server.ip("link set far up")
+        self.introduce()
+
+    def introduce(self) -> None:
+        """The client knows the server's addresses."""
         for address in (SERVER4, SERVER6):
-            self.client.ip(f"neigh add {address} lladdr {SERVER_MAC.hex(':')} dev near")
+            self.client.ip(f"neigh replace {address} lladdr {SERVER_MAC.hex(':')} dev near")
 
     def to_server(self, port: int, family: int = 4) -> socket.socket:
         sock = self.client.udp(CLIENT6 if family == 6 else CLIENT4)

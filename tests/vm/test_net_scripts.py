@@ -100,7 +100,7 @@ def balancer(backend: int) -> Iterator[Server]:
 
 def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
     """The client's stack resolves the address by itself, and its pings come back."""
-    net.client.ip("neigh del 10.9.0.2 dev near")
+    net.client.ip("link set near arp on")  # It forgets who the server is.
     try:
         ground.serve(far.fileno(), ADDRESS, MAC, 4, 10000)
         with net.client.inside():
@@ -116,7 +116,8 @@ def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
         assert SERVER_MAC.hex(":") in net.client.ip("neigh show dev near")
         ping.close()
     finally:
-        net.client.ip(f"neigh replace {SERVER4} lladdr {SERVER_MAC.hex(':')} dev near")
+        net.client.ip("link set near arp off")
+        net.introduce()
 
 
 def test_ping_that_is_none(net: Wire, far: socket.socket, ground: Server) -> None:
@@ -212,7 +213,7 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
     assert cache.call(-1, *key[1:], *value[1:], 0) == 0
     net.server.ip(f"link add name up0 type veth peer name stack address {SERVER_MAC.hex(':')}")
     try:
-        net.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6"])
+        net.server.sysctl("ipv6/conf/up0/disable_ipv6", 1)
         net.server.ip(f"address add {SERVER4}/24 dev stack")
         net.server.ip("link set up0 up")
         # The stack has the address now, and would take what comes to "far", too.
