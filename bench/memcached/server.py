@@ -148,17 +148,7 @@ class Server:
         return int(found[0])
 
     def stats(self) -> dict[str, str]:
-        """What the command `stats` prints."""
-        with socket.create_connection((self.host, self.port), START) as conn:
-            conn.sendall(b"stats\r\n")
-            text = b""
-            while not text.endswith(b"END\r\n"):
-                more = conn.recv(65536)
-                if not more:
-                    raise ServerError("memcached closed a connection in the middle of its stats")
-                text += more
-        words = [line.split(" ", 2) for line in text.decode().splitlines() if line != "END"]
-        return {name: value for _, name, value in words}
+        return stats_of(self.host, self.port)
 
     def complaints(self) -> list[str]:
         """What it said of batches."""
@@ -181,6 +171,20 @@ class Server:
                 self.kill()
                 raise ServerError(f"memcached ({self.mode}) does not end at SIGTERM") from None
         self.log.close()
+
+
+def stats_of(host: str, port: int) -> dict[str, str]:
+    """What the command `stats` prints."""
+    with socket.create_connection((host, port), START) as conn:
+        conn.sendall(b"stats\r\n")
+        text = b""
+        while not text.endswith(b"END\r\n"):
+            more = conn.recv(65536)
+            if not more:
+                raise ServerError("memcached closed a connection in the middle of its stats")
+            text += more
+    words = [line.split(" ", 2) for line in text.decode().splitlines() if line != "END"]
+    return {name: value for _, name, value in words}
 
 
 def free_port() -> int:

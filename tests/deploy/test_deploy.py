@@ -21,7 +21,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "bench" / "memcached")]
 
 import seccomp  # noqa: E402
 from machine import COMMAND, Machine, doctor  # noqa: E402
-from server import MEMCACHED, UDPLOAD, Server  # noqa: E402
+from server import MEMCACHED, UDPLOAD, stats_of  # noqa: E402
 
 PAGE = (ROOT / "docs/deploy.md").read_text()
 DROP_INS = dict(re.findall(r"^```ini\n# (/\S+)\n(.*?)^```$", PAGE, re.M | re.S))
@@ -62,8 +62,6 @@ def served(machine: Machine) -> dict[str, str]:
     """What the unit's memcached says of itself, after some requests."""
     machine.do("systemctl", "daemon-reload")
     machine.do("systemctl", "restart", "memcached")
-    server = Server.__new__(Server)
-    server.port, server.mode = PORT, "syscript"
     command = ["timeout", "60", "sh", "-c", f"until ss -ltn | grep -q :{PORT}; do sleep 0.2; done"]
     assert subprocess.run(command).returncode == 0, machine.run(
         "systemctl", "status", "memcached"
@@ -73,7 +71,7 @@ def served(machine: Machine) -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["get"]["answered"] > 800 and result["wrong"] == 0
-    return server.stats()
+    return stats_of("127.0.0.1", PORT)
 
 
 def in_unit(machine: Machine, *properties: str, command: list[str] = DOCTOR) -> dict:
