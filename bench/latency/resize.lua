@@ -4,4 +4,6 @@
 function run()
   local t = {}
   for i = 1, 120000 do t[i * 3 + 0.5] = i end
+  t = nil
+  collectgarbage("collect")
 end

@@ -245,10 +245,14 @@ void lj_vm_poll(lua_State *L)
   lj_err_throw(L, LUA_ERRRUN);  /* Not lj_err_run(): no message handlers. */
 }
 
-/* What passes is left to the next safe point. */
+/* What passes is left to the next safe point.  The steps of a cycle are many, and go on:
+** they poll again when they are interrupted again.
+*/
 void lj_vm_yield(global_State *g)
 {
   struct vm *vm = G2VM(g);
+  if (vm->poll == VM_POLLED)
+    return;
   vm_interrupted(vm);
   run_poll(vm->run);
   if (!vm->run->doom)
@@ -257,6 +261,7 @@ void lj_vm_yield(global_State *g)
     lj_vm_poll(gco2th(gcref(g->cur_L)));
   while (!vm_interrupt(vm))
     ;
+  vm->poll = VM_POLLED;
 }
 
 /* The kernel's code, which calls this, aligns the stack to 8 bytes only. */

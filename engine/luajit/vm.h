@@ -31,6 +31,9 @@ struct vm_stats {
 	unsigned long traces;
 };
 
+/* A yield has found the run doomed: what is left to do is for safe points. */
+#define VM_POLLED	2
+
 /**
  * struct vm - one program's virtual machine
  *
@@ -43,7 +46,7 @@ struct vm {
 	char *stack;			/* VM_STACK_SIZE bytes, lowest address */
 	unsigned long memory_limit;	/* bytes */
 	volatile int lock;		/* guards LuaJIT's dispatch table */
-	volatile int poll;		/* C loops: lj_vm_poll() is due */
+	volatile int poll;		/* C loops: lj_vm_poll() is due; or VM_POLLED */
 	int trusted;			/* loads bytecode: only ever our own */
 	void *heap;			/* LuaJIT's allocator */
 	unsigned int scratch_used, strings_used;
