@@ -173,11 +173,10 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 }
 
 /*
- * Whose share it is.  In a user namespace a user can be as many as they have
- * subordinate ids, 65,536: there it is the share of who made it, unless that is root,
- * who keeps containers.
+ * In a user namespace a user can be as many as they have subordinate ids, 65,536:
+ * there it is the share of who made it, unless that is root, who keeps containers.
  */
-static kuid_t limits_payer(void)
+kuid_t limits_payer(void)
 {
 	const struct user_namespace *ns;
 	kuid_t uid = current_uid();

@@ -7,6 +7,10 @@
 #ifndef SYSCRIPT_LIMITS_H
 #define SYSCRIPT_LIMITS_H
 
+#ifdef __KERNEL__
+#include <linux/uidgid.h>
+#endif
+
 #include "platform.h"
 
 struct limits_account;
@@ -39,6 +43,9 @@ static inline bool limits_enabled(void)
 {
 	return READ_ONCE(limits_enabled_param);
 }
+
+/* Whose share what the caller takes is of. */
+kuid_t limits_payer(void);
 #endif
 
 /*

@@ -445,6 +445,47 @@ def test_code_is_shared_and_bounded() -> None:
     }
 
 
+OTHER_ID = """
+CLONE_NEWUSER = 0x10000000
+
+def register_all(first):
+    fds = []
+    for n in range(first, first + 14):
+        image = i.Image([i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]).pack()
+        fd, text = lib.register(image, engine=1, **arena.shared())
+        if fd < 0:
+            return len(fds), fd, 'they may' in text
+        fds.append(fd)
+
+with Arena() as arena:
+    assert not libc.unshare(CLONE_NEWUSER)
+    print(flush=True)
+    sys.stdin.readline()
+    result['first'] = register_all(0)
+    if not os.fork():
+        os.setresuid(1, 1, 1)
+        print(json.dumps(register_all(100)), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_room_of_one_who_is_many() -> None:
+    """All the ids that a user has in a namespace fill one share of the room."""
+    with subprocess.Popen(
+        program(OTHER_ID),
+        **account("outsider"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        child.stdout.readline()
+        Path(f"/proc/{child.pid}/uid_map").write_text("0 100000 100")
+        second, first = child.communicate("\n")[0].splitlines()
+    assert json.loads(first)["first"][1:] == [-errno.ENOBUFS, True]
+    assert json.loads(second) == [0, -errno.ENOBUFS, True]
+
+
 def test_stacks_end() -> None:
     """Recursion without end, on the machine's stack and on the arena's."""
     with Arena() as arena:

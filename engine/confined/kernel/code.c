@@ -6,7 +6,6 @@
  * written it cannot be run.  A user gets at most a quarter of it.
  */
 #include <linux/bitmap.h>
-#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -17,6 +16,7 @@
 #include <asm/cpufeature.h>
 #include <asm/sync_core.h>
 
+#include "../../../kernel/limits.h"
 #include "../../../kernel/locks.h"
 #include "../check.h"
 #include "../jit.h"
@@ -102,13 +102,14 @@ static bool is_same(const struct code *code, const struct image_header *image, s
 /* Its own header, which says other things of the stack, is checked besides. */
 static struct code *code_find(const void *data, size_t len)
 {
+	kuid_t uid = limits_payer();
 	struct code *code;
 
 	lockdep_assert_held(&code_lock);
 	if (len < sizeof(struct image_header))
 		return NULL;
 	list_for_each_entry(code, &codes, node)
-		if (uid_eq(code->uid, current_uid()) && is_same(code, data, len))
+		if (uid_eq(code->uid, uid) && is_same(code, data, len))
 			return code;
 	return NULL;
 }
@@ -126,7 +127,7 @@ static struct code *code_alloc(const void *data, size_t len)
 	}
 	memcpy(code->image, data, len);
 	code->len = len;
-	code->uid = current_uid();
+	code->uid = limits_payer();
 	return code;
 }
 
