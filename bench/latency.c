@@ -4,12 +4,16 @@
  * does, again and again, what others wait for; how much later it is done than asked
  * for, at most, is what a script costs its neighbours:
  *
- *   thread   it wakes at fixed times.  (CPU hotplug is a thread of that kind.)
+ *   thread   it wakes at fixed times
  *   softirq  a receive times out, by a timer of the kernel's wheel
  *   rcu      membarrier(2), which is synchronize_rcu()
  *   signal   a signal for the script's thread: until its handler runs, with a grace
  *            time of 1 ms
  *   freezer  the script's process is frozen, likewise (cgroup.freeze)
+ *   hotplug  its CPU goes offline
+ *
+ * The last row is no script: images of the confined engine are registered that take
+ * long to compile, and are refused for their length.
  *
  * usage: latency SCRIPT...        (as root: real-time priority)
  *
@@ -34,10 +38,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../engine/confined/image.h"
 #include "measure.h"
 #include "source.h"
 
 #define CPU		1
+#define OTHER_CPU	0
+#define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 #define PERIOD_NS	1700000		/* no multiple of the engine's clock period */
 #define RUN_NS		100000000ULL	/* calls go on for so long */
 #define PROBE_NS	30000000ULL	/* those under one of the other probes */
@@ -180,11 +187,28 @@ static void stop(struct neighbour *neighbour)
 
 /* -- Scripts ------------------------------------------------------------------ */
 
+#define NO_SCRIPT	(-1)		/* but an image */
+
+static void must_refuse(const struct source *image)
+{
+	const struct syscript_options options = {
+		.size = sizeof(options), .backend = SYSCRIPT_BACKEND_KERNEL,
+		.engine = SYSCRIPT_ENGINE_CONFINED, .memory_limit = MEMORY_LIMIT,
+	};
+	int ret = syscript_register(image->text, image->len, &options, NULL, 0);
+
+	if (ret != -ENOBUFS && ret != -EINTR)
+		measure_die("%s: %s", image->name, syscript_strerror(ret));
+}
+
 static void must_call(int fd, const struct source *source)
 {
 	char text[512] = "";
-	int ret = syscript_call(fd, 0, NULL, 0, NULL);
+	int ret;
 
+	if (fd == NO_SCRIPT)
+		return must_refuse(source);
+	ret = syscript_call(fd, 0, NULL, 0, NULL);
 	/* A signal has ended it. */
 	if (ret >= 0 || ret == -EINTR)
 		return;
@@ -231,7 +255,9 @@ static void measure_probe(const struct probe *probe, const struct source *source
 	stop(&neighbour);
 }
 
-/* -- The freezer, which a process of its own works ------------------------------ */
+/* -- What a process of its own does to the script's -------------------------------- */
+
+#define TIMES		2
 
 static bool write_to(const char *path, const char *text)
 {
@@ -253,29 +279,62 @@ static bool is_frozen(void)
 	return frozen;
 }
 
-/* ns from the request until all of the cgroup is frozen, at most. */
-static uint64_t freeze(unsigned int times)
-{
-	uint64_t latest = 0, begin;
+/* Both: ns from the request until it is done, or 0 where that cannot be had. */
 
-	while (times--) {
-		sleep_until(measure_now() + 10 * PERIOD_NS);
-		begin = measure_now();
-		if (!write_to(CGROUP "/cgroup.freeze", "1"))
-			return 0;
-		while (!is_frozen())
-			sleep_until(measure_now() + PERIOD_NS / 4);
-		if (measure_now() - begin > latest)
-			latest = measure_now() - begin;
-		write_to(CGROUP "/cgroup.freeze", "0");
-	}
-	return latest;
+static uint64_t freeze(void)
+{
+	uint64_t begin = measure_now(), ns;
+
+	if (!write_to(CGROUP "/cgroup.freeze", "1"))
+		return 0;
+	while (!is_frozen())
+		sleep_until(measure_now() + PERIOD_NS / 4);
+	ns = measure_now() - begin;
+	write_to(CGROUP "/cgroup.freeze", "0");
+	return ns;
 }
 
-static void measure_freezer(const struct source *source, int fd)
+static uint64_t unplug(void)
+{
+	uint64_t begin, ns;
+
+	measure_pin(OTHER_CPU);
+	begin = measure_now();
+	if (!write_to(ONLINE, "0"))
+		return 0;
+	ns = measure_now() - begin;
+	write_to(ONLINE, "1");
+	return ns;
+}
+
+static uint64_t longest_of(uint64_t (*once)(void))
+{
+	uint64_t longest = 0, ns;
+
+	for (int i = 0; i < TIMES; i++) {
+		sleep_until(measure_now() + 10 * PERIOD_NS);
+		ns = once();
+		if (ns > longest)
+			longest = ns;
+	}
+	return longest;
+}
+
+/* Whoever has been on a CPU that went offline may be anywhere since. */
+static void stay(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(CPU, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void measure_other(const char *name, uint64_t (*once)(void),
+			  const struct source *source, int fd)
 {
 	const struct sched_param priority = { .sched_priority = 50 };
-	uint64_t latest = 0;
+	uint64_t longest = 0;
 	int status, out[2];
 	pid_t pid;
 
@@ -286,14 +345,16 @@ static void measure_freezer(const struct source *source, int fd)
 	if (!pid) {
 		write_to(CGROUPS "/cgroup.procs", "0");
 		sched_setscheduler(0, SCHED_FIFO, &priority);
-		latest = freeze(2);
-		_exit(write(out[1], &latest, sizeof(latest)) != sizeof(latest));
+		longest = longest_of(once);
+		_exit(write(out[1], &longest, sizeof(longest)) != sizeof(longest));
 	}
-	while (!waitpid(pid, &status, WNOHANG))
+	while (!waitpid(pid, &status, WNOHANG)) {
+		stay();
 		if (source)
 			must_call(fd, source);
-	if (read(out[0], &latest, sizeof(latest)) == sizeof(latest) && latest)
-		printf(", \"freezer\": %" PRIu64, latest);
+	}
+	if (read(out[0], &longest, sizeof(longest)) == sizeof(longest) && longest)
+		printf(", \"%s\": %" PRIu64, name, longest);
 	close(out[0]);
 	close(out[1]);
 }
@@ -302,7 +363,9 @@ static void measure_all(const struct source *source, int fd)
 {
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
 		measure_probe(&probes[i], source, fd);
-	measure_freezer(source, fd);
+	measure_other("freezer", freeze, source, fd);
+	measure_other("hotplug", unplug, source, fd);
+	stay();
 }
 
 static void measure_script(const struct source *source, uint32_t flags)
@@ -324,11 +387,38 @@ static void measure_script(const struct source *source, uint32_t flags)
 	       (unsigned long long)info.memory_peak);
 }
 
+/* As long as may be, and 9 times as long when compiled. */
+static void measure_image(void)
+{
+	const struct image_header header = {
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .flags = IMAGE_CHECKED,
+		.ninsns = 131000, .nfuncs = 1, .arena_shift = IMAGE_ARENA_SHIFT_MIN,
+	};
+	const struct image_insn store = {
+		.code = INSN_ST | INSN_MEM | INSN_DW, .dst = 1, .off = 0x300, .imm = 0x7fffffff,
+	}, last = { .code = INSN_JMP | INSN_EXIT };
+	size_t funcs = sizeof(struct image_func), len = sizeof(header) + funcs;
+	struct source image = {
+		.name = "image", .len = len + header.ninsns * sizeof(store),
+	};
+	struct image_insn *insns;
+
+	image.text = calloc(1, image.len);
+	memcpy(image.text, &header, sizeof(header));
+	insns = (struct image_insn *)(image.text + len);
+	for (uint32_t i = 0; i < header.ninsns; i++)
+		insns[i] = i + 1 < header.ninsns ? store : last;
+	printf(",\n    {\"script\": \"%s\", \"mode\": \"refused\"", image.name);
+	measure_all(&image, NO_SCRIPT);
+	printf("}");
+	free(image.text);
+}
+
 /* With no script: what the machine itself does. */
 static void measure_nothing(void)
 {
 	printf("    {\"script\": \"none\", \"mode\": \"user space\"");
-	measure_all(NULL, -1);
+	measure_all(NULL, NO_SCRIPT);
 	printf("}");
 }
 
@@ -360,6 +450,7 @@ int main(int argc, char **argv)
 		measure_script(&source, SYSCRIPT_NOJIT);
 		free(source.text);
 	}
+	measure_image();
 	printf("\n  ]\n}\n");
 	return 0;
 }

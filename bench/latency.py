@@ -31,6 +31,7 @@ KINDS = {
     "rcu": "synchronize_rcu",
     "signal": "signal",
     "freezer": "freezer",
+    "hotplug": "hotplug",
     "preempt_max": "no preemption",
 }
 

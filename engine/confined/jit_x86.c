@@ -979,6 +979,7 @@ static void gen_func(struct gen *g)
 	for (; g->pc < end; g->pc++) {
 		u8 marks = checked->marks[g->pc];
 
+		image_pause(g->pc);
 		if (marks & MARK_TARGET)
 			forget(g);
 		g->jit->offsets[g->pc] = g->at;

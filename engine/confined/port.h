@@ -10,6 +10,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
@@ -28,6 +29,13 @@ static inline void *image_alloc(size_t size)
 }
 
 #define image_free	kvfree
+
+/* Between an image's instructions, of which there are many: others have their turn. */
+static inline void image_pause(u32 pc)
+{
+	if (!(pc % 1024))
+		cond_resched();
+}
 
 #else
 
@@ -57,6 +65,11 @@ static inline void *image_alloc(size_t size)
 }
 
 #define image_free	free
+
+static inline void image_pause(u32 pc)
+{
+	(void)pc;
+}
 
 #endif /* __KERNEL__ */
 
