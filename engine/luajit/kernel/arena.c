@@ -88,6 +88,7 @@ static pte_t *pte_of(unsigned long addr)
 
 static bool put_pmds(unsigned long addr, unsigned long table)
 {
+	lockdep_assert_held(&arena_lock);
 	if (!pud_none(*pud_of(addr)))
 		return false;
 	set_pud(pud_of(addr), __pud(_KERNPG_TABLE | __pa(table)));
@@ -96,6 +97,7 @@ static bool put_pmds(unsigned long addr, unsigned long table)
 
 static bool put_ptes(unsigned long addr, unsigned long table)
 {
+	lockdep_assert_held(&arena_lock);
 	if (!pmd_none(*pmd_of(addr)))
 		return false;
 	set_pmd(pmd_of(addr), __pmd(_KERNPG_TABLE | __pa(table)));
@@ -147,6 +149,7 @@ static void drop_table(unsigned long addr, struct list_head *dropped)
 {
 	struct page *table;
 
+	lockdep_assert_held(&arena_lock);
 	if (!has_tables(addr))
 		return;
 	table = virt_to_page(pmd_page_vaddr(*pmd_of(addr)));
