@@ -118,6 +118,13 @@ figures: bench-udp-icount bench-inner-icount
 	bench/figures.py --readme README.md --requests $(BUILD)/bench/model.json \
 		--calls $(BUILD)/bench/inner-icount.json
 
+.PHONY: bench-cpio bench-cpio-icount
+bench-cpio: $(BUILD)/cpio/cpio module
+	bench/cpio.py -k $(KREL) -o $(BUILD)/bench/cpio.json
+
+bench-cpio-icount: $(BUILD)/cpio/cpio module
+	bench/cpio.py -k $(KREL) --icount -o $(BUILD)/bench/cpio-icount.json
+
 # The engine next to the distribution's luajit, without system calls.
 .PHONY: bench-language
 bench-language: cli

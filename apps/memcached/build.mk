@@ -10,9 +10,9 @@ MEMCACHED_ARCHIVE := $(BUILD)/apt/memcached.orig.tar.xz
 .PHONY: memcached
 memcached: $(MEMCACHED)/memcached
 
-$(MEMCACHED_ARCHIVE): apps/memcached/source.py
+$(MEMCACHED_ARCHIVE): apps/source.py
 	$(call say,FETCH)
-	$(Q)$< $@
+	$(Q)$< memcached $@
 
 $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcached/build.mk \
 		| $(LIB_HEADERS) $(BUILD)/libsyscript.a
@@ -43,7 +43,7 @@ test-memcached: test-memcached-udp test-memcached-suite
 
 # Raw datagrams, in each mode.
 test-memcached-udp: $(MEMCACHED)/memcached
-	$(PYTEST) tests/apps $(PYTEST_ARGS)
+	$(PYTEST) tests/apps/test_memcached.py $(PYTEST_ARGS)
 
 # memcached's own tests, in each mode.
 test-memcached-suite: $(MEMCACHED)/memcached

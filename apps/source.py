@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Fetch memcached's source package from the mirror that this machine's apt uses.
+"""Fetch a program's source package from the mirror that this machine's apt uses.
 
 The machine need not have source packages enabled: apt looks through a view of
 its own, as for kernels.  The upstream archive is pinned by its checksum and is
@@ -15,14 +15,22 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vm"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vm"))
 
 import kernels  # noqa: E402
 
 SUITE = "bookworm"
-PACKAGE = "memcached"
-ARCHIVE = "memcached_1.6.18.orig.tar.xz"
-SHA256 = "35872bd25f8d29d7cc2072d23e74344530891bfd0aa4f4f64184a8ae7291164b"
+# By package: the upstream archive, and its SHA-256.
+PINNED = {
+    "cpio": (
+        "cpio_2.13+dfsg.orig.tar.bz2",
+        "fd1e6fb3c683bf82ae0db237af87376c6a376d1f6bf6564c9b335785e76106a9",
+    ),
+    "memcached": (
+        "memcached_1.6.18.orig.tar.xz",
+        "35872bd25f8d29d7cc2072d23e74344530891bfd0aa4f4f64184a8ae7291164b",
+    ),
+}
 
 
 class Sources(kernels.Suite):
@@ -47,27 +55,28 @@ class Sources(kernels.Suite):
 
 
 def say(text: str) -> None:
-    print(f"memcached: {text}", file=sys.stderr, flush=True)
+    print(f"source: {text}", file=sys.stderr, flush=True)
 
 
-def fetch(archive: Path) -> None:
+def fetch(package: str, archive: Path) -> None:
     """Put the pinned archive where it is asked for."""
+    name, checksum = PINNED[package]
     suite = Sources(SUITE)
-    directory = suite.state / PACKAGE
+    directory = suite.state / package
     shutil.rmtree(directory, ignore_errors=True)
-    say(f"fetching the source package of {PACKAGE} from Debian {SUITE}")
-    suite.download(PACKAGE, directory)
-    found = directory / ARCHIVE
+    say(f"fetching the source package of {package} from Debian {SUITE}")
+    suite.download(package, directory)
+    found = directory / name
     if not found.exists():
         names = ", ".join(sorted(path.name for path in directory.iterdir()))
         raise kernels.KernelError(
-            f"Debian {SUITE} no longer has {ARCHIVE} but {names}: "
+            f"Debian {SUITE} no longer has {name} but {names}: "
             "move the patch series to that version"
         )
     digest = hashlib.sha256(found.read_bytes()).hexdigest()
-    if digest != SHA256:
+    if digest != checksum:
         raise kernels.KernelError(
-            f"{found} has the checksum {digest}, not {SHA256}: it is not the file "
+            f"{found} has the checksum {digest}, not {checksum}: it is not the file "
             "that was pinned; use another mirror"
         )
     archive.parent.mkdir(parents=True, exist_ok=True)
@@ -76,10 +85,11 @@ def fetch(archive: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("package", choices=PINNED)
     parser.add_argument("archive", type=Path, help="where to put the upstream archive")
     args = parser.parse_args()
     try:
-        fetch(args.archive)
+        fetch(args.package, args.archive)
     except kernels.KernelError as error:
         say(str(error))
         return 1

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""cpio with compounds: the same archives, trees and errors as without.
+
+The segments run natively and by the engine in the process, or as COSY_ENGINE says.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "cpio"
+PLAIN, CPIO = BUILD / "plain", BUILD / "cpio"
+ENGINES = [os.environ["COSY_ENGINE"]] if "COSY_ENGINE" in os.environ else ["native", "user"]
+# On both sides of blocks, and more blocks than a segment copies.
+SIZES = (0, 1, 110, 402, 511, 512, 513, 1024, 5000, 131072, 131073, 300000)
+BLOCKS = ((), ("-B",), ("-C", "1000"))
+FORMATS = ("newc", "crc", "odc", "bin", "ustar", "tar")
+
+
+# Loaded before the C library: files of which a third came later, and an archive that takes
+# half of what it is given and then is interrupted, with each write.
+DIFFICULT = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+ssize_t write(int fd, const void *from, size_t n)
+{
+	static ssize_t (*real)(int, const void *, size_t);
+	static unsigned int calls;
+	if (!real)
+		real = dlsym(RTLD_NEXT, "write");
+	if (fd != 1 || calls++ % 2 == 0)
+		return real(fd, from, fd == 1 && n > 1 ? n / 2 : n);
+	errno = EINTR;
+	return -1;
+}
+int lstat(const char *name, struct stat *st)
+{
+	int (*real)(const char *, struct stat *) = dlsym(RTLD_NEXT, "lstat");
+	int status = real(name, st);
+	st->st_size -= st->st_size / 3;
+	return status;
+}
+"""
+
+
+def cpio(
+    program: Path,
+    engine: str,
+    *options: str,
+    given: bytes,
+    where: Path,
+    limit: int = -1,
+    **env: str,
+) -> tuple[int, bytes, str]:
+    """What became of it, with files of at most @limit bytes: status, output, errors."""
+    done = subprocess.run(
+        [program, "--quiet", *options],
+        cwd=where,
+        input=given,
+        env=os.environ | {"COSY_ENGINE": engine} | env,
+        capture_output=True,
+        timeout=60,
+        # Writes beyond the limit fail: Python ignores the signal, and so does its child.
+        restore_signals=limit < 0,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    return done.returncode, done.stdout, done.stderr.decode().replace(str(program), "cpio")
+
+
+def contents(tree: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(tree)): p.read_bytes() for p in tree.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    source = tmp_path / "tree"
+    source.mkdir()
+    bits = random.Random(1)
+    for size in SIZES:
+        (source / f"{size}").write_bytes(bits.randbytes(size))
+    return source
+
+
+def names(tree: Path) -> bytes:
+    return "".join(f"{size}\n" for size in SIZES).encode()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", FORMATS)
+def test_archives(form: str, engine: str, tree: Path, tmp_path: Path) -> None:
+    for block in BLOCKS:
+        options = ("-o", "-H", form, *block)
+        made = cpio(PLAIN, "", *options, given=names(tree), where=tree)
+        assert made[0] == 0 and made[1]
+        assert cpio(CPIO, engine, *options, given=names(tree), where=tree) == made
+        out = tmp_path / f"out{len(block)}{block[:1]}"
+        out.mkdir()
+        assert cpio(CPIO, engine, "-i", *block, given=made[1], where=out) == (0, b"", "")
+        assert contents(out) == contents(tree)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_passes(engine: str, tree: Path, tmp_path: Path) -> None:
+    for options in ((), ("--sparse",)):
+        out = tmp_path / f"out{len(options)}"
+        out.mkdir()
+        done = cpio(CPIO, engine, "-p", *options, str(out), given=names(tree), where=tree)
+        assert done == (0, b"", "")
+        assert contents(out) == contents(tree)
+
+
+@pytest.mark.skipif(ENGINES[0] != "native", reason="segments call the C library natively only")
+def test_difficult(tree: Path, tmp_path: Path) -> None:
+    source, library = tmp_path / "difficult.c", tmp_path / "difficult.so"
+    source.write_text(DIFFICULT)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    preload = {"given": names(tree), "where": tree, "LD_PRELOAD": str(library)}
+    for block in BLOCKS:
+        made = cpio(PLAIN, "", "-o", *block, **preload)
+        assert made[0] == 0 and len(made[1]) > sum(SIZES) // 2
+        assert cpio(CPIO, "native", "-o", *block, **preload) == made
+    copies = []
+    for name, program in (("plain", PLAIN), ("cosy", CPIO)):
+        out = tmp_path / name
+        out.mkdir()
+        done = cpio(program, "native", "-p", str(out), **preload)
+        copies.append((done, contents(out)))
+    assert len(copies[0][1]["300000"]) == 200000
+    assert copies[1] == copies[0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_errors(engine: str, tree: Path, tmp_path: Path) -> None:
+    """An archive that ends too early, files that must not grow: told in the same words."""
+    archive = cpio(PLAIN, "", "-o", given=names(tree), where=tree)[1]
+    short = archive[: len(archive) - 100000]
+    for given, limit, text in ((short, -1, "premature end"), (archive, 51200, "too large")):
+        seen = []
+        for number, program in enumerate((PLAIN, CPIO)):
+            out = tmp_path / f"out{limit}{number}"
+            out.mkdir()
+            done = cpio(program, engine, "-i", given=given, where=out, limit=limit)
+            seen.append((done, contents(out)))
+        assert seen[0][0][0] and text in seen[0][0][2]
+        assert seen[1][0] == seen[0][0]
+        if limit >= 0:
+            assert seen[1][1] == seen[0][1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_archive_that_must_not_grow(engine: str, tree: Path) -> None:
+    """Not a whole number of blocks: what is left of one is written once, and fails."""
+    seen = []
+    for program in (PLAIN, CPIO):
+        options = ("-o", "-O", "../archive")
+        done = cpio(program, engine, *options, given=names(tree), where=tree, limit=100000)
+        seen.append((done, (tree.parent / "archive").read_bytes()))
+        (tree.parent / "archive").unlink()
+    assert seen[0][0][0] and len(seen[0][1]) == 100000
+    assert seen[1] == seen[0]
