@@ -8,4 +8,5 @@ end
 
 function run()
   collectgarbage("collect")
+  if not list then error("cannot be") end
 end

@@ -3,6 +3,7 @@
 -- what is empty; and has the table of strings grow and shrink.
 
 function run()
+  collectgarbage("collect")  -- what a signal has left
   local t = {}
   for i = 1, 400000 do t[i] = i end
   for i = 1, 399000 do t[i] = nil end
