@@ -3,9 +3,10 @@
  * The library's functions for connections compared with loops of plain calls: what it takes
  * to accept those that wait, and to receive from those that have something.
  *
- * usage: connections ROUNDS
+ * usage: connections ROUNDS [PROBE]
  *
- * Writes JSON: in each round every probe once, in ns per connection.
+ * Writes JSON: in each round every probe once, or the one named, in ns per connection.
+ * It is between marks for `make profile-icount`, from the first round that is shown on.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <syscript.h>
 #include <syscript_sockets.h>
 
+#include "../vm/profile/mark.h"
 #include "measure.h"
 #include "order.h"
 
@@ -145,36 +147,62 @@ static const struct probe {
 
 #define PROBES	(sizeof(probes) / sizeof(probes[0]))
 
-static uint64_t step(const struct probe *probe)
+static uint64_t timed(const struct probe *probe, int *n)
 {
-	uint64_t start, took;
+	uint64_t start = measure_now();
+
+	*n = probe->run();
+	return measure_now() - start;
+}
+
+static uint64_t marked(const struct probe *probe, int *n)
+{
+	uint64_t took;
+
+	mark_begin();
+	took = timed(probe, n);
+	mark_end();
+	return took;
+}
+
+static uint64_t step(const struct probe *probe, int shown)
+{
+	uint64_t took;
 	int n;
 
 	probe->before();
-	start = measure_now();
-	n = probe->run();
-	took = measure_now() - start;
+	took = shown ? marked(probe, &n) : timed(probe, &n);
 	if (n != BATCH)
 		measure_die("%s: %d (%s)", probe->name, n, n < 0 ? syscript_strerror(n) : "few");
 	probe->after();
 	return took;
 }
 
-static void measure_round(unsigned int round, int shown)
+/* @n of the probes, from @first on. */
+static void measure_round(const struct probe *first, unsigned int n, unsigned int round,
+			  int shown)
 {
 	double ns[PROBES] = { 0 };
 
-	for (unsigned int k = 0; k < PROBES * STEPS; k++) {
-		unsigned int at = order_at(k % PROBES, PROBES, round + k / PROBES);
+	for (unsigned int k = 0; k < n * STEPS; k++) {
+		unsigned int at = order_at(k % n, n, round + k / n);
 
-		ns[at] += (double)step(&probes[at]) / STEPS / BATCH;
+		ns[at] += (double)step(&first[at], shown) / STEPS / BATCH;
 	}
 	if (!shown)
 		return;
 	printf("%s\n    {", round == WARM_UP ? "" : ",");
-	for (size_t i = 0; i < PROBES; i++)
-		printf("%s\"%s\": %.6g", i ? ", " : "", probes[i].name, ns[i]);
+	for (unsigned int i = 0; i < n; i++)
+		printf("%s\"%s\": %.6g", i ? ", " : "", first[i].name, ns[i]);
 	printf("}");
+}
+
+static const struct probe *named(const char *name)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (!strcmp(probes[i].name, name))
+			return &probes[i];
+	measure_die("no probe %s", name);
 }
 
 static void open_sockets(void)
@@ -199,10 +227,11 @@ static void open_sockets(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int rounds = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned int rounds = argc == 2 || argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
+	const struct probe *first = argc == 3 ? named(argv[2]) : probes;
 
 	if (!rounds)
-		measure_die("usage: connections ROUNDS");
+		measure_die("usage: connections ROUNDS [PROBE]");
 	/* In the kernel or not at all. */
 	setenv("SYSCRIPT_BACKEND", "kernel", 1);
 	measure_pin(CPU);
@@ -210,7 +239,7 @@ int main(int argc, char **argv)
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"batch\": %d,\n"
 	       "  \"rounds\": [", measure_kernel(), measure_accel(), BATCH);
 	for (unsigned int round = 0; round < rounds + WARM_UP; round++)
-		measure_round(round, round >= WARM_UP);
+		measure_round(first, argc == 3 ? 1 : PROBES, round, round >= WARM_UP);
 	printf("\n  ]\n}\n");
 	return 0;
 }
