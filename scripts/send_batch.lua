@@ -18,9 +18,11 @@ local EINTR = -errno.EINTR
 local MSG_DONTWAIT = const.MSG_DONTWAIT
 local sendto, copyin = syscall.sendto, util.copyin
 
+local len, addr_len = {}, {}
+
 function run(sfd, bufs, addrs, addr_lens, lens, n)
-  local len = copyin(lens, n, "i4")
-  local addr_len = copyin(addr_lens, n, "u4")
+  copyin(lens, n, "i4", len)
+  copyin(addr_lens, n, "u4", addr_len)
   local i = 0
 
   while i < n do

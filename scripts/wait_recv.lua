@@ -17,13 +17,12 @@ local MSG_DONTWAIT = const.MSG_DONTWAIT
 local READABLE = bit.bor(const.EPOLLIN, const.EPOLLHUP, const.EPOLLERR)
 local EAGAIN = -errno.EAGAIN
 local epoll_wait, recvfrom = syscall.epoll_wait, syscall.recvfrom
-local fill, copyout, band, min = util.fill, util.copyout, bit.band, math.min
+local fill, copyin, copyout = util.fill, util.copyin, util.copyout
+local band, min = bit.band, math.min
 
-local MOST = 256   -- views and lengths that are kept
--- Packed: no member of 8 bytes.
-local epoll_event = util.struct [[ uint32_t events; int fd; int high; ]]
-local ready, ready_addr
-local received = {}
+local MOST = 256    -- lengths that are kept
+local EVENT = 3     -- ints in a struct epoll_event: events, data.fd and the rest of data
+local ready, received = {}, {}
 
 function run(epfd, events, max, bufs, size, lens, wait_ms)
   local n = epoll_wait(epfd, events, min(max, MOST), wait_ms)
@@ -32,13 +31,11 @@ function run(epfd, events, max, bufs, size, lens, wait_ms)
   end
   -- Before anything is received: the room to tell of it is there.
   fill(lens, 0, 4 * n)
-  if events ~= ready_addr then
-    ready, ready_addr = epoll_event(events, MOST), events
-  end
+  copyin(events, EVENT * n, "i4", ready)
   for i = 1, n do
-    local event, len = ready[i], EAGAIN
-    if band(event.events, READABLE) ~= 0 then
-      len = recvfrom(event.fd, bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
+    local len, at = EAGAIN, EVENT * (i - 1)
+    if band(ready[at + 1], READABLE) ~= 0 then
+      len = recvfrom(ready[at + 2], bufs + (i - 1) * size, size, MSG_DONTWAIT, 0, 0)
     end
     received[i] = len
   end

@@ -18,6 +18,7 @@
   _(ANY,	vm_pending,		1,   S, INT, CCI_L|CCI_T) \
   _(ANY,	vm_copyin,		4,   A, TAB, CCI_L|CCI_T) \
   _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T) \
+  _(ANY,	vm_fill,		4,   S, INT, CCI_L|CCI_T) \
   _(ANY,	vm_net_recv,		5,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_net_send,		6,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_frame_len,		2,   S, NUM, CCI_L|CCI_T) \
@@ -58,6 +59,9 @@ int vm_pending(struct lua_State *L);
 struct GCtab *vm_copyin(struct lua_State *L, double addr, double n, int kind);
 int vm_copyout(struct lua_State *L, struct GCtab *t, double addr, double n,
 	       int kind);
+
+/* @n bytes of user memory that are @byte from then on. */
+int vm_fill(struct lua_State *L, double addr, double byte, double n);
 
 /* A batch of messages; @ud holds a struct mmsg. */
 double vm_net_recv(struct lua_State *L, double fd, struct GCudata *ud, double n,

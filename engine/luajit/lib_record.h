@@ -163,8 +163,14 @@ static void LJ_FASTCALL recff_util_pending(jit_State *J, RecordFFData *rd)
 
 static void LJ_FASTCALL recff_util_copyin(jit_State *J, RecordFFData *rd)
 {
-  TRef addr = recff_vm_arg(J, 0), n = recff_vm_arg(J, 1);
-  TRef tr = lj_ir_call(J, IRCALL_vm_copyin, addr, n, recff_vm_kind(J, rd, 2));
+  TRef addr, n, tr;
+  if (J->maxslot > 3 && !tref_isnil(J->base[3])) {
+    recff_nyi(J, rd);  /* Traces take tables for unchanged by calls. */
+    return;
+  }
+  addr = recff_vm_arg(J, 0);
+  n = recff_vm_arg(J, 1);
+  tr = lj_ir_call(J, IRCALL_vm_copyin, addr, n, recff_vm_kind(J, rd, 2));
   emitir(IRTG(IR_NE, IRT_TAB), tr, lj_ir_knull(J, IRT_TAB));
   J->needsnap = 1;
   J->base[0] = tr;
@@ -179,6 +185,15 @@ static void LJ_FASTCALL recff_util_copyout(jit_State *J, RecordFFData *rd)
   n = recff_vm_arg(J, 2);
   tr = lj_ir_call(J, IRCALL_vm_copyout, tab, addr, n,
 		  recff_vm_kind(J, rd, 3));
+  emitir(IRTGI(IR_NE), tr, lj_ir_kint(J, 0));
+  J->needsnap = 1;
+  rd->nres = 0;
+}
+
+static void LJ_FASTCALL recff_util_fill(jit_State *J, RecordFFData *rd)
+{
+  TRef addr = recff_vm_arg(J, 0), byte = recff_vm_arg(J, 1);
+  TRef tr = lj_ir_call(J, IRCALL_vm_fill, addr, byte, recff_vm_arg(J, 2));
   emitir(IRTGI(IR_NE), tr, lj_ir_kint(J, 0));
   J->needsnap = 1;
   rd->nres = 0;

@@ -266,6 +266,33 @@ int vm_copyout(lua_State *L, GCtab *t, double addr, double n, int kind)
   return span(&sp, addr, n, kind) && copyout(L, &sp, t);
 }
 
+/* False with *@addr where it stopped. */
+static int fill(lua_State *L, unsigned long *addr, int byte, long n)
+{
+  char buf[CHUNK];
+  memset(buf, byte, n < CHUNK ? (size_t)n : CHUNK);
+  while (n > 0) {
+    MSize some = n < CHUNK ? (MSize)n : CHUNK;
+    lj_safepoint(L);
+    if (usermem_copy_out(G2RUN(G(L)), *addr, buf, some))
+      return 0;
+    *addr += some;
+    n -= some;
+  }
+  return 1;
+}
+
+int vm_fill(lua_State *L, double addr, double byte, double n)
+{
+  long a, b, count;
+  unsigned long at;
+  if (!vm_isint(addr, &a) || !vm_isint(byte, &b) || b < 0 || b > 255 ||
+      !vm_isint(n, &count) || count < 0)
+    return 0;
+  at = (unsigned long)a;
+  return fill(L, &at, (int)b, count);
+}
+
 /* -- The library ----------------------------------------------------------- */
 
 #define LJLIB_MODULE_util
@@ -312,13 +339,25 @@ static void checkspan(lua_State *L, struct span *sp, int narg)
   span(sp, addr, n, checkkind(L, narg + 2));
 }
 
-/* util.copyin(addr, n [, kind]) -> table */
+/* Table @narg, with room for @n elements; or a new one. */
+static GCtab *tablefor(lua_State *L, int narg, unsigned int n)
+{
+  GCtab *t;
+  if (L->base + narg - 1 >= L->top || tvisnil(L->base + narg - 1))
+    return lj_tab_new_ah(L, (int32_t)n, 0);
+  t = lj_lib_checktab(L, narg);
+  if (t->asize <= n)
+    lj_tab_reasize(L, t, n);
+  return t;
+}
+
+/* util.copyin(addr, n [, kind [, table]]) -> table */
 LJLIB_CF(util_copyin)		LJLIB_REC(.)
 {
   struct span sp;
   GCtab *t;
   checkspan(L, &sp, 1);
-  t = lj_tab_new_ah(L, (int32_t)sp.n, 0);
+  t = tablefor(L, 4, sp.n);
   settabV(L, L->top++, t);
   if (!copyin(L, &sp, t))
     badmem(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind),
@@ -374,21 +413,13 @@ LJLIB_CF(util_str_out)
 }
 
 /* util.fill(addr, byte, n) */
-LJLIB_CF(util_fill)
+LJLIB_CF(util_fill)		LJLIB_REC(.)
 {
   unsigned long addr = checkaddr(L, 1);
   int byte = (int)vm_checkrange(L, 2, 0, 255);
   long n = vm_checkrange(L, 3, 0, VM_INT_MAX);
-  char buf[CHUNK];
-  memset(buf, byte, sizeof(buf));
-  while (n > 0) {
-    MSize some = n < CHUNK ? (MSize)n : CHUNK;
-    lj_safepoint(L);
-    if (usermem_copy_out(G2RUN(G(L)), addr, buf, some))
-      vm_badaddr(L, addr);
-    addr += some;
-    n -= some;
-  }
+  if (!fill(L, &addr, byte, n))
+    vm_badaddr(L, addr);
   return 0;
 }
 

@@ -93,6 +93,55 @@ static void past_the_file(void)
 	close(fd);
 }
 
+/* The same table each time: what compiled code reads is what was copied last. */
+static void into_a_table(void)
+{
+	int fd = load("local t, sum = {}, 0\n"
+		      "function run(p, n)\n"
+		      "  for i = 1, 500 do\n"
+		      "    assert(util.copyin(p, n, 'i4', t) == t)\n"
+		      "    sum = sum + t[1] + t[n]\n"
+		      "    util.poke(p, 'i4', t[1] + 1)\n"
+		      "  end\n"
+		      "  return sum, #t end");
+	int values[8] = { 1, [2] = 10, [7] = 20 };
+	int64_t args[] = { (long)values, 8 }, results[2];
+
+	CHECK_EQ(syscript_call(fd, 2, args, 2, results), 2);
+	CHECK_EQ(results[0], 500 * 501 / 2 + 500 * 20);
+	CHECK_EQ(results[1], 8);
+	/* Fewer leave the others. */
+	args[1] = 3;
+	CHECK_EQ(syscript_call(fd, 2, args, 2, results), 2);
+	CHECK_EQ(results[0], 1000 * 1001 / 2 + 500 * 30);
+	CHECK_EQ(results[1], 8);
+	args[0] = 8;
+	CHECK_EQ(syscript_call(fd, 2, args, 2, results), -EPROTO);
+	close(fd);
+	fd = load("function run(p) util.copyin(p, 1, 'i4', 5) end");
+	CHECK_EQ(lua_syscall(fd, 1, values), -EPROTO);
+	close(fd);
+}
+
+static void filled(void)
+{
+	int fd = load("function run(p, n, byte)\n"
+		      "  for i = 1, 500 do util.fill(p, i % 256, n) end\n"
+		      "  util.fill(p, byte, n) end");
+	char bytes[3000] = { [2999] = 7 };
+
+	CHECK_EQ(lua_syscall(fd, 3, bytes, 2999, 255), 0);
+	for (int i = 0; i < 2999; i++)
+		CHECK_EQ(bytes[i], -1);
+	CHECK_EQ(bytes[2999], 7);
+	CHECK_EQ(lua_syscall(fd, 3, bytes, 2999, 256), -EPROTO);
+	CHECK_EQ(lua_syscall(fd, 3, bytes, 2999, -1), -EPROTO);
+	CHECK_EQ(lua_syscall(fd, 3, bytes, -1, 1), -EPROTO);
+	CHECK_EQ(lua_syscall(fd, 3, 8, 1, 1), -EPROTO);
+	CHECK_EQ(bytes[2999], 7);
+	close(fd);
+}
+
 /* Bad pointers in system calls are the kernel's business. */
 static void system_calls(void)
 {
@@ -114,6 +163,8 @@ int main(void)
 	protections();
 	unmapped_by_script();
 	past_the_file();
+	into_a_table();
+	filled();
 	system_calls();
 	return 0;
 }
