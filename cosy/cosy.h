@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * Compounds: marked segments of C that run in the kernel, with one mode switch for
- * all of their system calls.  See cosy(7) for what may be in one, cosy-cc(1) for
- * how to compile, cosy_malloc(3) for these functions.
+ * all of their system calls.  See cosy(7) for what may be in one and for these
+ * functions, cosy-cc(1) for how to compile.
  *
  *	COSY_START;
  *	while ((n = read(from, buf, sizeof(buf))) > 0)
