@@ -88,6 +88,9 @@ def test_readme_examples(tmp_path: Path) -> None:
     name = Path("/etc/hostname").read_text()
     assert done.stdout.startswith(name)
     assert done.stdout.count(name.strip()) == 2
+    (tmp_path / "slurp.lua").write_text("function run(")
+    wrong = shell("./a.out", tmp_path)
+    assert wrong.returncode == 1 and "does not compile" in wrong.stderr
 
 
 def commands_of(text: str) -> list[str]:
