@@ -9,13 +9,13 @@
 /* The backend of a program that leaves the choice to the library, or why none. */
 static const char *backend(const struct findings *f)
 {
-	int auto_err = syscript_probe(SYSCRIPT_BACKEND_AUTO);
-
-	if (auto_err)
+	if (!strcmp(f->environment, "kernel"))
+		return f->kernel_err ? "none" : "kernel";
+	if (!strcmp(f->environment, "user"))
+		return f->user_err ? "none" : "user";
+	if (f->environment_err || syscript_probe(SYSCRIPT_BACKEND_AUTO))
 		return "none";
-	if (!strcmp(f->environment, "user") || f->kernel_err)
-		return "user";
-	return "kernel";
+	return f->kernel_err ? "user" : "kernel";
 }
 
 static const char interpreted[] =
@@ -59,7 +59,8 @@ static void print_text(const struct findings *f)
 	printf("kernel backend  %s\n", f->kernel_err ? syscript_strerror(f->kernel_err) : "works");
 	printf("user backend    %s\n", f->user_err ? syscript_strerror(f->user_err) :
 	       f->interpreted ? interpreted : "works");
-	printf("SYSCRIPT_BACKEND=%s: scripts run in the backend: %s\n", f->environment, backend(f));
+	printf("SYSCRIPT_BACKEND%s%s: scripts run in the backend: %s\n",
+	       *f->environment ? "=" : " is not set", f->environment, backend(f));
 }
 
 static const char *json_bool(bool b)

@@ -200,6 +200,8 @@ void find(struct findings *f)
 	memset(f, 0, sizeof(*f));
 	uname(&f->kernel);
 	f->environment = getenv("SYSCRIPT_BACKEND") ?: "";
+	f->environment_err = *f->environment && strcmp(f->environment, "auto") &&
+			     strcmp(f->environment, "kernel") && strcmp(f->environment, "user");
 	/* First: it may load the module. */
 	f->kernel_err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
 	f->user_err = syscript_probe(SYSCRIPT_BACKEND_USER);

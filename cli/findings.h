@@ -43,6 +43,7 @@ struct findings {
 	int kernel_err, user_err;
 	bool interpreted;
 	const char *environment;
+	bool environment_err;	/* no backend's name */
 };
 
 /* What is missing, and the command that fixes it. */

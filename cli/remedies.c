@@ -180,8 +180,11 @@ size_t remedies(const struct findings *f, struct remedy *r)
 {
 	struct list list = { .r = r };
 
+	if (f->environment_err)
+		need(&list, "SYSCRIPT_BACKEND is not auto, kernel or user: no script runs",
+		     "unset SYSCRIPT_BACKEND");
 	if (!f->kernel_err)
-		return 0;
+		return list.n;
 	if (strcmp(f->kernel.machine, "x86_64")) {
 		need(&list, "the module is for x86-64 only", "export SYSCRIPT_BACKEND=user");
 		return list.n;
@@ -192,7 +195,7 @@ size_t remedies(const struct findings *f, struct remedy *r)
 		need_in_unit(&list, f);
 	else
 		need_on_host(&list, f);
-	if (!list.n)
+	if (list.n == f->environment_err)
 		need_more(&list, f);
 	return list.n;
 }

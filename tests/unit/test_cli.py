@@ -332,6 +332,9 @@ def test_usage(args: list[str], message: str) -> None:
 def test_unknown_backend_in_environment(script) -> None:
     done = syscript("run", script("function run() end"), SYSCRIPT_BACKEND="moon")
     assert done.returncode == 2 and "auto, kernel or user" in done.stderr
+    done = syscript("doctor", SYSCRIPT_BACKEND="moon")
+    assert done.returncode == 1 and "backend: none" in done.stdout
+    assert "unset SYSCRIPT_BACKEND" in done.stdout
 
 
 def test_full_disk_is_an_error(script) -> None:
@@ -367,6 +370,7 @@ def test_without_device(script) -> None:
     done = syscript("doctor")
     assert done.returncode == 1
     assert "backend: user" in done.stdout
+    assert "backend: none" in syscript("doctor", SYSCRIPT_BACKEND="kernel").stdout
     # All that is missing, at once and in order.
     missing = done.stdout.partition("What is missing")[2]
     steps = [step for step in ("dkms install", "groupadd", "modprobe") if step in missing]
