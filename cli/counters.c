@@ -68,7 +68,7 @@ int read_scripts(struct syscript_info **scripts, size_t *n)
 	err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
 	/* Those that may be seen, even if this process may make none. */
 	if (err && err != -EOPNOTSUPP && err != -ESHUTDOWN && err != -EDQUOT)
-		return complain("no scripts to list, %s; 'syscript doctor' tells more",
+		return complain("only scripts in the kernel are listed: %s; 'syscript doctor' tells more",
 				syscript_strerror(err));
 	while (!(err = syscript_next(&info))) {
 		more = realloc(*scripts, (*n + 1) * sizeof(info));

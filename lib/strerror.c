@@ -18,7 +18,7 @@ static const struct {
 	{ ENOMEM, "no memory left for the script: close others, or ask for a lower memory limit" },
 	{ EDQUOT, "too many scripts, or too much script memory: close some, or ask for lower memory limits" },
 	{ EAGAIN, "the user backend could not start its clock thread: raise the limit on processes (ulimit -u)" },
-	{ ENOENT, "there is no /dev/syscript, or no further script: load the module (modprobe syscript), or use the user backend" },
+	{ ENOENT, "there is no /dev/syscript: load the module (modprobe syscript), or use the user backend" },
 	{ ENODEV, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
 	{ ENXIO, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
 	{ EACCES, "/dev/syscript may not be opened: join its group (usermod -aG syscript USER, then log in again), or use the user backend" },
