@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 from dataclasses import asdict, dataclass
@@ -30,6 +29,10 @@ ROUNDS, ICOUNT_ROUNDS = 45, 5
 FEW_ROUNDS = 10
 # The cost that replays measure, too: the shortest call that does something.
 YARDSTICK = "outer_slow"
+HINT_HERE = (
+    "\n`syscript doctor` says what is missing here; without --here it measures in a guest;"
+    " --backend user is for scripts that run in the process"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +137,9 @@ def outputs(commands: list[str], place: Place) -> list[dict]:
     command = place.argv(["sh", "-ec", "; echo; ".join(commands)])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
+        hint = "" if place.guest else HINT_HERE
         raise ConsolidateError(
-            f"{shlex.join(command[:2])} ... failed (status {done.returncode}):"
-            f" {done.stderr.strip()}"
+            f"measuring failed (status {done.returncode}): {done.stderr.strip()}{hint}"
         )
     decoder, found, left = json.JSONDecoder(), [], done.stdout.lstrip()
     while left:
