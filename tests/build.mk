@@ -37,7 +37,7 @@ guest-programs: all $(TEST_PROGRAMS) $(ECHO_MODULE)
 test-vm: guest-programs
 	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
 		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
-	$(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
+	KREL=$(KREL) $(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
 
 # Tools that people trace with, installed for it.
 .PHONY: test-sensors

@@ -20,7 +20,7 @@ PARAMETER = "/sys/module/syscript/parameters/despite_lockdown"
 # Each run's status and backend, on a line.
 COMMANDS = f"""
 once() {{
-	text=$(build/syscript run --info --backend "$1" scripts/hello.lua 20 22 2>&1)
+	text=$(build/syscript run --info --time-limit 10s --backend "$1" scripts/hello.lua 20 22 2>&1)
 	echo "$2 $1: $? $(echo "$text" | tr '\\n' ' ')"
 }}
 [ -e {LOCKDOWN} ] || mount -t securityfs none /sys/kernel/security
