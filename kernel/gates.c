@@ -129,7 +129,7 @@ static __always_inline void show(struct run_own *own, unsigned long nr, unsigned
 
 	if (unlikely(!own->shown)) {
 		watchers_save(&own->outer, regs);
-		own->shown = own->ends = true;
+		own->shown = true;
 	}
 	regs->orig_ax = nr;
 	regs->ax = -ENOSYS;
@@ -146,6 +146,13 @@ static __always_inline int asked(long answer)
 	return answer == WATCHERS_NOT_ASKED ? NOT_ASKED : REFUSED;
 }
 
+static __always_inline long ask_at_home(struct run_own *own)
+{
+	if (likely(watchers_is_alone(own->task)))
+		return call_at_home(own, watchers_ask_filters);
+	return call_at_home(own, watchers_ask_filters_guarded);
+}
+
 static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned int n)
 {
 	long answer;
@@ -156,10 +163,7 @@ static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned i
 	fpu_clear();
 	if (!leave(own))
 		return NOT_ASKED;
-	if (likely(watchers_is_alone(own->task)))
-		answer = call_at_home(own, watchers_ask_filters);
-	else
-		answer = call_at_home(own, watchers_ask_filters_guarded);
+	answer = ask_at_home(own);
 	/* Not set in script code: no one has had the task's registers. */
 	if (likely(!answer && !test_tsk_thread_flag(own->task, TIF_NEED_FPU_LOAD)))
 		return ALLOWED;
@@ -174,12 +178,10 @@ static __always_inline bool is_open(const struct run_own *own)
 
 static __always_inline long ask_somewhere(struct run_own *own)
 {
-	bool alone = watchers_is_alone(own->task);
-
-	if (!own->home)
-		return alone ? watchers_ask_filters(NULL) : watchers_ask_filters_guarded(NULL);
-	return alone ? call_at_home(own, watchers_ask_filters) :
-		       call_at_home(own, watchers_ask_filters_guarded);
+	if (own->home)
+		return ask_at_home(own);
+	return watchers_is_alone(own->task) ? watchers_ask_filters(NULL) :
+					      watchers_ask_filters_guarded(NULL);
 }
 
 static __always_inline int ask_preemptible(struct run_own *own, unsigned long nr,

@@ -186,7 +186,6 @@ static noinline void at_end(struct run_own *own)
 		watchers_restore(&own->outer, current_pt_regs());
 	own->shown = false;
 	frames_end_run(own->ports);
-	own->ends = own->ports;
 }
 
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
@@ -216,7 +215,7 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 	if (own->atomic)
 		fpu_restore(&own->fpu);
 	run_end(own);
-	if (unlikely(own->ends))
+	if (unlikely(own->shown || own->ports))
 		at_end(own);
 	return ret;
 }

@@ -55,7 +55,6 @@ struct run_own {
 	/* Of the call that runs the script: the task's are those of a call of its. */
 	struct watchers_regs outer;
 	bool shown;
-	bool ends;			/* something is to be done at the run's end */
 	struct run run;			/* last: its output is not zeroed */
 };
 

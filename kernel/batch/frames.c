@@ -745,7 +745,6 @@ static long add_port(struct work *work, int fd)
 	port->frames.fd = fd;
 	port->next = own->ports;
 	own->ports = port;
-	own->ends = true;
 	work->port = port;
 	return 0;
 }
