@@ -120,18 +120,21 @@ def test_servers_in_turn() -> None:
     with reflector() as first, reflector("--lose", "50") as second:
         options = ["--seconds", "0.5", "--slice", "0.1", "--warm-up", "0", "--timeout", "0.2"]
         options += ["--keys", "1000", "--ratio", "1:0", "--quiet"]
+        began = time.monotonic()
         load = udpload(*options, first.port, second.port)
+        took = time.monotonic() - began
         first.stop()
         second.stop()
     assert load.status == OK, load.errors
     results = load.result["servers"]
     assert [str(result["port"]) for result in results] == [first.port, second.port]
     for result, did in zip(results, (first.did, second.did), strict=True):
-        assert result["seconds"] == pytest.approx(0.5, rel=0.2)
+        assert result["seconds"] >= 0.5
         # On a busy machine some come late.
         assert result["lost"] + result["unanswered"] - result["late"] == did["lost"]
         # The others were of the warm-up of each slice.
-        assert 0.5 < result["get"]["answered"] / (did["gets"] - did["lost"]) < 1
+        assert 0 < result["get"]["answered"] < did["gets"] - did["lost"]
+    assert sum(result["seconds"] for result in results) < took
     assert first.did["lost"] == 0 < second.did["lost"]
 
 
@@ -141,13 +144,13 @@ def test_ratio() -> None:
 
 
 def test_lost() -> None:
-    load, did = run(["--lose", "70"], ["--requests", "10000", "--timeout", "0.2"])
+    load, did = run(["--lose", "70"], ["--requests", "10000", "--timeout", "0.5"])
     assert load.status == OK, load.errors
     assert did["lost"] > 100
     assert load.faults() == {"lost": did["lost"]}
     # Each was sent again, and its time began when it was sent first.
     assert load.result["get"]["answered"] == did["gets"] - did["lost"]
-    assert load.times()["max"] > 200
+    assert load.times()["max"] > 500
 
 
 def test_duplicate() -> None:
@@ -160,8 +163,8 @@ def test_duplicate() -> None:
 def test_late() -> None:
     """What comes after its time-out is late: neither a duplicate nor an answer."""
     load, did = run(
-        ["--stall-at", "2000", "--stall-ms", "600"],
-        ["--requests", "10000", "--outstanding", "32", "--timeout", "0.4", "--ratio", "1:0"],
+        ["--stall-at", "2000", "--stall-ms", "1500"],
+        ["--requests", "10000", "--outstanding", "32", "--timeout", "1", "--ratio", "1:0"],
     )
     assert load.status == OK, load.errors
     assert load.faults() == {"lost": 32, "late": 32}
@@ -208,7 +211,7 @@ def test_open_loop_counts_from_intended_time() -> None:
     # A busy machine may be late at the very end.
     assert load.faults().keys() <= {"unsent"}
     # 600 of 4000 came due in the stall, which they waited out: 300 ms down to none.
-    assert load.result["get"]["answered"] == pytest.approx(4000, rel=0.1)
+    assert load.result["get"]["answered"] + load.result["unsent"] > 3600
     assert load.times()["p99"] > 250
     assert load.times()["p90"] > 60
     assert load.times()["mean"] > 18
