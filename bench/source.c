@@ -46,6 +46,6 @@ int source_register(const struct source *source, enum syscript_backend backend,
 	int fd = syscript_register(source->text, source->len, &options, error, sizeof(error));
 
 	if (fd < 0)
-		measure_die("%s: %s %s", source->name, syscript_strerror(fd), error);
+		measure_die("%s: %s", source->name, error);
 	return fd;
 }

@@ -132,6 +132,13 @@ def test_cost_models_are_kept_and_bad_ones_refused(tmp_path: Path) -> None:
         model.load(kept)
 
 
+@pytest.mark.skipif(Path("/dev/syscript").exists(), reason="for machines without the device")
+def test_calibrating_fails_with_one_text(tmp_path: Path) -> None:
+    done = run("calibrate", "--backend", "kernel", cache=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("there is no /dev/syscript") == 1
+
+
 def test_cost_model_that_suits_this_machine_best_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
