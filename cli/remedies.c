@@ -40,35 +40,33 @@ static bool has(const char *command)
 	return !access(path, X_OK);
 }
 
-/* A package by the names that distributions have for it. */
-static void need_package(struct list *list, const char *what, const char *debian,
-			 const char *fedora)
+/* All packages at once, by the names that distributions have for them. */
+static void need_packages(struct list *list, const struct findings *f)
 {
-	if (has("apt-get"))
-		need(list, what, "sudo apt-get install %s", debian);
-	else if (has("dnf"))
-		need(list, what, "sudo dnf install %s", fedora);
-	else
-		need(list, what, "# install what your distribution has in place of %s", debian);
+	const char *what = f->headers ? "dkms, which builds the module, is not installed" :
+		f->dkms ? "the headers of this kernel are not installed" :
+		"dkms, which builds the module, and the headers of this kernel are not installed";
+	const char *install = "# install what your distribution has in place of";
+	const char *headers = " linux-headers-";
+
+	if (has("apt-get")) {
+		install = "sudo apt-get install";
+	} else if (has("dnf")) {
+		install = "sudo dnf install";
+		headers = " kernel-devel-";
+	}
+	need(list, what, "%s%s%s%s", install, f->dkms ? "" : " dkms",
+	     f->headers ? "" : headers, f->headers ? "" : f->kernel.release);
 }
 
 /* DKMS builds the module; it needs its source, a compiler, and the headers. */
 static void need_module(struct list *list, const struct findings *f)
 {
-	char debian[128], fedora[128];
-
-	if (!f->dkms)
-		need_package(list, "dkms, which builds the module, is not installed", "dkms",
-			     "dkms");
-	if (!f->headers) {
-		snprintf(debian, sizeof(debian), "linux-headers-%s", f->kernel.release);
-		snprintf(fedora, sizeof(fedora), "kernel-devel-%s", f->kernel.release);
-		need_package(list, "the headers of this kernel are not installed", debian,
-			     fedora);
-	}
+	if (!f->dkms || !f->headers)
+		need_packages(list, f);
 	if (!f->source)
 		need(list, "the module's source is not in /usr/src",
-		     "sudo apt-get install syscript-dkms    # or, in the source tree: sudo make install");
+		     "sudo make install    # in the source tree; or install the package syscript-dkms");
 	need(list, f->built ? "the module is not built for this kernel" :
 	     "the module is not built", "sudo dkms install syscript/%s -k %s",
 	     syscript_version(), f->kernel.release);

@@ -378,6 +378,19 @@ def test_without_device(script) -> None:
     assert [missing.index(step) for step in steps] == sorted(map(missing.index, steps))
 
 
+HEADERS = Path("/lib/modules", platform.release(), "build/Makefile")
+
+
+@pytest.mark.skipif(
+    DEVICE.exists() or HEADERS.exists() or bool(shutil.which("dkms", path="/usr/sbin:/usr/bin")),
+    reason="for machines with neither dkms nor headers",
+)
+def test_doctor_has_a_line_for_all_packages() -> None:
+    found = json.loads(syscript("doctor", "--json").stdout)
+    (install,) = [m["command"] for m in found["missing"] if "are not installed" in m["what"]]
+    assert "install dkms " in install and install.endswith(f"-{platform.release()}")
+
+
 def test_doctor_leaves_audit_alone() -> None:
     """No one is to drop audit rules for a program's sake."""
     sources = "".join(path.read_text() for path in (ROOT / "cli").glob("*.c"))
