@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+static int cmd_help(int argc, char **argv);
+
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -21,6 +23,7 @@ static const struct command {
 	{ "net", cmd_net, "make a network namespace with a device for a script's frames" },
 	{ "disasm", cmd_disasm, "print what cosy-cc has compiled, next to its machine code" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
+	{ "help", cmd_help, "print this, or the options of a command" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -34,6 +37,26 @@ static void help(void)
 	printf("\n  --help     print this; after a command: its options\n"
 	       "  --version  print the version\n\n"
 	       "Exit status: 0, 1 for a script error, 2 for usage.\n");
+}
+
+/* As argv[0] says. */
+static int run_command(int argc, char **argv)
+{
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc, argv);
+	}
+	return complain("unknown command '%s': see 'syscript --help'", argv[0]);
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	char *options[] = { argv[1], "--help", NULL };
+
+	if (argc > 1 && argv[1][0] != '-')
+		return run_command(2, options);
+	help();
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -52,13 +75,8 @@ int main(int argc, char **argv)
 		printf("syscript %s\n", syscript_version());
 		return 0;
 	}
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
-		status = commands[i].run(argc - 1, argv + 1);
-		if (fflush(stdout) || ferror(stdout))
-			return complain("cannot write to standard output");
-		return status;
-	}
-	return complain("unknown command '%s': see 'syscript --help'", argv[1]);
+	status = run_command(argc - 1, argv + 1);
+	if (fflush(stdout) || ferror(stdout))
+		return complain("cannot write to standard output");
+	return status;
 }

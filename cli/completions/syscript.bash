@@ -6,7 +6,7 @@ _syscript() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]} words=
 
-	if [ "$COMP_CWORD" = 1 ]; then
+	if [ "$COMP_CWORD" = 1 ] || [[ $COMP_CWORD$command == 2help ]]; then
 		words=$(syscript --help | sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p')
 	elif [ "$before" = --backend ]; then
 		words="auto kernel user"

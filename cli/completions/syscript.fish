@@ -11,6 +11,6 @@ function __syscript_options
         string replace -rf '^ .*(--[a-z-]+)[^ ]*( [A-Z]+)?  +(.*)' '$1\t$3'
 end
 
-complete -c syscript -n __fish_use_subcommand -f -a '(__syscript_commands)'
+complete -c syscript -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -f -a '(__syscript_commands)'
 complete -c syscript -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -f -a '(__syscript_options)'
 complete -c syscript -n 'string match -q -- --backend (commandline -opc)[-1]' -f -a 'auto kernel user'

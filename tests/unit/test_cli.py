@@ -349,10 +349,16 @@ def test_full_disk_is_an_error(script) -> None:
     assert done.returncode == 2 and "standard output" in done.stderr
 
 
-@pytest.mark.parametrize("args", [["--help"], *([c, "--help"] for c in ("run", "check", "list"))])
-def test_help(args: list[str]) -> None:
-    done = syscript(*args)
+@pytest.mark.parametrize("command", [[], *([c] for c in ("run", "check", "list", "net"))])
+def test_help(command: list[str]) -> None:
+    done = syscript(*command, "--help")
     assert done.returncode == 0 and done.stdout.startswith("Usage: syscript")
+    assert syscript("help", *command).stdout == done.stdout
+
+
+def test_help_of_nothing() -> None:
+    done = syscript("help", "frobnicate")
+    assert done.returncode == 2 and "unknown command 'frobnicate'" in done.stderr
 
 
 def test_version() -> None:
