@@ -23,6 +23,8 @@ $(BUILD)/gen/repl.inc: cli/repl.lua
 
 $(BUILD)/cli/repl.o: $(BUILD)/gen/repl.inc
 
+$(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc
+
 # And the confined engine, which disasm shows: see engine/confined/build.mk.
 $(BUILD)/syscript: $(CLI_OBJ) $(BUILD)/libsyscript.a
 	$(call say,LD)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "hints.h"
 #include "job.h"
 
 #define FINDINGS_LEN	(64 << 10)
@@ -23,7 +24,7 @@ static int check(const struct job *job, const char *source, size_t len)
 		fprintf(stderr, n == -ENOEXEC ? "%s\n" : "syscript: %s\n", text);
 		return job_status(n);
 	}
-	fputs(text, stderr);
+	print_error(text);
 	return n ? EXIT_SCRIPT : 0;
 }
 

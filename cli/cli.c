@@ -62,7 +62,7 @@ static char *read_fd(int fd, const char *path, size_t *len)
 {
 	/* One byte more than a script may have, to see that it is too long. */
 	size_t max = SYSCRIPT_IMAGE_MAX + 1;
-	char *text = malloc(max);
+	char *text = malloc(max + 1);
 	ssize_t got;
 
 	*len = 0;
@@ -83,6 +83,7 @@ static char *read_fd(int fd, const char *path, size_t *len)
 			break;
 		*len += got;
 	}
+	text[*len] = '\0';
 	return text;
 }
 

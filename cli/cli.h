@@ -34,7 +34,7 @@ int complain_usage(const char *command, const char *format, ...)
  */
 int parse_json(int argc, char **argv, const char *help, bool *json);
 
-/* Reads all of @path ("-": stdin).  NULL after a complaint. */
+/* Reads all of @path ("-": stdin), with a NUL after it.  NULL after a complaint. */
 char *read_file(const char *path, size_t *len);
 
 /* What follows the last slash of @path, as a script's name: cut, printable. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "hints.h"
 #include "job.h"
 #include "values.h"
 
@@ -225,7 +226,7 @@ int job_register(const struct job *job, const char *source, size_t len)
 	fd = syscript_register(source, len, &job->options, error, sizeof(error));
 	/* The engine's texts begin with file:line, as compilers' do. */
 	if (fd == -ENOEXEC || fd == -ETIME || fd == -ENOBUFS)
-		fprintf(stderr, "%s\n", error);
+		print_error(error);
 	else if (fd < 0)
 		complain("%s", error);
 	return fd;
@@ -246,7 +247,7 @@ void job_print_error(int fd, int err)
 
 	fflush(stdout);
 	if (syscript_error(fd, error, sizeof(error)) > 0)
-		fprintf(stderr, "%s\n", error);
+		print_error(error);
 	else
 		complain("%s", syscript_strerror(err));
 }

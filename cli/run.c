@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "hints.h"
 #include "job.h"
 #include "values.h"
 
@@ -18,6 +19,17 @@ static int parse_arguments(int argc, char **argv, int64_t *args)
 			return EXIT_USAGE;
 	}
 	return 0;
+}
+
+static int call(const struct job *job, int fd, const char *source, int nargs,
+		const int64_t *args)
+{
+	int status = job_call(job, fd, nargs, args);
+
+	if (status == EXIT_SCRIPT)
+		hint_at_arguments(source, nargs);
+	syscript_close(fd);
+	return status;
 }
 
 int cmd_run(int argc, char **argv)
@@ -36,10 +48,7 @@ int cmd_run(int argc, char **argv)
 	if (!source)
 		return EXIT_USAGE;
 	fd = job_register(&job, source, len);
+	status = fd < 0 ? job_status(fd) : call(&job, fd, source, argc - optind, args);
 	free(source);
-	if (fd < 0)
-		return job_status(fd);
-	status = job_call(&job, fd, argc - optind, args);
-	syscript_close(fd);
 	return status;
 }

@@ -91,7 +91,8 @@ def test_traceback(script, jit: list[str]) -> None:
         "\ta.lua:10: in function <a.lua:8>",
     ]
     done = syscript("run", *jit, path, "2")
-    assert "a.lua:3: over the time limit of 100 ms\nstack traceback:\n" in done.stderr
+    assert "a.lua:3: over the time limit of 100 ms: raise" in done.stderr
+    assert "--time-limit\nstack traceback:\n" in done.stderr
     assert done.stderr.endswith("a.lua:10: in function <a.lua:8>\n")
     deep = syscript("run", *jit, path, "3").stderr.splitlines()
     assert deep[0].endswith("stack overflow") and deep[-1] == "\t..." and len(deep) == 15
@@ -121,12 +122,69 @@ def test_output_that_is_cut_says_so(script) -> None:
 def test_limits(script) -> None:
     loop = script("function run() while true do end end")
     done = syscript("run", "--time-limit", "20", loop)
-    assert done.returncode == 1 and "over the time limit of 20 ms" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr == "a.lua:1: over the time limit of 20 ms: raise it with --time-limit\n"
     done = syscript("run", "--kill", "--time-limit", "20", loop)
     assert done.returncode == -signal.SIGKILL
     hog = script("function run() local s = 'x' while true do s = s .. s end end")
     done = syscript("run", "--memory-limit", "200", hog)
-    assert done.returncode == 1 and "over the memory limit of 200 KiB" in done.stderr
+    assert done.returncode == 1
+    assert "over the memory limit of 200 KiB: raise it with --memory-limit\n" in done.stderr
+    calls = script("function run() while true do syscall.getppid() end end")
+    done = syscript("run", "--time-limit", "10s", "--wall-limit", "50ms", calls)
+    assert "over the wall-clock limit of 50 ms: raise it with --wall-limit\n" in done.stderr
+    # At the top level it is registering that fails.
+    done = syscript("run", "--time-limit", "20", "-", stdin="while true do end")
+    assert done.stderr == "stdin:1: over the time limit of 20 ms: raise it with --time-limit\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("syscall.opne", "syscall.open"),
+        ("syscall.reaad", "syscall.read"),
+        ("syscall.writ", "syscall.write"),
+        ("syscall.getpit", "syscall.getpid"),
+        ("syscall.recv", "syscall.recvfrom"),
+        ("const.O_RDONYL", "const.O_RDONLY"),
+        ("const.EAGAIN", "errno.EAGAIN"),
+        ("errno.SIGKILL", "const.SIGKILL"),
+        ("errno.EAGIAN", "errno.EAGAIN"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_misspelt_names(command: str, name: str, meant: str) -> None:
+    done = syscript(command, "-e", f"return {name}")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"'{name.partition('.')[2]}': did you mean {meant}?\n")
+
+
+def test_strange_names_are_left_alone() -> None:
+    done = syscript("run", "-e", "return syscall.frobnicate")
+    assert done.stderr == "-e:1: no system call 'frobnicate'\n"
+    # Other lines are as they were.
+    assert syscript("run", "-e", "error('a\\n\\nb')").stderr == "-e:1: a\n\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "args", "hint"),
+    [
+        ("function run(fd, n)", [], "run(fd, n) takes 2 arguments, got 0"),
+        ("function run(fd, n)", ["1"], "run(fd, n) takes 2 arguments, got 1"),
+        ("run = function(fd)", [], "run(fd) takes 1 argument, got 0"),
+        ("function run(fd, ...)", [], "run(fd, ...) takes 1 argument, got 0"),
+        ("function run(fd)", ["-1"], None),
+        ("function run(...)", [], None),
+        ("function run()", [], None),
+    ],
+)
+def test_missing_arguments(script, run: str, args: list[str], hint: str | None) -> None:
+    """Are named once the script has failed: it may do without."""
+    path = script(f"{run} return syscall.lseek(fd, n, 0) end")
+    done = syscript("run", path, *args)
+    said = [x for x in done.stderr.splitlines() if x.startswith("syscript: ")]
+    assert said == ([f"syscript: {hint}"] if hint else [])
+    assert syscript("run", script(f"{run} return 1 end")).stderr == ""
 
 
 def test_no_jit(script) -> None:
@@ -436,6 +494,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("words", "word", "found"),
     [
         ("syscript", "r", {"run", "repl"}),
+        ("syscript help", "r", {"run", "repl"}),
         ("syscript run", "--m", {"--memory-limit"}),
         ("syscript run --backend", "", {"auto", "kernel", "user"}),
         ("syscript top", "-", {"--delay", "--rounds", "--batch", "--help"}),

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What the engine cannot say: it knows no options of a command, and in the kernel
+ * it has better things to keep than code that guesses.
+ */
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "hints.h"
+
+/* With the tables that they are members of, "syscall.open". */
+static const char *const calls[] = {
+#define SYSCALL(name, kinds, flags)	"syscall." #name,
+#include "../kernel/syscalls.def"
+	NULL
+};
+
+static const char *const constants[] = {
+#define CONSTANT(name, value)	"const." #name,
+#define ERRNO(name, value)	"errno." #name,
+#include "constants.inc"
+	NULL
+};
+
+/* Functions of libc's that are system calls of another name. */
+static const char *const libc[][2] = {
+	{ "fstatat", "syscall.newfstatat" }, { "pread", "syscall.pread64" },
+	{ "pwrite", "syscall.pwrite64" }, { "recv", "syscall.recvfrom" },
+	{ "send", "syscall.sendto" }, { "waitpid", "syscall.wait4" },
+};
+
+static const struct unknown {
+	const char *text;	/* followed by the name, in quotes */
+	const char *const *names;
+} unknown[] = {
+	{ "no system call '", calls },
+	{ "no constant '", constants },
+};
+
+static const struct limit {
+	const char *text, *option;
+} limits[] = {
+	{ "over the time limit of ", "--time-limit" },
+	{ "over the wall-clock limit of ", "--wall-limit" },
+	{ "over the memory limit of ", "--memory-limit" },
+};
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* 0 for the same, 1 if a letter is missing, unexpected or another, or two are swapped, or 2. */
+static int slips(const char *a, size_t m, const char *b)
+{
+	size_t n = strlen(b);
+
+	while (m && *a == *b)
+		a++, b++, m--, n--;
+	while (m && n && a[m - 1] == b[n - 1])
+		m--, n--;
+	if (m == 2 && n == 2 && a[0] == b[1] && a[1] == b[0])
+		return 1;
+	return m > 1 || n > 1 ? 2 : m || n;
+}
+
+static const char *meant(const char *name, size_t len, const char *const *names)
+{
+	const char *best = NULL;
+	int n, least = 2;
+
+	for (size_t i = 0; names == calls && i < COUNT(libc); i++) {
+		if (strlen(libc[i][0]) == len && !strncmp(libc[i][0], name, len))
+			return libc[i][1];
+	}
+	for (; *names; names++) {
+		n = slips(name, len, strchr(*names, '.') + 1);
+		if (n < least) {
+			best = *names;
+			least = n;
+		}
+	}
+	return best;
+}
+
+static void print_hint(const char *line)
+{
+	const char *at;
+
+	for (const struct unknown *u = unknown; u < unknown + COUNT(unknown); u++) {
+		at = strstr(line, u->text);
+		if (!at)
+			continue;
+		at += strlen(u->text);
+		at = meant(at, strcspn(at, "'"), u->names);
+		if (at)
+			fprintf(stderr, ": did you mean %s?", at);
+	}
+	for (const struct limit *l = limits; l < limits + COUNT(limits); l++) {
+		if (strstr(line, l->text))
+			fprintf(stderr, ": raise it with %s", l->option);
+	}
+}
+
+void print_error(char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")) && (*line || text)) {
+		fputs(line, stderr);
+		print_hint(line);
+		fputc('\n', stderr);
+	}
+}
+
+/* Not the dots of what takes any number. */
+static int count_names(const char *names, int len)
+{
+	int n = 0;
+
+	for (int i = 0; i < len; i++)
+		n += names[i] == ',';
+	return len && names[len - 1] != '.' ? n + 1 : n;
+}
+
+void hint_at_arguments(const char *source, int nargs)
+{
+	static const char pattern[] = "^(function +run|run *= *function) *\\(([^)]*)\\)";
+	regmatch_t match[3];
+	const char *names;
+	int len, n;
+	regex_t re;
+
+	if (regcomp(&re, pattern, REG_EXTENDED | REG_NEWLINE))
+		return;
+	if (!regexec(&re, source, COUNT(match), match, 0)) {
+		names = source + match[2].rm_so;
+		len = match[2].rm_eo - match[2].rm_so;
+		n = count_names(names, len);
+		if (nargs < n)
+			complain("run(%.*s) takes %d argument%s, got %d", len, names, n,
+				 n == 1 ? "" : "s", nargs);
+	}
+	regfree(&re);
+}
