@@ -39,18 +39,22 @@ static const struct unknown {
 	{ "no constant '", constants },
 };
 
-static const struct limit {
-	const char *text, *option;
-} limits[] = {
-	{ "over the time limit of ", "--time-limit" },
-	{ "over the wall-clock limit of ", "--wall-limit" },
-	{ "over the memory limit of ", "--memory-limit" },
+#define ABSENT(name)	{ "global '" name "' ", "scripts have none, see syscript(7)" }
+
+static const struct hint {
+	const char *text, *hint;
+} hints[] = {
+	{ "over the time limit of ", "raise it with --time-limit" },
+	{ "over the wall-clock limit of ", "raise it with --wall-limit" },
+	{ "over the memory limit of ", "raise it with --memory-limit" },
+	{ "no function named run", "define it, as a global: function run(...)" },
+	ABSENT("io"), ABSENT("os"), ABSENT("package"), ABSENT("debug"), ABSENT("jit"),
+	ABSENT("ffi"), ABSENT("require"), ABSENT("dofile"), ABSENT("loadfile"),
 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* 0 for the same, 1 if a letter is missing, unexpected or another, or two are swapped, or 2. */
-static int slips(const char *a, size_t m, const char *b)
+int slips(const char *a, size_t m, const char *b)
 {
 	size_t n = strlen(b);
 
@@ -95,9 +99,9 @@ static void print_hint(const char *line)
 		if (at)
 			fprintf(stderr, ": did you mean %s?", at);
 	}
-	for (const struct limit *l = limits; l < limits + COUNT(limits); l++) {
-		if (strstr(line, l->text))
-			fprintf(stderr, ": raise it with %s", l->option);
+	for (const struct hint *h = hints; h < hints + COUNT(hints); h++) {
+		if (strstr(line, h->text))
+			fprintf(stderr, ": %s", h->hint);
 	}
 }
 

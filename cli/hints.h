@@ -3,6 +3,14 @@
 #ifndef HINTS_H
 #define HINTS_H
 
+#include <stddef.h>
+
+/*
+ * How unlike the @m bytes of @a and @b are: 0 if they are the same, 1 if a letter is
+ * missing, unexpected or another, or two are swapped, else 2.
+ */
+int slips(const char *a, size_t m, const char *b);
+
 /* Prints @text, which it cuts up, on stderr: each line with what to do, if that is known. */
 void print_error(char *text);
 

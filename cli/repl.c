@@ -88,6 +88,9 @@ int cmd_repl(int argc, char **argv)
 		return complain_usage("repl", "unexpected argument '%s'", argv[optind]);
 	strcpy(repl.job.name, "repl");
 	repl.prompts = isatty(STDIN_FILENO);
+	if (repl.prompts)
+		printf("syscript %s: Lua by the line. Globals stay, locals do not; Ctrl-D ends.\n",
+		       syscript_version());
 	ret = start(&repl);
 	while (!ret && read_line(&repl))
 		ret = evaluate(&repl);

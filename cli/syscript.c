@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syscript.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "hints.h"
 
 static int cmd_help(int argc, char **argv);
 
@@ -46,6 +48,14 @@ static int run_command(int argc, char **argv)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
 	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (slips(argv[0], strlen(argv[0]), commands[i].name) < 2)
+			return complain("unknown command '%s': did you mean '%s'?", argv[0],
+					commands[i].name);
+	}
+	if (!access(argv[0], R_OK))
+		return complain("unknown command '%s': did you mean 'syscript run %s'?",
+				argv[0], argv[0]);
 	return complain("unknown command '%s': see 'syscript --help'", argv[0]);
 }
 

@@ -67,7 +67,8 @@ static bool buffer(const char *text, uint64_t size, int64_t *value)
 	char *bytes = size ? calloc(1, size) : NULL;
 
 	if (!bytes) {
-		complain_usage("run", "argument '%s': no such size, or no memory", text);
+		complain_usage("run", "argument '%s': no such size (4096, 4K, 1M), or no memory",
+			       text);
 		return false;
 	}
 	*value = (intptr_t)bytes;

@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import pty
 import shutil
 import signal
 import subprocess
@@ -159,6 +160,14 @@ def test_misspelt_names(command: str, name: str, meant: str) -> None:
     assert done.stderr.endswith(f"'{name.partition('.')[2]}': did you mean {meant}?\n")
 
 
+@pytest.mark.parametrize("code", ["os.exit()", "io.write('x')", "require('x')"])
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_libraries_that_scripts_lack(command: str, code: str) -> None:
+    done = syscript(command, "-e", code)
+    assert done.returncode == 1
+    assert done.stderr.endswith(": scripts have none, see syscript(7)\n")
+
+
 def test_strange_names_are_left_alone() -> None:
     done = syscript("run", "-e", "return syscall.frobnicate")
     assert done.stderr == "-e:1: no system call 'frobnicate'\n"
@@ -273,6 +282,21 @@ def test_repl() -> None:
     assert done.stderr.startswith("stdin:1: again\n")
 
 
+def test_repl_says_how_to_leave_it() -> None:
+    terminal, stdin = pty.openpty()
+    os.write(terminal, b"\x04")
+    done = subprocess.run(
+        [SYSCRIPT, "repl", "--backend", "user"],
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(stdin)
+    os.close(terminal)
+    assert done.returncode == 0 and "Ctrl-D ends" in done.stdout
+
+
 def test_repl_goes_on_with_a_new_script() -> None:
     done = syscript("repl", "--time-limit", "20ms", stdin="x = 1\nwhile true do end\nx\n2")
     assert done.stdout == "nil\n2\n"
@@ -329,7 +353,8 @@ local function inner(fd) return write(fd, fd) end
 function run(fd) return inner(fd) + sys.colse(fd) + sys.write(1, nil) end
 """
     assert [line.partition(": ")[0] for line in check(source)] == ["3", "3"]
-    assert check("x = 1") == [" no function named run"]
+    (found,) = check("x = 1")
+    assert found == " no function named run: define it, as a global: function run(...)"
 
 
 @pytest.mark.parametrize(
@@ -363,7 +388,9 @@ def test_scripts_of_the_library_are_clean(path: Path) -> None:
     ("args", "message"),
     [
         ([], ""),
-        (["frobnicate"], "unknown command 'frobnicate'"),
+        (["frobnicate"], "unknown command 'frobnicate': see"),
+        (["rnu", "x.lua"], "did you mean 'run'?"),
+        ([str(ROOT / "README.md")], f"did you mean 'syscript run {ROOT}/README.md'?"),
         (["run"], "no FILE"),
         (["run", "--frob"], "see 'syscript run --help'"),
         (["run", "--backend", "moon", "x.lua"], "backend 'moon'"),
