@@ -394,7 +394,7 @@ void run_poll(struct run *run)
 }
 EXPORT_SYMBOL_NS_GPL(run_poll, COMPAT_NS(SYSCRIPT));
 
-static long syscall_returned(struct run_own *own, long ret)
+static __always_inline long syscall_returned(struct run_own *own, long ret)
 {
 	struct run *run = &own->run;
 
@@ -404,7 +404,13 @@ static long syscall_returned(struct run_own *own, long ret)
 	return ret;
 }
 
-long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
+/*
+ * What comes to syscall_returned() may not return, and leaves its frame: KASAN would
+ * take what has been poisoned of it for what comes there later.
+ */
+#define MAY_END	__no_sanitize_address
+
+MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
 {
 	struct run_own *own = run_own(run);
 	struct sleepable work = {
@@ -415,7 +421,7 @@ long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
 }
 
 /* The tick came after script code was left: none of the time is its. */
-static long leave_after(struct sleepable *work)
+static MAY_END long leave_after(struct sleepable *work)
 {
 	struct run_own *own = work->own;
 
@@ -424,7 +430,7 @@ static long leave_after(struct sleepable *work)
 	return syscall_returned(own, leave_late(work));
 }
 
-long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
+MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
 {
 	struct sleepable work = {
 		.own = run_own(run), .fn = sleepable_answered, .index = index,
@@ -434,7 +440,7 @@ long run_syscall_answered(struct run *run, unsigned int index, bool waits, long 
 	return leave_after(&work);
 }
 
-long run_after_syscall(struct run *run, long ret, bool waits)
+MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 {
 	struct sleepable work = {
 		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = waits,
