@@ -6,44 +6,61 @@
 #include "deferred.h"
 #include "internals.h"
 
+/* As many are looked at in a row, with interrupts off. */
+#define AT_ONCE	1000
+
+static void put_back(struct callback_head *works)
+{
+	struct callback_head *none = NULL, **last;
+
+	while (works && !try_cmpxchg(&current->task_works, &none, works)) {
+		struct callback_head *added = xchg(&current->task_works, NULL);
+
+		for (last = &added; *last; last = &(*last)->next)
+			;
+		*last = works;
+		works = added;
+		none = NULL;
+	}
+}
+
 /*
- * Takes those with @func out of the task's works, oldest first.  As
+ * Takes those with @func out of the newest of the task's works, oldest first.  As
  * task_work_run() does it: works are added without a lock, but who cancels one,
  * and so looks past the first, holds ->pi_lock.
  */
 static struct callback_head *take(task_work_func_t func)
 {
-	struct callback_head *work, *next, *head, *taken = NULL, *rest = NULL;
-	struct callback_head **last = &rest;
+	struct callback_head *works, *work, *taken = NULL, **p = &works;
+	unsigned int n;
 
 	raw_spin_lock_irq(&current->pi_lock);
-	for (work = xchg(&current->task_works, NULL); work; work = next) {
-		next = work->next;
-		if (work->func == func) {
-			work->next = taken;
-			taken = work;
-		} else {
-			*last = work;
-			last = &work->next;
+	works = xchg(&current->task_works, NULL);
+	for (n = 0; *p && n < AT_ONCE; n++) {
+		work = *p;
+		if (work->func != func) {
+			p = &work->next;
+			continue;
 		}
+		*p = work->next;
+		work->next = taken;
+		taken = work;
 	}
-	if (rest) {
-		head = READ_ONCE(current->task_works);
-		do {
-			*last = head;
-		} while (!try_cmpxchg(&current->task_works, &head, rest));
-	}
+	put_back(works);
 	raw_spin_unlock_irq(&current->pi_lock);
 	return taken;
 }
 
 static void run_all(task_work_func_t func)
 {
-	struct callback_head *work = take(func), *next;
+	struct callback_head *work, *next;
 
-	for (; work; work = next) {
-		next = work->next;
-		func(work);
+	while ((work = take(func))) {
+		for (; work; work = next) {
+			next = work->next;
+			func(work);
+			cond_resched();
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
  * release is there for the next call.  And what a script's end unmaps.
  */
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -89,6 +90,33 @@ static void test_table_stays_small(void)
 		"ok(syscall.socketpair(1, const.SOCK_DGRAM, 0, buf))"
 		"local a, b = util.peek(buf), util.peek(buf + 4)"
 		"ok(syscall.close(a)) ok(syscall.close(b))"));
+}
+
+/* More than are released in a row, and what is left then is beyond the slack. */
+#define MANY		3900
+#define CLOSE_MANY \
+	PRELUDE \
+	"function run(n)\n" \
+	"	local before, first = files(), ok(open(null))\n" \
+	"	for i = 2, n do ok(open(null)) end\n" \
+	"	ok(syscall.close_range(first, first + n - 1, 0))\n" \
+	"	return files() - before\n" \
+	"end\n"
+
+static void test_many_at_once(void)
+{
+	struct rlimit old, limit;
+	int64_t left = -1;
+	int fd = abi_must_register(CLOSE_MANY);
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = old;
+	limit.rlim_cur = MANY + 100;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(abi_call(fd, MANY, 0, &left), 0);
+	CHECK_EQ(left < FILES_SLACK, 1);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+	close(fd);
 }
 
 /* A pipe is at its end as soon as its last writer is replaced. */
@@ -282,6 +310,7 @@ int main(void)
 {
 	abi_open();
 	test_table_stays_small();
+	test_many_at_once();
 	test_pipe_ends();
 	test_name_is_free();
 	test_own_file();
