@@ -10,6 +10,7 @@
 #include <linux/string.h>
 
 #include "cache.h"
+#include "limits.h"
 
 #define ENTRIES_MAX	64
 #define ENTRIES_MAX_USER 16
@@ -59,16 +60,17 @@ static void drop(struct cache_entry *entry)
 	cache_put(entry);
 }
 
-/* The user's own oldest entry goes first, so that no user pushes out others. */
+/* The payer's own oldest entry goes first, so that none pushes out others'. */
 static void make_room(void)
 {
 	struct cache_entry *entry, *own = NULL, *last = NULL;
 	unsigned int n = 0, n_own = 0;
+	kuid_t payer = limits_payer();
 
 	list_for_each_entry(entry, &entries, node) {
 		n++;
 		last = entry;
-		if (!uid_eq(entry->uid, current_uid()))
+		if (!uid_eq(entry->payer, payer))
 			continue;
 		n_own++;
 		own = entry;
@@ -90,6 +92,7 @@ void cache_add(const char *name, const char *source, size_t len,
 		return;
 	kref_init(&entry->ref);
 	entry->uid = current_uid();
+	entry->payer = limits_payer();
 	entry->used = jiffies;
 	strscpy(entry->name, name, sizeof(entry->name));
 	entry->source_len = len;

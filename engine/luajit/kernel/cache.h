@@ -22,6 +22,7 @@ struct cache_entry {
 	struct kref ref;
 	struct list_head node;
 	kuid_t uid;
+	kuid_t payer;			/* limits_payer() */
 	unsigned long used;		/* last, in jiffies */
 	char name[SYSCRIPT_NAME_LEN];
 	size_t source_len, len;
