@@ -324,30 +324,38 @@ static void take_one(struct frames_port *port, struct sk_buff *skb)
 	}
 }
 
-/* True if there was anything. */
-static bool take_some(struct frames_port *port, unsigned int max)
+/* How many there were. */
+static unsigned int take_some(struct frames_port *port, unsigned int max)
 {
 	struct sk_buff_head *queue = &port->sk->sk_receive_queue, taken;
-	unsigned int n = max - port->frames.n;
+	unsigned int n = 0;
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&taken);
 	spin_lock_irq(&queue->lock);
-	while (n-- && (skb = __skb_dequeue(queue)))
+	for (; n < max - port->frames.n && (skb = __skb_dequeue(queue)); n++)
 		__skb_queue_tail(&taken, skb);
 	spin_unlock_irq(&queue->lock);
-	if (skb_queue_empty(&taken))
-		return false;
 	while ((skb = __skb_dequeue(&taken)))
 		take_one(port, skb);
-	return true;
+	return n;
 }
 
-/* Those that are not for us do not count, and others may be there. */
+/*
+ * Those that are not for us do not count, and others may be there; but no more than
+ * there are now, as they may come faster than this.
+ */
 static void take(struct frames_port *port, unsigned int max)
 {
-	while (port->frames.n < max && take_some(port, max) && !signal_pending(current))
+	long left = skb_queue_len_lockless(&port->sk->sk_receive_queue);
+	unsigned int n;
+
+	while (port->frames.n < max && (n = take_some(port, max))) {
+		left -= n;
+		if (left <= 0 || signal_pending(current))
+			break;
 		cond_resched();
+	}
 }
 
 /* -- Waiting ------------------------------------------------------------------- */
@@ -414,6 +422,17 @@ static void wait_for_more(struct work *work)
 			 ktime_add_us(ktime_get(), wait->hold));
 }
 
+/* None that was taken is for us: on, unless that has kept us busy for too long. */
+static int go_on(const struct work *work)
+{
+	bool waited = current->nvcsw != run_own(work->run)->switches;
+
+	cond_resched();
+	if (signal_pending(current) || (!waited && run_overstays(work->run)))
+		return -EINTR;
+	return ktime_before(ktime_get(), work->until) ? 0 : -ETIME;
+}
+
 static long receive(struct work *work)
 {
 	struct frames_port *port = work->port;
@@ -433,7 +452,7 @@ static long receive(struct work *work)
 		take(port, work->wait->max);
 		if (port->frames.n)
 			return port->frames.n;
-		err = signal_pending(current) ? -EINTR : 0;
+		err = go_on(work);
 	}
 	return err == -ETIME ? 0 : err;
 }
