@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,31 @@ static inline int udp_socket(struct sockaddr_in *address)
 	CHECK(!bind(fd, (struct sockaddr *)address, sizeof(*address)));
 	CHECK(!getsockname(fd, (struct sockaddr *)address, &len));
 	return fd;
+}
+
+/*
+ * What has been sent over the loopback device has arrived: mostly it has when the call
+ * returns, but not while ksoftirqd has work.  Each CPU has a queue of its own.
+ */
+static inline void settle(void)
+{
+	struct sockaddr_in name;
+	int fd = udp_socket(&name);
+	cpu_set_t all, one;
+	char c = 0;
+
+	CHECK(!sched_getaffinity(0, sizeof(all), &all));
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		CHECK(!sched_setaffinity(0, sizeof(one), &one));
+		CHECK_EQ(sendto(fd, &c, 1, 0, (struct sockaddr *)&name, sizeof(name)), 1);
+		CHECK_EQ(recv(fd, &c, 1, 0), 1);
+	}
+	CHECK(!sched_setaffinity(0, sizeof(all), &all));
+	close(fd);
 }
 
 #endif /* LIB_TEST_H */

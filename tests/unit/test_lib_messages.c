@@ -52,6 +52,7 @@ static void post(const char *text)
 {
 	CHECK_EQ(sendto(out, text, strlen(text), 0, (struct sockaddr *)&here, sizeof(here)),
 		 strlen(text));
+	settle();
 }
 
 /* Takes what waits at @sock, and says how much that was. */
@@ -60,6 +61,7 @@ static int drain(int sock)
 	char text[64];
 	int n = 0;
 
+	settle();
 	while (recv(sock, text, sizeof(text), MSG_DONTWAIT) >= 0)
 		n++;
 	return n;
@@ -128,6 +130,7 @@ static void test_many(void)
 	n = or_error(sendmmsg(out, batch.msgs, MANY, MSG_DONTWAIT));
 	CHECK_EQ(drain(in), n);
 	CHECK_EQ(syscript_send_batch(out, batch.msgs, MANY, MSG_DONTWAIT), n);
+	settle();
 	batch_init(&batch, NULL, 64);
 	CHECK_EQ(syscript_recv_batch(in, batch.msgs, MANY, 0, 0), n);
 	for (int i = 0; i < n; i++) {
@@ -425,6 +428,7 @@ static void test_echo(void)
 	CHECK_EQ(syscript_echo(in, UINT32_MAX, 0), 5);
 	CHECK_EQ(syscript_echo(in, 1, 0), 0);
 	CHECK_EQ(syscript_echo(in, 0, -1), 0);
+	settle();
 	for (int i = 0; i < 20; i++) {
 		ssize_t len = snprintf(text, sizeof(text), "%d", i * i);
 
@@ -438,6 +442,7 @@ static void test_echo(void)
 		memset(large, 'a' + i, len);
 		CHECK_EQ(sendto(out, large, len, 0, (struct sockaddr *)&here, sizeof(here)), len);
 		CHECK_EQ(syscript_echo(in, 1, -1), 1);
+		settle();
 		CHECK_EQ(recv(out, answer, sizeof(answer), MSG_DONTWAIT), len);
 		CHECK(!memcmp(answer, large, len));
 	}
