@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from wire import patient
+from wire import ON_DEBUG, patient
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"
@@ -36,6 +36,10 @@ def undone() -> Iterator[None]:
         run("ip", "link", "del", name)
 
 
+needs_tc = pytest.mark.skipif(ON_DEBUG, reason="the debug kernel is without tc")
+
+
+@needs_tc
 def test_pair() -> None:
     """The script has the port, the stack has all else, and the other end is here."""
     addresses = ("--address", "10.77.0.2/24", "--outside", "10.77.0.1/24")
@@ -82,6 +86,7 @@ def test_pair() -> None:
     assert not Path("/run/netns/web").exists()
 
 
+@needs_tc
 def test_macvlan() -> None:
     """On a device that is another's; and what cannot be made leaves nothing."""
     run("ip", "link", "add", "name", "lower", "type", "dummy")
@@ -103,6 +108,7 @@ def test_macvlan() -> None:
         run("ip", "link", "del", "lower")
 
 
+@needs_tc
 def test_ordinary_user(as_user: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """Without a name it takes no root, and scripts run in the kernel there."""
     lines = rf"""

@@ -211,13 +211,13 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
     """What it does not know goes to an ordinary socket, whose replies come back."""
     key, value = text(b"key"), text(b"cached")
     assert cache.call(-1, *key[1:], *value[1:], 0) == 0
+    net.server.tc("qdisc add dev far ingress")
     net.server.ip(f"link add name up0 type veth peer name stack address {SERVER_MAC.hex(':')}")
     try:
         net.server.sysctl("ipv6/conf/up0/disable_ipv6", 1)
         net.server.ip(f"address add {SERVER4}/24 dev stack")
         net.server.ip("link set up0 up")
         # The stack has the address now, and would take what comes to "far", too.
-        net.server.tc("qdisc add dev far ingress")
         net.server.tc("filter add dev far parent ffff: protocol all u32 match u32 0 0 action drop")
         net.server.ip("link set stack up")
         net.server.ip(f"neigh add {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev stack")

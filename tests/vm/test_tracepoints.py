@@ -40,6 +40,8 @@ class Instance:
 
     def enable(self, *events: str) -> None:
         for event in events:
+            if not (self.path / "events" / event).exists():
+                pytest.skip(f"this kernel has no {event}")
             (self.path / "events" / event / "enable").write_text("1")
         (self.path / "trace").write_text("")
 
