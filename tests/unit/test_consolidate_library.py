@@ -290,3 +290,15 @@ def test_replay_that_comes_to_something_else_ends(
     monkeypatch.setitem(library.BY_NAME, "stat_many", wrong)
     with pytest.raises(ConsolidateError, match="item 0, result 0: 1 by the script, 0 by"):
         measure.measure(candidates(tmp_path, (stat_file, BATCH)), "t", HERE)
+
+
+def test_other_errors_than_in_the_trace(tmp_path: Path) -> None:
+    """Where a call fails as it did not there, the script stops, and there is no comparison."""
+
+    def attributes(trace: Writer, i: int) -> None:
+        trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0)
+        for name in ("one", "two"):
+            trace.call(f'lgetxattr("/d/{i}", "user.{name}", NULL, 0)', "-1 ELOOP (Too many)")
+
+    with pytest.raises(ConsolidateError, match=r"returned -\d+ \(.*\), not what it did in"):
+        measure.measure(candidates(tmp_path, (attributes, BATCH)), "t", HERE)
