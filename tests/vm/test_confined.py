@@ -510,22 +510,34 @@ with Arena(1 << 20) as arena:
     open(cgroup, 'w').write(str(os.getpid()))
     while True:
         for image in images:
-            fd, text = lib.register(image, engine=1, **arena.shared())
+            fd, text = lib.register(image, engine=1, memory=4 << 20, **arena.shared())
             if fd >= 0:
                 os.close(fd)
 """
 
 
-def test_nobody_waits_for_a_throttled_process() -> None:
-    """Over its cgroup's memory.high it sleeps for seconds in allocations: others do not."""
-    (CGROUP.parent / "cgroup.subtree_control").write_text("+memory")
+@pytest.mark.parametrize(
+    ("limit", "value", "events", "none"),
+    [
+        ("memory.high", "65536", "memory.events", "high 0\n"),
+        ("cpu.max", "1000 100000", "cpu.stat", "nr_throttled 0\n"),
+    ],
+    ids=["memory", "cpu"],
+)
+def test_nobody_waits_for_a_throttled_process(
+    limit: str, value: str, events: str, none: str
+) -> None:
+    """
+    Over its cgroup's memory.high it sleeps for seconds in allocations, over its
+    cpu.max where it would give way: others do not.
+    """
+    (CGROUP.parent / "cgroup.subtree_control").write_text("+memory +cpu")
     CGROUP.mkdir()
     throttled = None
     try:
-        (CGROUP / "memory.high").write_text("65536")
+        (CGROUP / limit).write_text(value)
         throttled = subprocess.Popen(program(THROTTLED))
-        events = CGROUP / "memory.events"
-        while "high 0\n" in events.read_text():
+        while none in (CGROUP / events).read_text():
             assert throttled.poll() is None
             time.sleep(0.05)
         waits = []
@@ -539,6 +551,7 @@ def test_nobody_waits_for_a_throttled_process() -> None:
         assert len(waits) > 20
         assert max(waits) < 1, sorted(waits)[-5:]
     finally:
+        (CGROUP / limit).write_text("max")
         if throttled:
             throttled.kill()
             throttled.wait()

@@ -30,7 +30,7 @@ extern char confined_room[];
 static char *room __ro_after_init;	/* to be written */
 static DECLARE_BITMAP(room_map, CODE_PAGES);
 static LIST_HEAD(codes);
-static DEFINE_MUTEX(code_lock);		/* the two above, and code.users */
+static DEFINE_MUTEX(code_lock);		/* the two above, code.users, code.ready */
 
 /* -- The room ------------------------------------------------------------------ */
 
@@ -63,12 +63,14 @@ static int room_take(struct code *code, char *error, size_t error_len)
 		return -ENOBUFS;
 	}
 	bitmap_set(room_map, code->page, n);
+	list_add(&code->node, &codes);
 	return 0;
 }
 
 static void room_put(struct code *code)
 {
 	lockdep_assert_held(&code_lock);
+	list_del(&code->node);
 	memset(room + (code->page << PAGE_SHIFT), INT3, code->size);
 	bitmap_clear(room_map, code->page, code->size >> PAGE_SHIFT);
 }
@@ -109,7 +111,7 @@ static struct code *code_find(const void *data, size_t len)
 	if (len < sizeof(struct image_header))
 		return NULL;
 	list_for_each_entry(code, &codes, node)
-		if (uid_eq(code->uid, uid) && is_same(code, data, len))
+		if (code->ready && uid_eq(code->uid, uid) && is_same(code, data, len))
 			return code;
 	return NULL;
 }
@@ -137,36 +139,8 @@ static void code_free(struct code *code)
 	kfree(code);
 }
 
-/* With machine code that is as long as @jit has found: from here on it is in the list. */
-static int publish(struct code *code, struct jit *jit, char *error, size_t error_len)
-{
-	int err;
-
-	lockdep_assert_held(&code_lock);
-	code->size = PAGE_ALIGN(jit->size);
-	err = room_take(code, error, error_len);
-	if (err)
-		return err;
-	code->entry = confined_room + (code->page << PAGE_SHIFT);
-	jit->exec = (unsigned long)code->entry;
-	jit->code = room + (code->page << PAGE_SHIFT);
-	err = jit_generate(jit);
-	if (err) {
-		room_put(code);
-		return err;
-	}
-	/* Other CPUs may have fetched what was there before. */
-	on_each_cpu(sync_this_cpu, NULL, 1);
-	list_add(&code->node, &codes);
-	return 0;
-}
-
-/*
- * Publishes @code, or finds another one that was published meanwhile.  All memory is
- * there by now: who is over their cgroup's limit may wait for it for seconds, and
- * others for the lock.
- */
-static int code_add(struct code **code, struct jit *jit, char *error, size_t error_len)
+/* Takes room for @code, or finds another one that was published meanwhile. */
+static int find_or_take(struct code **code, char *error, size_t error_len)
 {
 	struct code *same;
 	int err = mutex_lock_killable(&code_lock);
@@ -174,13 +148,56 @@ static int code_add(struct code **code, struct jit *jit, char *error, size_t err
 	if (err)
 		return err;
 	same = code_find((*code)->image, (*code)->len);
-	if (!same)
-		err = publish(*code, jit, error, error_len);
-	else
+	if (same)
 		*code = same;
+	else
+		err = room_take(*code, error, error_len);
 	if (!err)
 		(*code)->users++;
 	mutex_unlock(&code_lock);
+	return err;
+}
+
+/* In the room that it has taken, where no one looks for it yet. */
+static int generate(struct code *code, struct jit *jit)
+{
+	int err;
+
+	code->entry = confined_room + (code->page << PAGE_SHIFT);
+	jit->exec = (unsigned long)code->entry;
+	jit->code = room + (code->page << PAGE_SHIFT);
+	err = jit_generate(jit);
+	/* Other CPUs may have fetched what was there before. */
+	if (!err)
+		on_each_cpu(sync_this_cpu, NULL, 1);
+	return err;
+}
+
+static void publish(struct code *code, bool ready)
+{
+	mutex_lock(&code_lock);
+	code->ready = ready;
+	if (!ready)
+		room_put(code);
+	mutex_unlock(&code_lock);
+}
+
+/*
+ * Publishes @code, or finds another one.  The lock is everybody's: who is over their
+ * cgroup's limit may wait for memory for seconds, and a task to which the scheduler
+ * gives little takes as long to generate code.
+ */
+static int code_add(struct code **code, struct jit *jit, char *error, size_t error_len)
+{
+	struct code *own = *code;
+	int err;
+
+	own->size = PAGE_ALIGN(jit->size);
+	err = find_or_take(code, error, error_len);
+	if (err || *code != own)
+		return err;
+	err = generate(own, jit);
+	publish(own, !err);
 	return err;
 }
 
@@ -246,12 +263,10 @@ int code_get(struct code **code, const void *data, size_t len, char *error,
 void code_put(struct code *code)
 {
 	mutex_lock(&code_lock);
-	if (--code->users) {
+	if (--code->users)
 		code = NULL;
-	} else {
-		list_del(&code->node);
+	else
 		room_put(code);
-	}
 	mutex_unlock(&code_lock);
 	if (code)
 		code_free(code);

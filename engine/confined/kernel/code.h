@@ -11,6 +11,7 @@
 #ifndef __ASSEMBLER__
 
 #include <linux/list.h>
+#include <linux/types.h>
 #include <linux/uidgid.h>
 
 #include "../image.h"
@@ -28,6 +29,7 @@ struct code {
 	/* For code.c. */
 	struct list_head node;
 	unsigned int users;
+	bool ready;			/* to be found */
 	kuid_t uid;
 	unsigned long page;		/* of the room */
 	void *image;
