@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compiled sources are kept, and nobody pushes out those of others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from library import Library
+from runner import TESTS, account
+
+TRACEFS = Path("/sys/kernel/tracing")
+SOURCE = b"function run() return 'kept' end"
+library = Library()
+
+# More than there is room for, as five ids of a namespace that a member has made.
+MANY_IDS = f"""
+import ctypes, os, sys
+sys.path.insert(0, {str(TESTS)!r})
+from library import Library
+library = Library()
+assert not ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER
+print(flush=True)
+sys.stdin.readline()
+for user in range(1, 6):
+    if not os.fork():
+        os.setresuid(user, user, user)
+        for n in range(16):
+            fd, text = library.register(b"function run() return %d, %d end" % (user, n))
+            assert fd >= 0, text
+            os.close(fd)
+        os._exit(0)
+    assert not os.wait()[1]
+"""
+
+
+def register(source: bytes) -> None:
+    fd, text = library.register(source)
+    assert fd >= 0, text
+    os.close(fd)
+
+
+@pytest.fixture
+def added() -> Iterator[Path]:
+    """A trace of what comes to be kept."""
+    if not (TRACEFS / "events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
+    tracers = TRACEFS / "available_tracers"
+    if not tracers.exists() or "function" not in tracers.read_text().split():
+        pytest.skip("this kernel has no function tracer")
+    (TRACEFS / "set_ftrace_filter").write_text("cache_add")
+    (TRACEFS / "current_tracer").write_text("function")
+    yield TRACEFS / "trace"
+    (TRACEFS / "current_tracer").write_text("nop")
+    (TRACEFS / "set_ftrace_filter").write_text("")
+
+
+def is_compiled(trace: Path) -> bool:
+    """Has it to be, or is there what was kept?"""
+    trace.write_text("")
+    register(SOURCE)
+    return "cache_add" in trace.read_text()
+
+
+def test_one_who_is_many(added: Path) -> None:
+    """All the ids that a user has in a namespace have one share."""
+    assert is_compiled(added)
+    assert not is_compiled(added)
+    with subprocess.Popen(
+        [sys.executable, "-c", MANY_IDS],
+        **account("member"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        child.stdout.readline()
+        Path(f"/proc/{child.pid}/uid_map").write_text("0 100000 100")
+        child.communicate("\n")
+    assert not child.returncode
+    assert not is_compiled(added)
