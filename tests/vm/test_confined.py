@@ -13,6 +13,7 @@ import json
 import mmap
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -50,7 +51,7 @@ from unit.test_confined_run import (  # noqa: F401
 MS = 1_000_000
 TESTS = Path(__file__).resolve().parents[1]
 PRELUDE = f"""
-import ctypes, errno, json, mmap, os, resource, signal, sys, threading, time
+import ctypes, errno, json, mmap, os, resource, signal, socket, sys, threading, time
 sys.path.insert(0, {str(TESTS)!r})
 from confined import insn as i
 from confined.kernel import Arena, libc, lib, register
@@ -555,6 +556,59 @@ def test_nobody_waits_for_a_throttled_process(
         if throttled:
             throttled.kill()
             throttled.wait()
+        CGROUP.rmdir()
+
+
+CLOSED_LATE = """
+descriptors = []
+for _ in range(30):
+    arena = Arena()
+    arena.__enter__()
+    descriptors.append(register([i.movi(0, 7) + i.EXIT], arena, memory=1 << 18))
+socket.send_fds(socket.socket(fileno=%d), [b"x"], descriptors)
+os.closerange(descriptors[0], descriptors[-1] + 1)
+mapped = mmap.mmap(-1, 200 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+mapped.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, 200 << 20, 4096):
+    mapped[at] = 1
+os.write(1, b"+")
+while True:  # with its mmap_lock, in fork(2)
+    pid = os.fork()
+    if not pid:
+        os.kill(os.getpid(), 9)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_nobody_waits_to_close_for_another_process() -> None:
+    """Whose memory map is locked for long: it has little time of a CPU."""
+    if "cpu" not in (CGROUP.parent / "cgroup.controllers").read_text().split():
+        pytest.skip("this kernel has no bandwidth of CPUs")
+    (CGROUP.parent / "cgroup.subtree_control").write_text("+cpu")
+    CGROUP.mkdir()
+    here, there = socket.socketpair()
+    slow = subprocess.Popen(
+        program(CLOSED_LATE % there.fileno()), pass_fds=[there.fileno()], stdout=subprocess.PIPE
+    )
+    there.close()
+    try:
+        _, descriptors, _, _ = socket.recv_fds(here, 1, 30)
+        assert len(descriptors) == 30 and slow.stdout.read(1) == b"+"
+        (CGROUP / "cgroup.procs").write_text(str(slow.pid))
+        (CGROUP / "cpu.max").write_text("1000 100000")
+        time.sleep(1)
+        waits = []
+        for each in descriptors:
+            begin = time.monotonic()
+            os.close(each)
+            waits.append(time.monotonic() - begin)
+            time.sleep(0.1)
+        assert len(waits) == 30 and max(waits) < 1, sorted(waits)[-5:]
+    finally:
+        (CGROUP / "cpu.max").write_text("max")
+        slow.kill()
+        slow.wait()
+        here.close()
         CGROUP.rmdir()
 
 

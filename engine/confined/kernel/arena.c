@@ -4,9 +4,11 @@
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -96,23 +98,42 @@ static int map(struct arena *arena)
 	return 0;
 }
 
+static void uncharge(struct arena *arena)
+{
+	atomic64_sub(arena->n, &arena->mm->pinned_vm);
+}
+
+/*
+ * As RDMA counts what it pins.  Not as locked memory: that takes a lock of the
+ * process, for which whoever closes the last descriptor would wait.
+ */
+static bool charge(struct arena *arena)
+{
+	long pinned = atomic64_add_return(arena->n, &arena->mm->pinned_vm);
+
+	if (pinned <= rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT || capable(CAP_IPC_LOCK))
+		return true;
+	uncharge(arena);
+	return false;
+}
+
 static int charge_and_map(struct arena *arena, char *error, size_t error_len)
 {
-	int err = account_locked_vm(arena->mm, arena->n, true);
+	int err;
 
-	if (err)
-		return refuse(error, error_len, err,
+	if (!charge(arena))
+		return refuse(error, error_len, -ENOMEM,
 			      "is more than may be locked: see RLIMIT_MEMLOCK, ulimit -l");
 	err = map(arena);
 	if (err)
-		account_locked_vm(arena->mm, arena->n, false);
+		uncharge(arena);
 	return err;
 }
 
 static void unmap_and_uncharge(struct arena *arena)
 {
 	vunmap(arena->mapping);
-	account_locked_vm(arena->mm, arena->n, false);
+	uncharge(arena);
 }
 
 static void arena_free(struct arena *arena)
@@ -165,7 +186,7 @@ static struct arena *find(struct arena *arena, bool add)
 	mutex_lock(&arenas_lock);
 	same = find_same(arena);
 	if (!same && add) {
-		/* For account_locked_vm(), which may come when the process has gone. */
+		/* For uncharge(), which may come when the process has gone. */
 		mmgrab(arena->mm);
 		list_add(&arena->node, &arenas);
 	}
@@ -174,8 +195,7 @@ static struct arena *find(struct arena *arena, bool add)
 }
 
 /*
- * @arena, whose pages are pinned, or the one that has them already.  Charging and
- * mapping may wait for the process's own faults and for its cgroup, for as long as
+ * @arena, whose pages are pinned, or the one that has them already.  Mapping may wait for the process's own faults and for its cgroup, for as long as
  * these like: not with the lock, which is everybody's.
  */
 static struct arena *find_or_add(struct arena *arena, char *error, size_t error_len)

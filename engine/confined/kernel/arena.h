@@ -35,7 +35,7 @@ struct arena {
 
 /*
  * The 2^@shift bytes at @user of the calling process, anonymous memory at a
- * multiple of its size, which counts as locked.  Returns -errno in a pointer, with
+ * multiple of its size, which counts as pinned.  Returns -errno in a pointer, with
  * the reason in @error.
  */
 struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
