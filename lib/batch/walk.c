@@ -29,6 +29,8 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 	const struct syscript_options options = {
 		.size = sizeof(options), .name = "walk",
 		.memory_limit = MEMORY_LIMIT, .time_limit_ns = TIME_LIMIT,
+		/* As in builtin.c: slow file systems are no fault. */
+		.wall_limit_ns = SYSCRIPT_NO_LIMIT,
 	};
 	const char *walk = builtin_source(BUILTIN_walk);
 	char *source;

@@ -330,6 +330,23 @@ static void test_locked(void)
 	CHECK(!chmod("wide/dir 6", 0755));
 }
 
+/* A tree may be on a slow file system. */
+static void test_no_wall_limit(void)
+{
+	struct syscript_walk *walk = walk_of(".", NULL, 0);
+	struct syscript_info info = { 0 };
+	int found = 0;
+
+	while (!syscript_next(&info)) {
+		if (info.pid != getpid() || strcmp(info.name, "walk"))
+			continue;
+		CHECK_EQ(info.wall_limit, SYSCRIPT_NO_LIMIT);
+		found++;
+	}
+	CHECK_EQ(found, 1);
+	syscript_walk_close(walk);
+}
+
 int main(void)
 {
 	char command[100];
@@ -347,6 +364,7 @@ int main(void)
 	test_paths(300);
 	test_errors();
 	test_restart();
+	test_no_wall_limit();
 	test_locked();
 	test_changes();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
