@@ -2,9 +2,9 @@
 /*
  * See arena.h.
  */
+#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
-#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
