@@ -184,3 +184,18 @@ def account(user: str) -> dict[str, Any]:
         return {}
     group = pwd.getpwnam(user).pw_gid
     return {"user": user, "group": group, "extra_groups": os.getgrouplist(user, group)}
+
+
+def in_namespace(command: list[str], user: str) -> str:
+    """The output of one that makes a user namespace, and then says a line and reads one.
+
+    In between it gets a hundred ids there; its output is what follows.
+    """
+    with subprocess.Popen(
+        command, **account(user), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.readline()
+        Path(f"/proc/{child.pid}/uid_map").write_text("0 100000 100")
+        output = child.communicate("\n")[0]
+    assert not child.returncode
+    return output

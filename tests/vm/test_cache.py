@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from library import Library
-from runner import TESTS, account
+from runner import TESTS, in_namespace
 
 TRACEFS = Path("/sys/kernel/tracing")
 SOURCE = b"function run() return 'kept' end"
@@ -70,15 +70,5 @@ def test_one_who_is_many(added: Path) -> None:
     """All the ids that a user has in a namespace have one share."""
     assert is_compiled(added)
     assert not is_compiled(added)
-    with subprocess.Popen(
-        [sys.executable, "-c", MANY_IDS],
-        **account("member"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        child.stdout.readline()
-        Path(f"/proc/{child.pid}/uid_map").write_text("0 100000 100")
-        child.communicate("\n")
-    assert not child.returncode
+    in_namespace([sys.executable, "-c", MANY_IDS], "member")
     assert not is_compiled(added)

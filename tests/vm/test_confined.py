@@ -17,6 +17,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ from confined import insn as i
 from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
 from confined.subject import check_kernel
-from runner import COMMAND, SLOWDOWN, account
+from runner import COMMAND, SLOWDOWN, account, in_namespace
 from unit.test_confined_run import (  # noqa: F401
     test_abort,
     test_calls_by_number,
@@ -473,16 +475,7 @@ with Arena() as arena:
 
 def test_room_of_one_who_is_many() -> None:
     """All the ids that a user has in a namespace fill one share of the room."""
-    with subprocess.Popen(
-        program(OTHER_ID),
-        **account("outsider"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        child.stdout.readline()
-        Path(f"/proc/{child.pid}/uid_map").write_text("0 100000 100")
-        second, first = child.communicate("\n")[0].splitlines()
+    second, first = in_namespace(program(OTHER_ID), "outsider").splitlines()
     assert json.loads(first)["first"][1:] == [-errno.ENOBUFS, True]
     assert json.loads(second) == [0, -errno.ENOBUFS, True]
 
@@ -517,6 +510,28 @@ with Arena(1 << 20) as arena:
 """
 
 
+@contextmanager
+def throttled(limit: str, body: str, **more: object) -> Iterator[subprocess.Popen]:
+    """A program and a cgroup for it, which has this limit; it goes with all in it."""
+    controllers = (CGROUP.parent / "cgroup.controllers").read_text().split()
+    if limit.partition(".")[0] not in controllers:
+        pytest.skip(f"this kernel has no {limit}")
+    (CGROUP.parent / "cgroup.subtree_control").write_text(f"+{limit.partition('.')[0]}")
+    CGROUP.mkdir()
+    process = subprocess.Popen(program(body), **more)
+    try:
+        yield process
+    finally:
+        (CGROUP / limit).write_text("max")
+        (CGROUP / "cgroup.kill").write_text("1")
+        process.kill()
+        process.wait()
+        # A child of its may take a little longer.
+        while "populated 1\n" in (CGROUP / "cgroup.events").read_text():
+            time.sleep(0.05)
+        CGROUP.rmdir()
+
+
 @pytest.mark.parametrize(
     ("limit", "value", "events", "none"),
     [
@@ -532,14 +547,10 @@ def test_nobody_waits_for_a_throttled_process(
     Over its cgroup's memory.high it sleeps for seconds in allocations, over its
     cpu.max where it would give way: others do not.
     """
-    (CGROUP.parent / "cgroup.subtree_control").write_text("+memory +cpu")
-    CGROUP.mkdir()
-    throttled = None
-    try:
+    with throttled(limit, THROTTLED) as process:
         (CGROUP / limit).write_text(value)
-        throttled = subprocess.Popen(program(THROTTLED))
         while none in (CGROUP / events).read_text():
-            assert throttled.poll() is None
+            assert process.poll() is None
             time.sleep(0.05)
         waits = []
         end = time.monotonic() + 6 * min(SLOWDOWN, 3)
@@ -551,12 +562,6 @@ def test_nobody_waits_for_a_throttled_process(
             time.sleep(0.02)
         assert len(waits) > 20
         assert max(waits) < 1, sorted(waits)[-5:]
-    finally:
-        (CGROUP / limit).write_text("max")
-        if throttled:
-            throttled.kill()
-            throttled.wait()
-        CGROUP.rmdir()
 
 
 CLOSED_LATE = """
@@ -582,19 +587,13 @@ while True:  # with its mmap_lock, in fork(2)
 
 def test_nobody_waits_to_close_for_another_process() -> None:
     """Whose memory map is locked for long: it has little time of a CPU."""
-    if "cpu" not in (CGROUP.parent / "cgroup.controllers").read_text().split():
-        pytest.skip("this kernel has no bandwidth of CPUs")
-    (CGROUP.parent / "cgroup.subtree_control").write_text("+cpu")
-    CGROUP.mkdir()
     here, there = socket.socketpair()
-    slow = subprocess.Popen(
-        program(CLOSED_LATE % there.fileno()), pass_fds=[there.fileno()], stdout=subprocess.PIPE
-    )
-    there.close()
-    try:
+    body, more = CLOSED_LATE % there.fileno(), {"pass_fds": [there.fileno()]}
+    with here, throttled("cpu.max", body, stdout=subprocess.PIPE, **more) as process:
+        there.close()
         _, descriptors, _, _ = socket.recv_fds(here, 1, 30)
-        assert len(descriptors) == 30 and slow.stdout.read(1) == b"+"
-        (CGROUP / "cgroup.procs").write_text(str(slow.pid))
+        assert len(descriptors) == 30 and process.stdout.read(1) == b"+"
+        (CGROUP / "cgroup.procs").write_text(str(process.pid))
         (CGROUP / "cpu.max").write_text("1000 100000")
         time.sleep(1)
         waits = []
@@ -604,16 +603,6 @@ def test_nobody_waits_to_close_for_another_process() -> None:
             waits.append(time.monotonic() - begin)
             time.sleep(0.1)
         assert len(waits) == 30 and max(waits) < 1, sorted(waits)[-5:]
-    finally:
-        (CGROUP / "cpu.max").write_text("max")
-        (CGROUP / "cgroup.kill").write_text("1")
-        slow.kill()
-        slow.wait()
-        here.close()
-        # A child of its may take a little longer.
-        while "populated 1\n" in (CGROUP / "cgroup.events").read_text():
-            time.sleep(0.05)
-        CGROUP.rmdir()
 
 
 FILTER_GETPPID = """
