@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "heap.h"
@@ -18,6 +17,7 @@ struct block {
 	bool taken;
 };
 
+uintptr_t heap_top;
 static struct block *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -85,6 +85,8 @@ static struct block *take(size_t size, size_t align)
 		if (!split(block, size))
 			return NULL;
 		block->taken = true;
+		if (heap_top < block->from + size)
+			heap_top = block->from + size;
 		return block;
 	}
 	return NULL;

@@ -7,6 +7,10 @@
 #define COSY_HEAP_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* What was ever taken ends before this. */
+extern uintptr_t heap_top;
 
 /* All that there is to give. */
 void heap_add(void *from, size_t size);

@@ -15,6 +15,8 @@
  * ordinary functions that they are too, and frames lie in ordinary memory.
  *
  * In the kernel each thread has a script of each unit, whose stack is in its piece.
+ * While there is one thread, its scripts see what has been allocated of the arena and
+ * not the rest: pages take long to pin.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 
 #include "../engine/confined/image.h"
 #include "../engine/confined/user/vm.h"
@@ -58,6 +61,7 @@ static struct {
 	bool forced;			/* no other will do */
 	struct thread *threads;
 	char *arena;			/* or NULL */
+	uintptr_t end;
 	uint32_t shift;
 	struct loaded *units[UNITS_MAX];
 	uint64_t nunits;
@@ -73,6 +77,7 @@ struct thread {
 	bool tried;
 	struct kernel_script *scripts;	/* by unit, those that there are */
 	uint64_t nscripts;
+	uintptr_t reach;		/* of the arena they see what is before this */
 	struct thread *next, **before;
 };
 
@@ -164,11 +169,13 @@ static void start(void)
 	cosy.shift = wanted_shift();
 	if (cosy.engine == NATIVE)
 		return;
-	cosy.arena = arena_map(cosy.shift);
-	if (cosy.arena)
-		heap_add(cosy.arena + 4096, (1UL << cosy.shift) - 4096);
-	else
+	cosy.arena = arena_map(cosy.shift, cosy.engine == USER);
+	if (!cosy.arena) {
 		cosy.engine = NATIVE;
+		return;
+	}
+	cosy.end = (uintptr_t)cosy.arena + (1UL << cosy.shift);
+	heap_add(cosy.arena + 4096, (1UL << cosy.shift) - 4096);
 }
 
 static bool in_arena(const void *p)
@@ -369,7 +376,7 @@ static void place_imports(const struct loaded *loaded)
 }
 
 /* A copy of the image, at its place, for the caller to free(). */
-static void *place_image(const struct loaded *loaded)
+static void *place_image(const struct loaded *loaded, uint32_t shift)
 {
 	const struct cosy_file *file = loaded->unit->file;
 	const uint32_t *reloc = part(file, file->code_relocs);
@@ -384,7 +391,7 @@ static void *place_image(const struct loaded *loaded)
 	for (i = 0; i < file->code_relocs.n; i++)
 		insns[reloc[i]].imm += loaded->data - cosy.arena;
 	place_imports(loaded);
-	image->arena_shift = cosy.shift;
+	image->arena_shift = shift;
 	image->native_size = file->native ?: 32 << 10;
 	return image;
 }
@@ -392,7 +399,7 @@ static void *place_image(const struct loaded *loaded)
 static void load_image(struct loaded *loaded)
 {
 	const struct cosy_file *file = loaded->unit->file;
-	void *image = place_image(loaded);
+	void *image = place_image(loaded, cosy.shift);
 	char error[256] = "no memory";
 
 	if (!image || user_image_load(&loaded->image, image, file->image.n, error,
@@ -450,20 +457,40 @@ static long call_user(struct loaded *loaded, long which, void *frame)
 static int register_script(const struct loaded *loaded, struct kernel_script *script)
 {
 	const struct cosy_file *file = loaded->unit->file;
-	struct image_header *image = place_image(loaded);
+	unsigned long size = thread.reach - (uintptr_t)cosy.arena;
+	struct image_header *image = place_image(loaded, __builtin_ctzl(size));
 	char error[512] = "no memory";
 	int err = -ENOMEM;
 
 	if (image) {
 		image->stack_end = stack_end();
 		image->stack_size = STACK_SIZE;
-		err = kernel_register(script, image, file->image.n, loaded->unit->name, cosy.arena, 1UL << cosy.shift,
-				      error, sizeof(error));
+		err = kernel_register(script, image, file->image.n, loaded->unit->name, cosy.arena,
+				      size, error, sizeof(error));
 		free(image);
 	}
 	if (err && (cosy.forced || err == -ENOEXEC))
 		fail(loaded->unit->name, error);
 	return err;
+}
+
+/* Another thread may allocate, and tell of it, while this one's compounds run. */
+static inline bool reaches_all(void)
+{
+	return thread.reach >= (__libc_single_threaded ? heap_top : cosy.end);
+}
+
+/* Scripts that see too little are closed: the next call registers them again. */
+static void reach_all(void)
+{
+	unsigned long size = 1UL << cosy.shift;
+
+	if (!thread.reach && __libc_single_threaded)
+		for (size = 1UL << IMAGE_ARENA_SHIFT_MIN;
+		     (uintptr_t)cosy.arena + size < heap_top; size *= 2)
+			;
+	kernel_close_all(thread.scripts, thread.nscripts);
+	thread.reach = (uintptr_t)cosy.arena + size;
 }
 
 static struct kernel_script *find_script(uint64_t unit)
@@ -484,8 +511,11 @@ static struct kernel_script *find_script(uint64_t unit)
 /* For this thread; NULL, with nothing called, where the kernel does not take @loaded. */
 static struct kernel_script *ready_script(struct loaded *loaded)
 {
-	struct kernel_script *script = find_script(loaded->unit->number);
+	struct kernel_script *script;
 
+	if (!reaches_all())
+		reach_all();
+	script = find_script(loaded->unit->number);
 	if (script && !script->registered && register_script(loaded, script)) {
 		loaded->native = true;
 		return NULL;
@@ -553,7 +583,7 @@ long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(voi
 	struct kernel_script *script = &thread.scripts[unit->number];
 
 	if (__builtin_expect(unit->number < thread.nscripts, 1) && script->registered &&
-	    (!frame || in_arena(frame)))
+	    reaches_all() && (!frame || in_arena(frame)))
 		return call_kernel(unit, script, which, frame, host);
 	return call_any(unit, which, frame, host);
 }

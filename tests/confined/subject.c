@@ -94,7 +94,7 @@ struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
 		free(m);
 		return NULL;
 	}
-	m->arena = arena_map(m->checked.image->arena_shift);
+	m->arena = arena_map(m->checked.image->arena_shift, true);
 	if (!m->arena || code_make(&m->code, &jit)) {
 		snprintf(error, error_len, "no memory");
 		subject_free(m);

@@ -518,7 +518,7 @@ static void set_up(void)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		arenas[i] = arena_map(SHIFT);
+		arenas[i] = arena_map(SHIFT, true);
 		if (!arenas[i])
 			abort();
 		reserve(arenas[i] - IMAGE_GUARD - MARGIN, MARGIN);

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy"
-PROGRAMS = ("files", "memory", "messages", "shapes", "strings", "threads", "ways_out")
+PROGRAMS = ("files", "grows", "memory", "messages", "shapes", "strings", "threads", "ways_out")
 KERNEL = {"COSY_ENGINE": "kernel"}
 NATIVE = {"COSY_ENGINE": "native"}
 
@@ -25,6 +25,12 @@ def test_runs_in_the_kernel(as_outsider) -> None:
     """Left to itself the program takes the engine: its scripts are listed."""
     done = as_outsider([BUILD / "guest" / "listed"])
     assert done.stdout == "engine 1, calls 3\n", done.stderr
+
+
+def test_pins_what_is_used(as_outsider) -> None:
+    """Of the arena, once and not beside what was pinned for less."""
+    done = as_outsider([BUILD / "guest" / "pinned"], env=KERNEL)
+    assert done.stdout == "0 128 1024\n", done.stderr
 
 
 def test_falls_back(as_outsider) -> None:

@@ -44,7 +44,7 @@ static int map_guards(char *arena, size_t size)
 	return ret;
 }
 
-void *arena_map(u32 shift)
+void *arena_map(u32 shift, bool guards)
 {
 	size_t size = 1UL << shift, all = 2 * size + 2 * IMAGE_GUARD;
 	char *from, *arena;
@@ -61,7 +61,7 @@ void *arena_map(u32 shift)
 		munmap(arena + size + IMAGE_GUARD,
 		       from + all - (arena + size + IMAGE_GUARD));
 	if (mprotect(arena, size, PROT_READ | PROT_WRITE) ||
-	    map_guards(arena, size)) {
+	    (guards && map_guards(arena, size))) {
 		arena_unmap(arena, shift);
 		return NULL;
 	}

@@ -8,8 +8,11 @@
 
 #include "../jit.h"
 
-/* Maps an arena of 2^@shift bytes and its guards.  Returns its address, or NULL. */
-void *arena_map(u32 shift);
+/*
+ * Maps an arena of 2^@shift bytes, with the guards that code in this process needs if
+ * @guards.  Returns its address, or NULL.
+ */
+void *arena_map(u32 shift, bool guards);
 void arena_unmap(void *arena, u32 shift);
 
 /**
