@@ -5,9 +5,9 @@
  * and has no safety rule of its own: those are run.h's.
  *
  * The core calls every operation in process context, for one program at a time,
- * but for stats(), which comes at any time between create and destroy, next to a
- * run on another CPU, and interrupt(), which comes from interrupts of the CPU
- * that runs the program, or from another thread of the process.
+ * but for stats() and code(), which come at any time between create and destroy,
+ * next to a run on another CPU, and interrupt(), which comes from interrupts of the
+ * CPU that runs the program, or from another thread of the process.
  */
 #ifndef SYSCRIPT_ENGINE_H
 #define SYSCRIPT_ENGINE_H
@@ -41,6 +41,9 @@ struct engine_stats {
 	unsigned long memory, memory_peak;
 	unsigned long counters[SYSCRIPT_COUNTERS_MAX];
 };
+
+/* Machine code is at @start .. @end; it was made of @line, or of none that is known. */
+typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, int line);
 
 /**
  * struct engine_ops - an engine
@@ -93,6 +96,9 @@ struct engine_ops {
 	void (*end)(struct engine_vm *vm);
 
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
+
+	/* Calls @add for each piece of its machine code, for profilers.  May be NULL. */
+	void (*code)(struct engine_vm *vm, engine_code_fn *add, void *arg);
 
 	/*
 	 * Both may be NULL; in a kernel thread.  idle(): there has been no call

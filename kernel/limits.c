@@ -113,13 +113,15 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 	}
 	if (limits->time > time_max) {
 		scnprintf(error, error_len,
-			  "time limit %llu is above %llu ns (module parameter max_time_limit)",
-			  limits->time, time_max);
+			  "time limit %llu ms is above %llu ms (module parameter max_time_limit)",
+			  DIV_ROUND_UP_ULL(limits->time, NSEC_PER_MSEC),
+			  div_u64(time_max, NSEC_PER_MSEC));
 		return -EINVAL;
 	}
 	if (limits->grace > SYSCRIPT_GRACE_DEFAULT) {
-		scnprintf(error, error_len, "grace time %llu is above %llu ns",
-			  limits->grace, SYSCRIPT_GRACE_DEFAULT);
+		scnprintf(error, error_len, "grace time %llu ms is above %llu ms",
+			  DIV_ROUND_UP_ULL(limits->grace, NSEC_PER_MSEC),
+			  div_u64(SYSCRIPT_GRACE_DEFAULT, NSEC_PER_MSEC));
 		return -EINVAL;
 	}
 	return 0;

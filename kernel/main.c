@@ -7,6 +7,7 @@
 
 #include "batch/frames_own.h"
 #include "clock.h"
+#include "codemap.h"
 #include "compat.h"
 #include "device.h"
 #include "engine.h"
@@ -45,6 +46,7 @@ static int __init syscript_init(void)
 	if (err)
 		goto unregister_confined;
 
+	codemap_init();
 	pr_info("version " SYSCRIPT_VERSION " loaded\n");
 	return 0;
 
@@ -62,6 +64,7 @@ exit_watchers:
 
 static void __exit syscript_exit(void)
 {
+	codemap_exit();
 	device_exit();
 	idle_exit();
 	engine_unregister(&confined_engine);

@@ -136,6 +136,14 @@ void program_info(struct program *program, struct syscript_info *info)
 	info->preempt_max = READ_ONCE(run->preempt_max);
 }
 
+void program_code(struct program *program, engine_code_fn *add, void *arg)
+{
+	platform_lock(&program->vm_lock);
+	if (program->vm && program->engine->code)
+		program->engine->code(program->vm, add, arg);
+	platform_unlock(&program->vm_lock);
+}
+
 static struct program *program_alloc(const struct syscript_register *reg)
 {
 	struct program *program = platform_zalloc(sizeof(*program));

@@ -4,8 +4,8 @@
  * charged to, its counters and its last words.  It belongs to no process: the
  * script (script.h) binds it to one.
  *
- * One caller at a time, which its holder sees to, but for program_info() and
- * program_is_alive(), which come at any time.
+ * One caller at a time, which its holder sees to, but for program_info(),
+ * program_code() and program_is_alive(), which come at any time.
  */
 #ifndef SYSCRIPT_PROGRAM_H
 #define SYSCRIPT_PROGRAM_H
@@ -60,6 +60,9 @@ static inline bool program_is_alive(const struct program *program)
 
 /* Fills in what the program knows of @info. */
 void program_info(struct program *program, struct syscript_info *info);
+
+/* As engine_ops.code(). */
+void program_code(struct program *program, engine_code_fn *add, void *arg);
 
 void program_destroy(struct program *program);
 

@@ -267,6 +267,19 @@ int script_next(u64 after, struct syscript_info *info)
 	return next ? 0 : -ENOENT;
 }
 
+int script_each(void (*visit)(struct program *program, void *arg), void *arg)
+{
+	struct script *script;
+	int err = mutex_lock_killable(&scripts_lock);
+
+	if (err)
+		return err;
+	list_for_each_entry(script, &scripts, node)
+		visit(script->program, arg);
+	mutex_unlock(&scripts_lock);
+	return 0;
+}
+
 static void script_idle(struct script *script)
 {
 	u64 calls = READ_ONCE(script->program->calls);

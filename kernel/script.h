@@ -10,6 +10,7 @@
 
 struct file;
 struct poll_table_struct;
+struct program;
 struct script;
 struct syscript_call;
 struct syscript_info;
@@ -62,6 +63,9 @@ void script_info(struct script *script, struct syscript_info *info);
  * 0, -ENOENT, -EINTR or -EDEADLK.
  */
 int script_next(u64 after, struct syscript_info *info);
+
+/* Calls @visit for each script's program: 0 or -EINTR. */
+int script_each(void (*visit)(struct program *program, void *arg), void *arg);
 
 /*
  * Frees what one script that was not looked at in this @round (1, 2, ...) does not

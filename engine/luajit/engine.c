@@ -71,6 +71,11 @@ static void luajit_stats(struct engine_vm *vm, struct engine_stats *stats)
 	stats->counters[LUAJIT_MCODE] = READ_ONCE(from->mcode);
 }
 
+static void luajit_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
+{
+	port_code(vm_of(vm), add, arg);
+}
+
 static void luajit_idle(struct engine_vm *vm)
 {
 	port_idle(vm_of(vm));
@@ -94,6 +99,7 @@ const struct engine_ops luajit_engine = {
 	.interrupt = luajit_interrupt,
 	.end = luajit_end,
 	.stats = luajit_stats,
+	.code = luajit_code,
 	.idle = luajit_idle,
 	.age = port_age,
 	.destroy = luajit_destroy,

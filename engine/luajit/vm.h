@@ -18,7 +18,7 @@
 #ifndef SYSCRIPT_VM_H
 #define SYSCRIPT_VM_H
 
-#include "run.h"
+#include "engine.h"
 
 #define VM_STACK_SIZE	RUN_STACK_SIZE
 /* What C code below a call into the VM may need: the parser takes 126 KB. */
@@ -203,6 +203,11 @@ int port_mcode_allowed(void);
 void *port_mcode(struct vm *vm, unsigned long size);
 void port_free_mcode(struct vm *vm, void *p, unsigned long size);
 int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable);
+
+/* For profilers: machine code of a trace has been made, which begins at @line. */
+void port_trace(struct vm *vm, const void *p, unsigned long size, int line);
+/* In the kernel: engine_ops.code(). */
+void port_code(struct vm *vm, engine_code_fn *add, void *arg);
 
 /* The VM cannot go on: its run ends at once, with -ECANCELED. */
 void port_panic(struct vm *vm) __attribute__((noreturn));

@@ -99,3 +99,34 @@ def test_consolidate_reads_perf_trace(command: list[str], tmp_path: Path) -> Non
     command[2:2] = ["--backend", "kernel"]
     done(["perf", "trace", "-o", str(trace), "--", *command])
     assert in_consolidate(trace) == EXPECTED
+
+
+BUSY = """
+import subprocess, sys, syscript
+backend, names = sys.argv[1:]
+busy = syscript.Script('''function run()
+  local n = 0
+  for i = 1, 1e7 do n = n + i % 7 end
+  return n
+end''', name="busy.lua", backend=backend, time_limit=10)
+busy()
+# A script's symbols are there as long as it is.
+files = "/proc/kallsyms /sys/kernel/debug/syscript/symbols"
+subprocess.run(f"cat {files} >{names}", shell=True, check=backend == "kernel")
+"""
+
+
+@pytest.mark.parametrize("backend", ["kernel", "user"])
+def test_perf_report(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code by script and line."""
+    trace, names = tmp_path / "perf.data", tmp_path / "names"
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
+    monkeypatch.setenv("SYSCRIPT_LIBRARY", str(ROOT / "build" / "libsyscript.so"))
+    monkeypatch.setenv("SYSCRIPT_PERF_MAP", "1")
+    subprocess.run(["mount", "-t", "debugfs", "none", "/sys/kernel/debug"], check=False)
+    program = [sys.executable, "-c", BUSY, backend, str(names)]
+    done(["perf", "record", "-e", "cpu-clock", "-o", str(trace), "--", *program])
+    kallsyms = ["--kallsyms", str(names)] if backend == "kernel" else []
+    report = done(["perf", "report", "-i", str(trace), "--stdio", *kallsyms])
+    share = re.search(r"^ *([0-9.]+)%.*\bluajit:busy\.lua:3\b", report, re.M)
+    assert share and float(share[1]) > 5, report

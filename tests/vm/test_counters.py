@@ -91,6 +91,50 @@ def test_top(holder, as_user) -> None:
     assert int(row[1]) == process.pid and float(row[6]) > 1000 and float(row[4]) > 0
 
 
+SYMBOLS = Path("/sys/kernel/debug/syscript/symbols")
+
+
+def symbols_of(name: str) -> list[tuple[int, str]]:
+    """Of a script in the kernel's list for profilers: addresses, and lines of code."""
+    if not SYMBOLS.exists():
+        subprocess.run(["mount", "-t", "debugfs", "none", "/sys/kernel/debug"], check=True)
+    lines = SYMBOLS.read_text().splitlines()
+    parsed = [re.fullmatch(r"([0-9a-f]{16}) [Tt] (\S+)\t\[\w+\]", line) for line in lines]
+    assert all(parsed), lines
+    named = [(found, found[2].removeprefix(f"luajit:{name}")) for found in parsed]
+    return [(int(found[1], 16), rest) for found, rest in named if rest != found[2]]
+
+
+def room() -> range:
+    """Where machine code is."""
+    lines = [line.split() for line in Path("/proc/kallsyms").read_text().splitlines()]
+    at = {line[2]: int(line[0], 16) for line in lines if line[3:] == ["[syscript]"]}
+    return range(at["syscript_mcode"], at["confined_room"])
+
+
+def test_symbols(holder, as_user) -> None:
+    """Who profiles sees machine code by the name and the line of its script."""
+    process, _ = holder
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    # A name is the user's own: it cannot make lines of its own.
+    while not (found := symbols_of('held_"here"')):
+        assert process.poll() is None
+    assert {rest for _, rest in found} <= {"", ":2"} and ":2" in dict(found).values()
+    assert all(address in room() for address, _ in found)
+    assert as_user(["cat", SYMBOLS]).returncode == 1
+    process.kill()
+    process.wait()
+    assert symbols_of('held_"here"') == []
+
+
+def test_symbols_need_a_capability(holder) -> None:
+    symbols_of("")
+    command = ["setpriv", "--bounding-set=-syslog", "--inh-caps=-syslog", "cat", SYMBOLS]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "Operation not permitted" in done.stderr
+
+
 def test_fdinfo(holder) -> None:
     process, fd = holder
     text = Path(f"/proc/{process.pid}/fdinfo/{fd}").read_text()

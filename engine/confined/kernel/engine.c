@@ -269,6 +269,14 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 	stats->counters[0] = vm->code ? vm->code->size : 0;
 }
 
+static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
+{
+	unsigned long start = vm->code ? (unsigned long)vm->code->entry : 0;
+
+	if (start)
+		add(arg, start, start + vm->code->size, 0);
+}
+
 static void confined_destroy(struct engine_vm *vm)
 {
 	if (vm->code) {
@@ -300,5 +308,6 @@ const struct engine_ops confined_engine = {
 	.call = confined_call,
 	.end = confined_end,
 	.stats = confined_stats,
+	.code = confined_code,
 	.destroy = confined_destroy,
 };

@@ -16,12 +16,18 @@
 
 #define INT3		0xcc
 
+/* Bytes of code that share a line in @lines. */
+#define LINE_GRAIN	64
+#define LINES_PAGE	(PAGE_SIZE / LINE_GRAIN)
+
 extern char syscript_mcode[];		/* mcode_room.S */
 
 static struct arena_window alias;
 static DEFINE_RAW_SPINLOCK(taken_lock);
 static DECLARE_BITMAP(taken, MCODE_PAGES);
 static unsigned int taken_count;
+/* What each piece was made of, 0 if that is not known. */
+static u16 lines[MCODE_PAGES * LINES_PAGE];
 
 long port_mcode_delta __ro_after_init;
 
@@ -57,6 +63,7 @@ static void erase(unsigned int index, unsigned int n)
 {
 	map(index, n, true);
 	memset(address_of(index), INT3, (unsigned long)n << PAGE_SHIFT);
+	memset(&lines[index * LINES_PAGE], 0, n * LINES_PAGE * sizeof(*lines));
 	unmap(index, n);
 }
 
@@ -117,6 +124,40 @@ void mcode_put_all(unsigned long *owned)
 	while ((index = find_next_bit(owned, MCODE_PAGES, end)) < MCODE_PAGES) {
 		end = find_next_zero_bit(owned, MCODE_PAGES, index);
 		put(index, end - index);
+	}
+}
+
+void mcode_note_line(const void *p, unsigned long size, unsigned int line)
+{
+	unsigned long at = ((unsigned long)p - alias.start) / LINE_GRAIN;
+	unsigned long end = ((unsigned long)p + size - 1 - alias.start) / LINE_GRAIN;
+
+	for (; at <= end; at++)
+		WRITE_ONCE(lines[at], min(line, (unsigned int)U16_MAX));
+}
+
+/* Pages from @index to @end. */
+static void each_line(unsigned int index, unsigned int end, engine_code_fn *add, void *arg)
+{
+	const unsigned long room = (unsigned long)syscript_mcode, last = end * LINES_PAGE;
+	unsigned long at, from = index * LINES_PAGE;
+
+	for (at = from; at < last; from = at) {
+		u16 line = READ_ONCE(lines[at]);
+
+		while (++at < last && READ_ONCE(lines[at]) == line)
+			;
+		add(arg, room + from * LINE_GRAIN, room + at * LINE_GRAIN, line);
+	}
+}
+
+void mcode_each(const unsigned long *owned, engine_code_fn *add, void *arg)
+{
+	unsigned int index, end = 0;
+
+	while ((index = find_next_bit(owned, MCODE_PAGES, end)) < MCODE_PAGES) {
+		end = find_next_zero_bit(owned, MCODE_PAGES, index);
+		each_line(index, end, add, arg);
 	}
 }
 

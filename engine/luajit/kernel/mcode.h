@@ -16,6 +16,8 @@
 
 #include <linux/types.h>
 
+#include "engine.h"
+
 int mcode_init(void);
 void mcode_exit(void);
 
@@ -27,6 +29,10 @@ void *mcode_get(unsigned long *owned, unsigned long size);
 void mcode_put(unsigned long *owned, void *p, unsigned long size);
 void mcode_put_all(unsigned long *owned);
 void mcode_writable(void *p, unsigned long size, bool writable);
+
+/* For profilers: what lies at @p was made of @line.  And all that there is. */
+void mcode_note_line(const void *p, unsigned long size, unsigned int line);
+void mcode_each(const unsigned long *owned, engine_code_fn *add, void *arg);
 
 /* More than half of the room is taken. */
 bool mcode_scarce(void);

@@ -173,6 +173,16 @@ int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
 	return 0;
 }
 
+void port_trace(struct vm *vm, const void *p, unsigned long size, int line)
+{
+	mcode_note_line(p, size, line);
+}
+
+void port_code(struct vm *vm, engine_code_fn *add, void *arg)
+{
+	mcode_each(port_vm(vm)->mcode, add, arg);
+}
+
 struct vm *port_create(unsigned long memory_limit)
 {
 	struct port_vm *pv = kvzalloc(sizeof(*pv), GFP_KERNEL_ACCOUNT);

@@ -6,8 +6,10 @@
  * from the engine's own code.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -314,6 +316,35 @@ int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
 {
 	(void)vm;
 	return sys_call(mprotect, p, size, PROT_READ | (writable ? PROT_WRITE : PROT_EXEC));
+}
+
+/*
+ * perf's file of names, if it is asked for: not in /tmp unasked.  The file is only
+ * added to: what is not there any more was named later by whoever came there.
+ */
+void port_trace(struct vm *vm, const void *p, unsigned long size, int line)
+{
+	char text[SYSCRIPT_NAME_LEN + 64];
+	long fd;
+	int n;
+
+	if (!secure_getenv("SYSCRIPT_PERF_MAP"))
+		return;
+	snprintf(text, sizeof(text), "/tmp/perf-%ld.map", sys_call(getpid));
+	fd = sys_call(open, text, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	n = snprintf(text, sizeof(text), "%lx %lx luajit:%s:%d\n", (unsigned long)p, size,
+		     vm->run->name, line);
+	sys_call(write, fd, text, n);
+	sys_call(close, fd);
+}
+
+void port_code(struct vm *vm, engine_code_fn *add, void *arg)
+{
+	(void)vm;
+	(void)add;
+	(void)arg;
 }
 
 void port_panic(struct vm *vm)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See codemap.h. */
+#include <linux/capability.h>
+#include <linux/ctype.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "codemap.h"
+#include "program.h"
+#include "script.h"
+
+static struct dentry *directory;
+
+struct whose {
+	struct seq_file *m;
+	const struct program *program;
+};
+
+/* A name is the user's: it must not pass for another symbol. */
+static void show_name(struct seq_file *m, const struct program *program, int line)
+{
+	seq_printf(m, "%s:", program->engine->name);
+	for (const char *c = program->name; *c; c++)
+		seq_putc(m, isascii(*c) && isgraph(*c) ? *c : '_');
+	if (line)
+		seq_printf(m, ":%d", line);
+}
+
+/* A symbol reaches to the next.  Of two at an address perf takes the global one. */
+static void show_piece(void *arg, unsigned long start, unsigned long end, int line)
+{
+	const struct whose *whose = arg;
+
+	seq_printf(whose->m, "%lx T ", start);
+	show_name(whose->m, whose->program, line);
+	seq_printf(whose->m, "\t[" KBUILD_MODNAME "]\n%lx t free_code\t[" KBUILD_MODNAME "]\n",
+		   end);
+}
+
+static void show_program(struct program *program, void *m)
+{
+	struct whose whose = { m, program };
+
+	program_code(program, show_piece, &whose);
+}
+
+/* As much as fits into the rooms for machine code. */
+static int show(struct seq_file *m, void *unused)
+{
+	return script_each(show_program, m);
+}
+
+/* Addresses of the kernel: for whom /proc/kallsyms shows them at the strictest but one. */
+static int open(struct inode *inode, struct file *file)
+{
+	return capable(CAP_SYSLOG) ? single_open(file, show, NULL) : -EPERM;
+}
+
+static const struct file_operations symbols_fops = {
+	.owner = THIS_MODULE,
+	.open = open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+void codemap_init(void)
+{
+	directory = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("symbols", 0400, directory, NULL, &symbols_fops);
+}
+
+void codemap_exit(void)
+{
+	debugfs_remove_recursive(directory);
+}
