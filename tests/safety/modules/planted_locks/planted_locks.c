@@ -410,7 +410,8 @@ static void *leaked;
 
 static noinline void alloc_leak(void)
 {
-	leaked = kmalloc(123, GFP_KERNEL);
+	/* Stored after the call, or that were the last thing done, a jump. */
+	WRITE_ONCE(leaked, kmalloc(123, GFP_KERNEL));
 }
 
 static void alloc_twice(void)
