@@ -253,7 +253,7 @@ unsigned int frame_ports(const struct frame *frame)
 
 /* -- Replies ------------------------------------------------------------------- */
 
-static void swap(unsigned char *a, unsigned char *b, unsigned int n)
+static void exchange(unsigned char *a, unsigned char *b, unsigned int n)
 {
 	unsigned char t[16];
 
@@ -288,9 +288,9 @@ int frame_reply(struct frame *frame, unsigned int len)
 
 	if (!frame->udp || len > FRAME_MAX || end > frame->len)
 		return 0;
-	swap(data, data + 6, 6);
-	swap(data + ip->addresses, data + ip->addresses + ip->size, ip->size);
-	swap(udp, udp + 2, 2);
+	exchange(data, data + 6, 6);
+	exchange(data + ip->addresses, data + ip->addresses + ip->size, ip->size);
+	exchange(udp, udp + 2, 2);
 	put2(udp + 4, UDP_LEN + len);
 	frame->payload_len = len;
 	frame->len = end;

@@ -28,6 +28,11 @@
 
 #include "event.h"
 
+/* printk.h defined it, as files do that have none of their own. */
+#ifdef EVMON_OWN_PR_FMT
+#undef pr_fmt
+#endif
+
 #ifndef CONFIG_DEBUG_LOCK_ALLOC
 
 /* While someone listens: no second look at evmon_on. */
@@ -152,7 +157,10 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 	evmon_take(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
 		   (spin_trylock)(evmon_lock_), (spin_lock)(evmon_lock_));\
 } while (0)
-#define spin_lock_nested(lock, subclass)	spin_lock(lock)
+#define spin_lock_nested(lock, subclass) do {				\
+	(void)(subclass);						\
+	spin_lock(lock);						\
+} while (0)
 #define spin_lock_bh(lock) do {						\
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
