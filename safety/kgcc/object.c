@@ -77,14 +77,16 @@ static void find_direct(unsigned long address, struct kgcc_object *object)
 
 /*
  * In the kernel's image, and in modules: those that are instrumented have registered
- * their variables, and to look through the symbols of a module takes long.
+ * their variables, and to look through the symbols of a module takes long.  Where a
+ * variable of the kernel ends, another one may start that was not seen yet.
  */
 static void find_symbol(unsigned long address, struct kgcc_object *object)
 {
-	if (kgcc_region_find(address, object))
+	if (kgcc_region_of(address, object) ||
+	    (address < MODULES_VADDR && kgcc_region_symbol(address, object)) ||
+	    kgcc_region_find(address, object))
 		return;
-	if (address >= MODULES_VADDR || !kgcc_region_symbol(address, object))
-		unknown(address, object);
+	unknown(address, object);
 }
 
 static bool in_image(unsigned long address)

@@ -124,15 +124,19 @@ static bool describe(const struct region *region, struct kgcc_object *object)
 	return object->value;
 }
 
-bool kgcc_region_find(unsigned long address, struct kgcc_object *object)
+bool kgcc_region_of(unsigned long address, struct kgcc_object *object)
 {
 	bool found;
 
 	rcu_read_lock();
-	found = describe(find_any(address, address + 1), object) ||
-		describe(find_any(address - 1, address), object);
+	found = describe(find_any(address, address + 1), object);
 	rcu_read_unlock();
 	return found;
+}
+
+bool kgcc_region_find(unsigned long address, struct kgcc_object *object)
+{
+	return kgcc_region_of(address, object) || kgcc_region_of(address - 1, object);
 }
 
 /* Symbols hide what is between them; what is known better stays. */
@@ -178,7 +182,7 @@ bool kgcc_region_symbol(unsigned long address, struct kgcc_object *object)
 		raw_spin_unlock(&lock);
 	}
 	local_irq_restore(flags);
-	return known && kgcc_region_find(address, object);
+	return known && kgcc_region_of(address, object);
 }
 
 void kgcc_region_exit(void)

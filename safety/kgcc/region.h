@@ -15,6 +15,8 @@ void kgcc_region_add(unsigned long start, unsigned long size, const char *name,
 void kgcc_region_remove(unsigned long start, unsigned long end);
 void kgcc_region_exit(void);
 
+/* The region that has an address; or else, the second, one that ends there. */
+bool kgcc_region_of(unsigned long address, struct kgcc_object *object);
 bool kgcc_region_find(unsigned long address, struct kgcc_object *object);
 /* The kernel's name for it, and its size; makes it a region. */
 bool kgcc_region_symbol(unsigned long address, struct kgcc_object *object);

@@ -35,6 +35,6 @@
 #define KGCC_VARIABLE_WORDS 4
 
 /* Registers that checks pass their arguments in, and change. */
-#define KGCC_CLOBBERS	"r8", "r9", "r10", "r11", "cc"
+#define KGCC_CLOBBERS	"r8", "r9", "r10", "r11"
 
 #endif

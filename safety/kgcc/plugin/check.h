@@ -103,6 +103,13 @@ tree text_constant(const char *text);
 const char *place_of(location_t where);
 const char *caller_of(location_t where);
 
+/* uaccess.cc: for the function that is compiled, from its start on */
+void find_user_access(function *fun);
+void forget_user_access(void);
+bool has_user_access(basic_block bb, gimple *before);
+gimple *end_user_access(void);
+gimple *begin_user_access(void);
+
 /* frames.cc */
 void register_locals(function *fun);
 

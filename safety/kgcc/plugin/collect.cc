@@ -237,24 +237,29 @@ static bool stores(gimple *, tree, tree ref, void *data)
 
 /*
  * Memory operands of assembly: of what a register holds at most.  Larger ones
- * are the kernel's way to name user memory, or memory of any size.
+ * are the kernel's way to name user memory, or memory of any size; one of a constant
+ * address keeps assembly in order.
  */
-static bool of_register_size(tree ref)
+static bool is_operand(tree ref)
 {
+	tree base = get_base_address(ref);
+
+	if (base && TREE_CODE(base) == MEM_REF && CONSTANT_CLASS_P(TREE_OPERAND(base, 0)))
+		return false;
 	return tree_fits_uhwi_p(TYPE_SIZE_UNIT(TREE_TYPE(ref))) &&
 	       tree_to_uhwi(TYPE_SIZE_UNIT(TREE_TYPE(ref))) <= 16;
 }
 
 static bool asm_loads(gimple *, tree, tree ref, void *data)
 {
-	if (of_register_size(ref))
+	if (is_operand(ref))
 		add_reference((struct collector *)data, ref, KGCC_READ);
 	return false;
 }
 
 static bool asm_stores(gimple *, tree, tree ref, void *data)
 {
-	if (of_register_size(ref))
+	if (is_operand(ref))
 		add_reference((struct collector *)data, ref, KGCC_WRITE);
 	return false;
 }

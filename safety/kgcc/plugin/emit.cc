@@ -136,27 +136,59 @@ tree site_of(const struct check *check, const char *object)
 
 /* -- assembly ------------------------------------------------------------------- */
 
-static tree operand(const char *constraint, tree value)
+/*
+ * A local variable may be bound to one of the registers that checks use.  A check may
+ * come between what sets it and the assembly that it is for.
+ */
+static bool binds_register(function *fun)
 {
-	tree text = build_string(strlen(constraint) + 1, constraint);
+	static const char *const clobbered[] = { KGCC_CLOBBERS };
+	unsigned int i;
+	tree var;
 
-	return build_tree_list(build_tree_list(NULL_TREE, text), value);
+	FOR_EACH_LOCAL_DECL(fun, i, var)
+		if (VAR_P(var) && DECL_HARD_REGISTER(var))
+			for (const char *name : clobbered)
+				if (strstr(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(var)), name))
+					return true;
+	return false;
+}
+
+/* Where checks keep their registers, what they get is in others. */
+static tree operand(const char *constraint, tree value, bool keep)
+{
+	char *kind = xstrdup(constraint);
+
+	for (char *at = kind; keep && *at; at++)
+		*at = *at == 'r' ? 'R' : *at;
+	return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(kind) + 1, kind)),
+			       value);
+}
+
+static void add_clobber(vec<tree, va_gc> *&clobbers, const char *name)
+{
+	vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name) + 1, name)));
 }
 
 static gasm *build_check_asm(const char *text, const vec<std::pair<const char *, tree>> &inputs,
-		      bool memory)
+			     bool memory)
 {
 	static const char *const clobbered[] = { KGCC_CLOBBERS };
 	vec<tree, va_gc> *in = NULL, *clobbers = NULL;
+	bool keep = binds_register(cfun);
 	gasm *stmt;
 
 	for (const auto &input : inputs)
-		vec_safe_push(in, operand(input.first, input.second));
-	for (const char *name : clobbered)
-		vec_safe_push(clobbers,
-			      build_tree_list(NULL_TREE, build_string(strlen(name) + 1, name)));
+		vec_safe_push(in, operand(input.first, input.second, keep));
+	if (keep)
+		text = concat("\tpushq %%r8\n\tpushq %%r9\n\tpushq %%r10\n\tpushq %%r11\n", text,
+			      "\tpopq %%r11\n\tpopq %%r10\n\tpopq %%r9\n\tpopq %%r8\n", NULL);
+	else
+		for (const char *name : clobbered)
+			add_clobber(clobbers, name);
+	add_clobber(clobbers, "cc");
 	if (memory)
-		vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(7, "memory")));
+		add_clobber(clobbers, "memory");
 	stmt = gimple_build_asm_vec(text, in, NULL, clobbers, NULL);
 	gimple_asm_set_volatile(stmt, true);
 	return stmt;
@@ -214,6 +246,16 @@ static const char outside_text[] =
 	"\tmovq %0, %%r11\n"
 	"\tcall kgcc_outside\n";
 
+static bool has_user_access(const struct check *check)
+{
+	gimple *last;
+
+	if (check->stmt)
+		return has_user_access(gimple_bb(check->stmt), check->stmt);
+	last = last_statement(check->end_of);
+	return has_user_access(check->end_of, last && stmt_ends_bb_p(last) ? last : NULL);
+}
+
 static void insert(const struct check *check, gimple *stmt)
 {
 	gimple_stmt_iterator gsi;
@@ -232,6 +274,18 @@ static void insert(const struct check *check, gimple *stmt)
 		gsi_insert_before(&gsi, stmt, GSI_SAME_STMT);
 	else
 		gsi_insert_after(&gsi, stmt, GSI_NEW_STMT);
+}
+
+/* A call, that is: what is inserted after its statement is so in reverse. */
+static void insert_call(const struct check *check, gimple *stmt)
+{
+	bool open = has_user_access(check), reverse = check->stmt && check->after;
+
+	if (open)
+		insert(check, reverse ? begin_user_access() : end_user_access());
+	insert(check, stmt);
+	if (open)
+		insert(check, reverse ? end_user_access() : begin_user_access());
 }
 
 static tree pointer_to(tree root)
@@ -268,7 +322,7 @@ static void emit_lookup(struct check *check)
 		if (check->length)
 			in.safe_push({ "r", check->length });
 	}
-	insert(check, build_check_asm(text, in, false));
+	insert_call(check, build_check_asm(text, in, false));
 	totals.against_map++;
 }
 
@@ -297,7 +351,7 @@ static void emit_within(const struct check *check, tree site, tree value, tree l
 	in.safe_push({ "i", site });
 	in.safe_push({ "r", value });
 	in.safe_push({ "er", limit });
-	insert(check, build_check_asm(within_text, in, false));
+	insert_call(check, build_check_asm(within_text, in, false));
 }
 
 static void emit_outside(const struct check *check, tree site, tree value)
@@ -306,7 +360,7 @@ static void emit_outside(const struct check *check, tree site, tree value)
 
 	in.safe_push({ "i", site });
 	in.safe_push({ "er", value });
-	insert(check, build_check_asm(outside_text, in, false));
+	insert_call(check, build_check_asm(outside_text, in, false));
 }
 
 static void emit_bounded(struct check *check, HOST_WIDE_INT size)

@@ -101,12 +101,20 @@ static void write_variable(tree var)
 	write_text(place_of(DECL_SOURCE_LOCATION(var)));
 }
 
+/* Per CPU there is not one address, and what the linker discards has none. */
+static bool has_no_address(tree var)
+{
+	const char *section = DECL_SECTION_NAME(var);
+
+	return section && (strstr(section, "percpu") || strstr(section, ".discard"));
+}
+
 static bool is_written(tree var)
 {
 	return VAR_P(var) && TREE_ASM_WRITTEN(var) && !DECL_ARTIFICIAL(var) && DECL_NAME(var) &&
 	       DECL_RTL_SET_P(var) && MEM_P(DECL_RTL(var)) &&
 	       GET_CODE(XEXP(DECL_RTL(var), 0)) == SYMBOL_REF && size_of_variable(var) > 0 &&
-	       !(DECL_SECTION_NAME(var) && strstr(DECL_SECTION_NAME(var), "percpu"));
+	       !has_no_address(var);
 }
 
 /* Four words for each: address, size, name, file:line.  The last one's address is 0. */

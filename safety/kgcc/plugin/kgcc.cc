@@ -110,9 +110,11 @@ unsigned int check_pass::execute(function *fun)
 			reduce_checks(fun, checks);
 		register_locals(fun);
 	}
+	find_user_access(fun);
 	for (struct check *check : checks)
 		if (!check->gone)
 			emit_check(check);
+	forget_user_access();
 	if (options.hooks)
 		redirect_calls(fun);
 	for (struct check *check : checks)

@@ -18,6 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
@@ -109,7 +110,11 @@ static struct {
 	_(context_hardirq, "overrun by 4 bytes: write of 4 bytes at offset 40, object of 40 bytes") \
 	_(context_kthread, "overrun by 4 bytes: write of 4 bytes at offset 40, object of 40 bytes") \
 	_(core_inode, "overrun by [0-9]+ bytes: read of 4 bytes at offset [0-9]+, object of the kernel of [0-9]+ bytes") \
-	_(core_pages, "overrun by 4 bytes: read of 4 bytes at offset 8192, block of pages of 8192 bytes")
+	_(core_pages, "overrun by 4 bytes: read of 4 bytes at offset 8192, block of pages of 8192 bytes") \
+	_(core_neighbours, NULL) \
+	_(core_dummy, NULL) \
+	_(register_variable, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes") \
+	_(user_open, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes")
 
 /* -- the heap ------------------------------------------------------------------- */
 
@@ -659,6 +664,7 @@ static noinline void context_kthread(void)
 /* -- the kernel's own objects ---------------------------------------------------------------- */
 
 static struct file *running;
+static char __user *running_text;
 
 static noinline void core_inode(void)
 {
@@ -674,6 +680,60 @@ static noinline void core_pages(void)
 
 	sink = READ_ONCE(p[2047 + off]);
 	__free_pages(page, 1);
+}
+
+static void first_letter(struct tracepoint *tp, void *unused)
+{
+	sink = tp->name[0];
+}
+
+/* Variables without a gap: where one ends the next one starts. */
+static noinline void core_neighbours(void)
+{
+	for_each_kernel_tracepoint(first_letter, NULL);
+}
+
+/* Assembly with a memory operand that is not accessed. */
+static noinline void core_dummy(void)
+{
+	sink = native_read_cr2();
+}
+
+/* -- registers that checks use ------------------------------------------------------------------ */
+
+/* The check comes between what sets the variable, and what it is for. */
+static noinline void register_variable(void)
+{
+	u64 *p = kzalloc(24, GFP_KERNEL);
+	register u64 value asm("r11");
+
+	OPTIMIZER_HIDE_VAR(p);
+	value = 5;
+	sink = READ_ONCE(p[2 + off]);
+	asm volatile("" : "+r" (value));
+	WARN_ON(value != 5);
+	kfree(p);
+}
+
+/* -- while user memory is open ------------------------------------------------------------------ */
+
+/* The check closes it, and opens it again for a letter that is there already. */
+static noinline void user_open(void)
+{
+	u64 *p = kzalloc(24, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	if (!user_access_begin(running_text, 1))
+		goto free;
+	sink = READ_ONCE(p[2 + off]);
+	unsafe_put_user('u', running_text, close);
+	user_access_end();
+	goto free;
+close:
+	user_access_end();
+	WARN_ON(1);
+free:
+	kfree(p);
 }
 
 /* -- to be run ------------------------------------------------------------------------------- */
@@ -713,6 +773,7 @@ static ssize_t run(struct file *file, const char __user *text, size_t size, loff
 		mutex_lock(&one);
 		off = !strcmp(how, "bad");
 		running = file;
+		running_text = (char __user *)text;
 		cases[i].run();
 		mutex_unlock(&one);
 		return size;

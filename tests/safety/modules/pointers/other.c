@@ -4,6 +4,8 @@
 #include "pointers.h"
 
 u32 other_table[10];
+/* A variable in a section that the linker discards. */
+__ADDRESSABLE(other_table)
 const u8 other_constants[7] = { 1, 2, 3, 4, 5, 6, 7 };
 
 u32 other_read(const u32 *p)
