@@ -448,6 +448,35 @@ def test_code_is_shared_and_bounded() -> None:
     }
 
 
+AT_ONCE = """
+image = i.Image([i.alui('add', 0, 1000) * 130_000 + i.EXIT]).pack()
+begin, done, end = os.pipe(), os.pipe(), os.pipe()
+
+def child():
+    os.close(begin[1])
+    os.close(end[1])
+    os.read(begin[0], 1)
+    fd, text = lib.register(image, engine=1, memory=3 << 20, **arena.shared())
+    os.write(done[1], json.dumps([text, *(lib.call(fd) if fd >= 0 else ())]).encode() + b"\\n")
+    os.read(end[0], 1)
+    os._exit(0)
+
+with Arena() as arena:
+    for n in range(4):
+        if not os.fork():
+            child()
+    os.close(begin[1])
+    file = open(done[0])
+    result['calls'] = [json.loads(file.readline()) for n in range(4)]
+    os.close(end[1])
+"""
+
+
+def test_code_is_shared_from_its_beginning() -> None:
+    """Processes that register an image at the same moment: it is more than half of a share."""
+    assert as_user(AT_ONCE)["calls"] == [["", 1, 130_000_000]] * 4
+
+
 OTHER_ID = """
 CLONE_NEWUSER = 0x10000000
 

@@ -6,6 +6,7 @@
  * written it cannot be run.  A user gets at most a quarter of it.
  */
 #include <linux/bitmap.h>
+#include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -30,7 +31,7 @@ extern char confined_room[];
 static char *room __ro_after_init;	/* to be written */
 static DECLARE_BITMAP(room_map, CODE_PAGES);
 static LIST_HEAD(codes);
-static DEFINE_MUTEX(code_lock);		/* the two above, code.users, code.ready */
+static DEFINE_MUTEX(code_lock);		/* the two above, code.users */
 
 /* -- The room ------------------------------------------------------------------ */
 
@@ -111,7 +112,7 @@ static struct code *code_find(const void *data, size_t len)
 	if (len < sizeof(struct image_header))
 		return NULL;
 	list_for_each_entry(code, &codes, node)
-		if (code->ready && uid_eq(code->uid, uid) && is_same(code, data, len))
+		if (uid_eq(code->uid, uid) && is_same(code, data, len))
 			return code;
 	return NULL;
 }
@@ -130,6 +131,7 @@ static struct code *code_alloc(const void *data, size_t len)
 	memcpy(code->image, data, len);
 	code->len = len;
 	code->uid = limits_payer();
+	init_completion(&code->made);
 	return code;
 }
 
@@ -139,7 +141,7 @@ static void code_free(struct code *code)
 	kfree(code);
 }
 
-/* Takes room for @code, or finds another one that was published meanwhile. */
+/* Takes room for @code, or finds another one that has taken some meanwhile. */
 static int find_or_take(struct code **code, char *error, size_t error_len)
 {
 	struct code *same;
@@ -158,7 +160,7 @@ static int find_or_take(struct code **code, char *error, size_t error_len)
 	return err;
 }
 
-/* In the room that it has taken, where no one looks for it yet. */
+/* In the room that it has taken; who finds it waits for it. */
 static int generate(struct code *code, struct jit *jit)
 {
 	int err;
@@ -170,20 +172,23 @@ static int generate(struct code *code, struct jit *jit)
 	/* Other CPUs may have fetched what was there before. */
 	if (!err)
 		on_each_cpu(sync_this_cpu, NULL, 1);
+	code->err = err;
+	complete_all(&code->made);
 	return err;
 }
 
-static void publish(struct code *code, bool ready)
+/* For whoever has taken room for @code: a process of the same user. */
+static int wait_for(struct code *code)
 {
-	mutex_lock(&code_lock);
-	code->ready = ready;
-	if (!ready)
-		room_put(code);
-	mutex_unlock(&code_lock);
+	int err = wait_for_completion_killable(&code->made) ?: code->err;
+
+	if (err)
+		code_put(code);
+	return err;
 }
 
 /*
- * Publishes @code, or finds another one.  The lock is everybody's: who is over their
+ * Makes @code, or finds another one.  The lock is everybody's: who is over their
  * cgroup's limit may wait for memory for seconds, and a task to which the scheduler
  * gives little takes as long to generate code.
  */
@@ -194,11 +199,9 @@ static int code_add(struct code **code, struct jit *jit, char *error, size_t err
 
 	own->size = PAGE_ALIGN(jit->size);
 	err = find_or_take(code, error, error_len);
-	if (err || *code != own)
+	if (err)
 		return err;
-	err = generate(own, jit);
-	publish(own, !err);
-	return err;
+	return *code == own ? generate(own, jit) : wait_for(*code);
 }
 
 static int compile(struct code **code, char *error, size_t error_len)
@@ -226,13 +229,18 @@ static int compile(struct code **code, char *error, size_t error_len)
 static int code_make(struct code **made, const void *data, size_t len, char *error,
 		     size_t error_len)
 {
-	struct code *code = code_alloc(data, len), *own = code;
-	int err = code ? compile(&code, error, error_len) : -ENOMEM;
+	struct code *own = code_alloc(data, len), *code = own;
+	int err = own ? compile(&code, error, error_len) : -ENOMEM;
 
-	if (own && (err || code != own))
-		code_free(own);
 	if (!err)
 		*made = code;
+	if (!own)
+		return err;
+	/* No one else knows it unless it has taken room. */
+	if (!own->users)
+		code_free(own);
+	else if (err)
+		code_put(own);
 	return err;
 }
 
@@ -249,7 +257,7 @@ static int code_share(struct code **code, const void *data, size_t len, char *er
 	if (!err)
 		(*code)->users++;
 	mutex_unlock(&code_lock);
-	return err;
+	return err ?: wait_for(*code);
 }
 
 int code_get(struct code **code, const void *data, size_t len, char *error,

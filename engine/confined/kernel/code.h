@@ -10,6 +10,7 @@
 
 #ifndef __ASSEMBLER__
 
+#include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -29,7 +30,8 @@ struct code {
 	/* For code.c. */
 	struct list_head node;
 	unsigned int users;
-	bool ready;			/* to be found */
+	struct completion made;
+	int err;			/* of that */
 	kuid_t uid;
 	unsigned long page;		/* of the room */
 	void *image;
