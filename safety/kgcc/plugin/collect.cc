@@ -250,6 +250,12 @@ static bool is_operand(tree ref)
 	       tree_to_uhwi(TYPE_SIZE_UNIT(TREE_TYPE(ref))) <= 16;
 }
 
+/* Per-CPU memory: its operands are offsets. */
+static bool is_per_cpu(gasm *stmt)
+{
+	return strstr(gimple_asm_string(stmt), "gs:");
+}
+
 static bool asm_loads(gimple *, tree, tree ref, void *data)
 {
 	if (is_operand(ref))
@@ -262,6 +268,12 @@ static bool asm_stores(gimple *, tree, tree ref, void *data)
 	if (is_operand(ref))
 		add_reference((struct collector *)data, ref, KGCC_WRITE);
 	return false;
+}
+
+static void add_operands(struct collector *c, gasm *stmt)
+{
+	if (!is_per_cpu(stmt))
+		walk_stmt_load_store_ops(stmt, c, asm_loads, asm_stores);
 }
 
 static void add_argument(struct collector *c, gcall *call, int arg, tree length,
@@ -352,7 +364,7 @@ void collect_checks(function *fun, vec<struct check *> &checks)
 			if (is_gimple_debug(c.stmt) || gimple_clobber_p(c.stmt))
 				continue;
 			if (gimple_code(c.stmt) == GIMPLE_ASM)
-				walk_stmt_load_store_ops(c.stmt, &c, asm_loads, asm_stores);
+				add_operands(&c, as_a<gasm *>(c.stmt));
 			else
 				walk_stmt_load_store_ops(c.stmt, &c, loads, stores);
 			if (is_gimple_call(c.stmt))

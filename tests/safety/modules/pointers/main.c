@@ -15,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -113,6 +114,7 @@ static struct {
 	_(core_pages, "overrun by 4 bytes: read of 4 bytes at offset 8192, block of pages of 8192 bytes") \
 	_(core_neighbours, NULL) \
 	_(core_dummy, NULL) \
+	_(core_percpu, NULL) \
 	_(register_variable, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes") \
 	_(user_open, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes")
 
@@ -697,6 +699,15 @@ static noinline void core_neighbours(void)
 static noinline void core_dummy(void)
 {
 	sink = native_read_cr2();
+}
+
+static noinline void core_percpu(void)
+{
+	u32 __percpu *counter = alloc_percpu(u32);
+
+	this_cpu_inc(*counter);
+	sink = this_cpu_read(*counter);
+	free_percpu(counter);
 }
 
 /* -- registers that checks use ------------------------------------------------------------------ */
