@@ -10,7 +10,6 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
@@ -20,6 +19,7 @@
 #include "dispatch.h"
 #include "monitor.h"
 #include "place.h"
+#include "words.h"
 
 #define TOLD_BITS	10
 #define TOLD_PROBES	8
@@ -95,17 +95,6 @@ void evmon_violation_more(int number, const char *what, const struct evmon_where
 		       (void *)where->ip, where->pid, ago / 1000, ago % 1000);
 }
 EXPORT_SYMBOL_GPL(evmon_violation_more);
-
-static const char *context(void)
-{
-	if (in_nmi())
-		return "NMI";
-	if (in_hardirq())
-		return "hardirq";
-	if (in_serving_softirq())
-		return "softirq";
-	return "task";
-}
 
 void evmon_stack_save(struct evmon_stack *stack)
 {

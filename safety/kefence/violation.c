@@ -9,15 +9,11 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/hash.h>
-#include <linux/irq_work.h>
 #include <linux/jiffies.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/ratelimit.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/stackdepot.h>
 #include <linux/stacktrace.h>
@@ -25,8 +21,10 @@
 
 #include "cache.h"
 #include "client.h"
+#include "kill.h"
 #include "site.h"
 #include "violation.h"
+#include "words.h"
 
 #define STACK_LEN	32
 #define TOLD_BITS	9
@@ -90,22 +88,6 @@ static bool is_told(struct client *client, unsigned long ip, enum violation_kind
 }
 
 /* -- telling ------------------------------------------------------------------ */
-
-static const char *plural(unsigned long n)
-{
-	return n == 1 ? "" : "s";
-}
-
-static const char *context(void)
-{
-	if (in_nmi())
-		return "NMI";
-	if (in_hardirq())
-		return "hardirq";
-	if (in_serving_softirq())
-		return "softirq";
-	return "task";
-}
 
 static void tell_where(int number, unsigned long ip)
 {
@@ -235,7 +217,7 @@ static void follow(const struct client *client)
 {
 	switch (READ_ONCE(client->settings.action)) {
 	case ACTION_KILL:
-		violation_kill();
+		kill_current();
 		break;
 	case ACTION_CRASH:
 		BUG();
@@ -327,43 +309,11 @@ void violation_of_cache(const struct cache *cache, unsigned long ip)
 	tell_where(number, ip);
 }
 
-/* -- an end to the task ------------------------------------------------------- */
-
-struct killing {
-	struct irq_work work;
-	struct task_struct *task;
-};
-
-/* The task may hold its own signal lock, with interrupts off: after that. */
-static void kill_task(struct irq_work *work)
-{
-	struct killing *killing = container_of(work, struct killing, work);
-	struct task_struct *task = xchg(&killing->task, NULL);
-
-	if (!task)
-		return;
-	send_sig(SIGKILL, task, 1);
-	put_task_struct(task);
-}
-
-static DEFINE_PER_CPU(struct killing, killings);
+/* -- for others ---------------------------------------------------------------- */
 
 bool violation_kill(void)
 {
-	struct killing *killing;
-
-	if (!in_task() || current->flags & (PF_KTHREAD | PF_EXITING) ||
-	    is_global_init(current))
-		return false;
-	preempt_disable();
-	killing = this_cpu_ptr(&killings);
-	get_task_struct(current);
-	if (!cmpxchg(&killing->task, NULL, current))
-		irq_work_queue(&killing->work);
-	else
-		put_task_struct(current);
-	preempt_enable();
-	return true;
+	return kill_current();
 }
 
 void violation_show(struct seq_file *m)
@@ -376,17 +326,10 @@ void violation_show(struct seq_file *m)
 
 void violation_init(void)
 {
-	int cpu;
-
-	/* Not statically: the loader relocates no per-CPU data (until 6.13). */
-	for_each_possible_cpu(cpu)
-		per_cpu(killings, cpu).work = IRQ_WORK_INIT_HARD(kill_task);
+	kill_init();
 }
 
 void violation_exit(void)
 {
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		irq_work_sync(&per_cpu(killings, cpu).work);
+	kill_exit();
 }

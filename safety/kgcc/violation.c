@@ -7,95 +7,22 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/irq_work.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
+#include <linux/sched.h>
 #include <linux/stacktrace.h>
 
+#include "kill.h"
 #include "module.h"
 #include "violation.h"
+#include "words.h"
 
 #define STACK_LEN	16
 
 static atomic_t last_number;
 
-/* -- an end to the task --------------------------------------------------------- */
-
-struct killing {
-	struct irq_work work;
-	struct task_struct *task;
-};
-
-/* The task may hold its own signal lock, with interrupts off: after that. */
-static void kill_task(struct irq_work *work)
-{
-	struct killing *killing = container_of(work, struct killing, work);
-	struct task_struct *task = xchg(&killing->task, NULL);
-
-	if (!task)
-		return;
-	send_sig(SIGKILL, task, 1);
-	put_task_struct(task);
-}
-
-static DEFINE_PER_CPU(struct killing, killings);
-
-static void kill_current(void)
-{
-	struct killing *killing;
-
-	if (!in_task() || current->flags & (PF_KTHREAD | PF_EXITING) ||
-	    is_global_init(current))
-		return;
-	preempt_disable();
-	killing = this_cpu_ptr(&killings);
-	get_task_struct(current);
-	if (!cmpxchg(&killing->task, NULL, current))
-		irq_work_queue(&killing->work);
-	else
-		put_task_struct(current);
-	preempt_enable();
-}
-
-/* The module loader does not relocate per-CPU data: addresses are set here. */
-void kgcc_violation_init(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		per_cpu(killings, cpu).work = IRQ_WORK_INIT_HARD(kill_task);
-}
-
-void kgcc_violation_exit(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		irq_work_sync(&per_cpu(killings, cpu).work);
-}
-
 /* -- reports -------------------------------------------------------------------- */
-
-static const char *plural(unsigned long n)
-{
-	return n == 1 ? "" : "s";
-}
-
-static const char *context(void)
-{
-	if (in_nmi())
-		return "NMI";
-	if (in_hardirq())
-		return "hardirq";
-	if (in_serving_softirq())
-		return "softirq";
-	return "task";
-}
 
 static const char *verb(unsigned int flags)
 {
@@ -334,4 +261,16 @@ void kgcc_violation_free(const void *address, enum kgcc_free state,
 	}
 	act(m);
 	rcu_read_unlock();
+}
+
+/* -- init and exit -------------------------------------------------------------- */
+
+void kgcc_violation_init(void)
+{
+	kill_init();
+}
+
+void kgcc_violation_exit(void)
+{
+	kill_exit();
 }
