@@ -13,16 +13,16 @@
 static bool fixed;
 module_param(fixed, bool, 0444);
 
-struct key {
+struct sent_key {
 	char algorithm[ALGORITHM_LEN];
 	unsigned int len;
 	char bytes[];
 };
 
-static noinline struct key *key_received(const char *message, size_t size)
+static noinline struct sent_key *key_received(const char *message, size_t size)
 {
 	size_t len = ntohl(*(__be32 *)(message + ALGORITHM_LEN));
-	struct key *key;
+	struct sent_key *key;
 
 	if (fixed && len != size - HEADER_LEN)
 		return NULL;
