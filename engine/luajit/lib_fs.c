@@ -132,6 +132,33 @@ LJLIB_CF(fs_readdirplus)
   return 3;
 }
 
+/* fs.stat_entries(fd, addr, size, names, bytes [, mask]) -> n, bytes, taken */
+LJLIB_CF(fs_stat_entries)
+{
+  struct readdirplus dir = { 0 };
+  unsigned long addr;
+  long ret;
+  dir.fd = (int)vm_checkint(L, 1);
+  addr = (unsigned long)vm_checkint(L, 2);
+  dir.room = (unsigned long)vm_checkint(L, 3);
+  dir.names = (unsigned long)vm_checkint(L, 4);
+  dir.names_len = (unsigned long)vm_checkint(L, 5);
+  dir.mask = (unsigned int)vm_optint(L, 6, C_STATX_ALL);
+  dir.max = ~0u;
+  if ((long)dir.room < 0)
+    lj_err_arg(L, 3, LJ_ERR_NUMRNG);
+  if ((long)dir.names_len < 0)
+    lj_err_arg(L, 5, LJ_ERR_NUMRNG);
+  ret = dir.names ? readbatch(L, &dir) : -EFAULT;
+  if (ret >= 0 && usermem_copy_out(G2RUN(G(L)), addr, dir.records, dir.used))
+    ret = -EFAULT;
+  setnumV(L->top, (double)(ret < 0 ? ret : (long)dir.n));
+  setnumV(L->top+1, ret < 0 ? 0.0 : (double)dir.used);
+  setnumV(L->top+2, ret < 0 ? 0.0 : (double)dir.taken);
+  L->top += 3;
+  return 3;
+}
+
 /* DT_* */
 static int entrytype(const struct syscript_dirent *entry)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * See readdirplus.h.  A batch is made in two steps: iterate_dir() puts names
- * into records, under the directory's lock; then, without it, each name is
- * looked up and its attributes are added.
+ * into records, under the directory's lock, or the process has them; then, without
+ * it, each name is looked up and its attributes are added.
  *
  * A look-up is one in the dcache: nearly all that statx(2) does to get there
  * was done for the directory already.  What is not there, not plainly a file,
  * or not for the dcache to say takes the long way, path resolution.
  */
 #include <linux/dcache.h>
+#include <linux/dirent.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mount.h>
@@ -39,17 +40,40 @@ struct names {
 	int error;
 };
 
+static inline bool has_slash(unsigned long word)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	unsigned long bits;
+
+	return has_zero(word ^ REPEAT_BYTE('/'), &bits, &constants);
+}
+
 /* getdents64(2) finds a file system damaged that has such names. */
 static bool name_ok(const char *name, size_t words)
 {
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
 	const unsigned long *word = (const void *)name;
-	unsigned long bits;
 
 	while (words--)
-		if (has_zero(*word++ ^ REPEAT_BYTE('/'), &bits, &constants))
+		if (has_slash(*word++))
 			return false;
 	return true;
+}
+
+/* The name is there, with zeros up to the next word. */
+static inline void finish_name(struct readdirplus *request, size_t len, u64 ino,
+			       unsigned int type)
+{
+	struct syscript_dirent *entry = (void *)(request->records + request->used);
+
+	entry->reclen = sizeof(*entry) + (len / WORD + 1) * WORD;
+	entry->namelen = len;
+	entry->type = type;
+	memset(entry->reserved, 0, sizeof(entry->reserved));
+	entry->error = 0;
+	entry->reserved2 = 0;
+	entry->stat.ino = ino;
+	request->used += entry->reclen;
+	request->n++;
 }
 
 static bool add_name(struct dir_context *ctx, const char *name, int len,
@@ -78,15 +102,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		names->error = -EIO;
 		return false;
 	}
-	entry->reclen = size;
-	entry->namelen = len;
-	entry->type = type;
-	memset(entry->reserved, 0, sizeof(entry->reserved));
-	entry->error = 0;
-	entry->reserved2 = 0;
-	entry->stat.ino = ino;
-	request->used += size;
-	request->n++;
+	finish_name(request, len, ino, type);
 	return true;
 }
 
@@ -122,6 +138,60 @@ static int get_names(struct file *file, struct readdirplus *request)
 	if (request->n)
 		return 0;
 	return names.full ? -EINVAL : err;
+}
+
+/* The length of a name that ends within @room bytes, and is copied to @to; or 0. */
+static size_t copy_name(unsigned long *to, const char *name, size_t room)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	unsigned long word, bits;
+	size_t len;
+
+	for (len = 0; len < room; len += WORD) {
+		memcpy(&word, name + len, WORD);
+		if (has_zero(word, &bits, &constants)) {
+			bits = create_zero_mask(prep_zero_mask(word, bits, &constants));
+			*to = word & zero_bytemask(bits);
+			len += find_zero(bits);
+			return len < room && !has_slash(*to) ? len : 0;
+		}
+		if (has_slash(word))
+			break;
+		*to++ = word;
+	}
+	return 0;
+}
+
+/*
+ * Those that a process has had from getdents64(2), and may have changed since: as
+ * many as have room behind the records.  What follows the last one is not looked at.
+ */
+static int get_names_given(struct readdirplus *request)
+{
+	const size_t head = offsetof(struct linux_dirent64, d_name);
+	size_t size = min_t(size_t, request->names_len,
+			    RUN_BUFFER_SIZE - READDIRPLUS_ROOM - WORD);
+	const char *raw = request->records + READDIRPLUS_ROOM;
+
+	if (copy_from_user((void *)raw, (void __user *)request->names, size))
+		return -EFAULT;
+	request->taken = 0;
+	while (size - request->taken > head) {
+		const struct linux_dirent64 *given = (const void *)(raw + request->taken);
+		struct syscript_dirent *entry = (void *)(request->records + request->used);
+		size_t room = given->d_reclen - head, len;
+
+		if (given->d_reclen <= head || given->d_reclen > size - request->taken ||
+		    sizeof(*entry) + room + WORD > request->room - request->used)
+			break;
+		len = copy_name((unsigned long *)entry->name, given->d_name, room);
+		if (!len)
+			break;
+		if (!attributes_is_dot(given->d_name, len))
+			finish_name(request, len, given->d_ino, given->d_type);
+		request->taken += given->d_reclen;
+	}
+	return request->taken || !request->names_len ? 0 : -EINVAL;
 }
 
 /* -- Attributes ------------------------------------------------------------ */
@@ -248,7 +318,7 @@ static noinline int get_names_watched(struct run *run, struct file *file,
 
 static int read_entries(struct run *run, struct readdirplus *request)
 {
-	struct file *file = fget(request->fd);
+	struct file *file = request->names ? fget_raw(request->fd) : fget(request->fd);
 	int err;
 
 	if (!file)
@@ -256,6 +326,8 @@ static int read_entries(struct run *run, struct readdirplus *request)
 	/* Of other files f_pos_lock may be something else. */
 	if (!S_ISDIR(file_inode(file)->i_mode))
 		err = -ENOTDIR;
+	else if (request->names)
+		err = get_names_given(request);
 	else if (unlikely(watchers_watch()))
 		err = get_names_watched(run, file, request);
 	else

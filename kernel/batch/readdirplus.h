@@ -17,6 +17,9 @@ struct run;
 /**
  * struct readdirplus - the next entries of a directory
  * @fd:      the directory; its position moves on
+ * @names:   or 0; user address of entries as getdents64(2) writes them: these are
+ *           looked up, and the position stays
+ * @names_len: bytes of them; what is after the last whole one is not looked at
  * @mask:    STATX_*, 0 for names only
  * @flags:   SYSCRIPT_DOTS
  * @room:    how many bytes of records are wanted at most
@@ -26,9 +29,11 @@ struct run;
  * @n:       out: how many they are
  * @end:     out: there are no more
  * @start:   out: the position before
+ * @taken:   out: bytes of @names that are done
  */
 struct readdirplus {
 	int fd;
+	unsigned long names, names_len;
 	unsigned int mask, flags;
 	unsigned long room;
 	unsigned int max;
@@ -37,10 +42,12 @@ struct readdirplus {
 	unsigned int n;
 	int end;
 	long long start;
+	unsigned long taken;
 };
 
 /*
- * 0 or -errno; -EINVAL if @room has no place for the first entry.  Stands for a
+ * 0 or -errno; -EINVAL if @room has no place for the first entry, or it is none.  Of
+ * many @names it may be only the first ones.  Stands for a
  * system call: see run_as_syscall().
  */
 long readdirplus(struct run *run, struct readdirplus *request);

@@ -12,6 +12,7 @@
 #include "batch/readdirplus.h"
 #include "sys.h"
 #include "user.h"
+#include "usermem.h"
 
 #define RAW_SIZE	4096		/* of what getdents64() returns at once */
 
@@ -68,6 +69,32 @@ static long get_names(struct readdirplus *dir)
 	}
 }
 
+/* See the module's. */
+static long get_names_given(struct run *run, struct readdirplus *dir)
+{
+	const size_t head = offsetof(struct dirent64, d_name);
+	size_t size = RUN_BUFFER_SIZE - READDIRPLUS_ROOM, len;
+	char *raw = dir->records + READDIRPLUS_ROOM;
+
+	if (size > dir->names_len)
+		size = dir->names_len;
+	if (usermem_copy_in(run, raw, dir->names, size))
+		return -EFAULT;
+	dir->taken = 0;
+	while (size - dir->taken > head) {
+		const struct dirent64 *given = (const void *)(raw + dir->taken);
+
+		if (given->d_reclen <= head || given->d_reclen > size - dir->taken)
+			break;
+		len = strnlen(given->d_name, given->d_reclen - head);
+		if (!len || len == given->d_reclen - head || memchr(given->d_name, '/', len) ||
+		    !add_name(dir, given))
+			break;
+		dir->taken += given->d_reclen;
+	}
+	return dir->taken || !dir->names_len ? 0 : -EINVAL;
+}
+
 static void get_attributes(struct readdirplus *dir)
 {
 	struct syscript_dirent *entry = (void *)dir->records;
@@ -84,6 +111,17 @@ static void get_attributes(struct readdirplus *dir)
 		if (!entry->error)
 			attributes_from_statx(&entry->stat, &found);
 	}
+}
+
+static long stat_given(struct run *run, struct readdirplus *dir)
+{
+	struct stat st;
+	long ret = sys_call(newfstatat, dir->fd, "", &st, AT_EMPTY_PATH);
+
+	if (!ret)
+		ret = S_ISDIR(st.st_mode) ? get_names_given(run, dir) : -ENOTDIR;
+	get_attributes(dir);
+	return ret;
 }
 
 static long read_batch(struct readdirplus *dir)
@@ -113,7 +151,7 @@ long readdirplus(struct run *run, struct readdirplus *dir)
 	run_leave(run);
 	dir->records = run_buffer(run);
 	if (dir->records)
-		ret = read_batch(dir);
+		ret = dir->names ? stat_given(run, dir) : read_batch(dir);
 	run_enter(run);
 	return ret;
 }

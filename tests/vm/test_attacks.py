@@ -42,6 +42,8 @@ WHERE = {
     "entries": "fs.entries(d, { name = t }) syscall.lseek(d, 0, 0)",
     "readdirplus": "fs.readdirplus(d, a, 4096) syscall.lseek(d, 0, 0)",
     "stat_files": "util.copyout({ a, a, 0, 0 }, a, 4, 'i8') fs.stat_files(d, a, 100)",
+    "stat_entries": "fs.stat_entries(d, a, 512, a, syscall.getdents64(d, a, 512))"
+    " syscall.lseek(d, 0, 0)",
     "print": "print(s)",
     "match": "string.match(s, '.-.-.-b')",
     "sort": "table.sort(t)",

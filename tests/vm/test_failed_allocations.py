@@ -222,6 +222,10 @@ CALLS = {
     "readdirplus": """local d = syscall.open('/proc/self', 0, 0) if d < 0 then return d end
         local n = fs.readdirplus(d, util.buffer(8192), 8192) syscall.close(d)
         return n < 0 and n or 42""",
+    "stat_entries": """local d = syscall.open('/proc/self', 0, 0) if d < 0 then return d end
+        local b = util.buffer(8192) local n = syscall.getdents64(d, b, 512)
+        if n > 0 then n = fs.stat_entries(d, b + 512, 4096, b, n) end
+        syscall.close(d) return n < 0 and n or 42""",
     "stat_files": """local b = util.buffer(4096) util.str_out('/dev/null', b + 2048)
         util.copyout({ b + 2048, b + 1024, 0, 0 }, b, 4, 'i8')
         local n = fs.stat_files(const.AT_FDCWD, b, 1) return n < 0 and n or 42""",

@@ -846,6 +846,9 @@ static void set_up(void)
 #define ENTRIES		"local start function run(data, dir) "			\
 			"start = start or fs.tell(dir) fs.seek(dir, start) "		\
 			"local n = fs.readdirplus(dir, data, 4096, const.STATX_MTIME) "
+#define NAMES		"local len function run(data, dir) "				\
+			"len = len or syscall.getdents64(dir, data, 1024) "		\
+			"local n = fs.stat_entries(dir, data + 1024, 2048, data, len) "
 #define COLUMNS		"local start, e = nil, { name = {}, mtime = {}, error = {} } "	\
 			"function run(data, dir) start = start or fs.tell(dir) "	\
 			"fs.seek(dir, start) local n = fs.entries(dir, e) "
@@ -871,6 +874,7 @@ static const struct batch {
 	{ SYS_statx, FILES("fs.open_files(const.AT_FDCWD, file, 1, 0)"), &b.file, NULL },
 	{ SYS_getdents64, ENTRIES "return n end", b.data, &b.dir },
 	{ SYS_statx, ENTRIES "return n > 0 and util.peek(data + 8, \"i4\") end", b.data, &b.dir },
+	{ SYS_statx, NAMES "return n > 0 and util.peek(data + 1032, \"i4\") end", b.data, &b.dir },
 	{ SYS_getdents64, COLUMNS "return n end", NULL, &b.dir },
 	{ SYS_statx, COLUMNS "return n > 0 and e.error[1] end", NULL, &b.dir },
 	{ SYS_recvmmsg, MESSAGES "return net.recv(fd, m, 1) end", &b.msg, &b.socks[1] },
