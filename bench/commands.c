@@ -2,15 +2,20 @@
 /*
  * Ordinary programs on 20,000 files, as they are and with what `syscript speed-up`
  * loads before them.  Prints JSON.
+ *
+ * With the name of one it is that one alone; with "" for the library it is not sped
+ * up.  The second of each pair is between marks for `make profile-icount`.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../vm/profile/mark.h"
 #include "measure.h"
 
 #define DIRS	200
@@ -24,6 +29,11 @@ static const struct command {
 	{ "find -size", "exec find tree -size +1" },
 	{ "tar | cat", "tar cf - tree | cat" },
 	{ "git status", "exec git -C tree status --short" },
+	/* Where there is little to gain. */
+	{ "tar, contents", "tar cf - full | cat" },
+	{ "grep -r", "! grep -r nothing full" },
+	{ "ls", "exec ls -R tree" },
+	{ "true", "exec /bin/true" },
 };
 
 static void run_shell(const char *line, const char *library)
@@ -44,19 +54,30 @@ static void run_shell(const char *line, const char *library)
 		measure_die("this failed: %s", line);
 }
 
-static void make_tree(void)
+static void make_files(const char *top, int dirs, size_t size)
 {
+	static const char text[1024] = "text\n";
 	char name[64];
 
-	mkdir("tree", 0755);
-	for (int d = 0; d < DIRS; d++) {
-		snprintf(name, sizeof(name), "tree/directory-%d", d);
+	mkdir(top, 0755);
+	for (int d = 0; d < dirs; d++) {
+		snprintf(name, sizeof(name), "%s/directory-%d", top, d);
 		mkdir(name, 0755);
 		for (int f = 0; f < FILES; f++) {
-			snprintf(name, sizeof(name), "tree/directory-%d/file-%d.txt", d, f);
-			close(open(name, O_WRONLY | O_CREAT, 0644));
+			int fd;
+
+			snprintf(name, sizeof(name), "%s/directory-%d/file-%d.txt", top, d, f);
+			fd = open(name, O_WRONLY | O_CREAT, 0644);
+			if (fd < 0 || write(fd, text, size) != (ssize_t)size || close(fd))
+				measure_die("%s: %m", name);
 		}
 	}
+}
+
+static void make_trees(void)
+{
+	make_files("tree", DIRS, 0);
+	make_files("full", DIRS / 10, 1024);
 	/* Not so fast that git would look at contents for what clocks do not tell. */
 	run_shell("cd tree && git init -q && git add . && sleep 2 && git status --short", NULL);
 }
@@ -79,41 +100,54 @@ static uint64_t measure(const struct command *command, const char *library)
 	return cpu_time() - begin;
 }
 
-static void measure_all(int rounds, const char *library)
+static void measure_command(const struct command *command, int rounds, const char *library)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		printf("%s\"%s\": [", i ? ", " : "", commands[i].name);
-		measure(&commands[i], NULL);
-		measure(&commands[i], library);
-		for (int round = 0; round < rounds; round++) {
-			uint64_t plain = measure(&commands[i], NULL);
-			uint64_t with = measure(&commands[i], library);
+	measure(command, NULL);
+	measure(command, library);
+	for (int round = 0; round < rounds; round++) {
+		uint64_t plain = measure(command, NULL), with;
 
-			printf("%s[%llu, %llu]", round ? ", " : "", (unsigned long long)plain,
-			       (unsigned long long)with);
-		}
+		mark_begin();
+		with = measure(command, library);
+		mark_end();
+		printf("%s[%llu, %llu]", round ? ", " : "", (unsigned long long)plain,
+		       (unsigned long long)with);
+	}
+}
+
+/* All, or the one called @name. */
+static void measure_all(int rounds, const char *library, const char *name)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (name && strcmp(name, commands[i].name))
+			continue;
+		printf("%s\"%s\": [", separator, commands[i].name);
+		measure_command(&commands[i], rounds, library);
 		printf("]");
 		fflush(stdout);
+		separator = ", ";
 	}
 }
 
 int main(int argc, char **argv)
 {
-	char *library = argc > 2 ? realpath(argv[2], NULL) : NULL;
+	char *library = argc > 2 && *argv[2] ? realpath(argv[2], NULL) : NULL;
 	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 
 	if (rounds < 1) {
-		fprintf(stderr, "usage: commands ROUNDS LIBRARY\n");
+		fprintf(stderr, "usage: commands ROUNDS LIBRARY [NAME]\n");
 		return 2;
 	}
-	if (!library)
+	if (*argv[2] && !library)
 		measure_die("%s: %m", argv[2]);
 	if (chdir(measure_directory()))
 		measure_die("no directory: %m");
-	make_tree();
+	make_trees();
 	printf("{\"kernel\": \"%s\", \"accel\": \"%s\", \"commands\": {", measure_kernel(),
 	       measure_accel());
-	measure_all(rounds, library);
+	measure_all(rounds, library, argv[3]);
 	printf("}}\n");
 	return 0;
 }

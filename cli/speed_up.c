@@ -51,7 +51,7 @@ static const char help[] =
 	"Usage: syscript speed-up [OPTION...] [--] COMMAND [ARGUMENT...]\n"
 	"Runs a command, and what it starts, so that the attributes of a directory's files\n"
 	"are fetched many at a time.  The output is the same; where the kernel runs no\n"
-	"scripts, so is the speed.  So far it costs more than it saves.\n\n"
+	"scripts, so is the speed.  It is for commands that look at many files.\n\n"
 	"      --stats FILE  append for each process how many files it asked for, and how\n"
 	"                    many were answered without asking the kernel\n"
 	"      --help        print this\n";

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * What was fetched and when it may be used.  A thread has one window: attributes of
- * some files of one directory.  An answer is good if
+ * some files of one directory, in its order.  An answer is good if
  *
  *   - it is of this epoch: the process has done nothing since that could have
  *     changed it or told it of a change;
  *   - this thread has asked the kernel for nothing since that is newer: its own epoch;
  *   - it is not older than AGE;
- *   - it was not given before;
- *   - the file is none that the process can write to, or has just opened.
+ *   - it is the first, or the second right after it;
+ *   - the file is none that the process has open or mapped.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,83 +23,78 @@
 #include <syscript_files.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "speedup.h"
 #include "sys.h"
 
-#define AGE		20000000UL	/* ns */
-#define WINDOW		256		/* files */
-#define NAMES_SIZE	8192		/* bytes of a window's names */
+#define AGE		16		/* ms; the clock may be 4 ms late */
+#define YOUNG		8000000UL	/* cycles that are less than AGE on any processor */
+#define RECORDS		32768		/* bytes: what one call of the script returns */
 #define PREFIX_SIZE	256		/* bytes of a directory's path, with the slash */
-#define TABLE		512		/* slots, a power of two above WINDOW */
-#define KEYS		8		/* directories that are remembered */
-/* So many files one after another of a directory whose names are not known. */
-#define STREAK		4
-/* A directory that was read whole, for little: so many are not, then. */
-#define REST		16
-#define FDS		1024
-#define WRITTEN		64
-#define OPENED		64
-
-/* What names are relative to, and the directory that this is. */
-struct key {
-	int dirfd;
-	char prefix[PREFIX_SIZE];	/* empty, or with a slash at the end */
-	bool bound;
-	bool known;			/* @dev and @ino have been found */
-	bool whole_tried;
-	unsigned int streak;
-	dev_t dev;
-	ino_t ino;
-	unsigned long stamp;
-};
+/* Entries that a program may pass over. */
+#define NEAR		32
+/* Files fetched at once: fewer than LEAST are not worth it. */
+#define LEAST		3U
+#define FEW		4U
+#define FIRST		16U
+#define MOST		160U
+/* After so many fetches in a row that were not worth it, it is over. */
+#define FAILURES	8
 
 struct window {
-	const struct key *key;		/* NULL: empty */
-	bool whole;
-	dev_t dev;
-	ino_t ino;
-	unsigned long epoch, seen, since;
+	const struct syscript_dirent *next, *end;
+	const struct syscript_dirent *last;	/* that was given */
+	const struct syscript_dirent *again;	/* may be given once more, or NULL */
+	int dirfd;
+	size_t prefix_len;
+	unsigned long epoch, seen;	/* epoch 0: there is none */
+	unsigned long since, cycles;
+	unsigned long listing;		/* its number */
+	size_t from;			/* where its names are there */
 	unsigned int n, used;
-	size_t names_used;
-	uint16_t by_name[TABLE];	/* entry's number + 1 */
-	uint16_t next[WINDOW];
-	bool spent[WINDOW];
-	const char *name[WINDOW];
-	char names[NAMES_SIZE];
-	struct syscript_stat stat[WINDOW];
+	char prefix[PREFIX_SIZE];	/* empty, or with a slash at the end */
+	char records[RECORDS] __attribute__((aligned(16)));
 };
 
 struct thread {
 	pid_t pid;
 	bool busy;
 	int handlers;
-	unsigned int rest;
 	unsigned long seen;		/* grows with what the kernel tells */
-	unsigned long stamp;
-	struct key keys[KEYS];
-	struct window window;
+	unsigned long asked, answered, fetched;
+	/* What was learned: files to fetch at once; whether directories are gone into. */
+	unsigned int most, failures, rest;
+	bool descends;
 	struct listing listings[LISTINGS];
-	char room[32768];
+	struct own_files own;
+	struct window window;
 };
 
-struct inode {
-	dev_t dev;
-	ino_t ino;
-};
+static const char script[] =
+	"local stat_entries, openat, close = fs.stat_entries, syscall.openat, syscall.close\n"
+	"local DIR = const.O_PATH + const.O_DIRECTORY + const.O_CLOEXEC\n"
+	"local MASK = const.STATX_BASIC_STATS\n"
+	"function run(dirfd, path, buf, size, names, bytes)\n"
+	"  if path == 0 then return stat_entries(dirfd, buf, size, names, bytes, MASK) end\n"
+	"  local dir = openat(dirfd, path, DIR)\n"
+	"  if dir < 0 then return dir end\n"
+	"  local n, used, taken = stat_entries(dir, buf, size, names, bytes, MASK)\n"
+	"  close(dir)\n"
+	"  return n, used, taken\n"
+	"end\n";
 
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 static __thread bool is_making __attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_key;
-static bool active;
-static atomic_bool stopped;
+static bool active, is_user;
+static unsigned long age = AGE * 1000000UL;
+static atomic_bool stopped, unavailable;
 static atomic_ulong epoch = 1;
 static atomic_uint threads;
-/* Descriptors that are some key. */
-static atomic_bool is_key[FDS];
-/* Written: for good.  Opened: the last ones. */
-static struct inode written[WRITTEN], opened[OPENED];
-static atomic_uint written_n, opened_n;
-static pthread_mutex_t inodes_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int script_fd = -1;
+static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Descriptors that some window has come from. */
+static atomic_bool is_base[FDS];
 static atomic_ulong asked_count, answered_count, fetched_count;
 
 /* -- The process ------------------------------------------------------------------ */
@@ -113,6 +107,7 @@ bool speedup_active(void)
 void speedup_stop(void)
 {
 	atomic_store(&stopped, true);
+	atomic_fetch_add(&epoch, 1);
 }
 
 void speedup_drop(void)
@@ -132,57 +127,14 @@ void speedup_handler(int begins)
 {
 	if (self)
 		self->handlers += begins;
-	speedup_drop();
+	atomic_fetch_add(&epoch, 1);
 }
 
-static void note_written(const struct stat *st)
+static void add_counts(const struct thread *t)
 {
-	unsigned int n;
-
-	pthread_mutex_lock(&inodes_lock);
-	n = atomic_load(&written_n);
-	for (unsigned int i = 0; i < n; i++) {
-		if (written[i].ino == st->st_ino && written[i].dev == st->st_dev)
-			goto out;
-	}
-	if (n == WRITTEN) {
-		speedup_stop();
-		goto out;
-	}
-	written[n] = (struct inode){ st->st_dev, st->st_ino };
-	atomic_store(&written_n, n + 1);
-out:
-	pthread_mutex_unlock(&inodes_lock);
-}
-
-static void note_opened(const struct stat *st)
-{
-	pthread_mutex_lock(&inodes_lock);
-	opened[atomic_fetch_add(&opened_n, 1) % OPENED] =
-		(struct inode){ st->st_dev, st->st_ino };
-	pthread_mutex_unlock(&inodes_lock);
-}
-
-static bool is_among(const struct inode *inodes, unsigned int n, dev_t dev, ino_t ino)
-{
-	while (n--) {
-		if (inodes[n].ino == ino && inodes[n].dev == dev)
-			return true;
-	}
-	return false;
-}
-
-/* Files that others opened for it. */
-static void find_inherited(void)
-{
-	struct stat st;
-
-	for (int fd = 0; fd < FDS; fd++) {
-		long flags = sys_call(fcntl, fd, F_GETFL);
-
-		if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !sys_call(fstat, fd, &st))
-			note_written(&st);
-	}
+	atomic_fetch_add(&asked_count, t->asked);
+	atomic_fetch_add(&answered_count, t->answered);
+	atomic_fetch_add(&fetched_count, t->fetched);
 }
 
 static void free_thread(void *arg)
@@ -191,34 +143,38 @@ static void free_thread(void *arg)
 
 	self = NULL;
 	is_making = true;
-	for (int i = 0; i < LISTINGS; i++) {
-		if (t->listings[i].names)
-			munmap(t->listings[i].names, LISTING_SIZE);
-	}
+	add_counts(t);
+	listing_free(t->listings);
 	munmap(t, sizeof(*t));
 	atomic_fetch_sub(&threads, 1);
 }
 
 static void after_fork(void)
 {
+	int fd = atomic_exchange(&script_fd, -1);
+
 	speedup_drop();
 	if (self)
 		self->pid = sys_call(getpid);
-	pthread_mutex_init(&inodes_lock, NULL);
+	pthread_mutex_init(&script_lock, NULL);
+	/* The parent's, of no use here. */
+	if (fd >= 0)
+		sys_call(close, fd);
 }
 
 __attribute__((constructor)) static void begin(void)
 {
 	const char *user = getenv("SYSCRIPT_SPEED_UP");
+	const char *ms = getenv("SYSCRIPT_SPEED_UP_AGE");
 
 	if (user && !strcmp(user, "off"))
 		return;
-	if (syscript_probe(SYSCRIPT_BACKEND_KERNEL) && !(user && !strcmp(user, "user")))
-		return;
+	is_user = user && !strcmp(user, "user");
+	if (ms)
+		age = strtoul(ms, NULL, 10) * 1000000;
 	if (pthread_key_create(&thread_key, free_thread))
 		return;
 	pthread_atfork(NULL, speedup_drop, after_fork);
-	find_inherited();
 	active = true;
 }
 
@@ -228,8 +184,10 @@ __attribute__((destructor)) static void end(void)
 	char line[128];
 	int fd, len;
 
-	if (!path || !active)
+	if (!path || !active || unavailable)
 		return;
+	if (self)
+		add_counts(self);
 	len = snprintf(line, sizeof(line), "%s: asked %lu, answered %lu, fetched %lu\n",
 		       program_invocation_short_name, asked_count, answered_count, fetched_count);
 	fd = sys_call(open, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
@@ -239,18 +197,16 @@ __attribute__((destructor)) static void end(void)
 
 /* -- The thread ------------------------------------------------------------------- */
 
-/* NULL where there is none to be had, also while it is being made. */
-static struct thread *thread_get(void)
+static struct thread *thread_make(void)
 {
 	struct thread *t;
 
-	if (self || is_making)
-		return self;
 	is_making = true;
 	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (t != MAP_FAILED) {
 		t->pid = sys_call(getpid);
+		t->most = FIRST;
 		pthread_setspecific(thread_key, t);
 		atomic_fetch_add(&threads, 1);
 		self = t;
@@ -259,379 +215,361 @@ static struct thread *thread_get(void)
 	return self;
 }
 
-struct listing *speedup_listings(void)
+/* NULL where there is none to be had, also while it is being made. */
+static inline struct thread *thread_get(void)
+{
+	return self || is_making ? self : thread_make();
+}
+
+static bool is_free(const struct thread *t)
+{
+	return speedup_active() && t && !t->busy && !t->handlers;
+}
+
+void speedup_listed(struct chunk *chunk)
 {
 	struct thread *t = speedup_active() ? thread_get() : NULL;
 
-	return t && !t->busy && !t->handlers ? t->listings : NULL;
+	if (is_free(t))
+		listing_add(t->listings, chunk);
 }
 
 /* -- The window ------------------------------------------------------------------- */
 
-static uint32_t hash_name(const char *name)
+static inline bool is_current(const struct thread *t)
 {
-	uint32_t h = 5381;
-
-	while (*name)
-		h = h * 33 + (unsigned char)*name++;
-	return (h ^ h >> 9) & (TABLE - 1);
+	return t->window.epoch == atomic_load(&epoch) && t->window.seen == t->seen;
 }
 
-static bool window_is_good(const struct thread *t)
+__attribute__((noinline)) static bool is_young_by_clock(const struct window *w)
 {
-	const struct window *w = &t->window;
+	return sys_now(CLOCK_MONOTONIC_COARSE) - w->since <= age;
+}
 
-	return w->key && w->epoch == atomic_load(&epoch) && w->seen == t->seen &&
-		sys_now(CLOCK_MONOTONIC_COARSE) - w->since <= AGE;
+/* Asks the clock only where the processor's, which may be another by now, leaves doubt. */
+static inline bool is_young(const struct window *w)
+{
+	return __builtin_ia32_rdtsc() - w->cycles < YOUNG || is_young_by_clock(w);
+}
+
+static const struct syscript_dirent *after(const struct syscript_dirent *entry)
+{
+	return (const void *)((const char *)entry + entry->reclen);
+}
+
+static const struct syscript_dirent *take(struct window *w, const struct syscript_dirent *entry)
+{
+	w->next = after(entry);
+	w->again = entry;
+	w->last = entry;
+	w->used++;
+	return entry;
+}
+
+/* It is not the next one. */
+__attribute__((noinline))
+static const struct syscript_dirent *find_near(struct window *w, const char *name)
+{
+	const struct syscript_dirent *entry = w->again;
+
+	if (entry && !strcmp(entry->name, name)) {
+		w->again = NULL;
+		return entry;
+	}
+	entry = w->next;
+	for (int i = 0; i < NEAR && entry < w->end; i++, entry = after(entry)) {
+		if (!strcmp(entry->name, name))
+			return take(w, entry);
+	}
+	return NULL;
+}
+
+/* The entry that is @path's, near the next one; or NULL. */
+static inline const struct syscript_dirent *window_find(struct window *w, int dirfd,
+							const char *path)
+{
+	const struct syscript_dirent *next = w->next;
+	const char *name = path + w->prefix_len;
+
+	if (dirfd != w->dirfd || (w->prefix_len && strncmp(path, w->prefix, w->prefix_len)))
+		return NULL;
+	if (next >= w->end || strcmp(next->name, name))
+		return find_near(w, name);
+	return take(w, next);
+}
+
+static inline const struct syscript_stat *give(struct thread *t,
+						const struct syscript_dirent *entry)
+{
+	const struct syscript_stat *st = &entry->stat;
+
+	if (entry->error || (~st->mask & STATX_BASIC_STATS) || own_files_have(&t->own, st->dev, st->ino))
+		return NULL;
+	t->answered++;
+	return st;
+}
+
+/* Fewer, then none for a while, then never. */
+static void not_worth_it(struct thread *t)
+{
+	if (t->most == FEW)
+		t->rest = 1U << ++t->failures;
+	if (t->failures == FAILURES)
+		speedup_stop();
+	t->most = FEW;
 }
 
 /* Learns from what has become of it. */
-static void window_empty(struct thread *t)
+static void window_end(struct thread *t)
 {
 	struct window *w = &t->window;
 
-	if (w->key && w->whole) {
-		if (w->used * 2 < w->n)
-			t->rest = REST;
-	} else if (w->key) {
-		struct listing *listing = listing_find(t->listings, w->dev, w->ino);
-
-		if (listing)
-			listing_learn(listing, w->n, w->used, WINDOW);
+	if (!w->n)
+		return;
+	if (w->used * 2 >= w->n) {
+		t->failures = 0;
+		if (w->next >= w->end)
+			t->most = t->most * 2 < MOST ? t->most * 2 : MOST;
+	} else if (w->used && S_ISDIR(w->last->stat.mode) && !t->descends) {
+		t->descends = true;
+	} else {
+		not_worth_it(t);
 	}
-	w->key = NULL;
+	if (w->used && w->next < w->end)
+		listing_go_on(t->listings, w->listing, w->from, w->last->name);
 	w->n = 0;
 	w->used = 0;
-	w->names_used = 0;
-	memset(w->by_name, 0, sizeof(w->by_name));
-}
-
-static int window_find(const struct window *w, const char *name)
-{
-	for (int i = w->by_name[hash_name(name)]; i; i = w->next[i - 1]) {
-		if (!strcmp(w->name[i - 1], name))
-			return i - 1;
-	}
-	return -1;
-}
-
-/* Room for one more: its number, or -1. */
-static int window_reserve(struct window *w, const char *name)
-{
-	size_t size = strlen(name) + 1;
-	int i = w->n;
-
-	if (i == WINDOW || w->names_used + size > NAMES_SIZE)
-		return -1;
-	w->name[i] = memcpy(w->names + w->names_used, name, size);
-	w->names_used += size;
-	w->n++;
-	return i;
-}
-
-/* Entry @i has its attributes, or @error. */
-static void window_fill_in(struct window *w, int i, int error)
-{
-	const struct syscript_stat *st = &w->stat[i];
-	unsigned int n = atomic_load(&opened_n);
-	uint32_t h = hash_name(w->name[i]);
-
-	w->next[i] = w->by_name[h];
-	w->by_name[h] = i + 1;
-	w->spent[i] = error || (~st->mask & STATX_BASIC_STATS) ||
-		is_among(written, atomic_load(&written_n), st->dev, st->ino) ||
-		is_among(opened, n < OPENED ? n : OPENED, st->dev, st->ino);
-}
-
-static bool key_is(const struct key *key, int dirfd, const char *path, size_t len)
-{
-	return key->bound && key->dirfd == dirfd && !memcmp(key->prefix, path, len) &&
-		!key->prefix[len];
-}
-
-/* The key that this is; if there is none, the one longest not used becomes it. */
-static struct key *key_get(struct thread *t, int dirfd, const char *path, size_t len)
-{
-	struct key *oldest = t->keys, *key;
-
-	for (key = t->keys; key < t->keys + KEYS; key++) {
-		if (key_is(key, dirfd, path, len)) {
-			key->stamp = ++t->stamp;
-			return key;
-		}
-		if (key->stamp < oldest->stamp)
-			oldest = key;
-	}
-	if (t->window.key == oldest)
-		window_empty(t);
-	memset(oldest, 0, sizeof(*oldest));
-	oldest->bound = true;
-	oldest->dirfd = dirfd;
-	memcpy(oldest->prefix, path, len);
-	oldest->stamp = ++t->stamp;
-	return oldest;
+	w->epoch = 0;
+	w->again = NULL;
 }
 
 /* -- Fetching --------------------------------------------------------------------- */
 
-/* Which directory it is, for listing_find(). */
-static bool key_find(struct key *key)
+/* The script has descriptors: none where the program may want the number. */
+static bool has_standard_streams(void)
 {
-	struct stat st;
-	long err = *key->prefix || key->dirfd == AT_FDCWD ?
-		sys_call(newfstatat, key->dirfd, *key->prefix ? key->prefix : ".", &st, 0) :
-		sys_call(fstat, key->dirfd, &st);
-
-	if (err)
-		return false;
-	key->dev = st.st_dev;
-	key->ino = st.st_ino;
-	return key->known = true;
+	return sys_call(fcntl, 0, F_GETFD) >= 0 && sys_call(fcntl, 1, F_GETFD) >= 0 &&
+		sys_call(fcntl, 2, F_GETFD) >= 0;
 }
 
-/* As many of the names from @next on as are wanted. */
-static unsigned int gather(struct window *w, const char *next, const char *end,
-			   unsigned int wanted)
+/* Elsewhere than in the kernel, which is of use to tests only: by the library. */
+static int (*user_register)(const void *, size_t, const struct syscript_options *, char *, size_t);
+static int (*user_call)(int, unsigned int, const int64_t *, unsigned int, int64_t *);
+
+static int register_user(void)
 {
-	for (; next < end && w->n < wanted; next += strlen(next) + 1) {
-		if (window_reserve(w, next) < 0)
-			break;
+	const struct syscript_options options = {
+		.size = sizeof(options),
+		.backend = SYSCRIPT_BACKEND_USER,
+		.wall_limit_ns = SYSCRIPT_NO_LIMIT,
+	};
+	void *library = dlopen("libsyscript.so.0", RTLD_NOW);
+
+	if (!library)
+		return -ENOENT;
+	*(void **)&user_register = dlsym(library, "syscript_register");
+	*(void **)&user_call = dlsym(library, "syscript_call");
+	return user_register(script, sizeof(script) - 1, &options, NULL, 0);
+}
+
+static int register_kernel(void)
+{
+	struct syscript_register reg = {
+		.image = (uintptr_t)script,
+		.image_len = sizeof(script) - 1,
+		.name = "speed-up",
+		.memory_limit = 256 << 10,
+		.time_limit = 1000000000,
+		.wall_limit = SYSCRIPT_NO_LIMIT,
+	};
+
+	return device_register(&reg);
+}
+
+static void script_register(void)
+{
+	int fd = is_user ? register_user() : register_kernel();
+
+	if (fd < 0 || fd >= FDS) {
+		atomic_store(&unavailable, fd < 0);
+		speedup_stop();
 	}
-	return w->n;
+	atomic_store(&script_fd, fd);
 }
 
-/* The path of entry @i: in @room if it has a prefix.  NULL without room. */
-static const char *path_of(const struct window *w, const struct key *key, int i, char **room,
-			   const char *end)
+static int script_call(int fd, const int64_t args[6], int64_t results[3])
 {
-	size_t prefix = strlen(key->prefix), size = strlen(w->name[i]) + 1;
-	char *path = *room;
+	struct syscript_call call;
+	int err;
 
-	if (!prefix)
-		return w->name[i];
-	if (prefix + size > (size_t)(end - path))
-		return NULL;
-	memcpy(path, key->prefix, prefix);
-	memcpy(path + prefix, w->name[i], size);
-	*room += prefix + size;
-	return path;
+	if (user_call)
+		return user_call(fd, 6, args, 3, results);
+	call.flags = 0;
+	call.nargs = 6;
+	call.nresults = 0;
+	call.reserved = 0;
+	memcpy(call.args, args, 6 * sizeof(*args));
+	err = device_call(fd, &call);
+	memcpy(results, call.results, 3 * sizeof(*results));
+	return err;
 }
 
-static bool ask_for_all(struct thread *t, const struct key *key)
+/* The script, which is registered if it is not; or -1. */
+static int script_get(void)
 {
-	struct syscript_file files[WINDOW];
-	struct window *w = &t->window;
-	char *room = t->room;
+	sigset_t all, old;
 
-	for (unsigned int i = 0; i < w->n; i++) {
-		const char *path = path_of(w, key, i, &room, t->room + sizeof(t->room));
-
-		if (!path) {
-			w->n = i;
-			break;
-		}
-		files[i] = (struct syscript_file){
-			.path = (uintptr_t)path, .data = (uintptr_t)&w->stat[i],
-		};
-	}
-	if (syscript_stat_many(key->dirfd, files, w->n, STATX_BASIC_STATS, AT_SYMLINK_NOFOLLOW))
-		return false;
-	for (unsigned int i = 0; i < w->n; i++)
-		window_fill_in(w, i, files[i].result);
-	return true;
-}
-
-static bool fetch_listed(struct thread *t, struct key *key, struct listing *listing,
-			 const char *name)
-{
-	const char *next = listing_seek(listing, name);
-
-	/* Perhaps it is another directory's by now. */
-	if (!next)
-		key->known = false;
-	/* Two are no better than the calls themselves. */
-	if (!next || gather(&t->window, next, listing->names + listing->used, listing->appetite) < 3)
-		return false;
-	return ask_for_all(t, key);
-}
-
-/* Of a directory that the program has not read: it asks for names that it knows. */
-static bool fetch_whole(struct thread *t, struct key *key)
-{
-	struct window *w = &t->window;
-	ssize_t used;
-	int fd;
-
-	key->whole_tried = true;
-	if (t->rest) {
-		t->rest--;
-		return false;
-	}
-	if (!*key->prefix && key->dirfd != AT_FDCWD)
-		return false;
-	used = syscript_opendirplus(key->dirfd, *key->prefix ? key->prefix : ".", t->room,
-				    sizeof(t->room), STATX_BASIC_STATS, 0, &fd);
-	if (fd >= 0)
-		sys_call(close, fd);
-	for (ssize_t at = 0; at < used;) {
-		struct syscript_dirent *entry = (void *)(t->room + at);
-		int i = window_reserve(w, entry->name);
-
-		if (i < 0)
-			break;
-		w->stat[i] = entry->stat;
-		window_fill_in(w, i, entry->error);
-		at += entry->reclen;
-	}
-	return w->n > 0;
-}
-
-static bool fetch(struct thread *t, struct key *key, const char *name)
-{
-	unsigned long at = atomic_load(&epoch);
-	struct window *w = &t->window;
-	struct listing *listing;
-	bool done;
-
-	window_empty(t);
-	if (!key->known && !key_find(key))
-		return false;
-	listing = listing_find(t->listings, key->dev, key->ino);
-	if (!listing && (key->whole_tried || ++key->streak < STREAK))
-		return false;
-	w->since = sys_now(CLOCK_MONOTONIC_COARSE);
-	done = listing ? fetch_listed(t, key, listing, name) : fetch_whole(t, key);
-	if (!done || at != atomic_load(&epoch)) {
-		w->n = 0;
-		return false;
-	}
-	w->key = key;
-	w->dev = key->dev;
-	w->ino = key->ino;
-	w->whole = !listing;
-	w->epoch = at;
-	w->seen = t->seen;
-	if (key->dirfd >= 0)
-		atomic_store(&is_key[key->dirfd], true);
-	atomic_fetch_add_explicit(&fetched_count, w->n, memory_order_relaxed);
-	return true;
-}
-
-/*
- * Without signals: a handler that jumps away would leave locks held.  Not where
- * a standard stream is closed, whose number the program wants for its next file;
- * nor in the child of a vfork(), whose memory is its parent's.
- */
-static bool fetch_guarded(struct thread *t, struct key *key, const char *name)
-{
-	sigset_t all, before;
-	int saved = errno;
-	bool done;
-
-	if (t->pid != sys_call(getpid))
-		return false;
-	for (int fd = 0; fd < 3; fd++) {
-		if (sys_call(fcntl, fd, F_GETFD) < 0)
-			return false;
-	}
+	if (atomic_load(&script_fd) >= 0)
+		return atomic_load(&script_fd);
+	/* No handler jumps out of this and leaves it locked. */
 	sigfillset(&all);
-	sys_call(rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+	sys_call(rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
+	pthread_mutex_lock(&script_lock);
+	if (atomic_load(&script_fd) < 0 && has_standard_streams())
+		script_register();
+	pthread_mutex_unlock(&script_lock);
+	sys_call(rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
+	return atomic_load(&script_fd);
+}
+
+/* Fills the window from @names.  Returns how many bytes of these are done, or -errno. */
+static int64_t ask(struct window *w, const char *names, size_t bytes)
+{
+	const char *path = w->prefix_len ? w->prefix : w->dirfd == AT_FDCWD ? "." : NULL;
+	const int64_t args[] = {
+		w->dirfd, (intptr_t)path, (intptr_t)w->records, RECORDS, (intptr_t)names, bytes,
+	};
+	int64_t results[3] = { 0 };
+	int fd = script_get();
+	int ret = fd < 0 ? fd : script_call(fd, args, results);
+
+	/* A limit, a watcher, another's by now: it would be the same the next time. */
+	if (fd >= 0 && ret < 0 && ret != -EINTR)
+		speedup_stop();
+	if (ret < 0 || results[0] <= 0)
+		return -1;
+	w->n = results[0];
+	w->next = (const void *)w->records;
+	w->end = (const void *)(w->records + results[1]);
+	return results[2];
+}
+
+/* With the memory of another process (vfork) there is no telling what is whose. */
+static int64_t ask_guarded(struct thread *t, const char *names, size_t bytes)
+{
+	int64_t taken = -1;
+
+	/* A handler that jumps out of this leaves it so. */
 	t->busy = true;
-	done = fetch(t, key, name);
+	if (t->pid == sys_call(getpid) && own_files_look(&t->own))
+		taken = ask(&t->window, names, bytes);
 	t->busy = false;
-	sys_call(rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
-	errno = saved;
-	return done;
+	return taken;
 }
 
-/* -- Answers ---------------------------------------------------------------------- */
-
-static bool answer(struct window *w, const char *name, struct syscript_stat *stat)
+/* The last name of @path, if it is one to be looked up in what is before it, or NULL. */
+static const char *plain_name(int dirfd, const char *path)
 {
-	int i = window_find(w, name);
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
 
-	if (i < 0 || w->spent[i])
-		return false;
-	*stat = w->stat[i];
-	w->spent[i] = true;
-	w->used++;
-	atomic_fetch_add_explicit(&answered_count, 1, memory_order_relaxed);
-	return true;
-}
-
-/* A name that is one, in a directory whose path has room. */
-static const char *plain_name(const char *path, int *dirfd)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	if (slash && *path == '/')
-		*dirfd = AT_FDCWD;
-	if (name - path >= PREFIX_SIZE || (slash && *dirfd != AT_FDCWD))
+	if (name - path >= PREFIX_SIZE || (slash && dirfd != AT_FDCWD))
 		return NULL;
-	if (*dirfd != AT_FDCWD && (*dirfd < 0 || *dirfd >= FDS))
+	if (dirfd != AT_FDCWD && (dirfd < 0 || dirfd >= FDS))
 		return NULL;
-	if (!*name || !strcmp(name, ".") || !strcmp(name, "..") || strlen(name) > 255)
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return NULL;
 	return name;
 }
 
-bool speedup_stat(int dirfd, const char *path, struct syscript_stat *stat)
+/* From @path's on those that are likely to be next. */
+static bool fetch(struct thread *t, int dirfd, const char *path)
 {
-	struct thread *t;
-	const char *name;
-	struct key *key;
+	unsigned long at = atomic_load(&epoch);
+	const char *name = plain_name(dirfd, path);
+	struct listing *listing = name ? listing_seek(t->listings, name) : NULL;
+	struct window *w = &t->window;
+	int64_t taken;
+	size_t bytes;
 
-	if (!speedup_active() || !path)
+	if (!listing || listing_gather(listing, t->most, t->descends, &bytes) < LEAST)
 		return false;
-	t = thread_get();
-	if (!t || t->busy || t->handlers)
+	w->listing = listing->number;
+	w->from = listing->cursor;
+	w->dirfd = dirfd;
+	w->prefix_len = name - path;
+	memcpy(w->prefix, path, w->prefix_len);
+	w->prefix[w->prefix_len] = '\0';
+	w->since = sys_now(CLOCK_MONOTONIC_COARSE);
+	w->cycles = __builtin_ia32_rdtsc();
+	taken = ask_guarded(t, listing->chunk->entries + listing->cursor, bytes);
+	if (taken < 0) {
+		not_worth_it(t);
 		return false;
-	atomic_fetch_add_explicit(&asked_count, 1, memory_order_relaxed);
-	name = plain_name(path, &dirfd);
-	if (!name)
-		return false;
-	key = key_get(t, dirfd, path, name - path);
-	if (t->window.key == key && window_is_good(t)) {
-		if (answer(&t->window, name, stat))
-			return true;
-		/* It was an answer already, or there is none. */
-		if (window_find(&t->window, name) >= 0)
-			return false;
 	}
-	return fetch_guarded(t, key, name) && answer(&t->window, name, stat);
+	listing->cursor += taken;
+	w->epoch = at;
+	w->seen = t->seen;
+	t->fetched += w->n;
+	if (dirfd >= 0)
+		atomic_store(&is_base[dirfd], true);
+	return is_current(t);
+}
+
+__attribute__((noinline))
+static const struct syscript_stat *stat_fetched(struct thread *t, int dirfd, const char *path)
+{
+	const struct syscript_dirent *entry;
+
+	if (!is_free(t))
+		return NULL;
+	t->asked++;
+	window_end(t);
+	if (t->rest) {
+		t->rest--;
+		return NULL;
+	}
+	if (!fetch(t, dirfd, path))
+		return NULL;
+	entry = window_find(&t->window, dirfd, path);
+	return entry ? give(t, entry) : NULL;
+}
+
+const struct syscript_stat *speedup_stat(int dirfd, const char *path)
+{
+	const struct syscript_dirent *entry;
+	struct thread *t = self;
+
+	/* Without names of a directory there is nothing to fetch. */
+	if (!t || !t->listings->chunk || !path)
+		return NULL;
+	/* Handlers, and the end of the help, are another epoch. */
+	if (!is_current(t))
+		return stat_fetched(t, dirfd, path);
+	entry = window_find(&t->window, dirfd, path);
+	if (!entry || !is_young(&t->window))
+		return stat_fetched(t, dirfd, path);
+	t->asked++;
+	return give(t, entry);
 }
 
 /* -- Descriptors ------------------------------------------------------------------ */
-
-void speedup_opened(int fd, int flags)
-{
-	struct stat st;
-
-	if (!speedup_active() || (self && self->busy))
-		return;
-	if (fd >= 0 && !(flags & O_PATH) && !sys_call(fstat, fd, &st) && S_ISREG(st.st_mode)) {
-		note_opened(&st);
-		if ((flags & O_ACCMODE) != O_RDONLY)
-			note_written(&st);
-	}
-	speedup_drop();
-}
 
 void speedup_closing(int fd)
 {
 	struct thread *t = self;
 
-	if (fd < 0 || fd >= FDS || (t && t->busy) || !atomic_exchange(&is_key[fd], false))
+	if (fd < 0 || fd >= FDS || (t && t->busy))
+		return;
+	own_files_closing(fd);
+	/* By a program that closes what it does not know. */
+	if (fd == atomic_load(&script_fd))
+		atomic_store(&script_fd, -1);
+	if (!atomic_exchange(&is_base[fd], false))
 		return;
 	/* It may be another thread's. */
 	if (atomic_load(&threads) > (t ? 1 : 0))
 		speedup_drop();
-	for (int i = 0; t && i < KEYS; i++) {
-		if (t->keys[i].bound && t->keys[i].dirfd == fd) {
-			if (t->window.key == &t->keys[i])
-				window_empty(t);
-			t->keys[i].bound = false;
-			t->keys[i].stamp = 0;
-		}
-	}
+	if (t && t->window.dirfd == fd)
+		window_end(t);
 }

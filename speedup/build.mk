@@ -2,23 +2,23 @@
 # What `syscript speed-up` loads before a program's libraries.
 
 SPEEDUP := $(BUILD)/libsyscript-speedup.so
-SPEEDUP_SRC := $(wildcard speedup/*.c)
-SPEEDUP_OBJ := $(SPEEDUP_SRC:%.c=$(BUILD)/%.o)
+# Of the library only the way into the kernel: what is loaded has to be small.
+SPEEDUP_SRC := $(wildcard speedup/*.c) lib/device.c
+SPEEDUP_OBJ := $(SPEEDUP_SRC:%.c=$(BUILD)/speedup/%.o)
 
 cli: $(SPEEDUP)
 
-$(BUILD)/speedup/%.o: speedup/%.c | $(LIB_HEADERS)
+$(SPEEDUP_OBJ): $(BUILD)/speedup/%.o: %.c | $(LIB_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC -fvisibility=hidden \
 		-U_FORTIFY_SOURCE -fno-builtin -Wno-missing-prototypes -Wno-nonnull-compare -Wno-deprecated-declarations \
 		-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote lib $(CFLAGS) -c -o $@ $<
 
-# With the library in it, of which nothing is seen outside.
-$(SPEEDUP): $(SPEEDUP_OBJ) $(BUILD)/libsyscript.a
+$(SPEEDUP): $(SPEEDUP_OBJ)
 	$(call say,LD)
-	$(Q)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,--exclude-libs,ALL -Wl,-z,nodelete \
-		-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -o $@ $(SPEEDUP_OBJ) $(LIB_LIBS)
+	$(Q)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-z,nodelete \
+		-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -o $@ $(SPEEDUP_OBJ)
 
 .PHONY: install-speedup
 install: install-speedup

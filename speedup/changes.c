@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
@@ -150,7 +151,8 @@ PUBLIC int name parameters				\
 		va_end(args);				\
 	}						\
 	fd = next first;				\
-	speedup_opened(fd, flags);			\
+	own_files_opened(fd, flags);			\
+	speedup_drop();					\
 	return fd;					\
 }
 
@@ -168,7 +170,8 @@ PUBLIC int name parameters				\
 							\
 	NEXT(next, #name);				\
 	fd = next arguments;				\
-	speedup_opened(fd, flags);			\
+	own_files_opened(fd, flags);			\
+	speedup_drop();					\
 	return fd;					\
 }
 
@@ -187,13 +190,14 @@ MAKES_FD(mkstemps64, (char *t, int n), (t, n), O_RDWR)
 MAKES_FD(mkostemps, (char *t, int n, int f), (t, n, f), O_RDWR)
 MAKES_FD(mkostemps64, (char *t, int n, int f), (t, n, f), O_RDWR)
 
-static void stream_opened(FILE *f, const char *mode)
+static void stream_opened(FILE *f)
 {
 	if (f)
-		speedup_opened(number_of(f), *mode == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR);
+		own_files_opened(number_of(f), 0);
+	speedup_drop();
 }
 
-#define OPENS_STREAM(name, parameters, arguments, mode)	\
+#define OPENS_STREAM(name, parameters, arguments)	\
 PUBLIC FILE *name parameters				\
 {							\
 	static FILE *(*next) parameters;		\
@@ -201,12 +205,12 @@ PUBLIC FILE *name parameters				\
 							\
 	NEXT(next, #name);				\
 	f = next arguments;				\
-	stream_opened(f, mode);				\
+	stream_opened(f);				\
 	return f;					\
 }
 
-OPENS_STREAM(fopen, (const char *restrict p, const char *restrict m), (p, m), m)
-OPENS_STREAM(fopen64, (const char *restrict p, const char *restrict m), (p, m), m)
+OPENS_STREAM(fopen, (const char *restrict p, const char *restrict m), (p, m))
+OPENS_STREAM(fopen64, (const char *restrict p, const char *restrict m), (p, m))
 
 #define REOPENS_STREAM(name)								\
 PUBLIC FILE *name(const char *restrict p, const char *restrict m, FILE *restrict f)	\
@@ -216,7 +220,7 @@ PUBLIC FILE *name(const char *restrict p, const char *restrict m, FILE *restrict
 	NEXT(next, #name);								\
 	speedup_closing(number_of(f));							\
 	f = next(p, m, f);								\
-	stream_opened(f, m);								\
+	stream_opened(f);								\
 	return f;									\
 }
 
@@ -235,8 +239,49 @@ PUBLIC int name parameters				\
 
 CLOSES(close, (int d), (d), d)
 CLOSES(fclose, (FILE *f), (f), number_of(f))
-CLOSES(dup2, (int d, int e), (d, e), e)
-CLOSES(dup3, (int d, int e, int f), (d, e, f), e)
+
+/* A copy of a descriptor is one more by which a file can be changed. */
+#define COPIES(name, parameters, arguments, becomes)	\
+PUBLIC int name parameters				\
+{							\
+	static int (*next) parameters;			\
+	int fd;						\
+							\
+	NEXT(next, #name);				\
+	speedup_closing(becomes);			\
+	fd = next arguments;				\
+	own_files_copied(d, fd);			\
+	return fd;					\
+}
+
+COPIES(dup, (int d), (d), -1)
+COPIES(dup2, (int d, int e), (d, e), e)
+COPIES(dup3, (int d, int e, int f), (d, e, f), e)
+
+/* Not by libc's function: what allocates memory may call this before there is one. */
+static void *map(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+	long ret;
+
+	if (fd >= 0 && flags & MAP_SHARED)
+		own_files_mapped(fd);
+	ret = sys_call(mmap, at, n, prot, flags, fd, offset);
+	if (ret < 0 && ret >= -4095) {
+		errno = -ret;
+		return MAP_FAILED;
+	}
+	return (void *)ret;
+}
+
+PUBLIC void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+	return map(at, n, prot, flags, fd, offset);
+}
+
+PUBLIC void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t offset)
+{
+	return map(at, n, prot, flags, fd, offset);
+}
 
 static void close_all(unsigned int first, unsigned int last)
 {
@@ -302,6 +347,8 @@ PUBLIC int name(int d, int command, ...)				\
 	arg = va_arg(args, void *);					\
 	va_end(args);							\
 	ret = next(d, command, arg);					\
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)		\
+		own_files_copied(d, ret);				\
 	if (!is_harmless(command))					\
 		speedup_drop();						\
 	return ret;							\

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,12 +29,22 @@ struct stream {
 	int fd;
 	uint64_t magic;
 	pthread_mutex_t lock;
-	dev_t dev;
-	ino_t ino;
-	size_t size, at, end;
+	struct chunk *chunk;
+	size_t at;
 	off_t position;			/* of the entry that is next */
-	char buffer[] __attribute__((aligned(16)));
 };
+
+static void stream_lock(struct stream *stream)
+{
+	if (!__libc_single_threaded)
+		pthread_mutex_lock(&stream->lock);
+}
+
+static void stream_unlock(struct stream *stream)
+{
+	if (!__libc_single_threaded)
+		pthread_mutex_unlock(&stream->lock);
+}
 
 /* NULL: it is one of libc's. */
 static struct stream *stream_of(DIR *dir)
@@ -52,15 +63,16 @@ static DIR *stream_open(int fd, const struct stat *st)
 		size = DIR_SIZE_MIN;
 	if (size > DIR_SIZE_MAX)
 		size = DIR_SIZE_MAX;
-	stream = malloc(sizeof(*stream) + size);
+	stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return NULL;
-	memset(stream, 0, sizeof(*stream));
+	stream->chunk = chunk_new(size);
+	if (!stream->chunk) {
+		free(stream);
+		return NULL;
+	}
 	stream->fd = fd;
 	stream->magic = MAGIC;
-	stream->size = size;
-	stream->dev = st->st_dev;
-	stream->ino = st->st_ino;
 	pthread_mutex_init(&stream->lock, NULL);
 	return (DIR *)stream;
 }
@@ -116,47 +128,48 @@ PUBLIC DIR *opendir(const char *path)
 	return dir;
 }
 
-static void note_names(const struct stream *stream, bool first)
+/* Room for the next entries: listings may have the last ones. */
+static struct chunk *stream_chunk(struct stream *stream)
 {
-	struct listing *listings = speedup_listings();
-	struct listing *listing = listings ?
-		listing_get(listings, stream->dev, stream->ino) : NULL;
+	struct chunk *chunk = stream->chunk;
 
-	if (!listing)
-		return;
-	if (first) {
-		listing->used = 0;
-		listing->cursor = 0;
-		listing->misses = 0;
+	if (atomic_load(&chunk->users) > 1) {
+		chunk = chunk_new(chunk->size);
+		if (!chunk)
+			return NULL;
+		chunk_put(stream->chunk);
+		stream->chunk = chunk;
 	}
-	for (size_t at = 0; at < stream->end;) {
-		const struct dirent64 *entry = (const void *)(stream->buffer + at);
+	stream->at = 0;
+	chunk->end = 0;
+	return chunk;
+}
 
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			listing_add(listing, entry->d_name);
-		at += entry->d_reclen;
-	}
+/* False at the end, or with errno. */
+static bool stream_read(struct stream *stream)
+{
+	struct chunk *chunk = stream_chunk(stream);
+	long n = chunk ? sys_call(getdents64, stream->fd, chunk->entries, chunk->size) : -ENOMEM;
+
+	speedup_saw();
+	/* Of a directory that was removed, which is no error for POSIX. */
+	if (n < 0 && n != -ENOENT)
+		errno = -n;
+	if (n <= 0)
+		return false;
+	chunk->end = n;
+	speedup_listed(chunk);
+	return true;
 }
 
 /* The next entry; NULL at the end, or with errno. */
 static struct dirent64 *stream_next(struct stream *stream)
 {
 	struct dirent64 *entry;
-	long n;
 
-	if (stream->at >= stream->end) {
-		n = sys_call(getdents64, stream->fd, stream->buffer, stream->size);
-		speedup_saw();
-		/* Of a directory that was removed, which is no error for POSIX. */
-		if (n < 0 && n != -ENOENT)
-			errno = -n;
-		stream->at = 0;
-		stream->end = n > 0 ? n : 0;
-		if (n <= 0)
-			return NULL;
-		note_names(stream, !stream->position);
-	}
-	entry = (void *)(stream->buffer + stream->at);
+	if (stream->at >= stream->chunk->end && !stream_read(stream))
+		return NULL;
+	entry = (void *)(stream->chunk->entries + stream->at);
 	stream->at += entry->d_reclen;
 	stream->position = entry->d_off;
 	return entry;
@@ -168,12 +181,13 @@ PUBLIC struct dirent64 *readdir64(DIR *dir)
 	struct stream *stream = stream_of(dir);
 	struct dirent64 *entry;
 
-	NEXT(next, "readdir64");
-	if (!stream)
+	if (!stream) {
+		NEXT(next, "readdir64");
 		return next(dir);
-	pthread_mutex_lock(&stream->lock);
+	}
+	stream_lock(stream);
 	entry = stream_next(stream);
-	pthread_mutex_unlock(&stream->lock);
+	stream_unlock(stream);
 	return entry;
 }
 
@@ -188,11 +202,11 @@ PUBLIC int readdir64_r(DIR *dir, struct dirent64 *entry, struct dirent64 **resul
 	if (!stream)
 		return next(dir, entry, result);
 	errno = 0;
-	pthread_mutex_lock(&stream->lock);
+	stream_lock(stream);
 	found = stream_next(stream);
 	if (found)
 		memcpy(entry, found, found->d_reclen);
-	pthread_mutex_unlock(&stream->lock);
+	stream_unlock(stream);
 	err = errno;
 	errno = saved;
 	*result = found ? entry : NULL;
@@ -236,18 +250,18 @@ PUBLIC int closedir(DIR *dir)
 	}
 	fd = stream->fd;
 	stream->magic = 0;
+	chunk_put(stream->chunk);
 	free(stream);
 	return close(fd);
 }
 
 static void stream_move(struct stream *stream, off_t position)
 {
-	pthread_mutex_lock(&stream->lock);
+	stream_lock(stream);
 	sys_call(lseek, stream->fd, position, SEEK_SET);
 	stream->position = position;
-	stream->at = 0;
-	stream->end = 0;
-	pthread_mutex_unlock(&stream->lock);
+	stream->at = stream->chunk->end;
+	stream_unlock(stream);
 }
 
 PUBLIC void seekdir(DIR *dir, long position)

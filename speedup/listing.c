@@ -1,109 +1,135 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "speedup.h"
 
 /* How far on a name may be: directories are passed over, or looked at later. */
-#define LISTING_NEAR	64
+#define LISTING_NEAR	32
 /* After so many names that were not near, the order is another one. */
 #define LISTING_MISSES	8
-/* Files fetched at once, at first, and when it is tried again after it did not help. */
-#define LISTING_APPETITE	32
-#define LISTING_AGAIN		8
-/* A listing that is tried again, one of so many. */
-#define LISTING_REST		32
 
-/* What to begin with, from what has become of others. */
-static __thread unsigned int appetite = LISTING_APPETITE, rested;
-
-static unsigned int first_appetite(void)
+struct chunk *chunk_new(size_t size)
 {
-	if (appetite >= LISTING_AGAIN)
-		return appetite;
-	return ++rested % LISTING_REST ? 0 : LISTING_AGAIN;
-}
+	struct chunk *chunk = malloc(sizeof(*chunk) + size);
 
-struct listing *listing_find(struct listing *listings, dev_t dev, ino_t ino)
-{
-	static __thread unsigned long stamp;
-
-	for (int i = 0; i < LISTINGS; i++) {
-		if (listings[i].names && listings[i].ino == ino && listings[i].dev == dev) {
-			listings[i].stamp = ++stamp;
-			return &listings[i];
-		}
+	if (chunk) {
+		atomic_init(&chunk->users, 1);
+		chunk->size = size;
+		chunk->end = 0;
 	}
-	return NULL;
+	return chunk;
 }
 
-struct listing *listing_get(struct listing *listings, dev_t dev, ino_t ino)
+void chunk_put(struct chunk *chunk)
 {
-	struct listing *oldest = listings;
-	struct listing *listing = listing_find(listings, dev, ino);
-
-	if (listing)
-		return listing;
-	for (int i = 1; i < LISTINGS; i++) {
-		if (listings[i].stamp < oldest->stamp)
-			oldest = &listings[i];
-	}
-	if (!oldest->names) {
-		void *names = mmap(NULL, LISTING_SIZE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (names == MAP_FAILED)
-			return NULL;
-		oldest->names = names;
-	}
-	oldest->dev = dev;
-	oldest->ino = ino;
-	oldest->used = 0;
-	oldest->cursor = 0;
-	oldest->misses = 0;
-	oldest->appetite = first_appetite();
-	return listing_find(listings, dev, ino);
+	if (chunk && atomic_fetch_sub(&chunk->users, 1) == 1)
+		free(chunk);
 }
 
-void listing_add(struct listing *listing, const char *name)
+/* Makes the one at @i the first. */
+static void to_front(struct listing *listings, int i)
 {
-	size_t size = strlen(name) + 1;
+	struct listing listing = listings[i];
 
-	if (listing->used + size > LISTING_SIZE)
-		return;
-	memcpy(listing->names + listing->used, name, size);
-	listing->used += size;
+	memmove(listings + 1, listings, i * sizeof(*listings));
+	listings[0] = listing;
 }
 
-const char *listing_seek(struct listing *listing, const char *name)
+void listing_add(struct listing *listings, struct chunk *chunk)
 {
-	size_t size = strlen(name) + 1, at = listing->cursor;
+	static atomic_ulong number;
+	struct listing *oldest = &listings[LISTINGS - 1];
 
-	if (listing->misses >= LISTING_MISSES)
-		return NULL;
-	for (int i = 0; i < LISTING_NEAR && at < listing->used; i++) {
-		size_t len = strlen(listing->names + at) + 1;
+	chunk_put(oldest->chunk);
+	atomic_fetch_add(&chunk->users, 1);
+	*oldest = (struct listing){ .chunk = chunk, .number = atomic_fetch_add(&number, 1) };
+	to_front(listings, LISTINGS - 1);
+}
 
-		if (len == size && !memcmp(listing->names + at, name, size)) {
-			listing->cursor = at + len;
+void listing_free(struct listing *listings)
+{
+	for (int i = 0; i < LISTINGS; i++)
+		chunk_put(listings[i].chunk);
+}
+
+static const struct dirent64 *entry_at(const struct chunk *chunk, size_t at)
+{
+	return (const void *)(chunk->entries + at);
+}
+
+static bool is_dot(const struct dirent64 *entry)
+{
+	const char *name = entry->d_name;
+
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+static bool has_near(struct listing *listing, const char *name)
+{
+	const struct chunk *chunk = listing->chunk;
+	size_t at = listing->cursor;
+
+	if (at >= chunk->end || listing->misses == LISTING_MISSES)
+		return false;
+	for (int i = 0; i < LISTING_NEAR && at < chunk->end; i++) {
+		const struct dirent64 *entry = entry_at(chunk, at);
+
+		if (!strcmp(entry->d_name, name)) {
+			listing->cursor = at;
 			listing->misses = 0;
-			return listing->names + at;
+			return true;
 		}
-		at += len;
+		at += entry->d_reclen;
 	}
 	listing->misses++;
+	return false;
+}
+
+struct listing *listing_seek(struct listing *listings, const char *name)
+{
+	for (int i = 0; i < LISTINGS && listings[i].chunk; i++) {
+		if (has_near(&listings[i], name)) {
+			to_front(listings, i);
+			return listings;
+		}
+	}
 	return NULL;
 }
 
-void listing_learn(struct listing *listing, unsigned int n, unsigned int used,
-		   unsigned int most)
+unsigned int listing_gather(const struct listing *listing, unsigned int most, bool to_dir,
+			    size_t *bytes)
 {
-	if (used * 2 < n) {
-		listing->appetite = n / 2;
-		appetite /= 2;
-	} else {
-		if (used == n)
-			listing->appetite = n * 2 < most ? n * 2 : most;
-		appetite = LISTING_APPETITE;
+	const struct chunk *chunk = listing->chunk;
+	size_t at = listing->cursor;
+	unsigned int n = 0;
+
+	while (n < most && at < chunk->end) {
+		const struct dirent64 *entry = entry_at(chunk, at);
+
+		at += entry->d_reclen;
+		n++;
+		if (to_dir && entry->d_type == DT_DIR && !is_dot(entry))
+			break;
+	}
+	*bytes = at - listing->cursor;
+	return n;
+}
+
+void listing_go_on(struct listing *listings, unsigned long number, size_t from,
+		   const char *name)
+{
+	for (int i = 0; i < LISTINGS && listings[i].chunk; i++) {
+		const struct chunk *chunk = listings[i].chunk;
+		const struct dirent64 *entry;
+
+		if (listings[i].number != number)
+			continue;
+		do {
+			entry = entry_at(chunk, from);
+			from += entry->d_reclen;
+		} while (from < chunk->end && strcmp(entry->d_name, name));
+		listings[i].cursor = from;
 	}
 }

@@ -9,6 +9,7 @@
 #define SPEEDUP_H
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +27,12 @@ struct syscript_stat;
 			*(void **)&(real) = dlsym(RTLD_NEXT, name); \
 	} while (0)
 
+/* Descriptors from here on are not followed: help ends when one is opened. */
+#define FDS	1024
+
 /* -- answers.c ------------------------------------------------------------------ */
 
-/* Whether there is anything to help with; false once and for all where not. */
+/* Whether there may be anything to help with; false once and for all where not. */
 bool speedup_active(void);
 
 /* Stops helping this process. */
@@ -36,9 +40,9 @@ void speedup_stop(void);
 
 /*
  * The attributes of @path, not followed if it is a symbolic link, if they may be
- * answered with what was fetched.  False: the kernel is to be asked.
+ * answered with what was fetched.  NULL: the kernel is to be asked.
  */
-bool speedup_stat(int dirfd, const char *path, struct syscript_stat *stat);
+const struct syscript_stat *speedup_stat(int dirfd, const char *path);
 
 /*
  * What was fetched is worth nothing any more: the process has changed something,
@@ -46,53 +50,111 @@ bool speedup_stat(int dirfd, const char *path, struct syscript_stat *stat);
  */
 void speedup_drop(void);
 
-/* @fd was opened, with @flags of open(2); negative: it was not. */
-void speedup_opened(int fd, int flags);
+/* The kernel has told this thread something: what was fetched before is older. */
+void speedup_saw(void);
 
 /* @fd is about to be closed, or to become another file. */
 void speedup_closing(int fd);
 
-/* The kernel has told this thread something: what was fetched before is older. */
-void speedup_saw(void);
-
 /* A handler begins (+1) or ends (-1) in this thread.  Async-signal-safe. */
 void speedup_handler(int begins);
 
+/* -- own_files.c ------------------------------------------------------------------ */
+
+/* @fd was opened with @flags of open(2); negative: it was not. */
+void own_files_opened(int fd, int flags);
+
+/* @to has become a copy of @from; negative: it has not. */
+void own_files_copied(int from, int to);
+
+/* @fd is to be a shared mapping, which may outlive the descriptor. */
+void own_files_mapped(int fd);
+
+/* @fd, which is below FDS, is about to be closed. */
+void own_files_closing(int fd);
+
+struct own_file {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct own_opening {
+	unsigned long number;
+	bool is_file;
+	struct own_file file;
+};
+
+#define OWN_FILES	64
+
+/* What a thread knows of them. */
+struct own_files {
+	unsigned int n;
+	struct own_file list[OWN_FILES];
+	struct own_opening seen[FDS];		/* to fill the list from */
+};
+
+/* Before a fetch: which files they are.  False: too many. */
+bool own_files_look(struct own_files *files);
+
+static inline bool own_files_have(const struct own_files *files, dev_t dev, ino_t ino)
+{
+	for (unsigned int i = files->n; i--;) {
+		if (files->list[i].ino == ino && files->list[i].dev == dev)
+			return true;
+	}
+	return false;
+}
+
 /* -- listing.c ------------------------------------------------------------------ */
+
+/* What getdents64(2) has returned at once; a stream has it, and a listing may, too. */
+struct chunk {
+	atomic_uint users;
+	size_t size;			/* of @entries */
+	size_t end;			/* bytes that are there */
+	char entries[] __attribute__((aligned(16)));
+};
+
+/* With one user; NULL without memory. */
+struct chunk *chunk_new(size_t size);
+void chunk_put(struct chunk *chunk);
 
 /*
  * Names of a directory in the order in which it has them: what is likely to be
  * asked for next.  A hint, which is never right or wrong.  One thread's.
  */
 struct listing {
-	dev_t dev;
-	ino_t ino;
-	unsigned long stamp;		/* of its last use */
+	struct chunk *chunk;
+	size_t cursor;
+	unsigned long number;		/* no other has it */
 	unsigned int misses;
-	unsigned int appetite;		/* files to fetch at once */
-	char *names;			/* each with its NUL */
-	size_t used, cursor;
 };
 
 #define LISTINGS	16
-#define LISTING_SIZE	(512 << 10)
 
-/* The listing of a directory, or NULL. */
-struct listing *listing_find(struct listing *listings, dev_t dev, ino_t ino);
+/* Remembers @chunk in place of the one that was not used for longest. */
+void listing_add(struct listing *listings, struct chunk *chunk);
 
-/* The same; if there is none, the oldest becomes it.  NULL without memory. */
-struct listing *listing_get(struct listing *listings, dev_t dev, ino_t ino);
+/*
+ * The listing that has @name near its cursor, which is then at its entry; it becomes
+ * the first.  NULL: there is none.
+ */
+struct listing *listing_seek(struct listing *listings, const char *name);
 
-void listing_add(struct listing *listing, const char *name);
+/*
+ * From the cursor on @most entries, none beyond the first directory if @to_dir: how
+ * many, and *@bytes of them.
+ */
+unsigned int listing_gather(const struct listing *listing, unsigned int most, bool to_dir,
+			    size_t *bytes);
 
-/* From @name on, where that is near; NULL if it is not.  What follows it is next. */
-const char *listing_seek(struct listing *listing, const char *name);
+/* The one with @number, if it is still there, goes on after @name, which is at @from or later. */
+void listing_go_on(struct listing *listings, unsigned long number, size_t from,
+		   const char *name);
 
-/* Of @n files that were fetched @used were asked for: @most at once. */
-void listing_learn(struct listing *listing, unsigned int n, unsigned int used,
-		   unsigned int most);
+void listing_free(struct listing *listings);
 
-/* This thread's, or NULL. */
-struct listing *speedup_listings(void);
+/* The kernel has put names there.  Returns nothing: it is a hint. */
+void speedup_listed(struct chunk *chunk);
 
 #endif /* SPEEDUP_H */

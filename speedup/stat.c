@@ -30,15 +30,16 @@ static struct timespec time_of(struct syscript_time t)
 	return (struct timespec){ t.tv_sec, t.tv_nsec };
 }
 
+/* All of it, as the kernel does. */
 static void to_stat(struct stat *to, const struct syscript_stat *from)
 {
-	memset(to, 0, sizeof(*to));
 	to->st_dev = from->dev;
 	to->st_ino = from->ino;
-	to->st_mode = from->mode;
 	to->st_nlink = from->nlink;
+	to->st_mode = from->mode;
 	to->st_uid = from->uid;
 	to->st_gid = from->gid;
+	to->__pad0 = 0;
 	to->st_rdev = from->rdev;
 	to->st_size = from->size;
 	to->st_blksize = from->blksize;
@@ -46,15 +47,18 @@ static void to_stat(struct stat *to, const struct syscript_stat *from)
 	to->st_atim = time_of(from->atime);
 	to->st_mtim = time_of(from->mtime);
 	to->st_ctim = time_of(from->ctime);
+	for (size_t i = 0; i < sizeof(to->__glibc_reserved) / sizeof(*to->__glibc_reserved); i++)
+		to->__glibc_reserved[i] = 0;
 }
 
 static int stat_at(int dirfd, const char *path, struct stat *to, int flags)
 {
-	struct syscript_stat from;
+	const struct syscript_stat *from = NULL;
 
-	if (to && !(flags & ~(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)) &&
-	    speedup_stat(dirfd, path, &from) && answers(&from, flags)) {
-		to_stat(to, &from);
+	if (to && !(flags & ~(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)))
+		from = speedup_stat(dirfd, path);
+	if (from && answers(from, flags)) {
+		to_stat(to, from);
 		return 0;
 	}
 	return asked_kernel(sys_call(newfstatat, dirfd, path, to, flags));
@@ -123,13 +127,13 @@ static void to_statx(struct statx *to, const struct syscript_stat *from)
 PUBLIC int statx(int dirfd, const char *restrict path, int flags, unsigned int mask,
 		 struct statx *restrict to)
 {
-	struct syscript_stat from;
+	const struct syscript_stat *from = NULL;
 
+	if (to && !(flags & ~STATX_FLAGS) && !(mask & ~STATX_BASIC_STATS))
+		from = speedup_stat(dirfd, path);
 	/* Without AT_NO_AUTOMOUNT a directory may be one to be mounted first. */
-	if (to && !(flags & ~STATX_FLAGS) && !(mask & ~STATX_BASIC_STATS) &&
-	    speedup_stat(dirfd, path, &from) && answers(&from, flags) &&
-	    (flags & AT_NO_AUTOMOUNT || !S_ISDIR(from.mode))) {
-		to_statx(to, &from);
+	if (from && answers(from, flags) && (flags & AT_NO_AUTOMOUNT || !S_ISDIR(from->mode))) {
+		to_statx(to, from);
 		return 0;
 	}
 	return asked_kernel(sys_call(statx, dirfd, path, flags, mask, to));

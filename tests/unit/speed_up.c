@@ -112,7 +112,7 @@ static int is_right(const char *path)
 
 /* -- What the process itself does --------------------------------------------------- */
 
-static int writing_fd = -1;
+static int writing_fd = -1, lock_fd;
 static FILE *writing_stream;
 static char *mapping;
 
@@ -145,6 +145,21 @@ static void do_pwritev(void) { pwritev(writing_fd, &(struct iovec){ "abc", 3 }, 
 static void do_ftruncate(void) { ftruncate(writing_fd, 77); }
 static void do_stdio(void) { fputs("abc", writing_stream); fflush(writing_stream); }
 static void do_map(void) { mapping[0]++; msync(mapping, 4096, MS_SYNC); }
+static void before_map_closed(void) { before_map(); close(writing_fd); }
+static void before_copy(void) { before_write(); lock_fd = dup(writing_fd); close(writing_fd); writing_fd = lock_fd; }
+/* One that is open only after another fetch, of files that were asked for, has looked. */
+static void before_late_write(void)
+{
+	struct dirent *entry;
+	struct stat st;
+
+	stream = opendir("d");
+	dir_fd = dirfd(stream);
+	while ((entry = readdir(stream)))
+		fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW);
+	closedir(stream);
+	before_copy();
+}
 static void do_append(void) { FILE *f = fopen(TARGET, "a"); fputs("abc", f); fclose(f); }
 static void do_read(void) { char c; int fd = open(TARGET, O_RDONLY); read(fd, &c, 1); close(fd); }
 static void do_chdir(void) { chdir("e"); }
@@ -167,7 +182,7 @@ static void do_thread(void)
 
 /* -- What others do and tell --------------------------------------------------------- */
 
-static int go[2], ends[2], lock_fd;
+static int go[2], ends[2];
 static FILE *told;
 static pid_t other;
 
@@ -224,7 +239,16 @@ static void do_sign_readdir(void) { raw_chmod(TARGET); rewinddir(stream); readdi
 
 static void do_sleep(void) { raw_chmod(TARGET); usleep(1000); }
 static void do_late(void) { raw(SYS_nanosleep, (long)&(struct timespec){ 0, 40000000 }, 0, 0, 0); raw_chmod(TARGET); }
-static void do_twice(void) { struct stat st; lstat(TARGET, &st); raw_chmod(TARGET); }
+/* The third look is the kernel's; so is one that is not right after the first. */
+static void do_thrice(void)
+{
+	struct stat st;
+
+	lstat(TARGET, &st);
+	lstat(TARGET, &st);
+	raw_chmod(TARGET);
+}
+static void do_again(void) { struct stat st; lstat(TARGET, &st); lstat("d/f04", &st); raw_chmod(TARGET); }
 
 static void do_unseen(void) { raw_chmod(TARGET); }
 static void do_unseen_at(void) { raw_chmod(TARGET); }
@@ -264,11 +288,13 @@ static const struct test {
 	TEST(rename_away), TEST(rename_dir), TEST(link), TEST(utimens), TEST(setxattr),
 	TEST(creat), TEST(write, before_write), TEST(pwritev, before_write),
 	TEST(ftruncate, before_write), TEST(stdio, before_stdio), TEST(map, before_map),
+	{ "map_closed", do_map, before_map_closed, 0 }, { "copy", do_write, before_copy, 0 },
+	{ "late_write", do_write, before_late_write, 0 },
 	TEST(append), TEST(read), TEST(chdir), TEST(symlink), TEST(system), TEST(thread),
 	TEST(wait, before_wait), TEST(pipe, before_pipe), TEST(socket, before_socket),
 	TEST(poll, before_pipe), TEST(stream, before_stream), TEST(getc, before_stream),
 	TEST(signal, before_signal), TEST(lock, before_lock), TEST(sleep), TEST(late),
-	TEST(twice), TEST(sign_stat), TEST(sign_gone), TEST(sign_access), TEST(sign_open),
+	TEST(thrice), TEST(again), TEST(sign_stat), TEST(sign_gone), TEST(sign_access), TEST(sign_open),
 	TEST(sign_read, before_lock), TEST(sign_readdir), TEST(dup2, before_dup2, .by_fd = 1),
 	TEST(reopen, .by_fd = 1), TEST(close_range, .by_fd = 1),
 	/* Not seen: if these are right, nothing was fetched. */
