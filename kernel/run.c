@@ -180,12 +180,14 @@ static noinline void change_hands(struct run_own *own, void *stack)
 	own->atomic = !own->run.engine->preemptible;
 }
 
-static noinline void at_end(struct run_own *own)
+static noinline void at_end(struct run_own *own, bool well)
 {
 	if (own->shown)
 		watchers_restore(&own->outer, current_pt_regs());
 	own->shown = false;
-	frames_end_run(own->ports);
+	/* idle.c tidies up between two calls: what these keep is not its affair. */
+	if (!own->thread)
+		frames_end_run(own->ports, well);
 }
 
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
@@ -216,7 +218,7 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 		fpu_restore(&own->fpu);
 	run_end(own);
 	if (unlikely(own->shown || own->ports))
-		at_end(own);
+		at_end(own, ret >= 0 && !run->doom);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));

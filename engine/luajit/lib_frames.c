@@ -32,6 +32,8 @@
 #include "lib.h"
 #include "lib_ircall.h"
 
+#define UDP_LEN		8
+
 struct view {
   struct frame *frame;
   struct frames *frames;  /* Whose it is. */
@@ -165,25 +167,35 @@ GCstr *vm_frame_str(lua_State *L, GCudata *ud, double off, double n)
   return p ? lj_str_new(L, (const char *)p, (size_t)n) : NULL;
 }
 
-/* The same for bytes that may lie after the frame's end, which is moved. */
-static unsigned char *extend(lua_State *L, GCudata *ud, double doff, unsigned long n)
+/* The same for bytes that may lie after the frame's end. */
+static unsigned char *reserve(lua_State *L, struct frames *frames, struct frame *frame,
+			      unsigned long off, unsigned long n)
 {
-  struct view *view = viewof(ud);
-  struct frame *frame = frameof(ud);
-  unsigned long off = span(doff);
-  unsigned char *p;
   if (!frame->data || off > FRAME_MAX || n > FRAME_MAX)
     return NULL;
   if (off + n > frame->room &&
-      vm_called(L, frames_grow(G2RUN(G(L)), view->frames, frame, (unsigned int)(off + n))))
+      vm_called(L, frames_grow(G2RUN(G(L)), frames, frame, (unsigned int)(off + n))))
     return NULL;
-  p = frame_at(frame, off, n, frame->room);
-  if (p && off + n > frame->len) {
-    /* What was never written is not to be seen. */
-    if (off > frame->len)
-      memset(frame->data + frame->len, 0, off - frame->len);
-    frame->len = (unsigned int)(off + n);
-  }
+  return frame_at(frame, off, n, frame->room);
+}
+
+/* The end is moved after them.  What was never written is not to be seen. */
+static void lengthen(struct frame *frame, unsigned long off, unsigned long n)
+{
+  if (off + n <= frame->len)
+    return;
+  if (off > frame->len)
+    memset(frame->data + frame->len, 0, off - frame->len);
+  frame->len = (unsigned int)(off + n);
+}
+
+static unsigned char *extend(lua_State *L, GCudata *ud, double doff, unsigned long n)
+{
+  struct frame *frame = frameof(ud);
+  unsigned long off = span(doff);
+  unsigned char *p = reserve(L, viewof(ud)->frames, frame, off, n);
+  if (p)
+    lengthen(frame, off, n);
   return p;
 }
 
@@ -262,6 +274,108 @@ double vm_port_receive(lua_State *L, GCudata *ud, double max, double timeout, do
 double vm_port_flush(lua_State *L, GCudata *ud)
 {
   return (double)vm_called(L, frames_flush(G2RUN(G(L)), framesof(ud)));
+}
+
+int vm_port_keep(lua_State *L, GCudata *ud)
+{
+  UNUSED(L);
+  framesof(ud)->keep = 1;
+  return 1;
+}
+
+/*
+ * A datagram in memory of the process: its place and its length, 4 bytes each, which
+ * are the halves of one number here; and its payload.
+ */
+#define SLOT_HEAD	8
+#define SLOT_MAX	65536
+
+/* 1 if it is one, and fits into @room bytes; -1 if these are not there. */
+static int putslot(lua_State *L, struct frames *frames, unsigned int i, unsigned long to,
+		   unsigned long room)
+{
+  struct frame *frame = &frames->in[i];
+  unsigned long long head;
+  int found = frame->data ? frame_udp(frame) : -1;
+  if (found < 0 || frame->payload_len > room - SLOT_HEAD)
+    return 0;
+  head = (i + 1) | (unsigned long long)frame->payload_len << 32;
+  return usermem_store(G2RUN(G(L)), to, &head, SLOT_HEAD) ||
+	 usermem_copy_out(G2RUN(G(L)), to + SLOT_HEAD, frame->data + (found & 255),
+			  frame->payload_len) ? -1 : 1;
+}
+
+/* 1 if it is answered; -1 as above. */
+static int takeslot(lua_State *L, struct frames *frames, unsigned long from,
+		    unsigned long room)
+{
+  struct frame *frame;
+  unsigned long long head;
+  unsigned char *p;
+  unsigned int place, len, at;
+  if (usermem_load(G2RUN(G(L)), &head, from, SLOT_HEAD))
+    return -1;
+  place = (unsigned int)head - 1;
+  len = (unsigned int)(head >> 32);
+  if (place >= FRAMES_MAX || len > room - SLOT_HEAD)
+    return 0;
+  frame = &frames->in[place % FRAMES_MAX];  /* In speculation, too. */
+  at = frame->udp + UDP_LEN;
+  if (!frame->data || !frame->udp || !frames_may_queue(frames) ||
+      !(p = reserve(L, frames, frame, at, len)))
+    return 0;
+  if (usermem_copy_in(G2RUN(G(L)), p, from + SLOT_HEAD, len))
+    return -1;
+  lengthen(frame, at, len);
+  if (!frame_reply(frame, len))
+    return 0;
+  frames_queue(frames, frame);
+  return 1;
+}
+
+static int isslot(double addr, double size, long *at, long *room)
+{
+  return vm_isint(addr, at) && vm_isint(size, room) &&
+	 *room >= SLOT_HEAD && *room <= SLOT_MAX;
+}
+
+/* How many there are; NaN for bad arguments and addresses. */
+double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size)
+{
+  struct frames *frames = framesof(ud);
+  unsigned int i, n = 0;
+  long to, room;
+  int done;
+  if (!isslot(addr, size, &to, &room))
+    return VM_NAN;
+  for (i = 0; i < frames->n; i++) {
+    lj_safepoint(L);
+    done = putslot(L, frames, i, (unsigned long)to + n * (unsigned long)room,
+		   (unsigned long)room);
+    if (done < 0)
+      return VM_NAN;
+    n += (unsigned int)done;
+  }
+  return n;
+}
+
+double vm_port_reply(lua_State *L, GCudata *ud, double addr, double size, double count)
+{
+  unsigned long i, n = span(count);
+  double answered = 0;
+  long from, room;
+  int done;
+  if (!isslot(addr, size, &from, &room) || n > FRAMES_MAX)
+    return VM_NAN;
+  for (i = 0; i < n; i++) {
+    lj_safepoint(L);
+    done = takeslot(L, framesof(ud), (unsigned long)from + i * (unsigned long)room,
+		    (unsigned long)room);
+    if (done < 0)
+      return VM_NAN;
+    answered += done;
+  }
+  return answered;
 }
 
 static GCudata *newview(lua_State *L, GCudata *port, unsigned long i)
@@ -578,6 +692,37 @@ LJLIB_CF(port_flush)		LJLIB_REC(.)
 {
   lua_pushnumber(L, vm_port_flush(L, portof(L, 1)));
   return 1;
+}
+
+/* port:keep(): the frames of the last receive outlive this call. */
+LJLIB_CF(port_keep)		LJLIB_REC(.)
+{
+  vm_port_keep(L, portof(L, 1));
+  return 0;
+}
+
+static int slots(lua_State *L, double done)
+{
+  if (done != done)
+    luaL_error(L, "no memory there, or not for slots of %d to %d bytes", SLOT_HEAD, SLOT_MAX);
+  lua_pushnumber(L, done);
+  return 1;
+}
+
+/* port:copyout(addr, size) -> count */
+LJLIB_CF(port_copyout)		LJLIB_REC(.)
+{
+  GCudata *ud = portof(L, 1);
+  double addr = number(L, 2);
+  return slots(L, vm_port_copyout(L, ud, addr, number(L, 3)));
+}
+
+/* port:reply(addr, size, n) -> count */
+LJLIB_CF(port_reply)		LJLIB_REC(.)
+{
+  GCudata *ud = portof(L, 1);
+  double addr = number(L, 2), size = number(L, 3);
+  return slots(L, vm_port_reply(L, ud, addr, size, (double)vm_checkrange(L, 4, 0, FRAMES_MAX)));
 }
 
 /* A frame with room for @n bytes, or NULL and @err. */

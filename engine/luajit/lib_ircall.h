@@ -39,7 +39,10 @@
   _(ANY,	vm_port_view,		3,   A, UDATA, CCI_L|CCI_T) \
   _(ANY,	vm_port_build,		4,   A, UDATA, CCI_L|CCI_T) \
   _(ANY,	vm_port_receive,	6,   S, NUM, CCI_L|CCI_T) \
-  _(ANY,	vm_port_flush,		2,   S, NUM, CCI_L|CCI_T)
+  _(ANY,	vm_port_flush,		2,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_port_keep,		2,   S, INT, CCI_L|CCI_T) \
+  _(ANY,	vm_port_copyout,	4,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_port_reply,		5,   S, NUM, CCI_L|CCI_T)
 
 struct GCstr;
 struct GCtab;
@@ -100,5 +103,9 @@ struct GCudata *vm_port_build(struct lua_State *L, struct GCudata *ud, double ad
 double vm_port_receive(struct lua_State *L, struct GCudata *ud, double max, double timeout,
 		       double enough, double hold);
 double vm_port_flush(struct lua_State *L, struct GCudata *ud);
+int vm_port_keep(struct lua_State *L, struct GCudata *ud);
+double vm_port_copyout(struct lua_State *L, struct GCudata *ud, double addr, double size);
+double vm_port_reply(struct lua_State *L, struct GCudata *ud, double addr, double size,
+		     double count);
 
 #endif

@@ -447,3 +447,21 @@ static void LJ_FASTCALL recff_port_flush(jit_State *J, RecordFFData *rd)
   TRef ud = recff_vm_port(J, rd, 0);
   J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_port_flush, ud));
 }
+
+static void LJ_FASTCALL recff_port_keep(jit_State *J, RecordFFData *rd)
+{
+  recff_vm_done(J, rd, lj_ir_call(J, IRCALL_vm_port_keep, recff_vm_port(J, rd, 0)));
+}
+
+static void LJ_FASTCALL recff_port_copyout(jit_State *J, RecordFFData *rd)
+{
+  TRef ud = recff_vm_port(J, rd, 0), addr = recff_vm_arg(J, 1), size = recff_vm_arg(J, 2);
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_port_copyout, ud, addr, size));
+}
+
+static void LJ_FASTCALL recff_port_reply(jit_State *J, RecordFFData *rd)
+{
+  TRef ud = recff_vm_port(J, rd, 0), addr = recff_vm_arg(J, 1), size = recff_vm_arg(J, 2);
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_port_reply, ud, addr, size,
+					       recff_vm_arg(J, 3)));
+}

@@ -2,7 +2,8 @@
 /*
  * See frames.h.  A received frame stays charged to the socket's receive buffer for as
  * long as a script has it; a sent one is charged to its send buffer.  The socket is
- * held for as long as frames charged to it are: to the end of the run.
+ * held for as long as frames charged to it are: to the end of the run, or of the next
+ * one if a script keeps them.
  *
  * What a script writes to is memory of a frame that is linear and that no one else
  * has: no page cache, no copy of a tap.
@@ -39,7 +40,7 @@
 struct frames_port {
 	struct frames frames;
 	struct frames_port *next;	/* of the program */
-	struct sock *sk;		/* held until the end of the run, or NULL */
+	struct sock *sk;		/* held, or NULL */
 	bool nonblock;
 };
 
@@ -248,11 +249,11 @@ static void give_frame(struct frames *frames, struct sk_buff *skb)
 
 /*
  * Puts a frame that stands for several back to the queue's head in pieces, charged
- * like what came by itself.
+ * like what came by itself.  Returns how many.
  */
-static void segment(struct sock *sk, struct sk_buff *skb)
+static unsigned int segment(struct sock *sk, struct sk_buff *skb)
 {
-	unsigned int size = skb_shinfo(skb)->gso_size;
+	unsigned int size = skb_shinfo(skb)->gso_size, n = 0;
 	struct sk_buff *segs = NULL, *next;
 	struct sk_buff_head list;
 
@@ -266,7 +267,7 @@ static void segment(struct sock *sk, struct sk_buff *skb)
 	}
 	if (IS_ERR_OR_NULL(segs)) {
 		kfree_skb(skb);
-		return;
+		return 0;
 	}
 	consume_skb(skb);
 	skb_list_walk_safe(segs, skb, next) {
@@ -274,9 +275,11 @@ static void segment(struct sock *sk, struct sk_buff *skb)
 		skb_set_owner_r(skb, sk);
 		__skb_queue_tail(&list, skb);
 	}
+	n = skb_queue_len(&list);
 	spin_lock_irq(&sk->sk_receive_queue.lock);
 	skb_queue_splice(&list, &sk->sk_receive_queue);
 	spin_unlock_irq(&sk->sk_receive_queue.lock);
+	return n;
 }
 
 static bool has_length(const struct sk_buff *skb)
@@ -307,14 +310,14 @@ drop:
 	return NULL;
 }
 
-static void take_one(struct frames_port *port, struct sk_buff *skb)
+/* How many it has become, in the queue. */
+static unsigned int take_one(struct frames_port *port, struct sk_buff *skb)
 {
 	if (!frames_wants(&port->frames, skb->pkt_type)) {
 		consume_skb(skb);
 	} else if (skb_is_gso(skb)) {
 		skb = skb_share_check(skb, GFP_KERNEL);
-		if (skb)
-			segment(port->sk, skb);
+		return skb ? segment(port->sk, skb) : 0;
 	} else if (has_length(skb)) {
 		skb = own(port->sk, skb);
 		if (skb)
@@ -322,10 +325,11 @@ static void take_one(struct frames_port *port, struct sk_buff *skb)
 	} else {
 		kfree_skb(skb);
 	}
+	return 0;
 }
 
-/* How many there were. */
-static unsigned int take_some(struct frames_port *port, unsigned int max)
+/* False: there was none.  @left: how many more to look at. */
+static bool take_some(struct frames_port *port, unsigned int max, long *left)
 {
 	struct sk_buff_head *queue = &port->sk->sk_receive_queue, taken;
 	unsigned int n = 0;
@@ -336,8 +340,9 @@ static unsigned int take_some(struct frames_port *port, unsigned int max)
 	for (; n < max - port->frames.n && (skb = __skb_dequeue(queue)); n++)
 		__skb_queue_tail(&taken, skb);
 	spin_unlock_irq(&queue->lock);
+	*left -= n;
 	while ((skb = __skb_dequeue(&taken)))
-		take_one(port, skb);
+		*left += take_one(port, skb);
 	return n;
 }
 
@@ -348,10 +353,8 @@ static unsigned int take_some(struct frames_port *port, unsigned int max)
 static void take(struct frames_port *port, unsigned int max)
 {
 	long left = skb_queue_len_lockless(&port->sk->sk_receive_queue);
-	unsigned int n;
 
-	while (port->frames.n < max && (n = take_some(port, max))) {
-		left -= n;
+	while (port->frames.n < max && take_some(port, max, &left)) {
 		if (left <= 0 || signal_pending(current))
 			break;
 		cond_resched();
@@ -726,6 +729,22 @@ static long grow(void *arg)
 	return err;
 }
 
+/* Room in front of the frame will do: most devices leave some there. */
+static bool move_up(struct frame *frame, unsigned int room)
+{
+	unsigned int by = round_up(room - frame->room, 16), len = frame->len;
+	struct sk_buff *skb = frame->buffer;
+
+	set_length(skb, len);
+	if (by > skb_headroom(skb))
+		return false;
+	memmove(skb->data - by, skb->data, len);
+	__skb_push(skb, by);
+	set_length(skb, len);
+	look_at(frame, skb);
+	return true;
+}
+
 long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 		 unsigned int room)
 {
@@ -734,7 +753,9 @@ long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 
 	if (room > FRAME_MAX)
 		return -ENOBUFS;
-	return room <= frame->room ? 0 : run_outside(run, grow, &more);
+	if (room <= frame->room || move_up(frame, room))
+		return 0;
+	return run_outside(run, grow, &more);
 }
 
 /* -- Ports --------------------------------------------------------------------- */
@@ -817,25 +838,29 @@ long frames_open(struct run *run, int fd, struct frames **frames)
 
 /*
  * 1. The frames of all ports: one may wait to be sent by another.
- * 2. The sockets that they were charged to.
+ * 2. The sockets that they were charged to.  What was received is its own port's.
  */
-void frames_end_run(struct frames_port *ports)
+void frames_end_run(struct frames_port *ports, bool may_keep)
 {
 	struct frames_port *port;
 
 	for (port = ports; port; port = port->next) {
-		put_received(&port->frames);
+		if (!may_keep || !port->frames.keep)
+			put_received(&port->frames);
+		port->frames.keep = 0;
 		put_queued(&port->frames);
 	}
 	for (port = ports; port; port = port->next) {
-		if (port->sk)
-			sock_put(port->sk);
+		if (!port->sk || port->frames.n)
+			continue;
+		sock_put(port->sk);
 		port->sk = NULL;
 	}
 }
 
 void frames_release(struct frames_port *ports)
 {
+	frames_end_run(ports, false);
 	while (ports) {
 		struct frames_port *next = ports->next;
 

@@ -22,6 +22,8 @@
  * struct frames - a port: a packet socket's frames in the hands of a program
  * @fd:   the socket's descriptor
  * @all:  frames for other hosts, too, are received; the owner's to set
+ * @keep: what was received, and not sent, outlives this run, if that ends well, and no
+ *        other; the owner's to set in each run
  * @n:    frames received by the last receive, and built since
  * @nout: frames that wait for the next flush
  * @batch: changes with every receive and at the end of a run
@@ -29,10 +31,10 @@
  * @out:  those to be sent
  *
  * It lives as long as the program; frames, and the hold on the socket, until the
- * end of the run.
+ * end of the run, or of the next one.
  */
 struct frames {
-	int fd, all;
+	int fd, all, keep;
 	unsigned int n, nout;
 	unsigned long batch;
 	struct frame in[FRAMES_MAX], out[FRAMES_MAX];

@@ -373,10 +373,12 @@ long frames_open(struct run *run, int fd, struct frames **frames)
 	return 0;
 }
 
-void frames_end_run(struct frames_port *ports)
+void frames_end_run(struct frames_port *ports, bool may_keep)
 {
 	for (; ports; ports = ports->next) {
-		drop_received(&ports->frames);
+		if (!may_keep || !ports->frames.keep)
+			drop_received(&ports->frames);
+		ports->frames.keep = 0;
 		close_ranks(&ports->frames, ports->frames.nout);
 	}
 }

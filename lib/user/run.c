@@ -140,7 +140,7 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 	}
 	clock_del(own);
 	run_leave(run);
-	frames_end_run(own->ports);
+	frames_end_run(own->ports, ret >= 0 && !run->doom);
 	return ret;
 }
 

@@ -121,7 +121,7 @@ void usermem_forget(struct run *run);
 bool usermem_is_readable(unsigned long addr, unsigned long n);
 
 /* frames.c: at the end of a run, and of a program */
-void frames_end_run(struct frames_port *ports);
+void frames_end_run(struct frames_port *ports, bool may_keep);
 void frames_release(struct frames_port *ports);
 
 /* limits.c: a child of fork() begins with an account of its own */

@@ -398,6 +398,30 @@ def test_build(mode: str, far: socket.socket, near: socket.socket) -> None:
     assert memory(far)["rmem"] == memory(far)["wmem"] == 0
 
 
+GROWING = """
+function run(fd)
+  local port = net.frames(fd)
+  local f = port:build(("\\2"):rep(12) .. "\\x88\\xb5head")
+  for i = 1, 140 do
+    f:put(8 + 10 * i, string.char(i):rep(10))
+    assert(f:len() == 18 + 10 * i and f:str(14, 5) == "head\\1")
+  end
+  f:send()
+  return port:flush()
+end
+"""
+
+
+def test_growing(mode: str, far: socket.socket, near: socket.socket) -> None:
+    """Bit by bit, into the room in front of it and into new memory."""
+    assert Script(mode, GROWING)(far.fileno()) == 1
+    frame = b""
+    while frame[12:14] != b"\x88\xb5":
+        frame = near.recv(2000)
+    assert frame[14:] == b"head" + b"".join(bytes([i]) * 10 for i in range(1, 141))
+    assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
 MEMORY = """
 -- What comes is copied out; its answer is made of that, and of other memory.
 function run(fd, memory, payload, len, n)
@@ -523,6 +547,9 @@ def test_gso(net: Wire, far: socket.socket) -> None:
         found = [client.recv(2000) for _ in range(15)]
         assert b"".join(found) == payload
         assert {len(part) for part in found[:-1]} == {100}
+        client.send(payload)
+        once = Script("kernel", "function run(fd) return net.frames(fd):receive(64, 30000) end")
+        assert once(far.fileno()) == 15
         assert memory(far)["rmem"] == 0
 
 
@@ -1119,6 +1146,243 @@ def test_views_after_a_receive(mode: str, net: Wire, far: socket.socket) -> None
         for _ in range(100):
             client.send(b"kept")
         assert stale(far.fileno(), 100) == 0
+
+
+# -- Frames that outlive a call -------------------------------------------------
+
+SIZE = 2048  # of a slot
+KEEP = """
+local RECEIVE, REPLY, STALE = 1, 2, 3
+function run(fd, what, addr, size, n)
+  local port = net.frames(fd)
+  if what == RECEIVE then
+    port:receive(64, 30000)
+    port:keep()
+    return port:copyout(addr, size)
+  elseif what == REPLY then
+    port:keep()
+    local done = port:reply(addr, size, n)
+    local sent = port:flush()
+    return sent < 0 and sent or done
+  elseif what == STALE then
+    return pcall(port[1].len, port[1]) and 1 or 0
+  end
+  return 0
+end
+"""
+
+
+class Call:
+    """What a call of KEEP does."""
+
+    NOTHING, RECEIVE, REPLY, STALE = range(4)
+
+
+class Slots:
+    """Memory of the process where datagrams come and go."""
+
+    def __init__(self, n: int = 64) -> None:
+        self.memory = ctypes.create_string_buffer(n * SIZE)
+        self.at = ctypes.addressof(self.memory)
+
+    def __getitem__(self, i: int) -> tuple[int, bytes]:
+        place, size = struct.unpack_from("II", self.memory, i * SIZE)
+        return place, self.memory.raw[i * SIZE + 8 : i * SIZE + 8 + size]
+
+    def put(self, i: int, place: int, payload: bytes, size: int | None = None) -> None:
+        head = struct.pack("II", place, len(payload) if size is None else size)
+        self.memory[i * SIZE : i * SIZE + 8 + len(payload)] = head + payload
+
+
+def held(sock: socket.socket) -> bool:
+    return memory(sock)["rmem"] > 0
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_kept(mode: str, net: Wire, far: socket.socket, family: int) -> None:
+    """Answered in the next call, in any order, shorter and longer than what had come."""
+    keep, slots = Script(mode, KEEP), Slots()
+    with net.to_server(7, family) as client:
+        for i in range(80):
+            sizes = [(i * 131 + j * 487) % 1453 for j in range(6)]
+            requests, replies = (
+                [os.urandom(n) for n in sizes[:3]],
+                [os.urandom(n) for n in sizes[3:]],
+            )
+            for request in requests:
+                client.send(request)
+            queued(far, 3)
+            assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 3
+            assert [slots[j] for j in range(3)] == [*enumerate(requests, 1)]
+            assert held(far) or mode == "user"
+            for j, reply in enumerate(replies):
+                slots.put(j, 3 - j, reply)
+            assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 3) == 3
+            assert [client.recv(2000) for _ in replies] == replies
+        assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 3) == 0
+        assert drain(client) == []
+    assert keep(far.fileno(), Call.NOTHING) == 0
+    assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
+def test_kept_for_one_call(mode: str, net: Wire, far: socket.socket) -> None:
+    """A call that does not ask for it drops them, and so does a receive."""
+    keep, slots = Script(mode, KEEP), Slots()
+    with net.to_server(7) as client:
+        for call in (Call.NOTHING, Call.RECEIVE, Call.REPLY):
+            client.send(b"first")
+            queued(far, 1)
+            assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
+            slots.put(0, 1, b"reply")
+            if call == Call.NOTHING:
+                assert keep(far.fileno(), Call.NOTHING) == 0
+                assert not held(far)
+                assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 1) == 0
+            elif call == Call.RECEIVE:
+                client.send(b"second")
+                queued(far, 1)
+                assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
+                assert slots[0] == (1, b"second")
+            else:
+                assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 0) == 0
+                assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 1) == 1
+                assert client.recv(100) == b"reply"
+        assert drain(client) == []
+        client.send(b"view")
+        queued(far, 1)
+        assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
+        assert keep(far.fileno(), Call.STALE) == 1
+        assert keep(far.fileno(), Call.STALE) == 0
+
+
+def test_kept_for_a_while(net: Wire, far: socket.socket) -> None:
+    """Tidying up in a script that is not called leaves them alone."""
+    keep, slots = Script("kernel", KEEP), Slots()
+    with net.to_server(7) as client:
+        client.send(b"slow")
+        queued(far, 1)
+        assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
+        time.sleep(5)  # Twice the period of kernel/idle.c.
+        assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 1) == 1
+        assert client.recv(100) == b"slow"
+
+
+KEPT_ENDS = {**ENDS, "closed": "", "exit": ""}
+
+
+@pytest.mark.parametrize("how", KEPT_ENDS)
+def test_kept_to_the_end(net: Wire, far: socket.socket, how: str) -> None:
+    """What ends a call badly, and what ends the script, frees what was kept."""
+    source = f"""
+    function run(fd, again)
+      local port = net.frames(fd)
+      port:keep()
+      if again == 0 then return port:receive(8, 30000) end
+      port:build("frame")
+      {KEPT_ENDS[how]}
+      return 0
+    end"""
+    with net.to_server(7) as client:
+        for _ in range(6):
+            client.send(bytes(300))
+        queued(far, 6)
+    pid = os.fork()
+    if not pid:
+        script = Script("kernel", source, time_limit_ns=200_000_000)
+        good = script(far.fileno(), 0) == 6 and held(far)
+        if how != "exit":
+            script.library.call(script.fd, far.fileno(), 1)
+        if how in ("closed", "returns"):
+            good = good and held(far)
+            os.close(script.fd)
+        if how != "exit":
+            good = good and not held(far)
+        os._exit(0 if good else 1)
+    _, status = os.waitpid(pid, 0)
+    if how == "kill":
+        assert os.WIFSIGNALED(status)
+    else:
+        assert status == 0
+    assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
+@pytest.mark.parametrize("how", ["closed", "other", "deleted"])
+def test_kept_without_a_socket(net: Wire, how: str) -> None:
+    """What is under the frames goes between two calls: they are freed with the next."""
+    keep, slots = Script("kernel", KEEP), Slots()
+    spare(net)
+    with net.server.packet("one") as one, net.server.packet("two") as two:
+        two.send(one.getsockname()[4] + GOOD[6:])
+        fd = os.dup(one.fileno())
+        assert keep(fd, Call.RECEIVE, slots.at, SIZE) == 1
+        slots.put(0, 1, b"reply")
+        if how == "closed":
+            os.close(fd)
+            assert "no such descriptor" in keep.fails(fd, Call.REPLY, slots.at, SIZE, 1)
+        elif how == "other":
+            os.dup2(two.fileno(), fd)
+            assert keep(fd, Call.REPLY, slots.at, SIZE, 1) == -errno.ESTALE
+            assert keep(fd, Call.NOTHING) == 0
+            assert keep(fd, Call.REPLY, slots.at, SIZE, 1) == 0
+        else:
+            net.server.ip("link del one")
+            gone = keep.fails(fd, Call.REPLY, slots.at, SIZE, 1)
+            assert "not bound to a device" in gone
+        assert memory(one)["rmem"] == memory(one)["wmem"] == 0
+    if how != "deleted":
+        net.server.ip("link del one")
+
+
+def test_kept_without_a_namespace() -> None:
+    """A script that keeps frames keeps the socket, until it is closed."""
+    lonely, keep, slots = Wire(), Script("kernel", KEEP), Slots()
+    sock = lonely.server.packet("far")
+    with lonely.to_server(7) as client:
+        client.send(b"last")
+        assert keep(sock.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
+    lonely.close()
+    sock.close()
+    os.close(SCRIPTS.pop())
+
+
+def test_slots_that_are_none(mode: str, net: Wire, far: socket.socket) -> None:
+    """Wrong places and lengths are passed over, wrong addresses are errors; none is answered."""
+    keep, slots = Script(mode, KEEP), Slots()
+    with net.to_server(7) as client:
+        client.send(b"long" * 100)
+        client.send(b"good")
+        queued(far, 2)
+        fd = far.fileno()
+        assert keep(fd, Call.RECEIVE, slots.at, 64) == 1
+        assert slots[0] == (2, b"good")
+        wrong = [
+            (0, 1),
+            (3, 1),
+            (65, 1),
+            (1 << 31 | 2, 1),
+            (0xFFFFFFFF, 1),
+            (2, SIZE),
+            (2, 1 << 31),
+        ]
+        for i, (place, size) in enumerate(wrong):
+            slots.put(i, place, b"reply", size)
+        assert keep(fd, Call.REPLY, slots.at, SIZE, len(wrong)) == 0
+        # Found to be no datagram: too long for its slot, it was looked at all the same.
+        slots.put(0, 2, b"reply")
+        slots.put(1, 2, b"again")
+        assert keep(fd, Call.REPLY, slots.at, SIZE, 2) == 1
+        assert client.recv(100) == b"reply"
+        client.send(b"good")
+        queued(far, 1)
+        assert keep(fd, Call.RECEIVE, slots.at, SIZE) == 1
+        for addr, size, n in ((16, SIZE, 1), (-8, SIZE, 1), (slots.at, 7, 1), (slots.at, 65537, 1)):
+            assert "no memory there" in keep.fails(fd, Call.REPLY, addr, size, n)
+            client.send(b"good")
+            queued(far, 1)
+            assert "no memory there" in keep.fails(fd, Call.RECEIVE, addr, size)
+        assert "out of range" in keep.fails(fd, Call.REPLY, slots.at, SIZE, 65)
+        assert not held(far)
+        assert drain(client) == []
 
 
 def test_forwarding(mode: str, net: Wire, far: socket.socket) -> None:
