@@ -1,57 +1,77 @@
 -- SPDX-License-Identifier: MIT
 -- Sends the last batch of replies and receives the next batch of requests, as frames: a
 -- datagram server's whole round, with one mode switch, for a process that parses and
--- answers by itself.
+-- answers by itself. Requests stay here until the next call, where they become the
+-- replies to them.
 --
---   fd     a packet socket (AF_PACKET, SOCK_RAW), bound to the device; what it receives
---          is for the server, if its filter says so
---   max    how many to receive, at most 64
---   in_    for requests: max slots
---   up     another one, bound to the device and to no protocol: replies are made in its
---          buffer, where no requests wait
---   n      how many to send, at most 64
---   out    replies: n slots
---   hold   us in which to collect a batch, if there is a first one
+--   fd      a packet socket (AF_PACKET, SOCK_RAW), bound to the device; what it receives
+--           is for the server, if its filter says so
+--   max     how many to receive, at most 64; 0: those that are here stay for one more call
+--   in_     for requests: max slots
+--   n       how many to send, at most 64
+--   out     replies: n slots
+--   copies  how many of these are not the last ones to their requests, and marked so
+--   up      another socket, bound to the device and to no protocol: these are made in its
+--           buffer, where no requests wait
+--   hold    us in which to collect a batch, if there is a first one
 --
--- A slot has 2048 bytes: offset and length of the payload, as numbers of 4 bytes, then
--- the frame. A reply is the frame of its request up to the payload, and another payload.
+-- A slot has 2048 bytes: which request it is, as a number of 4 bytes, plus 2^31 if marked;
+-- the length of the payload, likewise; then the payload.
 --
 -- Returns how many were received, or a negative errno; and how many were sent: others
 -- are lost, as on a wire.
 
 local SLOT = 2048
-local FRAME = 8                 -- its offset in a slot
-local peek, poke = util.peek, util.poke
+local PAYLOAD = 8               -- its offset in a slot
+local COPY = 2^31
+local peek = util.peek
 
-local function send(up, out, n)
-  local port = net.frames(up)
-  for slot = out, out + (n - 1) * SLOT, SLOT do
-    local at, len = peek(slot, "u4"), peek(slot + 4, "u4")
-    local f = port:build(slot + FRAME, at + len)
-    if not f then break end
-    if f:headers() then f:reply(len) end
-  end
-  return port:flush()
+-- The same headers, and another payload.
+local function copy(request, up, slot)
+  local at, len = request:udp(), peek(slot + 4, "u4")
+  local f = up:build(request:str(0, at))
+  if not f then return end
+  f:put(at, util.str_in(slot + PAYLOAD, len))
+  f:headers()
+  f:reply(len)
 end
 
-local function receive(fd, in_, max, hold)
-  local port = net.frames(fd)
-  local n, slot = port:receive(max, 0, max, hold), in_
-  if n < 0 then return n end
-  for i = 1, n do
-    local f = port[i]
-    local at, len = f:udp()
-    if at and at + len <= SLOT - FRAME then
-      f:copyout(0, at + len, slot + FRAME)
-      poke(slot, "u4", at)
-      poke(slot + 4, "u4", len)
-      slot = slot + SLOT
+local function flush(port)
+  return math.max(port:flush(), 0)
+end
+
+-- In their order, with copies among them.
+local function send_mixed(port, up, n, out)
+  local sent, last = 0, port
+  for slot = out, out + (n - 1) * SLOT, SLOT do
+    local place = peek(slot, "u4")
+    local by = place > COPY and up or port
+    if by ~= last then sent, last = sent + flush(last), by end
+    if by == up then
+      copy(port[place - COPY], up, slot)
+    else
+      port:reply(slot, SLOT, 1)
     end
   end
-  return (slot - in_) / SLOT
+  return sent + flush(last)
 end
 
-function run(fd, max, in_, up, n, out, hold)
-  local sent = n > 0 and send(up, out, n) or 0
-  return max > 0 and receive(fd, in_, max, hold) or 0, sent
+local function send(port, n, out)
+  port:reply(out, SLOT, n)
+  return flush(port)
+end
+
+function run(fd, max, in_, n, out, copies, up, hold)
+  local port, sent, received = net.frames(fd), 0, 0
+  if copies > 0 then
+    sent = send_mixed(port, net.frames(up), n, out)
+  elseif n > 0 then
+    sent = send(port, n, out)
+  end
+  if max > 0 then
+    received = port:receive(max, 0, max, hold)
+    if received > 0 then received = port:copyout(in_, SLOT) end
+  end
+  port:keep()
+  return received, sent
 end
