@@ -19,7 +19,7 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
-$(BUILD)/bench/frames: $(BUILD)/bench/wires.o
+$(BUILD)/bench/frames: $(BUILD)/bench/wires.o $(BUILD)/bench/worker.o
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -MMD -MP
@@ -138,10 +138,10 @@ bench-connections-icount: $(BUILD)/bench/connections module
 	bench/connections.py -k $(KREL) --icount -o $(BUILD)/bench/connections-icount.json
 
 .PHONY: bench-frames bench-frames-icount
-bench-frames: $(BUILD)/bench/frames module
+bench-frames: $(BUILD)/bench/frames $(BUILD)/memcached/memcached module
 	bench/frames.py -k $(KREL) -o $(BUILD)/bench/frames.json
 
-bench-frames-icount: $(BUILD)/bench/frames module
+bench-frames-icount: $(BUILD)/bench/frames $(BUILD)/memcached/memcached module
 	bench/frames.py -k $(KREL) --icount -o $(BUILD)/bench/frames-icount.json
 
 .PHONY: bench-files bench-files-icount

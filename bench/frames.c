@@ -8,8 +8,10 @@
  *   device         a tap: what comes and goes by its descriptor, as by a wire, is no
  *                  one's work; "nothing" is what it takes to write frames to it that
  *                  no one wants, to be subtracted
+ *   memcached      the same, and the server is memcached; "worker" is the part of it
+ *                  that its worker executes, which is all but what takes frames in
  *
- * usage: frames ROUNDS STEPS	(as root)
+ * usage: frames ROUNDS STEPS [WIRE WAY]	(as root)
  *
  * Writes JSON: in each round every server once, in ns per request.  Each reply is checked.
  */
@@ -17,7 +19,9 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +33,8 @@
 #include "order.h"
 #include "source.h"
 #include "wires.h"
+#include "worker.h"
+#include "../vm/profile/mark.h"
 
 #define BATCH		16
 #define KEYS		1024	/* a power of two */
@@ -37,6 +43,9 @@
 #define ROOM		1024
 #define WARM_UP		100	/* steps: compiled by then */
 #define PORT		11211
+#define TRIES		1000	/* for memcached to serve, */
+#define PATIENCE_MS	20	/* each so long */
+#define NAP_NS		10000000
 #define CPU		1
 
 struct messages {
@@ -72,8 +81,10 @@ struct server {
 	const struct wire *wire;
 	const struct way *way;
 	unsigned int n;		/* of its wire */
+	uint16_t port;
 	int sock, script, client, tap;
-	uint64_t asked;
+	struct worker worker;
+	uint64_t asked, in_worker;	/* requests; ns */
 	struct messages in, out;	/* the server's and the client's */
 	char frames[BATCH][ROOM];	/* for a tap */
 };
@@ -372,7 +383,8 @@ static void take_from_tap(struct server *server)
 	}
 }
 
-static uint64_t device_step(struct server *server)
+/* In ns. */
+static uint64_t write_to_tap(struct server *server)
 {
 	unsigned int len[BATCH];
 	uint64_t start;
@@ -381,24 +393,95 @@ static uint64_t device_step(struct server *server)
 		char request[64];
 
 		len[i] = wires_frame(server->frames[i], server->n,
-				     server->way == &nothing, PORT, request,
+				     server->way == &nothing, server->port, request,
 				     write_request(server, request, i));
 	}
 	start = measure_now();
 	for (unsigned int i = 0; i < BATCH; i++)
 		if (write(server->tap, server->frames[i], len[i]) != (ssize_t)len[i])
 			measure_die("tap: %m");
+	return measure_now() - start;
+}
+
+static uint64_t device_step(struct server *server)
+{
+	uint64_t took = write_to_tap(server), start = measure_now();
+
 	server->way->serve(server);
-	start = measure_now() - start;
+	took += measure_now() - start;
 	if (server->way != &nothing)
 		take_from_tap(server);
 	server->asked += BATCH;
-	return start;
+	return took;
+}
+
+/* It has no value to a key until its store is filled: with what replies are checked for. */
+static bool store_value(struct server *server, const struct entry *entry)
+{
+	const char *value = strchr(entry->reply, '\n') + 1, *payload;
+	struct pollfd pollfd = { .fd = server->tap, .events = POLLIN };
+	char request[256], frame[ROOM];
+	unsigned int len = HEADER_LEN;
+
+	memcpy(request, "\0\0\0\0\0\1\0\0", HEADER_LEN);
+	len += sprintf(request + len, "set %s 0 0 %d\r\n%.*s\r\n", entry->key, VALUE_LEN,
+		       VALUE_LEN, value);
+	len = wires_frame(frame, server->n, false, server->port, request, len);
+	if (write(server->tap, frame, len) != (ssize_t)len)
+		measure_die("tap: %m");
+	if (poll(&pollfd, 1, PATIENCE_MS) != 1)
+		return false;
+	return wires_read(server->tap, frame, ROOM, &payload) == HEADER_LEN + 8 &&
+	       !memcmp(payload + HEADER_LEN, "STORED", 6);
+}
+
+static void memcached_open(struct server *server)
+{
+	char device[WIRES_NAME];
+	unsigned int tries = 0;
+
+	server->tap = wires_make_tap(server->n, server->way->stack, device);
+	server->port += server->n;	/* of any address */
+	worker_start(&server->worker, server->way->name, device, BATCH, server->port);
+	while (!store_value(server, &store[0]))
+		if (++tries == TRIES)
+			measure_die("memcached, %s: does not serve", server->way->name);
+	for (unsigned int i = 0; i < KEYS; i++)
+		if (!store_value(server, &store[i]))
+			measure_die("memcached, %s: does not store", server->way->name);
+	worker_watch(&server->worker);
+}
+
+static void take_turns(bool first)
+{
+	const struct sched_param how = { .sched_priority = first };
+
+	if (sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &how))
+		measure_die("priority: %m");
+}
+
+/* The worker finds a whole batch, and is not disturbed at it: replies are read later. */
+static uint64_t memcached_step(struct server *server)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t took, before;
+
+	take_turns(true);
+	before = worker_time(&server->worker);
+	took = write_to_tap(server);
+	nanosleep(&nap, NULL);
+	take_from_tap(server);
+	before = worker_time(&server->worker) - before;
+	take_turns(false);
+	server->asked += BATCH;
+	server->in_worker += before;
+	return took + before;
 }
 
 static const struct wire veth = { "veth", veth_open, veth_step };
 static const struct wire veth_sleeping = { "veth_sleeping", sleeping_open, sleeping_step };
 static const struct wire device = { "device", device_open, device_step };
+static const struct wire memcached = { "memcached", memcached_open, memcached_step };
 
 /* -- Measuring --------------------------------------------------------------- */
 
@@ -410,6 +493,8 @@ static struct server servers[] = {
 	{ .wire = &device, .way = &mmsg },
 	{ .wire = &device, .way = &frames },
 	{ .wire = &device, .way = &nothing },
+	{ .wire = &memcached, .way = &mmsg },
+	{ .wire = &memcached, .way = &frames },
 };
 
 #define SERVERS	(sizeof(servers) / sizeof(servers[0]))
@@ -423,36 +508,36 @@ static void measure_round(unsigned int steps)
 {
 	double ns[SERVERS] = { 0 };
 
+	for (unsigned int i = 0; i < SERVERS; i++)
+		servers[i].in_worker = 0;
 	for (unsigned int j = 0; j < steps; j++)
 		for (unsigned int i = 0; i < SERVERS; i++)
 			ns[order_at(i, SERVERS, j)] += step(&servers[order_at(i, SERVERS, j)]);
-	for (unsigned int i = 0; i < SERVERS; i++)
-		printf("%s\"%s %s\": %.6g", i ? ", " : "", servers[i].wire->name,
-		       servers[i].way->name, ns[i] / steps / BATCH);
-}
-
-static void open_servers(void)
-{
 	for (unsigned int i = 0; i < SERVERS; i++) {
-		init_messages(&servers[i].out);
-		servers[i].n = i + 1;
-		servers[i].wire->open(&servers[i]);
-		for (unsigned int j = 0; j < WARM_UP; j++)
-			step(&servers[i]);
+		const struct server *server = &servers[i];
+
+		printf("%s\"%s %s\": %.6g", i ? ", " : "", server->wire->name,
+		       server->way->name, ns[i] / steps / BATCH);
+		if (server->in_worker)
+			printf(", \"worker %s\": %.6g", server->way->name,
+			       (double)server->in_worker / steps / BATCH);
 	}
 }
 
-int main(int argc, char **argv)
+static void open_server(struct server *server)
 {
-	unsigned int rounds = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned int steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	init_messages(&server->out);
+	server->n = server - servers + 1;
+	server->port = PORT;
+	server->wire->open(server);
+	for (unsigned int j = 0; j < WARM_UP; j++)
+		step(server);
+}
 
-	if (!rounds || !steps)
-		measure_die("usage: frames ROUNDS STEPS");
-	measure_pin(CPU);
-	wires_init();
-	fill_store();
-	open_servers();
+static void measure_all(unsigned int rounds, unsigned int steps)
+{
+	for (unsigned int i = 0; i < SERVERS; i++)
+		open_server(&servers[i]);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"batch\": %d,\n"
 	       "  \"value_bytes\": %d,\n  \"rounds\": [", measure_kernel(), measure_accel(), BATCH,
 	       VALUE_LEN);
@@ -462,6 +547,40 @@ int main(int argc, char **argv)
 		printf("}");
 	}
 	printf("\n  ]\n}\n");
+}
+
+/* For `make profile-icount`. */
+static void profile(const char *wire, const char *way, unsigned int steps)
+{
+	for (unsigned int i = 0; i < SERVERS; i++) {
+		if (strcmp(servers[i].wire->name, wire) || strcmp(servers[i].way->name, way))
+			continue;
+		open_server(&servers[i]);
+		mark_begin();
+		for (unsigned int j = 0; j < steps; j++)
+			step(&servers[i]);
+		mark_end();
+		return;
+	}
+	measure_die("no %s over %s", way, wire);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned int steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+
+	if (!rounds || !steps || argc == 4 || argc > 5)
+		measure_die("usage: frames ROUNDS STEPS [WIRE WAY]");
+	measure_pin(CPU);
+	wires_init();
+	fill_store();
+	if (argc == 5)
+		profile(argv[3], argv[4], rounds * steps);
+	else
+		measure_all(rounds, steps);
+	for (unsigned int i = 0; i < SERVERS; i++)
+		worker_stop(&servers[i].worker);
 	wires_end();
 	return 0;
 }

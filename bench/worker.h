@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* A memcached with one worker, whose instructions are counted. */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct worker {
+	pid_t memcached;	/* 0: there is none */
+	int schedstat;		/* of the thread */
+};
+
+/*
+ * Starts one in this thread's network namespace and on its CPU, which serves UDP in
+ * @mode, on frames of @device if that is "frames".  Returns at once.
+ */
+void worker_start(struct worker *worker, const char *mode, const char *device,
+		  unsigned int batch, uint16_t port);
+/* Does nothing if there is none. */
+void worker_stop(const struct worker *worker);
+
+/* Once it serves, for: the ns in which it had a CPU so far; it has to be asleep. */
+void worker_watch(struct worker *worker);
+uint64_t worker_time(const struct worker *worker);
+
+#endif
