@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cosy/file.h"
+#include "../cosy/load.h"
 #include "../engine/confined/check.h"
 #include "../engine/confined/jit.h"
 #include "../engine/confined/machine.h"
@@ -56,49 +56,16 @@ struct listing {
 	bool more;
 };
 
-/* -- Compounds in a file ------------------------------------------------------------- */
-
-static const void *part(const struct cosy_file *file, struct cosy_part part)
-{
-	return (const char *)file + part.at;
-}
-
-static bool fits(struct cosy_part part, size_t size, size_t left)
-{
-	return part.at % 4 == 0 && part.at <= left && part.n <= (left - part.at) / size;
-}
-
-/* Is there one at @file, of which @left bytes can be read? */
-static bool is_compound(const struct cosy_file *file, size_t left)
-{
-	return left >= sizeof(*file) && file->magic == COSY_FILE_MAGIC &&
-	       file->version == COSY_FILE_VERSION && fits(file->image, 1, left) &&
-	       file->image.n >= sizeof(struct image_header) &&
-	       fits(file->code_relocs, sizeof(uint32_t), left) &&
-	       fits(file->lines, sizeof(struct cosy_line), left) &&
-	       fits(file->funcs, sizeof(uint32_t), left) && fits(file->strings, 1, left) &&
-	       file->strings.n && !((const char *)part(file, file->strings))[file->strings.n - 1];
-}
-
 static const char *string(const struct listing *l, uint32_t at)
 {
-	return at < l->file->strings.n ? (const char *)part(l->file, l->file->strings) + at : "?";
+	return at < l->file->strings.n ? (const char *)file_part(l->file, l->file->strings) + at : "?";
 }
 
-/* As cosy/host.c does it. */
 static bool place_image(struct listing *l)
 {
-	const uint32_t *reloc = part(l->file, l->file->code_relocs);
-	struct image_insn *insns;
-
-	l->image = malloc(l->file->image.n);
+	l->image = file_place_image(l->file, DATA_AT);
 	if (!l->image)
 		return false;
-	memcpy(l->image, part(l->file, l->file->image), l->file->image.n);
-	insns = (struct image_insn *)((char *)l->image + l->file->image.n);
-	for (uint32_t i = 0; i < l->file->code_relocs.n; i++)
-		if (reloc[i] < l->image->ninsns)
-			(insns - l->image->ninsns)[reloc[i]].imm += DATA_AT;
 	l->image->arena_shift = ARENA_SHIFT;
 	l->image->stack_end = (1 << ARENA_SHIFT) - 16;
 	l->image->stack_size = 1 << (ARENA_SHIFT - 1);
@@ -222,7 +189,7 @@ static void print_source(const char *path, uint32_t number)
 
 static void print_line_of(struct listing *l)
 {
-	const struct cosy_line *lines = part(l->file, l->file->lines);
+	const struct cosy_line *lines = file_part(l->file, l->file->lines);
 
 	while (l->line < l->file->lines.n && lines[l->line].insn <= l->pc) {
 		if (lines[l->line].insn == l->pc)
@@ -240,7 +207,7 @@ static unsigned long end_of(const struct listing *l, uint32_t next_pc)
 
 static void print_function(struct listing *l)
 {
-	const uint32_t *names = part(l->file, l->file->funcs);
+	const uint32_t *names = file_part(l->file, l->file->funcs);
 	const char *name = l->func < l->file->funcs.n ? string(l, names[l->func]) : "?";
 
 	printf("\n%s:\n", name);
@@ -303,7 +270,7 @@ static int list_all(const char *bytes, size_t size, const char *path)
 	for (at = 0; at + sizeof(struct cosy_file) <= size && !status; at += 4) {
 		const struct cosy_file *file = (const void *)(bytes + at);
 
-		if (!is_compound(file, size - at))
+		if (!file_is_compound(file, size - at))
 			continue;
 		if (count++)
 			printf("\n");

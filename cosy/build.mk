@@ -8,7 +8,7 @@ COSY_PLUGIN_SRC := $(wildcard cosy/plugin/*.cpp)
 COSY_PLUGIN_OBJ := $(COSY_PLUGIN_SRC:%.cpp=$(BUILD)/%.o)
 COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
 COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
-COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o kernel.o) $(BUILD)/lib/device.o
+COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o kernel.o load.o) $(BUILD)/lib/device.o
 
 .PHONY: cosy
 cosy: $(BUILD)/cosy-cc

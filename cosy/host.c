@@ -36,6 +36,7 @@
 #include "heap.h"
 #include "host.h"
 #include "kernel.h"
+#include "load.h"
 #include "runtime/runtime.h"
 
 #define ARENA_SHIFT	20		/* unless COSY_ARENA says otherwise */
@@ -303,16 +304,10 @@ void cosy_pop(void *frame)
 
 /* -- Units ------------------------------------------------------------------------- */
 
-static const void *part(const struct cosy_file *file, struct cosy_part part)
-{
-	return (const char *)file + part.at;
-}
-
 /* The data as the program has it from its beginning. */
 static char *load_data(const struct cosy_unit *unit)
 {
 	const struct cosy_file *file = unit->file;
-	const uint32_t *reloc = part(file, file->data_relocs);
 	char *data = cosy.arena ? heap_get(file->memory_size ?: 1, file->align) :
 				  aligned_alloc(file->align, (file->memory_size | 1) +
 							     file->align);
@@ -320,15 +315,7 @@ static char *load_data(const struct cosy_unit *unit)
 
 	if (!data)
 		fail(unit->name, "no room for its data: raise COSY_ARENA");
-	memcpy(data, part(file, file->data), file->data.n);
-	memset(data + file->data.n, 0, file->memory_size - file->data.n);
-	for (i = 0; i < file->data_relocs.n; i++) {
-		uint64_t v;
-
-		memcpy(&v, data + reloc[i], sizeof(v));
-		v += (unsigned long)data;
-		memcpy(data + reloc[i], &v, sizeof(v));
-	}
+	file_load_data(file, data);
 	for (i = 0; i < unit->nvariables; i++)
 		*unit->variables[i].pointer = data + unit->variables[i].offset;
 	return data;
@@ -376,20 +363,13 @@ static void place_imports(const struct loaded *loaded)
 }
 
 /* A copy of the image, at its place, for the caller to free(). */
-static void *place_image(const struct loaded *loaded, uint32_t shift)
+static struct image_header *place_image(const struct loaded *loaded, uint32_t shift)
 {
 	const struct cosy_file *file = loaded->unit->file;
-	const uint32_t *reloc = part(file, file->code_relocs);
-	struct image_header *image = malloc(file->image.n);
-	struct image_insn *insns;
-	uint32_t i;
+	struct image_header *image = file_place_image(file, loaded->data - cosy.arena);
 
 	if (!image)
 		return NULL;
-	memcpy(image, part(file, file->image), file->image.n);
-	insns = (struct image_insn *)((char *)image + file->image.n) - image->ninsns;
-	for (i = 0; i < file->code_relocs.n; i++)
-		insns[reloc[i]].imm += loaded->data - cosy.arena;
 	place_imports(loaded);
 	image->arena_shift = shift;
 	image->native_size = file->native ?: 32 << 10;
@@ -413,7 +393,7 @@ static void load_image(struct loaded *loaded)
 static void tell(const struct cosy_unit *unit, const char *text)
 {
 	const struct cosy_file *file = unit->file;
-	const struct cosy_line *lines = part(file, file->lines), *found = NULL;
+	const struct cosy_line *lines = file_part(file, file->lines), *found = NULL;
 	char where[512];
 	unsigned int insn;
 	uint32_t i;
@@ -425,7 +405,7 @@ static void tell(const struct cosy_unit *unit, const char *text)
 	if (!found)
 		fail(unit->name, text);
 	snprintf(where, sizeof(where), "%s:%u",
-		 (const char *)part(file, file->strings) + found->file, found->line);
+		 (const char *)file_part(file, file->strings) + found->file, found->line);
 	fail(where, strstr(text, ": ") + 2);
 }
 

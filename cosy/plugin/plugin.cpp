@@ -477,6 +477,8 @@ static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
 					 bytes, "__cosy_image");
 
 	image->setAlignment(Align(16));
+	/* Where objcopy(1) finds it, for who loads it alone. */
+	image->setSection("cosy.image");
 	/* What they begin with is in the file. */
 	for (const SharedVariable &var : shared)
 		if (!var.imported)

@@ -5,7 +5,7 @@ CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o jit_x86.o machine.
 	user/vm.o stubs.o)
 
 $(BUILD)/cosy/libcosy.o $(BUILD)/syscript: $(CONFINED_OBJ)
-$(BUILD)/syscript: $(BUILD)/engine/confined/print.o
+$(BUILD)/syscript: $(BUILD)/engine/confined/print.o $(BUILD)/cosy/load.o
 
 -include $(CONFINED_OBJ:.o=.d) $(BUILD)/engine/confined/print.d
 
