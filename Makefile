@@ -88,6 +88,7 @@ deps: $(BUILD)/config.mk
 ##demo           memcached in a guest: a packet a call, recvmmsg, and a script (DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
 ##cosy           the compiler for compounds, cosy-cc(1)
+##lua-guest      Lua as a compound, for syscript run --engine confined
 ##consolidate    build the tool that finds what to make scripts of, consolidate(1)
 ##test           unit tests, then the guest tests on 6.1
 ##test-unit      the tests that need no guest of their own kernel

@@ -26,6 +26,8 @@ static const struct job_option {
 	  "  -i, --info                print the script's counters on standard error" },
 	{ { "backend", required_argument, NULL, 'b' }, RUN | REPL,
 	  "      --backend B           auto (default), kernel or user" },
+	{ { "engine", required_argument, NULL, 'E' }, RUN,
+	  "      --engine E            luajit (default) or confined: for everyone, integers only" },
 	{ { "time-limit", required_argument, NULL, 't' }, RUN | REPL,
 	  "      --time-limit TIME     in script code: 100ms (default), 2s, 500us; a number: ms" },
 	{ { "wall-limit", required_argument, NULL, 'w' }, RUN | REPL,
@@ -91,6 +93,12 @@ static bool parse_backend(const char *text, enum syscript_backend *backend)
 	return true;
 }
 
+static bool parse_engine(const char *text, uint32_t *engine)
+{
+	*engine = !strcmp(text, "confined") ? SYSCRIPT_ENGINE_CONFINED : SYSCRIPT_ENGINE_LUAJIT;
+	return *engine == SYSCRIPT_ENGINE_CONFINED || !strcmp(text, "luajit");
+}
+
 static int parse_option(int option, const char *command, struct job *job)
 {
 	switch (option) {
@@ -110,6 +118,10 @@ static int parse_option(int option, const char *command, struct job *job)
 		if (parse_backend(optarg, &job->options.backend))
 			return 0;
 		return complain_usage(command, "backend '%s' is not auto, kernel or user", optarg);
+	case 'E':
+		if (parse_engine(optarg, &job->options.engine))
+			return 0;
+		return complain_usage(command, "engine '%s' is not luajit or confined", optarg);
 	case 't':
 		if (parse_time(optarg, &job->options.time_limit_ns))
 			return 0;
@@ -252,7 +264,7 @@ void job_print_error(int fd, int err)
 		complain("%s", syscript_strerror(err));
 }
 
-static void print_info(int fd)
+void job_print_info(int fd)
 {
 	struct syscript_info info;
 
@@ -270,7 +282,7 @@ static void print_info(int fd)
 	fputc('\n', stderr);
 }
 
-static void print_results(int n, const int64_t *results)
+void print_results(int n, const int64_t *results)
 {
 	for (int i = 0; i < n; i++)
 		printf("%s%" PRId64 "%s", i ? "\t" : "", results[i], i == n - 1 ? "\n" : "");
@@ -287,6 +299,6 @@ int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *a
 	if (n < 0)
 		job_print_error(fd, n);
 	if (job->info)
-		print_info(fd);
+		job_print_info(fd);
 	return n < 0 ? job_status(n) : 0;
 }

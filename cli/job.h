@@ -36,6 +36,10 @@ int job_register(const struct job *job, const char *source, size_t len);
 /* Calls run(); prints output, results and errors.  Returns the exit status. */
 int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *args);
 
+/* The counters, for --info; results, in a line. */
+void job_print_info(int fd);
+void print_results(int n, const int64_t *results);
+
 /* What the script printed, and the text of its last error, or of @err. */
 void job_print_output(int fd);
 void job_print_error(int fd, int err);

@@ -4,16 +4,22 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "guest.h"
 #include "hints.h"
 #include "job.h"
 #include "values.h"
 
+static int check_count(int argc)
+{
+	if (argc <= SYSCRIPT_ARGS_MAX)
+		return 0;
+	return complain_usage("run", "%d arguments, but a script takes at most %d", argc,
+			      SYSCRIPT_ARGS_MAX);
+}
+
 /* Returns 0 or EXIT_USAGE after a complaint. */
 static int parse_arguments(int argc, char **argv, int64_t *args)
 {
-	if (argc > SYSCRIPT_ARGS_MAX)
-		return complain_usage("run", "%d arguments, but a script takes at most %d",
-				      argc, SYSCRIPT_ARGS_MAX);
 	for (int i = 0; i < argc; i++) {
 		if (!parse_argument(argv[i], &args[i]))
 			return EXIT_USAGE;
@@ -40,8 +46,10 @@ int cmd_run(int argc, char **argv)
 	char *source;
 	int fd, status;
 
-	status = job_parse(&job, argc, argv) ?:
-		parse_arguments(argc - optind, argv + optind, args);
+	status = job_parse(&job, argc, argv) ?: check_count(argc - optind);
+	if (!status && job.options.engine == SYSCRIPT_ENGINE_CONFINED)
+		return guest_run(&job, argc - optind, argv + optind);
+	status = status ?: parse_arguments(argc - optind, argv + optind, args);
 	if (status)
 		return status < 0 ? 0 : status;
 	source = job_source(&job, &len);

@@ -62,9 +62,16 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes)
 	return parse_quantity(text, units, bytes);
 }
 
+static void *allocate(size_t size)
+{
+	return calloc(1, size);
+}
+
+void *(*argument_memory)(size_t size) = allocate;
+
 static bool buffer(const char *text, uint64_t size, int64_t *value)
 {
-	char *bytes = size ? calloc(1, size) : NULL;
+	char *bytes = size ? argument_memory(size) : NULL;
 
 	if (!bytes) {
 		complain_usage("run", "argument '%s': no such size (4096, 4K, 1M), or no memory",
@@ -75,12 +82,18 @@ static bool buffer(const char *text, uint64_t size, int64_t *value)
 	return true;
 }
 
-static bool parse_buffer(const char *text, int64_t *value)
+bool argument_is_buffer(const char *text, uint64_t *size)
 {
-	uint64_t size = 0;
+	*size = 0;
+	if (strncmp(text, "buf:", 4) && strncmp(text, "out:", 4))
+		return false;
+	if (!parse_size(text + 4, 1, size))
+		*size = 0;
+	return true;
+}
 
-	if (!parse_size(text + 4, 1, &size))
-		size = 0;
+static bool parse_buffer(const char *text, uint64_t size, int64_t *value)
+{
 	if (!buffer(text, size, value))
 		return false;
 	if (!strncmp(text, "out:", 4)) {
@@ -96,18 +109,27 @@ static bool looks_like_a_number(const char *text)
 	return *text >= '0' && *text <= '9';
 }
 
+static bool parse_text(const char *text, int64_t *value)
+{
+	char *bytes = argument_memory(strlen(text) + 1);
+
+	if (!bytes)
+		return !complain("no memory for the argument '%s'", text);
+	strcpy(bytes, text);
+	*value = (intptr_t)bytes;
+	return true;
+}
+
 bool parse_argument(const char *text, int64_t *value)
 {
-	if (!strncmp(text, "buf:", 4) || !strncmp(text, "out:", 4))
-		return parse_buffer(text, value);
-	if (!strncmp(text, "str:", 4)) {
-		*value = (intptr_t)(text + 4);
-		return true;
-	}
-	if (!looks_like_a_number(text)) {
-		*value = (intptr_t)text;
-		return true;
-	}
+	uint64_t size;
+
+	if (argument_is_buffer(text, &size))
+		return parse_buffer(text, size, value);
+	if (!strncmp(text, "str:", 4))
+		return parse_text(text + 4, value);
+	if (!looks_like_a_number(text))
+		return parse_text(text, value);
 	if (parse_integer(text, value))
 		return true;
 	complain_usage("run", "argument '%s' is no integer; as a text: str:%s", text, text);

@@ -65,7 +65,7 @@ DIST_NAME := syscript-$(LIB_VERSION)
 DIST := $(BUILD)/$(DIST_NAME).tar.xz
 # What is built of the crates, and all licences.
 DIST_CRATES := luajit-src core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64 \
-	hdrhistogram-c
+	hdrhistogram-c lua-src/LICENSE lua-src/lua-5.1.5
 
 # The last commit and the foreign sources: nothing has to be fetched to build it.
 dist: $(VENDOR_READY)

@@ -27,6 +27,21 @@ COMMAND = TESTS.parent / "build" / "syscript"
 CORPUS = sorted((TESTS / "lua").glob("*.lua"))
 ATTACKS = sorted((TESTS / "attack").glob("*.lua"))
 
+# Those of the corpus that are the same in Lua 5.1 with integers for numbers.
+INTEGER_NAMES = """
+bench_base64 bench_bignum bench_binary_trees bench_crc_adler bench_graphs
+bench_interpreter bench_levenshtein bench_life bench_linked bench_queens bench_sieve
+bench_sorting bench_string_builder bit_loops closures co_generators co_nested
+co_scheduler gc_cycles gc_stress gc_strings gmatch jit_hoist jit_many_traces jit_nested
+jit_recursion jit_side_exits jit_sink jit_stitch jit_varargs meta_call meta_class
+meta_compare meta_index meta_weak pattern_captures recursion stack_overflow
+string_compare string_find string_hash_table syscall_arguments table_next table_sort
+tail_call_errors tail_calls
+"""
+INTEGER_CORPUS = [TESTS / "lua" / f"{name}.lua" for name in INTEGER_NAMES.split()]
+# What is different with these.
+INTEGERS = TESTS / "confined" / "integers.lua"
+
 # How much longer all takes on the debug kernel: patience grows with it, and what
 # is tested by sheer numbers has fewer.
 SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 1
@@ -57,6 +72,15 @@ class Mode:
         jit = [] if self.jit else ["--no-jit"]
         where = ["--backend", self.backend]
         return [str(COMMAND), "run", *where, *jit, *options, str(script), *(args or [])]
+
+
+# An arena of 4 MiB: all of it counts as pinned, of which most may have 8 MiB.
+GUEST_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "2048"]
+
+
+def guest(backend: str) -> list[str]:
+    """Lua in the confined engine."""
+    return [str(COMMAND), "run", "--engine", "confined", "--backend", backend]
 
 
 USER = [Mode("user", True), Mode("user", False)]

@@ -10,6 +10,8 @@ _syscript() {
 		words=$(syscript --help | sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p')
 	elif [ "$before" = --backend ]; then
 		words="auto kernel user"
+	elif [ "$before" = --engine ]; then
+		words="luajit confined"
 	elif [[ $word == -* ]]; then
 		words=$(syscript "$command" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z-]+')
 	else

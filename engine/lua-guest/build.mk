@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# Lua as a compound, for syscript run --engine confined: $(BUILD)/lua-guest/lua.image.
+
+GUEST := $(BUILD)/lua-guest
+GUEST_PATCHES := $(sort $(wildcard engine/lua-guest/patches/*.patch))
+GUEST_SRC := $(wildcard engine/lua-guest/*.[ch]) engine/confined/image.h include/uapi/syscript.h \
+	kernel/syscalls.def kernel/syscalls_nr.h
+# Integers wrap; arguments of formats are pointers, too.
+GUEST_CFLAGS := -O2 -fwrapv -Wno-int-conversion -Wno-unused-function
+
+.PHONY: lua-guest
+lua-guest: $(GUEST)/lua.image
+
+$(GUEST)/patched: $(GUEST_PATCHES) $(VENDOR_READY)
+	$(Q)rm -rf $(GUEST)/src
+	@mkdir -p $(GUEST)
+	$(Q)cp -r $(VENDOR)/lua-src/lua-5.1.5 $(GUEST)/src
+	$(Q)for p in $(GUEST_PATCHES); do \
+		patch -d $(GUEST)/src -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
+	@touch $@
+
+$(GUEST)/%.inc: engine/luajit/%.lua
+	@mkdir -p $(@D)
+	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
+
+$(GUEST)/guest.o: $(GUEST_SRC) $(GUEST)/struct.inc $(GUEST)/types.inc $(BUILD)/gen/constants.inc $(GUEST)/patched $(BUILD)/cosy-cc
+	$(call say,COSY)
+	$(Q)$(BUILD)/cosy-cc $(GUEST_CFLAGS) -I$(GUEST)/src -I$(GUEST) -Iengine/lua-guest -I$(BUILD)/gen \
+		-c -o $@ engine/lua-guest/guest.c
+
+$(GUEST)/lua.image: $(GUEST)/guest.o
+	$(Q)objcopy -O binary -j cosy.image $< $@
+
+# Where $(PREFIX) is: syscript(1) looks for it from its own place.
+.PHONY: install-lua-guest
+install-lua-guest: lua-guest
+	install -D -m 0644 $(GUEST)/lua.image $(DESTDIR)$(PREFIX)/lib/syscript/lua.image
+
+test-unit guest-programs: lua-guest

@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What scripts have besides Lua's own libraries: syscall, errno, const, util, bit, and
+ * of math what is for integers.  As for LuaJIT (engine/luajit/lib_*.c) but for what
+ * differs with the engine: numbers have 64 bits, and addresses outside of the arena
+ * are for system calls only.
+ */
+#include "../../kernel/syscalls_nr.h"
+
+#define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
+
+/* -- Names: each table is sorted by them ----------------------------------------- */
+
+struct name {
+	const char *name;
+	long value;
+	const char *text;	/* of a call, its kinds or why it is excluded */
+};
+
+static const struct name calls[] = {
+#define SYSCALL(name, kinds, flags)	{ #name, __NR_##name, kinds },
+#include "../../kernel/syscalls.def"
+};
+
+static const struct name excluded[] = {
+#define SYSCALL_EXCLUDED(name, reason)	{ #name, 0, reason },
+#include "../../kernel/syscalls.def"
+};
+
+static const struct name errnos[] = {
+#define ERRNO(name, value)	{ #name, value },
+#include "constants.inc"
+};
+
+static const struct name constants[] = {
+#define CONSTANT(name, value)	{ #name, (long)(value) },
+#include "constants.inc"
+};
+
+static const struct name *find(const struct name *names, int n, const char *name)
+{
+	int low = 0, high = n;
+
+	while (low < high) {
+		int middle = (low + high) / 2, order = strcmp(name, names[middle].name);
+
+		if (!order)
+			return &names[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+/* (table, name) -> the value on top, which the table keeps from now on. */
+static int remember(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_pushvalue(L, 2);
+	lua_pushvalue(L, -2);
+	lua_rawset(L, 1);
+	return 1;
+}
+
+static int push_constant(lua_State *L, const struct name *names, int n)
+{
+	const struct name *found = find(names, n, luaL_checkstring(L, 2));
+
+	if (!found)
+		return luaL_error(L, "no constant '%s'", lua_tostring(L, 2));
+	lua_pushinteger(L, found->value);
+	return remember(L);
+}
+
+static int const_index(lua_State *L)
+{
+	return push_constant(L, constants, ARRAY_SIZE(constants));
+}
+
+/* errno.name(n) -> "ENOENT" for 2 and -2, nil for what is no error number */
+static int errno_name(lua_State *L)
+{
+	long n = luaL_checkinteger(L, 1);
+	int i;
+
+	/* EOPNOTSUPP goes for ENOTSUP, as in strace(1). */
+	for (i = 0; i < ARRAY_SIZE(errnos); i++)
+		if (errnos[i].value == (n < 0 ? -n : n) && strcmp(errnos[i].name, "ENOTSUP")) {
+			lua_pushstring(L, errnos[i].name);
+			return 1;
+		}
+	return 0;
+}
+
+static int errno_index(lua_State *L)
+{
+	if (strcmp(luaL_checkstring(L, 2), "name"))
+		return push_constant(L, errnos, ARRAY_SIZE(errnos));
+	lua_pushcfunction(L, errno_name);
+	return remember(L);
+}
+
+/* -- System calls ----------------------------------------------------------------- */
+
+#define KIND(c)		((c) | 0x20)
+#define IS_OPTIONAL(c)	(!((c) & 0x20))
+
+static int bad_count(lua_State *L, const struct name *call, int n)
+{
+	int most = (int)strlen(call->text), least = 0;
+
+	while (least < most && !IS_OPTIONAL(call->text[least]))
+		least++;
+	if (least < most)
+		return luaL_error(L, "%s takes %d to %d arguments, got %d", call->name, least,
+				  most, n);
+	return luaL_error(L, "%s takes %d argument%s, got %d", call->name, most,
+			  most == 1 ? "" : "s", n);
+}
+
+/* A copy, which garbage collection frees: the kernel may write there. */
+static long string_argument(lua_State *L, int i)
+{
+	size_t len;
+	const char *s = lua_tolstring(L, i, &len);
+
+	return (long)memcpy(lua_newuserdata(L, len + 1), s, len + 1);
+}
+
+/* luaL_argerror() has no name for what pcall() calls. */
+static int bad_argument(lua_State *L, const struct name *call, int i, const char *what)
+{
+	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, call->name, what);
+}
+
+/* A view of memory has its address at 0. */
+static long view_argument(lua_State *L, const struct name *call, int i)
+{
+	long address;
+
+	lua_rawgeti(L, i, 0);
+	if (lua_type(L, -1) != LUA_TNUMBER)
+		bad_argument(L, call, i, "a table that is no view of memory");
+	address = lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return address;
+}
+
+static long argument(lua_State *L, const struct name *call, int i)
+{
+	char kind = KIND(call->text[i - 1]);
+	int type = lua_type(L, i);
+
+	if (type == LUA_TSTRING && kind == 's')
+		return string_argument(L, i);
+	if (type == LUA_TTABLE && (kind == 's' || kind == 'p'))
+		return view_argument(L, call, i);
+	if (type != LUA_TNUMBER)
+		bad_argument(L, call, i, lua_pushfstring(L, "number expected, got %s",
+							 lua_typename(L, type)));
+	return lua_tointeger(L, i);
+}
+
+/* One that was omitted, after @n others. */
+static long omitted(lua_State *L, const struct name *call, int i, int n)
+{
+	char kind = call->text[i];
+
+	if (KIND(kind) == 'l' && i == n && lua_type(L, i) == LUA_TSTRING)
+		return (long)lua_objlen(L, i);
+	if (kind == 'l' && i == n)
+		luaL_error(L, "%s lacks argument #%d, a length: only that of a string may be omitted",
+			   call->name, n + 1);
+	if (!IS_OPTIONAL(kind))
+		bad_count(L, call, n);
+	return 0;
+}
+
+static int syscall_call(lua_State *L)
+{
+	const struct name *call = lua_touserdata(L, lua_upvalueindex(1));
+	int i, n = lua_gettop(L);
+	long args[6] = { 0 };
+
+	for (i = 0; call->text[i]; i++)
+		args[i] = i < n ? argument(L, call, i + 1) : omitted(L, call, i, n);
+	if (i < n)
+		bad_count(L, call, n);
+	lua_pushinteger(L, guest_syscall(call->value, args));
+	return 1;
+}
+
+static int syscall_index(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 2);
+	const struct name *call = find(calls, ARRAY_SIZE(calls), name);
+
+	if (call) {
+		lua_pushlightuserdata(L, (void *)call);
+		lua_pushcclosure(L, syscall_call, 1);
+		return remember(L);
+	}
+	call = find(excluded, ARRAY_SIZE(excluded), name);
+	if (call)
+		return luaL_error(L, "system call '%s' is not for scripts: %s", name, call->text);
+	return luaL_error(L, "no system call '%s'", name);
+}
+
+static int print(lua_State *L)
+{
+	long args[6] = { 1 };
+	int i, n = lua_gettop(L);
+	size_t len;
+
+	lua_getglobal(L, "tostring");
+	lua_pushliteral(L, "");
+	for (i = 1; i <= n; i++) {
+		lua_pushvalue(L, n + 1);
+		lua_pushvalue(L, i);
+		lua_call(L, 1, 1);
+		if (!lua_isstring(L, -1))
+			return luaL_error(L, "'tostring' must return a string to 'print'");
+		lua_pushstring(L, i < n ? "\t" : "");
+		lua_concat(L, 3);
+	}
+	lua_pushliteral(L, "\n");
+	lua_concat(L, 2);
+	args[1] = (long)lua_tolstring(L, -1, &len);
+	for (args[2] = (long)len; args[2] > 0;) {
+		long done = guest_syscall(__NR_write, args);
+
+		if (done <= 0)
+			break;
+		args[1] += done;
+		args[2] -= done;
+	}
+	return 0;
+}
+
+/* -- Memory ------------------------------------------------------------------------- */
+
+/* "i4", "u1" and the like: how a scalar lies in memory. */
+struct kind {
+	unsigned int size;
+	bool is_signed;
+};
+
+static struct kind check_kind(lua_State *L, int i)
+{
+	const char *s = luaL_optstring(L, i, "i4");
+	struct kind kind = { s[0] ? s[1] - '0' : 0, s[0] == 'i' };
+
+	if ((s[0] != 'i' && s[0] != 'u') || strlen(s) != 2 || !strchr("1248", s[1]))
+		luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 expected", s);
+	return kind;
+}
+
+static char *check_memory(lua_State *L, int i, unsigned long n)
+{
+	unsigned long address = luaL_checkinteger(L, i);
+
+	if (!guest_in_arena(address, n))
+		luaL_error(L, "bad address %p: not in the arena", address);
+	return (char *)address;
+}
+
+static long check_count(lua_State *L, int i, unsigned int size)
+{
+	long n = luaL_checkinteger(L, i);
+
+	luaL_argcheck(L, n >= 0 && n <= 1L << 30, i, "out of range");
+	return n * size;
+}
+
+static long load(const char *p, struct kind kind)
+{
+	unsigned int shift = 64 - 8 * kind.size;
+	unsigned long v = 0;
+
+	memcpy(&v, p, kind.size);
+	return kind.is_signed ? (long)(v << shift) >> shift : (long)v;
+}
+
+/* As in C, either reading of the bits will do: -1 is all ones. */
+static bool fits(long v, struct kind kind)
+{
+	unsigned int bits = 8 * kind.size;
+
+	return bits == 64 || (unsigned long)v + (1UL << (bits - 1)) < 3UL << (bits - 1);
+}
+
+/* util.peek(addr [, kind]) -> value */
+static int util_peek(lua_State *L)
+{
+	struct kind kind = check_kind(L, 2);
+
+	lua_pushinteger(L, load(check_memory(L, 1, kind.size), kind));
+	return 1;
+}
+
+/* util.poke(addr, kind, value) */
+static int util_poke(lua_State *L)
+{
+	struct kind kind = check_kind(L, 2);
+	long v = luaL_checkinteger(L, 3);
+
+	luaL_argcheck(L, fits(v, kind), 3, "number out of range");
+	memcpy(check_memory(L, 1, kind.size), &v, kind.size);
+	return 0;
+}
+
+/* util.copyin(addr, n [, kind [, table]]) -> table */
+static int util_copyin(lua_State *L)
+{
+	struct kind kind = check_kind(L, 3);
+	long i, n = check_count(L, 2, kind.size);
+	const char *p = check_memory(L, 1, n);
+
+	n /= kind.size;
+	if (lua_isnoneornil(L, 4))
+		lua_createtable(L, (int)n, 0);
+	else
+		lua_pushvalue(L, 4);
+	luaL_checktype(L, -1, LUA_TTABLE);
+	for (i = 0; i < n; i++, p += kind.size) {
+		lua_pushinteger(L, load(p, kind));
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	return 1;
+}
+
+/* util.copyout(table, addr, n [, kind]) */
+static int util_copyout(lua_State *L)
+{
+	struct kind kind = check_kind(L, 4);
+	long i, v, n = check_count(L, 3, kind.size);
+	char *p = check_memory(L, 2, n);
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	for (i = 1; i <= n / kind.size; i++, p += kind.size) {
+		lua_rawgeti(L, 1, (int)i);
+		v = lua_tointeger(L, -1);
+		if (lua_type(L, -1) != LUA_TNUMBER || !fits(v, kind))
+			luaL_error(L, "element %d is no integer that fits", i);
+		memcpy(p, &v, kind.size);
+		lua_pop(L, 1);
+	}
+	return 0;
+}
+
+/* util.str_in(addr, n) -> string of n bytes */
+static int util_str_in(lua_State *L)
+{
+	long n = check_count(L, 2, 1);
+
+	lua_pushlstring(L, check_memory(L, 1, n), n);
+	return 1;
+}
+
+/* util.str_out(s, addr [, n]): at most n bytes, never a NUL; -> bytes */
+static int util_str_out(lua_State *L)
+{
+	size_t len;
+	const char *s = luaL_checklstring(L, 1, &len);
+
+	if (!lua_isnoneornil(L, 3) && check_count(L, 3, 1) < (long)len)
+		len = check_count(L, 3, 1);
+	memcpy(check_memory(L, 2, len), s, len);
+	lua_pushinteger(L, len);
+	return 1;
+}
+
+/* util.fill(addr, byte, n) */
+static int util_fill(lua_State *L)
+{
+	long byte = luaL_checkinteger(L, 2), n = check_count(L, 3, 1);
+
+	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
+	memset(check_memory(L, 1, n), (int)byte, n);
+	return 0;
+}
+
+/* util.compare(a, b, n) -> -1, 0, 1 */
+static int util_compare(lua_State *L)
+{
+	long n = check_count(L, 3, 1);
+	int order = memcmp(check_memory(L, 1, n), check_memory(L, 2, n), n);
+
+	lua_pushinteger(L, order < 0 ? -1 : order > 0);
+	return 1;
+}
+
+/* util.buffer(n) -> address of n zero bytes that live as long as the script */
+static int util_buffer(lua_State *L)
+{
+	long n = check_count(L, 1, 1);
+	void *p = guest_alloc(NULL, NULL, 0, n ? n : 1);
+
+	if (!p) {
+		lua_gc(L, LUA_GCCOLLECT, 0);
+		p = guest_alloc(NULL, NULL, 0, n ? n : 1);
+	}
+	if (!p)
+		return luaL_error(L, "not enough memory");
+	lua_pushinteger(L, (long)memset(p, 0, n));
+	return 1;
+}
+
+/* -- Parts of util in Lua, the same as for LuaJIT --------------------------------------- */
+
+static const char struct_source[] = {
+#include "struct.inc"
+};
+
+static const char types_source[] = {
+#include "types.inc"
+};
+
+/* Runs a part, which returns a table of new members of util, with that as its argument. */
+static void load_part(lua_State *L, const char *source, size_t size, const char *name)
+{
+	if (luaL_loadbuffer(L, source, size, name))
+		lua_error(L);
+	lua_pushvalue(L, 1);
+	lua_call(L, 1, 1);
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, 1);
+	}
+}
+
+/* (util, name): a part is loaded when first asked for. */
+static int util_index(lua_State *L)
+{
+	static const char *const of_types[] = { "types", "htonl", "htons", "ntohl", "ntohs" };
+	const char *name = luaL_checkstring(L, 2);
+	int i;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	if (!strcmp(name, "struct"))
+		load_part(L, struct_source, sizeof(struct_source), "=util.struct");
+	for (i = 0; i < ARRAY_SIZE(of_types); i++)
+		if (!strcmp(name, of_types[i]))
+			load_part(L, types_source, sizeof(types_source), "=util.types");
+	lua_settop(L, 2);
+	lua_rawget(L, 1);
+	return 1;
+}
+
+/* -- Integers -------------------------------------------------------------------------- */
+
+/* math.floor(), math.ceil(): for scripts that run on both engines. */
+static int math_same(lua_State *L)
+{
+	lua_pushinteger(L, luaL_checkinteger(L, 1));
+	return 1;
+}
+
+static int math_abs(lua_State *L)
+{
+	long n = luaL_checkinteger(L, 1);
+
+	lua_pushinteger(L, n < 0 ? -n : n);
+	return 1;
+}
+
+static int math_pow(lua_State *L)
+{
+	lua_pushinteger(L, guest_power(luaL_checkinteger(L, 1), luaL_checkinteger(L, 2)));
+	return 1;
+}
+
+static int math_fmod(lua_State *L)
+{
+	long a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
+
+	luaL_argcheck(L, b != 0, 2, "zero");
+	lua_pushinteger(L, b == -1 ? 0 : a % b);
+	return 1;
+}
+
+static int extreme(lua_State *L, bool largest)
+{
+	long best = luaL_checkinteger(L, 1), n;
+	int i;
+
+	for (i = 2; i <= lua_gettop(L); i++) {
+		n = luaL_checkinteger(L, i);
+		if (largest ? n > best : n < best)
+			best = n;
+	}
+	lua_pushinteger(L, best);
+	return 1;
+}
+
+static int math_max(lua_State *L)
+{
+	return extreme(L, true);
+}
+
+static int math_min(lua_State *L)
+{
+	return extreme(L, false);
+}
+
+/* Numbers of 32 bits with their sign, as in LuaJIT. */
+static unsigned int bits(lua_State *L, int i)
+{
+	return (unsigned int)luaL_checkinteger(L, i);
+}
+
+static int push_bits(lua_State *L, unsigned int v)
+{
+	lua_pushinteger(L, (int)v);
+	return 1;
+}
+
+#define BIT_FOLD(name, op) \
+	static int bit_##name(lua_State *L) \
+	{ \
+		unsigned int v = bits(L, 1); \
+		int i; \
+		for (i = 2; i <= lua_gettop(L); i++) \
+			v op bits(L, i); \
+		return push_bits(L, v); \
+	}
+#define BIT_SHIFT(name, expression) \
+	static int bit_##name(lua_State *L) \
+	{ \
+		unsigned int v = bits(L, 1), n = bits(L, 2) & 31; \
+		return push_bits(L, expression); \
+	}
+BIT_FOLD(tobit, &=)
+BIT_FOLD(band, &=)
+BIT_FOLD(bor, |=)
+BIT_FOLD(bxor, ^=)
+BIT_SHIFT(lshift, v << n)
+BIT_SHIFT(rshift, v >> n)
+BIT_SHIFT(arshift, (unsigned int)((int)v >> n))
+BIT_SHIFT(rol, v << n | v >> (-n & 31))
+BIT_SHIFT(ror, v >> n | v << (-n & 31))
+
+static int bit_bnot(lua_State *L)
+{
+	return push_bits(L, ~bits(L, 1));
+}
+
+static int bit_bswap(lua_State *L)
+{
+	return push_bits(L, __builtin_bswap32(bits(L, 1)));
+}
+
+/* bit.tohex(v [, digits]): capitals where digits < 0 */
+static int bit_tohex(lua_State *L)
+{
+	unsigned int v = bits(L, 1);
+	long n = luaL_optinteger(L, 2, 8), digits = n < 0 ? -n : n;
+	char text[16];
+
+	guest_format(text, n < 0 ? "%08X" : "%08x", v);
+	if (digits > 8)
+		digits = 8;
+	lua_pushlstring(L, text + 8 - digits, digits);
+	return 1;
+}
+
+/* -- All of them --------------------------------------------------------------------------- */
+
+static const luaL_Reg no_functions[] = { { NULL, NULL } };
+
+static const luaL_Reg util_functions[] = {
+	{ "peek", util_peek }, { "poke", util_poke }, { "copyin", util_copyin },
+	{ "copyout", util_copyout }, { "str_in", util_str_in }, { "str_out", util_str_out },
+	{ "fill", util_fill }, { "compare", util_compare }, { "buffer", util_buffer },
+	{ NULL, NULL },
+};
+
+static const luaL_Reg math_functions[] = {
+	{ "floor", math_same }, { "ceil", math_same }, { "abs", math_abs },
+	{ "max", math_max }, { "min", math_min }, { "fmod", math_fmod }, { "pow", math_pow },
+	{ NULL, NULL },
+};
+
+static const luaL_Reg bit_functions[] = {
+	{ "tobit", bit_tobit }, { "band", bit_band }, { "bor", bit_bor }, { "bxor", bit_bxor },
+	{ "bnot", bit_bnot }, { "bswap", bit_bswap }, { "lshift", bit_lshift },
+	{ "rshift", bit_rshift }, { "arshift", bit_arshift }, { "rol", bit_rol },
+	{ "ror", bit_ror }, { "tohex", bit_tohex },
+	{ NULL, NULL },
+};
+
+/* A global table whose other fields come from @index when first asked for. */
+static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
+		       lua_CFunction index)
+{
+	luaL_register(L, name, functions);
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, index);
+	lua_setfield(L, -2, "__index");
+	lua_setmetatable(L, -2);
+}
+
+static void open_libraries(lua_State *L)
+{
+	luaopen_base(L);
+	luaopen_table(L);
+	luaopen_string(L);
+	lua_pushcfunction(L, print);
+	lua_setglobal(L, "print");
+	luaL_register(L, "bit", bit_functions);
+	luaL_register(L, "math", math_functions);
+	lua_pushinteger(L, LONG_MAX);
+	lua_setfield(L, -2, "huge");
+	lazy_table(L, "util", util_functions, util_index);
+	lazy_table(L, "syscall", no_functions, syscall_index);
+	lazy_table(L, "errno", no_functions, errno_index);
+	lazy_table(L, "const", no_functions, const_index);
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Lua in the kernel's confined engine, for one who may use no other."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from runner import (
+    CORPUS_LIMITS,
+    GUEST_LIMITS,
+    HANG,
+    INTEGER_CORPUS,
+    INTEGERS,
+    PATIENCE,
+    USER,
+    account,
+    guest,
+    here,
+    outcome,
+)
+
+RUN = guest("kernel")
+# They are short: each takes a VM of its own, and emulation is slow.
+NAMES = """
+closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
+string_find syscall_arguments table_sort tail_call_errors
+"""
+SCRIPTS = [path for path in INTEGER_CORPUS if path.stem in NAMES.split()]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_does_as_luajit(script: Path, as_outsider) -> None:
+    confined = outcome(as_outsider, [*RUN, *GUEST_LIMITS, str(script)])
+    assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
+
+
+def test_integers(as_outsider) -> None:
+    done = as_outsider([*RUN, *GUEST_LIMITS, INTEGERS])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_is_for_outsiders(as_outsider) -> None:
+    """Who may not open the device of all engines."""
+    code = "return syscall.getuid(), syscall.open('/dev/syscript', const.O_RDWR) == -errno.EACCES"
+    done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
+    uid = as_outsider(["id", "-u"]).stdout.strip()
+    assert (done.stdout, done.stderr) == (f"{uid}\t1\n", "")
+
+
+LOOPS = {
+    "plain": "while true do end",
+    "caught": "while true do pcall(function() while true do end end) end",
+    "in C": "return (('a'):rep(40)):find(('a?'):rep(40) .. ('a'):rep(40))",
+    "calls": "while true do syscall.getppid() end",
+    "coroutine": "coroutine.wrap(function() while true do end end)()",
+    "loading": "return load(function() return ' ' end)",
+    "at load": "end while true do",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_time_limit(name: str, as_outsider) -> None:
+    done = as_outsider([*RUN, "--time-limit", "1s", "-e", LOOPS[name]], timeout=HANG)
+    assert (done.returncode, done.stderr) == (1, "-e: over the time limit\n")
+
+
+def test_memory_limit(as_outsider) -> None:
+    code = "local t = {} while true do t[#t + 1] = {} end"
+    done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
+    assert done.returncode == 1
+    assert done.stderr.startswith("-e: over the memory limit of 1024 KiB")
+
+
+def test_sigkill() -> None:
+    """A loop that can be caught by nothing: the process is gone."""
+    command = [*RUN, "--time-limit", PATIENCE, "-e", "print('on') while true do pcall(run) end"]
+    with subprocess.Popen(command, **account("outsider"), stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"on\n"
+        child.kill()
+        assert child.wait(timeout=HANG) == -signal.SIGKILL
