@@ -84,7 +84,7 @@ module: $(KMODULE)
 deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
-##cpio           build Debian's cpio with compounds
+##busybox cpio   build Debian's with compounds
 ##demo           memcached in a guest: a packet a call, recvmmsg, and a script (DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
 ##cosy           the compiler for compounds, cosy-cc(1)
@@ -98,7 +98,7 @@ deps: $(BUILD)/config.mk
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
-##test-cpio      Debian's cpio with compounds does what it does without
+##test-cpio      Debian's cpio with compounds does what it does without; test-busybox
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
@@ -133,7 +133,7 @@ deps: $(BUILD)/config.mk
 ##model          what scripts cost on this machine, modelled where it loads no module
 ##figures        count anew, and put the figures into the tables of the README
 ##bench-language the engine next to the distribution's luajit; build/bench/language.json
-##bench-cpio-icount Debian's cpio with compounds and without; build/bench/cpio-icount.json
+##bench-cpio-icount Debian's cpio with compounds and without; bench-busybox-icount
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
 ##bench-files    files and directories compared with plain calls; build/bench/files.json

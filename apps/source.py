@@ -22,6 +22,10 @@ import kernels  # noqa: E402
 SUITE = "bookworm"
 # By package: the upstream archive, and its SHA-256.
 PINNED = {
+    "busybox": (
+        "busybox_1.35.0.orig.tar.bz2",
+        "faeeb244c35a348a334f4a59e44626ee870fb07b6884d68c10ae8bc19f83a694",
+    ),
     "cpio": (
         "cpio_2.13+dfsg.orig.tar.bz2",
         "fd1e6fb3c683bf82ae0db237af87376c6a376d1f6bf6564c9b335785e76106a9",

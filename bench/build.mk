@@ -118,12 +118,14 @@ figures: bench-udp-icount bench-inner-icount
 	bench/figures.py --readme README.md --requests $(BUILD)/bench/model.json \
 		--calls $(BUILD)/bench/inner-icount.json
 
-.PHONY: bench-cpio bench-cpio-icount
-bench-cpio: $(BUILD)/cpio/cpio module
-	bench/cpio.py -k $(KREL) -o $(BUILD)/bench/cpio.json
+# Of apps/build.mk.
+BENCH_APPS := $(COMPOUND_APPS:%=bench-%)
+.PHONY: $(BENCH_APPS) $(BENCH_APPS:=-icount)
+$(BENCH_APPS): bench-%: % module
+	bench/programs.py $* -k $(KREL) -o $(BUILD)/bench/$*.json
 
-bench-cpio-icount: $(BUILD)/cpio/cpio module
-	bench/cpio.py -k $(KREL) --icount -o $(BUILD)/bench/cpio-icount.json
+$(BENCH_APPS:=-icount): bench-%-icount: % module
+	bench/programs.py $* -k $(KREL) --icount -o $(BUILD)/bench/$*-icount.json
 
 # The engine next to the distribution's luajit, without system calls.
 .PHONY: bench-language

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""cpio with compounds: the same archives, trees and errors as without.
-
-The segments run natively and by the engine in the process, or as COSY_ENGINE says.
-"""
+"""cpio with compounds: the same archives, trees and errors as without."""
 
 from __future__ import annotations
 
@@ -13,43 +10,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compounds import BUILD, ENGINES, difficult
 
-BUILD = Path(__file__).resolve().parents[2] / "build" / "cpio"
-PLAIN, CPIO = BUILD / "plain", BUILD / "cpio"
-ENGINES = [os.environ["COSY_ENGINE"]] if "COSY_ENGINE" in os.environ else ["native", "user"]
+PLAIN, CPIO = BUILD / "cpio" / "plain", BUILD / "cpio" / "cpio"
 # On both sides of blocks, and more blocks than a segment copies.
 SIZES = (0, 1, 110, 402, 511, 512, 513, 1024, 5000, 131072, 131073, 300000)
 BLOCKS = ((), ("-B",), ("-C", "1000"))
 FORMATS = ("newc", "crc", "odc", "bin", "ustar", "tar")
-
-
-# Loaded before the C library: files of which a third came later, and an archive that takes
-# half of what it is given and then is interrupted, with each write.
-DIFFICULT = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-ssize_t write(int fd, const void *from, size_t n)
-{
-	static ssize_t (*real)(int, const void *, size_t);
-	static unsigned int calls;
-	if (!real)
-		real = dlsym(RTLD_NEXT, "write");
-	if (fd != 1 || calls++ % 2 == 0)
-		return real(fd, from, fd == 1 && n > 1 ? n / 2 : n);
-	errno = EINTR;
-	return -1;
-}
-int lstat(const char *name, struct stat *st)
-{
-	int (*real)(const char *, struct stat *) = dlsym(RTLD_NEXT, "lstat");
-	int status = real(name, st);
-	st->st_size -= st->st_size / 3;
-	return status;
-}
-"""
 
 
 def cpio(
@@ -120,10 +87,7 @@ def test_passes(engine: str, tree: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(ENGINES[0] != "native", reason="segments call the C library natively only")
 def test_difficult(tree: Path, tmp_path: Path) -> None:
-    source, library = tmp_path / "difficult.c", tmp_path / "difficult.so"
-    source.write_text(DIFFICULT)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-    preload = {"given": names(tree), "where": tree, "LD_PRELOAD": str(library)}
+    preload = {"given": names(tree), "where": tree, "LD_PRELOAD": difficult(tmp_path)}
     for block in BLOCKS:
         made = cpio(PLAIN, "", "-o", *block, **preload)
         assert made[0] == 0 and len(made[1]) > sum(SIZES) // 2
