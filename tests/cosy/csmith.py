@@ -52,23 +52,28 @@ def run(command: list[str | Path], seconds: int, **env: str) -> str | None:
     return f"{done.returncode} {done.stdout}{done.stderr}"
 
 
+def build(source: Path, program: Path, *options: str) -> str:
+    """What is wrong, or nothing."""
+    command = [COSY_CC, *options, *INCLUDE, "-o", program, source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return f"does not compile {options}: {done.stderr[:2000]}" if done.returncode else ""
+
+
 def compare(seed: int) -> str:
     """'same', 'endless', or what is wrong."""
     with tempfile.TemporaryDirectory() as directory:
         source, plain, cosy = (Path(directory) / name for name in ("p.c", "plain", "cosy"))
         source.write_text(program(seed))
         level = f"-O{seed % 3}"
-        for output, options in ((plain, ["--user"]), (cosy, [])):
-            built = subprocess.run(
-                [COSY_CC, *options, level, *INCLUDE, "-o", output, source],
-                capture_output=True,
-                text=True,
-            )
-            if built.returncode:
-                return f"does not compile {level}: {built.stderr[:2000]}"
+        wrong = build(source, plain, "--user", level)
+        if wrong:
+            return wrong
         want = run([plain], SECONDS)
         if want is None:
             return "endless"
+        wrong = build(source, cosy, level)
+        if wrong:
+            return wrong
         engine = os.environ.get("COSY_ENGINE", "user")
         got = run([cosy], SECONDS_COSY, COSY_ENGINE=engine, COSY_ARENA=str(1 << 22))
         return "same" if got == want else f"{level} prints {got!r}, and plain {want!r}"
