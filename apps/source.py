@@ -85,6 +85,8 @@ def fetch(package: str, archive: Path) -> None:
         )
     archive.parent.mkdir(parents=True, exist_ok=True)
     found.replace(archive)
+    # Apt gives it the mirror's date, with which it would be fetched again each time.
+    archive.touch()
 
 
 def main() -> int:
