@@ -19,7 +19,8 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
-$(BUILD)/bench/frames: $(BUILD)/bench/wires.o $(BUILD)/bench/worker.o
+$(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o)
+$(BUILD)/bench/frames: private LIB_LIBS += -luring
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -MMD -MP

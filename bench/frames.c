@@ -11,6 +11,9 @@
  *   memcached      the same, and the server is memcached; "worker" is the part of it
  *                  that its worker executes, which is all but what takes frames in
  *
+ * Next to them stand packet_rings (AF_PACKET's, TPACKET_V2) and xdp (AF_XDP, copy mode),
+ * with which a process does the headers itself, and io_uring on an ordinary socket.
+ *
  * usage: frames ROUNDS STEPS [WIRE WAY]	(as root)
  *
  * Writes JSON: in each round every server once, in ns per request.  Each reply is checked.
@@ -31,6 +34,7 @@
 
 #include "measure.h"
 #include "order.h"
+#include "rings.h"
 #include "source.h"
 #include "wires.h"
 #include "worker.h"
@@ -84,6 +88,7 @@ struct server {
 	uint16_t port;
 	int sock, script, client, tap;
 	struct worker worker;
+	struct rings *rings;
 	uint64_t asked, in_worker;	/* requests; ns */
 	struct messages in, out;	/* the server's and the client's */
 	char frames[BATCH][ROOM];	/* for a tap */
@@ -225,10 +230,11 @@ static void mmsg_open(struct server *server, const char *device)
 
 static unsigned int answer(char *data, unsigned int len)
 {
-	const char *key = data + HEADER_LEN + 4, *end = memchr(key, '\r', data + len - key);
+	const char *key = data + HEADER_LEN + 4, *end;
 	const struct entry *entry;
 
-	if (len < HEADER_LEN + 7 || memcmp(data + HEADER_LEN, "get ", 4) || !end)
+	end = len < HEADER_LEN + 7 ? NULL : memchr(key, '\r', data + len - key);
+	if (!end || memcmp(data + HEADER_LEN, "get ", 4))
 		measure_die("server: an odd request");
 	entry = *find_slot(key, end - key);
 	if (!entry)
@@ -299,6 +305,37 @@ static void frames_serve(struct server *server)
 		measure_die("script: %ld", n);
 }
 
+static void packet_open(struct server *server, const char *device)
+{
+	server->rings = rings_open_packet(device);
+}
+
+static void packet_serve(struct server *server)
+{
+	rings_serve_packet(server->rings, answer);
+}
+
+static void xdp_open(struct server *server, const char *device)
+{
+	server->rings = rings_open_xdp(device);
+}
+
+static void xdp_serve(struct server *server)
+{
+	rings_serve_xdp(server->rings, answer);
+}
+
+static void uring_open(struct server *server, const char *device)
+{
+	mmsg_open(server, device);
+	server->rings = rings_open_uring(server->sock);
+}
+
+static void uring_serve(struct server *server)
+{
+	rings_serve_uring(server->rings, answer);
+}
+
 static void nothing_open(struct server *server, const char *device)
 {
 	(void)server;
@@ -312,6 +349,9 @@ static void nothing_serve(struct server *server)
 
 static const struct way mmsg = { "mmsg", true, mmsg_open, mmsg_serve };
 static const struct way frames = { "frames", false, frames_open, frames_serve };
+static const struct way packet = { "packet_rings", false, packet_open, packet_serve };
+static const struct way xdp = { "xdp", false, xdp_open, xdp_serve };
+static const struct way uring = { "io_uring", true, uring_open, uring_serve };
 static const struct way nothing = { "nothing", false, nothing_open, nothing_serve };
 
 /* -- Wires ------------------------------------------------------------------- */
@@ -493,6 +533,16 @@ static struct server servers[] = {
 	{ .wire = &device, .way = &mmsg },
 	{ .wire = &device, .way = &frames },
 	{ .wire = &device, .way = &nothing },
+	{ .wire = &veth, .way = &packet },
+	{ .wire = &veth, .way = &xdp },
+	{ .wire = &veth, .way = &uring },
+	{ .wire = &veth_sleeping, .way = &packet },
+	{ .wire = &veth_sleeping, .way = &xdp },
+	{ .wire = &veth_sleeping, .way = &uring },
+	{ .wire = &device, .way = &packet },
+	{ .wire = &device, .way = &xdp },
+	{ .wire = &device, .way = &uring },
+	{ .wire = &memcached, .way = &uring },
 	{ .wire = &memcached, .way = &mmsg },
 	{ .wire = &memcached, .way = &frames },
 };

@@ -24,6 +24,13 @@ WIRES = {
     "memcached": ("a tap, memcached", 0.68, 0.60),
     "worker": ("the same, memcached's worker alone", 0.68, 0.60),
 }
+COMPARED = "mmsg", "frames"
+# Not on every wire.
+BESIDE = {
+    "packet_rings": "AF_PACKET's rings",
+    "xdp": "AF_XDP, copied",
+    "io_uring": "io_uring",
+}
 # Writing frames to a tap that no one wants is no work of who gets the others.
 TAPS = "device", "memcached"
 
@@ -39,11 +46,20 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     seen = raw.pop("rounds")
     per_request, ratios = {}, {}
     for wire in WIRES:
-        ways = {way: [cost(found, wire, way) for found in seen] for way in ("mmsg", "frames")}
+        ways = {
+            way: [cost(found, wire, way) for found in seen]
+            for way in (*COMPARED, *BESIDE)
+            if f"{wire} {way}" in seen[0]
+        }
         per_request[wire] = {way: results.summary(costs) for way, costs in ways.items()}
         pairs = zip(ways["frames"], ways["mmsg"], strict=True)
         ratios[wire] = results.summary([frames / mmsg for frames, mmsg in pairs])
     return {**raw, "per_request": per_request, **ratios}
+
+
+def median(result: dict[str, Any], wire: str, way: str) -> str:
+    found = result["per_request"][wire].get(way)
+    return f"{found['median']:.0f}" if found else ""
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
@@ -51,12 +67,17 @@ def show(result: dict[str, Any], rounds: int) -> None:
     unit = "ns" if result["clock"] == "time" else "instructions"
     rows = []
     for wire, (what, at_most, aim) in WIRES.items():
-        costs = [f"{result['per_request'][wire][way]['median']:.0f}" for way in ("mmsg", "frames")]
+        costs = [median(result, wire, way) for way in COMPARED]
         ratio = result[wire]["median"]
         verdict = results.verdict(ratio, at_most, aim)
         rows.append([what, *costs, f"{ratio:.3f}", f"{at_most:g}", f"{aim:g}", verdict])
     head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", ""]
     results.show([f"a GET of 64 bytes, {unit}, over", *head], rows)
+    print("\nAF_XDP as root: an ordinary user may not load its program.\n")
+    rows = [
+        [what, *(median(result, wire, way) for way in BESIDE)] for wire, (what, *_) in WIRES.items()
+    ]
+    results.show(["beside them, over", *BESIDE.values()], rows)
 
 
 if __name__ == "__main__":
