@@ -64,7 +64,8 @@ struct thread {
 	unsigned long asked, answered, fetched;
 	/* What was learned: files to fetch at once; whether directories are gone into. */
 	unsigned int most, failures, rest;
-	bool descends;
+	bool descends, proven;
+	unsigned long asked_epoch, asked_seen;	/* when it last asked for one that is listed */
 	struct listing listings[LISTINGS];
 	struct own_files own;
 	struct window window;
@@ -317,6 +318,7 @@ static void not_worth_it(struct thread *t)
 	if (t->failures == FAILURES)
 		speedup_stop();
 	t->most = FEW;
+	t->proven = false;
 }
 
 /* Learns from what has become of it. */
@@ -328,6 +330,7 @@ static void window_end(struct thread *t)
 		return;
 	if (w->used * 2 >= w->n) {
 		t->failures = 0;
+		t->proven = true;
 		if (w->next >= w->end)
 			t->most = t->most * 2 < MOST ? t->most * 2 : MOST;
 	} else if (w->used && S_ISDIR(w->last->stat.mode) && !t->descends) {
@@ -482,6 +485,16 @@ static const char *plain_name(int dirfd, const char *path)
 	return name;
 }
 
+/* Between this call and the last one there was nothing but the kernel's answer. */
+static bool is_in_a_row(struct thread *t)
+{
+	bool is = t->asked_epoch == atomic_load(&epoch) && t->asked_seen + 1 == t->seen;
+
+	t->asked_epoch = atomic_load(&epoch);
+	t->asked_seen = t->seen;
+	return is;
+}
+
 /* From @path's on those that are likely to be next. */
 static bool fetch(struct thread *t, int dirfd, const char *path)
 {
@@ -492,7 +505,8 @@ static bool fetch(struct thread *t, int dirfd, const char *path)
 	int64_t taken;
 	size_t bytes;
 
-	if (!listing || listing_gather(listing, t->most, t->descends, &bytes) < LEAST)
+	if (!listing || !(is_in_a_row(t) || t->proven) ||
+	    listing_gather(listing, t->most, t->descends, &bytes) < LEAST)
 		return false;
 	w->listing = listing->number;
 	w->from = listing->cursor;

@@ -149,6 +149,15 @@ def test_same_output(name: str, tree: Path, tmp_path: Path) -> None:
         assert answered > asked / 2
 
 
+def test_nothing_is_fetched_for_one_that_opens_each(tmp_path: Path) -> None:
+    for i in range(40):
+        (tmp_path / f"f{i}").write_text("contents")
+    stats = tmp_path.parent / "stats-of-tar"
+    assert speed_up("sh", "-c", "tar cf - . | wc -c", cwd=tmp_path, stats=stats).stdout
+    lines = {line.split(":")[0]: line for line in stats.read_text().splitlines()}
+    assert re.search(r"asked [1-9]\d*, answered 0, fetched 0", lines["tar"])
+
+
 def test_while_others_change_it(tmp_path: Path) -> None:
     """Names that come and go meanwhile: no error that plain calls do not know."""
     (tmp_path / "d").mkdir()
