@@ -547,9 +547,11 @@ def test_gso(net: Wire, far: socket.socket) -> None:
         found = [client.recv(2000) for _ in range(15)]
         assert b"".join(found) == payload
         assert {len(part) for part in found[:-1]} == {100}
+        client.send(b"alone")
         client.send(payload)
+        queued(far, 2)
         once = Script("kernel", "function run(fd) return net.frames(fd):receive(64, 30000) end")
-        assert once(far.fileno()) == 15
+        assert once(far.fileno()) == 16
         assert memory(far)["rmem"] == 0
 
 
