@@ -22,6 +22,8 @@ static noinline char *without(const u8 *elements, size_t len, const u8 *element)
 	copy = kmalloc(len - (element[1] + 2), GFP_KERNEL);
 	if (!copy)
 		return NULL;
+	/* Else newer compilers tell memcpy() the size, and that notices by itself. */
+	OPTIMIZER_HIDE_VAR(copy);
 	memcpy(copy, elements, before);
 	rest_len = len - before - skipped;
 	memcpy(copy + before, element + skipped, rest_len);
