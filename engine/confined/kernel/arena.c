@@ -12,9 +12,9 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../../../kernel/locks.h"
 #include "../image.h"
 #include "arena.h"
+#include "locks.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
 

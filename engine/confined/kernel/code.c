@@ -17,11 +17,11 @@
 #include <asm/cpufeature.h>
 #include <asm/sync_core.h>
 
-#include "../../../kernel/limits.h"
-#include "../../../kernel/locks.h"
 #include "../check.h"
 #include "../jit.h"
 #include "code.h"
+#include "limits.h"
+#include "locks.h"
 
 #define CODE_PAGES_USER	(CODE_PAGES / 4)
 #define INT3		0xcc

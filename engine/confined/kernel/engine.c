@@ -9,14 +9,14 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../../../kernel/engine.h"
-#include "../../../kernel/gates.h"
-#include "../../../kernel/syscalls.h"
-#include "../../../kernel/syscalls_nr.h"
 #include "../check.h"
 #include "../machine.h"
 #include "arena.h"
 #include "code.h"
+#include "engine.h"
+#include "gates.h"
+#include "syscalls.h"
+#include "syscalls_nr.h"
 
 /* Below the native stack's limit: C up to where run.c leaves it, interrupts. */
 #define STACK_RESERVE	(16U << 10)
@@ -39,7 +39,7 @@ struct engine_vm {
 
 static const char *const excluded[SYSCALLS_MAX] = {
 #define SYSCALL_EXCLUDED(name, reason) [__NR_##name] = (reason),
-#include "../../../kernel/syscalls.def"
+#include "syscalls.def"
 };
 
 /* The index of the call with a number, in entries.h. */
@@ -49,7 +49,7 @@ static void calls_init(void)
 {
 	memset(calls, 0xff, sizeof(calls));
 #define SYSCALL(name, kinds, flags)	calls[__NR_##name] = ENTRIES_##name;
-#include "../../../kernel/syscalls.def"
+#include "syscalls.def"
 }
 
 bool image_syscall_known(u32 nr, const char **why)
