@@ -6,7 +6,7 @@ SPEEDUP := $(BUILD)/libsyscript-speedup.so
 SPEEDUP_SRC := $(wildcard speedup/*.c) lib/device.c
 SPEEDUP_OBJ := $(SPEEDUP_SRC:%.c=$(BUILD)/speedup/%.o)
 
-cli: $(SPEEDUP)
+all cli: $(SPEEDUP)
 
 $(SPEEDUP_OBJ): $(BUILD)/speedup/%.o: %.c | $(LIB_HEADERS)
 	$(call say,CC)
