@@ -3,8 +3,8 @@
 
 GUEST := $(BUILD)/lua-guest
 GUEST_PATCHES := $(sort $(wildcard engine/lua-guest/patches/*.patch))
-GUEST_SRC := $(wildcard engine/lua-guest/*.[ch]) engine/confined/image.h include/uapi/syscript.h \
-	kernel/syscalls.def kernel/syscalls_nr.h
+GUEST_SRC := $(wildcard engine/lua-guest/*.[ch]) engine/luajit/util_parts.h engine/confined/image.h \
+	include/uapi/syscript.h kernel/syscalls.def kernel/syscalls_nr.h
 # Integers wrap; arguments of formats are pointers, too.
 GUEST_CFLAGS := -O2 -fwrapv -Wno-int-conversion -Wno-unused-function
 

@@ -408,48 +408,7 @@ static int util_buffer(lua_State *L)
 	return 1;
 }
 
-/* -- Parts of util in Lua, the same as for LuaJIT --------------------------------------- */
-
-static const char struct_source[] = {
-#include "struct.inc"
-};
-
-static const char types_source[] = {
-#include "types.inc"
-};
-
-/* Runs a part, which returns a table of new members of util, with that as its argument. */
-static void load_part(lua_State *L, const char *source, size_t size, const char *name)
-{
-	if (luaL_loadbuffer(L, source, size, name))
-		lua_error(L);
-	lua_pushvalue(L, 1);
-	lua_call(L, 1, 1);
-	lua_pushnil(L);
-	while (lua_next(L, -2)) {
-		lua_pushvalue(L, -2);
-		lua_insert(L, -2);
-		lua_rawset(L, 1);
-	}
-}
-
-/* (util, name): a part is loaded when first asked for. */
-static int util_index(lua_State *L)
-{
-	static const char *const of_types[] = { "types", "htonl", "htons", "ntohl", "ntohs" };
-	const char *name = luaL_checkstring(L, 2);
-	int i;
-
-	luaL_checktype(L, 1, LUA_TTABLE);
-	if (!strcmp(name, "struct"))
-		load_part(L, struct_source, sizeof(struct_source), "=util.struct");
-	for (i = 0; i < ARRAY_SIZE(of_types); i++)
-		if (!strcmp(name, of_types[i]))
-			load_part(L, types_source, sizeof(types_source), "=util.types");
-	lua_settop(L, 2);
-	lua_rawget(L, 1);
-	return 1;
-}
+#include "../luajit/util_parts.h"
 
 /* -- Integers -------------------------------------------------------------------------- */
 
