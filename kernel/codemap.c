@@ -52,7 +52,7 @@ static int show(struct seq_file *m, void *unused)
 	return script_each(show_program, m);
 }
 
-/* Addresses of the kernel: for whom /proc/kallsyms shows them at the strictest but one. */
+/* Addresses of the kernel: what /proc/kallsyms asks for where kptr_restrict is 1. */
 static int open(struct inode *inode, struct file *file)
 {
 	return capable(CAP_SYSLOG) ? single_open(file, show, NULL) : -EPERM;

@@ -271,10 +271,12 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 
 static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
 {
-	unsigned long start = vm->code ? (unsigned long)vm->code->entry : 0;
+	unsigned long start;
 
-	if (start)
-		add(arg, start, start + vm->code->size, 0);
+	if (!vm->code)
+		return;
+	start = (unsigned long)vm->code->entry;
+	add(arg, start, start + vm->code->size, 0);
 }
 
 static void confined_destroy(struct engine_vm *vm)
