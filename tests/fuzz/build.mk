@@ -57,8 +57,10 @@ fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan
 		$(if $(FUZZ_SEED),-seed=$(FUZZ_SEED))
 	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
 
-$(CONFINED_FUZZ)-asan: private SANITIZERS := ,address,undefined
+# Following each comparison takes half of the time; inputs are made valid without.
+$(CONFINED_FUZZ): private SANITIZERS := fuzzer -fno-sanitize-coverage=trace-cmp
+$(CONFINED_FUZZ)-asan: private SANITIZERS := fuzzer,address,undefined
 $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)
 	tools/deps clang
 	@mkdir -p $(@D)
-	clang-19 $(CONFINED_CFLAGS) -fsanitize=fuzzer$(SANITIZERS) -o $@ $(filter %.c %.S,$^)
+	clang-19 $(CONFINED_CFLAGS) -fsanitize=$(SANITIZERS) -o $@ $(filter %.c %.S,$^)
