@@ -11,12 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "../cosy/load.h"
@@ -244,27 +242,6 @@ static int call_twice(struct engine *engine, const struct job *job, const char *
 	return status;
 }
 
-static const char *running;
-
-static void over_time(int signal)
-{
-	(void)signal;
-	dprintf(STDERR_FILENO, "%s: over the time limit\n", running);
-	_exit(EXIT_SCRIPT);
-}
-
-static void limit_time(const struct job *job)
-{
-	uint64_t ns = job->options.time_limit_ns ?: TIME;
-	struct itimerval timer = {
-		.it_value = { .tv_sec = ns / 1000000000, .tv_usec = ns / 1000 % 1000000 + 1 },
-	};
-
-	running = job->name;
-	signal(SIGPROF, over_time);
-	setitimer(ITIMER_PROF, &timer, NULL);
-}
-
 static int call_here(struct engine *engine, char *error, size_t len)
 {
 	u64 args[5] = { 0, (unsigned long)guest.frame }, value;
@@ -281,7 +258,7 @@ static int run_here(const struct job *job, const char *source)
 	if (user_image_load(&engine.image, guest.image, guest.file->image.n, error,
 			    sizeof(error)))
 		return complain("%s", error);
-	limit_time(job);
+	engine.image.deadline = user_time() + (job->options.time_limit_ns ?: TIME);
 	return call_twice(&engine, job, source);
 }
 

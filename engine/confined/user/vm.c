@@ -7,15 +7,28 @@
 #endif
 #include <stdlib.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../image.h"
 #include "../machine.h"
 #include "vm.h"
 
+u64 user_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000UL + now.tv_nsec;
+}
+
 void machine_poll(struct machine *machine)
 {
+	const struct user_image *image = machine->run;
+
 	machine->fuel = MACHINE_FUEL;
+	if (image->deadline && user_time() >= image->deadline)
+		machine->end = MACHINE_STOP;
 }
 
 static long call_array(u64 nr, const u64 *a)
@@ -53,6 +66,7 @@ int user_image_load(struct user_image *image, const void *bytes, size_t len, cha
 	int ret;
 
 	error[0] = '\0';
+	image->deadline = 0;
 	image->copy = malloc(len ?: 1);
 	if (!image->copy)
 		return -ENOMEM;
@@ -84,6 +98,7 @@ int user_image_call(const struct user_image *image, void *arena, u32 stack_end,
 {
 	struct machine machine = {
 		.user = (unsigned long)arena, .base = (unsigned long)arena,
+		.run = (void *)image,
 	};
 
 	memcpy(machine.args, args, sizeof(machine.args));
@@ -94,6 +109,9 @@ int user_image_call(const struct user_image *image, void *arena, u32 stack_end,
 	*value = machine.value;
 	if (machine.end == MACHINE_DONE)
 		return 0;
-	machine_text(&machine, error, error_len);
+	if (machine.end == MACHINE_STOP)
+		snprintf(error, error_len, "over the time limit");
+	else
+		machine_text(&machine, error, error_len);
 	return -EPROTO;
 }

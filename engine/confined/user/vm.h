@@ -10,11 +10,13 @@
 
 /**
  * struct user_image - an image ready to run
+ * @deadline: when runs end, in ns of the process's CPU time; 0: never
  */
 struct user_image {
 	void *copy;
 	struct checked checked;
 	struct code code;
+	u64 deadline;
 };
 
 /* Returns 0, -errno, or -ENOEXEC with the reason in @error. */
@@ -29,5 +31,8 @@ void user_image_release(struct user_image *image);
 int user_image_call(const struct user_image *image, void *arena, u32 stack_end,
 		    u32 stack_size, const u64 args[5], u64 *value, char *error,
 		    size_t error_len);
+
+/* For deadlines: ns. */
+u64 user_time(void);
 
 #endif /* CONFINED_VM_H */
