@@ -8,6 +8,8 @@ holds hostile ones, each with the outcomes that are allowed in its header:
     -- memory-limit: KIB    -- args: INTEGER...
     -- time-limit: MS       where it is not 100, or enough if ETIME is not expected
     -- backend: kernel      only there (it harms its own process)
+    -- confined: OUTCOME... those of Lua in the confined engine, where they are others
+    -- engine: luajit       only there (fractions, and what the other has not)
     -- raw: BYTES           the source is this, with Python's escapes, not the file
 """
 
@@ -55,7 +57,7 @@ HANG = 60 * SLOWDOWN
 # ns past the time limit that a busy, emulated machine may need to stop a script.
 OVERRUN = 3_000_000_000
 
-TEXT = {"ETIME": "over the time limit of", "ENOBUFS": "over the memory limit of"}
+TEXT = {"ETIME": "over the time limit", "ENOBUFS": "over the memory limit of"}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -64,18 +66,24 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 class Mode:
     backend: str
     jit: bool
+    confined: bool = False
 
     def __str__(self) -> str:
-        return f"{self.backend}-{'jit' if self.jit else 'interp'}"
+        how = "confined" if self.confined else "jit" if self.jit else "interp"
+        return f"{self.backend}-{how}"
 
     def command(self, script: Path, *options: str, args: list[str] | None = None) -> list[str]:
-        jit = [] if self.jit else ["--no-jit"]
-        where = ["--backend", self.backend]
-        return [str(COMMAND), "run", *where, *jit, *options, str(script), *(args or [])]
+        run = [str(COMMAND), "run", "--backend", self.backend]
+        if self.confined:
+            run = guest(self.backend)
+        if not self.jit:
+            run.append("--no-jit")
+        return [*run, *options, str(script), *(args or [])]
 
 
-# An arena of 4 MiB: all of it counts as pinned, of which most may have 8 MiB.
-GUEST_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "2048"]
+# KiB.  An arena of 4 MiB: all of it counts as pinned, of which most may have 8 MiB.
+GUEST_MEMORY = 2048
+GUEST_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", str(GUEST_MEMORY)]
 
 
 def guest(backend: str) -> list[str]:
@@ -85,6 +93,7 @@ def guest(backend: str) -> list[str]:
 
 USER = [Mode("user", True), Mode("user", False)]
 KERNEL = [Mode("kernel", True), Mode("kernel", False)]
+CONFINED = {backend: Mode(backend, True, confined=True) for backend in ("user", "kernel")}
 
 
 @dataclass(frozen=True)
@@ -134,57 +143,54 @@ class Attack:
     """A hostile script and what its header says of it."""
 
     path: Path
-    expect: list[str]
-    options: list[str] = field(default_factory=list)
-    args: list[str] = field(default_factory=list)
-    raw: str | None = None
-    backend: str | None = None
+    header: dict[str, str]
 
     @classmethod
     def read(cls, path: Path) -> Attack:
-        text = path.read_text()
-        header = dict(re.findall(r"^-- ([a-z-]+): (.*)$", text, re.MULTILINE))
-        expect = [word.strip() for word in header["expect"].split(" | ")]
-        # What is not about time gets enough of it, however slow the machine.
-        header.setdefault("time-limit", "100" if "ETIME" in expect else PATIENCE)
-        options = []
-        for name in ("memory-limit", "time-limit"):
-            if name in header:
-                options += [f"--{name}", header[name]]
-        return cls(
-            path=path,
-            expect=expect,
-            options=options,
-            args=header.get("args", "").split(),
-            raw=header["raw"].encode().decode("unicode_escape") if "raw" in header else None,
-            backend=header.get("backend"),
-        )
+        lines = re.findall(r"^-- ([a-z-]+): (.*)$", path.read_text(), re.MULTILINE)
+        return cls(path, dict(lines))
 
-    def modes(self, modes: list[Mode]) -> list[Mode]:
-        return [mode for mode in modes if self.backend in (None, mode.backend)]
+    def suits(self, mode: Mode) -> bool:
+        if mode.confined and self.header.get("engine") == "luajit":
+            return False
+        return self.header.get("backend") in (None, mode.backend)
+
+    def expect(self, mode: Mode) -> list[str]:
+        header = self.header
+        text = header.get("confined", header["expect"]) if mode.confined else header["expect"]
+        return text.split(" | ")
+
+    def time_limit(self, mode: Mode) -> int:
+        """ms.  What is not about time gets enough of it, however slow the machine."""
+        enough = "100" if "ETIME" in self.expect(mode) else PATIENCE
+        return int(self.header.get("time-limit", enough))
+
+    def options(self, mode: Mode) -> list[str]:
+        options = ["--info", "--time-limit", str(self.time_limit(mode))]
+        if memory := self.header.get("memory-limit"):
+            options += ["--memory-limit", memory]
+        return options
 
     def seen(self, run: Run, mode: Mode) -> Outcome:
-        script = self.path if self.raw is None else Path("-")
-        command = mode.command(script, "--info", *self.options, args=self.args)
-        return outcome(run, command, self.raw)
-
-    def limit(self) -> int:
-        """Its time limit, in ns."""
-        options = dict(zip(self.options[::2], self.options[1::2], strict=True))
-        return int(options["--time-limit"]) * 1_000_000
+        raw = self.header.get("raw")
+        source = None if raw is None else raw.encode().decode("unicode_escape")
+        script = self.path if source is None else Path("-")
+        args = self.header.get("args", "").split()
+        return outcome(run, mode.command(script, *self.options(mode), args=args), source)
 
     def check(self, run: Run, mode: Mode) -> None:
         """Fail if it gets away with anything."""
         seen = self.seen(run, mode)
-        assert self.allows(seen), f"{self.expect} expected: {seen}"
+        assert self.allows(seen, mode), f"{self.expect(mode)} expected: {seen}"
         if seen.info:
-            assert counter(seen.info, "ns in script code") < self.limit() + OVERRUN, seen
+            limit = self.time_limit(mode) * 1_000_000
+            assert counter(seen.info, "ns in script code") < limit + OVERRUN, seen
         if not mode.jit and seen.info:
             assert counter(seen.info, "traces") == 0, seen
 
-    def allows(self, seen: Outcome) -> bool:
+    def allows(self, seen: Outcome, mode: Mode) -> bool:
         kind = seen.kind()
-        for word in self.expect:
+        for word in self.expect(mode):
             name, _, pattern = word.partition(": ")
             if name == "any" or (name == kind and re.search(pattern, seen.stderr)):
                 return True

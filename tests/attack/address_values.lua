@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Values that do not fit the kind, in loops that get compiled.
 -- expect: ok
+-- engine: luajit
 function run()
 	local a = util.buffer(64)
 	for _, c in ipairs { { "u1", 256 }, { "i1", -129 }, { "u2", 65536 }, { "i2", -32769 }, { "u4", 2 ^ 32 }, { "i4", -2 ^ 31 - 1 },

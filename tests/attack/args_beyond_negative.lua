@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- expect: error: beyond
+-- confined: ok
 -- args: -9223372036854775808
 function run(a) return a end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Bindings called with the wrong number of everything.
 -- expect: ok
+-- Numbers that only LuaJIT has.
+local nan, half, huge = tonumber("nan"), tonumber("0.5"), tonumber("1e300")
 function run()
 	for _, f in ipairs { util.peek, util.poke, util.copyin, util.copyout, util.str_in, util.str_out, util.fill,
 		util.compare, util.buffer } do
@@ -8,9 +10,9 @@ function run()
 		assert(not pcall(f, nil, nil, nil, nil))
 		assert(not pcall(f, {}, {}, {}, {}))
 		assert(not pcall(f, "x", "x", "x", "x"))
-		assert(not pcall(f, 0 / 0, 0 / 0, 0 / 0))
-		assert(not pcall(f, 0.5, 0.5, 0.5))
-		assert(not pcall(f, 1e300, 1e300, 1e300))
+		assert(not pcall(f, nan, nan, nan))
+		assert(not pcall(f, half, half, half))
+		assert(not pcall(f, huge, huge, huge))
 		assert(not pcall(f, -2 ^ 60, 2 ^ 60, 2 ^ 60))
 		pcall(f, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	end

@@ -14,5 +14,5 @@ function run()
 	setfenv(0, { x = 1 })
 	assert(loadstring("return x")() == 1)
 	setfenv(0, _G)
-	assert(not pcall(setfenv, 1e300, {}) and not pcall(setfenv, -1, {}))
+	assert(not pcall(setfenv, 2 ^ 62, {}) and not pcall(setfenv, -1, {}))
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- The functions of fs with arguments of every wrong kind.
 -- expect: ok
+-- engine: luajit
 function run()
 	local d = syscall.openat(const.AT_FDCWD, "/", const.O_RDONLY, 0)
 	local b = util.buffer(4096)

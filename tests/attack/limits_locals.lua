@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- More locals, upvalues, constants, parameters, registers than a function may have.
 -- expect: ok
+-- confined: ok | error: not enough memory
 -- memory-limit: 16384
 function run()
 	local function refused(src)
@@ -17,7 +18,7 @@ function run()
 	refused(table.concat(decl, " ") .. " return function() return " .. uses .. " end")
 	refused("return f(" .. ("x,"):rep(300) .. "x)")
 	local consts = {}
-	for i = 1, 70000 do consts[i] = i + 0.5 end
+	for i = 1, 70000 do consts[i] = 2 ^ 40 + i end
 	refused("return {" .. ("x,"):rep(300):sub(1, -2) .. "}, " .. ("f("):rep(1) .. ("x,"):rep(400) .. "x)")
 	local f, e = loadstring("local t = {" .. table.concat(consts, ",") .. "} return #t")
 	assert(f or e:find("too many") or e:find("too"), e)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- The metatable of all strings, replaced under the libraries' feet.
 -- expect: ok
+-- confined: error: ^x$
 function run()
 	local mt = getmetatable("")
 	mt.__index = function(_, k) return #k end

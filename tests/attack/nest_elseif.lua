@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Long chains that do not nest.
 -- expect: ok
+-- confined: ok | ETIME
 -- memory-limit: 16384
 function run()
 	local f, e = loadstring("if x then a = 1 " .. ("elseif x then a = 2 "):rep(2000) .. " end")

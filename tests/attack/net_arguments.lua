@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- What is no batch, no count and no flag; interpreted, and in a hot loop.
 -- expect: ok
+-- engine: luajit
 local headers = util.buffer(64 * 64)
 
 function run()

@@ -4,7 +4,7 @@
 local byte, char, rep, reverse, lower = string.byte, string.char, string.rep, string.reverse, string.lower
 local fast = {
 	function(i) return char(i % 256, i / 256 % 256, i / 65536 % 256) end,
-	function(i) return tostring(i + 0.5) end,
+	function(i) return tostring(i / 2) end,
 	function(i) return rep("ab" .. i, 20) end,
 	function(i) return reverse("x" .. i) end,
 	function(i) return lower("X" .. i) end,

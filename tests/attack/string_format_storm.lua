@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- expect: ETIME
 function run()
-	while true do string.format("%99.99f", 1.7976931348623157e308) end
+	while true do pcall(string.format, "%99.99f", 2 ^ 1023) string.format("%99.99d", 2 ^ 40) end
 end

@@ -2,5 +2,5 @@
 -- expect: ENOBUFS
 function run()
 	local t = {}
-	for i = 1, math.huge do t[i + 0.5] = i end
+	for i = 1, math.huge do t[-i] = i end
 end

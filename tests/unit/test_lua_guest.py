@@ -7,7 +7,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runner import CORPUS_LIMITS, GUEST_LIMITS, INTEGER_CORPUS, INTEGERS, USER, guest, here, outcome
+from runner import (
+    ATTACKS,
+    CONFINED,
+    CORPUS_LIMITS,
+    GUEST_LIMITS,
+    INTEGER_CORPUS,
+    INTEGERS,
+    USER,
+    Attack,
+    guest,
+    here,
+    outcome,
+)
 
 
 def run(*words: str | Path, **options) -> subprocess.CompletedProcess[str]:
@@ -21,6 +33,16 @@ def test_does_as_luajit(script: Path) -> None:
     confined = outcome(here, [*guest("user"), *CORPUS_LIMITS, str(script)])
     assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
     assert confined.status == 0
+
+
+# One lowers its priority, and has no limit here but its CPU time: it takes for ever.
+MODE = CONFINED["user"]
+HOSTILE = [a for a in map(Attack.read, ATTACKS) if a.suits(MODE) and a.path.stem != "scheduling"]
+
+
+@pytest.mark.parametrize("attack", HOSTILE, ids=lambda attack: attack.path.stem)
+def test_attack(attack: Attack) -> None:
+    attack.check(here, MODE)
 
 
 def test_integers() -> None:
