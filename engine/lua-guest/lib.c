@@ -241,19 +241,20 @@ static int print(lua_State *L)
 
 /* -- Memory ------------------------------------------------------------------------- */
 
-/* "i4", "u1" and the like: how a scalar lies in memory. */
+/* "i4", "u1", "b2" and the like: how a scalar lies in memory. */
 struct kind {
 	unsigned int size;
-	bool is_signed;
+	bool is_signed, is_big;
 };
 
 static struct kind check_kind(lua_State *L, int i)
 {
 	const char *s = luaL_optstring(L, i, "i4");
-	struct kind kind = { s[0] ? s[1] - '0' : 0, s[0] == 'i' };
+	struct kind kind = { s[0] ? s[1] - '0' : 0, s[0] == 'i', s[0] == 'b' };
 
-	if ((s[0] != 'i' && s[0] != 'u') || strlen(s) != 2 || !strchr("1248", s[1]))
-		luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 expected", s);
+	if (strlen(s) != 2 || !strchr("iub", s[0]) || !strchr("1248", s[1]) ||
+	    (kind.is_big && kind.size == 1))
+		luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 b2 b4 b8 expected", s);
 	return kind;
 }
 
@@ -280,7 +281,16 @@ static long load(const char *p, struct kind kind)
 	unsigned long v = 0;
 
 	memcpy(&v, p, kind.size);
+	if (kind.is_big)
+		return (long)__builtin_bswap64(v << shift);
 	return kind.is_signed ? (long)(v << shift) >> shift : (long)v;
+}
+
+static void store(char *p, long v, struct kind kind)
+{
+	if (kind.is_big)
+		v = (long)__builtin_bswap64((unsigned long)v << (64 - 8 * kind.size));
+	memcpy(p, &v, kind.size);
 }
 
 /* As in C, either reading of the bits will do: -1 is all ones. */
@@ -307,7 +317,7 @@ static int util_poke(lua_State *L)
 	long v = luaL_checkinteger(L, 3);
 
 	luaL_argcheck(L, fits(v, kind), 3, "number out of range");
-	memcpy(check_memory(L, 1, kind.size), &v, kind.size);
+	store(check_memory(L, 1, kind.size), v, kind);
 	return 0;
 }
 
@@ -344,7 +354,7 @@ static int util_copyout(lua_State *L)
 		v = lua_tointeger(L, -1);
 		if (lua_type(L, -1) != LUA_TNUMBER || !fits(v, kind))
 			luaL_error(L, "element %d is no integer that fits", i);
-		memcpy(p, &v, kind.size);
+		store(p, v, kind);
 		lua_pop(L, 1);
 	}
 	return 0;
@@ -552,6 +562,13 @@ static const luaL_Reg bit_functions[] = {
 	{ NULL, NULL },
 };
 
+/* (table, name) of what LuaJIT's scripts have: batches of messages, files and frames. */
+static int none_here(lua_State *L)
+{
+	return luaL_error(L, "the confined engine has no '%s': run this with LuaJIT's",
+			  luaL_checkstring(L, 2));
+}
+
 /* A global table whose other fields come from @index when first asked for. */
 static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
 		       lua_CFunction index)
@@ -578,4 +595,6 @@ static void open_libraries(lua_State *L)
 	lazy_table(L, "syscall", no_functions, syscall_index);
 	lazy_table(L, "errno", no_functions, errno_index);
 	lazy_table(L, "const", no_functions, const_index);
+	lazy_table(L, "net", no_functions, none_here);
+	lazy_table(L, "fs", no_functions, none_here);
 }

@@ -15,12 +15,23 @@
 
 #define VM_INT_MAX	SYSCRIPT_LUA_INT_MAX
 
-/* Memory layouts of a scalar: log2 of the size, and whether it has a sign. */
-enum vm_kind { VM_U1, VM_U2, VM_U4, VM_U8, VM_I1, VM_I2, VM_I4, VM_I8 };
+/*
+ * Memory layouts of a scalar: log2 of the size, whether it has a sign, and whether it
+ * has the byte order of the network.
+ */
+enum vm_kind { VM_U1, VM_U2, VM_U4, VM_U8, VM_I1, VM_I2, VM_I4, VM_I8,
+	       VM_BIG = 8, VM_B2 = VM_BIG|VM_U2, VM_B4, VM_B8 };
 #define vm_kind_size(kind)	(1u << ((kind) & 3))
 
-/* "u1" .. "i8" -> enum vm_kind, or -1. */
+/* "u1" .. "i8", "b2" .. "b8" -> enum vm_kind, or -1. */
 int vm_kind(const GCstr *s);
+
+/* That in argument @narg, or an error. */
+int vm_checkkind(lua_State *L, int narg);
+
+/* NaN if it has more bits than a number holds; 0 if it does not fit. */
+double vm_getscalar(const void *p, int kind);
+int vm_putscalar(void *p, int kind, double value);
 
 /* Argument kinds of each system call, and its name: see syscalls.def. */
 extern const char *const vm_syscall_kinds[];

@@ -78,31 +78,18 @@ static unsigned char *at(GCudata *ud, double off, unsigned long n)
   return frame_at(frame, span(off), n, frame->len);
 }
 
-double vm_frame_load(lua_State *L, GCudata *ud, double off, int size)
+double vm_frame_load(lua_State *L, GCudata *ud, double off, int kind)
 {
-  unsigned char *p = at(ud, off, (unsigned long)size);
+  unsigned char *p = at(ud, off, vm_kind_size(kind));
   UNUSED(L);
-  if (!p)
-    return VM_NAN;
-  switch (size) {
-  case 1: return p[0];
-  case 2: return p[0] << 8 | p[1];
-  default: return (double)((uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]);
-  }
+  return p ? vm_getscalar(p, kind) : VM_NAN;
 }
 
-int vm_frame_store(lua_State *L, GCudata *ud, double off, int size, double value)
+int vm_frame_store(lua_State *L, GCudata *ud, double off, int kind, double value)
 {
-  unsigned char *p = at(ud, off, (unsigned long)size);
-  long v;
+  unsigned char *p = at(ud, off, vm_kind_size(kind));
   UNUSED(L);
-  if (!p || !vm_isint(value, &v) || v < 0 || v >> 8 * size)
-    return 0;
-  while (size--) {
-    p[size] = (unsigned char)v;
-    v >>= 8;
-  }
-  return 1;
+  return p && vm_putscalar(p, kind, value);
 }
 
 int vm_frame_udp(lua_State *L, GCudata *ud)
@@ -445,56 +432,80 @@ LJLIB_CF(frame_len)		LJLIB_REC(.)
   return 1;
 }
 
-static int load(lua_State *L, int size)
+static int load(lua_State *L, int kind)
 {
   GCudata *ud = checkframe(L);
-  double v = vm_frame_load(L, ud, number(L, 2), size);
+  double off = number(L, 2), v = vm_frame_load(L, ud, off, kind);
+  if (v != v && at(ud, off, vm_kind_size(kind)))
+    luaL_error(L, "value at %d does not fit a number", (int)off);
   if (v != v)
     outside(L, ud);
   lua_pushnumber(L, v);
   return 1;
 }
 
+/* frame:peek(off [, kind]) -> value, as util.peek() */
+LJLIB_CF(frame_peek)		LJLIB_REC(.)
+{
+  return load(L, vm_checkkind(L, 3));
+}
+
 /* frame:u1(off), u2, u4 -> value, in the byte order of the network */
-LJLIB_CF(frame_u1)		LJLIB_REC(frame_load 1)
+LJLIB_CF(frame_u1)		LJLIB_REC(frame_load VM_U1)
 {
-  return load(L, 1);
+  return load(L, VM_U1);
 }
 
-LJLIB_CF(frame_u2)		LJLIB_REC(frame_load 2)
+LJLIB_CF(frame_u2)		LJLIB_REC(frame_load VM_B2)
 {
-  return load(L, 2);
+  return load(L, VM_B2);
 }
 
-LJLIB_CF(frame_u4)		LJLIB_REC(frame_load 4)
+LJLIB_CF(frame_u4)		LJLIB_REC(frame_load VM_B4)
 {
-  return load(L, 4);
+  return load(L, VM_B4);
 }
 
-static int store(lua_State *L, int size)
+static void store(lua_State *L, int kind, int narg)
 {
   GCudata *ud = checkframe(L);
-  double off = number(L, 2);
-  vm_checkrange(L, 3, 0, (1L << 8 * size) - 1);
-  if (!vm_frame_store(L, ud, off, size, number(L, 3)))
+  double off = number(L, 2), value = lj_lib_checknum(L, narg);
+  uint64_t buf;
+  if (!vm_putscalar(&buf, kind, value))
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);
+  if (!vm_frame_store(L, ud, off, kind, value))
     outside(L, ud);
+}
+
+/* frame:poke(off, kind, value), as util.poke() */
+LJLIB_CF(frame_poke)		LJLIB_REC(.)
+{
+  store(L, vm_checkkind(L, 3), 4);
+  return 0;
+}
+
+static int storeunsigned(lua_State *L, int kind)
+{
+  checkframe(L);
+  vm_checkrange(L, 3, 0, VM_INT_MAX);
+  store(L, kind, 3);
   return 0;
 }
 
 /* frame:put1(off, value), put2, put4 */
-LJLIB_CF(frame_put1)		LJLIB_REC(frame_store 1)
+LJLIB_CF(frame_put1)		LJLIB_REC(frame_store VM_U1)
 {
-  return store(L, 1);
+  return storeunsigned(L, VM_U1);
 }
 
-LJLIB_CF(frame_put2)		LJLIB_REC(frame_store 2)
+LJLIB_CF(frame_put2)		LJLIB_REC(frame_store VM_B2)
 {
-  return store(L, 2);
+  return storeunsigned(L, VM_B2);
 }
 
-LJLIB_CF(frame_put4)		LJLIB_REC(frame_store 4)
+LJLIB_CF(frame_put4)		LJLIB_REC(frame_store VM_B4)
 {
-  return store(L, 4);
+  return storeunsigned(L, VM_B4);
 }
 
 /* frame:udp() -> offset and length of the payload, or nil */

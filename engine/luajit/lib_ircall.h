@@ -73,14 +73,14 @@ double vm_net_send(struct lua_State *L, double fd, double addr, double n,
 		   double flags, struct GCudata *ud);
 
 /*
- * lib_frames.c: @ud holds a struct view, of ports a struct frames; @port is one or NULL.  @size is
- * 1, 2 or 4.  INT is true if it was done, but for udp and headers, which return
+ * lib_frames.c: @ud holds a struct view, of ports a struct frames; @port is one or NULL.  @kind
+ * is an enum vm_kind.  INT is true if it was done, but for udp and headers, which return
  * frame_udp()'s and frame_headers()', or -2 without a frame, equals, which returns -1 then, and reply and send, which return
  * -1 if there is no place to wait in.
  */
 double vm_frame_len(struct lua_State *L, struct GCudata *ud);
-double vm_frame_load(struct lua_State *L, struct GCudata *ud, double off, int size);
-int vm_frame_store(struct lua_State *L, struct GCudata *ud, double off, int size,
+double vm_frame_load(struct lua_State *L, struct GCudata *ud, double off, int kind);
+int vm_frame_store(struct lua_State *L, struct GCudata *ud, double off, int kind,
 		   double value);
 int vm_frame_udp(struct lua_State *L, struct GCudata *ud);
 int vm_frame_headers(struct lua_State *L, struct GCudata *ud);

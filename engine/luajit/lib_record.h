@@ -275,11 +275,27 @@ static void LJ_FASTCALL recff_frame_load(jit_State *J, RecordFFData *rd)
 					       lj_ir_kint(J, (int32_t)rd->data)));
 }
 
-static void LJ_FASTCALL recff_frame_store(jit_State *J, RecordFFData *rd)
+static void LJ_FASTCALL recff_frame_peek(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_frame(J, rd), off = recff_vm_arg(J, 1);
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_frame_load, ud, off,
+					       recff_vm_kind(J, rd, 2)));
+}
+
+/* Unlike those of poke(), not negative. */
+static void LJ_FASTCALL recff_frame_store(jit_State *J, RecordFFData *rd)
+{
+  TRef ud = recff_vm_frame(J, rd), off = recff_vm_arg(J, 1), value = recff_vm_arg(J, 2);
+  emitir(IRTG(IR_GE, IRT_NUM), value, lj_ir_knum_zero(J));
   recff_vm_done(J, rd, lj_ir_call(J, IRCALL_vm_frame_store, ud, off,
-				  lj_ir_kint(J, (int32_t)rd->data), recff_vm_arg(J, 2)));
+				  lj_ir_kint(J, (int32_t)rd->data), value));
+}
+
+static void LJ_FASTCALL recff_frame_poke(jit_State *J, RecordFFData *rd)
+{
+  TRef ud = recff_vm_frame(J, rd), off = recff_vm_arg(J, 1), kind = recff_vm_kind(J, rd, 2);
+  recff_vm_done(J, rd, lj_ir_call(J, IRCALL_vm_frame_store, ud, off, kind,
+				  recff_vm_arg(J, 3)));
 }
 
 /* The trace is for what there was when it was recorded: a datagram, or none. */

@@ -3,8 +3,9 @@
  * util: the memory of the calling process, through checked copies only.
  *
  * A kind says how a scalar lies in memory: "i" or "u" for signed or unsigned,
- * then its size in bytes, 1, 2, 4 or 8.  "i4", a C int, is the default: the
- * paper's copyout(table, addr, n) writes ints.
+ * then its size in bytes, 1, 2, 4 or 8; "b" for unsigned in the byte order of the
+ * network.  "i4", a C int, is the default: the paper's copyout(table, addr, n) writes
+ * ints.
  */
 #define lib_util_c
 #define LUA_LIB
@@ -30,7 +31,7 @@ int vm_kind(const GCstr *s)
 {
   const char *p = strdata(s);
   int kind;
-  if (s->len != 2 || (p[0] != 'i' && p[0] != 'u'))
+  if (s->len != 2 || (p[0] != 'i' && p[0] != 'u' && p[0] != 'b'))
     return -1;
   switch (p[1]) {
   case '1': kind = VM_U1; break;
@@ -39,15 +40,17 @@ int vm_kind(const GCstr *s)
   case '8': kind = VM_U8; break;
   default: return -1;
   }
+  if (p[0] == 'b')
+    return kind == VM_U1 ? -1 : kind | VM_BIG;
   return p[0] == 'i' ? kind + VM_I1 : kind;
 }
 
-static int checkkind(lua_State *L, int narg)
+int vm_checkkind(lua_State *L, int narg)
 {
   GCstr *s = lj_lib_optstr(L, narg);
   int kind = s ? vm_kind(s) : VM_I4;
   if (kind < 0)
-    luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 expected",
+    luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 b2 b4 b8 expected",
 	       strdata(s));
   return kind;
 }
@@ -92,7 +95,11 @@ static LJ_AINLINE double getscalar(const void *p, int kind)
   case VM_I1: return v.i1;
   case VM_I2: return v.i2;
   case VM_I4: return v.i4;
+  case VM_B2: return __builtin_bswap16(v.u2);
+  case VM_B4: return __builtin_bswap32(v.u4);
   default:
+    if (kind == VM_B8)
+      v.i8 = (int64_t)__builtin_bswap64((uint64_t)v.i8);
     if (v.i8 > VM_INT_MAX || v.i8 < -VM_INT_MAX)
       return VM_NAN;
     return (double)v.i8;
@@ -109,8 +116,20 @@ static LJ_AINLINE int putscalar(void *p, int kind, double value)
   if (bits < 64 ? (unsigned long)i + (1UL << (bits - 1)) >= 3UL << (bits - 1) :
 		  (unsigned long)i + VM_INT_MAX > 2 * (unsigned long)VM_INT_MAX)
     return 0;
+  if (kind & VM_BIG)
+    i = (long)__builtin_bswap64((unsigned long)i << (64 - bits));
   memcpy(p, &i, vm_kind_size(kind));
   return 1;
+}
+
+double vm_getscalar(const void *p, int kind)
+{
+  return getscalar(p, kind);
+}
+
+int vm_putscalar(void *p, int kind, double value)
+{
+  return putscalar(p, kind, value);
 }
 
 double vm_peek(lua_State *L, double addr, int kind)
@@ -199,6 +218,9 @@ static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
   case VM_I1: return f(__VA_ARGS__, VM_I1); \
   case VM_I2: return f(__VA_ARGS__, VM_I2); \
   case VM_I4: return f(__VA_ARGS__, VM_I4); \
+  case VM_B2: return f(__VA_ARGS__, VM_B2); \
+  case VM_B4: return f(__VA_ARGS__, VM_B4); \
+  case VM_B8: return f(__VA_ARGS__, VM_B8); \
   default: return f(__VA_ARGS__, VM_I8); \
   }
 
@@ -310,7 +332,7 @@ static LJ_NOINLINE void badmem(lua_State *L, unsigned long addr, int kind)
 LJLIB_CF(util_peek)		LJLIB_REC(.)
 {
   unsigned long addr = checkaddr(L, 1);
-  int kind = checkkind(L, 2);
+  int kind = vm_checkkind(L, 2);
   double v = vm_peek(L, (double)(long)addr, kind);
   if (v != v)
     badmem(L, addr, kind);
@@ -322,7 +344,7 @@ LJLIB_CF(util_peek)		LJLIB_REC(.)
 LJLIB_CF(util_poke)		LJLIB_REC(.)
 {
   unsigned long addr = checkaddr(L, 1);
-  int kind = checkkind(L, 2);
+  int kind = vm_checkkind(L, 2);
   double v = lj_lib_checknum(L, 3);
   uint64_t buf;
   if (!putscalar(&buf, kind, v))
@@ -336,7 +358,7 @@ static void checkspan(lua_State *L, struct span *sp, int narg)
 {
   double addr = (double)(long)checkaddr(L, narg);
   double n = (double)vm_checkrange(L, narg + 1, 0, LJ_MAX_ASIZE - 2);
-  span(sp, addr, n, checkkind(L, narg + 2));
+  span(sp, addr, n, vm_checkkind(L, narg + 2));
 }
 
 /* Table @narg, with room for @n elements; or a new one. */

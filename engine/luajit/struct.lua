@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- util.struct: named, bounds-checked access to C structures in user memory.
+-- util.struct: named, bounds-checked access to C structures in user memory, and in
+-- frames of a network device.
 --
 --   local mmsghdr = util.struct [[
 --     struct { void *name; int namelen; void *iov; size_t iovlen;
@@ -39,6 +40,10 @@ local kinds = {
 for _, n in ipairs { 1, 2, 4, 8 } do
   kinds["int" .. n * 8 .. "_t"], kinds["uint" .. n * 8 .. "_t"] = "i" .. n, "u" .. n
   kinds["i" .. n], kinds["u" .. n] = "i" .. n, "u" .. n
+  kinds["__s" .. n * 8], kinds["__u" .. n * 8] = "i" .. n, "u" .. n
+  if n > 1 then
+    kinds["__be" .. n * 8], kinds["b" .. n] = "b" .. n, "b" .. n
+  end
 end
 
 -- A type: size and align, kind of a scalar, view(addr) of all else.
@@ -110,11 +115,15 @@ local function array_view(element, n)
   end
 end
 
+local function check_bytes(t, s)
+  if #s > t.size then
+    error(format("%d bytes are too many for an array of %d", #s, t.size), 3)
+  end
+end
+
 -- The bytes of a string into an array of them, and zeros into the rest.
 local function set_bytes(addr, t, s)
-  if #s > t.size then
-    error(format("%d bytes are too many for an array of %d", #s, t.size), 4)
-  end
+  check_bytes(t, s)
   util.str_out(s, addr)
   util.fill(addr + #s, 0, t.size - #s)
 end
@@ -160,6 +169,85 @@ local function array_of(element, n)
   }
 end
 
+-- Frames --------------------------------------------------------------------
+
+-- A view of a frame's bytes has the frame at [0], where no system call takes it for an
+-- address; the offset at [-1], and an array's length at [-2].  Parts are made anew: in
+-- a compiled loop none is, but for arrays with an index that is no constant.  The frame
+-- checks bounds, and whether it is still there.
+
+local function frame_view(f, off, n, mt)
+  local view = { [0] = 0, [-1] = 0, [-2] = 0 }
+  view[0], view[-1], view[-2] = f, off, n
+  return setmetatable(view, mt)
+end
+
+local frame_array, frame_struct
+
+local function frame_get(f, off, t)
+  if t.kind then return f:peek(off, t.kind) end
+  if t.element then return frame_array(f, off, t.element, t.count) end
+  return frame_struct(f, off, t)
+end
+
+local function frame_set(f, off, t, name, value)
+  if t.kind then return f:poke(off, t.kind, value) end
+  if type(value) ~= "string" or not t.bytes then
+    error(format("'%s' is not a scalar: assign to its parts", tostring(name)), 2)
+  end
+  check_bytes(t, value)
+  f:peek(off + t.size - 1, "u1")  -- No frame gets longer by this.
+  f:put(off, value)
+  f:fill(off + #value, 0, t.size - #value)
+end
+
+local function elements_in_frame(element)
+  local size, mt = element.size, { __metatable = "array" }
+  function mt.__index(self, i)
+    if not is_index(i, self[-2]) then no_element(i, self[-2]) end
+    return frame_get(self[0], self[-1] + (i - 1) * size, element)
+  end
+  function mt.__newindex(self, i, value)
+    if not is_index(i, self[-2]) then no_element(i, self[-2]) end
+    return frame_set(self[0], self[-1] + (i - 1) * size, element, i, value)
+  end
+  return mt
+end
+
+local function fields_in_frame(fields)
+  local mt = { __metatable = "struct" }
+  function mt.__index(self, name)
+    local field = fields[name]
+    if not field then no_field(name) end
+    return frame_get(self[0], self[-1] + field.offset, field.type)
+  end
+  function mt.__newindex(self, name, value)
+    local field = fields[name]
+    if not field then no_field(name) end
+    return frame_set(self[0], self[-1] + field.offset, field.type, name, value)
+  end
+  return mt
+end
+
+-- What a type needs for them is made when first asked for.
+function frame_array(f, off, element, n)
+  local mt = element.in_frames
+  if not mt then
+    mt = elements_in_frame(element)
+    element.in_frames = mt
+  end
+  return frame_view(f, off, n, mt)
+end
+
+function frame_struct(f, off, t)
+  local mt = t.in_frame
+  if not mt then
+    mt = fields_in_frame(t.fields)
+    t.in_frame = mt
+  end
+  return frame_view(f, off, 0, mt)
+end
+
 -- Strings -----------------------------------------------------------------
 
 local put  -- (bytes, at, type, value)
@@ -169,7 +257,9 @@ local function put_integer(bytes, at, t, value)
   if type(value) ~= "number" or value % 1 ~= 0 or value < -2 ^ (bits - 1) or value >= 2 ^ bits then
     error(format("%s (a %s) does not fit '%s'", tostring(value), type(value), t.kind), 0)
   end
-  for i = at, at + t.size - 1 do
+  local first, last, step = at, at + t.size - 1, 1
+  if sub(t.kind, 1, 1) == "b" then first, last, step = last, first, -1 end
+  for i = first, last, step do
     bytes[i] = value % 256
     value = floor(value / 256)
   end
@@ -306,7 +396,22 @@ local function check_integer(what, i, min)
   end
 end
 
-local function new_view(t, addr, n)
+-- (frame, offset [, n]), of which the offset is 0 if it is nil.
+local function new_view_of_frame(t, f, off, n)
+  if not f.peek then error("address or frame expected, got userdata", 2) end
+  off = off or 0
+  check_integer("offset", off, 0)
+  if n == nil then
+    return frame_struct(f, off, t)
+  end
+  check_integer("count", n, 0)
+  return frame_array(f, off, t, n)
+end
+
+local function new_view(t, addr, n, count)
+  if type(addr) == "userdata" then
+    return new_view_of_frame(t, addr, n, count)
+  end
   check_integer("address", addr, -2^53)
   if n == nil then
     return t.view(addr)

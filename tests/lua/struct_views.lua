@@ -17,6 +17,7 @@ local mixed = util.struct([[
   signed char tiny; uint8_t tail[3], last;
   unsigned long long big; u2 two; const char name[16];
 ]], { point = point })
+local wire = util.struct "__be16 port; __be32 address; __be64 big; __be16 list[2];"
 
 local function layout(t, ...)
   local s = { t.size, t.align }
@@ -61,6 +62,24 @@ function run()
     v.name[i % 16 + 1] = i % 100
   end
   print(v.p[1].y, v.p[2].y, v.p[3].y, v.u.a, v.u.b == 2 ^ 40 + 200, v.u.bytes[1], v.tail[2], v.name[16])
+
+  local net = wire(base + 3072)
+  for i = 1, 200 do
+    net.port, net.address, net.big, net.list[i % 2 + 1] = i, 2 ^ 31 + i, 2 ^ 40 + i, -i
+    assert(net.port == i and util.peek(base + 3072, "b2") == i)
+    assert(net.address == 2 ^ 31 + i and net.list[i % 2 + 1] == 65536 - i)
+  end
+  assert(util.str_in(base + 3072, wire.size) == wire.pack {
+    port = 200, address = 2 ^ 31 + 200, big = 2 ^ 40 + 200, list = { 65536 - 200, 65536 - 199 },
+  })
+  print(net.big, (util.str_in(base + 3072, wire.size):gsub(".", function(c)
+    return ("%02x"):format(c:byte())
+  end)))
+  util.copyout({ 1, 258 }, base, 2, "b4")
+  print(util.str_in(base, 8):byte(1, -1))
+  print(util.copyin(base, 2, "b4")[2], util.copyin(base + 2, 2, "b2")[1])
+  fails(util.poke, base, "b2", 65536)
+  fails(util.peek, base, "b1")
 
   fails(function() return msgs[17].len end)
   fails(function() return msgs[0].len end)

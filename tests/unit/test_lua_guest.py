@@ -100,3 +100,11 @@ def test_usage() -> None:
     done = run("--engine", "frob", "-e", "")
     assert done.returncode == 2 and "engine 'frob' is not luajit or confined" in done.stderr
     assert run("-e", "", *"123456789").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["net.frames", "fs.entries"])
+def test_has_no_batches(name: str) -> None:
+    """What only LuaJIT's scripts have is said to be missing, by name."""
+    done = run(*GUEST_LIMITS, "-e", f"return {name}(3)")
+    assert done.returncode == 1
+    assert f"the confined engine has no '{name.split('.')[1]}'" in done.stderr

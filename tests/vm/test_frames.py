@@ -370,6 +370,128 @@ def test_longer_replies(mode: str, net: Wire, far: socket.socket) -> None:
         assert grown(far.fileno(), 1473) == -errno.EMSGSIZE
 
 
+STRUCTURES = """
+local ethhdr = util.struct "uint8_t dest[6], source[6]; __be16 proto;"
+local iphdr = util.struct [[
+  uint8_t vihl, tos; __be16 tot_len, id, frag_off; uint8_t ttl, protocol; uint16_t check;
+  struct { uint8_t byte[4]; } address[2];]]
+local udphdr = util.struct "__be16 source, dest, len; uint16_t check;"
+local big = util.struct "uint64_t host; __be64 net; __s8 tiny; uint8_t bytes[3]; __be32 word;"
+
+local function try(f, ...)
+  local ok, message = pcall(f, ...)
+  return ok and "done" or message
+end
+
+local function headers(f, n)
+  local eth, ip, udp, sum = ethhdr(f), iphdr(f, 14), udphdr(f, 34), 0
+  for i = 1, n do
+    assert(eth.proto == 0x800 and ip.tot_len == 35 and udp.len == 15)
+    ip.ttl = i % 256
+    udp.source = i
+    ip.address[i % 2 + 1].byte[i % 4 + 1] = i % 256
+    sum = sum + ip.ttl + udp.source + ip.address[i % 2 + 1].byte[i % 4 + 1]
+  end
+  return sum
+end
+
+function run(fd)
+  local port = net.frames(fd)
+  port:receive(1, 30000)
+  local f = port[1]
+  print(headers(f, 200))
+  local eth, udp, ends = ethhdr(f), udphdr(f, 34), udphdr(f, f:len() - 7)
+  print(ends.source, try(function() return ends.check end), try(function() ends.check = 1 end))
+  for _, off in ipairs { 2^31, 2^32, 2^40, 2^52, -1, 0.5 } do
+    print(try(function() return udphdr(f, off).check end))
+  end
+  print(try(function() udp.len = 65536 end), try(function() return udp.nothing end),
+        try(function() return eth.dest[7] end), try(function() eth.dest[0.5] = 1 end),
+        try(function() eth.dest = "1234567" end), try(function() eth.dest = 1 end),
+        try(function() local v = udphdr(port) end),
+        try(function() return syscall.read(fd, udp, 8) end))
+  udp.check = -1
+  eth.dest, eth.source = f:str(6, 6), "ab"
+  local list = udphdr(f, 34, 1)
+  list[1].len = 0x1234
+  print(udp.check, f:str(6, 6) == "ab\\0\\0\\0\\0", list[1].dest, udp[0] == f,
+        try(function() return list[2] end))
+  local b = big(f, 16)
+  b.host, b.net, b.tiny, b.bytes, b.word = 2^40 + 5, 2^40 + 7, -3, "xy", 0x01020304
+  print(f:str(16, 24) == big.pack { host = 2^40 + 5, net = 2^40 + 7, tiny = -3,
+        bytes = "xy", word = 0x01020304 }, b.host, b.net, b.tiny, b.bytes[2], b.word)
+  f:put(24, "\\127" .. ("\\255"):rep(7))
+  print(try(function() return b.net end))
+  f:send()
+  print(try(function() return udp.len end), try(function() udp.len = 1 end))
+  port:build("\\1\\2\\3\\4\\5\\6\\7\\8")
+  local g = udphdr(port[2])
+  print(g.source, port:receive(1, 0), try(function() return g.source end))
+  return 0
+end
+"""
+
+
+def test_structures(mode: str, far: socket.socket, near: socket.socket) -> None:
+    """Views of util.struct, over a frame as over memory, and no byte beyond it."""
+    structures = Script(mode, STRUCTURES)
+    near.send(GOOD)
+    structures(far.fileno())
+    text = structures.printed()
+    lines = [line.split("\t") for line in text.splitlines()]
+    assert lines[0] == [str(3 * sum(range(1, 201)))]
+    assert lines[1][0] == str(0x7061) and all(OUTSIDE in message for message in lines[1][1:])
+    for line in lines[2:6]:
+        assert OUTSIDE in line[0], line
+    assert all("bad offset" in line[0] for line in lines[6:8])
+    wrong = (
+        "number out of range",
+        "no field 'nothing'",
+        "index 7 is outside 1 .. 6",
+        "index 0.5 is outside",
+        "7 bytes are too many",
+        "'dest' is not a scalar",
+        "frame expected",
+        "no view of memory",
+    )
+    for message, expected in zip(lines[8], wrong, strict=True):
+        assert expected in message
+    assert lines[9][:4] == ["65535", "true", "7", "true"] and "index 2 is" in lines[9][4]
+    assert lines[10] == ["true", "1099511627781", "1099511627783", "-3", "121", "16909060"]
+    assert "does not fit a number" in lines[11][0]
+    assert all(GONE in message for message in lines[12])
+    assert lines[13][:2] == ["258", "0"] and GONE in lines[13][2]
+    (sent,) = arrived(near)
+    assert sent[6:12] == b"ab" + bytes(4) and sent[36:40] == b"\x01\x02\x03\x04"
+
+
+FREE_VIEWS = """
+local udphdr = util.struct "__be16 source, dest, len; uint16_t check; uint8_t data[4];"
+function run(fd)
+  local port, sum = net.frames(fd), 0
+  local f = port:build(("\\1"):rep(60))
+  local function loop()
+    for i = 1, 10000 do
+      local udp = udphdr(f, 34)
+      udp.len, udp.data[2] = i, 1
+      sum = sum + udp.len + udp.data[2]
+    end
+  end
+  loop()
+  collectgarbage("stop")
+  local before = collectgarbage("count")
+  loop()
+  return math.floor(collectgarbage("count") - before)
+end
+"""
+
+
+@pytest.mark.parametrize("how", ["kernel", "user"])
+def test_structures_for_nothing(far: socket.socket, how: str) -> None:
+    """A compiled loop makes no view, and calls what loads and stores by itself."""
+    assert Script(how, FREE_VIEWS)(far.fileno()) < 10
+
+
 BUILT = """
 local bytes = string.rep("\\2", 12) .. "\\x88\\xb5"
 function run(fd, n)
