@@ -99,6 +99,7 @@ deps: $(BUILD)/config.mk
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      Debian's cpio with compounds does what it does without; test-busybox
+##test-lua-guest Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)

@@ -30,6 +30,11 @@ PINNED = {
         "cpio_2.13+dfsg.orig.tar.bz2",
         "fd1e6fb3c683bf82ae0db237af87376c6a376d1f6bf6564c9b335785e76106a9",
     ),
+    # It has a copy of PUC's tests for Lua 5.1.
+    "golang-github-yuin-gopher-lua": (
+        "golang-github-yuin-gopher-lua_0.0~git20170915.0.eb1c729.orig.tar.xz",
+        "4930565f2f9596a0a47bc84b8c4c535655e8c3206b0d8dd8d2728803dab996e7",
+    ),
     "memcached": (
         "memcached_1.6.18.orig.tar.xz",
         "35872bd25f8d29d7cc2072d23e74344530891bfd0aa4f4f64184a8ae7291164b",
@@ -49,12 +54,12 @@ class Sources(kernels.Suite):
         return "".join("deb-src" + line.removeprefix("deb") for line in lines)
 
     def download(self, package: str, directory: Path) -> None:
-        """Download what makes up a source package, its signature checked by apt."""
+        """Download a source package's upstream archive, its signature checked by apt."""
         # Lists of some time ago may name a revision that is gone.
         (self.state / "updated").unlink(missing_ok=True)
         self.update()
         directory.mkdir(parents=True)
-        options = [*self.options(), "--download-only", "--only-source"]
+        options = [*self.options(), "--download-only", "--only-source", "--tar-only"]
         kernels.run("apt-get", *options, "source", package, cwd=directory)
 
 

@@ -15,6 +15,7 @@ Inside a guest every test is followed by a look at the kernel's log.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -58,6 +59,15 @@ def as_user() -> Callable[..., Done]:
 def as_outsider() -> Callable[..., Done]:
     """as_outsider(command, **options): as one who may not."""
     return lambda command, **options: run_as("outsider", command, **options)
+
+
+@pytest.fixture(scope="module")
+def pages_to_pin() -> Iterator[None]:
+    """Large arenas for Lua in the confined engine: all of one counts as pinned."""
+    before = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 20, 64 << 20))
+    yield
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, before)
 
 
 @pytest.fixture

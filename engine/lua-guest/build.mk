@@ -36,4 +36,27 @@ $(GUEST)/lua.image: $(GUEST)/guest.o
 install-lua-guest: lua-guest
 	install -D -m 0644 $(GUEST)/lua.image $(DESTDIR)$(PREFIX)/lib/syscript/lua.image
 
-test-unit guest-programs: lua-guest
+# -- tests: those of tests/lua and tests/attack, and PUC's own -------------------------
+
+LUA_TESTS := $(BUILD)/lua-tests
+LUA_TESTS_PACKAGE := golang-github-yuin-gopher-lua
+# Next to the kernels' packages: `make clean` leaves it.
+LUA_TESTS_ARCHIVE := $(BUILD)/apt/$(LUA_TESTS_PACKAGE).orig.tar.xz
+
+$(LUA_TESTS_ARCHIVE): | apps/source.py
+	$(call say,FETCH)
+	$(Q)apps/source.py $(LUA_TESTS_PACKAGE) $@
+
+$(LUA_TESTS)/complete: $(LUA_TESTS_ARCHIVE)
+	$(Q)rm -rf $(@D)
+	$(Q)mkdir -p $(@D)
+	$(Q)tar -xf $< -C $(@D) --strip-components=2 gopher-lua/_lua5.1-tests
+	@touch $@
+
+.PHONY: test-lua-guest
+test-lua-guest: all lua-guest $(LUA_TESTS)/complete
+	$(PYTEST) tests/unit/test_lua_guest.py $(PYTEST_ARGS)
+	vm/guest -k $(KREL) -m -- $(PYTEST) tests/vm/test_lua_guest.py tests/vm/test_attacks.py \
+		-k 'lua_guest or confined' $(PYTEST_ARGS)
+
+test-unit guest-programs: lua-guest $(LUA_TESTS)/complete

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from confined import puc
 from runner import (
     ATTACKS,
     CONFINED,
@@ -43,6 +44,12 @@ HOSTILE = [a for a in map(Attack.read, ATTACKS) if a.suits(MODE) and a.path.stem
 @pytest.mark.parametrize("attack", HOSTILE, ids=lambda attack: attack.path.stem)
 def test_attack(attack: Attack) -> None:
     attack.check(here, MODE)
+
+
+@pytest.mark.parametrize("name", puc.LEFT_OUT)
+def test_puc(name: str) -> None:
+    done = run(*puc.LIMITS, "-", input=puc.script(name), encoding="latin-1")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_integers() -> None:

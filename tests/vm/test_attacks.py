@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -84,15 +83,7 @@ end
 
 
 MODES = [*KERNEL, CONFINED["kernel"]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def pages_to_pin() -> Iterator[None]:
-    """What Lua in the confined engine has of memory is pinned; some scripts want much."""
-    before = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 20, 64 << 20))
-    yield
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, before)
+pytestmark = pytest.mark.usefixtures("pages_to_pin")
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from confined import puc
 from runner import (
     CORPUS_LIMITS,
     GUEST_LIMITS,
@@ -35,6 +36,13 @@ SCRIPTS = [path for path in INTEGER_CORPUS if path.stem in NAMES.split()]
 def test_does_as_luajit(script: Path, as_outsider) -> None:
     confined = outcome(as_outsider, [*RUN, *GUEST_LIMITS, str(script)])
     assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
+
+
+@pytest.mark.parametrize("name", puc.LEFT_OUT)
+def test_puc(name: str, as_outsider, pages_to_pin) -> None:
+    command = [*RUN, *puc.LIMITS, "-"]
+    done = as_outsider(command, input=puc.script(name), encoding="latin-1")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_integers(as_outsider) -> None:
