@@ -201,10 +201,10 @@ static bool keep_ports_from_stack(const struct setup *setup)
 	if (!netns_run("tc -n %s qdisc add dev " DEVICE " ingress", name))
 		return false;
 	for (unsigned int i = 0; i < setup->nports; i++) {
-		/* Of fragments net.frames() finds no datagrams: these are the stack's. */
-		if (!netns_run("tc -n %s " ADD_FILTER " ip prio 1 u32 match ip protocol 17 0xff match "
-			       "u16 0 0x3fff at 6 match ip dport %u 0xffff action drop", name,
-			       setup->ports[i]) ||
+		/* Fragments and options are the stack's: net.frames() finds no datagrams there. */
+		if (!netns_run("tc -n %s " ADD_FILTER " ip prio 1 u32 match u8 0x45 0xff at 0 match "
+			       "ip protocol 17 0xff match u16 0 0x3fff at 6 match ip dport %u 0xffff "
+			       "action drop", name, setup->ports[i]) ||
 		    !netns_run("tc -n %s " ADD_FILTER " ipv6 prio 2 u32 match ip6 protocol 17 0xff "
 			       "match ip6 dport %u 0xffff action drop", name, setup->ports[i]))
 			return false;

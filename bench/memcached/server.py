@@ -40,6 +40,7 @@ class Wire:
 
     def __init__(self, port: int) -> None:
         """A UDP port that the stack there does not see."""
+        self.port = port
         addresses = ["--address", f"{self.HOST}/24", "--outside", "10.88.0.1/24"]
         self.net("setup", *addresses, "--port", str(port), self.NAME)
 
