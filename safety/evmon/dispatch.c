@@ -104,12 +104,6 @@ void evmon_trace_off(void)
 	static_branch_dec(&each_told);
 }
 
-void dispatch_violation(const char *monitor, const void *object, u32 here, u32 there,
-			const char *text)
-{
-	trace_evmon_violation(monitor, object, here, there, text);
-}
-
 /* -- monitors ----------------------------------------------------------------- */
 
 void evmon_register(struct evmon_monitor *monitor)

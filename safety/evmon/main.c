@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "dispatch.h"
 #include "place.h"
+#include "seen.h"
 #include "view.h"
 
 #define EVMON_VERSION	"0.1.0"
@@ -17,9 +18,12 @@ static int __init evmon_init(void)
 	err = place_init();
 	if (err)
 		return err;
-	err = batch_init();
+	err = seen_init();
 	if (err)
 		goto exit_place;
+	err = batch_init();
+	if (err)
+		goto exit_seen;
 	err = dispatch_init();
 	if (err)
 		goto exit_batch;
@@ -28,6 +32,8 @@ static int __init evmon_init(void)
 
 exit_batch:
 	batch_exit();
+exit_seen:
+	seen_exit();
 exit_place:
 	place_exit();
 	return err;
@@ -39,6 +45,7 @@ static void __exit evmon_exit(void)
 	view_exit();
 	dispatch_exit();
 	batch_exit();
+	seen_exit();
 	place_exit();
 }
 

@@ -82,7 +82,7 @@ struct evmon_where evmon_here(struct evmon_site *site);
 struct evmon_where evmon_here_ip(unsigned long ip);
 
 /**
- * evmon_violation - tell of a violation, once for each pair of places
+ * evmon_violation - count a violation, and tell of the first for a pair of places
  * @monitor:	who found it
  * @object:	what it is about
  * @here:	where it was found

@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "dispatch.h"
 #include "place.h"
+#include "seen.h"
 #include "view.h"
 
 static struct dentry *top;
@@ -24,6 +25,13 @@ static int monitors_show(struct seq_file *m, void *data)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(monitors);
+
+static int violations_show(struct seq_file *m, void *data)
+{
+	seen_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(violations);
 
 static ssize_t flush_write(struct file *file, const char __user *source, size_t len,
 			   loff_t *pos)
@@ -44,6 +52,7 @@ void view_init(void)
 	top = debugfs_create_dir("evmon", NULL);
 	debugfs_create_file("places", 0400, top, NULL, &places_fops);
 	debugfs_create_file("monitors", 0400, top, NULL, &monitors_fops);
+	debugfs_create_file("violations", 0400, top, NULL, &violations_fops);
 	debugfs_create_file("flush", 0200, top, NULL, &flush_fops);
 }
 

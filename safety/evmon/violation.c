@@ -6,7 +6,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/export.h>
-#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -16,47 +15,21 @@
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 
-#include "dispatch.h"
 #include "monitor.h"
 #include "place.h"
+#include "seen.h"
+#include "trace.h"
 #include "words.h"
-
-#define TOLD_BITS	10
-#define TOLD_PROBES	8
-#define TEXT_LEN	96
 
 static atomic_t last_number;
 
-/* Pairs of places that were told of.  Who finds it full is told of within limits. */
-static unsigned long told[1 << TOLD_BITS];
-
-static bool told_before(const char *monitor, const struct evmon_where *here,
-			const struct evmon_where *other)
-{
-	unsigned long a = here->place ?: here->ip;
-	unsigned long b = !other ? 0 : other->place ?: other->ip;
-	unsigned long key = hash_long(a ^ (unsigned long)monitor, 64) + b + 1;
-	unsigned int i, start = hash_long(key, TOLD_BITS);
-
-	for (i = 0; i < TOLD_PROBES; i++) {
-		unsigned long was = cmpxchg(&told[(start + i) % ARRAY_SIZE(told)], 0, key);
-
-		if (!was)
-			return false;
-		if (was == key)
-			return true;
-	}
-	return false;
-}
-
-static bool is_told(const char *monitor, const struct evmon_where *here,
-		    const struct evmon_where *other)
+static bool may_log(void)
 {
 	static struct ratelimit_state ratelimit =
 		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20,
 					   RATELIMIT_MSG_ON_RELEASE);
 
-	return !told_before(monitor, here, other) && __ratelimit(&ratelimit);
+	return __ratelimit(&ratelimit);
 }
 
 struct evmon_where evmon_here(struct evmon_site *site)
@@ -134,16 +107,25 @@ static int violation(const struct evmon_monitor *monitor, const void *object,
 		     const char *format, va_list args)
 {
 	struct evmon_stack mine;
-	char text[TEXT_LEN];
+	char text[SEEN_TEXT];
+	struct seen *seen;
+	bool is_new;
 	int number;
 
-	if (!is_told(monitor->name, here, other))
+	is_new = seen_count(monitor, here, other, &seen);
+	if (!is_new && !trace_evmon_violation_enabled())
 		return 0;
 	vscnprintf(text, sizeof(text), format, args);
-	dispatch_violation(monitor->name, object, here->place, other ? other->place : 0,
-			   text);
-
+	trace_evmon_violation(monitor->name, object, here->place,
+			      other ? other->place : 0, text);
+	if (!is_new)
+		return 0;
 	number = atomic_inc_return(&last_number);
+	if (seen)
+		seen_describe(seen, number, monitor, here, other, text);
+	if (!may_log())
+		return 0;
+
 	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here),
 	       object, number);
 	evmon_violation_more(number, "here", here);

@@ -213,7 +213,7 @@ def test_nothing_is_told_of_what_began_before(load, violations) -> None:
 
 def test_not_for_ordinary_users(load, as_outsider) -> None:
     load("evmon")
-    for name in ("places", "monitors"):
+    for name in ("places", "monitors", "violations"):
         assert as_outsider(["cat", DEBUG / name]).returncode != 0
 
 

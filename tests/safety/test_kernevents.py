@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +25,7 @@ import kernevents  # noqa: E402
 
 EVMON = ROOT / "safety" / "evmon" / "evmon"
 PLACES = Path("/sys/kernel/debug/evmon/places")
-WATCH = Path("/sys/kernel/tracing/instances/evmon-watch")
-ENABLED = WATCH / "events" / "evmon" / "evmon_violation" / "enable"
+TRACE = Path("/sys/kernel/tracing/instances/test-violations")
 
 
 def types() -> list[str]:
@@ -109,28 +110,69 @@ def evmon(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([EVMON, *words], capture_output=True, text=True, check=False)
 
 
+@contextlib.contextmanager
+def watching() -> Iterator[Callable[..., list[dict]]]:
+    """`evmon watch` at work; its lines, so many or those up to its end."""
+    command = [EVMON, "watch", "planted_locks", "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stderr.readline().startswith("watching planted_locks")
+
+        def lines(count: int | None = None) -> list[dict]:
+            if count is None:
+                process.send_signal(signal.SIGINT)
+            found = [json.loads(line) for line in itertools.islice(process.stdout, count)]
+            assert count is not None or process.wait() == 0
+            return found
+
+        yield lines
+
+
 @pytest.mark.planted
 def test_watch(load) -> None:
     load_with(load, "mutex", "spin")
-    with subprocess.Popen(
-        [EVMON, "watch", "planted_locks", "-t", "60", "--json"], stdout=subprocess.PIPE, text=True
-    ) as watching:
-        for _ in range(600):
-            if ENABLED.exists() and ENABLED.read_text().strip() == "1":
-                break
-            time.sleep(0.1)
+    with watching() as lines:
         do("mutex_other")
         do("spin_order")
-        lines = [json.loads(watching.stdout.readline()) for _ in range(2)]
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait() == 0
-    assert [line["text"] for line in lines] == [
+        found = lines(2) + lines()
+    assert [line["text"] for line in found] == [
         "released by another task than took it",
         "order of locks",
     ]
-    assert lines[0]["here"] == line_of("unlock_mutex", "mutex_unlock").strip()
-    assert lines[0]["there"] == line_of("mutex_other", "mutex_lock").strip()
-    assert lines[0]["object"] == "&c->mutex"
+    assert found[0]["here"] == line_of("unlock_mutex", "mutex_unlock").strip()
+    assert found[0]["there"] == line_of("mutex_other", "mutex_lock").strip()
+    assert found[0]["object"] == "&c->mutex"
+
+
+@pytest.mark.planted
+def test_watch_tells_how_often(load, kernel_log) -> None:
+    load_with(load, "mutex")
+    do("mutex_other 3")  # before it watches
+    with watching() as lines:
+        do("mutex_other")
+        found = lines(1)
+        for _ in range(9):
+            do("mutex_other 10")
+        found += lines()
+    assert {line["text"] for line in found} == {"released by another task than took it"}
+    counts = [line["count"] for line in found]
+    assert (counts[0], counts[-1]) == (1, 91)
+    assert all(after >= 2 * before for before, after in itertools.pairwise(counts[:-1]))
+    assert kernel_log.read().count("evmon: violation: ") == 1
+
+
+@pytest.mark.planted
+def test_trace_event_each_time(load) -> None:
+    load_with(load, "mutex")
+    do("mutex_other")
+    TRACE.mkdir()
+    try:
+        (TRACE / "events/evmon/evmon_violation/enable").write_text("1")
+        do("mutex_other 3")
+        assert (TRACE / "trace").read_text().count("released by another task") == 3
+    finally:
+        (TRACE / "events/enable").write_text("0")
+        TRACE.rmdir()
 
 
 def test_command(load) -> None:

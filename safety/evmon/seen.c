@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Violations by pairs of places.  Entries are found by open addressing, claimed by
+ * their key, and never freed.  What is shown of one is copied at its first time, as
+ * its modules may go.
+ */
+#include <linux/atomic.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "monitor.h"
+#include "place.h"
+#include "seen.h"
+
+#define SEEN_BITS	10
+#define SEEN_PROBES	8
+
+struct seen {
+	unsigned long key;		/* 0: free */
+	atomic_long_t count;
+	int number;			/* of its report; set last, 0: not described yet */
+	u32 here, there;		/* places */
+	char monitor[16];
+	char here_at[64], there_at[64];
+	char text[SEEN_TEXT];
+};
+
+static struct seen *seen;
+
+static unsigned long key_of(const struct evmon_monitor *monitor,
+			    const struct evmon_where *here,
+			    const struct evmon_where *other)
+{
+	unsigned long a = here->place ?: here->ip;
+	unsigned long b = !other ? 0 : other->place ?: other->ip;
+
+	return (hash_long(a ^ (unsigned long)monitor->name, 64) + b) ?: 1;
+}
+
+bool seen_count(const struct evmon_monitor *monitor, const struct evmon_where *here,
+		const struct evmon_where *other, struct seen **entry)
+{
+	unsigned long key = key_of(monitor, here, other);
+	unsigned int i, start = hash_long(key, SEEN_BITS);
+
+	for (i = 0; i < SEEN_PROBES; i++) {
+		unsigned long was;
+
+		*entry = &seen[(start + i) % (1 << SEEN_BITS)];
+		was = cmpxchg(&(*entry)->key, 0, key);
+		if (was && was != key)
+			continue;
+		atomic_long_inc(&(*entry)->count);
+		return !was;
+	}
+	*entry = NULL;
+	return true;
+}
+
+static void describe_where(char *text, size_t size, const struct evmon_where *where)
+{
+	const struct place *place = where ? evmon_place(where->place) : NULL;
+
+	if (place)
+		scnprintf(text, size, "%s:%u", place->file, place->line);
+	else if (where && where->ip)
+		scnprintf(text, size, "%pS", (void *)where->ip);
+}
+
+void seen_describe(struct seen *entry, int number, const struct evmon_monitor *monitor,
+		   const struct evmon_where *here, const struct evmon_where *other,
+		   const char *text)
+{
+	entry->here = here->place;
+	entry->there = other ? other->place : 0;
+	strscpy(entry->monitor, monitor->name, sizeof(entry->monitor));
+	strscpy(entry->text, text, sizeof(entry->text));
+	describe_where(entry->here_at, sizeof(entry->here_at), here);
+	describe_where(entry->there_at, sizeof(entry->there_at), other);
+	smp_store_release(&entry->number, number);
+}
+
+void seen_show(struct seq_file *m)
+{
+	unsigned int i;
+
+	seq_puts(m, "number\tcount\tmonitor\tmodule\tobject\there\tthere\ttext\n");
+	for (i = 0; i < 1 << SEEN_BITS; i++) {
+		const struct seen *entry = &seen[i];
+		int number = smp_load_acquire(&entry->number);
+		const struct place *here = evmon_place(entry->here);
+		const struct place *module = here ?: evmon_place(entry->there);
+
+		if (number)
+			seq_printf(m, "%d\t%ld\t%s\t%s\t%s\t%s\t%s\t%s\n", number,
+				   atomic_long_read(&entry->count), entry->monitor,
+				   module ? module->module : "", here ? here->name : "",
+				   entry->here_at, entry->there_at, entry->text);
+	}
+}
+
+int seen_init(void)
+{
+	seen = kvcalloc(1 << SEEN_BITS, sizeof(*seen), GFP_KERNEL);
+	return seen ? 0 : -ENOMEM;
+}
+
+void seen_exit(void)
+{
+	kvfree(seen);
+}
