@@ -84,12 +84,21 @@ struct holder *held_by(struct held_set *set, const struct task_struct *task)
 }
 EXPORT_SYMBOL_GPL(held_by);
 
+/* By its holder: what others released goes, as far as it is on top. */
+static void holder_trim(struct holder *holder)
+{
+	while (holder->depth && !READ_ONCE(holder->locks[holder->depth - 1].object))
+		holder->depth--;
+}
+
 bool held_add(struct held_set *set, struct evmon_site *site, const void *object)
 {
 	unsigned long key = key_now();
 	struct holder *holder = holder_find(set, key) ?: holder_add(set, key);
 	struct held_lock *lock;
 
+	if (holder)
+		holder_trim(holder);
 	if (!holder || holder->depth == HELD_MAX) {
 		atomic_long_inc(&set->lost);
 		return false;
@@ -104,14 +113,12 @@ bool held_add(struct held_set *set, struct evmon_site *site, const void *object)
 }
 EXPORT_SYMBOL_GPL(held_add);
 
-/* By its holder: what others released goes, too. */
 static void holder_shrink(struct holder *holder, unsigned int i)
 {
 	for (; i + 1 < holder->depth; i++)
 		holder->locks[i] = holder->locks[i + 1];
 	holder->depth--;
-	while (holder->depth && !READ_ONCE(holder->locks[holder->depth - 1].object))
-		holder->depth--;
+	holder_trim(holder);
 	if (!holder->depth)
 		smp_store_release(&holder->key, 0);
 }
