@@ -20,7 +20,7 @@ KDIR := /lib/modules/$(KERNEL)/build
 else
 # A default kernel, and all that tools/deps installs for guests and tests: make
 # makes this file first, and starts again with it.  These goals do without.
-LIGHT := clean help lib cli consolidate-calibrate install install-% uninstall dist deb test-deb
+LIGHT := clean help lib cli consolidate-calibrate install install-% uninstall uninstall-% dist deb test-deb
 ifneq ($(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/config.mk
 endif
@@ -143,6 +143,7 @@ deps: $(BUILD)/config.mk
 ##cli            build the command, in the same way
 ##install        install what lib and cli have built, the manual, and the module's source
 ##uninstall      remove what install has installed
+##install-safety install the safety kit, its source for DKMS; uninstall-safety
 ##dist           a release: build/syscript-VERSION.tar.xz, with the foreign sources
 ##deb            Debian packages, in build/deb
 ##test-deb       install, use, upgrade and purge them in a clean chroot

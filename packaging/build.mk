@@ -39,6 +39,38 @@ install-dkms:
 	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
 	chmod -R u=rwX,go=rX $(DKMSDIR)
 
+# The safety kit: a tree of its own for DKMS, commands that are links there, and the
+# library if it is built.  Nothing of it is in `make install`.
+SAFETYDIR = /usr/src/syscript-safety-$(LIB_VERSION)
+SAFETY_TREE := $(addprefix safety/,kefence evmon kgcc README.md build-kit build-module \
+	safety.mk $(notdir $(wildcard safety/*.h safety/*.py)))
+
+.PHONY: install-safety uninstall-safety
+install-safety:
+	rm -rf $(DESTDIR)$(SAFETYDIR)
+	install -d $(DESTDIR)$(SAFETYDIR) $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/lib
+	cp -r $(SAFETY_TREE) COPYING $(DESTDIR)$(SAFETYDIR)
+	sed 's/@VERSION@/$(LIB_VERSION)/' safety/dkms.conf >$(DESTDIR)$(SAFETYDIR)/dkms.conf
+	chmod -R u=rwX,go=rX $(DESTDIR)$(SAFETYDIR)
+	for tool in kefence evmon kgcc; do \
+		ln -sfn $(SAFETYDIR)/$$tool/$$tool $(DESTDIR)$(PREFIX)/sbin/$$tool; \
+	done
+	for page in safety/man/*.[38]; do \
+		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+	[ ! -e $(BUILD)/libkernevents.so ] || { \
+		install -m 0755 $(BUILD)/evmon-log $(DESTDIR)$(PREFIX)/sbin && \
+		install -m 0755 $(BUILD)/libkernevents.so \
+			$(DESTDIR)$(PREFIX)/lib/libkernevents.so.0; }
+
+uninstall-safety:
+	rm -rf $(DESTDIR)$(SAFETYDIR)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/sbin/,kefence evmon kgcc evmon-log) \
+		$(DESTDIR)$(PREFIX)/lib/libkernevents.so.0
+	for page in safety/man/*.[38]; do \
+		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+
 # On this machine itself, as root: the linker, the group and udev learn of it.
 install-activate: install-lib install-cli install-packaging install-dkms
 ifeq ($(DESTDIR),)

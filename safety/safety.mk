@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The one line that a module's Kbuild needs, at its end:
 #
-#	include /usr/src/syscript-safety/safety.mk
+#	include /usr/src/syscript-safety-VERSION/safety.mk
 #
 # Then `make ... SAFETY=kefence,kgcc` builds it with these tools, and without
 # SAFETY as ever.  KEFENCE=1 is short for SAFETY=kefence.  Each tool has a

@@ -4,29 +4,18 @@
 
 $(eval $(call safety_tool,kgcc))
 
-KGCC_OBJ := $(patsubst safety/kgcc/plugin/%.cc,$(SAFETY_OUT)/kgcc-plugin/%.o, \
-	$(wildcard safety/kgcc/plugin/*.cc))
-KGCC_CXXFLAGS := -std=gnu++17 -O2 -fPIC -fno-rtti -Wall -Wextra -Wno-unused-parameter \
-	-Wno-literal-suffix
+KGCC_OUT := $(SAFETY_OUT)/kgcc-plugin
+KGCC_HEADERS := $(KGCC_OUT)/headers
+KGCC_SO := $(SAFETY_OUT)/kgcc/kgcc.so
+include safety/kgcc/plugin.mk
 
 # The options that find the compiler's headers.
-$(SAFETY_OUT)/kgcc-plugin/headers: $(KTREE)/complete
+$(KGCC_HEADERS): $(KTREE)/complete
 	@mkdir -p $(@D)
 	$(Q)vm/kernels.py plugin $(KREL) >$@
 
-$(KGCC_OBJ): $(SAFETY_OUT)/kgcc-plugin/%.o: safety/kgcc/plugin/%.cc $(SAFETY_OUT)/kgcc-plugin/headers
-	$(call say,CXX)
-	$(Q)$(CXX) $(KGCC_CXXFLAGS) $$(cat $(SAFETY_OUT)/kgcc-plugin/headers) -MMD -MP -c -o $@ $<
-
-$(SAFETY_OUT)/kgcc/kgcc.so: $(KGCC_OBJ)
-	$(call say,LD)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) -shared -o $@ $^
-
 # Who builds with the tool waits for its module: the plugin comes first.
-$(SAFETY_OUT)/kgcc/kgcc.ko: $(SAFETY_OUT)/kgcc/kgcc.so
-
--include $(KGCC_OBJ:.o=.d)
+$(SAFETY_OUT)/kgcc/kgcc.ko: $(KGCC_SO)
 
 $(eval $(call safety_test,pointers+kgcc))
 # Rules that hold of it; what the compiler removed is counted in a file of each.
