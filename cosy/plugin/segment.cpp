@@ -317,7 +317,11 @@ bool is_shared(const Value *v)
 static std::string source_name(const Value *v)
 {
 	StringRef name = v->getName();
+	auto *call = dyn_cast<CallBase>(v);
 
+	/* The compiler names results "call". */
+	if (call)
+		return call->getCalledFunction() ? (call->getCalledFunction()->getName() + "()").str() : "";
 	return name.split('.').first.str();
 }
 

@@ -98,6 +98,25 @@ static std::string what_is_wrong(const Instruction &i)
 	return wrong_global(i);
 }
 
+/* What is wrong in @f first, if anything is: with its line, if any of it has one. */
+static bool check_function(Function &f)
+{
+	const Instruction *wrong = nullptr;
+
+	for (const Instruction &i : instructions(f)) {
+		bool has_line = i.getDebugLoc() && i.getDebugLoc().getLine();
+
+		if ((wrong && !has_line) || what_is_wrong(i).empty())
+			continue;
+		wrong = &i;
+		if (has_line)
+			break;
+	}
+	if (wrong)
+		error(f, wrong->getDebugLoc(), what_is_wrong(*wrong));
+	return !wrong;
+}
+
 static bool check_instructions(Module &m)
 {
 	bool fine = true;
@@ -108,15 +127,7 @@ static bool check_instructions(Module &m)
 			      "() has variable arguments, and cannot be in a segment");
 			fine = false;
 		}
-		for (Instruction &i : instructions(f)) {
-			std::string text = what_is_wrong(i);
-
-			if (text.empty())
-				continue;
-			error(f, i.getDebugLoc(), text);
-			fine = false;
-			break;
-		}
+		fine &= check_function(f);
 	}
 	return fine;
 }

@@ -66,7 +66,7 @@ int from_malloc(void)
 	int *p = malloc(sizeof(*p));
 
 	COSY_START;
-	*p = 5;		/* ERROR 'call' may lead out of the shared buffer */
+	*p = 5;		/* ERROR 'malloc()' may lead out of the shared buffer */
 	COSY_END;
 	return *p;
 }
