@@ -76,7 +76,8 @@ int kernel_register(struct kernel_script *script, const void *image, size_t len,
 	fd = register_limited(&reg);
 	if (fd < 0) {
 		if (!error[0])
-			snprintf(error, error_len, "%s", strerror(-fd));
+			snprintf(error, error_len, "the kernel does not take it: %s: see 'syscript doctor'",
+				 strerror(-fd));
 		return fd;
 	}
 	*script = (struct kernel_script){ .registered = true, .fd = fd };
