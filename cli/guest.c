@@ -207,8 +207,11 @@ struct engine {
 
 static int print_failure(const struct job *job, const char *error)
 {
+	char text[SYSCRIPT_NAME_LEN + 512];
+
 	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", job->name, error);
+	snprintf(text, sizeof(text), "%s: %s", job->name, error);
+	print_error(text);
 	return EXIT_SCRIPT;
 }
 

@@ -44,9 +44,9 @@ static const struct unknown {
 static const struct hint {
 	const char *text, *hint;
 } hints[] = {
-	{ "over the time limit of ", "raise it with --time-limit" },
-	{ "over the wall-clock limit of ", "raise it with --wall-limit" },
-	{ "over the memory limit of ", "raise it with --memory-limit" },
+	{ "over the time limit", "raise it with --time-limit" },
+	{ "over the wall-clock limit", "raise it with --wall-limit" },
+	{ "over the memory limit", "raise it with --memory-limit" },
 	{ "no function named run", "define it, as a global: function run(...)" },
 	ABSENT("io"), ABSENT("os"), ABSENT("package"), ABSENT("debug"), ABSENT("jit"),
 	ABSENT("ffi"), ABSENT("require"), ABSENT("dofile"), ABSENT("loadfile"),

@@ -78,7 +78,7 @@ ERRORS = {
     "syscall.fork()": "-e:1: system call 'fork' is not for scripts: ",
     "local s = 'x' while true do s = s .. s end": "-e: over the memory limit of 1024 KiB: raise",
     "local t = {} while true do t[#t + 1] = {} end": "-e: over the memory limit of 1024 KiB",
-    "while true do end": "-e: over the time limit",
+    "while true do end": "-e: over the time limit: raise it with --time-limit\n",
 }
 
 

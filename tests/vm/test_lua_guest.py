@@ -24,6 +24,7 @@ from runner import (
 )
 
 RUN = guest("kernel")
+OVER_TIME = "-e: over the time limit: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
 closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
@@ -72,7 +73,7 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_time_limit(name: str, as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", "1s", "-e", LOOPS[name]], timeout=HANG)
-    assert (done.returncode, done.stderr) == (1, "-e: over the time limit\n")
+    assert (done.returncode, done.stderr) == (1, f"{OVER_TIME}\n")
 
 
 def test_memory_limit(as_outsider) -> None:
