@@ -49,7 +49,7 @@ static void print_text(const struct findings *f)
 		printf("missing\n");
 	printf("confined   " CONFINED_DEVICE ": ");
 	if (f->confined)
-		printf("mode %04o, open to you: %s (compounds only, see cosy(7))\n",
+		printf("mode %04o, open to you: %s (compounds, and run --engine confined)\n",
 		       f->confined_mode, yes(f->confined_open || f->device_open));
 	else
 		printf("missing\n");
