@@ -15,4 +15,7 @@ safety_tools := $(subst $(safety_comma), ,$(SAFETY)) $(if $(filter 1,$(KEFENCE))
 # the list of what it exports.
 SAFETY_BUILT ?= $(safety_dir)/built/$(KERNELRELEASE)
 
+$(foreach tool,$(safety_tools),$(if $(wildcard $(SAFETY_BUILT)/$(tool)/Module.symvers),,\
+	$(error $(tool) is not built in $(SAFETY_BUILT): build it first (make safety), and set SAFETY_BUILT)))
+
 include $(foreach tool,$(sort $(safety_tools)),$(safety_dir)/$(tool)/module.mk)
