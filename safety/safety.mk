@@ -16,6 +16,6 @@ safety_tools := $(subst $(safety_comma), ,$(SAFETY)) $(if $(filter 1,$(KEFENCE))
 SAFETY_BUILT ?= $(safety_dir)/built/$(KERNELRELEASE)
 
 $(foreach tool,$(safety_tools),$(if $(wildcard $(SAFETY_BUILT)/$(tool)/Module.symvers),,\
-	$(error $(tool) is not built in $(SAFETY_BUILT): build it first (make safety), and set SAFETY_BUILT)))
+	$(error $(tool) is not built in $(SAFETY_BUILT): see safety/README.md for how, or set SAFETY_BUILT)))
 
 include $(foreach tool,$(sort $(safety_tools)),$(safety_dir)/$(tool)/module.mk)
