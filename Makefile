@@ -116,6 +116,8 @@ deps: $(BUILD)/config.mk
 ##bench-inner-icount the same in instructions, the same in every boot: what decides
 ##bench-compound compounds next to plain loops; build/bench/compound.json
 ##bench-compound-icount the same in instructions
+##bench-guest    Lua in the confined engine next to LuaJIT's interpreter; build/bench/guest.json
+##bench-guest-icount the same in instructions
 ##bench-micro    loops, fields, registrations; build/bench/micro.json
 ##bench-micro-icount the same in instructions
 ##profile-icount count what CMD executes in a guest, function by function; PER=steps

@@ -87,6 +87,21 @@ bench-compound: $(BENCH_COMPOUND) module
 bench-compound-icount: $(BENCH_COMPOUND) module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
 
+# It has syscript(1)'s way to Lua in the confined engine, which finds lua.image next to it.
+$(BUILD)/bench/guest: $(BUILD)/bench/guest.o $(BENCH_COMMON) \
+		$(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/syscript.c,$(wildcard cli/*.c))) \
+		$(BUILD)/libsyscript.a
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+	$(Q)ln -sfn ../lua-guest $(@D)/lua-guest
+
+.PHONY: bench-guest bench-guest-icount
+bench-guest: $(BUILD)/bench/guest lua-guest module
+	bench/guest.py -k $(KREL) -o $(BUILD)/bench/guest.json
+
+bench-guest-icount: $(BUILD)/bench/guest lua-guest module
+	bench/guest.py -k $(KREL) --icount -o $(BUILD)/bench/guest-icount.json
+
 .PHONY: bench-micro bench-micro-icount bench-latency bench-udp bench-udp-icount
 bench-micro: $(BUILD)/bench/micro module
 	bench/micro.py -k $(KREL) -o $(BUILD)/bench/micro.json

@@ -46,7 +46,9 @@ static struct {
 	size_t size;
 	struct guest_call *call;
 	struct guest_call **frame;	/* the compound's argument leads to it */
-	bool here;			/* in this process */
+	bool here;			/* in this process: */
+	struct user_image in_process;
+	int fd;				/* or in the kernel */
 } guest;
 
 /* -- The compound ------------------------------------------------------------------- */
@@ -193,17 +195,54 @@ static int prepare(const struct job *job, const char *source, size_t len, int ar
 	return 0;
 }
 
-/* -- Runs ------------------------------------------------------------------------------- */
+/* -- The engine ----------------------------------------------------------------------------- */
 
-/*
- * The compound in an engine: call() calls it once, and returns 0, or -1 with the reason
- * in @error.
- */
-struct engine {
-	int fd;				/* in the kernel */
-	struct user_image image;	/* in this process */
-	int (*call)(struct engine *engine, char *error, size_t len);
-};
+static int load_here(const struct job *job)
+{
+	char error[256] = "no memory";
+
+	if (user_image_load(&guest.in_process, guest.image, guest.file->image.n, error,
+			    sizeof(error)))
+		return complain("%s", error);
+	guest.in_process.deadline = user_time() + (job->options.time_limit_ns ?: TIME);
+	return 0;
+}
+
+static int load_in_kernel(const struct job *job)
+{
+	struct syscript_options options = job->options;
+	char error[2048];
+
+	options.backend = SYSCRIPT_BACKEND_KERNEL;
+	options.format = SYSCRIPT_CONFINED_BPF;
+	options.flags &= SYSCRIPT_KILL;
+	options.memory_limit = CODE_FACTOR * guest.file->image.n + CODE_BASE;
+	options.shared = guest.arena;
+	options.shared_len = guest.size;
+	guest.fd = syscript_register(guest.image, guest.file->image.n, &options, error,
+				     sizeof(error));
+	return guest.fd < 0 ? complain("%s", error) : 0;
+}
+
+static int enter_here(char *error, size_t len)
+{
+	u64 args[5] = { 0, (unsigned long)guest.frame }, value;
+
+	return user_image_call(&guest.in_process, guest.arena, guest.image->stack_end,
+			       STACK_SIZE, args, &value, error, len);
+}
+
+static int enter_kernel(char *error, size_t len)
+{
+	int64_t args[2] = { 0, (intptr_t)guest.frame }, value;
+	int n = syscript_call(guest.fd, 2, args, 1, &value);
+
+	if (n < 0 && syscript_error(guest.fd, error, len) <= 0)
+		snprintf(error, len, "%s", syscript_strerror(n));
+	return n < 0 ? n : 0;
+}
+
+/* -- Runs ------------------------------------------------------------------------------- */
 
 static int print_failure(const struct job *job, const char *error)
 {
@@ -215,11 +254,11 @@ static int print_failure(const struct job *job, const char *error)
 	return EXIT_SCRIPT;
 }
 
-static int call(struct engine *engine, const struct job *job)
+int guest_call(const struct job *job)
 {
 	char error[256];
 
-	if (engine->call(engine, error, sizeof(error)))
+	if ((guest.here ? enter_here : enter_kernel)(error, sizeof(error)))
 		return print_failure(job, error);
 	if (!guest.call->failed)
 		return 0;
@@ -227,76 +266,6 @@ static int call(struct engine *engine, const struct job *job)
 	fflush(stdout);
 	print_error(guest.call->error);
 	return EXIT_SCRIPT;
-}
-
-/* Loads the script, then calls it. */
-static int call_twice(struct engine *engine, const struct job *job, const char *source)
-{
-	struct guest_call *of = guest.call;
-	int status = call(engine, job);
-
-	if (status)
-		return status;
-	status = call(engine, job);
-	if (status)
-		hint_at_arguments(source, of->nargs);
-	else if (of->nresults && !print_out_buffer(of->results[0]))
-		print_results(of->nresults, of->results);
-	return status;
-}
-
-static int call_here(struct engine *engine, char *error, size_t len)
-{
-	u64 args[5] = { 0, (unsigned long)guest.frame }, value;
-
-	return user_image_call(&engine->image, guest.arena, guest.image->stack_end, STACK_SIZE,
-			       args, &value, error, len);
-}
-
-static int run_here(const struct job *job, const char *source)
-{
-	struct engine engine = { .call = call_here };
-	char error[256] = "no memory";
-
-	if (user_image_load(&engine.image, guest.image, guest.file->image.n, error,
-			    sizeof(error)))
-		return complain("%s", error);
-	engine.image.deadline = user_time() + (job->options.time_limit_ns ?: TIME);
-	return call_twice(&engine, job, source);
-}
-
-static int call_kernel(struct engine *engine, char *error, size_t len)
-{
-	int64_t args[2] = { 0, (intptr_t)guest.frame }, value;
-	int n = syscript_call(engine->fd, 2, args, 1, &value);
-
-	if (n < 0 && syscript_error(engine->fd, error, len) <= 0)
-		snprintf(error, len, "%s", syscript_strerror(n));
-	return n < 0 ? n : 0;
-}
-
-static int run_in_kernel(const struct job *job, const char *source)
-{
-	struct syscript_options options = job->options;
-	struct engine engine = { .call = call_kernel };
-	char error[2048];
-	int status;
-
-	options.backend = SYSCRIPT_BACKEND_KERNEL;
-	options.format = SYSCRIPT_CONFINED_BPF;
-	options.flags &= SYSCRIPT_KILL;
-	options.memory_limit = CODE_FACTOR * guest.file->image.n + CODE_BASE;
-	options.shared = guest.arena;
-	options.shared_len = guest.size;
-	engine.fd = syscript_register(guest.image, guest.file->image.n, &options, error,
-				      sizeof(error));
-	if (engine.fd < 0)
-		return complain("%s", error);
-	status = call_twice(&engine, job, source);
-	if (job->info)
-		job_print_info(engine.fd);
-	syscript_close(engine.fd);
-	return status;
 }
 
 static bool is_open(const char *path)
@@ -316,6 +285,34 @@ static bool in_kernel(enum syscript_backend backend)
 	return (text && !strcmp(text, "kernel")) || is_open(CONFINED_DEVICE) || is_open(DEVICE);
 }
 
+int guest_open(const struct job *job, const char *source, size_t len, int argc, char **argv)
+{
+	guest.here = !in_kernel(job->options.backend);
+	return prepare(job, source, len, argc, argv) ?:
+	       (guest.here ? load_here : load_in_kernel)(job);
+}
+
+struct guest_call *guest_frame(void)
+{
+	return guest.call;
+}
+
+/* Loads the script, then calls it. */
+static int call_twice(const struct job *job, const char *source)
+{
+	const struct guest_call *of = guest.call;
+	int status = guest_call(job);
+
+	if (status)
+		return status;
+	status = guest_call(job);
+	if (status)
+		hint_at_arguments(source, of->nargs);
+	else if (of->nresults && !print_out_buffer(of->results[0]))
+		print_results(of->nresults, of->results);
+	return status;
+}
+
 int guest_run(const struct job *job, int argc, char **argv)
 {
 	size_t len;
@@ -324,10 +321,12 @@ int guest_run(const struct job *job, int argc, char **argv)
 
 	if (!source)
 		return EXIT_USAGE;
-	guest.here = !in_kernel(job->options.backend);
-	status = prepare(job, source, len, argc, argv);
-	if (!status)
-		status = guest.here ? run_here(job, source) : run_in_kernel(job, source);
+	status = guest_open(job, source, len, argc, argv);
+	if (!status) {
+		status = call_twice(job, source);
+		if (job->info && !guest.here)
+			job_print_info(guest.fd);
+	}
 	free(source);
 	return status;
 }

@@ -4,8 +4,8 @@
 CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o jit_x86.o machine.o user/place.o \
 	user/vm.o stubs.o)
 
-$(BUILD)/cosy/libcosy.o $(BUILD)/syscript: $(CONFINED_OBJ)
-$(BUILD)/syscript: $(BUILD)/engine/confined/print.o $(BUILD)/cosy/load.o
+$(BUILD)/cosy/libcosy.o $(BUILD)/syscript $(BUILD)/bench/guest: $(CONFINED_OBJ)
+$(BUILD)/syscript $(BUILD)/bench/guest: $(BUILD)/engine/confined/print.o $(BUILD)/cosy/load.o
 
 -include $(CONFINED_OBJ:.o=.d) $(BUILD)/engine/confined/print.d
 

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The cost of single steps of Lua in the confined engine, next to LuaJIT's interpreter
+ * and, of system calls, to plain ones.
+ *
+ * usage: guest ROUNDS
+ *        guest STEP COUNT
+ *
+ * Writes JSON: in each round every step once in every way, in ns, the loop's taken off;
+ * or takes COUNT steps in the guest, between marks for `make profile-icount`.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../cli/guest.h"
+#include "../engine/lua-guest/guest.h"
+#include "../vm/profile/mark.h"
+#include "measure.h"
+#include "order.h"
+#include "source.h"
+
+#define TIME_LIMIT	10000000000ULL
+#define CPU		1
+#define COUNT		2000		/* steps in a sample */
+
+static const char script[] =
+	"local getppid, lseek, peek = syscall.getppid, syscall.lseek, util.peek\n"
+	"local s, b = 0, util.buffer(8)\n"
+	"local function f() end\n"
+	"local steps = {\n"
+	"  function(n) for i = 1, n do end end,\n"
+	"  function(n) local s = s for i = 1, n do s = s + i end end,\n"
+	"  function(n) local f = f for i = 1, n do f() end end,\n"
+	"  function(n) local peek, b = peek, b for i = 1, n do peek(b) end end,\n"
+	"  function(n) local getppid = getppid for i = 1, n do getppid() end end,\n"
+	"  function(n) local lseek = lseek for i = 1, n do lseek(-1, 0, 0) end end,\n"
+	"}\n"
+	"function run(step, n) if n then steps[step](n) end end\n";
+
+static void plain_getppid(uint64_t count)
+{
+	while (count--)
+		syscall(SYS_getppid);
+}
+
+static void plain_lseek(uint64_t count)
+{
+	while (count--)
+		syscall(SYS_lseek, -1, 0, 0);
+}
+
+/* In the order of the script's; what is not there calls run() for nothing. */
+static const struct step {
+	const char *name;
+	void (*plain)(uint64_t count);
+} steps[] = {
+	{ .name = "loop" }, { .name = "add" }, { .name = "lua_call" }, { .name = "peek" },
+	{ "getppid", plain_getppid }, { "lseek", plain_lseek }, { .name = "empty_run" },
+};
+
+#define STEPS		(sizeof(steps) / sizeof(steps[0]))
+#define LOOP		0
+#define EMPTY_RUN	(STEPS - 1)
+
+static struct job job = {
+	.options.size = sizeof(struct syscript_options),
+	.options.engine = SYSCRIPT_ENGINE_CONFINED,
+	.name = "guest",
+};
+static int luajit;
+
+/* -- Ways -------------------------------------------------------------------------- */
+
+static void call_guest(unsigned int nargs, const int64_t *args)
+{
+	struct guest_call *frame = guest_frame();
+
+	frame->nargs = nargs;
+	memcpy(frame->args, args, nargs * sizeof(*args));
+	if (guest_call(&job))
+		measure_die("the guest failed");
+}
+
+static void call_luajit(unsigned int nargs, const int64_t *args)
+{
+	int ret = syscript_call(luajit, nargs, args, 0, NULL);
+
+	if (ret < 0)
+		measure_die("LuaJIT's engine: %s", syscript_strerror(ret));
+}
+
+typedef void caller(unsigned int nargs, const int64_t *args);
+
+static void take(caller *call, size_t step, uint64_t count)
+{
+	const int64_t args[] = { (int64_t)step + 1, (int64_t)count };
+
+	if (step != EMPTY_RUN)
+		return call(2, args);
+	while (count--)
+		call(0, NULL);
+}
+
+/* -- Samples ------------------------------------------------------------------------- */
+
+static double sample(caller *call, size_t step)
+{
+	uint64_t since = measure_now();
+
+	take(call, step, COUNT);
+	return (double)(measure_now() - since) / COUNT;
+}
+
+static double sample_plain(const struct step *step)
+{
+	uint64_t since = measure_now();
+
+	step->plain(COUNT);
+	return (double)(measure_now() - since) / COUNT;
+}
+
+static double without_loop(caller *call, size_t step)
+{
+	double ns = sample(call, step);
+
+	return step == LOOP || step == EMPTY_RUN ? ns : ns - sample(call, LOOP);
+}
+
+static void measure_step(size_t i)
+{
+	printf("\"%s\": {\"luajit\": %.1f, \"guest\": %.1f", steps[i].name,
+	       without_loop(call_luajit, i), without_loop(call_guest, i));
+	if (steps[i].plain)
+		printf(", \"plain\": %.1f", sample_plain(&steps[i]));
+	printf("}");
+}
+
+static void measure_round(unsigned int round)
+{
+	printf("%s\n    {", round ? "," : "");
+	for (size_t i = 0; i < STEPS; i++) {
+		printf("%s", i ? ", " : "");
+		measure_step(order_at(i, STEPS, round));
+	}
+	printf("}");
+}
+
+static void profile(const char *name, uint64_t count)
+{
+	size_t i = 0;
+
+	while (i < STEPS && strcmp(steps[i].name, name))
+		i++;
+	if (i == STEPS)
+		measure_die("no step %s", name);
+	take(call_guest, i, count);
+	mark_begin();
+	take(call_guest, i, count);
+	mark_end();
+}
+
+/* -- All ----------------------------------------------------------------------------- */
+
+static void open_both(void)
+{
+	const struct source source = { "guest", (char *)script, strlen(script) };
+
+	luajit = source_register(&source, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT, 0,
+				 TIME_LIMIT);
+	job.options.backend = SYSCRIPT_BACKEND_KERNEL;
+	job.options.time_limit_ns = TIME_LIMIT;
+	if (guest_open(&job, source.text, source.len, 0, NULL) || guest_call(&job))
+		measure_die("no guest");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+
+	if (argc != 3 && !rounds)
+		measure_die("usage: guest ROUNDS, or guest STEP COUNT");
+	open_both();
+	measure_pin(CPU);
+	if (argc == 3) {
+		profile(argv[1], strtoull(argv[2], NULL, 10));
+		return 0;
+	}
+	for (size_t i = 0; i < STEPS; i++) {	/* warms up */
+		take(call_guest, i, COUNT);
+		take(call_luajit, i, COUNT);
+	}
+	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"rounds\": [",
+	       measure_kernel(), measure_accel());
+	for (unsigned int i = 0; i < rounds; i++)
+		measure_round(i);
+	printf("\n  ]\n}\n");
+	return 0;
+}
