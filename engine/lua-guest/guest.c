@@ -35,21 +35,6 @@
 
 /* -- Calls ------------------------------------------------------------------------ */
 
-/* Runs the script itself, which defines run(). */
-static int load_script(lua_State *L)
-{
-	struct guest_call *call = lua_touserdata(L, 1);
-
-	open_libraries(L);
-	if (luaL_loadbuffer(L, call->source, call->source_len, call->name))
-		lua_error(L);
-	lua_call(L, 0, 0);
-	lua_getglobal(L, "run");
-	if (!lua_isfunction(L, -1))
-		luaL_error(L, "%s: no function named run", call->name + 1);
-	return 0;
-}
-
 static long result(lua_State *L, int i)
 {
 	if (lua_type(L, i) == LUA_TNUMBER)
@@ -66,7 +51,8 @@ static int call_run(lua_State *L)
 	unsigned long i, n;
 
 	lua_settop(L, 0);
-	lua_getglobal(L, "run");
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_gettable(L, LUA_GLOBALSINDEX);
 	for (i = 0; i < call->nargs; i++)
 		lua_pushinteger(L, call->args[i]);
 	lua_call(L, call->nargs, LUA_MULTRET);
@@ -77,6 +63,34 @@ static int call_run(lua_State *L)
 		call->results[i] = result(L, i + 1);
 	call->nresults = n;
 	return 0;
+}
+
+/* In the registry: call_run(), made once, with the name that it looks up. */
+#define CALL_RUN	1
+
+/* Runs the script itself, which defines run(). */
+static int load_script(lua_State *L)
+{
+	struct guest_call *call = lua_touserdata(L, 1);
+
+	open_libraries(L);
+	if (luaL_loadbuffer(L, call->source, call->source_len, call->name))
+		lua_error(L);
+	lua_call(L, 0, 0);
+	lua_getglobal(L, "run");
+	if (!lua_isfunction(L, -1))
+		luaL_error(L, "%s: no function named run", call->name + 1);
+	lua_pushliteral(L, "run");
+	lua_pushcclosure(L, call_run, 1);
+	lua_rawseti(L, LUA_REGISTRYINDEX, CALL_RUN);
+	return 0;
+}
+
+static int call_loaded(lua_State *L, struct guest_call *call)
+{
+	lua_rawgeti(L, LUA_REGISTRYINDEX, CALL_RUN);
+	lua_pushlightuserdata(L, call);
+	return lua_pcall(L, 1, 0, 0);
 }
 
 /* -- Errors ----------------------------------------------------------------------- */
@@ -118,16 +132,20 @@ static void set_error(lua_State *L, struct guest_call *call, int status)
 COSY_FUNCTION void lua_guest(struct guest_call *frame)
 {
 	struct guest_call *call = COSY_SHARED(frame);
-	lua_CFunction f = call->state ? call_run : load_script;
 	int status = LUA_ERRMEM;
 
-	if (!call->state) {
+	if (call->state) {
+		status = call_loaded(call->state, call);
+	} else {
 		guest_heap(call);
 		call->state = lua_newstate(guest_alloc, NULL);
+		if (call->state)
+			status = lua_cpcall(call->state, load_script, call);
 	}
-	if (call->state)
-		status = lua_cpcall(call->state, f, call);
-	if (status)
+	if (status) {
 		set_error(call->state, call, status);
+		if (call->state)
+			lua_settop(call->state, 0);
+	}
 	call->failed = status;
 }
