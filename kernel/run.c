@@ -137,27 +137,27 @@ static __always_inline void preemptible_begin(struct run_own *own)
 	own->open_home = own->stack ? open : closed;
 }
 
-/* @again: it has been left in the middle of the run. */
-static __always_inline void run_begin(struct run_own *own, bool again)
+/*
+ * @atomic is own->atomic, where callers can say it twice: what only one kind of engine
+ * needs costs the other one nothing.  @again: it has been left in the middle of the run.
+ */
+static __always_inline void run_begin(struct run_own *own, bool atomic, bool again)
 {
 	own->rare = has_rare(own);
 	own->works = deferred_mark();
-	if (likely(own->atomic))
-		atomic_begin(own, again);
-	else
-		preemptible_begin(own);
+	if (!atomic)
+		return preemptible_begin(own);
+	atomic_begin(own, again);
 	if (unlikely(own->rare || !own->gated))
 		run_look(own);
 }
 
-static __always_inline void run_end(struct run_own *own)
+static __always_inline void run_end(struct run_own *own, bool atomic)
 {
-	if (likely(own->atomic)) {
+	if (atomic)
 		atomic_end(own);
-	} else {
+	else
 		own->run.time += task_time() - own->since;
-		own->quiet = 0;
-	}
 }
 
 /*
@@ -190,23 +190,28 @@ static noinline void at_end(struct run_own *own, bool well)
 		frames_end_run(own->ports, well);
 }
 
-long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
+static __always_inline void atomic_prepare(struct run_own *own, const void *stack)
 {
-	struct run_own *own = run_own(run);
-	long ret;
-
-	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
-		change_hands(own, stack);
-	own->thread = current->flags & PF_KTHREAD;
-	own->gated = own->atomic && stack && !own->thread;
-	run->deadline = run->time + run->time_limit;
+	own->gated = stack && !own->thread;
 	own->sampled_ns = 0;
 	own->task_time = task_time();
+}
+
+static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
+				   void *stack, bool atomic)
+{
+	struct run *run = &own->run;
+	long ret;
+
+	own->thread = current->flags & PF_KTHREAD;
+	if (atomic)
+		atomic_prepare(own, stack);
+	run->deadline = run->time + run->time_limit;
 	own->signalled = 0;
 	own->wall_used = 0;
 	own->wall_seen = jiffies;
-	run_begin(own, false);
-	if (own->atomic)
+	run_begin(own, atomic, false);
+	if (atomic)
 		fpu_take(&own->fpu);
 	if (stack) {
 		ret = stack_on(fn, arg, stack, &own->home);
@@ -214,12 +219,22 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 		own->home = NULL;
 		ret = fn(arg);
 	}
-	if (own->atomic)
+	if (atomic)
 		fpu_restore(&own->fpu);
-	run_end(own);
+	run_end(own, atomic);
 	if (unlikely(own->shown || own->ports))
 		at_end(own, ret >= 0 && !run->doom);
 	return ret;
+}
+
+long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
+{
+	struct run_own *own = run_own(run);
+
+	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
+		change_hands(own, stack);
+	return own->atomic ? run_as(own, fn, arg, stack, true) :
+			     run_as(own, fn, arg, stack, false);
 }
 EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));
 
@@ -356,7 +371,7 @@ long run_sleepable(void *arg)
 	struct run_own *own = work->own;
 	long ret;
 
-	run_end(own);
+	run_end(own, own->atomic);
 	if (unlikely(is_over_time(own)))
 		run_doom(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, sleepable_syscall, work);
@@ -366,7 +381,7 @@ long run_sleepable(void *arg)
 		do_work(own);
 	else
 		own->signalled = 0;
-	run_begin(own, true);
+	run_begin(own, own->atomic, true);
 	return ret;
 }
 

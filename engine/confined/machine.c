@@ -22,14 +22,12 @@ AT(MACHINE_AT_FRAME, frame);
 AT(MACHINE_AT_NATIVE_SIZE, native_size);
 AT(MACHINE_AT_RUN, run);
 
-void machine_begin(struct machine *machine, const struct image_header *image)
+void machine_init(struct machine *machine, const struct image_header *image)
 {
-	machine->fuel = MACHINE_FUEL;
 	machine->stack = image->stack_end - image->stack_size;
 	machine->frame = image->stack_end;
 	machine->native_size = image->native_size ?: IMAGE_NATIVE_DEFAULT;
-	machine->try_sp = 0;
-	machine->end = MACHINE_DONE;
+	machine_begin(machine);
 }
 
 void machine_text(const struct machine *machine, char *text, size_t len)

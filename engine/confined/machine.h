@@ -86,12 +86,17 @@ struct machine {
 #define MACHINE_NATIVE_CALL	8
 #define MACHINE_NATIVE_TRY	64
 
-/*
- * Makes @machine ready for a run of @image: all but @user, @base, @args and @run,
- * which stay.
- */
+/* Makes @machine one of @image: all but @user, @base, @args and @run. */
 struct image_header;
-void machine_begin(struct machine *machine, const struct image_header *image);
+void machine_init(struct machine *machine, const struct image_header *image);
+
+/* Before each run of it. */
+static inline void machine_begin(struct machine *machine)
+{
+	machine->fuel = MACHINE_FUEL;
+	machine->try_sp = 0;
+	machine->end = MACHINE_DONE;
+}
 
 /* Why its run ended, for people. */
 void machine_text(const struct machine *machine, char *text, size_t len);

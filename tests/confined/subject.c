@@ -110,7 +110,7 @@ struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 pol
 	m->machine.user = (unsigned long)m->arena;
 	m->machine.base = (unsigned long)m->arena;
 	memcpy(m->machine.args, args, sizeof(m->machine.args));
-	machine_begin(&m->machine, m->checked.image);
+	machine_init(&m->machine, m->checked.image);
 	m->polls = polls;
 	m->ncalls = 0;
 	running = m;

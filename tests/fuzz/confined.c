@@ -449,7 +449,7 @@ static void prepare(struct machine *machine, const struct checked *checked, unsi
 	machine->run = machine;
 	for (i = 0; i < 5; i++)
 		machine->args[i] = i & 1 ? USER + mix(seed, i) % SIZE : mix(seed, i) >> 12 * i;
-	machine_begin(machine, checked->image);
+	machine_init(machine, checked->image);
 	machine->fuel = FUEL;
 	polls = 0;
 	calls = 0;

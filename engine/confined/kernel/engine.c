@@ -156,9 +156,10 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 			  call->nargs, ARGS_MAX);
 		return -ERANGE;
 	}
-	for (i = 0; i < ARGS_MAX; i++)
-		machine->args[i] = i < call->nargs ? call->args[i] : 0;
-	machine_begin(machine, &vm->image);
+	memset(machine->args, 0, sizeof(machine->args));
+	for (i = 0; i < call->nargs; i++)
+		machine->args[i] = call->args[i];
+	machine_begin(machine);
 	run_script(vm->run, enter, vm, vm->stack ? vm->stack + vm->stack_size : NULL);
 	return finish(vm, call);
 }
@@ -222,6 +223,7 @@ static int make_vm(struct run *run, struct engine_vm *vm, const struct engine_im
 		vfree(vm->stack);
 		return err;
 	}
+	machine_init(&vm->machine, &vm->image);
 	vm->machine.user = vm->arena->user;
 	vm->machine.base = (unsigned long)vm->arena->base;
 	return 0;

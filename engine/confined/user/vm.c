@@ -102,7 +102,7 @@ int user_image_call(const struct user_image *image, void *arena, u32 stack_end,
 	};
 
 	memcpy(machine.args, args, sizeof(machine.args));
-	machine_begin(&machine, image->checked.image);
+	machine_init(&machine, image->checked.image);
 	machine.stack = stack_end - stack_size;
 	machine.frame = stack_end;
 	confined_enter(&machine, image->code.exec);
