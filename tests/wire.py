@@ -105,6 +105,16 @@ class Namespace:
         os.waitpid(self.pid, 0)
 
 
+def drain(sock: socket.socket) -> list[bytes]:
+    """What waits there."""
+    found = []
+    while True:
+        try:
+            found.append(sock.recv(65536, socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return found
+
+
 CLIENT_MAC, SERVER_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
 CLIENT4, SERVER4 = "10.9.0.1", "10.9.0.2"
 CLIENT6, SERVER6 = "fd09::1", "fd09::2"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -21,7 +22,20 @@ import pytest
 import seccomp
 import wire
 from library import KERNEL, Library
-from wire import CLIENT4, SERVER4, Wire, ethernet, frame4, frame6, ip4, ip6, memory, pseudo4, udp
+from wire import (
+    CLIENT4,
+    SERVER4,
+    Wire,
+    drain,
+    ethernet,
+    frame4,
+    frame6,
+    ip4,
+    ip6,
+    memory,
+    pseudo4,
+    udp,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = 2  # SYSCRIPT_BACKEND_USER
@@ -90,16 +104,6 @@ def near(net: Wire) -> Iterator[socket.socket]:
     """The client's, which sees all that comes back."""
     with net.client.packet("near") as sock:
         yield sock
-
-
-def drain(sock: socket.socket) -> list[bytes]:
-    """What waits there."""
-    found = []
-    while True:
-        try:
-            found.append(sock.recv(65536, socket.MSG_DONTWAIT))
-        except BlockingIOError:
-            return found
 
 
 def queued(sock: socket.socket, n: int) -> int:
@@ -726,14 +730,12 @@ def iptables(net: Wire, rule: str) -> str:
     return net.server.run(["iptables", *rule.split()])
 
 
-def test_conntrack(mode: str, net: Wire) -> None:
+@pytest.fixture
+def looped(net: Wire) -> Iterator[socket.socket]:
     """
-    A reply has nothing of the flow that its request belonged to: the receiver's own look
-    finds it. On a loopback device, as others take that off on the way.
+    A packet socket on the server's loopback device, where what the sender's side knows of a
+    frame comes along: other devices take that off on the way. Port 7 is the frames'.
     """
-    echo = Script(mode, ECHO)
-    flow = "INPUT -i lo -p udp --sport 7"
-    rules = [f"{flow} -m conntrack --ctstate ESTABLISHED -j ACCEPT", f"{flow} -j DROP"]
     net.server.tc("qdisc add dev lo ingress")
     for last in (1, 2):
         net.server.ip(f"address add 10.6.0.{last}/32 dev lo")
@@ -741,23 +743,154 @@ def test_conntrack(mode: str, net: Wire) -> None:
     net.server.tc(
         "filter add dev lo parent ffff: protocol ip u32 match ip dport 7 0xffff action drop"
     )
-    for rule in rules:
-        iptables(net, f"-A {rule}")
     try:
-        with net.server.packet("lo") as lo, net.server.udp("10.6.0.1") as client:
-            client.connect(("10.6.0.2", 7))
-            for i in range(20):
-                client.send(b"%d" % i)
-            assert echo(lo.fileno(), 7, 20, 30000) == 20
-            assert [client.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
-        accepted, dropped = iptables(net, "-nvxL INPUT").splitlines()[2:]
-        assert (accepted.split()[0], dropped.split()[0]) == ("20", "0")
+        with net.server.packet("lo") as lo:
+            yield lo
     finally:
-        for rule in rules:
-            iptables(net, f"-D {rule}")
         net.server.tc("qdisc del dev lo ingress")
         for last in (1, 2):
             net.server.ip(f"address del 10.6.0.{last}/32 dev lo")
+
+
+@contextlib.contextmanager
+def accepted_only(net: Wire, datagrams: str, match: str, n: int) -> Iterator[None]:
+    """Of such datagrams the receiver's stack accepts those that match, which are n and all."""
+    rules = [f"INPUT -i lo -p udp {datagrams} -m {match} -j ACCEPT"]
+    rules += [f"INPUT -i lo -p udp {datagrams} -j DROP"]
+    for rule in rules:
+        iptables(net, f"-A {rule}")
+    try:
+        yield
+        accepted, dropped = iptables(net, "-nvxL INPUT").splitlines()[2:]
+        assert (accepted.split()[0], dropped.split()[0]) == (str(n), "0")
+    finally:
+        for rule in rules:
+            iptables(net, f"-D {rule}")
+
+
+def test_conntrack(mode: str, net: Wire, looped: socket.socket) -> None:
+    """A reply has nothing of the flow that its request was seen in: its receiver finds it."""
+    echo = Script(mode, ECHO)
+    with (
+        accepted_only(net, "--sport 7", "conntrack --ctstate ESTABLISHED", 20),
+        net.server.udp("10.6.0.1") as client,
+    ):
+        client.connect(("10.6.0.2", 7))
+        for i in range(20):
+            client.send(b"%d" % i)
+        assert echo(looped.fileno(), 7, 20, 30000) == 20
+        assert [client.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
+
+
+FORWARD = """
+-- What comes for port 7 goes to port 8.
+function run(fd, n)
+  local port, sent = net.frames(fd), 0
+  while sent < n do
+    local seen = port:receive(16, 30000)
+    if seen < 1 then break end
+    for i = 1, seen do
+      local f = port[i]
+      if f:udp() and select(2, f:ports()) == 7 then
+        f:set_destination("\\10\\6\\0\\2", 8)
+        f:send()
+      end
+    end
+    sent = sent + math.max(port:flush(), 0)
+  end
+  return sent
+end
+"""
+
+
+def test_conntrack_of_forwarded(mode: str, net: Wire, looped: socket.socket) -> None:
+    """What goes on to another address is a flow of its own, and not its first address's."""
+    forward = Script(mode, FORWARD)
+    with (
+        accepted_only(net, "--dport 8", "conntrack --ctorigdstport 8", 20),
+        net.server.udp("10.6.0.1") as client,
+        net.server.udp("10.6.0.2", 8) as server,
+    ):
+        client.connect(("10.6.0.2", 7))
+        for i in range(20):
+            client.send(b"%d" % i)
+        assert forward(looped.fileno(), 20) == 20
+        assert [server.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
+
+
+def test_marks(mode: str, net: Wire, looped: socket.socket) -> None:
+    """The mark of a reply is its own socket's, and not that of who asked."""
+    echo = Script(mode, ECHO)
+    looped.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 5)
+    with (
+        accepted_only(net, "--sport 7", "mark --mark 5", 3),
+        net.server.udp("10.6.0.1") as client,
+    ):
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
+        client.connect(("10.6.0.2", 7))
+        for _ in range(3):
+            client.send(b"marked")
+        assert echo(looped.fileno(), 7, 3, 30000) == 3
+        assert [client.recv(100) for _ in range(3)] == [b"marked"] * 3
+
+
+def test_filters_on_the_way_out(mode: str, net: Wire, far: socket.socket) -> None:
+    """What an administrator has put behind a device sees what scripts send."""
+    echo = Script(mode, ECHO)
+    drop = "matchall action drop"
+    net.server.tc("qdisc add dev far clsact")
+    try:
+        with net.to_server(7) as client:
+            net.server.tc(f"filter add dev far egress {drop}")
+            client.send(b"dropped")
+            assert echo(far.fileno(), 7, 1, 30000) == 1
+            net.server.tc("filter del dev far egress")
+            client.send(b"passed")
+            assert echo(far.fileno(), 7, 1, 30000) == 1
+            assert client.recv(100) == b"passed"
+    finally:
+        net.server.tc("qdisc del dev far clsact")
+
+
+def crc32c(data: bytes) -> int:
+    """Of SCTP."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("how", ["kernel", "kernel-interp"])
+def test_sctp(net: Wire, far: socket.socket, how: str) -> None:
+    """Its checksum, left to the device by who sends it, is none that a sum completes."""
+    copy = Script(
+        how,
+        """
+        function run(fd, memory)
+          local port = net.frames(fd)
+          while port:receive(1, 30000) == 1 do
+            local f = port[1]
+            if f:u2(12) == 0x0800 and f:u1(23) == 132 then
+              f:copyout(0, f:len(), memory)
+              return f:len()
+            end
+          end
+        end""",
+    )
+    with net.client.inside():
+        try:
+            sctp = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)
+        except OSError:
+            pytest.skip("the kernel is without SCTP")
+    sctp.setblocking(False)
+    seen = ctypes.create_string_buffer(2000)
+    with sctp, pytest.raises(BlockingIOError):
+        sctp.connect((SERVER4, 9))
+    length = copy(far.fileno(), ctypes.addressof(seen))
+    packet = seen.raw[34:length]
+    assert struct.unpack("<I", packet[8:12])[0] == crc32c(packet[:8] + bytes(4) + packet[12:])
 
 
 def test_vlan(mode: str, net: Wire, far: socket.socket) -> None:
@@ -1106,14 +1239,146 @@ def test_frames_of_the_host_itself(mode: str, net: Wire, far: socket.socket) -> 
         assert look(far.fileno()) == 1
 
 
+def set_filter(sock: socket.socket, *code: tuple[int, int, int, int]) -> None:
+    """SO_ATTACH_FILTER, with a program of classic BPF."""
+    program = array.array("B", b"".join(struct.pack("HBBI", *line) for line in code))
+    where = program.buffer_info()[0]
+    sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HxxxxxxP", len(code), where))
+
+
+# Within headers, at their ends, within the first datagram, at its end, in the second.
+@pytest.mark.parametrize("kept", [1, 14, 20, 34, 41, 42, 43, 100, 141, 142, 143, 300, 1000])
+def test_filters_that_cut(net: Wire, far: socket.socket, kept: int) -> None:
+    """A filter may leave only the beginning of frames, of those that stand for many, too."""
+    look, burst = Script("kernel", CUT), Script("kernel", BURST)
+    frame = ctypes.create_string_buffer(frame4(b"put together" * 8, fragment=0x4000))
+    set_feature(net.client, b"near", ETHTOOL_STSO, False)
+    set_feature(net.server, b"far", ETHTOOL_SGRO, True)
+    set_filter(far, (0x6, 0, 0, kept))
+    try:
+        with (
+            net.client.packet("near") as near,
+            net.to_server(7) as client,
+            net.server.udp("0.0.0.0", 7) as asks,
+        ):
+            asks.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
+            burst(near.fileno(), ctypes.addressof(frame), len(frame) - 1, 16)
+            client.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
+            client.send(bytes(1450))
+            client.setsockopt(socket.IPPROTO_UDP, 103, 0)
+            client.send(bytes(1200))
+            while look(far.fileno()) > 0:
+                pass
+            assert memory(far)["rmem"] == 0
+    finally:
+        set_feature(net.server, b"far", ETHTOOL_SGRO, False)
+        set_feature(net.client, b"near", ETHTOOL_STSO, True)
+
+
+CUT = """
+-- All that can be done to a frame, whatever is left of it.
+function run(fd)
+  local port = net.frames(fd)
+  local n = port:receive(64, 200)
+  for i = 1, n do
+    local f = port[i]
+    local at, len = f:udp()
+    f:put(f:len() + 20, "longer")
+    f:headers()
+    if not pcall(f.reply, f, len or 0) then f:send() end
+  end
+  port:flush()
+  return n
+end
+"""
+
+
+TURNS = """
+function run(fd, n)
+  local answered = 0
+  for _ = 1, n do
+    local port = net.frames(fd)
+    local seen = port:receive(8, 20)
+    for i = 1, seen do
+      local at, len = port[i]:udp()
+      if at then
+        port[i]:reply(len)
+        answered = answered + 1
+      end
+    end
+    if port:build("held") then port:flush() end
+  end
+  return answered
+end
+"""
+
+
+def repeat(over: threading.Event, work: Callable[[], object]) -> threading.Thread:
+    """A thread that does so until it is over."""
+
+    def loop() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError):
+                work()
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    return thread
+
+
+def send_along(*fds: int) -> None:
+    """In messages to oneself: the last reference may be in flight, or dropped there."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with ours, theirs:
+        socket.send_fds(ours, [b"x"], fds)
+        for fd in socket.recv_fds(theirs, 1, len(fds))[1]:
+            os.close(fd)
+        socket.send_fds(ours, [b"x"], fds)
+
+
+def test_threads_at_one_socket(net: Wire, far: socket.socket) -> None:
+    """Two scripts and recv(2) take from it, while its descriptors come, change and go."""
+    over, first = threading.Event(), 900
+    scripts = [Script("kernel", TURNS) for _ in range(2)]
+    others = [net.server.packet("far") for _ in range(2)]
+
+    def change() -> None:
+        os.dup2(far.fileno(), first)
+        os.dup2(others[0].fileno(), first + 1)
+        os.dup2(others[1].fileno(), first)
+        os.close(first)
+        os.dup2(far.fileno(), first + 1)
+
+    with net.to_server(7) as client:
+        work: list[Callable[[], object]] = [
+            lambda: scripts[0].library.call(scripts[0].fd, first, 20),
+            lambda: scripts[1].library.call(scripts[1].fd, first + 1, 20),
+            lambda: far.recv(2000, socket.MSG_DONTWAIT),
+            lambda: client.send(bytes(100)),
+            lambda: client.recv(2000, socket.MSG_DONTWAIT),
+            lambda: send_along(first, far.fileno()),
+            change,
+        ]
+        threads = [repeat(over, one) for one in work]
+        time.sleep(5)
+        over.set()
+        for thread in threads:
+            thread.join()
+    for fd in (first, first + 1):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    for sock in (far, *others):
+        drain(sock)
+        assert memory(sock)["rmem"] == memory(sock)["wmem"] == 0
+    for sock in others:
+        sock.close()
+
+
 def test_filter_decides(mode: str, net: Wire, far: socket.socket) -> None:
     """A socket's own filter (SO_ATTACH_FILTER) is the kernel's business."""
     # ldh [36]: the UDP port; jeq #7; ret whole, or ret 0.
     code = [(0x28, 0, 0, 36), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)]
-    program = array.array("B", b"".join(struct.pack("HBBI", *line) for line in code))
-    far.setsockopt(
-        socket.SOL_SOCKET, 26, struct.pack("HxxxxxxP", len(code), program.buffer_info()[0])
-    )
+    set_filter(far, *code)
     echo = Script(mode, ECHO.replace("if to == port", "if true"))
     with net.to_server(7) as seven, net.to_server(8) as eight:
         eight.send(b"eight")
