@@ -32,9 +32,17 @@ local function arp(f, address, mac)
   return true
 end
 
+-- An IPv4 header that says what is true of its length, and has not changed on the way.
+local function is_whole(f)
+  local sum, total = 0, f:u2(16)
+  for at = 14, 32, 2 do sum = sum + f:u2(at) end
+  return total >= 28 and total <= f:len() - 14 and sum % 0xffff == 0
+end
+
 local function ping(f, address)
   if f:len() < 42 or f:u1(14) ~= 0x45 or f:u1(23) ~= ICMP then return false end
   if f:u4(30) ~= address or bit.band(f:u2(20), 0x3fff) ~= 0 then return false end
+  if not is_whole(f) then return false end
   if f:u1(34) ~= ECHO or f:u1(0) % 2 == 1 or f:u1(26) >= 224 then return false end
   f:put(0, f:str(6, 6) .. f:str(0, 6))
   f:put4(30, f:u4(26))

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/net/ as servers, with clients of their own in another namespace."""
+"""
+scripts/net/ as servers, with clients in another namespace: sockets, ping(8), dig(1), and
+scapy for what no client would send.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import re
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +20,20 @@ from pathlib import Path
 import pytest
 import wire
 from library import KERNEL, Library
-from wire import CLIENT4, CLIENT_MAC, SERVER4, SERVER_MAC, Wire, checksum, ethernet, ip4, patient
+from wire import (
+    CLIENT4,
+    CLIENT_MAC,
+    SERVER4,
+    SERVER_MAC,
+    Wire,
+    checksum,
+    drain,
+    ethernet,
+    ip4,
+    patient,
+)
 
+MALFORMED = Path(__file__).with_name("malformed.py")
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "net"
 USER = 2  # SYSCRIPT_BACKEND_USER
 ADDRESS = int.from_bytes(socket.inet_aton(SERVER4), "big")
@@ -120,6 +138,21 @@ def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
         net.introduce()
 
 
+def test_ping_command(net: Wire, far: socket.socket, ground: Server) -> None:
+    """As people ask: who has the address, and is it there?"""
+    net.client.ip("link set near arp on")
+    try:
+        ground.serve(far.fileno(), ADDRESS, MAC, 5, 60000)
+        ping = ["ping", "-n", "-i", "0.2", "-W", "20", "-s", "100", "-p", "a5"]
+        said = net.client.run([*ping, "-c", "4", SERVER4])
+        assert "4 packets transmitted, 4 received, 0% packet loss" in said
+        assert not re.search("wrong|DUP|truncated|error", said), said
+        assert ground.served() == 5
+    finally:
+        net.client.ip("link set near arp off")
+        net.introduce()
+
+
 def test_ping_that_is_none(net: Wire, far: socket.socket, ground: Server) -> None:
     """Short, cut up, for others, from groups: not answered."""
     echo = struct.pack("!BBHHH", 8, 0, 0xF7FF - 77, 77, 0)
@@ -181,6 +214,62 @@ def test_dns(net: Wire, far: socket.socket, names: Server) -> None:
         client.send(question("www.example.org", count=2))
         client.send(good[:12] + b"\xc0\x0c" + good[-4:] + bytes(9))
         assert names.call(far.fileno(), 53, 1, 300) == 0
+
+
+def test_dig(net: Wire, far: socket.socket, names: Server) -> None:
+    """An ordinary resolver's client, with EDNS and cookies."""
+    kept = text(b"www.example.org")
+    assert names.call(-1, *kept[1:], 0xC0000201) == 0
+    names.serve(far.fileno(), 53, 4, 60000)
+
+    def dig(*words: str) -> str:
+        return net.client.run(["dig", f"@{SERVER4}", "+tries=1", "+time=30", *words])
+
+    assert dig("+short", "www.example.org") == "192.0.2.1\n"
+    said = dig("WWW.Example.org", "A")
+    assert "status: NOERROR" in said and "flags: qr aa rd" in said
+    assert re.search(r"^WWW.Example.org.\s+3600\s+IN\s+A\s+192.0.2.1$", said, re.MULTILINE)
+    assert "status: NXDOMAIN" in dig("none.example.org")
+    assert "status: REFUSED" in dig("www.example.com")
+    assert not re.search("Warning|malformed|BAD", said), said
+    assert names.served() == 4
+
+
+@functools.cache
+def nonsense(seed: int) -> list[list[str]]:
+    """Scripts' names, and frames for these."""
+    command = ["/usr/bin/python3", str(MALFORMED), str(seed)]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split() for line in made.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", ["arp_icmp", "dns", "memcached_get", "udp_echo"])
+def test_malformed(net: Wire, far: socket.socket, backend: int, name: str, seed: int) -> None:
+    """Nonsense by scapy, headers and all: each reply is one, and the next good ask has one."""
+    server = Server(name, backend)
+    frames = [bytes.fromhex(line) for whose, line in nonsense(seed) if whose == name]
+    assert len(frames) == 200
+    fixed = {"arp_icmp": (ADDRESS, MAC), "dns": (53,), "memcached_get": (11211,), "udp_echo": (7,)}
+    more = (-1,) if name == "memcached_get" else ()
+    with net.client.packet("near") as near:
+        for first in range(0, len(frames), 50):
+            for frame in frames[first : first + 50]:
+                near.send(frame)
+            assert server.call(far.fileno(), *fixed[name], 200, 200, *more) >= 0
+        replies = [frame for frame in drain(near) if frame[6:12] == SERVER_MAC]
+    for reply in replies:
+        if reply[12:14] == b"\x08\x00":
+            assert reply[:6] == CLIENT_MAC
+            size = int.from_bytes(reply[16:18], "big")
+            assert reply[14] == 0x45 and 28 <= size <= len(reply) - 14
+            assert not checksum(reply[14:34])
+    with net.client.packet("near") as near:
+        good = frames[-1]  # The only one that is.
+        near.send(good)
+        answered = server.call(far.fileno(), *fixed[name], 1, 20000, *more)
+    assert answered == (0 if name == "memcached_get" else 1)
+    os.close(server.fd)
 
 
 def get(key: str, number: int = 7) -> bytes:
