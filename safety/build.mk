@@ -58,15 +58,17 @@ $(KMODULE): private export SAFETY_BUILT = $(abspath $(SAFETY_OUT))
 
 # -- syscript.ko with each tool, under its own guest tests ----------------------
 
-SAFETY_KIT := kefence evmon kgcc
+SAFETY_KIT := kgcc kefence evmon
 # Some of them: make test-safety-syscript SYSCRIPT_TESTS=tests/vm/test_engine.py
 SYSCRIPT_TESTS ?= tests/vm tests/unit
+# Seconds for those of one tool.
+SYSCRIPT_TIME ?= 10800
 
 .PHONY: test-safety-syscript
 test-safety-syscript:
 	for tool in $(SAFETY_KIT); do \
 		$(MAKE) KREL=$(KREL) SAFETY=$$tool guest-programs && \
-		vm/guest -k $(KREL) --safety $$tool --timeout $(VM_TIME) -- \
+		vm/guest -k $(KREL) --safety $$tool --timeout $(SYSCRIPT_TIME) -- \
 			$(PYTEST) $(SYSCRIPT_TESTS) $(PYTEST_ARGS) || exit; \
 	done
 

@@ -44,9 +44,12 @@ INTEGER_CORPUS = [TESTS / "lua" / f"{name}.lua" for name in INTEGER_NAMES.split(
 # What is different with these.
 INTEGERS = TESTS / "confined" / "integers.lua"
 
-# How much longer all takes on the debug kernel: patience grows with it, and what
-# is tested by sheer numbers has fewer.
-SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 1
+# Whether syscript.ko is built with tools of the safety kit.
+HAS_TOOL = bool(os.environ.get("SYSCRIPT_SAFETY"))
+
+# How much longer all takes on the debug kernel, or with a tool: patience grows with
+# it, and what is tested by sheer numbers has fewer.
+SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 4 if HAS_TOOL else 1
 
 # ms.  Programs of the corpus take some ms natively; emulation is up to 50 times slower.
 PATIENCE = "10000"
