@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The monitor of allocations: what a module allocated and did not free when it goes,
- * and what is freed twice.  By the kernel's own tracepoints: the modules need not be
- * instrumented.
+ * and what is freed twice.  By the kernel's own tracepoints, and probes where it has
+ * none: the modules need not be instrumented.
  *
  * objects_lock is raw and taken with interrupts off; the table does not grow.
  */
 #include <linux/hash.h>
 #include <linux/init.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -18,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/version.h>
 #include <trace/events/kmem.h>
 
 #include "monitor.h"
@@ -147,6 +149,53 @@ static void on_cache_free(void *data, unsigned long ip, const void *start,
 	died(ip, start);
 }
 
+/*
+ * -- what is freed without a tracepoint -----------------------------------------
+ *
+ * kfree_rcu() and many at a time.
+ */
+
+/* Its time is up to the kernel, long after the module may have gone: forgotten. */
+static int on_free_rcu(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned long start = regs_get_kernel_argument(regs, 1);
+	struct object *object;
+	unsigned long flags;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	/* Where its struct rcu_head is in it, if it has one. */
+	if (regs_get_kernel_argument(regs, 0))
+		start = regs_get_kernel_argument(regs, 0) - start;
+#endif
+	raw_spin_lock_irqsave(&objects_lock, flags);
+	object = object_find((void *)start, false);
+	if (object) {
+		object->module = NULL;
+		object->freed = true;
+	}
+	raw_spin_unlock_irqrestore(&objects_lock, flags);
+	return 0;
+}
+
+static int on_free_bulk(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned long ip = regs_get_kernel_stack_nth(regs, 0);
+	size_t i, count = regs_get_kernel_argument(regs, 1);
+	void **objects = (void **)regs_get_kernel_argument(regs, 2);
+
+	for (i = 0; i < count; i++)
+		died(ip, objects[i]);
+	return 0;
+}
+
+static struct kprobe free_rcu = {
+	.symbol_name = "kvfree_call_rcu", .pre_handler = on_free_rcu,
+};
+static struct kprobe free_bulk = {
+	.symbol_name = "kmem_cache_free_bulk", .pre_handler = on_free_bulk,
+};
+static struct kprobe *probes[] = { &free_rcu, &free_bulk };
+
 /* -- modules come and go ------------------------------------------------------ */
 
 static bool is_wanted(const char *name)
@@ -239,7 +288,8 @@ static int __init evmon_alloc_init(void)
 	err = register_trace_kmalloc(on_kmalloc, NULL) ?:
 	      register_trace_kmem_cache_alloc(on_cache_alloc, NULL) ?:
 	      register_trace_kfree(on_kfree, NULL) ?:
-	      register_trace_kmem_cache_free(on_cache_free, NULL);
+	      register_trace_kmem_cache_free(on_cache_free, NULL) ?:
+	      register_kprobes(probes, ARRAY_SIZE(probes));
 	if (err)
 		goto unregister;
 	evmon_register(&monitor);
@@ -260,6 +310,7 @@ free_objects:
 static void __exit evmon_alloc_exit(void)
 {
 	evmon_unregister(&monitor);
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
 	unregister_trace_kmem_cache_free(on_cache_free, NULL);
 	unregister_trace_kfree(on_kfree, NULL);
 	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);

@@ -190,6 +190,15 @@ def test_references_left(load, violations, kernel_log) -> None:
         assert f"balance {balance}, last at {line_of('ref_leak', call, nth)}" in text
 
 
+@pytest.mark.planted  # what is done to is never freed
+def test_memory_freed_without_a_tracepoint(load, violations, kernel_log) -> None:
+    load_with(load, "alloc")
+    do("sound_alloc")
+    alone("rmmod", "planted_locks")
+    assert "not freed when planted_locks goes" in "".join(violations())
+    assert "sound_alloc+" not in kernel_log.read()
+
+
 @pytest.mark.planted
 def test_memory_left(load, violations, kernel_log) -> None:
     load_with(load, "alloc")

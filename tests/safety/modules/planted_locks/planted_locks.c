@@ -414,6 +414,19 @@ static noinline void alloc_leak(void)
 	WRITE_ONCE(leaked, kmalloc(123, GFP_KERNEL));
 }
 
+/* The kernel frees these many at a time, some long after. */
+static noinline void sound_alloc(void)
+{
+	struct later { long data; struct rcu_head rcu; } *later;
+	void *many[] = { kmalloc(100, GFP_KERNEL), kmalloc(200, GFP_KERNEL) };
+
+	if (many[0] && many[1])
+		kfree_bulk(ARRAY_SIZE(many), many);
+	later = kmalloc(sizeof(*later), GFP_KERNEL);
+	kfree_rcu(later, rcu);
+	kvfree_rcu_mightsleep(kmalloc(300, GFP_KERNEL));
+}
+
 static void alloc_twice(void)
 {
 	void *p = kmalloc(120, GFP_KERNEL), *q = kmalloc(120, GFP_KERNEL);
@@ -432,6 +445,7 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(ref_taken_at_zero), FAULT(ref_dropped_at_zero), FAULT(ref_leak),
 	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
 	FAULT(irq_forgotten), FAULT(irq_inside), FAULT(alloc_leak), FAULT(alloc_twice),
+	FAULT(sound_alloc),
 };
 
 /* -- the file ----------------------------------------------------------------- */
