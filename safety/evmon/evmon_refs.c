@@ -3,6 +3,10 @@
  * The monitor of reference counters: taken or dropped when it is zero already, not
  * back at zero when the module goes, with the places that took and dropped.
  *
+ * A counter ends with the memory that it lies in: a tracepoint of the kernel tells when
+ * that is freed.  What fails on its way to being shared is freed with its first
+ * reference, and no leak.
+ *
  * counters_lock is raw and taken with interrupts off; the table does not grow.
  */
 #include <linux/hash.h>
@@ -15,12 +19,13 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <trace/events/kmem.h>
 
 #include "monitor.h"
 #include "place.h"
 
 #define COUNTERS_BITS	13
-#define PROBES		16
+#define PROBES		64
 #define PLACES		6
 
 struct counter {
@@ -38,10 +43,16 @@ static DEFINE_RAW_SPINLOCK(counters_lock);
 static unsigned long lost;
 static struct evmon_monitor monitor;
 
+/* The same for all of a page, so that few are looked at when memory is freed. */
+static unsigned int first_of(const void *object)
+{
+	return hash_long((unsigned long)object >> PAGE_SHIFT, COUNTERS_BITS);
+}
+
 /* Counters that ended make room for new ones. */
 static struct counter *counter_of(const void *object)
 {
-	unsigned int i, start = hash_ptr(object, COUNTERS_BITS);
+	unsigned int i, start = first_of(object);
 	struct counter *counter, *ended = NULL;
 
 	for (i = 0; i < PROBES; i++) {
@@ -135,6 +146,59 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 				other.place ? &other : NULL, "%s", wrong);
 }
 
+/* -- memory is freed ---------------------------------------------------------- */
+
+static void forget_of_page(const void *page, const void *start, const void *end)
+{
+	unsigned int i, first = first_of(page);
+	unsigned long flags;
+
+	/* Nearly all. */
+	if (!READ_ONCE(counters[first].object))
+		return;
+	raw_spin_lock_irqsave(&counters_lock, flags);
+	for (i = 0; i < PROBES; i++) {
+		struct counter *counter = &counters[(first + i) % (1 << COUNTERS_BITS)];
+
+		if (!counter->object)
+			break;
+		if (counter->object >= start && counter->object < end)
+			counter_begin(counter, 0, false);
+	}
+	raw_spin_unlock_irqrestore(&counters_lock, flags);
+}
+
+static void forget(const void *start, size_t size)
+{
+	const void *page = (const void *)((unsigned long)start & PAGE_MASK);
+
+	if (in_nmi())
+		return;
+	for (; page < start + size; page += PAGE_SIZE)
+		forget_of_page(page, start, start + size);
+}
+
+static void on_kfree(void *data, unsigned long ip, const void *start)
+{
+	/* Other memory is large, or another tool's. */
+	if (!ZERO_OR_NULL_PTR(start) && virt_addr_valid(start) &&
+	    PageSlab(virt_to_head_page(start)))
+		forget(start, ksize(start));
+}
+
+static void on_cache_free(void *data, unsigned long ip, const void *start,
+			  const struct kmem_cache *cache)
+{
+	forget(start, kmem_cache_size((struct kmem_cache *)cache));
+}
+
+static void unregister_traces(void)
+{
+	unregister_trace_kmem_cache_free(on_cache_free, NULL);
+	unregister_trace_kfree(on_kfree, NULL);
+	tracepoint_synchronize_unregister();
+}
+
 /* -- modules go --------------------------------------------------------------- */
 
 /* Whoever took a reference there, the place names the counter's module. */
@@ -200,9 +264,18 @@ static struct evmon_monitor monitor = {
 
 static int __init evmon_refs_init(void)
 {
+	int err;
+
 	counters = kvcalloc(1 << COUNTERS_BITS, sizeof(*counters), GFP_KERNEL);
 	if (!counters)
 		return -ENOMEM;
+	err = register_trace_kfree(on_kfree, NULL) ?:
+	      register_trace_kmem_cache_free(on_cache_free, NULL);
+	if (err) {
+		unregister_traces();
+		kvfree(counters);
+		return err;
+	}
 	evmon_register(&monitor);
 	return 0;
 }
@@ -210,6 +283,7 @@ static int __init evmon_refs_init(void)
 static void __exit evmon_refs_exit(void)
 {
 	evmon_unregister(&monitor);
+	unregister_traces();
 	kvfree(counters);
 }
 

@@ -38,6 +38,13 @@ def test_counters_that_take_a_lock(load, violations) -> None:
     assert violations() == []
 
 
+def test_counters_that_are_freed(load, violations) -> None:
+    load_with(load, "refs")
+    do("sound_unshared 20")
+    alone("rmmod", "planted_locks")
+    assert violations() == []
+
+
 @pytest.mark.planted
 @pytest.mark.parametrize(
     ("monitor", "fault", "expected", "here", "there"),

@@ -35,6 +35,8 @@ struct thing {
 	atomic_t count;
 };
 
+static struct thing *thing_create(void);
+
 static struct dentry *file;
 static struct thing *a, *b, *c;
 static DEFINE_MUTEX(static_mutex);
@@ -406,6 +408,19 @@ static void sound_drop(void)
 	}
 }
 
+/* It fails before others see it: freed as it was made. */
+static void sound_unshared(void)
+{
+	struct thing *thing = thing_create();
+
+	if (!thing)
+		return;
+	kref_init(&thing->kref);
+	kref_get(&thing->kref);
+	refcount_set(&thing->refcount, 1);
+	kfree(thing);
+}
+
 static void *leaked;
 
 static noinline void alloc_leak(void)
@@ -445,7 +460,7 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(ref_taken_at_zero), FAULT(ref_dropped_at_zero), FAULT(ref_leak),
 	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
 	FAULT(irq_forgotten), FAULT(irq_inside), FAULT(alloc_leak), FAULT(alloc_twice),
-	FAULT(sound_alloc),
+	FAULT(sound_alloc), FAULT(sound_unshared),
 };
 
 /* -- the file ----------------------------------------------------------------- */
