@@ -422,6 +422,43 @@ def test_fork_and_close_during_a_run() -> None:
     assert result == {"child": 1, "run": [1, 77]}
 
 
+def test_exec_during_a_run() -> None:
+    """It ends the other threads, wherever they are."""
+    result = as_user(
+        "with Arena() as arena:\n"
+        "    fd = register(FOREVER, arena)\n"
+        "    threading.Thread(target=lambda: lib.call(fd)).start()\n"
+        "    time.sleep(0.1)\n"
+        '    begin = f\'{{"begin": {time.time()}, "end": %s}}\'\n'
+        "    os.execv('/bin/sh', ['sh', '-c', f'printf \"$0\" $(date +%s.%N)', begin])\n"
+    )
+    assert result["end"] - result["begin"] < 2 * SLOWDOWN
+    assert not list(lib.scripts())
+
+
+def test_owner_dies_and_another_has_it() -> None:
+    """Who was sent a descriptor cannot use it, waits for no run, and frees all in the end."""
+    here, there = socket.socketpair()
+    body = (
+        "with Arena() as arena:\n"
+        "    fd = register(FOREVER, arena)\n"
+        f"    socket.send_fds(socket.socket(fileno={there.fileno()}), [b'x'], [fd])\n"
+        "    lib.call(fd)\n"
+    )
+    options = {**account("outsider"), "pass_fds": [there.fileno()]}
+    with here, there, subprocess.Popen(program(body), **options) as child:
+        fd = socket.recv_fds(here, 1, 1)[1][0]
+        time.sleep(0.1)
+        assert lib.call(fd)[0] == -errno.EXDEV
+        assert child.poll() is None
+        child.kill()
+        assert child.wait(10 * SLOWDOWN) == -signal.SIGKILL
+    assert lib.call(fd)[0] == -errno.EXDEV
+    assert len(list(lib.scripts())) == 1
+    os.close(fd)
+    assert not list(lib.scripts())
+
+
 def test_code_is_shared_and_bounded() -> None:
     """One copy for all programs of an image; a user fills a quarter of the room."""
     result = as_user(
