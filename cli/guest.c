@@ -35,9 +35,9 @@
 #define STACK_SIZE	(640U << 10)
 #define NATIVE_SIZE	(192U << 10)
 #define STACK_SPARE	64
-/* Machine code for each byte of an image, and what comes on top. */
-#define CODE_FACTOR	4
-#define CODE_BASE	(512UL << 10)
+/* The image and machine code of up to twice its size; and what comes on top. */
+#define CODE_FACTOR	3
+#define CODE_BASE	(NATIVE_SIZE + (64UL << 10))
 
 static struct {
 	const struct cosy_file *file;

@@ -83,6 +83,20 @@ def test_memory_limit(as_outsider) -> None:
     assert done.stderr.startswith("-e: over the memory limit of 1024 KiB")
 
 
+def test_many_at_once() -> None:
+    """They share their code: each for itself, three would fill the user's part of the room."""
+    code = "print('on') syscall.poll(0, 0, -1)"
+    command = [*RUN, "--time-limit", PATIENCE, "-e", code]
+    options = {**account("outsider"), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    children = [subprocess.Popen(command, **options) for _ in range(10)]
+    try:
+        assert [child.stdout.readline() for child in children] == [b"on\n"] * len(children)
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate(timeout=HANG)
+
+
 def test_sigkill() -> None:
     """A loop that can be caught by nothing: the process is gone."""
     command = [*RUN, "--time-limit", PATIENCE, "-e", "print('on') while true do pcall(run) end"]
