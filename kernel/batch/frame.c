@@ -71,6 +71,19 @@ static unsigned long sum_bytes(unsigned long sum, const unsigned char *p, unsign
 	return n ? add(sum, load(p, n)) : sum;
 }
 
+/* The same of a header of IPv4 without options. */
+static unsigned long sum_header(const unsigned char *ip)
+{
+	unsigned long sum = 0;
+	unsigned int word;
+
+	for (int i = 0; i < IP4_LEN; i += 4) {
+		memcpy(&word, ip + i, 4);
+		sum += word;
+	}
+	return sum;
+}
+
 /* In 16 bits, in the order in which they lie in memory. */
 static unsigned int fold(unsigned long sum)
 {
@@ -112,7 +125,7 @@ static void sum_ip4(struct frame *frame)
 	unsigned char *ip = frame->data + ETH_LEN;
 
 	store(ip + 10, 0);
-	store(ip + 10, ~fold(sum_bytes(0, ip, IP4_LEN)));
+	store(ip + 10, ~fold(sum_header(ip)));
 }
 
 void frame_complete(struct frame *frame)
@@ -174,7 +187,7 @@ static unsigned int find_udp4(const struct frame *frame)
 	/* A fragment, the last one included. */
 	if (get2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
 		return 0;
-	if (fold(sum_bytes(0, ip, IP4_LEN)) != 0xffff)
+	if (fold(sum_header(ip)) != 0xffff)
 		return 0;
 	return is_host4(ip + 12) && is_host4(ip + 16) ? total - IP4_LEN : 0;
 }
