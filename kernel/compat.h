@@ -24,6 +24,7 @@
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/uio.h>
+#include <net/sock.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #include <net/gso.h>
@@ -144,6 +145,15 @@ static inline void compat_syscall_tracepoint_unlock(void)
 	rcu_read_unlock_trace();
 #else
 	preempt_enable_notrace();
+#endif
+}
+
+static inline void compat_sk_drops_inc(struct sock *sk)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+	sk_drops_inc(sk);
+#else
+	atomic_inc(&sk->sk_drops);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "batch/frames_own.h"
+#include "batch/frames_rx.h"
 #include "clock.h"
 #include "codemap.h"
 #include "compat.h"
@@ -31,9 +32,12 @@ static int __init syscript_init(void)
 		return err;
 	watchers_init();
 	frames_init();
-	err = scratch_init();
+	err = frames_rx_init();
 	if (err)
 		goto exit_watchers;
+	err = scratch_init();
+	if (err)
+		goto exit_frames_rx;
 	clock_init();
 	err = engine_register(&luajit_engine);
 	if (err)
@@ -57,6 +61,8 @@ unregister_luajit:
 exit_clock:
 	clock_exit();
 	scratch_exit();
+exit_frames_rx:
+	frames_rx_exit();
 exit_watchers:
 	watchers_exit();
 	return err;
@@ -71,6 +77,7 @@ static void __exit syscript_exit(void)
 	engine_unregister(&luajit_engine);
 	clock_exit();
 	scratch_exit();
+	frames_rx_exit();
 	watchers_exit();
 }
 

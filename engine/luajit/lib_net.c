@@ -158,6 +158,13 @@ static const char *whynot(long err)
   switch (err) {
   case -ESOCKTNOSUPPORT: return "no packet socket of SOCK_RAW";
   case -EDESTADDRREQ: return "not bound to a device with Ethernet frames";
+  case -EPERM: return "to take frames from the stack needs CAP_NET_ADMIN over the socket's network namespace";
+  case -EBUSY: return "a bridge, bond, macvlan or another script takes this device's frames";
+  case -EINVAL: return "a device whose frames cannot be taken from the stack";
+  case -EPROTOTYPE: return "bound to a protocol, it would get frames twice: bind it with protocol 0";
+  case -ENOSYS: return "to take frames from the stack needs the kernel backend: leave the argument out here";
+  case -EINTR: return "interrupted";
+  case -ESTALE: return "it is another socket than before in this call";
   case -EMFILE: return "more sockets with frames than a script may have";
   case -EOPNOTSUPP: return "not supported by this kernel";
   case -EBADF: return "no such descriptor";
@@ -166,15 +173,22 @@ static const char *whynot(long err)
   }
 }
 
-/* net.frames(fd [, all]) -> port */
+static int optbool(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg - 1;
+  return o < L->top && tvistruecond(o);
+}
+
+/* net.frames(fd [, all [, take]]) -> port */
 LJLIB_CF(net_frames)
 {
   long fd = vm_checkint(L, 1);
   struct frames *frames;
-  long ret = vm_called(L, frames_open(G2RUN(G(L)), fd == (int)fd ? (int)fd : -1, &frames));
+  long ret = vm_called(L, frames_open(G2RUN(G(L)), fd == (int)fd ? (int)fd : -1,
+				       optbool(L, 3), &frames));
   if (ret)
     luaL_error(L, "descriptor %d: %s", (int)fd, whynot(ret));
-  frames->all = L->base+1 < L->top && tvistruecond(L->base+1);
+  frames->all = optbool(L, 2);
   vm_pushframes(L, frames);
   return 1;
 }

@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "frames.h"
 #include "frames_own.h"
+#include "frames_rx.h"
 #include "run_own.h"
 #include "symbols.h"
 #include "watchers.h"
@@ -41,6 +42,7 @@ struct frames_port {
 	struct frames frames;
 	struct frames_port *next;	/* of the program */
 	struct sock *sk;		/* held, or NULL */
+	struct frames_rx *rx;		/* takes frames from the stack, or NULL */
 	bool nonblock;
 };
 
@@ -425,6 +427,14 @@ static void wait_for_more(struct work *work)
 			 ktime_add_us(ktime_get(), wait->hold));
 }
 
+/* What ends a wait without frames. */
+static int end_of_wait(const struct frames_port *port)
+{
+	int err = sock_error(port->sk);
+
+	return err || !port->rx || !frames_rx_ended(port->rx) ? err : -ENXIO;
+}
+
 /* None that was taken is for us: on, unless that has kept us busy for too long. */
 static int go_on(const struct work *work)
 {
@@ -446,7 +456,7 @@ static long receive(struct work *work)
 		      ktime_add_ms(ktime_get(), work->wait->timeout);
 	while (!err) {
 		if (skb_queue_empty_lockless(&sk->sk_receive_queue)) {
-			err = sock_error(sk);
+			err = end_of_wait(port);
 			err = err ? err : wait_for_first(work);
 		}
 		if (err)
@@ -791,7 +801,7 @@ static long add_port(struct work *work, int fd)
 
 struct open {
 	struct work work;
-	int fd;
+	int fd, take;
 };
 
 static long open_port(struct open *open)
@@ -814,20 +824,62 @@ static long open_port(struct open *open)
 	return err;
 }
 
+/* 0: it takes frames from the stack, or does not, as it should. */
+static long has_to_change(struct work *work)
+{
+	const struct open *open = container_of(work, struct open, work);
+	const struct frames_rx *rx = work->port->rx;
+
+	return open->take ? !frames_rx_serves(rx, work->sock) : !!rx;
+}
+
+static void stop_taking(struct frames_port *port)
+{
+	if (port->rx)
+		frames_rx_detach(port->rx);
+	port->rx = NULL;
+}
+
+static long change(struct work *work)
+{
+	const struct open *open = container_of(work, struct open, work);
+
+	stop_taking(work->port);
+	return open->take ? frames_rx_attach(&work->port->rx, work->sock) : 0;
+}
+
+/* Asked without a hold on the socket: who watches may end the task. */
+static long set_taking(struct open *open)
+{
+	struct work *work = &open->work;
+	struct watchers_call call = { .nr = __NR_setsockopt, .args = { open->fd, SOL_PACKET } };
+	long ret = with_socket(work, has_to_change);
+
+	if (ret <= 0)
+		return ret;
+	if (likely(!watchers_watch()))
+		return with_socket(work, change);
+	return watchers_ask(work->run, &call) ?: watchers_done(&call, with_socket(work, change));
+}
+
 static long open_call(void *arg)
 {
 	struct open *open = arg;
 	struct watchers_call call = { .nr = __NR_getsockname, .args = { open->fd } };
+	long ret;
 
 	if (likely(!watchers_watch()))
-		return open_port(open);
-	return watchers_ask(open->work.run, &call) ?: watchers_done(&call, open_port(open));
+		ret = open_port(open);
+	else
+		ret = watchers_ask(open->work.run, &call) ?:
+		      watchers_done(&call, open_port(open));
+	return ret || (!open->take && !open->work.port->rx) ? ret : set_taking(open);
 }
 
-long frames_open(struct run *run, int fd, struct frames **frames)
+long frames_open(struct run *run, int fd, int take, struct frames **frames)
 {
-	struct open open = { .work = { .run = run }, .fd = fd };
-	long ret = run_as_syscall(run, open_call, &open, false);
+	struct open open = { .work = { .run = run }, .fd = fd, .take = take };
+	long ret = run_as_syscall(run, open_call, &open, take);
 
 	if (!ret)
 		*frames = &open.work.port->frames;
@@ -838,7 +890,8 @@ long frames_open(struct run *run, int fd, struct frames **frames)
 
 /*
  * 1. The frames of all ports: one may wait to be sent by another.
- * 2. The sockets that they were charged to.  What was received is its own port's.
+ * 2. The sockets that they were charged to.  What was received is its own port's.  One
+ *    that the process has closed takes no more frames from its device.
  */
 void frames_end_run(struct frames_port *ports, bool may_keep)
 {
@@ -851,6 +904,8 @@ void frames_end_run(struct frames_port *ports, bool may_keep)
 		put_queued(&port->frames);
 	}
 	for (port = ports; port; port = port->next) {
+		if (port->rx && unlikely(frames_rx_orphaned(port->rx)))
+			stop_taking(port);
 		if (!port->sk || port->frames.n)
 			continue;
 		sock_put(port->sk);
@@ -864,6 +919,7 @@ void frames_release(struct frames_port *ports)
 	while (ports) {
 		struct frames_port *next = ports->next;
 
+		stop_taking(ports);
 		kvfree(ports);
 		ports = next;
 	}

@@ -63,8 +63,14 @@ struct run;
  * -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound to a
  * device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this
  * kernel lacks what is needed; -ENOMEM.
+ *
+ * @take: what the socket's filter accepts is taken off the device before its stack looks
+ * at it, from here to an open without it, or to the program's end.  -EPERM: without
+ * CAP_NET_ADMIN over the device's namespace; -EBUSY: the device's frames are taken by
+ * another; -EINVAL: they cannot be; -EPROTOTYPE: the socket is bound to a protocol;
+ * -ENOSYS: in a process.
  */
-long frames_open(struct run *run, int fd, struct frames **frames);
+long frames_open(struct run *run, int fd, int take, struct frames **frames);
 
 /*
  * Drops the frames of the last receive, sends what waits, and receives; not what

@@ -353,7 +353,7 @@ static struct frames_port *add_port(struct run_own *own, int fd)
 	return port;
 }
 
-long frames_open(struct run *run, int fd, struct frames **frames)
+long frames_open(struct run *run, int fd, int take, struct frames **frames)
 {
 	struct run_own *own = run_own(run);
 	struct frames_port *port = own->ports;
@@ -362,6 +362,9 @@ long frames_open(struct run *run, int fd, struct frames **frames)
 
 	if (ret < 0)
 		return ret;
+	/* Copies would not do: the stack, which sees them as well, would answer, too. */
+	if (take)
+		return -ENOSYS;
 	for (; port && port->frames.fd != fd; port = port->next)
 		n++;
 	if (!port && n >= FRAMES_PORTS)

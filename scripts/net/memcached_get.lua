@@ -2,13 +2,15 @@
 -- A cache in front of memcached over UDP: plain GETs of keys that it knows are answered
 -- from the frames of a device; all else goes up to the process's ordinary socket.
 --
---   run(fd, port, count, ms, up)      serve
+--   run(fd, port, count, ms, up [, take])     serve
 --     fd     a packet socket, bound to the device that clients are on
 --     port   memcached's UDP port
 --     count  GETs to answer in this call
 --     ms     how long to wait for the next frames; -1: for ever
 --     up     a packet socket, bound to a device that leads to a stack with the same
 --            addresses (a veth); -1: what is not answered here is dropped
+--     take   1: what the socket's filter accepts is taken from the device's own stack, as
+--            with net.frames(fd, false, true), and that has the rest
 --     Returns how many were answered.
 --
 --   run(-1, key, key_len, value, value_len, flags)      put a value into the cache
@@ -70,9 +72,9 @@ local function wait(fd, up, ms)
   return syscall.poll(waiting[0], 2, ms)
 end
 
-function run(fd, port, count, ms, up, flags)
-  if fd < 0 then return set(port, count, ms, up, flags) end
-  local frames, above = net.frames(fd), up >= 0 and net.frames(up, true)
+function run(fd, port, count, ms, up, take)
+  if fd < 0 then return set(port, count, ms, up, take) end
+  local frames, above = net.frames(fd, false, take == 1), up >= 0 and net.frames(up, true)
   local answered = 0
   repeat
     if above and wait(fd, up, ms) <= 0 then break end

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See frames_rx.h.  What the handler does with a frame is what packet_rcv() does, but
+ * for the copy: no one gets the frame afterwards.
+ *
+ * Lives.  The socket is held from attach to detach, so handlers never meet a freed one;
+ * whether it is still open they see by SOCK_DEAD.  The device is not held: it is
+ * @dev until detach or NETDEV_UNREGISTER, which is also what a device says that moves
+ * to another namespace.  Both run under RTNL, and netdev_rx_handler_unregister() waits
+ * for handlers that are under way.
+ */
+#include <linux/capability.h>
+#include <linux/errno.h>
+#include <linux/etherdevice.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched/signal.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "frames_rx.h"
+
+/**
+ * struct frames_rx - frames of a device go to a socket
+ * @dev:     NULL once it has gone; written under RTNL
+ * @ifindex: its, in the socket's namespace
+ */
+struct frames_rx {
+	struct sock *sk;
+	struct net_device *dev;
+	int ifindex;
+};
+
+/* -- Frames ---------------------------------------------------------------------- */
+
+/*
+ * For who receives from the socket by recvfrom(2): af_packet.c finds the frame's length
+ * in the place of ->sll_family and ->sll_protocol, which it fills in itself.
+ */
+static void set_sender(struct sk_buff *skb)
+{
+	struct sockaddr_ll *from = (struct sockaddr_ll *)skb->cb;
+
+	BUILD_BUG_ON(sizeof(*from) > sizeof(skb->cb) - sizeof(struct sock_skb_cb));
+	*(unsigned int *)from = skb->len;
+	from->sll_ifindex = skb->dev->ifindex;
+	from->sll_hatype = skb->dev->type;
+	from->sll_pkttype = skb->pkt_type;
+	from->sll_halen = ETH_ALEN;
+	memcpy(from->sll_addr, eth_hdr(skb)->h_source, ETH_ALEN);
+}
+
+/* It may wait for long: nothing of the device, the route or the sender waits with it. */
+static bool make_independent(struct sk_buff *skb)
+{
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		return false;
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb_clear_delivery_time(skb);
+	skb->dev = NULL;
+	return true;
+}
+
+/* Its first @len bytes. */
+static void enqueue(struct sock *sk, struct sk_buff *skb, unsigned int len)
+{
+	struct sk_buff_head *queue = &sk->sk_receive_queue;
+
+	set_sender(skb);
+	if (atomic_read(&sk->sk_rmem_alloc) >= READ_ONCE(sk->sk_rcvbuf) ||
+	    pskb_trim(skb, len) || !make_independent(skb)) {
+		compat_sk_drops_inc(sk);
+		kfree_skb(skb);
+		return;
+	}
+	skb_set_owner_r(skb, sk);
+	spin_lock(&queue->lock);
+	sock_skb_set_dropcount(sk, skb);
+	__skb_queue_tail(queue, skb);
+	spin_unlock(&queue->lock);
+	sk->sk_data_ready(sk);
+}
+
+/* As run_filter() of af_packet.c: how many bytes of the frame the socket wants. */
+static unsigned int filter(const struct sock *sk, struct sk_buff *skb)
+{
+	const struct sk_filter *filter = rcu_dereference(sk->sk_filter);
+	unsigned int len = skb->len;
+
+	if (filter) {
+		if (unlikely(filter->prog->cb_access))
+			memset(bpf_skb_cb(skb), 0, BPF_SKB_CB_LEN);
+		len = min_t(unsigned int, len, bpf_prog_run(filter->prog, skb));
+	}
+	return len;
+}
+
+/* The socket is gone, or this is no frame for sockets. */
+static bool is_out_of_question(const struct sock *sk, const struct sk_buff *skb)
+{
+	return sock_flag(sk, SOCK_DEAD) || skb->pkt_type == PACKET_LOOPBACK ||
+		skb_pfmemalloc(skb) || skb_mac_offset(skb) > -ETH_HLEN;
+}
+
+/* In softirq, under RCU. */
+static rx_handler_result_t handle(struct sk_buff **pskb)
+{
+	const struct frames_rx *rx = rcu_dereference((*pskb)->dev->rx_handler_data);
+	unsigned int header, len;
+	struct sk_buff *skb;
+
+	if (unlikely(is_out_of_question(rx->sk, *pskb)))
+		return RX_HANDLER_PASS;
+	/* Who shares it does not expect that its data begins elsewhere. */
+	skb = skb_share_check(*pskb, GFP_ATOMIC);
+	if (!skb)
+		return RX_HANDLER_CONSUMED;
+	*pskb = skb;
+	header = -skb_mac_offset(skb);
+	__skb_push(skb, header);
+	len = filter(rx->sk, skb);
+	if (!len) {
+		__skb_pull(skb, header);
+		return RX_HANDLER_PASS;
+	}
+	enqueue(rx->sk, skb, len);
+	return RX_HANDLER_CONSUMED;
+}
+
+/* -- Devices --------------------------------------------------------------------- */
+
+/* Under RTNL. */
+static void leave_device(struct frames_rx *rx)
+{
+	if (!rx->dev)
+		return;
+	netdev_rx_handler_unregister(rx->dev);
+	WRITE_ONCE(rx->dev, NULL);
+}
+
+/* As af_packet.c reports it to sockets that receive by themselves. */
+static void report_down(struct sock *sk)
+{
+	WRITE_ONCE(sk->sk_err, ENETDOWN);
+	if (!sock_flag(sk, SOCK_DEAD))
+		sk_error_report(sk);
+}
+
+static int on_event(struct notifier_block *block, unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	struct frames_rx *rx;
+
+	if (rtnl_dereference(dev->rx_handler) != handle)
+		return NOTIFY_DONE;
+	rx = rtnl_dereference(dev->rx_handler_data);
+	if (event == NETDEV_UNREGISTER)
+		leave_device(rx);
+	if (event == NETDEV_UNREGISTER || event == NETDEV_DOWN)
+		report_down(rx->sk);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier = { .notifier_call = on_event };
+
+int __init frames_rx_init(void)
+{
+	return register_netdevice_notifier(&notifier);
+}
+
+/* No script is left, so no handler is. */
+void frames_rx_exit(void)
+{
+	unregister_netdevice_notifier(&notifier);
+}
+
+/* -- Ports ----------------------------------------------------------------------- */
+
+static bool get_binding(struct socket *sock, struct sockaddr_ll *ll)
+{
+	struct sockaddr_storage address = { };
+
+	if (sock->ops->getname(sock, (struct sockaddr *)&address, 0) < 0)
+		return false;
+	memcpy(ll, &address, sizeof(*ll));
+	return ll->sll_ifindex > 0;
+}
+
+bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock)
+{
+	struct sockaddr_ll ll;
+
+	return rx && rx->sk == sock->sk && !frames_rx_ended(rx) &&
+		get_binding(sock, &ll) && ll.sll_ifindex == rx->ifindex;
+}
+
+bool frames_rx_ended(const struct frames_rx *rx)
+{
+	return !READ_ONCE(rx->dev);
+}
+
+bool frames_rx_orphaned(const struct frames_rx *rx)
+{
+	return sock_flag(rx->sk, SOCK_DEAD);
+}
+
+/* rtnl_lock_killable() is not for modules everywhere. */
+static int lock_rtnl(void)
+{
+	while (!rtnl_trylock()) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		schedule_timeout_killable(1);
+	}
+	return 0;
+}
+
+/* Under RTNL: the device that is found stays there. */
+static int join_device(struct frames_rx *rx, struct socket *sock)
+{
+	struct net_device *dev = NULL;
+	struct sockaddr_ll ll;
+	int err;
+
+	if (get_binding(sock, &ll))
+		dev = __dev_get_by_index(sock_net(sock->sk), ll.sll_ifindex);
+	if (!dev)
+		return -EDESTADDRREQ;
+	if (ll.sll_protocol)
+		return -EPROTOTYPE;
+	err = netdev_rx_handler_register(dev, handle, rx);
+	if (err)
+		return err;
+	rx->dev = dev;
+	rx->ifindex = dev->ifindex;
+	return 0;
+}
+
+int frames_rx_attach(struct frames_rx **rx, struct socket *sock)
+{
+	struct frames_rx *new;
+	int err;
+
+	if (!ns_capable(sock_net(sock->sk)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return -ENOMEM;
+	new->sk = sock->sk;
+	err = lock_rtnl();
+	if (!err) {
+		err = join_device(new, sock);
+		rtnl_unlock();
+	}
+	if (err) {
+		kfree(new);
+		return err;
+	}
+	sock_hold(new->sk);
+	*rx = new;
+	return 0;
+}
+
+/*
+ * 1. The device: no handler runs after that.
+ * 2. The queue, if the socket was closed: one that had not seen that yet may have put a
+ *    frame there after it was emptied.
+ * 3. The socket.
+ */
+void frames_rx_detach(struct frames_rx *rx)
+{
+	rtnl_lock();
+	leave_device(rx);
+	rtnl_unlock();
+	if (frames_rx_orphaned(rx))
+		skb_queue_purge(&rx->sk->sk_receive_queue);
+	sock_put(rx->sk);
+	kfree(rx);
+}
