@@ -11,6 +11,9 @@
  *   memcached      the same, and the server is memcached; "worker" is the part of it
  *                  that its worker executes, which is all but what takes frames in
  *
+ * "taken" is the same script with frames that a filter takes from the device's stack,
+ * which has an address and all the rest.
+ *
  * Next to them stand packet_rings (AF_PACKET's, TPACKET_V2) and xdp (AF_XDP, copy mode),
  * with which a process does the headers itself, and io_uring on an ordinary socket.
  *
@@ -19,6 +22,7 @@
  * Writes JSON: in each round every server once, in ns per request.  Each reply is checked.
  */
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -260,10 +264,10 @@ static void mmsg_serve(struct server *server)
 		measure_die("server: %m");
 }
 
-static int packet_socket(const char *device)
+static int packet_socket(const char *device, uint16_t protocol)
 {
 	struct sockaddr_ll address = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
+		.sll_family = AF_PACKET, .sll_protocol = htons(protocol),
 		.sll_ifindex = if_nametoindex(device),
 	};
 	int sock = socket(AF_PACKET, SOCK_RAW, 0), one = 1;
@@ -291,7 +295,7 @@ static void frames_open(struct server *server, const char *device)
 {
 	struct source source = source_read("scripts/net/memcached_get.lua");
 
-	server->sock = packet_socket(device);
+	server->sock = packet_socket(device, ETH_P_ALL);
 	server->script = source_register(&source, source_backend(), 0, 4 << 20, 0);
 	script_fill(server->script);
 }
@@ -303,6 +307,55 @@ static void frames_serve(struct server *server)
 
 	if (n < 0)
 		measure_die("script: %ld", n);
+}
+
+/* The stack has all but these: whole datagrams without options to the port. */
+static void filter_port(int sock)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 9),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 14),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x45, 0, 7),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 5),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x3fff, 3, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 36),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PORT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (setsockopt(sock, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+		measure_die("filter: %m");
+}
+
+static void taken_ask(struct server *server, long count, long ms)
+{
+	long n = lua_syscall(server->script, 6, (long)server->sock, (long)PORT, count, ms, -1L,
+			     1L);
+
+	if (n < 0)
+		measure_die("script: %ld", n);
+}
+
+static void taken_open(struct server *server, const char *device)
+{
+	struct source source = source_read("scripts/net/memcached_get.lua");
+
+	server->sock = packet_socket(device, 0);
+	filter_port(server->sock);
+	server->script = source_register(&source, source_backend(), 0, 4 << 20, 0);
+	script_fill(server->script);
+	/* Requests are for it from here on. */
+	taken_ask(server, 0, 0);
+}
+
+static void taken_serve(struct server *server)
+{
+	taken_ask(server, BATCH, 10000);
 }
 
 static void packet_open(struct server *server, const char *device)
@@ -349,6 +402,7 @@ static void nothing_serve(struct server *server)
 
 static const struct way mmsg = { "mmsg", true, mmsg_open, mmsg_serve };
 static const struct way frames = { "frames", false, frames_open, frames_serve };
+static const struct way taken = { "taken", true, taken_open, taken_serve };
 static const struct way packet = { "packet_rings", false, packet_open, packet_serve };
 static const struct way xdp = { "xdp", false, xdp_open, xdp_serve };
 static const struct way uring = { "io_uring", true, uring_open, uring_serve };
@@ -533,6 +587,8 @@ static struct server servers[] = {
 	{ .wire = &device, .way = &mmsg },
 	{ .wire = &device, .way = &frames },
 	{ .wire = &device, .way = &nothing },
+	{ .wire = &veth, .way = &taken },
+	{ .wire = &device, .way = &taken },
 	{ .wire = &veth, .way = &packet },
 	{ .wire = &veth, .way = &xdp },
 	{ .wire = &veth, .way = &uring },
