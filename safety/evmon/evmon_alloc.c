@@ -6,8 +6,11 @@
  *
  * objects_lock is raw and taken with interrupts off; the table does not grow.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/hash.h>
 #include <linux/init.h>
+#include <linux/kobject.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -30,7 +33,7 @@
 
 static char *modules = "";
 module_param(modules, charp, 0444);
-MODULE_PARM_DESC(modules, "names of the modules to watch, by comma; they may come later");
+MODULE_PARM_DESC(modules, "names of the modules to watch, by comma; there, or yet to come");
 
 struct object {
 	const void *start;		/* NULL: never used, or at its end */
@@ -212,13 +215,47 @@ static bool is_wanted(const char *name)
 	return false;
 }
 
-static void module_coming(const struct module *module)
+static void watch(const struct module *module)
 {
 	unsigned int i;
 
-	for (i = 0; is_wanted(module->name) && i < MODULES_MAX; i++)
-		if (!cmpxchg(&watched[i], NULL, module))
+	for (i = 0; i < MODULES_MAX; i++) {
+		const struct module *was = cmpxchg(&watched[i], NULL, module);
+
+		if (!was || was == module)
 			return;
+	}
+}
+
+/* If it is there already.  As long as its object is held, it does not go. */
+static void watch_loaded(const char *name)
+{
+	struct kobject *object = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, name);
+	struct module *module;
+
+	if (!object)
+		return;
+	/* What is built in has an object, too. */
+	module = container_of(object, struct module_kobject, kobj)->mod;
+	if (module && try_module_get(module)) {
+		watch(module);
+		module_put(module);
+	}
+	kobject_put(object);
+}
+
+static void watch_all_loaded(void)
+{
+	char name[MODULE_NAME_LEN];
+	const char *at = modules;
+
+	while (*at) {
+		size_t len = strcspn(at, ",");
+
+		strscpy(name, at, min(len + 1, sizeof(name)));
+		watch_loaded(name);
+		at += len + (at[len] == ',');
+	}
 }
 
 static void tell_leaks(const struct module *module)
@@ -257,8 +294,8 @@ static void going(const struct module *module)
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *module)
 {
-	if (event == MODULE_STATE_COMING)
-		module_coming(module);
+	if (event == MODULE_STATE_COMING && is_wanted(((struct module *)module)->name))
+		watch(module);
 	return NOTIFY_OK;
 }
 
@@ -293,6 +330,9 @@ static int __init evmon_alloc_init(void)
 	if (err)
 		goto unregister;
 	evmon_register(&monitor);
+	watch_all_loaded();
+	if (!*modules)
+		pr_warn("no module is watched: say which, modules=NAME,...\n");
 	return 0;
 
 unregister:

@@ -216,6 +216,16 @@ def test_memory_left(load, violations, kernel_log) -> None:
     assert "at alloc_leak+" in kernel_log.read()
 
 
+@pytest.mark.planted
+def test_memory_left_by_a_module_that_came_first(load, violations) -> None:
+    load("evmon")
+    load("planted_locks+evmon")
+    load("evmon/evmon_alloc", modules="other,planted_locks")
+    do("alloc_leak")
+    alone("rmmod", "planted_locks")
+    assert "alloc: 123 bytes not freed when planted_locks goes: " in violations()
+
+
 def test_nothing_is_told_of_what_began_before(load, violations) -> None:
     """Locks that were taken before a monitor came are released, and no one minds."""
     load("evmon")
