@@ -92,13 +92,13 @@ void seen_show(struct seq_file *m)
 	for (i = 0; i < 1 << SEEN_BITS; i++) {
 		const struct seen *entry = &seen[i];
 		int number = smp_load_acquire(&entry->number);
-		const struct place *here = evmon_place(entry->here);
-		const struct place *module = here ?: evmon_place(entry->there);
+		const struct place *place = evmon_place(entry->here) ?:
+					    evmon_place(entry->there);
 
 		if (number)
 			seq_printf(m, "%d\t%ld\t%s\t%s\t%s\t%s\t%s\t%s\n", number,
 				   atomic_long_read(&entry->count), entry->monitor,
-				   module ? module->module : "", here ? here->name : "",
+				   place ? place->module : "", place ? place->name : "",
 				   entry->here_at, entry->there_at, entry->text);
 	}
 }

@@ -94,11 +94,14 @@ static void tell_stack(int number, const struct evmon_stack *stack)
 			pr_err("[%d]   %pB\n", number, (void *)stack->entries[i]);
 }
 
-static const char *name_of(const struct evmon_where *where)
+/* What the object is called: by the source, so at a place of an instrumented module. */
+static const char *name_of(const struct evmon_where *here, const struct evmon_where *other)
 {
-	const struct place *place = evmon_place(where->place);
+	const struct place *place = evmon_place(here->place);
 
-	return place && *place->name ? place->name : "";
+	if (!place && other)
+		place = evmon_place(other->place);
+	return place ? place->name : "";
 }
 
 static int violation(const struct evmon_monitor *monitor, const void *object,
@@ -126,7 +129,7 @@ static int violation(const struct evmon_monitor *monitor, const void *object,
 	if (!may_log())
 		return 0;
 
-	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here),
+	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here, other),
 	       object, number);
 	evmon_violation_more(number, "here", here);
 	if (!stack) {
