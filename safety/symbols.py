@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -59,19 +60,35 @@ class Module:
         return []
 
 
+def files_below(top: Path, depth: int | None = None) -> Iterable[Path]:
+    """Modules' files in a directory, and so many levels below it."""
+    for path, directories, names in os.walk(top):
+        directories.sort()
+        if depth is not None and len(Path(path).relative_to(top).parts) >= depth:
+            directories.clear()
+        yield from (Path(path, name) for name in sorted(names) if name.endswith(".ko"))
+
+
 @dataclass
 class Modules:
-    """Where modules' files are looked for."""
+    """Where modules' files are looked for: those given, here, and the kernel's own."""
 
-    directories: list[Path] = field(default_factory=list)
+    release: str
+    given: list[Path] = field(default_factory=list)
+
+    def files(self) -> Iterable[Path]:
+        for path in self.given:
+            yield from [path] if path.is_file() else files_below(path)
+        # One may stand at the top of anything.
+        yield from files_below(Path.cwd(), depth=2)
+        yield from files_below(Path("/lib/modules", self.release))
 
     @cached_property
     def modules(self) -> dict[str, Module]:
-        """By name; the first directory that has one wins."""
+        """By name; the first one found wins."""
         found: dict[str, Module] = {}
-        for directory in self.directories:
-            for path in [directory] if directory.is_file() else sorted(directory.rglob("*.ko")):
-                found.setdefault(path.stem.replace("-", "_"), Module(path))
+        for path in self.files():
+            found.setdefault(path.stem.replace("-", "_"), Module(path))
         return found
 
     def resolve(self, text: str, returned: bool = False) -> list[str]:
@@ -90,11 +107,6 @@ def short(line: str) -> str:
     """Without the directories that say nothing about a module's source."""
     path = Path(line)
     return line if len(path.parts) < 3 or not path.is_absolute() else "/".join(path.parts[-2:])
-
-
-def default_directories(release: str, given: Iterable[Path]) -> list[Path]:
-    """Those given, the working directory, and the kernel's own."""
-    return [*given, Path.cwd(), Path("/lib/modules", release)]
 
 
 def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
