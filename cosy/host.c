@@ -116,13 +116,17 @@ static void thread_end(void *unused)
 static uint32_t wanted_shift(void)
 {
 	const char *text = getenv("COSY_ARENA");
-	unsigned long size = text ? strtoul(text, NULL, 0) : 0;
-	uint32_t shift = ARENA_SHIFT;
+	uint32_t shift = IMAGE_ARENA_SHIFT_MIN;
+	unsigned long size;
+	char *end;
 
-	if (size)
-		for (shift = IMAGE_ARENA_SHIFT_MIN;
-		     shift < IMAGE_ARENA_SHIFT_MAX && 1UL << shift < size; shift++)
-			;
+	if (!text || !*text)
+		return ARENA_SHIFT;
+	size = strtoul(text, &end, 0);
+	if (*end || !size || size > 1UL << IMAGE_ARENA_SHIFT_MAX)
+		fail("COSY_ARENA", "a size in bytes expected, at most 1 GiB");
+	while (1UL << shift < size)
+		shift++;
 	return shift;
 }
 
@@ -136,6 +140,8 @@ static void choose_engine(void)
 		cosy.engine = KERNEL;
 	else if (!strcmp(engine, "user"))
 		cosy.engine = USER;
+	else if (strcmp(engine, "native"))
+		fail("COSY_ENGINE", "'native', 'user' or 'kernel' expected");
 	cosy.forced = engine && cosy.engine == KERNEL;
 }
 

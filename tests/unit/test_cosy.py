@@ -40,6 +40,21 @@ def test_programs(source: Path, level: str, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, ""), engine
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("COSY_ENGINE", "bogus", "'native', 'user' or 'kernel' expected"),
+        ("COSY_ARENA", "64K", "a size in bytes expected, at most 1 GiB"),
+        ("COSY_ARENA", "-1", "a size in bytes expected, at most 1 GiB"),
+    ],
+)
+def test_settings_that_are_none(name: str, value: str, told: str, tmp_path: Path) -> None:
+    program = compile_program(PROGRAMS[0], tmp_path / "program", "-O2")
+    env = os.environ | {"COSY_ENGINE": "user", name: value}
+    done = subprocess.run([program], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"{name}: compound: {told}\n")
+
+
 def test_errors() -> None:
     """Each is told, at its line, and nothing else is."""
     source = TESTS / "errors.c"
