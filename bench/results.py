@@ -29,8 +29,8 @@ class MeasureError(Exception):
     """A measurement that did not come about."""
 
 
-def in_guest(options: list[str], command: list[str], module: bool = True) -> dict[str, Any]:
-    """What a program prints as JSON in a guest, and the machine under it.
+def run_in_guest(options: list[str], command: list[str], module: bool = True) -> str:
+    """What a program prints in a guest.
 
     module: syscript.ko is loaded
     """
@@ -39,8 +39,13 @@ def in_guest(options: list[str], command: list[str], module: bool = True) -> dic
     done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise MeasureError(f"{command[0]} failed in the guest, status {done.returncode}")
+    return done.stdout
+
+
+def in_guest(options: list[str], command: list[str], module: bool = True) -> dict[str, Any]:
+    """What it prints as JSON, and the machine under it."""
     try:
-        return {"machine": machine(), **json.loads(done.stdout)}
+        return {"machine": machine(), **json.loads(run_in_guest(options, command, module))}
     except json.JSONDecodeError as error:
         raise MeasureError(f"{command[0]} did not write JSON: {error}") from error
 

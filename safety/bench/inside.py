@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guest's part of bench.py: file systems as they are, and built with each tool.
 
-usage: inside.py ROUNDS
+usage: inside.py rounds N [VARIANT...]
+       inside.py count FILE_SYSTEM WORKLOAD VARIANT
+
+The first prints JSON.  The second does it once, between marks of vm/profile's, and
+leaves the modules loaded, for their symbols.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
+import itertools
 import json
+import mmap
 import os
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,8 +39,8 @@ import reiserfs  # noqa: E402
 from kernevents import Kernevents  # noqa: E402
 from modules_in_guest import insmod, path_of, rmmod  # noqa: E402
 
-# Of all that runs here, to a microsecond.
-CPU_STAT = Path("/sys/fs/cgroup/command/cpu.stat")
+# What each CPU did other than idle, in ns, a task's share when it gives the CPU up.
+SCHEDSTAT = Path("/proc/schedstat")
 INSTANCES = Path("/sys/kernel/tracing/instances")
 EVENT = Path("events", "evmon", "evmon_event", "enable")
 BATCHES = Path("events", "evmon", "evmon_batch", "enable")
@@ -56,8 +64,58 @@ quit
 """
 
 
-def run(*command: str | Path, text: str = "") -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+# What is run lies in a tmpfs, with all that it reads: to look up a name in this
+# machine's files is to wait for the machine, while the kernel does other things.
+WORKSHOP = Path("/tmp/workshop")
+CC = Path(shutil.which("cc") or "cc").resolve()
+CFLAGS = ["-std=gnu99", "-O2", "-fPIC"]
+
+
+def output(*command: str | Path) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def programs() -> list[str]:
+    found = [shutil.which(name) for name in ("make", "sh", "as", "ar", "postmark")]
+    return [str(CC), output(CC, "-print-prog-name=cc1").strip(), *filter(None, found)]
+
+
+def set_up_workshop() -> None:
+    """Copy programs, their libraries, and the headers that the package asks for."""
+    files = set(programs())
+    for program in programs():
+        files |= set(re.findall(r"(/\S+) \(", output("ldd", program)))
+    files |= set(re.findall(r"(/\S+\.h)\b", output(CC, *CFLAGS, "-M", *PACKAGE.glob("*.c"))))
+    # The package's own headers come with it.
+    for file in (Path(os.path.normpath(name)) for name in files):
+        if PACKAGE not in file.parents:
+            copy = WORKSHOP / file.relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+    for name in ("tmp", "dev"):
+        (WORKSHOP / name).mkdir()
+    (WORKSHOP / "dev" / "null").write_text("")
+
+
+def enter_workshop() -> None:
+    os.chroot(WORKSHOP)
+    os.chdir("/")
+
+
+def run(name: str, *arguments: str | Path, text: str = "") -> str:
+    """Run a program there; what it says."""
+    inside = [
+        f"/{arg.relative_to(WORKSHOP)}" if isinstance(arg, Path) else arg for arg in arguments
+    ]
+    command = [shutil.which(name) or name, *inside]
+    done = subprocess.run(
+        command,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=enter_workshop,
+    )
     if done.returncode:
         raise SystemExit(f"{command[0]}: {done.stderr or done.stdout}")
     return done.stdout
@@ -70,11 +128,14 @@ def compiling(top: Path) -> Iterator[Callable[[], str]]:
     objects = sorted(path.with_suffix(".o").name for path in PACKAGE.glob("*.c"))
 
     def work() -> str:
-        run("make", "-s", "-C", top, "CFLAGS=-std=gnu99 -O2 -fPIC", *objects)
+        run("make", "-s", "-C", top, f"CC={CC}", f"CFLAGS={' '.join(CFLAGS)}", *objects)
         run("ar", "rcs", top / "libhdr_histogram.a", *(top / name for name in objects))
         return hashlib.sha256((top / "libhdr_histogram.a").read_bytes()).hexdigest()
 
     yield work
+    # Whoever compiles there next has all to do again.
+    for entry in top.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 @contextmanager
@@ -82,7 +143,7 @@ def mixing(top: Path) -> Iterator[Callable[[], str]]:
     """PostMark: small files are made, read, appended to and removed."""
 
     def work() -> str:
-        said = run("postmark", text=POSTMARK.format(top=top))
+        said = run("postmark", text=POSTMARK.format(top=f"/{top.relative_to(WORKSHOP)}"))
         # The same files each time.
         return " ".join(re.findall(r"^\s+(\d+ \w+) \(", said, re.MULTILINE))
 
@@ -181,21 +242,21 @@ def switched_off() -> Iterator[Callable[[], dict[str, int]]]:
     yield sites
 
 
+BOTH = ("compile", "mix")
+
+
 @dataclass(frozen=True)
 class Variant:
-    """What is loaded, the file system last, and what is on besides."""
+    """What is loaded first, what the file system is built with, what is on besides."""
 
     modules: list[str]
+    built_with: str
     on: Callable[[], AbstractContextManager[Callable[[], dict[str, int]]]]
-    workloads: tuple[str, ...]
+    # What is done over each file system.
+    ecryptfs: tuple[str, ...] = ()
+    reiserfs: tuple[str, ...] = ()
     # It is done once before, for what the tool learns of it.
     rehearsed: bool = False
-
-    def file_system(self) -> str:
-        return self.modules[-1].partition("+")[0]
-
-    def is_there(self) -> bool:
-        return all(path_of(module).exists() for module in self.modules)
 
 
 def nothing() -> AbstractContextManager[Callable[[], dict[str, int]]]:
@@ -204,90 +265,172 @@ def nothing() -> AbstractContextManager[Callable[[], dict[str, int]]]:
 
 MONITORS = ["evmon/evmon_spin", "evmon/evmon_mutex", "evmon/evmon_refs"]
 VARIANTS = {
-    "plain": Variant(["ecryptfs"], nothing, ("compile", "mix")),
-    "kefence": Variant(["kefence", "ecryptfs+kefence"], coverage, ("compile", "mix")),
-    "evmon_off": Variant(["evmon", "ecryptfs+evmon"], nothing, ("mix",)),
-    "evmon": Variant(["evmon", "ecryptfs+evmon"], ring, ("mix",)),
-    "records": Variant(["evmon", "ecryptfs+evmon"], records, ("mix",)),
-    "monitors": Variant(["evmon", *MONITORS, "ecryptfs+evmon"], ring, ("mix",)),
-    "logger": Variant(["evmon", "ecryptfs+evmon"], logger, ("mix",)),
-    "kgcc": Variant(["kgcc", "ecryptfs+kgcc"], nothing, ("compile", "mix")),
-    "kgcc_off": Variant(["kgcc", "ecryptfs+kgcc"], switched_off, ("compile",), True),
+    "plain": Variant([], "", nothing, BOTH, BOTH),
+    "kefence": Variant(["kefence"], "+kefence", coverage, BOTH, BOTH),
+    "evmon_off": Variant(["evmon"], "+evmon", nothing, ("mix",)),
+    "evmon": Variant(["evmon"], "+evmon", ring, BOTH, BOTH),
+    "records": Variant(["evmon"], "+evmon", records, ("mix",)),
+    "monitors": Variant(["evmon", *MONITORS], "+evmon", ring, ("mix",)),
+    "logger": Variant(["evmon"], "+evmon", logger, ("mix",)),
+    "kgcc": Variant(["kgcc"], "+kgcc", nothing, BOTH, BOTH),
+    "kgcc_off": Variant(["kgcc"], "+kgcc", switched_off, ("compile",), rehearsed=True),
 }
-# Where it is mounted; what lies below it is a tmpfs.
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is measured once: a workload, over a file system, with a tool or plain."""
+
+    file_system: str
+    workload: str
+    variant: str
+
+    def __str__(self) -> str:
+        return f"{self.file_system} {self.workload} {self.variant}"
+
+    @property
+    def modules(self) -> list[str]:
+        """The file system last."""
+        variant = VARIANTS[self.variant]
+        return [*variant.modules, self.file_system + variant.built_with]
+
+
+# Where it is mounted.  An eCryptfs has a tmpfs below it, a ReiserFS lies in a file there.
 MOUNTED = {"ecryptfs": ecryptfs.mounted, "reiserfs": reiserfs.mounted}
+
+
+def is_there(file_system: str) -> bool:
+    """Whether this kernel has it."""
+    return path_of(file_system).exists()
+
+
+def samples(file_system: str, workload: str, wanted: list[str]) -> list[Sample]:
+    """Those of the variants `wanted`, or of all."""
+    found = [Sample(file_system, workload, name) for name in VARIANTS if name in wanted]
+    return [s for s in found if workload in getattr(VARIANTS[s.variant], file_system)]
+
 
 # -- rounds ---------------------------------------------------------------------------
 
 
 def clocks() -> dict[str, float]:
     """Seconds: of the clock, of the CPU, and of children that ended, in the kernel."""
-    used = int(re.search(r"^usage_usec (\d+)", CPU_STAT.read_text(), re.MULTILINE)[1])
+    # Gives up the CPU.
+    time.sleep(0.001)
+    stats = re.findall(r"^cpu\d+(?: \d+){6} (\d+)", SCHEDSTAT.read_text(), re.MULTILINE)
     system = resource.getrusage(resource.RUSAGE_CHILDREN).ru_stime
-    return {"elapsed": time.perf_counter(), "cpu": used / 1e6, "system": system}
+    return {"elapsed": time.perf_counter(), "cpu": sum(map(int, stats)) / 1e9, "system": system}
 
 
-def sample(variant: Variant, workload: str, top: Path) -> dict[str, object]:
+@contextmanager
+def prepared(sample: Sample, top: Path) -> Iterator[tuple[Callable, Callable]]:
+    """What is to be done, and what is to be called when it is done, in `top`."""
+    variant, workload = VARIANTS[sample.variant], WORKLOADS[sample.workload]
     with (
-        MOUNTED[variant.file_system()](top / "lower", top / "upper") as upper,
-        WORKLOADS[workload](upper) as work,
+        MOUNTED[sample.file_system](top / "lower", top / "upper") as upper,
         variant.on() as finish,
     ):
         if variant.rehearsed:
-            work()
-        # What loading modules and opening rings left to be done later.
-        time.sleep(SETTLED)
+            with workload(upper) as work:
+                work()
+        with workload(upper) as work:
+            # What was left to be done later, by modules, rings, caches.
+            os.sync()
+            time.sleep(SETTLED)
+            yield work, finish
+
+
+def measured(sample: Sample, top: Path) -> dict[str, object]:
+    with prepared(sample, top) as (work, finish):
         before = clocks()
         said = work()
+        os.sync()
         # What the logger has still to write counts, reading statistics does not.
-        if variant.on is logger:
+        if sample.variant == "logger":
             more, after = finish(), clocks()
         else:
             after, more = clocks(), finish()
         return {name: after[name] - before[name] for name in after} | {"result": said, **more}
 
 
-def measure(name: str, workload: str) -> dict[str, object]:
-    variant = VARIANTS[name]
-    loaded = [insmod(module) for module in variant.modules]
+def measure(sample: Sample) -> dict[str, object]:
+    loaded = [insmod(module) for module in sample.modules]
     try:
-        with tempfile.TemporaryDirectory() as top:
-            return sample(variant, workload, Path(top))
+        with tempfile.TemporaryDirectory(dir=WORKSHOP) as top:
+            return measured(sample, Path(top))
     finally:
         for module in reversed(loaded):
             rmmod(module)
 
 
-def measure_round(number: int) -> dict[str, dict[str, object]]:
+def measure_round(number: int, wanted: list[str]) -> dict[str, dict[str, object]]:
     """Each in turn, every other round in the other direction."""
     found = {}
-    for workload in WORKLOADS:
-        names = [n for n, v in VARIANTS.items() if workload in v.workloads and v.is_there()]
-        for name in names[:: 1 if number % 2 else -1]:
-            found[f"{workload} {name}"] = measure(name, workload)
-            print(f"{workload} {name}: {found[f'{workload} {name}']}", file=sys.stderr, flush=True)
-        results = {str(found[f"{workload} {name}"].pop("result")) for name in names}
+    for file_system, workload in itertools.product(filter(is_there, MOUNTED), WORKLOADS):
+        turns = samples(file_system, workload, wanted)[:: 1 if number % 2 else -1]
+        for sample in turns:
+            found[str(sample)] = measure(sample)
+            print(f"{sample}: {found[str(sample)]}", file=sys.stderr, flush=True)
+        results = {str(found[str(sample)].pop("result")) for sample in turns}
         if len(results) != 1:
-            raise SystemExit(f"{workload}: other results with a tool: {results}")
+            raise SystemExit(f"{file_system}, {workload}: other results with a tool: {results}")
     return found
 
 
 def warm_up() -> None:
-    """What is read from disk the first time only."""
+    """What is done the first time only."""
+    set_up_workshop()
     # Where the clock jumps over idle time, the kernel does not wait for modprobe.
-    subprocess.run(["modprobe", "-a", "ecb", "cbc", "md5", "aesni_intel"], check=False)
-    for workload in WORKLOADS:
-        measure("plain", workload)
+    subprocess.run(["modprobe", "-a", "ecb", "cbc", "md5", "aesni_intel", "loop"], check=False)
+    for file_system in filter(is_there, MOUNTED):
+        measure(Sample(file_system, "mix", "plain"))
+
+
+def rounds(number: int, wanted: list[str]) -> None:
+    warm_up()
+    found = [measure_round(n, wanted) for n in range(1, number + 1)]
+    accel = "tcg" if "QEMU TCG" in Path("/proc/cpuinfo").read_text() else "kvm"
+    absent = [name for name in MOUNTED if not is_there(name)]
+    result = {"kernel": os.uname().release, "accel": accel, "absent": absent, "rounds": found}
+    print(json.dumps(result))
+
+
+# -- counts ---------------------------------------------------------------------------
+
+
+def mark(displacement: int) -> Callable[[], None]:
+    """A function that executes a mark, see vm/profile/mark.h, which names it."""
+    room = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    room.write(b"\x0f\x1f\x84\x00" + struct.pack("<I", displacement) + b"\xc3")
+    call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(room)))
+    call.room = room
+    return call
+
+
+def count(sample: Sample) -> None:
+    begin, end = mark(0x6265676E), mark(0x656E646D)
+    warm_up()
+    for module in sample.modules:
+        insmod(module)
+    with (
+        tempfile.TemporaryDirectory(dir=WORKSHOP) as top,
+        prepared(sample, Path(top)) as (work, finish),
+    ):
+        begin()
+        work()
+        os.sync()
+        end()
+        finish()
 
 
 def main() -> int:
-    rounds = int(sys.argv[1])
+    what, *words = sys.argv[1:]
     with contextlib.suppress(FileExistsError):
         Path("/sys/kernel/tracing/instances").mkdir()
-    warm_up()
-    found = [measure_round(number) for number in range(1, rounds + 1)]
-    accel = "tcg" if "QEMU TCG" in Path("/proc/cpuinfo").read_text() else "kvm"
-    print(json.dumps({"kernel": os.uname().release, "accel": accel, "rounds": found}))
+    if what == "count":
+        count(Sample(*words))
+    else:
+        rounds(int(words[0]), words[1:] or list(VARIANTS))
     return 0
 
 
