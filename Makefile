@@ -109,6 +109,7 @@ deps: $(BUILD)/config.mk
 ##test-safety-syscript syscript.ko built with each tool, under all its guest tests
 ##bench-safety   what its tools cost a file system; build/bench/safety.json
 ##bench-safety-icount the same in instructions
+##bench-safety-scaling KGCC's checks on two CPUs; build/bench/safety-scaling.json
 ##profile-safety-icount one of its samples, function by function: SAMPLE='reiserfs mix kgcc'
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##fuzz-memory    its part with allocations that fail; fuzz-jit: compiled code against interpreted

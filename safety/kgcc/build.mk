@@ -18,6 +18,9 @@ $(KGCC_HEADERS): $(KTREE)/complete
 $(SAFETY_OUT)/kgcc/kgcc.ko: $(KGCC_SO)
 
 $(eval $(call safety_test,pointers+kgcc))
+# What checks of several CPUs cost each other, and what the machine makes of it.
+$(eval $(call safety_test,scaling))
+$(eval $(call safety_test,scaling+kgcc))
 # Rules that hold of it; what the compiler removed is counted in a file of each.
 kgcc_stats = KGCC_STATS=$(abspath $(SAFETY_OUT))/$(1)+kgcc/checks
 $(eval $(call safety_foreign,ecryptfs+kgcc,$(call kgcc_stats,ecryptfs) \

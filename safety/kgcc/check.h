@@ -7,10 +7,10 @@
 #ifndef KGCC_CHECK_H
 #define KGCC_CHECK_H
 
-/* The slot of a pointer: of these bits, and those 9 places up. */
+/* The slot of a pointer: of these bits, and those above them. */
 #define KGCC_SLOT_BITS	7
 #define KGCC_SLOT_LOW	3
-#define KGCC_SLOT_FOLD	9
+#define KGCC_SLOT_FOLD	7
 #define KGCC_SLOT_SHIFT	6		/* bytes of a slot */
 
 /* Offsets in struct kgcc_kept. */

@@ -93,7 +93,7 @@ bool kgcc_peer_none(unsigned long address)
 	const struct peer *set = peers[kgcc_slot(address)];
 
 	for (unsigned int i = 0; i < WAYS; i++)
-		if (READ_ONCE(set[i].address))
+		if (READ_ONCE(set[i].address) == address)
 			return false;
 	return true;
 }
