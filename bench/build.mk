@@ -19,7 +19,7 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
-$(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o)
+$(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o receiver.o)
 $(BUILD)/bench/frames: private LIB_LIBS += -luring
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
@@ -59,7 +59,7 @@ $(BUILD)/bench/udp_compound.o: bench/udp_compound.c $(BUILD)/cosy-cc
 
 $(BUILD)/bench/udp_server.o: private BENCH_CFLAGS += -I$(BUILD)/cosy/include
 $(BUILD)/bench/udp_server.o: $(BUILD)/cosy/include/cosy.h
-$(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.o) \
+$(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.o receiver.o) \
 		$(BENCH_COMMON) $(BUILD)/libcosy.a $(BUILD)/libsyscript.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS) -luring

@@ -8,14 +8,17 @@
  *   device         a tap: what comes and goes by its descriptor, as by a wire, is no
  *                  one's work; "nothing" is what it takes to write frames to it that
  *                  no one wants, to be subtracted
- *   memcached      the same, and the server is memcached; "worker" is the part of it
+ *   client         the client on a tap, by which its replies come: its own work
+ *   memcached      as device, and the server is memcached; "worker" is the part of it
  *                  that its worker executes, which is all but what takes frames in
  *
  * "taken" is the same script with frames that a filter takes from the device's stack,
  * which has an address and all the rest.
  *
- * Next to them stand packet_rings (AF_PACKET's, TPACKET_V2) and xdp (AF_XDP, copy mode),
- * with which a process does the headers itself, and io_uring on an ordinary socket.
+ * Next to them stand packet_rings and packet_blocks (AF_PACKET's, TPACKET_V2 and V3) and
+ * xdp (AF_XDP, copy mode), with which a process does the headers itself, and io_uring on
+ * an ordinary socket.  Blocks come when their time is up: what no one does until then is
+ * not in their figures.
  *
  * usage: frames ROUNDS STEPS [WIRE WAY]	(as root)
  *
@@ -80,7 +83,7 @@ struct wire {
 /* How they are answered, on a wire's device. */
 struct way {
 	const char *name;
-	bool stack;
+	bool stack, idle;	/* idle: what it waits for is a clock */
 	void (*open)(struct server *server, const char *device);
 	void (*serve)(struct server *server);		/* a batch */
 };
@@ -368,6 +371,17 @@ static void packet_serve(struct server *server)
 	rings_serve_packet(server->rings, answer);
 }
 
+static void blocks_open(struct server *server, const char *device)
+{
+	server->rings = rings_open_blocks(device);
+}
+
+static void blocks_serve(struct server *server)
+{
+	for (unsigned int n = 0; n < BATCH; )
+		n += rings_serve_blocks(server->rings, answer);
+}
+
 static void xdp_open(struct server *server, const char *device)
 {
 	server->rings = rings_open_xdp(device);
@@ -400,15 +414,39 @@ static void nothing_serve(struct server *server)
 	(void)server;
 }
 
-static const struct way mmsg = { "mmsg", true, mmsg_open, mmsg_serve };
-static const struct way frames = { "frames", false, frames_open, frames_serve };
-static const struct way taken = { "taken", true, taken_open, taken_serve };
-static const struct way packet = { "packet_rings", false, packet_open, packet_serve };
-static const struct way xdp = { "xdp", false, xdp_open, xdp_serve };
-static const struct way uring = { "io_uring", true, uring_open, uring_serve };
-static const struct way nothing = { "nothing", false, nothing_open, nothing_serve };
+static const struct way mmsg = {
+	.name = "mmsg", .stack = true, .open = mmsg_open, .serve = mmsg_serve,
+};
+static const struct way frames = { .name = "frames", .open = frames_open, .serve = frames_serve };
+static const struct way taken = {
+	.name = "taken", .stack = true, .open = taken_open, .serve = taken_serve,
+};
+static const struct way packet = {
+	.name = "packet_rings", .open = packet_open, .serve = packet_serve,
+};
+static const struct way blocks = {
+	.name = "packet_blocks", .idle = true, .open = blocks_open, .serve = blocks_serve,
+};
+static const struct way xdp = { .name = "xdp", .open = xdp_open, .serve = xdp_serve };
+static const struct way uring = {
+	.name = "io_uring", .stack = true, .open = uring_open, .serve = uring_serve,
+};
+static const struct way nothing = {
+	.name = "nothing", .open = nothing_open, .serve = nothing_serve,
+};
 
 /* -- Wires ------------------------------------------------------------------- */
+
+/* In ns; of a way that waits for a clock, without the time in which it does. */
+static uint64_t now(const struct server *server)
+{
+	struct timespec t;
+
+	if (!server->way->idle)
+		return measure_now();
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
 
 static void veth_open(struct server *server)
 {
@@ -421,12 +459,12 @@ static void veth_open(struct server *server)
 
 static uint64_t veth_step(struct server *server)
 {
-	uint64_t start = measure_now();
+	uint64_t start = now(server);
 
 	client_ask(server);
 	server->way->serve(server);
 	client_take(server);
-	return measure_now() - start;
+	return now(server) - start;
 }
 
 static void *serve_for_ever(void *server)
@@ -477,6 +515,13 @@ static void take_from_tap(struct server *server)
 	}
 }
 
+static void write_frames(const struct server *server, const unsigned int *len)
+{
+	for (unsigned int i = 0; i < BATCH; i++)
+		if (write(server->tap, server->frames[i], len[i]) != (ssize_t)len[i])
+			measure_die("tap: %m");
+}
+
 /* In ns. */
 static uint64_t write_to_tap(struct server *server)
 {
@@ -490,23 +535,68 @@ static uint64_t write_to_tap(struct server *server)
 				     server->way == &nothing, server->port, request,
 				     write_request(server, request, i));
 	}
-	start = measure_now();
-	for (unsigned int i = 0; i < BATCH; i++)
-		if (write(server->tap, server->frames[i], len[i]) != (ssize_t)len[i])
-			measure_die("tap: %m");
-	return measure_now() - start;
+	start = now(server);
+	write_frames(server, len);
+	return now(server) - start;
 }
 
 static uint64_t device_step(struct server *server)
 {
-	uint64_t took = write_to_tap(server), start = measure_now();
+	uint64_t took = write_to_tap(server), start = now(server);
 
 	server->way->serve(server);
-	took += measure_now() - start;
+	took += now(server) - start;
 	if (server->way != &nothing)
 		take_from_tap(server);
 	server->asked += BATCH;
 	return took;
+}
+
+/* The client has the tap's stack, and the far end's address. */
+static void alone_open(struct server *server)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(WIRES_PORT) };
+	char device[WIRES_NAME];
+
+	server->tap = wires_make_tap(server->n, true, device);
+	from.sin_addr.s_addr = wires_address(server->n, WIRES_FAR);
+	to.sin_addr.s_addr = wires_address(server->n, WIRES_NEAR);
+	server->client = socket(AF_INET, SOCK_DGRAM, 0);
+	if (server->client < 0 || bind(server->client, (struct sockaddr *)&from, sizeof(from)) ||
+	    connect(server->client, (struct sockaddr *)&to, sizeof(to)))
+		measure_die("client: %m");
+}
+
+/* Replies by hand, which are no one's work: their lengths. */
+static void answer_by_hand(struct server *server, unsigned int *len)
+{
+	char frame[ROOM], reply[ROOM];
+	const char *payload;
+	int got;
+
+	for (unsigned int i = 0; i < BATCH; i++) {
+		do {
+			got = wires_read(server->tap, frame, sizeof(frame), &payload);
+		} while (got < 0);
+		memcpy(reply, payload, got);
+		len[i] = wires_frame(server->frames[i], server->n, false, PORT, reply,
+				     answer(reply, got));
+	}
+}
+
+static uint64_t alone_step(struct server *server)
+{
+	uint64_t start = measure_now(), took;
+	unsigned int len[BATCH];
+
+	client_ask(server);
+	took = measure_now() - start;
+	answer_by_hand(server, len);
+	start = measure_now();
+	write_frames(server, len);
+	client_take(server);
+	return took + measure_now() - start;
 }
 
 /* It has no value to a key until its store is filled: with what replies are checked for. */
@@ -575,6 +665,7 @@ static uint64_t memcached_step(struct server *server)
 static const struct wire veth = { "veth", veth_open, veth_step };
 static const struct wire veth_sleeping = { "veth_sleeping", sleeping_open, sleeping_step };
 static const struct wire device = { "device", device_open, device_step };
+static const struct wire alone = { "client", alone_open, alone_step };
 static const struct wire memcached = { "memcached", memcached_open, memcached_step };
 
 /* -- Measuring --------------------------------------------------------------- */
@@ -589,13 +680,16 @@ static struct server servers[] = {
 	{ .wire = &device, .way = &nothing },
 	{ .wire = &veth, .way = &taken },
 	{ .wire = &device, .way = &taken },
+	{ .wire = &alone, .way = &nothing },
 	{ .wire = &veth, .way = &packet },
+	{ .wire = &veth, .way = &blocks },
 	{ .wire = &veth, .way = &xdp },
 	{ .wire = &veth, .way = &uring },
 	{ .wire = &veth_sleeping, .way = &packet },
 	{ .wire = &veth_sleeping, .way = &xdp },
 	{ .wire = &veth_sleeping, .way = &uring },
 	{ .wire = &device, .way = &packet },
+	{ .wire = &device, .way = &blocks },
 	{ .wire = &device, .way = &xdp },
 	{ .wire = &device, .way = &uring },
 	{ .wire = &memcached, .way = &uring },

@@ -33,11 +33,12 @@ COMPARED = "mmsg", "frames"
 # Not on every wire.
 BESIDE = {
     "packet_rings": "AF_PACKET's rings",
+    "packet_blocks": "its blocks (V3)",
     "xdp": "AF_XDP, copied",
     "io_uring": "io_uring",
 }
 # Writing frames to a tap that no one wants is no work of who gets the others.
-TAPS = "device", "memcached"
+TAPS = "device", "memcached", "client"
 
 
 def cost(found: dict[str, float], wire: str, way: str) -> float:
@@ -65,6 +66,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
         per_request[wire] = {way: results.summary(costs) for way, costs in ways.items()}
         ratios[wire] = ratio(ways, "frames")
         ratios |= {name: ratio(ways, "taken") for name, (on, *_) in TAKEN.items() if on == wire}
+    per_request["client"] = results.summary([cost(found, "client", "nothing") for found in seen])
     return {**raw, "per_request": per_request, **ratios}
 
 
@@ -86,7 +88,10 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows.append([what, *costs, f"{found:.3f}", f"{at_most:g}", f"{aim:g}", verdict])
     head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", ""]
     results.show([f"a GET of 64 bytes, {unit}, over", *head], rows)
-    print("\nAF_XDP as root: an ordinary user may not load its program.\n")
+    floor = result["per_request"]["client"]["median"]
+    print(f"\nThe client's own work, with nothing at all for a server: {floor:.0f} of those.")
+    print("Blocks are without the time in which all wait for a block's end, of up to 1 ms.")
+    print("AF_XDP as root: an ordinary user may not load its program.\n")
     rows = [
         [what, *(median(result, wire, way) for way in BESIDE)] for wire, (what, *_) in WIRES.items()
     ]

@@ -2,7 +2,6 @@
 /* See rings.h. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <liburing.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
@@ -22,14 +21,15 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "receiver.h"
 #include "rings.h"
 
 #define FRAMES		64	/* of each ring; a power of two */
 #define ROOM		2048	/* of a frame */
+#define BLOCKS		16
+#define BLOCK		8192	/* more than a batch */
+#define BLOCK_MS	1	/* the least */
 #define SOL_XDP_	283
-/* Of a received datagram: struct io_uring_recvmsg_out, name, payload. */
-#define NAME_AT		sizeof(struct io_uring_recvmsg_out)
-#define PAYLOAD_AT	(NAME_AT + sizeof(struct sockaddr_in))
 
 /* One of AF_XDP's four: where the kernel's and our indices are, and the entries. */
 struct ring {
@@ -44,11 +44,9 @@ struct rings {
 	struct ring fill, completion, rx, tx;
 
 	/* io_uring's */
-	bool begun;
-	struct io_uring uring;
-	struct io_uring_buf_ring *buffers;
-	struct msghdr format, replies[FRAMES];
-	struct iovec iov[FRAMES];
+	struct receiver *receiver;
+	struct msghdr replies[RECEIVER_BUFFERS];
+	struct iovec iov[RECEIVER_BUFFERS];
 };
 
 /* -- A frame ----------------------------------------------------------------- */
@@ -141,29 +139,55 @@ static void set(int sock, int level, int option, const void *value, socklen_t le
 
 /* -- AF_PACKET --------------------------------------------------------------- */
 
-struct rings *rings_open_packet(const char *device)
+/* With two rings of such sizes, of which all versions begin with the same fields. */
+static struct rings *open_packet(const char *device, int version, const struct tpacket_req3 *in,
+				 const struct tpacket_req3 *out)
 {
-	struct tpacket_req size = {
-		.tp_block_size = FRAMES * ROOM, .tp_block_nr = 1,
-		.tp_frame_size = ROOM, .tp_frame_nr = FRAMES,
-	};
+	socklen_t len = version == TPACKET_V3 ? sizeof(*in) : sizeof(struct tpacket_req);
+	size_t in_size = (size_t)in->tp_block_size * in->tp_block_nr;
 	struct sockaddr_ll address = {
 		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = if_nametoindex(device),
 	};
 	struct rings *rings = calloc(1, sizeof(*rings));
-	int version = TPACKET_V2, one = 1;
+	int one = 1;
 
 	rings->sock = socket(AF_PACKET, SOCK_RAW, 0);
 	set(rings->sock, SOL_PACKET, PACKET_VERSION, &version, sizeof(version));
 	set(rings->sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
-	set(rings->sock, SOL_PACKET, PACKET_RX_RING, &size, sizeof(size));
-	set(rings->sock, SOL_PACKET, PACKET_TX_RING, &size, sizeof(size));
-	rings->in = map(rings->sock, 2 * FRAMES * ROOM, 0);
-	rings->out = rings->in + FRAMES * ROOM;
+	set(rings->sock, SOL_PACKET, PACKET_RX_RING, in, len);
+	set(rings->sock, SOL_PACKET, PACKET_TX_RING, out, len);
+	rings->in = map(rings->sock, in_size + FRAMES * ROOM, 0);
+	rings->out = rings->in + in_size;
 	if (bind(rings->sock, (struct sockaddr *)&address, sizeof(address)))
 		measure_die("%s: %m", device);
 	return rings;
+}
+
+static const struct tpacket_req3 of_frames = {
+	.tp_block_size = FRAMES * ROOM, .tp_block_nr = 1,
+	.tp_frame_size = ROOM, .tp_frame_nr = FRAMES,
+};
+
+struct rings *rings_open_packet(const char *device)
+{
+	return open_packet(device, TPACKET_V2, &of_frames, &of_frames);
+}
+
+struct rings *rings_open_blocks(const char *device)
+{
+	const struct tpacket_req3 of_blocks = {
+		.tp_block_size = BLOCK, .tp_block_nr = BLOCKS, .tp_frame_size = ROOM,
+		.tp_frame_nr = BLOCKS * BLOCK / ROOM, .tp_retire_blk_tov = BLOCK_MS,
+	};
+
+	return open_packet(device, TPACKET_V3, &of_blocks, &of_frames);
+}
+
+static void send_out(struct rings *rings)
+{
+	if (send(rings->sock, NULL, 0, 0) < 0)
+		measure_die("ring: send: %m");
 }
 
 static struct tpacket2_hdr *slot(char *ring, unsigned int i)
@@ -198,8 +222,45 @@ void rings_serve_packet(struct rings *rings, rings_answer *answer)
 		rings->next_out++;
 		sent++;
 	}
-	if (sent && send(rings->sock, NULL, 0, 0) < 0)
-		measure_die("ring: send: %m");
+	if (sent)
+		send_out(rings);
+}
+
+/* Copies it over if it is a request: false, if it is none. */
+static bool answer_block(struct rings *rings, const struct tpacket3_hdr *in, rings_answer *answer)
+{
+	struct tpacket3_hdr *out = (void *)(rings->out + rings->next_out % FRAMES * ROOM);
+	char *to = (char *)out + TPACKET3_HDRLEN - sizeof(struct sockaddr_ll);
+
+	memcpy(to, (const char *)in + in->tp_mac, in->tp_snaplen);
+	out->tp_next_offset = 0;
+	out->tp_len = turn_round(to, in->tp_snaplen, answer);
+	if (!out->tp_len)
+		return false;
+	__atomic_store_n(&out->tp_status, TP_STATUS_SEND_REQUEST, __ATOMIC_RELEASE);
+	rings->next_out++;
+	return true;
+}
+
+unsigned int rings_serve_blocks(struct rings *rings, rings_answer *answer)
+{
+	struct tpacket_block_desc *block = (void *)(rings->in + rings->next_in % BLOCKS * BLOCK);
+	struct tpacket_hdr_v1 *head = &block->hdr.bh1;
+	const struct tpacket3_hdr *in;
+	unsigned int sent = 0;
+
+	while (!(__atomic_load_n(&head->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+		wait_for(rings);
+	in = (const void *)((char *)block + head->offset_to_first_pkt);
+	for (unsigned int i = 0; i < head->num_pkts; i++) {
+		sent += answer_block(rings, in, answer);
+		in = (const void *)((const char *)in + in->tp_next_offset);
+	}
+	__atomic_store_n(&head->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+	rings->next_in++;
+	if (sent)
+		send_out(rings);
+	return sent;
 }
 
 /* -- AF_XDP ------------------------------------------------------------------ */
@@ -338,77 +399,30 @@ void rings_serve_xdp(struct rings *rings, rings_answer *answer)
 		give_back(rings, done[*rings->completion.consumer % FRAMES]);
 }
 
-/* -- io_uring: multishot receive into our buffers, replies from there -------------- */
-
-static void receive_on(struct rings *rings)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&rings->uring);
-
-	io_uring_prep_recvmsg_multishot(sqe, rings->sock, &rings->format, 0);
-	sqe->flags |= IOSQE_BUFFER_SELECT;
-	io_uring_sqe_set_data64(sqe, FRAMES);
-}
-
-static void give_buffer(struct rings *rings, unsigned int i)
-{
-	io_uring_buf_ring_add(rings->buffers, rings->in + i * ROOM, ROOM, i,
-			      io_uring_buf_ring_mask(FRAMES), 0);
-	io_uring_buf_ring_advance(rings->buffers, 1);
-}
+/* -- io_uring: replies from the buffers that requests have come in ------------------- */
 
 struct rings *rings_open_uring(int sock)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
 
 	rings->sock = sock;
-	rings->in = malloc(FRAMES * ROOM);
-	rings->format.msg_namelen = sizeof(struct sockaddr_in);
 	return rings;
 }
 
-/* A ring is one thread's. */
-static void begin(struct rings *rings)
-{
-	struct io_uring_params params = {
-		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-			 IORING_SETUP_CQSIZE,
-		.cq_entries = 4 * FRAMES,
-	};
-	struct io_uring_buf_reg reg = { .ring_entries = FRAMES };
-
-	if (posix_memalign((void **)&rings->buffers, 4096, FRAMES * sizeof(struct io_uring_buf)))
-		measure_die("io_uring: no memory");
-	reg.ring_addr = (unsigned long)rings->buffers;
-	if (io_uring_queue_init_params(2 * FRAMES, &rings->uring, &params) ||
-	    io_uring_register_buf_ring(&rings->uring, &reg, 0))
-		measure_die("io_uring: there is none");
-	io_uring_buf_ring_init(rings->buffers);
-	for (unsigned int i = 0; i < FRAMES; i++)
-		give_buffer(rings, i);
-	receive_on(rings);
-	rings->begun = true;
-}
-
-/* From the buffer that it has come in, which is back when the reply has gone out. */
+/* The buffer is back when the reply has gone out. */
 static void reply(struct rings *rings, const struct io_uring_cqe *cqe, rings_answer *answer)
 {
-	unsigned int i = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
-	char *buffer = rings->in + i * ROOM;
-	struct io_uring_sqe *sqe;
+	struct received in = receiver_take(rings->receiver, cqe);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&rings->receiver->uring);
+	unsigned int i = in.buffer;
 
-	if (cqe->res < (int)PAYLOAD_AT)
-		measure_die("io_uring: received %d", cqe->res);
-	rings->iov[i].iov_base = buffer + PAYLOAD_AT;
-	rings->iov[i].iov_len = answer(buffer + PAYLOAD_AT, cqe->res - PAYLOAD_AT);
+	rings->iov[i] = (struct iovec){ in.payload, answer(in.payload, in.len) };
 	rings->replies[i] = (struct msghdr){
-		.msg_name = buffer + NAME_AT, .msg_namelen = sizeof(struct sockaddr_in),
+		.msg_name = in.name, .msg_namelen = sizeof(*in.name),
 		.msg_iov = &rings->iov[i], .msg_iovlen = 1,
 	};
-	sqe = io_uring_get_sqe(&rings->uring);
 	io_uring_prep_sendmsg(sqe, rings->sock, &rings->replies[i], 0);
 	io_uring_sqe_set_data64(sqe, i);
-	if (!(cqe->flags & IORING_CQE_F_MORE))
-		receive_on(rings);
 }
 
 /* Returns how many were requests. */
@@ -417,29 +431,29 @@ static unsigned int take(struct rings *rings, rings_answer *answer)
 	unsigned int head, seen = 0, n = 0;
 	struct io_uring_cqe *cqe;
 
-	io_uring_for_each_cqe(&rings->uring, head, cqe) {
+	io_uring_for_each_cqe(&rings->receiver->uring, head, cqe) {
 		seen++;
-		if (io_uring_cqe_get_data64(cqe) < FRAMES) {
-			if (cqe->res < 0)
-				measure_die("io_uring: send: %s", strerror(-cqe->res));
-			give_buffer(rings, io_uring_cqe_get_data64(cqe));
-		} else {
+		if (receiver_has(cqe)) {
 			reply(rings, cqe, answer);
 			n++;
+		} else {
+			if (cqe->res < 0)
+				measure_die("io_uring: send: %s", strerror(-cqe->res));
+			receiver_give(rings->receiver, io_uring_cqe_get_data64(cqe));
 		}
 	}
-	io_uring_cq_advance(&rings->uring, seen);
+	io_uring_cq_advance(&rings->receiver->uring, seen);
 	return n;
 }
 
+/* A receiver is one thread's: the first one's that serves. */
 void rings_serve_uring(struct rings *rings, rings_answer *answer)
 {
-	if (!rings->begun)
-		begin(rings);
-	do {
-		if (io_uring_submit_and_wait(&rings->uring, 1) < 0)
-			measure_die("io_uring: %m");
-	} while (!take(rings, answer));
-	if (io_uring_submit(&rings->uring) < 0)
+	if (!rings->receiver)
+		rings->receiver = receiver_open(rings->sock, ROOM);
+	do
+		receiver_wait(rings->receiver);
+	while (!take(rings, answer));
+	if (io_uring_submit(&rings->receiver->uring) < 0)
 		measure_die("io_uring: %m");
 }

@@ -2,7 +2,6 @@
 /* UDP servers, from one system call at a time to one script call a batch. */
 #include <arpa/inet.h>
 #include <cosy.h>
-#include <liburing.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "receiver.h"
 #include "source.h"
 #include "udp_compound.h"
 
@@ -122,107 +122,43 @@ static void step_echo_mmsg(struct udp_server *server)
 
 /* -- io_uring: multishot receive, replies and wait in one call --------------------- */
 
-#define RING_BUFFERS	64
-/* Of a received message: struct io_uring_recvmsg_out, name, payload. */
-#define RING_ROOM	(sizeof(struct io_uring_recvmsg_out) + sizeof(struct sockaddr_in) + \
-			 REQUEST_ROOM)
-
-struct ring {
-	struct io_uring uring;
-	struct io_uring_buf_ring *buffers;
-	struct msghdr format;
-	char room[RING_BUFFERS][RING_ROOM];
-};
-
-static void ring_receive(struct udp_server *server)
-{
-	struct ring *ring = server->private;
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
-
-	io_uring_prep_recvmsg_multishot(sqe, server->sock, &ring->format, 0);
-	sqe->flags |= IOSQE_BUFFER_SELECT;
-	sqe->buf_group = 0;
-	io_uring_sqe_set_data64(sqe, 1);
-}
-
-static void ring_give(struct ring *ring, unsigned int i)
-{
-	io_uring_buf_ring_add(ring->buffers, ring->room[i], RING_ROOM, i,
-			      io_uring_buf_ring_mask(RING_BUFFERS), 0);
-	io_uring_buf_ring_advance(ring->buffers, 1);
-}
-
 static void open_io_uring(struct udp_server *server)
 {
-	struct io_uring_params params = {
-		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-			 IORING_SETUP_CQSIZE,
-		.cq_entries = 4 * RING_BUFFERS,
-	};
-	struct io_uring_buf_reg reg = { .ring_entries = RING_BUFFERS };
-	struct ring *ring = calloc(1, sizeof(*ring));
-	int err;
-
-	if (!ring || posix_memalign((void **)&ring->buffers, 4096,
-				    RING_BUFFERS * sizeof(struct io_uring_buf)))
-		measure_die("no memory for io_uring");
-	reg.ring_addr = (unsigned long)ring->buffers;
-	err = io_uring_queue_init_params(2 * RING_BUFFERS, &ring->uring, &params);
-	if (!err)
-		err = io_uring_register_buf_ring(&ring->uring, &reg, 0);
-	if (err)
-		measure_die("io_uring: %s", strerror(-err));
-	io_uring_buf_ring_init(ring->buffers);
-	for (unsigned int i = 0; i < RING_BUFFERS; i++)
-		ring_give(ring, i);
-	ring->format.msg_namelen = sizeof(struct sockaddr_in);
-	server->private = ring;
-	ring_receive(server);
+	server->private = receiver_open(server->sock, REQUEST_ROOM);
 }
 
 /* Copies the request out, as the others find it, and gives the buffer back. */
-static void ring_take(struct udp_server *server, const struct io_uring_cqe *cqe, unsigned int to)
+static void take_received(struct udp_server *server, const struct io_uring_cqe *cqe,
+			  unsigned int to)
 {
-	struct ring *ring = server->private;
-	unsigned int buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
-	struct io_uring_recvmsg_out *out;
+	struct received received = receiver_take(server->private, cqe);
 
-	if (cqe->res < 0)
-		measure_die("%s: recvmsg: %s", server->name, strerror(-cqe->res));
-	out = io_uring_recvmsg_validate(ring->room[buffer], cqe->res, &ring->format);
-	if (!out)
-		measure_die("%s: a message without its header", server->name);
-	memcpy(&server->in.name[to], io_uring_recvmsg_name(out), sizeof(server->in.name[to]));
-	memcpy(server->in.data[to], io_uring_recvmsg_payload(out, &ring->format), HEADER_LEN);
-	ring_give(ring, buffer);
-	if (!(cqe->flags & IORING_CQE_F_MORE))
-		ring_receive(server);
+	server->in.name[to] = *received.name;
+	memcpy(server->in.data[to], received.payload, HEADER_LEN);
+	receiver_give(server->private, received.buffer);
 }
 
 static void step_io_uring(struct udp_server *server)
 {
-	struct ring *ring = server->private;
+	struct receiver *receiver = server->private;
 	unsigned int got = 0, head, seen;
 	struct io_uring_cqe *cqe;
 
 	while (got < BATCH) {
-		int err = io_uring_submit_and_wait(&ring->uring, 1);
-
-		if (err < 0)
-			measure_die("%s: io_uring_enter: %s", server->name, strerror(-err));
+		receiver_wait(receiver);
 		seen = 0;
-		io_uring_for_each_cqe(&ring->uring, head, cqe) {
+		io_uring_for_each_cqe(&receiver->uring, head, cqe) {
 			seen++;
-			if (io_uring_cqe_get_data64(cqe) == 1)
-				ring_take(server, cqe, got++);
+			if (receiver_has(cqe))
+				take_received(server, cqe, got++);
 			else
 				expect(server, "sendmsg", cqe->res, REPLY_LEN);
 		}
-		io_uring_cq_advance(&ring->uring, seen);
+		io_uring_cq_advance(&receiver->uring, seen);
 	}
 	answer_all(server);
 	for (unsigned int i = 0; i < BATCH; i++) {
-		struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&receiver->uring);
 
 		io_uring_prep_sendmsg(sqe, server->sock, &server->out.hdr[i].msg_hdr, 0);
 		sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;

@@ -179,7 +179,7 @@ unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
 			.daddr = wires_address(n, WIRES_FAR),
 		},
 		.udp = {
-			.source = htons(40000), .dest = htons(port),
+			.source = htons(WIRES_PORT), .dest = htons(port),
 			.len = htons(sizeof(d.udp) + len),
 		},
 	};

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WIRES_PORT	40000	/* of the near end, on taps */
 #define WIRES_NAME	16	/* of a device */
 
 /* Two network namespaces: the client's and the servers'. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Datagrams of a socket by io_uring: one multishot receive into a ring of buffers.  The
+ * ring is there for the replies, too; it is the thread's that has opened it.
+ */
+#ifndef RECEIVER_H
+#define RECEIVER_H
+
+#include <liburing.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+
+#define RECEIVER_BUFFERS	64	/* numbered from 0 on; a power of two */
+
+struct receiver {
+	struct io_uring uring;
+	int sock;
+	size_t size;			/* of a buffer */
+	char *memory;
+	struct io_uring_buf_ring *buffers;
+	struct msghdr format;
+};
+
+/* Where it lies, until its buffer is given back. */
+struct received {
+	unsigned int buffer, len;
+	struct sockaddr_in *name;
+	char *payload;
+};
+
+/* Room for so much payload.  These end the program if they fail. */
+struct receiver *receiver_open(int sock, size_t payload);
+void receiver_wait(struct receiver *receiver);
+
+/* Is this a datagram, and no completion of another request?  Then it is to be taken. */
+bool receiver_has(const struct io_uring_cqe *cqe);
+struct received receiver_take(struct receiver *receiver, const struct io_uring_cqe *cqe);
+void receiver_give(struct receiver *receiver, unsigned int buffer);
+
+#endif
