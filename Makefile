@@ -110,6 +110,7 @@ deps: $(BUILD)/config.mk
 ##bench-safety   what its tools cost a file system; build/bench/safety.json
 ##bench-safety-icount the same in instructions
 ##bench-safety-scaling KGCC's checks on two CPUs; build/bench/safety-scaling.json
+##bench-safety-kasan-icount what KASAN costs instead; builds a kernel
 ##profile-safety-icount one of its samples, function by function: SAMPLE='reiserfs mix kgcc'
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##fuzz-memory    its part with allocations that fail; fuzz-jit: compiled code against interpreted

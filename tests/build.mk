@@ -91,6 +91,7 @@ $(DEBUG_TREE)/drivers/veth.ko: $(DEBUG_TREE)/complete
 	$(Q)$(MAKE) -s -C $(DEBUG_TREE)/headers M=$(abspath $(@D)) modules
 
 debug-kernel: $(DEBUG_TREE)/drivers/veth.ko
-$(DEBUG_TREE)/complete: tests/debug-kernel/build tests/debug-kernel/config
+DEBUG_CONFIG := tests/debug-kernel/config tests/debug-kernel/detectors
+$(DEBUG_TREE)/complete: tests/debug-kernel/build $(DEBUG_CONFIG)
 	tools/deps debug-kernel
-	tests/debug-kernel/build
+	tests/debug-kernel/build debug $(DEBUG_CONFIG)

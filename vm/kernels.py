@@ -27,7 +27,8 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 # What the kernels are called on command lines, and the suite that has each.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
-DEBUG = "debug"
+# Those that are built here of 6.1's source, without modules, and by what.
+BUILT = {"debug": "make debug-kernel", "kasan": "make bench-safety-kasan-icount"}
 # Releases by which the machine's own sources are known to be Debian's.
 DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
 # In a header package's settings: the compiler that its kernel was built with.
@@ -182,8 +183,8 @@ def fetch(release: str) -> Path:
     done = tree / "complete"
     if done.exists():
         return tree
-    if release == DEBUG:
-        raise KernelError("the debug kernel is not built yet: run `make debug-kernel`")
+    if release in BUILT:
+        raise KernelError(f"the {release} kernel is not built yet: run `{BUILT[release]}`")
     TREES.mkdir(parents=True, exist_ok=True)
     with (TREES / f"{release}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -288,7 +289,7 @@ def source_package(release: str) -> str:
 def source_directories(release: str, wanted: list[str]) -> list[Path]:
     """Directories of the kernel's own source, such as fs/ecryptfs; fetched if need be."""
     tree = fetch(release)
-    if release == DEBUG:
+    if release in BUILT:
         top = (tree / "headers").resolve()
     else:
         top = tree / "source"
@@ -326,7 +327,7 @@ def plugin_headers(release: str) -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (top / "complete").exists():
             shutil.rmtree(top, ignore_errors=True)
-            suite = Suite(SUITES["6.1"]) if release == DEBUG else suite_of(release)
+            suite = Suite(SUITES["6.1"]) if release in BUILT else suite_of(release)
             libraries = ["libgmp-dev", "libmpfr-dev", "libmpc-dev"]
             suite.unpack([f"gcc-{version}-plugin-dev", *libraries], top)
             (top / "complete").touch()
@@ -365,12 +366,16 @@ def main() -> int:
     commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
     for name, text in questions.items():
         command = commands.add_parser(name, help=text)
-        command.add_argument("kernel", help=f"{', '.join(SUITES)}, {DEBUG} or a Debian release")
+        command.add_argument(
+            "kernel", help=f"{', '.join(SUITES)}, {', '.join(BUILT)} or a Debian release"
+        )
     command = commands.add_parser("source", help="unpack a source package of 6.1's suite")
     command.add_argument("package")
     command.add_argument("tree", type=Path)
     command = commands.add_parser("sources", help="print where directories of its source are")
-    command.add_argument("kernel", help=f"{', '.join(SUITES)}, {DEBUG} or a Debian release")
+    command.add_argument(
+        "kernel", help=f"{', '.join(SUITES)}, {', '.join(BUILT)} or a Debian release"
+    )
     command.add_argument("directory", nargs="+", help="such as fs/ecryptfs")
     args = parser.parse_args()
     try:

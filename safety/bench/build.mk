@@ -18,3 +18,15 @@ bench-safety-scaling:
 SAMPLE ?= ecryptfs mix plain
 profile-safety-icount: deps safety-tests
 	safety/bench/counted.py -k $(KREL) -o $(PROFILE) $(SAMPLE)
+
+# -- next to KASAN ------------------------------------------------------------------
+
+KASAN_CONFIG := tests/debug-kernel/config safety/bench/kasan-config
+$(BUILD)/kernels/kasan/complete: tests/debug-kernel/build $(KASAN_CONFIG)
+	tools/deps debug-kernel
+	tests/debug-kernel/build kasan $(KASAN_CONFIG)
+
+.PHONY: bench-safety-kasan-icount
+bench-safety-kasan-icount: deps safety-tests
+	$(MAKE) KREL=kasan $(BUILD)/safety-kasan/ecryptfs/ecryptfs.ko
+	safety/bench/kasan.py -k $(KREL) -o $(BUILD)/bench/safety-kasan-icount.json
