@@ -74,10 +74,10 @@ def test_rule_that_is_broken(upper: Path, kernel_log) -> None:
         file.truncate(150_000)
         file.truncate(300_000)
     log = kernel_log.read()
-    rule = f"ecryptfs.rules:{line_of('in truncate_*')}"
+    rule = f"ecryptfs.rules:{line_of('in *truncate*')}"
     text = f"argument 3 < 200000 ({rule}) does not hold: 299999"
     assert re.findall(r"kgcc: violation: rule: (.*) \[\d+\]", log) == [text]
-    assert re.search(r"kgcc: \[\d+\] at inode.c:\d+, truncate_upper", log)
+    assert re.search(r"kgcc: \[\d+\] at inode.c:\d+, \w*truncate", log)
 
 
 def test_events(load, tmp_path: Path) -> None:
