@@ -92,11 +92,11 @@ class Namespace:
             sock.bind((address, port))
         return patient(sock)
 
-    def packet(self, device: str) -> socket.socket:
-        """A packet socket that is bound to a device."""
+    def packet(self, device: str, protocol: int = ETH_P_ALL) -> socket.socket:
+        """A packet socket that is bound to a device; to no protocol: nothing comes by itself."""
         with self.inside():
             sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-            sock.bind((device, ETH_P_ALL))
+            sock.bind((device, protocol))
         return patient(sock)
 
     def close(self) -> None:

@@ -731,25 +731,52 @@ def iptables(net: Wire, rule: str) -> str:
 
 
 @pytest.fixture
-def looped(net: Wire) -> Iterator[socket.socket]:
+def looped(net: Wire) -> Iterator[None]:
     """
-    A packet socket on the server's loopback device, where what the sender's side knows of a
-    frame comes along: other devices take that off on the way. Port 7 is the frames'.
+    Addresses on the server's loopback device, where what the sender's side knows of a frame
+    comes along: other devices take that off on the way.
     """
-    net.server.tc("qdisc add dev lo ingress")
     for last in (1, 2):
         net.server.ip(f"address add 10.6.0.{last}/32 dev lo")
     net.server.sysctl("ipv4/conf/lo/accept_local", 1)
-    net.server.tc(
-        "filter add dev lo parent ffff: protocol ip u32 match ip dport 7 0xffff action drop"
-    )
+    yield
+    for last in (1, 2):
+        net.server.ip(f"address del 10.6.0.{last}/32 dev lo")
+
+
+# ldh [12], 0x800; ldb [23], 17; ldh [36], 7: IPv4, UDP, the port.
+TO_SEVEN = [
+    *((0x28, 0, 0, 12), (0x15, 0, 5, 0x800), (0x30, 0, 0, 23), (0x15, 0, 3, 17)),
+    *((0x28, 0, 0, 36), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)),
+]
+# What frames are taken by: where the stack must not see the port, or from the stack.
+PORTS = {"copied": "net.frames(fd)", "taken": "net.frames(fd, false, true)"}
+
+
+@pytest.fixture(params=PORTS)
+def seven(request: pytest.FixtureRequest, net: Wire, looped: None) -> Iterator[socket.socket]:
+    """A packet socket there for port 7."""
+    ingress = "qdisc {} dev lo ingress"
+    drop = "filter add dev lo parent ffff: protocol ip u32 match ip dport 7 0xffff action drop"
+    if request.param == "copied":
+        net.server.tc(ingress.format("add"))
+        net.server.tc(drop)
     try:
-        with net.server.packet("lo") as lo:
+        with net.server.packet("lo", wire.ETH_P_ALL if request.param == "copied" else 0) as lo:
+            set_filter(lo, *TO_SEVEN)
             yield lo
     finally:
-        net.server.tc("qdisc del dev lo ingress")
-        for last in (1, 2):
-            net.server.ip(f"address del 10.6.0.{last}/32 dev lo")
+        if request.param == "copied":
+            net.server.tc(ingress.format("del"))
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, mode: str) -> str:
+    """How a script has its port there."""
+    how = request.node.callspec.params["seven"]
+    if how == "taken" and mode == "user":
+        pytest.skip("processes take no frames from the stack")
+    return PORTS[how]
 
 
 @contextlib.contextmanager
@@ -768,17 +795,18 @@ def accepted_only(net: Wire, datagrams: str, match: str, n: int) -> Iterator[Non
             iptables(net, f"-D {rule}")
 
 
-def test_conntrack(mode: str, net: Wire, looped: socket.socket) -> None:
+def test_conntrack(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
     """A reply has nothing of the flow that its request was seen in: its receiver finds it."""
-    echo = Script(mode, ECHO)
+    echo = Script(mode, ECHO.replace(PORTS["copied"], opened))
     with (
         accepted_only(net, "--sport 7", "conntrack --ctstate ESTABLISHED", 20),
         net.server.udp("10.6.0.1") as client,
     ):
         client.connect(("10.6.0.2", 7))
+        echo(seven.fileno(), 7, 0, 0)
         for i in range(20):
             client.send(b"%d" % i)
-        assert echo(looped.fileno(), 7, 20, 30000) == 20
+        assert echo(seven.fileno(), 7, 20, 30000) == 20
         assert [client.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
 
 
@@ -803,34 +831,36 @@ end
 """
 
 
-def test_conntrack_of_forwarded(mode: str, net: Wire, looped: socket.socket) -> None:
+def test_conntrack_of_forwarded(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
     """What goes on to another address is a flow of its own, and not its first address's."""
-    forward = Script(mode, FORWARD)
+    forward = Script(mode, FORWARD.replace(PORTS["copied"], opened))
     with (
         accepted_only(net, "--dport 8", "conntrack --ctorigdstport 8", 20),
         net.server.udp("10.6.0.1") as client,
         net.server.udp("10.6.0.2", 8) as server,
     ):
         client.connect(("10.6.0.2", 7))
+        forward(seven.fileno(), 0)
         for i in range(20):
             client.send(b"%d" % i)
-        assert forward(looped.fileno(), 20) == 20
+        assert forward(seven.fileno(), 20) == 20
         assert [server.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
 
 
-def test_marks(mode: str, net: Wire, looped: socket.socket) -> None:
+def test_marks(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
     """The mark of a reply is its own socket's, and not that of who asked."""
-    echo = Script(mode, ECHO)
-    looped.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 5)
+    echo = Script(mode, ECHO.replace(PORTS["copied"], opened))
+    seven.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 5)
     with (
         accepted_only(net, "--sport 7", "mark --mark 5", 3),
         net.server.udp("10.6.0.1") as client,
     ):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
         client.connect(("10.6.0.2", 7))
+        echo(seven.fileno(), 7, 0, 0)
         for _ in range(3):
             client.send(b"marked")
-        assert echo(looped.fileno(), 7, 3, 30000) == 3
+        assert echo(seven.fileno(), 7, 3, 30000) == 3
         assert [client.recv(100) for _ in range(3)] == [b"marked"] * 3
 
 
