@@ -569,6 +569,12 @@ static int none_here(lua_State *L)
 			  luaL_checkstring(L, 2));
 }
 
+/* What there is not is said: pending(). */
+static int util_member(lua_State *L)
+{
+	return util_index(L) ?: none_here(L);
+}
+
 /* A global table whose other fields come from @index when first asked for. */
 static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
 		       lua_CFunction index)
@@ -591,7 +597,7 @@ static void open_libraries(lua_State *L)
 	luaL_register(L, "math", math_functions);
 	lua_pushinteger(L, LONG_MAX);
 	lua_setfield(L, -2, "huge");
-	lazy_table(L, "util", util_functions, util_index);
+	lazy_table(L, "util", util_functions, util_member);
 	lazy_table(L, "syscall", no_functions, syscall_index);
 	lazy_table(L, "errno", no_functions, errno_index);
 	lazy_table(L, "const", no_functions, const_index);

@@ -109,7 +109,7 @@ def test_usage() -> None:
     assert run("-e", "", *"123456789").returncode == 2
 
 
-@pytest.mark.parametrize("name", ["net.frames", "fs.entries"])
+@pytest.mark.parametrize("name", ["net.frames", "fs.entries", "util.pending"])
 def test_has_no_batches(name: str) -> None:
     """What only LuaJIT's scripts have is said to be missing, by name."""
     done = run(*GUEST_LIMITS, "-e", f"return {name}(3)")
