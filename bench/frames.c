@@ -49,6 +49,7 @@
 
 #define BATCH		16
 #define KEYS		1024	/* a power of two */
+#define MEMORY		(2 << 20)	/* of a script: a user has 16 MiB for all */
 #define VALUE_LEN	64
 #define HEADER_LEN	8	/* of memcached's datagrams */
 #define ROOM		1024
@@ -299,7 +300,7 @@ static void frames_open(struct server *server, const char *device)
 	struct source source = source_read("scripts/net/memcached_get.lua");
 
 	server->sock = packet_socket(device, ETH_P_ALL);
-	server->script = source_register(&source, source_backend(), 0, 4 << 20, 0);
+	server->script = source_register(&source, source_backend(), 0, MEMORY, 0);
 	script_fill(server->script);
 }
 
@@ -350,7 +351,7 @@ static void taken_open(struct server *server, const char *device)
 
 	server->sock = packet_socket(device, 0);
 	filter_port(server->sock);
-	server->script = source_register(&source, source_backend(), 0, 4 << 20, 0);
+	server->script = source_register(&source, source_backend(), 0, MEMORY, 0);
 	script_fill(server->script);
 	/* Requests are for it from here on. */
 	taken_ask(server, 0, 0);
