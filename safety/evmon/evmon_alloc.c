@@ -201,17 +201,26 @@ static struct kprobe *probes[] = { &free_rcu, &free_bulk };
 
 /* -- modules come and go ------------------------------------------------------ */
 
-static bool is_wanted(const char *name)
+/* The next one of `modules`: false at the end. */
+static bool next_name(const char **at, char name[MODULE_NAME_LEN])
 {
-	const char *found = modules;
-	size_t len = strlen(name);
+	size_t len = strcspn(*at, ",");
 
-	while ((found = strstr(found, name))) {
-		if ((found == modules || found[-1] == ',') &&
-		    (found[len] == ',' || !found[len]))
+	if (!**at)
+		return false;
+	strscpy(name, *at, min_t(size_t, len + 1, MODULE_NAME_LEN));
+	*at += len + ((*at)[len] == ',');
+	return true;
+}
+
+static bool is_wanted(const struct module *module)
+{
+	char name[MODULE_NAME_LEN];
+	const char *at = modules;
+
+	while (next_name(&at, name))
+		if (!strcmp(name, module->name))
 			return true;
-		found += len;
-	}
 	return false;
 }
 
@@ -249,13 +258,8 @@ static void watch_all_loaded(void)
 	char name[MODULE_NAME_LEN];
 	const char *at = modules;
 
-	while (*at) {
-		size_t len = strcspn(at, ",");
-
-		strscpy(name, at, min(len + 1, sizeof(name)));
+	while (next_name(&at, name))
 		watch_loaded(name);
-		at += len + (at[len] == ',');
-	}
 }
 
 static void tell_leaks(const struct module *module)
@@ -294,7 +298,7 @@ static void going(const struct module *module)
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *module)
 {
-	if (event == MODULE_STATE_COMING && is_wanted(((struct module *)module)->name))
+	if (event == MODULE_STATE_COMING && is_wanted(module))
 		watch(module);
 	return NOTIFY_OK;
 }
