@@ -398,8 +398,10 @@ def rounds(number: int, wanted: list[str]) -> None:
 # -- counts ---------------------------------------------------------------------------
 
 
-def mark(displacement: int) -> Callable[[], None]:
-    """A function that executes a mark, see vm/profile/mark.h, which names it."""
+def mark(name: str) -> Callable[[], None]:
+    """A function that executes one of vm/profile/mark.h's."""
+    text = (ROOT / "vm" / "profile" / "mark.h").read_text()
+    displacement = int(re.search(rf"^#define MARK_{name}\s+(\S+)", text, re.MULTILINE)[1], 16)
     room = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     room.write(b"\x0f\x1f\x84\x00" + struct.pack("<I", displacement) + b"\xc3")
     call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(room)))
@@ -408,7 +410,7 @@ def mark(displacement: int) -> Callable[[], None]:
 
 
 def count(sample: Sample) -> None:
-    begin, end = mark(0x6265676E), mark(0x656E646D)
+    begin, end = mark("BEGIN"), mark("END")
     warm_up()
     for module in sample.modules:
         insmod(module)
