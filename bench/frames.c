@@ -295,13 +295,19 @@ static void script_fill(int script)
 	}
 }
 
-static void frames_open(struct server *server, const char *device)
+static int script_open(void)
 {
 	struct source source = source_read("scripts/net/memcached_get.lua");
+	int script = source_register(&source, source_backend(), 0, MEMORY, 0);
 
+	script_fill(script);
+	return script;
+}
+
+static void frames_open(struct server *server, const char *device)
+{
 	server->sock = packet_socket(device, ETH_P_ALL);
-	server->script = source_register(&source, source_backend(), 0, MEMORY, 0);
-	script_fill(server->script);
+	server->script = script_open();
 }
 
 static void frames_serve(struct server *server)
@@ -347,12 +353,9 @@ static void taken_ask(struct server *server, long count, long ms)
 
 static void taken_open(struct server *server, const char *device)
 {
-	struct source source = source_read("scripts/net/memcached_get.lua");
-
 	server->sock = packet_socket(device, 0);
 	filter_port(server->sock);
-	server->script = source_register(&source, source_backend(), 0, MEMORY, 0);
-	script_fill(server->script);
+	server->script = script_open();
 	/* Requests are for it from here on. */
 	taken_ask(server, 0, 0);
 }
