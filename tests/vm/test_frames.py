@@ -38,6 +38,7 @@ from wire import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+AsUser = Callable[..., subprocess.CompletedProcess[str]]
 USER = 2  # SYSCRIPT_BACKEND_USER
 NOJIT = 1  # SYSCRIPT_NOJIT
 ECHO = (ROOT / "scripts" / "net" / "udp_echo.lua").read_text()
@@ -1863,14 +1864,19 @@ def test_filters_see_batches(net: Wire, far: socket.socket, name: str) -> None:
         assert int(count) < 0
 
 
-def test_ordinary_user(as_user: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def check_ordinary_user(as_user: AsUser, *words: str) -> None:
     """In namespaces of their own, with nothing but what is theirs."""
+    program = f"{ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py"
     lines = (
         "ip link add name one type veth peer name two",
         "ip link set one up",
         "ip link set two up",
-        f"exec {ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py",
+        " ".join(["exec", program, *words]),
     )
     done = as_user(["unshare", "-Urn", "sh", "-ec", "\n".join(lines)])
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "answered 4"
+
+
+def test_ordinary_user(as_user: AsUser) -> None:
+    check_ordinary_user(as_user)

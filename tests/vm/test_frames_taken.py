@@ -11,7 +11,6 @@ import select
 import signal
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -386,17 +385,8 @@ def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None
         assert not is_taken(client, seven)
 
 
-def test_ordinary_user(as_user: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    """In namespaces of their own, with nothing but what is theirs."""
-    lines = (
-        "ip link add name one type veth peer name two",
-        "ip link set one up",
-        "ip link set two up",
-        f"exec {ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py take",
-    )
-    done = as_user(["unshare", "-Urn", "sh", "-ec", "\n".join(lines)])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "answered 4"
+def test_ordinary_user(as_user: test_frames.AsUser) -> None:
+    test_frames.check_ordinary_user(as_user, "take")
 
 
 def test_in_a_process(net: Wire, far: socket.socket) -> None:
