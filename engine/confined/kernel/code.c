@@ -24,7 +24,7 @@
 #include "locks.h"
 
 #define CODE_PAGES_USER	(CODE_PAGES / 4)
-#define INT3		0xcc
+#define INT3		0xccccccccccccccccULL
 
 extern char confined_room[];
 
@@ -68,11 +68,17 @@ static int room_take(struct code *code, char *error, size_t error_len)
 	return 0;
 }
 
+/* In words: emulators take each store to what was code for a change of it. */
+static void room_clear(unsigned long page, size_t size)
+{
+	memset64((u64 *)(room + (page << PAGE_SHIFT)), INT3, size / sizeof(u64));
+}
+
 static void room_put(struct code *code)
 {
 	lockdep_assert_held(&code_lock);
 	list_del(&code->node);
-	memset(room + (code->page << PAGE_SHIFT), INT3, code->size);
+	room_clear(code->page, code->size);
 	bitmap_clear(room_map, code->page, code->size >> PAGE_SHIFT);
 }
 
@@ -311,7 +317,7 @@ int code_init(void)
 	room = map_writable(confined_room, CODE_PAGES);
 	if (!room)
 		return -ENOMEM;
-	memset(room, INT3, CODE_PAGES << PAGE_SHIFT);
+	room_clear(0, CODE_PAGES << PAGE_SHIFT);
 	return 0;
 }
 
