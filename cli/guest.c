@@ -247,9 +247,13 @@ static int enter_kernel(char *error, size_t len)
 static int print_failure(const struct job *job, const char *error)
 {
 	char text[SYSCRIPT_NAME_LEN + 512];
+	unsigned int insn;
+	int where = 0;
 
 	fflush(stdout);
-	snprintf(text, sizeof(text), "%s: %s", job->name, error);
+	/* An instruction of Lua's own tells a script's author nothing. */
+	sscanf(error, "insn %u: %n", &insn, &where);
+	snprintf(text, sizeof(text), "%s: %s", job->name, error + where);
 	print_error(text);
 	return EXIT_SCRIPT;
 }

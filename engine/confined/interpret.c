@@ -37,8 +37,10 @@ static bool end(struct interpreter *m, u32 how, u64 value)
 static bool charge(struct interpreter *m, u32 insns)
 {
 	m->machine->fuel -= insns;
-	if (m->machine->fuel < 0)
+	if (m->machine->fuel < 0) {
+		m->machine->pc = m->pc;
 		machine_poll(m->machine);
+	}
 	return m->machine->end == MACHINE_DONE;
 }
 

@@ -703,6 +703,7 @@ static void charge(struct gen *g, u32 insns)
 	op_place(g, true, 0x81, IMM_OF(SUB), in_run(MACHINE_AT_FUEL));
 	put32(g, insns);
 	enough = hop(g, JNS);
+	mov_imm32(g, R11, g->pc);
 	call_stub(g, confined_poll);
 	land(g, enough);
 }
@@ -826,6 +827,8 @@ static void gen_gate(struct gen *g, u32 nr)
 		push(g, RAX);
 	if (g->jit->barrier)
 		call_stub(g, confined_barrier);
+	op_place(g, false, 0xc7, 0, in_run(MACHINE_AT_PC));
+	put32(g, g->pc);
 	op_place(g, true, LOAD, R9, in_run(MACHINE_AT_RUN));
 	leap(g, 0xe8, gate.address);
 	if (gate.args > 5)

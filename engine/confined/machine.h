@@ -59,7 +59,7 @@
  * @try_sp: the innermost IMAGE_CALL_TRY, or 0
  * @home:   the caller's stack pointer
  * @end:    RUN_*
- * @pc:     the instruction that ended the run, but for MACHINE_DONE and MACHINE_STOP
+ * @pc:     the instruction that ended the run, but for MACHINE_DONE
  * @value:  r0; of MACHINE_ACCESS the address, of MACHINE_ABORT and MACHINE_THROW r1
  * @args:   r1 to r5
  * @frame:  where the first frame ends, in bytes from the arena's start

@@ -167,8 +167,9 @@ STUB_END(confined_throw)
 #endif
 .endm
 
-/* Fuel has run out.  Keeps all registers but r10 and r11. */
+/* Fuel has run out.  r11: the instruction's number.  Keeps all registers but r10. */
 STUB(confined_poll)
+	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax
 	push %rdi
 	push %rsi

@@ -175,7 +175,7 @@ def run_all(image: bytes, *args: int, polls: int = 100, result: int = 0) -> Resu
             for how in WAYS:
                 machine.arena[:] = bytes(machine.size)
                 results.append(machine.run(*args, how=how, polls=polls, result=result))
-    assert all(r.end == results[0].end for r in results), results
+    assert all((r.end, r.text) == (results[0].end, results[0].text) for r in results), results
     if results[0].end != STOP:
         assert all(r == results[0] for r in results), results
         if KERNEL and not results[0].calls and polls == 100:

@@ -27,7 +27,8 @@ NO_RETURN = STUBS[2:]
 GATE = [
     re.compile(pattern)
     for pattern in (
-        *("push +r9", "(push +rax)?", "(call barrier)?", r"mov +r9,QWORD PTR \[r9\+0x80\]"),
+        *("push +r9", "(push +rax)?", "(call barrier)?"),
+        *(r"mov +DWORD PTR \[r9\+0x3c\],0x[0-9a-f]+", r"mov +r9,QWORD PTR \[r9\+0x80\]"),
         *("call system_call", "(pop +rcx)?", "pop +r9"),
         *(rf"xor +{r},{r}" for r in ("edi", "esi", "edx", "ecx", "r8d")),
     )
@@ -331,7 +332,8 @@ def test_reader_sees(tmp_path: Path) -> None:
         "41 81 e2 ff ff 00 00 eb 00 4b 8b 44 14 08": "is not masked",  # a jump leads after it
         "41 81 e2 ff ff 00 00 f0 4b 0f c1 04 14": "width",  # lock, not rounded down
         "65 48 8b 04 25 00 00 00 00": "segment",  # gs:
-        "41 51 4d 8b 89 80 00 00 00 e8 00 00 00 00": "call system_call should be",
+        "41 51 4d 8b 89 80 00 00 00": r"where mov \+DWORD",
+        "41 51 41 c7 41 3c 01 00 00 00 4d 8b 89 80 00 00 00 e8 00 00 00 00": "call system_call sh",
         "41 51 90": "where mov",
     }
     Reader(disassemble(0x1000, bytes.fromhex(good), tmp_path), 1 << 16, {}).read()

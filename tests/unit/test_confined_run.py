@@ -548,6 +548,15 @@ def test_stopped_in_a_system_call_too() -> None:
     )
 
 
+def test_stop_names_its_instruction() -> None:
+    """The jump that had no fuel, or the function's first instruction."""
+    loop = [i.movi(3, 1) + i.alui("add", 3, 1) + i.jump(-2) + i.EXIT]
+    assert run_all(i.Image(loop).pack(), polls=3).text == "insn 2: stopped"
+    large = i.alui("add", 3, 1) * 200 + i.EXIT
+    calls = [i.call(2) + i.jump(-2) + i.EXIT, large]
+    assert run_all(i.Image(calls).pack(), polls=0).text == "insn 3: stopped"
+
+
 # -- Checked ------------------------------------------------------------------------------
 
 

@@ -166,9 +166,11 @@ def test_disassembled(tmp_path: Path) -> None:
     assert any("p.c:6: lseek(0, 5, SEEK_SET);" in line for line in lines[:at])
     assert "r2 = 5 " in " ".join(lines[at - 6 : at])
     # How a call looks in the kernel, with its arguments next to it and none besides.
-    code = [line[48:].split(maxsplit=1)[1] for line in lines[at : at + 4]]
+    number = lines[at].split()[0]
+    code = [line[48:].split(maxsplit=1)[1] for line in lines[at : at + 5]]
     assert [re.sub(" +", " ", c) for c in code] == [
-        *("push r9", "mov r9,QWORD PTR [r9+0x80]", "call lseek(2)", "pop r9")
+        *("push r9", f"mov DWORD PTR [r9+0x3c],{int(number):#x}"),
+        *("mov r9,QWORD PTR [r9+0x80]", "call lseek(2)", "pop r9"),
     ]
     assert not any(f"r{n} = 0" in line for n in (4, 5) for line in lines[at - 6 : at])
     numbers = [int(found[1]) for line in lines if (found := re.match(r" {1,5}(\d+)  ", line))]

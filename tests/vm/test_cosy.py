@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-BUILD = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy"
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "tests" / "cosy"
 PROGRAMS = ("files", "grows", "memory", "messages", "shapes", "strings", "threads", "ways_out")
 KERNEL = {"COSY_ENGINE": "kernel"}
 NATIVE = {"COSY_ENGINE": "native"}
@@ -44,3 +46,25 @@ def test_faults_have_a_line(as_outsider) -> None:
     done = as_outsider([BUILD / "guest" / "fault"], env=KERNEL)
     assert done.returncode == -6
     assert re.fullmatch(r".*fault\.c:\d+: compound: the stack is full\n", done.stderr)
+
+
+@pytest.fixture
+def short_limit() -> Iterator[None]:
+    """100 ms: segments ask for 10 s and take what they get."""
+    parameter = Path("/sys/module/syscript/parameters/max_time_limit")
+    before = parameter.read_text()
+    parameter.write_text("100000000")
+    yield
+    parameter.write_text(before)
+
+
+@pytest.mark.parametrize("what", ["compute", "call"])
+def test_ends_have_a_line(what: str, as_outsider, short_limit) -> None:
+    """Where it was when its time was up: in its own code, or in a system call of it."""
+    lines = (ROOT / "tests" / "cosy" / "guest" / "endless.c").read_text().splitlines()
+    number = next(n for n, line in enumerate(lines, 1) if f"HERE: {what}" in line)
+    done = as_outsider([BUILD / "guest" / "endless", what], env=KERNEL)
+    assert done.returncode == -6
+    # A loop may be told by its head, too.
+    told = re.fullmatch(r".*endless\.c:(\d+): compound: over the time limit\n", done.stderr)
+    assert told and int(told[1]) in (number - 1, number), done.stderr

@@ -134,7 +134,8 @@ static int finish(struct engine_vm *vm, struct syscript_call *call)
 	struct run *run = vm->run;
 
 	if (run->doom) {
-		strscpy(run->error, doom_text(run->doom), RUN_ERROR_LEN);
+		scnprintf(run->error, RUN_ERROR_LEN, "insn %u: %s", vm->machine.pc,
+			  doom_text(run->doom));
 		return run->doom;
 	}
 	if (vm->machine.end != MACHINE_DONE) {

@@ -110,7 +110,7 @@ int user_image_call(const struct user_image *image, void *arena, u32 stack_end,
 	if (machine.end == MACHINE_DONE)
 		return 0;
 	if (machine.end == MACHINE_STOP)
-		snprintf(error, error_len, "over the time limit");
+		snprintf(error, error_len, "insn %u: over the time limit", machine.pc);
 	else
 		machine_text(&machine, error, error_len);
 	return -EPROTO;
