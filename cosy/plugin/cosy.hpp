@@ -39,6 +39,9 @@ constexpr const char *MAIN = "__cosy_main";
 /* Tells the user, at @where (may be none) or else at @f. */
 void error(const llvm::Function &f, const llvm::DebugLoc &where, const std::string &text);
 
+/* The same where @var is used: once, or on each line that uses it. */
+void error(const llvm::GlobalVariable &var, const std::string &text, bool everywhere = false);
+
 /* What @call calls, also where the types differ; nullptr if that is not known. */
 inline llvm::Function *callee_of(const llvm::CallBase &call)
 {

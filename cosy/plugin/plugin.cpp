@@ -41,6 +41,8 @@
 
 #include <dlfcn.h>
 
+#include <map>
+
 using namespace llvm;
 
 namespace cosy {
@@ -52,6 +54,35 @@ void error(const Function &f, const DebugLoc &where, const std::string &text)
 				      DiagnosticLocation();
 
 	f.getContext().diagnose(DiagnosticInfoUnsupported(f, text, location));
+}
+
+/* Instructions that use @v, also by way of constants: one of each line, 0 for none. */
+static void find_uses(const Value &v, std::map<unsigned, const Instruction *> &uses)
+{
+	for (const User *user : v.users()) {
+		auto *i = dyn_cast<Instruction>(user);
+
+		if (i)
+			uses.insert({i->getDebugLoc() ? i->getDebugLoc().getLine() : 0, i});
+		else if (!isa<GlobalValue>(user))
+			find_uses(*user, uses);
+	}
+}
+
+void error(const GlobalVariable &var, const std::string &text, bool everywhere)
+{
+	std::map<unsigned, const Instruction *> uses;
+
+	find_uses(var, uses);
+	if (uses.size() > 1)
+		uses.erase(0);
+	for (const auto &[line, i] : uses) {
+		error(*i->getFunction(), i->getDebugLoc(), text);
+		if (!everywhere)
+			return;
+	}
+	if (uses.empty())
+		var.getContext().emitError(var.getParent()->getSourceFileName() + ": " + text);
 }
 
 /* -- The compound as a module ------------------------------------------------------- */
@@ -366,17 +397,6 @@ static void make_values(Module &m)
 
 /* -- Variables that program and compound share ------------------------------------------- */
 
-static bool host_error(GlobalVariable *var, const std::string &text)
-{
-	for (User *user : var->users())
-		if (auto *i = dyn_cast<Instruction>(user)) {
-			error(*i->getFunction(), i->getDebugLoc(), text);
-			return false;
-		}
-	var->getContext().emitError(text);
-	return false;
-}
-
 /* Constants that lead to what is shared are shared as well: so do they say the same. */
 static bool leads_to_variables(const Constant *c, SmallPtrSetImpl<const Constant *> &seen)
 {
@@ -424,8 +444,9 @@ static bool find_shared_variables(Module &host, Module &compound,
 			import_home(var);
 			shared.push_back({original, var.getName().str(), 0, true});
 		} else if (var.isDeclaration() && !var.isThreadLocal()) {
-			fine = host_error(&var, "uses the variable " + var.getName().str() +
-				", which other files can see as well: mark its declaration with COSY_VARIABLE, or take a copy before the segment");
+			error(var, "uses the variable " + var.getName().str() +
+			      ", which other files can see as well: mark its declaration with COSY_VARIABLE, or take a copy before the segment", true);
+			fine = false;
 		} else if (original && is_shared_variable(var)) {
 			shared.push_back({original, var.getName().str(), 0, false});
 		}
@@ -652,10 +673,8 @@ PreservedAnalyses Pass::run(Module &m, ModuleAnalysisManager &mam)
 	auto &fam = mam.getResult<FunctionAnalysisManagerModuleProxy>(m).getManager();
 	std::vector<Segment> segments;
 	std::vector<Function *> functions;
-	bool fine = true;
+	bool fine = place_variables(m);
 
-	if (!place_variables(m))
-		return PreservedAnalyses::none();
 	mark_functions(m);
 	if (Function *start = m.getFunction(START))
 		for (User *user : start->users())

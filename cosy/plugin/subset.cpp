@@ -56,7 +56,8 @@ static std::string wrong_call(const CallBase &call)
 		return call.getFunctionType()->isVarArg() ?
 			"calls a function with variable arguments by a pointer" : "";
 	if (callee->isIntrinsic()) {
-		if (callee->getName().starts_with("llvm.va_"))
+		/* What ends them was begun in the same function. */
+		if (callee->getName().starts_with("llvm.va_") && !isa<VAEndInst>(call))
 			return "a function with variable arguments in a segment";
 		return "";
 	}
@@ -98,23 +99,24 @@ static std::string what_is_wrong(const Instruction &i)
 	return wrong_global(i);
 }
 
-/* What is wrong in @f first, if anything is: with its line, if any of it has one. */
+/* All that is wrong in @f, once for each line; what has no line, if it is told of none. */
 static bool check_function(Function &f)
 {
-	const Instruction *wrong = nullptr;
+	std::set<std::pair<std::string, unsigned>> told;
+	std::set<std::string> texts;
 
-	for (const Instruction &i : instructions(f)) {
-		bool has_line = i.getDebugLoc() && i.getDebugLoc().getLine();
+	for (bool with_line : {true, false})
+		for (const Instruction &i : instructions(f)) {
+			unsigned line = i.getDebugLoc() ? i.getDebugLoc().getLine() : 0;
+			std::string text = with_line == (line != 0) ? what_is_wrong(i) : "";
 
-		if ((wrong && !has_line) || what_is_wrong(i).empty())
-			continue;
-		wrong = &i;
-		if (has_line)
-			break;
-	}
-	if (wrong)
-		error(f, wrong->getDebugLoc(), what_is_wrong(*wrong));
-	return !wrong;
+			if (text.empty() || (!line && texts.count(text)) ||
+			    !told.insert({text, line}).second)
+				continue;
+			texts.insert(text);
+			error(f, i.getDebugLoc(), text);
+		}
+	return told.empty();
 }
 
 static bool check_instructions(Module &m)
@@ -127,6 +129,9 @@ static bool check_instructions(Module &m)
 			      "() has variable arguments, and cannot be in a segment");
 			fine = false;
 		}
+		/* What hands arguments on to a segment: that says what is wrong with them. */
+		if (f.getSubprogram() && f.getSubprogram()->isArtificial())
+			continue;
 		fine &= check_function(f);
 	}
 	return fine;

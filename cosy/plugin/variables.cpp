@@ -27,21 +27,22 @@ bool is_home(const GlobalVariable &var)
 bool move_variable(GlobalVariable *var, GlobalVariable *pointer)
 {
 	convertUsersOfConstantsToInstructions({var});
+	bool fine = all_of(var->users(), [](User *user) { return isa<Instruction>(user); });
+	if (!fine)
+		error(*var, var->getName().str() +
+		      " is shared with a segment, and its address is in the initial value of another variable");
 	for (Use &use : make_early_inc_range(var->uses())) {
 		auto *i = dyn_cast<Instruction>(use.getUser());
 
-		if (!i) {
-			var->getContext().emitError(
-				var->getName() + " is shared with a segment, and its address is in the initial value of another variable");
-			return false;
-		}
+		if (!i)
+			continue;
 		Instruction *before = i;
 		if (auto *phi = dyn_cast<PHINode>(i))
 			before = phi->getIncomingBlock(use)->getTerminator();
 		IRBuilder<> b(before);
 		use.set(b.CreateLoad(var->getType(), pointer));
 	}
-	return true;
+	return fine;
 }
 
 static bool has_address(const Constant *c)
@@ -95,7 +96,7 @@ static bool place_variable(Module &m, GlobalVariable *var, IRBuilder<> &b)
 	std::string wrong = wrong_variable(*var);
 
 	if (!wrong.empty()) {
-		m.getContext().emitError(var->getName() + " " + wrong);
+		error(*var, var->getName().str() + " " + wrong);
 		return false;
 	}
 	GlobalVariable *pointer = make_home(m, var);

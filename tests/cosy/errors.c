@@ -90,6 +90,8 @@ void variable_of_others(void)
 {
 	COSY_START;
 	elsewhere++;	/* ERROR uses the variable elsewhere, which other files can see */
+	if (getpid())
+		elsewhere = 0;	/* ERROR uses the variable elsewhere, which other files can see */
 	COSY_END;
 }
 
@@ -176,4 +178,16 @@ int no_memory(void)
 	p = malloc(5);	/* ERROR calls malloc(), of which there is neither */
 	COSY_END;
 	return p != NULL;
+}
+
+double several(double d)
+{
+	COSY_START;
+	d *= 2;			/* ERROR floating point in a segment */
+	if (getpid())
+		printf("hello\n");	/* ERROR calls printf(), of which there is neither */
+	unknown(1);		/* ERROR calls unknown(), of which there is neither */
+	own++;			/* ERROR own is of one thread */
+	COSY_END;
+	return d;
 }

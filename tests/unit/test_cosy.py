@@ -97,7 +97,23 @@ def test_variables_that_files_cannot_share(text: str, tmp_path: Path) -> None:
     command = [COSY_CC, "-O1", "-c", "-o", tmp_path / "v.o", source]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode and done.stderr.count("error: ") == 1, done.stderr
-    assert f"error: {VARIABLES[text]}" in done.stderr
+    assert re.search(rf"v\.c:4:\d+: error: {re.escape(VARIABLES[text])}", done.stderr)
+
+
+def test_errors_of_all_kinds_at_once(tmp_path: Path) -> None:
+    """A variable, a mark, a call and a pointer, each with its line."""
+    source = tmp_path / "all.c"
+    source.write_text(
+        "#include <cosy.h>\n#include <stdlib.h>\nextern COSY_VARIABLE __thread int v;\n"
+        "int f(void) { return v; }\n"
+        "void g(void) { COSY_START; }\n"
+        "void h(int *p) {\n COSY_START;\n free(p);\n *p = 1;\n COSY_END; }\n"
+    )
+    command = [COSY_CC, "-O1", "-c", "-o", tmp_path / "all.o", source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode
+    lines = [int(n) for n in re.findall(r"all\.c:(\d+):\d+: error: ", done.stderr)]
+    assert sorted(lines) == [4, 5, 8, 9], done.stderr
 
 
 @pytest.mark.parametrize("foreign", ["main", "variables"])
