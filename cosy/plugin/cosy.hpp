@@ -104,6 +104,12 @@ bool take_segments(llvm::Function &f, llvm::FunctionAnalysisManager &fam,
 /* Is @v a value that leads into the shared buffer, or nowhere? */
 bool is_shared(const llvm::Value *v);
 
+/* Does @call end the process, or leave the function without a return? */
+bool ends_program(const llvm::CallBase &call);
+
+/* What to say of such a call in a segment. */
+std::string wrong_end(const llvm::CallBase &call);
+
 /*
  * Refuses what is in @compound, which has all that it calls, and cannot be there.
  * @foreign: which arguments of which function lead anywhere.

@@ -162,6 +162,24 @@ static bool refuse_entry(Function &f, BasicBlock *block, ArrayRef<BasicBlock *> 
 	return true;
 }
 
+/* The segment, all of @inside, meets no end: because of calls that do not return? */
+static void refuse_without_end(Function &f, const SmallPtrSetImpl<BasicBlock *> &inside,
+			       const DebugLoc &where)
+{
+	bool told = false;
+
+	for (Instruction &i : instructions(f)) {
+		auto *call = dyn_cast<CallBase>(&i);
+
+		if (!call || !inside.count(i.getParent()) || !ends_program(*call))
+			continue;
+		error(f, i.getDebugLoc(), wrong_end(*call));
+		told = true;
+	}
+	if (!told)
+		error(f, where, "COSY_START without a COSY_END that it could reach");
+}
+
 /* The blocks of the segment that begins with @header, which comes first. */
 static SmallVector<BasicBlock *, 32> find_region(Function &f, BasicBlock *header,
 						 const DebugLoc &where)
@@ -176,7 +194,7 @@ static SmallVector<BasicBlock *, 32> find_region(Function &f, BasicBlock *header
 	SmallVector<BasicBlock *, 8> met = find_met(ends, inside);
 
 	if (met.empty()) {
-		error(f, where, "COSY_START without a COSY_END that it could reach");
+		refuse_without_end(f, inside, where);
 		return region;
 	}
 	SmallPtrSet<BasicBlock *, 32> after = reach(met, start);

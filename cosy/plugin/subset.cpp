@@ -46,6 +46,21 @@ static bool uses_wide(const Instruction &i)
 	       any_of(i.operands(), [&](const Use &u) { return wide(u->getType()); });
 }
 
+bool ends_program(const CallBase &call)
+{
+	const Function *callee = callee_of(call);
+
+	return call.doesNotReturn() && !(callee && callee->isIntrinsic());
+}
+
+std::string wrong_end(const CallBase &call)
+{
+	const Function *callee = callee_of(call);
+
+	return "calls " + (callee ? callee->getName().str() + "()" : "a function") +
+	       ", which does not return: leave the segment first";
+}
+
 static std::string wrong_call(const CallBase &call)
 {
 	const Function *callee = callee_of(call);
@@ -63,6 +78,8 @@ static std::string wrong_call(const CallBase &call)
 	}
 	if (callee->getName() == SYSCALL || callee->getName() == SHARED || !callee->isDeclaration())
 		return "";
+	if (ends_program(call))
+		return wrong_end(call);
 	return "calls " + callee->getName().str() +
 	       "(), of which there is neither the source here nor a version for segments";
 }

@@ -191,3 +191,32 @@ double several(double d)
 	COSY_END;
 	return d;
 }
+
+void ends(void)
+{
+	COSY_START;
+	exit(unknown(1));	/* ERROR calls exit(), which does not return: leave the segment first */
+	COSY_END;
+}
+
+void ends_sometimes(int n)
+{
+	COSY_START;
+	for (;;) {
+		if (read(0, &n, sizeof(n)) < 0)
+			_exit(1);	/* ERROR calls _exit(), which does not return */
+		if (n)
+			abort();	/* ERROR calls abort(), which does not return */
+	}
+	COSY_END;
+}
+
+int ends_or_not(int n)
+{
+	COSY_START;
+	if (n < getpid())
+		exit(1);	/* ERROR calls exit(), which does not return */
+	n++;
+	COSY_END;
+	return n;
+}
