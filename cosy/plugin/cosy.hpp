@@ -107,8 +107,9 @@ bool is_shared(const llvm::Value *v);
 /* Does @call end the process, or leave the function without a return? */
 bool ends_program(const llvm::CallBase &call);
 
-/* What to say of such a call in a segment. */
+/* What to say of such a call in a segment, and of a call of system call @nr, or "". */
 std::string wrong_end(const llvm::CallBase &call);
+std::string wrong_number(uint64_t nr);
 
 /*
  * Refuses what is in @compound, which has all that it calls, and cannot be there.

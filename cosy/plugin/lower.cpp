@@ -225,6 +225,10 @@ static void lower_syscall(CallInst *call)
 
 	if (!number)
 		return;
+	/* Known only now: check_subset() has seen those that are written as numbers. */
+	std::string wrong = wrong_number(number->getZExtValue());
+	if (!wrong.empty())
+		error(*call->getFunction(), call->getDebugLoc(), wrong);
 	uint64_t what = IMAGE_SYSCALL + number->getZExtValue();
 	args.truncate(syscall_args(number->getZExtValue()));
 	FunctionType *type = FunctionType::get(i64, SmallVector<Type *, 6>(args.size(), i64), false);

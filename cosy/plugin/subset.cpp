@@ -6,6 +6,8 @@
  */
 #include "cosy.hpp"
 
+#include "../../kernel/syscalls_nr.h"
+
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
@@ -46,6 +48,25 @@ static bool uses_wide(const Instruction &i)
 	       any_of(i.operands(), [&](const Use &u) { return wide(u->getType()); });
 }
 
+std::string wrong_number(uint64_t nr)
+{
+	switch (nr) {
+#define SYSCALL(name, kinds, flags) case __NR_##name: return "";
+#define SYSCALL_EXCLUDED(name, reason) \
+	case __NR_##name: return #name "(2) in a segment: " reason;
+#include "../../kernel/syscalls.def"
+	}
+	return "system call " + std::to_string(nr) + ", which does not exist in a segment";
+}
+
+/* syscall() of the runtime's, with a number that stands there. */
+static std::string wrong_syscall(const CallBase &call)
+{
+	auto *number = call.arg_empty() ? nullptr : dyn_cast<ConstantInt>(call.getArgOperand(0));
+
+	return number ? wrong_number(number->getZExtValue()) : "";
+}
+
 bool ends_program(const CallBase &call)
 {
 	const Function *callee = callee_of(call);
@@ -76,6 +97,8 @@ static std::string wrong_call(const CallBase &call)
 			return "a function with variable arguments in a segment";
 		return "";
 	}
+	if (callee->getName() == "syscall" && is_runtime(*callee))
+		return wrong_syscall(call);
 	if (callee->getName() == SYSCALL || callee->getName() == SHARED || !callee->isDeclaration())
 		return "";
 	if (ends_program(call))

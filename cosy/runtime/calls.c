@@ -242,5 +242,7 @@ I clock_nanosleep(I clock, I flags, P want, P rest)
 
 __attribute__((always_inline)) L syscall(L nr, L a, L b, L c, L d, L e, L f)
 {
-	return CALL(nr, a, b, c, d, e, f);
+	if (__builtin_constant_p(nr))
+		return CALL(nr, a, b, c, d, e, f);
+	return result(__cosy_syscall_number(nr, (L[]){ a, b, c, d, e, f }));
 }

@@ -8,6 +8,9 @@
 /* Made into a call of the engine's by the plugin; @number has to be a constant. */
 long __cosy_syscall(long number, long a, long b, long c, long d, long e, long f);
 
+/* The same with any number, and @args[6]. */
+long __cosy_syscall_number(long number, const long *args);
+
 /*
  * Each thread has a piece of the shared buffer for its compounds' frames, of
  * COSY_PIECE bytes and at a multiple of that.  It begins with this.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct conn {
@@ -217,6 +218,18 @@ int ends_or_not(int n)
 	if (n < getpid())
 		exit(1);	/* ERROR calls exit(), which does not return */
 	n++;
+	COSY_END;
+	return n;
+}
+
+long excluded_number(void)
+{
+	long n;
+
+	COSY_START;
+	n = syscall(57);	/* ERROR fork(2) in a segment: the child would come out of */
+	n += syscall(SYS_exit_group, 0);	/* ERROR exit_group(2) in a segment: ends the process */
+	n += syscall(4000);	/* ERROR system call 4000, which does not exist in a segment */
 	COSY_END;
 	return n;
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -114,6 +115,31 @@ def test_errors_of_all_kinds_at_once(tmp_path: Path) -> None:
     assert done.returncode
     lines = [int(n) for n in re.findall(r"all\.c:(\d+):\d+: error: ", done.stderr)]
     assert sorted(lines) == [4, 5, 8, 9], done.stderr
+
+
+def test_number_of_a_call(tmp_path: Path) -> None:
+    """Known when it is compiled or not: made, or refused, with its line or an errno."""
+    source, number = tmp_path / "number.c", tmp_path / "number"
+    source.write_text(
+        "#include <cosy.h>\n#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "#include <unistd.h>\nstatic long pick(long nr) { return NUMBER; }\n"
+        "int main(int argc, char **argv)\n{\n\tlong nr = argc > 1 ? atoi(argv[1]) : 0, n;\n"
+        "\tCOSY_START;\n\tn = syscall(pick(nr), 1, -1, 0);\n\tCOSY_END;\n"
+        '\tprintf("%ld %d\\n", n, errno);\n\treturn 0;\n}\n'
+    )
+    for name, calls in {
+        "nr": {"8": errno.ESPIPE, "999": errno.ENOSYS},
+        "(nr ? 8 : 8)": {"8": errno.ESPIPE},
+    }.items():
+        program = compile_program(source, number, "-O2", f"-DNUMBER={name}")
+        for argument, error in calls.items():
+            for engine in ENGINES:
+                env = os.environ | {"COSY_ENGINE": engine}
+                done = subprocess.run([program, argument], env=env, capture_output=True, text=True)
+                assert done.stdout == f"-1 {error}\n", (name, argument, engine)
+    command = [COSY_CC, "-O2", "-DNUMBER=57", "-c", "-o", tmp_path / "number.o", source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "number.c:11:6: error: fork(2) in a segment: " in done.stderr
 
 
 @pytest.mark.parametrize("foreign", ["main", "variables"])

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * System calls whose number is known when they are made: -errno, or the result.
+ */
+#include "../../engine/confined/image.h"
+#include "runtime.h"
+
+long __cosy_syscall_number(long number, const long *args)
+{
+	return ((long (*)(long, const long *))IMAGE_CALL_SYSCALL)(number, args);
+}
