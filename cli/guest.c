@@ -111,7 +111,8 @@ static bool make_arena(size_t heap, size_t rest)
 	size += heap + rest;
 	while (1UL << shift < size)
 		shift++;
-	guest.arena = arena_map(shift, guest.here);
+	/* With guards, whichever it will be: go_on_here(). */
+	guest.arena = arena_map(shift, true);
 	if (!guest.arena)
 		return false;
 	guest.size = 1UL << shift;
@@ -208,7 +209,30 @@ static int load_here(const struct job *job)
 	return 0;
 }
 
-static int load_in_kernel(const struct job *job)
+/* As the library does for SYSCRIPT_BACKEND_AUTO; -ENOMEM: as programs of cosy-cc do. */
+static bool may_go_on_here(int err)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM:
+	case -EOPNOTSUPP:
+	case -ESHUTDOWN:
+	case -ENOMEM:
+		return true;
+	}
+	return false;
+}
+
+static int go_on_here(const struct job *job, int err, const char *error)
+{
+	/* The others are how a machine, or a thread, is set up. */
+	if (err == -ENOMEM)
+		complain("runs in this process: %s", error);
+	guest.here = true;
+	return load_here(job);
+}
+
+static int load_in_kernel(const struct job *job, bool only)
 {
 	struct syscript_options options = job->options;
 	char error[2048];
@@ -221,7 +245,11 @@ static int load_in_kernel(const struct job *job)
 	options.shared_len = guest.size;
 	guest.fd = syscript_register(guest.image, guest.file->image.n, &options, error,
 				     sizeof(error));
-	return guest.fd < 0 ? complain("%s", error) : 0;
+	if (guest.fd >= 0)
+		return 0;
+	if (!only && may_go_on_here(guest.fd))
+		return go_on_here(job, guest.fd, error);
+	return complain("%s", error);
 }
 
 static int enter_here(char *error, size_t len)
@@ -272,28 +300,35 @@ int guest_call(const struct job *job)
 	return EXIT_SCRIPT;
 }
 
+/* As the library does it for LuaJIT. */
+static enum syscript_backend choose(enum syscript_backend backend)
+{
+	const char *text = getenv("SYSCRIPT_BACKEND");
+
+	if (backend != SYSCRIPT_BACKEND_AUTO || !text)
+		return backend;
+	if (!strcmp(text, "user"))
+		return SYSCRIPT_BACKEND_USER;
+	return strcmp(text, "kernel") ? backend : SYSCRIPT_BACKEND_KERNEL;
+}
+
 static bool is_open(const char *path)
 {
 	return !access(path, R_OK | W_OK);
 }
 
-/* As the library does it for LuaJIT. */
-static bool in_kernel(enum syscript_backend backend)
-{
-	const char *text = getenv("SYSCRIPT_BACKEND");
-
-	if (backend != SYSCRIPT_BACKEND_AUTO)
-		return backend == SYSCRIPT_BACKEND_KERNEL;
-	if (text && !strcmp(text, "user"))
-		return false;
-	return (text && !strcmp(text, "kernel")) || is_open(CONFINED_DEVICE) || is_open(DEVICE);
-}
-
 int guest_open(const struct job *job, const char *source, size_t len, int argc, char **argv)
 {
-	guest.here = !in_kernel(job->options.backend);
-	return prepare(job, source, len, argc, argv) ?:
-	       (guest.here ? load_here : load_in_kernel)(job);
+	enum syscript_backend backend = choose(job->options.backend);
+	int status = prepare(job, source, len, argc, argv);
+
+	guest.here = backend == SYSCRIPT_BACKEND_USER ||
+		     (backend == SYSCRIPT_BACKEND_AUTO && !is_open(CONFINED_DEVICE) &&
+		      !is_open(DEVICE));
+	if (status)
+		return status;
+	return guest.here ? load_here(job) :
+			    load_in_kernel(job, backend == SYSCRIPT_BACKEND_KERNEL);
 }
 
 struct guest_call *guest_frame(void)

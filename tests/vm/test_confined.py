@@ -286,7 +286,8 @@ def test_shared_memory_is_checked() -> None:
         "again": True,
         "second": [
             -errno.ENOMEM,
-            "the shared memory is more than may be locked: see RLIMIT_MEMLOCK, ulimit -l",
+            "the shared memory is more than may be locked: "
+            "raise RLIMIT_MEMLOCK (ulimit -l) from 96 to 128 KiB",
         ],
         "freed": True,
     }

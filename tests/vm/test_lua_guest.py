@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from confined import puc
 from runner import (
+    COMMAND,
     CORPUS_LIMITS,
     GUEST_LIMITS,
     HANG,
@@ -81,6 +83,24 @@ def test_memory_limit(as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
     assert done.returncode == 1
     assert done.stderr.startswith("-e: over the memory limit of 1024 KiB")
+
+
+def test_too_little_may_be_locked(as_outsider) -> None:
+    """It goes on in the process, and says why; where it must not, what is needed."""
+    limited = ["prlimit", "--memlock=65536:65536"]
+    need = r"raise RLIMIT_MEMLOCK \(ulimit -l\) from 64 to (\d+) KiB\n"
+    options = ["--time-limit", PATIENCE, "-e", "return 6 * 7"]
+    done = as_outsider([*limited, COMMAND, "run", "--engine", "confined", *options])
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    told = "the shared memory is more than may be locked: "
+    assert re.fullmatch(f"syscript: runs in this process: {told}{need}", done.stderr)
+    done = as_outsider([*limited, *RUN, *options])
+    assert (done.returncode, done.stdout) == (2, "")
+    found = re.fullmatch(f"syscript: {told}{need}", done.stderr)
+    assert found, done.stderr
+    enough, short = (f"--memlock={int(found[1]) * 1024 - less}" for less in (0, 4096))
+    assert as_outsider(["prlimit", enough, *RUN, *options]).stdout == "42\n"
+    assert as_outsider(["prlimit", short, *RUN, *options]).returncode == 2
 
 
 def test_many_at_once() -> None:

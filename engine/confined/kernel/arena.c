@@ -107,23 +107,26 @@ static void uncharge(struct arena *arena)
  * As RDMA counts what it pins.  Not as locked memory: that takes a lock of the
  * process, for which whoever closes the last descriptor would wait.
  */
-static bool charge(struct arena *arena)
+static int charge(struct arena *arena, char *error, size_t error_len)
 {
-	long pinned = atomic64_add_return(arena->n, &arena->mm->pinned_vm);
+	unsigned long pinned = atomic64_add_return(arena->n, &arena->mm->pinned_vm);
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
-	if (pinned <= rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT || capable(CAP_IPC_LOCK))
-		return true;
+	if (pinned <= limit || capable(CAP_IPC_LOCK))
+		return 0;
 	uncharge(arena);
-	return false;
+	scnprintf(error, error_len,
+		  "the shared memory is more than may be locked: raise RLIMIT_MEMLOCK (ulimit -l) from %lu to %lu KiB",
+		  limit << (PAGE_SHIFT - 10), pinned << (PAGE_SHIFT - 10));
+	return -ENOMEM;
 }
 
 static int charge_and_map(struct arena *arena, char *error, size_t error_len)
 {
-	int err;
+	int err = charge(arena, error, error_len);
 
-	if (!charge(arena))
-		return refuse(error, error_len, -ENOMEM,
-			      "is more than may be locked: see RLIMIT_MEMLOCK, ulimit -l");
+	if (err)
+		return err;
 	err = map(arena);
 	if (err)
 		uncharge(arena);
