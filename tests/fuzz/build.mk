@@ -44,7 +44,8 @@ $(ASAN)/replay: tests/fuzz/replay.c $(ASAN)/syscript
 -include $(BUILD)/tests/fuzz/abi.d
 
 # Images at the confined engine: make fuzz-confined FUZZ_JOBS=2.  The corpus that is
-# kept has one input for each thing that can happen.
+# kept has one input for each thing that can happen; jobs share what they find, and each
+# has a seed of its own, FUZZ_SEED and those after it.
 FUZZ_JOBS ?= 1
 CONFINED_FUZZ := $(BUILD)/tests/fuzz/confined
 CONFINED_CORPUS := tests/fuzz/confined.corpus
@@ -52,9 +53,10 @@ CONFINED_CORPUS := tests/fuzz/confined.corpus
 .PHONY: fuzz-confined
 fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan
 	@mkdir -p $(BUILD)/fuzz/confined
-	cd $(BUILD)/fuzz && $(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
-		-max_total_time=$(FUZZ_SECONDS) -jobs=$(FUZZ_JOBS) -workers=$(FUZZ_JOBS) \
-		$(if $(FUZZ_SEED),-seed=$(FUZZ_SEED))
+	cd $(BUILD)/fuzz && seq 0 $$(($(FUZZ_JOBS) - 1)) | xargs -P $(FUZZ_JOBS) -I{} sh -c \
+		'$(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
+			-max_total_time=$(FUZZ_SECONDS) $(if $(FUZZ_SEED),-seed=$$(($(FUZZ_SEED) + {}))) \
+			>fuzz-{}.log 2>&1; status=$$?; tail -n 20 fuzz-{}.log; exit $$status'
 	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
 
 # Following each comparison takes half of the time; inputs are made valid without.
