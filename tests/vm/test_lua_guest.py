@@ -103,6 +103,20 @@ def test_too_little_may_be_locked(as_outsider) -> None:
     assert as_outsider(["prlimit", short, *RUN, *options]).returncode == 2
 
 
+def test_scripts_are_switched_off(as_outsider) -> None:
+    """As the library does it: in the process, unless only the kernel will do."""
+    enabled = Path("/sys/module/syscript/parameters/enabled")
+    options = ["--time-limit", PATIENCE, "-e", "return 6 * 7"]
+    enabled.write_text("N")
+    try:
+        process = as_outsider([COMMAND, "run", "--engine", "confined", *options])
+        kernel = as_outsider([*RUN, *options])
+    finally:
+        enabled.write_text("Y")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "42\n", "")
+    assert kernel.returncode == 2 and "switched off" in kernel.stderr
+
+
 def test_many_at_once() -> None:
     """They share their code: each for itself, three would fill the user's part of the room."""
     code = "print('on') syscall.poll(0, 0, -1)"
