@@ -13,6 +13,7 @@
 #define EVMON_EVENT_H
 
 #include <linux/jump_label.h>
+#include <linux/limits.h>
 #include <linux/types.h>
 
 struct module;
@@ -22,6 +23,9 @@ enum evmon_type {
 #include "events.def"
 #undef EVENT
 };
+
+/* Value of an event that takes a lock: by a first try, it would not have waited. */
+#define EVMON_TRIED		U64_MAX
 
 /* Values of IRQ_RESTORE and SPIN_RELEASE_IRQ: on again; whatever they were before. */
 #define EVMON_ON_AGAIN		1

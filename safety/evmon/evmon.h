@@ -80,6 +80,14 @@
 	}								\
 	evmon_result_;							\
 })
+/* For what does not wait. */
+#define evmon_try(type, object, name, try, taken) ({			\
+	typeof(try) evmon_result_ = (try);				\
+									\
+	if (evmon_is_on() && taken(evmon_result_))			\
+		evmon_emit_now(type, object, name, EVMON_TRIED);	\
+	evmon_result_;							\
+})
 #define evmon_if_zero(result)	(!(result))
 #define evmon_if_true(result)	(result)
 
@@ -194,8 +202,8 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 #define spin_trylock(lock) ({						\
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
-	evmon_take_or(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
-		      (spin_trylock)(evmon_lock_), evmon_if_true);	\
+	evmon_try(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
+		  (spin_trylock)(evmon_lock_), evmon_if_true);		\
 })
 #define spin_unlock(lock) do {						\
 	spinlock_t *evmon_lock_ = (lock);				\
@@ -267,8 +275,8 @@ static __always_inline void evmon_mutex_init(struct mutex *lock)
 #define mutex_trylock(lock) ({						\
 	struct mutex *evmon_lock_ = (lock);				\
 									\
-	evmon_take_or(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
-		      (mutex_trylock)(evmon_lock_), evmon_if_true);	\
+	evmon_try(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
+		  (mutex_trylock)(evmon_lock_), evmon_if_true);		\
 })
 #define mutex_unlock(lock) do {						\
 	struct mutex *evmon_lock_ = (lock);				\
@@ -310,14 +318,14 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 #define down_read_trylock(sem) ({					\
 	struct rw_semaphore *evmon_sem_ = (sem);			\
 									\
-	evmon_take_or(EVMON_RWSEM_READ, evmon_sem_, #sem,		\
-		      (down_read_trylock)(evmon_sem_), evmon_if_true);	\
+	evmon_try(EVMON_RWSEM_READ, evmon_sem_, #sem,			\
+		  (down_read_trylock)(evmon_sem_), evmon_if_true);	\
 })
 #define down_write_trylock(sem) ({					\
 	struct rw_semaphore *evmon_sem_ = (sem);			\
 									\
-	evmon_take_or(EVMON_RWSEM_WRITE, evmon_sem_, #sem,		\
-		      (down_write_trylock)(evmon_sem_), evmon_if_true);	\
+	evmon_try(EVMON_RWSEM_WRITE, evmon_sem_, #sem,			\
+		  (down_write_trylock)(evmon_sem_), evmon_if_true);	\
 })
 #define down_read_killable(sem) ({					\
 	struct rw_semaphore *evmon_sem_ = (sem);			\
@@ -381,8 +389,8 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 #define down_trylock(sem) ({						\
 	struct semaphore *evmon_sem_ = (sem);				\
 									\
-	evmon_take_or(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
-		      (down_trylock)(evmon_sem_), evmon_if_zero);	\
+	evmon_try(EVMON_SEM_DOWN, evmon_sem_, #sem,			\
+		  (down_trylock)(evmon_sem_), evmon_if_zero);		\
 })
 #define up(sem) do {							\
 	struct semaphore *evmon_sem_ = (sem);				\

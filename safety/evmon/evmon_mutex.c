@@ -26,10 +26,11 @@ static struct held_set *held;
 static struct order *order;
 static struct evmon_monitor monitor;
 
-static void taken(struct evmon_site *site, const void *object)
+static void taken(struct evmon_site *site, const void *object, u64 waited)
 {
 	order_taken(order, object);
-	order_take(order, held_by_me(held), site, object);
+	if (waited != EVMON_TRIED)
+		order_take(order, held_by_me(held), site, object);
 	held_add(held, site, object);
 }
 
@@ -92,7 +93,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	case EVMON_RWSEM_READ:
 	case EVMON_RWSEM_WRITE:
 	case EVMON_SEM_DOWN:
-		taken(site, object);
+		taken(site, object, value);
 		break;
 	case EVMON_MUTEX_RELEASE:
 	case EVMON_RWSEM_READ_RELEASE:

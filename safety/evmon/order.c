@@ -344,22 +344,29 @@ static void context_check(struct order *order, struct evmon_site *site,
 		evmon_violation(order->monitor, object, &here, there, &other, "%s", what);
 }
 
-void order_context(struct order *order, struct evmon_site *site, const void *object)
+void order_context(struct order *order, struct evmon_site *site, const void *object,
+		   bool waiting)
 {
 	static const char on[] = "taken with interrupts on, and in an interrupt";
 	static const char bh[] = "taken with softirqs on, and in a softirq";
 
-	if (in_hardirq())
-		context_check(order, site, object, IN_HARDIRQ, IRQS_ON,
-			      "with interrupts on, taken", on);
-	else if (!irqs_disabled())
+	/* Who only tries waits for nobody that was interrupted. */
+	if (in_hardirq()) {
+		if (waiting)
+			context_check(order, site, object, IN_HARDIRQ, IRQS_ON,
+				      "with interrupts on, taken", on);
+		return;
+	}
+	if (!irqs_disabled())
 		context_check(order, site, object, IRQS_ON, IN_HARDIRQ,
 			      "in an interrupt, taken", on);
-	if (in_serving_softirq() && !in_hardirq())
-		context_check(order, site, object, IN_SOFTIRQ, BH_ON,
-			      "with softirqs on, taken", bh);
-	else if (!irqs_disabled() && !softirq_count())
+	if (in_serving_softirq()) {
+		if (waiting)
+			context_check(order, site, object, IN_SOFTIRQ, BH_ON,
+				      "with softirqs on, taken", bh);
+	} else if (!irqs_disabled() && !softirq_count()) {
 		context_check(order, site, object, BH_ON, IN_SOFTIRQ,
 			      "in a softirq, taken", bh);
+	}
 }
 EXPORT_SYMBOL_GPL(order_context);

@@ -31,6 +31,12 @@ def test_sound(load, violations) -> None:
     assert violations() == []
 
 
+def test_who_only_tries_does_not_wait(load, violations) -> None:
+    load_with(load, "spin", "mutex")
+    do("sound_tried 3")
+    assert violations() == []
+
+
 def test_counters_that_take_a_lock(load, violations) -> None:
     load_with(load, "mutex", "refs")
     do("sound_drop 2")
@@ -97,6 +103,11 @@ def test_counters_that_are_freed(load, violations) -> None:
             *("mutex", "mutex_order", "mutex: order of locks: &static_mutex"),
             ("mutex_order", "mutex_lock(&static_mutex)", 2),
             ("mutex_order", "mutex_lock(&c->mutex)"),
+        ),
+        (
+            *("mutex", "mutex_order_tried", "mutex: order of locks: &static_mutex"),
+            ("mutex_order_tried", "mutex_lock(&static_mutex)"),
+            ("mutex_order_tried", "mutex_lock(&c->mutex)"),
         ),
         (
             *("mutex", "mutex_circle", "mutex: order of locks: &static_mutex"),

@@ -203,6 +203,64 @@ static void spin_order(void)
 	spin_unlock(&c->spin);
 }
 
+/* Whoever only tries never waits. */
+static void try_spin(void)
+{
+	if (spin_trylock(&static_spin))
+		spin_unlock(&static_spin);
+}
+
+static void sound_tried(void)
+{
+	spin_lock(&static_spin);
+	spin_lock(&c->spin);
+	spin_unlock(&c->spin);
+	spin_unlock(&static_spin);
+	in_hardirq_here(try_spin);
+	in_softirq_here(try_spin);
+
+	mutex_lock(&static_mutex);
+	mutex_lock(&c->mutex);
+	down_write(&c->rwsem);
+	down(&c->sem);
+	up(&c->sem);
+	up_write(&c->rwsem);
+	mutex_unlock(&c->mutex);
+	mutex_unlock(&static_mutex);
+
+	down(&c->sem);
+	if (down_read_trylock(&c->rwsem))
+		up_read(&c->rwsem);
+	if (down_write_trylock(&c->rwsem))
+		up_write(&c->rwsem);
+	if (mutex_trylock(&c->mutex))
+		mutex_unlock(&c->mutex);
+	up(&c->sem);
+
+	spin_lock(&c->spin);
+	try_spin();
+	if (mutex_trylock(&static_mutex))
+		mutex_unlock(&static_mutex);
+	if (!down_trylock(&c->sem))
+		up(&c->sem);
+	spin_unlock(&c->spin);
+}
+
+/* What was tried is held all the same. */
+static void mutex_order_tried(void)
+{
+	if (mutex_trylock(&static_mutex)) {
+		mutex_lock(&c->mutex);
+		mutex_unlock(&c->mutex);
+		mutex_unlock(&static_mutex);
+	}
+
+	mutex_lock(&c->mutex);
+	mutex_lock(&static_mutex);
+	mutex_unlock(&static_mutex);
+	mutex_unlock(&c->mutex);
+}
+
 static void take_spin(void)
 {
 	spin_lock(&static_spin);
@@ -460,7 +518,8 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(ref_taken_at_zero), FAULT(ref_dropped_at_zero), FAULT(ref_leak),
 	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
 	FAULT(irq_forgotten), FAULT(irq_inside), FAULT(alloc_leak), FAULT(alloc_twice),
-	FAULT(sound_alloc), FAULT(sound_unshared),
+	FAULT(sound_alloc), FAULT(sound_unshared), FAULT(sound_tried),
+	FAULT(mutex_order_tried),
 };
 
 /* -- the file ----------------------------------------------------------------- */
