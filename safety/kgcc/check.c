@@ -83,9 +83,9 @@ static void keep(unsigned long pointer, const struct kgcc_object *object)
 	struct kgcc_kept *kept;
 	unsigned long flags;
 
-	if (!kgcc_peer_none(pointer))
-		return;
 	local_irq_save(flags);
+	if (!kgcc_peer_none(pointer))
+		goto out;
 	kept = this_cpu_ptr(kgcc_kept) + kgcc_slot(pointer);
 	WRITE_ONCE(kept->pointer, 0);
 	barrier();
@@ -96,6 +96,7 @@ static void keep(unsigned long pointer, const struct kgcc_object *object)
 	kept->value = object->value;
 	barrier();
 	WRITE_ONCE(kept->pointer, pointer);
+out:
 	local_irq_restore(flags);
 }
 
@@ -171,7 +172,7 @@ void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long add
 	/* Of nothing, memcpy() may have any pointer. */
 	if (!length && !(site->flags & KGCC_ARITH))
 		return;
-	if (check_peer(site, pointer, address, length, ip))
+	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, ip))
 		return;
 	kgcc_find(pointer, &object);
 	count(object.kind);

@@ -7,10 +7,13 @@
 #ifndef KGCC_CHECK_H
 #define KGCC_CHECK_H
 
-/* The slot of a pointer: of these bits, and those above them. */
-#define KGCC_SLOT_BITS	7
-#define KGCC_SLOT_LOW	3
-#define KGCC_SLOT_FOLD	7
+/*
+ * The slot of a pointer: bits in the middle of its product with the golden ratio, which
+ * the pointer's lower half decides, whatever the distance of the objects is.
+ */
+#define KGCC_SLOT_BITS	8
+#define KGCC_SLOT_FACTOR 0x61c88647
+#define KGCC_SLOT_LOW	22
 #define KGCC_SLOT_SHIFT	6		/* bytes of a slot */
 
 /* Offsets in struct kgcc_kept. */
@@ -37,7 +40,7 @@ struct kgcc_kept {
 
 static inline unsigned int kgcc_slot(unsigned long pointer)
 {
-	return (pointer ^ pointer >> KGCC_SLOT_FOLD) >> KGCC_SLOT_LOW & (KGCC_SLOTS - 1);
+	return pointer * KGCC_SLOT_FACTOR >> KGCC_SLOT_LOW & (KGCC_SLOTS - 1);
 }
 
 /* What lookups came to, on one CPU. */

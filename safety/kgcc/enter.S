@@ -23,11 +23,9 @@
 
 /* \slot: what is kept for \pointer on this CPU, as an offset of %gs */
 .macro FIND_SLOT pointer, slot
-	movq	\pointer, \slot
-	shrq	$KGCC_SLOT_FOLD, \slot
-	xorq	\pointer, \slot
-	andq	$(((1 << KGCC_SLOT_BITS) - 1) << KGCC_SLOT_LOW), \slot
-	shlq	$(KGCC_SLOT_SHIFT - KGCC_SLOT_LOW), \slot
+	imulq	$KGCC_SLOT_FACTOR, \pointer, \slot
+	shrq	$(KGCC_SLOT_LOW - KGCC_SLOT_SHIFT), \slot
+	andq	$(((1 << KGCC_SLOT_BITS) - 1) << KGCC_SLOT_SHIFT), \slot
 	addq	kgcc_kept(%rip), \slot
 	cmpq	%gs:KGCC_KEPT_POINTER(\slot), \pointer
 .endm
@@ -88,49 +86,55 @@ ENTRY_OF kgcc_field
 	jmp	slow
 END_OF kgcc_field
 
-/* r8 bytes from r9 on, in the object of r10: returns, or jumps to slow. */
-.macro CHECK_BOUNDS
-	pushq	%rax
-	pushq	%rcx
-	FIND_SLOT %r10, %rax
-	jne	.Lslow\@
-	cmpq	%gs:KGCC_KEPT_START(%rax), %r9
-	jb	.Lslow\@
-	movq	%gs:KGCC_KEPT_END(%rax), %rcx
-	subq	%r9, %rcx
-	jb	.Lslow\@
-	cmpq	%r8, %rcx
-	jb	.Lslow\@
-	READ_WITNESS %rax, %rcx, .Lslow\@
-	jne	.Lslow\@
-	popq	%rcx
-	popq	%rax
-	RET
-.Lslow\@:
-	popq	%rcx
-	popq	%rax
-	jmp	slow
+/* \length bytes from r9 on, in the object of r10: or jumps to \slow.  Changes rax. */
+.macro CHECK_BOUNDS length, slot, slow
+	FIND_SLOT %r10, \slot
+	jne	\slow
+	cmpq	%gs:KGCC_KEPT_START(\slot), %r9
+	jb	\slow
+	movq	%gs:KGCC_KEPT_END(\slot), %rax
+	subq	%r9, %rax
+	jb	\slow
+	cmpq	\length, %rax
+	jb	\slow
+	READ_WITNESS \slot, %rax, \slow
+	jne	\slow
 .endm
 
 /* HI bytes from an address that was computed from the pointer. */
 ENTRY_OF kgcc_range
 	COUNT	.Lcount_range
 .Lrange:
-	movq	HI(%r11), %r8
-	CHECK_BOUNDS
+	pushq	%rax
+	CHECK_BOUNDS HI(%r11), %r8, .Lslow_range
+	popq	%rax
+	RET
 .Lcount_range:
 	incl	HITS(%r11)
 	jmp	.Lrange
+.Lslow_range:
+	popq	%rax
+	movq	HI(%r11), %r8
+	jmp	slow
 END_OF kgcc_range
 
 /* The same, of a length in r8. */
 ENTRY_OF kgcc_length
 	COUNT	.Lcount_length
 .Llength:
-	CHECK_BOUNDS
+	pushq	%rax
+	pushq	%rcx
+	CHECK_BOUNDS %r8, %rcx, .Lslow_length
+	popq	%rcx
+	popq	%rax
+	RET
 .Lcount_length:
 	incl	HITS(%r11)
 	jmp	.Llength
+.Lslow_length:
+	popq	%rcx
+	popq	%rax
+	jmp	slow
 END_OF kgcc_length
 
 .macro SAVE

@@ -94,11 +94,6 @@ static bool in_image(unsigned long address)
 	return address >= __START_KERNEL_map && address < MODULES_END;
 }
 
-static bool in_direct_map(unsigned long address)
-{
-	return address >= PAGE_OFFSET && address < (unsigned long)high_memory;
-}
-
 /* struct page: what belongs together there is not to be seen. */
 static bool in_memory_map(unsigned long address)
 {
@@ -107,7 +102,7 @@ static bool in_memory_map(unsigned long address)
 
 void kgcc_find(unsigned long address, struct kgcc_object *object)
 {
-	if (in_direct_map(address)) {
+	if (kgcc_in_direct_map(address)) {
 		find_direct(address, object);
 	} else if (kgcc_stack_find(address, object)) {
 		return;

@@ -2,10 +2,17 @@
 #ifndef KGCC_OBJECT_H
 #define KGCC_OBJECT_H
 
+#include <linux/mm.h>
+
 #include "kgcc.h"
 
 /* A witness for what never changes. */
 extern const unsigned long kgcc_always;
+
+static inline bool kgcc_in_direct_map(unsigned long address)
+{
+	return address >= PAGE_OFFSET && address < (unsigned long)high_memory;
+}
 
 /* Finds what an address lies in, or at the end of.  In any context. */
 void kgcc_find(unsigned long address, struct kgcc_object *object);

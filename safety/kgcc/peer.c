@@ -22,7 +22,7 @@ struct peer {
 
 /* In the order of the slots that lookups are kept in. */
 static struct peer peers[KGCC_SLOTS][WAYS];
-static unsigned int next[KGCC_SLOTS];
+u64 kgcc_peers[KGCC_SLOTS];
 static raw_spinlock_t locks[KGCC_SLOTS] = {
 	[0 ... KGCC_SLOTS - 1] = __RAW_SPIN_LOCK_UNLOCKED(locks),
 };
@@ -63,7 +63,7 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 	peer = find(address);
 	known = peer;
 	if (!peer)
-		peer = &peers[slot][next[slot]++ % WAYS];
+		peer = &peers[slot][kgcc_peers[slot]++ % WAYS];
 	*peer = (struct peer) { address, current, *object, where };
 	raw_spin_unlock_irqrestore(&locks[slot], flags);
 	if (!known)
@@ -76,8 +76,6 @@ bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const cha
 	unsigned long flags;
 	struct peer *peer;
 
-	if (kgcc_peer_none(address))
-		return false;
 	raw_spin_lock_irqsave(lock, flags);
 	peer = find(address);
 	if (peer) {
@@ -88,7 +86,7 @@ bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const cha
 	return peer;
 }
 
-bool kgcc_peer_none(unsigned long address)
+bool kgcc_peer_none_of(unsigned long address)
 {
 	const struct peer *set = peers[kgcc_slot(address)];
 

@@ -2,6 +2,7 @@
 #ifndef KGCC_PEER_H
 #define KGCC_PEER_H
 
+#include "check.h"
 #include "kgcc.h"
 
 /*
@@ -13,8 +14,16 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 /* Whose peer an address is, and where it became one. */
 bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const char **where);
 
+/* How many peers each slot has had, as lookups are kept: of most it is none. */
+extern u64 kgcc_peers[KGCC_SLOTS];
+
+bool kgcc_peer_none_of(unsigned long address);
+
 /* Whether lookups of an address may be kept for the next time. */
-bool kgcc_peer_none(unsigned long address);
+static inline bool kgcc_peer_none(unsigned long address)
+{
+	return !READ_ONCE(kgcc_peers[kgcc_slot(address)]) || kgcc_peer_none_of(address);
+}
 
 /* Drop those made at texts in a range: their module goes. */
 void kgcc_peer_forget(unsigned long start, unsigned long end);

@@ -8,6 +8,7 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "heap.h"
 #include "object.h"
@@ -90,6 +91,19 @@ int kgcc_slab_init(void)
 	return -EOPNOTSUPP;
 }
 
+/* Once a page is a slab no more, what was its cache may be anything. */
+static u32 stride_of(const struct kmem_cache *cache)
+{
+	u32 stride;
+
+	if (!kgcc_in_direct_map((unsigned long)cache))
+		return 0;
+	__get_kernel_nofault(&stride, (void *)cache + stride_offset, u32, gone);
+	return stride;
+gone:
+	return 0;
+}
+
 bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *slot)
 {
 	unsigned long base = (unsigned long)page_address(page);
@@ -97,9 +111,7 @@ bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *
 
 	slot->witness = (void *)page + cache_offset;
 	slot->cache = (struct kmem_cache *)READ_ONCE(*slot->witness);
-	if (!virt_addr_valid(slot->cache))
-		return false;
-	stride = READ_ONCE(*(u32 *)((void *)slot->cache + stride_offset));
+	stride = stride_of(slot->cache);
 	if (!stride)
 		return false;
 	slot->start = base + rounddown((u32)(address - base), stride);
