@@ -38,6 +38,12 @@ struct origin {
 	bool member;			/* by a member's address only, no arithmetic */
 };
 
+/* A statement that hands a pointer on to where its root is not known. */
+struct escape {
+	gimple *stmt;
+	tree pointer;			/* by the name that it has there */
+};
+
 /* What became of the checks that each operation would have without elimination. */
 struct counts {
 	unsigned int naive;		/* operations of the source, inlined copies as well */
@@ -71,8 +77,8 @@ extern struct options {
 void start_origins(void);
 struct origin origin_of(tree pointer);
 bool same_root(const_tree a, const_tree b);
-/* Is what a pointer was made by arithmetic used for more than access and comparison? */
-bool escapes(tree pointer);
+/* Where a pointer is used for more than access and comparison. */
+void find_escapes(tree pointer, vec<struct escape> &at);
 
 /* collect.cc */
 unsigned int count_operations(function *fun);

@@ -2,6 +2,9 @@
 /* What the statements of a function do to memory, and to pointers. */
 #include "check.h"
 
+/* Behind a loop, places where a pointer is checked instead of in it. */
+#define ESCAPES 8
+
 /* A reference to memory, taken apart. */
 struct reference {
 	tree pointer;			/* what is dereferenced, or NULL: a variable */
@@ -331,25 +334,61 @@ static bool in_variable(const struct origin *o)
 	       o->offset <= size_of_variable(o->root);
 }
 
+/*
+ * Whether a pointer made in a loop is handed on behind it only, as by a loop's errors: it
+ * is checked there, once.
+ */
+static bool leave_loop(const gimple *made, const vec<struct escape> &escapes)
+{
+	if (escapes.length() > ESCAPES)
+		return false;
+	for (const struct escape &escape : escapes)
+		if (gimple_code(escape.stmt) == GIMPLE_PHI ||
+		    bb_loop_depth(gimple_bb(escape.stmt)) >= bb_loop_depth(gimple_bb(made)))
+			return false;
+	return true;
+}
+
+/* Pointers that arithmetic made: handed on by a statement, ... */
+static void add_handed_on(struct collector *c, const struct escape *escape, tree root)
+{
+	struct check *check = new_check(c, root, KGCC_ARITH);
+
+	check->stmt = escape->stmt;
+	check->addr = escape->pointer;
+}
+
+/* ... and where they are made. */
+static void add_made(struct collector *c, tree pointer, const struct origin *o)
+{
+	struct check *check = new_check(c, o->root, KGCC_ARITH);
+
+	check->after = true;
+	if (o->constant)
+		set_bytes(check, o->offset, o->offset);
+	else
+		check->addr = pointer;
+}
+
 static void add_arithmetic(struct collector *c)
 {
 	tree pointer = gimple_assign_lhs(c->stmt);
 	struct origin o = origin_of(pointer);
-	struct check *check;
+	auto_vec<struct escape> escapes;
 
 	if (in_variable(&o) || TREE_CODE(o.root) == STRING_CST) {
 		totals.proven++;
 	} else if (is_member(&o)) {
 		totals.member++;
-	} else if (!escapes(pointer)) {
-		totals.unused++;
 	} else {
-		check = new_check(c, o.root, KGCC_ARITH);
-		check->after = true;
-		if (o.constant)
-			set_bytes(check, o.offset, o.offset);
+		find_escapes(pointer, escapes);
+		if (escapes.is_empty())
+			totals.unused++;
+		else if (leave_loop(c->stmt, escapes))
+			for (const struct escape &escape : escapes)
+				add_handed_on(c, &escape, o.root);
 		else
-			check->addr = pointer;
+			add_made(c, pointer, &o);
 	}
 }
 

@@ -202,57 +202,61 @@ struct origin origin_of(tree pointer)
 	return trace(pointer, seen, 0);
 }
 
-/* Whether a statement hands a pointer on to where its root is not known. */
-static bool hands_on(gimple *stmt, tree pointer, hash_set<tree> &seen);
+static void find_escapes_of(tree pointer, hash_set<tree> &seen, vec<struct escape> &at);
 
-static bool escapes_from(tree pointer, hash_set<tree> &seen)
+static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
+			    vec<struct escape> &at)
+{
+	tree result;
+
+	switch (gimple_code(stmt)) {
+	case GIMPLE_RETURN:
+	case GIMPLE_ASM:
+		at.safe_push({ stmt, pointer });
+		break;
+	case GIMPLE_CALL:
+		for (unsigned int i = 0; i < gimple_call_num_args(stmt); i++)
+			if (gimple_call_arg(stmt, i) == pointer)
+				at.safe_push({ stmt, pointer });
+		break;
+	case GIMPLE_PHI:
+		result = gimple_phi_result(stmt);
+		/* With another root from here on, if that is its own. */
+		if (origin_of(result).root == result)
+			at.safe_push({ stmt, pointer });
+		else
+			find_escapes_of(result, seen, at);
+		break;
+	case GIMPLE_ASSIGN:
+		if (gimple_store_p(stmt)) {
+			if (gimple_assign_rhs1(stmt) == pointer)
+				at.safe_push({ stmt, pointer });
+		} else if (gimple_assign_rhs_code(stmt) == SSA_NAME ||
+			   (gimple_assign_cast_p(stmt) &&
+			    POINTER_TYPE_P(TREE_TYPE(gimple_assign_lhs(stmt))))) {
+			find_escapes_of(gimple_assign_lhs(stmt), seen, at);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static void find_escapes_of(tree pointer, hash_set<tree> &seen, vec<struct escape> &at)
 {
 	imm_use_iterator iterator;
 	use_operand_p use;
 
 	if (seen.add(pointer))
-		return false;
-	FOR_EACH_IMM_USE_FAST(use, iterator, pointer) {
-		gimple *stmt = USE_STMT(use);
-
-		if (!is_gimple_debug(stmt) && hands_on(stmt, pointer, seen))
-			return true;
-	}
-	return false;
+		return;
+	FOR_EACH_IMM_USE_FAST(use, iterator, pointer)
+		if (!is_gimple_debug(USE_STMT(use)))
+			find_escapes_to(USE_STMT(use), pointer, seen, at);
 }
 
-static bool hands_on(gimple *stmt, tree pointer, hash_set<tree> &seen)
-{
-	switch (gimple_code(stmt)) {
-	case GIMPLE_RETURN:
-	case GIMPLE_ASM:
-		return true;
-	case GIMPLE_CALL:
-		for (unsigned int i = 0; i < gimple_call_num_args(stmt); i++)
-			if (gimple_call_arg(stmt, i) == pointer)
-				return true;
-		return false;
-	case GIMPLE_PHI:
-		/* With another root from here on. */
-		if (origin_of(gimple_phi_result(stmt)).root == gimple_phi_result(stmt))
-			return true;
-		return escapes_from(gimple_phi_result(stmt), seen);
-	case GIMPLE_ASSIGN:
-		if (gimple_store_p(stmt))
-			return gimple_assign_rhs1(stmt) == pointer;
-		if (gimple_assign_rhs_code(stmt) == SSA_NAME ||
-		    (gimple_assign_cast_p(stmt) &&
-		     POINTER_TYPE_P(TREE_TYPE(gimple_assign_lhs(stmt)))))
-			return escapes_from(gimple_assign_lhs(stmt), seen);
-		return false;
-	default:
-		return false;
-	}
-}
-
-bool escapes(tree pointer)
+void find_escapes(tree pointer, vec<struct escape> &at)
 {
 	hash_set<tree> seen;
 
-	return escapes_from(pointer, seen);
+	find_escapes_of(pointer, seen, at);
 }

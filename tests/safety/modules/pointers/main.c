@@ -105,6 +105,7 @@ static struct {
 	_(peer_deref_before, "underrun by 8 bytes: read of 4 bytes at offset -8, object of 40 bytes") \
 	_(peer_deref_stored, "overrun by 12 bytes: read of 4 bytes at offset 48, object of 40 bytes") \
 	_(peer_deref_neighbour, "overrun by 68 bytes: read of 4 bytes at offset 128, object of 64 bytes") \
+	_(peer_deref_found, "overrun by 68 bytes: read of 4 bytes at offset 128, object of 64 bytes") \
 	_(context_spin, "overrun by 4 bytes: write of 4 bytes at offset 40, object of 40 bytes") \
 	_(context_irqs_off, "overrun by 4 bytes: write of 4 bytes at offset 40, object of 40 bytes") \
 	_(context_softirq, "overrun by 4 bytes: write of 4 bytes at offset 40, object of 40 bytes") \
@@ -578,7 +579,7 @@ static noinline int find_neighbour(u32 *const *p, int n)
 }
 
 /* Into another live object, of which there are good pointers. */
-static noinline void peer_deref_neighbour(void)
+static noinline void read_neighbour(u32 (*read)(u32 *p))
 {
 	u32 *p[32];
 	int left;
@@ -589,9 +590,39 @@ static noinline void peer_deref_neighbour(void)
 		sink = other_read(p[i]);
 	left = find_neighbour(p, 32);
 	if (left >= 0)
-		sink = other_read(other_move(p[left], 15 + 17 * off));
+		sink = read(p[left]);
 	for (int i = 0; i < 32; i++)
 		kfree(p[i]);
+}
+
+static noinline u32 read_moved(u32 *p)
+{
+	return other_read(other_move(p, 15 + 17 * off));
+}
+
+static noinline void peer_deref_neighbour(void)
+{
+	read_neighbour(read_moved);
+}
+
+/* A pointer that a loop makes, and that is handed on where the loop ends. */
+static noinline u32 read_found(u32 *p)
+{
+	const u32 *last = p + 15 + 17 * off;
+
+	OPTIMIZER_HIDE_VAR(last);
+	for (long i = 0;; i++) {
+		OPTIMIZER_HIDE_VAR(i);
+		u32 *q = p + i;			/* found here */
+
+		if (q >= last)
+			return other_read(q);
+	}
+}
+
+static noinline void peer_deref_found(void)
+{
+	read_neighbour(read_found);
 }
 
 /* -- contexts ------------------------------------------------------------------------------ */
