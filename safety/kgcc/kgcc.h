@@ -14,7 +14,7 @@
 
 /* One access of several that a site checks at once. */
 struct kgcc_part {
-	s64 lo, hi;			/* bytes from the root */
+	s64 lo, hi;			/* bytes, counted as the site's */
 	const char *where;
 };
 

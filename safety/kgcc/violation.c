@@ -114,11 +114,10 @@ struct access {
 };
 
 /* The access that went wrong, of those that a site checks at once. */
-static struct access find_access(const struct kgcc_site *site, unsigned long pointer,
-				 unsigned long address, unsigned long length,
-				 const struct kgcc_object *object)
+static struct access find_access(const struct kgcc_site *site, unsigned long address,
+				 unsigned long length, const struct kgcc_object *object)
 {
-	long size = object->end - object->start, from = pointer - object->start;
+	long size = object->end - object->start, from = address - site->lo - object->start;
 
 	for (u64 i = 0; i < site->nparts; i++) {
 		const struct kgcc_part *part = &site->parts[i];
@@ -152,7 +151,7 @@ static void report_header(int number, unsigned int flags, const struct access *a
 void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		    unsigned long length, const struct kgcc_object *object, unsigned long ip)
 {
-	struct access access = find_access(site, pointer, address, length, object);
+	struct access access = find_access(site, address, length, object);
 	struct kgcc_module *m;
 	int number;
 
@@ -178,7 +177,7 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 			 unsigned long length, const struct kgcc_object *object,
 			 const char *where, unsigned long ip)
 {
-	struct access access = find_access(site, pointer, address, length, object);
+	struct access access = find_access(site, address, length, object);
 	struct kgcc_module *m;
 	int number;
 

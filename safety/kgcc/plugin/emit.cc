@@ -298,6 +298,17 @@ static tree pointer_to(tree root)
 
 /* -- against the map ------------------------------------------------------------- */
 
+/* Its bytes are counted from what is LO bytes behind its address. */
+static void count_from(struct check *check, HOST_WIDE_INT lo)
+{
+	check->lo -= lo;
+	check->hi -= lo;
+	for (struct part &part : check->parts) {
+		part.lo -= lo;
+		part.hi -= lo;
+	}
+}
+
 static void emit_lookup(struct check *check)
 {
 	tree site, root = pointer_to(check->root);
@@ -308,10 +319,8 @@ static void emit_lookup(struct check *check)
 	/* What begins before the root is checked as a range. */
 	if (!check->addr && (lo < 0 || (check->parts[0].flags & KGCC_ARITH)))
 		check->addr = root;
-	if (check->addr) {
-		check->hi -= lo;
-		check->lo = 0;
-	}
+	if (check->addr)
+		count_from(check, lo);
 	site = build_fold_addr_expr(site_of(check, NULL));
 	in.safe_push({ "i", site });
 	in.safe_push({ "r", root });

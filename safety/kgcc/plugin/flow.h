@@ -22,6 +22,7 @@ private:
 	function *fun;
 	vec<struct check *> &checks;
 	unsigned int n, blocks;
+	auto_vec<struct part> facts;				/* as checks were at first */
 	hash_map<void *, auto_vec<unsigned int> *> at;		/* by statement or block */
 	hash_map<tree, auto_vec<unsigned int> *> depends;	/* by name */
 	sbitmap *shown, *in, *out;

@@ -88,6 +88,7 @@ void flow::note(unsigned int i)
 	struct check *check = checks[i];
 	auto_vec<tree> names;
 
+	facts.safe_push({ check->lo, check->hi, check->parts[0].where, check->parts[0].flags });
 	for (unsigned int j = 0; j < n; j++)
 		if (shows(check, checks[j]))
 			bitmap_set_bit(shown[i], j);
@@ -332,12 +333,16 @@ void flow::solve_certain()
 	}
 }
 
+/* A report of what is outside a variable names one access only. */
 static bool can_widen(const struct check *check)
 {
-	return !check->addr && !check->length && !is_arith(check);
+	return !check->length && !is_arith(check) && (!check->addr || !DECL_P(check->root));
 }
 
-/* Lets a check show what is certain to be checked later, too. */
+/*
+ * Lets a check show what is certain to be checked later, too.  That is facts: a check of
+ * one of them may stand on another path, and have been widened by what follows there.
+ */
 void flow::widen(unsigned int i, sbitmap later)
 {
 	struct check *check = checks[i];
@@ -345,14 +350,14 @@ void flow::widen(unsigned int i, sbitmap later)
 	sbitmap_iterator iterator;
 
 	EXECUTE_IF_SET_IN_BITMAP(later, 0, j, iterator) {
-		struct check *other = checks[j];
+		const struct check *other = checks[j];
 
 		if (j == i || other->gone || is_arith(other) || !same_base(check, other))
 			continue;
-		check->lo = MIN(check->lo, other->lo);
-		check->hi = MAX(check->hi, other->hi);
+		check->lo = MIN(check->lo, facts[j].lo);
+		check->hi = MAX(check->hi, facts[j].hi);
 		if (check->parts.length() < PARTS)
-			check->parts.safe_push(other->parts[0]);
+			check->parts.safe_push(facts[j]);
 	}
 }
 
@@ -363,7 +368,7 @@ bool flow::dereferenced(unsigned int i, sbitmap later)
 	sbitmap_iterator iterator;
 
 	EXECUTE_IF_SET_IN_BITMAP(later, 0, j, iterator)
-		if (!checks[j]->gone && !is_arith(checks[j]) && shows(checks[j], checks[i]))
+		if (!checks[j]->gone && !is_arith(checks[j]) && bitmap_bit_p(shown[j], i))
 			return true;
 	return false;
 }

@@ -52,6 +52,9 @@ static struct {
 	_(heap_field, "overrun by 8 bytes: write of 8 bytes at offset 8, object of 8 bytes") \
 	_(heap_atomic, "overrun by 4 bytes: (read|write|access) of 4 bytes at offset 8, object of 8 bytes") \
 	_(heap_bit, "overrun by 1 byte: (read|write|access) of 1 byte at offset 16, object of 16 bytes") \
+	_(heap_items, "overrun by 8 bytes: read of 8 bytes at offset 64, object of 64 bytes") \
+	_(heap_ways, "overrun by 1 byte: read of 1 byte at offset 3, object of 3 bytes") \
+	_(heap_ways_index, "overrun by 1 byte: read of 1 byte at offset 3, object of 3 bytes") \
 	_(heap_bitfield, "overrun by 1 byte: (read|write|access) of 1 byte at offset 4, object of 4 bytes") \
 	_(heap_struct_copy, "overrun by 8 bytes: write of 56 bytes at offset 0, object of 48 bytes") \
 	_(heap_memcpy_to, "overrun by 1 byte: write of 21 bytes at offset 0, object of 20 bytes") \
@@ -159,6 +162,54 @@ static noinline void heap_field(void)
 	item->key = 1;
 	item->value = 2;
 	kfree(item);
+}
+
+/* Both are read for certain, at an index. */
+static noinline void heap_items(void)
+{
+	struct item *item = kzalloc(off ? 64 : 2 * sizeof(*item), GFP_KERNEL);
+	long i = 1;
+
+	OPTIMIZER_HIDE_VAR(i);
+	sink = READ_ONCE(item[i].key);
+	sink = READ_ONCE(item[i].value);
+	kfree(item);
+}
+
+/* The same byte is read on two ways, and more behind it on one of them. */
+static __always_inline u32 add_bytes(const u8 *p, int n)
+{
+	if (n >= 8)
+		return READ_ONCE(p[3]) + READ_ONCE(p[7]);
+	return READ_ONCE(p[0]) + READ_ONCE(p[3]);
+}
+
+static noinline u32 add_first(const u8 *p, int n)
+{
+	return add_bytes(p, n);
+}
+
+static noinline u32 add_from(const u8 *p, int n, long from)
+{
+	return add_bytes(p + from, n);
+}
+
+static noinline void heap_ways(void)
+{
+	u8 *p = kzalloc(4 - off, GFP_KERNEL), *q = kzalloc(8, GFP_KERNEL);
+
+	sink = add_first(p, 4) + add_first(q, 8);
+	kfree(p);
+	kfree(q);
+}
+
+static noinline void heap_ways_index(void)
+{
+	u8 *p = kzalloc(4 - off, GFP_KERNEL), *q = kzalloc(9, GFP_KERNEL);
+
+	sink = add_from(p, 4, 0) + add_from(q, 8, 1);
+	kfree(p);
+	kfree(q);
 }
 
 static noinline void heap_bitfield(void)
