@@ -151,7 +151,7 @@ def test_accesses_at_an_index_are_checked_at_once() -> None:
     assert not sites_at("READ_ONCE(item[i].value)")
 
 
-def test_pointers_of_a_loop_are_checked_behind_it(set_back) -> None:
+def test_pointers_of_a_loop_are_checked_after_it(set_back) -> None:
     settings(count="on")
     do("peer_deref_found", "good")
     # Of 16 rounds; the first one may stand before the loop, as a copy.

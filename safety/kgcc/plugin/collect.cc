@@ -2,7 +2,7 @@
 /* What the statements of a function do to memory, and to pointers. */
 #include "check.h"
 
-/* Behind a loop, places where a pointer is checked instead of in it. */
+/* After a loop, places where a pointer is checked instead of in it. */
 #define ESCAPES 8
 
 /* A reference to memory, taken apart. */
@@ -335,7 +335,7 @@ static bool in_variable(const struct origin *o)
 }
 
 /*
- * Whether a pointer made in a loop is handed on behind it only, as by a loop's errors: it
+ * Whether a pointer made in a loop is handed on after it only, as by a loop's errors: it
  * is checked there, once.
  */
 static bool leave_loop(const gimple *made, const vec<struct escape> &escapes)
@@ -349,10 +349,10 @@ static bool leave_loop(const gimple *made, const vec<struct escape> &escapes)
 	return true;
 }
 
-/* Pointers that arithmetic made: handed on by a statement, ... */
-static void add_handed_on(struct collector *c, const struct escape *escape, tree root)
+/* Pointers that arithmetic made: handed on by a statement, where another root may be, ... */
+static void add_handed_on(struct collector *c, const struct escape *escape)
 {
-	struct check *check = new_check(c, root, KGCC_ARITH);
+	struct check *check = new_check(c, origin_of(escape->pointer).root, KGCC_ARITH);
 
 	check->stmt = escape->stmt;
 	check->addr = escape->pointer;
@@ -386,7 +386,7 @@ static void add_arithmetic(struct collector *c)
 			totals.unused++;
 		else if (leave_loop(c->stmt, escapes))
 			for (const struct escape &escape : escapes)
-				add_handed_on(c, &escape, o.root);
+				add_handed_on(c, &escape);
 		else
 			add_made(c, pointer, &o);
 	}

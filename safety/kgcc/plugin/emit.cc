@@ -298,7 +298,7 @@ static tree pointer_to(tree root)
 
 /* -- against the map ------------------------------------------------------------- */
 
-/* Its bytes are counted from what is LO bytes behind its address. */
+/* Its bytes are counted from LO bytes after its address. */
 static void count_from(struct check *check, HOST_WIDE_INT lo)
 {
 	check->lo -= lo;

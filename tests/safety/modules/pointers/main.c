@@ -103,6 +103,7 @@ static struct {
 	_(peer_within, NULL) \
 	_(peer_through, NULL) \
 	_(peer_stored, NULL) \
+	_(peer_walk, NULL) \
 	_(peer_deref, "overrun by 4 bytes: read of 4 bytes at offset 40, object of 40 bytes") \
 	_(peer_deref_far, "overrun by 28000 bytes: read of 4 bytes at offset 28036, object of 40 bytes") \
 	_(peer_deref_before, "underrun by 8 bytes: read of 4 bytes at offset -8, object of 40 bytes") \
@@ -176,7 +177,7 @@ static noinline void heap_items(void)
 	kfree(item);
 }
 
-/* The same byte is read on two ways, and more behind it on one of them. */
+/* The same byte is read on two ways, and more after it on one of them. */
 static __always_inline u32 add_bytes(const u8 *p, int n)
 {
 	if (n >= 8)
@@ -583,6 +584,35 @@ static noinline void peer_stored(void)
 	sink = READ_ONCE(window.start[1 + off]);
 	sink = other_read(window.start + 10);
 	kfree(p);
+}
+
+struct link {
+	struct link *next;
+	u32 values[4];
+};
+
+/* Values are found by their links, of which each is another object. */
+static noinline u32 walk(struct link *link, u32 value)
+{
+	u32 *p = (u32 *)(link + 1);
+
+	while (READ_ONCE(*p) != value) {
+		link = READ_ONCE(*(struct link **)(p - 6));
+		p = (u32 *)(link + 1);
+	}
+	return other_read(p);
+}
+
+static noinline void peer_walk(void)
+{
+	struct link *a = kzalloc(sizeof(*a) + 4, GFP_KERNEL);
+	struct link *b = kzalloc(sizeof(*b) + 4, GFP_KERNEL);
+
+	a->next = b;
+	*(u32 *)(b + 1) = 7;
+	sink = walk(a, 7);
+	kfree(a);
+	kfree(b);
 }
 
 static noinline void peer_deref(void)
