@@ -13,7 +13,6 @@
 #define EVMON_EVENT_H
 
 #include <linux/jump_label.h>
-#include <linux/limits.h>
 #include <linux/types.h>
 
 struct module;
@@ -23,9 +22,6 @@ enum evmon_type {
 #include "events.def"
 #undef EVENT
 };
-
-/* Value of an event that takes a lock: by a first try, it would not have waited. */
-#define EVMON_TRIED		U64_MAX
 
 /* Values of IRQ_RESTORE and SPIN_RELEASE_IRQ: on again; whatever they were before. */
 #define EVMON_ON_AGAIN		1
@@ -38,6 +34,7 @@ enum evmon_type {
  * @module:	whose code it is
  * @line:	in @file
  * @type:	enum evmon_type, or EVMON_USER and more
+ * @tried:	takes a lock by a first try only, and never waits
  * @id:		evmon.ko's; 0 before the first event
  *
  * Static, one for each place; its strings have to last as long as @module.
@@ -48,6 +45,7 @@ struct evmon_site {
 	struct module *module;
 	u32 line;
 	u16 type;
+	bool tried;
 	u32 id;
 };
 

@@ -36,10 +36,12 @@
 #ifndef CONFIG_DEBUG_LOCK_ALLOC
 
 /* While someone listens: no second look at evmon_on. */
-#define evmon_emit_now(type_, object_, name_, value_) do {		\
+#define evmon_emit_now(type, object, name, value)			\
+	evmon_emit_as(type, object, name, value, false)
+#define evmon_emit_as(type_, object_, name_, value_, tried_) do {	\
 	static struct evmon_site evmon_site_ = {			\
 		.file = __FILE__, .name = (name_), .module = THIS_MODULE,\
-		.line = __LINE__, .type = (type_),			\
+		.line = __LINE__, .type = (type_), .tried = (tried_),	\
 	};								\
 									\
 	evmon_event(&evmon_site_, object_, value_);			\
@@ -85,7 +87,7 @@
 	typeof(try) evmon_result_ = (try);				\
 									\
 	if (evmon_is_on() && taken(evmon_result_))			\
-		evmon_emit_now(type, object, name, EVMON_TRIED);	\
+		evmon_emit_as(type, object, name, 0, true);		\
 	evmon_result_;							\
 })
 #define evmon_if_zero(result)	(!(result))

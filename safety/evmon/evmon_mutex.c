@@ -26,11 +26,10 @@ static struct held_set *held;
 static struct order *order;
 static struct evmon_monitor monitor;
 
-static void taken(struct evmon_site *site, const void *object, u64 waited)
+static void taken(struct evmon_site *site, const void *object)
 {
 	order_taken(order, object);
-	if (waited != EVMON_TRIED)
-		order_take(order, held_by_me(held), site, object);
+	order_take(order, held_by_me(held), site, object);
 	held_add(held, site, object);
 }
 
@@ -93,7 +92,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	case EVMON_RWSEM_READ:
 	case EVMON_RWSEM_WRITE:
 	case EVMON_SEM_DOWN:
-		taken(site, object, value);
+		taken(site, object);
 		break;
 	case EVMON_MUTEX_RELEASE:
 	case EVMON_RWSEM_READ_RELEASE:

@@ -19,13 +19,12 @@ static struct held_set *held;
 static struct order *order;
 static struct evmon_monitor monitor;
 
-static void taken(struct evmon_site *site, const void *object, u64 waited)
+static void taken(struct evmon_site *site, const void *object)
 {
 	struct holder *holder = held_by_me(held);
 
-	order_context(order, site, object, waited != EVMON_TRIED);
-	if (waited != EVMON_TRIED)
-		order_take(order, holder, site, object);
+	order_context(order, site, object);
+	order_take(order, holder, site, object);
 	held_add(held, site, object);
 }
 
@@ -61,7 +60,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 		break;
 	case EVMON_SPIN_ACQUIRE:
 	case EVMON_SPIN_ACQUIRE_IRQ:
-		taken(site, object, value);
+		taken(site, object);
 		break;
 	case EVMON_SPIN_RELEASE:
 	case EVMON_SPIN_RELEASE_IRQ:
@@ -71,7 +70,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	case EVMON_RWSEM_READ:
 	case EVMON_RWSEM_WRITE:
 	case EVMON_SEM_DOWN:
-		if (value != EVMON_TRIED)
+		if (!site->tried)
 			may_sleep(site, object);
 	}
 }

@@ -112,7 +112,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	case EVMON_RWSEM_READ:
 	case EVMON_RWSEM_WRITE:
 	case EVMON_SEM_DOWN:
-		count(here.place, value == EVMON_TRIED ? 0 : value);
+		count(here.place, value);
 		held_add(held, site, object);
 		break;
 	case EVMON_SPIN_RELEASE:

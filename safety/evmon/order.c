@@ -295,6 +295,8 @@ void order_take(struct order *order, const struct holder *holder,
 	unsigned int i;
 	int number;
 
+	if (site->tried)
+		return;
 	for (i = 0; holder && i < holder->depth; i++) {
 		const struct held_lock *outer = &holder->locks[i];
 
@@ -344,15 +346,14 @@ static void context_check(struct order *order, struct evmon_site *site,
 		evmon_violation(order->monitor, object, &here, there, &other, "%s", what);
 }
 
-void order_context(struct order *order, struct evmon_site *site, const void *object,
-		   bool waiting)
+void order_context(struct order *order, struct evmon_site *site, const void *object)
 {
 	static const char on[] = "taken with interrupts on, and in an interrupt";
 	static const char bh[] = "taken with softirqs on, and in a softirq";
 
-	/* Who only tries waits for nobody that was interrupted. */
+	/* Who only tries does not wait for what was interrupted. */
 	if (in_hardirq()) {
-		if (waiting)
+		if (!site->tried)
 			context_check(order, site, object, IN_HARDIRQ, IRQS_ON,
 				      "with interrupts on, taken", on);
 		return;
@@ -361,7 +362,7 @@ void order_context(struct order *order, struct evmon_site *site, const void *obj
 		context_check(order, site, object, IRQS_ON, IN_HARDIRQ,
 			      "in an interrupt, taken", on);
 	if (in_serving_softirq()) {
-		if (waiting)
+		if (!site->tried)
 			context_check(order, site, object, IN_SOFTIRQ, BH_ON,
 				      "with softirqs on, taken", bh);
 	} else if (!irqs_disabled() && !softirq_count()) {

@@ -33,17 +33,16 @@ bool order_freed(struct order *order, const void *object,
 		 const struct evmon_where *here, struct evmon_where *before);
 
 /*
- * Whoever holds @holder (may be NULL) waits for @object: tells if elsewhere they are
- * taken the other way round.
+ * Whoever holds @holder (may be NULL) takes @object: tells if elsewhere they are taken the
+ * other way round.  Who only tries waits for nothing.
  */
 void order_take(struct order *order, const struct holder *holder,
 		struct evmon_site *site, const void *object);
 
 /*
- * A spinlock is taken, @waiting where it is not free: tells if an interrupt waits for one
- * of its class, too, and could come while it is held.
+ * A spinlock is taken: tells if an interrupt waits for one of its class, too, and could
+ * come while it is held.
  */
-void order_context(struct order *order, struct evmon_site *site, const void *object,
-		   bool waiting);
+void order_context(struct order *order, struct evmon_site *site, const void *object);
 
 #endif /* EVMON_ORDER_H */
