@@ -35,6 +35,8 @@ constexpr const char *SHARED = "cosy_shared";
 constexpr const char *SYSCALL = "__cosy_syscall";
 /* Where a compound begins. */
 constexpr const char *MAIN = "__cosy_main";
+/* The attribute of functions that no source has: they hand arguments on to segments. */
+constexpr const char *ENTRY = "cosy-entry";
 
 /* Tells the user, at @where (may be none) or else at @f. */
 void error(const llvm::Function &f, const llvm::DebugLoc &where, const std::string &text);

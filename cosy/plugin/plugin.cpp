@@ -158,6 +158,7 @@ static void give_lines(Function *f, const Function *like)
 
 	if (!program || f->getSubprogram())
 		return;
+	f->addFnAttr(ENTRY);
 	DIBuilder builder(*f->getParent(), false, program->getUnit());
 	auto *type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
 	f->setSubprogram(builder.createFunction(program->getFile(), f->getName(), "",

@@ -169,8 +169,8 @@ static bool check_instructions(Module &m)
 			      "() has variable arguments, and cannot be in a segment");
 			fine = false;
 		}
-		/* What hands arguments on to a segment: that says what is wrong with them. */
-		if (f.getSubprogram() && f.getSubprogram()->isArtificial())
+		/* The segment says what is wrong with its arguments. */
+		if (f.hasFnAttribute(ENTRY))
 			continue;
 		fine &= check_function(f);
 	}

@@ -233,3 +233,16 @@ long excluded_number(void)
 	COSY_END;
 	return n;
 }
+
+static inline __attribute__((artificial)) int artificial(int n)
+{
+	return printf("%d\n", n);	/* ERROR calls printf(), of which there is neither */
+}
+
+int calls_artificial(int n)
+{
+	COSY_START;
+	n = artificial(n);
+	COSY_END;
+	return n;
+}
