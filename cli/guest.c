@@ -111,8 +111,7 @@ static bool make_arena(size_t heap, size_t rest)
 	size += heap + rest;
 	while (1UL << shift < size)
 		shift++;
-	/* With guards, whichever it will be: go_on_here(). */
-	guest.arena = arena_map(shift, true);
+	guest.arena = arena_map(shift, false);
 	if (!guest.arena)
 		return false;
 	guest.size = 1UL << shift;
@@ -202,6 +201,8 @@ static int load_here(const struct job *job)
 {
 	char error[256] = "no memory";
 
+	if (arena_guard(guest.arena, guest.size))
+		return complain("%s", error);
 	if (user_image_load(&guest.in_process, guest.image, guest.file->image.n, error,
 			    sizeof(error)))
 		return complain("%s", error);
@@ -213,6 +214,11 @@ static int load_here(const struct job *job)
 static bool may_go_on_here(int err)
 {
 	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -ENOTTY:
+	case -ENOSYS:
 	case -EACCES:
 	case -EPERM:
 	case -EOPNOTSUPP:

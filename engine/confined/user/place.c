@@ -29,7 +29,7 @@ static int map_guard(int page, char *from)
 	return 0;
 }
 
-static int map_guards(char *arena, size_t size)
+int arena_guard(char *arena, size_t size)
 {
 	int page = memfd_create("guard", MFD_CLOEXEC), ret;
 
@@ -61,7 +61,7 @@ void *arena_map(u32 shift, bool guards)
 		munmap(arena + size + IMAGE_GUARD,
 		       from + all - (arena + size + IMAGE_GUARD));
 	if (mprotect(arena, size, PROT_READ | PROT_WRITE) ||
-	    (guards && map_guards(arena, size))) {
+	    (guards && arena_guard(arena, size))) {
 		arena_unmap(arena, shift);
 		return NULL;
 	}

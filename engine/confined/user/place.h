@@ -14,6 +14,8 @@
  */
 void *arena_map(u32 shift, bool guards);
 void arena_unmap(void *arena, u32 shift);
+/* The guards of an arena of @size bytes that was mapped without.  0, or -1 and errno. */
+int arena_guard(char *arena, size_t size);
 
 /**
  * struct code - room for generated code, mapped twice
