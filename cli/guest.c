@@ -21,6 +21,7 @@
 #include "../engine/confined/image.h"
 #include "../engine/confined/user/vm.h"
 #include "../engine/lua-guest/guest.h"
+#include "../lib/device.h"
 #include "cli.h"
 #include "findings.h"
 #include "guest.h"
@@ -201,8 +202,9 @@ static int load_here(const struct job *job)
 {
 	char error[256] = "no memory";
 
+	guest.here = true;
 	if (arena_guard(guest.arena, guest.size))
-		return complain("%s", error);
+		return complain("the script's guard pages: %s", strerror(errno));
 	if (user_image_load(&guest.in_process, guest.image, guest.file->image.n, error,
 			    sizeof(error)))
 		return complain("%s", error);
@@ -211,30 +213,13 @@ static int load_here(const struct job *job)
 }
 
 /* As the library does for SYSCRIPT_BACKEND_AUTO; -ENOMEM: as programs of cosy-cc do. */
-static bool may_go_on_here(int err)
-{
-	switch (err) {
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-	case -ENOTTY:
-	case -ENOSYS:
-	case -EACCES:
-	case -EPERM:
-	case -EOPNOTSUPP:
-	case -ESHUTDOWN:
-	case -ENOMEM:
-		return true;
-	}
-	return false;
-}
-
 static int go_on_here(const struct job *job, int err, const char *error)
 {
+	if (err != -ENOMEM && !device_unavailable(err))
+		return complain("%s", error);
 	/* The others are how a machine, or a thread, is set up. */
 	if (err == -ENOMEM)
 		complain("runs in this process: %s", error);
-	guest.here = true;
 	return load_here(job);
 }
 
@@ -253,9 +238,7 @@ static int load_in_kernel(const struct job *job, bool only)
 				     sizeof(error));
 	if (guest.fd >= 0)
 		return 0;
-	if (!only && may_go_on_here(guest.fd))
-		return go_on_here(job, guest.fd, error);
-	return complain("%s", error);
+	return only ? complain("%s", error) : go_on_here(job, guest.fd, error);
 }
 
 static int enter_here(char *error, size_t len)
@@ -328,13 +311,12 @@ int guest_open(const struct job *job, const char *source, size_t len, int argc, 
 	enum syscript_backend backend = choose(job->options.backend);
 	int status = prepare(job, source, len, argc, argv);
 
-	guest.here = backend == SYSCRIPT_BACKEND_USER ||
-		     (backend == SYSCRIPT_BACKEND_AUTO && !is_open(CONFINED_DEVICE) &&
-		      !is_open(DEVICE));
 	if (status)
 		return status;
-	return guest.here ? load_here(job) :
-			    load_in_kernel(job, backend == SYSCRIPT_BACKEND_KERNEL);
+	if (backend == SYSCRIPT_BACKEND_USER ||
+	    (backend == SYSCRIPT_BACKEND_AUTO && !is_open(CONFINED_DEVICE) && !is_open(DEVICE)))
+		return load_here(job);
+	return load_in_kernel(job, backend == SYSCRIPT_BACKEND_KERNEL);
 }
 
 struct guest_call *guest_frame(void)

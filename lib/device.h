@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/syscript.h>
+#include <stdbool.h>
 
 #include "sys.h"
 
@@ -16,6 +17,24 @@ int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);
 int device_text(int fd, struct syscript_text *text);
 int device_info(int fd, struct syscript_info *info);
+
+/* Does @err say that this process cannot use the kernel backend at all? */
+static inline bool device_unavailable(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -ENOTTY:
+	case -ENOSYS:
+	case -EACCES:
+	case -EPERM:
+	case -EOPNOTSUPP:
+	case -ESHUTDOWN:
+		return true;
+	}
+	return false;
+}
 
 /* SYSCRIPT_IOC_CALL, where lseek(2) has not done it. */
 int device_call_ioctl(int fd, struct syscript_call *call, long err);

@@ -41,24 +41,6 @@ static int choose(enum syscript_backend backend)
 	return -EINVAL;
 }
 
-/* Does @err say that this process cannot use the kernel backend at all? */
-static bool unavailable(int err)
-{
-	switch (err) {
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-	case -ENOTTY:
-	case -ENOSYS:
-	case -EACCES:
-	case -EPERM:
-	case -EOPNOTSUPP:
-	case -ESHUTDOWN:
-		return true;
-	}
-	return false;
-}
-
 /* A watcher has ended a run in the kernel: it would end the next ones as well. */
 static bool kernel_is_watched;
 
@@ -68,7 +50,7 @@ static int register_auto(struct syscript_register *reg)
 
 	if (!__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED))
 		ret = device_register(reg);
-	if (unavailable(ret))
+	if (device_unavailable(ret))
 		return user_register(reg);
 	if (ret >= 0 && !(reg->flags & SYSCRIPT_CHECK))
 		fallback_add(ret, reg);
@@ -339,7 +321,7 @@ int syscript_next(struct syscript_info *info)
 		info->id = after;
 		err = device_next(info);
 	}
-	if (!unavailable(err))
+	if (!device_unavailable(err))
 		return err;
 	info->id = after;
 	return user_next(info);
