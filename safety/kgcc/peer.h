@@ -3,7 +3,6 @@
 #define KGCC_PEER_H
 
 #include "check.h"
-#include "kgcc.h"
 
 /*
  * Peers: addresses outside of an object that were computed from it.  Arithmetic may

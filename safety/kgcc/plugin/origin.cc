@@ -216,8 +216,10 @@ static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 		break;
 	case GIMPLE_CALL:
 		for (unsigned int i = 0; i < gimple_call_num_args(stmt); i++)
-			if (gimple_call_arg(stmt, i) == pointer)
+			if (gimple_call_arg(stmt, i) == pointer) {
 				at.safe_push({ stmt, pointer });
+				break;
+			}
 		break;
 	case GIMPLE_PHI:
 		result = gimple_phi_result(stmt);
