@@ -143,7 +143,6 @@ deps: $(BUILD)/config.mk
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
 ##bench-files    files and directories compared with plain calls; build/bench/files.json
-##bench-commands ls, du, find, tar, git as they are and sped up; build/bench/commands.json
 ##lib            build the library; needs a compiler and the crates, nothing else
 ##cli            build the command, in the same way
 ##install        install what lib and cli have built, the manual, and the module's source

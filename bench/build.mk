@@ -3,7 +3,7 @@
 
 BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
-	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/commands \
+	$(BUILD)/bench/connections $(BUILD)/bench/inner \
 	$(BUILD)/bench/frames
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench
@@ -168,13 +168,5 @@ bench-files: $(BUILD)/bench/files module
 
 bench-files-icount: $(BUILD)/bench/files module
 	bench/files.py -k $(KREL) --icount -o $(BUILD)/bench/files-icount.json
-
-.PHONY: bench-commands bench-commands-icount
-bench-commands: $(BUILD)/bench/commands $(SPEEDUP) module
-	bench/commands.py -k $(KREL) -o $(BUILD)/bench/commands.json
-
-bench-files-icount: bench-commands-icount
-bench-commands-icount: $(BUILD)/bench/commands $(SPEEDUP) module
-	bench/commands.py -k $(KREL) --icount -o $(BUILD)/bench/commands-icount.json
 
 -include $(wildcard $(BUILD)/bench/*.d)

@@ -16,7 +16,6 @@ int cmd_check(int argc, char **argv);
 int cmd_repl(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_top(int argc, char **argv);
-int cmd_speed_up(int argc, char **argv);
 int cmd_net(int argc, char **argv);
 int cmd_disasm(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

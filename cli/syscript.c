@@ -21,7 +21,6 @@ static const struct command {
 	{ "repl", cmd_repl, "run Lua line by line" },
 	{ "list", cmd_list, "list the live scripts and their counters" },
 	{ "top", cmd_top, "show what the live scripts do" },
-	{ "speed-up", cmd_speed_up, "run a command with file attributes fetched many at a time" },
 	{ "net", cmd_net, "make a network namespace with a device for a script's frames" },
 	{ "disasm", cmd_disasm, "print what cosy-cc has compiled, next to its machine code" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
