@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that Kefence builds for, from 6.1 to the
+ * Differences between the kernels that Kefence builds for, from 6.1 to the
  * newest, but for the allocator's functions, which are in stand_ins.h.
  */
 #ifndef KEFENCE_COMPAT_H

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What documents name is there: files, functions, make targets, options, links."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+TRACKED = subprocess.run(
+    ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+    cwd=ROOT,
+    capture_output=True,
+    text=True,
+    check=True,
+).stdout.split()
+FILES = {name for name in TRACKED if (ROOT / name).is_file()}
+FOLDERS = {str(parent) for name in FILES for parent in (ROOT / name).relative_to(ROOT).parents}
+THIS = "tests/unit/test_names.py"
+DOCUMENTS = sorted(n for n in FILES if n.endswith(".md") or n.startswith("man/"))
+
+# What stands in code quotes, and files that manual pages name.
+CODE = re.compile(r"```.*?^```$|`([^`\n]+)`", re.M | re.S)
+MAN_PATH = re.compile(r"^\.(?:It )?Pa (\S+)", re.M)
+FILE = re.compile(r"[\w.+*-]+(?:/[\w.+*-]+)*/?")
+SUFFIXES = (".c", ".h", ".py", ".lua", ".S", ".def", ".md", ".cc", ".mk", ".patch")
+FUNCTION = re.compile(r"(\w+)\(\)")
+IDENTIFIER = re.compile(r"(?<![\w/.-])[a-z]+(?:_[a-z0-9]+)+\b(?![./-])")
+MAKE = re.compile(r"^(?:sudo )?make ((?:[a-z][\w-]* ?)+)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+# Not ours: of the kernel, of LuaJIT, of other programs.
+OTHERS = """
+    --autosquash --fixup --zero-commit --index
+    __d_lookup_rcu __fput_sync current_cred
+    inode_getattr may_open max_tx_rate uring_cmd
+    af_packet.c lj_dispatch.c lj_obj.h scripts/checkpatch.pl .md .luarc.json
+"""
+# Examples, and what is made when something runs.
+MADE = """
+    library_faces recff_util_name ratio_interp util_name
+    inner.json memcached.json syscript.d.lua x.lua tests/safety/modules/NAME lib_*.c
+    bench/inner major.minor.patch
+"""
+
+EXCUSED = set(OTHERS.split()) | set(MADE.split())
+
+
+def quoted(text: str) -> list[str]:
+    return [match[1] for match in CODE.finditer(text) if match[1]] + MAN_PATH.findall(text)
+
+
+@cache
+def sources() -> str:
+    return "\n".join(
+        (ROOT / name).read_text(errors="replace") for name in FILES - set(DOCUMENTS) - {THIS}
+    )
+
+
+@cache
+def words(pattern: re.Pattern[str]) -> set[str]:
+    return set(pattern.findall(sources()))
+
+
+@cache
+def goals() -> set[str]:
+    done = subprocess.run(["make", "-qp", "help"], cwd=ROOT, capture_output=True, text=True)
+    return set(re.findall(r"^([\w-]+):", done.stdout, re.M))
+
+
+def is_file(name: str, document: str) -> bool:
+    """As a path from the root, from the document, or as the end of one."""
+    name = name.rstrip("/")
+    beside = os.path.normpath(Path(document).parent / name)
+    ends = [name, beside, f"*/{name}", f"{name}*", f"*/{name}*" if "*" in name else name]
+    there = FILES | FOLDERS
+    return name.startswith("build/") or any(fnmatch.filter(there, end) for end in ends)
+
+
+def looks_like_file(word: str) -> bool:
+    if not FILE.fullmatch(word):
+        return False
+    return word.endswith(SUFFIXES) or ("/" in word and word.split("/")[0] in FOLDERS)
+
+
+def missing(document: str, text: str) -> set[str]:
+    gone = set()
+    for word in quoted(text):
+        if looks_like_file(word) and not is_file(word, document):
+            gone.add(word)
+        if call := FUNCTION.fullmatch(word):
+            gone |= {call[1]} - words(re.compile(r"\w+"))
+        gone |= set(IDENTIFIER.findall(word)) - words(re.compile(r"\w+"))
+        gone |= set(OPTION.findall(word)) - words(OPTION)
+        if named := MAKE.match(word):
+            gone |= set(named[1].split()) - goals()
+    return gone - EXCUSED
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_is_named_is_there(document: str) -> None:
+    assert not missing(document, (ROOT / document).read_text())
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if name.endswith(".md")])
+def test_links(document: str) -> None:
+    targets = LINK.findall((ROOT / document).read_text())
+    folder = (ROOT / document).parent
+    gone = [t for t in targets if "://" not in t and not (folder / t).exists()]
+    assert not gone
+
+
+def test_names_of_others_are_still_used() -> None:
+    """No name outlives the document that it was excused for."""
+    texts = "\n".join((ROOT / name).read_text() for name in DOCUMENTS)
+    assert not {name for name in EXCUSED if name not in texts}
+
+
+@pytest.mark.parametrize(
+    "word", ["kernel/gone.c", "gone_function()", "gone_word", "make gone-target", "--gone-option"]
+)
+def test_a_name_that_is_gone_is_noticed(word: str) -> None:
+    # Put together here: this file is a source, too.
+    word = word.replace("gone", "no" + "where")
+    assert missing("README.md", f"see `{word}`")
