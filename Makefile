@@ -90,10 +90,11 @@ deps: $(BUILD)/config.mk
 ##cosy           the compiler for compounds, cosy-cc(1)
 ##lua-guest      Lua as a compound, for syscript run --engine confined
 ##consolidate    build the tool that finds what to make scripts of, consolidate(1)
-##test           unit tests, then the guest tests on 6.1
-##test-unit      the tests that need no guest of their own kernel
-##test-vm        the guest tests on kernel KREL
-##test-matrix    the guest tests on all kernels
+##test           unit tests and guest tests on kernel KREL, side by side: what each change passes
+##test-long      the same with all that is exhaustive, for a release
+##test-unit      its tests that need no module
+##test-vm        its guest tests
+##test-matrix    the guest tests on all kernels; LONG=--long: all of them
 ##test-sensors   perf trace, bpftrace and consolidate on scripts, in a guest
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest

@@ -17,7 +17,7 @@ $(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
 		$(COSY)/include/cosy.h $(COSY)/advise.py $(BUILD)/libcosy.a
 	$(Q)cp $< $@
 
-test-unit: cosy
+unit-programs: cosy
 
 # The compiler that programs are compiled with is the one that the plugin is for.
 $(BUILD)/deps/clang: tools/deps

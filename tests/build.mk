@@ -4,8 +4,8 @@
 PYTEST := $(BUILD)/venv/bin/pytest
 # The command line's -k, -x and so on: make test-vm PYTEST_ARGS='-k kill'
 PYTEST_ARGS ?=
-# Seconds for the guest tests of one kernel.
-VM_TIME ?= 2700
+# Seconds that a guest may take for its share of the tests, where eight want each CPU.
+VM_TIME ?= 7200
 
 TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
 TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
@@ -18,10 +18,9 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 
 -include $(TEST_PROGRAMS:=.d)
 
-test: test-unit test-vm
-
-test-unit: all consolidate $(TEST_PROGRAMS)
-	$(PYTEST) tests/unit tests/meta $(PYTEST_ARGS)
+# What unit tests run: other makefiles add theirs.
+.PHONY: unit-programs
+unit-programs: all consolidate $(TEST_PROGRAMS)
 
 # An engine that is a module of its own, see tests/engine/echo.c.
 ECHO_MODULE := $(KOUT)/echo/echo.ko
@@ -33,11 +32,50 @@ $(ECHO_MODULE): tests/engine/echo.c tests/engine/build $(KMODULE)
 .PHONY: guest-programs
 guest-programs: all $(TEST_PROGRAMS) $(ECHO_MODULE)
 
-# Programs of the library as well: in a guest they test its kernel backend.
+# Parts of the tests run side by side: two guests share theirs, so do two runs of unit
+# tests (tests/shares.py).  What a part has to say comes in one piece, when it has ended;
+# and one that fails keeps no other from its end.  Three at a time, as guests wait now and
+# then.  Programs of the library are run in guests as well, to test its kernel backend.
+PART_JOBS ?= 3
+VM_PARTS := part-guest-1 part-guest-2 part-boots-$(KREL)
+UNIT_PARTS := part-boots part-unit-1 part-unit-2
+# LONG=--long: not what is in the gate only.
+LONG ?=
+# -k may leave nothing to a part.
+part = $(1) $(LONG) $(PYTEST_ARGS) || [ $$? = 5 ]
+
+define run-parts
+	+$(Q)shares=$$(mktemp -d $(BUILD)/shares.XXXXXX) && mkdir $$shares/guest $$shares/unit && \
+		{ $(MAKE) -k -j$(PART_JOBS) -Otarget --no-print-directory SHARES=$$shares $(1); \
+		status=$$?; rm -r $$shares; exit $$status; }
+endef
+
+.PHONY: $(VM_PARTS) $(UNIT_PARTS) test-long
+part-guest-1 part-guest-2:
+	$(call part,vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
+		$(PYTEST) tests/vm tests/unit --share $(SHARES)/guest)
+
+part-unit-1 part-unit-2:
+	$(call part,$(PYTEST) tests/unit tests/meta -m 'not boot' --share $(SHARES)/unit)
+
+part-boots-$(KREL):
+	$(call part,KREL=$(KREL) $(PYTEST) tests/vm -m boot)
+
+part-boots:
+	$(call part,$(PYTEST) tests/meta -m boot)
+
+test: unit-programs guest-programs
+	$(call run-parts,$(VM_PARTS) $(UNIT_PARTS))
+
+# Before a release, and by hand.
+test-long:
+	$(MAKE) test LONG=--long
+
+test-unit: unit-programs
+	$(call run-parts,$(UNIT_PARTS))
+
 test-vm: guest-programs
-	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
-		$(PYTEST) tests/vm tests/unit $(PYTEST_ARGS)
-	KREL=$(KREL) $(PYTEST) tests/vm -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: there are none
+	$(call run-parts,$(VM_PARTS))
 
 # Tools that people trace with, installed for it.
 .PHONY: test-sensors

@@ -31,9 +31,16 @@ BUILD = ROOT / "build"
 sys.path[:0] = [str(TESTS), str(ROOT / "vm")]
 
 import kernlog  # noqa: E402
+import shares  # noqa: E402
 from runner import HAS_TOOL, SLOWDOWN, account  # noqa: E402
 
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.register(shares, "shares")
+
+
 # Emulation is slow.
 PROGRAM_TIME = 300 * SLOWDOWN
 SKIPPED = 77

@@ -29,6 +29,6 @@ $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/bench/measure.o
 bench-udpload: $(UDPLOAD) $(REFLECTOR)
 	bench/udpload/ceiling.py
 
-test-unit: $(UDPLOAD) $(REFLECTOR)
+unit-programs: $(UDPLOAD) $(REFLECTOR)
 
 -include $(wildcard $(BUILD)/bench/udpload/*.d)

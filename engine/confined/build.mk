@@ -18,4 +18,4 @@ $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFI
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(filter %.c %.S,$^)
 
-test-unit guest-programs: $(BUILD)/tests/confined/subject.so
+unit-programs guest-programs: $(BUILD)/tests/confined/subject.so

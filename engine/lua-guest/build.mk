@@ -59,4 +59,4 @@ test-lua-guest: all lua-guest $(LUA_TESTS)/complete
 	vm/guest -k $(KREL) -m -- $(PYTEST) tests/vm/test_lua_guest.py tests/vm/test_attacks.py \
 		-k 'lua_guest or confined' $(PYTEST_ARGS)
 
-test-unit guest-programs: lua-guest $(LUA_TESTS)/complete
+unit-programs guest-programs: lua-guest $(LUA_TESTS)/complete

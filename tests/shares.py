@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which of the tests a run of pytest makes: those of the gate or all, and of these its share.
+
+`--long` makes all.  Without it tests marked `long` are left out, and of the cases of a test
+marked `sample(n)` one in n is made: on diagonals through its parameters, so that of two
+parameters with n values and more each value is met.
+
+`--share DIRECTORY`, a new one, has several runs make the same tests together, in guests as
+well.  Each takes what no other has taken by making a directory of its name there; so whoever
+is done first takes more, however slow the machine, and all are made once: who does not get a
+chunk knows that another has it, and that one fails if it cannot make it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+# Tests of a file that one run makes together.  The fixtures of a module are set up for each.
+CHUNK = 8
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("syscript")
+    group.addoption("--long", action="store_true", help="all tests, not those of the gate only")
+    group.addoption("--share", type=Path, metavar="DIRECTORY", help="share the tests with others")
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether it is left to `make test-long`."""
+    if item.get_closest_marker("long"):
+        return True
+    sample = item.get_closest_marker("sample")
+    case = getattr(item, "callspec", None)
+    return bool(sample and case and sum(case.indices.values()) % sample.args[0])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the gate does without."""
+    if config.option.long:
+        return
+    left = [item for item in items if is_long(item)]
+    items[:] = [item for item in items if not is_long(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+
+
+def chunks(items: list[pytest.Item]) -> Iterator[list[pytest.Item]]:
+    for _, group in groupby(items, key=lambda item: item.path):
+        tests = list(group)
+        for start in range(0, len(tests), CHUNK):
+            yield tests[start : start + CHUNK]
+
+
+def taken(items: list[pytest.Item], directory: Path) -> Iterator[list[pytest.Item]]:
+    """The chunks that are this run's."""
+    # Runs that were told to make other tests have nothing to share.
+    names = "\n".join(item.nodeid for item in items)
+    which = hashlib.sha256(names.encode()).hexdigest()[:16]
+    for number, chunk in enumerate(chunks(items)):
+        try:
+            (directory / f"{which}-{number}").mkdir()
+        except FileExistsError:
+            continue
+        yield chunk
+
+
+def run_chunk(session: pytest.Session, chunk: list[pytest.Item]) -> None:
+    for item, following in zip(chunk, [*chunk[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """As pytest's own, which goes on from None."""
+    options = session.config.option
+    if options.share is None or options.collectonly or session.testsfailed:
+        return None
+    for chunk in taken(session.items, options.share):
+        run_chunk(session, chunk)
+    return True
