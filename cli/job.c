@@ -125,22 +125,22 @@ static int parse_option(int option, const char *command, struct job *job)
 	case 't':
 		if (parse_time(optarg, &job->options.time_limit_ns))
 			return 0;
-		return complain_usage(command, "time limit '%s' is none: 100ms, 2s, 500us", optarg);
+		return complain_usage(command, "invalid time limit '%s': use s, ms or us, as in 100ms, 2s", optarg);
 	case 'w':
 		if (!strcmp(optarg, "0"))
 			job->options.wall_limit_ns = SYSCRIPT_NO_LIMIT;
 		else if (!parse_time(optarg, &job->options.wall_limit_ns))
-			return complain_usage(command, "wall-clock limit '%s' is none: 10s, 500ms, 0",
+			return complain_usage(command, "invalid wall-clock limit '%s': use s or ms, as in 10s, 500ms; 0 for none",
 					      optarg);
 		return 0;
 	case 'g':
 		if (parse_time(optarg, &job->options.grace_ns))
 			return 0;
-		return complain_usage(command, "grace time '%s' is none: 100ms, 500us", optarg);
+		return complain_usage(command, "invalid grace time '%s': use ms or us, as in 100ms, 500us", optarg);
 	case 'm':
 		if (parse_size(optarg, 1024, &job->options.memory_limit))
 			return 0;
-		return complain_usage(command, "memory limit '%s' is none: 1M, 512K", optarg);
+		return complain_usage(command, "invalid memory limit '%s': use K or M, as in 512K, 1M", optarg);
 	case 'h':
 		help(command_of(command));
 		return -1;

@@ -374,7 +374,7 @@ static int undo(int argc, char **argv)
 	if (geteuid())
 		return complain("to remove a namespace takes root");
 	if (!is_ours(argv[1]))
-		return complain("%s is none of 'syscript net show'", argv[1]);
+		return complain("no namespace '%s': 'syscript net show' lists them", argv[1]);
 	/* Who still runs there keeps the namespace, but not the device. */
 	if (!netns_run("ip -n %s link del " DEVICE, argv[1]) ||
 	    !netns_run("ip netns del %s", argv[1]))

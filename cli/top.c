@@ -155,7 +155,7 @@ int cmd_top(int argc, char **argv)
 		else if (option == 'n' && (top.rounds = atol(optarg)) <= 0)
 			return complain_usage("top", "rounds '%s' are no positive number", optarg);
 		else if (option == 'd' && !parse_time(optarg, &top.delay_ns))
-			return complain_usage("top", "delay '%s' is none: 1s, 500ms", optarg);
+			return complain_usage("top", "invalid delay '%s': use s or ms, as in 1s, 500ms", optarg);
 		else if (option == '?')
 			return complain_usage("top", "unknown or incomplete option");
 	}

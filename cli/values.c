@@ -132,7 +132,7 @@ bool parse_argument(const char *text, int64_t *value)
 		return parse_text(text, value);
 	if (parse_integer(text, value))
 		return true;
-	complain_usage("run", "argument '%s' is no integer; as a text: str:%s", text, text);
+	complain_usage("run", "argument '%s' is not an integer; to pass it as text: str:%s", text, text);
 	return false;
 }
 

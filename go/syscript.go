@@ -122,7 +122,7 @@ func value(pinner *runtime.Pinner, arg any) (C.int64_t, error) {
 	case *os.File:
 		return C.int64_t(arg.Fd()), nil
 	}
-	return 0, fmt.Errorf("a %T is no argument of a script", arg)
+	return 0, fmt.Errorf("a %T cannot be a script argument", arg)
 }
 
 func address(pinner *runtime.Pinner, memory []byte) C.int64_t {

@@ -139,7 +139,7 @@ class Cutter:
             self.tape.indices.append(-1)
             self.tape.owners.extend([self.owner] * (len(self.indices) + 1))
         elif self.text:
-            self.tape.dropped["alone between two others of these"] += 1
+            self.tape.dropped["isolated calls"] += 1
         self.text, self.indices = [], array("i")
 
     def cut(self, texts: list[str]) -> None:

@@ -40,7 +40,7 @@ def show(report: Report, candidate: Candidate, prediction: Prediction) -> None:
 
 
 def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Iterator[str]:
-    """What is counted, and what is taken for granted."""
+    """What is counted, and what is assumed."""
     early = candidate.iterations - candidate.whole
     yield (
         f"{candidate.iterations} times in {candidate.runs} runs of {where(candidate)}"
@@ -52,7 +52,7 @@ def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Itera
         f" saves {saves(prediction)}" + (f"; {note}" if note else "")
     )
     if candidate.batched:
-        yield "taken for granted: the program knows the arguments of a whole run beforehand"
+        yield "assumes that all arguments of a batch are known before its first call"
     elif candidate.flow.carried:
         yield "one iteration in a call: each needs what the one before brought"
 

@@ -134,7 +134,7 @@ def show(report: Report, console: Console) -> None:
     line = f"{report.calls} calls of {report.threads} threads{took(report.clock)}"
     console.print(line, highlight=False)
     if report.dropped:
-        console.print("No script for:")
+        console.print("Not considered:")
         left_out(report, console)
     if report.advice:
         console.print(instead(report))

@@ -103,8 +103,8 @@ static std::string wrong_call(const CallBase &call)
 		return "";
 	if (ends_program(call))
 		return wrong_end(call);
-	return "calls " + callee->getName().str() +
-	       "(), of which there is neither the source here nor a version for segments";
+	return callee->getName().str() + "() cannot be called in a segment: its source is not in "
+	       "this file and cosy has no version of it";
 }
 
 static std::string wrong_global(const Instruction &i)
@@ -220,8 +220,8 @@ void Tracker::refuse(Value *v, Instruction &i)
 		      what + " may lead to a function of the program, which segments cannot call");
 	else
 		error(*i.getFunction(), where,
-		      what + " may lead out of the shared buffer, and is followed in a segment: "
-		      "allocate it with cosy_malloc(), or say that it was by COSY_SHARED()");
+		      what + " may point outside the shared buffer: allocate what it points to with "
+		      "cosy_malloc() and mark it COSY_SHARED(), or copy it to a local variable");
 }
 
 void Tracker::follow_call(Value *v, CallBase &call, Use &use)

@@ -204,7 +204,7 @@ static int syscall_index(lua_State *L)
 	}
 	call = find(excluded, ARRAY_SIZE(excluded), name);
 	if (call)
-		return luaL_error(L, "system call '%s' is not for scripts: %s", name, call->text);
+		return luaL_error(L, "scripts cannot call '%s': %s", name, call->text);
 	return luaL_error(L, "no system call '%s'", name);
 }
 
@@ -353,7 +353,7 @@ static int util_copyout(lua_State *L)
 		lua_rawgeti(L, 1, (int)i);
 		v = lua_tointeger(L, -1);
 		if (lua_type(L, -1) != LUA_TNUMBER || !fits(v, kind))
-			luaL_error(L, "element %d is no integer that fits", i);
+			luaL_error(L, "element %d is not an integer that fits", i);
 		store(p, v, kind);
 		lua_pop(L, 1);
 	}

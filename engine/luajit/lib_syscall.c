@@ -204,7 +204,7 @@ static int syscall_index(lua_State *L)
   i = lookup(syscall_excluded, ARRAY_SIZE(syscall_excluded),
 	     sizeof(syscall_excluded[0]), name);
   if (i >= 0)
-    return luaL_error(L, "system call '%s' is not for scripts: %s", name,
+    return luaL_error(L, "scripts cannot call '%s': %s", name,
 		      syscall_excluded[i].reason);
   return luaL_error(L, "no system call '%s'", name);
 }

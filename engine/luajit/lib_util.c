@@ -398,7 +398,7 @@ LJLIB_CF(util_copyout)		LJLIB_REC(.)
   if (!copyout(L, &sp, t)) {
     cTValue *o = lj_tab_getint(t, (int32_t)sp.at + 1);
     if (!o || !tvisnum(o) || !putscalar(&v, (int)sp.kind, numV(o)))
-      luaL_error(L, "element %d is no integer that fits", (int)sp.at + 1);
+      luaL_error(L, "element %d is not an integer that fits", (int)sp.at + 1);
     vm_badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
   }
   return 0;

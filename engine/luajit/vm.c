@@ -541,7 +541,7 @@ static LJ_NOINLINE int badresult(struct vm *vm, unsigned int i, cTValue *o)
   vm_settext(vm, "result ");
   appendint(vm, i + 1);
   if (tvisnum(o)) {
-    appendz(vm, " of run is no integer within 2^53");
+    appendz(vm, " of run is not an integer within 2^53");
   } else {
     appendz(vm, " of run is a ");
     appendz(vm, lj_typename(o));

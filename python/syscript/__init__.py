@@ -95,7 +95,7 @@ def _options(
     flags: int,
 ) -> _library.Options:
     if backend not in _library.BACKENDS:
-        raise ValueError(f"backend {backend!r} is none of {', '.join(_library.BACKENDS)}")
+        raise ValueError(f"unknown backend {backend!r}: use one of {', '.join(_library.BACKENDS)}")
     options = _library.Options()
     options.size = ctypes.sizeof(options)
     options.name = name.encode()
@@ -142,7 +142,7 @@ class _Arguments:
             _library.get_buffer(argument, ctypes.byref(view), 0)
         except (BufferError, TypeError) as error:
             kind = type(argument).__name__
-            raise TypeError(f"a {kind} is no argument of a script: {error}") from None
+            raise TypeError(f"script arguments must be int, str, bytes, a buffer or a file, not {kind}: {error}") from None
         self.views.append(view)
         return view.buf or 0
 

@@ -59,7 +59,7 @@ local function memory()
 	fails("bad argument #3 to '?' (number out of range)", util.poke, p, "u1", 256)
 	fails("bad argument #2 to '?' (out of range)", util.str_in, p, -1)
 	fails("bad address " .. ("0x%x"):format(p) .. ": not in the arena", util.str_in, p, 2 ^ 30)
-	fails("element 2 is no integer that fits", util.copyout, { 1, "2" }, p, 2)
+	fails("element 2 is not an integer that fits", util.copyout, { 1, "2" }, p, 2)
 	fails("bad kind 'i3': one of i1 i2 i4 i8 u1 u2 u4 u8 b2 b4 b8 expected", util.peek, p, "i3")
 	fails("not enough memory", util.buffer, 2 ^ 30)
 end

@@ -20,7 +20,7 @@ int unknown(int n);
 
 static int known(struct conn *c)
 {
-	return c->n;	/* ERROR 'c' may lead out of the shared buffer */
+	return c->n;	/* ERROR 'c' may point outside the shared buffer */
 }
 
 static double area(double r)
@@ -41,14 +41,14 @@ static int sum(int n, ...)
 void foreign_pointer(struct conn *c)
 {
 	COSY_START;
-	c->n = read(c->fd, c->buf, 10);	/* ERROR 'c' may lead out of the shared buffer */
+	c->n = read(c->fd, c->buf, 10);	/* ERROR 'c' may point outside the shared buffer */
 	COSY_END;
 }
 
 void foreign_text(char *text)
 {
 	COSY_START;
-	write(1, text, strlen(text));	/* ERROR 'text' may lead out of the shared buffer */
+	write(1, text, strlen(text));	/* ERROR 'text' may point outside the shared buffer */
 	COSY_END;
 }
 
@@ -67,7 +67,7 @@ int from_malloc(void)
 	int *p = malloc(sizeof(*p));
 
 	COSY_START;
-	*p = 5;		/* ERROR 'malloc()' may lead out of the shared buffer */
+	*p = 5;		/* ERROR 'malloc()' may point outside the shared buffer */
 	COSY_END;
 	return *p;
 }
@@ -75,14 +75,14 @@ int from_malloc(void)
 void no_such_function(void)
 {
 	COSY_START;
-	printf("hello\n");	/* ERROR calls printf(), of which there is neither */
+	printf("hello\n");	/* ERROR printf() cannot be called in a segment */
 	COSY_END;
 }
 
 int no_source(int n)
 {
 	COSY_START;
-	n = unknown(n);	/* ERROR calls unknown(), of which there is neither */
+	n = unknown(n);	/* ERROR unknown() cannot be called in a segment */
 	COSY_END;
 	return n;
 }
@@ -176,7 +176,7 @@ int no_memory(void)
 	char *p;
 
 	COSY_START;
-	p = malloc(5);	/* ERROR calls malloc(), of which there is neither */
+	p = malloc(5);	/* ERROR malloc() cannot be called in a segment */
 	COSY_END;
 	return p != NULL;
 }
@@ -186,8 +186,8 @@ double several(double d)
 	COSY_START;
 	d *= 2;			/* ERROR floating point in a segment */
 	if (getpid())
-		printf("hello\n");	/* ERROR calls printf(), of which there is neither */
-	unknown(1);		/* ERROR calls unknown(), of which there is neither */
+		printf("hello\n");	/* ERROR printf() cannot be called in a segment */
+	unknown(1);		/* ERROR unknown() cannot be called in a segment */
 	own++;			/* ERROR own is of one thread */
 	COSY_END;
 	return d;
@@ -228,7 +228,7 @@ long excluded_number(void)
 
 	COSY_START;
 	n = syscall(57);	/* ERROR fork(2) in a segment: the child would come out of */
-	n += syscall(SYS_exit_group, 0);	/* ERROR exit_group(2) in a segment: ends the process */
+	n += syscall(SYS_exit_group, 0);	/* ERROR exit_group(2) in a segment: would end the process */
 	n += syscall(4000);	/* ERROR system call 4000, which does not exist in a segment */
 	COSY_END;
 	return n;
@@ -236,7 +236,7 @@ long excluded_number(void)
 
 static inline __attribute__((artificial)) int artificial(int n)
 {
-	return printf("%d\n", n);	/* ERROR calls printf(), of which there is neither */
+	return printf("%d\n", n);	/* ERROR printf() cannot be called in a segment */
 }
 
 int calls_artificial(int n)

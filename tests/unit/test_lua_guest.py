@@ -75,7 +75,7 @@ ERRORS = {
     "return 1.5": "-e:1: malformed number near '1.5'",
     "syscall.close()": "-e:1: close takes 1 argument, got 0",
     "syscall.clsoe(1)": "-e:1: no system call 'clsoe'",
-    "syscall.fork()": "-e:1: system call 'fork' is not for scripts: ",
+    "syscall.fork()": "-e:1: scripts cannot call 'fork': ",
     "local s = 'x' while true do s = s .. s end": "-e: over the memory limit of 1024 KiB: raise",
     "local t = {} while true do t[#t + 1] = {} end": "-e: over the memory limit of 1024 KiB",
     "while true do end": "-e: over the time limit: raise it with --time-limit\n",

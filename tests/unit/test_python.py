@@ -74,7 +74,7 @@ def test_addresses(first_byte: syscript.Script, argument: object) -> None:
 
 def test_no_arguments(first_byte: syscript.Script) -> None:
     for wrong in (None, 1.5, [1], object(), memoryview(b"abcdef")[::2]):
-        with pytest.raises(TypeError, match="is no argument of a script"):
+        with pytest.raises(TypeError, match="script arguments must be int"):
             first_byte(wrong, 1)
     # What was taken before is free again.
     text = bytearray(b"x")

@@ -103,7 +103,7 @@ def test_macvlan() -> None:
         assert failed.returncode == 2 and "what was made of other is undone" in failed.stderr
         assert not Path("/run/netns/other").exists()
         gone = run(SYSCRIPT, "net", "undo", "other")
-        assert gone.returncode == 2 and "other is none of" in gone.stderr
+        assert gone.returncode == 2 and "no namespace 'other'" in gone.stderr
     finally:
         run("ip", "link", "del", "lower")
 
