@@ -142,7 +142,8 @@ class _Arguments:
             _library.get_buffer(argument, ctypes.byref(view), 0)
         except (BufferError, TypeError) as error:
             kind = type(argument).__name__
-            raise TypeError(f"script arguments must be int, str, bytes, a buffer or a file, not {kind}: {error}") from None
+            wanted = "int, str, bytes, a buffer or a file"
+            raise TypeError(f"script arguments must be {wanted}, not {kind}: {error}") from None
         self.views.append(view)
         return view.buf or 0
 
