@@ -69,7 +69,7 @@ static __always_inline bool leave(struct run_own *own)
  */
 static __always_inline bool is_quiet(const struct run_own *own, unsigned long rare)
 {
-	rare |= _TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | _TIF_NEED_RESCHED;
+	rare |= RUN_FLAGS;
 	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
 	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
 	       READ_ONCE(own->task->task_works) == own->works &&

@@ -287,11 +287,9 @@ static noinline void look_at_clocks(struct run_own *own, bool waited)
 	cond_resched_tasks_rcu_qs();
 }
 
-/* The flags of a thread that has to do something before it goes on. */
 static __always_inline bool has_work(void)
 {
-	return READ_ONCE(current_thread_info()->flags) &
-	       (_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | _TIF_NEED_RESCHED);
+	return READ_ONCE(current_thread_info()->flags) & RUN_FLAGS;
 }
 
 static noinline void do_work(struct run_own *own)

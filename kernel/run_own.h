@@ -5,6 +5,7 @@
 
 #include <linux/container_of.h>
 #include <linux/preempt.h>
+#include <linux/thread_info.h>
 #include <linux/types.h>
 #include <asm/ptrace.h>
 
@@ -62,6 +63,9 @@ static __always_inline struct run_own *run_own(struct run *run)
 {
 	return container_of(run, struct run_own, run);
 }
+
+/* Of the thread: it has to look at what has happened before it goes on. */
+#define RUN_FLAGS	(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | _TIF_NEED_RESCHED)
 
 /* Interrupts only: was script code, or anything else that may not be preempted, here? */
 static inline bool run_is_atomic(void)

@@ -3,8 +3,8 @@
  * See check.h.
  *
  * The invariant that checker and code generator keep together.  Let an image be
- * accepted.  Then whatever values registers and the arena hold, whatever other
- * threads do to the arena, and whatever the processor guesses:
+ * accepted.  Then whatever values registers and the arena hold, and whatever other
+ * threads do to the arena:
  *
  *   - control is at the beginning of an instruction of the image, in code that
  *     was generated for it, or in a stub.  It gets there by falling through,
@@ -12,12 +12,15 @@
  *     and by returns to the ends of such calls; generated code has no indirect jump;
  *   - each load and store goes to the arena or its guards, because the address
  *     is masked in a register between the last change of the register that it
- *     is computed from and the access, on a straight line;
+ *     is computed from and the access, on a straight line.  So it does where the
+ *     processor has guessed a branch or a return wrong and runs ahead within the
+ *     image's code; what is done about guesses that lead out of it, and about those
+ *     of the kernel's code afterwards, is in stubs.S;
  *   - r0 to r10 hold nothing that came from the kernel but results of system
  *     calls, and the address of the arena in the process;
- *   - between two looks at the clock and at signals there are no more than
- *     FUEL + IMAGE_INSNS_MAX instructions, and the machine's stack is used to
- *     native_size bytes and no further.
+ *   - between two looks at the clock and at signals no more fuel is spent than
+ *     machine.h says, and the machine's stack is used to native_size bytes and,
+ *     where functions that call nothing and have no frame save registers, 40 more.
  *
  * The checker's part is the form: every field of every instruction has a
  * meaning here, or it is zero; registers exist; jumps lead to instructions of
@@ -491,7 +494,7 @@ static int check_all(struct checker *c)
 	err = check_funcs(c);
 	for (c->func = 0; !err && c->func < im->nfuncs; c->func++)
 		err = check_func(c);
-	return err;
+	return err ?: image_charge(c->out);
 }
 
 int image_check_header(const struct image_header *image, size_t len, char *error,
@@ -523,6 +526,8 @@ void image_release(struct checked *checked)
 {
 	image_free(checked->marks);
 	image_free(checked->traits);
+	image_free(checked->charges);
 	checked->marks = NULL;
 	checked->traits = NULL;
+	checked->charges = NULL;
 }

@@ -21,6 +21,10 @@
  * struct checked - an image that has passed
  *
  * The first four point into the image, which must stay, and stay as it is.
+ *
+ * @charges says what each instruction pays of the fuel (machine.h): before it, but a
+ * call for which image_calls_deep() when it has returned.  After those of all
+ * instructions it says what each function pays when it begins.
  */
 struct checked {
 	const struct image_header *image;
@@ -29,6 +33,7 @@ struct checked {
 	const struct image_insn *insns;
 	u8 *marks;
 	u8 *traits;
+	u16 *charges;
 };
 
 /*
@@ -45,6 +50,12 @@ int image_check_header(const struct image_header *image, size_t len, char *error
 
 /* Does system call @nr exist in here?  Else @why, may be NULL, says why not. */
 bool image_syscall_known(u32 nr, const char **why);
+
+/* fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
+int image_charge(struct checked *checked);
+
+/* Is the instruction at @pc a call of functions of the image that may call others? */
+bool image_calls_deep(const struct checked *checked, u32 pc);
 
 /* One past the last instruction of function @f. */
 static inline u32 image_func_end(const struct checked *checked, u32 f)

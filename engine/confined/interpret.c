@@ -34,9 +34,9 @@ static bool end(struct interpreter *m, u32 how, u64 value)
 	return false;
 }
 
-static bool charge(struct interpreter *m, u32 insns)
+static bool charge(struct interpreter *m, u32 fuel)
 {
-	m->machine->fuel -= insns;
+	m->machine->fuel -= fuel;
 	if (m->machine->fuel < 0) {
 		m->machine->pc = m->pc;
 		machine_poll(m->machine);
@@ -52,7 +52,7 @@ static bool function_begin(struct interpreter *m)
 	u8 traits = m->checked->traits[m->func];
 
 	m->pc = func->start;
-	if (!charge(m, image_func_end(m->checked, m->func) - func->start))
+	if (!charge(m, m->checked->charges[m->checked->image->ninsns + m->func]))
 		return false;
 	if (traits & (TRAIT_CALLS | TRAIT_FRAME) && m->native > m->machine->native_size)
 		return end(m, MACHINE_STACK, 0);
@@ -80,16 +80,21 @@ static bool call(struct interpreter *m, u32 func, bool try)
 	return function_begin(m);
 }
 
-static void go_back(struct interpreter *m)
+static bool go_back(struct interpreter *m)
 {
 	const struct frame *frame = &m->frames[--m->depth];
+	u32 call = frame->back - 1;
 
 	memcpy(&m->r[6], frame->saved, sizeof(frame->saved));
 	m->func = frame->func;
-	m->pc = frame->back;
+	m->pc = call;
 	m->begin = frame->begin;
 	m->native = frame->native;
 	m->r[10] = m->machine->user + m->begin + m->checked->funcs[m->func].frame;
+	if (image_calls_deep(m->checked, call) && !charge(m, m->checked->charges[call]))
+		return false;
+	m->pc = frame->back;
+	return true;
 }
 
 static bool call_number(struct interpreter *m, u64 number, bool try)
@@ -109,9 +114,8 @@ static bool throw(struct interpreter *m)
 		m->depth--;
 	if (!m->depth)
 		return end(m, MACHINE_THROW, value);
-	go_back(m);
 	m->r[0] = value;
-	return true;
+	return go_back(m);
 }
 
 static bool call_outside(struct interpreter *m, s32 what)
@@ -354,8 +358,6 @@ static bool step_jump(struct interpreter *m, const struct image_insn *insn)
 	u8 op = INSN_OP(insn->code);
 	bool taken;
 
-	if (target <= m->pc && !charge(m, m->pc - target + 1))
-		return false;
 	if (INSN_CLASS(insn->code) == INSN_JMP)
 		taken = holds(op, a, b, a, b);
 	else
@@ -368,6 +370,8 @@ static bool step(struct interpreter *m)
 {
 	const struct image_insn *insn = &m->checked->insns[m->pc];
 
+	if (!image_calls_deep(m->checked, m->pc) && !charge(m, m->checked->charges[m->pc]))
+		return false;
 	switch (INSN_CLASS(insn->code)) {
 	case INSN_ALU: case INSN_ALU64:
 		return step_alu(m, insn);
@@ -384,8 +388,7 @@ static bool step(struct interpreter *m)
 		return step_call(m, insn);
 	if (!m->depth)
 		return end(m, MACHINE_DONE, m->r[0]);
-	go_back(m);
-	return true;
+	return go_back(m);
 }
 
 void machine_interpret(const struct checked *checked, struct machine *machine)

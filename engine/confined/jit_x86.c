@@ -690,18 +690,16 @@ static void gen_atomic(struct gen *g, const struct image_insn *insn)
 
 /* -- Control ------------------------------------------------------------------ */
 
-/*
- * Proof that fuel counts instructions: between two charges control only goes
- * forward in a function, so it executes no more of them than the function has
- * (charged at its start) and than its jumps backward went over (charged there).
- */
-static void charge(struct gen *g, u32 insns)
+/* Wherever fuel.c says so, which has the proof. */
+static void charge(struct gen *g, u32 fuel)
 {
 	u32 enough;
 
+	if (!fuel)
+		return;
 	forget_scratch(g);
 	op_place(g, true, 0x81, IMM_OF(SUB), in_run(MACHINE_AT_FUEL));
-	put32(g, insns);
+	put32(g, fuel);
 	enough = hop(g, JNS);
 	mov_imm32(g, R11, g->pc);
 	call_stub(g, confined_poll);
@@ -721,8 +719,6 @@ static void gen_jump(struct gen *g, const struct image_insn *insn)
 	u32 target = g->pc + 1 + insn_jump_offset(insn);
 	u8 op = INSN_OP(insn->code), dst, src;
 
-	if (target <= g->pc)
-		charge(g, g->pc - target + 1);
 	if (op == INSN_JA)
 		return jump_insn(g, 0xeb, target);
 	dst = operand(g, insn->dst, R11);
@@ -781,7 +777,7 @@ static void function_begin(struct gen *g)
 {
 	unsigned int i;
 
-	charge(g, image_func_end(g->checked, g->func) - g->pc);
+	charge(g, g->checked->charges[g->checked->image->ninsns + g->func]);
 	if (needs_room(g)) {
 		op_place(g, true, CMP | 2, RSP, in_run(MACHINE_AT_NATIVE));
 		fault_unless(g, JAE);
@@ -935,7 +931,7 @@ static void put_try(struct gen *g)
 
 /* -- The image ----------------------------------------------------------------- */
 
-static void gen_insn(struct gen *g, const struct image_insn *insn)
+static void put_insn(struct gen *g, const struct image_insn *insn)
 {
 	switch (INSN_CLASS(insn->code)) {
 	case INSN_ALU: case INSN_ALU64:
@@ -956,6 +952,16 @@ static void gen_insn(struct gen *g, const struct image_insn *insn)
 	if (insn_is_jump(insn))
 		return gen_jump(g, insn);
 	gen_call(g, insn);
+}
+
+static void gen_insn(struct gen *g, const struct image_insn *insn)
+{
+	bool late = image_calls_deep(g->checked, g->pc);
+	u32 fuel = g->checked->charges[g->pc];
+
+	charge(g, late ? 0 : fuel);
+	put_insn(g, insn);
+	charge(g, late ? fuel : 0);
 }
 
 static void put_entry(struct gen *g)

@@ -21,12 +21,19 @@ AT(MACHINE_AT_ARGS, args);
 AT(MACHINE_AT_FRAME, frame);
 AT(MACHINE_AT_NATIVE_SIZE, native_size);
 AT(MACHINE_AT_RUN, run);
+AT(MACHINE_AT_FLAGS, flags);
+AT(MACHINE_AT_RARE, rare);
+AT(MACHINE_AT_CLOCK, clock);
+AT(MACHINE_AT_SEEN, seen);
 
 void machine_init(struct machine *machine, const struct image_header *image)
 {
 	machine->stack = image->stack_end - image->stack_size;
 	machine->frame = image->stack_end;
 	machine->native_size = image->native_size ?: IMAGE_NATIVE_DEFAULT;
+	machine->rare = 1;
+	machine->flags = &machine->rare;
+	machine->clock = &machine->seen;
 	machine_begin(machine);
 }
 

@@ -25,8 +25,20 @@
 #define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
 #define MACHINE_STOP	6	/* the platform's wish: a limit, a signal */
 
-/* Instructions between two calls of machine_poll(). */
-#define MACHINE_FUEL	(1 << 18)
+/*
+ * Fuel: what an instruction costs, in units that take 50 ns at most.  It is the
+ * machine's time that is bounded, so what memory may take is paid whether it does or
+ * not.  fuel.c finds out where how much is to be paid, MACHINE_STRETCH at most for a
+ * path to the next such place; between two looks at the clock and at the thread's
+ * flags no more is spent than MACHINE_FUEL and twice that, which is below a
+ * millisecond.
+ */
+#define MACHINE_COST		1
+#define MACHINE_COST_JUMP	2	/* guessed wrong, to what is in no cache */
+#define MACHINE_COST_ACCESS	8	/* of a page in no TLB, too; and a call */
+#define MACHINE_COST_ATOMIC	32	/* what all other CPUs want as well */
+#define MACHINE_FUEL		(1 << 13)
+#define MACHINE_STRETCH		(1 << 12)
 
 /* Offsets in struct machine, for stubs.S and for code generators. */
 #define MACHINE_AT_FUEL		0
@@ -43,6 +55,10 @@
 #define MACHINE_AT_FRAME	112
 #define MACHINE_AT_NATIVE_SIZE	120
 #define MACHINE_AT_RUN		128
+#define MACHINE_AT_FLAGS	136
+#define MACHINE_AT_RARE		144
+#define MACHINE_AT_CLOCK	152
+#define MACHINE_AT_SEEN		160
 
 #ifndef __ASSEMBLER__
 
@@ -50,7 +66,7 @@
 
 /**
  * struct machine - one run at a time
- * @fuel:   instructions until the next machine_poll(); runs out below 0
+ * @fuel:   until the next look at @flags and @clock; runs out below 0
  * @stack:  the lowest place of a frame, in bytes from the arena's start
  * @native: the lowest stack pointer that a function may begin with; set at the
  *          beginning of the run, @native_size below what it has there
@@ -64,6 +80,9 @@
  * @args:   r1 to r5
  * @frame:  where the first frame ends, in bytes from the arena's start
  * @run:    what the platform's gates want, see struct jit
+ * @flags:  while none of @rare is set there, and
+ * @clock:  is @seen, nothing is to be done where fuel runs out but to set it again;
+ *          else machine_poll() is called.  As machine_init() leaves them it always is
  */
 struct machine {
 	s64 fuel;
@@ -80,13 +99,17 @@ struct machine {
 	u64 frame;
 	u64 native_size;
 	void *run;
+	const unsigned long *flags;
+	unsigned long rare;
+	const volatile unsigned long *clock;
+	unsigned long seen;
 };
 
 /* What calls take of the machine's stack; a function, 8 for each r6..r9 it writes. */
 #define MACHINE_NATIVE_CALL	8
 #define MACHINE_NATIVE_TRY	64
 
-/* Makes @machine one of @image: all but @user, @base, @args and @run. */
+/* Makes @machine, in its place, one of @image: all but @user, @base, @args and @run. */
 struct image_header;
 void machine_init(struct machine *machine, const struct image_header *image);
 
@@ -114,8 +137,8 @@ void confined_stop(struct machine *machine);
 /*
  * Called by stubs.S.
  *
- * machine_poll(): fuel has run out.  Sets it again; sets @machine->end to MACHINE_STOP to
- * end the run.
+ * machine_poll(): fuel has run out, and something is to be looked at.  Sets it again;
+ * sets @machine->end to MACHINE_STOP to end the run.
  *
  * machine_call(): IMAGE_CALL_SYSCALL or a system call: @call is insn.imm, @args are
  * r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.

@@ -167,9 +167,23 @@ STUB_END(confined_throw)
 #endif
 .endm
 
-/* Fuel has run out.  r11: the instruction's number.  Keeps all registers but r10. */
+/*
+ * Fuel has run out.  r11: the instruction's number.  Keeps all registers but r10.
+ * While there is nothing to be done no C is called, so no history of branches has to
+ * go: all branches up to the next instruction of the image are direct ones.
+ */
 STUB(confined_poll)
-	mov %r11d, MACHINE_AT_PC(%r9)
+	mov MACHINE_AT_FLAGS(%r9), %r10
+	mov (%r10), %r10
+	test %r10, MACHINE_AT_RARE(%r9)
+	jnz 1f
+	mov MACHINE_AT_CLOCK(%r9), %r10
+	mov (%r10), %r10
+	cmp %r10, MACHINE_AT_SEEN(%r9)
+	jne 1f
+	movq $MACHINE_FUEL, MACHINE_AT_FUEL(%r9)
+	RETURN
+1:	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax
 	push %rdi
 	push %rsi

@@ -24,6 +24,7 @@ struct subject {
 	char *arena;
 	struct machine machine;
 	u32 polls;		/* until the run is stopped */
+	const unsigned long *flags;	/* without which there are none */
 	u32 ncalls;
 	struct call calls[CALLS_MAX];
 	u64 result;		/* of the next call */
@@ -111,6 +112,8 @@ struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 pol
 	m->machine.base = (unsigned long)m->arena;
 	memcpy(m->machine.args, args, sizeof(m->machine.args));
 	machine_init(&m->machine, m->checked.image);
+	if (m->flags)
+		m->machine.flags = m->flags;
 	m->polls = polls;
 	m->ncalls = 0;
 	running = m;
@@ -126,6 +129,26 @@ PUBLIC char *subject_arena(struct subject *m);
 char *subject_arena(struct subject *m)
 {
 	return m->arena;
+}
+
+/* How many calls of machine_poll() were left at the end of the run. */
+PUBLIC u32 subject_polls(struct subject *m);
+u32 subject_polls(struct subject *m)
+{
+	return m->polls;
+}
+
+/* From now on machine_poll() is only called if bit 0 is set @at there in the arena. */
+PUBLIC void subject_watch(struct subject *m, u32 at);
+void subject_watch(struct subject *m, u32 at)
+{
+	m->flags = (const unsigned long *)(m->arena + at);
+}
+
+PUBLIC const u16 *subject_charges(struct subject *m);
+const u16 *subject_charges(struct subject *m)
+{
+	return m->checked.charges;
 }
 
 PUBLIC struct code *subject_code(struct subject *m);

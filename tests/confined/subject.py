@@ -77,6 +77,10 @@ def library() -> ctypes.CDLL:
     so.subject_calls.argtypes = [
         *(ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64),
     ]
+    so.subject_charges.restype = ctypes.POINTER(ctypes.c_uint16)
+    so.subject_charges.argtypes = so.subject_polls.argtypes = [ctypes.c_void_p]
+    so.subject_watch.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
+    so.subject_polls.restype = ctypes.c_uint32
     so.subject_arena.restype = so.subject_stub.restype = ctypes.c_void_p
     so.subject_arena.argtypes = so.subject_free.argtypes = [ctypes.c_void_p]
     so.subject_code.restype = ctypes.POINTER(Code)
@@ -120,6 +124,20 @@ class Machine:
         """Where the machine code runs, and it."""
         code = SO.subject_code(self.handle).contents
         return code.exec, ctypes.string_at(code.exec, code.size)
+
+    def charges(self, n: int) -> list[int]:
+        """checked.charges of engine/confined/check.h."""
+        return SO.subject_charges(self.handle)[:n]
+
+    def watch(self, offset: int) -> None:
+        """Looks at the clock only if the word at @offset in the arena is odd."""
+        SO.subject_watch(self.handle, offset)
+
+    def looks(self, *args: int, how: str = "machine code", limit: int = 1 << 20) -> int:
+        """How often a run looks at the clock."""
+        result = self.run(*args, how=how, polls=limit)
+        assert result.end == DONE, result
+        return limit - SO.subject_polls(self.handle)
 
     def run(
         self, *args: int, how: str = "machine code", polls: int = 100, result: int = 0

@@ -26,7 +26,7 @@
 #define SIZE		(1UL << SHIFT)
 #define MARGIN		(1UL << 31)
 #define USER		0x7f1200000000UL
-#define FUEL		1500
+#define FUEL		8000
 #define POLLS		4
 #define INSNS		256
 #define FUNCS		8

@@ -15,12 +15,19 @@
 #include "code.h"
 #include "engine.h"
 #include "gates.h"
+#include "run_own.h"
 #include "syscalls.h"
 #include "syscalls_nr.h"
 
 /* Below the native stack's limit: C up to where run.c leaves it, interrupts. */
 #define STACK_RESERVE	(16U << 10)
 #define ARGS_MAX	5
+
+/*
+ * What code may use of the task's stack: system calls find it as much shorter than
+ * from outside, and it has 16 KiB.  Code that wants more gets a stack of its own.
+ */
+#define TASK_STACK_MAX	512
 
 struct engine_vm {
 	struct machine machine;
@@ -101,6 +108,7 @@ void machine_poll(struct machine *machine)
 {
 	struct engine_vm *vm = container_of(machine, struct engine_vm, machine);
 
+	machine->seen = jiffies;
 	run_poll(vm->run);
 	machine->fuel = MACHINE_FUEL;
 	if (vm->run->doom)
@@ -161,15 +169,19 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 	for (i = 0; i < call->nargs; i++)
 		machine->args[i] = call->args[i];
 	machine_begin(machine);
+	machine->flags = &current_thread_info()->flags;
+	machine->seen = jiffies;
 	run_script(vm->run, enter, vm, vm->stack ? vm->stack + vm->stack_size : NULL);
 	return finish(vm, call);
 }
 
 static int make_stack(struct engine_vm *vm)
 {
-	if (vm->image.native_size <= IMAGE_NATIVE_DEFAULT)
+	u32 size = vm->image.native_size ?: IMAGE_NATIVE_DEFAULT;
+
+	if (size <= TASK_STACK_MAX)
 		return 0;
-	vm->stack_size = ALIGN(vm->image.native_size, 16) + STACK_RESERVE;
+	vm->stack_size = ALIGN(size, 16) + STACK_RESERVE;
 	vm->stack = __vmalloc(vm->stack_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return vm->stack ? 0 : -ENOMEM;
 }
@@ -227,6 +239,8 @@ static int make_vm(struct run *run, struct engine_vm *vm, const struct engine_im
 	machine_init(&vm->machine, &vm->image);
 	vm->machine.user = vm->arena->user;
 	vm->machine.base = (unsigned long)vm->arena->base;
+	vm->machine.rare = RUN_FLAGS;
+	vm->machine.clock = &jiffies;
 	return 0;
 }
 
