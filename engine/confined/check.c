@@ -421,6 +421,8 @@ static int check_funcs(struct checker *c)
 		if (out->table[i] >= n)
 			return refuse_image(c, "table[%u] is %u, no function", i,
 					    out->table[i]);
+	if (out->image->ntable % 2 && out->table[out->image->ntable])
+		return refuse_image(c, "what fills the table up is not zero");
 	return 0;
 }
 

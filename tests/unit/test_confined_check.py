@@ -174,6 +174,16 @@ def test_table() -> None:
     assert refusal(i.Image([i.EXIT], table=[0xFFFFFFFF]).pack()).startswith("table[0] is")
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_what_fills_a_table_up_is_zero(n: int) -> None:
+    image = bytearray(i.Image([i.EXIT], table=[0] * n).pack())
+    Machine(bytes(image))
+    for byte in range(4):
+        changed = bytearray(image)
+        changed[40 + 8 + 4 * n + byte] = 1
+        assert refusal(bytes(changed)) == "what fills the table up is not zero"
+
+
 HEADERS = {
     ("magic", 0): "this is no image",
     ("version", 2): "version 2 of images is not known",
