@@ -364,12 +364,26 @@ static long gate_##name(struct run *run, long a, long b, long c, long d, long e,
 		    asks[ARGS(kinds)]);						\
 }										\
 										\
-static long gate_preemptible_##name(long a, long b, long c, long d, long e,	\
-				    struct run *run, long f)			\
+static __always_inline long							\
+gate_preemptible_any_##name(long a, long b, long c, long d, long e,		\
+			    struct run *run, long f)				\
 {										\
 	set_args(run_own(run), ARGS(kinds), a, b, c, d, e, f);			\
 	return gate_preemptible(run, ENTRIES_##name, __NR_##name, flags,	\
-				entries_##name, asks_preemptible[ARGS(kinds)]);			\
+				entries_##name, asks_preemptible[ARGS(kinds)]);	\
+}										\
+										\
+static __maybe_unused long							\
+gate_preemptible_##name(long a, long b, long c, long d, long e, struct run *run) \
+{										\
+	return gate_preemptible_any_##name(a, b, c, d, e, run, 0);		\
+}										\
+										\
+static __maybe_unused long							\
+gate_preemptible_six_##name(long a, long b, long c, long d, long e,		\
+			    struct run *run, long f)				\
+{										\
+	return gate_preemptible_any_##name(a, b, c, d, e, run, f);		\
 }
 #include "syscalls.def"
 
@@ -379,9 +393,21 @@ run_gate *const run_gates[] = {
 };
 
 const struct gate gates_preemptible[] = {
-#define SYSCALL(name, kinds, flags)	{ gate_preemptible_##name, ARGS(kinds) },
+#define SYSCALL(name, kinds, flags)						\
+	{									\
+		.fn = ARGS(kinds) < 6 ? gate_preemptible_##name : NULL,		\
+		.fn6 = ARGS(kinds) < 6 ? NULL : gate_preemptible_six_##name,	\
+		.args = ARGS(kinds),						\
+	},
 #include "syscalls.def"
 };
+
+static long call_gate(struct run *run, const struct gate *gate, const long *args)
+{
+	if (gate->fn)
+		return gate->fn(args[0], args[1], args[2], args[3], args[4], run);
+	return gate->fn6(args[0], args[1], args[2], args[3], args[4], run, args[5]);
+}
 
 long run_syscall(struct run *run, unsigned int index, const long *args)
 {
@@ -389,8 +415,7 @@ long run_syscall(struct run *run, unsigned int index, const long *args)
 		return -EINVAL;
 	index = array_index_nospec(index, ENTRIES_COUNT);
 	if (!run_own(run)->atomic)
-		return gates_preemptible[index].fn(args[0], args[1], args[2], args[3],
-						   args[4], run, args[5]);
+		return call_gate(run, &gates_preemptible[index], args);
 	return run_gates[index](run, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 EXPORT_SYMBOL_NS_GPL(run_syscall, COMPAT_NS(SYSCRIPT));

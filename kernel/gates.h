@@ -4,6 +4,10 @@
  * directly: the run comes after the arguments that are in registers, so that no
  * argument has to move.  The same rules, without what is there for engines that
  * are not preemptible.
+ *
+ * A function may write to the places of its arguments on the stack.  What machine code
+ * keeps there across a call lies above them, and so gates that are given none there
+ * are functions of six arguments.
  */
 #ifndef SYSCRIPT_GATES_H
 #define SYSCRIPT_GATES_H
@@ -15,12 +19,19 @@
 /**
  * struct gate - a system call, in the order of syscalls.def
  * @fn:   in a doomed run it does not return, where the engine has engine_ops.end()
- * @args: how many arguments the call takes; @fn reads no others
+ * @fn6:  the same for calls of six arguments, which have no @fn
+ * @args: how many arguments the call takes; no others are read
  */
 struct gate {
-	long (*fn)(long a, long b, long c, long d, long e, struct run *run, long f);
+	long (*fn)(long a, long b, long c, long d, long e, struct run *run);
+	long (*fn6)(long a, long b, long c, long d, long e, struct run *run, long f);
 	u8 args;
 };
+
+static inline unsigned long gate_address(const struct gate *gate)
+{
+	return gate->fn ? (unsigned long)gate->fn : (unsigned long)gate->fn6;
+}
 
 extern const struct gate gates_preemptible[];
 

@@ -9,8 +9,9 @@
 
 /**
  * struct jit_gate - a function of the platform's that makes one system call
- * @address: takes r1 to r5, machine.run and r0 as a C function takes arguments, and
- *           returns r0; within 2 GB.  Its stack need not be aligned
+ * @address: takes r1 to r5 and machine.run as a C function takes arguments, and after
+ *           them, where @args is 6, r0; returns r0; within 2 GB.  Its stack need not
+ *           be aligned
  * @args:    how many of r1 to r5 and r0 it looks at
  */
 struct jit_gate {

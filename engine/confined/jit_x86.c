@@ -809,7 +809,8 @@ static void function_end(struct gen *g)
 
 /*
  * As confined_gate, with nothing in between.  Proof: C keeps rbx, rbp and r12 to
- * r15; r9 is on the stack; what else it may have written becomes 0, but for r10 and
+ * r15; r9 is on the stack, above the gate's arguments, of which there is one there if
+ * it has six and none else; what else it may have written becomes 0, but for r10 and
  * r11, which are written before they are read.
  */
 static void gen_gate(struct gen *g, u32 nr)

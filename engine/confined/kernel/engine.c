@@ -72,7 +72,7 @@ struct jit_gate code_gate(u32 nr)
 {
 	const struct gate *gate = &gates_preemptible[calls[nr]];
 
-	return (struct jit_gate){ (unsigned long)gate->fn, gate->args };
+	return (struct jit_gate){ gate_address(gate), gate->args };
 }
 
 /* IMAGE_CALL_SYSCALL: the number and the arguments are the program's. */
