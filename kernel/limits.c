@@ -7,9 +7,14 @@
  * limit, not with what it holds: what has been promised at registration can
  * not be refused in the middle of a run because of another script.
  */
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/hashtable.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -130,8 +135,9 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
-	u64 scripts;	/* the entry goes with the last of them */
+	u64 scripts;	/* the entry goes with the last of them and of @pinned */
 	u64 memory;
+	unsigned long pinned;	/* pages */
 };
 
 static DEFINE_HASHTABLE(limits_users, 6);
@@ -222,11 +228,14 @@ void limits_uncharge_memory(struct limits_account *user, u64 memory)
 	spin_unlock(&limits_lock);
 }
 
-void limits_uncharge(struct limits_account *user, u64 memory)
+static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 memory,
+				unsigned long pinned)
 {
 	spin_lock(&limits_lock);
+	user->scripts -= scripts;
 	user->memory -= memory;
-	if (--user->scripts)
+	user->pinned -= pinned;
+	if (user->scripts || user->pinned)
 		user = NULL;
 	else
 		hash_del(&user->node);
@@ -234,4 +243,90 @@ void limits_uncharge(struct limits_account *user, u64 memory)
 
 	/* It cannot have been found since: it is out of the table. */
 	kfree(user);
+}
+
+void limits_uncharge(struct limits_account *user, u64 memory)
+{
+	limits_uncharge_all(user, 1, memory, 0);
+}
+
+/* -- Pinned pages ------------------------------------------------------------------ */
+
+/* Returns 0, or how many there would be. */
+static unsigned long limits_take_locked(struct user_struct *user, unsigned long pages,
+					unsigned long limit)
+{
+	long locked = atomic_long_read(&user->locked_vm);
+
+	do {
+		if (locked + pages > limit)
+			return locked + pages;
+	} while (!atomic_long_try_cmpxchg(&user->locked_vm, &locked, locked + pages));
+	return 0;
+}
+
+static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned long limit)
+{
+	struct limits_account *account;
+	unsigned long over = 0;
+
+	spin_lock(&limits_lock);
+	account = limits_find(limits_payer());
+	if (account->pinned + pinned->pages > limit)
+		over = account->pinned + pinned->pages;
+	else
+		account->pinned += pinned->pages;
+	spin_unlock(&limits_lock);
+	pinned->account = account;
+	return over;
+}
+
+/*
+ * Twice: the kernel's count is of an id, and knows what else of the kernel has locked
+ * pages for it; ours is of all ids that are one payer.
+ */
+static unsigned long limits_take_both(struct limits_pinned *pinned, unsigned long limit)
+{
+	unsigned long over = limits_take_pinned(pinned, limit);
+
+	if (over)
+		return over;
+	over = limits_take_locked(current_user(), pinned->pages, limit);
+	if (over)
+		limits_uncharge_all(pinned->account, 0, 0, pinned->pages);
+	else
+		pinned->user = get_uid(current_user());
+	return over;
+}
+
+int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
+	       size_t error_len)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, over = 0;
+
+	*pinned = (struct limits_pinned){ .pages = pages };
+	if (!capable(CAP_IPC_LOCK))
+		over = limits_take_both(pinned, limit);
+	if (over) {
+		scnprintf(error, error_len,
+			  "the shared memory is more than may be locked: raise RLIMIT_MEMLOCK (ulimit -l) from %lu to %lu KiB",
+			  limit << (PAGE_SHIFT - 10), over << (PAGE_SHIFT - 10));
+		return -ENOMEM;
+	}
+	/* For limits_unpin(), which may come when the process has gone. */
+	mmgrab(current->mm);
+	pinned->mm = current->mm;
+	atomic64_add(pages, &pinned->mm->pinned_vm);
+	return 0;
+}
+
+void limits_unpin(struct limits_pinned *pinned)
+{
+	atomic64_sub(pinned->pages, &pinned->mm->pinned_vm);
+	mmdrop(pinned->mm);
+	if (!pinned->user)
+		return;
+	atomic_long_sub(pinned->pages, &pinned->user->locked_vm);
+	free_uid(pinned->user);
+	limits_uncharge_all(pinned->account, 0, 0, pinned->pages);
 }

@@ -14,6 +14,8 @@
 #include "platform.h"
 
 struct limits_account;
+struct mm_struct;
+struct user_struct;
 
 /**
  * struct limits - what one program may use; see struct syscript_register
@@ -46,6 +48,29 @@ static inline bool limits_enabled(void)
 
 /* Whose share what the caller takes is of. */
 kuid_t limits_payer(void);
+
+/**
+ * struct limits_pinned - pages that limits_pin() has charged
+ * @mm:      of the process, where they show as VmPin; held
+ * @user:    the kernel's count of the user's locked pages, with io_uring's and
+ *           others'; NULL for who may lock as much as they like
+ * @account: ours, which is that of all ids in their user namespaces
+ */
+struct limits_pinned {
+	unsigned long pages;
+	struct mm_struct *mm;
+	struct user_struct *user;
+	struct limits_account *account;
+};
+
+/*
+ * Charges @pages of the calling process that are going to be pinned, against its
+ * RLIMIT_MEMLOCK.  The caller has a program that is charged, too.  Returns 0, or
+ * -ENOMEM with the reason in @error.
+ */
+int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
+	       size_t error_len);
+void limits_unpin(struct limits_pinned *pinned);
 #endif
 
 /*

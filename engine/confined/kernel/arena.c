@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * See arena.h.
+ *
+ * All is paid for first: limits_pin() comes before the first page is pinned and
+ * before the tables of pages are allocated.  What is shared is found without
+ * pinning anything.  The lock is everybody's and held for a few steps only.
  */
-#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/vmalloc.h>
 
 #include "../image.h"
 #include "arena.h"
-#include "locks.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
+#define PIN_AT_ONCE	512UL
+/* As direct I/O holds them, for which nobody pays either. */
+#define LOOK_AT_ONCE	16UL
 
-static LIST_HEAD(arenas);
-static DEFINE_MUTEX(arenas_lock);
+static DEFINE_HASHTABLE(arenas, 8);
+static DEFINE_SPINLOCK(arenas_lock);
 
 static int refuse(char *error, size_t error_len, int err, const char *text)
 {
@@ -27,23 +33,23 @@ static int refuse(char *error, size_t error_len, int err, const char *text)
 	return err;
 }
 
+/* -- Pages --------------------------------------------------------------------- */
+
 static void unpin(struct arena *arena, unsigned long n)
 {
 	unpin_user_pages_dirty_lock(arena->pages, n, true);
 }
 
 /* Pages of files and of other processes have rules of their own. */
-static bool are_anonymous(const struct arena *arena)
+static bool are_anonymous(struct page **pages, unsigned long n)
 {
-	unsigned long i;
-
-	for (i = 0; i < arena->n; i++)
-		if (!PageAnon(arena->pages[i]))
+	while (n--)
+		if (!PageAnon(pages[n]))
 			return false;
 	return true;
 }
 
-/* Up to 512 of them from the @done-th on: how many, or -errno. */
+/* Some of them from the @done-th on: how many, or -errno. */
 static int pin_some(struct arena *arena, unsigned long done)
 {
 	int got;
@@ -51,7 +57,7 @@ static int pin_some(struct arena *arena, unsigned long done)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	got = pin_user_pages_fast(arena->user + (done << PAGE_SHIFT),
-				  min_t(unsigned long, arena->n - done, 512),
+				  min(arena->n - done, PIN_AT_ONCE),
 				  FOLL_WRITE | FOLL_LONGTERM, arena->pages + done);
 	cond_resched();
 	/* No address of a process: kernels differ. */
@@ -70,18 +76,55 @@ static int pin(struct arena *arena, char *error, size_t error_len)
 			return refuse(error, error_len, got, "cannot be written");
 		}
 		done += got;
+		if (!are_anonymous(arena->pages + done - got, got)) {
+			unpin(arena, done);
+			return refuse(error, error_len, -EINVAL,
+				      "is not anonymous and private");
+		}
 	}
-	if (are_anonymous(arena))
-		return 0;
-	unpin(arena, arena->n);
-	return refuse(error, error_len, -EINVAL, "is not anonymous and private");
+	return 0;
 }
+
+/* Some pages from the @done-th on, looked at: how many are @arena's; 0 if one is not. */
+static unsigned long same_pages(const struct arena *arena, unsigned long done)
+{
+	unsigned long n = min(arena->n - done, LOOK_AT_ONCE);
+	struct page *pages[LOOK_AT_ONCE];
+	bool same;
+	int i, got;
+
+	got = get_user_pages_fast(arena->user + (done << PAGE_SHIFT), n, FOLL_WRITE, pages);
+	if (got <= 0)
+		return 0;
+	same = !memcmp(pages, arena->pages + done, got * sizeof(*pages));
+	for (i = 0; i < got; i++)
+		put_page(pages[i]);
+	cond_resched();
+	return same ? got : 0;
+}
+
+/* The process may have mapped others there since. */
+static bool is_mapped(const struct arena *arena)
+{
+	unsigned long done = 0, got;
+
+	while (done < arena->n) {
+		got = fatal_signal_pending(current) ? 0 : same_pages(arena, done);
+		if (!got)
+			return false;
+		done += got;
+	}
+	return true;
+}
+
+/* -- Arenas -------------------------------------------------------------------- */
 
 /* The guards are one page, over and over: see IMAGE_GUARD. */
 static int map(struct arena *arena)
 {
 	unsigned long n = arena->n + 2 * GUARD_PAGES, i;
-	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	struct page **pages = kvmalloc_array(n, sizeof(*pages),
+					     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	if (!pages)
 		return -ENOMEM;
@@ -98,53 +141,51 @@ static int map(struct arena *arena)
 	return 0;
 }
 
-static void uncharge(struct arena *arena)
+static int pin_and_map(struct arena *arena, char *error, size_t error_len)
 {
-	atomic64_sub(arena->n, &arena->mm->pinned_vm);
-}
+	int err;
 
-/*
- * As RDMA counts what it pins.  Not as locked memory: that takes a lock of the
- * process, for which whoever closes the last descriptor would wait.
- */
-static int charge(struct arena *arena, char *error, size_t error_len)
-{
-	unsigned long pinned = atomic64_add_return(arena->n, &arena->mm->pinned_vm);
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-
-	if (pinned <= limit || capable(CAP_IPC_LOCK))
-		return 0;
-	uncharge(arena);
-	scnprintf(error, error_len,
-		  "the shared memory is more than may be locked: raise RLIMIT_MEMLOCK (ulimit -l) from %lu to %lu KiB",
-		  limit << (PAGE_SHIFT - 10), pinned << (PAGE_SHIFT - 10));
-	return -ENOMEM;
-}
-
-static int charge_and_map(struct arena *arena, char *error, size_t error_len)
-{
-	int err = charge(arena, error, error_len);
-
+	arena->guard = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	arena->pages = kvmalloc_array(arena->n, sizeof(*arena->pages),
+				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!arena->guard || !arena->pages)
+		return -ENOMEM;
+	err = pin(arena, error, error_len);
 	if (err)
 		return err;
 	err = map(arena);
 	if (err)
-		uncharge(arena);
+		unpin(arena, arena->n);
 	return err;
 }
 
-static void unmap_and_uncharge(struct arena *arena)
-{
-	vunmap(arena->mapping);
-	uncharge(arena);
-}
-
-static void arena_free(struct arena *arena)
+static void free_pages_of(struct arena *arena)
 {
 	if (arena->guard)
 		__free_page(arena->guard);
 	kvfree(arena->pages);
-	kfree(arena);
+}
+
+static int fill(struct arena *arena, char *error, size_t error_len)
+{
+	int err = limits_pin(&arena->paid, arena->n, error, error_len);
+
+	if (err)
+		return err;
+	err = pin_and_map(arena, error, error_len);
+	if (!err)
+		return 0;
+	free_pages_of(arena);
+	limits_unpin(&arena->paid);
+	return err;
+}
+
+static void empty(struct arena *arena)
+{
+	vunmap(arena->mapping);
+	unpin(arena, arena->n);
+	free_pages_of(arena);
+	limits_unpin(&arena->paid);
 }
 
 static struct arena *arena_alloc(unsigned long user, unsigned int shift)
@@ -154,99 +195,120 @@ static struct arena *arena_alloc(unsigned long user, unsigned int shift)
 	if (!arena)
 		return NULL;
 	refcount_set(&arena->refs, 1);
+	init_completion(&arena->made);
 	arena->user = user;
 	arena->n = 1UL << (shift - PAGE_SHIFT);
 	arena->mm = current->mm;
-	arena->guard = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	arena->pages = kvmalloc_array(arena->n, sizeof(*arena->pages),
-				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (arena->guard && arena->pages)
-		return arena;
-	arena_free(arena);
-	return NULL;
+	return arena;
 }
 
-/* With the very pages that @arena has: the process may have mapped others since. */
-static struct arena *find_same(const struct arena *arena)
+static unsigned long key_of(const struct arena *arena)
 {
-	struct arena *other;
+	return hash_ptr(arena->mm, BITS_PER_LONG) ^ arena->user >> PAGE_SHIFT;
+}
+
+/* The last one that was made of the same addresses, with a reference. */
+static struct arena *find(const struct arena *like)
+{
+	struct arena *arena;
 
 	lockdep_assert_held(&arenas_lock);
-	list_for_each_entry(other, &arenas, node)
-		if (other->mm == arena->mm && other->user == arena->user &&
-		    other->n == arena->n &&
-		    !memcmp(other->pages, arena->pages, arena->n * sizeof(*arena->pages)) &&
-		    refcount_inc_not_zero(&other->refs))
-			return other;
+	hash_for_each_possible(arenas, arena, node, key_of(like))
+		if (arena->mm == like->mm && arena->user == like->user &&
+		    arena->n == like->n && refcount_inc_not_zero(&arena->refs))
+			return arena;
 	return NULL;
 }
 
-/* The one that has the same pages already, or NULL; @arena is then added to them. */
-static struct arena *find(struct arena *arena, bool add)
+/* Another one at these addresses, unless @add says not to look; or @own, now known. */
+static struct arena *find_or_add(struct arena *own, bool add)
 {
-	struct arena *same;
+	struct arena *arena;
 
-	mutex_lock(&arenas_lock);
-	same = find_same(arena);
-	if (!same && add) {
-		/* For uncharge(), which may come when the process has gone. */
-		mmgrab(arena->mm);
-		list_add(&arena->node, &arenas);
-	}
-	mutex_unlock(&arenas_lock);
-	return same;
+	spin_lock(&arenas_lock);
+	arena = add ? NULL : find(own);
+	if (!arena)
+		hash_add(arenas, &own->node, key_of(own));
+	spin_unlock(&arenas_lock);
+	return arena ?: own;
+}
+
+static void forget(struct arena *arena)
+{
+	spin_lock(&arenas_lock);
+	hash_del(&arena->node);
+	spin_unlock(&arenas_lock);
+}
+
+/* Threads of the process that want the same one wait, and pay nothing. */
+static int make(struct arena *arena, char *error, size_t error_len)
+{
+	int err = fill(arena, error, error_len);
+
+	if (err)
+		forget(arena);
+	arena->err = err;
+	complete_all(&arena->made);
+	return err;
 }
 
 /*
- * @arena, whose pages are pinned, or the one that has them already.  Mapping may wait for the process's own faults and for its cgroup, for as long as
- * these like: not with the lock, which is everybody's.
+ * @arena is one of the same addresses.  0 if it has what the process has there, 1 if
+ * not, -EAGAIN if its maker failed, -EINTR.
  */
-static struct arena *find_or_add(struct arena *arena, char *error, size_t error_len)
+static int join(struct arena *arena)
 {
-	struct arena *same = find(arena, false);
-	int err = same ? 0 : charge_and_map(arena, error, error_len);
+	int err = wait_for_completion_killable(&arena->made);
 
-	if (!same && !err) {
-		same = find(arena, true);
-		if (!same)
+	if (err)
+		return -EINTR;
+	if (arena->err)
+		return -EAGAIN;
+	return is_mapped(arena) ? 0 : 1;
+}
+
+static struct arena *get(struct arena *own, char *error, size_t error_len)
+{
+	struct arena *arena;
+	bool add = false;
+	int err;
+
+	while ((arena = find_or_add(own, add)) != own) {
+		err = join(arena);
+		if (!err)
 			return arena;
-		/* By another thread, meanwhile. */
-		unmap_and_uncharge(arena);
+		arena_put(arena);
+		if (err == -EINTR)
+			return ERR_PTR(err);
+		add = err > 0;
 	}
-	unpin(arena, arena->n);
-	arena_free(arena);
-	return same ?: ERR_PTR(err);
+	err = make(own, error, error_len);
+	return err ? ERR_PTR(err) : own;
 }
 
 struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 			size_t error_len)
 {
-	struct arena *arena = arena_alloc(user, shift);
-	int err;
+	struct arena *own = arena_alloc(user, shift), *arena;
 
-	if (!arena)
+	if (!own)
 		return ERR_PTR(-ENOMEM);
-	err = pin(arena, error, error_len);
-	if (err) {
-		arena_free(arena);
-		return ERR_PTR(err);
+	arena = get(own, error, error_len);
+	if (arena != own) {
+		own->err = -ECANCELED;
+		arena_put(own);
 	}
-	return find_or_add(arena, error, error_len);
+	return arena;
 }
 
 void arena_put(struct arena *arena)
 {
-	if (!refcount_dec_and_mutex_lock(&arena->refs, &arenas_lock))
+	if (!refcount_dec_and_lock(&arena->refs, &arenas_lock))
 		return;
-	list_del(&arena->node);
-	mutex_unlock(&arenas_lock);
-	unmap_and_uncharge(arena);
-	unpin(arena, arena->n);
-	mmdrop(arena->mm);
-	arena_free(arena);
-}
-
-void arenas_init(void)
-{
-	locks_allocate_nothing(&arenas_lock);
+	/* Not in the table any more if it could not be made, or was not needed. */
+	hash_del(&arena->node);
+	spin_unlock(&arenas_lock);
+	if (!arena->err)
+		empty(arena);
+	kfree(arena);
 }

@@ -7,12 +7,13 @@
 #ifndef CONFINED_ARENA_H
 #define CONFINED_ARENA_H
 
+#include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
-struct page;
-struct mm_struct;
+#include "limits.h"
 
 /**
  * struct arena - an arena
@@ -24,8 +25,11 @@ struct arena {
 	unsigned long user;
 
 	/* For arena.c. */
-	struct list_head node;
+	struct hlist_node node;
 	refcount_t refs;
+	struct completion made;
+	int err;			/* of that */
+	struct limits_pinned paid;
 	void *mapping;
 	struct page **pages;
 	struct page *guard;
@@ -35,13 +39,16 @@ struct arena {
 
 /*
  * The 2^@shift bytes at @user of the calling process, anonymous memory at a
- * multiple of its size, which counts as pinned.  Returns -errno in a pointer, with
- * the reason in @error.
+ * multiple of its size, which are charged before they are pinned.  Returns -errno
+ * in a pointer, with the reason in @error.
  */
 struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 			size_t error_len);
 void arena_put(struct arena *arena);
 
-void arenas_init(void);
+static inline unsigned long arena_size(const struct arena *arena)
+{
+	return arena->n << PAGE_SHIFT;
+}
 
 #endif /* CONFINED_ARENA_H */

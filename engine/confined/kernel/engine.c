@@ -284,6 +284,7 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 	stats->memory = memory_of(vm);
 	stats->memory_peak = stats->memory;
 	stats->counters[0] = vm->code ? vm->code->size : 0;
+	stats->counters[1] = vm->arena ? arena_size(vm->arena) : 0;
 }
 
 static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
@@ -309,7 +310,6 @@ static void confined_destroy(struct engine_vm *vm)
 static int confined_init(void)
 {
 	calls_init();
-	arenas_init();
 	return code_init();
 }
 
@@ -318,8 +318,8 @@ const struct engine_ops confined_engine = {
 	.id = SYSCRIPT_ENGINE_CONFINED,
 	.formats = 1,
 	.preemptible = 1,
-	.counters = { "mcode" },
-	.held = 1 << 0,
+	.counters = { "mcode", "pinned" },
+	.held = 1 << 0 | 1 << 1,
 	.owner = THIS_MODULE,
 	.init = confined_init,
 	.exit = code_exit,
