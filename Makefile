@@ -97,6 +97,7 @@ deps: $(BUILD)/config.mk
 ##test-matrix    the guest tests on all kernels; LONG=--long: all of them
 ##test-sensors   perf trace, bpftrace and consolidate on scripts, in a guest
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
+##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      Debian's cpio with compounds does what it does without; test-busybox

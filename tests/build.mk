@@ -77,6 +77,11 @@ test-unit: unit-programs
 test-vm: guest-programs
 	$(call run-parts,$(VM_PARTS))
 
+# Attacks that take minutes each: frames on the wire, accounts on other accounts.
+.PHONY: test-attack
+test-attack: guest-programs
+	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- $(PYTEST) tests/hostile $(PYTEST_ARGS)
+
 # Tools that people trace with, installed for it.
 .PHONY: test-sensors
 test-sensors: all

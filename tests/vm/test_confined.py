@@ -461,7 +461,7 @@ def test_owner_dies_and_another_has_it() -> None:
 
 
 def test_code_is_shared_and_bounded() -> None:
-    """One copy for all programs of an image; a user fills a quarter of the room."""
+    """One copy for all programs of an image; a user fills their share of the room."""
     result = as_user(
         "def big(n):\n"
         "    return [i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]\n"
@@ -472,7 +472,8 @@ def test_code_is_shared_and_bounded() -> None:
         "    result['still'] = lib.call(same[7])\n"
         "    texts = []\n"
         "    for n in range(1, 40):\n"
-        "        fd, text = lib.register(i.Image(big(n)).pack(), engine=1, **arena.shared())\n"
+        "        fd, text = lib.register(i.Image(big(n)).pack(), 320 << 10, engine=1,\n"
+        "                                **arena.shared())\n"
         "        if fd < 0:\n"
         "            result['full'] = [fd, 'they may' in text]\n"
         "            break\n"
@@ -520,9 +521,9 @@ CLONE_NEWUSER = 0x10000000
 
 def register_all(first):
     fds = []
-    for n in range(first, first + 14):
+    for n in range(first, first + 40):
         image = i.Image([i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]).pack()
-        fd, text = lib.register(image, engine=1, **arena.shared())
+        fd, text = lib.register(image, 320 << 10, engine=1, **arena.shared())
         if fd < 0:
             return len(fds), fd, 'they may' in text
         fds.append(fd)

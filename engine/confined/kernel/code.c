@@ -3,15 +3,21 @@
  * See code.h.
  *
  * The room is mapped twice: where it runs it cannot be written, and where it is
- * written it cannot be run.  A user gets at most a quarter of it.
+ * written it cannot be run.
+ *
+ * The table of codes is everybody's, and so is its lock, which is held for a few
+ * steps: images are hashed before it is taken, and compared, generated and cleared
+ * without it, by whoever counts as a user of the code.
  */
-#include <linux/bitmap.h>
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/cpufeature.h>
@@ -21,70 +27,112 @@
 #include "../jit.h"
 #include "code.h"
 #include "limits.h"
-#include "locks.h"
 
-#define CODE_PAGES_USER	(CODE_PAGES / 4)
 #define INT3		0xccccccccccccccccULL
 
 extern char confined_room[];
 
 static char *room __ro_after_init;	/* to be written */
-static DECLARE_BITMAP(room_map, CODE_PAGES);
-static LIST_HEAD(codes);
-static DEFINE_MUTEX(code_lock);		/* the two above, code.users */
+static siphash_key_t digest_key __ro_after_init;
 
-/* -- The room ------------------------------------------------------------------ */
+static DEFINE_HASHTABLE(codes, 8);
+static DEFINE_SPINLOCK(codes_lock);	/* these, code.users */
 
-static unsigned long pages_of(kuid_t uid)
+/* -- The same image -------------------------------------------------------------- */
+
+/* What the code of an image depends on: all but where its stack is. */
+struct digested {
+	u64 body;
+	u32 flags, ninsns, nfuncs, ntable, arena_shift, uid;
+} __packed __aligned(8);
+
+static u64 digest_of(const struct image_header *image, size_t len, kuid_t uid)
 {
-	unsigned long pages = 0;
-	struct code *code;
+	const struct digested digested = {
+		.body = siphash(image + 1, len - sizeof(*image), &digest_key),
+		.flags = image->flags, .ninsns = image->ninsns, .nfuncs = image->nfuncs,
+		.ntable = image->ntable, .arena_shift = image->arena_shift,
+		.uid = __kuid_val(uid),
+	};
 
-	lockdep_assert_held(&code_lock);
-	list_for_each_entry(code, &codes, node)
-		if (uid_eq(code->uid, uid))
-			pages += code->size >> PAGE_SHIFT;
-	return pages;
+	return siphash(&digested, sizeof(digested), &digest_key);
 }
 
-static int room_take(struct code *code, char *error, size_t error_len)
+static bool is_same(const struct code *code, const struct code *other)
 {
-	unsigned long n = code->size >> PAGE_SHIFT;
+	const struct image_header *a = code->image, *b = other->image;
 
-	lockdep_assert_held(&code_lock);
-	if (pages_of(code->uid) + n > CODE_PAGES_USER) {
-		scnprintf(error, error_len,
-			  "%lu pages of machine code: this user's images hold %lu of the %u that they may",
-			  n, pages_of(code->uid), CODE_PAGES_USER);
-		return -ENOBUFS;
+	return code->len == other->len && uid_eq(code->uid, other->uid) &&
+	       a->flags == b->flags && a->ninsns == b->ninsns &&
+	       a->nfuncs == b->nfuncs && a->ntable == b->ntable &&
+	       a->arena_shift == b->arena_shift &&
+	       !memcmp(a + 1, b + 1, code->len - sizeof(*a));
+}
+
+/* -- The table ------------------------------------------------------------------- */
+
+static struct code *find(const struct code *like)
+{
+	struct code *code;
+
+	lockdep_assert_held(&codes_lock);
+	hash_for_each_possible(codes, code, node, like->digest)
+		if (code->digest == like->digest && code->len == like->len)
+			return code;
+	return NULL;
+}
+
+/*
+ * The image that @like has, of which the caller becomes a user.  NULL: there is none,
+ * and @add, if any, is known from now on.
+ */
+static struct code *find_or_add(const struct code *like, struct code *add)
+{
+	struct code *code;
+
+	spin_lock(&codes_lock);
+	code = find(like);
+	if (code)
+		code->users++;
+	else if (add)
+		hash_add(codes, &add->node, add->digest);
+	spin_unlock(&codes_lock);
+
+	/* Two images of one digest: with luck, in some centuries.  No one shares then. */
+	if (code && !is_same(code, like)) {
+		code_put(code);
+		code = NULL;
 	}
-	code->page = bitmap_find_next_zero_area(room_map, CODE_PAGES, 0, n, 0);
-	if (code->page >= CODE_PAGES) {
-		scnprintf(error, error_len, "no room for %lu pages of machine code", n);
-		return -ENOBUFS;
-	}
-	bitmap_set(room_map, code->page, n);
-	list_add(&code->node, &codes);
-	return 0;
+	return code;
 }
 
 /* In words: emulators take each store to what was code for a change of it. */
-static void room_clear(unsigned long page, size_t size)
+static void room_clear(unsigned long page, unsigned long n)
 {
-	memset64((u64 *)(room + (page << PAGE_SHIFT)), INT3, size / sizeof(u64));
+	memset64((u64 *)(room + (page << PAGE_SHIFT)), INT3,
+		 (n << PAGE_SHIFT) / sizeof(u64));
 }
 
-static void room_put(struct code *code)
+static void code_free(struct code *code)
 {
-	lockdep_assert_held(&code_lock);
-	list_del(&code->node);
-	room_clear(code->page, code->size);
-	bitmap_clear(room_map, code->page, code->size >> PAGE_SHIFT);
+	if (code->entry) {
+		room_clear(code->area.page, code->area.n);
+		room_put(&code->area);
+	}
+	kvfree(code->image);
+	kfree(code);
 }
 
-static void sync_this_cpu(void *unused)
+void code_put(struct code *code)
 {
-	sync_core();
+	spin_lock(&codes_lock);
+	if (--code->users)
+		code = NULL;
+	else
+		hash_del(&code->node);
+	spin_unlock(&codes_lock);
+	if (code)
+		code_free(code);
 }
 
 /* -- Code ----------------------------------------------------------------------- */
@@ -96,121 +144,53 @@ static bool has_barrier(void)
 	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
 }
 
-/* What the code of an image depends on: all but where its stack is. */
-static bool is_same(const struct code *code, const struct image_header *image, size_t len)
+static void sync_this_cpu(void *unused)
 {
-	const struct image_header *other = code->image;
-
-	return code->len == len && other->flags == image->flags &&
-	       other->ninsns == image->ninsns && other->nfuncs == image->nfuncs &&
-	       other->ntable == image->ntable &&
-	       other->arena_shift == image->arena_shift &&
-	       !memcmp(other + 1, image + 1, len - sizeof(*image));
-}
-
-/* Its own header, which says other things of the stack, is checked besides. */
-static struct code *code_find(const void *data, size_t len)
-{
-	kuid_t uid = limits_payer();
-	struct code *code;
-
-	lockdep_assert_held(&code_lock);
-	if (len < sizeof(struct image_header))
-		return NULL;
-	list_for_each_entry(code, &codes, node)
-		if (uid_eq(code->uid, uid) && is_same(code, data, len))
-			return code;
-	return NULL;
-}
-
-static struct code *code_alloc(const void *data, size_t len)
-{
-	struct code *code = kzalloc(sizeof(*code), GFP_KERNEL_ACCOUNT);
-
-	if (!code)
-		return NULL;
-	code->image = kvmalloc(len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!code->image) {
-		kfree(code);
-		return NULL;
-	}
-	memcpy(code->image, data, len);
-	code->len = len;
-	code->uid = limits_payer();
-	init_completion(&code->made);
-	return code;
-}
-
-static void code_free(struct code *code)
-{
-	kvfree(code->image);
-	kfree(code);
-}
-
-/* Takes room for @code, or finds another one that has taken some meanwhile. */
-static int find_or_take(struct code **code, char *error, size_t error_len)
-{
-	struct code *same;
-	int err = mutex_lock_killable(&code_lock);
-
-	if (err)
-		return err;
-	same = code_find((*code)->image, (*code)->len);
-	if (same)
-		*code = same;
-	else
-		err = room_take(*code, error, error_len);
-	if (!err)
-		(*code)->users++;
-	mutex_unlock(&code_lock);
-	return err;
-}
-
-/* In the room that it has taken; who finds it waits for it. */
-static int generate(struct code *code, struct jit *jit)
-{
-	int err;
-
-	code->entry = confined_room + (code->page << PAGE_SHIFT);
-	jit->exec = (unsigned long)code->entry;
-	jit->code = room + (code->page << PAGE_SHIFT);
-	err = jit_generate(jit);
-	/* Other CPUs may have fetched what was there before. */
-	if (!err)
-		on_each_cpu(sync_this_cpu, NULL, 1);
-	code->err = err;
-	complete_all(&code->made);
-	return err;
-}
-
-/* For whoever has taken room for @code: a process of the same user. */
-static int wait_for(struct code *code)
-{
-	int err = wait_for_completion_killable(&code->made) ?: code->err;
-
-	if (err)
-		code_put(code);
-	return err;
+	sync_core();
 }
 
 /*
- * Makes @code, or finds another one.  The lock is everybody's: who is over their
- * cgroup's limit may wait for memory for seconds, and a task to which the scheduler
- * gives little takes as long to generate code.
+ * CPUs may have fetched what was there before, and the caller's process may come to
+ * the new code on any of them.  Those that have its memory map loaded, which may be
+ * for as long as they like, are told.  Others load it first, by a write to CR3, which
+ * serialises as well; in between are the barriers of the mask.
  */
-static int code_add(struct code **code, struct jit *jit, char *error, size_t error_len)
+static void sync_cpus(void)
 {
-	struct code *own = *code;
-	int err;
-
-	own->size = PAGE_ALIGN(jit->size);
-	err = find_or_take(code, error, error_len);
-	if (err)
-		return err;
-	return *code == own ? generate(own, jit) : wait_for(*code);
+	smp_mb();
+	on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
 }
 
-static int compile(struct code **code, char *error, size_t error_len)
+static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
+{
+	int err = room_take(&code->area, code->size >> PAGE_SHIFT, error, error_len);
+
+	if (err)
+		return err;
+	code->entry = confined_room + (code->area.page << PAGE_SHIFT);
+	jit->exec = (unsigned long)code->entry;
+	jit->code = room + (code->area.page << PAGE_SHIFT);
+	return jit_generate(jit);
+}
+
+/* Finds out how large it becomes, and whether that may be, before it takes anything. */
+static int measure(struct code *code, struct jit *jit, size_t max, char *error,
+		   size_t error_len)
+{
+	int err = jit_generate(jit);
+
+	if (err)
+		return err;
+	code->size = PAGE_ALIGN(jit->size);
+	if (code->len + code->size <= max)
+		return 0;
+	scnprintf(error, error_len,
+		  "%zu bytes of image and %zu of machine code, over what is left of the memory limit, %zu",
+		  code->len, code->size, max);
+	return -ENOBUFS;
+}
+
+static int compile(struct code *code, size_t max, char *error, size_t error_len)
 {
 	struct checked checked;
 	struct jit jit = {
@@ -219,71 +199,110 @@ static int compile(struct code **code, char *error, size_t error_len)
 	};
 	int err;
 
-	err = image_check((*code)->image, (*code)->len, &checked, error, error_len);
+	err = image_check(code->image, code->len, &checked, error, error_len);
 	if (err)
 		return err;
 	jit.offsets = kvmalloc_array(checked.image->ninsns + checked.image->nfuncs,
 				     sizeof(u32), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	err = jit.offsets ? jit_generate(&jit) : -ENOMEM;
+	err = jit.offsets ? measure(code, &jit, max, error, error_len) : -ENOMEM;
 	if (!err)
-		err = code_add(code, &jit, error, error_len);
+		err = generate(code, &jit, error, error_len);
 	kvfree(jit.offsets);
 	image_release(&checked);
 	return err;
 }
 
-static int code_make(struct code **made, const void *data, size_t len, char *error,
-		     size_t error_len)
+/* It is known already: others of the user find it, and wait. */
+static int make(struct code *code, size_t max, char *error, size_t error_len)
 {
-	struct code *own = code_alloc(data, len), *code = own;
-	int err = own ? compile(&code, error, error_len) : -ENOMEM;
+	code->err = compile(code, max, error, error_len);
+	if (code->err) {
+		spin_lock(&codes_lock);
+		hash_del(&code->node);
+		spin_unlock(&codes_lock);
+	}
+	complete_all(&code->made);
+	return code->err;
+}
 
-	if (!err)
-		*made = code;
+static struct code *code_alloc(const struct code *like)
+{
+	struct code *code = kzalloc(sizeof(*code), GFP_KERNEL_ACCOUNT);
+
+	if (!code)
+		return NULL;
+	code->image = kvmalloc(like->len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!code->image) {
+		kfree(code);
+		return NULL;
+	}
+	memcpy(code->image, like->image, like->len);
+	code->len = like->len;
+	code->uid = like->uid;
+	code->digest = like->digest;
+	code->users = 1;
+	init_completion(&code->made);
+	return code;
+}
+
+static int add(struct code **added, const struct code *like, size_t max, char *error,
+	       size_t error_len)
+{
+	struct code *own = code_alloc(like), *code;
+	int err;
+
 	if (!own)
-		return err;
-	/* No one else knows it unless it has taken room. */
-	if (!own->users)
-		code_free(own);
-	else if (err)
+		return -ENOMEM;
+	code = find_or_add(own, own);
+	if (code) {
 		code_put(own);
+		*added = code;
+		return 0;
+	}
+	err = make(own, max, error, error_len);
+	if (err)
+		code_put(own);
+	else
+		*added = own;
 	return err;
 }
 
-/* One that there is already, checked against the header: 0, 1 for none, or -errno. */
-static int code_share(struct code **code, const void *data, size_t len, char *error,
-		      size_t error_len)
+/* 0; -EAGAIN if whoever made it failed, perhaps for their lower limit; or -EINTR. */
+static int wait_for(struct code *code)
 {
-	int err = mutex_lock_killable(&code_lock);
+	int err = wait_for_completion_killable(&code->made);
 
-	if (err)
-		return err;
-	*code = code_find(data, len);
-	err = *code ? image_check_header(data, len, error, error_len) : 1;
-	if (!err)
-		(*code)->users++;
-	mutex_unlock(&code_lock);
-	return err ?: wait_for(*code);
+	if (!err && !code->err)
+		return 0;
+	code_put(code);
+	return err ? -EINTR : -EAGAIN;
 }
 
-int code_get(struct code **code, const void *data, size_t len, char *error,
+static int find_or_make(struct code **code, const struct code *like, size_t max,
+			char *error, size_t error_len)
+{
+	int err;
+
+	do {
+		*code = find_or_add(like, NULL);
+		err = *code ? 0 : add(code, like, max, error, error_len);
+		if (!err)
+			err = wait_for(*code);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+int code_get(struct code **code, const void *data, size_t len, size_t max, char *error,
 	     size_t error_len)
 {
-	int err = code_share(code, data, len, error, error_len);
+	struct code like = { .image = (void *)data, .len = len, .uid = limits_payer() };
+	int err;
 
-	return err > 0 ? code_make(code, data, len, error, error_len) : err;
-}
-
-void code_put(struct code *code)
-{
-	mutex_lock(&code_lock);
-	if (--code->users)
-		code = NULL;
-	else
-		room_put(code);
-	mutex_unlock(&code_lock);
-	if (code)
-		code_free(code);
+	like.digest = digest_of(data, len, like.uid);
+	err = find_or_make(code, &like, max, error, error_len);
+	if (!err)
+		sync_cpus();
+	return err;
 }
 
 int code_check(const void *data, size_t len, char *error, size_t error_len)
@@ -313,11 +332,11 @@ static void *map_writable(void *p, unsigned long n)
 
 int code_init(void)
 {
-	locks_allocate_nothing(&code_lock);
-	room = map_writable(confined_room, CODE_PAGES);
+	get_random_bytes(&digest_key, sizeof(digest_key));
+	room = map_writable(confined_room, ROOM_PAGES);
 	if (!room)
 		return -ENOMEM;
-	room_clear(0, CODE_PAGES << PAGE_SHIFT);
+	room_clear(0, ROOM_PAGES);
 	return 0;
 }
 

@@ -6,10 +6,6 @@
 #ifndef CONFINED_CODE_H
 #define CONFINED_CODE_H
 
-#define CODE_PAGES	1024
-
-#ifndef __ASSEMBLER__
-
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/types.h>
@@ -17,6 +13,7 @@
 
 #include "../image.h"
 #include "../jit.h"
+#include "room.h"
 
 /**
  * struct code - an image's machine code
@@ -28,21 +25,23 @@ struct code {
 	size_t size;
 
 	/* For code.c. */
-	struct list_head node;
+	struct hlist_node node;
 	unsigned int users;
 	struct completion made;
 	int err;			/* of that */
 	kuid_t uid;
-	unsigned long page;		/* of the room */
-	void *image;
+	struct room_area area;
+	u64 digest;
+	struct image_header *image;
 	size_t len;
 };
 
 /*
- * The code of the image at @data, @len bytes, made if there is none yet.  Returns
- * 0; or -ENOEXEC, -ENOBUFS or -ENOMEM with the reason in @error.
+ * The code of the image at @data, @len bytes, whose header has been checked, made if
+ * there is none yet; the image and what is made of it may have @max bytes.  Returns 0; or -ENOEXEC, -ENOBUFS,
+ * -ENOMEM or -EINTR with the reason in @error.
  */
-int code_get(struct code **code, const void *data, size_t len, char *error,
+int code_get(struct code **code, const void *data, size_t len, size_t max, char *error,
 	     size_t error_len);
 void code_put(struct code *code);
 
@@ -55,5 +54,4 @@ struct jit_gate code_gate(u32 nr);
 int code_init(void);
 void code_exit(void);
 
-#endif /* __ASSEMBLER__ */
 #endif /* CONFINED_CODE_H */

@@ -175,13 +175,18 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 	return finish(vm, call);
 }
 
-static int make_stack(struct engine_vm *vm)
+static void want_stack(struct engine_vm *vm)
 {
 	u32 size = vm->image.native_size ?: IMAGE_NATIVE_DEFAULT;
 
-	if (size <= TASK_STACK_MAX)
+	if (size > TASK_STACK_MAX)
+		vm->stack_size = ALIGN(size, 16) + STACK_RESERVE;
+}
+
+static int make_stack(struct engine_vm *vm)
+{
+	if (!vm->stack_size)
 		return 0;
-	vm->stack_size = ALIGN(size, 16) + STACK_RESERVE;
 	vm->stack = __vmalloc(vm->stack_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return vm->stack ? 0 : -ENOMEM;
 }
@@ -193,24 +198,40 @@ static unsigned long memory_of(const struct engine_vm *vm)
 	       (vm->code ? vm->code->size + vm->code->len : 0);
 }
 
-static int check_sizes(struct run *run, const struct engine_vm *vm,
+static int check_arena(struct run *run, const struct engine_vm *vm,
 		       const struct engine_image *image)
 {
 	unsigned long arena = 1UL << vm->image.arena_shift;
 
-	if (image->shared_len != arena || image->shared & (arena - 1)) {
-		scnprintf(run->error, RUN_ERROR_LEN,
-			  "the image wants shared memory of %lu bytes, at a multiple of that",
-			  arena);
-		return -EINVAL;
-	}
-	if (memory_of(vm) > run->memory_limit) {
-		scnprintf(run->error, RUN_ERROR_LEN,
-			  "%lu bytes of memory, over the limit of %lu", memory_of(vm),
-			  run->memory_limit);
-		return -ENOBUFS;
-	}
-	return 0;
+	if (image->shared_len == arena && !(image->shared & (arena - 1)))
+		return 0;
+	scnprintf(run->error, RUN_ERROR_LEN,
+		  "the image wants shared memory of %lu bytes, at a multiple of that",
+		  arena);
+	return -EINVAL;
+}
+
+static int check_memory(struct run *run, unsigned long memory)
+{
+	if (memory <= run->memory_limit)
+		return 0;
+	scnprintf(run->error, RUN_ERROR_LEN, "%lu bytes of memory, over the limit of %lu",
+		  memory, run->memory_limit);
+	return -ENOBUFS;
+}
+
+/* As far as they can be known without its code: nothing has been taken so far. */
+static int check_sizes(struct run *run, struct engine_vm *vm,
+		       const struct engine_image *image)
+{
+	int err = image_check_header((const void *)image->data, image->len, run->error,
+				     RUN_ERROR_LEN);
+
+	if (err)
+		return err;
+	memcpy(&vm->image, image->data, sizeof(vm->image));
+	want_stack(vm);
+	return check_arena(run, vm, image) ?: check_memory(run, memory_of(vm) + image->len);
 }
 
 static int get_arena(struct run *run, struct engine_vm *vm,
@@ -224,14 +245,13 @@ static int get_arena(struct run *run, struct engine_vm *vm,
 /* The rest, with code: what is not needed any more if this fails is freed here. */
 static int make_vm(struct run *run, struct engine_vm *vm, const struct engine_image *image)
 {
-	int err;
+	int err = check_memory(run, memory_of(vm));
 
-	memcpy(&vm->image, image->data, sizeof(vm->image));
-	err = make_stack(vm);
 	if (!err)
-		err = check_sizes(run, vm, image);
-	if (!err)
-		err = get_arena(run, vm, image);
+		err = make_stack(vm);
+	if (err)
+		return err;
+	err = get_arena(run, vm, image);
 	if (err) {
 		vfree(vm->stack);
 		return err;
@@ -252,7 +272,11 @@ static int make_all(struct run *run, struct engine_vm *vm,
 	/* Then there is nothing to run. */
 	if (run->flags & SYSCRIPT_CHECK)
 		return code_check(image->data, image->len, run->error, RUN_ERROR_LEN);
-	err = code_get(&vm->code, image->data, image->len, run->error, RUN_ERROR_LEN);
+	err = check_sizes(run, vm, image);
+	if (err)
+		return err;
+	err = code_get(&vm->code, image->data, image->len,
+		       run->memory_limit - memory_of(vm), run->error, RUN_ERROR_LEN);
 	if (err)
 		return err;
 	err = make_vm(run, vm, image);

@@ -3,12 +3,12 @@
  * Room for the machine code of images: no file contents, but "ax", so that the
  * module loader maps the pages read-only and executable, near the stubs.
  */
-#include "code.h"
+#include "room.h"
 
 	.section .syscript.confined, "ax", @nobits
 	.balign 4096
 	.globl confined_room
 confined_room:
-	.skip CODE_PAGES * 4096
+	.skip ROOM_PAGES * 4096
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See room.h.  The lock is everybody's: it is held for a walk of one hash bucket and
+ * of the room's bitmap, 256 bytes.
+ */
+#include <linux/bitmap.h>
+#include <linux/errno.h>
+#include <linux/hashtable.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "limits.h"
+#include "room.h"
+
+#define CLASSES		2
+#define POT		CLASSES
+#define NO_SLOT		(-1)
+
+/* Slots of @pages, @slots of them from @first on; of one slot only for more than @above. */
+static const struct slot_class {
+	unsigned int first, above, pages, slots;
+} classes[CLASSES] = {
+	{ .first = 0, .above = 0, .pages = 16, .slots = 40 },
+	{ .first = 640, .above = 16, .pages = 88, .slots = 8 },
+};
+
+#define POT_FIRST	(640 + 8 * 88)
+#define POT_PAGES	(ROOM_PAGES - POT_FIRST)
+
+struct room_owner {
+	struct hlist_node node;
+	kuid_t uid;
+	unsigned int areas;		/* it goes with the last of them */
+	unsigned int pot;		/* pages of it */
+	int slots[CLASSES];		/* or NO_SLOT */
+	unsigned int used[CLASSES];	/* pages in these */
+};
+
+static DEFINE_HASHTABLE(owners, 8);
+static DECLARE_BITMAP(pages, ROOM_PAGES);
+static DECLARE_BITMAP(slots, ROOM_PAGES);	/* bit: the slot that begins there */
+static unsigned int pot_taken;
+static DEFINE_SPINLOCK(room_lock);		/* all of these */
+
+static struct room_owner *find_owner(kuid_t uid)
+{
+	struct room_owner *owner;
+
+	lockdep_assert_held(&room_lock);
+	hash_for_each_possible(owners, owner, node, __kuid_val(uid))
+		if (uid_eq(owner->uid, uid))
+			return owner;
+	return NULL;
+}
+
+/* @n free pages in a row, from @first on and before @end. */
+static bool take_pages(struct room_area *area, unsigned long first, unsigned long end)
+{
+	lockdep_assert_held(&room_lock);
+	area->page = bitmap_find_next_zero_area(pages, end, first, area->n, 0);
+	if (area->page >= end)
+		return false;
+	bitmap_set(pages, area->page, area->n);
+	return true;
+}
+
+/* The account's slot, or one that becomes it: its number, or NO_SLOT. */
+static int slot_of(const struct room_owner *owner, unsigned int c)
+{
+	unsigned int i;
+
+	if (owner->slots[c] != NO_SLOT)
+		return owner->slots[c];
+	for (i = 0; i < classes[c].slots; i++)
+		if (!test_bit(classes[c].first + i * classes[c].pages, slots))
+			return i;
+	return NO_SLOT;
+}
+
+static bool take_in_slot(struct room_area *area, unsigned int c)
+{
+	const struct slot_class *class = &classes[c];
+	struct room_owner *owner = area->owner;
+	unsigned long first;
+	int slot;
+
+	if (area->n <= class->above || area->n > class->pages)
+		return false;
+	slot = slot_of(owner, c);
+	if (slot == NO_SLOT)
+		return false;
+	first = class->first + slot * class->pages;
+	if (!take_pages(area, first, first + class->pages))
+		return false;
+	__set_bit(first, slots);
+	owner->slots[c] = slot;
+	owner->used[c] += area->n;
+	area->part = c;
+	return true;
+}
+
+/* How much of the pot @owner may have: half of what others leave. */
+static unsigned int pot_share(const struct room_owner *owner)
+{
+	return (POT_PAGES - (pot_taken - owner->pot)) / 2;
+}
+
+static bool take_in_pot(struct room_area *area)
+{
+	struct room_owner *owner = area->owner;
+
+	if (owner->pot + area->n > pot_share(owner) ||
+	    !take_pages(area, POT_FIRST, ROOM_PAGES))
+		return false;
+	owner->pot += area->n;
+	pot_taken += area->n;
+	area->part = POT;
+	return true;
+}
+
+static int take(struct room_area *area, char *error, size_t error_len)
+{
+	lockdep_assert_held(&room_lock);
+	if (take_in_slot(area, 0) || take_in_slot(area, 1) || take_in_pot(area)) {
+		area->owner->areas++;
+		return 0;
+	}
+	scnprintf(error, error_len,
+		  "no room for %lu pages of machine code: this user's images hold %u of the %u shared ones that they may have now",
+		  area->n, area->owner->pot, pot_share(area->owner));
+	return -ENOBUFS;
+}
+
+int room_take(struct room_area *area, unsigned long n, char *error, size_t error_len)
+{
+	struct room_owner *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!fresh)
+		return -ENOMEM;
+	fresh->uid = limits_payer();
+	fresh->slots[0] = fresh->slots[1] = NO_SLOT;
+	area->n = n;
+
+	spin_lock(&room_lock);
+	area->owner = find_owner(fresh->uid) ?: fresh;
+	err = take(area, error, error_len);
+	if (!err && area->owner == fresh) {
+		hash_add(owners, &fresh->node, __kuid_val(fresh->uid));
+		fresh = NULL;
+	}
+	spin_unlock(&room_lock);
+	kfree(fresh);
+	return err;
+}
+
+static void put_in_slot(const struct room_area *area)
+{
+	const struct slot_class *class = &classes[area->part];
+	struct room_owner *owner = area->owner;
+
+	owner->used[area->part] -= area->n;
+	if (owner->used[area->part])
+		return;
+	__clear_bit(class->first + owner->slots[area->part] * class->pages, slots);
+	owner->slots[area->part] = NO_SLOT;
+}
+
+void room_put(struct room_area *area)
+{
+	struct room_owner *owner = area->owner;
+
+	spin_lock(&room_lock);
+	bitmap_clear(pages, area->page, area->n);
+	if (area->part == POT) {
+		owner->pot -= area->n;
+		pot_taken -= area->n;
+	} else {
+		put_in_slot(area);
+	}
+	if (--owner->areas)
+		owner = NULL;
+	else
+		hash_del(&owner->node);
+	spin_unlock(&room_lock);
+	kfree(owner);
+}
