@@ -15,11 +15,10 @@ static DECLARE_DELAYED_WORK(idle_work, look);
 
 static void look(struct work_struct *work)
 {
-	static u64 round;
+	unsigned long id = 0;
 	bool more = false;
 
-	round++;
-	while (script_idle_next(round)) {
+	while (script_idle_next(&id)) {
 		more = true;
 		cond_resched();
 	}

@@ -9,9 +9,12 @@
  *                    held for long; taken killably.
  *   program->vm_lock inside ->lock: program->vm as seen by those who do not
  *                    have the turn (program_info()).  Held for a few loads.
- *   scripts_lock     the list.  Taken inside ->lock (a script may close another
- *                    one's fd) and never around it, but for a trylock
- *                    (script_idle()); vm_lock nests in it.
+ *   scripts_lock     the table, and ->walkers.  It is everybody's: held to find the
+ *                    next one and look at it, a few steps whoever has how many.
+ *                    vm_lock nests in it.
+ *
+ * Who goes over scripts of others for longer counts in ->walkers meanwhile, for which
+ * the script's end waits: a worker of the kernel's, and profilers of CAP_SYSLOG.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +22,6 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -31,6 +33,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/user_namespace.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
 
 #include "compat.h"
 #include "idle.h"
@@ -48,18 +52,19 @@ struct script {
 	struct program *program;
 	struct mm_struct *mm;		/* held to be compared, never used */
 	refcount_t refs;		/* the file, and each call under way */
-	u64 idle_round, idle_calls;	/* see script_idle_next() */
+	u64 idle_calls;			/* see script_idle() */
 
 	wait_queue_head_t death;
-	struct list_head node;
-	u64 id;
+	unsigned int walkers;
+	unsigned long id;
 	struct file *device;		/* keeps the module, see script_free() */
 	struct pid *pid;
 	kuid_t uid;
 };
 
-static LIST_HEAD(scripts);
-static DEFINE_MUTEX(scripts_lock);
+static DEFINE_XARRAY_FLAGS(scripts, XA_FLAGS_ACCOUNT);	/* by id */
+static DEFINE_SPINLOCK(scripts_lock);
+static DECLARE_WAIT_QUEUE_HEAD(walkers_gone);
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 int script_may_create(void)
@@ -93,7 +98,7 @@ static void script_kill_caller(const struct script *script, const char *name, in
 
 	/* The name is the user's: last, so that it can pass for nothing else. */
 	if (__ratelimit(&ratelimit))
-		pr_notice("killed process %d of user %u: over the %s limit of script %llu, %s\n",
+		pr_notice("killed process %d of user %u: over the %s limit of script %lu, %s\n",
 			  task_tgid_nr(current),
 			  from_kuid(&init_user_ns, script->uid),
 			  err == -ETIME ? "time" : "memory", script->id, name);
@@ -102,7 +107,7 @@ static void script_kill_caller(const struct script *script, const char *name, in
 
 static void script_free(struct script *script)
 {
-	pr_debug("script %llu destroyed\n", script->id);
+	pr_debug("script %lu destroyed\n", script->id);
 	put_pid(script->pid);
 	mmdrop(script->mm);
 	mutex_destroy(&script->lock);
@@ -114,6 +119,25 @@ static void script_free(struct script *script)
 	kfree(script);
 }
 
+static bool has_no_walkers(struct script *script)
+{
+	bool none;
+
+	spin_lock(&scripts_lock);
+	none = !script->walkers;
+	spin_unlock(&scripts_lock);
+	return none;
+}
+
+/* Nobody finds it after this. */
+static void script_hide(struct script *script)
+{
+	spin_lock(&scripts_lock);
+	xa_erase(&scripts, script->id);
+	spin_unlock(&scripts_lock);
+	wait_event(walkers_gone, has_no_walkers(script));
+}
+
 /*
  * No references are left.  This may be another process than the owner, an
  * exiting one, or a kernel thread: nothing here looks at current.
@@ -122,12 +146,10 @@ static noinline void script_destroy(struct script *script)
 {
 	/*
 	 * 1. No call is under way, for each holds a reference, and none can come
-	 *    without the file.  A walker of the list could still find it; not
+	 *    without the file.  A walker of the table could still find it; not
 	 *    after this.
 	 */
-	mutex_lock(&scripts_lock);
-	list_del_init(&script->node);
-	mutex_unlock(&scripts_lock);
+	script_hide(script);
 
 	/* 2. The program, without the turn: it has no callers any more. */
 	program_destroy(script->program);
@@ -243,40 +265,72 @@ void script_info(struct script *script, struct syscript_info *info)
 	info->uid = from_kuid_munged(current_user_ns(), script->uid);
 }
 
+/* The first one after @id, with the lock, or NULL without it; @id becomes its. */
+static struct script *lock_next(unsigned long *id)
+{
+	struct script *script;
+
+	spin_lock(&scripts_lock);
+	script = xa_find_after(&scripts, id, ULONG_MAX, XA_PRESENT);
+	if (!script)
+		spin_unlock(&scripts_lock);
+	return script;
+}
+
 int script_next(u64 after, struct syscript_info *info)
 {
-	bool all = ns_capable_noaudit(&init_user_ns, CAP_SYS_PTRACE);
-	struct script *script, *next = NULL;
-	int err;
+	bool mine, all = ns_capable_noaudit(&init_user_ns, CAP_SYS_PTRACE);
+	unsigned long id = after;
+	struct script *script;
 
 	if (syscalls_nested())
 		return -EDEADLK;
-	err = mutex_lock_killable(&scripts_lock);
-	if (err)
-		return err;
-	list_for_each_entry(script, &scripts, node) {
-		if (!all && !uid_eq(script->uid, current_uid()))
-			continue;
-		/* In order of birth, which is not the list's. */
-		if (script->id > after && (!next || script->id < next->id))
-			next = script;
+	while ((script = lock_next(&id))) {
+		mine = all || uid_eq(script->uid, current_uid());
+		if (mine)
+			script_info(script, info);
+		spin_unlock(&scripts_lock);
+		if (mine)
+			return 0;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 	}
-	if (next)
-		script_info(next, info);
-	mutex_unlock(&scripts_lock);
-	return next ? 0 : -ENOENT;
+	return -ENOENT;
+}
+
+/* As lock_next(), but it stays for as long as the caller likes, without the lock. */
+static struct script *visit_next(unsigned long *id)
+{
+	struct script *script = lock_next(id);
+
+	if (!script)
+		return NULL;
+	script->walkers++;
+	spin_unlock(&scripts_lock);
+	return script;
+}
+
+static void leave(struct script *script)
+{
+	spin_lock(&scripts_lock);
+	if (!--script->walkers)
+		wake_up_all(&walkers_gone);
+	spin_unlock(&scripts_lock);
 }
 
 int script_each(void (*visit)(struct program *program, void *arg), void *arg)
 {
 	struct script *script;
-	int err = mutex_lock_killable(&scripts_lock);
+	unsigned long id = 0;
 
-	if (err)
-		return err;
-	list_for_each_entry(script, &scripts, node)
+	while ((script = visit_next(&id))) {
 		visit(script->program, arg);
-	mutex_unlock(&scripts_lock);
+		leave(script);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
 	return 0;
 }
 
@@ -292,22 +346,15 @@ static void script_idle(struct script *script)
 	script->idle_calls = calls;
 }
 
-/* The list's lock keeps it alive: script_destroy() begins with that. */
-bool script_idle_next(u64 round)
+bool script_idle_next(unsigned long *id)
 {
-	struct script *script;
-	bool there;
+	struct script *script = visit_next(id);
 
-	mutex_lock(&scripts_lock);
-	script = list_first_entry_or_null(&scripts, struct script, node);
-	there = script && script->idle_round != round;
-	if (there) {
-		script->idle_round = round;
-		list_move_tail(&script->node, &scripts);
-		script_idle(script);
-	}
-	mutex_unlock(&scripts_lock);
-	return there;
+	if (!script)
+		return false;
+	script_idle(script);
+	leave(script);
+	return true;
 }
 
 static struct script *script_alloc(struct file *device)
@@ -316,18 +363,22 @@ static struct script *script_alloc(struct file *device)
 
 	if (!script)
 		return NULL;
+	script->id = atomic64_inc_return(&last_id);
+	/* Its place, so that script_publish() cannot fail. */
+	if (xa_reserve(&scripts, script->id, GFP_KERNEL_ACCOUNT)) {
+		kfree(script);
+		return NULL;
+	}
 	mutex_init(&script->lock);
 	refcount_set(&script->refs, 1);
 	init_waitqueue_head(&script->death);
-	INIT_LIST_HEAD(&script->node);
-	script->id = atomic64_inc_return(&last_id);
 	script->uid = current_uid();
 	/* Held, so that no later memory map or process has the same address. */
 	mmgrab(current->mm);
 	script->mm = current->mm;
 	script->pid = get_pid(task_tgid(current));
 	script->device = get_file(device);
-	pr_debug("script %llu created\n", script->id);
+	pr_debug("script %lu created\n", script->id);
 	return script;
 }
 
@@ -344,14 +395,13 @@ struct script *script_create(const struct syscript_register *reg, const char *im
 		return script;
 	if (program_kills(reg->flags, err))
 		script_kill_caller(script, reg->name, err);
+	script_hide(script);
 	script_free(script);
 	return ERR_PTR(err);
 }
 
 void script_publish(struct script *script)
 {
-	mutex_lock(&scripts_lock);
-	list_add_tail(&script->node, &scripts);
-	mutex_unlock(&scripts_lock);
+	xa_store(&scripts, script->id, script, GFP_KERNEL);
 	idle_watch();
 }

@@ -68,10 +68,10 @@ int script_next(u64 after, struct syscript_info *info);
 int script_each(void (*visit)(struct program *program, void *arg), void *arg);
 
 /*
- * Frees what one script that was not looked at in this @round (1, 2, ...) does not
- * need now, if it has not been called since the last.  False if there was none.
+ * Frees what the first script after @id does not need now, if it has not been called
+ * since the last time; @id becomes its.  False if there is none.
  */
-bool script_idle_next(u64 round);
+bool script_idle_next(unsigned long *id);
 
 /* For poll(): EPOLLERR | EPOLLHUP once the script is dead. */
 __poll_t script_poll(struct script *script, struct file *file,

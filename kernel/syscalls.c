@@ -12,6 +12,7 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
@@ -34,45 +35,62 @@ static const u8 call_flags[] = {
 #include "syscalls.def"
 };
 
-/* Tasks inside a script's call that can lead back to one, for syscalls_nested(). */
+/*
+ * Tasks inside a script's call that can lead back to one, for syscalls_nested().  It
+ * asks for its own task only, so there are as many lists as keep them short, however
+ * many sleep in such calls.
+ */
 struct caller {
-	struct list_head node;
+	struct hlist_node node;
 	struct task_struct *task;
 };
 
-static LIST_HEAD(callers);
-static DEFINE_SPINLOCK(callers_lock);
+#define CALLERS_BITS	8
+
+static struct callers {
+	spinlock_t lock;
+	struct hlist_head list;
+} callers[1 << CALLERS_BITS] = {
+	[0 ... (1 << CALLERS_BITS) - 1].lock = __SPIN_LOCK_UNLOCKED(callers.lock),
+};
 atomic_t syscalls_callers = ATOMIC_INIT(0);
+
+static struct callers *callers_like(const struct task_struct *task)
+{
+	return &callers[hash_ptr(task, CALLERS_BITS)];
+}
 
 static long call_nesting(unsigned int index, const struct pt_regs *regs)
 {
 	struct caller caller = { .task = current };
+	struct callers *like = callers_like(current);
 	long ret;
 
 	atomic_inc(&syscalls_callers);
-	spin_lock(&callers_lock);
-	list_add(&caller.node, &callers);
-	spin_unlock(&callers_lock);
+	spin_lock(&like->lock);
+	hlist_add_head(&caller.node, &like->list);
+	spin_unlock(&like->lock);
 
 	ret = entries_call(index, regs);
 
-	spin_lock(&callers_lock);
-	list_del(&caller.node);
-	spin_unlock(&callers_lock);
+	spin_lock(&like->lock);
+	hlist_del(&caller.node);
+	spin_unlock(&like->lock);
 	atomic_dec(&syscalls_callers);
 	return ret;
 }
 
 bool __syscalls_nested(void)
 {
+	struct callers *like = callers_like(current);
 	struct caller *caller;
 	bool nested = false;
 
-	spin_lock(&callers_lock);
-	list_for_each_entry(caller, &callers, node)
+	spin_lock(&like->lock);
+	hlist_for_each_entry(caller, &like->list, node)
 		if (caller->task == current)
 			nested = true;
-	spin_unlock(&callers_lock);
+	spin_unlock(&like->lock);
 	return nested;
 }
 

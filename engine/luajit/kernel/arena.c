@@ -14,10 +14,10 @@
 #include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/vmalloc.h>
 #include <asm/invpcid.h>
 #include <asm/pgalloc.h>
@@ -25,7 +25,6 @@
 #include <asm/special_insns.h>
 
 #include "arena.h"
-#include "locks.h"
 
 #define HOLE_START	0xffffff8000000000UL
 #define HOLE_END	0xffffffef00000000UL
@@ -41,7 +40,7 @@ static unsigned long base;		/* a random place in the hole */
 static pud_t *puds;			/* the entries of [base, base + ARENA_PUDS) */
 
 /* Guards all below, and the page tables above the last level. */
-static DEFINE_MUTEX(arena_lock);
+static DEFINE_SPINLOCK(arena_lock);
 static unsigned long *taken;		/* granules: in use, or stale */
 static unsigned long *stale;		/* granules: unmapped since the last flush */
 static unsigned int stale_count;
@@ -117,9 +116,9 @@ static int make_table(unsigned long addr, gfp_t gfp,
 
 	if (!table)
 		return -ENOMEM;
-	mutex_lock(&arena_lock);
+	spin_lock(&arena_lock);
 	used = put(addr, table);
-	mutex_unlock(&arena_lock);
+	spin_unlock(&arena_lock);
 	if (!used)
 		free_page(table);
 	return 0;
@@ -270,10 +269,10 @@ int arena_map(struct arena_window *window, unsigned int first, unsigned int n,
 	unsigned int i;
 	int ret;
 
-	mutex_lock(&arena_lock);
+	spin_lock(&arena_lock);
 	if (window->stale == flushes)
 		flush();
-	mutex_unlock(&arena_lock);
+	spin_unlock(&arena_lock);
 	ret = make_tables(addr, addr + n * ARENA_GRANULE);
 	for (i = 0; i < n && !ret; i++) {
 		ret = granule_map(addr + i * ARENA_GRANULE,
@@ -289,9 +288,9 @@ void arena_unmap(struct arena_window *window, unsigned int first, unsigned int n
 {
 	unmap_granules(window, first, n);
 	/* After a flush that is under way: it may have come too early. */
-	mutex_lock(&arena_lock);
+	spin_lock(&arena_lock);
 	window->stale = flushes;
-	mutex_unlock(&arena_lock);
+	spin_unlock(&arena_lock);
 }
 
 int arena_tables(struct arena_window *window)
@@ -330,7 +329,7 @@ int arena_open(struct arena_window *window, unsigned int granules)
 {
 	unsigned int place, n = granules + 1;	/* a guard before each */
 
-	mutex_lock(&arena_lock);
+	spin_lock(&arena_lock);
 	if (stale_count > STALE_MAX)
 		flush();
 	place = find_place(n);
@@ -344,7 +343,7 @@ int arena_open(struct arena_window *window, unsigned int granules)
 		window->granules = granules;
 		window->stale = U64_MAX;
 	}
-	mutex_unlock(&arena_lock);
+	spin_unlock(&arena_lock);
 	return place < ARENA_GRANULES ? 0 : -ENOMEM;
 }
 
@@ -358,10 +357,10 @@ void arena_close(struct arena_window *window)
 	for (i = 0; i < window->granules; i++)
 		if (has_tables((unsigned long)arena_address(window, i)))
 			unmap_granules(window, i, 1);
-	mutex_lock(&arena_lock);
+	spin_lock(&arena_lock);
 	bitmap_set(stale, place, n);
 	stale_count += n;
-	mutex_unlock(&arena_lock);
+	spin_unlock(&arena_lock);
 	window->granules = 0;
 }
 
@@ -390,7 +389,6 @@ int arena_init(void)
 {
 	int ret;
 
-	locks_allocate_nothing(&arena_lock);
 	if (cpu_feature_enabled(X86_FEATURE_XENPV) || !current->mm)
 		return -EOPNOTSUPP;
 	ret = find_hole();

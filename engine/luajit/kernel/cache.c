@@ -5,8 +5,10 @@
 #include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "cache.h"
@@ -17,7 +19,9 @@
 #define AGE_MAX		(60 * HZ)
 
 static LIST_HEAD(entries);		/* last used first */
-static DEFINE_MUTEX(entries_lock);
+/* Everybody's: held for a walk of the list; sources are compared without it. */
+static DEFINE_SPINLOCK(entries_lock);
+static siphash_key_t digest_key __ro_after_init;
 
 static void entry_free(struct kref *ref)
 {
@@ -29,6 +33,12 @@ void cache_put(struct cache_entry *entry)
 	kref_put(&entry->ref, entry_free);
 }
 
+static u64 digest_of(const char *name, const char *source, size_t len)
+{
+	return siphash_2u64(siphash(source, len, &digest_key),
+			    siphash(name, strlen(name), &digest_key), &digest_key);
+}
+
 static bool matches(const struct cache_entry *entry, const char *name,
 		    const char *source, size_t len)
 {
@@ -36,13 +46,14 @@ static bool matches(const struct cache_entry *entry, const char *name,
 	       !strcmp(entry->name, name) && !memcmp(entry->data, source, len);
 }
 
-struct cache_entry *cache_get(const char *name, const char *source, size_t len)
+/* One that may match, with a reference. */
+static struct cache_entry *find(u64 digest)
 {
 	struct cache_entry *entry, *found = NULL;
 
-	mutex_lock(&entries_lock);
+	spin_lock(&entries_lock);
 	list_for_each_entry(entry, &entries, node) {
-		if (!matches(entry, name, source, len))
+		if (entry->digest != digest || !uid_eq(entry->uid, current_uid()))
 			continue;
 		list_move(&entry->node, &entries);
 		entry->used = jiffies;
@@ -50,23 +61,27 @@ struct cache_entry *cache_get(const char *name, const char *source, size_t len)
 		found = entry;
 		break;
 	}
-	mutex_unlock(&entries_lock);
+	spin_unlock(&entries_lock);
 	return found;
 }
 
-static void drop(struct cache_entry *entry)
+struct cache_entry *cache_get(const char *name, const char *source, size_t len)
 {
-	list_del(&entry->node);
+	struct cache_entry *entry = find(digest_of(name, source, len));
+
+	if (!entry || matches(entry, name, source, len))
+		return entry;
 	cache_put(entry);
+	return NULL;
 }
 
 /* The payer's own oldest entry goes first, so that none pushes out others'. */
-static void make_room(void)
+static struct cache_entry *make_room(kuid_t payer)
 {
 	struct cache_entry *entry, *own = NULL, *last = NULL;
 	unsigned int n = 0, n_own = 0;
-	kuid_t payer = limits_payer();
 
+	lockdep_assert_held(&entries_lock);
 	list_for_each_entry(entry, &entries, node) {
 		n++;
 		last = entry;
@@ -75,16 +90,16 @@ static void make_room(void)
 		n_own++;
 		own = entry;
 	}
-	if (n_own >= ENTRIES_MAX_USER)
-		drop(own);
-	else if (n >= ENTRIES_MAX)
-		drop(last);
+	entry = n_own >= ENTRIES_MAX_USER ? own : n >= ENTRIES_MAX ? last : NULL;
+	if (entry)
+		list_del(&entry->node);
+	return entry;
 }
 
 void cache_add(const char *name, const char *source, size_t len,
 	       const char *compiled, size_t compiled_len)
 {
-	struct cache_entry *entry;
+	struct cache_entry *entry, *old;
 
 	entry = kvmalloc(struct_size(entry, data, len + compiled_len),
 			 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -93,6 +108,7 @@ void cache_add(const char *name, const char *source, size_t len,
 	kref_init(&entry->ref);
 	entry->uid = current_uid();
 	entry->payer = limits_payer();
+	entry->digest = digest_of(name, source, len);
 	entry->used = jiffies;
 	strscpy(entry->name, name, sizeof(entry->name));
 	entry->source_len = len;
@@ -101,30 +117,42 @@ void cache_add(const char *name, const char *source, size_t len,
 	memcpy(entry->data, source, len);
 	memcpy(entry->compiled, compiled, compiled_len);
 
-	mutex_lock(&entries_lock);
-	make_room();
+	spin_lock(&entries_lock);
+	old = make_room(entry->payer);
 	list_add(&entry->node, &entries);
-	mutex_unlock(&entries_lock);
+	spin_unlock(&entries_lock);
+	if (old)
+		cache_put(old);
 }
 
 bool cache_age(void)
 {
 	struct cache_entry *entry, *next;
+	LIST_HEAD(old);
 	bool more;
 
-	mutex_lock(&entries_lock);
+	spin_lock(&entries_lock);
 	list_for_each_entry_safe(entry, next, &entries, node)
 		if (time_after(jiffies, entry->used + AGE_MAX))
-			drop(entry);
+			list_move(&entry->node, &old);
 	more = !list_empty(&entries);
-	mutex_unlock(&entries_lock);
+	spin_unlock(&entries_lock);
+
+	list_for_each_entry_safe(entry, next, &old, node)
+		cache_put(entry);
 	return more;
 }
 
+void cache_init(void)
+{
+	get_random_bytes(&digest_key, sizeof(digest_key));
+}
+
+/* Nobody is left. */
 void cache_exit(void)
 {
 	struct cache_entry *entry, *next;
 
 	list_for_each_entry_safe(entry, next, &entries, node)
-		drop(entry);
+		cache_put(entry);
 }

@@ -23,6 +23,7 @@ struct cache_entry {
 	struct list_head node;
 	kuid_t uid;
 	kuid_t payer;			/* limits_payer() */
+	u64 digest;			/* of source and name */
 	unsigned long used;		/* last, in jiffies */
 	char name[SYSCRIPT_NAME_LEN];
 	size_t source_len, len;
@@ -41,6 +42,7 @@ void cache_add(const char *name, const char *source, size_t len,
 /* Drops what has not been used for a minute; returns whether there is more. */
 bool cache_age(void);
 
+void cache_init(void);
 void cache_exit(void);
 
 #endif

@@ -329,6 +329,7 @@ int port_init(void)
 	if (ret)
 		goto exit_arena;
 	get_random_bytes(seed, sizeof(seed));
+	cache_init();
 	ret = make_originals();
 	if (!ret)
 		return 0;
