@@ -332,29 +332,42 @@ static bool device_is_for(const struct file *file, u32 engine)
 	       engine == SYSCRIPT_ENGINE_CONFINED;
 }
 
+/* Copied once, and never looked at in user memory again. */
+static int device_load(struct script *script, const struct syscript_register *reg,
+		       char *error)
+{
+	char *image = kvmalloc(reg->image_len + 1, GFP_KERNEL_ACCOUNT);
+	int err = -EFAULT;
+
+	if (!image)
+		return -ENOMEM;
+	image[reg->image_len] = '\0';
+	if (!copy_from_user(image, u64_to_user_ptr(reg->image), reg->image_len))
+		err = script_load(script, reg, image, error);
+	kvfree(image);
+	return err;
+}
+
 static struct script *device_create_script(struct file *file,
 					   const struct syscript_register *reg,
 					   char *error)
 {
 	struct script *script;
-	char *image;
+	int err;
 
 	if (!device_is_for(file, reg->engine)) {
 		strscpy(error, "/dev/syscript-confined is for engine confined only",
 			RUN_ERROR_LEN);
 		return ERR_PTR(-EACCES);
 	}
-	image = kvmalloc(reg->image_len + 1, GFP_KERNEL_ACCOUNT);
-	if (!image)
-		return ERR_PTR(-ENOMEM);
-	image[reg->image_len] = '\0';
-	/* Copied once, and never looked at in user memory again. */
-	if (copy_from_user(image, u64_to_user_ptr(reg->image), reg->image_len))
-		script = ERR_PTR(-EFAULT);
-	else
-		script = script_create(reg, image, file, error);
-	kvfree(image);
-	return script;
+	script = script_create(reg, file, error);
+	if (IS_ERR(script))
+		return script;
+	err = device_load(script, reg, error);
+	if (!err)
+		return script;
+	script_put(script);
+	return ERR_PTR(err);
 }
 
 /* Gives @script an fd: from then on it is the fd's, else it is destroyed. */

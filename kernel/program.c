@@ -47,7 +47,8 @@ void program_die(struct program *program)
 	run_release(program->run);
 
 	/* 3. Only now may the user's next program have the memory. */
-	limits_uncharge_memory(program->account, program->limits.memory);
+	limits_uncharge_memory(program->account, program->charged);
+	program->charged = 0;
 }
 
 static void program_failed(struct program *program, int err)
@@ -150,11 +151,6 @@ static struct program *program_alloc(const struct syscript_register *reg)
 
 	if (!program)
 		return NULL;
-	program->run = run_create();
-	if (!program->run) {
-		platform_free(program);
-		return NULL;
-	}
 	platform_lock_init(&program->vm_lock);
 	program->flags = reg->flags;
 	program->format = reg->format;
@@ -170,7 +166,8 @@ static void program_free(struct program *program)
 {
 	if (program->engine)
 		engine_put(program->engine);
-	run_destroy(program->run);
+	if (program->run)
+		run_destroy(program->run);
 	platform_free(program);
 }
 
@@ -190,12 +187,40 @@ static int program_find_engine(struct program *program,
 	return 0;
 }
 
-static int program_make_vm(struct program *program, const struct engine_image *image,
-			   char *error)
+static int program_check_image(const struct program *program,
+			       const struct syscript_register *reg, char *error)
 {
-	struct run *run = program->run;
-	int err;
+	if (reg->image_len <= program->limits.memory)
+		return 0;
+	scnprintf(error, RUN_ERROR_LEN, "%llu bytes of image, over the memory limit of %llu",
+		  (unsigned long long)reg->image_len,
+		  (unsigned long long)program->limits.memory);
+	return -ENOBUFS;
+}
 
+static int program_charge(struct program *program, const struct syscript_register *reg,
+			  char *error)
+{
+	int err = program_find_engine(program, reg, error);
+
+	if (!err)
+		err = limits_resolve(&program->limits, error, RUN_ERROR_LEN);
+	if (!err)
+		err = program_check_image(program, reg, error);
+	if (!err)
+		err = limits_charge(&program->account, program->limits.memory, error,
+				    RUN_ERROR_LEN);
+	if (!err)
+		program->charged = program->limits.memory;
+	return err;
+}
+
+static int program_make_run(struct program *program)
+{
+	struct run *run = run_create();
+
+	if (!run)
+		return -ENOMEM;
 	run->engine = program->engine;
 	run->name = program->name;
 	run->flags = program->flags;
@@ -203,47 +228,46 @@ static int program_make_vm(struct program *program, const struct engine_image *i
 	run->time_limit = program->limits.time;
 	run->wall_limit = program->limits.wall;
 	run->grace = program->limits.grace;
-	err = program->engine->create(run, image);
-	if (err) {
-		strscpy(error, run->error, RUN_ERROR_LEN);
-		return err;
-	}
-	program->vm = run->vm;
+	program->run = run;
 	return 0;
 }
 
 int program_create(struct program **created, const struct syscript_register *reg,
-		   const char *data, char *error)
+		   char *error)
 {
-	const struct engine_image image = {
-		.data = data, .len = reg->image_len, .format = reg->format,
-		.shared = reg->shared, .shared_len = reg->shared_len,
-	};
 	struct program *program = program_alloc(reg);
 	int err;
 
 	if (!program)
 		return -ENOMEM;
-	err = program_find_engine(program, reg, error);
-	if (err)
-		goto free_program;
-	err = limits_resolve(&program->limits, error, RUN_ERROR_LEN);
-	if (err)
-		goto free_program;
-	err = limits_charge(&program->account, program->limits.memory, error,
-			    RUN_ERROR_LEN);
-	if (err)
-		goto free_program;
-	err = program_make_vm(program, &image, error);
-	if (err)
-		goto uncharge;
+	err = program_charge(program, reg, error);
+	if (err) {
+		program_free(program);
+		return err;
+	}
+	err = program_make_run(program);
+	if (err) {
+		program_destroy(program);
+		return err;
+	}
 	*created = program;
 	return 0;
+}
 
-uncharge:
-	limits_uncharge(program->account, program->limits.memory);
-free_program:
-	program_free(program);
+int program_load(struct program *program, const struct syscript_register *reg,
+		 const char *data, char *error)
+{
+	const struct engine_image image = {
+		.data = data, .len = reg->image_len, .format = reg->format,
+		.shared = reg->shared, .shared_len = reg->shared_len,
+	};
+	struct run *run = program->run;
+	int err = program->engine->create(run, &image);
+
+	if (err)
+		strscpy(error, run->error, RUN_ERROR_LEN);
+	else
+		program->vm = run->vm;
 	return err;
 }
 
@@ -252,8 +276,8 @@ void program_destroy(struct program *program)
 	/* 1. The VM, unless it died earlier. */
 	program_die(program);
 
-	/* 2. The slot: it may be used again. */
-	limits_uncharge(program->account, 0);
+	/* 2. The slot: it may be used again; and what is charged for no VM. */
+	limits_uncharge(program->account, program->charged);
 
 	/* 3. The structure, with its hold on the engine. */
 	program_free(program);

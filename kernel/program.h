@@ -26,17 +26,22 @@ struct program {
 	struct engine_stats last_stats;	/* of a dead program */
 	struct limits limits;
 	struct limits_account *account;
+	u64 charged;			/* to it, of memory */
 	u32 flags, format;
 	char name[SYSCRIPT_NAME_LEN];
 };
 
 /*
- * Makes one of the image that @reg describes and @image holds, and charges the
- * caller's account.  Returns 0, or -errno with the text in @error (RUN_ERROR_LEN
- * bytes).
+ * Charges the caller's account for one as @reg says, without its image so far: that
+ * must not take memory which nobody has paid for.  Returns 0, or -errno with the text
+ * in @error (RUN_ERROR_LEN bytes).
  */
 int program_create(struct program **program, const struct syscript_register *reg,
-		   const char *image, char *error);
+		   char *error);
+
+/* Makes it of @image, as above: once, before all else. */
+int program_load(struct program *program, const struct syscript_register *reg,
+		 const char *image, char *error);
 
 /*
  * Runs it: 0 with the results in @call, or the -errno that the uapi header has

@@ -382,15 +382,15 @@ static struct script *script_alloc(struct file *device)
 	return script;
 }
 
-struct script *script_create(const struct syscript_register *reg, const char *image,
-			     struct file *device, char *error)
+struct script *script_create(const struct syscript_register *reg, struct file *device,
+			     char *error)
 {
 	struct script *script = script_alloc(device);
 	int err;
 
 	if (!script)
 		return ERR_PTR(-ENOMEM);
-	err = program_create(&script->program, reg, image, error);
+	err = program_create(&script->program, reg, error);
 	if (!err)
 		return script;
 	if (program_kills(reg->flags, err))
@@ -398,6 +398,16 @@ struct script *script_create(const struct syscript_register *reg, const char *im
 	script_hide(script);
 	script_free(script);
 	return ERR_PTR(err);
+}
+
+int script_load(struct script *script, const struct syscript_register *reg,
+		const char *image, char *error)
+{
+	int err = program_load(script->program, reg, image, error);
+
+	if (program_kills(reg->flags, err))
+		script_kill_caller(script, reg->name, err);
+	return err;
 }
 
 void script_publish(struct script *script)

@@ -26,12 +26,16 @@ int script_may_create(void);
 int script_may_use(const struct script *script);
 
 /*
- * Makes a program of @image, as @reg says, for the calling process.  The script
- * holds @device, an open file of the module's.  Returns it, or an ERR_PTR with
- * the text in @error (RUN_ERROR_LEN bytes).
+ * Charges the calling process for a script as @reg says.  It holds @device, an open
+ * file of the module's.  Returns it, or an ERR_PTR with the text in @error
+ * (RUN_ERROR_LEN bytes).
  */
-struct script *script_create(const struct syscript_register *reg, const char *image,
-			     struct file *device, char *error);
+struct script *script_create(const struct syscript_register *reg, struct file *device,
+			     char *error);
+
+/* Makes its program of @image: 0, or -errno with the text in @error. */
+int script_load(struct script *script, const struct syscript_register *reg,
+		const char *image, char *error);
 
 /* From here on script_next() finds it. */
 void script_publish(struct script *script);

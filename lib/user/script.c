@@ -43,10 +43,16 @@ static int create(struct script **created, const struct syscript_register *reg, 
 
 	if (!script)
 		return -ENOMEM;
+	err = program_create(&script->program, reg, error);
+	if (err) {
+		free(script);
+		return err;
+	}
 	err = user_copy_image(&image, reg) ?:
-		program_create(&script->program, reg, image, error);
+		program_load(script->program, reg, image, error);
 	free(image);
 	if (err) {
+		program_destroy(script->program);
 		free(script);
 		return err;
 	}
