@@ -69,7 +69,7 @@ test-safety-syscript:
 	for tool in $(SAFETY_KIT); do \
 		$(MAKE) KREL=$(KREL) SAFETY=$$tool guest-programs && \
 		vm/guest -k $(KREL) --safety $$tool --timeout $(SYSCRIPT_TIME) -- \
-			$(PYTEST) $(SYSCRIPT_TESTS) $(PYTEST_ARGS) || exit; \
+			$(PYTEST) --long $(SYSCRIPT_TESTS) $(PYTEST_ARGS) || exit; \
 	done
 
 # -- tests ---------------------------------------------------------------------

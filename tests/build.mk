@@ -123,7 +123,7 @@ test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
 	$(SCRIPT_TESTS:%=--ignore=%)
 .PHONY: $(DEBUG_SHARES)
 $(DEBUG_SHARES):
-	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v $(PYTEST_ARGS)
+	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v --long $(PYTEST_ARGS)
 
 # A driver that tests need, of the same source.
 $(DEBUG_TREE)/drivers/veth.ko: $(DEBUG_TREE)/complete

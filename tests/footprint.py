@@ -13,7 +13,7 @@ from runner import SLOWDOWN
 
 REFCNT = Path("/sys/module/syscript/refcnt")
 KINDS = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
-SETTLE = 15 * SLOWDOWN
+SETTLE = 60 * SLOWDOWN
 # KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
 # kernel's own that grow with any load.  Each storm drops many times as much.  The
 # debug kernel's detectors keep what has been freed, and notes of it.

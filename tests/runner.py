@@ -19,10 +19,12 @@ import os
 import pwd
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 TESTS = Path(__file__).resolve().parent
 COMMAND = TESTS.parent / "build" / "syscript"
@@ -58,7 +60,7 @@ CORPUS_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "8192"]
 HANG = 60 * SLOWDOWN
 
 # ns past the time limit that a busy, emulated machine may need to stop a script.
-OVERRUN = 3_000_000_000
+OVERRUN = 10_000_000_000
 
 TEXT = {"ETIME": "over the time limit", "ENOBUFS": "over the memory limit of"}
 
@@ -97,6 +99,16 @@ def guest(backend: str) -> list[str]:
 USER = [Mode("user", True), Mode("user", False)]
 KERNEL = [Mode("kernel", True), Mode("kernel", False)]
 CONFINED = {backend: Mode(backend, True, confined=True) for backend in ("user", "kernel")}
+
+
+def in_turn(cases: Iterable[tuple[Any, list[Mode]]], name: Callable[[Any], str]) -> list[Any]:
+    """Cases of a test, each in all of its modes; in the gate in one, the next each time."""
+    params = []
+    for number, (case, modes) in enumerate(cases):
+        for place, mode in enumerate(modes):
+            marks = [] if place == number % len(modes) else [pytest.mark.long]
+            params.append(pytest.param(case, mode, id=f"{name(case)}-{mode}", marks=marks))
+    return params
 
 
 @dataclass(frozen=True)

@@ -30,21 +30,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--share", type=Path, metavar="DIRECTORY", help="share the tests with others")
 
 
-def is_long(item: pytest.Item) -> bool:
-    """Whether it is left to `make test-long`."""
-    if item.get_closest_marker("long"):
-        return True
-    sample = item.get_closest_marker("sample")
-    case = getattr(item, "callspec", None)
-    return bool(sample and case and sum(case.indices.values()) % sample.args[0])
+class Gate:
+    """Which tests `make test` makes."""
+
+    def __init__(self) -> None:
+        # The values of a function's parameter, in the order in which they come.
+        self.values: dict[tuple[object, str], list[object]] = {}
+
+    def place(self, function: object, parameter: str, value: object) -> int:
+        values = self.values.setdefault((function, parameter), [])
+        if value not in values:
+            values.append(value)
+        return values.index(value)
+
+    def has(self, item: pytest.Item) -> bool:
+        if item.get_closest_marker("long"):
+            return False
+        sample = item.get_closest_marker("sample")
+        case = getattr(item, "callspec", None)
+        if not sample or not case:
+            return True
+        places = (self.place(item.function, *of) for of in case.params.items())
+        return sum(places) % sample.args[0] == 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the gate does without."""
     if config.option.long:
         return
-    left = [item for item in items if is_long(item)]
-    items[:] = [item for item in items if not is_long(item)]
+    gate, left, stay = Gate(), [], []
+    for item in items:
+        (stay if gate.has(item) else left).append(item)
+    items[:] = stay
     if left:
         config.hook.pytest_deselected(items=left)
 

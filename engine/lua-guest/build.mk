@@ -55,8 +55,8 @@ $(LUA_TESTS)/complete: $(LUA_TESTS_ARCHIVE)
 
 .PHONY: test-lua-guest
 test-lua-guest: all lua-guest $(LUA_TESTS)/complete
-	$(PYTEST) tests/unit/test_lua_guest.py $(PYTEST_ARGS)
-	vm/guest -k $(KREL) -m -- $(PYTEST) tests/vm/test_lua_guest.py tests/vm/test_attacks.py \
+	$(PYTEST) --long tests/unit/test_lua_guest.py $(PYTEST_ARGS)
+	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- $(PYTEST) --long tests/vm/test_lua_guest.py tests/vm/test_attacks.py \
 		-k 'lua_guest or confined' $(PYTEST_ARGS)
 
 unit-programs guest-programs: lua-guest $(LUA_TESTS)/complete

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from runner import KERNEL, USER, in_turn
 
 NAMES = [f"test_{name}" for name in ("few", "many", "last")]
 # Each says that it ran; more than a chunk of them; one fails.
@@ -39,6 +40,11 @@ def test_long(): pass
 @pytest.mark.parametrize("a", range(4))
 @pytest.mark.parametrize("b", "xyz")
 def test_sample(a, b): pass
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("a", range(3))
+@pytest.mark.parametrize("b", "xy")
+def test_two(a, b): pass
 
 @pytest.mark.sample(3)
 def test_single(): pass
@@ -98,6 +104,20 @@ def test_gate_has_samples(tmp_path: Path) -> None:
     """Of each parameter's values each is met."""
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     every = [f"test_sample[{b}-{a}]" for b in "xyz" for a in range(4)]
+    two = [f"test_two[{b}-{a}]" for b in "xy" for a in range(3)]
     gate = ["test_sample[x-0]", "test_sample[x-3]", "test_sample[y-2]", "test_sample[z-1]"]
-    assert sorted(collected(tmp_path)) == [*gate, "test_single"]
-    assert sorted(collected(tmp_path, "--long")) == ["test_long", *every, "test_single"]
+    gate += ["test_single", "test_two[x-0]", "test_two[x-2]", "test_two[y-1]"]
+    assert sorted(collected(tmp_path)) == gate
+    assert sorted(collected(tmp_path, "--long")) == ["test_long", *every, "test_single", *two]
+
+
+def test_modes_take_turns() -> None:
+    """Each case is in the gate in one of its modes, and each mode is there."""
+    modes = [*KERNEL, USER[0]]
+    cases = [(number, modes if number % 4 else modes[:2]) for number in range(12)]
+    params = in_turn(cases, str)
+    assert [param.values for param in params] == [(n, mode) for n, own in cases for mode in own]
+    gate = [param.values for param in params if not param.marks]
+    assert [number for number, _ in gate] == list(range(12))
+    assert {mode for _, mode in gate} == set(modes)
+    assert all(mark.name == "long" for param in params for mark in param.marks)

@@ -251,7 +251,8 @@ def test_code_on_the_command_line() -> None:
     ("limit", "text"), [("20", "20 ms"), ("20ms", "20 ms"), ("20000us", "20 ms"), ("1s", "1000 ms")]
 )
 def test_time_limit_units(limit: str, text: str) -> None:
-    done = syscript("run", "--time-limit", limit, "-e", "while true do end")
+    limits = ["--time-limit", limit, "--wall-limit", "600s"]
+    done = syscript("run", *limits, "-e", "while true do end")
     assert f"over the time limit of {text}" in done.stderr
 
 

@@ -38,15 +38,37 @@ def done(*argv: str | Path, cwd: Path = ROOT) -> str:
     return ended.stdout.strip()
 
 
+def dkms_tree(at: Path) -> Path:
+    done("make", "-s", "install-dkms", f"DESTDIR={at}")
+    (tree,) = (at / "usr/src").iterdir()
+    return tree
+
+
+def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
+    """By the names of the files that compiling the module here has read."""
+    built = [*(ROOT / "build").glob("kernel-[0-9]*/module")]
+    if not built:
+        pytest.skip("no module is built here: run `make module`")
+    texts = [path.read_text() for module in built for path in module.rglob(".*.o.cmd")]
+    names = {Path(word).name for text in texts for word in re.findall(r"\S+/module/\S+\.\w+", text)}
+    read = {name for name in names if name.endswith((".c", ".S", ".h", ".def"))}
+    assert len(read) > 80
+    there = {path.name for path in dkms_tree(tmp_path).rglob("*")}
+    # What compiling makes of others.
+    made = {name for name in read if name.endswith(".mod.c")}
+    assert read - made <= there
+
+
+@pytest.mark.long
 def test_dkms_tree_builds_by_itself(tmp_path: Path) -> None:
     """Nothing of the repository is near it: a path that leads there by chance does not."""
     kernel = Path(done("vm/kernels.py", "path", "6.1"))
-    done("make", "-s", "install-dkms", f"DESTDIR={tmp_path}")
-    (tree,) = (tmp_path / "usr/src").iterdir()
+    tree = dkms_tree(tmp_path)
     done("sh", "kernel/build-module", kernel / "headers", "out", "vendor", "gen", cwd=tree)
     assert (tree / "out/syscript.ko").exists()
 
 
+@pytest.mark.long
 def test_safety_kit_builds_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As DKMS builds it; then a module with each tool, by what was kept."""
     kernel = Path(done("vm/kernels.py", "path", "6.1"))

@@ -131,7 +131,7 @@ def test_info_and_lists() -> None:
 
 
 def test_other_threads_run_meanwhile() -> None:
-    nap = "local ts = util.types.timespec.new { tv_nsec = 300000000 }\n"
+    nap = "local ts = util.types.timespec.new { tv_sec = 1 }\n"
     with syscript.Script(nap + "function run() return syscall.nanosleep(ts) end") as script:
         began = time.monotonic()
         thread = threading.Thread(target=script)
@@ -140,7 +140,7 @@ def test_other_threads_run_meanwhile() -> None:
         while thread.is_alive():
             turns += 1
             time.sleep(0.01)
-        assert turns > 5 and time.monotonic() - began >= 0.3
+        assert turns > 5 and time.monotonic() - began >= 1
 
 
 def test_readme(tmp_path: Path) -> None:

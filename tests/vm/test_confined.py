@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from confined import insn as i
 from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
 from confined.subject import check_kernel
-from runner import COMMAND, SLOWDOWN, account, in_namespace
+from runner import COMMAND, HANG, SLOWDOWN, account, in_namespace
 from unit.test_confined_run import (  # noqa: F401
     test_abort,
     test_calls_by_number,
@@ -342,6 +343,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("native", (0, 0x10000))
 @pytest.mark.parametrize("what", LOOPS)
 def test_killed(what: str, native: int) -> None:
@@ -356,11 +358,8 @@ def test_killed(what: str, native: int) -> None:
         assert child.stdout and child.stdout.readline() == b"running\n"
         time.sleep(0.3)
         assert child.poll() is None
-        since = time.monotonic()
         child.kill()
-        assert child.wait(10 * SLOWDOWN) == -signal.SIGKILL
-        # 50 ms on a CPU; most of it is the end of the interpreter's process.
-        assert time.monotonic() - since < 2 * SLOWDOWN
+        assert child.wait(HANG) == -signal.SIGKILL
 
 
 def test_arena_is_attacked() -> None:
@@ -600,6 +599,19 @@ def throttled(limit: str, body: str, **more: object) -> Iterator[subprocess.Pope
         CGROUP.rmdir()
 
 
+REGISTERED = 60
+UNIQUE = count()
+
+
+def registering() -> float:
+    """The seconds that it takes to register code that no other has."""
+    time.sleep(0.02)
+    begin = time.monotonic()
+    with Arena() as arena:
+        os.close(register([i.movi(0, next(UNIQUE)) + i.EXIT], arena))
+    return time.monotonic() - begin
+
+
 @pytest.mark.parametrize(
     ("limit", "value", "events", "none"),
     [
@@ -615,21 +627,14 @@ def test_nobody_waits_for_a_throttled_process(
     Over its cgroup's memory.high it sleeps for seconds in allocations, over its
     cpu.max where it would give way: others do not.
     """
+    usual = max(registering() for _ in range(REGISTERED))
     with throttled(limit, THROTTLED) as process:
         (CGROUP / limit).write_text(value)
         while none in (CGROUP / events).read_text():
             assert process.poll() is None
             time.sleep(0.05)
-        waits = []
-        end = time.monotonic() + 6 * min(SLOWDOWN, 3)
-        while time.monotonic() < end:
-            begin = time.monotonic()
-            with Arena() as arena:
-                os.close(register([i.movi(0, len(waits)) + i.EXIT], arena))
-            waits.append(time.monotonic() - begin)
-            time.sleep(0.02)
-        assert len(waits) > 20
-        assert max(waits) < 1, sorted(waits)[-5:]
+        waits = [registering() for _ in range(REGISTERED)]
+        assert max(waits) < 1 + 10 * usual, (usual, sorted(waits)[-5:])
 
 
 CLOSED_LATE = """
@@ -670,7 +675,8 @@ def test_nobody_waits_to_close_for_another_process() -> None:
             os.close(each)
             waits.append(time.monotonic() - begin)
             time.sleep(0.1)
-        assert len(waits) == 30 and max(waits) < 1, sorted(waits)[-5:]
+        # They would wait for a fork, which takes a hundred times as long as usual.
+        assert len(waits) == 30 and max(waits) < 10, sorted(waits)[-5:]
 
 
 FILTER_GETPPID = """
@@ -713,6 +719,7 @@ def test_filter_kills_thread() -> None:
     assert result == {"end": 7}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("part", range(4))
 def test_random_images(part: int) -> None:
     """Each with the result and the arena that the interpreter comes to."""

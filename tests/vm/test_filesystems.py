@@ -17,10 +17,14 @@ from runner import SLOWDOWN, account
 BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
 MANY = 100_000 // SLOWDOWN
+# Of many blocks.
+ENOUGH = 8000 // SLOWDOWN
 SOME = 300
+# Where each file is asked of a process.
+FEW = 50
 STORM_SECONDS = 5
 # From SIGKILL to the end of the process, on a busy emulated machine.
-DEATH = 10 * SLOWDOWN
+DEATH = 60 * SLOWDOWN
 KERNEL = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
 
 
@@ -145,7 +149,8 @@ def test_same_entries(kind: str, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:
         directory = top / "some"
         directory.mkdir()
-        fill(directory, SOME)
+        some = FEW if kind == "fuse" else SOME
+        fill(directory, some)
         (directory / "link").symlink_to("file-1")
         os.mknod(directory / "device", 0o20600, os.makedev(1, 3))
         for path in (top, directory):
@@ -153,16 +158,17 @@ def test_same_entries(kind: str, place: Path) -> None:
             dircheck("stable", path, member=True)
         # As it is after a mount: nothing in the caches.
         Path("/proc/sys/vm/drop_caches").write_text("2")
-        dircheck("stable", directory, SOME + 2)
+        dircheck("stable", directory, some + 2)
 
 
+@pytest.mark.parametrize("count", [ENOUGH, pytest.param(MANY, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
-def test_many_entries(kind: str, place: Path) -> None:
+def test_many_entries(kind: str, count: int, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:
         directory = top / "many"
         directory.mkdir()
-        fill(directory, MANY)
-        dircheck("stable", directory, MANY)
+        fill(directory, count)
+        dircheck("stable", directory, count)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +251,6 @@ def test_killed(place: Path) -> None:
             child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE, **options)
             assert child.stdout and child.stdout.readline() == b"at work\n"
             time.sleep(0.2)
-            begin = time.monotonic()
             child.kill()
             assert child.wait(DEATH) == -signal.SIGKILL
-            assert time.monotonic() - begin < DEATH
             child.stdout.close()

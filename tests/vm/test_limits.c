@@ -47,7 +47,7 @@ static void test_death(void)
 	check_dead(abi_register_limits(ABI_LOOP, SYSCRIPT_NOJIT, 0, 200 * MS),
 		   -ETIME, "time");
 	/* Emulated, on a loaded machine: what matters is that it is no 100 s. */
-	CHECK(abi_seconds() - start < 5);
+	CHECK(abi_seconds() - start < 60);
 	check_dead(abi_register_limits(ABI_GROW, 0, 0, ABI_PATIENCE), -ENOBUFS,
 		   "memory");
 	CHECK_EQ(abi_register_limits("while true do end", 0, 0, 200 * MS), -ETIME);
@@ -141,7 +141,8 @@ static void test_fatal_signal(void)
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, SIGKILL);
-	CHECK(abi_seconds() - start < 2);
+	/* It had ten. */
+	CHECK(abi_seconds() - start < 8);
 	CHECK_EQ(abi_count(pid), 0);
 	close(fds[0]);
 	close(fds[1]);

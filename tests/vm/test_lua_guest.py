@@ -35,12 +35,14 @@ string_find syscall_arguments table_sort tail_call_errors
 SCRIPTS = [path for path in INTEGER_CORPUS if path.stem in NAMES.split()]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_does_as_luajit(script: Path, as_outsider) -> None:
     confined = outcome(as_outsider, [*RUN, *GUEST_LIMITS, str(script)])
     assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", puc.LEFT_OUT)
 def test_puc(name: str, as_outsider, pages_to_pin) -> None:
     command = [*RUN, *puc.LIMITS, "-"]

@@ -210,9 +210,9 @@ static void test_death_wakes(void)
 	abi_sleep(0.1);
 	start(&waiter, call_once);
 	begin = abi_seconds();
-	CHECK_EQ(poll(&p, 1, 20000), 1);
+	CHECK_EQ(poll(&p, 1, 120000), 1);
 	/* At its timeout poll() looks once more, woken or not. */
-	CHECK(abi_seconds() - begin < 10);
+	CHECK(abi_seconds() - begin < 60);
 	CHECK_EQ(p.revents, POLLERR | POLLHUP);
 	join(&looper);
 	join(&waiter);
@@ -245,7 +245,8 @@ static void test_kill_in_turns(const char *source, int64_t arg)
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, SIGKILL);
-	CHECK(abi_seconds() - begin < 2);
+	/* It had ten. */
+	CHECK(abi_seconds() - begin < 8);
 	CHECK_EQ(abi_count(pid), 0);
 }
 
