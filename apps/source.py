@@ -10,6 +10,7 @@ all that is used, so a security update of the package changes nothing here.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import shutil
 import sys
@@ -68,9 +69,16 @@ def say(text: str) -> None:
 
 
 def fetch(package: str, archive: Path) -> None:
-    """Put the pinned archive where it is asked for."""
-    name, checksum = PINNED[package]
+    """Put the pinned archive where it is asked for; one at a time, as apt's lists are shared."""
     suite = Sources(SUITE)
+    suite.state.mkdir(parents=True, exist_ok=True)
+    with (suite.state / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fetch_from(suite, package, archive)
+
+
+def fetch_from(suite: Sources, package: str, archive: Path) -> None:
+    name, checksum = PINNED[package]
     directory = suite.state / package
     shutil.rmtree(directory, ignore_errors=True)
     say(f"fetching the source package of {package} from Debian {SUITE}")
