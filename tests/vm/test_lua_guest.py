@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 from confined import puc
+from corpus import known
 from runner import (
     COMMAND,
-    CORPUS_LIMITS,
     GUEST_LIMITS,
     HANG,
     INTEGER_CORPUS,
     INTEGERS,
     PATIENCE,
-    USER,
     account,
     guest,
     here,
@@ -39,7 +38,7 @@ SCRIPTS = [path for path in INTEGER_CORPUS if path.stem in NAMES.split()]
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_does_as_luajit(script: Path, as_outsider) -> None:
     confined = outcome(as_outsider, [*RUN, *GUEST_LIMITS, str(script)])
-    assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
+    assert confined == known(script, here)
 
 
 @pytest.mark.sample(3)
