@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/static_call.h>
 #include <linux/vmalloc.h>
 #include <asm/invpcid.h>
 #include <asm/pgalloc.h>
@@ -25,6 +26,7 @@
 #include <asm/special_insns.h>
 
 #include "arena.h"
+#include "symbols.h"
 
 #define HOLE_START	0xffffff8000000000UL
 #define HOLE_END	0xffffffef00000000UL
@@ -69,6 +71,42 @@ static void flush_this_cpu(void *unused)
 }
 
 /* -- Page tables ----------------------------------------------------------- */
+
+/*
+ * IOMMUs that share processes' page tables may remember those of the kernel's half.
+ * Newer kernels know, and have them forget before such a table is freed; what does
+ * that is not exported.
+ */
+#ifdef CONFIG_ASYNC_KERNEL_PGTABLE_FREE
+static void free_at_once(struct ptdesc *table)
+{
+	__free_page(ptdesc_page(table));
+}
+
+DEFINE_STATIC_CALL(arena_free_table, free_at_once);
+
+static void free_table(unsigned long table)
+{
+	static_call(arena_free_table)(virt_to_ptdesc((void *)table));
+}
+
+static void find_free_table(void)
+{
+	void *found = symbols_find("pagetable_free_kernel");
+
+	if (found)
+		static_call_update(arena_free_table, found);
+}
+#else
+static void free_table(unsigned long table)
+{
+	free_page(table);
+}
+
+static void find_free_table(void)
+{
+}
+#endif
 
 static pud_t *pud_of(unsigned long addr)
 {
@@ -161,7 +199,7 @@ static void free_dropped(struct list_head *dropped)
 	struct page *table, *next;
 
 	list_for_each_entry_safe(table, next, dropped, lru)
-		__free_page(table);
+		free_table((unsigned long)page_address(table));
 }
 
 /* Makes stale address space new.  Tables that lie in it entirely go. */
@@ -206,8 +244,8 @@ static void free_tables(void)
 		pmd = (pmd_t *)tables[i];
 		for (j = 0; j < PTRS_PER_PMD; j++)
 			if (!pmd_none(pmd[j]))
-				free_page(pmd_page_vaddr(pmd[j]));
-		free_page(tables[i]);
+				free_table(pmd_page_vaddr(pmd[j]));
+		free_table(tables[i]);
 	}
 }
 
@@ -394,6 +432,7 @@ int arena_init(void)
 	ret = find_hole();
 	if (ret)
 		return ret;
+	find_free_table();
 	taken = vzalloc(BITS_TO_LONGS(ARENA_GRANULES) * sizeof(long));
 	stale = vzalloc(BITS_TO_LONGS(ARENA_GRANULES) * sizeof(long));
 	if (taken && stale)
