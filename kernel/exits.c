@@ -7,6 +7,8 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/restart_block.h>
@@ -116,28 +118,69 @@ static struct ftrace_ops do_exit_ops = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
-/* How many of the function graph tracer's returns are to come. */
+/*
+ * Which returns the function graph tracer and kretprobes wait for: functions that
+ * stack_return() has passed by do not return any more.
+ *
+ * Tools of root's that hook returns in ways of their own, BPF's trampolines, keep what
+ * they hold for a function under way: they are not freed before the next boot.
+ */
 struct returns {
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	int stack, depth;
 #endif
+#ifdef CONFIG_RETHOOK
+	struct llist_node *hooks;
+#endif
 };
 
-static struct returns get_returns(void)
+static void get_returns(struct returns *returns)
 {
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	return (struct returns){ current->curr_ret_stack, current->curr_ret_depth };
-#else
-	return (struct returns){ };
+	returns->stack = current->curr_ret_stack;
+	returns->depth = current->curr_ret_depth;
+#endif
+#ifdef CONFIG_RETHOOK
+	returns->hooks = READ_ONCE(current->rethooks.first);
 #endif
 }
 
-/* Functions that stack_return() has passed by do not return any more. */
-static void set_returns(struct returns returns)
+#ifdef CONFIG_RETHOOK
+/*
+ * The first hook is taken for that of the next function to return, so those of
+ * functions that do not go behind all others; the task's end frees them.  Interrupts
+ * put hooks of their own before the first, and take them off again.  Who only reads,
+ * as stack traces do, never finds a circle.
+ */
+static void set_hooks(struct llist_node *hooks)
+{
+	struct llist_node *passed, *last = NULL, *next, *end;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	passed = current->rethooks.first;
+	for (next = passed; next && next != hooks; next = next->next)
+		last = next;
+	/* Where no other is left, there is none that they could be taken for. */
+	if (last && next) {
+		WRITE_ONCE(current->rethooks.first, hooks);
+		WRITE_ONCE(last->next, NULL);
+		for (end = hooks; end->next; end = end->next)
+			;
+		WRITE_ONCE(end->next, passed);
+	}
+	local_irq_restore(flags);
+}
+#endif
+
+static void set_returns(const struct returns *returns)
 {
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	current->curr_ret_stack = returns.stack;
-	current->curr_ret_depth = returns.depth;
+	current->curr_ret_stack = returns->stack;
+	current->curr_ret_depth = returns->depth;
+#endif
+#ifdef CONFIG_RETHOOK
+	set_hooks(returns->hooks);
 #endif
 }
 
@@ -162,13 +205,14 @@ long exits_guard(void)
 	struct restart_block *block = &current->restart_block;
 	unsigned long arch_data = block->arch_data;
 	long (*restart)(struct restart_block *block) = block->fn;
-	struct returns returns = get_returns();
+	struct returns returns;
 	long ret;
 
+	get_returns(&returns);
 	block->fn = guarded;
 	ret = ask_from(&block->arch_data);
 	if (unlikely(ret > 0))
-		set_returns(returns);
+		set_returns(&returns);
 	block->fn = restart;
 	block->arch_data = arch_data;
 	if (likely(ret <= 0))

@@ -17,7 +17,10 @@
  *   come back after kernel_fpu_begin().
  *
  * Found by name, and done without if missing: __secure_computing() (watchers.c),
- * security_socket_sendmsg() and security_socket_recvmsg() (batch/frames.c).
+ * do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
+ * security_socket_recvmsg() (batch/frames.c), pagetable_free_kernel()
+ * (luajit/kernel/arena.c).  docs/design/borrowed.md says what they expect, and what all
+ * functions do that the kernel exports.
  *
  * Taken from headers:
  *
@@ -26,7 +29,8 @@
  *   lockdep bottom halves are off by SOFTIRQ_DISABLE_OFFSET in the count of
  *   preemption and nothing else (gates.c, fpu_unlock()).
  * - task_struct: ->task_works with ->pi_lock as task_work_cancel() takes it,
- *   ->posix_cputimers_work (deferred.c), ->se.sum_exec_runtime (run.c).
+ *   ->posix_cputimers_work (deferred.c), ->se.sum_exec_runtime (run.c), ->rethooks as
+ *   kernel/trace/rethook.c takes it, first for the next return (exits.c).
  * - get_irq_regs() in a hard timer interrupt are the registers of what it came upon
  *   (clock.c).
  */

@@ -51,6 +51,36 @@ def test_graph_of_killed_threads(
     assert "ksys_lseek" in seen and "__seccomp_filter" in seen
 
 
+@pytest.fixture
+def kretprobes(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
+    """kretprobes(functions): their returns are events."""
+    events, enable = tracefs / "kprobe_events", tracefs / "events" / "kprobes" / "enable"
+
+    def probe(functions: list[str]) -> None:
+        if not events.exists():
+            pytest.skip("this kernel has no events of kprobes")
+        events.write_text("".join(f"r:{name}_returns {name}\n" for name in functions))
+        enable.write_text("1")
+
+    yield probe
+    if enable.exists():
+        enable.write_text("0")
+        events.write_text("")
+
+
+def test_kretprobes_of_killed_threads(
+    tracefs: Path, kretprobes: Callable[[list[str]], None], as_user: Callable
+) -> None:
+    """The same for what waits for returns otherwise: each goes where its call came from."""
+    outer, inner = ["ksys_lseek", "__x64_sys_lseek"], ["__seccomp_filter", "__secure_computing"]
+    kretprobes([*outer, *inner])
+    (tracefs / "trace").write_text("")
+    done = as_user([BUILD / "tests" / "vm" / "test_seccomp"])
+    assert done.returncode == 0, done.stdout
+    seen = (tracefs / "trace").read_text()
+    assert all(f"{name}_returns" in seen for name in (*outer, *inner))
+
+
 # Loops until it is told not to, or for ten seconds.
 LOOP = b"function run(a) while util.peek(a) == 0 do for i = 1, 1000000 do end end end"
 TRIES = 5
