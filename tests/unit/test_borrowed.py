@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""docs/design/borrowed.md has a row for each function of the kernel's that is called."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "design" / "borrowed.md"
+KERNELS = ("6.1", "6.12", "7.2")
+SOURCES = [*(ROOT / "kernel").rglob("*.c"), *(ROOT / "engine").rglob("kernel/*.c")]
+
+
+@dataclass
+class Row:
+    names: list[str]
+    on: list[str]  # empty: all kernels
+    by_name: bool
+
+
+def rows(text: str) -> list[Row]:
+    found, by_name = [], False
+    for line in text.splitlines():
+        if line.startswith("## "):
+            by_name = line == "## By name"
+        if not line.startswith("| `"):
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert len(cells) == 4 and all(cells[:1] + cells[2:]), line
+        names = re.findall(r"`([^`]+)`", cells[0])
+        assert re.sub(r"`[^`]+`", "", cells[0]).strip() == "", f"more than names: {cells[0]}"
+        on = cells[1].split()
+        assert set(on) <= set(KERNELS), f"no kernels: {cells[1]}"
+        found.append(Row(names, on, by_name))
+    return found
+
+
+def kernel_of(release: str) -> str:
+    """Which column's: 6.1.0-56-amd64 is 6.1's, and whatever is newer than 6.12 the newest's."""
+    version = ".".join(release.split(".")[:2])
+    return version if version in KERNELS else KERNELS[-1]
+
+
+def imported() -> dict[str, set[str]]:
+    """By kernel: the undefined symbols of the module built for it."""
+    found: dict[str, set[str]] = {}
+    for module in sorted(ROOT.glob("build/kernel-*/syscript.ko")):
+        kernel = kernel_of(module.parent.name.removeprefix("kernel-"))
+        lines = subprocess.run(["nm", "-u", module], check=True, capture_output=True, text=True)
+        found[kernel] = set(lines.stdout.split()) - {"U", "w"}
+    return found
+
+
+def looked_up(text: str) -> set[str]:
+    """Names that a source has symbols_find() look for, one by one or from an array."""
+    found = set()
+    for argument in re.findall(r"symbols_find\(([^)]*)\)", text):
+        if argument.startswith("const char"):
+            continue
+        literal = re.fullmatch(r'"(\w+)"', argument)
+        if literal:
+            found.add(literal[1])
+            continue
+        array = re.fullmatch(r"(\w+)(\[\w+\])?", argument)
+        assert array, f"symbols_find({argument}): of what?"
+        given = re.search(rf"\b{array[1]}\[\][^=;]*=\s*([^;]*);", text)
+        assert given, f"symbols_find({argument}): {array[1]} is no array of names here"
+        found |= set(re.findall(r'"(\w+)"', given[1]))
+    return found
+
+
+def covers(name: str, symbol: str) -> bool:
+    return fnmatch.fnmatchcase(symbol, name)
+
+
+def missing(found: list[Row], kernel: str, symbols: set[str]) -> list[str]:
+    names = [n for row in found if not row.on or kernel in row.on for n in row.names]
+    return sorted(s for s in symbols if not any(covers(name, s) for name in names))
+
+
+def superfluous(found: list[Row], used: dict[str, set[str]]) -> list[str]:
+    """Names that none of the kernels built for has; of others nothing is known."""
+    wrong = []
+    for row in found:
+        kernels = [k for k in row.on or KERNELS if k in used]
+        if kernels:
+            there = set().union(*(used[k] for k in kernels))
+            wrong += [n for n in row.names if not any(covers(n, s) for s in there)]
+    return wrong
+
+
+IMPORTS = [row for row in rows(PAGE.read_text()) if not row.by_name]
+BY_NAME = [row for row in rows(PAGE.read_text()) if row.by_name]
+
+
+def test_each_imported_function_has_a_row() -> None:
+    used = imported()
+    if not used:
+        pytest.skip("the module has not been built")
+    assert {k: m for k, s in used.items() if (m := missing(IMPORTS, k, s))} == {}
+    assert superfluous(IMPORTS, used) == []
+
+
+def test_each_name_looked_up_has_a_row() -> None:
+    names = set().union(*(looked_up(path.read_text()) for path in SOURCES))
+    assert len(names) > 10
+    assert names == {name for row in BY_NAME for name in row.names}
+
+
+def test_no_function_has_two_rows() -> None:
+    for kernel in KERNELS:
+        names = [n for r in IMPORTS if not r.on or kernel in r.on for n in r.names]
+        assert sorted(names) == sorted(set(names))
+
+
+def test_reader_sees() -> None:
+    """What is missing, superfluous, or in the row of another kernel is found."""
+    found = rows("| `a` `b_*` | | x | y |\n| `c` | 6.12 7.2 | x | y |\n")
+    assert missing(found, "6.1", {"a", "b_1", "c", "d"}) == ["c", "d"]
+    assert missing(found, "7.2", {"a", "b_1", "c"}) == []
+    assert superfluous(found, {"6.1": {"a"}}) == ["b_*"]
+    assert superfluous(found, {"6.12": {"a", "b_2"}}) == ["c"]
+    assert looked_up('char n[] = "x"; f(symbols_find(n)); symbols_find("y")') == {"x", "y"}
+    with pytest.raises(AssertionError):
+        rows("| `a` and others | | x | y |")
+    with pytest.raises(AssertionError):
+        rows("| `a` | 5.10 | x | y |")
+    with pytest.raises(AssertionError):
+        rows("| `a` | | | y |")
