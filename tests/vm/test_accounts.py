@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What an account may take, and that it is counted before it is taken.
 
-tests/hostile/test_accounts.py has the same by storms, for longer.
+tests/hostile/test_account_storms.py has the same by storms, for longer.
 """
 
 from __future__ import annotations

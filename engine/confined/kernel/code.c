@@ -185,7 +185,7 @@ static int measure(struct code *code, struct jit *jit, size_t max, char *error,
 	if (code->len + code->size <= max)
 		return 0;
 	scnprintf(error, error_len,
-		  "%zu bytes of image and %zu of machine code, over what is left of the memory limit, %zu",
+		  "%zu bytes of image and %zu of machine code, over the memory limit, of which %zu are left",
 		  code->len, code->size, max);
 	return -ENOBUFS;
 }
