@@ -226,7 +226,12 @@ def test_automount(place: Path) -> None:
             run("umount", tracing)
 
 
-@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+# A process that serves files takes a minute for what the others do in seconds.
+SLOW = pytest.param("fuse", marks=pytest.mark.long)
+STORMS = [SLOW if kind == "fuse" else kind for kind in FILE_SYSTEMS]
+
+
+@pytest.mark.parametrize("kind", STORMS)
 def test_storm(kind: str, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:
         directory = top / "storm"
