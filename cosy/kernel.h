@@ -36,10 +36,7 @@ static inline int kernel_call(const struct kernel_script *script, long a, long b
 	struct syscript_call call;	/* what is not passed is not read */
 	int err;
 
-	call.flags = 0;
-	call.nargs = 2;
-	call.nresults = 0;
-	call.reserved = 0;
+	device_call_begin(&call, 2);
 	call.args[0] = a;
 	call.args[1] = b;
 	err = device_call(script->fd, &call);

@@ -57,6 +57,14 @@ static int device_copy_out(void __user *to, unsigned int cmd, const void *from,
 	return copy_to_user(to, from, size) ? -EFAULT : 0;
 }
 
+/* @err is no filter's, and the script is not to be called once more. */
+static noinline long device_call_tell(struct syscript_call __user *user, u32 flags, int err)
+{
+	if (flags & SYSCRIPT_CALL_TELL && put_user(SYSCRIPT_CALL_ENDED, &user->state))
+		return -EFAULT;
+	return err;
+}
+
 static long device_call_any_size(struct script *script,
 				 struct syscript_call __user *user,
 				 unsigned int cmd)
@@ -73,7 +81,7 @@ static long device_call_any_size(struct script *script,
 		return err;
 	err = script_call(script, &call);
 	if (err)
-		return err;
+		return device_call_tell(user, call.flags, err);
 
 	results = min_t(size_t, call.nresults, SYSCRIPT_RESULTS_MAX);
 	if (put_user(call.nresults, &user->nresults) ||
@@ -99,13 +107,13 @@ static __always_inline int device_call_in(struct syscript_call *call,
 	unsafe_get_user(call->flags, &user->flags, fault);
 	unsafe_get_user(call->nargs, &user->nargs, fault);
 	unsafe_get_user(call->nresults, &user->nresults, fault);
-	unsafe_get_user(call->reserved, &user->reserved, fault);
+	unsafe_get_user(call->state, &user->state, fault);
 	if (call->nargs > SYSCRIPT_ARGS_MAX)
 		goto bad;
 	for (end = to + call->nargs; to < end; to++, from++)
 		unsafe_get_user(*to, from, fault);
 	user_access_end();
-	return call->flags || call->reserved ? -EINVAL : 0;
+	return call->flags & ~SYSCRIPT_CALL_FLAGS || call->state ? -EINVAL : 0;
 bad:
 	user_access_end();
 	return -EINVAL;
@@ -146,7 +154,7 @@ static __always_inline long device_call(struct script *script,
 	nresults = call.nresults;
 	err = script_call(script, &call);
 	if (unlikely(err))
-		return err;
+		return device_call_tell(user, call.flags, err);
 	/* Is anything not there already? */
 	return nresults | call.nresults ? device_call_out(user, &call) : 0;
 }

@@ -28,7 +28,8 @@ int request_check_register(const struct syscript_register *reg)
 
 int request_check_call(const struct syscript_call *call)
 {
-	if (call->flags || call->reserved || call->nargs > SYSCRIPT_ARGS_MAX)
+	if (call->flags & ~SYSCRIPT_CALL_FLAGS || call->state ||
+	    call->nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
 	return 0;
 }

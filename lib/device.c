@@ -39,19 +39,16 @@ int device_next(struct syscript_info *info)
 	return device_request(DEVICE_PATH, DEVICE_PATH_CONFINED, SYSCRIPT_IOC_NEXT, info);
 }
 
-/* An older module, no script at all, or a filter that knows no lseek(2)? */
+/*
+ * An older module, no script at all, or a filter that knows no lseek(2) and may have
+ * made it return anything: unless it was the script's call, none has been made.
+ */
 int device_call_ioctl(int fd, struct syscript_call *call, long err)
 {
-	switch (err) {
-	case 0:
-	case -EINVAL:
-	case -ENOSYS:
-	case -ENXIO:
-	case -EPERM:
-	case -ESPIPE:
-		return sys_call(ioctl, fd, SYSCRIPT_IOC_CALL, call);
-	}
-	return err;
+	if (call->state == SYSCRIPT_CALL_ENDED)
+		return err;
+	call->flags = 0;
+	return sys_call(ioctl, fd, SYSCRIPT_IOC_CALL, call);
 }
 
 int device_text(int fd, struct syscript_text *text)

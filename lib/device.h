@@ -39,6 +39,15 @@ static inline bool device_unavailable(int err)
 /* SYSCRIPT_IOC_CALL, where lseek(2) has not done it. */
 int device_call_ioctl(int fd, struct syscript_call *call, long err);
 
+/* Before device_call(), which wants all but the results.  Older modules know no flag. */
+static inline void device_call_begin(struct syscript_call *call, unsigned int nargs)
+{
+	call->flags = SYSCRIPT_CALL_TELL;
+	call->nargs = nargs;
+	call->nresults = 0;
+	call->state = 0;
+}
+
 static inline int device_call(int fd, struct syscript_call *call)
 {
 	long ret = sys_call(lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);

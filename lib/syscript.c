@@ -213,15 +213,6 @@ static inline int call_any(int fd, struct syscript_call *call)
 	return err == -EOPNOTSUPP ? call_moved(fd, call) : err;
 }
 
-/* Not zeroed as a whole: only what is read is written. */
-static inline void begin_call(struct syscript_call *call, unsigned int nargs)
-{
-	call->flags = 0;
-	call->nargs = nargs;
-	call->nresults = 0;
-	call->reserved = 0;
-}
-
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
@@ -230,7 +221,7 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
-	begin_call(&call, nargs);
+	device_call_begin(&call, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = args[i];
 
@@ -252,7 +243,7 @@ long (lua_syscall)(int fd, unsigned int nargs, ...)
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
-	begin_call(&call, nargs);
+	device_call_begin(&call, nargs);
 	va_start(list, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = va_arg(list, long);

@@ -17,7 +17,9 @@
  *
  *   SYSCRIPT_IOC_CALL      struct syscript_call       run the script; or, for less,
  *                          lseek(fd, -(address of it), SYSCRIPT_SEEK_CALL), which
- *                          returns SYSCRIPT_SEEK_CALLED in place of 0
+ *                          returns SYSCRIPT_SEEK_CALLED in place of 0; an error may
+ *                          be that of a seccomp filter for lseek(2), see
+ *                          SYSCRIPT_CALL_TELL
  *   SYSCRIPT_IOC_TEXT      struct syscript_text       last error, or output
  *   SYSCRIPT_IOC_INFO      struct syscript_info       counters and limits
  *
@@ -159,13 +161,22 @@ struct syscript_register {
 	__u64 reserved[2];
 };
 
+/* syscript_call.flags */
+#define SYSCRIPT_CALL_TELL	(1 << 0)	/* says in @state what an error is of */
+#define SYSCRIPT_CALL_FLAGS	SYSCRIPT_CALL_TELL
+
+/* syscript_call.state */
+#define SYSCRIPT_CALL_ENDED	1	/* the error is the call's: not to be repeated */
+
 /**
  * struct syscript_call - one call
- * @flags:    zero
+ * @flags:    SYSCRIPT_CALL_*
  * @nargs:    how many of @args are passed, 0 .. SYSCRIPT_ARGS_MAX
  * @nresults: out: how many results the script returned; those past
  *            SYSCRIPT_RESULTS_MAX are dropped
- * @reserved: zero
+ * @state:    in: zero; out, where SYSCRIPT_CALL_TELL is set and there is an error:
+ *            SYSCRIPT_CALL_ENDED if it is that of a script that was to be run, and
+ *            still zero if no script was run
  * @args:     integers; user addresses are integers
  * @results:  out: the first @nresults, or as many as fit; the rest are kept
  *            as they were
@@ -174,7 +185,7 @@ struct syscript_call {
 	__u32 flags;
 	__u32 nargs;
 	__u32 nresults;
-	__u32 reserved;
+	__u32 state;
 	__s64 args[SYSCRIPT_ARGS_MAX];
 	__s64 results[SYSCRIPT_RESULTS_MAX];
 };

@@ -212,10 +212,10 @@ static void test_call_fields(abi_way *way)
 	CHECK_EQ(call.nresults, 1);
 	CHECK_EQ(call.results[0], 42);
 	call = good;
-	call.flags = 1;
+	call.flags = SYSCRIPT_CALL_FLAGS + 1;
 	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
-	call.reserved = 1;
+	call.state = SYSCRIPT_CALL_ENDED;
 	CHECK_EQ(way(fd, &call), -EINVAL);
 	call = good;
 	call.nargs = SYSCRIPT_ARGS_MAX + 1;
@@ -298,6 +298,35 @@ static void test_call_memory(abi_way *way)
 	CHECK_EQ(way(fd, call), -EFAULT);
 	munmap(map, page);
 	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
+	close(fd);
+}
+
+/* An error is a script's where that has been asked for, and is said to be. */
+static void test_call_tells(abi_way *way)
+{
+	struct syscript_call call, good = { .nargs = 2, .args = { 40, 2 } };
+	int fd = abi_must_register("function run(a, b) if a == b then error('same') end "
+				   "return a + b end");
+
+	good.flags = SYSCRIPT_CALL_TELL;
+	call = good;
+	CHECK_EQ(way(fd, &call), 0);
+	CHECK_EQ(call.results[0], 42);
+	CHECK_EQ(call.state, 0);
+	good.args[1] = 40;
+	call = good;
+	CHECK_EQ(way(fd, &call), -EPROTO);
+	CHECK_EQ(call.state, SYSCRIPT_CALL_ENDED);
+	good.flags = 0;
+	call = good;
+	CHECK_EQ(way(fd, &call), -EPROTO);
+	CHECK_EQ(call.state, 0);
+	/* No script was to be run: whoever asks again gets the same. */
+	good.flags = SYSCRIPT_CALL_TELL;
+	good.nargs = SYSCRIPT_ARGS_MAX + 1;
+	call = good;
+	CHECK_EQ(way(fd, &call), -EINVAL);
+	CHECK_EQ(call.state, 0);
 	close(fd);
 }
 
@@ -423,6 +452,8 @@ int main(void)
 	test_check();
 	test_call_fields(abi_call_ioctl);
 	test_call_fields(abi_call_seek);
+	test_call_tells(abi_call_ioctl);
+	test_call_tells(abi_call_seek);
 	test_call_results(abi_call_ioctl);
 	test_call_results(abi_call_seek);
 	test_call_memory(abi_call_ioctl);

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -560,6 +560,61 @@ def test_stacks_end() -> None:
         fd = register([(i.call(-1) + i.EXIT, 4096)], arena, native=256 << 10)
         assert lib.call(fd)[0] == -errno.EPROTO
         os.close(fd)
+
+
+TRACEFS = Path("/sys/kernel/tracing")
+STACK = 16 << 10  # a task's, at a multiple of that
+GETPPID = 110
+
+
+@contextmanager
+def depths() -> Iterator[Callable[[], int]]:
+    """How much of its stack this task has used at least when it got to getppid(2)."""
+    if not (TRACEFS / "events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
+    events, enable = TRACEFS / "kprobe_events", TRACEFS / "events" / "kprobes" / "enable"
+    if not events.exists():
+        pytest.skip("this kernel has no events of kprobes")
+    events.write_text("p:depth __x64_sys_getppid sp=%sp:x64")
+
+    def seen() -> int:
+        lines = [li for li in (TRACEFS / "trace").read_text().splitlines() if " depth: " in li]
+        mine = [li for li in lines if li.split()[0].endswith(f"-{os.getpid()}")]
+        (TRACEFS / "trace").write_text("")
+        assert len(mine) == CALLS
+        return min(STACK - int(li.split("sp=")[1], 16) % STACK for li in mine)
+
+    try:
+        enable.write_text("1")
+        (TRACEFS / "trace").write_text("")
+        yield seen
+    finally:
+        enable.write_text("0")
+        events.write_text("")
+
+
+CALLS = 50
+# What is between: the call of the script, and a gate.
+BETWEEN = 800
+
+
+def test_calls_have_room() -> None:
+    """System calls are made no deeper than 512 bytes below a call of the script."""
+    code = i.jump_ifi("eq", 1, 0, 3) + i.alui("sub", 1, 1) + i.call(-3) + i.EXIT
+    code += i.outside(i.SYSCALL + GETPPID) + i.EXIT
+    with Arena() as arena, depths() as seen:
+        for _ in range(CALLS):
+            libc.getppid()
+        outside, parent = seen(), os.getppid()
+        (TRACEFS / "trace").write_text("")
+        for native, depth in ((512, 60), (520, 60), (0, 200), (64 << 10, 6000)):
+            fd = register([code], arena, native=native)
+            for _ in range(CALLS):
+                assert lib.call(fd, depth) == (1, parent)
+            os.close(fd)
+            deeper = seen() - outside
+            print(f"native_size {native}: {deeper} bytes deeper than from outside")
+            assert deeper <= BETWEEN + (512 if native == 512 else 0)
 
 
 CGROUP = Path("/sys/fs/cgroup/throttled")

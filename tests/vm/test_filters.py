@@ -11,6 +11,7 @@ import os
 import random
 import re
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,10 @@ from runner import SLOWDOWN
 from seccomp import Condition, Filter
 
 ROOT = Path(__file__).resolve().parents[2]
+os.environ["SYSCRIPT_LIBRARY"] = str(ROOT / "build" / "libsyscript.so")
+sys.path.insert(0, str(ROOT / "python"))
+import syscript  # noqa: E402
+
 UNISTD = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 
 # They do something else the second time: made once, in a process of their own.
@@ -212,6 +217,89 @@ def test_death_is_the_same() -> None:
     assert death(program, "bpf", False) == signal.SIGSYS
     found = {name: death(program, name, True) for name in names}
     assert found == dict.fromkeys(names, signal.SIGSYS)
+
+
+SEEK_CALL = 4  # SYSCRIPT_SEEK_CALL
+# Also those that the kernel keeps to itself, none, and the largest that libseccomp takes.
+ERRNOS = [*range(134), 512, 513, 514, 516, 524, 530, 4094]
+FD = 200
+COUNTS = b"""
+local n = 0
+function run(fails) n = n + 1 if fails == 1 then error("n is " .. n) end return n end
+"""
+
+
+def refused_seeks() -> dict[int, int]:
+    """By descriptor: with which errno a filter ends lseek(2) of it as a call of a script."""
+    found = {FD + k: number for k, number in enumerate(ERRNOS)}
+    chosen = Filter(seccomp.ALLOW)
+    for fd, number in found.items():
+        conditions = Condition(0, "EQ", fd), Condition(2, "EQ", SEEK_CALL)
+        chosen.rule(seccomp.error(number), "lseek", *conditions)
+    chosen.load()
+    return found
+
+
+def calls_with_lseek_refused(bind: Callable[[int], Callable[[int], object]]) -> list[object]:
+    """For each errno, a call that returns and one that fails; what is wrong."""
+    lib = Library()
+    fd, text = lib.register(COUNTS)
+    assert fd >= 0, text
+    call, wrong, n = bind(fd), [], 0
+    for at, number in refused_seeks().items():
+        os.dup2(fd, at)
+        call = bind(at)
+        for fails in (0, 1):
+            n += 1
+            said = call(fails)
+            if said != (f"-71 n is {n}" if fails else f"{n}"):
+                wrong.append((number, fails, n, said))
+    # And where lseek(2) does it, for which nothing else may follow.
+    call = bind(fd)
+    for fails in (0, 1, 0):
+        n += 1
+        said = call(fails)
+        if said != (f"-71 n is {n}" if fails else f"{n}"):
+            wrong.append(("allowed", fails, n, said))
+    return wrong
+
+
+def by_library(fd: int) -> Callable[[int], str]:
+    lib = Library()
+
+    def call(fails: int) -> str:
+        count, value = lib.call(fd, fails)
+        return str(value) if count == 1 else f"{count} {lib.error(fd).split(': ')[-1]}"
+
+    return call
+
+
+def by_python(fd: int) -> Callable[[int], str]:
+    script = syscript.Script.__new__(syscript.Script)
+    script._fd = fd
+
+    def call(fails: int) -> str:
+        try:
+            return str(script(fails))
+        except syscript.ScriptError as error:
+            return f"{-error.errno} {str(error).splitlines()[0].split(': ')[-1]}"
+        finally:
+            script_fds.append(script)
+
+    return call
+
+
+script_fds: list[object] = []  # whose end would close them
+
+
+@pytest.mark.parametrize("bind", [by_library, by_python])
+def test_no_errno_of_a_filter_becomes_a_call_s(
+    bind: Callable[[int], Callable[[int], object]],
+) -> None:
+    """A script is called by lseek(2); what filters say about that one is not its result."""
+    status, said = in_child(lambda: calls_with_lseek_refused(bind))
+    assert status == 0, said
+    assert said == []
 
 
 # Calls that do nothing, whatever their arguments.
