@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -26,6 +27,7 @@ static struct arena_window alias;
 static DEFINE_RAW_SPINLOCK(taken_lock);
 static DECLARE_BITMAP(taken, MCODE_PAGES);
 static unsigned int taken_count;
+static siphash_key_t places_key __ro_after_init;
 /* What each piece was made of, 0 if that is not known. */
 static u16 lines[MCODE_PAGES * LINES_PAGE];
 
@@ -72,11 +74,17 @@ void mcode_writable(void *p, unsigned long size, bool writable)
 	map(index_of(p), size >> PAGE_SHIFT, writable);
 }
 
-/* From a random place on, so that code is not where it was the last time. */
+/*
+ * From a random place on, so that code is not where it was the last time.  The kernel's
+ * random numbers are not for callers that may not sleep where spinlocks do.
+ */
 static unsigned int find(unsigned int n)
 {
-	unsigned int from = get_random_u32() % MCODE_PAGES;
+	static u64 times;
+	unsigned int from = siphash_1u64(times++, &places_key) % MCODE_PAGES;
 	unsigned int index;
+
+	lockdep_assert_held(&taken_lock);
 
 	index = bitmap_find_next_zero_area(taken, MCODE_PAGES, from, n, 0);
 	if (index >= MCODE_PAGES)
@@ -178,6 +186,7 @@ int mcode_init(void)
 		arena_close(&alias);
 		return ret;
 	}
+	get_random_bytes(&places_key, sizeof(places_key));
 	port_mcode_delta = (unsigned long)syscript_mcode - alias.start;
 	erase(0, MCODE_PAGES);
 	return 0;
