@@ -71,10 +71,17 @@ static void check_time(struct run_own *own, unsigned long used)
 	run_doom(run, -ETIME);
 }
 
+static bool is_over_wall_clock(const struct run_own *own, unsigned long now)
+{
+	unsigned long waited = __atomic_load_n(&own->waited, __ATOMIC_RELAXED);
+
+	return own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
+	       now - own->wall > waited + own->run.wall_limit;
+}
+
 static void check_wall_clock(struct run_own *own, unsigned long now)
 {
-	if (own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
-	    now - own->wall > own->waited + own->run.wall_limit)
+	if (is_over_wall_clock(own, now))
 		run_doom(&own->run, -ETIMEDOUT);
 }
 
@@ -91,13 +98,14 @@ unsigned long run_leave(struct run *run)
 
 bool run_is_overdue(struct run_own *own)
 {
-	unsigned long used = time_used(own, sys_now(CLOCK_MONOTONIC));
+	unsigned long now = sys_now(CLOCK_MONOTONIC), used = time_used(own, now);
 
 	if (!own->cpu_seen) {
 		own->cpu_base = (long)(sys_now(own->cpu) - (used - own->start));
 		__atomic_store_n(&own->cpu_seen, true, __ATOMIC_RELEASE);
 	}
-	return used > __atomic_load_n(&own->run.deadline, __ATOMIC_RELAXED);
+	return used > __atomic_load_n(&own->run.deadline, __ATOMIC_RELAXED) ||
+	       (now > own->wall && is_over_wall_clock(own, now));
 }
 
 void run_poll(struct run *run)
