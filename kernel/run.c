@@ -190,6 +190,22 @@ static noinline void at_end(struct run_own *own, bool well)
 		frames_end_run(own->ports, well);
 }
 
+/*
+ * What the last run of a process has left is no concern of this one.  idle.c's keep it:
+ * the process has yet to read its error.
+ */
+static __always_inline void begin_anew(struct run_own *own)
+{
+	struct run *run = &own->run;
+
+	if (unlikely(own->thread))
+		return;
+	if (unlikely(run->doom) && run_doom_passes(run->doom))
+		run->doom = 0;
+	run->error_len = 0;
+	run->error[0] = '\0';
+}
+
 static __always_inline void atomic_prepare(struct run_own *own, const void *stack)
 {
 	own->gated = stack && !own->thread;
@@ -204,6 +220,7 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	long ret;
 
 	own->thread = current->flags & PF_KTHREAD;
+	begin_anew(own);
 	if (atomic)
 		atomic_prepare(own, stack);
 	run->deadline = run->time + run->time_limit;

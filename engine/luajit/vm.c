@@ -344,16 +344,11 @@ static int ended(struct vm *vm, int status)
   return vm->run->doom ? vm->run->doom : status != LUA_OK ? -EPROTO : 0;
 }
 
-/* A new start, unless the script is dead. */
+/* What the last run was interrupted for is over: the core has begun a new one. */
 static LJ_AINLINE void begin(struct vm *vm)
 {
-  struct run *run = vm->run;
-  run->error_len = 0;
-  run->error[0] = '\0';
-  if (LJ_UNLIKELY(run->doom) && run_doom_passes(run->doom)) {
-    run->doom = 0;
+  if (LJ_UNLIKELY(vm->poll) && !vm->run->doom)
     vm_interrupted(vm);
-  }
 }
 
 /* The protected entry for C code. */

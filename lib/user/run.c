@@ -126,11 +126,21 @@ int run_pending(struct run *run)
 
 /* -- Runs -------------------------------------------------------------------- */
 
+/* What the last run has left is no concern of this one. */
+static void begin_anew(struct run *run)
+{
+	if (run_doom_passes(run->doom))
+		run->doom = 0;
+	run->error_len = 0;
+	run->error[0] = '\0';
+}
+
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 {
 	struct run_own *own = run_own(run);
 	long ret;
 
+	begin_anew(run);
 	usermem_forget(run);
 	run->deadline = run->time + run->time_limit;
 	own->start = run->time;
@@ -208,7 +218,8 @@ static long plain_syscall(struct run *run, long nr, const long *args, bool waits
 	run_enter(run);
 	/* Who has worked for that long has mostly waited. */
 	if (waits && own->entered - left > WAIT_NS)
-		own->waited += own->entered - left;
+		__atomic_store_n(&own->waited, own->waited + own->entered - left,
+				 __ATOMIC_RELAXED);
 	check_wall_clock(own, own->entered);
 	return ret;
 }

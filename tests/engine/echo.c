@@ -70,8 +70,6 @@ static long echo_run(void *arg)
 
 static int echo_call(struct engine_vm *vm, struct syscript_call *call)
 {
-	if (run_doom_passes(vm->run->doom))
-		vm->run->doom = 0;
 	vm->call = call;
 	return run_script(vm->run, echo_run, vm, NULL);
 }

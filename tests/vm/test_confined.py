@@ -333,6 +333,83 @@ def test_limits() -> None:
     }
 
 
+# A program of several ways: r1 says which, r2 is a pipe, r3 points to three bytes.
+WAYS = """
+import struct
+def way(n, code):
+    return i.jump_ifi("ne", 6, n, len(code) // 8) + code
+def write(n):
+    return (i.mov(1, 7) + i.mov(2, 8) + i.alui("add", 2, n) + i.movi(3, 1)
+            + i.outside(i.SYSCALL + 1) + i.alu("add", 9, 0))
+GETPPID = i.outside(i.SYSCALL + 110)
+# A filter sends SIGSYS for gettid(2), and there is a handler of that.
+def watch():
+    code = (0x20, 0, 0, 0), (0x15, 0, 1, 186), (6, 0, 0, 0x30000), (6, 0, 0, 0x7FFF0000)
+    code = b"".join(struct.pack("HBBI", *insn) for insn in code)
+    filter = ctypes.create_string_buffer(code)
+    prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 4, ctypes.addressof(filter)))
+    signal.signal(signal.SIGSYS, lambda *a: None)
+    assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, prog, 0, 0)
+PROGRAM = [
+    i.mov(6, 1) + i.mov(7, 2) + i.mov(8, 3) + i.movi(9, 0)
+    + way(1, i.jump(-1)) + way(2, GETPPID + i.jump(-2)) + way(3, i.outside(i.SYSCALL + 186))
+    + way(4, i.movi(1, 5) + i.outside(i.CALL_ABORT))
+    + write(0) + write(1) + write(2) + i.mov(0, 9) + i.EXIT
+]
+here, there = os.pipe()
+os.set_blocking(here, False)
+def three(fd, arena):
+    arena.write(0x100, b"abc")
+    count = lib.call(fd, 0, there, arena.address + 0x100)
+    try:
+        return [*count, os.read(here, 9).decode(), lib.error(fd)]
+    except BlockingIOError:
+        return [*count, ""]
+def ended(what, fd, arena):
+    ends = lib.call(fd, what, there, arena.address + 0x100)[0]
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return [ends, *three(fd, arena)]
+"""
+
+
+@pytest.mark.parametrize("native", (0, 0x10000))
+def test_another_way_after_each_end(native: int) -> None:
+    """What has ended a run has ended that one: the next one writes what it has to, once."""
+    result = as_user(
+        WAYS + "with Arena() as arena:\n"
+        "    def made(**limits):\n"
+        f"        return register(PROGRAM, arena, native={native}, **limits)\n"
+        "    signal.signal(signal.SIGALRM, lambda *a: None)\n"
+        "    for what in 1, 2:\n"
+        "        fd = made(wall_limit_ns=50 * MS)\n"
+        "        result[f'wall {what}'] = [ended(what, fd, arena) for _ in range(2)]\n"
+        "        fd = made(grace_ns=MS)\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+        "        result[f'signal {what}'] = [ended(what, fd, arena)]\n"
+        "    fd = made()\n"
+        "    result['abort'] = [ended(4, fd, arena) for _ in range(2)]\n"
+        "    result['arguments'] = [lib.call(fd, *range(6))[0], *three(fd, arena)]\n"
+        "    fd = made(time_limit_ns=50 * MS)\n"
+        "    result['time'] = [ended(1, fd, arena)]\n"
+        "    watch()\n"
+        "    fd = made()\n"
+        "    result['watched'] = [ended(3, fd, arena) for _ in range(2)]\n"
+    )
+    again = [1, 3, "abc", ""]
+    twice = {
+        "watched": -errno.EOPNOTSUPP,
+        "abort": -errno.EPROTO,
+        "wall 1": -errno.ETIMEDOUT,
+        "wall 2": -errno.ETIMEDOUT,
+    }
+    assert result == {name: [[err, *again]] * 2 for name, err in twice.items()} | {
+        "signal 1": [[-errno.EINTR, *again]],
+        "signal 2": [[-errno.EINTR, *again]],
+        "arguments": [-errno.ERANGE, *again],
+        "time": [[-errno.ETIME, -errno.ENOTRECOVERABLE, 0, ""]],
+    }
+
+
 LOOPS = {
     "loop": "FOREVER",
     "calls": "[i.outside(i.SYSCALL + 110) + i.jump(-2) + i.EXIT]",
