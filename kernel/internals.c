@@ -103,10 +103,29 @@ static int __init find_load_fpu(void)
 	return load && fpu_comes_back() ? 0 : missing("loads FPU registers");
 }
 
+/* -- A task's time ------------------------------------------------------------- */
+
+static u64 accounted_time(struct task_struct *task)
+{
+	return READ_ONCE(task->se.sum_exec_runtime);
+}
+
+DEFINE_STATIC_CALL(internals_task_time, accounted_time);
+
+/* Without it time is known to a second on CPUs that have no tick. */
+static void __init find_task_time(void)
+{
+	void *found = symbols_find("task_sched_runtime");
+
+	if (found)
+		static_call_update(internals_task_time, found);
+}
+
 int __init internals_init(void)
 {
 	int err = find_syscalls();
 
+	find_task_time();
 	if (!err)
 		err = find_release_file();
 	return err ? err : find_load_fpu();

@@ -17,7 +17,7 @@
  *   come back after kernel_fpu_begin().
  *
  * Found by name, and done without if missing: __secure_computing() (watchers.c),
- * do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
+ * task_sched_runtime() (run.c), do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
  * security_socket_recvmsg() (batch/frames.c), pagetable_free_kernel()
  * (luajit/kernel/arena.c).  docs/design/borrowed.md says what they expect, and what all
  * functions do that the kernel exports.
@@ -38,6 +38,7 @@
 #define SYSCRIPT_INTERNALS_H
 
 #include <linux/init.h>
+#include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/task_work.h>
 #include <asm/syscall.h>
@@ -53,5 +54,8 @@ extern task_work_func_t internals_release_file;
 
 /* switch_fpu_return(), which newer kernels export to KVM only. */
 DECLARE_STATIC_CALL(internals_load_fpu, void (void));
+
+/* task_sched_runtime(), or what the scheduler has accounted for so far. */
+DECLARE_STATIC_CALL(internals_task_time, u64 (struct task_struct *task));
 
 #endif /* SYSCRIPT_INTERNALS_H */

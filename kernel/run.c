@@ -18,6 +18,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
+#include <linux/tick.h>
 #include <asm/sync_core.h>
 
 #include "batch/frames_own.h"
@@ -26,6 +27,7 @@
 #include "deferred.h"
 #include "engine.h"
 #include "fpu.h"
+#include "internals.h"
 #include "run_own.h"
 #include "scratch.h"
 #include "syscalls.h"
@@ -35,9 +37,14 @@
 
 /* -- In and out of script code ----------------------------------------------- */
 
-/* The scheduler accounts for the task's time, with each of its ticks. */
+/*
+ * The scheduler accounts for the task's time, with each of its ticks.  Where it does
+ * without most of them it is asked.
+ */
 static __always_inline u64 task_time(void)
 {
+	if (tick_nohz_full_enabled())
+		return static_call(internals_task_time)(current);
 	return READ_ONCE(current->se.sum_exec_runtime);
 }
 
