@@ -66,7 +66,7 @@ else
 $(BUILD)/kernels/%/complete:
 	$(Q)vm/kernels.py path $*
 
-$(KMODULE) $(KOUT)/echo/echo.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
+$(KMODULE) $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
 endif
 
 include $(wildcard */build.mk */*/build.mk)

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See clock.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpuhotplug.h>
+#include <linux/errno.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/sched/signal.h>
 #include <asm/irq_regs.h>
 
@@ -25,6 +30,7 @@ u32 clock_mult __ro_after_init;
 static u64 clock_period_cycles __ro_after_init;
 
 DEFINE_PER_CPU(struct clock, clocks);
+static enum cpuhp_state hotplug_state __ro_after_init;
 
 static bool is_wanted(const struct run_own *own)
 {
@@ -56,28 +62,26 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	struct clock *clock = container_of(timer, struct clock, timer);
 	struct run_own *own;
 
-	/* Its CPU went offline and left the timer to this one. */
+	/* Its CPU went offline and left the timer to this one: clock_reset(). */
 	if (clock != this_cpu_ptr(&clocks))
-		goto off;
+		return HRTIMER_NORESTART;
 	own = interrupted(clock);
 	if (own) {
 		clock->idle = 0;
+		own->ticks++;
 		if (!own->since)
 			own->since = clock_cycles() - clock_period_cycles;
 		run_look(own);
 		if (is_wanted(own))
 			own->run.engine->interrupt(own->run.vm);
-	} else if (++clock->idle > IDLE_PERIODS) {
-		goto off;
+	} else if (++clock->idle > IDLE_PERIODS && !run_may_enter()) {
+		WRITE_ONCE(clock->armed, false);
+		WRITE_ONCE(clock->run, NULL);
+		return HRTIMER_NORESTART;
 	}
 	hrtimer_set_expires_range_ns(timer, ktime_add_ns(ktime_get(), PERIOD),
 				     clock->idle ? IDLE_LEEWAY : 0);
 	return HRTIMER_RESTART;
-off:
-	/* In this order: who comes back to script code arms it again. */
-	WRITE_ONCE(clock->armed, false);
-	WRITE_ONCE(clock->run, NULL);
-	return HRTIMER_NORESTART;
 }
 
 static void clock_arm(struct clock *clock)
@@ -105,26 +109,51 @@ void clock_watch(struct run *run, unsigned long stack, int last_cpu)
 	WRITE_ONCE(clock->run, NULL);
 	WRITE_ONCE(clock->task, current);
 	WRITE_ONCE(clock->stack, stack);
-	/* First the run: a tick in between then leaves the timer armed. */
 	WRITE_ONCE(clock->run, run);
+	/* It stays so from here on: the run has said that it enters. */
 	if (!READ_ONCE(clock->armed))
 		clock_arm(clock);
 }
 
-void clock_init(void)
+/*
+ * A CPU that is not online: no code runs there, and its timer may be another CPU's by
+ * now.  So when it comes back, its clock is off.
+ */
+static int clock_reset(unsigned int cpu)
 {
-	int cpu;
+	struct clock *clock = &per_cpu(clocks, cpu);
 
+	hrtimer_cancel(&clock->timer);
+	clock->armed = false;
+	clock->run = NULL;
+	return 0;
+}
+
+int clock_init(void)
+{
+	int cpu, state;
+
+	if (!tsc_khz) {
+		pr_err("the frequency of this machine's time-stamp counter is not known\n");
+		return -ENODEV;
+	}
 	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
 	clock_period_cycles = div_u64((u64)tsc_khz * PERIOD, NSEC_PER_MSEC);
 	for_each_possible_cpu(cpu)
 		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
+	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:clock",
+					  clock_reset, clock_reset);
+	if (state < 0)
+		return state;
+	hotplug_state = state;
+	return 0;
 }
 
 void clock_exit(void)
 {
 	int cpu;
 
+	cpuhp_remove_state_nocalls(hotplug_state);
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(clocks, cpu).timer);
 }

@@ -5,7 +5,18 @@
  * or when its task has been killed or signalled.
  *
  * The timer is armed by the first entry into such code and goes off by itself
- * some periods after the last, so that a call arms and cancels nothing.
+ * some periods after the last, so that a call arms and cancels nothing.  No entry is
+ * unwatched for that, because of the order of its steps:
+ *
+ *   1. The run says that it enters: preemption or bottom halves are off from here
+ *      until it has left script code.  It stays on this CPU for as long.
+ *   2. It asks clock_sees(), and if that is not so calls clock_watch().
+ *   3. It enters script code.
+ *
+ * and because a tick goes off only where it has interrupted what may be preempted, or
+ * an idle CPU: nothing is between 1 and 3 then (run_may_enter()).  No other CPU turns
+ * off the clock of one that is online.  tests/unit/test_clock_model.py tries all
+ * orders of these steps; watchdog.h is for what is wrong nevertheless.
  */
 #ifndef SYSCRIPT_CLOCK_H
 #define SYSCRIPT_CLOCK_H
@@ -37,7 +48,7 @@ DECLARE_PER_CPU(struct clock, clocks);
 
 extern u32 clock_mult;			/* ns per cycle, times 2^22 */
 
-void clock_init(void);
+int clock_init(void);
 void clock_exit(void);
 
 /*
@@ -56,8 +67,8 @@ static inline u64 clock_ns(u64 cycles)
 
 /*
  * Whether ticks on this CPU see @run.  To be asked whenever it comes to script code,
- * with preemption off: it may be on another CPU than before, or others have been on
- * this one.
+ * after it has said so: it may be on another CPU than before, others may have been on
+ * this one, or the clock may have gone off.
  */
 static __always_inline bool clock_sees(const struct run *run)
 {

@@ -17,10 +17,10 @@
  *   come back after kernel_fpu_begin().
  *
  * Found by name, and done without if missing: __secure_computing() (watchers.c),
- * task_sched_runtime() (run.c), do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
- * security_socket_recvmsg() (batch/frames.c), pagetable_free_kernel()
- * (luajit/kernel/arena.c).  docs/design/borrowed.md says what they expect, and what all
- * functions do that the kernel exports.
+ * do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
+ * security_socket_recvmsg() (batch/frames.c), task_sched_runtime() (run.c),
+ * pagetable_free_kernel() (luajit/kernel/arena.c).  docs/design/borrowed.md says what they
+ * expect, and what all functions do that the kernel exports.
  *
  * Taken from headers:
  *
@@ -32,7 +32,10 @@
  *   ->posix_cputimers_work (deferred.c), ->se.sum_exec_runtime (run.c), ->rethooks as
  *   kernel/trace/rethook.c takes it, first for the next return (exits.c).
  * - get_irq_regs() in a hard timer interrupt are the registers of what it came upon
- *   (clock.c).
+ *   (clock.c, watchdog.c), which preempt_count() counts, too; idle tasks may not be
+ *   preempted there, and are known by is_idle_task() (run_own.h).
+ * - Timers of a CPU that goes offline are left to another one when no code of tasks
+ *   runs there any more, and before callbacks of CPUHP_BP_PREPARE_DYN (clock.c).
  */
 #ifndef SYSCRIPT_INTERNALS_H
 #define SYSCRIPT_INTERNALS_H

@@ -16,6 +16,7 @@
 #include "idle.h"
 #include "internals.h"
 #include "scratch.h"
+#include "watchdog.h"
 #include "watchers.h"
 
 #define SYSCRIPT_VERSION	"0.1.0"
@@ -38,10 +39,15 @@ static int __init syscript_init(void)
 	err = scratch_init();
 	if (err)
 		goto exit_frames_rx;
-	clock_init();
-	err = engine_register(&luajit_engine);
+	err = clock_init();
+	if (err)
+		goto exit_scratch;
+	err = watchdog_init();
 	if (err)
 		goto exit_clock;
+	err = engine_register(&luajit_engine);
+	if (err)
+		goto exit_watchdog;
 	err = engine_register(&confined_engine);
 	if (err)
 		goto unregister_luajit;
@@ -58,8 +64,11 @@ unregister_confined:
 	engine_unregister(&confined_engine);
 unregister_luajit:
 	engine_unregister(&luajit_engine);
+exit_watchdog:
+	watchdog_exit();
 exit_clock:
 	clock_exit();
+exit_scratch:
 	scratch_exit();
 exit_frames_rx:
 	frames_rx_exit();
@@ -75,6 +84,7 @@ static void __exit syscript_exit(void)
 	idle_exit();
 	engine_unregister(&confined_engine);
 	engine_unregister(&luajit_engine);
+	watchdog_exit();
 	clock_exit();
 	scratch_exit();
 	frames_rx_exit();

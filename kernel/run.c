@@ -31,6 +31,7 @@
 #include "run_own.h"
 #include "scratch.h"
 #include "syscalls.h"
+#include "watchdog.h"
 
 /* One stretch of script code in so many is timed. */
 #define SAMPLED_ONE_IN	128
@@ -66,8 +67,11 @@ static __always_inline void atomic_begin(struct run_own *own, bool again)
 		fpu_lock_again(own->thread);
 	else
 		fpu_lock(own->thread);
+	/* In this order: see clock.h and watchdog.h. */
 	if (unlikely(!clock_sees(&own->run)))
 		come_to_cpu(own);
+	if (unlikely(!watchdog_knows(own)))
+		watchdog_tell(own);
 	own->since = 0;
 	if (unlikely(own->sample)) {
 		own->sample = false;
@@ -181,7 +185,10 @@ static __always_inline bool is_over_time(const struct run_own *own)
 /* The run is another task's than its last one, or on another stack. */
 static noinline void change_hands(struct run_own *own, void *stack)
 {
+	static atomic64_t ids;
+
 	clock_forget(&own->run, own->cpu);
+	own->id = atomic64_inc_return(&ids);
 	own->task = current;
 	own->stack = (unsigned long)stack;
 	own->atomic = !own->run.engine->preemptible;

@@ -5,6 +5,7 @@
 
 #include <linux/container_of.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/thread_info.h>
 #include <linux/types.h>
 #include <asm/ptrace.h>
@@ -20,6 +21,7 @@ struct run_own {
 	void *home;			/* the task's stack, or NULL: still on it */
 	unsigned long stack;		/* the engine's: where it ends, or 0 */
 	struct task_struct *task;	/* whose run it is */
+	u64 id;				/* of this run on that stack: never another's */
 	bool thread;			/* of the kernel */
 	struct pt_regs regs;		/* a system call's arguments */
 	const struct callback_head *works; /* deferred_mark(), when script code began */
@@ -48,6 +50,7 @@ struct run_own {
 	u64 sampled_ns;			/* of run time, from samples */
 	u64 task_time;			/* when the run began */
 	int cpu;			/* where it was last in script code, or -1 */
+	unsigned long ticks;		/* of the clock that found it in script code */
 	unsigned long signalled;	/* jiffies | 1 when a signal was seen, or 0 */
 	unsigned long wall_seen, wall_used; /* jiffies */
 	struct scratch *scratch;
@@ -71,6 +74,15 @@ static __always_inline struct run_own *run_own(struct run *run)
 static inline bool run_is_atomic(void)
 {
 	return preempt_count() & (PREEMPT_MASK | SOFTIRQ_MASK);
+}
+
+/*
+ * Interrupts only: may what was interrupted here come to script code without being
+ * preempted before?  An idle CPU may not be preempted, either, and does not.
+ */
+static inline bool run_may_enter(void)
+{
+	return run_is_atomic() && !is_idle_task(current);
 }
 
 /* Interrupts of script code: it has to look at what has happened when it is left. */

@@ -26,7 +26,13 @@ unit-programs: all consolidate $(TEST_PROGRAMS)
 ECHO_MODULE := $(KOUT)/echo/echo.ko
 $(ECHO_MODULE): tests/engine/echo.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
-	$(Q)tests/engine/build $(KDIR) $(KOUT)
+	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
+
+# Faults of the clock, see tests/clock/faults.c.
+FAULTS_MODULE := $(KOUT)/faults/faults.ko
+$(FAULTS_MODULE): tests/clock/faults.c tests/engine/build $(KMODULE)
+	$(call say,KBUILD)
+	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
 # What guests compare with: of a process, where it takes no time.
 CORPUS_KNOWN := $(BUILD)/tests/corpus.json
@@ -37,7 +43,7 @@ $(CORPUS_KNOWN): tests/corpus.py tests/runner.py $(wildcard tests/lua/*.lua) $(B
 
 # What guest tests run: other makefiles add theirs.
 .PHONY: guest-programs
-guest-programs: $(CORPUS_KNOWN) all $(TEST_PROGRAMS) $(ECHO_MODULE)
+guest-programs: $(CORPUS_KNOWN) all $(TEST_PROGRAMS) $(ECHO_MODULE) $(FAULTS_MODULE)
 
 # Parts of the tests run side by side: two guests share theirs, so do two runs of unit
 # tests (tests/shares.py).  What a part has to say comes in one piece, when it has ended;

@@ -19,8 +19,11 @@ _BAD = re.compile(
     re.VERBOSE,
 )
 
-# Of the safety kit's tools, on a module's faults: sound where faults were planted.
-_REPORT = re.compile(r"\b(kefence|evmon|kgcc): violation: ")
+# Of the safety kit's tools, on a module's faults, and of the module's own watchdog: sound
+# where faults were planted.
+_REPORT = re.compile(r"\b(kefence|evmon|kgcc): violation: |\bsyscript: .* was not watched")
+# Tests write these around what they do so.
+_PLANTED, _NOT_PLANTED = "test: a fault is planted", "test: no fault is planted"
 
 # Said by sound kernels: faults of user programs, what the guest's init misses in
 # a small system, and what the (emulated) CPU cannot be protected from.
@@ -40,7 +43,9 @@ def is_bad(line: str, planted: bool = False) -> bool:
 def excerpt(log: str, before: int = 3, after: int = 40, planted: bool = False) -> str:
     """The log around its first bad line, or "" where there is none."""
     lines = log.splitlines()
+    here = False
     for number, line in enumerate(lines):
-        if is_bad(line, planted):
+        here = _PLANTED in line or (here and _NOT_PLANTED not in line)
+        if is_bad(line, planted or here):
             return "\n".join(lines[max(0, number - before) : number + after])
     return ""

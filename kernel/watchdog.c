@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See watchdog.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpuhotplug.h>
+#include <linux/errno.h>
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <asm/irq_regs.h>
+
+#include "compat.h"
+#include "engine.h"
+#include "watchdog.h"
+
+#define PERIOD		(NSEC_PER_SEC / 4)
+#define LEEWAY		(NSEC_PER_SEC / 20)
+/* While a run is to end: until it has. */
+#define PERIOD_ENDING	(NSEC_PER_MSEC)
+/* How long script code may go on after its time, which the clock should have ended. */
+#define OVERTIME	(5 * NSEC_PER_SEC)
+
+/* Looks in a row without a tick in between. */
+#define UNSEEN_MAX	2
+
+DEFINE_PER_CPU(struct watchdog, watchdogs);
+static enum cpuhp_state hotplug_state __ro_after_init;
+
+/* The run whose script code this timer has interrupted, or NULL. */
+static struct run_own *found(const struct watchdog *dog)
+{
+	const struct pt_regs *regs = get_irq_regs();
+
+	if (!run_is_atomic() || dog->task != current ||
+	    dog->stack - regs->sp >= RUN_STACK_SIZE)
+		return NULL;
+	return dog->own;
+}
+
+/* Was it there at the last look, and has not left script code in between? */
+static bool is_same_stretch(const struct watchdog *dog, const struct run_own *own)
+{
+	return dog->found == own->id && dog->time == own->run.time &&
+	       dog->syscalls == own->run.syscalls && dog->quiet == own->quiet;
+}
+
+/* There should have been more than 200 ticks in a period. */
+static bool is_missed(const struct watchdog *dog, const struct run_own *own)
+{
+	unsigned long ran = dog->looks * PERIOD;
+
+	return dog->unseen >= UNSEEN_MAX ||
+	       (ran > OVERTIME && ran - OVERTIME > own->run.time_limit);
+}
+
+/* True if @own has to end. */
+static bool look(struct watchdog *dog, struct run_own *own)
+{
+	bool same = is_same_stretch(dog, own), missed;
+
+	dog->looks = same ? dog->looks + 1 : 0;
+	dog->unseen = same && dog->ticks == own->ticks ? dog->unseen + 1 : 0;
+	dog->found = own->id;
+	dog->ticks = own->ticks;
+	dog->time = own->run.time;
+	dog->syscalls = own->run.syscalls;
+	dog->quiet = own->quiet;
+	missed = is_missed(dog, own);
+	if (missed && own->run.doom != -ETIME)
+		pr_err_ratelimited("a script of process %d was not watched on CPU %d: it is ended\n",
+				   task_tgid_nr(current), smp_processor_id());
+	if (missed) {
+		own->run.doom = -ETIME;
+		own->run.engine->interrupt(own->run.vm);
+	}
+	return missed;
+}
+
+static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
+{
+	struct watchdog *dog = container_of(timer, struct watchdog, timer);
+	struct run_own *own;
+	bool ends = false;
+
+	/* Its CPU went offline: watchdog_reset(). */
+	if (dog != this_cpu_ptr(&watchdogs))
+		return HRTIMER_NORESTART;
+	own = found(dog);
+	if (own) {
+		ends = look(dog, own);
+	} else if (!dog->heard && !run_may_enter()) {
+		dog->armed = false;
+		return HRTIMER_NORESTART;
+	} else {
+		dog->found = 0;
+		dog->heard = 0;
+	}
+	hrtimer_set_expires_range_ns(timer,
+				     ktime_add_ns(ktime_get(), ends ? PERIOD_ENDING : PERIOD),
+				     ends ? 0 : LEEWAY);
+	return HRTIMER_RESTART;
+}
+
+void watchdog_tell(struct run_own *own)
+{
+	struct watchdog *dog = this_cpu_ptr(&watchdogs);
+
+	/* No look may take one's task or stack for another's. */
+	WRITE_ONCE(dog->task, NULL);
+	WRITE_ONCE(dog->own, own);
+	WRITE_ONCE(dog->stack, own->stack);
+	WRITE_ONCE(dog->task, own->task);
+	WRITE_ONCE(dog->heard, own->id);
+	if (READ_ONCE(dog->armed))
+		return;
+	dog->armed = true;
+	dog->found = 0;
+	hrtimer_start_range_ns(&dog->timer, ns_to_ktime(PERIOD), LEEWAY,
+			       HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* A CPU that is not online: no code runs there. */
+static int watchdog_reset(unsigned int cpu)
+{
+	struct watchdog *dog = &per_cpu(watchdogs, cpu);
+
+	hrtimer_cancel(&dog->timer);
+	dog->armed = false;
+	dog->heard = 0;
+	return 0;
+}
+
+int watchdog_init(void)
+{
+	int cpu, state;
+
+	for_each_possible_cpu(cpu)
+		compat_hrtimer_setup(&per_cpu(watchdogs, cpu).timer, watchdog_looks);
+	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:watchdog",
+					  watchdog_reset, watchdog_reset);
+	if (state < 0)
+		return state;
+	hotplug_state = state;
+	return 0;
+}
+
+void watchdog_exit(void)
+{
+	int cpu;
+
+	cpuhp_remove_state_nocalls(hotplug_state);
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(watchdogs, cpu).timer);
+}

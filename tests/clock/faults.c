@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults for kernel/clock.c and watchdog.c, in the module as it is shipped: kprobes on
+ * its functions.  A parameter turns each of them on.
+ *
+ *   window_us  script code is entered so much later, after the run has asked whether
+ *              the clock sees it
+ *   hasty      the clock goes off at the first tick that finds no script code, not after
+ *              some in a row
+ *   blind      clock_watch() does nothing: no clock sees any run
+ */
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+
+#include "clock.h"
+
+static uint window_us;
+module_param(window_us, uint, 0644);
+static bool hasty, blind;
+module_param(hasty, bool, 0644);
+module_param(blind, bool, 0644);
+
+/* Interrupts are off: what comes meanwhile comes right after. */
+static int enters(struct kprobe *probe, struct pt_regs *regs)
+{
+	uint us;
+
+	for (us = READ_ONCE(window_us); us; us--)
+		udelay(1);
+	return 0;
+}
+
+/* With it the probe is a breakpoint: a tick comes after it, not in it. */
+static void entered(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int ticks(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct hrtimer *timer = (struct hrtimer *)regs->di;
+
+	if (READ_ONCE(hasty))
+		container_of(timer, struct clock, timer)->idle = UINT_MAX / 2;
+	return 0;
+}
+
+static noinline notrace void nothing(void)
+{
+	barrier();
+}
+
+/* It is called instead. */
+static int watches(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (!READ_ONCE(blind))
+		return 0;
+	regs->ip = (unsigned long)nothing;
+	return 1;
+}
+
+static struct kprobe probes[] = {
+	{ .symbol_name = "syscript:stack_on", .pre_handler = enters, .post_handler = entered },
+	{ .symbol_name = "syscript:tick", .pre_handler = ticks },
+	{ .symbol_name = "syscript:clock_watch", .pre_handler = watches },
+};
+
+static int __init faults_init(void)
+{
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
+
+	return register_kprobes(all, ARRAY_SIZE(all));
+}
+
+static void __exit faults_exit(void)
+{
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
+
+	unregister_kprobes(all, ARRAY_SIZE(all));
+}
+
+module_init(faults_init);
+module_exit(faults_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Faults for syscript's clock, for tests");

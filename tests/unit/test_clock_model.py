@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No order of steps lets a script run unwatched, and each part of the protocol is needed."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields, replace
+
+import pytest
+from conftest import TESTS
+
+sys.path.insert(0, str(TESTS / "model"))
+
+from clock import OLD, TODAY, Protocol, explore  # noqa: E402
+
+
+def test_no_entry_is_unwatched() -> None:
+    found = explore(TODAY)
+    assert not found.wrong, f"{found.wrong}: {'; '.join(found.way)}"
+    # Less would be another model.
+    assert found.states > 50_000
+
+
+def test_the_protocol_before() -> None:
+    """A tick goes off between the question and the engine's stack."""
+    found = explore(OLD)
+    assert found.wrong == "script code is not watched"
+    assert found.way[-4:-1] == [
+        "CPU 0: tick goes off",
+        "CPU 0: tick armed = false",
+        "CPU 0: tick run = NULL",
+    ]
+    assert found.way[-1].endswith(" enters")
+
+
+@pytest.mark.parametrize("part", [field.name for field in fields(Protocol)])
+def test_each_part_is_needed(part: str) -> None:
+    expected = "a clock never goes off" if part == "knows_idle" else "script code is not watched"
+    assert explore(replace(TODAY, **{part: False})).wrong == expected

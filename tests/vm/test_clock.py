@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No script runs unwatched: kernel/clock.c, and watchdog.c where that is made to fail.
+
+Faults are planted by tests/clock/faults.c.  Script code that no tick sees would hang its
+CPU; today the watchdog ends it, and says so in the log.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import KernelLog
+from library import Library
+from runner import SLOWDOWN
+
+# Built next to the syscript.ko that is loaded.
+MODULE = Path(os.environ.get("SYSCRIPT_MODULE", "")).parent / "faults" / "faults.ko"
+PARAMETERS = Path("/sys/module/faults/parameters")
+ONLINE = Path("/sys/devices/system/cpu/cpu1/online")
+UNWATCHED = "was not watched on CPU"
+MS = 1_000_000
+LIMIT = 50 * MS
+NOJIT = 1  # SYSCRIPT_NOJIT
+FOREVER = b"function run() while true do end end"
+# Calls that take some 10 us each, and then no more.
+LATE = b"""
+local buf = util.buffer(65536)
+function run(fd, n)
+  for i = 1, n do syscall.pread64(fd, buf, 65536, 0) end
+  while true do end
+end
+"""
+
+needs_two = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two CPUs")
+
+
+def set_fault(name: str, value: int) -> None:
+    (PARAMETERS / name).write_text(str(value))
+
+
+@pytest.fixture
+def faults() -> Iterator[Callable[[str, int], None]]:
+    """faults(name, value): plants one; all are gone after the test."""
+    subprocess.run(["insmod", MODULE], check=True)
+    yield set_fault
+    subprocess.run(["rmmod", "faults"], check=True)
+
+
+@pytest.fixture
+def on_last_cpu() -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+def ends(source: bytes, *args: int, flags: int = 0) -> float:
+    """Seconds until a script that goes on for ever is over its time limit."""
+    library = Library()
+    fd, text = library.register(source, flags=flags, time_limit_ns=LIMIT)
+    # On a busy machine its limit may be over before it is there.
+    if fd == -errno.ETIME:
+        return 0
+    assert fd >= 0, text
+    begin = time.monotonic()
+    assert library.call(fd, *args)[0] == -errno.ETIME
+    os.close(fd)
+    return time.monotonic() - begin
+
+
+def test_ticks_on_the_way_in(
+    faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
+) -> None:
+    """A tick comes before each entry, and would go off."""
+    faults("hasty", 1)
+    faults("window_us", 2500)
+    for flags in (0, NOJIT) * 3:
+        ends(FOREVER, flags=flags)
+    assert UNWATCHED not in kernel_log.read()
+
+
+def test_clock_off_in_a_system_call(
+    faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
+) -> None:
+    """It goes off at any tick that comes in a call; whoever comes back turns it on."""
+    faults("hasty", 1)
+    with Path("/dev/zero").open("rb") as zero:
+        for n in range(1, 120, 4):
+            ends(LATE, zero.fileno(), n)
+    assert UNWATCHED not in kernel_log.read()
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("flags", [0, NOJIT])
+def test_watchdog(
+    faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None, flags: int
+) -> None:
+    """What no clock sees is ended all the same, and others after it by the clock."""
+    Path("/dev/kmsg").write_text("<6>test: a fault is planted\n")
+    # Before the clock has seen it.
+    faults("blind", 1)
+    library = Library()
+    fd, text = library.register(FOREVER, flags=flags, time_limit_ns=LIMIT)
+    assert fd >= 0, text
+    begin = time.monotonic()
+    assert library.call(fd)[0] == -errno.ETIME
+    took = time.monotonic() - begin
+    faults("blind", 0)
+    assert UNWATCHED in kernel_log.read()
+    Path("/dev/kmsg").write_text("<6>test: no fault is planted\n")
+    assert 0.2 < took < 5 * SLOWDOWN
+    assert library.call(fd)[0] == -errno.ENOTRECOVERABLE
+    os.close(fd)
+
+    reports = kernel_log.read().count(UNWATCHED)
+    ends(FOREVER, flags=flags)
+    assert kernel_log.read().count(UNWATCHED) == reports
+
+
+@needs_two
+@pytest.mark.skipif(not ONLINE.exists(), reason="CPU 1 cannot go offline")
+def test_cpus_that_come_back(kernel_log: KernelLog) -> None:
+    """With a clock that was armed when its CPU went."""
+    library = Library()
+    fd, text = library.register(b"function run() end")
+    assert fd >= 0, text
+    try:
+        for _ in range(3):
+            os.sched_setaffinity(0, {1})
+            library.call(fd)
+            os.sched_setaffinity(0, {0})
+            ONLINE.write_text("0")
+            ONLINE.write_text("1")
+            os.sched_setaffinity(0, {1})
+            library.call(fd)
+            ends(FOREVER)
+    finally:
+        ONLINE.write_text("1")
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    os.close(fd)
+    assert UNWATCHED not in kernel_log.read()
+
+
+def timers() -> str:
+    found = Path("/proc/timer_list").read_text()
+    return "\n".join(line for line in found.splitlines() if "[syscript]" in line)
+
+
+def test_timers_go_off() -> None:
+    """Who runs no scripts pays for none, on idle CPUs, too."""
+    library = Library()
+    fd, text = library.register(b"function run() end")
+    assert fd >= 0, text
+    library.call(fd)
+    assert "tick" in timers() and "watchdog_looks" in timers()
+    deadline = time.monotonic() + 10 * SLOWDOWN
+    while timers():
+        assert time.monotonic() < deadline, timers()
+        time.sleep(0.3)
+    os.close(fd)
