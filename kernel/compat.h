@@ -26,10 +26,6 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-#include <net/gso.h>
-#endif
-
 /* Newer 6.1.y have them, too. */
 #ifndef ITER_DEST
 #define ITER_SOURCE	WRITE
@@ -148,12 +144,22 @@ static inline void compat_syscall_tracepoint_unlock(void)
 #endif
 }
 
-static inline void compat_sk_drops_inc(struct sock *sk)
+static inline void compat_sk_drops_add(struct sock *sk, int n)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-	sk_drops_inc(sk);
+	sk_drops_add(sk, n);
 #else
-	atomic_inc(&sk->sk_drops);
+	atomic_add(n, &sk->sk_drops);
+#endif
+}
+
+/* Not those that lie in a device's memory. */
+static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return skb_frags_readable(skb);
+#else
+	return true;
 #endif
 }
 

@@ -19,6 +19,7 @@
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/sched/signal.h>
+#include <linux/sctp.h>
 #include <linux/security.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
@@ -29,14 +30,12 @@
 
 #include "compat.h"
 #include "frames.h"
+#include "frames_cut.h"
 #include "frames_own.h"
 #include "frames_rx.h"
 #include "run_own.h"
 #include "symbols.h"
 #include "watchers.h"
-
-/* In how many frames one may be cut that stands for several. */
-#define SEGMENTS_MAX	128
 
 struct frames_port {
 	struct frames frames;
@@ -249,39 +248,61 @@ static void give_frame(struct frames *frames, struct sk_buff *skb)
 
 /* -- Receiving ----------------------------------------------------------------- */
 
-/*
- * Puts a frame that stands for several back to the queue's head in pieces, charged
- * like what came by itself.  Returns how many.
- */
-static unsigned int segment(struct sock *sk, struct sk_buff *skb)
+/* Counted where what there was no room for is, see SO_MEMINFO. */
+static void drop(struct sock *sk, struct sk_buff *skb)
 {
-	unsigned int size = skb_shinfo(skb)->gso_size, n = 0;
-	struct sk_buff *segs = NULL, *next;
-	struct sk_buff_head list;
+	compat_sk_drops_add(sk, 1);
+	kfree_skb(skb);
+}
 
-	__skb_queue_head_init(&list);
-	skb_orphan(skb);
-	/* The kernel would warn of one without a checksum to be filled in. */
-	if (skb->ip_summed != CHECKSUM_NONE && skb->len / size < SEGMENTS_MAX) {
-		local_bh_disable();
-		segs = __skb_gso_segment(skb, NETIF_F_HW_CSUM, false);
-		local_bh_enable();
-	}
-	if (IS_ERR_OR_NULL(segs)) {
-		kfree_skb(skb);
+static bool has_buffer(const struct sock *sk)
+{
+	return atomic_read(&sk->sk_rmem_alloc) < READ_ONCE(sk->sk_rcvbuf);
+}
+
+/* To the queue's head, where what they are pieces of was. */
+static unsigned int put_back(struct sock *sk, struct sk_buff_head *pieces)
+{
+	unsigned int n = skb_queue_len(pieces);
+
+	if (!n)
 		return 0;
-	}
-	consume_skb(skb);
-	skb_list_walk_safe(segs, skb, next) {
-		skb_mark_not_on_list(skb);
-		skb_set_owner_r(skb, sk);
-		__skb_queue_tail(&list, skb);
-	}
-	n = skb_queue_len(&list);
 	spin_lock_irq(&sk->sk_receive_queue.lock);
-	skb_queue_splice(&list, &sk->sk_receive_queue);
+	skb_queue_splice(pieces, &sk->sk_receive_queue);
 	spin_unlock_irq(&sk->sk_receive_queue.lock);
 	return n;
+}
+
+/*
+ * One frame that stands for several, in pieces which are charged like what came by
+ * itself: as many as there are to be are the script's, others the queue's.  What the
+ * socket's buffer has no room for is dropped, but the first is not: others may have
+ * taken the whole's place meanwhile.  Returns how many are in the queue.
+ */
+static unsigned int take_pieces(struct frames_port *port, struct sk_buff *skb,
+				unsigned int max)
+{
+	struct sk_buff_head rest;
+	struct sock *sk = port->sk;
+	struct frames_cut cut;
+	struct sk_buff *piece;
+
+	if (!frames_cut_begin(&cut, skb)) {
+		drop(sk, skb);
+		return 0;
+	}
+	__skb_queue_head_init(&rest);
+	skb_orphan(skb);
+	while ((!cut.at || has_buffer(sk)) && (piece = frames_cut_next(&cut))) {
+		skb_set_owner_r(piece, sk);
+		if (port->frames.n < max)
+			give_frame(&port->frames, piece);
+		else
+			__skb_queue_tail(&rest, piece);
+	}
+	compat_sk_drops_add(sk, frames_cut_left(&cut));
+	consume_skb(skb);
+	return put_back(sk, &rest);
 }
 
 static bool has_length(const struct sk_buff *skb)
@@ -289,62 +310,93 @@ static bool has_length(const struct sk_buff *skb)
 	return skb->len >= ETH_HLEN && skb->len <= FRAME_MAX;
 }
 
+/* An SCTP checksum is no sum, and nothing here completes it later.  False: it cannot be. */
+static bool complete_sctp(struct sk_buff *skb)
+{
+	int start = skb_checksum_start_offset(skb);
+
+	if (!skb_csum_is_sctp(skb))
+		return true;
+	if (skb->ip_summed != CHECKSUM_PARTIAL || start < 0 ||
+	    start + sizeof(struct sctphdr) > skb->len)
+		return false;
+	return !skb_csum_hwoffload_help(skb, 0) && !skb_csum_is_sctp(skb);
+}
+
 /*
  * Makes it the script's alone: who peeks at the queue has it as well, taps and
- * senders may have its bytes, and fragments may be of files.
+ * senders may have its bytes, and fragments may be of files.  Nor does it know any
+ * more where it came from: from next to a ring (PACKET_COPY_THRESH) come frames with a
+ * device that they do not hold, and with a route.
  */
-static struct sk_buff *own(struct sock *sk, struct sk_buff *skb)
+static bool own(struct sock *sk, struct sk_buff *skb)
 {
-	skb = skb_share_check(skb, GFP_KERNEL);
-	if (!skb)
-		return NULL;
-	if (skb_linearize_cow(skb))
-		goto drop;
-	/* Its checksum is no sum. */
-	if (skb_csum_is_sctp(skb) &&
-	    (skb_csum_hwoffload_help(skb, 0) || skb_csum_is_sctp(skb)))
-		goto drop;
+	if (!compat_skb_frags_readable(skb) || skb_linearize_cow(skb) || !complete_sctp(skb))
+		return false;
+	skb->dev = NULL;
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
 	if (unlikely(skb->sk != sk))
 		skb_set_owner_r(skb, sk);
-	return skb;
-drop:
-	kfree_skb(skb);
-	return NULL;
+	return true;
 }
 
 /* How many it has become, in the queue. */
-static unsigned int take_one(struct frames_port *port, struct sk_buff *skb)
+static unsigned int take_one(struct frames_port *port, struct sk_buff *skb, unsigned int max)
 {
+	struct sk_buff *ours;
+
 	if (!frames_wants(&port->frames, skb->pkt_type)) {
 		consume_skb(skb);
-	} else if (skb_is_gso(skb)) {
-		skb = skb_share_check(skb, GFP_KERNEL);
-		return skb ? segment(port->sk, skb) : 0;
-	} else if (has_length(skb)) {
-		skb = own(port->sk, skb);
-		if (skb)
-			give_frame(&port->frames, skb);
-	} else {
-		kfree_skb(skb);
+		return 0;
 	}
+	ours = skb_share_check(skb, GFP_KERNEL);
+	if (!ours)
+		compat_sk_drops_add(port->sk, 1);
+	else if (skb_is_gso(ours))
+		return take_pieces(port, ours, max);
+	else if (has_length(ours) && own(port->sk, ours))
+		give_frame(&port->frames, ours);
+	else
+		drop(port->sk, ours);
 	return 0;
+}
+
+/* One that stands for several is taken alone: its pieces come before what came after it. */
+static unsigned int dequeue(struct sk_buff_head *queue, struct sk_buff_head *taken,
+			    unsigned int max)
+{
+	unsigned int n = 0;
+	struct sk_buff *skb;
+
+	spin_lock_irq(&queue->lock);
+	while (n < max && (skb = skb_peek(queue))) {
+		bool whole = skb_is_gso(skb);
+
+		if (whole && n)
+			break;
+		__skb_unlink(skb, queue);
+		__skb_queue_tail(taken, skb);
+		n++;
+		if (whole)
+			break;
+	}
+	spin_unlock_irq(&queue->lock);
+	return n;
 }
 
 /* False: there was none.  @left: how many more to look at. */
 static bool take_some(struct frames_port *port, unsigned int max, long *left)
 {
-	struct sk_buff_head *queue = &port->sk->sk_receive_queue, taken;
-	unsigned int n = 0;
+	struct sk_buff_head taken;
 	struct sk_buff *skb;
+	unsigned int n;
 
 	__skb_queue_head_init(&taken);
-	spin_lock_irq(&queue->lock);
-	for (; n < max - port->frames.n && (skb = __skb_dequeue(queue)); n++)
-		__skb_queue_tail(&taken, skb);
-	spin_unlock_irq(&queue->lock);
+	n = dequeue(&port->sk->sk_receive_queue, &taken, max - port->frames.n);
 	*left -= n;
 	while ((skb = __skb_dequeue(&taken)))
-		*left += take_one(port, skb);
+		*left += take_one(port, skb, max);
 	return n;
 }
 
@@ -490,6 +542,7 @@ static void scrub(struct sk_buff *skb)
 	skb_scrub_packet(skb, true);
 	skb_reset_redirect(skb);
 	skb_clear_hash(skb);
+	skb_gso_reset(skb);
 	/* Time stamps that the sender asked for would go to our error queue, and fill it. */
 	skb_shinfo(skb)->tx_flags = 0;
 	skb->tstamp = 0;
@@ -509,7 +562,7 @@ static void set_length(struct sk_buff *skb, unsigned int len)
 static void set_sum(struct sk_buff *skb, const struct frame *frame)
 {
 	skb->ip_summed = CHECKSUM_NONE;
-	if (frame->sum != FRAME_SUM_PARTIAL)
+	if (frame->sum != FRAME_SUM_PARTIAL || frame->sum_at + 2u > frame->len)
 		return;
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_headroom(skb) + frame->sum_start;
@@ -685,11 +738,6 @@ struct room {
 	struct frame *frame;
 	unsigned int room;
 };
-
-static bool has_buffer(const struct sock *sk)
-{
-	return atomic_read(&sk->sk_rmem_alloc) < READ_ONCE(sk->sk_rcvbuf);
-}
 
 static long build(struct work *work)
 {

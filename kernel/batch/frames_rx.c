@@ -75,7 +75,7 @@ static void enqueue(struct sock *sk, struct sk_buff *skb, unsigned int len)
 	set_sender(skb);
 	if (atomic_read(&sk->sk_rmem_alloc) >= READ_ONCE(sk->sk_rcvbuf) ||
 	    pskb_trim(skb, len) || !make_independent(skb)) {
-		compat_sk_drops_inc(sk);
+		compat_sk_drops_add(sk, 1);
 		kfree_skb(skb);
 		return;
 	}
@@ -105,7 +105,8 @@ static unsigned int filter(const struct sock *sk, struct sk_buff *skb)
 static bool is_out_of_question(const struct sock *sk, const struct sk_buff *skb)
 {
 	return sock_flag(sk, SOCK_DEAD) || skb->pkt_type == PACKET_LOOPBACK ||
-		skb_pfmemalloc(skb) || skb_mac_offset(skb) > -ETH_HLEN;
+		skb_pfmemalloc(skb) || !compat_skb_frags_readable(skb) ||
+		skb_mac_offset(skb) > -ETH_HLEN;
 }
 
 /* In softirq, under RCU. */
