@@ -31,7 +31,7 @@ static const struct job_option {
 	{ { "time-limit", required_argument, NULL, 't' }, RUN | REPL,
 	  "      --time-limit TIME     in script code: 100ms (default), 2s, 500us; a number: ms" },
 	{ { "wall-limit", required_argument, NULL, 'w' }, RUN | REPL,
-	  "      --wall-limit TIME     all but waiting: 10s (default); 0: no limit" },
+	  "      --wall-limit TIME     all but waiting: 10s (default); 0: the most" },
 	{ { "grace", required_argument, NULL, 'g' }, RUN | REPL,
 	  "      --grace TIME          what a run may take once a signal waits: 100ms (default)" },
 	{ { "memory-limit", required_argument, NULL, 'm' }, RUN | REPL,

@@ -96,6 +96,31 @@ module_param_cb(max_time_limit, &limits_param_ops, &max_time_limit, 0644);
 MODULE_PARM_DESC(max_time_limit,
 		 "Highest time limit of one call, in ns (default: 10000000000)");
 
+/* Of what is neither script code nor waiting that a signal ends; 0: as long as it takes. */
+static struct limits_param max_wall_limit = {
+	3600ULL * NSEC_PER_SEC, 0, 24 * 3600ULL * NSEC_PER_SEC
+};
+module_param_cb(max_wall_limit, &limits_param_ops, &max_wall_limit, 0644);
+MODULE_PARM_DESC(max_wall_limit,
+		 "Highest wall-clock limit of one call, in ns; 0: scripts may do without (default: 3600000000000)");
+
+/* Who asks for no limit has the highest that there is. */
+static int resolve_wall(u64 *wall, char *error, size_t error_len)
+{
+	u64 max = READ_ONCE(max_wall_limit.value) ?: SYSCRIPT_NO_LIMIT;
+
+	if (!*wall)
+		*wall = min(SYSCRIPT_WALL_DEFAULT, max);
+	else if (*wall == SYSCRIPT_NO_LIMIT)
+		*wall = max;
+	if (*wall <= max)
+		return 0;
+	scnprintf(error, error_len,
+		  "wall-clock limit %llu ms is above %llu ms (module parameter max_wall_limit)",
+		  DIV_ROUND_UP_ULL(*wall, NSEC_PER_MSEC), div_u64(max, NSEC_PER_MSEC));
+	return -EINVAL;
+}
+
 int limits_resolve(struct limits *limits, char *error, size_t error_len)
 {
 	u64 memory_max = READ_ONCE(max_memory_limit.value);
@@ -105,8 +130,6 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 		limits->memory = min(SYSCRIPT_MEMORY_DEFAULT, memory_max);
 	if (!limits->time)
 		limits->time = min(SYSCRIPT_TIME_DEFAULT, time_max);
-	if (!limits->wall)
-		limits->wall = SYSCRIPT_WALL_DEFAULT;
 	if (!limits->grace)
 		limits->grace = SYSCRIPT_GRACE_DEFAULT;
 
@@ -129,7 +152,7 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 			  div_u64(SYSCRIPT_GRACE_DEFAULT, NSEC_PER_MSEC));
 		return -EINVAL;
 	}
-	return 0;
+	return resolve_wall(&limits->wall, error, error_len);
 }
 
 struct limits_account {

@@ -41,7 +41,7 @@ enum syscript_backend {
  *                 ("auto", "kernel" or "user") of the environment
  * @memory_limit:  bytes that the script may hold
  * @time_limit_ns: run time in script code per call
- * @wall_limit_ns: all but waiting, per call; SYSCRIPT_NO_LIMIT for none
+ * @wall_limit_ns: all but waiting, per call; SYSCRIPT_NO_LIMIT for the highest
  * @grace_ns:      how long a call may go on while a signal is pending
  * @engine:        SYSCRIPT_ENGINE_*
  * @format:        of the image, see the engine

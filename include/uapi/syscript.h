@@ -103,7 +103,7 @@
 #define SYSCRIPT_WALL_DEFAULT	10000000000ULL	/* ns */
 #define SYSCRIPT_GRACE_DEFAULT	100000000ULL	/* ns; also the longest */
 
-#define SYSCRIPT_NO_LIMIT	(~0ULL)		/* of wall_limit */
+#define SYSCRIPT_NO_LIMIT	(~0ULL)		/* of wall_limit: the highest allowed */
 
 /* syscript_register.flags */
 #define SYSCRIPT_NOJIT		(1 << 0)	/* interpret, never compile */
@@ -129,7 +129,8 @@
  *                system calls does not count); 0 = SYSCRIPT_TIME_DEFAULT
  * @wall_limit:   ns per call of all but waiting that a signal can end: script
  *                code, work in system calls, waiting for storage; 0 =
- *                SYSCRIPT_WALL_DEFAULT, SYSCRIPT_NO_LIMIT for none
+ *                SYSCRIPT_WALL_DEFAULT; SYSCRIPT_NO_LIMIT = the highest that the
+ *                module allows: an hour, or none, by its parameter max_wall_limit
  * @grace:        ns that a run may go on while a signal is pending, up to
  *                SYSCRIPT_GRACE_DEFAULT, which 0 stands for
  * @error:        where the text of an error goes, NUL-terminated and cut to

@@ -13,6 +13,7 @@
 #include "abi.h"
 
 #define MS		1000000ULL
+#define HOUR		(3600000 * MS)
 #define STRANGER	54321	/* a user who has no script */
 #define ABI_GROW	"function run() local t = {} " \
 			"while true do t[#t + 1] = #t .. 'grow' end end"
@@ -307,6 +308,43 @@ static void test_parameters(void)
 	CHECK_EQ(abi_set_parameter("max_time_limit", "10000000000"), 0);
 }
 
+static int register_wall(uint64_t wall)
+{
+	struct syscript_register reg = abi_source(ABI_ADD);
+
+	reg.wall_limit = wall;
+	return abi_register_struct(&reg);
+}
+
+static void check_wall(uint64_t wall, uint64_t resolved)
+{
+	struct syscript_info info;
+	int fd = register_wall(wall);
+
+	CHECK_EQ(abi_info(fd, &info), 0);
+	CHECK_EQ(info.wall_limit, resolved);
+	close(fd);
+}
+
+/* Without one only where the administrator says so. */
+static void test_wall_clock(void)
+{
+	CHECK_EQ(abi_parameter("max_wall_limit"), HOUR);
+	check_wall(0, SYSCRIPT_WALL_DEFAULT);
+	check_wall(SYSCRIPT_NO_LIMIT, HOUR);
+	check_wall(HOUR, HOUR);
+	CHECK_EQ(register_wall(HOUR + 1), -EINVAL);
+
+	CHECK_EQ(abi_set_parameter("max_wall_limit", "50000000"), 0);
+	check_wall(0, 50 * MS);
+	check_wall(SYSCRIPT_NO_LIMIT, 50 * MS);
+	CHECK_EQ(register_wall(51 * MS), -EINVAL);
+
+	CHECK_EQ(abi_set_parameter("max_wall_limit", "0"), 0);
+	check_wall(SYSCRIPT_NO_LIMIT, SYSCRIPT_NO_LIMIT);
+	CHECK_EQ(abi_set_parameter("max_wall_limit", "3600000000000"), 0);
+}
+
 static void test_switch(void)
 {
 	int fd = abi_must_register(ABI_ADD);
@@ -345,6 +383,7 @@ int main(void)
 		test_shares();
 		test_many_ids();
 		test_parameters();
+		test_wall_clock();
 		test_switch();
 		test_removal();
 	}
