@@ -10,6 +10,8 @@
 #ifndef SYSCRIPT_EXITS_H
 #define SYSCRIPT_EXITS_H
 
+#include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <linux/types.h>
 
 /* Where do_exit() cannot be got hold of, exits_can_wait() stays false. */
@@ -23,5 +25,15 @@ bool exits_can_wait(void);
  * current->seccomp.mode says so.
  */
 long exits_guard(void);
+
+/* Has a filter ended the thread, so that it exits as soon as works are done? */
+static inline bool exits_is_queued(void)
+{
+#ifdef CONFIG_SECCOMP_FILTER
+	return current->seccomp.mode > SECCOMP_MODE_FILTER;
+#else
+	return false;
+#endif
+}
 
 #endif /* SYSCRIPT_EXITS_H */

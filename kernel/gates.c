@@ -22,6 +22,7 @@
 #include "run_own.h"
 #include "syscalls.h"
 #include "syscalls_nr.h"
+#include "usermode.h"
 #include "watchers.h"
 
 /* Where bottom halves are off and on by a number alone. */
@@ -69,10 +70,10 @@ static __always_inline bool leave(struct run_own *own)
  */
 static __always_inline bool is_quiet(const struct run_own *own, unsigned long rare)
 {
-	rare |= RUN_FLAGS;
+	rare |= USERMODE_FLAGS;
 	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
 	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
-	       READ_ONCE(own->task->task_works) == own->works &&
+	       !task_work_pending(own->task) &&
 	       jiffies == own->wall_seen;
 }
 

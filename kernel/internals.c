@@ -2,12 +2,9 @@
 /* See internals.h. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/err.h>
-#include <linux/fcntl.h>
-#include <linux/file.h>
-#include <linux/fs.h>
+#include <linux/errno.h>
 #include <linux/printk.h>
-#include <linux/spinlock.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <asm/unistd.h>
 
@@ -37,27 +34,6 @@ static int __init find_syscalls(void)
 		return missing("keeps its system calls");
 	internals_syscalls = table;
 	return 0;
-}
-
-/* -- Deferred releases --------------------------------------------------------- */
-
-task_work_func_t internals_release_file __ro_after_init;
-
-/* Releases a file and sees what gets queued. */
-static int __init find_release_file(void)
-{
-	struct file *file = filp_open("/", O_PATH, 0);
-	const struct callback_head *work;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	fput(file);
-	raw_spin_lock_irq(&current->pi_lock);
-	for (work = READ_ONCE(current->task_works); work; work = work->next)
-		if ((void *)work >= (void *)file && (void *)work < (void *)(file + 1))
-			internals_release_file = work->func;
-	raw_spin_unlock_irq(&current->pi_lock);
-	return internals_release_file ? 0 : missing("releases files");
 }
 
 /* -- FPU registers ------------------------------------------------------------- */
@@ -123,10 +99,6 @@ static void __init find_task_time(void)
 
 int __init internals_init(void)
 {
-	int err = find_syscalls();
-
 	find_task_time();
-	if (!err)
-		err = find_release_file();
-	return err ? err : find_load_fpu();
+	return find_syscalls() ?: find_load_fpu();
 }

@@ -10,11 +10,12 @@
  * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
  *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
  *   Checked: getppid(2) is where its symbol is, and returns the parent.
- * - Work that fput() queues has ____fput() as its function, and it may be called as
- *   soon as the task sleeps next (deferred.h).  Found in a file that is released.
  * - switch_fpu_return() loads a task's FPU registers if TIF_NEED_FPU_LOAD is set, and
  *   whatever takes them from the task sets that flag (fpu.h).  Checked: registers
  *   come back after kernel_fpu_begin().
+ *
+ * Found by name, without which the module is not loaded: task_work_run(),
+ * mem_cgroup_handle_over_high(), blkcg_maybe_throttle_current() (usermode.h).
  *
  * Found by name, and done without if missing: __secure_computing() (watchers.c),
  * do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
@@ -28,9 +29,9 @@
  *   irq_fpu_usable() is false there in interrupts (fpu.h).  Without PREEMPT_RT and
  *   lockdep bottom halves are off by SOFTIRQ_DISABLE_OFFSET in the count of
  *   preemption and nothing else (gates.c, fpu_unlock()).
- * - task_struct: ->task_works with ->pi_lock as task_work_cancel() takes it,
- *   ->posix_cputimers_work (deferred.c), ->se.sum_exec_runtime (run.c), ->rethooks as
- *   kernel/trace/rethook.c takes it, first for the next return (exits.c).
+ * - task_struct: ->task_works, ->memcg_nr_pages_over_high (usermode.c),
+ *   ->se.sum_exec_runtime (run.c), ->rethooks as kernel/trace/rethook.c takes it, first
+ *   for the next return (exits.c).
  * - get_irq_regs() in a hard timer interrupt are the registers of what it came upon
  *   (clock.c, watchdog.c), which preempt_count() counts, too; idle tasks may not be
  *   preempted there, and are known by is_idle_task() (run_own.h).
@@ -43,7 +44,6 @@
 #include <linux/init.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
-#include <linux/task_work.h>
 #include <asm/syscall.h>
 
 /* 0; -ENOENT after a message, or -errno, where something is missing. */
@@ -51,9 +51,6 @@ int __init internals_init(void);
 
 /* Only until the module has been loaded. */
 extern const sys_call_ptr_t *internals_syscalls;
-
-/* ____fput(). */
-extern task_work_func_t internals_release_file;
 
 /* switch_fpu_return(), which newer kernels export to KVM only. */
 DECLARE_STATIC_CALL(internals_load_fpu, void (void));

@@ -16,6 +16,7 @@
 #include "idle.h"
 #include "internals.h"
 #include "scratch.h"
+#include "usermode.h"
 #include "watchdog.h"
 #include "watchers.h"
 
@@ -26,6 +27,9 @@ static int __init syscript_init(void)
 	int err;
 
 	err = internals_init();
+	if (err)
+		return err;
+	err = usermode_init();
 	if (err)
 		return err;
 	err = entries_init();

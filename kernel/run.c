@@ -24,13 +24,13 @@
 #include "batch/frames_own.h"
 #include "clock.h"
 #include "compat.h"
-#include "deferred.h"
 #include "engine.h"
 #include "fpu.h"
 #include "internals.h"
 #include "run_own.h"
 #include "scratch.h"
 #include "syscalls.h"
+#include "usermode.h"
 #include "watchdog.h"
 
 /* One stretch of script code in so many is timed. */
@@ -155,7 +155,6 @@ static __always_inline void preemptible_begin(struct run_own *own)
 static __always_inline void run_begin(struct run_own *own, bool atomic, bool again)
 {
 	own->rare = has_rare(own);
-	own->works = deferred_mark();
 	if (!atomic)
 		return preemptible_begin(own);
 	atomic_begin(own, again);
@@ -287,7 +286,7 @@ static void look_at_signals(struct run_own *own)
 {
 	if (fatal_signal_pending(current)) {
 		own->run.doom = -ECANCELED;
-	} else if (!signal_pending(current)) {
+	} else if (!usermode_flags(USERMODE_ENDS)) {
 		own->signalled = 0;
 	} else if (!own->signalled) {
 		own->signalled = jiffies | 1;
@@ -298,9 +297,9 @@ static void look_at_signals(struct run_own *own)
 
 /*
  * Once in a tick: adds up what has passed since the last one, unless the task
- * @waited for what a signal could have ended; and lets limits and timers of CPU
- * time send their signals, audit count its rules, and users of RCU's tasks go on: a run
- * neither sleeps nor returns to user mode for as long as it likes.
+ * @waited for what a signal could have ended; and lets cgroups throttle the task,
+ * audit count its rules, and users of RCU's tasks go on: a run neither sleeps nor
+ * returns to user mode for as long as it likes.
  */
 static noinline void look_at_clocks(struct run_own *own, bool waited)
 {
@@ -312,22 +311,37 @@ static noinline void look_at_clocks(struct run_own *own, bool waited)
 	if (own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
 	    jiffies_to_nsecs(own->wall_used) > own->run.wall_limit)
 		run_doom(&own->run, -ETIMEDOUT);
-	if (deferred_timers_due())
-		deferred_run_timers();
+	usermode_throttle();
 	audits_look();
 	cond_resched_tasks_rcu_qs();
 }
 
-static __always_inline bool has_work(void)
-{
-	return READ_ONCE(current_thread_info()->flags) & RUN_FLAGS;
-}
-
 static noinline void do_work(struct run_own *own)
 {
-	if (need_resched())
-		cond_resched();
+	if (usermode_flags(USERMODE_RESCHED))
+		schedule();
 	look_at_signals(own);
+}
+
+/* After each call, with no lock held but the script's turn: docs/design/runs.md. */
+static __always_inline void look(struct run_own *own, bool waits)
+{
+	usermode_works();
+	if (unlikely(jiffies != own->wall_seen))
+		look_at_clocks(own, waits && current->nvcsw != own->switches);
+	if (unlikely(usermode_flags(USERMODE_FLAGS)))
+		do_work(own);
+	else
+		own->signalled = 0;
+}
+
+bool run_is_over(struct run *run, bool waits)
+{
+	struct run_own *own = run_own(run);
+
+	look(own, waits);
+	own->switches = current->nvcsw;
+	return run->doom;
 }
 
 /* In interrupts, too: is there something that only run_poll() can do? */
@@ -336,9 +350,9 @@ bool run_overstays(const struct run *run)
 	const struct run_own *own = container_of(run, struct run_own, run);
 
 	if (jiffies_to_nsecs(jiffies - own->wall_seen) > run->wall_limit ||
-	    deferred_timers_due())
+	    task_work_pending(current) || usermode_flags(USERMODE_RESCHED))
 		return true;
-	if (!signal_pending(current))
+	if (!usermode_flags(USERMODE_ENDS))
 		return false;
 	return fatal_signal_pending(current) || !own->signalled ||
 	       has_passed(own->signalled, run->grace);
@@ -382,13 +396,11 @@ static long sleepable_answered(struct sleepable *work)
 
 	if (err)
 		run_doom(&own->run, err);
-	deferred_release(own->works);
 	return ret;
 }
 
 static long sleepable_after_syscall(struct sleepable *work)
 {
-	deferred_release(work->own->works);
 	return syscalls_result(work->ret);
 }
 
@@ -404,12 +416,7 @@ long run_sleepable(void *arg)
 	if (unlikely(is_over_time(own)))
 		run_doom(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, sleepable_syscall, work);
-	if (unlikely(jiffies != own->wall_seen))
-		look_at_clocks(own, work->waits && current->nvcsw != own->switches);
-	if (unlikely(has_work()))
-		do_work(own);
-	else
-		own->signalled = 0;
+	look(own, work->waits);
 	run_begin(own, own->atomic, true);
 	return ret;
 }
@@ -497,15 +504,13 @@ MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 
 static long sleepable_as_syscall(struct sleepable *work)
 {
-	struct syscalls_frame frame;
 	int err = watchers_check();
 
 	if (unlikely(err)) {
 		run_doom(&work->own->run, err);
 		return err;
 	}
-	syscalls_enter(&frame);
-	return syscalls_leave(&frame, work->as_syscall(work->arg));
+	return syscalls_result(work->as_syscall(work->arg));
 }
 
 long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits)

@@ -6,7 +6,6 @@
 #include <linux/container_of.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/thread_info.h>
 #include <linux/types.h>
 #include <asm/ptrace.h>
 
@@ -24,7 +23,6 @@ struct run_own {
 	u64 id;				/* of this run on that stack: never another's */
 	bool thread;			/* of the kernel */
 	struct pt_regs regs;		/* a system call's arguments */
-	const struct callback_head *works; /* deferred_mark(), when script code began */
 	unsigned long switches;		/* the task's, when it left script code */
 	struct fpu_regs fpu;		/* of whoever called */
 	bool atomic;			/* not preemptible */
@@ -67,9 +65,6 @@ static __always_inline struct run_own *run_own(struct run *run)
 	return container_of(run, struct run_own, run);
 }
 
-/* Of the thread: it has to look at what has happened before it goes on. */
-#define RUN_FLAGS	(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | _TIF_NEED_RESCHED)
-
 /* Interrupts only: was script code, or anything else that may not be preempted, here? */
 static inline bool run_is_atomic(void)
 {
@@ -109,6 +104,13 @@ long run_outside(struct run *run, long (*fn)(void *arg), void *arg);
 
 /* run_scratch(), where it may sleep. */
 long run_scratch_mapped(struct run *run);
+
+/*
+ * Inside of what stands for a system call, where it holds no lock, between any two
+ * of its parts that may take long: gives way, does the task's works, looks at clocks
+ * and signals.  True if the run has to end.  @waits: as SC_WAITS.
+ */
+bool run_is_over(struct run *run, bool waits);
 
 /* Is there anything about a run on this CPU that only run_poll() can do? */
 bool run_overstays(const struct run *run);

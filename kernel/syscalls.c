@@ -180,15 +180,13 @@ int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long 
 
 int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret)
 {
-	struct syscalls_frame frame;
 	int err = 0;
 
-	syscalls_enter(&frame);
 	if (unlikely(watchers_watch()))
 		err = call_watched(index, regs, ret);
 	else
 		*ret = call_shown(index, regs);
-	*ret = syscalls_leave(&frame, *ret);
+	*ret = syscalls_result(*ret);
 	return err;
 }
 

@@ -12,9 +12,9 @@
 #include <linux/sched.h>
 #include <linux/thread_info.h>
 
-#include "deferred.h"
 #include "entries.h"
 #include "uapi/syscript.h"
+#include "usermode.h"
 #include "watchers.h"
 
 struct run;
@@ -70,25 +70,6 @@ static __always_inline bool syscalls_may_nest(unsigned int flags, const struct p
 	       (flags & SC_SEEK && (unsigned int)regs->dx == SYSCRIPT_SEEK_CALL);
 }
 
-/*
- * Around whatever stands for a system call and may sleep: syscalls_leave() runs the
- * deferred releases of files, and says what to return for @ret.
- */
-struct syscalls_frame {
-	const struct callback_head *mark;
-};
-
-static inline void syscalls_enter(struct syscalls_frame *frame)
-{
-	frame->mark = deferred_mark();
-}
-
-static inline long syscalls_leave(const struct syscalls_frame *frame, long ret)
-{
-	deferred_release(frame->mark);
-	return syscalls_result(ret);
-}
-
 /* For syscalls_plain(): the call @index of a task that is watched. */
 long syscalls_plain_watched(struct run *run, unsigned int index,
 			    const struct pt_regs *regs);
@@ -97,12 +78,13 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 					     long (*entry)(const struct pt_regs *regs),
 					     long a, long b, long c, long d)
 {
-	const struct syscalls_frame frame = { .mark = deferred_mark() };
 	/* Entries read their arguments and nothing else. */
 	const struct pt_regs regs = { .di = a, .si = b, .dx = c, .r10 = d };
+	long ret = unlikely(watchers_watch()) ? syscalls_plain_watched(run, index, &regs) :
+						entry(&regs);
 
-	return syscalls_leave(&frame, unlikely(watchers_watch()) ?
-			      syscalls_plain_watched(run, index, &regs) : entry(&regs));
+	usermode_works();
+	return syscalls_result(ret);
 }
 
 /*

@@ -12,6 +12,9 @@
 #include "run_own.h"
 #include "usermem.h"
 
+/* More is copied where others have their turn. */
+#define AT_ONCE	(64 << 10)
+
 struct copy {
 	void *to;
 	const void *from;
@@ -40,6 +43,8 @@ int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long
 
 	if (unlikely(!access_ok((void __user *)from, n)))
 		return -EFAULT;
+	if (unlikely(n > AT_ONCE))
+		return run_outside(run, copy_in, &copy);
 	barrier_nospec();
 	pagefault_disable();
 	left = __copy_from_user_inatomic(to, (void __user *)from, n);
@@ -56,6 +61,8 @@ int usermem_copy_out(struct run *run, unsigned long to, const void *from,
 
 	if (unlikely(!access_ok((void __user *)to, n)))
 		return -EFAULT;
+	if (unlikely(n > AT_ONCE))
+		return run_outside(run, copy_out, &copy);
 	pagefault_disable();
 	left = __copy_to_user_inatomic((void __user *)to, from, n);
 	pagefault_enable();

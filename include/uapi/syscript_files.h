@@ -76,8 +76,10 @@ struct syscript_dirent {
  * @path:   address of its name, relative to the batch's directory
  * @data:   address of what is read or written; of a struct syscript_stat, which
  *          may be 0 for open_files()
- * @size:   bytes there, for read_files() and write_files()
- * @result: out: bytes read or written, the new descriptor, or 0; or -errno
+ * @size:   bytes there, for read_files() and write_files(), which move up to
+ *          1 MiB at a time
+ * @result: out: bytes read or written, less than @size where a signal or a limit
+ *          came first; the new descriptor, or 0; or -errno
  */
 struct syscript_file {
 	__u64 path;

@@ -30,7 +30,7 @@
 #include "attributes.h"
 #include "files.h"
 #include "readdirplus.h"
-#include "run.h"
+#include "run_own.h"
 #include "syscalls.h"
 #include "watchers.h"
 
@@ -320,8 +320,20 @@ static long files_open(struct files *files, const struct syscript_file *f)
 
 /* -- Contents -------------------------------------------------------------- */
 
+/*
+ * Bytes between two looks at clocks and signals: who asks for more, as an array of
+ * untouched pages can, waits no longer for the end of the run.
+ */
+#define AT_ONCE	(1UL << 20)
+
+/* After a part: less than was asked for may have been a signal's doing. */
+static bool has_to_stop(struct run *run)
+{
+	return run_is_over(run, true) || signal_pending(current);
+}
+
 /* Until it is full or at its end; what comes after some data is no error. */
-static ssize_t files_read_all(struct file *file, u64 addr, size_t size)
+static ssize_t files_read_all(struct run *run, struct file *file, u64 addr, size_t size)
 {
 	struct iov_iter iter;
 	ssize_t done = 0, n;
@@ -329,18 +341,18 @@ static ssize_t files_read_all(struct file *file, u64 addr, size_t size)
 
 	do {
 		iov_iter_ubuf(&iter, READ, (void __user *)addr + done,
-			      min_t(size_t, size - done, MAX_RW_COUNT));
+			      min(size - done, AT_ONCE));
 		n = vfs_iter_read(file, &iter, &pos, 0);
 		inc_syscr(current);
 		if (n <= 0)
 			break;
 		add_rchar(current, n);
 		done += n;
-	} while (done < size && pos != i_size_read(file_inode(file)));
+	} while (done < size && pos != i_size_read(file_inode(file)) && !has_to_stop(run));
 	return done ?: n;
 }
 
-static ssize_t files_write_all(struct file *file, u64 addr, size_t size)
+static ssize_t files_write_all(struct run *run, struct file *file, u64 addr, size_t size)
 {
 	struct iov_iter iter;
 	ssize_t done = 0, n;
@@ -348,14 +360,14 @@ static ssize_t files_write_all(struct file *file, u64 addr, size_t size)
 
 	do {
 		iov_iter_ubuf(&iter, WRITE, (void __user *)addr + done,
-			      min_t(size_t, size - done, MAX_RW_COUNT));
+			      min(size - done, AT_ONCE));
 		n = compat_iter_write(file, &iter, &pos);
 		inc_syscw(current);
 		if (n <= 0)
 			break;
 		add_wchar(current, n);
 		done += n;
-	} while (done < size);
+	} while (done < size && !has_to_stop(run));
 	return done ?: n;
 }
 
@@ -363,14 +375,16 @@ static ssize_t files_transfer_slow(struct run *run, bool reads, long fd, u64 add
 				   size_t size)
 {
 	ssize_t done = 0, n;
+	size_t some;
 
 	do {
-		n = reads ? syscalls_plain(run, read, fd, addr + done, size - done, 0) :
-			    syscalls_plain(run, write, fd, addr + done, size - done, 0);
+		some = min(size - done, AT_ONCE);
+		n = reads ? syscalls_plain(run, read, fd, addr + done, some, 0) :
+			    syscalls_plain(run, write, fd, addr + done, some, 0);
 		if (n <= 0)
 			break;
 		done += n;
-	} while (done < size);
+	} while (done < size && !has_to_stop(run));
 	return done ?: n;
 }
 
@@ -416,15 +430,15 @@ static long files_transfer(struct files *files, const struct syscript_file *f, i
 		if (unlikely(!access_ok((void __user *)f->data, f->size)))
 			done = -EFAULT;
 		else
-			done = reads ? files_read_all(file, f->data, f->size) :
-				       files_write_all(file, f->data, f->size);
+			done = reads ? files_read_all(files->run, file, f->data, f->size) :
+				       files_write_all(files->run, file, f->data, f->size);
 		return files_close_after(file, done);
 	}
 	fd = file ? files_give_fd(file, flags) : files_open_slow(files, f, flags);
 	if (fd < 0)
 		return fd;
 	done = files_transfer_slow(files->run, reads, fd, f->data, f->size);
-	/* In a run that watchers have ended, no call. */
+	/* In a run that has to end, no call. */
 	err = files->run->doom ? close_fd(fd) :
 	      syscalls_plain(files->run, close, fd, 0, 0, 0);
 	return done >= 0 && err ? err : done;
@@ -459,7 +473,6 @@ static long as_syscall(void *arg)
 	const struct files_request *request = call->request;
 	struct syscript_file __user *user = (void __user *)request->addr;
 	struct files files = { .run = call->run, .request = request };
-	struct syscalls_frame frame;
 	struct syscript_file f;
 	char *buffer = run_buffer(call->run);
 	unsigned int i;
@@ -471,18 +484,17 @@ static long as_syscall(void *arg)
 	files.path = buffer + READDIRPLUS_ROOM;
 	files.dir = files.path + PATH_MAX;
 	for (i = 0; i < request->n && !err; i++, user++) {
-		syscalls_enter(&frame);
 		if (copy_from_user(&f, user, sizeof(f))) {
 			err = -EFAULT;
 			break;
 		}
-		/* Each file is released before the next. */
-		f.result = syscalls_leave(&frame, files_one(&files, &f));
+		f.result = syscalls_result(files_one(&files, &f));
 		if (put_user(f.result, &user->result))
 			err = -EFAULT;
-		if (signal_pending(current) || call->run->doom)
+		/* Each file is released before the next. */
+		if (run_is_over(call->run, request->op != FILES_STAT) ||
+		    signal_pending(current))
 			err = -EINTR;
-		cond_resched();
 	}
 	files_drop_parent(&files);
 	return i ? (long)i : err;

@@ -490,10 +490,7 @@ static int end_of_wait(const struct frames_port *port)
 /* None that was taken is for us: on, unless that has kept us busy for too long. */
 static int go_on(const struct work *work)
 {
-	bool waited = current->nvcsw != run_own(work->run)->switches;
-
-	cond_resched();
-	if (signal_pending(current) || (!waited && run_overstays(work->run)))
+	if (run_is_over(work->run, true) || signal_pending(current))
 		return -EINTR;
 	return ktime_before(ktime_get(), work->until) ? 0 : -ETIME;
 }

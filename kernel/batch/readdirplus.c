@@ -217,8 +217,8 @@ static noinline int stat_resolved(const struct attributes_parent *parent, u32 ma
 	}
 }
 
-static inline int stat_entry(const struct attributes_parent *parent, u32 mask,
-			     struct syscript_dirent *entry)
+static inline int stat_entry(struct run *run, const struct attributes_parent *parent,
+			     u32 mask, struct syscript_dirent *entry)
 {
 	int err = attributes_cached(parent, entry->name, entry->namelen, false,
 				    mask, &entry->stat);
@@ -226,7 +226,7 @@ static inline int stat_entry(const struct attributes_parent *parent, u32 mask,
 	if (likely(err != -ESTALE))
 		return err;
 	/* Only this takes so long that it matters. */
-	if (unlikely(fatal_signal_pending(current)))
+	if (unlikely(run_is_over(run, false)))
 		return -EINTR;
 	return stat_resolved(parent, mask, entry);
 }
@@ -275,7 +275,7 @@ static noinline long stat_entry_watched(struct run *run, const struct readdirplu
 	return watchers_ask(run, &call) ?:
 		watchers_done(&call, audits_ask() ?
 			      stat_resolved(parent, request->mask, entry) :
-			      stat_entry(parent, request->mask, entry));
+			      stat_entry(run, parent, request->mask, entry));
 }
 
 static void get_attributes(struct run *run, struct file *file, struct readdirplus *request)
@@ -295,7 +295,7 @@ static void get_attributes(struct run *run, struct file *file, struct readdirplu
 		}
 		err = unlikely(watchers_watch()) ?
 			stat_entry_watched(run, request, &parent, entry) :
-			stat_entry(&parent, request->mask, entry);
+			stat_entry(run, &parent, request->mask, entry);
 		if (unlikely(err))
 			no_attributes(entry, ino, syscalls_result(err));
 	}

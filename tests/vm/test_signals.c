@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A run that does not end by itself, and what waits for its end: signals, stops,
- * the freezer, limits of CPU time.  They get their turn after the grace time.
+ * the freezer, limits of CPU time.  They get their turn after the grace time, in a
+ * batch that moves endless data as well.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "abi.h"
+#include "uapi/syscript_files.h"
 
 #define MS		1000000ULL
 /* After a grace time of 100 ms, however busy the machine, and less than the limit of 10 s. */
@@ -272,6 +274,138 @@ static void test_freeze(const char *source)
 	rmdir(dir);
 }
 
+/* -- Batches that move data ------------------------------------------------------ */
+
+#define ENDLESS	(1ULL << 44)
+#define LARGE	(256UL << 20)
+
+/* Of pages that are not there, and stay away where they are only read. */
+static void *untouched(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+static int transfer(const char *fn, const char *flags, const char *path, size_t size,
+		    uint64_t wall, struct syscript_file *f)
+{
+	char source[256];
+
+	*f = (struct syscript_file){
+		.path = (uintptr_t)path, .data = (uintptr_t)untouched(size), .size = size,
+	};
+	snprintf(source, sizeof(source), "function run(f) return fs.%s(const.AT_FDCWD, f, 1, %s) end",
+		 fn, flags);
+	return registered(source, wall, 0);
+}
+
+/* A device that takes all, and slowly. */
+static int endless_transfer(uint64_t wall, struct syscript_file *f)
+{
+	return transfer("write_files", "0", "/dev/urandom", ENDLESS, wall, f);
+}
+
+static void test_transfer_signal(void)
+{
+	struct syscript_file f;
+	int fd = endless_transfer(SYSCRIPT_NO_LIMIT, &f);
+	double begin = abi_seconds();
+	int64_t result = -1;
+	int err;
+
+	alarm_in(0.3);
+	err = abi_call(fd, (intptr_t)&f, 0, &result);
+	/* It ends in time, and has a result unless the grace time was over. */
+	CHECK(err == 0 || err == -EINTR);
+	CHECK(err || result == 1);
+	CHECK(abi_seconds() - begin < 0.3 + SOON);
+	CHECK_EQ(handled, 1);
+	CHECK(f.result > 0 && f.result < (int64_t)ENDLESS);
+	munmap((void *)f.data, f.size);
+	close(fd);
+}
+
+static void test_transfer_kill(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct syscript_file f;
+
+		abi_call(endless_transfer(SYSCRIPT_NO_LIMIT, &f), (intptr_t)&f, 0, NULL);
+		exit(1);
+	}
+	abi_sleep(0.5);
+	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	status = wait_soon(pid, 0);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void check_timed_out(int fd, struct syscript_file *f)
+{
+	double begin = abi_seconds();
+
+	CHECK_EQ(abi_call(fd, (intptr_t)f, 0, NULL), -ETIMEDOUT);
+	CHECK(abi_seconds() - begin < SOON);
+	/* What was moved until then is told, and the file is closed. */
+	CHECK(f->result > 0 && f->result < (int64_t)f->size);
+	munmap((void *)f->data, f->size);
+	close(fd);
+}
+
+static int lowest_fd(void)
+{
+	int fd = dup(zero);
+
+	close(fd);
+	return fd;
+}
+
+static void test_transfer_wall_clock(void)
+{
+	const char *path = "/tmp/test_signals.large";
+	int before = lowest_fd(), fd;
+	struct syscript_file f;
+
+	fd = endless_transfer(200 * MS, &f);
+	check_timed_out(fd, &f);
+
+	/* Regular files never get a descriptor: other loops. */
+	fd = transfer("write_files", "const.O_CREAT, 384", path, LARGE, 4 * MS, &f);
+	check_timed_out(fd, &f);
+	CHECK_EQ(truncate(path, LARGE), 0);
+	fd = transfer("read_files", "0", path, LARGE, 4 * MS, &f);
+	check_timed_out(fd, &f);
+	unlink(path);
+	CHECK_EQ(lowest_fd(), before);
+}
+
+/* RLIMIT_CPU sends its signal by work of the task's. */
+static void test_transfer_cpu_limit(void)
+{
+	struct rlimit limit = { 1, 30 };
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct syscript_file f;
+		int fd = endless_transfer(SYSCRIPT_NO_LIMIT, &f), err;
+
+		signal(SIGXCPU, handler);
+		handled = 0;
+		setrlimit(RLIMIT_CPU, &limit);
+		err = abi_call(fd, (intptr_t)&f, 0, NULL);
+		exit((!err || err == -EINTR) && handled ? 42 : 1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
 int main(void)
 {
 	struct sigaction action = { .sa_handler = handler };
@@ -292,5 +426,9 @@ int main(void)
 	test_cpu_limit();
 	test_freeze(READS);
 	test_freeze(CAUGHT);
+	test_transfer_signal();
+	test_transfer_kill();
+	test_transfer_wall_clock();
+	test_transfer_cpu_limit();
 	return abi_verdict();
 }

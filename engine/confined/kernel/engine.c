@@ -18,6 +18,7 @@
 #include "run_own.h"
 #include "syscalls.h"
 #include "syscalls_nr.h"
+#include "usermode.h"
 
 /* Below the native stack's limit: C up to where run.c leaves it, interrupts. */
 #define STACK_RESERVE	(16U << 10)
@@ -259,7 +260,7 @@ static int make_vm(struct run *run, struct engine_vm *vm, const struct engine_im
 	machine_init(&vm->machine, &vm->image);
 	vm->machine.user = vm->arena->user;
 	vm->machine.base = (unsigned long)vm->arena->base;
-	vm->machine.rare = RUN_FLAGS;
+	vm->machine.rare = USERMODE_FLAGS;
 	vm->machine.clock = &jiffies;
 	return 0;
 }

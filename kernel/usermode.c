@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See usermode.h.  xfer_to_guest_mode_handle_work() does all of it in one call, and is
+ * exported.  But before 6.18 it takes a vCPU, which it looks into when a signal
+ * comes; and at any time it leaves everything when one is pending.  So the functions
+ * that it calls are called here, on all kernels.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/static_call.h>
+
+#include "exits.h"
+#include "symbols.h"
+#include "usermode.h"
+
+static void nothing(void)
+{
+}
+
+static void no_memory(gfp_t gfp)
+{
+}
+
+DEFINE_STATIC_CALL(usermode_run, nothing);		/* task_work_run() */
+DEFINE_STATIC_CALL(usermode_over_high, no_memory);	/* mem_cgroup_handle_over_high() */
+DEFINE_STATIC_CALL(usermode_io, nothing);		/* blkcg_maybe_throttle_current() */
+
+/* Kernel threads have no works, and an exiting task has done its last. */
+static bool may_work(void)
+{
+	return !exits_is_queued() && !test_thread_flag(TIF_NOTIFY_SIGNAL) &&
+	       !(current->flags & (PF_KTHREAD | PF_EXITING));
+}
+
+void __usermode_works(void)
+{
+	if (likely(may_work()))
+		static_call(usermode_run)();
+}
+
+void usermode_throttle(void)
+{
+	if (unlikely(current->flags & PF_KTHREAD))
+		return;
+#ifdef CONFIG_MEMCG
+	if (unlikely(current->memcg_nr_pages_over_high))
+		static_call(usermode_over_high)(GFP_KERNEL);
+#endif
+	static_call(usermode_io)();
+}
+
+static int __init missing(const char *what)
+{
+	pr_err("this kernel %s in a way that is not known here\n", what);
+	return -ENOENT;
+}
+
+static int __init find_throttles(void)
+{
+	void *over_high = symbols_find("__mem_cgroup_handle_over_high") ?:
+			  symbols_find("mem_cgroup_handle_over_high");
+	void *io = symbols_find("blkcg_maybe_throttle_current");
+
+	if (over_high)
+		static_call_update(usermode_over_high, over_high);
+	else if (IS_ENABLED(CONFIG_MEMCG))
+		return missing("throttles memory");
+	if (io)
+		static_call_update(usermode_io, io);
+	else if (IS_ENABLED(CONFIG_BLK_CGROUP))
+		return missing("throttles storage");
+	return 0;
+}
+
+int __init usermode_init(void)
+{
+	void *run = symbols_find("task_work_run");
+
+	if (!run)
+		return missing("does the work of tasks");
+	static_call_update(usermode_run, run);
+	if (USERMODE_UNKNOWN)
+		pr_notice("this kernel may have work before a return to user mode that is not known here (thread flags %#lx): it ends runs\n",
+			  (unsigned long)USERMODE_UNKNOWN);
+	return find_throttles();
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a task does on each return to user mode, and a run, which makes many system
+ * calls and one return, would put off: the list of it.  A run does it after the call
+ * in which it came up, or need not do it, or ends.  What is not on the list, because
+ * a newer kernel has added it, ends the run after the grace time, as a signal does.
+ *
+ * exit_to_user_mode_loop() looks at these flags of the thread:
+ *
+ *   flag                     since  in a run
+ *   _TIF_NEED_RESCHED               schedule()
+ *   _TIF_NEED_RESCHED_LAZY   6.13   schedule()
+ *   _TIF_SIGPENDING                 ends it after the grace time
+ *   _TIF_NOTIFY_SIGNAL       5.11   the same, and no task work is done meanwhile
+ *   _TIF_PATCH_PENDING              ends it after the grace time
+ *   _TIF_NOTIFY_RESUME              stands for what follows, each looked at by itself
+ *   _TIF_UPROBE                     is not set in system calls
+ *   _TIF_RSEQ                6.19   no user code runs that could tell
+ *
+ * resume_user_mode_work() calls:
+ *
+ *   task_work_run()                 usermode_works()
+ *   mem_cgroup_handle_over_high()   usermode_throttle()
+ *   blkcg_maybe_throttle_current()  usermode_throttle()
+ *   key_put()                       waits: one key
+ *   rseq_handle_notify_resume()     waits: no user code runs that could tell
+ *   rseq_handle_slowpath()   6.19   waits: the same
+ *
+ * Flags are not cleared here, so the return itself finds all that is left.
+ * tests/unit/test_usermode.py compares this list with the kernels' headers.
+ *
+ * Task works are files' releases by fput(), signals of CPU timers and limits, the
+ * throttling of cpu.max (6.18), unmounts, yama's reports of denied ptrace(2), the
+ * kill after a poisoned page, keyrings, NUMA balancing, tools' own.  Their code
+ * may sleep and takes locks of the kernel's; the run holds its script's turn then, and
+ * no other lock.  Of two kinds that would be too much:
+ *
+ * - exits.c queues the thread's exit, which is to find the run ended.  The run is
+ *   doomed, and no work is done in it any more.
+ * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
+ *   which may wait for the turn (Landlock, for all threads).
+ */
+#ifndef SYSCRIPT_USERMODE_H
+#define SYSCRIPT_USERMODE_H
+
+#include <linux/compiler.h>
+#include <linux/entry-common.h>
+#include <linux/init.h>
+#include <linux/sched.h>
+#include <linux/task_work.h>
+#include <linux/thread_info.h>
+
+#ifndef _TIF_NEED_RESCHED_LAZY
+#define _TIF_NEED_RESCHED_LAZY	0
+#endif
+#ifndef _TIF_RSEQ
+#define _TIF_RSEQ		0
+#endif
+
+#define USERMODE_RESCHED	(_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)
+#define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ)
+#define USERMODE_ENDS		(EXIT_TO_USER_MODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
+/* What a run looks at. */
+#define USERMODE_FLAGS		(USERMODE_RESCHED | USERMODE_ENDS)
+#define USERMODE_UNKNOWN	(USERMODE_ENDS & ~(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | \
+						   _TIF_PATCH_PENDING))
+
+/* 0, or -ENOENT after a message if the kernel lacks something. */
+int __init usermode_init(void);
+
+/* Those of @flags that the current thread has. */
+static __always_inline unsigned long usermode_flags(unsigned long flags)
+{
+	return READ_ONCE(current_thread_info()->flags) & flags;
+}
+
+void __usermode_works(void);
+
+/*
+ * Does the task works of the calls so far.  To be called after each, with no lock
+ * held but the script's turn.  May sleep.
+ */
+static __always_inline void usermode_works(void)
+{
+	if (unlikely(task_work_pending(current)))
+		__usermode_works();
+}
+
+/*
+ * Waits where the task's cgroup has used more memory, or storage, than it may: once a
+ * tick, as each call adds little.
+ */
+void usermode_throttle(void);
+
+#endif /* SYSCRIPT_USERMODE_H */
