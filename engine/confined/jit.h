@@ -6,6 +6,7 @@
 #define CONFINED_JIT_H
 
 #include "check.h"
+#include "verify.h"
 
 /**
  * struct jit_gate - a function of the platform's that makes one system call
@@ -29,9 +30,12 @@ struct jit_gate {
  * @size:    bytes
  * @gate:    finds the gate of a system call that image_syscall_known(); NULL: all
  *           calls go by way of machine_call()
+ * @gate_args: for struct verify: what is at an address
  * @barrier: before a gate stands confined_barrier
  * @offsets: room for ninsns + nfuncs numbers: where the code of each instruction
  *           begins, then where that of each function does
+ * @dispatch: where the routine for calls by number begins, in bytes of the code
+ * @try:     where IMAGE_CALL_TRY's does
  */
 struct jit {
 	const struct checked *checked;
@@ -40,8 +44,10 @@ struct jit {
 	u64 exec;
 	u32 size;
 	struct jit_gate (*gate)(u32 nr);
+	int (*gate_args)(u64 address);
 	bool barrier;
 	u32 *offsets;
+	u32 dispatch, try;
 };
 
 /*
@@ -49,5 +55,19 @@ struct jit {
  * -EFBIG where @size does not do.
  */
 int jit_generate(struct jit *jit);
+
+/* Then: verifies it, as verify_code() does. */
+static inline int jit_verify(const struct jit *jit, char *error, size_t error_len)
+{
+	const struct image_header *im = jit->checked->image;
+	struct verify v = {
+		.code = jit->code, .size = jit->size, .exec = jit->exec,
+		.arena_shift = im->arena_shift, .dispatch = jit->dispatch, .try = jit->try,
+		.funcs = jit->offsets + im->ninsns, .nfuncs = im->nfuncs,
+		.barrier = jit->barrier, .gate_args = jit->gate_args,
+	};
+
+	return verify_code(&v, error, error_len);
+}
 
 #endif /* CONFINED_JIT_H */

@@ -719,8 +719,10 @@ static void gen_jump(struct gen *g, const struct image_insn *insn)
 	u32 target = g->pc + 1 + insn_jump_offset(insn);
 	u8 op = INSN_OP(insn->code), dst, src;
 
-	if (op == INSN_JA)
-		return jump_insn(g, 0xeb, target);
+	if (op == INSN_JA) {
+		jump_insn(g, 0xeb, target);
+		return forget(g);
+	}
 	dst = operand(g, insn->dst, R11);
 	if (insn->code & INSN_X) {
 		src = operand(g, insn->src, R11);
@@ -805,6 +807,7 @@ static void function_end(struct gen *g)
 		mask_frame(g);
 	}
 	put_return(g);
+	forget(g);
 }
 
 /*
@@ -1011,6 +1014,8 @@ int jit_generate(struct jit *jit)
 	put_try(&g);
 	for (; g.func < im->nfuncs; g.func++)
 		gen_func(&g);
+	jit->dispatch = g.dispatch;
+	jit->try = g.try;
 	if (!jit->code)
 		jit->size = g.at;
 	return g.at == jit->size ? 0 : -EFBIG;

@@ -20,6 +20,7 @@ struct call {
 struct subject {
 	void *image;
 	struct checked checked;
+	struct jit jit;
 	struct code code;
 	char *arena;
 	struct machine machine;
@@ -69,24 +70,35 @@ PUBLIC void subject_free(struct subject *m)
 	free(m);
 }
 
-/* Only to be read, not run. */
+/* Gates of up to six arguments, only to be read, not run. */
+#define GATES		7
+static const u8 gates[GATES];
+
 static struct jit_gate find_gate(u32 nr)
 {
-	return (struct jit_gate){ (unsigned long)confined_stop, nr % 7 };
+	return (struct jit_gate){ (unsigned long)&gates[nr % GATES], nr % GATES };
+}
+
+static int gate_args(u64 address)
+{
+	u64 args = address - (unsigned long)gates;
+
+	return args < GATES ? (int)args : -1;
 }
 
 /* Returns NULL with the text in @error. */
-PUBLIC struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
+PUBLIC struct subject *subject_load(const void *image, size_t len, u64 key, int with_gates,
 				    char *error, size_t error_len);
-struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
+struct subject *subject_load(const void *image, size_t len, u64 key, int with_gates,
 			     char *error, size_t error_len)
 {
 	struct subject *m = calloc(1, sizeof(*m));
-	struct jit jit = {
-		.checked = &m->checked, .key = key,
-		.gate = gates ? find_gate : NULL, .barrier = gates > 1,
-	};
 
+	m->jit = (struct jit){
+		.checked = &m->checked, .key = key,
+		.gate = with_gates ? find_gate : NULL, .gate_args = gate_args,
+		.barrier = with_gates > 1,
+	};
 	/* Exactly as long, for memory checkers. */
 	m->image = malloc(len ?: 1);
 	memcpy(m->image, image, len);
@@ -96,12 +108,34 @@ struct subject *subject_load(const void *image, size_t len, u64 key, int gates,
 		return NULL;
 	}
 	m->arena = arena_map(m->checked.image->arena_shift, true);
-	if (!m->arena || code_make(&m->code, &jit)) {
-		snprintf(error, error_len, "no memory");
+	snprintf(error, error_len, "no memory");
+	if (!m->arena || code_make(&m->code, &m->jit, error, error_len)) {
 		subject_free(m);
 		return NULL;
 	}
 	return m;
+}
+
+/*
+ * What the verifier says of @code, as many bytes as were generated, in their place: 0,
+ * or -errno with the reason in @error.
+ */
+PUBLIC int subject_verify(struct subject *m, const u8 *code, char *error, size_t error_len);
+int subject_verify(struct subject *m, const u8 *code, char *error, size_t error_len)
+{
+	const struct image_header *im = m->checked.image;
+	struct jit jit = m->jit;
+	int err;
+
+	jit.code = NULL;
+	jit.offsets = calloc((size_t)im->ninsns + im->nfuncs, sizeof(u32));
+	err = jit.offsets ? jit_generate(&jit) : -ENOMEM;
+	jit.code = memcpy(malloc(jit.size), code, jit.size);
+	if (!err)
+		err = jit_verify(&jit, error, error_len);
+	free(jit.code);
+	free(jit.offsets);
+	return err;
 }
 
 /* @how: 0 interpreted, 1 machine code. */
@@ -181,7 +215,8 @@ const void *subject_stub(int which)
 	const u8 *stubs[] = {
 		confined_poll, confined_gate, confined_throw, confined_abort,
 		confined_fault_stack, confined_fault_function, confined_fault_access,
-		confined_barrier, (const u8 *)confined_stop,
+		confined_barrier, gates, gates + 1, gates + 2, gates + 3, gates + 4,
+		gates + 5, gates + 6,
 	};
 
 	return which < (int)(sizeof(stubs) / sizeof(*stubs)) ? stubs[which] : NULL;

@@ -85,6 +85,9 @@ def library() -> ctypes.CDLL:
     so.subject_arena.argtypes = so.subject_free.argtypes = [ctypes.c_void_p]
     so.subject_code.restype = ctypes.POINTER(Code)
     so.subject_code.argtypes = [ctypes.c_void_p]
+    so.subject_verify.argtypes = [
+        *(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+    ]
     so.subject_text.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
     return so
 
@@ -138,6 +141,13 @@ class Machine:
         result = self.run(*args, how=how, polls=limit)
         assert result.end == DONE, result
         return limit - SO.subject_polls(self.handle)
+
+    def verify(self, code: bytes) -> str:
+        """Why the verifier refuses @code in the machine code's place; or nothing."""
+        error = ctypes.create_string_buffer(256)
+        result = SO.subject_verify(self.handle, code, error, len(error))
+        assert result in (0, -errno.EINVAL, -errno.EAGAIN), os.strerror(-result)
+        return error.value.decode() if result else ""
 
     def run(
         self, *args: int, how: str = "machine code", polls: int = 100, result: int = 0

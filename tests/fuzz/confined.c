@@ -114,6 +114,11 @@ static struct jit_gate find_gate(u32 nr)
 	return (struct jit_gate){ (unsigned long)gate_3, 3 };
 }
 
+static int gate_args(u64 address)
+{
+	return address == (unsigned long)gate_6 ? 6 : address == (unsigned long)gate_3 ? 3 : -1;
+}
+
 bool image_syscall_known(u32 nr, const char **why)
 {
 	*why = "it is odd";
@@ -469,8 +474,10 @@ static const void *generate(const struct checked *checked, u8 how, u64 seed)
 	static u32 offsets[INSNS + FUNCS];
 	struct jit jit = {
 		.checked = checked, .key = how & BLIND ? 0x5bd1e9955bd1e995UL ^ seed : 0,
-		.gate = how & GATES ? find_gate : NULL, .barrier = true, .offsets = offsets,
+		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
+		.barrier = true, .offsets = offsets,
 	};
+	char error[128];
 	u32 size;
 
 	if (jit_generate(&jit) || jit.size > CODE)
@@ -480,6 +487,10 @@ static const void *generate(const struct checked *checked, u8 how, u64 seed)
 	jit.exec = (unsigned long)code.exec;
 	if (jit_generate(&jit) || jit.size != size)
 		abort();
+	if (jit_verify(&jit, error, sizeof(error))) {
+		fprintf(stderr, "generated, and refused: %s\n", error);
+		abort();
+	}
 	return code.exec;
 }
 

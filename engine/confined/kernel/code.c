@@ -9,9 +9,12 @@
  * steps: images are hashed before it is taken, and compared, generated and cleared
  * without it, by whoever counts as a user of the code.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/completion.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
+#include <linux/printk.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/siphash.h>
@@ -161,6 +164,27 @@ static void sync_cpus(void)
 	on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
 }
 
+/* What the verifier refuses for a constant alone is made with another key. */
+#define KEYS	4
+
+/* At @jit->code, which nobody can run. */
+static int generate_verified(struct jit *jit, char *error, size_t error_len)
+{
+	unsigned int i;
+	int err = -EAGAIN;
+
+	for (i = 0; err == -EAGAIN && i < KEYS; i++) {
+		jit->key = get_random_u64() | 1;
+		err = jit_generate(jit) ?: jit_verify(jit, error, error_len);
+	}
+	if (err == -EAGAIN)
+		err = -EINVAL;
+	if (err == -EINVAL)
+		pr_warn_ratelimited("generated code is refused: %s\n", error);
+	return err;
+}
+
+/* The room never holds code that has not been verified. */
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
 	int err = room_take(&code->area, code->size >> PAGE_SHIFT, error, error_len);
@@ -169,8 +193,14 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 		return err;
 	code->entry = confined_room + (code->area.page << PAGE_SHIFT);
 	jit->exec = (unsigned long)code->entry;
-	jit->code = room + (code->area.page << PAGE_SHIFT);
-	return jit_generate(jit);
+	jit->code = kvmalloc(jit->size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!jit->code)
+		return -ENOMEM;
+	err = generate_verified(jit, error, error_len);
+	if (!err)
+		memcpy(room + (code->area.page << PAGE_SHIFT), jit->code, jit->size);
+	kvfree(jit->code);
+	return err;
 }
 
 /* Finds out how large it becomes, and whether that may be, before it takes anything. */
@@ -195,7 +225,7 @@ static int compile(struct code *code, size_t max, char *error, size_t error_len)
 	struct checked checked;
 	struct jit jit = {
 		.checked = &checked, .key = get_random_u64() | 1,
-		.gate = code_gate, .barrier = has_barrier(),
+		.gate = code_gate, .gate_args = code_gate_args, .barrier = has_barrier(),
 	};
 	int err;
 

@@ -3,10 +3,12 @@
  * The confined engine in the kernel: the operations of engine.h, and what
  * generated code asks for.
  */
+#include <linux/bsearch.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/vmalloc.h>
 
 #include "../check.h"
@@ -53,11 +55,44 @@ static const char *const excluded[SYSCALLS_MAX] = {
 /* The index of the call with a number, in entries.h. */
 static u16 calls[SYSCALLS_MAX] __ro_after_init;
 
+struct jit_gate code_gate(u32 nr)
+{
+	const struct gate *gate = &gates_preemptible[calls[nr]];
+
+	return (struct jit_gate){ gate_address(gate), gate->args };
+}
+
+/* The gates of all of them, by address. */
+static struct jit_gate gates[SYSCALLS_MAX] __ro_after_init;
+static unsigned int ngates __ro_after_init;
+
+static int compare_gates(const void *a, const void *b)
+{
+	u64 one = ((const struct jit_gate *)a)->address;
+	u64 other = ((const struct jit_gate *)b)->address;
+
+	return one < other ? -1 : one > other;
+}
+
 static void calls_init(void)
 {
+	unsigned int nr;
+
 	memset(calls, 0xff, sizeof(calls));
 #define SYSCALL(name, kinds, flags)	calls[__NR_##name] = ENTRIES_##name;
 #include "syscalls.def"
+	for (nr = 0; nr < SYSCALLS_MAX; nr++)
+		if (calls[nr] != NO_CALL)
+			gates[ngates++] = code_gate(nr);
+	sort(gates, ngates, sizeof(*gates), compare_gates, NULL);
+}
+
+int code_gate_args(u64 address)
+{
+	struct jit_gate key = { .address = address }, *gate;
+
+	gate = bsearch(&key, gates, ngates, sizeof(*gates), compare_gates);
+	return gate ? gate->args : -1;
 }
 
 bool image_syscall_known(u32 nr, const char **why)
@@ -67,13 +102,6 @@ bool image_syscall_known(u32 nr, const char **why)
 	if (nr < SYSCALLS_MAX && excluded[nr])
 		*why = excluded[nr];
 	return false;
-}
-
-struct jit_gate code_gate(u32 nr)
-{
-	const struct gate *gate = &gates_preemptible[calls[nr]];
-
-	return (struct jit_gate){ gate_address(gate), gate->args };
 }
 
 /* IMAGE_CALL_SYSCALL: the number and the arguments are the program's. */

@@ -136,7 +136,7 @@ void code_free(struct code *code)
 	munmap(code->exec, code->size);
 }
 
-static int generate(struct code *code, struct jit *jit)
+static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
 	int ret = jit_generate(jit) ?: code_map(code, jit->size);
 
@@ -144,14 +144,14 @@ static int generate(struct code *code, struct jit *jit)
 		return ret;
 	jit->code = code->write;
 	jit->exec = (unsigned long)code->exec;
-	ret = jit_generate(jit);
+	ret = jit_generate(jit) ?: jit_verify(jit, error, error_len);
 	code_seal(code);
 	if (ret)
 		code_free(code);
 	return ret;
 }
 
-int code_make(struct code *code, struct jit *jit)
+int code_make(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
 	const struct image_header *im = jit->checked->image;
 	int ret;
@@ -159,7 +159,7 @@ int code_make(struct code *code, struct jit *jit)
 	jit->offsets = calloc((size_t)im->ninsns + im->nfuncs, sizeof(u32));
 	if (!jit->offsets)
 		return -ENOMEM;
-	ret = generate(code, jit);
+	ret = generate(code, jit, error, error_len);
 	free(jit->offsets);
 	return ret;
 }

@@ -33,7 +33,10 @@ int code_map(struct code *code, u32 size);
 void code_seal(struct code *code);
 void code_free(struct code *code);
 
-/* Generates the code of @jit's checked, by its key, gate and barrier.  0 or -errno. */
-int code_make(struct code *code, struct jit *jit);
+/*
+ * Generates the code of @jit's checked, by its key, gate, gate_args and barrier, and
+ * verifies it.  0; or -errno, with the verifier's reason in @error where it is that.
+ */
+int code_make(struct code *code, struct jit *jit, char *error, size_t error_len);
 
 #endif /* CONFINED_PLACE_H */

@@ -77,7 +77,7 @@ int user_image_load(struct user_image *image, const void *bytes, size_t len, cha
 		goto copy;
 	if (getrandom(&jit.key, sizeof(jit.key), GRND_NONBLOCK) != sizeof(jit.key))
 		jit.key = 0;
-	ret = code_make(&image->code, &jit);
+	ret = code_make(&image->code, &jit, error, error_len);
 	if (!ret)
 		return 0;
 	image_release(&image->checked);
