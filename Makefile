@@ -91,6 +91,9 @@ deps: $(BUILD)/config.mk
 ##lua-guest      Lua as a compound, for syscript run --engine confined
 ##consolidate    build the tool that finds what to make scripts of, consolidate(1)
 ##test           unit tests and guest tests on kernel KREL, side by side: what each change passes
+##test-verify    faults planted in the confined engine's code generator: its verifier refuses them
+##prove          docs/design/proof.md's part on single machine instructions, PROVE=claims for a part
+##test-weakened  the verifier without each of its checks: tests or the proof see it
 ##test-long      the same with all that is exhaustive, for a release
 ##test-unit      its tests that need no module
 ##test-vm        its guest tests

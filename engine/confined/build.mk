@@ -20,3 +20,31 @@ $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFI
 	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(filter %.c %.S,$^)
 
 unit-programs guest-programs: $(BUILD)/tests/confined/subject.so
+
+# Faults planted in the code generator, each of which the verifier has to refuse; in
+# mutations.py is the table.
+.PHONY: test-verify test-weakened prove
+test-verify: $(BUILD)/tests/confined/subject.so
+	$(BUILD)/venv/bin/python3 tests/confined/mutants.py
+
+# docs/design/proof.md: its part on single instructions.  make prove PROVE=claims
+PROVE ?=
+PROVER := $(BUILD)/prove/venv/.ready
+
+$(PROVER): tests/confined/requirements.txt
+	python3 -m venv --clear $(@D)
+	$(@D)/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+PROVE_SRC := tests/confined/prove.c engine/confined/verify_step.c engine/confined/verify_x86.c
+$(BUILD)/prove/prove.so: $(PROVE_SRC) $(CONFINED_HEADERS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(PROVE_SRC)
+
+prove: $(BUILD)/prove/prove.so $(PROVER)
+	$(PROVER:.ready=bin/python3) tests/confined/prove.py $< $(PROVE)
+
+# The verifier without each of its checks: its tests or the proof have to see it.
+test-weakened: $(PROVER)
+	$(BUILD)/venv/bin/python3 tests/confined/weakened.py $(PROVER:.ready=bin/python3)

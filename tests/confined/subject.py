@@ -13,7 +13,8 @@ from pathlib import Path
 from library import Library
 
 KERNEL = "SYSCRIPT_GUEST" in os.environ
-LIBRARY = Path(__file__).resolve().parents[2] / "build" / "tests" / "confined" / "subject.so"
+BUILT = Path(__file__).resolve().parents[2] / "build" / "tests" / "confined" / "subject.so"
+LIBRARY = Path(os.environ.get("CONFINED_SUBJECT", BUILT))
 DONE, STACK, FUNCTION, THROW, ACCESS, ABORT, STOP = range(7)
 WAYS = {"interpreted": 0, "machine code": 1}
 MASK = (1 << 64) - 1

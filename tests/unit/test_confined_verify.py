@@ -240,6 +240,39 @@ def test_refused() -> None:
             assert re.search(why, plant(code)), (code, why, plant(code))
 
 
+def accepted_tries() -> list[int]:
+    """Bits of the routine for IMAGE_CALL_TRY, and of the entry, that may be changed."""
+    accepted = []
+    with Machine(any_image(1), KEY, 2) as machine:
+        code = machine.code()[1]
+        begin = code.index(bytes.fromhex("55 53 41 55"))
+        for bit in [*range(4 * 8, 11 * 8), *range(begin * 8, (begin + 37) * 8)]:
+            changed = bytearray(code)
+            changed[bit // 8] ^= 1 << bit % 8
+            if not machine.verify(bytes(changed)):
+                accepted.append(bit)
+    return accepted
+
+
+def test_try_is_exact() -> None:
+    assert accepted_tries() == []
+
+
+def call_without_room() -> str:
+    """Why a call is refused in a function that did not look for room on the stack."""
+    leaf = i.mov(1, 1) * 50 + i.EXIT
+    with Machine(i.Image([leaf]).pack(), KEY) as machine:
+        address, code = machine.code()
+        at = code.index(bytes.fromhex(MOVE) * 50)
+        start = code.index(bytes.fromhex("49 81 69 00"))
+        planted = b"\xe8" + struct.pack("<i", start - at - 5) + bytes.fromhex("31 c0 31 c0")
+        return machine.verify(code[:at] + planted + code[at + 9 :])
+
+
+def test_calls_want_room() -> None:
+    assert "calls without room on the stack" in call_without_room()
+
+
 def reader_accepts(machine: Machine, code: bytes, tmp: Path) -> bool:
     names = (*STUBS, "barrier", *7 * ("system_call",))
     stubs = {SO.subject_stub(n): name for n, name in enumerate(names)}

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Builds the code generator with each fault of mutations.py, and asks the verifier.
+
+Usage: mutants.py [EVERY]    only each EVERYth of them
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from confined import insn as i
+from confined.mutations import BREAKS, WRONG
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "engine" / "confined"
+REST = ["check.c", "fuel.c", "verify.c", "verify_step.c", "verify_x86.c", "machine.c"]
+REST += ["interpret.c", "user/place.c", "stubs.S"]
+KEY = 0x5BD1E995A7C15F39
+IMAGES = 25
+RUNS = 60
+
+
+def compile_object(source: Path, to: Path, *flags: str) -> Path:
+    command = ["gcc", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-w", "-g0", *flags]
+    subprocess.run([*command, "-c", "-o", to, source], check=True)
+    return to
+
+
+def compile_rest(tmp: Path) -> list[Path]:
+    objects = [
+        compile_object(ENGINE / name, tmp / (Path(name).stem + ".o"), "-O1") for name in REST
+    ]
+    subject = ROOT / "tests" / "confined" / "subject.c"
+    return [*objects, compile_object(subject, tmp / "subject.o", "-O1")]
+
+
+def build(source: str, rest: list[Path], tmp: Path) -> Path:
+    path, so = tmp / "mutant.c", tmp / "subject.so"
+    path.write_text(source)
+    mutant = compile_object(path, tmp / "mutant.o", "-O0", f"-I{ENGINE}")
+    subprocess.run(["gcc", "-shared", "-o", so, mutant, *rest], check=True)
+    return so
+
+
+def all_insns() -> bytes:
+    """What images by chance have seldom."""
+    code = b"".join(
+        i.arena(1, 0x100) + i.load(2, 1) + i.alu(op, 2, 3, off)
+        for op in ("div", "mod")
+        for off in (0, 1)
+    )
+    code += b"".join(i.alu(op, 0, 2, 1) + i.alui(op, 2, 7, 0, False) for op in ("div", "mod"))
+    code += b"".join(i.outside(i.SYSCALL + n) for n in range(7))
+    code += i.arena(4, 0x8000) + i.load(4, 4, 0x7FF0) + i.store(4, 0x7FF8, 4)
+    code += i.load(4, 4, -0x8000) + i.atomic(i.FETCH, 4, 4, 5) + i.atomic(0, 4, 3, 5, 4)
+    code += i.mov(3, 10) + i.load(0, 3, 8) + i.jump_ifi("ne", 6, 1, 1) + i.load(7, 3, 16)
+    code += i.load(2, 1) + i.jump_ifi("eq", 2, 5, -2) + i.load(2, 1, 8)
+    code += i.load(8, 3, 24) + i.movi(9, 0x12345678) + i.load(9, 3, 32) + i.load(5, 4, 1)
+    code += i.store(10, -8, 6) + i.load(6, 10, -64) + i.alu("lsh", 4, 5) + i.load(5, 4, 8)
+    return code + i.call_number(1) + i.jump_ifi("ne", 6, 0, -30)
+
+
+def corpus() -> list[bytes]:
+    from confined.random_image import random_image
+    from unit.test_confined_code import any_image
+
+    leaf = i.movi(0, 5) + i.jump_ifi("gt", 1, 3, 2) + i.alui("add", 1, 1) + i.jump(-3) + i.EXIT
+    plain = i.mov(6, 1) + i.call(1) + i.EXIT
+    tries = i.mov(6, 1) + i.outside(2) + i.outside(1) + i.EXIT
+    whole = i.Image(
+        [(all_insns() + i.EXIT, 64), (plain, 0), leaf, (tries, 128)], table=(0, 1, 2, 3)
+    )
+    by_chance = [random_image(seed) for seed in range(IMAGES)]
+    return [whole.pack(), *(any_image(seed) for seed in range(IMAGES)), *by_chance]
+
+
+def refusals(images: list[bytes]) -> str:
+    """Why the verifier refuses one of them, or nothing."""
+    from confined.subject import Machine, RefusedError
+
+    for image in images:
+        for key, gates in ((0, 0), (KEY, 1), (KEY, 2)):
+            try:
+                with Machine(image, key, gates):
+                    pass
+            except RefusedError as refused:
+                if "machine code" not in str(refused):
+                    raise
+                return str(refused)
+    return ""
+
+
+def differs() -> str:
+    """The first random image that machine code and interpreter do not run alike."""
+    from confined.random_image import random_image
+    from confined.subject import run_all
+
+    for seed in range(RUNS):
+        try:
+            run_all(random_image(seed), *(random.Random(seed).getrandbits(63) for _ in range(5)))
+        except AssertionError:
+            return f"runs differ, seed {seed}"
+    return ""
+
+
+def judge(images: list[bytes], so: Path) -> str:
+    """In a process of its own: what it is, and why."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.environ["CONFINED_SUBJECT"] = str(so)
+        from confined.subject import RefusedError
+
+        try:
+            why = refusals(images)
+            text = f"refused: {why}" if why else f"accepted: {differs() or 'runs alike'}"
+        except RefusedError as refused:
+            text = f"refused: {refused}"
+        except BaseException as died:
+            text = f"died: {died!r}"
+        os.write(write, text.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        text = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return text if status == 0 else f"died: {status}"
+
+
+def images_by_child() -> list[bytes]:
+    """Made with the library as it is, which must not be loaded here."""
+    code = "import pickle, sys; from confined.mutants import corpus; "
+    code += "sys.stdout.buffer.write(pickle.dumps(corpus()))"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        cwd=ROOT / "tests",
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+    )
+    return pickle.loads(result.stdout)
+
+
+def check(every: int) -> int:
+    """How many were not judged as the table has it."""
+    source = (ENGINE / "jit_x86.c").read_text()
+    images, wrong, count = images_by_child(), 0, 0
+    with tempfile.TemporaryDirectory() as directory:
+        tmp = Path(directory)
+        rest = compile_rest(tmp)
+        alike = judge(images, build(source, rest, tmp))
+        assert alike == "accepted: runs alike", alike
+        for old, new, want in [
+            *((*m, "refused") for m in BREAKS),
+            *((*m, "accepted") for m in WRONG),
+        ][::every]:
+            assert source.count(old) == 1, f"not in jit_x86.c, or twice: {old}"
+            so = build(source.replace(old, new), rest, tmp)
+            verdict = judge(images, so.rename(tmp / f"{count}.so"))
+            count += 1
+            if not verdict.startswith(want):
+                wrong += 1
+                print(f"--- {old}\n+++ {new}\n{verdict}, want {want}\n", flush=True)
+    print(f"{count} faults, {count - wrong} judged as they should be")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(check(int(sys.argv[1]) if len(sys.argv) > 1 else 1) > 0)
