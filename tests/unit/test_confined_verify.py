@@ -59,6 +59,7 @@ def planting() -> Iterator[Callable[[str], str]]:
             "self": address + code.index(bytes.fromhex("49 81 69 00")),
             "middle": address + at + 1,
             "start": address,
+            "dispatch": address + 11,
         }
 
         def plant(text: str) -> str:
@@ -196,6 +197,16 @@ WRONG = {
     "e8 @fault_stack": "tells of what is not the program's",
     "41 bb 01 00 00 00 e8 @fault_access": "tells of what is not the program's",
     "e8 @gate": "a call of which the number is not known",
+    # Where ways meet
+    GATE + "eb 00": "branches with something of the kernel's",
+    GATE + FUEL + POLL: "branches with something of the kernel's",
+    "74 02 41 51 31 c0 41 59": "branches without the machine",
+    "74 01 50 31 c0 58": "the stack differs between two ways",
+    "74 06 50 74 03 58 eb 00 31 c0": "the stack differs between two ways",
+    "31 c0 50 74 fb": "too little is known for a jump to there",
+    "31 c0 83 ed 08 74 f9": "too little is known for a jump to there",
+    "74 08 " + FUEL + POLL: "its branch is missing",
+    "e8 @dispatch": "a call of which the number is not known",
     # System calls
     GATE: "branches with something of the kernel's|reads what",
     GATE + CLEARED.replace("31 ff", ""): "something of the kernel's|reads what",
@@ -267,6 +278,19 @@ def call_without_room() -> str:
         start = code.index(bytes.fromhex("49 81 69 00"))
         planted = b"\xe8" + struct.pack("<i", start - at - 5) + bytes.fromhex("31 c0 31 c0")
         return machine.verify(code[:at] + planted + code[at + 9 :])
+
+
+def length_without_fuel() -> str:
+    """Why a function is refused that pays for less than it is long."""
+    with Machine(i.Image([i.mov(1, 1) * 400 + i.EXIT]).pack(), KEY) as machine:
+        code = bytearray(machine.code()[1])
+        at = code.index(bytes.fromhex("49 81 69 00")) + 4
+        code[at : at + 4] = b"\1\0\0\0"
+        return machine.verify(bytes(code))
+
+
+def test_length_wants_fuel() -> None:
+    assert "more code than fuel" in length_without_fuel()
 
 
 def test_calls_want_room() -> None:
