@@ -248,8 +248,10 @@ def test_code_has_room_for_others() -> None:
     """Accounts take all that they can get; who comes later has a slot of each kind."""
     with accounts(HOGS, hold_all_code) as hogs:
         held = [told(hog) for hog in hogs]
-        # Half of the pot and of what is left each time, and both slots.
-        assert held == [456, 280, 192, 148]
+        # Half of the pot and of what is left each time, and both slots; a page or so may
+        # be lost on the kernel's way to call.
+        for got, most in zip(held, (456, 280, 192, 148), strict=True):
+            assert most - 4 <= got <= most + 4, held
         with Account(FIRST_UID + HOGS, hold_code) as last:
             assert [told(last, pages)[0] for pages in (88, 8, 4, 2, 1, 1)] == [0] * 6
             full = told(last, 80)
