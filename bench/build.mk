@@ -4,7 +4,7 @@
 BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner \
-	$(BUILD)/bench/frames
+	$(BUILD)/bench/frames $(BUILD)/bench/guest
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench
 
@@ -86,14 +86,6 @@ bench-compound: $(BENCH_COMPOUND) module
 
 bench-compound-icount: $(BENCH_COMPOUND) module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
-
-# It has syscript(1)'s way to Lua in the confined engine, which finds lua.image next to it.
-$(BUILD)/bench/guest: $(BUILD)/bench/guest.o $(BENCH_COMMON) \
-		$(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/syscript.c,$(wildcard cli/*.c))) \
-		$(BUILD)/libsyscript.a
-	$(call say,LD)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
-	$(Q)ln -sfn ../lua-guest $(@D)/lua-guest
 
 .PHONY: bench-guest bench-guest-icount
 bench-guest: $(BUILD)/bench/guest lua-guest module

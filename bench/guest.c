@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../cli/guest.h"
-#include "../engine/lua-guest/guest.h"
 #include "../vm/profile/mark.h"
 #include "measure.h"
 #include "order.h"
@@ -66,23 +64,16 @@ static const struct step {
 #define LOOP		0
 #define EMPTY_RUN	(STEPS - 1)
 
-static struct job job = {
-	.options.size = sizeof(struct syscript_options),
-	.options.engine = SYSCRIPT_ENGINE_CONFINED,
-	.name = "guest",
-};
-static int luajit;
+static int luajit, guest;
 
 /* -- Ways -------------------------------------------------------------------------- */
 
 static void call_guest(unsigned int nargs, const int64_t *args)
 {
-	struct guest_call *frame = guest_frame();
+	int ret = syscript_call(guest, nargs, args, 0, NULL);
 
-	frame->nargs = nargs;
-	memcpy(frame->args, args, nargs * sizeof(*args));
-	if (guest_call(&job))
-		measure_die("the guest failed");
+	if (ret < 0)
+		measure_die("the guest: %s", syscript_strerror(ret));
 }
 
 static void call_luajit(unsigned int nargs, const int64_t *args)
@@ -168,13 +159,18 @@ static void profile(const char *name, uint64_t count)
 static void open_both(void)
 {
 	const struct source source = { "guest", (char *)script, strlen(script) };
+	const struct syscript_options options = {
+		.size = sizeof(options), .name = source.name,
+		.backend = SYSCRIPT_BACKEND_KERNEL, .engine = SYSCRIPT_LUA_ON_CONFINED,
+		.time_limit_ns = TIME_LIMIT,
+	};
+	char error[256];
 
 	luajit = source_register(&source, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT, 0,
 				 TIME_LIMIT);
-	job.options.backend = SYSCRIPT_BACKEND_KERNEL;
-	job.options.time_limit_ns = TIME_LIMIT;
-	if (guest_open(&job, source.text, source.len, 0, NULL) || guest_call(&job))
-		measure_die("no guest");
+	guest = syscript_register(source.text, source.len, &options, error, sizeof(error));
+	if (guest < 0)
+		measure_die("the guest: %s", error);
 }
 
 int main(int argc, char **argv)

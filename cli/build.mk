@@ -25,10 +25,10 @@ $(BUILD)/cli/repl.o: $(BUILD)/gen/repl.inc
 
 $(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc
 
-# And the confined engine, which disasm shows: see engine/confined/build.mk.
-$(BUILD)/syscript: $(CLI_OBJ) $(BUILD)/libsyscript.a
+# Of the library's objects, since disasm shows what its confined engine does: lib/build.mk.
+$(BUILD)/syscript: $(CLI_OBJ)
 	$(call say,LD)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_ENGINE) -lm -lpthread
 
 .PHONY: install-cli
 install: install-cli

@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cosy/load.h"
 #include "../engine/confined/check.h"
 #include "../engine/confined/jit.h"
 #include "../engine/confined/machine.h"
 #include "../engine/confined/print.h"
+#include "../lib/compound.h"
 #include "cli.h"
 
 /* Where data and code would lie, for what is printed. */

@@ -27,7 +27,7 @@ static const struct job_option {
 	{ { "backend", required_argument, NULL, 'b' }, RUN | REPL,
 	  "      --backend B           auto (default), kernel or user" },
 	{ { "engine", required_argument, NULL, 'E' }, RUN,
-	  "      --engine E            luajit (default) or confined: for everyone, integers only" },
+	  "      --engine E            auto (default), luajit or confined: for everyone, integers only" },
 	{ { "time-limit", required_argument, NULL, 't' }, RUN | REPL,
 	  "      --time-limit TIME     in script code: 100ms (default), 2s, 500us; a number: ms" },
 	{ { "wall-limit", required_argument, NULL, 'w' }, RUN | REPL,
@@ -95,8 +95,15 @@ static bool parse_backend(const char *text, enum syscript_backend *backend)
 
 static bool parse_engine(const char *text, uint32_t *engine)
 {
-	*engine = !strcmp(text, "confined") ? SYSCRIPT_ENGINE_CONFINED : SYSCRIPT_ENGINE_LUAJIT;
-	return *engine == SYSCRIPT_ENGINE_CONFINED || !strcmp(text, "luajit");
+	if (!strcmp(text, "auto"))
+		*engine = 0;
+	else if (!strcmp(text, "luajit"))
+		*engine = SYSCRIPT_LUA_ON_LUAJIT;
+	else if (!strcmp(text, "confined"))
+		*engine = SYSCRIPT_LUA_ON_CONFINED;
+	else
+		return false;
+	return true;
 }
 
 static int parse_option(int option, const char *command, struct job *job)
@@ -121,7 +128,7 @@ static int parse_option(int option, const char *command, struct job *job)
 	case 'E':
 		if (parse_engine(optarg, &job->options.engine))
 			return 0;
-		return complain_usage(command, "engine '%s' is not luajit or confined", optarg);
+		return complain_usage(command, "engine '%s' is not auto, luajit or confined", optarg);
 	case 't':
 		if (parse_time(optarg, &job->options.time_limit_ns))
 			return 0;
@@ -241,6 +248,9 @@ int job_register(const struct job *job, const char *source, size_t len)
 		print_error(error);
 	else if (fd < 0)
 		complain("%s", error);
+	/* Of Lua on the confined engine: why it is not in the kernel. */
+	else if (syscript_error(fd, error, sizeof(error)) > 0)
+		complain("runs in this process: %s", error);
 	return fd;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli.h"
-#include "guest.h"
 #include "hints.h"
 #include "job.h"
 #include "values.h"
@@ -46,10 +45,8 @@ int cmd_run(int argc, char **argv)
 	char *source;
 	int fd, status;
 
-	status = job_parse(&job, argc, argv) ?: check_count(argc - optind);
-	if (!status && job.options.engine == SYSCRIPT_ENGINE_CONFINED)
-		return guest_run(&job, argc - optind, argv + optind);
-	status = status ?: parse_arguments(argc - optind, argv + optind, args);
+	status = job_parse(&job, argc, argv) ?: check_count(argc - optind) ?:
+		 parse_arguments(argc - optind, argv + optind, args);
 	if (status)
 		return status < 0 ? 0 : status;
 	source = job_source(&job, &len);

@@ -62,16 +62,9 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes)
 	return parse_quantity(text, units, bytes);
 }
 
-static void *allocate(size_t size)
-{
-	return calloc(1, size);
-}
-
-void *(*argument_memory)(size_t size) = allocate;
-
 static bool buffer(const char *text, uint64_t size, int64_t *value)
 {
-	char *bytes = size ? argument_memory(size) : NULL;
+	char *bytes = size ? calloc(1, size) : NULL;
 
 	if (!bytes) {
 		complain_usage("run", "argument '%s': no such size (4096, 4K, 1M), or no memory",
@@ -82,18 +75,12 @@ static bool buffer(const char *text, uint64_t size, int64_t *value)
 	return true;
 }
 
-bool argument_is_buffer(const char *text, uint64_t *size)
+static bool parse_buffer(const char *text, int64_t *value)
 {
-	*size = 0;
-	if (strncmp(text, "buf:", 4) && strncmp(text, "out:", 4))
-		return false;
-	if (!parse_size(text + 4, 1, size))
-		*size = 0;
-	return true;
-}
+	uint64_t size = 0;
 
-static bool parse_buffer(const char *text, uint64_t size, int64_t *value)
-{
+	if (!parse_size(text + 4, 1, &size))
+		size = 0;
 	if (!buffer(text, size, value))
 		return false;
 	if (!strncmp(text, "out:", 4)) {
@@ -111,21 +98,18 @@ static bool looks_like_a_number(const char *text)
 
 static bool parse_text(const char *text, int64_t *value)
 {
-	char *bytes = argument_memory(strlen(text) + 1);
+	char *bytes = strdup(text);
 
 	if (!bytes)
 		return !complain("no memory for the argument '%s'", text);
-	strcpy(bytes, text);
 	*value = (intptr_t)bytes;
 	return true;
 }
 
 bool parse_argument(const char *text, int64_t *value)
 {
-	uint64_t size;
-
-	if (argument_is_buffer(text, &size))
-		return parse_buffer(text, size, value);
+	if (!strncmp(text, "buf:", 4) || !strncmp(text, "out:", 4))
+		return parse_buffer(text, value);
 	if (!strncmp(text, "str:", 4))
 		return parse_text(text + 4, value);
 	if (!looks_like_a_number(text))

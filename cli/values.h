@@ -19,12 +19,6 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes);
  */
 bool parse_argument(const char *text, int64_t *value);
 
-/* Where that comes from: zeroed, or NULL. */
-extern void *(*argument_memory)(size_t size);
-
-/* Is @text an argument of @size bytes, buf:SIZE or out:SIZE?  0 where that is wrong. */
-bool argument_is_buffer(const char *text, uint64_t *size);
-
 /* Writes @n bytes of the out: argument to stdout; false if there was none. */
 bool print_out_buffer(int64_t n);
 

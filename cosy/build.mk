@@ -8,7 +8,11 @@ COSY_PLUGIN_SRC := $(wildcard cosy/plugin/*.cpp)
 COSY_PLUGIN_OBJ := $(COSY_PLUGIN_SRC:%.cpp=$(BUILD)/%.o)
 COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
 COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
-COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o kernel.o load.o) $(BUILD)/lib/device.o
+COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
+# The library's: the way to the kernel, and the user backend without LuaJIT.
+COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o lib/ticket.o \
+	$(patsubst %,lib/user/%.o,script fd limits engine run clock usermem frames) \
+	kernel/program.o kernel/request.o kernel/batch/frame.o luajit/user/stack.o)
 
 .PHONY: cosy
 cosy: $(BUILD)/cosy-cc
@@ -57,7 +61,7 @@ $(COSY)/advise.py: cosy/advise.py
 
 # Expanded when used: lib/build.mk comes later.  The library is a static one.
 COSY_HOST_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC -ftls-model=initial-exec -MMD -MP \
-	-I$(BUILD)/include
+	-I$(BUILD)/include -iquote kernel -iquote lib
 
 $(BUILD)/cosy/%.o: cosy/%.c | $(BUILD)/include/linux/syscript.h
 	$(call say,CC)
@@ -76,7 +80,7 @@ $(BUILD)/engine/confined/%.o: engine/confined/%.S
 
 # One object, so that only the public names are left for programs to clash with.  With
 # the engine: see engine/confined/build.mk.
-$(COSY)/libcosy.o: $(COSY_HOST_OBJ)
+$(COSY)/libcosy.o: $(COSY_HOST_OBJ) $(COSY_LIB_OBJ)
 	$(call say,LD)
 	$(Q)$(LD) -r -o $@ $^
 	$(Q)objcopy --wildcard --keep-global-symbol='cosy_*' $@

@@ -28,15 +28,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
+#include <unistd.h>
 
 #include "../engine/confined/image.h"
-#include "../engine/confined/user/vm.h"
+#include "../engine/confined/user/memory.h"
+#include "../lib/compound.h"
+#include "../lib/user/user.h"
 #include "cosy.h"
 #include "file.h"
 #include "heap.h"
 #include "host.h"
-#include "kernel.h"
-#include "load.h"
 #include "runtime/runtime.h"
 
 #define ARENA_SHIFT	20		/* unless COSY_ARENA says otherwise */
@@ -50,8 +51,6 @@ enum engine { NATIVE, USER, KERNEL };
 struct loaded {
 	struct cosy_unit *unit;
 	char *data;
-	struct user_image image;
-	bool has_image;
 	bool native;			/* the kernel does not take it */
 };
 
@@ -71,12 +70,18 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
+/* A unit's, by one thread. */
+struct thread_script {
+	struct compound kernel;
+	struct script *here;
+};
+
 struct thread {
 	char *piece;			/* or NULL */
 	char *at, *end;			/* room for frames */
 	struct large *large;
 	bool tried;
-	struct kernel_script *scripts;	/* by unit, those that there are */
+	struct thread_script *scripts;	/* by unit, those that there are */
 	uint64_t nscripts;
 	uintptr_t reach;		/* of the arena they see what is before this */
 	struct thread *next, **before;
@@ -99,6 +104,22 @@ static void fail(const char *unit, const char *text)
 	abort();
 }
 
+static void close_script(struct thread_script *script)
+{
+	compound_close(&script->kernel);
+	if (script->here)
+		user_fd_put(script->here);
+	script->here = NULL;
+}
+
+static void close_all(struct thread *t)
+{
+	uint64_t i;
+
+	for (i = 0; i < t->nscripts; i++)
+		close_script(&t->scripts[i]);
+}
+
 static void thread_end(void *unused)
 {
 	(void)unused;
@@ -107,7 +128,7 @@ static void thread_end(void *unused)
 	if (thread.next)
 		thread.next->before = thread.before;
 	pthread_mutex_unlock(&cosy.lock);
-	kernel_close_all(thread.scripts, thread.nscripts);
+	close_all(&thread);
 	free(thread.scripts);
 	cosy_free(thread.piece);
 	thread = (struct thread){ .tried = true };
@@ -135,14 +156,25 @@ static void choose_engine(void)
 	const char *engine = getenv("COSY_ENGINE");
 
 	if (!engine || !*engine)
-		cosy.engine = kernel_is_there() ? KERNEL : NATIVE;
+		cosy.engine = compound_engine_is_there() ? KERNEL : NATIVE;
 	else if (!strcmp(engine, "kernel"))
 		cosy.engine = KERNEL;
 	else if (!strcmp(engine, "user"))
 		cosy.engine = USER;
 	else if (strcmp(engine, "native"))
 		fail("COSY_ENGINE", "'native', 'user' or 'kernel' expected");
-	cosy.forced = engine && cosy.engine == KERNEL;
+	cosy.forced = engine && cosy.engine != NATIVE;
+}
+
+/* The user backend frees its copies itself, once its locks are free. */
+static void forget_all(struct thread *t)
+{
+	uint64_t i;
+
+	for (i = 0; i < t->nscripts; i++) {
+		compound_close(&t->scripts[i].kernel);
+		t->scripts[i].here = NULL;
+	}
 }
 
 /* A script belongs to its process: the child's threads register their own. */
@@ -151,7 +183,7 @@ static void fork_child(void)
 	struct thread *t;
 
 	for (t = cosy.threads; t; t = t->next)
-		kernel_close_all(t->scripts, t->nscripts);
+		forget_all(t);
 	cosy.threads = thread.before ? &thread : NULL;
 	thread.next = NULL;
 	thread.before = thread.before ? &cosy.threads : NULL;
@@ -176,7 +208,7 @@ static void start(void)
 	cosy.shift = wanted_shift();
 	if (cosy.engine == NATIVE)
 		return;
-	cosy.arena = arena_map(cosy.shift, cosy.engine == USER);
+	cosy.arena = arena_map(cosy.shift);
 	if (!cosy.arena) {
 		cosy.engine = NATIVE;
 		return;
@@ -382,19 +414,6 @@ static struct image_header *place_image(const struct loaded *loaded, uint32_t sh
 	return image;
 }
 
-static void load_image(struct loaded *loaded)
-{
-	const struct cosy_file *file = loaded->unit->file;
-	void *image = place_image(loaded, cosy.shift);
-	char error[256] = "no memory";
-
-	if (!image || user_image_load(&loaded->image, image, file->image.n, error,
-				      sizeof(error)))
-		fail(loaded->unit->name, error);
-	loaded->has_image = true;
-	free(image);
-}
-
 /* "insn 17: ..." with the line of the source that instruction 17 comes from. */
 static void tell(const struct cosy_unit *unit, const char *text)
 {
@@ -422,39 +441,78 @@ static uint32_t stack_end(void)
 
 #define STACK_SIZE	(COSY_PIECE - FRAMES_SIZE - STACK_SPARE)
 
-static long call_user(struct loaded *loaded, long which, void *frame)
-{
-	u64 args[5] = { which, (unsigned long)frame }, value;
-	char error[256];
+/* -- Scripts, in the kernel or in this process ---------------------------------------- */
 
-	pthread_mutex_lock(&cosy.lock);
-	if (!loaded->has_image)
-		load_image(loaded);
-	pthread_mutex_unlock(&cosy.lock);
-	if (user_image_call(&loaded->image, cosy.arena, stack_end(), STACK_SIZE, args, &value,
-			    error, sizeof(error)))
-		tell(loaded->unit, error);
-	return value;
+/* What a segment may take in one run, where the machine's own limits allow it. */
+#define TIME_LIMIT	10000000000ULL	/* ns */
+/* Machine code for each byte of an image, and what comes on top. */
+#define CODE_FACTOR	4
+#define MEMORY_BASE	(320UL << 10)
+
+/* The last part of a path: what fits, from its end. */
+static void set_name(struct syscript_register *reg, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name), max = sizeof(reg->name) - 1;
+
+	memcpy(reg->name, len > max ? name + len - max : name, len > max ? max : len);
 }
 
-/* -- In the kernel ------------------------------------------------------------------- */
+/* It lives as long as it is held, without a descriptor. */
+static int register_here(struct thread_script *script, struct syscript_register *reg)
+{
+	int fd;
+
+	reg->engine = SYSCRIPT_ENGINE_CONFINED;
+	fd = user_register(reg);
+	if (fd < 0)
+		return fd;
+	script->here = user_fd_get(fd);
+	close(fd);
+	return script->here ? 0 : -EBADF;
+}
+
+static int register_image(struct thread_script *script, struct syscript_register *reg)
+{
+	int err;
+
+	reg->time_limit = TIME_LIMIT;
+	if (cosy.engine == USER)
+		return register_here(script, reg);
+	err = compound_register(&script->kernel, reg);
+	if (err != -EINVAL)
+		return err;
+	/* More than this machine allows. */
+	reg->time_limit = 0;
+	return compound_register(&script->kernel, reg);
+}
 
 /* Registers @loaded for this thread: 0, or -errno if it has to run natively. */
-static int register_script(const struct loaded *loaded, struct kernel_script *script)
+static int register_script(const struct loaded *loaded, struct thread_script *script)
 {
 	const struct cosy_file *file = loaded->unit->file;
 	unsigned long size = thread.reach - (uintptr_t)cosy.arena;
 	struct image_header *image = place_image(loaded, __builtin_ctzl(size));
 	char error[512] = "no memory";
+	struct syscript_register reg = {
+		.image_len = file->image.n, .memory_limit = CODE_FACTOR * file->image.n + MEMORY_BASE,
+		.wall_limit = SYSCRIPT_NO_LIMIT,
+		.error = (unsigned long)error, .error_len = sizeof(error),
+		.shared = (unsigned long)cosy.arena, .shared_len = size,
+	};
 	int err = -ENOMEM;
 
 	if (image) {
 		image->stack_end = stack_end();
 		image->stack_size = STACK_SIZE;
-		err = kernel_register(script, image, file->image.n, loaded->unit->name, cosy.arena,
-				      size, error, sizeof(error));
+		reg.image = (unsigned long)image;
+		set_name(&reg, loaded->unit->name);
+		err = register_image(script, &reg);
 		free(image);
 	}
+	if (err && !error[0])
+		snprintf(error, sizeof(error), "not taken: %s: see 'syscript doctor'",
+			 strerrordesc_np(-err));
 	if (err && (cosy.forced || err == -ENOEXEC))
 		fail(loaded->unit->name, error);
 	return err;
@@ -475,13 +533,13 @@ static void reach_all(void)
 		for (size = 1UL << IMAGE_ARENA_SHIFT_MIN;
 		     (uintptr_t)cosy.arena + size < heap_top; size *= 2)
 			;
-	kernel_close_all(thread.scripts, thread.nscripts);
+	close_all(&thread);
 	thread.reach = (uintptr_t)cosy.arena + size;
 }
 
-static struct kernel_script *find_script(uint64_t unit)
+static struct thread_script *find_script(uint64_t unit)
 {
-	struct kernel_script *scripts;
+	struct thread_script *scripts;
 
 	if (unit < thread.nscripts)
 		return &thread.scripts[unit];
@@ -495,14 +553,14 @@ static struct kernel_script *find_script(uint64_t unit)
 }
 
 /* For this thread; NULL, with nothing called, where the kernel does not take @loaded. */
-static struct kernel_script *ready_script(struct loaded *loaded)
+static struct thread_script *ready_script(struct loaded *loaded)
 {
-	struct kernel_script *script;
+	struct thread_script *script;
 
 	if (!reaches_all())
 		reach_all();
 	script = find_script(loaded->unit->number);
-	if (script && !script->registered && register_script(loaded, script)) {
+	if (script && !script->kernel.registered && !script->here && register_script(loaded, script)) {
 		loaded->native = true;
 		return NULL;
 	}
@@ -510,17 +568,17 @@ static struct kernel_script *ready_script(struct loaded *loaded)
 }
 
 __attribute__((noinline))
-static long call_failed(struct cosy_unit *unit, struct kernel_script *script, int err,
+static long call_failed(struct cosy_unit *unit, struct thread_script *script, int err,
 			void *frame, long (*host)(void *))
 {
 	char error[512];
 
-	if (kernel_has_failed(script, err, error, sizeof(error)))
+	if (compound_has_failed(&script->kernel, err, error, sizeof(error)))
 		tell(unit, error);
 	return host(frame);
 }
 
-static inline long call_kernel(struct cosy_unit *unit, struct kernel_script *script,
+static inline long call_kernel(struct cosy_unit *unit, struct thread_script *script,
 			       long which, void *frame, long (*host)(void *))
 {
 	struct cosy_piece *piece = (void *)thread.piece;
@@ -528,22 +586,25 @@ static inline long call_kernel(struct cosy_unit *unit, struct kernel_script *scr
 	long value;
 
 	piece->errno_value = *number;
-	err = kernel_call(script, which, (long)frame, &value);
+	err = compound_call(&script->kernel, which, (long)frame, &value);
 	if (__builtin_expect(err, 0))
 		return call_failed(unit, script, err, frame, host);
 	*number = piece->errno_value;
 	return value;
 }
 
-static long call_in_process(struct loaded *loaded, long which, void *frame)
+static long call_here(struct cosy_unit *unit, struct thread_script *script, long which,
+		      void *frame)
 {
 	struct cosy_piece *piece = (void *)thread.piece;
-	long value;
+	struct syscript_call call = { .nargs = 2, .args = { which, (long)frame } };
+	int *number = &errno;
 
-	piece->errno_value = errno;
-	value = call_user(loaded, which, frame);
-	errno = piece->errno_value;
-	return value;
+	piece->errno_value = *number;
+	if (user_call(script->here, &call))
+		tell(unit, script->here->program->run->error);
+	*number = piece->errno_value;
+	return call.results[0];
 }
 
 /* Whatever the engine, and for the first time. */
@@ -551,24 +612,25 @@ __attribute__((noinline))
 static long call_any(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
 {
 	struct loaded *loaded = cosy.units[unit->number];
-	struct kernel_script *script;
+	struct thread_script *script;
 
 	if (!thread.tried)
 		thread_start();
 	if (cosy.engine == NATIVE || !thread.piece || loaded->native ||
 	    (frame && !in_arena(frame)))
 		return host(frame);
-	if (cosy.engine == USER)
-		return call_in_process(loaded, which, frame);
 	script = ready_script(loaded);
-	return script ? call_kernel(unit, script, which, frame, host) : host(frame);
+	if (!script)
+		return host(frame);
+	return script->here ? call_here(unit, script, which, frame) :
+			      call_kernel(unit, script, which, frame, host);
 }
 
 long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
 {
-	struct kernel_script *script = &thread.scripts[unit->number];
+	struct thread_script *script = &thread.scripts[unit->number];
 
-	if (__builtin_expect(unit->number < thread.nscripts, 1) && script->registered &&
+	if (__builtin_expect(unit->number < thread.nscripts, 1) && script->kernel.registered &&
 	    reaches_all() && (!frame || in_arena(frame)))
 		return call_kernel(unit, script, which, frame, host);
 	return call_any(unit, which, frame, host);

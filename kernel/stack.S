@@ -53,11 +53,13 @@ START(stack_on)
 	mov %rdi, %rax
 	mov %rsi, %rdi
 	mov %rdx, %rsp
+#ifdef __KERNEL__
 	lea vm_run(%rip), %rcx	/* mostly: saves a retpoline */
 	cmp %rcx, %rax
 	jne 1f
 	call vm_run
 	jmp 2f
+#endif
 1:	CALL_RAX
 2:
 	lea -40(%rbp), %rsp

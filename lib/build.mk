@@ -8,8 +8,11 @@ LIB_SOVERSION := 0
 # The parts of the core and of the engines that run in both places, and those that
 # are written for a process.
 LIB_SRC := $(wildcard lib/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
-	kernel/program.c kernel/request.c kernel/batch/frame.c engine/luajit/engine.c
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+	kernel/program.c kernel/request.c kernel/batch/frame.c engine/luajit/engine.c \
+	$(addprefix engine/confined/,check.c fuel.c jit_x86.c verify.c verify_step.c \
+		verify_x86.c machine.c engine.c user/memory.c user/place.c)
+LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/stubs.o
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h \
 	$(BUILD)/include/linux/syscript.h \
@@ -25,6 +28,8 @@ USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote kernel -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
+$(BUILD)/lib/lua_image.o: private CFLAGS += -DLIBDIR='"$(LIBDIR)"'
+
 .PHONY: lib
 lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a
 
@@ -37,7 +42,7 @@ $(LIB_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIB_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS)
+$(LIB_C_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
@@ -61,6 +66,8 @@ $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
 	$(Q)$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
 	$(Q)sed -n 's/^\t\t\([a-z_]*\);$$/\1/p' lib/libsyscript.map >$(BUILD)/lib/exports
 	$(Q)objcopy --keep-global-symbols=$(BUILD)/lib/exports $@
+
+$(BUILD)/syscript: $(LIB_OBJ) $(LIB_ENGINE)
 
 $(BUILD)/libsyscript.a: $(BUILD)/lib/libsyscript.o
 	$(call say,AR)
@@ -93,10 +100,12 @@ install-lib:
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
 	install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
+	[ ! -e $(GUEST)/lua.image ] || \
+		install -D -m 0644 $(GUEST)/lua.image $(DESTDIR)$(LIBDIR)/syscript/lua.image
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
 		lib/libsyscript.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 	chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 
--include $(LIB_OBJ:.o=.d)
+-include $(LIB_C_OBJ:.o=.d)

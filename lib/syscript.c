@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "fallback.h"
+#include "lua_host.h"
 #include "syscript.h"
 #include "sys.h"
 #include "user/user.h"
@@ -41,6 +42,19 @@ static int choose(enum syscript_backend backend)
 	return -EINVAL;
 }
 
+/* The same for engines: a number of options.engine that names one, or -EINVAL. */
+static int choose_engine(unsigned int engine)
+{
+	const char *env;
+
+	if (engine)
+		return engine;
+	env = secure_getenv("SYSCRIPT_ENGINE");
+	if (!env || !*env || !strcmp(env, "auto") || !strcmp(env, "luajit"))
+		return SYSCRIPT_LUA_ON_LUAJIT;
+	return strcmp(env, "confined") ? -EINVAL : SYSCRIPT_LUA_ON_CONFINED;
+}
+
 /* A watcher has ended a run in the kernel: it would end the next ones as well. */
 static bool kernel_is_watched;
 
@@ -61,6 +75,9 @@ static int register_with(enum syscript_backend backend, struct syscript_register
 {
 	int ret;
 
+	/* Its place is chosen by the engine. */
+	if (reg->engine == lua_engine.id)
+		return user_register(reg);
 	switch (backend) {
 	case SYSCRIPT_BACKEND_AUTO:
 		return register_auto(reg);
@@ -93,6 +110,26 @@ static int copy_options(struct syscript_options *options, const struct syscript_
 	return 0;
 }
 
+/* Fills in the engine, and returns the backend, or -errno. */
+static int fill_choice(struct syscript_register *reg, const struct syscript_options *options,
+		       char *error, size_t error_len)
+{
+	int backend = choose(options->backend), engine = choose_engine(options->engine);
+
+	if (backend < 0)
+		snprintf(error, error_len,
+			 "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user");
+	else if (engine < 0)
+		snprintf(error, error_len,
+			 "unknown engine: SYSCRIPT_ENGINE has to be auto, luajit or confined");
+	if (engine < 0)
+		return engine;
+	reg->engine = engine == SYSCRIPT_LUA_ON_LUAJIT ? SYSCRIPT_ENGINE_LUAJIT : engine;
+	if (reg->engine == lua_engine.id && backend >= 0)
+		reg->format = backend;
+	return backend;
+}
+
 /* Fills in @reg but for its backend, which it returns, or -errno. */
 static int fill_register(struct syscript_register *reg, const struct syscript_options *given,
 			 char *error, size_t error_len)
@@ -115,18 +152,13 @@ static int fill_register(struct syscript_register *reg, const struct syscript_op
 	reg->time_limit = options.time_limit_ns;
 	reg->wall_limit = options.wall_limit_ns;
 	reg->grace = options.grace_ns;
-	reg->engine = options.engine;
 	reg->format = options.format;
 	reg->shared = (unsigned long)options.shared;
 	reg->shared_len = options.shared_len;
 	reg->error = (unsigned long)error;
 	reg->error_len = error_len < RUN_ERROR_LEN ? error_len : RUN_ERROR_LEN;
 
-	err = choose(options.backend);
-	if (err < 0)
-		snprintf(error, error_len,
-			 "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user");
-	return err;
+	return fill_choice(reg, &options, error, error_len);
 }
 
 /* A refusal without a text of its own. */
@@ -325,8 +357,9 @@ int syscript_backend(int fd)
 	int err;
 
 	if (script) {
+		err = user_backend(script);
 		user_fd_put(script);
-		return SYSCRIPT_BACKEND_USER;
+		return err;
 	}
 	err = device_info(fd, &info);
 	return err < 0 && err != -EXDEV ? err : SYSCRIPT_BACKEND_KERNEL;

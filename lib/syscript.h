@@ -32,6 +32,13 @@ enum syscript_backend {
 	SYSCRIPT_BACKEND_USER,
 };
 
+/*
+ * Lua on that engine and no other.  What is different on the confined one is listed in
+ * syscript(7): until it is less, AUTO stands for LuaJIT.
+ */
+#define SYSCRIPT_LUA_ON_LUAJIT		0x100
+#define SYSCRIPT_LUA_ON_CONFINED	0x101
+
 /**
  * struct syscript_options - how a script is registered; zero means the default
  * @size:          sizeof(struct syscript_options), so that it can grow
@@ -43,8 +50,10 @@ enum syscript_backend {
  * @time_limit_ns: run time in script code per call
  * @wall_limit_ns: all but waiting, per call; SYSCRIPT_NO_LIMIT for the highest
  * @grace_ns:      how long a call may go on while a signal is pending
- * @engine:        SYSCRIPT_ENGINE_*
- * @format:        of the image, see the engine
+ * @engine:        of Lua source 0, which leaves the choice to the variable
+ *                 SYSCRIPT_ENGINE of the environment ("auto", "luajit" or
+ *                 "confined"), or SYSCRIPT_LUA_ON_*; of an image SYSCRIPT_ENGINE_*
+ * @format:        of an image, see the engine
  * @shared:        memory that the program shares with the script, see the engine
  * @shared_len:    its length in bytes
  */

@@ -11,7 +11,7 @@ _syscript() {
 	elif [ "$before" = --backend ]; then
 		words="auto kernel user"
 	elif [ "$before" = --engine ]; then
-		words="luajit confined"
+		words="auto luajit confined"
 	elif [[ $word == -* ]]; then
 		words=$(syscript "$command" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z-]+')
 	else

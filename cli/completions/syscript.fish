@@ -14,4 +14,4 @@ end
 complete -c syscript -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -f -a '(__syscript_commands)'
 complete -c syscript -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -f -a '(__syscript_options)'
 complete -c syscript -n 'string match -q -- --backend (commandline -opc)[-1]' -f -a 'auto kernel user'
-complete -c syscript -n 'string match -q -- --engine (commandline -opc)[-1]' -f -a 'luajit confined'
+complete -c syscript -n 'string match -q -- --engine (commandline -opc)[-1]' -f -a 'auto luajit confined'

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# The confined engine in processes: for compounds, its tests, and to be fuzzed.
+# The confined engine in processes: for the library, which lists its sources (lib/build.mk),
+# compounds, its tests, and to be fuzzed.
 
 CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o jit_x86.o verify.o verify_step.o \
-	verify_x86.o machine.o user/place.o user/vm.o stubs.o)
+	verify_x86.o machine.o engine.o user/memory.o user/place.o stubs.o)
 
-$(BUILD)/cosy/libcosy.o $(BUILD)/syscript $(BUILD)/bench/guest: $(CONFINED_OBJ)
-$(BUILD)/syscript $(BUILD)/bench/guest: $(BUILD)/engine/confined/print.o $(BUILD)/cosy/load.o
+$(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
+$(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 
--include $(CONFINED_OBJ:.o=.d) $(BUILD)/engine/confined/print.d
+-include $(BUILD)/engine/confined/print.d
 
 CONFINED := $(addprefix engine/confined/,check.c fuel.c jit_x86.c verify.c verify_step.c \
-	verify_x86.c machine.c interpret.c user/place.c stubs.S)
+	verify_x86.c machine.c interpret.c user/memory.c stubs.S)
 CONFINED_HEADERS := $(wildcard engine/confined/*.h engine/confined/user/*.h)
 CONFINED_CFLAGS := -std=gnu11 -O2 -g $(USER_WARNINGS)
 

@@ -10,6 +10,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
@@ -22,6 +23,21 @@
 #else
 #define IMAGE_RETURN_STUB 0
 #endif
+
+/* Below what an image asks for: C up to where run.c leaves the stack, interrupts. */
+#define IMAGE_STACK_RESERVE	(16U << 10)
+
+/*
+ * What code may use of the task's stack: system calls find it as much shorter than
+ * from outside, and it has 16 KiB.  Code that wants more gets a stack of its own.
+ */
+#define IMAGE_STACK_SHARED	512
+
+/* Until the next machine_poll(), see machine.h. */
+#define IMAGE_FUEL		MACHINE_FUEL
+
+/* An index that a program has chosen, and that is in bounds. */
+#define image_index(i, n)	array_index_nospec(i, n)
 
 static inline void *image_alloc(size_t size)
 {
@@ -57,6 +73,19 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define IMAGE_RETURN_STUB 0
+
+/* Handlers of the program's signals run there, too. */
+#define IMAGE_STACK_RESERVE	(64U << 10)
+#define IMAGE_STACK_SHARED	2048
+
+/* Another one has the CPU all the same. */
+#define IMAGE_FUEL		(64 * MACHINE_FUEL)
+
+#define image_index(i, n)	(i)
+
+#ifndef container_of
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#endif
 
 /* Zeroed memory, or NULL. */
 static inline void *image_alloc(size_t size)

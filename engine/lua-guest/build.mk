@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Lua as a compound, for syscript run --engine confined: $(BUILD)/lua-guest/lua.image.
+# Lua as a compound, for the confined engine: $(BUILD)/lua-guest/lua.image.  The library
+# finds it next to itself, here or installed.
 
 GUEST := $(BUILD)/lua-guest
 GUEST_PATCHES := $(sort $(wildcard engine/lua-guest/patches/*.patch))
@@ -23,18 +24,31 @@ $(GUEST)/%.inc: engine/luajit/%.lua
 	@mkdir -p $(@D)
 	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
 
-$(GUEST)/guest.o: $(GUEST_SRC) $(GUEST)/struct.inc $(GUEST)/types.inc $(BUILD)/gen/constants.inc $(GUEST)/patched $(BUILD)/cosy-cc
+$(GUEST)/guest.o: $(GUEST_SRC) $(GUEST)/struct.inc $(GUEST)/types.inc $(BUILD)/gen/constants.inc $(GUEST)/patched \
+		$(BUILD)/cosy/cosy.so $(BUILD)/cosy/cosy-runtime.bc | $(BUILD)/cosy-cc
 	$(call say,COSY)
 	$(Q)$(BUILD)/cosy-cc $(GUEST_CFLAGS) -I$(GUEST)/src -I$(GUEST) -Iengine/lua-guest -I$(BUILD)/gen \
 		-c -o $@ engine/lua-guest/guest.c
 
+# A release has it with it, so that nobody needs clang for what is the same everywhere.
+ifneq ($(wildcard vendor/lua.image),)
+$(GUEST)/lua.image: vendor/lua.image
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+GUEST_HERE := yes
+else
 $(GUEST)/lua.image: $(GUEST)/guest.o
 	$(Q)objcopy -O binary -j cosy.image $< $@
+GUEST_HERE = $(shell command -v $(COSY_CLANG) && command -v $(COSY_LLVM_CONFIG))
+endif
 
-# Where $(PREFIX) is: syscript(1) looks for it from its own place.
-.PHONY: install-lua-guest
-install-lua-guest: lua-guest
-	install -D -m 0644 $(GUEST)/lua.image $(DESTDIR)$(PREFIX)/lib/syscript/lua.image
+# Built with the library where it can be; else the library says so when it is asked for.
+.PHONY: lua-guest-if-here
+lua-guest-if-here: $(if $(GUEST_HERE),$(GUEST)/lua.image)
+	$(if $(GUEST_HERE),,@echo "no clang here: the library gets no Lua for the confined engine\
+		(tools/deps clang, then make lua-guest)" >&2)
+
+lib all: lua-guest-if-here
 
 # -- tests: those of tests/lua and tests/attack, and PUC's own -------------------------
 

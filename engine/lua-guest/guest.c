@@ -35,13 +35,16 @@
 
 /* -- Calls ------------------------------------------------------------------------ */
 
-static long result(lua_State *L, int i)
+static long result(lua_State *L, struct guest_call *call, int i)
 {
 	if (lua_type(L, i) == LUA_TNUMBER)
 		return lua_tointeger(L, i);
-	if (!lua_isboolean(L, i) && !lua_isnil(L, i))
-		luaL_error(L, "result %d of run is a %s, not an integer", i,
-			   luaL_typename(L, i));
+	if (!lua_isboolean(L, i) && !lua_isnil(L, i)) {
+		call->failed = GUEST_RANGE;
+		lua_pushfstring(L, "result %d of run is a %s, not an integer", i,
+				luaL_typename(L, i));
+		lua_error(L);
+	}
 	return lua_toboolean(L, i);
 }
 
@@ -60,7 +63,7 @@ static int call_run(lua_State *L)
 	if (n > SYSCRIPT_RESULTS_MAX)
 		n = SYSCRIPT_RESULTS_MAX;
 	for (i = 0; i < n; i++)
-		call->results[i] = result(L, i + 1);
+		call->results[i] = result(L, call, i + 1);
 	call->nresults = n;
 	return 0;
 }
@@ -76,6 +79,8 @@ static int load_script(lua_State *L)
 	open_libraries(L);
 	if (luaL_loadbuffer(L, call->source, call->source_len, call->name))
 		lua_error(L);
+	if (call->check)
+		return 0;
 	lua_call(L, 0, 0);
 	lua_getglobal(L, "run");
 	if (!lua_isfunction(L, -1))
@@ -117,14 +122,25 @@ static void set_error(lua_State *L, struct guest_call *call, int status)
 	const char *text;
 
 	call->error[0] = '\0';
-	if (status == LUA_ERRMEM)
+	if (status == LUA_ERRMEM) {
+		call->failed = GUEST_MEMORY;
 		return set_memory_error(call);
+	}
+	if (!call->failed)
+		call->failed = GUEST_FAILED;
 	text = lua_tostring(L, -1);
 	if (text)
 		return add_error(call, text);
 	add_error(call, "error object is a ");
 	add_error(call, luaL_typename(L, -1));
 	add_error(call, " value");
+}
+
+/* The library is not the one that the image was made with: it knows less of @call. */
+static void wrong_version(struct guest_call *call)
+{
+	call->failed = GUEST_FAILED;
+	strcpy(call->error, "lua.image is not of this version of the library");
 }
 
 /* -- The compound ------------------------------------------------------------------ */
@@ -134,6 +150,9 @@ COSY_FUNCTION void lua_guest(struct guest_call *frame)
 	struct guest_call *call = COSY_SHARED(frame);
 	int status = LUA_ERRMEM;
 
+	call->failed = 0;
+	if (call->size != sizeof(*call))
+		return wrong_version(call);
 	if (call->state) {
 		status = call_loaded(call->state, call);
 	} else {
@@ -147,5 +166,5 @@ COSY_FUNCTION void lua_guest(struct guest_call *frame)
 		if (call->state)
 			lua_settop(call->state, 0);
 	}
-	call->failed = status;
+	set_memory(call);
 }

@@ -2,8 +2,7 @@
 /*
  * What scripts have besides Lua's own libraries: syscall, errno, const, util, bit, and
  * of math what is for integers.  As for LuaJIT (engine/luajit/lib_*.c) but for what
- * differs with the engine: numbers have 64 bits, and addresses outside of the arena
- * are for system calls only.
+ * differs with the engine: numbers have 64 bits.
  */
 #include "../../kernel/syscalls_nr.h"
 
@@ -210,32 +209,24 @@ static int syscall_index(lua_State *L)
 
 static int print(lua_State *L)
 {
-	long args[6] = { 1 };
 	int i, n = lua_gettop(L);
+	const char *text;
 	size_t len;
 
 	lua_getglobal(L, "tostring");
-	lua_pushliteral(L, "");
 	for (i = 1; i <= n; i++) {
 		lua_pushvalue(L, n + 1);
 		lua_pushvalue(L, i);
 		lua_call(L, 1, 1);
-		if (!lua_isstring(L, -1))
+		text = lua_tolstring(L, -1, &len);
+		if (!text)
 			return luaL_error(L, "'tostring' must return a string to 'print'");
-		lua_pushstring(L, i < n ? "\t" : "");
-		lua_concat(L, 3);
+		output_write(heap.output, text, len);
+		output_write(heap.output, i < n ? "\t" : "\n", 1);
+		lua_pop(L, 1);
 	}
-	lua_pushliteral(L, "\n");
-	lua_concat(L, 2);
-	args[1] = (long)lua_tolstring(L, -1, &len);
-	for (args[2] = (long)len; args[2] > 0;) {
-		long done = guest_syscall(__NR_write, args);
-
-		if (done <= 0)
-			break;
-		args[1] += done;
-		args[2] -= done;
-	}
+	if (!n)
+		output_write(heap.output, "\n", 1);
 	return 0;
 }
 
@@ -258,13 +249,55 @@ static struct kind check_kind(lua_State *L, int i)
 	return kind;
 }
 
-static char *check_memory(lua_State *L, int i, unsigned long n)
+/*
+ * Moves @n bytes between @p and an address of the process's: in the arena as it is, else
+ * by process_vm_readv(2) or process_vm_writev(2), @nr, on this process.
+ */
+static void move(lua_State *L, long nr, unsigned long address, const void *p, long n)
+{
+	long none[6] = { 0 }, here[2] = { (long)p, n }, there[2] = { (long)address, n };
+	long args[6] = { guest_syscall(__NR_getpid, none), (long)here, 1, (long)there, 1, 0 };
+
+	if (n && guest_syscall(nr, args) != n)
+		luaL_error(L, "bad address %p", address);
+}
+
+/* Large ranges are filled and compared piece by piece. */
+#define PIECE	4096L
+
+static long piece_of(long n)
+{
+	return n < PIECE ? n : PIECE;
+}
+
+/* What is at the address of argument @i, or a copy of it, which is on the stack then. */
+static const char *read_memory(lua_State *L, int i, long n)
 {
 	unsigned long address = luaL_checkinteger(L, i);
+	char *copy;
 
-	if (!guest_in_arena(address, n))
-		luaL_error(L, "bad address %p: not in the arena", address);
-	return (char *)address;
+	if (guest_in_arena(address, n))
+		return (const char *)address;
+	copy = lua_newuserdata(L, n);
+	move(L, __NR_process_vm_readv, address, copy, n);
+	return copy;
+}
+
+/* The same, with a copy in @room. */
+static const char *memory_piece(lua_State *L, unsigned long address, char *room, long n)
+{
+	if (guest_in_arena(address, n))
+		return (const char *)address;
+	move(L, __NR_process_vm_readv, address, room, n);
+	return room;
+}
+
+static void write_memory(lua_State *L, unsigned long address, const char *p, long n)
+{
+	if (guest_in_arena(address, n))
+		memcpy((void *)address, p, n);
+	else
+		move(L, __NR_process_vm_writev, address, p, n);
 }
 
 static long check_count(lua_State *L, int i, unsigned int size)
@@ -306,7 +339,7 @@ static int util_peek(lua_State *L)
 {
 	struct kind kind = check_kind(L, 2);
 
-	lua_pushinteger(L, load(check_memory(L, 1, kind.size), kind));
+	lua_pushinteger(L, load(read_memory(L, 1, kind.size), kind));
 	return 1;
 }
 
@@ -314,10 +347,12 @@ static int util_peek(lua_State *L)
 static int util_poke(lua_State *L)
 {
 	struct kind kind = check_kind(L, 2);
-	long v = luaL_checkinteger(L, 3);
+	long v = luaL_checkinteger(L, 3), address = luaL_checkinteger(L, 1);
+	char bytes[8];
 
 	luaL_argcheck(L, fits(v, kind), 3, "number out of range");
-	store(check_memory(L, 1, kind.size), v, kind);
+	store(bytes, v, kind);
+	write_memory(L, address, bytes, kind.size);
 	return 0;
 }
 
@@ -326,7 +361,7 @@ static int util_copyin(lua_State *L)
 {
 	struct kind kind = check_kind(L, 3);
 	long i, n = check_count(L, 2, kind.size);
-	const char *p = check_memory(L, 1, n);
+	const char *p = read_memory(L, 1, n);
 
 	n /= kind.size;
 	if (lua_isnoneornil(L, 4))
@@ -345,8 +380,8 @@ static int util_copyin(lua_State *L)
 static int util_copyout(lua_State *L)
 {
 	struct kind kind = check_kind(L, 4);
-	long i, v, n = check_count(L, 3, kind.size);
-	char *p = check_memory(L, 2, n);
+	long i, v, n = check_count(L, 3, kind.size), address = luaL_checkinteger(L, 2);
+	char *from = lua_newuserdata(L, n), *p = from;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	for (i = 1; i <= n / kind.size; i++, p += kind.size) {
@@ -357,6 +392,7 @@ static int util_copyout(lua_State *L)
 		store(p, v, kind);
 		lua_pop(L, 1);
 	}
+	write_memory(L, address, from, n);
 	return 0;
 }
 
@@ -365,7 +401,7 @@ static int util_str_in(lua_State *L)
 {
 	long n = check_count(L, 2, 1);
 
-	lua_pushlstring(L, check_memory(L, 1, n), n);
+	lua_pushlstring(L, read_memory(L, 1, n), n);
 	return 1;
 }
 
@@ -377,7 +413,7 @@ static int util_str_out(lua_State *L)
 
 	if (!lua_isnoneornil(L, 3) && check_count(L, 3, 1) < (long)len)
 		len = check_count(L, 3, 1);
-	memcpy(check_memory(L, 2, len), s, len);
+	write_memory(L, luaL_checkinteger(L, 2), s, len);
 	lua_pushinteger(L, len);
 	return 1;
 }
@@ -385,18 +421,36 @@ static int util_str_out(lua_State *L)
 /* util.fill(addr, byte, n) */
 static int util_fill(lua_State *L)
 {
-	long byte = luaL_checkinteger(L, 2), n = check_count(L, 3, 1);
+	unsigned long address = luaL_checkinteger(L, 1);
+	long byte = luaL_checkinteger(L, 2), n = check_count(L, 3, 1), some;
+	char bytes[PIECE];
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
-	memset(check_memory(L, 1, n), (int)byte, n);
+	if (guest_in_arena(address, n)) {
+		memset((void *)address, (int)byte, n);
+		return 0;
+	}
+	memset(bytes, (int)byte, sizeof(bytes));
+	for (; n; n -= some, address += some) {
+		some = piece_of(n);
+		write_memory(L, address, bytes, some);
+	}
 	return 0;
 }
 
 /* util.compare(a, b, n) -> -1, 0, 1 */
 static int util_compare(lua_State *L)
 {
-	long n = check_count(L, 3, 1);
-	int order = memcmp(check_memory(L, 1, n), check_memory(L, 2, n), n);
+	unsigned long a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
+	long n = check_count(L, 3, 1), some;
+	char pieces[2][PIECE];
+	int order = 0;
+
+	for (; n && !order; n -= some, a += some, b += some) {
+		some = piece_of(n);
+		order = memcmp(memory_piece(L, a, pieces[0], some),
+			       memory_piece(L, b, pieces[1], some), some);
+	}
 
 	lua_pushinteger(L, order < 0 ? -1 : order > 0);
 	return 1;

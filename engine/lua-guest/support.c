@@ -62,6 +62,8 @@ static struct {
 	unsigned char *order;	/* of free blocks, and 1; by their first BLOCK */
 	struct block *free[ORDERS];
 	unsigned long arena, arena_size;
+	unsigned long used, peak;
+	struct output *output;
 } heap;
 
 static void block_add(unsigned long at, unsigned int order)
@@ -86,6 +88,7 @@ static void block_remove(struct block *block)
 
 static void block_put(unsigned long at, unsigned int order)
 {
+	heap.used -= BLOCK << order;
 	for (; order < ORDERS - 1; order++) {
 		unsigned long buddy = at ^ BLOCK << order;
 
@@ -108,6 +111,9 @@ static void *block_get(unsigned int order)
 		return NULL;
 	block = heap.free[has];
 	block_remove(block);
+	heap.used += BLOCK << order;
+	if (heap.peak < heap.used)
+		heap.peak = heap.used;
 	while (has-- > order)
 		block_add((char *)block - heap.from + (BLOCK << has), has);
 	return block;
@@ -122,7 +128,7 @@ static unsigned int order_of(unsigned long size)
 	return order;
 }
 
-static void guest_heap(const struct guest_call *call)
+static void guest_heap(struct guest_call *call)
 {
 	unsigned long at, n = call->heap_size / (BLOCK + 1);
 	unsigned int order;
@@ -133,6 +139,7 @@ static void guest_heap(const struct guest_call *call)
 	heap.order = (unsigned char *)call->heap + heap.size;
 	heap.arena = call->arena;
 	heap.arena_size = call->arena_size;
+	heap.output = &call->output;
 	memset(heap.order, 0, n);
 	for (at = 0; at < heap.size; at += BLOCK << order) {
 		for (order = ORDERS - 1; at & ((BLOCK << order) - 1) ||
@@ -140,6 +147,12 @@ static void guest_heap(const struct guest_call *call)
 			;
 		block_add(at, order);
 	}
+}
+
+static void set_memory(struct guest_call *call)
+{
+	call->memory = heap.used;
+	call->memory_peak = heap.peak;
 }
 
 static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size)

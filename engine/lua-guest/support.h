@@ -22,7 +22,9 @@ static long guest_syscall(long nr, const long args[6]);
 
 /* -- Memory: a lua_Alloc -------------------------------------------------------- */
 
-static void guest_heap(const struct guest_call *call);
+static void guest_heap(struct guest_call *call);
+/* Says in @call what is in use. */
+static void set_memory(struct guest_call *call);
 static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size);
 
 /* Is all of [address, address + n) in the arena? */

@@ -62,6 +62,7 @@ static int make(enum builtin which, enum syscript_backend backend)
 		.size = sizeof(options),
 		.name = names[which],
 		.backend = backend,
+		.engine = SYSCRIPT_LUA_ON_LUAJIT,
 		.memory_limit = MEMORY_LIMIT,
 		.time_limit_ns = TIME_LIMIT,
 		/* Slow file systems are no fault, and signals end these scripts. */

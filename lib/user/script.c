@@ -11,6 +11,7 @@
 
 #include "request.h"
 #include "sys.h"
+#include "syscript.h"
 #include "user.h"
 
 /* What SYSCRIPT_KILL asks for. */
@@ -33,6 +34,17 @@ int user_copy_image(char **copy, const struct syscript_register *reg)
 	image[reg->image_len] = '\0';
 	*copy = image;
 	return 0;
+}
+
+/* Where what is here is only the host of a script of the kernel: that one's number. */
+static unsigned long long kernel_id(const struct script *script)
+{
+	return READ_ONCE(run_own(script->program->run)->kernel_id);
+}
+
+int user_backend(const struct script *script)
+{
+	return kernel_id(script) ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
 }
 
 static int create(struct script **created, const struct syscript_register *reg, char *error)
@@ -152,7 +164,11 @@ static void fill_info(struct script *script, struct syscript_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	program_info(script->program, info);
-	info->id = script->id;
+	info->id = kernel_id(script) ?: script->id;
+	if (info->engine == SYSCRIPT_LUA_ON_CONFINED) {
+		info->engine = SYSCRIPT_ENGINE_CONFINED;
+		info->format = SYSCRIPT_CONFINED_BPF;
+	}
 	info->pid = sys_call(getpid);
 	info->uid = sys_call(getuid);
 }
@@ -167,8 +183,14 @@ int user_info(struct script *script, struct syscript_info *info)
 
 int user_next(struct syscript_info *info)
 {
-	struct script *script = user_fd_next(info->id);
+	unsigned long long after = info->id;
+	struct script *script;
 
+	/* The kernel lists its own. */
+	while ((script = user_fd_next(after)) && kernel_id(script)) {
+		after = script->id;
+		user_fd_put(script);
+	}
 	if (!script)
 		return -ENOENT;
 	fill_info(script, info);

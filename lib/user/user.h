@@ -5,7 +5,7 @@
  *   script.c      the requests of the uapi header
  *   fd.c          which descriptor is which script, and which are closed
  *   limits.c      the process's share
- *   engine.c      the engines that there are
+ *   engine.c      which engine has a number
  *
  * and what the core offers engines (kernel/run.h, usermem.h, batch/):
  *
@@ -53,6 +53,7 @@ struct copy_page {
  *            what was used by then: a run does not pay for the time in which
  *            others had the CPU
  * @cpu_seen: @cpu_base is valid
+ * @kernel_id: of a script in the kernel that this is only the host of, or 0
  * @wall:     when the run began
  * @waited:   ns since then of waiting in system calls
  *
@@ -67,6 +68,7 @@ struct run_own {
 	long cpu_base;
 	bool cpu_seen;
 	unsigned long wall, waited;
+	unsigned long long kernel_id;
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
@@ -100,7 +102,11 @@ int user_call(struct script *script, struct syscript_call *call);
 int user_text(struct script *script, struct syscript_text *text);
 int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
+int user_backend(const struct script *script);
 void user_destroy(struct script *script);
+
+/* Up to ENGINES_MAX, and NULL: engines.c */
+extern const struct engine_ops *const user_engines[];
 
 /* lint.c: how many findings, or -errno; as many as fit, or why not, in @text */
 int user_lint(const struct syscript_register *reg, char *text, size_t size);

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Ranges that begin in user memory and leave it, or wrap.
 -- expect: ok
--- confined: error: not in the arena
 function run()
 	local page = syscall.mmap(0, 8192, const.PROT_READ + const.PROT_WRITE, const.MAP_PRIVATE + const.MAP_ANONYMOUS, -1, 0)
 	assert(page > 0)

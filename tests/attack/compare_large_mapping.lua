@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- expect: ETIME
--- confined: error: not in the arena
 function run()
 	local size = 2 ^ 28
 	local a = syscall.mmap(0, size, const.PROT_READ, const.MAP_PRIVATE + const.MAP_ANONYMOUS + const.MAP_NORESERVE, -1, 0)

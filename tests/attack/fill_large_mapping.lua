@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Filling gigabytes page by page is run time as any other.
 -- expect: ETIME
--- confined: error: not in the arena
 function run()
 	local size = 2 ^ 28
 	local a = syscall.mmap(0, size, const.PROT_READ + const.PROT_WRITE,

@@ -8,7 +8,7 @@
 
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/machine.h"
-#include "../../engine/confined/user/place.h"
+#include "../../engine/confined/user/memory.h"
 
 #define CALLS_MAX	64
 
@@ -107,9 +107,10 @@ struct subject *subject_load(const void *image, size_t len, u64 key, int with_ga
 		free(m);
 		return NULL;
 	}
-	m->arena = arena_map(m->checked.image->arena_shift, true);
+	m->arena = arena_map(m->checked.image->arena_shift);
 	snprintf(error, error_len, "no memory");
-	if (!m->arena || code_make(&m->code, &m->jit, error, error_len)) {
+	if (!m->arena || arena_guard(m->arena, 1UL << m->checked.image->arena_shift) ||
+	    code_make(&m->code, &m->jit, error, error_len)) {
 		subject_free(m);
 		return NULL;
 	}

@@ -20,7 +20,7 @@
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/jit.h"
 #include "../../engine/confined/machine.h"
-#include "../../engine/confined/user/place.h"
+#include "../../engine/confined/user/memory.h"
 
 #define SHIFT		16
 #define SIZE		(1UL << SHIFT)
@@ -528,7 +528,7 @@ static void set_up(void)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		arenas[i] = arena_map(SHIFT, true);
+		arenas[i] = arena_map(SHIFT);
 		if (!arenas[i])
 			abort();
 		reserve(arenas[i] - IMAGE_GUARD - MARGIN, MARGIN);

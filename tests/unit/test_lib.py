@@ -40,6 +40,27 @@ def test_program(source: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+# What holds of the library whatever the engine.
+ANY_ENGINE = ["cpp", "fd", "limits", "memory", "threads", "watched"]
+
+
+@pytest.mark.parametrize("name", ANY_ENGINE)
+def test_program_on_the_confined_engine(name: str) -> None:
+    (source,) = (path for path in PROGRAMS if path.stem == f"test_lib_{name}")
+    env = {
+        **os.environ,
+        "SYSCRIPT_BACKEND": "user",
+        "SYSCRIPT_ENGINE": "confined",
+        "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-guest" / "lua.image"),
+    }
+    done = subprocess.run(
+        [compile_program(source)], env=env, capture_output=True, text=True, timeout=120
+    )
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stderr
+
+
 def public_names() -> set[str]:
     return {
         line.strip(" \t;\n")

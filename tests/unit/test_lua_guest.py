@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import re
+import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from confined import puc
 from runner import (
     ATTACKS,
+    COMMAND,
     CONFINED,
     CORPUS_LIMITS,
     GUEST_LIMITS,
@@ -105,7 +112,7 @@ def test_memory_limit_is_exact() -> None:
 
 def test_usage() -> None:
     done = run("--engine", "frob", "-e", "")
-    assert done.returncode == 2 and "engine 'frob' is not luajit or confined" in done.stderr
+    assert done.returncode == 2 and "engine 'frob' is not auto, luajit or confined" in done.stderr
     assert run("-e", "", *"123456789").returncode == 2
 
 
@@ -115,3 +122,142 @@ def test_has_no_batches(name: str) -> None:
     done = run(*GUEST_LIMITS, "-e", f"return {name}(3)")
     assert done.returncode == 1
     assert f"the confined engine has no '{name.split('.')[1]}'" in done.stderr
+
+
+# -- What the core does for any engine ---------------------------------------------------
+
+
+def test_wall_limit() -> None:
+    done = run("--time-limit", "9s", "--wall-limit", "50ms", "-e", "while true do end")
+    assert done.returncode == 1
+    assert done.stderr == "-e: over the wall-clock limit: raise it with --wall-limit\n"
+
+
+def test_kill() -> None:
+    assert run("--kill", "-e", "while true do end").returncode == -signal.SIGKILL
+
+
+def test_counters() -> None:
+    done = run("--info", "-e", "for _ = 1, 10 do syscall.getppid() end")
+    found = re.fullmatch(
+        r"backend user, 10 system calls, \d+ ns in script code, (\d+) bytes of memory, "
+        r"(\d+) at most, (\d+) mcode, 0 pinned\n",
+        done.stderr,
+    )
+    assert found and 0 < int(found[1]) <= int(found[2]) < int(found[3])
+
+
+def test_time_in_system_calls_is_none_of_the_scripts() -> None:
+    """They work for some 300 ms, of which a script of 100 ms notices nothing."""
+    code = "local b = util.buffer(2 ^ 18) for _ = 1, 500 do syscall.getrandom(b, 2 ^ 18, 0) end"
+    done = run("--info", "--time-limit", "100ms", "-e", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_output_waits_to_be_read() -> None:
+    """Like LuaJIT's: it is the library's caller who prints it, and it is cut."""
+    done = run("-e", "for i = 1, 4000 do print(i) end")
+    assert done.returncode == 0
+    assert done.stdout.startswith("1\n2\n") and "[output cut here: 16 KiB" in done.stdout
+    assert len(done.stdout) == 16384
+
+
+CHOICES = {
+    "SYSCRIPT_BACKEND": "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user",
+    "SYSCRIPT_ENGINE": "unknown engine: SYSCRIPT_ENGINE has to be auto, luajit or confined",
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_wrong_choice(name: str) -> None:
+    for engine in [[], ["--engine", "confined"]]:
+        command = [COMMAND, "run", *engine, "-e", ""]
+        env = os.environ | {name: "bogus"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        if name == "SYSCRIPT_ENGINE" and engine:
+            assert done.returncode == 0, "an option is before the environment"
+        else:
+            assert (done.returncode, done.stderr) == (2, f"syscript: {CHOICES[name]}\n")
+
+
+@pytest.mark.parametrize("engine", ["auto", "luajit", "confined"])
+def test_engine_of_the_environment(engine: str) -> None:
+    """Left to itself it is LuaJIT: the other one has not the same numbers."""
+    env = os.environ | {"SYSCRIPT_ENGINE": engine, "SYSCRIPT_BACKEND": "user"}
+    code = "print(math.sqrt and 'luajit' or 'confined')"
+    command = [COMMAND, "run", "-e", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.stdout == ("luajit\n" if engine == "auto" else f"{engine}\n"), done.stderr
+
+
+BINDING = """
+import syscript
+with syscript.Script("local n = 40 function run(a) n = n + a print(n) return n end") as script:
+    print(script(1), script(1), script.info().engine, script.backend)
+"""
+
+
+def test_bindings_have_it() -> None:
+    """Of a program that knows nothing of engines."""
+    env = os.environ | {
+        "SYSCRIPT_ENGINE": "confined",
+        "SYSCRIPT_BACKEND": "user",
+        "PYTHONPATH": "python",
+        "LD_LIBRARY_PATH": "build",
+    }
+    command = [sys.executable, "-c", BINDING]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.stdout == "41 42 confined user\n", done.stderr
+
+
+def test_is_compiled_only() -> None:
+    """SYSCRIPT_CHECK: what a script does when it is loaded does not happen."""
+    library = ctypes.CDLL("build/libsyscript.so")
+
+    class Options(ctypes.Structure):
+        _fields_ = [
+            ("size", ctypes.c_size_t),
+            ("name", ctypes.c_char_p),
+            ("flags", ctypes.c_uint32),
+            ("backend", ctypes.c_int),
+            ("limits", ctypes.c_uint64 * 4),
+            ("engine", ctypes.c_uint32),
+            ("format", ctypes.c_uint32),
+            ("shared", ctypes.c_void_p),
+            ("shared_len", ctypes.c_size_t),
+        ]
+
+    def check(source: bytes) -> tuple[int, bytes]:
+        options = Options(ctypes.sizeof(Options), b"name", 1 << 2, 2, engine=0x101)
+        error = ctypes.create_string_buffer(200)
+        done = library.syscript_register(source, len(source), ctypes.byref(options), error, 200)
+        return done, error.value
+
+    assert check(b"error('is run')") == (0, b"")
+    assert check(b"x = ") == (-8, b"name:1: unexpected symbol near '<eof>'")
+
+
+def test_image_is_found(tmp_path: Path) -> None:
+    """From where the command or the library is installed; without it there is an error."""
+    subprocess.run(["make", "-s", "install-lib", f"DESTDIR={tmp_path}", "PREFIX=/p"], check=True)
+    command = tmp_path / "p/bin/syscript"
+    command.parent.mkdir()
+    shutil.copy(COMMAND, command)
+    argv = [command, "run", "--engine", "confined", "--backend", "user", "-e", "return 1"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+    library = tmp_path / "p/lib/libsyscript.so"
+    source = b"function run() end"
+    code = f"import ctypes; print(ctypes.CDLL('{library}').register_lua_syscall({source}, 18))"
+    env = os.environ | {"SYSCRIPT_ENGINE": "confined", "SYSCRIPT_BACKEND": "user"}
+    python = [sys.executable, "-c", code]
+    found = subprocess.run(python, env=env, capture_output=True, text=True)
+    assert int(found.stdout) > 2, found.stderr
+
+    (tmp_path / "p/lib/syscript/lua.image").unlink()
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("syscript: there is no Lua for the confined engine, lua.image")
+    found = subprocess.run(python, env=env, capture_output=True, text=True)
+    assert int(found.stdout) == -38

@@ -24,6 +24,7 @@ from runner import (
     outcome,
 )
 
+ROOT = Path(__file__).resolve().parents[2]
 RUN = guest("kernel")
 OVER_TIME = "-e: over the time limit: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
@@ -104,6 +105,49 @@ def test_too_little_may_be_locked(as_outsider) -> None:
     assert as_outsider(["prlimit", short, *RUN, *options]).returncode == 2
 
 
+def test_limits_are_the_kernels(as_outsider) -> None:
+    """As the core has them for any engine, and its counters."""
+    options = ["--time-limit", PATIENCE, "--wall-limit", "500ms"]
+    done = as_outsider([*RUN, *options, "-e", "while true do end"], timeout=HANG)
+    assert done.stderr == "-e: over the wall-clock limit: raise it with --wall-limit\n"
+    done = as_outsider([*RUN, "--time-limit", "500ms", "--kill", "-e", LOOPS["plain"]])
+    assert done.returncode == -signal.SIGKILL
+    code = "for _ = 1, 10 do syscall.getppid() end print('said')"
+    done = as_outsider([*RUN, "--time-limit", PATIENCE, "--info", "-e", code])
+    assert done.stdout == "said\n"
+    assert re.fullmatch(
+        r"backend kernel, 10 system calls, \d+ ns in script code, \d+ bytes of memory, "
+        r"\d+ at most, \d+ mcode, \d+ pinned\n",
+        done.stderr,
+    )
+
+
+# Closes what it does not know, and so the descriptor that leads to the kernel.
+MOVED = """
+import os, syscript
+script = syscript.Script("local n = 0 function run() n = n + 1 return n end", time_limit=10)
+print(script(), script.backend, script.info().engine)
+for fd in range(3, 64):
+    if fd != script.fileno():
+        try:
+            os.close(fd)
+        except OSError:
+            pass
+print(script(), script.backend, script.info().engine)
+"""
+
+
+def test_goes_on_where_the_kernel_does_not(as_outsider) -> None:
+    """With all that it had: its memory is the process's."""
+    env = {
+        "SYSCRIPT_ENGINE": "confined",
+        "PYTHONPATH": str(ROOT / "python"),
+        "LD_LIBRARY_PATH": str(ROOT / "build"),
+    }
+    done = as_outsider(["python3", "-c", MOVED], env=env)
+    assert done.stdout == "1 kernel confined\n2 user confined\n", done.stderr
+
+
 def test_scripts_are_switched_off(as_outsider) -> None:
     """As the library does it: in the process, unless only the kernel will do."""
     enabled = Path("/sys/module/syscript/parameters/enabled")
@@ -118,9 +162,9 @@ def test_scripts_are_switched_off(as_outsider) -> None:
     assert kernel.returncode == 2 and "switched off" in kernel.stderr
 
 
-def test_many_at_once() -> None:
+def test_many_at_once(pages_to_pin) -> None:
     """They share their code: each for itself, three would fill the user's part of the room."""
-    code = "print('on') syscall.poll(0, 0, -1)"
+    code = "syscall.write(1, 'on\\n') syscall.poll(0, 0, -1)"
     command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     options = {**account("outsider"), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     children = [subprocess.Popen(command, **options) for _ in range(10)]
@@ -134,7 +178,8 @@ def test_many_at_once() -> None:
 
 def test_sigkill() -> None:
     """A loop that can be caught by nothing: the process is gone."""
-    command = [*RUN, "--time-limit", PATIENCE, "-e", "print('on') while true do pcall(run) end"]
+    code = "syscall.write(1, 'on\\n') while true do pcall(run) end"
+    command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     with subprocess.Popen(command, **account("outsider"), stdout=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"on\n"
         child.kill()

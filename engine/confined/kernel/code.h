@@ -48,7 +48,7 @@ void code_put(struct code *code);
 /* Only checks it. */
 int code_check(const void *data, size_t len, char *error, size_t error_len);
 
-/* By engine.c: struct jit's gate() and gate_args(). */
+/* By place.c: struct jit's gate() and gate_args(). */
 struct jit_gate code_gate(u32 nr);
 int code_gate_args(u64 address);
 

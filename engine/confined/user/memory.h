@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The confined engine's platform layer for processes: where an arena and
- * generated code lie.
+ * Memory of the confined engine in processes: arenas, their guards, generated code.
  */
-#ifndef CONFINED_PLACE_H
-#define CONFINED_PLACE_H
+#ifndef CONFINED_MEMORY_H
+#define CONFINED_MEMORY_H
 
 #include "../jit.h"
 
 /*
- * Maps an arena of 2^@shift bytes, with the guards that code in this process needs if
- * @guards.  Returns its address, or NULL.
+ * Maps an arena of 2^@shift bytes, with addresses reserved around it for guards.  Returns
+ * its address, or NULL.
  */
-void *arena_map(u32 shift, bool guards);
+void *arena_map(u32 shift);
 void arena_unmap(void *arena, u32 shift);
-/* The guards of an arena of @size bytes that was mapped without.  0, or -1 and errno. */
-int arena_guard(char *arena, size_t size);
+
+/*
+ * Code that runs in this process wants guards around its arena of @size bytes; they are
+ * there until each arena_guard() has had its arena_unguard().  Around memory that is not
+ * arena_map()'s they need free addresses.  Returns 0, or -errno: -EEXIST where something
+ * else lies there.
+ */
+int arena_guard(void *arena, size_t size);
+void arena_unguard(void *arena);
 
 /**
  * struct code - room for generated code, mapped twice
@@ -39,4 +45,4 @@ void code_free(struct code *code);
  */
 int code_make(struct code *code, struct jit *jit, char *error, size_t error_len);
 
-#endif /* CONFINED_PLACE_H */
+#endif /* CONFINED_MEMORY_H */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See place.h: code in the module's text, arenas of pinned pages. */
+#include <linux/bsearch.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/vmalloc.h>
+
+#include "../place.h"
+#include "arena.h"
+#include "code.h"
+#include "gates.h"
+#include "run_own.h"
+#include "usermode.h"
+
+/* -- Code --------------------------------------------------------------------------- */
+
+struct jit_gate code_gate(u32 nr)
+{
+	const struct gate *gate = &gates_preemptible[confined_call_index(nr)];
+
+	return (struct jit_gate){ gate_address(gate), gate->args };
+}
+
+/* The gates of all of them, by address. */
+#define GATES_MAX	512
+static struct jit_gate gates[GATES_MAX] __ro_after_init;
+static unsigned int ngates __ro_after_init;
+
+static int compare_gates(const void *a, const void *b)
+{
+	u64 one = ((const struct jit_gate *)a)->address;
+	u64 other = ((const struct jit_gate *)b)->address;
+
+	return one < other ? -1 : one > other;
+}
+
+static void gates_init(void)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < GATES_MAX; nr++)
+		if (confined_call_index(nr) >= 0)
+			gates[ngates++] = code_gate(nr);
+	sort(gates, ngates, sizeof(*gates), compare_gates, NULL);
+}
+
+int code_gate_args(u64 address)
+{
+	struct jit_gate key = { .address = address }, *gate;
+
+	gate = bsearch(&key, gates, ngates, sizeof(*gates), compare_gates);
+	return gate ? gate->args : -1;
+}
+
+int place_check_image(struct run *run, const struct engine_image *image)
+{
+	return code_check(image->data, image->len, run->error, RUN_ERROR_LEN);
+}
+
+int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
+{
+	int err = code_get(&vm->code, image->data, image->len, max, vm->run->error,
+			   RUN_ERROR_LEN);
+
+	if (err)
+		return err;
+	vm->entry = vm->code->entry;
+	vm->code_size = vm->code->size;
+	vm->memory = vm->code->size + vm->code->len;
+	return 0;
+}
+
+void place_put_code(struct engine_vm *vm)
+{
+	code_put(vm->code);
+}
+
+/* -- Arenas and stacks --------------------------------------------------------------- */
+
+int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
+{
+	struct arena *arena = arena_get(image->shared, vm->image.arena_shift, vm->run->error,
+					RUN_ERROR_LEN);
+
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	vm->arena = arena;
+	vm->pinned = arena_size(arena);
+	vm->machine.user = arena->user;
+	vm->machine.base = (unsigned long)arena->base;
+	vm->machine.rare = USERMODE_FLAGS;
+	vm->machine.clock = &jiffies;
+	return 0;
+}
+
+void place_look(struct engine_vm *vm)
+{
+	vm->machine.flags = &current_thread_info()->flags;
+	vm->machine.seen = jiffies;
+}
+
+void place_put_arena(struct engine_vm *vm)
+{
+	arena_put(vm->arena);
+}
+
+void *place_get_stack(size_t size)
+{
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+void place_put_stack(void *stack, size_t size)
+{
+	vfree(stack);
+}
+
+int place_init(void)
+{
+	gates_init();
+	return code_init();
+}
+
+void place_exit(void)
+{
+	code_exit();
+}
