@@ -23,6 +23,8 @@ TRACKED = subprocess.run(
 FILES = {name for name in TRACKED if (ROOT / name).is_file()}
 FOLDERS = {str(parent) for name in FILES for parent in (ROOT / name).relative_to(ROOT).parents}
 THIS = "tests/unit/test_names.py"
+# The kernel's functions: tests/unit/test_borrowed.py compares them with the module.
+BORROWED = "docs/design/borrowed.md"
 DOCUMENTS = sorted(n for n in FILES if n.endswith(".md") or n.startswith("man/"))
 
 # What stands in code quotes, and files that manual pages name.
@@ -40,7 +42,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 OTHERS = """
     --autosquash --fixup --zero-commit --index
     __d_lookup_rcu __fput_sync current_cred
-    inode_getattr may_open max_tx_rate uring_cmd
+    __skb_gso_segment inode_getattr may_open max_tx_rate nohz_full uring_cmd
     af_packet.c lj_dispatch.c lj_obj.h scripts/checkpatch.pl .md .luarc.json
 """
 # Examples, and what is made when something runs.
@@ -75,6 +77,11 @@ def goals() -> set[str]:
     return set(re.findall(r"^([\w-]+):", done.stdout, re.M))
 
 
+@cache
+def borrowed() -> set[str]:
+    return set(re.findall(r"\w+", (ROOT / BORROWED).read_text()))
+
+
 def is_file(name: str, document: str) -> bool:
     """As a path from the root, from the document, or as the end of one."""
     name = name.rstrip("/")
@@ -101,7 +108,7 @@ def missing(document: str, text: str) -> set[str]:
         gone |= set(OPTION.findall(word)) - words(OPTION)
         if named := MAKE.match(word):
             gone |= set(named[1].split()) - goals()
-    return gone - EXCUSED
+    return gone - EXCUSED - borrowed()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
