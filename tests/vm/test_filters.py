@@ -245,7 +245,7 @@ def calls_with_lseek_refused(bind: Callable[[int], Callable[[int], object]]) -> 
     lib = Library()
     fd, text = lib.register(COUNTS)
     assert fd >= 0, text
-    call, wrong, n = bind(fd), [], 0
+    wrong, n = [], 0
     for at, number in refused_seeks().items():
         os.dup2(fd, at)
         call = bind(at)
@@ -277,19 +277,18 @@ def by_library(fd: int) -> Callable[[int], str]:
 def by_python(fd: int) -> Callable[[int], str]:
     script = syscript.Script.__new__(syscript.Script)
     script._fd = fd
+    script_fds.append(script)
 
     def call(fails: int) -> str:
         try:
             return str(script(fails))
         except syscript.ScriptError as error:
             return f"{-error.errno} {str(error).splitlines()[0].split(': ')[-1]}"
-        finally:
-            script_fds.append(script)
 
     return call
 
 
-script_fds: list[object] = []  # whose end would close them
+script_fds: list[object] = []  # kept: their finalizers would close the descriptor
 
 
 @pytest.mark.parametrize("bind", [by_library, by_python])
