@@ -90,10 +90,14 @@ test-unit: unit-programs
 test-vm: guest-programs
 	$(call run-parts,$(VM_PARTS))
 
-# Attacks that take minutes each: frames on the wire, accounts on other accounts.
+# Attacks that take minutes each: frames on the wire, accounts on other accounts.  Those
+# that have no end of their own end after so many seconds, or frames (0: any number).
+ATTACK_TIME ?= 60
+FRAMES ?= 0
 .PHONY: test-attack
 test-attack: guest-programs
-	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- $(PYTEST) tests/hostile $(PYTEST_ARGS)
+	vm/guest -k $(KREL) -m --timeout $$(($(VM_TIME) + $(ATTACK_TIME))) -- \
+		$(PYTEST) tests/hostile --attack-time $(ATTACK_TIME) --frames $(FRAMES) $(PYTEST_ARGS)
 
 # Tools that people trace with, installed for it.
 .PHONY: test-sensors

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import frame_shapes
 import pytest
 import test_frames
 import wire
@@ -533,3 +534,16 @@ def test_device_goes_next_to_a_ring(net: Wire) -> None:
         call.join(30)
         assert found == [12]
         assert memory(one)["rmem"] == 0
+
+
+# -- All of it ----------------------------------------------------------------------
+
+
+@pytest.mark.skipif(wire.ON_DEBUG, reason="it has no tunnels, and few of the rest")
+def test_shapes() -> None:
+    """Some seconds of what `make test-attack` does for as long as one likes."""
+    kinds = ("plain", "ipip", "gre", "gretap", "ip6tnl", "vxlan", "vlan")
+    with frame_shapes.shapes(1, kinds) as made:
+        made.run(5000, 10)
+        assert set(made.kinds) == set(kinds)
+        assert made.counts["frames"] > 0 and made.counts["dropped"] > 0
