@@ -231,7 +231,11 @@ static int call_moved(int fd, struct syscript_call *call)
 		return -EOPNOTSUPP;
 	}
 	script = user_fd_get(fd);
-	return script ? call_user(script, call) : -EBADF;
+	if (!script)
+		return -EBADF;
+	/* What the kernel wrote: a call begins without. */
+	call->state = 0;
+	return call_user(script, call);
 }
 
 static inline int call_any(int fd, struct syscript_call *call)
