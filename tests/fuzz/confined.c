@@ -529,7 +529,7 @@ static void set_up(void)
 
 	for (i = 0; i < 2; i++) {
 		arenas[i] = arena_map(SHIFT);
-		if (!arenas[i])
+		if (!arenas[i] || arena_guard(arenas[i], SIZE))
 			abort();
 		reserve(arenas[i] - IMAGE_GUARD - MARGIN, MARGIN);
 		reserve(arenas[i] + SIZE + IMAGE_GUARD, MARGIN);
