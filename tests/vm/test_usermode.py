@@ -27,7 +27,7 @@ QUOTA, PERIOD = 5000, 100_000
 SHARE_MAX = 0.15
 SECONDS = 4
 # From SIGKILL to the end of the process.  One that owes CPU time has to wait for it.
-DEATH = 5 * SLOWDOWN
+DEATH = 30 * SLOWDOWN
 PROGRAM = Path(__file__).resolve().parent / "denied.py"
 SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 # Objects of its size that the others in the guest may have more meanwhile.
