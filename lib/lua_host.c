@@ -174,16 +174,17 @@ static int load_in_kernel(struct vm *vm)
 }
 
 /*
- * As for LuaJIT's scripts; and where less memory may be locked than the arena takes, of
- * which run->error then tells.
+ * As for LuaJIT's scripts; and where less memory may be locked than the arena takes, or
+ * others have taken the room for machine code, of which run->error then tells.
  */
 static int load_anywhere(struct vm *vm)
 {
 	int err = load_in_kernel(vm);
+	bool scarce = err == -ENOMEM || err == -ENOBUFS;
 
-	if (err != -ENOMEM && !device_unavailable(err))
+	if (!scarce && !device_unavailable(err))
 		return err;
-	if (err != -ENOMEM)
+	if (!scarce)
 		vm->run->error[0] = '\0';
 	return load_here(vm);
 }

@@ -148,7 +148,7 @@ def hold_all_code(channel: Channel) -> None:
     """When it hears a word, as much as there is, in pieces of all sizes: how many pages."""
     arena, held, number = Arena(), 0, 0
     channel.hear()
-    for pages in (200, 108, 88, 64, 32, 16, 8, 4, 2, 1):
+    for pages in (200, 108, 96, 64, 32, 16, 8, 4, 2, 1):
         while True:
             number += 1
             image = code_of(pages, number)

@@ -8,12 +8,15 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from confined import puc
+from confined.subject import Machine
+from conftest import BUILD, ROOT
 from runner import (
     ATTACKS,
     COMMAND,
@@ -261,3 +264,20 @@ def test_image_is_found(tmp_path: Path) -> None:
     assert done.stderr.startswith("syscript: there is no Lua for the confined engine, lua.image")
     found = subprocess.run(python, env=env, capture_output=True, text=True)
     assert int(found.stdout) == -38
+
+
+def test_code_fits_its_room() -> None:
+    """An account's own slot (engine/confined/kernel/room.h), whatever others hold."""
+    file = (BUILD / "lua-guest" / "lua.image").read_bytes()
+    offset, n = struct.unpack_from("<II", file, 8)
+    image = bytearray(file[offset : offset + n])
+    # As its host fills it in: an arena of 4 MiB.
+    struct.pack_into("<I", image, 20, 22)
+    slots = (ROOT / "engine/confined/kernel/room.h").read_text()
+    pages = int(re.search(r"(\d+) pages, \d+ KiB, for longer ones", slots)[1])
+    source = (ROOT / "engine/confined/kernel/room.c").read_text()
+    assert f".pages = {pages}," in source
+    with Machine(bytes(image), key=0x5BD1E995A7C15F39) as machine:
+        _, code = machine.code()
+    # Where the kernel has return thunks, a return takes four bytes more.
+    assert len(code) + 4 * code.count(0xC3) <= pages * 4096

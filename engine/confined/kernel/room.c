@@ -22,10 +22,10 @@ static const struct slot_class {
 	unsigned int first, above, pages, slots;
 } classes[CLASSES] = {
 	{ .first = 0, .above = 0, .pages = 16, .slots = 40 },
-	{ .first = 640, .above = 16, .pages = 88, .slots = 8 },
+	{ .first = 640, .above = 16, .pages = 96, .slots = 8 },
 };
 
-#define POT_FIRST	(640 + 8 * 88)
+#define POT_FIRST	(640 + 8 * 96)
 #define POT_PAGES	(ROOM_PAGES - POT_FIRST)
 
 struct room_owner {

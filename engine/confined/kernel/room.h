@@ -6,10 +6,10 @@
  * each, which is its alone while it has code there:
  *
  *   40 slots of 16 pages, 64 KiB, for images whose code fits,
- *    8 slots of 88 pages, 352 KiB, for longer ones: a Lua is one,
- *   704 pages, a pot: an account may have half of what the others leave there.
+ *    8 slots of 96 pages, 384 KiB, for longer ones: a Lua is one,
+ *   640 pages, a pot: an account may have half of what the others leave there.
  *
- * So 40 accounts at once have 64 KiB each, and 8 of them 352 KiB in one piece,
+ * So 40 accounts at once have 64 KiB each, and 8 of them 384 KiB in one piece,
  * whatever all others do; what comes from the pot is not certain.
  */
 #ifndef CONFINED_ROOM_H
