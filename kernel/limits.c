@@ -96,7 +96,7 @@ module_param_cb(max_time_limit, &limits_param_ops, &max_time_limit, 0644);
 MODULE_PARM_DESC(max_time_limit,
 		 "Highest time limit of one call, in ns (default: 10000000000)");
 
-/* Of what is neither script code nor waiting that a signal ends; 0: as long as it takes. */
+/* Of all but waiting that a signal ends; 0: as long as it takes. */
 static struct limits_param max_wall_limit = {
 	3600ULL * NSEC_PER_SEC, 0, 24 * 3600ULL * NSEC_PER_SEC
 };

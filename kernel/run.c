@@ -326,9 +326,12 @@ static noinline void do_work(struct run_own *own)
 /* After each call, with no lock held but the script's turn: docs/design/runs.md. */
 static __always_inline void look(struct run_own *own, bool waits)
 {
+	/* Before the works, which may sleep as well. */
+	bool waited = waits && current->nvcsw != own->switches;
+
 	usermode_works();
 	if (unlikely(jiffies != own->wall_seen))
-		look_at_clocks(own, waits && current->nvcsw != own->switches);
+		look_at_clocks(own, waited);
 	if (unlikely(usermode_flags(USERMODE_FLAGS)))
 		do_work(own);
 	else
@@ -603,5 +606,6 @@ void run_destroy(struct run *run)
 {
 	run_release(run);
 	clock_forget(run, run_own(run)->cpu);
+	watchdog_forget(run_own(run));
 	kvfree(run_own(run));
 }

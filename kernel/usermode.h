@@ -38,7 +38,9 @@
  * - exits.c queues the thread's exit, which is to find the run ended.  The run is
  *   doomed, and no work is done in it any more.
  * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
- *   which may wait for the turn (Landlock, for all threads).
+ *   which may wait for the turn (Landlock, for all threads).  The kernel queues them
+ *   just before it sets the flag: one that gets in between is done, and a process that
+ *   makes this happen waits for itself until it is killed.
  */
 #ifndef SYSCRIPT_USERMODE_H
 #define SYSCRIPT_USERMODE_H

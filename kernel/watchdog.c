@@ -120,6 +120,14 @@ void watchdog_tell(struct run_own *own)
 			       HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+void watchdog_forget(struct run_own *own)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		cmpxchg(&per_cpu(watchdogs, cpu).own, own, NULL);
+}
+
 /* A CPU that is not online: no code runs there. */
 static int watchdog_reset(unsigned int cpu)
 {

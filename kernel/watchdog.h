@@ -55,4 +55,7 @@ static __always_inline bool watchdog_knows(const struct run_own *own)
 
 void watchdog_tell(struct run_own *own);
 
+/* It is about to be freed, and its stack may become another's. */
+void watchdog_forget(struct run_own *own);
+
 #endif /* SYSCRIPT_WATCHDOG_H */
