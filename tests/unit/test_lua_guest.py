@@ -17,6 +17,7 @@ import pytest
 from confined import puc
 from confined.subject import Machine
 from conftest import BUILD, ROOT
+from library import Options
 from runner import (
     ATTACKS,
     COMMAND,
@@ -217,21 +218,10 @@ def test_is_compiled_only() -> None:
     """SYSCRIPT_CHECK: what a script does when it is loaded does not happen."""
     library = ctypes.CDLL("build/libsyscript.so")
 
-    class Options(ctypes.Structure):
-        _fields_ = [
-            ("size", ctypes.c_size_t),
-            ("name", ctypes.c_char_p),
-            ("flags", ctypes.c_uint32),
-            ("backend", ctypes.c_int),
-            ("limits", ctypes.c_uint64 * 4),
-            ("engine", ctypes.c_uint32),
-            ("format", ctypes.c_uint32),
-            ("shared", ctypes.c_void_p),
-            ("shared_len", ctypes.c_size_t),
-        ]
-
     def check(source: bytes) -> tuple[int, bytes]:
-        options = Options(ctypes.sizeof(Options), b"name", 1 << 2, 2, engine=0x101)
+        options = Options(
+            size=ctypes.sizeof(Options), name=b"name", flags=1 << 2, backend=2, engine=0x101
+        )
         error = ctypes.create_string_buffer(200)
         done = library.syscript_register(source, len(source), ctypes.byref(options), error, 200)
         return done, error.value
