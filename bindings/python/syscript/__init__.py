@@ -13,8 +13,9 @@ A script is an object that is called like a function.  It runs in the kernel whe
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from typing import Any, Protocol
 from syscript import _library
 from syscript._library import so
 
-__all__ = ["Info", "Script", "ScriptError", "lint", "load", "probe", "scripts", "version"]
+__all__ = ["Info", "Script", "ScriptError", "buffer", "lint", "load", "probe", "scripts", "version"]
 
 
 class HasFileno(Protocol):
@@ -93,6 +94,7 @@ def _options(
     wall_limit: float,
     memory_limit: int,
     flags: int,
+    only: Iterable[str] | None = None,
 ) -> _library.Options:
     if backend not in _library.BACKENDS:
         raise ValueError(f"unknown backend {backend!r}: use one of {', '.join(_library.BACKENDS)}")
@@ -101,6 +103,7 @@ def _options(
     options.name = name.encode()
     options.backend = _library.BACKENDS.index(backend)
     options.flags = flags
+    options.only = None if only is None else ",".join(only).encode()
     options.memory_limit = memory_limit
     options.time_limit_ns = round(time_limit * 1e9)
     options.wall_limit_ns = round(wall_limit * 1e9)
@@ -157,7 +160,9 @@ class Script:
     """A registered script; call it like a function.
 
     time_limit is in seconds of script code per call, wall_limit in seconds of all but
-    waiting per call, memory_limit in bytes; 0 is the default of each.  Raises
+    waiting per call, memory_limit in bytes; 0 is the default of each.  only: names of the
+    system calls that it may make and of the libraries (util, fs, net) that it may use, and
+    no others.  Raises
     ScriptError if it does not compile.
     """
 
@@ -172,13 +177,14 @@ class Script:
         memory_limit: int = 0,
         jit: bool = True,
         kill: bool = False,
+        only: Iterable[str] | None = None,
     ) -> None:
         self._fd = -1
         text = source.encode() if isinstance(source, str) else source
         flags = _library.TRACEBACK
         flags |= 0 if jit else _library.NOJIT
         flags |= _library.KILL if kill else 0
-        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags)
+        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only)
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
         fd = so.syscript_register(text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
         if fd < 0:
@@ -265,6 +271,24 @@ def load(path: str | os.PathLike[str], **options: Any) -> Script:
     """Register the script in a file, under the file's name."""
     options.setdefault("name", Path(path).name[:31])
     return Script(Path(path).read_bytes(), **options)
+
+
+def buffer(size: int) -> memoryview:
+    """Memory for a script to write, followed by inaccessible memory.
+
+    A script that is told a larger size than the buffer has gets EFAULT there, where it
+    would overwrite what lies behind a bytearray.
+    """
+    if size <= 0:
+        raise ValueError(f"a buffer of {size} bytes")
+    room = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, room + mmap.PAGESIZE)
+    guard = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + room
+    if _library.mprotect(guard, mmap.PAGESIZE, _library.PROT_NONE):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    # At an address that is fit for any type.
+    start = (room - size) // 16 * 16
+    return memoryview(memory)[start : start + size]
 
 
 def lint(source: str | bytes, name: str = "script") -> list[str]:

@@ -36,6 +36,8 @@ class Options(ctypes.Structure):
         ("format", c_uint32),
         ("shared", c_void_p),
         ("shared_len", c_size_t),
+        ("base", c_uint64),
+        ("only", c_char_p),
     ]
 
 
@@ -142,3 +144,7 @@ for name, result, arguments in (
     function = getattr(so, name)
     function.restype = result
     function.argtypes = arguments
+
+PROT_NONE = 0
+mprotect = ctypes.CDLL(None, use_errno=True).mprotect
+mprotect.argtypes = (c_void_p, c_size_t, c_int)

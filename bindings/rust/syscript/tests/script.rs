@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use syscript::{Backend, Options, Script};
+use syscript::{Backend, Buffer, Options, Script};
 
 fn script(source: &str) -> Script {
     // SAFETY: the scripts of this file keep to what they are passed.
@@ -48,6 +48,19 @@ fn memory() {
         .call([numbers[..].as_mut().into()])
         .unwrap();
     assert_eq!(numbers, [1, -7, 3]);
+}
+
+#[test]
+fn buffers_have_an_end() {
+    let fill = script("function run(to, n) for i = 0, n - 1 do util.poke(to + i, 'u1', 1) end end");
+    for size in [16, 4096, 5008] {
+        let mut buffer = Buffer::new(size).unwrap();
+        assert_eq!(buffer.len(), size);
+        fill.call([(&mut buffer).into(), size.into()]).unwrap();
+        assert!(buffer.iter().all(|&byte| byte == 1));
+        assert!(fill.call([(&mut buffer).into(), (size + 1).into()]).is_err());
+    }
+    assert!(Buffer::new(0).is_err());
 }
 
 #[test]

@@ -9,6 +9,10 @@ use std::{fmt, io, ptr};
 
 use syscript_sys as sys;
 
+mod buffer;
+
+pub use buffer::Buffer;
+
 const ERROR_LEN: usize = 2048;
 const TOO_LONG: i32 = 7; // E2BIG
 const INVALID: i32 = 22; // EINVAL
@@ -74,6 +78,7 @@ pub struct Options {
     memory_limit: u64,
     time_limit: Duration,
     wall_limit: Duration,
+    only: Option<String>,
 }
 
 impl Options {
@@ -110,13 +115,20 @@ impl Options {
         self
     }
 
+    /// System calls that the script may make, and libraries of "util", "fs" and "net" that it
+    /// may use, with commas between: no others.
+    pub fn only(mut self, names: &str) -> Self {
+        self.only = Some(names.into());
+        self
+    }
+
     /// Interpret, never compile.
     pub fn no_jit(mut self) -> Self {
         self.flags |= sys::SYSCRIPT_NOJIT;
         self
     }
 
-    fn raw(&self, name: &CStr) -> sys::syscript_options {
+    fn raw(&self, name: &CStr, only: Option<&CStr>) -> sys::syscript_options {
         sys::syscript_options {
             size: std::mem::size_of::<sys::syscript_options>(),
             name: name.as_ptr(),
@@ -130,6 +142,8 @@ impl Options {
             format: 0,
             shared: ptr::null_mut(),
             shared_len: 0,
+            base: 0,
+            only: only.map_or(ptr::null(), CStr::as_ptr),
         }
     }
 
@@ -141,7 +155,9 @@ impl Options {
     /// keep to what its calls pass to it, and to their lengths.
     pub unsafe fn register(&self, source: &str) -> Result<Script, Error> {
         let name = CString::new(self.name.as_str()).map_err(|_| Error::from_errno(INVALID))?;
-        let options = self.raw(&name);
+        let only = self.only.as_deref().map(CString::new).transpose();
+        let only = only.map_err(|_| Error::from_errno(INVALID))?;
+        let options = self.raw(&name, only.as_deref());
         let mut error = [0 as c_char; ERROR_LEN];
         // SAFETY: all of these live until it returns.
         let fd = unsafe {
@@ -224,6 +240,12 @@ impl<'a, T: Copy> From<&'a [T]> for Arg<'a> {
 impl<'a, T: Plain> From<&'a mut [T]> for Arg<'a> {
     fn from(memory: &'a mut [T]) -> Self {
         Self::new(memory.as_mut_ptr() as i64)
+    }
+}
+
+impl<'a> From<&'a mut Buffer> for Arg<'a> {
+    fn from(buffer: &'a mut Buffer) -> Self {
+        buffer[..].as_mut().into()
     }
 }
 

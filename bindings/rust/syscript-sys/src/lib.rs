@@ -18,6 +18,9 @@ pub const SYSCRIPT_NOJIT: u32 = 1 << 0;
 pub const SYSCRIPT_KILL: u32 = 1 << 1;
 pub const SYSCRIPT_CHECK: u32 = 1 << 2;
 pub const SYSCRIPT_TRACEBACK: u32 = 1 << 3;
+pub const SYSCRIPT_BASE: u32 = 1 << 4;
+pub const SYSCRIPT_EXTENDS: u32 = 1 << 5;
+pub const SYSCRIPT_ONLY: u32 = 1 << 6;
 
 pub const SYSCRIPT_BACKEND_AUTO: c_int = 0;
 pub const SYSCRIPT_BACKEND_KERNEL: c_int = 1;
@@ -38,6 +41,8 @@ pub struct syscript_options {
     pub format: u32,
     pub shared: *mut c_void,
     pub shared_len: usize,
+    pub base: u64,
+    pub only: *const c_char,
 }
 
 #[repr(C)]

@@ -48,6 +48,35 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+func TestBuffer(t *testing.T) {
+	read := script(t, "function run(fd, to, n) return syscall.read(fd, to, n) end")
+	zero, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zero.Close()
+	for _, size := range []int{16, 4096, 5008} {
+		buffer, err := Buffer(size)
+		if err != nil || len(buffer) != size || cap(buffer) != size {
+			t.Fatal(len(buffer), err)
+		}
+		buffer[0], buffer[size-1] = 1, 1
+		if n, err := read.Checked(zero, buffer, size); n != int64(size) || err != nil || buffer[size-1] != 0 {
+			t.Fatal(n, err)
+		}
+		poke := script(t, "function run(to, n) for i = 0, n - 1 do util.poke(to + i, 'u1', 1) end end")
+		if _, err := poke.Call(buffer, size+1); err == nil {
+			t.Fatal("wrote beyond the end")
+		}
+		if buffer[size-1] != 1 {
+			t.Fatal("not up to the end")
+		}
+		if err := Free(buffer); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestDescriptorsAndErrno(t *testing.T) {
 	sync := script(t, "function run(fd) return syscall.fsync(fd) end")
 	file, err := os.CreateTemp(t.TempDir(), "")

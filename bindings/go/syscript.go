@@ -18,6 +18,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -42,6 +43,9 @@ type Options struct {
 	TimeLimit   time.Duration // script code per call
 	WallLimit   time.Duration // all but waiting, per call
 	NoJIT       bool
+	// System calls that it may make, and libraries of util, fs and net that it may use,
+	// and no others.  nil: all.
+	Only []string
 }
 
 // Error is a script that does not compile, raised an error, or went over a limit;
@@ -91,6 +95,11 @@ func New(source string, o Options) (*Script, error) {
 	text := C.CString(source)
 	defer C.free(unsafe.Pointer(text))
 	options := o.raw(name)
+	if o.Only != nil {
+		only := C.CString(strings.Join(o.Only, ","))
+		defer C.free(unsafe.Pointer(only))
+		options.only = only
+	}
 	var found [errorLen]C.char
 	fd := C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), &options,
 		&found[0], errorLen)
@@ -131,6 +140,46 @@ func address(pinner *runtime.Pinner, memory []byte) C.int64_t {
 	}
 	pinner.Pin(&memory[0])
 	return C.int64_t(uintptr(unsafe.Pointer(&memory[0])))
+}
+
+// Buffer returns memory for a script to write, followed by inaccessible memory: a
+// script that is told a larger size than the buffer has gets EFAULT there, where it would
+// overwrite what lies behind other slices.  It is no memory of Go's; Free gives it back.
+func Buffer(size int) ([]byte, error) {
+	if size <= 0 {
+		return nil, syscall.EINVAL
+	}
+	page := os.Getpagesize()
+	room := (size + page - 1) / page * page
+	memory, err := syscall.Mmap(-1, 0, room+page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Mprotect(memory[room:], syscall.PROT_NONE); err != nil {
+		syscall.Munmap(memory)
+		return nil, err
+	}
+	// At an address that is fit for any type.
+	start := (room - size) / 16 * 16
+	buffer := memory[start : start+size : start+size]
+	mappings.Store(&buffer[0], memory)
+	return buffer, nil
+}
+
+// What Buffer has mapped, by its first byte.
+var mappings sync.Map
+
+// Free unmaps what Buffer has returned.
+func Free(buffer []byte) error {
+	if len(buffer) == 0 {
+		return syscall.EINVAL
+	}
+	memory, ok := mappings.LoadAndDelete(&buffer[0])
+	if !ok {
+		return syscall.EINVAL
+	}
+	return syscall.Munmap(memory.([]byte))
 }
 
 // CallAll calls run() and returns all of its results, eight at most.  Arguments are
