@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * System call scripting: what the functions of fs.* write to memory, the same
- * in both backends.  syscript(7) has the functions.
+ * System call scripting: structures that the functions of fs.* write to memory,
+ * the same in both backends.  syscript(7) has the functions.
  */
 #ifndef _UAPI_SYSCRIPT_FILES_H
 #define _UAPI_SYSCRIPT_FILES_H
@@ -14,9 +14,10 @@ struct syscript_time {
 };
 
 /**
- * struct syscript_stat - attributes of a file: what there is of struct statx
+ * struct syscript_stat - attributes of a file, a part of struct statx
  * @mask:       STATX_BASIC_STATS and STATX_BTIME: fields that are valid.  As
- *              with statx(2) others may have been filled in than were asked for
+ *              with statx(2), more fields than requested may be filled in.
+ *              SYSCRIPT_NO_*, if requested: the file has none
  * @blksize:    preferred size of reads and writes, in bytes
  * @attributes: STATX_ATTR_*
  * @ino:        inode number
@@ -53,10 +54,10 @@ struct syscript_stat {
  * @reclen:  bytes to the next one, a multiple of 8
  * @namelen: of @name, without the NUL
  * @type:    DT_*, as the directory has it; may be DT_UNKNOWN
- * @error:   0, or -errno: why @stat has nothing.  -ENOENT: the file was gone
- *           when its attributes were looked up
+ * @error:   0, or -errno: why @stat is empty.  -ENOENT: the file disappeared
+ *           before its attributes were looked up
  * @stat:    as statx(2) with AT_SYMLINK_NOFOLLOW and AT_NO_AUTOMOUNT.  Where
- *           @mask lacks STATX_INO, @ino is what the directory has
+ *           @mask lacks STATX_INO, @ino is the directory's
  * @name:    ends with a NUL
  */
 struct syscript_dirent {
@@ -74,7 +75,7 @@ struct syscript_dirent {
  * struct syscript_file - one file of a batch: fs.stat_files(), fs.read_files(),
  *                        fs.write_files(), fs.open_files()
  * @path:   address of its name, relative to the batch's directory
- * @data:   address of what is read or written; of a struct syscript_stat, which
+ * @data:   address of the buffer to read or write; of a struct syscript_stat, which
  *          may be 0 for open_files()
  * @size:   bytes there, for read_files() and write_files(), which move up to
  *          1 MiB at a time
@@ -87,6 +88,18 @@ struct syscript_file {
 	__u64 size;
 	__s64 result;
 };
+
+/*
+ * In masks of fs.readdirplus(), fs.stat_entries(), fs.stat_files() and fs.open_files(),
+ * with STATX_*: extended attributes to ask for.  In the mask of the result each means that
+ * the calls that a program would make, through the same path, find none (ENODATA,
+ * EOPNOTSUPP).  A missing bit means nothing: make the call.  None is set if
+ * seccomp or a tracer watches the process's calls.
+ */
+#define SYSCRIPT_NO_ACL		0x10000000U	/* getxattr(2): system.posix_acl_access, */
+						/* and of a directory _default */
+#define SYSCRIPT_NO_LABEL	0x20000000U	/* getxattr(2): security.selinux */
+#define SYSCRIPT_NO_XATTR	0x40000000U	/* listxattr(2): an empty list */
 
 /* fs.readdirplus(), flags */
 #define SYSCRIPT_DOTS		(1 << 0)	/* "." and ".." as well */

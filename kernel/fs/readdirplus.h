@@ -19,14 +19,14 @@ struct run;
  * @fd:      the directory; its position moves on
  * @names:   or 0; user address of entries as getdents64(2) writes them: these are
  *           looked up, and the position stays
- * @names_len: bytes of them; what is after the last whole one is not looked at
+ * @names_len: bytes of them; a last one that is cut off is ignored
  * @mask:    STATX_*, 0 for names only
  * @flags:   SYSCRIPT_DOTS
- * @room:    how many bytes of records are wanted at most
- * @max:     how many entries
+ * @room:    the most bytes of records that are wanted
+ * @max:     the most entries
  * @records: out: struct syscript_dirent, valid until the next call
  * @used:    out: bytes of them
- * @n:       out: how many they are
+ * @n:       out: how many there are
  * @end:     out: there are no more
  * @start:   out: the position before
  * @taken:   out: bytes of @names that are done
@@ -46,9 +46,9 @@ struct readdirplus {
 };
 
 /*
- * 0 or -errno; -EINVAL if @room has no place for the first entry, or it is none.  Of
- * many @names it may be only the first ones.  Stands for a
- * system call: see run_as_syscall().
+ * 0 or -errno; -EINVAL if @room has no place for the first entry, or that is invalid.
+ * May stop after the first of many @names.  Stands for a system call: see
+ * run_as_syscall().
  */
 long readdirplus(struct run *run, struct readdirplus *request);
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * An Ethernet frame in the hands of a script: where its bytes are, and the header
- * work that is the same for all scripts - finding a datagram, checking it, turning
- * it into a reply, checksums.
+ * An Ethernet frame that a script works on: its bytes, and the header work for all
+ * scripts: finding a datagram, checking it, turning it into a reply, checksums.
  *
- * Plain C for both places: frame.c is compiled for the module and for libsyscript.
+ * Plain C: frame.c is compiled for both the module and libsyscript.
  * frames.h has the batches in which frames come and go.
  *
- * The sender chose every byte, and may still have others in flight: nothing here
- * trusts a length or an offset of a header that it has not compared with @len.
+ * The sender chose every byte: nothing here trusts a length or an offset of a header
+ * that it has not compared with @len.
  */
 #ifndef SYSCRIPT_FRAME_H
 #define SYSCRIPT_FRAME_H
 
 #define FRAME_MAX	10240	/* bytes of a frame; longer ones are not received */
 
-/* What is known of the checksum of TCP, UDP and the like. */
+/* The state of the checksum of TCP, UDP and the like. */
 enum frame_sum {
 	FRAME_SUM_UNKNOWN,
 	FRAME_SUM_GOOD,
@@ -76,8 +75,8 @@ static inline unsigned char *frame_at(const struct frame *frame, unsigned long o
 int frame_udp(struct frame *frame);
 
 /*
- * For a frame that a script has built: takes what it begins with for the headers of a
- * datagram, and what follows them for its payload, with no look at lengths, checksums
+ * For a frame that a script has built: takes its first bytes for the headers of a
+ * datagram, and the rest for its payload, without checking lengths, checksums
  * and addresses.  Returns the offset of the payload, or -1 without such headers.
  */
 int frame_headers(struct frame *frame);
@@ -86,9 +85,9 @@ int frame_headers(struct frame *frame);
 unsigned int frame_ports(const struct frame *frame);
 
 /*
- * Makes of it the datagram that answers it, with the first @len bytes of payload that
+ * Turns it into the reply to it, with the first @len bytes of payload that
  * are in place.  False, with nothing done, if there is no datagram, or less payload:
- * what was not written may be anyone's memory.
+ * bytes that were not written may be leftover memory.
  */
 int frame_reply(struct frame *frame, unsigned int len);
 
@@ -100,8 +99,8 @@ int frame_readdress(struct frame *frame, int from, const unsigned char *address,
 		    unsigned int size, unsigned int port);
 
 /*
- * Puts a checksum that is FRAME_SUM_PARTIAL in its place.  Does nothing where it
- * does not lie in the frame.
+ * Completes a checksum that is FRAME_SUM_PARTIAL.  Does nothing if its field is
+ * outside of the frame.
  */
 void frame_complete(struct frame *frame);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Batches of whole frames of a network device, by way of a packet socket that the
- * process has opened: so what it may, its filter, its buffers' limits and its
- * counters are the kernel's.
+ * Batches of whole frames of a network device, through a packet socket that the
+ * process has opened: permissions, filter, buffer limits and counters are the kernel's.
  *
  * The module takes frames off the socket's queue and sends the same memory back;
  * lib/user/frames.c does the same with recvmmsg(2) and sendmmsg(2).  Plain C, for
@@ -22,8 +21,8 @@
  * struct frames - a port: a packet socket's frames in the hands of a program
  * @fd:   the socket's descriptor
  * @all:  frames for other hosts, too, are received; the owner's to set
- * @keep: what was received, and not sent, outlives this run, if that ends well, and no
- *        other; the owner's to set in each run
+ * @keep: frames received, and not sent, outlive this run, if it succeeds, but no
+ *        other; set by the owner in each run
  * @n:    frames received by the last receive, and built since
  * @nout: frames that wait for the next flush
  * @batch: changes with every receive and at the end of a run
@@ -56,34 +55,34 @@ struct frames_wait {
 struct run;
 
 /*
- * All of these return -errno where they fail, and are to be called where a system
- * call could be.
+ * All of these return -errno on failure, and must be called where a system call
+ * could be.
  *
  * The port of the socket @fd, the same for the same number.  -EBADF, -ENOTSOCK;
  * -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound to a
  * device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this
  * kernel lacks what is needed; -ENOMEM.
  *
- * @take: what the socket's filter accepts is taken off the device before its stack looks
- * at it, from here to an open without it, or to the program's end.  -EPERM: without
+ * @take: frames that the socket's filter accepts are taken before the device's stack sees
+ * them, until an open without it, or the program's end.  -EPERM: without
  * CAP_NET_ADMIN over the device's namespace; -EBUSY: the device's frames are taken by
- * another; -EINVAL: they cannot be; -EPROTOTYPE: the socket is bound to a protocol;
+ * another; -EINVAL: they cannot be taken; -EPROTOTYPE: the socket is bound to a protocol;
  * -ENOSYS: in a process.
  */
 long frames_open(struct run *run, int fd, int take, struct frames **frames);
 
 /*
- * Drops the frames of the last receive, sends what waits, and receives; not what
- * this host sends itself.  Returns their number; 0 if none came in time, or the
- * socket does not block; -EINTR, -ESTALE (the descriptor is another socket than
- * before in this run), and what the socket has met, as -ENETDOWN.
+ * Drops the frames of the last receive, sends the queued ones, and receives, except
+ * frames that this host sends.  Returns their number; 0 if none came in time, or the
+ * socket does not block; -EINTR, -ESTALE (the descriptor has become another socket
+ * in this run), or the socket's error, as -ENETDOWN.
  */
 long frames_receive(struct run *run, struct frames *frames, const struct frames_wait *wait);
 
 /*
- * Sends what waits, in order.  Returns how many went out; what the device refuses
- * is lost, as on a wire.  Those for which the socket's buffer has no room wait
- * on.  If none went out: -EAGAIN, -EINTR, -EMSGSIZE, -ENETDOWN, -ENXIO, -ESTALE, ...
+ * Sends the queued frames, in order.  Returns how many were sent; frames that the
+ * device refuses are lost, as on a wire.  Those for which the socket's buffer has no
+ * room stay queued.  If none was sent: -EAGAIN, -EINTR, -EMSGSIZE, -ENETDOWN, ...
  */
 long frames_flush(struct run *run, struct frames *frames);
 
@@ -95,8 +94,8 @@ long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 		 unsigned int room);
 
 /*
- * A backend's, when the frames of the last receive are gone: what pointed to one of
- * them does not point to what comes into its place.
+ * For backends, when the frames of the last receive are gone: references to one of them
+ * do not become references to the next one in its place.
  */
 static inline void frames_next_batch(struct frames *frames)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See frames_rx.h.  What the handler does with a frame is what packet_rcv() does, but
- * for the copy: no one gets the frame afterwards.
+ * See frames_rx.h.  The handler does with a frame what packet_rcv() does, except for the
+ * copy: nothing gets the frame afterwards.
  *
  * Lives.  The socket is held from attach to detach, so handlers never meet a freed one;
- * whether it is still open they see by SOCK_DEAD.  The device is not held: it is
- * @dev until detach or NETDEV_UNREGISTER, which is also what a device says that moves
- * to another namespace.  Both run under RTNL, and netdev_rx_handler_unregister() waits
- * for handlers that are under way.
+ * SOCK_DEAD tells them whether it is still open.  The device is not held: it is @dev
+ * until detach or NETDEV_UNREGISTER, which also comes when a device moves to another
+ * namespace.  Both run under RTNL, and netdev_rx_handler_unregister() waits for handlers
+ * that are under way.
  */
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -39,8 +39,8 @@ struct frames_rx {
 /* -- Frames ---------------------------------------------------------------------- */
 
 /*
- * For who receives from the socket by recvfrom(2): af_packet.c finds the frame's length
- * in the place of ->sll_family and ->sll_protocol, which it fills in itself.
+ * For recvfrom(2) from the socket: af_packet.c finds the frame's length in place of
+ * ->sll_family and ->sll_protocol, which it fills in itself.
  */
 static void set_sender(struct sk_buff *skb)
 {
@@ -118,7 +118,7 @@ static rx_handler_result_t handle(struct sk_buff **pskb)
 
 	if (unlikely(is_out_of_question(rx->sk, *pskb)))
 		return RX_HANDLER_PASS;
-	/* Who shares it does not expect that its data begins elsewhere. */
+	/* A shared skb's data must not move. */
 	skb = skb_share_check(*pskb, GFP_ATOMIC);
 	if (!skb)
 		return RX_HANDLER_CONSUMED;

@@ -139,7 +139,7 @@ void frame_complete(struct frame *frame)
 		return;
 	sum = ~fold(sum_bytes(0, frame->data + frame->sum_start,
 			      frame->len - frame->sum_start)) & 0xffff;
-	/* 0 would say that there is none. */
+	/* 0 would mean no checksum. */
 	store(frame->data + frame->sum_at, sum ? sum : 0xffff);
 }
 
@@ -169,7 +169,7 @@ static int is_host6(const unsigned char *address)
 {
 	static const unsigned char none[15];
 
-	/* Neither ::, nor ::1, nor a group. */
+	/* Not ::, ::1 or a group. */
 	return address[0] != 0xff && (memcmp(address, none, 15) || address[15] > 1);
 }
 

@@ -27,13 +27,13 @@ bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock);
  */
 int frames_rx_attach(struct frames_rx **rx, struct socket *sock);
 
-/* Gives them back to the device's stack, frees @rx, and lets go of the socket. */
+/* Returns them to the device's stack, frees @rx, and releases the socket. */
 void frames_rx_detach(struct frames_rx *rx);
 
 /* There will be no more: the device is gone. */
 bool frames_rx_ended(const struct frames_rx *rx);
 
-/* There is no one to take frames for: all descriptors of the socket are closed. */
+/* All descriptors of the socket are closed: frames are not taken. */
 bool frames_rx_orphaned(const struct frames_rx *rx);
 
 #endif /* SYSCRIPT_FRAMES_RX_H */

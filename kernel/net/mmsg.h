@@ -16,8 +16,8 @@
 #define MMSG_NAME	128	/* sizeof(struct sockaddr_storage) */
 
 /*
- * How the error text for a message of the wrong form begins; any other is about
- * memory that is not there.
+ * The beginning of the error text for a message of the wrong form; any other text is
+ * about memory that is not there.
  */
 #define MMSG_MALFORMED	"message "
 
@@ -37,7 +37,7 @@ struct mmsg_header {
 	unsigned int len __attribute__((aligned(8)));
 };
 
-/* One imported message: where to receive to, and whom it came from. */
+/* One imported message: where to receive it, and its sender. */
 struct mmsg_slot {
 	struct {
 		unsigned long base, len;
@@ -59,23 +59,35 @@ struct mmsg_call {
 	int fd;
 	unsigned int n, flags;
 	unsigned long addr;		/* what to send: user, struct mmsghdr[n] */
-	struct mmsg *mmsg;		/* to receive into, or whom to send to, or NULL */
+	struct mmsg *mmsg;		/* to receive into, or to take addresses from, or NULL */
 };
 
 struct run;
+
+/*
+ * Reads the struct mmsghdr[@n] at @addr, which the process has prepared for receiving,
+ * into @mmsg, which is zeroed and has room for them.  Returns 0, or
+ *
+ * -EFAULT: there is nothing at the address *@wrong
+ *
+ * or, for message *@wrong, from 1: -E2BIG: it has more than MMSG_IOV buffers;
+ * -EOPNOTSUPP: it asks for control data; -EINVAL: a negative msg_namelen.
+ */
+int mmsg_import(struct run *run, struct mmsg *mmsg, unsigned long addr, unsigned int n,
+		unsigned long *wrong);
 
 /*
  * Receives up to @n messages into the first slots of @mmsg, and writes msg_len,
  * msg_name, msg_namelen and msg_flags of the user's array.  Stops at the first
  * error; with MSG_WAITFORONE only waits for the first message.
  *
- * Sends the @n messages at @addr; message i goes to whom slot i of @mmsg came
- * from, if that is there, else to its msg_name.  Writes msg_len.
+ * Sends the @n messages at @addr; message i goes to the sender of slot i of @mmsg, if
+ * there is one, else to its msg_name.  Writes msg_len.
  *
- * Both return the number of messages, or -errno if that is 0: -EINVAL for other
- * flags than MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK, -EFAULT,
- * -EAGAIN, -EINTR, and what the protocol returns.  They stand for a system call:
- * see run_as_syscall().
+ * Both return the number of messages, or -errno if that is 0: -EINVAL for flags other
+ * than MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK, -EFAULT, -EAGAIN,
+ * -EINTR, and the protocol's own errors.  They stand for a system call: see
+ * run_as_syscall().
  */
 long mmsg_recv(struct run *run, struct mmsg_call *call);
 long mmsg_send(struct run *run, struct mmsg_call *call);

@@ -9,24 +9,27 @@
 
 struct user_namespace;
 
+/* Bits of masks in addition to those of statx(2). */
+#define ATTRIBUTES_XATTRS	(SYSCRIPT_NO_ACL | SYSCRIPT_NO_LABEL | SYSCRIPT_NO_XATTR)
+
 static inline bool attributes_is_dot(const char *name, size_t len)
 {
 	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
 }
 
 /*
- * What statx(2) does once it has found the file: the security modules are asked,
- * then the file system.  0 or -errno, and then @stat is zero.
+ * The part of statx(2) after the file has been found: asks the security modules, then
+ * the file system.  0; or -errno, with @stat zeroed.
  */
 int attributes_get(const struct path *path, u32 mask,
 		   struct user_namespace *ns, struct syscript_stat *stat);
 
 /**
  * struct attributes_parent - a directory whose names are looked up one after another
- * @path:   the directory; whoever has it keeps it
+ * @path:   the directory; its holder keeps it
  * @ns:     of the current task
- * @denied: 0, or why no one may look anything up in it
- * @cached: the dcache alone knows what is which name
+ * @denied: 0, or the error that all lookups in it get
+ * @cached: the dcache alone can look names up
  */
 struct attributes_parent {
 	struct path path;
@@ -38,9 +41,9 @@ struct attributes_parent {
 void attributes_parent_init(struct attributes_parent *parent, const struct path *path);
 
 /*
- * Attributes of the file @name of @parent, if it is in the dcache and plainly a
- * file: no mount point, nothing that its file system has to look at again.
- * -ESTALE if it is not: then path resolution has to say.
+ * Attributes of the file @name of @parent, if it is in the dcache, is no mount point,
+ * and its file system need not look at it again.  Else -ESTALE: the path has to be
+ * resolved.
  */
 int attributes_cached(const struct attributes_parent *parent, const char *name,
 		      unsigned int len, bool follow, u32 mask,

@@ -134,7 +134,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 	mutex_unlock(&file->f_pos_lock);
 
 	request->end = !err && !names.full;
-	/* What came before an error is good; the next batch meets it again. */
+	/* Entries before an error are valid; the next batch gets the error again. */
 	if (request->n)
 		return 0;
 	return names.full ? -EINVAL : err;
@@ -231,7 +231,7 @@ static inline int stat_entry(struct run *run, const struct attributes_parent *pa
 	return stat_resolved(parent, mask, entry);
 }
 
-/* What the directory itself says is enough, or all that is to be said here. */
+/* The directory's own information is enough, or all there is. */
 static bool is_known(const struct syscript_dirent *entry, u32 mask)
 {
 	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
@@ -266,7 +266,7 @@ static noinline long stat_entry_watched(struct run *run, const struct readdirplu
 {
 	struct watchers_call call = { .nr = __NR_statx, .args = {
 		request->fd, show_name(run, entry), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		request->mask,
+		request->mask & ~ATTRIBUTES_XATTRS,
 	} };
 
 	if (run->doom)
@@ -323,7 +323,7 @@ static int read_entries(struct run *run, struct readdirplus *request)
 
 	if (!file)
 		return -EBADF;
-	/* Of other files f_pos_lock may be something else. */
+	/* Other files may use f_pos_lock differently. */
 	if (!S_ISDIR(file_inode(file)->i_mode))
 		err = -ENOTDIR;
 	else if (request->names)

@@ -34,9 +34,9 @@ struct files_request {
 };
 
 /*
- * How many were done, each with its own result; fewer than @n if a signal is
- * pending or the array cannot be read on.  -errno if it is not even one.  Stands
- * for a system call: see run_as_syscall().
+ * Returns how many were done, each with its own result; fewer than @n if a signal is
+ * pending or the rest of the array cannot be read.  -errno if there was not even one.
+ * Stands for a system call: see run_as_syscall().
  */
 long files_batch(struct run *run, const struct files_request *request);
 

@@ -10,9 +10,11 @@
 #include <linux/stringhash.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
+#include <linux/xattr.h>
 
 #include "compat.h"
 #include "attributes.h"
+#include "watchers.h"
 
 #define MASK_KNOWN	(STATX_BASIC_STATS | STATX_BTIME)
 
@@ -37,6 +39,45 @@ static inline void put_time(struct syscript_time *to, struct timespec64 from)
 	to->tv_nsec = from.tv_nsec;
 }
 
+static bool is_none(ssize_t err)
+{
+	return err == -ENODATA || err == -EOPNOTSUPP;
+}
+
+static bool no_acl(const struct path *path)
+{
+	return is_none(compat_acl_size(path, XATTR_NAME_POSIX_ACL_ACCESS)) &&
+	       (!d_is_dir(path->dentry) ||
+		is_none(compat_acl_size(path, XATTR_NAME_POSIX_ACL_DEFAULT)));
+}
+
+static bool no_xattr(const struct path *path)
+{
+	ssize_t size = vfs_listxattr(path->dentry, NULL, 0);
+
+	return !size || is_none(size);
+}
+
+/*
+ * The part of @mask that the file does not have, asked as the system calls ask: security
+ * modules decide as ever.  Watchers are to see only the program's own calls.
+ */
+static noinline u32 get_missing(const struct path *path, u32 mask)
+{
+	u32 missing = 0;
+
+	if (watchers_watch())
+		return 0;
+	if ((mask & SYSCRIPT_NO_ACL) && no_acl(path))
+		missing |= SYSCRIPT_NO_ACL;
+	if ((mask & SYSCRIPT_NO_LABEL) &&
+	    is_none(compat_getxattr_size(path, XATTR_NAME_SELINUX)))
+		missing |= SYSCRIPT_NO_LABEL;
+	if ((mask & SYSCRIPT_NO_XATTR) && no_xattr(path))
+		missing |= SYSCRIPT_NO_XATTR;
+	return missing;
+}
+
 /* Inline, for it is called for each entry of a directory. */
 static __always_inline int get(const struct path *path, u32 mask,
 			       struct user_namespace *ns, struct syscript_stat *to)
@@ -52,6 +93,8 @@ static __always_inline int get(const struct path *path, u32 mask,
 	if (unlikely(path->mnt->mnt_root == path->dentry))
 		stat.attributes |= STATX_ATTR_MOUNT_ROOT;
 	to->mask = stat.result_mask & MASK_KNOWN;
+	if (mask & ATTRIBUTES_XATTRS)
+		to->mask |= get_missing(path, mask);
 	to->blksize = stat.blksize;
 	to->attributes = stat.attributes & ~COMPAT_STATX_ATTR_INTERNAL;
 	to->ino = stat.ino;

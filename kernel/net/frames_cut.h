@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One frame that stands for several segments (GSO, GRO), in pieces: each is what would
- * have come by itself.
+ * Cuts a frame that stands for several segments (GSO, GRO) into pieces: each is the
+ * frame that would have arrived by itself.
  *
- * Not by the kernel's functions for this: these are a device's, and take for granted
- * what is not so in a socket's queue (that there is a device, that all headers are
- * there, that no one else has the frame's head).  Here the frame is only read, and
- * nothing that is known of it beside its bytes is relied on.
+ * Not with the kernel's functions for this: they are made for devices, and assume what
+ * does not hold in a socket's queue (that there is a device, that all headers are
+ * there, that the frame's head is not shared).  Here the frame is only read, and
+ * nothing but its bytes is relied on.
  */
 #ifndef SYSCRIPT_FRAMES_CUT_H
 #define SYSCRIPT_FRAMES_CUT_H
@@ -23,8 +23,8 @@ struct sk_buff;
  * @tcp:       TCP; else UDP
  * @transport: offset of its header
  * @headers:   bytes of all headers
- * @payload:   bytes behind them, by what the headers say
- * @present:   of these, bytes that are there: a filter may have cut off the others
+ * @payload:   bytes behind them, as the headers say
+ * @present:   those of them that are there: a filter may have cut off the others
  * @size:      bytes of payload in a piece
  * @at:        bytes of payload in the pieces so far
  * @bytes:     the headers
@@ -38,8 +38,8 @@ struct frames_cut {
 };
 
 /*
- * False: @skb, an Ethernet frame, is none that is to be cut up.  It is if it stands for
- * segments of TCP or UDP over IP, and is nothing else.
+ * True if @skb, an Ethernet frame, is to be cut up: if it stands for segments of TCP or
+ * UDP over IP, and is nothing else.
  */
 bool frames_cut_begin(struct frames_cut *cut, const struct sk_buff *skb);
 

@@ -15,7 +15,7 @@
 #include "frame.h"
 #include "frames_cut.h"
 
-/* Who makes a frame of more means no good. */
+/* Only an attack makes a frame of more. */
 #define PIECES_MAX	128
 
 /* Kinds that pieces are made of, and what may be said of these; no other is known here. */
@@ -174,7 +174,7 @@ static void set_headers(const struct frames_cut *cut, u8 *piece, unsigned int n)
 	set_transport(cut, transport, len, sum);
 }
 
-/* What else is known of it: as of the whole, but for its length, see frames_rx.c. */
+/* Its other state is that of the whole, except its length, see frames_rx.c. */
 static void describe(const struct frames_cut *cut, struct sk_buff *piece)
 {
 	const struct sk_buff *skb = cut->skb;

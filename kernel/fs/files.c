@@ -34,27 +34,51 @@
 #include "syscalls.h"
 #include "watchers.h"
 
+/* Directories that are remembered: files of a few often come in turns. */
+#define FILES_PARENTS	4
+
+/* A directory, and the part of a path that it was found by. */
+struct files_parent {
+	struct attributes_parent at;
+	bool is_held;
+	unsigned long since;		/* jiffies */
+	char *dir;
+	unsigned int len;
+};
+
 struct files {
 	struct run *run;
 	const struct files_request *request;
 	char *path;			/* of the file that it is about */
 	const char *name;		/* in @path, after the last slash */
 	unsigned int len;
-	/* The directory of the last one, and the part of the path that it was. */
-	struct attributes_parent parent;
-	bool has_parent;
-	unsigned long since;		/* jiffies */
-	char *dir;
-	unsigned int dir_len;
+	struct files_parent parents[FILES_PARENTS], *parent;	/* of the last one */
 };
 
 /* -- Directories ----------------------------------------------------------- */
 
-static void files_drop_parent(struct files *files)
+static void files_drop_parent(struct files_parent *parent)
 {
-	if (files->has_parent)
-		path_put(&files->parent.path);
-	files->has_parent = false;
+	if (parent->is_held)
+		path_put(&parent->at.path);
+	parent->is_held = false;
+}
+
+static void files_init_parents(struct files *files, char *room)
+{
+	unsigned int i;
+
+	for (i = 0; i < FILES_PARENTS; i++)
+		files->parents[i].dir = room + i * PATH_MAX;
+	files->parent = files->parents;
+}
+
+static void files_drop_parents(struct files *files)
+{
+	unsigned int i;
+
+	for (i = 0; i < FILES_PARENTS; i++)
+		files_drop_parent(&files->parents[i]);
 }
 
 /* The batch's own directory, for names without a slash. */
@@ -75,20 +99,27 @@ static int files_base_path(int dirfd, struct path *path)
 	return 0;
 }
 
-/* For the first @len bytes of the path, the last slash included. */
+/*
+ * For the first @len bytes of the path, the last slash included: replaces the entry after
+ * the one that was replaced last, in a circle.
+ */
 static int files_find_parent(struct files *files, unsigned int len)
 {
+	struct files_parent *parent = files->parent + 1;
 	struct path path;
 	int err;
 
-	files_drop_parent(files);
-	memcpy(files->dir, files->path, len);
-	files->dir[len] = '\0';
-	files->dir_len = len;
+	if (parent == files->parents + FILES_PARENTS)
+		parent = files->parents;
+	files->parent = parent;
+	files_drop_parent(parent);
+	memcpy(parent->dir, files->path, len);
+	parent->dir[len] = '\0';
+	parent->len = len;
 	if (!len)
 		err = files_base_path(files->request->dirfd, &path);
-	else if (files->dir[0] == '/' || files->request->dirfd == AT_FDCWD)
-		err = kern_path(files->dir, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &path);
+	else if (parent->dir[0] == '/' || files->request->dirfd == AT_FDCWD)
+		err = kern_path(parent->dir, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &path);
 	else
 		err = -EXDEV;
 	if (err)
@@ -97,20 +128,36 @@ static int files_find_parent(struct files *files, unsigned int len)
 		path_put(&path);
 		return -ENOTDIR;
 	}
-	attributes_parent_init(&files->parent, &path);
-	files->has_parent = true;
-	files->since = jiffies;
+	attributes_parent_init(&parent->at, &path);
+	parent->is_held = true;
+	parent->since = jiffies;
 	return 0;
 }
 
 /*
- * Whoever locks or moves a directory may expect it to count for a batch that
- * takes its time: it is found again with each tick.
+ * Locking or moving a directory has to affect a batch that takes long, too: so the
+ * directory is looked up again with each tick.
  */
-static bool files_same_parent(const struct files *files, unsigned int len)
+static bool files_is_parent(const struct files *files, const struct files_parent *parent,
+			    unsigned int len)
 {
-	return files->has_parent && files->since == jiffies && len == files->dir_len &&
-	       !memcmp(files->dir, files->path, len);
+	return len == parent->len && parent->is_held && parent->since == jiffies &&
+	       !memcmp(parent->dir, files->path, len);
+}
+
+/* Mostly it is the last one. */
+static bool files_same_parent(struct files *files, unsigned int len)
+{
+	unsigned int i;
+
+	if (files_is_parent(files, files->parent, len))
+		return true;
+	for (i = 0; i < FILES_PARENTS; i++)
+		if (files_is_parent(files, &files->parents[i], len)) {
+			files->parent = &files->parents[i];
+			return true;
+		}
+	return false;
 }
 
 /*
@@ -177,7 +224,7 @@ static long files_stat(struct files *files, const struct syscript_file *f)
 	int err = -ESTALE;
 
 	if (likely(files_find_name(files, f->path)))
-		err = attributes_cached(&files->parent, files->name, files->len,
+		err = attributes_cached(&files->parent->at, files->name, files->len,
 					!(request->flags & AT_SYMLINK_NOFOLLOW),
 					request->mask, &stat);
 	if (unlikely(err == -ESTALE))
@@ -190,7 +237,7 @@ static noinline long files_stat_watched(struct files *files, const struct syscri
 	const struct files_request *request = files->request;
 	struct watchers_call call = { .nr = __NR_statx, .args = {
 		request->dirfd, f->path, request->flags | AT_NO_AUTOMOUNT,
-		request->mask, f->data,
+		request->mask & ~ATTRIBUTES_XATTRS, f->data,
 	} };
 
 	return watchers_ask(files->run, &call) ?:
@@ -200,14 +247,14 @@ static noinline long files_stat_watched(struct files *files, const struct syscri
 
 /* -- Opening --------------------------------------------------------------- */
 
-/* Of open(2) with one name in a directory, only these are as they look. */
+/* With one name in a directory only these flags of open(2) mean the same. */
 #define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
 			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
 
 /*
- * The file, if there is nothing special about it, opened as open(2) opens it:
- * with a single name, nothing is left of what a root of its own would change.
- * NULL if the system call has to do it.
+ * The file, if there is nothing special about it, opened as open(2) opens it: with a
+ * single name, a root of its own makes no difference.  NULL if the system call has to
+ * do it.
  */
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
@@ -217,7 +264,7 @@ static struct file *files_open_plain(struct files *files, const struct syscript_
 	/* Watchers see the system calls. */
 	if ((flags & ~PLAIN_FLAGS) || watchers_watch() || !files_find_name(files, f->path))
 		return NULL;
-	file = file_open_root(&files->parent.path, files->name,
+	file = file_open_root(&files->parent->at.path, files->name,
 			      flags | O_NOFOLLOW | O_LARGEFILE,
 			      files->request->mode);
 	if (IS_ERR(file))
@@ -288,7 +335,8 @@ static noinline long files_stat_file_watched(struct files *files,
 					     const struct file *file, long fd)
 {
 	struct watchers_call call = { .nr = __NR_statx, .args = {
-		fd, 0, AT_EMPTY_PATH, files->request->mask, f->data,
+		fd, 0, AT_EMPTY_PATH,
+		files->request->mask & ~ATTRIBUTES_XATTRS, f->data,
 	} };
 	long err = watchers_ask(files->run, &call);
 
@@ -321,8 +369,8 @@ static long files_open(struct files *files, const struct syscript_file *f)
 /* -- Contents -------------------------------------------------------------- */
 
 /*
- * Bytes between two looks at clocks and signals: who asks for more, as an array of
- * untouched pages can, waits no longer for the end of the run.
+ * Bytes between two looks at clocks and signals: so a request for more, as an array of
+ * untouched pages can make, does not delay the end of the run.
  */
 #define AT_ONCE	(1UL << 20)
 
@@ -482,7 +530,7 @@ static long as_syscall(void *arg)
 		return -ENOMEM;
 	/* After the records of a directory, which stay valid. */
 	files.path = buffer + READDIRPLUS_ROOM;
-	files.dir = files.path + PATH_MAX;
+	files_init_parents(&files, files.path + PATH_MAX);
 	for (i = 0; i < request->n && !err; i++, user++) {
 		if (copy_from_user(&f, user, sizeof(f))) {
 			err = -EFAULT;
@@ -496,7 +544,7 @@ static long as_syscall(void *arg)
 		    signal_pending(current))
 			err = -EINTR;
 	}
-	files_drop_parent(&files);
+	files_drop_parents(&files);
 	return i ? (long)i : err;
 }
 
@@ -504,6 +552,6 @@ long files_batch(struct run *run, const struct files_request *request)
 {
 	struct call call = { run, request };
 
-	static_assert(READDIRPLUS_ROOM + 2 * PATH_MAX <= RUN_BUFFER_SIZE);
+	static_assert(READDIRPLUS_ROOM + (1 + FILES_PARENTS) * PATH_MAX <= RUN_BUFFER_SIZE);
 	return run_as_syscall(run, as_syscall, &call, request->op != FILES_STAT);
 }

@@ -113,7 +113,7 @@ fault:
 	return -EFAULT;
 }
 
-/* What net.messages() does once, for one message. */
+/* Done once by net.messages(), for each message. */
 static int import_slot(struct mmsg_slot *slot, struct mmsghdr __user *hdr)
 {
 	struct user_msghdr __user *from = &hdr->msg_hdr;
@@ -242,7 +242,7 @@ static bool is_unusual(const struct user_msghdr *hdr)
 	return hdr->msg_controllen || hdr->msg_namelen < 0 || hdr->msg_flags & MSG_EOR;
 }
 
-/* What import_iovec() does, for a single buffer. */
+/* As import_iovec(), for a single buffer. */
 static int import_buffer(struct outgoing *out)
 {
 	const struct iovec __user *from = out->hdr.msg_iov;
@@ -353,7 +353,8 @@ static long send_one(struct socket *sock, struct outgoing *out,
 	memset(&out->msg, 0, sizeof(out->msg));
 	out->msg.msg_flags = flags;
 	out->iov = NULL;
-	ret = import_name(out, to ? &to->slot[i] : NULL) ?: import_control(out) ?: import_buffers(out);
+	ret = import_name(out, to ? &to->slot[i] : NULL) ?:
+	      import_control(out) ?: import_buffers(out);
 	if (ret)
 		return ret;
 	ret = sock_sendmsg(sock, &out->msg);
@@ -378,7 +379,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 		cond_resched();
 		if (fatal_signal_pending(current))
 			ret = -EINTR;
-		/* What is left of this one belongs before the next. */
+		/* The rest of this one comes before the next. */
 		if (msg_data_left(&out.msg))
 			ret = -EAGAIN;
 	}
@@ -412,7 +413,7 @@ static bool is_valid(const struct mmsg_call *call, unsigned int flags_known)
 	       (!call->mmsg || call->n <= call->mmsg->n);
 }
 
-/* What it stands for, to watchers, is one call for all messages. */
+/* Watchers see one call for all messages. */
 static noinline long watched(struct run *run, unsigned int nr, unsigned long addr,
 			     struct mmsg_call *call, long (*fn)(struct mmsg_call *))
 {

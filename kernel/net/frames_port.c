@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See frames.h: ports, the sockets and frames that they hold, and the checks.  A
+ * received frame stays charged to the socket's receive buffer for as long as a script
+ * has it; a sent one is charged to its send buffer.  The socket is held for as long as
+ * frames charged to it are: to the end of the run, or of the next one if a script keeps
+ * them.
+ */
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/if_packet.h>
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/unistd.h>
+
+#include "frames_own.h"
+#include "frames_port.h"
+#include "frames_rx.h"
+#include "run_own.h"
+#include "symbols.h"
+#include "watchers.h"
+
+/* -- Security modules ---------------------------------------------------------- */
+
+static int may_not_send(struct socket *sock, struct msghdr *msg, int size)
+{
+	return -EOPNOTSUPP;
+}
+
+static int may_not_receive(struct socket *sock, struct msghdr *msg, int size, int flags)
+{
+	return -EOPNOTSUPP;
+}
+
+DEFINE_STATIC_CALL(frames_may_send, may_not_send);
+DEFINE_STATIC_CALL(frames_may_receive, may_not_receive);
+static bool can_ask __ro_after_init = !IS_ENABLED(CONFIG_SECURITY_NETWORK);
+
+void __init frames_init(void)
+{
+	void *send = symbols_find("security_socket_sendmsg");
+	void *receive = symbols_find("security_socket_recvmsg");
+
+	if (!send || !receive)
+		return;
+	static_call_update(frames_may_send, send);
+	static_call_update(frames_may_receive, receive);
+	can_ask = true;
+}
+
+int frames_ask_to_send(struct socket *sock)
+{
+	struct msghdr msg = { };
+
+	return IS_ENABLED(CONFIG_SECURITY_NETWORK) ?
+		static_call(frames_may_send)(sock, &msg, 0) : 0;
+}
+
+int frames_ask_to_receive(struct socket *sock)
+{
+	struct msghdr msg = { };
+
+	return IS_ENABLED(CONFIG_SECURITY_NETWORK) ?
+		static_call(frames_may_receive)(sock, &msg, 0, 0) : 0;
+}
+
+/* -- The socket ---------------------------------------------------------------- */
+
+struct net_device *frames_device(struct socket *sock)
+{
+	struct sockaddr_storage address = { };
+	struct sockaddr_ll *ll = (struct sockaddr_ll *)&address;
+
+	if (sock->ops->getname(sock, (struct sockaddr *)&address, 0) < 0)
+		return NULL;
+	return ll->sll_ifindex > 0 ?
+		dev_get_by_index_rcu(sock_net(sock->sk), ll->sll_ifindex) : NULL;
+}
+
+static bool is_packet(const struct socket *sock)
+{
+	return sock->sk->sk_family == PF_PACKET && sock->type == SOCK_RAW;
+}
+
+static int check_socket(struct socket *sock)
+{
+	struct net_device *dev;
+	int err;
+
+	if (!is_packet(sock))
+		return -ESOCKTNOSUPPORT;
+	rcu_read_lock();
+	dev = frames_device(sock);
+	err = dev && frames_is_ethernet(dev) ? 0 : -EDESTADDRREQ;
+	rcu_read_unlock();
+	return err;
+}
+
+/* For this run, the port is this socket's. */
+static int bind_port(struct frames_port *port, struct socket *sock)
+{
+	if (port->sk && port->sk != sock->sk)
+		return -ESTALE;
+	if (!is_packet(sock))
+		return -ESOCKTNOSUPPORT;
+	if (!port->sk) {
+		sock_hold(sock->sk);
+		port->sk = sock->sk;
+	}
+	port->nonblock = sock->file->f_flags & O_NONBLOCK;
+	return 0;
+}
+
+long frames_with_socket(struct frames_work *work, long (*fn)(struct frames_work *work))
+{
+	long ret;
+	int err;
+
+	work->sock = sockfd_lookup(work->port->frames.fd, &err);
+	if (!work->sock)
+		return err;
+	ret = bind_port(work->port, work->sock);
+	if (!ret)
+		ret = fn(work);
+	sockfd_put(work->sock);
+	return ret;
+}
+
+long frames_call(struct frames_work *work, unsigned int nr, unsigned int n,
+		 long (*fn)(struct frames_work *work))
+{
+	struct watchers_call call = { .nr = nr, .args = { work->port->frames.fd, 0, n } };
+
+	if (likely(!watchers_watch()))
+		return frames_with_socket(work, fn);
+	return watchers_ask(work->run, &call) ?:
+	       watchers_done(&call, frames_with_socket(work, fn));
+}
+
+/* -- Frames -------------------------------------------------------------------- */
+
+void frames_put_received(struct frames *frames)
+{
+	unsigned int i;
+
+	for (i = 0; i < frames->n; i++)
+		if (frames->in[i].buffer)
+			frames_put(&frames->in[i]);
+	frames_next_batch(frames);
+}
+
+static void put_queued(struct frames *frames)
+{
+	while (frames->nout)
+		frames_put(&frames->out[--frames->nout]);
+}
+
+/* -- Ports --------------------------------------------------------------------- */
+
+static struct frames_port *find_port(struct run *run, int fd)
+{
+	struct frames_port *port = run_own(run)->held.ports;
+
+	while (port && port->frames.fd != fd)
+		port = port->next;
+	return port;
+}
+
+static long add_port(struct frames_work *work, int fd)
+{
+	struct run_own *own = run_own(work->run);
+	struct frames_port *port;
+	unsigned int n = 0;
+
+	for (port = own->held.ports; port; port = port->next)
+		n++;
+	if (n >= FRAMES_PORTS)
+		return -EMFILE;
+	port = kvzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+	if (!port)
+		return -ENOMEM;
+	port->frames.fd = fd;
+	port->next = own->held.ports;
+	own->held.ports = port;
+	work->port = port;
+	return 0;
+}
+
+struct open {
+	struct frames_work work;
+	int fd, take;
+};
+
+static long open_port(struct open *open)
+{
+	struct frames_work *work = &open->work;
+	struct socket *sock;
+	int err;
+
+	if (!can_ask)
+		return -EOPNOTSUPP;
+	sock = sockfd_lookup(open->fd, &err);
+	if (!sock)
+		return err;
+	err = check_socket(sock);
+	if (!err)
+		work->port = find_port(work->run, open->fd);
+	if (!err && !work->port)
+		err = add_port(work, open->fd);
+	sockfd_put(sock);
+	return err;
+}
+
+/* 0: it takes frames from the stack, or does not, as it should. */
+static long has_to_change(struct frames_work *work)
+{
+	const struct open *open = container_of(work, struct open, work);
+	const struct frames_rx *rx = work->port->rx;
+
+	return open->take ? !frames_rx_serves(rx, work->sock) : !!rx;
+}
+
+static void stop_taking(struct frames_port *port)
+{
+	if (port->rx)
+		frames_rx_detach(port->rx);
+	port->rx = NULL;
+}
+
+static long change_taking(struct frames_work *work)
+{
+	const struct open *open = container_of(work, struct open, work);
+
+	stop_taking(work->port);
+	return open->take ? frames_rx_attach(&work->port->rx, work->sock) : 0;
+}
+
+/* Watchers are asked without a hold on the socket: they may end the task. */
+static long set_taking(struct open *open)
+{
+	struct frames_work *work = &open->work;
+	struct watchers_call call = { .nr = __NR_setsockopt, .args = { open->fd, SOL_PACKET } };
+	long ret = frames_with_socket(work, has_to_change);
+
+	if (ret <= 0)
+		return ret;
+	if (likely(!watchers_watch()))
+		return frames_with_socket(work, change_taking);
+	return watchers_ask(work->run, &call) ?:
+	       watchers_done(&call, frames_with_socket(work, change_taking));
+}
+
+static long open_call(void *arg)
+{
+	struct open *open = arg;
+	struct watchers_call call = { .nr = __NR_getsockname, .args = { open->fd } };
+	long ret;
+
+	if (likely(!watchers_watch()))
+		ret = open_port(open);
+	else
+		ret = watchers_ask(open->work.run, &call) ?:
+		      watchers_done(&call, open_port(open));
+	return ret || (!open->take && !open->work.port->rx) ? ret : set_taking(open);
+}
+
+long frames_open(struct run *run, int fd, int take, struct frames **frames)
+{
+	struct open open = { .work = { .run = run }, .fd = fd, .take = take };
+	long ret = run_as_syscall(run, open_call, &open, take);
+
+	if (!ret)
+		*frames = &open.work.port->frames;
+	return ret;
+}
+
+/* -- The end of a run, and of a program ---------------------------------------- */
+
+/*
+ * 1. The frames of all ports: one may wait to be sent by another.
+ * 2. The sockets that they were charged to.  What was received is its own port's.  One
+ *    that the process has closed takes no more frames from its device.
+ */
+void frames_end_run(struct frames_port *ports, bool may_keep)
+{
+	struct frames_port *port;
+
+	for (port = ports; port; port = port->next) {
+		if (!may_keep || !port->frames.keep)
+			frames_put_received(&port->frames);
+		port->frames.keep = 0;
+		put_queued(&port->frames);
+	}
+	for (port = ports; port; port = port->next) {
+		if (port->rx && unlikely(frames_rx_orphaned(port->rx)))
+			stop_taking(port);
+		if (!port->sk || port->frames.n)
+			continue;
+		sock_put(port->sk);
+		port->sk = NULL;
+	}
+}
+
+void frames_release(struct frames_port *ports)
+{
+	frames_end_run(ports, false);
+	while (ports) {
+		struct frames_port *next = ports->next;
+
+		stop_taking(ports);
+		kvfree(ports);
+		ports = next;
+	}
+}

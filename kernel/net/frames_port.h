@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A port of frames, for receiving and sending: the part that frames.h hides. */
+#ifndef SYSCRIPT_FRAMES_PORT_H
+#define SYSCRIPT_FRAMES_PORT_H
+
+#include <linux/if_arp.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/sock.h>
+
+#include "frames.h"
+
+struct frames_rx;
+
+struct frames_port {
+	struct frames frames;
+	struct frames_port *next;	/* of the program */
+	struct sock *sk;		/* held, or NULL */
+	struct frames_rx *rx;		/* takes frames from the stack, or NULL */
+	bool nonblock;
+};
+
+static inline struct frames_port *frames_port_of(struct frames *frames)
+{
+	return container_of(frames, struct frames_port, frames);
+}
+
+/**
+ * struct frames_work - a call on a port
+ * @sock:  its socket, while the call lasts
+ * @wait:  how a receive is to wait
+ * @until: when it has waited long enough for its first frame
+ */
+struct frames_work {
+	struct run *run;
+	struct frames_port *port;
+	struct socket *sock;
+	const struct frames_wait *wait;
+	ktime_t until;
+};
+
+/* Calls fn(work) with the port's socket. */
+long frames_with_socket(struct frames_work *work, long (*fn)(struct frames_work *work));
+
+/* The same; watchers see it as one system call @nr for @n frames. */
+long frames_call(struct frames_work *work, unsigned int nr, unsigned int n,
+		 long (*fn)(struct frames_work *work));
+
+/* Security modules, as recvmmsg(2) and sendmmsg(2) ask them: once a batch. */
+int frames_ask_to_receive(struct socket *sock);
+int frames_ask_to_send(struct socket *sock);
+
+/* The device that @socket is bound to, under RCU, or NULL. */
+struct net_device *frames_device(struct socket *sock);
+
+static inline bool frames_is_ethernet(const struct net_device *dev)
+{
+	return (dev->type == ARPHRD_ETHER || dev->type == ARPHRD_LOOPBACK) &&
+		dev->hard_header_len >= ETH_HLEN && dev->header_ops;
+}
+
+static inline bool frames_has_buffer(const struct sock *sk)
+{
+	return atomic_read(&sk->sk_rmem_alloc) < READ_ONCE(sk->sk_rcvbuf);
+}
+
+/* The last of those received, @skb. */
+void frames_give(struct frames *frames, struct sk_buff *skb);
+
+/* The frame's memory may have moved. */
+static inline void frames_look_at(struct frame *frame, struct sk_buff *skb)
+{
+	frame->data = skb->data;
+	frame->room = min_t(unsigned int, skb->len + skb_tailroom(skb), FRAME_MAX);
+}
+
+static inline void frames_put(struct frame *frame)
+{
+	kfree_skb(frame->buffer);
+	frame->buffer = NULL;
+	frame->data = NULL;
+}
+
+void frames_put_received(struct frames *frames);
+
+/* Sends what waits to be sent.  With the socket. */
+long frames_send(struct frames_work *work);
+
+#endif /* SYSCRIPT_FRAMES_PORT_H */

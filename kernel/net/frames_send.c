@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See frames.h: frames are made, and sent. */
+#include <linux/errno.h>
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <linux/unistd.h>
+#include <linux/wait.h>
+#include <net/sock.h>
+
+#include "frames_port.h"
+#include "run_own.h"
+
+/* -- Sending ------------------------------------------------------------------- */
+
+static int check_length(const struct net_device *dev, const struct frame *frame)
+{
+	unsigned int most = READ_ONCE(dev->mtu) + dev->hard_header_len;
+
+	if (frame->len < dev->hard_header_len)
+		return -EINVAL;
+	if (((struct ethhdr *)frame->data)->h_proto == htons(ETH_P_8021Q))
+		most += VLAN_HLEN;
+	return frame->len > most ? -EMSGSIZE : 0;
+}
+
+/* Removes all state from where it was received. */
+static void scrub_frame(struct sk_buff *skb)
+{
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	skb_reset_redirect(skb);
+	skb_clear_hash(skb);
+	skb_gso_reset(skb);
+	/* Time stamps that the sender asked for would go to our error queue, and fill it. */
+	skb_shinfo(skb)->tx_flags = 0;
+	skb->tstamp = 0;
+	skb->encapsulation = 0;
+#if defined(CONFIG_NET_RX_BUSY_POLL) || defined(CONFIG_XPS)
+	skb->napi_id = 0;
+#endif
+}
+
+static void set_length(struct sk_buff *skb, unsigned int len)
+{
+	skb->len = 0;
+	skb_reset_tail_pointer(skb);
+	__skb_put(skb, len);
+}
+
+static void set_sum(struct sk_buff *skb, const struct frame *frame)
+{
+	skb->ip_summed = CHECKSUM_NONE;
+	if (frame->sum != FRAME_SUM_PARTIAL || frame->sum_at + 2u > frame->len)
+		return;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_headroom(skb) + frame->sum_start;
+	skb->csum_offset = frame->sum_at - frame->sum_start;
+}
+
+static void set_headers(struct sk_buff *skb, const struct frame *frame)
+{
+	skb_reset_mac_header(skb);
+	skb->mac_len = ETH_HLEN;
+	skb_set_network_header(skb, ETH_HLEN);
+	skb_set_transport_header(skb, frame->sum == FRAME_SUM_PARTIAL ?
+				 frame->sum_start : ETH_HLEN);
+	skb->protocol = eth_hdr(skb)->h_proto;
+}
+
+/* As packet_snd() would have made it. */
+static struct sk_buff *prepare_frame(struct frames_port *port, struct net_device *dev,
+			       struct frame *frame)
+{
+	struct sk_buff *skb = frame->buffer;
+
+	scrub_frame(skb);
+	set_length(skb, frame->len);
+	set_sum(skb, frame);
+	set_headers(skb, frame);
+	skb->dev = dev;
+	skb->priority = READ_ONCE(port->sk->sk_priority);
+	skb->mark = READ_ONCE(port->sk->sk_mark);
+	skb_set_owner_w(skb, port->sk);
+	frame->buffer = NULL;
+	return skb;
+}
+
+static int send_one(struct frames_port *port, struct net_device *dev, struct frame *frame)
+{
+	int err = check_length(dev, frame);
+
+	if (err) {
+		frames_put(frame);
+		return err;
+	}
+	err = dev_queue_xmit(prepare_frame(port, dev, frame));
+	return err > 0 ? net_xmit_errno(err) : err;
+}
+
+/* How far a flush is. */
+struct flush {
+	unsigned int next, sent;
+	int err;	/* the first */
+};
+
+static bool has_room(const struct sock *sk)
+{
+	return sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf);
+}
+
+/* Bottom halves once for all: what they do with 16 frames costs less than 16 times. */
+static void send_section(struct frames_work *work, struct flush *flush)
+{
+	struct frames_port *port = work->port;
+	struct net_device *dev;
+	int err = 0;
+
+	rcu_read_lock();
+	local_bh_disable();
+	dev = frames_device(work->sock);
+	if (!dev)
+		err = -ENXIO;
+	else if (!frames_is_ethernet(dev))
+		err = -EDESTADDRREQ;
+	else if (!(dev->flags & IFF_UP))
+		err = -ENETDOWN;
+	while (flush->next < port->frames.nout && has_room(port->sk)) {
+		struct frame *frame = &port->frames.out[flush->next++];
+		int ret = err;
+
+		if (err)
+			frames_put(frame);
+		else
+			ret = send_one(port, dev, frame);
+		frame->data = NULL;
+		if (!ret)
+			flush->sent++;
+		else if (!flush->err)
+			flush->err = ret;
+	}
+	local_bh_enable();
+	rcu_read_unlock();
+}
+
+/* As sendmmsg(2) waits.  False: what is left stays where it is. */
+static bool wait_for_room(struct frames_work *work, struct flush *flush)
+{
+	struct sock *sk = work->port->sk;
+	long left = work->port->nonblock ? 0 : READ_ONCE(sk->sk_sndtimeo);
+
+	set_bit(SOCK_NOSPACE, &work->sock->flags);
+	left = wait_event_interruptible_timeout(*sk_sleep(sk), has_room(sk), left);
+	if (left > 0)
+		return true;
+	flush->err = flush->err ? flush->err : left ? -EINTR : -EAGAIN;
+	return false;
+}
+
+/* Those that are left come first next time. */
+static void close_ranks(struct frames *frames, unsigned int gone)
+{
+	frames->nout -= gone;
+	memmove(frames->out, frames->out + gone, frames->nout * sizeof(frames->out[0]));
+	memset(frames->out + frames->nout, 0, gone * sizeof(frames->out[0]));
+}
+
+long frames_send(struct frames_work *work)
+{
+	struct frames *frames = &work->port->frames;
+	struct flush flush = { .err = frames_ask_to_send(work->sock) };
+
+	if (flush.err)
+		return flush.err;
+	do {
+		send_section(work, &flush);
+	} while (flush.next < frames->nout && wait_for_room(work, &flush));
+	close_ranks(frames, flush.next);
+	return flush.sent ? (long)flush.sent : flush.err;
+}
+
+/* -- What engines call --------------------------------------------------------- */
+
+static long flush_call(void *arg)
+{
+	struct frames_work *work = arg;
+
+	return frames_call(work, __NR_sendmmsg, work->port->frames.nout, frames_send);
+}
+
+long frames_flush(struct run *run, struct frames *frames)
+{
+	struct frames_work work = { .run = run, .port = frames_port_of(frames) };
+
+	return frames->nout ? run_as_syscall(run, flush_call, &work, true) : 0;
+}
+
+/* A frame in the making, and one that needs more room. */
+struct room {
+	struct frames_work work;
+	struct frame *frame;
+	unsigned int room;
+};
+
+static long build_frame(struct frames_work *work)
+{
+	const struct room *room = container_of(work, struct room, work);
+	struct frames *frames = &work->port->frames;
+	struct sock *sk = work->port->sk;
+	struct sk_buff *skb;
+
+	if (frames->n == FRAMES_MAX || !frames_has_buffer(sk))
+		return -ENOBUFS;
+	skb = alloc_skb(LL_MAX_HEADER + room->room, GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_set_owner_r(skb, sk);
+	frames_give(frames, skb);
+	return frames->n - 1;
+}
+
+static long build_call(void *arg)
+{
+	return frames_with_socket(arg, build_frame);
+}
+
+long frames_build(struct run *run, struct frames *frames, unsigned int room)
+{
+	struct room new = { .work = { .run = run, .port = frames_port_of(frames) }, .room = room };
+
+	return room > FRAME_MAX ? -ENOBUFS : run_outside(run, build_call, &new.work);
+}
+
+/* Recharge: truesize grew. */
+static long grow_frame(void *arg)
+{
+	struct room *room = arg;
+	struct sk_buff *skb = room->frame->buffer;
+	struct sock *sk = room->work.port->sk;
+	int err;
+
+	if (!frames_has_buffer(sk))
+		return -ENOBUFS;
+	set_length(skb, room->frame->len);
+	skb_orphan(skb);
+	err = pskb_expand_head(skb, 0, room->room - skb->len - skb_tailroom(skb), GFP_KERNEL);
+	skb_set_owner_r(skb, sk);
+	frames_look_at(room->frame, skb);
+	return err;
+}
+
+/* Room in front of the frame will do: most devices leave some there. */
+static bool move_up(struct frame *frame, unsigned int room)
+{
+	unsigned int by = round_up(room - frame->room, 16), len = frame->len;
+	struct sk_buff *skb = frame->buffer;
+
+	set_length(skb, len);
+	if (by > skb_headroom(skb))
+		return false;
+	memmove(skb->data - by, skb->data, len);
+	__skb_push(skb, by);
+	set_length(skb, len);
+	frames_look_at(frame, skb);
+	return true;
+}
+
+long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
+		 unsigned int room)
+{
+	struct room more = { .work = { .run = run, .port = frames_port_of(frames) },
+			     .frame = frame, .room = room };
+
+	if (room > FRAME_MAX)
+		return -ENOBUFS;
+	if (room <= frame->room || move_up(frame, room))
+		return 0;
+	return run_outside(run, grow_frame, &more);
+}
