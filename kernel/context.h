@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The contexts that programs run in, and what may be done in each: context.def.
+ *
+ * An image says what it calls, so the checker asks the table once, before all else about
+ * a call; an image's code cannot reach what is refused.  A call by a number that is
+ * computed at run time (IMAGE_CALL_SYSCALL) is refused as a whole, and again where it
+ * arrives (machine_call()).  An engine whose programs cannot say beforehand what they
+ * will do has one context: engine_ops.contexts.
+ */
+#ifndef SYSCRIPT_CONTEXT_H
+#define SYSCRIPT_CONTEXT_H
+
+/**
+ * enum context - where a program runs
+ * @CONTEXT_PROCESS: in the process that registered it, on its behalf; may sleep
+ * @CONTEXT_ATOMIC:  in whatever was interrupted, with bottom halves off: nothing sleeps
+ *                   or looks at anything of the current task
+ */
+enum context { CONTEXT_PROCESS, CONTEXT_ATOMIC };
+
+#define IN_PROCESS	(1U << CONTEXT_PROCESS)
+#define IN_ATOMIC	(1U << CONTEXT_ATOMIC)
+
+enum context_use {
+#define CONTEXT_USE(use, contexts, why)	CONTEXT_##use,
+#include "context.def"
+};
+
+/* NULL: @use is allowed in @context; else the reason why not, for people. */
+static inline const char *context_refuses(enum context context, enum context_use use)
+{
+	static const struct {
+		unsigned int contexts;
+		const char *why;
+	} uses[] = {
+#define CONTEXT_USE(use, contexts, why)	{ contexts, why },
+#include "context.def"
+	};
+
+	return uses[use].contexts & 1U << context ? (const char *)0 : uses[use].why;
+}
+
+#endif /* SYSCRIPT_CONTEXT_H */

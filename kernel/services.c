@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See services.h.  Calls are made with bottom halves off, on any CPU at once. */
+#include <linux/indirect_call_wrapper.h>
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/string.h>
+
+#include "engine/confined/table.h"
+#include "hook.h"
+#include "services.h"
+
+static_assert(SERVICES_LOCKS == TABLE_LOCKS);
+
+/* Of fuel, besides the call: lines of memory that may be in no cache; and locks. */
+#define COST_FIND	64
+#define COST_CHANGE	256
+
+static __always_inline void charge(const struct syscript_event *event, u32 fuel)
+{
+	INDIRECT_CALL_1(event->program->engine->seat_charge, seat_charge, event, fuel);
+}
+
+/* What most keys are, without a loop. */
+static u32 hash_of(const struct table *table, const hsiphash_key_t *key)
+{
+	if (table->key_size <= 4)
+		return hsiphash_1u32(table->key[0], key);
+	if (table->key_size <= 8)
+		return hsiphash_2u32(table->key[0], table->key[0] >> 32, key);
+	return hsiphash(table->key, table->key_size, key);
+}
+
+/* As precise as a tick; a division takes as long as much of the rest. */
+static u64 now_ms(void)
+{
+	return HZ <= MSEC_PER_SEC && !(MSEC_PER_SEC % HZ) ?
+	       (u64)jiffies * (MSEC_PER_SEC / HZ) :
+	       (u64)jiffies * TICK_NSEC / NSEC_PER_MSEC;
+}
+
+/* Of the table and the key that @args name.  NULL: there is none. */
+static spinlock_t *open_table(struct syscript_event *event, const s64 *args,
+			      struct table *table)
+{
+	struct services *services = &event->program->services;
+	struct seat_arena arena;
+	u32 hash;
+
+	charge(event, COST_FIND);
+	arena = INDIRECT_CALL_1(event->program->engine->seat_arena, seat_arena, event);
+	if (table_open(table, arena.base, arena.mask, args[0], args[1]))
+		return NULL;
+	hash = hash_of(table, &services->key);
+	return &services->locks[table_hash(table, hash, now_ms())];
+}
+
+static s64 find(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+
+	return open_table(event, args, &table) ? table_find(&table) : 0;
+}
+
+static s64 add(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+	spinlock_t *lock = open_table(event, args, &table);
+	u64 value;
+
+	if (!lock)
+		return 0;
+	value = table_find(&table);
+	if (value)
+		return value;
+	charge(event, COST_CHANGE + table.value_size);
+	spin_lock(lock);
+	value = table_add(&table);
+	spin_unlock(lock);
+	return value;
+}
+
+static s64 delete(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+	spinlock_t *lock = open_table(event, args, &table);
+	s64 had;
+
+	if (!lock)
+		return 0;
+	charge(event, COST_CHANGE);
+	spin_lock(lock);
+	had = table_delete(&table);
+	spin_unlock(lock);
+	return had;
+}
+
+static const struct syscript_function functions[] = {
+	{ "table_find", find },
+	{ "table_add", add },
+	{ "table_delete", delete },
+	{ }
+};
+
+hook_function *services_find(const char *name)
+{
+	const struct syscript_function *function;
+
+	for (function = functions; function->name; function++)
+		if (!strcmp(function->name, name))
+			return function->fn;
+	return NULL;
+}
+
+void services_init(struct services *services)
+{
+	unsigned int i;
+
+	get_random_bytes(&services->key, sizeof(services->key));
+	for (i = 0; i < SERVICES_LOCKS; i++)
+		spin_lock_init(&services->locks[i]);
+}
