@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Hooks: places in subsystems that call programs (<linux/syscript_program.h>), as seen
+ * by the code that puts programs there.
+ *
+ * A call is made with bottom halves off, which also keeps the program: one that is taken
+ * off a hook is freed after synchronize_net().
+ */
+#ifndef SYSCRIPT_HOOK_H
+#define SYSCRIPT_HOOK_H
+
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/syscript_program.h>
+
+#include "engine.h"
+#include "program.h"
+#include "services.h"
+
+/**
+ * struct hook_program - a program that a hook calls
+ * @copies:     bytes after the embedding's own that it wants to see
+ * @errors_max: errors in a second after which it is taken off
+ * @lines:      the source line of each of @nlines instructions
+ * @owners:     the modules of libraries whose functions it calls, held; or NULL
+ */
+struct hook_program {
+	const struct engine_ops *engine;
+	struct seat_head __percpu *seats;
+	u32 fuel, copies, nfunctions, errors_max;
+	s64 low, fallback;
+	u64 span;
+	struct program *program;
+	u16 *lines;
+	u32 nlines;
+	hook_function *functions[SYSCRIPT_FUNCTIONS_MAX];
+	struct module *owners[SYSCRIPT_FUNCTIONS_MAX];
+	struct services services;
+};
+
+/* Of one CPU.  @time: ns, extrapolated from some calls. */
+struct hook_counters {
+	u64 calls, errors, defaults, time;
+};
+
+struct syscript_hook {
+	/* Calls touch these. */
+	struct hook_program __rcu *program;	/* NULL: none now */
+	struct hook_counters __percpu *counters;
+	s64 fallback;
+	void *private;
+
+	const struct syscript_embedding *embedding;
+	struct hook_program *own;	/* also after it has been taken off */
+	spinlock_t lock;		/* for the fields below, written by calls that fail */
+	unsigned long second;		/* jiffies */
+	u32 errors;			/* since then */
+	bool failed;
+	struct seat_error last;
+};
+
+/* For a new hook: 0 or -ENOMEM.  It has no program. */
+int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embedding);
+void hook_exit(struct syscript_hook *hook);
+
+/*
+ * From here on the hook calls @program, or none if that is NULL.  Returns the previous
+ * one, in which other CPUs may be until synchronize_net().  One caller at a time.
+ */
+struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *program);
+
+/* The sums over all CPUs, and the last error's text, "" if there was none. */
+void hook_count(const struct syscript_hook *hook, struct hook_counters *sums);
+void hook_error(struct syscript_hook *hook, char *text, size_t len);
+
+/* It may have no struct program yet. */
+void hook_program_free(struct hook_program *program);
+
+#endif /* SYSCRIPT_HOOK_H */

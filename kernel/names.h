@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs by name: the machine's, or a network namespace's, which end with it.  They
+ * outlive the process that loaded them.  Only program_load() touches user memory here.
+ */
+#ifndef SYSCRIPT_NAMES_H
+#define SYSCRIPT_NAMES_H
+
+#include <linux/types.h>
+
+struct syscript_invoke;
+struct syscript_load;
+struct syscript_program;
+struct syscript_unload;
+
+/* May the calling task load or call anything, now?  0 or -errno as for a script. */
+int names_may_load(void);
+
+/**
+ * struct names_parts - what a program is made of, in the kernel
+ * @image, @functions: as syscript_load has them
+ * @lines:             likewise, for kvfree(); a function that keeps it sets it to NULL
+ */
+struct names_parts {
+	const char *image, *functions;
+	u16 *lines;
+};
+
+/* 0, or -errno with the text in @error (RUN_ERROR_LEN bytes). */
+int names_load(const struct syscript_load *load, struct names_parts *parts, char *error);
+int names_unload(const struct syscript_unload *unload);
+
+/*
+ * A process calls a program of its namespace: likewise, with invoke->result set.  @data is
+ * a copy.
+ */
+int names_invoke(struct syscript_invoke *invoke, const void *data, char *error);
+
+/* The first one after @program->id that the caller may see: 0 or -ENOENT. */
+int names_next(struct syscript_program *program);
+
+int names_init(void);
+void names_exit(void);
+
+#endif /* SYSCRIPT_NAMES_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See offers.h.  Modules take their offers back when they go, so they are not in use then. */
+#include <linux/capability.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/syscript_program.h>
+
+#include "compat.h"
+#include "offers.h"
+
+/* @what: the embedding or library, which has these two as well. */
+struct offer {
+	struct list_head node;
+	const char *name;
+	struct module *owner;
+	const void *what;
+};
+
+static LIST_HEAD(embeddings);
+static LIST_HEAD(libraries);
+static DEFINE_MUTEX(lock);	/* of both */
+
+static struct offer *find(struct list_head *list, const char *name)
+{
+	struct offer *offer;
+
+	lockdep_assert_held(&lock);
+	list_for_each_entry(offer, list, node)
+		if (!strcmp(offer->name, name))
+			return offer;
+	return NULL;
+}
+
+static int add(struct list_head *list, struct offer fresh)
+{
+	struct offer *offer = kmemdup(&fresh, sizeof(fresh), GFP_KERNEL);
+	int err = 0;
+
+	if (!offer)
+		return -ENOMEM;
+	mutex_lock(&lock);
+	if (find(list, offer->name))
+		err = -EEXIST;
+	else
+		list_add(&offer->node, list);
+	mutex_unlock(&lock);
+	if (err)
+		kfree(offer);
+	return err;
+}
+
+/* If it is there: another one may have the name. */
+static void take_back(struct list_head *list, const char *name, const void *what)
+{
+	struct offer *offer;
+
+	mutex_lock(&lock);
+	offer = find(list, name);
+	if (offer && offer->what == what)
+		list_del(&offer->node);
+	else
+		offer = NULL;
+	mutex_unlock(&lock);
+	kfree(offer);
+}
+
+/* -- Embeddings -------------------------------------------------------------------- */
+
+int syscript_embedding_register(const struct syscript_embedding *embedding)
+{
+	return add(&embeddings, (struct offer){
+		.name = embedding->name, .owner = embedding->owner, .what = embedding });
+}
+EXPORT_SYMBOL_NS_GPL(syscript_embedding_register, COMPAT_NS(SYSCRIPT));
+
+void syscript_embedding_unregister(const struct syscript_embedding *embedding)
+{
+	take_back(&embeddings, embedding->name, embedding);
+}
+EXPORT_SYMBOL_NS_GPL(syscript_embedding_unregister, COMPAT_NS(SYSCRIPT));
+
+const struct syscript_embedding *offers_get(const char *name)
+{
+	const struct syscript_embedding *embedding = NULL;
+	struct offer *offer;
+
+	mutex_lock(&lock);
+	offer = find(&embeddings, name);
+	if (offer && try_module_get(offer->owner))
+		embedding = offer->what;
+	mutex_unlock(&lock);
+	return embedding;
+}
+
+void offers_put(const struct syscript_embedding *embedding)
+{
+	module_put(embedding->owner);
+}
+
+/* -- Libraries --------------------------------------------------------------------- */
+
+int syscript_library_register(const struct syscript_library *library)
+{
+	return add(&libraries, (struct offer){
+		.name = library->name, .owner = library->owner, .what = library });
+}
+EXPORT_SYMBOL_NS_GPL(syscript_library_register, COMPAT_NS(SYSCRIPT));
+
+void syscript_library_unregister(const struct syscript_library *library)
+{
+	take_back(&libraries, library->name, library);
+}
+EXPORT_SYMBOL_NS_GPL(syscript_library_unregister, COMPAT_NS(SYSCRIPT));
+
+/* The part of @symbol after the library's name, or NULL: it is another one's. */
+static const char *name_in(const struct syscript_library *library, const char *symbol)
+{
+	size_t len = strlen(library->name);
+
+	return !strncmp(symbol, library->name, len) && symbol[len] == '_' ?
+	       symbol + len + 1 : NULL;
+}
+
+static const struct syscript_function *find_function(const struct syscript_library *library,
+						     const char *symbol)
+{
+	const char *name = name_in(library, symbol);
+	const struct syscript_function *function;
+
+	for (function = library->functions; name && function->name; function++)
+		if (!strcmp(function->name, name))
+			return function;
+	return NULL;
+}
+
+static bool may_have(const struct syscript_library *library, const char *symbol,
+		     char *error, size_t len)
+{
+	if (!(library->contexts & SYSCRIPT_IN_ATOMIC)) {
+		scnprintf(error, len, "%.64s sleeps, and programs for subsystems must not", symbol);
+		return false;
+	}
+	if (library->capability == SYSCRIPT_NO_CAPABILITY || capable(library->capability))
+		return true;
+	scnprintf(error, len, "%.64s needs capability %d over the machine", symbol,
+		  library->capability);
+	return false;
+}
+
+hook_function *offers_function(const char *symbol, struct module **owner, char *error,
+			       size_t len)
+{
+	const struct syscript_library *library;
+	const struct syscript_function *function;
+	hook_function *fn = NULL;
+	struct offer *offer;
+
+	mutex_lock(&lock);
+	list_for_each_entry(offer, &libraries, node) {
+		library = offer->what;
+		function = find_function(library, symbol);
+		if (!function)
+			continue;
+		if (may_have(library, symbol, error, len) && try_module_get(offer->owner)) {
+			*owner = offer->owner;
+			fn = function->fn;
+		}
+		break;
+	}
+	mutex_unlock(&lock);
+	return fn;
+}
