@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs that are called for events of files, as inotify(7) has them: by
+ * <linux/syscript_program.h> and nothing else.  A mark keeps the inode, until its file
+ * system is unmounted, and is freed when no event looks at it any more.
+ */
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/fsnotify_backend.h>
+#include <linux/module.h>
+#include <linux/namei.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/syscript_program.h>
+#include <linux/uidgid.h>
+
+#include "events.h"
+#include "uapi/syscript_events.h"
+
+#define FUEL	8192	/* 0.4 ms at most */
+#define EVENTS	(FS_ACCESS | FS_MODIFY | FS_ATTRIB | FS_CLOSE_WRITE | FS_CLOSE_NOWRITE | \
+		 FS_OPEN | FS_MOVE | FS_CREATE | FS_DELETE)
+
+static_assert(SYSCRIPT_FILE_READ == FS_ACCESS && SYSCRIPT_FILE_DELETED == FS_DELETE &&
+	      SYSCRIPT_FILE_IS_DIR == FS_ISDIR);
+
+struct watch {
+	struct fsnotify_mark mark;
+	struct syscript_hook *hook;
+};
+
+static struct fsnotify_group *group;	/* of all */
+
+static void show(struct syscript_file *to, u32 mask, const struct inode *inode,
+		 const struct qstr *name, u32 cookie)
+{
+	memset(to, 0, sizeof(*to));
+	to->mask = mask & (EVENTS | FS_ISDIR);
+	to->process = current->tgid;
+	to->uid = from_kuid(&init_user_ns, current_euid());
+	to->cookie = cookie;
+	to->inode = inode ? inode->i_ino : 0;
+	if (name)
+		memcpy(to->name, name->name, min_t(u32, name->len, sizeof(to->name) - 1));
+}
+
+/* In process context, and in a section that the mark's end waits for. */
+static int on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
+		    struct inode *dir, const struct qstr *name, u32 cookie)
+{
+	const struct watch *watch = container_of(mark, struct watch, mark);
+	struct syscript_event event;
+
+	if ((mask & EVENTS) && syscript_hook_begin(watch->hook, &event)) {
+		show(event.view, mask, inode, name, cookie);
+		syscript_hook_run(&event);
+	}
+	return 0;
+}
+
+static void free_watch(struct fsnotify_mark *mark)
+{
+	kfree(container_of(mark, struct watch, mark));
+}
+
+static const struct fsnotify_ops ops = {
+	.handle_inode_event = on_event,
+	.free_mark = free_watch,
+};
+
+static int add(struct watch *watch, const char *where)
+{
+	struct inode *inode;
+	struct path path;
+	int err = kern_path(where, LOOKUP_FOLLOW, &path);
+
+	if (err)
+		return err;
+	inode = d_inode(path.dentry);
+	watch->mark.mask = EVENTS | (S_ISDIR(inode->i_mode) ? FS_EVENT_ON_CHILD : 0);
+	err = fsnotify_add_inode_mark(&watch->mark, inode, 0);
+	path_put(&path);
+	return err;
+}
+
+static int attach(struct syscript_hook *hook, struct net *net, const char *where,
+		  char *error, size_t len)
+{
+	struct watch *watch = kzalloc(sizeof(*watch), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!watch)
+		return -ENOMEM;
+	watch->hook = hook;
+	fsnotify_init_mark(&watch->mark, group);
+	err = *where == '/' ? add(watch, where) : -EINVAL;
+	if (!err) {
+		syscript_hook_set_private(hook, watch);
+		return 0;
+	}
+	/* The marked object is gone, or never existed: the mark is freed later. */
+	fsnotify_put_mark(&watch->mark);
+	scnprintf(error, len, "cannot watch file '%s': give its whole path", where);
+	return err;
+}
+
+static void detach(struct syscript_hook *hook)
+{
+	struct watch *watch = syscript_hook_private(hook);
+
+	fsnotify_destroy_mark(&watch->mark, group);
+	fsnotify_put_mark(&watch->mark);
+	/* No event is in it any more. */
+	fsnotify_wait_marks_destroyed();
+}
+
+static const struct syscript_embedding embedding = {
+	.name = "files", .owner = THIS_MODULE,
+	.view_size = sizeof(struct syscript_file), .fuel = FUEL,
+	.attach = attach, .detach = detach,
+};
+
+int embed_files_init(void)
+{
+	int err;
+
+	/* A file may have several programs. */
+	group = fsnotify_alloc_group(&ops, FSNOTIFY_GROUP_DUPS);
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	err = syscript_embedding_register(&embedding);
+	if (err)
+		fsnotify_put_group(group);
+	return err;
+}
+
+void embed_files_exit(void)
+{
+	syscript_embedding_unregister(&embedding);
+	fsnotify_wait_marks_destroyed();
+	fsnotify_put_group(group);
+}

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs that netfilter calls, by <linux/syscript_program.h> and nothing else.  A
+ * program sees a copy of the beginning, and loads any other part that it wants, so shared
+ * and nonlinear packets need no care; rewrite.c checks and writes its stores, and after it
+ * has returned the stack is told of them.
+ */
+#include <linux/icmpv6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_arp.h>
+#include <linux/netfilter_bridge.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/syscript_program.h>
+#include <net/dst_metadata.h>
+#include <net/icmp.h>
+
+#include "compat.h"
+#include "netfilter.h"
+#include "rewrite.h"
+#include "uapi/syscript_netfilter.h"
+
+#define FUEL		8192	/* 0.4 ms at most */
+#define COST_UNSHARE	512	/* a new head of a packet; what is copied there: */
+#define COPIED_FOR_ONE	64	/* bytes, in no cache */
+
+/**
+ * struct call - what functions know of the call that they are made in
+ * @changed: REWRITE_*, all that they have
+ * @queue:   for SYSCRIPT_QUEUE
+ * @family:  of netfilter: NFPROTO_*
+ */
+struct call {
+	struct syscript_event event;
+	struct sk_buff *skb;
+	u32 changed;
+	u16 queue;
+	u8 family;
+};
+
+/* Of IP; 0 of other families. */
+static u8 version_of(const struct call *call)
+{
+	return call->family == NFPROTO_IPV4 ? 4 : call->family == NFPROTO_IPV6 ? 6 : 0;
+}
+
+/* -- The view ---------------------------------------------------------------------- */
+
+static __always_inline u32 copy_packet(u8 *to, const struct sk_buff *skb, int start, u32 len)
+{
+	if (!len)
+		return 0;
+	if (unlikely((int)skb_headlen(skb) - start < (int)len))
+		return skb_copy_bits(skb, start, to, len) ? 0 : len;
+	memcpy(to, skb->data + start, len);
+	return len;
+}
+
+/* From the copy, which another CPU's call may have overwritten with anything. */
+static __always_inline void find_transport(struct syscript_packet *p, u16 protocol, u32 have)
+{
+	u8 transport = 255;
+	u16 l4 = 0;
+
+	if (protocol == ETH_P_IP && have >= sizeof(struct iphdr)) {
+		l4 = (p->data[0] & 15) * 4;
+		if (!((p->data[6] & 0x1f) | p->data[7]))
+			transport = p->data[9];
+	} else if (protocol == ETH_P_IPV6 && have >= sizeof(struct ipv6hdr)) {
+		l4 = sizeof(struct ipv6hdr);
+		transport = p->data[6];
+	}
+	p->transport = transport;
+	p->l4 = l4;
+}
+
+static __always_inline void show(struct call *call, const struct nf_hook_state *state)
+{
+	struct syscript_packet *p = call->event.view;
+	const struct sk_buff *skb = call->skb;
+	u16 protocol = ntohs(skb->protocol);
+	int start = skb_network_offset(skb);
+	u32 len = skb->len - start, have;
+
+	p->len = len;
+	p->mark = skb->mark;
+	p->in = state->in ? state->in->ifindex : 0;
+	p->out = state->out ? state->out->ifindex : 0;
+	p->protocol = protocol;
+	p->family = state->pf;
+	p->hook = state->hook;
+	p->now = (u64)jiffies * TICK_NSEC;
+	have = copy_packet(p->data, skb, start, min(len, call->event.copies));
+	p->have = have;
+	find_transport(p, protocol, have);
+}
+
+/* -- Functions --------------------------------------------------------------------- */
+
+static s64 packet_load(struct syscript_event *event, const s64 *args)
+{
+	const struct sk_buff *skb = container_of(event, struct call, event)->skb;
+	u64 offset = args[0], len = args[2];
+	void *to;
+
+	if (len > SYSCRIPT_PACKET_MAX || offset > skb->len)
+		return -1;
+	to = syscript_event_memory(event, args[1], len);
+	/* Fragments that were put together are a list, of 8 bytes each at the least. */
+	syscript_event_charge(event, len + (skb_has_frag_list(skb) ? offset / 8 : 0));
+	return to && !skb_copy_bits(skb, skb_network_offset(skb) + offset, to, len) ? 0 : -1;
+}
+
+static s64 packet_mark(struct syscript_event *event, const s64 *args)
+{
+	container_of(event, struct call, event)->skb->mark = args[0];
+	return 0;
+}
+
+static s64 packet_queue(struct syscript_event *event, const s64 *args)
+{
+	if ((u64)args[0] > U16_MAX)
+		return -1;
+	container_of(event, struct call, event)->queue = args[0];
+	return 0;
+}
+
+/* The first @len bytes, which it has, become this packet's own, in one piece. */
+static int make_writable(struct syscript_event *event, struct sk_buff *skb, u32 len)
+{
+	u32 end = skb_network_offset(skb) + len;
+
+	if (skb_shared(skb))
+		return -EBUSY;
+	if (end > skb_headlen(skb)) {
+		/* Pieces to be cut there again have to keep their lengths. */
+		if (skb_is_gso(skb) && skb_has_frag_list(skb))
+			return -EBUSY;
+		syscript_event_charge(event, COST_UNSHARE + end / COPIED_FOR_ONE);
+	} else if (skb_cloned(skb) && !skb_clone_writable(skb, end)) {
+		syscript_event_charge(event, COST_UNSHARE + skb_headlen(skb) / COPIED_FOR_ONE);
+	}
+	return skb_ensure_writable(skb, end);
+}
+
+/* Where the sum begins that is still to be made, from the network header on. */
+static int partial_of(const struct sk_buff *skb)
+{
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		return REWRITE_WHOLE;
+	/* A tunnel's checksum is the inner one; one before the header is not IP's. */
+	if (skb->encapsulation || skb_checksum_start_offset(skb) < skb_network_offset(skb))
+		return 0;
+	return skb_checksum_start_offset(skb) - skb_network_offset(skb);
+}
+
+static void tell_skb(struct sk_buff *skb, u32 changed)
+{
+	/* The device's sum of all bytes is that of others; the headers' are right. */
+	if (changed && skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->ip_summed = CHECKSUM_NONE;
+	if (changed & ~REWRITE_OTHERS)
+		skb_clear_hash(skb);
+}
+
+static s64 packet_store(struct syscript_event *event, const s64 *args)
+{
+	struct call *call = container_of(event, struct call, event);
+	struct sk_buff *skb = call->skb;
+	u8 bytes[SYSCRIPT_PACKET_MAX];
+	u64 offset = args[0], len = args[2], whole = skb->len - skb_network_offset(skb);
+	const void *from;
+	struct rewrite rewrite;
+
+	if (skb_network_offset(skb) < 0 || len > sizeof(bytes) || offset > whole ||
+	    len > whole - offset)
+		return -1;
+	from = syscript_event_memory(event, args[1], len);
+	if (!from || !version_of(call))
+		return -1;
+	syscript_event_charge(event, 2 * len + REWRITE_HEADERS);
+	/* Others may write there meanwhile. */
+	memcpy(bytes, from, len);
+	rewrite.have = min_t(u64, whole, max_t(u64, offset + len, REWRITE_HEADERS));
+	if (make_writable(event, skb, rewrite.have))
+		return -1;
+	rewrite.bytes = skb_network_header(skb);
+	rewrite.version = version_of(call);
+	rewrite.partial = partial_of(skb);
+	rewrite.offset = offset;
+	rewrite.len = len;
+	rewrite.to = bytes;
+	if (rewrite_packet(&rewrite))
+		return -1;
+	call->changed |= rewrite.changed;
+	tell_skb(skb, rewrite.changed);
+	return 0;
+}
+
+static const struct syscript_function functions[] = {
+	{ "packet_load", packet_load },
+	{ "packet_mark", packet_mark },
+	{ "packet_queue", packet_queue },
+	{ "packet_store", packet_store },
+	{ }
+};
+
+/* -- Verdicts ---------------------------------------------------------------------- */
+
+/* The program has returned: this makes a packet, which may come to the same hook. */
+static unsigned int reject(struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	/* As nf_send_unreach() and nf_send_unreach6() do; a tunnel's data are no route. */
+	if (!skb_valid_dst(skb))
+		return NF_DROP;
+	if (state->pf == NFPROTO_IPV4) {
+		icmp_send(skb, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0);
+	} else if (state->pf == NFPROTO_IPV6) {
+		if (state->hook == NF_INET_LOCAL_OUT && !skb->dev)
+			skb->dev = state->net->loopback_dev;
+		icmpv6_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_PORT_UNREACH, 0);
+	}
+	return NF_DROP;
+}
+
+/* As nft's route chains do: the way that it was to go is its old address's.  0 or -errno. */
+static int route_again(struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	if (!skb_valid_dst(skb))
+		return -EHOSTUNREACH;
+	if (state->pf == NFPROTO_IPV4)
+		return ip_route_me_harder(state->net, state->sk, skb, RTN_UNSPEC);
+	return nf_ip6_route_me_harder(state->net, state->sk, skb);
+}
+
+/* A packet that goes on with other addresses or ports, as NAT does.  0 or -errno. */
+static noinline int tell_stack(struct call *call, const struct nf_hook_state *state)
+{
+	struct sk_buff *skb = call->skb;
+
+	switch (state->hook) {
+	case NF_INET_PRE_ROUTING:
+		/* Loopback's packets bring a route. */
+		if (call->changed & REWRITE_DEST)
+			skb_dst_drop(skb);
+		return 0;
+	case NF_INET_LOCAL_IN:
+		/* Its socket was looked up early, by what it had then. */
+		if (skb->sk)
+			skb_orphan(skb);
+		return 0;
+	case NF_INET_LOCAL_OUT:
+		if (call->changed & (REWRITE_SOURCE | REWRITE_DEST))
+			return route_again(skb, state);
+		return 0;
+	}
+	return 0;
+}
+
+/* Of one that neither drops nor accepts a packet as it was. */
+static noinline unsigned int rare_verdict(struct call *call, const struct nf_hook_state *state,
+					  s64 result)
+{
+	int err = 0;
+
+	if (call->changed & ~REWRITE_OTHERS && result != SYSCRIPT_DROP &&
+	    result != SYSCRIPT_REJECT)
+		err = tell_stack(call, state);
+	if (err)
+		return NF_DROP_ERR(err);
+	if (result <= SYSCRIPT_ACCEPT)
+		return result;
+	if (result == SYSCRIPT_REJECT)
+		return reject(call->skb, state);
+	return version_of(call) ? NF_QUEUE_NR(call->queue) : NF_DROP;
+}
+
+static __always_inline unsigned int verdict(struct call *call,
+					    const struct nf_hook_state *state, s64 result)
+{
+	if (likely(result <= SYSCRIPT_ACCEPT && !call->changed))
+		return result;
+	return rare_verdict(call, state, result);
+}
+
+static unsigned int called(void *hook, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	struct call call __uninitialized;
+
+	call.skb = skb;
+	call.changed = 0;
+	call.queue = 0;
+	call.family = state->pf;
+	if (unlikely(!syscript_hook_begin(hook, &call.event)))
+		return verdict(&call, state, call.event.result);
+	show(&call, state);
+	return verdict(&call, state, syscript_hook_run(&call.event));
+}
+
+/* -- Places ------------------------------------------------------------------------ */
+
+/**
+ * struct place - where a hook is
+ * @ops:      netfilter's
+ * @stand_in: of @ops, while it goes
+ */
+struct place {
+	struct nf_hook_ops ops, stand_in;
+	struct net *net;
+	struct rcu_head rcu;
+};
+
+static_assert(SYSCRIPT_DROP == NF_DROP && SYSCRIPT_ACCEPT == NF_ACCEPT);
+static_assert(NF_INET_POST_ROUTING == (int)NF_BR_POST_ROUTING);
+
+/* Families, and hooks by their numbers: ARP's two are others. */
+static const char *const families[] = {
+	[NFPROTO_INET] = "inet", [NFPROTO_IPV4] = "ip", [NFPROTO_IPV6] = "ip6",
+#ifdef CONFIG_NETFILTER_FAMILY_ARP
+	[NFPROTO_ARP] = "arp",
+#endif
+#ifdef CONFIG_NETFILTER_FAMILY_BRIDGE
+	[NFPROTO_BRIDGE] = "bridge",
+#endif
+};
+static const char *const hooks[] = {
+	[NF_INET_PRE_ROUTING] = "prerouting", [NF_INET_LOCAL_IN] = "input",
+	[NF_INET_FORWARD] = "forward", [NF_INET_LOCAL_OUT] = "output",
+	[NF_INET_POST_ROUTING] = "postrouting",
+};
+static const char *const arp_hooks[] = { [NF_ARP_IN] = "input", [NF_ARP_OUT] = "output" };
+
+static int find(const char *const *names, int n, const char *name)
+{
+	while (n-- && (!names[n] || strcmp(names[n], name)))
+		;
+	return n;
+}
+
+static int parse(const char *where, struct nf_hook_ops *ops, char *error, size_t len)
+{
+	int pf, number, end = 0;
+	char family[16], hook[16];
+
+	sscanf(where, "%15s %15s%n %d%n", family, hook, &end, &ops->priority, &end);
+	if (end && !where[end]) {
+		pf = find(families, ARRAY_SIZE(families), family);
+		number = pf == NFPROTO_ARP ? find(arp_hooks, ARRAY_SIZE(arp_hooks), hook) :
+					     find(hooks, ARRAY_SIZE(hooks), hook);
+		ops->pf = pf;
+		ops->hooknum = number;
+		if (pf >= 0 && number >= 0)
+			return 0;
+	}
+	scnprintf(error, len, "netfilter has no place '%s': one is inet input -10", where);
+	return -EINVAL;
+}
+
+static int attach(struct syscript_hook *hook, struct net *net, const char *where,
+		  char *error, size_t len)
+{
+	struct place *place = kzalloc(sizeof(*place), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!place)
+		return -ENOMEM;
+	place->net = net;
+	place->ops.hook = called;
+	place->ops.priv = hook;
+	syscript_hook_set_private(hook, place);
+	err = parse(where, &place->ops, error, len) ?: nf_register_net_hook(net, &place->ops);
+	if (err)
+		kfree_rcu(place, rcu);	/* the first of two families may have shown it */
+	return err;
+}
+
+static unsigned int pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	return NF_ACCEPT;
+}
+
+/*
+ * Packets in queues are dropped when a hook goes, by nf_reinject(), which warns if fewer hooks
+ * remain than the number of theirs.
+ */
+static void detach(struct syscript_hook *hook)
+{
+	struct place *place = syscript_hook_private(hook);
+	bool stands_in;
+
+	place->stand_in = place->ops;
+	place->stand_in.hook = pass;
+	place->stand_in.priority = INT_MAX;
+	stands_in = !nf_register_net_hook(place->net, &place->stand_in);
+	nf_unregister_net_hook(place->net, &place->ops);
+	if (stands_in)
+		nf_unregister_net_hook(place->net, &place->stand_in);
+	kfree_rcu(place, rcu);
+}
+
+static const struct syscript_embedding netfilter = {
+	.name = "netfilter",
+	.owner = THIS_MODULE,
+	.of_net = true,
+	.view_size = sizeof(struct syscript_packet),
+	.copy_max = SYSCRIPT_PACKET_MAX,
+	.fuel = FUEL,
+	.low = SYSCRIPT_DROP, .high = SYSCRIPT_QUEUE, .fallback = SYSCRIPT_ACCEPT,
+	.functions = functions,
+	.attach = attach,
+	.detach = detach,
+};
+
+int netfilter_init(void)
+{
+	return syscript_embedding_register(&netfilter);
+}
+
+void netfilter_exit(void)
+{
+	syscript_embedding_unregister(&netfilter);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs that processes call by their names, by <linux/syscript_program.h> and nothing
+ * else.  A call is the caller's time, but the caller's rights are not the program's: it
+ * makes no system calls, whichever user loaded it.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/syscript_program.h>
+
+#include "process.h"
+#include "uapi/syscript_process.h"
+
+#define FUEL	16384	/* 0.8 ms at most */
+
+int process_call(struct syscript_hook *hook, const struct process_arguments *arguments,
+		 s64 *result)
+{
+	struct syscript_arguments *view;
+	struct syscript_event event;
+	u32 i;
+
+	if (!syscript_hook_begin(hook, &event))
+		return -ENOTRECOVERABLE;
+	view = event.view;
+	view->nargs = arguments->nargs;
+	view->len = arguments->len;
+	for (i = 0; i < ARRAY_SIZE(view->args); i++)
+		view->args[i] = i < arguments->nargs ? arguments->args[i] : 0;
+	memset(view->data, 0, event.copies);
+	memcpy(view->data, arguments->data, min(arguments->len, event.copies));
+	*result = syscript_hook_run(&event);
+	return event.failed ? -EPROTO : 0;
+}
+
+static int attach(struct syscript_hook *hook, struct net *net, const char *where,
+		  char *error, size_t len)
+{
+	if (!*where)
+		return 0;
+	scnprintf(error, len, "programs for process take no --at place, so not '%s'", where);
+	return -EINVAL;
+}
+
+static void detach(struct syscript_hook *hook)
+{
+}
+
+static const struct syscript_embedding process = {
+	.name = "process",
+	.owner = THIS_MODULE,
+	.of_net = true,
+	.view_size = sizeof(struct syscript_arguments),
+	.copy_max = SYSCRIPT_PROCESS_DATA_MAX,
+	.fuel = FUEL,
+	.errors_max = U32_MAX,
+	.low = S64_MIN, .high = S64_MAX,
+	.attach = attach,
+	.detach = detach,
+};
+
+bool process_is(const struct syscript_embedding *embedding)
+{
+	return embedding == &process;
+}
+
+int process_init(void)
+{
+	return syscript_embedding_register(&process);
+}
+
+void process_exit(void)
+{
+	syscript_embedding_unregister(&process);
+}
