@@ -106,13 +106,13 @@ void audits_leave(long ret)
 	static_call(audit_exit)(!IS_ERR_VALUE(ret), ret);
 }
 
-/* What audit_dummy_context() reads: are there no rules? */
+/* audit_dummy_context() reads it: true if there are no rules. */
 static void set_dummy(bool dummy)
 {
 	WRITE_ONCE(*(int *)audit_context(), dummy);
 }
 
-/* A new context counts the rules.  It logs nothing: its call is none. */
+/* A new context counts the rules.  It logs nothing, as it has no call. */
 static bool are_rules(void)
 {
 	struct audit_context *own = audits_open();

@@ -28,8 +28,8 @@ static __always_inline bool audits_ask(void)
 }
 
 /*
- * For the call of a script, which has one context for as long as it lasts: notices
- * that there are rules now, where there were none at its entry.  May sleep.
+ * For the call that runs a script, which has one context throughout: notices rules
+ * that have been added since its entry, when there were none.  May sleep.
  */
 void __audits_look(void);
 
@@ -40,17 +40,17 @@ static inline void audits_look(void)
 }
 
 /*
- * Gives the current task a new context in place of its own, which is returned; NULL
- * if there is none to be had: without memory, or if rules exclude new tasks like it.
+ * Gives the current task a new context and returns its own; or NULL, if there is no
+ * memory, or rules exclude new tasks like it.
  */
 struct audit_context *audits_open(void);
-/* The call that the context is for; what it returned.  Both may sleep. */
+/* The call that the context is for, and its result.  Both may sleep. */
 void audits_enter(unsigned int nr, const long *args);
 void audits_leave(long ret);
 /* Frees it, and restores @own. */
 void audits_close(struct audit_context *own);
 
-/* 0; -EOPNOTSUPP if there is none to be had, so that scripts need not be begun. */
+/* 0; -EOPNOTSUPP if no context can be made: then no script is begun. */
 int __audits_check(void);
 
 static inline int audits_check(void)
@@ -58,7 +58,7 @@ static inline int audits_check(void)
 	return audits_ask() ? __audits_check() : 0;
 }
 
-/* For a batch, what the call that it stands for would have told of itself. */
+/* For a batch: what the call that it stands for would have told audit. */
 void __audits_see_file(const struct dentry *dentry);
 void __audits_see_address(const void *addr, unsigned int len);
 

@@ -20,8 +20,8 @@
 
 #include "compat.h"
 #include "exits.h"
+#include "filters.h"
 #include "symbols.h"
-#include "watchers.h"
 
 #if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && defined(CONFIG_SECCOMP_FILTER)
 
@@ -92,7 +92,7 @@ static long guarded(struct restart_block *block)
 	return -EINTR;
 }
 
-/* In place of do_exit(), with its argument, and the stack of who called it. */
+/* In place of do_exit(), with its argument and its caller's stack. */
 static noinline notrace void instead_of_exit(long code)
 {
 	stack_return(code, (void *)current->restart_block.arch_data);
@@ -161,7 +161,7 @@ static void set_hooks(struct llist_node *hooks)
 	passed = current->rethooks.first;
 	for (next = passed; next && next != hooks; next = next->next)
 		last = next;
-	/* Where no other is left, there is none that they could be taken for. */
+	/* Without other hooks they cannot be mistaken for another's. */
 	if (last && next) {
 		WRITE_ONCE(current->rethooks.first, hooks);
 		WRITE_ONCE(last->next, NULL);
@@ -194,7 +194,7 @@ static __always_inline long ask_from(unsigned long *home)
 			    "call %P[ask]\n\t"
 			    "popq %%rbp"
 			    : "=a" (ret), [home] "+D" (home), ASM_CALL_CONSTRAINT
-			    : [ask] "i" (watchers_ask_filters)
+			    : [ask] "i" (filters_ask)
 			    : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12",
 			      "r13", "r14", "r15", "cc", "memory");
 	return ret;
@@ -256,7 +256,7 @@ void exits_exit(void)
 
 long exits_guard(void)
 {
-	return watchers_ask_filters(NULL);
+	return filters_ask(NULL);
 }
 
 bool exits_can_wait(void)

@@ -14,14 +14,14 @@
 #include <linux/seccomp.h>
 #include <linux/types.h>
 
-/* Where do_exit() cannot be got hold of, exits_can_wait() stays false. */
+/* Where do_exit() cannot be hooked, exits_can_wait() stays false. */
 void exits_init(void);
 void exits_exit(void);
 
 bool exits_can_wait(void);
 
 /*
- * watchers_ask_filters(), and what it returns.  -1 where a filter has ended the thread:
+ * Calls filters_ask() and returns its result; -1 if a filter has ended the thread:
  * current->seccomp.mode says so.
  */
 long exits_guard(void);

@@ -2,9 +2,9 @@
 /*
  * See run.h and gates.h: each system call as a function.
  *
- * A call is made from script code without a look at what is rare, and what has
- * become of it is looked at once, when it has returned: is_quiet().  All else
- * goes by way of run_syscall_sleepable().
+ * A call is made from script code without a look at rare conditions; these are looked at
+ * once, when it has returned: is_quiet().  All else goes through
+ * run_syscall_sleepable().
  */
 #include <linux/bottom_half.h>
 #include <linux/errno.h>
@@ -14,7 +14,7 @@
 #include <linux/nospec.h>
 #include <linux/sched/task_stack.h>
 
-#include "batch/mmsg_entry.h"
+#include "net/mmsg_entry.h"
 #include "clock.h"
 #include "compat.h"
 #include "entries.h"
@@ -43,15 +43,15 @@ static __always_inline long call_at_home(struct run_own *own,
 			    "call %P[entry]\n\t"
 			    "popq %%rsp"
 			    : "=a" (ret), [top] "+r" (top), ASM_CALL_CONSTRAINT
-			    : "D" (&own->regs), [entry] "i" (entry)
+			    : "D" (&own->call.regs), [entry] "i" (entry)
 			    : "cc", "rcx", "rdx", "rsi", "r8", "r9", "r10", "memory");
 	return ret;
 }
 
 /* False if there is something to be done first: script code has not been left. */
-static __always_inline bool leave(struct run_own *own)
+static __always_inline bool try_to_leave(struct run_own *own)
 {
-	if (unlikely(--own->quiet < 0))
+	if (unlikely(--own->countdown.quiet < 0))
 		return false;
 	barrier();
 	preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
@@ -74,7 +74,7 @@ static __always_inline bool is_quiet(const struct run_own *own, unsigned long ra
 	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
 	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
 	       !task_work_pending(own->task) &&
-	       jiffies == own->wall_seen;
+	       jiffies == own->meanwhile.seen;
 }
 
 /* Is @ret none of -ERESTART*? */
@@ -88,8 +88,8 @@ static __always_inline void come_back(struct run_own *own)
 	barrier();
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 	barrier();
-	/* Set by a tick between the look at own->quiet and the end of script code. */
-	own->since = 0;
+	/* Set by a tick between the look at own->countdown.quiet and the end of script code. */
+	own->clock.since = 0;
 }
 
 /*
@@ -107,9 +107,7 @@ static __always_inline bool may_go_on(const struct run_own *own, long ret)
 
 /*
  * A task that nothing but seccomp filters watch asks them about each call, and makes
- * it as others do.  The call stays in the task's registers, until the next one or the
- * end of the run: nothing reads them in between but who wants to know what the task
- * does, for a task that stops or dies of a signal has ended its run.
+ * it as others do: watchers_show().
  */
 enum {
 	ALLOWED,		/* script code has been left */
@@ -118,39 +116,15 @@ enum {
 	SLEPT,			/* or may have: allowed, but a tracer may have been there */
 };
 
-static __always_inline unsigned long shown_if(bool takes, unsigned long arg)
-{
-	return takes ? arg : 0;
-}
-
-/* Those that the call does not take are not for the process to see. */
-static __always_inline void show(struct run_own *own, unsigned long nr, unsigned int n)
-{
-	struct pt_regs *regs = task_pt_regs(own->task);
-
-	if (unlikely(!own->shown)) {
-		watchers_save(&own->outer, regs);
-		own->shown = true;
-	}
-	regs->orig_ax = nr;
-	regs->ax = -ENOSYS;
-	regs->di = shown_if(n > 0, own->regs.di);
-	regs->si = shown_if(n > 1, own->regs.si);
-	regs->dx = shown_if(n > 2, own->regs.dx);
-	regs->r10 = shown_if(n > 3, own->regs.r10);
-	regs->r8 = shown_if(n > 4, own->regs.r8);
-	regs->r9 = shown_if(n > 5, own->regs.r9);
-}
-
 static __always_inline int asked(long answer)
 {
-	return answer == WATCHERS_NOT_ASKED ? NOT_ASKED : REFUSED;
+	return answer == FILTERS_NOT_ASKED ? NOT_ASKED : REFUSED;
 }
 
 static __always_inline long ask_at_home(struct run_own *own)
 {
 	if (likely(watchers_is_alone(own->task)))
-		return call_at_home(own, watchers_ask_filters);
+		return call_at_home(own, filters_ask);
 	return call_at_home(own, watchers_ask_filters_guarded);
 }
 
@@ -160,12 +134,12 @@ static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned i
 
 	if (unlikely(!GATES_OPEN || !watchers_are_filters(own->task)))
 		return NOT_ASKED;
-	show(own, nr, n);
+	watchers_show(&own->outer, task_pt_regs(own->task), nr, n, &own->call.regs);
 	fpu_clear();
-	if (!leave(own))
+	if (!try_to_leave(own))
 		return NOT_ASKED;
 	answer = ask_at_home(own);
-	/* Not set in script code: no one has had the task's registers. */
+	/* Not set in script code: the task's registers were not used. */
 	if (likely(!answer && !test_tsk_thread_flag(own->task, TIF_NEED_FPU_LOAD)))
 		return ALLOWED;
 	come_back(own);
@@ -174,14 +148,14 @@ static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned i
 
 static __always_inline bool is_open(const struct run_own *own)
 {
-	return jiffies == (own->home ? own->open_home : own->open);
+	return jiffies == (own->home ? own->gate.open_home : own->gate.open);
 }
 
 static __always_inline long ask_somewhere(struct run_own *own)
 {
 	if (own->home)
 		return ask_at_home(own);
-	return watchers_is_alone(own->task) ? watchers_ask_filters(NULL) :
+	return watchers_is_alone(own->task) ? filters_ask(NULL) :
 					      watchers_ask_filters_guarded(NULL);
 }
 
@@ -192,12 +166,12 @@ static __always_inline int ask_preemptible(struct run_own *own, unsigned long nr
 
 	if (unlikely(!is_open(own) || !watchers_are_filters(own->task)))
 		return NOT_ASKED;
-	show(own, nr, n);
-	own->switches = own->task->nvcsw;
+	watchers_show(&own->outer, task_pt_regs(own->task), nr, n, &own->call.regs);
+	own->call.switches = own->task->nvcsw;
 	answer = ask_somewhere(own);
 	if (unlikely(answer))
 		return asked(answer);
-	return likely(own->task->nvcsw == own->switches) ? ALLOWED : SLEPT;
+	return likely(own->task->nvcsw == own->call.switches) ? ALLOWED : SLEPT;
 }
 
 /* For calls of so many arguments. */
@@ -245,10 +219,10 @@ static __always_inline long gate_fast(struct run *run, unsigned int index,
 
 	if (unlikely(watchers_watch_at_entry(own->task)))
 		return watched(run);
-	if (unlikely(own->rare))
+	if (unlikely(own->gate.rare))
 		return run_syscall_sleepable(run, index, false);
 	run->syscalls++;
-	return entry(&own->regs);
+	return entry(&own->call.regs);
 }
 
 static __always_inline long gate(struct run *run, unsigned int index, unsigned long nr,
@@ -259,16 +233,16 @@ static __always_inline long gate(struct run *run, unsigned int index, unsigned l
 	bool waits = flags & SC_WAITS;
 	long ret;
 
-	if (syscalls_may_nest(flags, &own->regs))
+	if (syscalls_may_nest(flags, &own->call.regs))
 		return run_syscall_sleepable(run, index, waits);
 	if (waits)
-		own->switches = own->task->nvcsw;
+		own->call.switches = own->task->nvcsw;
 	if (unlikely(watchers_watch_at_entry(own->task))) {
 		int asked = ask(run, nr);
 
 		if (asked != ALLOWED)
 			return not_allowed(run, index, waits, asked);
-	} else if (!GATES_OPEN || !leave(own)) {
+	} else if (!GATES_OPEN || !try_to_leave(own)) {
 		return run_syscall_sleepable(run, index, waits);
 	}
 	ret = call_at_home(own, entry);
@@ -280,7 +254,7 @@ static __always_inline long gate(struct run *run, unsigned int index, unsigned l
 }
 
 /*
- * A preemptible engine's call is made at once in the tick that is own->open.  Not
+ * A preemptible engine's call is made at once in the tick that is own->gate.open.  Not
  * where something rare is to be looked at, and not after a tick, which is accounted
  * for as script code.
  *
@@ -296,19 +270,19 @@ static __always_inline long gate_preemptible(struct run *run, unsigned int index
 	bool waits = flags & SC_WAITS;
 	long ret;
 
-	if (syscalls_may_nest(flags, &own->regs))
+	if (syscalls_may_nest(flags, &own->call.regs))
 		return run_syscall_sleepable(run, index, waits);
 	if (waits)
-		own->switches = own->task->nvcsw;
+		own->call.switches = own->task->nvcsw;
 	if (unlikely(watchers_watch_at_entry(own->task))) {
 		int asked = ask(run, nr);
 
 		if (asked != ALLOWED)
 			return not_allowed(run, index, waits, asked);
-		ret = own->home ? call_at_home(own, entry) : entry(&own->regs);
-	} else if (likely(jiffies == own->open)) {
-		ret = entry(&own->regs);
-	} else if (jiffies == own->open_home) {
+		ret = own->home ? call_at_home(own, entry) : entry(&own->call.regs);
+	} else if (likely(jiffies == own->gate.open)) {
+		ret = entry(&own->call.regs);
+	} else if (jiffies == own->gate.open_home) {
 		ret = call_at_home(own, entry);
 	} else {
 		return run_syscall_sleepable(run, index, waits);
@@ -331,17 +305,17 @@ static __always_inline void set_args(struct run_own *own, unsigned int n, long a
 				     long c, long d, long e, long f)
 {
 	if (n > 0)
-		own->regs.di = a;
+		own->call.regs.di = a;
 	if (n > 1)
-		own->regs.si = b;
+		own->call.regs.si = b;
 	if (n > 2)
-		own->regs.dx = c;
+		own->call.regs.dx = c;
 	if (n > 3)
-		own->regs.r10 = d;
+		own->call.regs.r10 = d;
 	if (n > 4)
-		own->regs.r8 = e;
+		own->call.regs.r8 = e;
 	if (n > 5)
-		own->regs.r9 = f;
+		own->call.regs.r9 = f;
 }
 
 #define ARGS(kinds)	(sizeof(kinds) - 1)

@@ -2,12 +2,12 @@
 /*
  * run_gates (run.h) for the machine code of preemptible engines, which calls them
  * directly: the run comes after the arguments that are in registers, so that no
- * argument has to move.  The same rules, without what is there for engines that
- * are not preemptible.
+ * argument has to move.  The same rules hold, without those for engines that are not
+ * preemptible.
  *
- * A function may write to the places of its arguments on the stack.  What machine code
- * keeps there across a call lies above them, and so gates that are given none there
- * are functions of six arguments.
+ * A function may write to the places of its arguments on the stack.  Machine code keeps
+ * its own values above these across a call, so gates without an argument there are
+ * functions of six arguments.
  */
 #ifndef SYSCRIPT_GATES_H
 #define SYSCRIPT_GATES_H

@@ -8,14 +8,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/errno.h>
-#include <linux/kprobes.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/seccomp.h>
 #include <linux/signal.h>
-#include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <asm/ptrace.h>
@@ -23,20 +21,17 @@
 #include "audits.h"
 #include "compat.h"
 #include "exits.h"
+#include "filters.h"
 #include "fpu.h"
 #include "run.h"
-#include "symbols.h"
 #include "watchers.h"
 
 /* -- The task's registers ---------------------------------------------------- */
 
-/* As the system call entry leaves them. */
-static void show(struct watchers_call *call, struct pt_regs *regs, long ax)
+static void show_call(struct watchers_call *call, struct pt_regs *regs, long ax)
 {
 	watchers_save(&call->saved, regs);
-	regs->orig_ax = call->nr;
-	regs->ax = ax;
-	watchers_set_args(regs, (const unsigned long *)call->args);
+	watchers_set(regs, call->nr, ax, (const unsigned long *)call->args);
 }
 
 /* Has a tracer, or a program of a tracepoint, made it another call? */
@@ -51,45 +46,21 @@ static bool is_changed(const struct watchers_call *call, const struct pt_regs *r
 /* -- seccomp ----------------------------------------------------------------- */
 
 #ifdef CONFIG_SECCOMP_FILTER
-static int nothing(void *unused)
-{
-	return WATCHERS_NOT_ASKED;
-}
-
-/* __secure_computing(): newer ones take no argument. */
-DEFINE_STATIC_CALL(secure_computing, nothing);
-static bool has_secure_computing __ro_after_init;
-
-static void __init find_secure_computing(void)
-{
-	void *found = symbols_find("__secure_computing");
-
-	if (!found)
-		return;
-	static_call_update(secure_computing, found);
-	has_secure_computing = true;
-}
-
-static void forget_secure_computing(void)
-{
-	static_call_update(secure_computing, nothing);
-}
-
 /* A filter ends this thread only, and not before the run has come to its end. */
 static bool needs_guard(void)
 {
 	return !watchers_is_alone(current);
 }
 
-/* What is known before any filter is asked. */
-static int filters_check(void)
+/* Decided before any filter is evaluated. */
+static int check_filters(void)
 {
 	int mode = READ_ONCE(current->seccomp.mode);
 
 	/* The kernel's own SECCOMP_MODE_DEAD: killed, on the way to the end. */
 	if (mode > SECCOMP_MODE_FILTER)
 		return -ECANCELED;
-	if (mode == SECCOMP_MODE_STRICT || !has_secure_computing ||
+	if (mode == SECCOMP_MODE_STRICT || !filters_can_be_asked() ||
 	    ptrace_event_enabled(current, PTRACE_EVENT_SECCOMP))
 		return -EOPNOTSUPP;
 	return needs_guard() && !exits_can_wait() ? -EOPNOTSUPP : 0;
@@ -102,16 +73,18 @@ static int filters_check(void)
  */
 static int take_back_trap(void)
 {
+	/* Only this task replaces it. */
+	struct sighand_struct *sighand = rcu_dereference_raw(current->sighand);
 	kernel_siginfo_t info;
 	sigset_t others;
 	bool ends;
 	int sig;
 
 	siginitsetinv(&others, sigmask(SIGSYS));
-	spin_lock_irq(&current->sighand->siglock);
-	ends = current->sighand->action[SIGSYS - 1].sa.sa_handler == SIG_DFL;
+	spin_lock_irq(&sighand->siglock);
+	ends = sighand->action[SIGSYS - 1].sa.sa_handler == SIG_DFL;
 	sig = ends ? 0 : compat_dequeue_signal(&others, &info);
-	spin_unlock_irq(&current->sighand->siglock);
+	spin_unlock_irq(&sighand->siglock);
 	if (ends)
 		return -ECANCELED;
 	/* Another thread's, sent at the same moment. */
@@ -125,16 +98,9 @@ static bool has_sigsys(void)
 	return sigismember(&current->pending.signal, SIGSYS);
 }
 
-/* Its return address is where it was called: exits_guard() returns to it. */
-notrace long watchers_ask_filters(const struct pt_regs *unused)
-{
-	return static_call(secure_computing)(NULL);
-}
-NOKPROBE_SYMBOL(watchers_ask_filters);
-
 long watchers_ask_filters_guarded(const struct pt_regs *unused)
 {
-	return likely(exits_can_wait()) ? exits_guard() : WATCHERS_NOT_ASKED;
+	return likely(exits_can_wait()) ? exits_guard() : FILTERS_NOT_ASKED;
 }
 
 /* What __secure_computing() means that returned @answer. */
@@ -152,7 +118,7 @@ static int judge(struct watchers_call *call, const struct pt_regs *regs, long an
 
 static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 {
-	int err = filters_check();
+	int err = check_filters();
 	struct fpu_regs fpu;
 	long ret;
 
@@ -162,32 +128,19 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 	if (has_sigsys())
 		return -EOPNOTSUPP;
 	fpu_hide(&fpu);
-	ret = needs_guard() ? exits_guard() : watchers_ask_filters(NULL);
+	ret = needs_guard() ? exits_guard() : filters_ask(NULL);
 	fpu_show(&fpu);
 	return judge(call, regs, ret);
 }
 #else
-static void find_secure_computing(void)
-{
-}
-
-static void forget_secure_computing(void)
-{
-}
-
-static int filters_check(void)
+static int check_filters(void)
 {
 	return 0;
 }
 
-long watchers_ask_filters(const struct pt_regs *unused)
-{
-	return WATCHERS_NOT_ASKED;
-}
-
 long watchers_ask_filters_guarded(const struct pt_regs *unused)
 {
-	return WATCHERS_NOT_ASKED;
+	return FILTERS_NOT_ASKED;
 }
 
 static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
@@ -241,11 +194,11 @@ int __watchers_check(void)
 		return -EOPNOTSUPP;
 	if (audits_ask() && !audits_can_record())
 		return -EOPNOTSUPP;
-	return work & SYSCALL_WORK_SECCOMP ? filters_check() : 0;
+	return work & SYSCALL_WORK_SECCOMP ? check_filters() : 0;
 }
 
 /* In the order of the kernel's syscall_trace_enter(). */
-static int enter(struct watchers_call *call, struct pt_regs *regs)
+static int ask_all(struct watchers_call *call, struct pt_regs *regs)
 {
 	unsigned long work = READ_ONCE(current_thread_info()->syscall_work);
 	int ret = __watchers_check();
@@ -262,8 +215,8 @@ static int enter_shown(struct watchers_call *call)
 	struct pt_regs *regs = current_pt_regs();
 	int ret;
 
-	show(call, regs, -ENOSYS);
-	ret = enter(call, regs);
+	show_call(call, regs, -ENOSYS);
+	ret = ask_all(call, regs);
 	watchers_restore(&call->saved, regs);
 	return ret;
 }
@@ -272,7 +225,7 @@ static void leave_shown(struct watchers_call *call)
 {
 	struct pt_regs *regs = current_pt_regs();
 
-	show(call, regs, call->ret);
+	show_call(call, regs, call->ret);
 	fire(sys_exit, regs, call->ret);
 	watchers_restore(&call->saved, regs);
 }
@@ -297,6 +250,14 @@ static noinline int enter_audited(struct watchers_call *call)
 	else
 		end_audit(call);
 	return ret;
+}
+
+void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int n,
+		       const struct pt_regs *regs)
+{
+	call->nr = nr;
+	watchers_mask_args(regs, n, (unsigned long *)call->args);
+	call->audit = NULL;
 }
 
 int watchers_enter(struct watchers_call *call)
@@ -351,13 +312,13 @@ void __init watchers_init(void)
 {
 	exits_init();
 	audits_init();
-	find_secure_computing();
+	filters_init();
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
 }
 
 void watchers_exit(void)
 {
-	forget_secure_computing();
+	filters_exit();
 	audits_exit();
 	exits_exit();
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who watches a task's system calls sees those of its scripts: seccomp filters are
- * asked, tracepoints fire and audit records, as if each call had come from user mode.
+ * Watchers of a task's system calls see those of its scripts: seccomp filters decide,
+ * tracepoints fire and audit records, as if each call had come from user mode.
  * Filters see its number and arguments, and the instruction pointer of the call that
  * runs the script.
  *
- * What needs the call to be the processor's own - ptrace's stops, a handler of SIGSYS
- * that makes the call from the registers, system call user dispatch - gets no less:
+ * Watchers that need a real system call entry (ptrace's stops, a SIGSYS handler
+ * that makes the call from the registers, system call user dispatch) miss nothing:
  * the run ends before the call, with -EOPNOTSUPP.
  */
 #ifndef SYSCRIPT_WATCHERS_H
 #define SYSCRIPT_WATCHERS_H
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -22,10 +23,11 @@
 #include <linux/types.h>
 
 #include "audits.h"
+#include "filters.h"
 
 struct run;
 
-/* Always there: where a kernel lacks what is needed, tasks are refused instead. */
+/* Cannot fail: if a kernel lacks something, tasks are refused instead. */
 void watchers_init(void);
 void watchers_exit(void);
 
@@ -34,8 +36,8 @@ void watchers_exit(void);
 			 SYSCALL_WORK_SYSCALL_USER_DISPATCH)
 
 /*
- * Does anyone watch @task, which is current?  All that can change during a system
- * call: auditing by rules cannot, where audit_dummy_context() was true at its entry.
+ * Is @task, which is current, watched?  Covers everything that can change during a
+ * system call: audit rules cannot, if audit_dummy_context() was true at its entry.
  */
 static __always_inline bool watchers_watch_at_entry(const struct task_struct *task)
 {
@@ -43,7 +45,7 @@ static __always_inline bool watchers_watch_at_entry(const struct task_struct *ta
 	return data_race(task_thread_info(task)->syscall_work) & WATCHERS_WORK;
 }
 
-/* Does anyone watch?  Can become true at any time: other threads install filters. */
+/* Is the task watched?  Can become true at any time: other threads install filters. */
 static __always_inline bool watchers_watch(void)
 {
 	return unlikely(watchers_watch_at_entry(current)) || audits_ask();
@@ -58,7 +60,7 @@ static inline int watchers_check(void)
 }
 
 /**
- * struct watchers_regs - what system calls' entry puts in the task's registers
+ * struct watchers_regs - registers that the system call entry sets
  */
 struct watchers_regs {
 	unsigned long orig_ax, ax, args[6];
@@ -86,6 +88,30 @@ static __always_inline void watchers_set_args(struct pt_regs *regs,
 	regs->r9 = args[5];
 }
 
+/*
+ * The first @n arguments in @regs; the others are 0, because the process must not see
+ * their contents.
+ */
+static __always_inline void watchers_mask_args(const struct pt_regs *regs, unsigned int n,
+					       unsigned long *args)
+{
+	args[0] = n > 0 ? regs->di : 0;
+	args[1] = n > 1 ? regs->si : 0;
+	args[2] = n > 2 ? regs->dx : 0;
+	args[3] = n > 3 ? regs->r10 : 0;
+	args[4] = n > 4 ? regs->r8 : 0;
+	args[5] = n > 5 ? regs->r9 : 0;
+}
+
+/* As the system call entry leaves them. */
+static __always_inline void watchers_set(struct pt_regs *regs, unsigned long nr, long ax,
+					 const unsigned long *args)
+{
+	regs->orig_ax = nr;
+	regs->ax = ax;
+	watchers_set_args(regs, args);
+}
+
 static __always_inline void watchers_save(struct watchers_regs *saved,
 					  const struct pt_regs *regs)
 {
@@ -106,7 +132,7 @@ static __always_inline void watchers_restore(const struct watchers_regs *saved,
  * struct watchers_call - a system call for watchers to see
  * @nr:    its number
  * @args:  its arguments
- * @ret:   what it returned, or what is to be returned in its place
+ * @ret:   its result, or the result to return instead
  * @saved: of the script's call, while the registers are the call's
  * @audit: context of the script's call, while the call has one of its own; else NULL
  */
@@ -118,10 +144,14 @@ struct watchers_call {
 	struct audit_context *audit;
 };
 
+/* Call @nr, which takes @n of the arguments in @regs. */
+void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int n,
+		       const struct pt_regs *regs);
+
 /*
- * Before the call.  0: it is to be made.  1: it is not, @ret stands for its result.
- * After both comes watchers_leave().  -EOPNOTSUPP, -ECANCELED: the run has to end,
- * with no other call.  May sleep.
+ * Before the call.  0: make it.  1: do not make it, @ret is its result.
+ * After both call watchers_leave().  -EOPNOTSUPP, -ECANCELED: the run must end,
+ * without another call.  May sleep.
  */
 int watchers_enter(struct watchers_call *call);
 /* After it, with its result in @ret. */
@@ -130,9 +160,8 @@ void watchers_leave(struct watchers_call *call);
 /* -- Filters, for gates --------------------------------------------------------- */
 
 /*
- * Is @task, which is current, watched by filters and no one else, so that its calls
- * may be shown to watchers_ask_filters() and be made?  A tracer or a blocked SIGSYS
- * needs watchers_enter().
+ * Is @task, which is current, watched only by filters, so that filters_ask() is
+ * enough for its calls?  A tracer or a blocked SIGSYS needs watchers_enter().
  */
 static __always_inline bool watchers_are_filters(const struct task_struct *task)
 {
@@ -147,32 +176,61 @@ static __always_inline bool watchers_are_filters(const struct task_struct *task)
 #endif
 }
 
-/* One that no other can join: a filter that kills threads kills the process. */
+/* No thread can join it: a filter that kills the thread kills the process. */
 static __always_inline bool watchers_is_alone(const struct task_struct *task)
 {
 	return atomic_read(&task->signal->live) == 1;
 }
 
-#define WATCHERS_NOT_ASKED	-2
-
-/*
- * Asks about the call that is in the task's registers.  0: nothing is against it,
- * but for what has happened to the task meanwhile, if it has slept.  -1: else.
- * WATCHERS_NOT_ASKED: this kernel cannot.  The second is for a task with other
- * threads.  On its own stack; may sleep.
- */
-long watchers_ask_filters(const struct pt_regs *unused);
+/* filters_ask(), for a task with other threads. */
 long watchers_ask_filters_guarded(const struct pt_regs *unused);
 
-/* In place of watchers_enter(): they have been asked, and that was the @answer. */
+/**
+ * struct watchers_outer - the call that runs a script
+ * @regs:  the task's registers, saved while those of a script's call are shown
+ * @shown: a script's call is shown
+ */
+struct watchers_outer {
+	struct watchers_regs regs;
+	bool shown;
+};
+
+/*
+ * Shows system call @nr, which takes @n arguments: it stays in the task's registers
+ * until the next one, or until watchers_hide() at the end of the run.  In between only
+ * observers of the task read them, because a task that stops or dies of a signal has
+ * ended its run.
+ */
+static __always_inline void watchers_show(struct watchers_outer *outer,
+					  struct pt_regs *regs, unsigned long nr,
+					  unsigned int n, const struct pt_regs *call)
+{
+	unsigned long args[6];
+
+	if (unlikely(!outer->shown)) {
+		watchers_save(&outer->regs, regs);
+		outer->shown = true;
+	}
+	watchers_mask_args(call, n, args);
+	watchers_set(regs, nr, -ENOSYS, args);
+}
+
+static inline void watchers_hide(struct watchers_outer *outer, struct pt_regs *regs)
+{
+	if (outer->shown)
+		watchers_restore(&outer->regs, regs);
+	outer->shown = false;
+}
+
+/* In place of watchers_enter(), after filters_ask() has returned @answer. */
 int watchers_answered(struct watchers_call *call, long answer);
 
 /* -- Batches -------------------------------------------------------------------- */
 
 /*
- * Both, for what a batch does in place of a system call.  0: do it, and then say
- * watchers_done().  Else an error that stands for the result; in a run that has to
- * end, which is then doomed.
+ * For each part of a batch that replaces a system call.  0: do it, and then call
+ * watchers_done().  Else an error that is the result; if the run must end, it is
+ * doomed.
  */
 long watchers_ask(struct run *run, struct watchers_call *call);
 /* Returns @ret. */

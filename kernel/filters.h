@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Seccomp filters are asked about the call that is in the task's registers, by the
+ * kernel's own function: it evaluates them, logs, and does what they say.
+ */
+#ifndef SYSCRIPT_FILTERS_H
+#define SYSCRIPT_FILTERS_H
+
+#include <linux/types.h>
+
+struct pt_regs;
+
+/* Where the function is not found, filters cannot be asked. */
+void filters_init(void);
+void filters_exit(void);
+
+bool filters_can_be_asked(void);
+
+#define FILTERS_NOT_ASKED	-2
+
+/*
+ * 0: no filter is against the call; other things may have happened to the task, if it has
+ * slept.  -1: a filter is.  FILTERS_NOT_ASKED: this kernel cannot ask.  On the task's own
+ * stack; may sleep, and may end the thread by do_exit(): exits.h.
+ */
+long filters_ask(const struct pt_regs *unused);
+
+#endif /* SYSCRIPT_FILTERS_H */
