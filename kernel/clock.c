@@ -6,15 +6,18 @@
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
+#include <linux/task_work.h>
 #include <asm/irq_regs.h>
 
 #include "compat.h"
 #include "clock.h"
 #include "run_own.h"
 #include "engine.h"
+#include "usermode.h"
 
 #define PERIOD		(NSEC_PER_MSEC)
 /*
@@ -32,13 +35,27 @@ static u64 clock_period_cycles __ro_after_init;
 DEFINE_PER_CPU(struct clock, clocks);
 static enum cpuhp_state hotplug_state __ro_after_init;
 
+/* Is there something that only run_poll() can do? */
+static bool is_needed_outside(const struct run_own *own)
+{
+	const struct run *run = &own->run;
+
+	if (jiffies_to_nsecs(jiffies - own->meanwhile.seen) > run->wall_limit ||
+	    task_work_pending(current) || usermode_flags(USERMODE_RESCHED))
+		return true;
+	if (!usermode_flags(USERMODE_ENDS))
+		return false;
+	return fatal_signal_pending(current) || !own->meanwhile.signalled ||
+	       run_has_passed(own->meanwhile.signalled, run->grace);
+}
+
 static bool is_wanted(const struct run_own *own)
 {
 	const struct run *run = &own->run;
-	u64 ran = clock_ns(clock_cycles() - own->since);
+	u64 ran = clock_ns(clock_cycles() - own->clock.since);
 
 	return need_resched() || local_softirq_pending() || run->doom ||
-	       run->time + ran > run->deadline || run_overstays(run);
+	       run->time + ran > run->deadline || is_needed_outside(own);
 }
 
 /*
@@ -68,9 +85,9 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	own = interrupted(clock);
 	if (own) {
 		clock->idle = 0;
-		own->ticks++;
-		if (!own->since)
-			own->since = clock_cycles() - clock_period_cycles;
+		own->clock.ticks++;
+		if (!own->clock.since)
+			own->clock.since = clock_cycles() - clock_period_cycles;
 		run_look(own);
 		if (is_wanted(own))
 			own->run.engine->interrupt(own->run.vm);

@@ -4,19 +4,19 @@
  * interrupts it when another task or a softirq needs the CPU, when its time is up
  * or when its task has been killed or signalled.
  *
- * The timer is armed by the first entry into such code and goes off by itself
- * some periods after the last, so that a call arms and cancels nothing.  No entry is
- * unwatched for that, because of the order of its steps:
+ * The timer is armed by the first entry into such code and stops by itself
+ * some periods after the last, so that a call arms and cancels nothing.  Still no entry
+ * is unwatched, because of the order of its steps:
  *
- *   1. The run says that it enters: preemption or bottom halves are off from here
- *      until it has left script code.  It stays on this CPU for as long.
- *   2. It asks clock_sees(), and if that is not so calls clock_watch().
+ *   1. The run announces its entry: preemption or bottom halves are off from here
+ *      until it has left script code.  It stays on this CPU meanwhile.
+ *   2. It checks clock_sees(), and if that is false calls clock_watch().
  *   3. It enters script code.
  *
- * and because a tick goes off only where it has interrupted what may be preempted, or
- * an idle CPU: nothing is between 1 and 3 then (run_may_enter()).  No other CPU turns
- * off the clock of one that is online.  tests/unit/test_clock_model.py tries all
- * orders of these steps; watchdog.h is for what is wrong nevertheless.
+ * and because a tick stops only if it has interrupted preemptible code, or
+ * an idle CPU: then no run is between 1 and 3 (run_may_enter()).  No other CPU stops
+ * the clock of one that is online.  tests/unit/test_clock_model.py tries all
+ * orders of these steps; watchdog.h catches faults that remain.
  */
 #ifndef SYSCRIPT_CLOCK_H
 #define SYSCRIPT_CLOCK_H
@@ -33,9 +33,9 @@ struct run;
 struct clock {
 	struct hrtimer timer;
 	/*
-	 * Who was in script code here last, or NULL: the run has gone to another
-	 * CPU, or is gone itself, or the timer is off.  It may have ended, and may
-	 * only be looked at where it is seen to run: on @stack.
+	 * The last run in script code here, or NULL: the run has moved to another
+	 * CPU, or was freed, or the timer is off.  It may have ended, and may
+	 * be accessed only while it is seen to run: on @stack.
 	 */
 	struct run *run;
 	struct task_struct *task;
@@ -52,7 +52,7 @@ int clock_init(void);
 void clock_exit(void);
 
 /*
- * Time in code that no task leaves for another CPU: the bare counter will do,
+ * Time in code that does not migrate to another CPU: the bare counter is enough,
  * and costs a fraction of sched_clock().
  */
 static inline u64 clock_cycles(void)
@@ -66,9 +66,9 @@ static inline u64 clock_ns(u64 cycles)
 }
 
 /*
- * Whether ticks on this CPU see @run.  To be asked whenever it comes to script code,
- * after it has said so: it may be on another CPU than before, others may have been on
- * this one, or the clock may have gone off.
+ * Whether ticks on this CPU see @run.  To be checked at each entry to script code,
+ * after its announcement: it may be on another CPU than before, others may have been on
+ * this one, or the clock may have stopped.
  */
 static __always_inline bool clock_sees(const struct run *run)
 {

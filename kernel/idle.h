@@ -9,7 +9,7 @@
 /* There is a script: look at it from now on. */
 void idle_watch(void);
 
-/* When there is none, and there will be none. */
+/* If there is none and will be none. */
 void idle_exit(void);
 
 #endif /* SYSCRIPT_IDLE_H */

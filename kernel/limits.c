@@ -4,8 +4,8 @@
  *
  * A user's share is counted in a struct limits_account, which lives in a small
  * hash for as long as they have a script.  A script's memory counts with its
- * limit, not with what it holds: what has been promised at registration can
- * not be refused in the middle of a run because of another script.
+ * limit, not with what it holds: memory that was promised at registration cannot
+ * be refused in the middle of a run because of another script.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -82,6 +82,18 @@ module_param_cb(max_memory, &limits_param_ops, &max_memory, 0644);
 MODULE_PARM_DESC(max_memory,
 		 "Bytes that the memory limits of one user's scripts may add up to (default: 16777216)");
 
+/* Of programs without a process, which stay until they are unloaded. */
+static struct limits_param max_programs = { 16, 1, 1 << 16 };
+module_param_cb(max_programs, &limits_param_ops, &max_programs, 0644);
+MODULE_PARM_DESC(max_programs, "Programs for subsystems that one user may have (default: 16)");
+
+static struct limits_param max_program_memory = {
+	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
+};
+module_param_cb(max_program_memory, &limits_param_ops, &max_program_memory, 0644);
+MODULE_PARM_DESC(max_program_memory,
+		 "Bytes that the memory limits of one user's programs for subsystems may add up to (default: 16777216)");
+
 static struct limits_param max_memory_limit = {
 	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
 };
@@ -96,7 +108,7 @@ module_param_cb(max_time_limit, &limits_param_ops, &max_time_limit, 0644);
 MODULE_PARM_DESC(max_time_limit,
 		 "Highest time limit of one call, in ns (default: 10000000000)");
 
-/* Of all but waiting that a signal ends; 0: as long as it takes. */
+/* Elapsed time without waits that a signal ends; 0: no limit. */
 static struct limits_param max_wall_limit = {
 	3600ULL * NSEC_PER_SEC, 0, 24 * 3600ULL * NSEC_PER_SEC
 };
@@ -104,7 +116,7 @@ module_param_cb(max_wall_limit, &limits_param_ops, &max_wall_limit, 0644);
 MODULE_PARM_DESC(max_wall_limit,
 		 "Highest wall-clock limit of one call, in ns; 0: scripts may do without (default: 3600000000000)");
 
-/* Who asks for no limit has the highest that there is. */
+/* "No limit" means the highest limit. */
 static int resolve_wall(u64 *wall, char *error, size_t error_len)
 {
 	u64 max = READ_ONCE(max_wall_limit.value) ?: SYSCRIPT_NO_LIMIT;
@@ -116,7 +128,7 @@ static int resolve_wall(u64 *wall, char *error, size_t error_len)
 	if (*wall <= max)
 		return 0;
 	scnprintf(error, error_len,
-		  "wall-clock limit %llu ms is above %llu ms (module parameter max_wall_limit)",
+		  "wall-clock limit %llu ms is too high: the maximum is %llu ms (module parameter max_wall_limit)",
 		  DIV_ROUND_UP_ULL(*wall, NSEC_PER_MSEC), div_u64(max, NSEC_PER_MSEC));
 	return -EINVAL;
 }
@@ -135,19 +147,19 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 
 	if (limits->memory < SYSCRIPT_MEMORY_MIN || limits->memory > memory_max) {
 		scnprintf(error, error_len,
-			  "memory limit %llu is outside %llu .. %llu bytes (module parameter max_memory_limit)",
-			  limits->memory, SYSCRIPT_MEMORY_MIN, memory_max);
+			  "memory limit %llu KiB is outside %llu .. %llu KiB (module parameter max_memory_limit)",
+			  limits->memory >> 10, SYSCRIPT_MEMORY_MIN >> 10, memory_max >> 10);
 		return -EINVAL;
 	}
 	if (limits->time > time_max) {
 		scnprintf(error, error_len,
-			  "time limit %llu ms is above %llu ms (module parameter max_time_limit)",
+			  "time limit %llu ms is too high: the maximum is %llu ms (module parameter max_time_limit)",
 			  DIV_ROUND_UP_ULL(limits->time, NSEC_PER_MSEC),
 			  div_u64(time_max, NSEC_PER_MSEC));
 		return -EINVAL;
 	}
 	if (limits->grace > SYSCRIPT_GRACE_DEFAULT) {
-		scnprintf(error, error_len, "grace time %llu ms is above %llu ms",
+		scnprintf(error, error_len, "grace time %llu ms is too high: the maximum is %llu ms",
 			  DIV_ROUND_UP_ULL(limits->grace, NSEC_PER_MSEC),
 			  div_u64(SYSCRIPT_GRACE_DEFAULT, NSEC_PER_MSEC));
 		return -EINVAL;
@@ -158,6 +170,7 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
+	enum context context;
 	u64 scripts;	/* the entry goes with the last of them and of @pinned */
 	u64 memory;
 	unsigned long pinned;	/* pages */
@@ -166,13 +179,24 @@ struct limits_account {
 static DEFINE_HASHTABLE(limits_users, 6);
 static DEFINE_SPINLOCK(limits_lock);	/* the table and all that is in it */
 
-static struct limits_account *limits_find(kuid_t uid)
+/* The limits of an account, and their names in error texts. */
+static const struct limits_kind {
+	const struct limits_param *max, *max_memory;
+	const char *name, *max_name, *memory_name;
+} limits_kinds[] = {
+	[CONTEXT_PROCESS] = { &max_scripts, &max_memory, "scripts", "max_scripts",
+			      "max_memory" },
+	[CONTEXT_ATOMIC] = { &max_programs, &max_program_memory, "programs",
+			     "max_programs", "max_program_memory" },
+};
+
+static struct limits_account *limits_find(kuid_t uid, enum context context)
 {
 	struct limits_account *user;
 
 	lockdep_assert_held(&limits_lock);
 	hash_for_each_possible(limits_users, user, node, __kuid_val(uid)) {
-		if (uid_eq(user->uid, uid))
+		if (uid_eq(user->uid, uid) && user->context == context)
 			return user;
 	}
 	return NULL;
@@ -181,21 +205,22 @@ static struct limits_account *limits_find(kuid_t uid)
 static int limits_take(struct limits_account *user, u64 memory, char *error,
 		       size_t error_len)
 {
-	u64 scripts_max = READ_ONCE(max_scripts.value);
-	u64 memory_max = READ_ONCE(max_memory.value);
+	const struct limits_kind *kind = &limits_kinds[user->context];
+	u64 scripts_max = READ_ONCE(kind->max->value);
+	u64 memory_max = READ_ONCE(kind->max_memory->value);
 
 	lockdep_assert_held(&limits_lock);
 	if (user->scripts >= scripts_max) {
 		scnprintf(error, error_len,
-			  "%llu scripts of this user are alive: close some, or raise the module parameter max_scripts (%llu)",
-			  user->scripts, scripts_max);
+			  "%llu %s of this user are alive: close some, or raise the module parameter %s (%llu)",
+			  user->scripts, kind->name, kind->max_name, scripts_max);
 		return -EDQUOT;
 	}
 	/* Subtracted on the right: the sum could not overflow, but see at once. */
 	if (user->memory > memory_max || memory > memory_max - user->memory) {
 		scnprintf(error, error_len,
-			  "this user's scripts hold %llu bytes, %llu more are too many: close some, ask for a lower memory limit, or raise the module parameter max_memory (%llu)",
-			  user->memory, memory, memory_max);
+			  "this user's %s hold %llu bytes, %llu more are too many: close some, ask for a lower memory limit, or raise the module parameter %s (%llu)",
+			  kind->name, user->memory, memory, kind->memory_name, memory_max);
 		return -EDQUOT;
 	}
 	user->scripts++;
@@ -204,8 +229,8 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 }
 
 /*
- * In a user namespace a user can be as many as they have subordinate ids, 65,536:
- * there it is the share of who made it, unless that is root, who keeps containers.
+ * In a user namespace a user can be as many users as they have subordinate ids, 65,536:
+ * there the share is the namespace owner's, unless that is root, who keeps containers.
  */
 kuid_t limits_payer(void)
 {
@@ -218,8 +243,8 @@ kuid_t limits_payer(void)
 	return uid;
 }
 
-int limits_charge(struct limits_account **account, u64 memory, char *error,
-		  size_t error_len)
+int limits_charge(struct limits_account **account, enum context context, u64 memory,
+		  char *error, size_t error_len)
 {
 	struct limits_account *fresh, *user;
 	kuid_t uid = limits_payer();
@@ -229,9 +254,10 @@ int limits_charge(struct limits_account **account, u64 memory, char *error,
 	if (!fresh)
 		return -ENOMEM;
 	fresh->uid = uid;
+	fresh->context = context;
 
 	spin_lock(&limits_lock);
-	user = limits_find(uid) ?: fresh;
+	user = limits_find(uid, context) ?: fresh;
 	err = limits_take(user, memory, error, error_len);
 	if (!err && user == fresh) {
 		hash_add(limits_users, &fresh->node, __kuid_val(uid));
@@ -294,7 +320,7 @@ static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned l
 	unsigned long over = 0;
 
 	spin_lock(&limits_lock);
-	account = limits_find(limits_payer());
+	account = limits_find(limits_payer(), CONTEXT_PROCESS);
 	if (account->pinned + pinned->pages > limit)
 		over = account->pinned + pinned->pages;
 	else
@@ -318,7 +344,7 @@ static unsigned long limits_take_both(struct limits_pinned *pinned, unsigned lon
 	if (over)
 		limits_uncharge_all(pinned->account, 0, 0, pinned->pages);
 	else
-		pinned->user = get_uid(current_user());
+		pinned->cred = get_current_cred();
 	return over;
 }
 
@@ -347,9 +373,9 @@ void limits_unpin(struct limits_pinned *pinned)
 {
 	atomic64_sub(pinned->pages, &pinned->mm->pinned_vm);
 	mmdrop(pinned->mm);
-	if (!pinned->user)
+	if (!pinned->cred)
 		return;
-	atomic_long_sub(pinned->pages, &pinned->user->locked_vm);
-	free_uid(pinned->user);
+	atomic_long_sub(pinned->pages, &pinned->cred->user->locked_vm);
+	put_cred(pinned->cred);
 	limits_uncharge_all(pinned->account, 0, 0, pinned->pages);
 }

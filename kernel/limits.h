@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What scripts may use: the bounds of one program, the share of one account (a
+ * Limits of scripts: the bounds of one program, the share of one account (a
  * user's in the module, a process's in libsyscript), and the switch that turns
- * all of them off.
+ * all scripts off.
  */
 #ifndef SYSCRIPT_LIMITS_H
 #define SYSCRIPT_LIMITS_H
@@ -11,18 +11,19 @@
 #include <linux/uidgid.h>
 #endif
 
+#include "context.h"
 #include "platform.h"
 
+struct cred;
 struct limits_account;
 struct mm_struct;
-struct user_struct;
 
 /**
- * struct limits - what one program may use; see struct syscript_register
+ * struct limits - limits of one program; see struct syscript_register
  * @memory: bytes
  * @time:   ns in script code per call
  * @wall:   ns per call
- * @grace:  ns that a run may go on while a signal is pending
+ * @grace:  ns that a run may continue while a signal is pending
  */
 struct limits {
 	u64 memory;
@@ -35,31 +36,31 @@ struct limits {
 extern bool limits_enabled_param;
 
 /*
- * The kernel is locked down for integrity: nobody is to change it, and a fault of
- * an engine would let its users.
+ * The kernel is locked down (integrity): it must not be changed, and a fault of
+ * an engine would let its users change it.
  */
 bool limits_locked_down(void);
 
-/* False: no new script, no new call; those that run come to their end. */
+/* False: no new script, no new call; runs under way finish. */
 static inline bool limits_enabled(void)
 {
 	return READ_ONCE(limits_enabled_param);
 }
 
-/* Whose share what the caller takes is of. */
+/* The user whose share the caller uses. */
 kuid_t limits_payer(void);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged
  * @mm:      of the process, where they show as VmPin; held
- * @user:    the kernel's count of the user's locked pages, with io_uring's and
- *           others'; NULL for who may lock as much as they like
- * @account: ours, which is that of all ids in their user namespaces
+ * @cred:    holds the user, with the kernel's count of its locked pages, together with
+ *           io_uring's and others'; NULL for a caller without a limit
+ * @account: our account, for all ids in the user's namespaces
  */
 struct limits_pinned {
 	unsigned long pages;
 	struct mm_struct *mm;
-	struct user_struct *user;
+	const struct cred *cred;
 	struct limits_account *account;
 };
 
@@ -80,12 +81,12 @@ void limits_unpin(struct limits_pinned *pinned);
 int limits_resolve(struct limits *limits, char *error, size_t error_len);
 
 /*
- * Charges one program of @memory bytes to the caller's account.  Returns 0 with
- * what limits_uncharge() takes in @account, or -EDQUOT or -ENOMEM with the reason
- * in @error.
+ * Charges one program of @memory bytes to the caller's account for @context: programs
+ * for subsystems have separate shares.  Returns 0 with @account for
+ * limits_uncharge(), or -EDQUOT or -ENOMEM with the reason in @error.
  */
-int limits_charge(struct limits_account **account, u64 memory, char *error,
-		  size_t error_len);
+int limits_charge(struct limits_account **account, enum context context, u64 memory,
+		  char *error, size_t error_len);
 
 /* Uncharges the memory ahead of the program itself (a dead one holds none). */
 void limits_uncharge_memory(struct limits_account *account, u64 memory);

@@ -21,7 +21,7 @@
 #include <linux/tick.h>
 #include <asm/sync_core.h>
 
-#include "batch/frames_own.h"
+#include "net/frames_own.h"
 #include "clock.h"
 #include "compat.h"
 #include "engine.h"
@@ -53,12 +53,12 @@ static noinline void come_to_cpu(struct run_own *own)
 {
 	int cpu = smp_processor_id();
 
-	clock_watch(&own->run, own->stack, own->cpu);
-	if (own->cpu == cpu)
+	clock_watch(&own->run, own->stack, own->clock.cpu);
+	if (own->clock.cpu == cpu)
 		return;
 	/* Machine code may have changed since this CPU fetched it. */
 	sync_core();
-	own->cpu = cpu;
+	own->clock.cpu = cpu;
 }
 
 static __always_inline void atomic_begin(struct run_own *own, bool again)
@@ -72,11 +72,11 @@ static __always_inline void atomic_begin(struct run_own *own, bool again)
 		come_to_cpu(own);
 	if (unlikely(!watchdog_knows(own)))
 		watchdog_tell(own);
-	own->since = 0;
-	if (unlikely(own->sample)) {
-		own->sample = false;
-		own->sampled = true;
-		own->since = clock_cycles();
+	own->clock.since = 0;
+	if (unlikely(own->samples.next)) {
+		own->samples.next = false;
+		own->samples.timed = true;
+		own->clock.since = clock_cycles();
 	}
 }
 
@@ -87,43 +87,43 @@ static __always_inline void atomic_begin(struct run_own *own, bool again)
  */
 static u32 random(struct run_own *own)
 {
-	own->random ^= own->random << 13;
-	own->random ^= own->random >> 17;
-	own->random ^= own->random << 5;
-	return own->random;
+	own->samples.random ^= own->samples.random << 13;
+	own->samples.random ^= own->samples.random >> 17;
+	own->samples.random ^= own->samples.random << 5;
+	return own->samples.random;
 }
 
 static noinline void take_sample(struct run_own *own)
 {
-	if (own->sampled) {
-		own->sampled = false;
-		own->quiet = random(own) % (2 * SAMPLED_ONE_IN);
+	if (own->samples.timed) {
+		own->samples.timed = false;
+		own->countdown.quiet = random(own) % (2 * SAMPLED_ONE_IN);
 	} else {
-		own->sample = true;
-		own->quiet = 0;
+		own->samples.next = true;
+		own->countdown.quiet = 0;
 	}
 }
 
 static noinline void account(struct run_own *own)
 {
-	u64 ran = clock_ns(clock_cycles() - own->since);
+	u64 ran = clock_ns(clock_cycles() - own->clock.since);
 
 	if (ran > own->run.preempt_max)
 		own->run.preempt_max = ran;
 	own->run.time += ran;
-	/* What lasts longer, the ticks see well enough. */
-	if (own->sampled)
-		own->sampled_ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
+	/* Ticks see longer stretches well enough. */
+	if (own->samples.timed)
+		own->samples.ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
 }
 
 static __always_inline void atomic_end(struct run_own *own)
 {
-	if (unlikely(own->since))
+	if (unlikely(own->clock.since))
 		account(own);
-	if (unlikely(--own->quiet < 0)) {
-		own->quiet = own->left - 1;
-		own->left = 0;
-		if (own->quiet < 0)
+	if (unlikely(--own->countdown.quiet < 0)) {
+		own->countdown.quiet = own->countdown.left - 1;
+		own->countdown.left = 0;
+		if (own->countdown.quiet < 0)
 			take_sample(own);
 	}
 	fpu_unlock(own->thread);
@@ -135,17 +135,18 @@ static __always_inline void atomic_end(struct run_own *own)
  */
 static __always_inline bool has_rare(const struct run_own *own)
 {
-	return own->run.doom || own->signalled || test_restore_sigmask() ||
+	return own->run.doom || own->meanwhile.signalled || test_restore_sigmask() ||
 	       !audit_dummy_context();
 }
 
 static __always_inline void preemptible_begin(struct run_own *own)
 {
-	unsigned long closed = ~own->wall_seen, open = own->rare ? closed : own->wall_seen;
+	unsigned long closed = ~own->meanwhile.seen;
+	unsigned long open = own->gate.rare ? closed : own->meanwhile.seen;
 
-	own->since = task_time();
-	own->open = own->stack ? closed : open;
-	own->open_home = own->stack ? open : closed;
+	own->clock.since = task_time();
+	own->gate.open = own->stack ? closed : open;
+	own->gate.open_home = own->stack ? open : closed;
 }
 
 /*
@@ -154,11 +155,11 @@ static __always_inline void preemptible_begin(struct run_own *own)
  */
 static __always_inline void run_begin(struct run_own *own, bool atomic, bool again)
 {
-	own->rare = has_rare(own);
+	own->gate.rare = has_rare(own);
 	if (!atomic)
 		return preemptible_begin(own);
 	atomic_begin(own, again);
-	if (unlikely(own->rare || !own->gated))
+	if (unlikely(own->gate.rare || !own->gate.used))
 		run_look(own);
 }
 
@@ -167,7 +168,7 @@ static __always_inline void run_end(struct run_own *own, bool atomic)
 	if (atomic)
 		atomic_end(own);
 	else
-		own->run.time += task_time() - own->since;
+		own->run.time += task_time() - own->clock.since;
 }
 
 /*
@@ -177,8 +178,8 @@ static __always_inline void run_end(struct run_own *own, bool atomic)
 static __always_inline bool is_over_time(const struct run_own *own)
 {
 	return own->run.time > own->run.deadline ||
-	       (own->sampled_ns > 4 * (u64)own->run.time_limit &&
-		task_time() - own->task_time > own->run.time_limit);
+	       (own->samples.ns > 4 * (u64)own->run.time_limit &&
+		task_time() - own->samples.task_time > own->run.time_limit);
 }
 
 /* The run is another task's than its last one, or on another stack. */
@@ -186,7 +187,7 @@ static noinline void change_hands(struct run_own *own, void *stack)
 {
 	static atomic64_t ids;
 
-	clock_forget(&own->run, own->cpu);
+	clock_forget(&own->run, own->clock.cpu);
 	own->id = atomic64_inc_return(&ids);
 	own->task = current;
 	own->stack = (unsigned long)stack;
@@ -195,12 +196,10 @@ static noinline void change_hands(struct run_own *own, void *stack)
 
 static noinline void at_end(struct run_own *own, bool well)
 {
-	if (own->shown)
-		watchers_restore(&own->outer, current_pt_regs());
-	own->shown = false;
+	watchers_hide(&own->outer, current_pt_regs());
 	/* idle.c tidies up between two calls: what these keep is not its affair. */
 	if (!own->thread)
-		frames_end_run(own->ports, well);
+		frames_end_run(own->held.ports, well);
 }
 
 /*
@@ -221,9 +220,9 @@ static __always_inline void begin_anew(struct run_own *own)
 
 static __always_inline void atomic_prepare(struct run_own *own, const void *stack)
 {
-	own->gated = stack && !own->thread;
-	own->sampled_ns = 0;
-	own->task_time = task_time();
+	own->gate.used = stack && !own->thread;
+	own->samples.ns = 0;
+	own->samples.task_time = task_time();
 }
 
 static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
@@ -237,9 +236,9 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	if (atomic)
 		atomic_prepare(own, stack);
 	run->deadline = run->time + run->time_limit;
-	own->signalled = 0;
-	own->wall_used = 0;
-	own->wall_seen = jiffies;
+	own->meanwhile.signalled = 0;
+	own->meanwhile.used = 0;
+	own->meanwhile.seen = jiffies;
 	run_begin(own, atomic, false);
 	if (atomic)
 		fpu_take(&own->fpu);
@@ -252,7 +251,7 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	if (atomic)
 		fpu_restore(&own->fpu);
 	run_end(own, atomic);
-	if (unlikely(own->shown || own->ports))
+	if (unlikely(own->outer.shown || own->held.ports))
 		at_end(own, ret >= 0 && !run->doom);
 	return ret;
 }
@@ -276,40 +275,34 @@ EXPORT_SYMBOL_NS_GPL(run_abandon, COMPAT_NS(SYSCRIPT));
 
 /* -- What has happened meanwhile --------------------------------------------- */
 
-/* Not before, and a tick later at most. */
-static bool has_passed(unsigned long since, unsigned long ns)
-{
-	return time_after(jiffies, since + nsecs_to_jiffies(ns));
-}
-
 static void look_at_signals(struct run_own *own)
 {
 	if (fatal_signal_pending(current)) {
 		own->run.doom = -ECANCELED;
 	} else if (!usermode_flags(USERMODE_ENDS)) {
-		own->signalled = 0;
-	} else if (!own->signalled) {
-		own->signalled = jiffies | 1;
-	} else if (has_passed(own->signalled, own->run.grace)) {
+		own->meanwhile.signalled = 0;
+	} else if (!own->meanwhile.signalled) {
+		own->meanwhile.signalled = jiffies | 1;
+	} else if (run_has_passed(own->meanwhile.signalled, own->run.grace)) {
 		run_doom(&own->run, -EINTR);
 	}
 }
 
 /*
- * Once in a tick: adds up what has passed since the last one, unless the task
- * @waited for what a signal could have ended; and lets cgroups throttle the task,
- * audit count its rules, and users of RCU's tasks go on: a run neither sleeps nor
- * returns to user mode for as long as it likes.
+ * Once in a tick: adds up the time since the last one, unless the task @waited in a way
+ * that a signal could have ended; and lets cgroups throttle the task, audit count its
+ * rules, and users of RCU's tasks go on: a run may neither sleep nor return to user mode
+ * for long.
  */
 static noinline void look_at_clocks(struct run_own *own, bool waited)
 {
 	unsigned long now = jiffies;
 
 	if (!waited)
-		own->wall_used += now - own->wall_seen;
-	own->wall_seen = now;
+		own->meanwhile.used += now - own->meanwhile.seen;
+	own->meanwhile.seen = now;
 	if (own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
-	    jiffies_to_nsecs(own->wall_used) > own->run.wall_limit)
+	    jiffies_to_nsecs(own->meanwhile.used) > own->run.wall_limit)
 		run_doom(&own->run, -ETIMEDOUT);
 	usermode_throttle();
 	audits_look();
@@ -327,15 +320,15 @@ static noinline void do_work(struct run_own *own)
 static __always_inline void look(struct run_own *own, bool waits)
 {
 	/* Before the works, which may sleep as well. */
-	bool waited = waits && current->nvcsw != own->switches;
+	bool waited = waits && current->nvcsw != own->call.switches;
 
 	usermode_works();
-	if (unlikely(jiffies != own->wall_seen))
+	if (unlikely(jiffies != own->meanwhile.seen))
 		look_at_clocks(own, waited);
 	if (unlikely(usermode_flags(USERMODE_FLAGS)))
 		do_work(own);
 	else
-		own->signalled = 0;
+		own->meanwhile.signalled = 0;
 }
 
 bool run_is_over(struct run *run, bool waits)
@@ -343,22 +336,8 @@ bool run_is_over(struct run *run, bool waits)
 	struct run_own *own = run_own(run);
 
 	look(own, waits);
-	own->switches = current->nvcsw;
+	own->call.switches = current->nvcsw;
 	return run->doom;
-}
-
-/* In interrupts, too: is there something that only run_poll() can do? */
-bool run_overstays(const struct run *run)
-{
-	const struct run_own *own = container_of(run, struct run_own, run);
-
-	if (jiffies_to_nsecs(jiffies - own->wall_seen) > run->wall_limit ||
-	    task_work_pending(current) || usermode_flags(USERMODE_RESCHED))
-		return true;
-	if (!usermode_flags(USERMODE_ENDS))
-		return false;
-	return fatal_signal_pending(current) || !own->signalled ||
-	       has_passed(own->signalled, run->grace);
 }
 
 int run_pending(struct run *run)
@@ -384,8 +363,12 @@ struct sleepable {
 static long sleepable_syscall(struct sleepable *work)
 {
 	long ret = 0;
-	int err = syscalls_call(work->index, &work->own->regs, &ret);
+	int err;
 
+	/* The engine takes it to its end, and may be on the way. */
+	if (unlikely(run_doom_passes(work->own->run.doom)))
+		return -EINTR;
+	err = syscalls_call(work->index, &work->own->call.regs, &ret);
 	if (unlikely(err))
 		run_doom(&work->own->run, err);
 	return ret;
@@ -395,7 +378,7 @@ static long sleepable_answered(struct sleepable *work)
 {
 	struct run_own *own = work->own;
 	long ret = 0;
-	int err = syscalls_call_answered(work->index, &own->regs, work->answer, &ret);
+	int err = syscalls_call_answered(work->index, &own->call.regs, work->answer, &ret);
 
 	if (err)
 		run_doom(&own->run, err);
@@ -424,17 +407,17 @@ long run_sleepable(void *arg)
 	return ret;
 }
 
-static __always_inline long leave_late(struct sleepable *work)
+static __always_inline long do_sleepable_late(struct sleepable *work)
 {
 	void *home = work->own->home;
 
 	return likely(home) ? stack_off(run_sleepable, work, home) : run_sleepable(work);
 }
 
-static __always_inline long leave(struct sleepable *work)
+static __always_inline long do_sleepable(struct sleepable *work)
 {
-	work->own->switches = current->nvcsw;
-	return leave_late(work);
+	work->own->call.switches = current->nvcsw;
+	return do_sleepable_late(work);
 }
 
 static long sleepable_nothing(struct sleepable *work)
@@ -446,7 +429,7 @@ void run_poll(struct run *run)
 {
 	struct sleepable work = { .own = run_own(run), .fn = sleepable_nothing };
 
-	leave(&work);
+	do_sleepable(&work);
 }
 EXPORT_SYMBOL_NS_GPL(run_poll, COMPAT_NS(SYSCRIPT));
 
@@ -461,8 +444,8 @@ static __always_inline long syscall_returned(struct run_own *own, long ret)
 }
 
 /*
- * What comes to syscall_returned() may not return, and leaves its frame: KASAN would
- * take what has been poisoned of it for what comes there later.
+ * Functions that call syscall_returned() may leave their frame without returning: its
+ * poison would stay, and KASAN report the next frames there.
  */
 #define MAY_END	__no_sanitize_address
 
@@ -473,7 +456,7 @@ MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool wai
 		.own = own, .fn = sleepable_syscall, .index = index, .waits = waits,
 	};
 
-	return syscall_returned(own, leave(&work));
+	return syscall_returned(own, do_sleepable(&work));
 }
 
 /* The tick came after script code was left: none of the time is its. */
@@ -482,8 +465,8 @@ static MAY_END long leave_after(struct sleepable *work)
 	struct run_own *own = work->own;
 
 	if (!own->atomic)
-		own->since = task_time();
-	return syscall_returned(own, leave_late(work));
+		own->clock.since = task_time();
+	return syscall_returned(own, do_sleepable_late(work));
 }
 
 MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
@@ -524,7 +507,7 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 	};
 
 	run->syscalls++;
-	return leave(&work);
+	return do_sleepable(&work);
 }
 EXPORT_SYMBOL_NS_GPL(run_as_syscall, COMPAT_NS(SYSCRIPT));
 
@@ -540,7 +523,7 @@ long run_outside(struct run *run, long (*fn)(void *arg), void *arg)
 		.as_syscall = fn, .arg = arg,
 	};
 
-	return leave(&work);
+	return do_sleepable(&work);
 }
 
 /* -- What a run holds -------------------------------------------------------- */
@@ -551,7 +534,7 @@ long run_scratch_mapped(struct run *run)
 
 	if (run->scratch)
 		return run->scratch;
-	addr = scratch_map(&run_own(run)->scratch);
+	addr = scratch_map(&run_own(run)->held.scratch);
 	if (!IS_ERR_VALUE(addr))
 		run->scratch = addr;
 	return addr;
@@ -572,9 +555,9 @@ char *run_buffer(struct run *run)
 {
 	struct run_own *own = run_own(run);
 
-	if (!own->buffer)
-		own->buffer = kvmalloc(RUN_BUFFER_SIZE, GFP_KERNEL_ACCOUNT);
-	return own->buffer;
+	if (!own->held.buffer)
+		own->held.buffer = kvmalloc(RUN_BUFFER_SIZE, GFP_KERNEL_ACCOUNT);
+	return own->held.buffer;
 }
 EXPORT_SYMBOL_NS_GPL(run_buffer, COMPAT_NS(SYSCRIPT));
 
@@ -585,8 +568,8 @@ struct run *run_create(void)
 	if (!own)
 		return NULL;
 	memset(own, 0, offsetof(struct run_own, run.output.text));
-	own->cpu = -1;
-	own->random = get_random_u32() | 1;
+	own->clock.cpu = -1;
+	own->samples.random = get_random_u32() | 1;
 	return &own->run;
 }
 
@@ -594,18 +577,18 @@ void run_release(struct run *run)
 {
 	struct run_own *own = run_own(run);
 
-	scratch_unmap(own->scratch);
-	own->scratch = NULL;
-	kvfree(own->buffer);
-	own->buffer = NULL;
-	frames_release(own->ports);
-	own->ports = NULL;
+	scratch_unmap(own->held.scratch);
+	own->held.scratch = NULL;
+	kvfree(own->held.buffer);
+	own->held.buffer = NULL;
+	frames_release(own->held.ports);
+	own->held.ports = NULL;
 }
 
 void run_destroy(struct run *run)
 {
 	run_release(run);
-	clock_forget(run, run_own(run)->cpu);
+	clock_forget(run, run_own(run)->clock.cpu);
 	watchdog_forget(run_own(run));
 	kvfree(run_own(run));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Runs of script code: the rules that hold whatever the engine, and the services
- * through which engines keep them.
+ * Runs of script code: the rules for every engine, and the services through which
+ * engines keep them.
  *
- * Script code runs between run_script() and its return.  All else that it causes
- * goes through the functions below, which leave script code for as long as they
- * sleep: here, and nowhere else, a run is found to be watched, over its limits,
- * killed or waited for, and comes back.  Then run->doom says why it has to end,
- * and the engine takes it to its end without delay.
+ * Script code runs between run_script() and its return.  Everything else that it
+ * causes goes through the functions below, which leave script code while they
+ * sleep.  Only here is a run checked for watchers, limits, kills and waiting tasks.
+ * If run->doom is set afterwards, it says why the run must end, and the engine ends
+ * it without delay.
  *
  * run.c implements this for the module, lib/user/run.c for a process.  Plain C:
  * engines are compiled without kernel headers.
@@ -21,32 +21,40 @@
 #include <errno.h>
 #endif
 
+#include "context.h"
 #include "output.h"
 
 #define RUN_ERROR_LEN	2048
+#define RUN_CALLS_WORDS	8
 
 struct engine_ops;
 struct engine_vm;
 
 /**
  * struct run - a program's runs, one at a time
- * @doom:         0, or why the run has to end: -ETIME, -ENOBUFS, -ENOMEM,
+ * @doom:         0, or why the run must end: -ETIME, -ENOBUFS, -ENOMEM,
  *                -ECANCELED for good; -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
  * @flags:        SYSCRIPT_* of the registration
  * @memory_limit: bytes
  * @time_limit:   ns in script code per run
- * @wall_limit:   ns per run, of all but waiting that a signal can end
- * @grace:        ns that a run may go on while a signal is pending
+ * @wall_limit:   elapsed ns per run, without waits that a signal can end
+ * @grace:        ns that a run may continue while a signal is pending
  * @time:         ns in script code, of all runs
- * @deadline:     what @time may reach in this run
+ * @deadline:     limit of @time in this run
  * @syscalls:     system calls made, of all runs
  * @preempt_max:  ns, the longest time without preemption that was seen
  * @name:         of the script
- * @engine:       whose @vm it is
+ * @engine:       the engine of @vm
  * @vm:           set by the engine's create() once it can be interrupted
+ * @context:      where its programs run; in CONTEXT_ATOMIC there are no runs as below,
+ *                only the texts, limits and names of one
+ * @view_size:    CONTEXT_ATOMIC: bytes that the subsystem shows
  * @scratch:      address of the scratch memory, see run_scratch(), or 0
+ * @only:         the program's rights are these, see SYSCRIPT_ONLY:
+ * @calls:        a bit for each system call by its number; run_may_call()
+ * @libraries:    SYSCRIPT_LIBRARY_*; run_may_use()
  * @error:        text of the last error, NUL-terminated, "" if none
- * @output:       what the script printed
+ * @output:       the script's output
  */
 struct run {
 	volatile int doom;
@@ -58,13 +66,29 @@ struct run {
 	const char *name;
 	const struct engine_ops *engine;
 	struct engine_vm *vm;
+	enum context context;
+	unsigned int view_size;
+	int only;
+	unsigned int libraries;
+	unsigned long long calls[RUN_CALLS_WORDS];
 	unsigned long scratch;
 	unsigned int error_len;
 	char error[RUN_ERROR_LEN];
 	struct output output;			/* last: not zeroed */
 };
 
-/* For the core: NULL without memory.  The run's owner fills in what is above. */
+/*
+ * Rights, which engines ask for when a name is looked up or an image loaded: system call
+ * @index of syscalls.def, and a library.
+ */
+int run_may_call(const struct run *run, unsigned int index);
+
+static inline int run_may_use(const struct run *run, unsigned int library)
+{
+	return !run->only || run->libraries & library;
+}
+
+/* For the core: NULL without memory.  The run's owner fills in the fields above. */
 struct run *run_create(void);
 /* Frees all but the texts and counters. */
 void run_release(struct run *run);
@@ -76,18 +100,18 @@ void run_destroy(struct run *run);
  *
  * For an engine that is not preemptible (engine.h) the XMM registers 0 to 7 and
  * MXCSR may be used; preemption and bottom halves are off, and a timer
- * interrupts the engine when that has to change.
+ * interrupts the engine when other tasks or softirqs need the CPU.
  */
 #define RUN_STACK_SIZE	(256 << 10)
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack);
 
-/* Makes run_script() return @ret now, whatever runs on its @stack.  Does not return. */
+/* Makes run_script() return @ret now, abandoning its @stack.  Does not return. */
 void run_abandon(struct run *run, long ret);
 
 /*
- * A safe point: gives way to others, and looks at the clock and at signals.
- * Non-preemptible engines call it after they were interrupted, others as often
- * as their code turns.
+ * A safe point: reschedules if needed, and checks the clock and signals.
+ * Non-preemptible engines call it after they were interrupted, others in each
+ * loop of their code.
  */
 void run_poll(struct run *run);
 
@@ -109,15 +133,15 @@ static inline int run_doom_passes(int why)
 
 /*
  * The system call of entry @index of syscalls.def with @args[6]; never
- * -ERESTART*.  A watched task is not let through: then the run is doomed to end
- * with -EOPNOTSUPP, and what is returned does not matter.  In a doomed run it calls
+ * -ERESTART*.  If a watcher does not permit it, the run is doomed to end
+ * with -EOPNOTSUPP, and the result does not matter.  In a doomed run it calls
  * engine_ops.end(), if there is one.
  */
 long run_syscall(struct run *run, unsigned int index, const long *args);
 
 /*
- * The same as a function for each entry, in their order, which takes the arguments
- * that the call takes and no others.
+ * The same as a function for each entry, in their order, with only the arguments
+ * that the call takes.
  */
 typedef long run_gate(struct run *run, long a, long b, long c, long d, long e, long f);
 extern run_gate *const run_gates[];
@@ -134,7 +158,7 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 long run_scratch(struct run *run);
 
 /* Room for the records of a batch, from the first request to the program's end. */
-#define RUN_BUFFER_SIZE	(32768 + 8192)
+#define RUN_BUFFER_SIZE	(32768 + 5 * 4096)
 /* In run_as_syscall(): RUN_BUFFER_SIZE bytes, or NULL without memory. */
 char *run_buffer(struct run *run);
 

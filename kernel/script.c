@@ -10,7 +10,7 @@
  *   program->vm_lock inside ->lock: program->vm as seen by those who do not
  *                    have the turn (program_info()).  Held for a few loads.
  *   scripts_lock     the table, and ->walkers.  It is everybody's: held to find the
- *                    next one and look at it, a few steps whoever has how many.
+ *                    next one and look at it, a few steps however many there are.
  *                    vm_lock nests in it.
  *
  * Who goes over scripts of others for longer counts in ->walkers meanwhile, for which
@@ -37,7 +37,6 @@
 #include <linux/xarray.h>
 
 #include "compat.h"
-#include "idle.h"
 #include "program.h"
 #include "script.h"
 #include "syscalls.h"
@@ -51,12 +50,13 @@ struct script {
 	struct mutex lock;
 	struct program *program;
 	struct mm_struct *mm;		/* held to be compared, never used */
-	refcount_t refs;		/* the file, and each call under way */
+	refcount_t refs;		/* the file, calls under way, what extends it */
 	u64 idle_calls;			/* see script_idle() */
 
 	wait_queue_head_t death;
 	unsigned int walkers;
 	unsigned long id;
+	struct script *base;		/* that it extends, held; or NULL */
 	struct file *device;		/* keeps the module, see script_free() */
 	struct pid *pid;
 	kuid_t uid;
@@ -129,7 +129,7 @@ static bool has_no_walkers(struct script *script)
 	return none;
 }
 
-/* Nobody finds it after this. */
+/* It cannot be found after this. */
 static void script_hide(struct script *script)
 {
 	spin_lock(&scripts_lock);
@@ -144,6 +144,8 @@ static void script_hide(struct script *script)
  */
 static noinline void script_destroy(struct script *script)
 {
+	struct script *base = script->base;
+
 	/*
 	 * 1. No call is under way, for each holds a reference, and none can come
 	 *    without the file.  A walker of the table could still find it; not
@@ -156,12 +158,21 @@ static noinline void script_destroy(struct script *script)
 
 	/* 3. Pollers held the file too, and epoll forgot it when it was closed. */
 	script_free(script);
+
+	/* 4. What it extended, whose code the program could call: that extends nothing. */
+	if (base)
+		script_put(base);
 }
 
 static __always_inline void put(struct script *script)
 {
 	if (refcount_dec_and_test(&script->refs))
 		script_destroy(script);
+}
+
+void script_get(struct script *script)
+{
+	refcount_inc(&script->refs);
 }
 
 void script_put(struct script *script)
@@ -179,7 +190,7 @@ static int script_run(struct script *script, struct syscript_call *call)
 	trace_done(script->id, program->name, err);
 	if (likely(!err))
 		return 0;
-	/* Once only: who finds it dead gets -ENOTRECOVERABLE. */
+	/* Once only: later callers find it dead and get -ENOTRECOVERABLE. */
 	if (!program_is_alive(program) && err != -ENOTRECOVERABLE) {
 		trace_kill(script->id, program->name, err);
 		wake_up_poll(&script->death, EPOLLERR | EPOLLHUP);
@@ -265,18 +276,6 @@ void script_info(struct script *script, struct syscript_info *info)
 	info->uid = from_kuid_munged(current_user_ns(), script->uid);
 }
 
-/* The first one after @id, with the lock, or NULL without it; @id becomes its. */
-static struct script *lock_next(unsigned long *id)
-{
-	struct script *script;
-
-	spin_lock(&scripts_lock);
-	script = xa_find_after(&scripts, id, ULONG_MAX, XA_PRESENT);
-	if (!script)
-		spin_unlock(&scripts_lock);
-	return script;
-}
-
 int script_next(u64 after, struct syscript_info *info)
 {
 	bool mine, all = ns_capable_noaudit(&init_user_ns, CAP_SYS_PTRACE);
@@ -285,33 +284,37 @@ int script_next(u64 after, struct syscript_info *info)
 
 	if (syscalls_nested())
 		return -EDEADLK;
-	while ((script = lock_next(&id))) {
-		mine = all || uid_eq(script->uid, current_uid());
+	for (;;) {
+		spin_lock(&scripts_lock);
+		script = xa_find_after(&scripts, &id, ULONG_MAX, XA_PRESENT);
+		mine = script && (all || uid_eq(script->uid, current_uid()));
 		if (mine)
 			script_info(script, info);
 		spin_unlock(&scripts_lock);
+		if (!script)
+			return -ENOENT;
 		if (mine)
 			return 0;
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
 	}
-	return -ENOENT;
 }
 
-/* As lock_next(), but it stays for as long as the caller likes, without the lock. */
+/* The first one after @id, which becomes its; it stays for as long as the caller likes. */
 static struct script *visit_next(unsigned long *id)
 {
-	struct script *script = lock_next(id);
+	struct script *script;
 
-	if (!script)
-		return NULL;
-	script->walkers++;
+	spin_lock(&scripts_lock);
+	script = xa_find_after(&scripts, id, ULONG_MAX, XA_PRESENT);
+	if (script)
+		script->walkers++;
 	spin_unlock(&scripts_lock);
 	return script;
 }
 
-static void leave(struct script *script)
+static void visit_end(struct script *script)
 {
 	spin_lock(&scripts_lock);
 	if (!--script->walkers)
@@ -326,7 +329,7 @@ int script_each(void (*visit)(struct program *program, void *arg), void *arg)
 
 	while ((script = visit_next(&id))) {
 		visit(script->program, arg);
-		leave(script);
+		visit_end(script);
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
@@ -353,7 +356,7 @@ bool script_idle_next(unsigned long *id)
 	if (!script)
 		return false;
 	script_idle(script);
-	leave(script);
+	visit_end(script);
 	return true;
 }
 
@@ -390,7 +393,7 @@ struct script *script_create(const struct syscript_register *reg, struct file *d
 
 	if (!script)
 		return ERR_PTR(-ENOMEM);
-	err = program_create(&script->program, reg, error);
+	err = program_create(&script->program, reg, CONTEXT_PROCESS, error);
 	if (!err)
 		return script;
 	if (program_kills(reg->flags, err))
@@ -401,10 +404,12 @@ struct script *script_create(const struct syscript_register *reg, struct file *d
 }
 
 int script_load(struct script *script, const struct syscript_register *reg,
-		const char *image, char *error)
+		const char *image, struct script *base, char *error)
 {
-	int err = program_load(script->program, reg, image, error);
+	int err;
 
+	script->base = base;
+	err = program_load(script->program, reg, image, base ? base->program : NULL, error);
 	if (program_kills(reg->flags, err))
 		script_kill_caller(script, reg->name, err);
 	return err;
@@ -413,5 +418,4 @@ int script_load(struct script *script, const struct syscript_register *reg,
 void script_publish(struct script *script)
 {
 	xa_store(&scripts, script->id, script, GFP_KERNEL);
-	idle_watch();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A script: a program that is bound to the process that registered it, with who
- * may run it, and when.  Knows no file and no user memory; those are device.c's.
+ * A script: a program bound to the process that registered it, and the rules who
+ * may run it, and when.  Files and user memory are handled in device.c.
  */
 #ifndef SYSCRIPT_SCRIPT_H
 #define SYSCRIPT_SCRIPT_H
@@ -26,22 +26,28 @@ int script_may_create(void);
 int script_may_use(const struct script *script);
 
 /*
- * Charges the calling process for a script as @reg says.  It holds @device, an open
- * file of the module's.  Returns it, or an ERR_PTR with the text in @error
+ * Charges the calling process for a script as @reg says.  The script holds @device, an
+ * open file of the module.  Returns it, or an ERR_PTR with the text in @error
  * (RUN_ERROR_LEN bytes).
  */
 struct script *script_create(const struct syscript_register *reg, struct file *device,
 			     char *error);
 
-/* Makes its program of @image: 0, or -errno with the text in @error. */
+/*
+ * Makes its program from @image, which extends @base, if that is not NULL: @script
+ * takes over the caller's reference to it.  0, or -errno with the text in @error.
+ */
 int script_load(struct script *script, const struct syscript_register *reg,
-		const char *image, char *error);
+		const char *image, struct script *base, char *error);
 
 /* From here on script_next() finds it. */
 void script_publish(struct script *script);
 
-/* Drops the file's reference, or that of script_create(). The last frees all. */
+/* Drops the file's reference, or that of script_create(). The last frees the script. */
 void script_put(struct script *script);
+
+/* Takes another reference; the caller has one. */
+void script_get(struct script *script);
 
 /*
  * Calls the program, when the other threads have had their turns.  Returns 0
@@ -53,9 +59,8 @@ int script_call(struct script *script, struct syscript_call *call);
 int script_error(struct script *script, char *text);
 
 /*
- * Takes out what the script printed, up to @max bytes: a buffer for the caller to
- * kvfree(), with @taken bytes of the @there that there were; NULL if there is
- * nothing to take; or an ERR_PTR.
+ * Removes up to @max bytes of the script's output: a buffer for the caller to
+ * kvfree(), with @taken of @there bytes; NULL if there is none; or an ERR_PTR.
  */
 char *script_output(struct script *script, u32 max, u32 *taken, u32 *there);
 
@@ -72,8 +77,8 @@ int script_next(u64 after, struct syscript_info *info);
 int script_each(void (*visit)(struct program *program, void *arg), void *arg);
 
 /*
- * Frees what the first script after @id does not need now, if it has not been called
- * since the last time; @id becomes its.  False if there is none.
+ * Frees memory that the first script after @id does not need now, if it has not been
+ * called since the last time; @id becomes that script's.  False if there is no script.
  */
 bool script_idle_next(unsigned long *id);
 

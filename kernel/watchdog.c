@@ -42,7 +42,7 @@ static struct run_own *found(const struct watchdog *dog)
 static bool is_same_stretch(const struct watchdog *dog, const struct run_own *own)
 {
 	return dog->found == own->id && dog->time == own->run.time &&
-	       dog->syscalls == own->run.syscalls && dog->quiet == own->quiet;
+	       dog->syscalls == own->run.syscalls && dog->quiet == own->countdown.quiet;
 }
 
 /* There should have been more than 200 ticks in a period. */
@@ -60,12 +60,12 @@ static bool look(struct watchdog *dog, struct run_own *own)
 	bool same = is_same_stretch(dog, own), missed;
 
 	dog->looks = same ? dog->looks + 1 : 0;
-	dog->unseen = same && dog->ticks == own->ticks ? dog->unseen + 1 : 0;
+	dog->unseen = same && dog->ticks == own->clock.ticks ? dog->unseen + 1 : 0;
 	dog->found = own->id;
-	dog->ticks = own->ticks;
+	dog->ticks = own->clock.ticks;
 	dog->time = own->run.time;
 	dog->syscalls = own->run.syscalls;
-	dog->quiet = own->quiet;
+	dog->quiet = own->countdown.quiet;
 	missed = is_missed(dog, own);
 	if (missed && own->run.doom != -ETIME)
 		pr_err_ratelimited("a script of process %d was not watched on CPU %d: it is ended\n",

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The second line behind clock.h: ends a run whose script code, without preemption, no
- * tick of the clock sees.  That is a fault of the module's, and the log says so.
+ * The second line behind clock.h: ends a run whose script code runs without preemption
+ * and is seen by no tick of the clock.  That is a fault of the module, and the log says
+ * so.
  *
  * It shares nothing with the clock but the count of its ticks.  A timer of its own per
  * CPU looks a few times a second at what it has interrupted, for as long as runs say
- * that they enter script code there: each when it comes from where it may have slept,
- * and so at least once in a tick in which it makes system calls.
+ * that they enter script code there: each does when it may have slept before, and so at
+ * least once in a tick in which it makes system calls.
  *
- * Whoever the timer has not heard of since its last look tells it again; so it can go
- * off by itself when there was no one, unless what it has interrupted may be about to
- * enter.
+ * A run that the timer has not heard of since its last look tells it again; so the timer
+ * can stop by itself when there was none, unless what it has interrupted may be about to
+ * enter script code.
  */
 #ifndef SYSCRIPT_WATCHDOG_H
 #define SYSCRIPT_WATCHDOG_H
@@ -24,15 +25,15 @@
 struct watchdog {
 	struct hrtimer timer;
 	bool armed;
-	u64 heard;			/* the run's id that told last, since the last look */
+	u64 heard;			/* id of the run that told last, since the last look */
 	/*
-	 * The same run, who may have ended since: to be looked at where its @task is
-	 * seen on its @stack.
+	 * The same run, which may have ended since: to be looked at only if its @task
+	 * is seen on its @stack.
 	 */
 	struct run_own *own;
 	struct task_struct *task;
 	unsigned long stack;
-	/* What the last look found in script code, 0 for nothing. */
+	/* The run that the last look found in script code, or 0. */
 	u64 found;
 	unsigned long ticks, time, syscalls; /* of the run then */
 	int quiet;
@@ -45,8 +46,8 @@ int watchdog_init(void);
 void watchdog_exit(void);
 
 /*
- * To be asked when a run comes to script code, on the CPU where that will be, after it
- * has turned off preemption or bottom halves; and if it is not so, to be told.
+ * To be asked before a run enters script code, on that CPU, with preemption or bottom
+ * halves off; if false, watchdog_tell() is due.
  */
 static __always_inline bool watchdog_knows(const struct run_own *own)
 {
@@ -55,7 +56,7 @@ static __always_inline bool watchdog_knows(const struct run_own *own)
 
 void watchdog_tell(struct run_own *own);
 
-/* It is about to be freed, and its stack may become another's. */
+/* @own is about to be freed, and its stack may become another task's. */
 void watchdog_forget(struct run_own *own);
 
 #endif /* SYSCRIPT_WATCHDOG_H */
