@@ -10,7 +10,7 @@ LUAJIT_USER_CFLAGS := -g -fPIC -fvisibility=hidden
 
 .PHONY: luajit-user
 luajit-user: $(BUILD)/gen/constants.inc | $(VENDOR_READY)
-	@$(LUAJIT_MK) -s PLACE=user OUT=$(LUAJIT_USER) \
+	+@$(LUAJIT_MK) -s PLACE=user OUT=$(LUAJIT_USER) \
 		CFLAGS="$(LUAJIT_USER_CFLAGS) $(CFLAGS)" CC="$(CC)" LD="$(LD)"
 
 $(LUAJIT_USER)/stack.o: kernel/stack.S
@@ -31,3 +31,10 @@ $(LUAJIT_USER)/libluajit-syscript.a: $(LUAJIT_USER)/luajit.o $(LUAJIT_USER)/stac
 .PHONY: FORCE
 $(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete | $(VENDOR_READY)
 	@kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen
+
+# User pointers taken for the kernel's, locks that are not given back: of the kernel's side,
+# for LuaJIT's files are no kernel code.
+.PHONY: lint-module
+lint-module: module | $(BUILD)/deps/lint.ready
+	$(call say,SPARSE)
+	$(Q)SPARSE=1 kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen

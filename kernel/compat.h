@@ -19,11 +19,13 @@
 #include <linux/hrtimer.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
+#include <linux/posix_acl.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate_trace.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/uio.h>
+#include <linux/xattr.h>
 #include <net/sock.h>
 
 /* Newer 6.1.y have them, too. */
@@ -61,6 +63,35 @@ static inline int compat_inode_permission(const struct path *path, int mask)
 	return inode_permission(mnt_idmap(path->mnt), d_inode(path->dentry), mask);
 #else
 	return inode_permission(mnt_user_ns(path->mnt), d_inode(path->dentry), mask);
+#endif
+}
+
+/* As of getxattr(2) without a buffer: not for access control lists, see below. */
+static inline ssize_t compat_getxattr_size(const struct path *path, const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return vfs_getxattr(mnt_idmap(path->mnt), path->dentry, name, NULL, 0);
+#else
+	return vfs_getxattr(mnt_user_ns(path->mnt), path->dentry, name, NULL, 0);
+#endif
+}
+
+/* Newer kernels have another way to these.  Positive if there is one, or -errno. */
+static inline ssize_t compat_acl_size(const struct path *path, const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	struct posix_acl *acl = vfs_get_acl(mnt_idmap(path->mnt), path->dentry, name);
+#else
+	struct posix_acl *acl = vfs_get_acl(mnt_user_ns(path->mnt), path->dentry, name);
+#endif
+
+	if (IS_ERR(acl))
+		return PTR_ERR(acl);
+	posix_acl_release(acl);
+	return 1;
+#else
+	return compat_getxattr_size(path, name);
 #endif
 }
 
@@ -150,6 +181,15 @@ static inline void compat_sk_drops_add(struct sock *sk, int n)
 	sk_drops_add(sk, n);
 #else
 	atomic_add(n, &sk->sk_drops);
+#endif
+}
+
+static inline struct file *compat_fd_file(struct fd fd)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return fd_file(fd);
+#else
+	return fd.file;
 #endif
 }
 

@@ -20,6 +20,8 @@
 
 #include "compat.h"
 #include "device.h"
+#include "idle.h"
+#include "names.h"
 #include "request.h"
 #include "run.h"
 #include "script.h"
@@ -30,11 +32,19 @@
 #define DEVICE_CALL_SIZE_1	144
 #define DEVICE_TEXT_SIZE_1	16
 #define DEVICE_INFO_SIZE_1	400
+#define DEVICE_LOAD_SIZE_1	240
+#define DEVICE_UNLOAD_SIZE_1	56
+#define DEVICE_PROGRAM_SIZE_1	384
+#define DEVICE_INVOKE_SIZE_1	144
 
 static_assert(sizeof(struct syscript_register) >= DEVICE_REGISTER_SIZE_1);
 static_assert(sizeof(struct syscript_call) >= DEVICE_CALL_SIZE_1);
 static_assert(sizeof(struct syscript_text) >= DEVICE_TEXT_SIZE_1);
 static_assert(sizeof(struct syscript_info) >= DEVICE_INFO_SIZE_1);
+static_assert(sizeof(struct syscript_load) >= DEVICE_LOAD_SIZE_1);
+static_assert(sizeof(struct syscript_unload) >= DEVICE_UNLOAD_SIZE_1);
+static_assert(sizeof(struct syscript_program) >= DEVICE_PROGRAM_SIZE_1);
+static_assert(sizeof(struct syscript_invoke) >= DEVICE_INVOKE_SIZE_1);
 
 /* The same request, whatever the size of its structure? */
 #define DEVICE_SAME(cmd, request) \
@@ -49,7 +59,7 @@ static int device_copy_in(void *to, size_t size, size_t size_1,
 	return copy_struct_from_user(to, size, from, _IOC_SIZE(cmd));
 }
 
-/* What the caller's structure has more was zero and stays so. */
+/* The rest of the caller's larger structure was zero and stays so. */
 static int device_copy_out(void __user *to, unsigned int cmd, const void *from,
 			   size_t size)
 {
@@ -65,6 +75,24 @@ static noinline long device_call_tell(struct syscript_call __user *user, u32 fla
 	return err;
 }
 
+/*
+ * A library that knows scripts by descriptors of its own has the number only, which may
+ * be another file's by now.  The file is compared, and not used.
+ */
+static int device_call_expects(const struct syscript_call *call)
+{
+	struct fd fd = fdget(call->fd);
+	const struct inode *inode;
+	bool same;
+
+	if (!compat_fd_file(fd))
+		return -ESTALE;
+	inode = file_inode(compat_fd_file(fd));
+	same = inode->i_ino == call->ino && new_encode_dev(inode->i_sb->s_dev) == call->dev;
+	fdput(fd);
+	return same ? 0 : -ESTALE;
+}
+
 static long device_call_any_size(struct script *script,
 				 struct syscript_call __user *user,
 				 unsigned int cmd)
@@ -77,11 +105,15 @@ static long device_call_any_size(struct script *script,
 	if (err)
 		return err;
 	err = request_check_call(&call);
+	if (!err && call.flags & SYSCRIPT_CALL_EXPECT)
+		err = device_call_expects(&call);
 	if (err)
 		return err;
 	err = script_call(script, &call);
 	if (err)
 		return device_call_tell(user, call.flags, err);
+	if (call.flags & SYSCRIPT_CALL_QUIET)
+		return 0;
 
 	results = min_t(size_t, call.nresults, SYSCRIPT_RESULTS_MAX);
 	if (put_user(call.nresults, &user->nresults) ||
@@ -112,6 +144,11 @@ static __always_inline int device_call_in(struct syscript_call *call,
 		goto bad;
 	for (end = to + call->nargs; to < end; to++, from++)
 		unsafe_get_user(*to, from, fault);
+	if (call->flags & SYSCRIPT_CALL_EXPECT) {
+		unsafe_get_user(call->fd, &user->fd, fault);
+		unsafe_get_user(call->dev, &user->dev, fault);
+		unsafe_get_user(call->ino, &user->ino, fault);
+	}
 	user_access_end();
 	return call->flags & ~SYSCRIPT_CALL_FLAGS || call->state ? -EINVAL : 0;
 bad:
@@ -151,10 +188,17 @@ static __always_inline long device_call(struct script *script,
 	err = device_call_in(&call, user);
 	if (unlikely(err))
 		return script_may_use(script) ?: err;
+	if (call.flags & SYSCRIPT_CALL_EXPECT) {
+		err = device_call_expects(&call);
+		if (unlikely(err))
+			return err;
+	}
 	nresults = call.nresults;
 	err = script_call(script, &call);
 	if (unlikely(err))
 		return device_call_tell(user, call.flags, err);
+	if (call.flags & SYSCRIPT_CALL_QUIET)
+		return 0;
 	/* Is anything not there already? */
 	return nresults | call.nresults ? device_call_out(user, &call) : 0;
 }
@@ -299,7 +343,7 @@ static int script_file_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* In /proc/PID/fdinfo, which those may read who may trace the process. */
+/* In /proc/PID/fdinfo, which processes may read that may trace this one. */
 static void script_file_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct syscript_info info;
@@ -340,18 +384,61 @@ static bool device_is_for(const struct file *file, u32 engine)
 	       engine == SYSCRIPT_ENGINE_CONFINED;
 }
 
-/* Copied once, and never looked at in user memory again. */
+/* @len bytes at @from and a NUL, to be looked at in user memory never again; kvfree(). */
+static char *device_copy_text(u64 from, size_t len)
+{
+	char *text = kvmalloc(len + 1, GFP_KERNEL_ACCOUNT);
+
+	if (!text)
+		return ERR_PTR(-ENOMEM);
+	text[len] = '\0';
+	if (!copy_from_user(text, u64_to_user_ptr(from), len))
+		return text;
+	kvfree(text);
+	return ERR_PTR(-EFAULT);
+}
+
+static int device_base_of(struct script **base, struct file *file)
+{
+	int err = file->f_op == &script_file_ops ? 0 : -EBADF;
+
+	if (!err)
+		err = script_may_use(file->private_data);
+	if (err)
+		return err;
+	*base = file->private_data;
+	script_get(*base);
+	return 0;
+}
+
+/* With a reference, which does not need the fd any more. */
+static int device_get_base(struct script **base, const struct syscript_register *reg)
+{
+	struct file *file;
+	int err;
+
+	if (!(reg->flags & SYSCRIPT_EXTENDS))
+		return 0;
+	file = reg->base <= INT_MAX ? fget(reg->base) : NULL;
+	if (!file)
+		return -EBADF;
+	err = device_base_of(base, file);
+	fput(file);
+	return err;
+}
+
 static int device_load(struct script *script, const struct syscript_register *reg,
 		       char *error)
 {
-	char *image = kvmalloc(reg->image_len + 1, GFP_KERNEL_ACCOUNT);
-	int err = -EFAULT;
+	char *image = device_copy_text(reg->image, reg->image_len);
+	struct script *base = NULL;
+	int err;
 
-	if (!image)
-		return -ENOMEM;
-	image[reg->image_len] = '\0';
-	if (!copy_from_user(image, u64_to_user_ptr(reg->image), reg->image_len))
-		err = script_load(script, reg, image, error);
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+	err = device_get_base(&base, reg);
+	if (!err)
+		err = script_load(script, reg, image, base, error);
 	kvfree(image);
 	return err;
 }
@@ -395,6 +482,7 @@ static int device_install(struct script *script)
 		goto destroy;
 	}
 	script_publish(script);
+	idle_watch();
 	/* Last: another thread may use or close the fd before this returns. */
 	fd_install(fd, file);
 	return fd;
@@ -403,19 +491,18 @@ destroy:
 	return fd;
 }
 
-/* Copies @error, cut to fit: @err, or -EFAULT if that is not possible. */
-static int device_put_error(const struct syscript_register *reg, char *error,
-			    int err)
+/* Copies @error, cut to @room bytes: @err, or -EFAULT if that is not possible. */
+static int device_put_error(u64 to, u32 room, char *error, int err)
 {
 	size_t len = strlen(error) + 1;
 
-	if (!reg->error_len)
+	if (!room)
 		return err;
-	if (len > reg->error_len) {
-		len = reg->error_len;
+	if (len > room) {
+		len = room;
 		error[len - 1] = '\0';
 	}
-	if (copy_to_user(u64_to_user_ptr(reg->error), error, len))
+	if (copy_to_user(u64_to_user_ptr(to), error, len))
 		return -EFAULT;
 	return err;
 }
@@ -430,7 +517,7 @@ static long device_make_script(struct file *file, const struct syscript_register
 		return -ENOMEM;
 	script = device_create_script(file, reg, error);
 	if (IS_ERR(script)) {
-		ret = device_put_error(reg, error, PTR_ERR(script));
+		ret = device_put_error(reg->error, reg->error_len, error, PTR_ERR(script));
 	} else if (reg->flags & SYSCRIPT_CHECK) {
 		script_put(script);
 		ret = 0;
@@ -461,6 +548,125 @@ static long device_register_script(struct file *file,
 	return device_make_script(file, &reg);
 }
 
+/* -- Programs for subsystems ------------------------------------------------------- */
+
+static int device_load_parts(const struct syscript_load *load, char *functions, char *image,
+			     char *error)
+{
+	struct names_parts parts = { .image = image, .functions = functions };
+	char *lines = NULL;
+	int err;
+
+	if (load->lines_len)
+		lines = device_copy_text(load->lines, load->lines_len);
+	if (IS_ERR(lines))
+		return PTR_ERR(lines);
+	parts.lines = (u16 *)lines;
+	err = names_load(load, &parts, error);
+	kvfree(parts.lines);
+	return err;
+}
+
+static int device_load_image(const struct syscript_load *load, char *functions, char *error)
+{
+	char *image = device_copy_text(load->image, load->image_len);
+	int err;
+
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+	err = device_load_parts(load, functions, image, error);
+	kvfree(image);
+	return err;
+}
+
+static int device_load_checked(struct file *file, const struct syscript_load *load,
+			       char *error)
+{
+	char *functions;
+	int err;
+
+	if (!device_is_for(file, load->engine)) {
+		strscpy(error, "/dev/syscript-confined is for engine confined only",
+			RUN_ERROR_LEN);
+		return -EACCES;
+	}
+	functions = device_copy_text(load->functions, load->functions_len);
+	if (IS_ERR(functions))
+		return PTR_ERR(functions);
+	err = device_load_image(load, functions, error);
+	kvfree(functions);
+	return err;
+}
+
+static long device_load_program(struct file *file, struct syscript_load __user *user,
+				unsigned int cmd)
+{
+	struct syscript_load load;
+	char *error;
+	long err;
+
+	err = names_may_load() ?:
+	      device_copy_in(&load, sizeof(load), DEVICE_LOAD_SIZE_1, user, cmd) ?:
+	      request_check_load(&load);
+	if (err)
+		return err;
+	error = kzalloc(RUN_ERROR_LEN, GFP_KERNEL);
+	if (!error)
+		return -ENOMEM;
+	err = device_load_checked(file, &load, error);
+	if (err)
+		err = device_put_error(load.error, load.error_len, error, err);
+	kfree(error);
+	return err;
+}
+
+static long device_unload_program(struct syscript_unload __user *user, unsigned int cmd)
+{
+	struct syscript_unload unload;
+	int err = device_copy_in(&unload, sizeof(unload), DEVICE_UNLOAD_SIZE_1, user, cmd);
+
+	return err ?: request_check_unload(&unload) ?: names_unload(&unload);
+}
+
+static long device_program(struct syscript_program __user *user, unsigned int cmd)
+{
+	struct syscript_program program;
+	int err = device_copy_in(&program, sizeof(program), DEVICE_PROGRAM_SIZE_1, user, cmd);
+
+	err = err ?: names_next(&program);
+	return err ?: device_copy_out(user, cmd, &program, sizeof(program));
+}
+
+static long device_invoke_checked(struct syscript_invoke *invoke)
+{
+	u8 data[SYSCRIPT_INVOKE_DATA_MAX];
+	u32 len = min_t(u32, invoke->data_len, sizeof(data));	/* as it has been checked */
+	char *error;
+	int err;
+
+	if (copy_from_user(data, u64_to_user_ptr(invoke->data), len))
+		return -EFAULT;
+	error = kzalloc(RUN_ERROR_LEN, GFP_KERNEL);
+	if (!error)
+		return -ENOMEM;
+	err = names_invoke(invoke, data, error);
+	if (err)
+		err = device_put_error(invoke->error, invoke->error_len, error, err);
+	kfree(error);
+	return err;
+}
+
+static long device_invoke(struct syscript_invoke __user *user, unsigned int cmd)
+{
+	struct syscript_invoke invoke;
+	long err;
+
+	err = names_may_load() ?:
+	      device_copy_in(&invoke, sizeof(invoke), DEVICE_INVOKE_SIZE_1, user, cmd) ?:
+	      request_check_invoke(&invoke) ?: device_invoke_checked(&invoke);
+	return err ?: put_user(invoke.result, &user->result);
+}
+
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
@@ -469,6 +675,14 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return device_register_script(file, user, cmd);
 	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_NEXT))
 		return device_info(NULL, user, cmd);
+	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_LOAD))
+		return device_load_program(file, user, cmd);
+	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_UNLOAD))
+		return device_unload_program(user, cmd);
+	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_PROGRAM))
+		return device_program(user, cmd);
+	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_INVOKE))
+		return device_invoke(user, cmd);
 	return -ENOTTY;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a script engine offers the core, in the module and in libsyscript.  The
+ * A script engine's operations for the core, in the module and in libsyscript.  The
  * core knows no language; an engine knows no descriptor, no device, no policy,
- * and has no safety rule of its own: those are run.h's.
+ * and has no safety rules of its own: those are in run.h.
  *
- * The core calls every operation in process context, for one program at a time,
- * but for stats() and code(), which come at any time between create and destroy,
- * next to a run on another CPU, and interrupt(), which comes from interrupts of the
- * CPU that runs the program, or from another thread of the process.
+ * The core calls every operation in process context, once at a time for a program,
+ * except stats() and code(), which may be called at any time between create and
+ * destroy, even during a run on another CPU, and interrupt(), which is called in
+ * interrupts of the CPU that runs the program, or by another thread of the process.
  */
 #ifndef SYSCRIPT_ENGINE_H
 #define SYSCRIPT_ENGINE_H
@@ -16,25 +16,28 @@
 #include "../include/uapi/syscript.h"
 
 struct module;
+struct syscript_event;
 
 /**
- * struct engine_image - what a program is made of
+ * struct engine_image - the image of a program
  * @data:   the image, in the caller's memory, followed by a zero byte
  * @len:    its length in bytes
  * @format: as registered
  * @shared, @shared_len: memory of the process that it shares, or 0
+ * @base:   the program that it extends, which outlives this one, or NULL
  */
 struct engine_image {
 	const char *data;
 	unsigned long len;
 	unsigned int format;
 	unsigned long shared, shared_len;
+	struct engine_vm *base;
 };
 
 /**
  * struct engine_stats - counters that only the engine knows
- * @memory:      bytes held now
- * @memory_peak: bytes held at most
+ * @memory:      bytes allocated now
+ * @memory_peak: most bytes allocated
  * @counters:    values for the names in engine_ops.counters
  */
 struct engine_stats {
@@ -42,7 +45,42 @@ struct engine_stats {
 	unsigned long counters[SYSCRIPT_COUNTERS_MAX];
 };
 
-/* Machine code is at @start .. @end; it was made of @line, or of none that is known. */
+/* Mistakes in a script: lines of "name:line: text", as many as fit. */
+struct engine_findings {
+	char *text;
+	unsigned long size, len;
+	unsigned int n;			/* out: how many there are */
+};
+
+/**
+ * struct seat_error - why a call in CONTEXT_ATOMIC has failed
+ * @end:   0: it has not; else the engine's own
+ * @pc:    where
+ * @value: the engine's own
+ * @line:  of its source, or 0; not the engine's
+ */
+struct seat_error {
+	unsigned int end, pc, line;
+	unsigned long long value;
+};
+
+/**
+ * struct seat_head - how each CPU's seat begins
+ * @event: the call under way, or NULL
+ * @view:  of syscript_event, here
+ */
+struct seat_head {
+	struct syscript_event *event;
+	void *view;
+};
+
+/* A program's memory: where it is, and its size - 1. */
+struct seat_arena {
+	void *base;
+	unsigned long mask;
+};
+
+/* Machine code is at @start .. @end; it was made from @line, or 0 if unknown. */
 typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, int line);
 
 /**
@@ -50,16 +88,20 @@ typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, i
  * @name:        shorter than sizeof(syscript_info.engine_name)
  * @id:          SYSCRIPT_ENGINE_*
  * @formats:     formats 0 .. @formats - 1 are known
+ * @contexts:    IN_*: where its programs can run
  * @preemptible: its code is ordinary kernel code; see run_script()
+ * @extensible:  programs may extend others: SYSCRIPT_BASE, SYSCRIPT_EXTENDS
  * @counters:    names of its counters, NULL past the last
- * @held:        bit i: counter i is of something held, and 0 once that is freed
+ * @held:        bit i: counter i counts something held, and is 0 once that is freed
  * @owner:       its module
  */
 struct engine_ops {
 	const char *name;
 	unsigned int id;
 	unsigned int formats;
+	unsigned int contexts;
 	int preemptible;
+	int extensible;
 	const char *counters[SYSCRIPT_COUNTERS_MAX];
 	unsigned int held;
 	struct module *owner;
@@ -75,6 +117,13 @@ struct engine_ops {
 	 * then nothing is left.
 	 */
 	int (*create)(struct run *run, const struct engine_image *image);
+
+	/*
+	 * In a process; may be NULL.  Checks @image further than create(), and frees
+	 * everything: 0, with the mistakes in @findings, or as create().
+	 */
+	int (*lint)(struct run *run, const struct engine_image *image,
+		    struct engine_findings *findings);
 
 	/*
 	 * A call.  Returns 0 with call->nresults and results set, or the -errno
@@ -97,20 +146,39 @@ struct engine_ops {
 
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
 
+	/*
+	 * CONTEXT_ATOMIC, with bottom halves off; see <linux/syscript_program.h>.  seats()
+	 * returns a struct seat_head __percpu * as a number, as some engines' files cannot
+	 * have that type.  The caller sets and clears seat_head.event.  seat_run() returns
+	 * the result, or sets event->failed; seat_error() then has the reason until the next
+	 * call on this CPU.  During a call seat_memory() returns @len bytes at @address of
+	 * the program's memory, or NULL; seat_arena() all of it; and seat_charge() takes
+	 * @fuel.
+	 * seat_text(), at any time: such a reason in words.
+	 */
+	unsigned long (*seats)(const struct engine_vm *vm);
+	long long (*seat_run)(struct seat_head *seat, unsigned int fuel);
+	void *(*seat_memory)(const struct syscript_event *event, unsigned long long address,
+			     unsigned int len);
+	struct seat_arena (*seat_arena)(const struct syscript_event *event);
+	void (*seat_charge)(const struct syscript_event *event, unsigned int fuel);
+	void (*seat_error)(const struct syscript_event *event, struct seat_error *error);
+	void (*seat_text)(const struct seat_error *error, char *text, unsigned long len);
+
 	/* Calls @add for each piece of its machine code, for profilers.  May be NULL. */
 	void (*code)(struct engine_vm *vm, engine_code_fn *add, void *arg);
 
 	/*
 	 * Both may be NULL; in a kernel thread.  idle(): there has been no call
-	 * for a while: frees what the next one can have again.  age(): every few
-	 * seconds while there are programs, and until it returns false: frees what
-	 * the engine keeps for programs to come.
+	 * for a while: frees memory that the next one can allocate again.  age(): every
+	 * few seconds while there are programs, and until it returns false: frees memory
+	 * that the engine keeps for future programs.
 	 */
 	void (*idle)(struct engine_vm *vm);
 	int (*age)(void);
 
 	/*
-	 * Frees all.  May run in another process than create() (the last close
+	 * Frees everything.  May run in another process than create() (the last close
 	 * after a fork), or in an exiting one without a memory map.
 	 */
 	void (*destroy)(struct engine_vm *vm);
@@ -119,9 +187,9 @@ struct engine_ops {
 extern const struct engine_ops luajit_engine, confined_engine;
 
 /*
- * The engine with @id, which cannot go until engine_put(); or NULL.  Engines
- * that are modules of their own come by engine_register(): 0, -EEXIST, -EINVAL,
- * or what init() returned.
+ * The engine with @id, which cannot be unloaded until engine_put(); or NULL.  Engines
+ * in separate modules call engine_register(): 0, -EEXIST, -EINVAL, or the error of
+ * init().
  */
 const struct engine_ops *engine_get(unsigned int id);
 void engine_put(const struct engine_ops *engine);
@@ -135,5 +203,12 @@ bool engines_age(void);
 
 /* luajit_engine's call(), for INDIRECT_CALL_1(): a retpoline is expensive there. */
 int luajit_call(struct engine_vm *vm, struct syscript_call *call);
+
+/* confined_engine's, in the same way. */
+long long seat_run(struct seat_head *seat, unsigned int fuel);
+void *seat_memory(const struct syscript_event *event, unsigned long long address,
+		  unsigned int len);
+struct seat_arena seat_arena(const struct syscript_event *event);
+void seat_charge(const struct syscript_event *event, unsigned int fuel);
 
 #endif /* SYSCRIPT_ENGINE_H */

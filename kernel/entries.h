@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's system calls, entries_NAME() for those of syscalls.def: what its
- * entry for the processor calls, with no more around it.
+ * The kernel's system calls, entries_NAME() for those of syscalls.def: the functions that
+ * its entry for the processor calls, and nothing around them.
  *
  * Each is a jump to __x64_sys_NAME(), so that it is called directly: x64_sys_call()
  * compares its way to the same function, and a pointer would be a retpoline, and a

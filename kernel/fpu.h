@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The FPU in script code.  XMM0 to XMM7 and MXCSR are put aside when a run begins
- * and put back when it ends; in between they are the engine's.  It has no x87, and
- * no AVX but in shim/fused.c, which keeps the upper halves itself: legacy SSE leaves
+ * and put back when it ends; in between they are the engine's.  The engine uses no x87,
+ * and AVX only in shim/fused.c, which keeps the upper halves itself: legacy SSE leaves
  * them alone.
  *
  * kernel_fpu_begin() would save all of the extended state, and the return to user
@@ -17,10 +17,11 @@
  *
  * Nothing sees the engine's values: signal frames, core dumps and debuggers take
  * a task's registers when it returns to user mode or exits, and a run has ended
- * by then; a script cannot fork (syscalls.def).  But a debugger that comes while a
- * seccomp filter is asked can stop the task there, and write registers, too.  So
- * they are cleared before, and whenever registers are loaded again in the middle of
- * a run, MXCSR is the engine's: an exception that it unmasks would be the kernel's.
+ * by then; a script cannot fork (syscalls.def).  But a debugger can stop the task
+ * while a seccomp filter is asked, and write registers, too.  So the registers are
+ * cleared before that, and whenever they are loaded again in the middle of a run,
+ * MXCSR is set to the engine's: an exception that a debugger unmasked would be the
+ * kernel's.
  */
 #ifndef SYSCRIPT_FPU_H
 #define SYSCRIPT_FPU_H
@@ -67,9 +68,9 @@ static inline void fpu_unlock(bool thread)
 }
 
 /*
- * From here to fpu_unlock() the registers are this task's.  A kernel @thread has
- * none, and what is in the CPU may be someone else's: it uses them as the kernel
- * does, for as long as it is in script code, and no longer.
+ * From here to fpu_unlock() the registers are this task's.  A kernel @thread has none
+ * of its own, and the CPU's may hold someone else's values: it uses them as the kernel
+ * does, and only while it is in script code.
  */
 static __always_inline void fpu_lock(bool thread)
 {
@@ -113,7 +114,7 @@ static __always_inline void fpu_restore(const struct fpu_regs *regs)
 		     : : [regs] "r" (regs) : "memory");
 }
 
-/* Leaves nothing of the engine's in the registers; likewise. */
+/* Leaves no value of the engine in the registers; likewise. */
 static __always_inline void fpu_clear(void)
 {
 	asm volatile(FPU_ALL("pxor", FPU_XMM, FPU_XMM) : : : "memory");

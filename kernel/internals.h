@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What of the kernel's own the module relies on without the kernel's promise.
- * All of it works on Debian's 6.1.0-56, 6.12.117 and 7.2.13.  What can be checked is
- * checked when the module is loaded, which fails with a line that names what is
- * missing; the rest is what the headers say, and another kernel does not compile.
+ * The kernel's internals that the module relies on without a promise of the kernel.
+ * All of them work on Debian's 6.1.0-56, 6.12.117 and 7.2.13.  Whatever can be checked
+ * is checked when the module is loaded, which fails with a line that names what is
+ * missing; the rest is in headers, and without it the module does not compile.
  *
  * Found and tried out by internals.c and entries.c:
  *
@@ -11,17 +11,17 @@
  *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
  *   Checked: getppid(2) is where its symbol is, and returns the parent.
  * - switch_fpu_return() loads a task's FPU registers if TIF_NEED_FPU_LOAD is set, and
- *   whatever takes them from the task sets that flag (fpu.h).  Checked: registers
+ *   anything that takes them from the task sets that flag (fpu.h).  Checked: registers
  *   come back after kernel_fpu_begin().
  *
  * Found by name, without which the module is not loaded: task_work_run(),
  * mem_cgroup_handle_over_high(), blkcg_maybe_throttle_current() (usermode.h).
  *
- * Found by name, and done without if missing: __secure_computing() (watchers.c),
- * do_exit() (exits.c), what records for audit (audits.c), security_socket_sendmsg() and
- * security_socket_recvmsg() (batch/frames.c), task_sched_runtime() (run.c),
+ * Found by name, and done without if missing: __secure_computing() (filters.c),
+ * do_exit() (exits.c), audit's functions (audits.c), security_socket_sendmsg() and
+ * security_socket_recvmsg() (net/frames_port.c), task_sched_runtime() (run.c),
  * pagetable_free_kernel() (luajit/kernel/arena.c).  docs/design/borrowed.md says what they
- * expect, and what all functions do that the kernel exports.
+ * expect, and what the functions expect that the kernel exports.
  *
  * Taken from headers:
  *
@@ -32,7 +32,7 @@
  * - task_struct: ->task_works, ->memcg_nr_pages_over_high (usermode.c),
  *   ->se.sum_exec_runtime (run.c), ->rethooks as kernel/trace/rethook.c takes it, first
  *   for the next return (exits.c).
- * - get_irq_regs() in a hard timer interrupt are the registers of what it came upon
+ * - get_irq_regs() in a hard timer interrupt are the registers of the interrupted code
  *   (clock.c, watchdog.c), which preempt_count() counts, too; idle tasks may not be
  *   preempted there, and are known by is_idle_task() (run_own.h).
  * - Timers of a CPU that goes offline are left to another one when no code of tasks
@@ -46,7 +46,7 @@
 #include <linux/static_call.h>
 #include <asm/syscall.h>
 
-/* 0; -ENOENT after a message, or -errno, where something is missing. */
+/* 0; -ENOENT after a message, or -errno, if something is missing. */
 int __init internals_init(void);
 
 /* Only until the module has been loaded. */

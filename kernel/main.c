@@ -5,22 +5,62 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
-#include "batch/frames_own.h"
-#include "batch/frames_rx.h"
+#include "net/frames_own.h"
+#include "net/frames_rx.h"
 #include "clock.h"
 #include "codemap.h"
 #include "compat.h"
 #include "device.h"
+#include "embed/cpufreq.h"
+#include "embed/events.h"
+#include "embed/netfilter.h"
+#include "embed/process.h"
 #include "engine.h"
 #include "entries.h"
 #include "idle.h"
 #include "internals.h"
+#include "names.h"
 #include "scratch.h"
 #include "usermode.h"
 #include "watchdog.h"
 #include "watchers.h"
 
 #define SYSCRIPT_VERSION	"0.1.0"
+
+/* Subsystems that call programs. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} embeddings[] = {
+	{ netfilter_init, netfilter_exit },
+	{ process_init, process_exit },
+	{ cpufreq_init, cpufreq_exit },
+	{ embed_threads_init, embed_threads_exit },
+	{ embed_files_init, embed_files_exit },
+	{ embed_timer_init, embed_timer_exit },
+};
+
+/* Of the first @n. */
+static void exit_embeddings(unsigned int n)
+{
+	while (n--)
+		embeddings[n].exit();
+}
+
+static int __init init_embeddings(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(embeddings); i++) {
+		err = embeddings[i].init();
+		if (err) {
+			exit_embeddings(i);
+			return err;
+		}
+	}
+	return 0;
+}
 
 static int __init syscript_init(void)
 {
@@ -55,15 +95,25 @@ static int __init syscript_init(void)
 	err = engine_register(&confined_engine);
 	if (err)
 		goto unregister_luajit;
+	err = names_init();
+	if (err)
+		goto unregister_confined;
+	err = init_embeddings();
+	if (err)
+		goto exit_names;
 	/* Last: from here on there are callers. */
 	err = device_init();
 	if (err)
-		goto unregister_confined;
+		goto exit_embeddings;
 
 	codemap_init();
 	pr_info("version " SYSCRIPT_VERSION " loaded\n");
 	return 0;
 
+exit_embeddings:
+	exit_embeddings(ARRAY_SIZE(embeddings));
+exit_names:
+	names_exit();
 unregister_confined:
 	engine_unregister(&confined_engine);
 unregister_luajit:
@@ -86,6 +136,8 @@ static void __exit syscript_exit(void)
 	codemap_exit();
 	device_exit();
 	idle_exit();
+	exit_embeddings(ARRAY_SIZE(embeddings));
+	names_exit();
 	engine_unregister(&confined_engine);
 	engine_unregister(&luajit_engine);
 	watchdog_exit();

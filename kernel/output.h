@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a script prints: kept until it is read, up to OUTPUT_LEN bytes.  The
- * holder of the script's lock may use it; plain C, for engines.
+ * A script's output: kept until it is read, up to OUTPUT_LEN bytes.  For the holder
+ * of the script's lock; plain C, for engines.
  */
 #ifndef SYSCRIPT_OUTPUT_H
 #define SYSCRIPT_OUTPUT_H
@@ -22,7 +22,7 @@ static inline void output_append(struct output *output, const char *s, unsigned 
 	output->len += n;
 }
 
-/* OUTPUT_CUT stands for what does not fit. */
+/* OUTPUT_CUT stands for the part that does not fit. */
 static inline void output_write(struct output *output, const char *s, unsigned long n)
 {
 	unsigned long room = OUTPUT_LEN - (sizeof(OUTPUT_CUT) - 1) - output->len;

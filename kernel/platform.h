@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * For the parts of the core that are compiled twice, for the module and for
- * libsyscript (program.c, request.c, output.h): what the two places call
- * differently, under the kernel's names where it has any.
+ * libsyscript (program.c, request.c, output.h): whatever the two call differently,
+ * under the kernel's name if it has one.
  */
 #ifndef SYSCRIPT_PLATFORM_H
 #define SYSCRIPT_PLATFORM_H

@@ -2,6 +2,7 @@
 /* See program.h.  Compiled for both places. */
 #include "platform.h"
 #include "program.h"
+#include "syscalls_nr.h"
 
 #ifdef __KERNEL__
 #include <linux/indirect_call_wrapper.h>
@@ -42,7 +43,7 @@ void program_die(struct program *program)
 	program->vm = NULL;
 	platform_unlock(&program->vm_lock);
 
-	/* 2. Nothing else can reach it: who does not run it sees NULL. */
+	/* 2. Nothing else can reach it: all but its own run see NULL. */
 	program->engine->destroy(vm);
 	run_release(program->run);
 
@@ -51,7 +52,7 @@ void program_die(struct program *program)
 	program->charged = 0;
 }
 
-static void program_failed(struct program *program, int err)
+void program_failed(struct program *program, int err)
 {
 	if (is_limit(err) || err == -ENOMEM || err == -ECANCELED) {
 		WRITE_ONCE(program->kills, program->kills + 1);
@@ -172,7 +173,8 @@ static void program_free(struct program *program)
 }
 
 static int program_find_engine(struct program *program,
-			       const struct syscript_register *reg, char *error)
+			       const struct syscript_register *reg, enum context context,
+			       char *error)
 {
 	program->engine = engine_get(reg->engine);
 	if (!program->engine) {
@@ -182,6 +184,16 @@ static int program_find_engine(struct program *program,
 	if (reg->format >= program->engine->formats) {
 		scnprintf(error, RUN_ERROR_LEN, "engine %s knows no format %u",
 			  program->engine->name, reg->format);
+		return -EINVAL;
+	}
+	if (!(program->engine->contexts & 1U << context)) {
+		scnprintf(error, RUN_ERROR_LEN, "engine %s cannot run without a process",
+			  program->engine->name);
+		return -EOPNOTSUPP;
+	}
+	if (reg->flags & (SYSCRIPT_BASE | SYSCRIPT_EXTENDS) && !program->engine->extensible) {
+		scnprintf(error, RUN_ERROR_LEN, "images of engine %s extend no others",
+			  program->engine->name);
 		return -EINVAL;
 	}
 	return 0;
@@ -199,23 +211,61 @@ static int program_check_image(const struct program *program,
 }
 
 static int program_charge(struct program *program, const struct syscript_register *reg,
-			  char *error)
+			  enum context context, char *error)
 {
-	int err = program_find_engine(program, reg, error);
+	int err = program_find_engine(program, reg, context, error);
 
 	if (!err)
 		err = limits_resolve(&program->limits, error, RUN_ERROR_LEN);
 	if (!err)
 		err = program_check_image(program, reg, error);
 	if (!err)
-		err = limits_charge(&program->account, program->limits.memory, error,
-				    RUN_ERROR_LEN);
+		err = limits_charge(&program->account, context, program->limits.memory,
+				    error, RUN_ERROR_LEN);
 	if (!err)
 		program->charged = program->limits.memory;
 	return err;
 }
 
-static int program_make_run(struct program *program)
+static const unsigned short numbers[] = {
+#define SYSCALL(name, kinds, flags)	__NR_##name,
+#include "syscalls.def"
+};
+
+int run_may_call(const struct run *run, unsigned int index)
+{
+	unsigned int nr = numbers[index];
+
+	return !run->only || (nr / 64 < RUN_CALLS_WORDS && run->calls[nr / 64] >> nr % 64 & 1);
+}
+
+/* Does @base have nothing that @run has not? */
+static bool has_less(const struct run *base, const struct run *run)
+{
+	unsigned int i;
+
+	if (!run->only)
+		return true;
+	if (!base->only || base->libraries & ~run->libraries)
+		return false;
+	for (i = 0; i < RUN_CALLS_WORDS; i++)
+		if (base->calls[i] & ~run->calls[i])
+			return false;
+	return true;
+}
+
+static void program_limit_rights(struct run *run, const struct syscript_register *reg)
+{
+	unsigned int i;
+
+	run->only = !!(reg->flags & SYSCRIPT_ONLY);
+	run->libraries = reg->libraries;
+	for (i = 0; i < RUN_CALLS_WORDS; i++)
+		run->calls[i] = reg->calls[i];
+}
+
+static int program_make_run(struct program *program, const struct syscript_register *reg,
+			    enum context context)
 {
 	struct run *run = run_create();
 
@@ -223,29 +273,31 @@ static int program_make_run(struct program *program)
 		return -ENOMEM;
 	run->engine = program->engine;
 	run->name = program->name;
+	run->context = context;
 	run->flags = program->flags;
 	run->memory_limit = program->limits.memory;
 	run->time_limit = program->limits.time;
 	run->wall_limit = program->limits.wall;
 	run->grace = program->limits.grace;
+	program_limit_rights(run, reg);
 	program->run = run;
 	return 0;
 }
 
 int program_create(struct program **created, const struct syscript_register *reg,
-		   char *error)
+		   enum context context, char *error)
 {
 	struct program *program = program_alloc(reg);
 	int err;
 
 	if (!program)
 		return -ENOMEM;
-	err = program_charge(program, reg, error);
+	err = program_charge(program, reg, context, error);
 	if (err) {
 		program_free(program);
 		return err;
 	}
-	err = program_make_run(program);
+	err = program_make_run(program, reg, context);
 	if (err) {
 		program_destroy(program);
 		return err;
@@ -254,15 +306,37 @@ int program_create(struct program **created, const struct syscript_register *reg
 	return 0;
 }
 
-int program_load(struct program *program, const struct syscript_register *reg,
-		 const char *data, char *error)
+/* A base is not called, so it cannot die before it is destroyed. */
+static int program_find_base(struct engine_image *image, const struct program *program,
+			     const struct program *base)
 {
-	const struct engine_image image = {
+	if (!base)
+		return 0;
+	if (base->engine != program->engine || !(base->flags & SYSCRIPT_BASE)) {
+		scnprintf(program->run->error, RUN_ERROR_LEN,
+			  "the base has to be a script of engine %s with SYSCRIPT_BASE",
+			  program->engine->name);
+		return -EINVAL;
+	}
+	if (!has_less(base->run, program->run)) {
+		scnprintf(program->run->error, RUN_ERROR_LEN,
+			  "the base has rights that this script is not to have");
+		return -EINVAL;
+	}
+	image->base = base->vm;
+	return 0;
+}
+
+int program_load(struct program *program, const struct syscript_register *reg,
+		 const char *data, const struct program *base, char *error)
+{
+	struct engine_image image = {
 		.data = data, .len = reg->image_len, .format = reg->format,
 		.shared = reg->shared, .shared_len = reg->shared_len,
 	};
 	struct run *run = program->run;
-	int err = program->engine->create(run, &image);
+	int err = program_find_base(&image, program, base) ?:
+		  program->engine->create(run, &image);
 
 	if (err)
 		strscpy(error, run->error, RUN_ERROR_LEN);

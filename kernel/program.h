@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * A program: an engine's virtual machine, its limits, the account that it is
- * charged to, its counters and its last words.  It belongs to no process: the
+ * charged to, its counters and its last error.  It belongs to no process: the
  * script (script.h) binds it to one.
  *
- * One caller at a time, which its holder sees to, but for program_info(),
- * program_code() and program_is_alive(), which come at any time.
+ * Its holder ensures that there is one caller at a time, except of program_info(),
+ * program_code() and program_is_alive(), which may be called at any time.
  */
 #ifndef SYSCRIPT_PROGRAM_H
 #define SYSCRIPT_PROGRAM_H
@@ -32,16 +32,19 @@ struct program {
 };
 
 /*
- * Charges the caller's account for one as @reg says, without its image so far: that
- * must not take memory which nobody has paid for.  Returns 0, or -errno with the text
- * in @error (RUN_ERROR_LEN bytes).
+ * Charges the caller's account for one as @reg says, to run in @context, still without
+ * its image, whose memory must be charged first.  Returns 0, or
+ * -errno with the text in @error (RUN_ERROR_LEN bytes).
  */
 int program_create(struct program **program, const struct syscript_register *reg,
-		   char *error);
+		   enum context context, char *error);
 
-/* Makes it of @image, as above: once, before all else. */
+/*
+ * Makes it from @image, as above: once, before anything else.  It extends @base, if that
+ * is not NULL, which must outlive the program.
+ */
 int program_load(struct program *program, const struct syscript_register *reg,
-		 const char *image, char *error);
+		 const char *image, const struct program *base, char *error);
 
 /*
  * Runs it: 0 with the results in @call, or the -errno that the uapi header has
@@ -49,13 +52,16 @@ int program_load(struct program *program, const struct syscript_register *reg,
  */
 int program_call(struct program *program, struct syscript_call *call);
 
+/* Its part at the end of a call with @err. */
+void program_failed(struct program *program, int err);
+
 /* @err is a limit for which SYSCRIPT_KILL in @flags asks for the caller's death. */
 bool program_kills(u32 flags, int err);
 
-/* It has not been called for a while: frees what the next call can have again. */
+/* It has not been called for a while: frees memory that the next call can get again. */
 void program_idle(struct program *program);
 
-/* The VM goes, the last words stay. */
+/* Destroys the VM; the last error and counters stay. */
 void program_die(struct program *program);
 
 static inline bool program_is_alive(const struct program *program)

@@ -5,19 +5,41 @@
 #include "../include/uapi/syscript.h"
 
 /* Names are shown in lists and in the log: one line, no escapes. */
-static bool is_name(const char *name)
+static bool is_text(const char *text, size_t size)
 {
 	size_t i;
 
-	for (i = 0; i < SYSCRIPT_NAME_LEN && name[i]; i++)
-		if (name[i] < ' ' || name[i] > '~')
+	for (i = 0; i < size && text[i]; i++)
+		if (text[i] < ' ' || text[i] > '~')
 			return false;
-	return i < SYSCRIPT_NAME_LEN;
+	return i < size;
+}
+
+static bool is_name(const char *name)
+{
+	return is_text(name, SYSCRIPT_NAME_LEN);
+}
+
+static bool is_rights(const struct syscript_register *reg)
+{
+	u64 given = reg->libraries;
+	size_t i;
+
+	for (i = 0; i < SYSCRIPT_CALLS_WORDS; i++)
+		given |= reg->calls[i];
+	return !reg->reserved2 && !(reg->libraries & ~SYSCRIPT_LIBRARIES) &&
+	       (reg->flags & SYSCRIPT_ONLY || !given);
 }
 
 int request_check_register(const struct syscript_register *reg)
 {
-	if (reg->flags & ~SYSCRIPT_FLAGS || reg->reserved[0] || reg->reserved[1])
+	if (reg->flags & ~SYSCRIPT_FLAGS || reg->reserved)
+		return -EINVAL;
+	if (!is_rights(reg))
+		return -EINVAL;
+	if (reg->base && !(reg->flags & SYSCRIPT_EXTENDS))
+		return -EINVAL;
+	if (reg->flags & SYSCRIPT_BASE && reg->flags & SYSCRIPT_EXTENDS)
 		return -EINVAL;
 	if (!reg->image_len || (!reg->error && reg->error_len))
 		return -EINVAL;
@@ -42,4 +64,35 @@ int request_check_info(const struct syscript_info *info)
 		if (info->reserved[i])
 			return -EINVAL;
 	return 0;
+}
+
+int request_check_load(const struct syscript_load *load)
+{
+	if (load->flags & ~SYSCRIPT_LOAD_FLAGS || load->zero || load->zero2 ||
+	    (!load->error && load->error_len))
+		return -EINVAL;
+	if (load->lines_len % sizeof(__u16) || load->lines_len > SYSCRIPT_LINES_MAX)
+		return -EINVAL;
+	if (!load->image_len || load->functions_len > SYSCRIPT_FUNCTION_NAMES_MAX)
+		return -EINVAL;
+	if (load->image_len > SYSCRIPT_IMAGE_MAX)
+		return -E2BIG;
+	return load->name[0] && is_name(load->name) && is_name(load->subsystem) &&
+	       is_text(load->where, sizeof(load->where)) ? 0 : -EINVAL;
+}
+
+int request_check_unload(const struct syscript_unload *unload)
+{
+	if (unload->flags || unload->zero || unload->reserved[0] || unload->reserved[1])
+		return -EINVAL;
+	return is_name(unload->name) ? 0 : -EINVAL;
+}
+
+int request_check_invoke(const struct syscript_invoke *invoke)
+{
+	if (invoke->flags || invoke->reserved || (!invoke->error && invoke->error_len) ||
+	    (!invoke->data && invoke->data_len) ||
+	    invoke->data_len > SYSCRIPT_INVOKE_DATA_MAX)
+		return -EINVAL;
+	return invoke->nargs <= SYSCRIPT_INVOKE_ARGS_MAX && is_name(invoke->name) ? 0 : -EINVAL;
 }

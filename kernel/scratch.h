@@ -3,10 +3,10 @@
  * A script's scratch memory: SCRATCH_SIZE bytes in its process's memory map, for
  * buffers and string arguments.
  *
- * It is private memory, mapped from a file of which there is one for each
- * script: so what is unmapped in the end is the scratch, and nothing that the
- * process has mapped there since.  The file is the kernel's own (shmem): a
- * mapping that outlives its script does not hold the module.
+ * It is private memory, mapped from a file of its own for each script: so only the
+ * scratch is unmapped in the end, and nothing that the process has mapped there
+ * since.  The file is the kernel's own (shmem): a mapping that outlives its script
+ * does not hold the module.
  */
 #ifndef SYSCRIPT_SCRATCH_H
 #define SYSCRIPT_SCRATCH_H
@@ -16,7 +16,7 @@
 struct scratch;
 
 int scratch_init(void);
-/* Waits for what scratch_unmap() has left to others. */
+/* Waits for the work that scratch_unmap() has left to others. */
 void scratch_exit(void);
 
 /* Maps one for the current process: its address, or -errno.  May sleep. */

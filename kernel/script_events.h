@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trace events of scripts: call and done around each run, kill when a script dies of
- * it.  What a sensor sees of system calls in between is the script's.
+ * Trace events of scripts: call and done around each run, kill when a script dies in
+ * it.  Any system calls that a sensor sees in between are the script's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM syscript

@@ -124,35 +124,27 @@ static long call_masked(unsigned int index, const struct pt_regs *regs)
 	return ret;
 }
 
-static long call_shown(unsigned int index, const struct pt_regs *regs)
+static long call_now(unsigned int index, const struct pt_regs *regs)
 {
 	if (unlikely(test_restore_sigmask()))
 		return call_masked(index, regs);
 	return call_entry(index, regs);
 }
 
-/*
- * Only the arguments that the call takes are shown: what is in the place of others is
- * not for the process to see.
- */
-static void tell(struct watchers_call *call, unsigned int index, const struct pt_regs *regs)
+static void describe(struct watchers_call *call, unsigned int index,
+		     const struct pt_regs *regs)
 {
-	const long args[6] = { regs->di, regs->si, regs->dx, regs->r10, regs->r8, regs->r9 };
-
-	call->nr = entries_numbers[index];
-	memset(call->args, 0, sizeof(call->args));
-	memcpy(call->args, args, arg_counts[index] * sizeof(*args));
-	call->audit = NULL;
+	watchers_describe(call, entries_numbers[index], arg_counts[index], regs);
 }
 
 /* Returns 0, or what the run has to end with; @asked: what watchers_enter() returned. */
-static int call_asked(struct watchers_call *call, int asked, unsigned int index,
-		      const struct pt_regs *regs, long *ret)
+static int call_if_allowed(struct watchers_call *call, int asked, unsigned int index,
+			   const struct pt_regs *regs, long *ret)
 {
 	if (asked < 0)
 		return asked;
 	if (!asked)
-		call->ret = call_shown(index, regs);
+		call->ret = call_now(index, regs);
 	watchers_leave(call);
 	*ret = call->ret;
 	return 0;
@@ -162,8 +154,8 @@ static noinline int call_watched(unsigned int index, const struct pt_regs *regs,
 {
 	struct watchers_call call;
 
-	tell(&call, index, regs);
-	return call_asked(&call, watchers_enter(&call), index, regs, ret);
+	describe(&call, index, regs);
+	return call_if_allowed(&call, watchers_enter(&call), index, regs, ret);
 }
 
 int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long answer,
@@ -172,8 +164,8 @@ int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long 
 	struct watchers_call call;
 	int err;
 
-	tell(&call, index, regs);
-	err = call_asked(&call, watchers_answered(&call, answer), index, regs, ret);
+	describe(&call, index, regs);
+	err = call_if_allowed(&call, watchers_answered(&call, answer), index, regs, ret);
 	*ret = syscalls_result(*ret);
 	return err;
 }
@@ -185,7 +177,7 @@ int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret)
 	if (unlikely(watchers_watch()))
 		err = call_watched(index, regs, ret);
 	else
-		*ret = call_shown(index, regs);
+		*ret = call_now(index, regs);
 	*ret = syscalls_result(*ret);
 	return err;
 }

@@ -25,18 +25,18 @@ struct run;
 /*
  * Makes call @index (the line in syscalls.def, counting SYSCALL() only) with the
  * arguments in @regs.  Returns 0 with the call's own result in @ret, where
- * -ERESTART* has become -EINTR, or what the run has to end with: nothing was called,
- * see watchers.h.
+ * -ERESTART* has become -EINTR; or the error that the run has to end with, and then
+ * nothing was called: see watchers.h.
  *
  * May sleep, unless the entry has SC_FAST.
  */
 int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret);
 
-/* The same after watchers_ask_filters() has returned @answer. */
+/* The same after filters_ask() has returned @answer. */
 int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long answer,
 			   long *ret);
 
-/* What a call returns: only the return to user mode can restart one. */
+/* A call's result: only the return to user mode could restart a call. */
 static inline long syscalls_result(long ret)
 {
 	switch (ret) {
@@ -50,7 +50,7 @@ static inline long syscalls_result(long ret)
 }
 
 /*
- * True if the current task is inside a call of a script's that can lead back to one.
+ * True if the current task is inside a script's call that can lead back to a script.
  * Requests to the device and to scripts are then refused with -EDEADLK.
  */
 bool __syscalls_nested(void);
@@ -88,8 +88,8 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 }
 
 /*
- * The call @name, for what stands for several.  Sleeps.  Its result, with -EINTR for
- * -ERESTART*; a run that watchers end is doomed.
+ * Makes the call @name, as one of several in a batch.  Sleeps.  Returns its result, with
+ * -EINTR for -ERESTART*; a run that watchers end is doomed.
  */
 #define syscalls_plain(run, name, a, b, c, d)	\
 	__syscalls_plain(run, ENTRIES_##name, entries_##name, a, b, c, d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * A script's access to the memory of its process: checked, fenced against
- * speculation, and without leaving script code where the pages are there.
+ * speculation, and without leaving script code if the pages are present.
  *
  * usermem.c implements this for the module, lib/user/usermem.c for a process.
  * Plain C, for engines.
@@ -11,7 +11,7 @@
 
 struct run;
 
-/* Whole ranges: 0 or -EFAULT, and then part of it may have been copied. */
+/* Whole ranges: 0, or -EFAULT after possibly copying a part. */
 int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n);
 int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsigned long n);
 

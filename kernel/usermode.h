@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a task does on each return to user mode, and a run, which makes many system
- * calls and one return, would put off: the list of it.  A run does it after the call
- * in which it came up, or need not do it, or ends.  What is not on the list, because
- * a newer kernel has added it, ends the run after the grace time, as a signal does.
+ * The work that a task does on each return to user mode, and that a run, which makes
+ * many system calls and one return, would put off.  For each kind, a run does it after
+ * the call in which it came up, or need not do it, or ends.  Work that is not on this
+ * list, because a newer kernel has added it, ends the run after the grace time, as a
+ * signal does.
  *
  * exit_to_user_mode_loop() looks at these flags of the thread:
  *
@@ -31,12 +32,12 @@
  *
  * Task works are files' releases by fput(), signals of CPU timers and limits, the
  * throttling of cpu.max (6.18), unmounts, yama's reports of denied ptrace(2), the
- * kill after a poisoned page, keyrings, NUMA balancing, tools' own.  Their code
- * may sleep and takes locks of the kernel's; the run holds its script's turn then, and
- * no other lock.  Of two kinds that would be too much:
+ * kill after a poisoned page, keyrings, NUMA balancing, and tools' own.  They may sleep
+ * and take locks of the kernel; the run then holds its script's turn and no other lock.
+ * For two kinds even that would be too much:
  *
- * - exits.c queues the thread's exit, which is to find the run ended.  The run is
- *   doomed, and no work is done in it any more.
+ * - exits.c queues the thread's exit, which must find the run ended.  The run is
+ *   doomed, and no more work is done in it.
  * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
  *   which may wait for the turn (Landlock, for all threads).  The kernel queues them
  *   just before it sets the flag: one that gets in between is done, and a process that
@@ -62,7 +63,7 @@
 #define USERMODE_RESCHED	(_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)
 #define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ)
 #define USERMODE_ENDS		(EXIT_TO_USER_MODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
-/* What a run looks at. */
+/* What a run checks. */
 #define USERMODE_FLAGS		(USERMODE_RESCHED | USERMODE_ENDS)
 #define USERMODE_UNKNOWN	(USERMODE_ENDS & ~(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | \
 						   _TIF_PATCH_PENDING))

@@ -6,14 +6,18 @@
  * module, libsyscript, the command and the tests all include it.
  *
  * Opening /dev/syscript gives the device for all engines; /dev/syscript-confined
- * is for engine 1 alone, and can be open to more people.  Requests of both:
+ * is for engine 1 only, and can be open to more users.  Requests of both:
  *
  *   SYSCRIPT_IOC_REGISTER  struct syscript_register   a new script
  *   SYSCRIPT_IOC_NEXT      struct syscript_info       walk the live scripts
+ *   SYSCRIPT_IOC_LOAD      struct syscript_load       a program for a subsystem
+ *   SYSCRIPT_IOC_UNLOAD    struct syscript_unload     remove it
+ *   SYSCRIPT_IOC_PROGRAM   struct syscript_program    walk these programs
+ *   SYSCRIPT_IOC_INVOKE    struct syscript_invoke     call a program for processes
  *
  * REGISTER returns a new file descriptor, close-on-exec, that *is* the script.
- * It belongs to the memory map that registered it.  close() frees all that it
- * holds.  Its requests:
+ * It belongs to the memory map that registered it.  close() frees the script.
+ * Its requests:
  *
  *   SYSCRIPT_IOC_CALL      struct syscript_call       run the script; or, for less,
  *                          lseek(fd, -(address of it), SYSCRIPT_SEEK_CALL), which
@@ -25,26 +29,25 @@
  *
  * poll() on a script fd reports POLLERR once the script is dead.
  *
- * A script is an *image* for an *engine*; what an image is, what arguments and
- * results are, and which counters there are besides the general ones, is said
- * for each engine at the end of this header.
+ * A script is an *image* for an *engine*.  The end of this header describes for
+ * each engine its images, arguments and results, and its own counters.
  *
  * Growing the interface.  The size of each structure is part of its request
  * number, and the kernel accepts every size that it has ever published: an
- * older, shorter structure is read as if the rest were zero; of a newer,
- * longer one the rest has to be zero (else E2BIG).  Flags and reserved
- * fields that the kernel does not know have to be zero (else EINVAL).
+ * older, shorter structure is read as if the rest were zero; in a newer,
+ * longer one the rest must be zero (else E2BIG).  Flags and reserved
+ * fields that the kernel does not know must be zero (else EINVAL).
  *
  * Signals.  A run does not return to user mode before its end, so signals, stops
  * and the freezer wait for it.  While one is pending, calls that would block
- * return EINTR and the script can ask for it, so that it can finish what it has
- * begun.  After a grace time the run ends with EINTR at its next system call or
- * safe point; the script stays as it is and may be called again.  A fatal signal
+ * return EINTR and the script can ask for it, so that it can finish the work at
+ * hand.  After a grace time the run ends with EINTR at its next system call or
+ * safe point; the script is unchanged and may be called again.  A fatal signal
  * ends the run at once.
  *
  * Seccomp.  A thread's filters decide on each system call of a run as if it had
  * been made outside.  They see its number and arguments, x86-64 as architecture, and
- * the instruction pointer of the CALL.  Arguments that it does not take are 0.
+ * the instruction pointer of the CALL.  Arguments that the call does not take are 0.
  *
  * Errors.  Every request fails with one of these, or with the error of the
  * system call that it stands for:
@@ -52,26 +55,28 @@
  *   EFAULT           a structure or a buffer is not (all) readable or writable
  *   EINVAL           an unknown flag, engine or format, a non-zero reserved
  *                    field, a length or limit out of range
- *   E2BIG            a longer structure than this kernel knows, not zero there;
- *                    an image longer than SYSCRIPT_IMAGE_MAX
+ *   E2BIG            a structure longer than this kernel knows, with a non-zero
+ *                    rest; an image longer than SYSCRIPT_IMAGE_MAX
  *   EACCES           REGISTER: the device is not for that engine
  *   ENOTTY           an unknown request
  *   ENOMEM           the kernel (or the engine) has no memory left; CALL: the
  *                    script is dead
  *   EDQUOT           the user's share of scripts or of script memory is used up
  *   ESHUTDOWN        scripts are switched off (module parameter "enabled")
- *   EPERM            REGISTER: the kernel is locked down for integrity (module
+ *   EPERM            REGISTER: the kernel is locked down (integrity; module
  *                    parameter "despite_lockdown")
- *   EOPNOTSUPP       the calling thread is watched by what a script would pass
- *                    unseen: ptrace system call stops, system call user
+ *   EOPNOTSUPP       the calling thread is watched in a way that a script would
+ *                    bypass: ptrace system call stops, system call user
  *                    dispatch, seccomp's strict mode; CALL: or a filter's
- *                    answer to a call is for a handler of SIGSYS or a tracer, and
+ *                    answer to a call needs a SIGSYS handler or a tracer, and
  *                    the call was not made.  libsyscript runs scripts of such
  *                    threads in user space
+ *   ESTALE           CALL: with SYSCRIPT_CALL_EXPECT: @fd is another file; no script was
+ *                    run
  *   EXDEV            the script belongs to another memory map (after fork,
  *                    execve or SCM_RIGHTS)
- *   EDEADLK          the request came out of a script's own ioctl(2) or lseek(2)
- *   EINTR            a fatal signal came while another thread had its turn;
+ *   EDEADLK          the request was made by a script's own ioctl(2) or lseek(2)
+ *   EINTR            a fatal signal arrived while another thread had its turn;
  *                    CALL: a signal was pending for longer than the grace time
  *   ENOEXEC          REGISTER: the engine does not accept the image (see the text)
  *   EPROTO           CALL: the script raised an error (see the text)
@@ -96,7 +101,7 @@
 #define SYSCRIPT_NAME_LEN	32		/* with the terminating NUL */
 #define SYSCRIPT_IMAGE_MAX	(1 << 20)	/* bytes */
 
-/* The limits that stand where a registration asks for 0. */
+/* The limits if a registration has 0. */
 #define SYSCRIPT_TIME_DEFAULT	100000000ULL	/* ns */
 #define SYSCRIPT_MEMORY_DEFAULT	(1ULL << 20)	/* bytes */
 #define SYSCRIPT_MEMORY_MIN	(64ULL << 10)	/* bytes */
@@ -110,38 +115,62 @@
 #define SYSCRIPT_KILL		(1 << 1)	/* over a time or memory limit: SIGKILL
 						 * to the caller's process */
 #define SYSCRIPT_CHECK		(1 << 2)	/* check the image only: no fd, returns 0 */
-#define SYSCRIPT_TRACEBACK	(1 << 3)	/* error texts list the functions that
-						 * were active, a line each */
+#define SYSCRIPT_TRACEBACK	(1 << 3)	/* error texts list the active
+						 * functions, one a line */
+#define SYSCRIPT_BASE		(1 << 4)	/* only for others to extend: no calls */
+#define SYSCRIPT_EXTENDS	(1 << 5)	/* extends the script @base */
+#define SYSCRIPT_ONLY		(1 << 6)	/* may use only the calls and libraries in
+						 * @calls and @libraries */
 #define SYSCRIPT_FLAGS		(SYSCRIPT_NOJIT | SYSCRIPT_KILL | SYSCRIPT_CHECK | \
-				 SYSCRIPT_TRACEBACK)
+				 SYSCRIPT_TRACEBACK | SYSCRIPT_BASE | SYSCRIPT_EXTENDS | \
+				 SYSCRIPT_ONLY)
+
+/* syscript_register.libraries: those that reach beyond a script's own memory */
+#define SYSCRIPT_LIBRARY_UTIL	(1 << 0)	/* the memory of the process, sockets' queues */
+#define SYSCRIPT_LIBRARY_FS	(1 << 1)
+#define SYSCRIPT_LIBRARY_NET	(1 << 2)
+#define SYSCRIPT_LIBRARIES	(SYSCRIPT_LIBRARY_UTIL | SYSCRIPT_LIBRARY_FS | \
+				 SYSCRIPT_LIBRARY_NET)
+
+#define SYSCRIPT_CALLS_WORDS	8		/* of 64 system calls each */
 
 /**
  * struct syscript_register - a new script
  * @flags:        SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK,
- *                SYSCRIPT_TRACEBACK
+ *                SYSCRIPT_TRACEBACK, SYSCRIPT_ONLY, SYSCRIPT_BASE, SYSCRIPT_EXTENDS:
+ *                the last two of engines whose images may extend others
  * @error_len:    size of the buffer at @error, in bytes
  * @engine:       SYSCRIPT_ENGINE_*
  * @format:       of the image: see the engine
  * @image:        address of the image
  * @image_len:    its length in bytes, 1 .. SYSCRIPT_IMAGE_MAX
- * @memory_limit: bytes the script may hold; 0 = SYSCRIPT_MEMORY_DEFAULT
+ * @memory_limit: bytes the script may allocate; 0 = SYSCRIPT_MEMORY_DEFAULT
  * @time_limit:   ns of run time in script code per call (time spent inside
  *                system calls does not count); 0 = SYSCRIPT_TIME_DEFAULT
- * @wall_limit:   ns per call of all but waiting that a signal can end: script
+ * @wall_limit:   elapsed ns per call, without waits that a signal can end: script
  *                code, work in system calls, waiting for storage; 0 =
  *                SYSCRIPT_WALL_DEFAULT; SYSCRIPT_NO_LIMIT = the highest that the
  *                module allows: an hour, or none, by its parameter max_wall_limit
- * @grace:        ns that a run may go on while a signal is pending, up to
- *                SYSCRIPT_GRACE_DEFAULT, which 0 stands for
- * @error:        where the text of an error goes, NUL-terminated and cut to
+ * @grace:        ns that a run may continue while a signal is pending, up to
+ *                SYSCRIPT_GRACE_DEFAULT, which is also the value for 0
+ * @error:        buffer for the text of an error, NUL-terminated and cut to
  *                @error_len; may be 0 with @error_len 0
  * @shared:       address of memory that the process shares with the script: see
  *                the engine; 0 if there is none
  * @shared_len:   its length in bytes
  * @name:         shows in error texts and lists; NUL-terminated, may be empty
+ * @base:         with SYSCRIPT_EXTENDS the fd of a script of this process, of the same
+ *                engine and with SYSCRIPT_BASE.  It stays, and counts, as long as
+ *                one of the two is open: its fd may be closed.  Else zero
  * @reserved:     zero
+ * @calls:        with SYSCRIPT_ONLY bit n % 64 of word n / 64 for each system call n of
+ *                x86-64 that the script may make.  Else zero
+ * @libraries:    with SYSCRIPT_ONLY SYSCRIPT_LIBRARY_*; each may make the calls
+ *                that its functions replace.  Else zero.  A base may have no more
+ *                rights than a script that extends it
+ * @reserved2:    zero
  *
- * The wall-clock limit and the grace time are kept with the precision of the
+ * The wall-clock limit and the grace time have the precision of the
  * kernel's clock tick.
  */
 struct syscript_register {
@@ -159,12 +188,19 @@ struct syscript_register {
 	__u64 shared;
 	__u64 shared_len;
 	char  name[SYSCRIPT_NAME_LEN];
-	__u64 reserved[2];
+	__u64 base;
+	__u64 reserved;
+	__u64 calls[SYSCRIPT_CALLS_WORDS];
+	__u32 libraries;
+	__u32 reserved2;
 };
 
 /* syscript_call.flags */
-#define SYSCRIPT_CALL_TELL	(1 << 0)	/* says in @state what an error is of */
-#define SYSCRIPT_CALL_FLAGS	SYSCRIPT_CALL_TELL
+#define SYSCRIPT_CALL_TELL	(1 << 0)	/* @state says whose error it is */
+#define SYSCRIPT_CALL_EXPECT	(1 << 1)	/* @fd must be the expected file */
+#define SYSCRIPT_CALL_QUIET	(1 << 2)	/* no results are passed back */
+#define SYSCRIPT_CALL_FLAGS	(SYSCRIPT_CALL_TELL | SYSCRIPT_CALL_EXPECT | \
+				 SYSCRIPT_CALL_QUIET)
 
 /* syscript_call.state */
 #define SYSCRIPT_CALL_ENDED	1	/* the error is the call's: not to be repeated */
@@ -174,13 +210,17 @@ struct syscript_register {
  * @flags:    SYSCRIPT_CALL_*
  * @nargs:    how many of @args are passed, 0 .. SYSCRIPT_ARGS_MAX
  * @nresults: out: how many results the script returned; those past
- *            SYSCRIPT_RESULTS_MAX are dropped
- * @state:    in: zero; out, where SYSCRIPT_CALL_TELL is set and there is an error:
- *            SYSCRIPT_CALL_ENDED if it is that of a script that was to be run, and
+ *            SYSCRIPT_RESULTS_MAX are dropped.  With SYSCRIPT_CALL_QUIET this and
+ *            @results stay as they were
+ * @state:    in: zero; out, with SYSCRIPT_CALL_TELL and an error:
+ *            SYSCRIPT_CALL_ENDED if the error is the script's, and
  *            still zero if no script was run
  * @args:     integers; user addresses are integers
- * @results:  out: the first @nresults, or as many as fit; the rest are kept
- *            as they were
+ * @results:  out: the first @nresults, or as many as fit; the rest are unchanged
+ * @fd:       with SYSCRIPT_CALL_EXPECT a descriptor of the caller for the file with
+ *            inode @ino on device @dev, as of fstat(2); for any other file ESTALE.
+ *            Otherwise these are ignored
+ * @reserved: zero
  */
 struct syscript_call {
 	__u32 flags;
@@ -189,18 +229,22 @@ struct syscript_call {
 	__u32 state;
 	__s64 args[SYSCRIPT_ARGS_MAX];
 	__s64 results[SYSCRIPT_RESULTS_MAX];
+	__s32 fd;
+	__u32 reserved;
+	__u64 dev;
+	__u64 ino;
 };
 
 /* syscript_text.which */
 #define SYSCRIPT_TEXT_ERROR	0	/* of the last request that failed; stays */
-#define SYSCRIPT_TEXT_OUTPUT	1	/* what the script printed; taken out by reading */
+#define SYSCRIPT_TEXT_OUTPUT	1	/* the script's output; reading removes it */
 
 /**
  * struct syscript_text - read a text of the script
  * @which:  SYSCRIPT_TEXT_ERROR or SYSCRIPT_TEXT_OUTPUT
  * @len:    in: size of the buffer; out: bytes there were to read.  An error
  *          text is NUL-terminated (the NUL not counted) and cut to fit;
- *          output is neither, and what did not fit is there for the next read
+ *          output is neither: the next read gets the rest
  * @buffer: address of the buffer
  */
 struct syscript_text {
@@ -239,8 +283,8 @@ struct syscript_counter {
  * @time_limit:   ns
  * @wall_limit:   ns
  * @grace:        ns
- * @memory:       bytes held now
- * @memory_peak:  bytes held at most
+ * @memory:       bytes allocated now
+ * @memory_peak:  most bytes allocated
  * @calls:        calls begun
  * @errors:       calls that ended in an error, or with EINTR or ETIMEDOUT
  * @kills:        calls that ended at a limit or by a fatal signal
@@ -276,12 +320,190 @@ struct syscript_info {
 	__u64 reserved[4];
 };
 
+/*
+ * Programs for subsystems.  LOAD gives a name to a program that a subsystem of the
+ * kernel calls from then on, until UNLOAD: it belongs to no process.  If the subsystem
+ * is of namespaces ("netfilter"), it belongs to the caller's network namespace and ends
+ * with it; this needs CAP_NET_ADMIN over the namespace.  Otherwise it belongs to the
+ * machine, and needs CAP_SYS_ADMIN.  An existing name at the same place gets the new
+ * program: each call sees the old or the new one.
+ *
+ * If a program fails or exceeds its budget, the subsystem uses its default.  A program
+ * may call functions of the subsystem by their names, but no system calls.
+ *
+ * Errors, besides those at the top:
+ *
+ *   EPERM            the capability is missing
+ *   ENOENT           LOAD: no such subsystem; UNLOAD, INVOKE: no such program;
+ *                    PROGRAM: there are no more
+ *   EEXIST           LOAD: the name exists, with SYSCRIPT_LOAD_NEW or at another place
+ *   EINVAL           LOAD: the place or a function does not exist (see the text)
+ *   EOPNOTSUPP       LOAD: the engine, or this kernel (PREEMPT_RT), runs no such programs;
+ *                    INVOKE: the program is not for processes
+ *   EPROTO           INVOKE: the program has failed (see the text)
+ *   ENOTRECOVERABLE  INVOKE: it has failed too often, and is no longer called
+ *
+ * INVOKE is for every process that can open the device, for programs for "process" in its
+ * network namespace.  Such a program gets numbers and returns one; it does not get its
+ * caller's rights.
+ */
+#define SYSCRIPT_FUNCTIONS_MAX	64
+#define SYSCRIPT_FUNCTION_NAMES_MAX	4096	/* bytes */
+#define SYSCRIPT_LINES_MAX	(1 << 17)	/* bytes */
+#define SYSCRIPT_WHERE_LEN	64
+#define SYSCRIPT_PROGRAM_ERROR_LEN	128
+#define SYSCRIPT_ERRORS_DEFAULT	100		/* a second */
+
+/* syscript_load.flags */
+#define SYSCRIPT_LOAD_NEW	(1 << 0)	/* replace nothing */
+#define SYSCRIPT_LOAD_FALLBACK	(1 << 1)	/* @fallback is set */
+#define SYSCRIPT_LOAD_FLAGS	(SYSCRIPT_LOAD_NEW | SYSCRIPT_LOAD_FALLBACK)
+
+/**
+ * struct syscript_load - a program for a subsystem
+ * @flags:         SYSCRIPT_LOAD_*
+ * @error_len:     as in struct syscript_register, with @engine, @format, @image,
+ *                 @image_len, @memory_limit and @error.  The memory limit is for
+ *                 everything that the program holds, its memory included
+ * @data:          address of the initial contents of its memory; the rest is zero
+ * @data_len:      its length in bytes
+ * @functions:     address of the names of functions that it calls, in the order of
+ *                 their numbers, NUL-terminated
+ * @functions_len: their length in bytes, at most SYSCRIPT_FUNCTION_NAMES_MAX
+ * @copies:        bytes of the packet or event that it wants to see: see the subsystem
+ * @errors_max:    after this many errors in a second it is no longer called; 0 =
+ *                 SYSCRIPT_ERRORS_DEFAULT
+ * @fallback:      the default, in place of the subsystem's
+ * @name:          its name, NUL-terminated, not empty
+ * @subsystem:     "netfilter"
+ * @where:         the place, in the subsystem's words
+ * @lines:         address of a __u16 for each instruction of the image, the line of its
+ *                 source or 0, for texts of errors
+ * @lines_len:     their length in bytes, or 0
+ * @zero2:         zero
+ */
+struct syscript_load {
+	__u32 flags;
+	__u32 error_len;
+	__u32 engine;
+	__u32 format;
+	__u64 image;
+	__u64 image_len;
+	__u64 memory_limit;
+	__u64 data;
+	__u64 data_len;
+	__u64 functions;
+	__u32 functions_len;
+	__u32 copies;
+	__u32 errors_max;
+	__u32 zero;
+	__s64 fallback;
+	__u64 error;
+	char  name[SYSCRIPT_NAME_LEN];
+	char  subsystem[SYSCRIPT_NAME_LEN];
+	char  where[SYSCRIPT_WHERE_LEN];
+	__u64 lines;
+	__u32 lines_len;
+	__u32 zero2;
+};
+
+/**
+ * struct syscript_unload - a program's end
+ * @flags:    zero
+ * @zero:     zero
+ * @name:     its name, in the caller's network namespace, else of the machine
+ * @reserved: zero
+ */
+struct syscript_unload {
+	__u32 flags;
+	__u32 zero;
+	char  name[SYSCRIPT_NAME_LEN];
+	__u64 reserved[2];
+};
+
+/* syscript_program.state */
+#define SYSCRIPT_PROGRAM_CALLED	0
+#define SYSCRIPT_PROGRAM_OFF	1	/* after too many errors: the default is left */
+
+/**
+ * struct syscript_program - a program's counters
+ * @id:        in: list the first program after this id (start with 0); out: the
+ *             program's.  A caller sees those that they may unload
+ * @uid:       who loaded it, in the caller's user namespace
+ * @state:     SYSCRIPT_PROGRAM_*
+ * @engine, @format, @name, @subsystem, @where: as loaded
+ * @machine:   1: of the machine, 0: of the caller's network namespace
+ * @errors_max, @fallback: as loaded
+ * @loads:     how often the name was given a program
+ * @calls:     calls of the place
+ * @errors:    of the program
+ * @defaults:  calls that left the default, errors among them
+ * @run_time:  ns in the program, counted by samples
+ * @memory:    bytes that the program holds
+ * @mcode:     bytes of machine code
+ * @error:     the last error's text, or ""
+ * @reserved:  zero
+ */
+struct syscript_program {
+	__u64 id;
+	__u32 uid;
+	__u32 state;
+	__u32 engine;
+	__u32 format;
+	__u32 machine;
+	__u32 errors_max;
+	__s64 fallback;
+	__u64 loads;
+	__u64 calls;
+	__u64 errors;
+	__u64 defaults;
+	__u64 run_time;
+	__u64 memory;
+	__u64 mcode;
+	char  name[SYSCRIPT_NAME_LEN];
+	char  subsystem[SYSCRIPT_NAME_LEN];
+	char  where[SYSCRIPT_WHERE_LEN];
+	char  error[SYSCRIPT_PROGRAM_ERROR_LEN];
+	__u64 reserved[4];
+};
+
+#define SYSCRIPT_INVOKE_ARGS_MAX	8
+#define SYSCRIPT_INVOKE_DATA_MAX	256
+
+/**
+ * struct syscript_invoke - a call of a program for "process"
+ * @flags:     zero
+ * @nargs:     arguments, up to SYSCRIPT_INVOKE_ARGS_MAX
+ * @error_len: as in struct syscript_register, with @error
+ * @data_len:  bytes at @data, up to SYSCRIPT_INVOKE_DATA_MAX
+ * @name:      the program's, in the caller's network namespace
+ * @args:      what syscript_process.h says, as of @data
+ * @result:    out: what it returned
+ * @reserved:  zero
+ */
+struct syscript_invoke {
+	__u32 flags;
+	__u32 nargs;
+	__u32 error_len;
+	__u32 data_len;
+	__u64 error;
+	char  name[SYSCRIPT_NAME_LEN];
+	__s64 args[SYSCRIPT_INVOKE_ARGS_MAX];
+	__s64 result;
+	__u64 data;
+	__u64 reserved;
+};
+
 #define SYSCRIPT_IOC_MAGIC	0xCA
 #define SYSCRIPT_IOC_REGISTER	_IOWR(SYSCRIPT_IOC_MAGIC, 0x40, struct syscript_register)
 #define SYSCRIPT_IOC_NEXT	_IOWR(SYSCRIPT_IOC_MAGIC, 0x41, struct syscript_info)
 #define SYSCRIPT_IOC_CALL	_IOWR(SYSCRIPT_IOC_MAGIC, 0x42, struct syscript_call)
 #define SYSCRIPT_IOC_TEXT	_IOWR(SYSCRIPT_IOC_MAGIC, 0x43, struct syscript_text)
 #define SYSCRIPT_IOC_INFO	_IOWR(SYSCRIPT_IOC_MAGIC, 0x44, struct syscript_info)
+#define SYSCRIPT_IOC_LOAD	_IOWR(SYSCRIPT_IOC_MAGIC, 0x45, struct syscript_load)
+#define SYSCRIPT_IOC_UNLOAD	_IOWR(SYSCRIPT_IOC_MAGIC, 0x46, struct syscript_unload)
+#define SYSCRIPT_IOC_PROGRAM	_IOWR(SYSCRIPT_IOC_MAGIC, 0x47, struct syscript_program)
+#define SYSCRIPT_IOC_INVOKE	_IOWR(SYSCRIPT_IOC_MAGIC, 0x48, struct syscript_invoke)
 
 /* lseek(2)'s SEEK_HOLE: a file has no hole before its beginning. */
 #define SYSCRIPT_SEEK_CALL	4
@@ -294,9 +516,9 @@ struct syscript_info {
  * leave a global function named run, which each call runs.  An error at the top
  * level is ENOEXEC.
  *
- * Arguments are integers within +-SYSCRIPT_LUA_INT_MAX, which a Lua number holds
- * exactly.  Results are such integers; nil and false count as 0, true as 1.  All
- * else is ERANGE.
+ * Integers within +-SYSCRIPT_LUA_INT_MAX are numbers, which hold them exactly; others
+ * are opaque values, as arguments and as results.  nil and false count as 0, true as
+ * 1.  All else is ERANGE.
  *
  * Counters: traces (compiled so far), mcode (bytes of machine code held now).
  */
@@ -312,6 +534,10 @@ struct syscript_info {
  * as locked (RLIMIT_MEMLOCK); what becomes of the mapping does not matter to it.
  *
  * A call passes up to five arguments, any integers, and has one result.
+ *
+ * An image may extend another: a large runtime is checked and compiled once, and each
+ * program adds its own functions.  A base (SYSCRIPT_BASE) has no shared memory, and is
+ * not called (EPROTO).
  *
  * Counters: mcode (bytes of machine code, shared by all scripts of the image that
  * the user has).
