@@ -2,18 +2,18 @@
 # The confined engine in processes: for the library, which lists its sources (lib/build.mk),
 # compounds, its tests, and to be fuzzed.
 
-CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o jit_x86.o verify.o verify_step.o \
-	verify_x86.o machine.o engine.o user/memory.o user/place.o stubs.o)
+CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o jit_x86.o verify.o verify_step.o \
+	verify_x86.o machine.o batches.o engine.o user/memory.o user/place.o stubs.o)
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
 $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 
 -include $(BUILD)/engine/confined/print.d
 
-CONFINED := $(addprefix engine/confined/,check.c fuel.c jit_x86.c verify.c verify_step.c \
+CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit_x86.c verify.c verify_step.c \
 	verify_x86.c machine.c interpret.c user/memory.c stubs.S)
 CONFINED_HEADERS := $(wildcard engine/confined/*.h engine/confined/user/*.h)
-CONFINED_CFLAGS := -std=gnu11 -O2 -g $(USER_WARNINGS)
+CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote kernel $(USER_WARNINGS)
 
 $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFINED_HEADERS)
 	$(call say,CC)
@@ -37,14 +37,26 @@ $(PROVER): tests/confined/requirements.txt
 	$(@D)/bin/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
-PROVE_SRC := tests/confined/prove.c engine/confined/verify_step.c engine/confined/verify_x86.c
-$(BUILD)/prove/prove.so: $(PROVE_SRC) $(CONFINED_HEADERS)
+PROVE_SRC := tests/confined/prove.c tests/confined/native.c engine/confined/verify_step.c
+$(BUILD)/prove/prove.so: $(PROVE_SRC) engine/confined/verify_x86.c $(CONFINED_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(PROVE_SRC)
 
 prove: $(BUILD)/prove/prove.so $(PROVER)
 	$(PROVER:.ready=bin/python3) tests/confined/prove.py $< $(PROVE)
+
+# docs/design/proof.md: its part on the decoder's own code.
+.PHONY: prove-c
+prove-c:
+	$(Q)tools/deps frama-c
+	$(Q)frama-c -c11 -eva -eva-slevel 400 -eva-precision 3 -machdep gcc_x86_64 -eva-verbose 0 \
+		-eva-warn-key alarm=abort tests/confined/eva.c
+
+# What is trusted, in lines.
+.PHONY: trusted
+trusted:
+	python3 tests/confined/trusted.py
 
 # The verifier without each of its checks: its tests or the proof have to see it.
 test-weakened: $(PROVER)

@@ -2,20 +2,26 @@
 /*
  * See check.h.
  *
- * The invariant that checker and code generator keep together.  Let an image be
+ * The invariant that checker and code generator keep together, and that verify.c
+ * requires of machine code whatever these did.  Let an image be
  * accepted.  Then whatever values registers and the arena hold, and whatever other
  * threads do to the arena:
  *
  *   - control is at the beginning of an instruction of the image, in code that
  *     was generated for it, or in a stub.  It gets there by falling through,
  *     by direct jumps within a function, by direct calls of function starts,
- *     and by returns to the ends of such calls; generated code has no indirect jump;
+ *     and by returns to the ends of such calls; generated code has no indirect jump,
+ *     and a stub the one from a base to where its extension looks up a number;
  *   - each load and store goes to the arena or its guards, because the address
- *     is masked in a register between the last change of the register that it
- *     is computed from and the access, on a straight line.  So it does where the
- *     processor has guessed a branch or a return wrong and runs ahead within the
- *     image's code; what is done about guesses that lead out of it, and about those
- *     of the kernel's code afterwards, is in stubs.S;
+ *     is masked in a register on every way that the code has to the access.  So it does
+ *     where the processor has guessed a branch wrong, which is a way that the code has,
+ *     or runs on after a jump or return, where int3 is.  Where it has guessed a return
+ *     wrong, nothing is taken to be masked but rbp; but a word of the stack that is not
+ *     this function's may be taken for the program's, masked, and used: the lower bits
+ *     of a return address may show in the cache.  That is not excluded, nor that
+ *     guesses are left from code that was at the same address before
+ *     (docs/design/proof.md).  What is done about guesses of the kernel's code
+ *     afterwards is in stubs.S;
  *   - r0 to r10 hold nothing that came from the kernel but results of system
  *     calls, and the address of the arena in the process;
  *   - between two looks at the clock and at signals no more fuel is spent than
@@ -31,6 +37,7 @@
 
 struct checker {
 	struct checked *out;
+	enum context context;	/* that it is to run in */
 	u32 pc;			/* the instruction that is looked at */
 	u32 func;		/* the function that it is in */
 	char *error;
@@ -41,7 +48,7 @@ struct checker {
 	(snprintf((c)->error, (c)->error_len, __VA_ARGS__), -ENOEXEC)
 
 #define refuse(c, fmt, ...) \
-	refuse_image(c, "insn %u: " fmt, (c)->pc, ##__VA_ARGS__)
+	refuse_image(c, "insn %u: " fmt, image_first_insn((c)->out) + (c)->pc, ##__VA_ARGS__)
 
 u32 image_func_at(const struct checked *checked, u32 pc)
 {
@@ -276,25 +283,63 @@ static int check_call_local(struct checker *c, const struct image_insn *insn)
 	return 0;
 }
 
-static int check_call_outside(struct checker *c, const struct image_insn *insn)
+static int check_call_base(struct checker *c, const struct image_insn *insn)
+{
+	if (!c->out->base)
+		return refuse(c, "calls function %d of a base, and there is none", insn->imm);
+	if (insn->imm < 0 || (u32)insn->imm >= c->out->base->nfuncs)
+		return refuse(c, "calls function %d of the base, which has %u", insn->imm,
+			      c->out->base->nfuncs);
+	c->out->traits[c->func] |= TRAIT_CALLS;
+	return 0;
+}
+
+static int check_use(struct checker *c, enum context_use use)
+{
+	const char *why = context_refuses(c->context, use);
+
+	return why ? refuse(c, "%s", why) : 0;
+}
+
+static int check_function(struct checker *c, const struct image_insn *insn)
+{
+	int err = check_use(c, CONTEXT_FUNCTIONS);
+
+	if (!err && insn->imm - IMAGE_FUNCTION >= IMAGE_FUNCTIONS_MAX)
+		return refuse(c, "calls function %d: there can be %d",
+			      insn->imm - IMAGE_FUNCTION, IMAGE_FUNCTIONS_MAX);
+	return err;
+}
+
+static int check_syscall(struct checker *c, const struct image_insn *insn)
 {
 	const char *why = "there is none with that number";
+	int err = check_use(c, CONTEXT_SYSCALLS);
 
+	if (!err && insn->imm != IMAGE_CALL_SYSCALL &&
+	    !image_syscall_known(insn->imm - IMAGE_SYSCALL, &why))
+		return refuse(c, "system call %d is not for compounds: %s",
+			      insn->imm - IMAGE_SYSCALL, why);
+	return err;
+}
+
+static int check_call_outside(struct checker *c, const struct image_insn *insn)
+{
 	switch (insn->imm) {
 	case IMAGE_CALL_TRY:
 		c->out->traits[c->func] |= TRAIT_CALLS;
 		return 0;
 	case IMAGE_CALL_SYSCALL:
+		return check_syscall(c, insn);
 	case IMAGE_CALL_THROW:
 	case IMAGE_CALL_ABORT:
 		return 0;
+	case IMAGE_CALL_BATCH:
+		return check_use(c, CONTEXT_SYSCALLS);
 	}
 	if (insn->imm < IMAGE_SYSCALL)
 		return refuse(c, "calls %d, which does not exist", insn->imm);
-	if (!image_syscall_known(insn->imm - IMAGE_SYSCALL, &why))
-		return refuse(c, "system call %d cannot be made in here: %s",
-			      insn->imm - IMAGE_SYSCALL, why);
-	return 0;
+	return insn->imm < IMAGE_FUNCTION ? check_syscall(c, insn) : check_function(c, insn);
 }
 
 static int check_call(struct checker *c, const struct image_insn *insn)
@@ -309,6 +354,8 @@ static int check_call(struct checker *c, const struct image_insn *insn)
 		return refuse(c, "dst and off of a call have to be 0");
 	if (insn->src == INSN_LOCAL)
 		return check_call_local(c, insn);
+	if (insn->src == INSN_BASE)
+		return check_call_base(c, insn);
 	return check_unused(c, "src", insn->src) ?: check_call_outside(c, insn);
 }
 
@@ -418,9 +465,9 @@ static int check_funcs(struct checker *c)
 					    i, func->frame);
 	}
 	for (i = 0; i < out->image->ntable; i++)
-		if (out->table[i] >= n)
-			return refuse_image(c, "table[%u] is %u, no function", i,
-					    out->table[i]);
+		if (out->table[i] >= image_first_func(out) + n)
+			return refuse_image(c, "table[%u] is %u, no function",
+					    image_first_entry(out) + i, out->table[i]);
 	if (out->image->ntable % 2 && out->table[out->image->ntable])
 		return refuse_image(c, "what fills the table up is not zero");
 	return 0;
@@ -435,7 +482,7 @@ static int check_header(struct checker *c, const struct image_header *im,
 		return refuse_image(c, "this is no image");
 	if (im->version != IMAGE_VERSION)
 		return refuse_image(c, "version %u of images is not known", im->version);
-	if (im->flags & ~IMAGE_FLAGS || im->reserved)
+	if (im->flags & ~IMAGE_FLAGS)
 		return refuse_image(c, "unknown flags 0x%x", im->flags);
 	if (!im->ninsns || im->ninsns > IMAGE_INSNS_MAX)
 		return refuse_image(c, "%u instructions: 1 to %u can be had",
@@ -456,9 +503,29 @@ static int check_header(struct checker *c, const struct image_header *im,
 	    im->stack_end % 16 || im->stack_size % 16)
 		return refuse_image(c, "a stack of %u bytes up to %u", im->stack_size,
 				    im->stack_end);
+	if (im->stop >= arena || im->stop % 8)
+		return refuse_image(c, "stop is at %u: not 8 bytes of the arena", im->stop);
 	if (im->native_size > IMAGE_NATIVE_MAX)
 		return refuse_image(c, "native_size is %u: %u can be had",
 				    im->native_size, IMAGE_NATIVE_MAX);
+	return 0;
+}
+
+static int check_base(struct checker *c, const struct image_header *im,
+		      const struct image_header *base)
+{
+	if (!base)
+		return im->flags & IMAGE_EXTENDS ?
+			       refuse_image(c, "this image extends another, and none is given") : 0;
+	if (!(im->flags & IMAGE_EXTENDS))
+		return refuse_image(c, "this image does not extend another, and one is given");
+	if (base->flags & IMAGE_EXTENDS)
+		return refuse_image(c, "the base is an extension itself");
+	if (im->arena_shift != base->arena_shift ||
+	    (im->flags ^ base->flags) & IMAGE_CHECKED)
+		return refuse_image(c, "an arena of 2^%u bytes, flags 0x%x: the base has 2^%u and 0x%x",
+				    im->arena_shift, im->flags, base->arena_shift,
+				    base->flags | IMAGE_EXTENDS);
 	return 0;
 }
 
@@ -499,24 +566,26 @@ static int check_all(struct checker *c)
 	return err ?: image_charge(c->out);
 }
 
-int image_check_header(const struct image_header *image, size_t len, char *error,
-		       size_t error_len)
+int image_check_header(const struct image_header *image, size_t len,
+		       const struct image_header *base, char *error, size_t error_len)
 {
 	struct checker c = { .error = error, .error_len = error_len };
 
-	return check_header(&c, image, len);
+	return check_header(&c, image, len) ?: check_base(&c, image, base);
 }
 
-int image_check(const void *image, size_t len, struct checked *checked,
-		char *error, size_t error_len)
+int image_check(const void *image, size_t len, enum context context,
+		const struct image_header *base, struct checked *checked, char *error,
+		size_t error_len)
 {
 	struct checker c = {
-		.out = checked, .error = error, .error_len = error_len,
+		.out = checked, .context = context, .error = error, .error_len = error_len,
 	};
 	int err;
 
-	*checked = (struct checked){ .image = image };
-	err = check_header(&c, image, len) ?: check_layout(&c, len);
+	*checked = (struct checked){ .image = image, .base = base };
+	err = check_header(&c, image, len) ?: check_base(&c, image, base) ?:
+	      check_layout(&c, len);
 	if (!err)
 		err = check_all(&c);
 	if (err)
@@ -529,7 +598,9 @@ void image_release(struct checked *checked)
 	image_free(checked->marks);
 	image_free(checked->traits);
 	image_free(checked->charges);
+	image_free(checked->ahead);
 	checked->marks = NULL;
 	checked->traits = NULL;
 	checked->charges = NULL;
+	checked->ahead = NULL;
 }

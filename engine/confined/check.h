@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The checker: says whether an image is one, see image.h, and finds out what the
- * code generator needs to know of it.
+ * The checker: says whether an image is valid, see image.h, and finds out what the
+ * code generator needs to know about it.
  */
 #ifndef CONFINED_CHECK_H
 #define CONFINED_CHECK_H
 
 #include "image.h"
+#include "context.h"
 
 /* checked.marks, for each instruction */
 #define MARK_TARGET	(1 << 0)	/* a jump leads here */
@@ -22,39 +23,48 @@
  *
  * The first four point into the image, which must stay, and stay as it is.
  *
- * @charges says what each instruction pays of the fuel (machine.h): before it, but a
- * call for which image_calls_deep() when it has returned.  After those of all
- * instructions it says what each function pays when it begins.
+ * @base: the header of the image that it extends, or NULL
+ * @charges: the fuel (machine.h) that each instruction pays, before it runs, or, for
+ * calls with image_calls_deep(), after the return; then the fuel that each function
+ * pays when it begins.  @ahead: the least fuel that has been paid, and not spent, before
+ * each instruction.
  */
 struct checked {
 	const struct image_header *image;
 	const struct image_func *funcs;
 	const u32 *table;
 	const struct image_insn *insns;
+	const struct image_header *base;
 	u8 *marks;
 	u8 *traits;
 	u16 *charges;
+	u16 *ahead;
 };
 
 /*
+ * Checks an image that is to run in @context.  @base is the header of the image that it
+ * extends, or NULL.  Nothing else about the base matters: a call into it is paid for as
+ * one of functions that call others, and each function finds room for itself.
+ *
  * Returns 0 with @checked filled in, to be released by image_release(); -ENOEXEC
  * with the reason in @error, which names the instruction; or -ENOMEM.
  */
-int image_check(const void *image, size_t len, struct checked *checked,
-		char *error, size_t error_len);
+int image_check(const void *image, size_t len, enum context context,
+		const struct image_header *base, struct checked *checked, char *error,
+		size_t error_len);
 void image_release(struct checked *checked);
 
 /* The header's part of that. */
-int image_check_header(const struct image_header *image, size_t len, char *error,
-		       size_t error_len);
+int image_check_header(const struct image_header *image, size_t len,
+		       const struct image_header *base, char *error, size_t error_len);
 
-/* Does system call @nr exist in here?  Else @why, may be NULL, says why not. */
+/* May images make system call @nr?  If not, @why, which may be NULL, says why. */
 bool image_syscall_known(u32 nr, const char **why);
 
 /* fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
 int image_charge(struct checked *checked);
 
-/* Is the instruction at @pc a call of functions of the image that may call others? */
+/* Is the instruction at @pc a call of functions that may call others, or of the base's? */
 bool image_calls_deep(const struct checked *checked, u32 pc);
 
 /* One past the last instruction of function @f. */
@@ -62,6 +72,22 @@ static inline u32 image_func_end(const struct checked *checked, u32 f)
 {
 	return f + 1 < checked->image->nfuncs ? checked->funcs[f + 1].start :
 						checked->image->ninsns;
+}
+
+/* Numbers before an image's own: those of its base, if it has one. */
+static inline u32 image_first_insn(const struct checked *checked)
+{
+	return checked->base ? checked->base->ninsns : 0;
+}
+
+static inline u32 image_first_func(const struct checked *checked)
+{
+	return checked->base ? checked->base->nfuncs : 0;
+}
+
+static inline u32 image_first_entry(const struct checked *checked)
+{
+	return checked->base ? checked->base->ntable : 0;
 }
 
 /* The function that starts at @pc, or NO_FUNC. */

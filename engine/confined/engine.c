@@ -50,7 +50,9 @@ static u64 call_by_number(struct engine_vm *vm, u64 nr, const long *args)
 {
 	int index = nr < SYSCALLS_MAX ? confined_call_index(nr) : -1;
 
-	return index < 0 ? -ENOSYS : run_syscall(vm->run, index, args);
+	if (index < 0)
+		return -ENOSYS;
+	return run_may_call(vm->run, index) ? run_syscall(vm->run, index, args) : -EPERM;
 }
 
 /* IMAGE_CALL_SYSCALL: the number and the arguments are the program's. */
@@ -64,30 +66,113 @@ static u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
 	return call_by_number(vm, nr, args);
 }
 
-/* Calls with a constant number come here where the platform has no gates for them. */
-u64 machine_call(const u64 *args, struct machine *machine, u32 call)
+/*
+ * Of the current task nothing may be asked here.  The checker has refused what is not
+ * IMAGE_FUNCTION already.
+ */
+static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
+{
+	if (call >= IMAGE_FUNCTION)
+		return seat_call(machine, args, call - IMAGE_FUNCTION);
+	machine->end = MACHINE_STOP;
+	return -EOPNOTSUPP;
+}
+
+/* Those of memory are of no library: the arena is the program's, the rest util's. */
+static bool may_batch(const struct run *run, u64 op)
+{
+	if (op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES)
+		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
+	if (op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND)
+		return run_may_use(run, SYSCRIPT_LIBRARY_NET);
+	return run_may_use(run, SYSCRIPT_LIBRARY_UTIL);
+}
+
+/* -- Runs that have to end ---------------------------------------------------------- */
+
+/*
+ * What a program is in the middle of, it alone knows.  So if it is to be called again it
+ * is told to come to an end, and has to in time.  True while it has.
+ */
+static bool ends_itself(struct engine_vm *vm)
+{
+	struct run *run = vm->run;
+	u64 *word = (u64 *)(unsigned long)(vm->machine.base + vm->image.stop);
+
+	if (!vm->image.stop || !run_doom_passes(run->doom))
+		return false;
+	if (!vm->stop_by) {
+		*(volatile u64 *)word = 1;
+		vm->stop_by = run->time + IMAGE_STOP_TIME;
+	}
+	return run->time < vm->stop_by;
+}
+
+/* The run is doomed: what becomes of it where its fuel has run out. */
+static u32 end_at_poll(struct engine_vm *vm)
+{
+	if (!ends_itself(vm))
+		return MACHINE_STOP;
+	return vm->machine.try_sp && vm->first_insn && vm->machine.pc >= vm->first_insn ?
+		MACHINE_CATCH : MACHINE_DONE;
+}
+
+static void confined_end(struct engine_vm *vm)
+{
+	if (!ends_itself(vm))
+		confined_stop(&vm->machine);
+	/* It looks at what is to be done before long. */
+	vm->machine.fuel = 0;
+}
+
+/* -- Calls --------------------------------------------------------------------------- */
+
+static u64 call_batch(struct engine_vm *vm, u64 op, u64 address)
+{
+	u64 ret;
+
+	if (!may_batch(vm->run, op))
+		return -EPERM;
+	ret = vm->stop_by ? -EINTR : batches_call(vm, op, address);
+	if (vm->run->doom && !ends_itself(vm))
+		vm->machine.end = MACHINE_STOP;
+	return ret;
+}
+
+static noinline u64 call_process(const u64 *args, struct machine *machine, u32 call)
 {
 	struct engine_vm *vm = container_of(machine, struct engine_vm, machine);
 
 	if (call == IMAGE_CALL_SYSCALL)
 		return call_from_arena(vm, args[0], args[1]);
+	if (call == IMAGE_CALL_BATCH)
+		return call_batch(vm, args[0], args[1]);
 	return call_by_number(vm, call - IMAGE_SYSCALL, (const long *)args);
 }
 
-static void confined_end(struct engine_vm *vm)
+/* Calls with a constant number come here where the platform has no gates for them. */
+u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 {
-	confined_stop(&vm->machine);
+	/* What the one needs of a stack frame, the other does not. */
+	return machine->atomic ? call_atomic(args, machine, call) :
+				 call_process(args, machine, call);
 }
 
 void machine_poll(struct machine *machine)
 {
-	struct engine_vm *vm = container_of(machine, struct engine_vm, machine);
+	struct engine_vm *vm;
 
+	/* Nothing that may sleep, and none of the wrong task's signals. */
+	if (machine->atomic) {
+		machine->end = MACHINE_STOP;
+		return;
+	}
+	vm = container_of(machine, struct engine_vm, machine);
 	place_look(vm);
 	run_poll(vm->run);
 	machine->fuel = IMAGE_FUEL;
 	if (vm->run->doom)
-		machine->end = MACHINE_STOP;
+		machine->end = end_at_poll(vm);
 }
 
 /* -- engine.h ------------------------------------------------------------------------ */
@@ -131,11 +216,21 @@ static int finish(struct engine_vm *vm, struct syscript_call *call)
 	return 0;
 }
 
+/* Only to be extended: it has neither an arena nor a stack. */
+static bool is_base(const struct engine_vm *vm)
+{
+	return vm->run->flags & SYSCRIPT_BASE;
+}
+
 static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 {
 	struct machine *machine = &vm->machine;
 	unsigned int i;
 
+	if (unlikely(is_base(vm))) {
+		scnprintf(vm->run->error, RUN_ERROR_LEN, "a base is not called, but extended");
+		return -EPROTO;
+	}
 	if (unlikely(call->nargs > ARGS_MAX)) {
 		scnprintf(vm->run->error, RUN_ERROR_LEN, "%u arguments: there can be %u",
 			  call->nargs, ARGS_MAX);
@@ -145,6 +240,7 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 	for (i = 0; i < call->nargs; i++)
 		machine->args[i] = call->args[i];
 	machine_begin(machine);
+	vm->stop_by = 0;
 	place_look(vm);
 	run_script(vm->run, enter, vm, vm->stack ? vm->stack + vm->stack_size : NULL);
 	return finish(vm, call);
@@ -154,7 +250,7 @@ static void want_stack(struct engine_vm *vm)
 {
 	u32 size = vm->image.native_size ?: IMAGE_NATIVE_DEFAULT;
 
-	if (size > IMAGE_STACK_SHARED)
+	if (size > IMAGE_STACK_SHARED && vm->run->context == CONTEXT_PROCESS)
 		vm->stack_size = (size + 15) / 16 * 16 + IMAGE_STACK_RESERVE;
 }
 
@@ -166,10 +262,11 @@ static int make_stack(struct engine_vm *vm)
 	return vm->stack ? 0 : -ENOMEM;
 }
 
-/* What one program takes: its code may be shared, but each pays for it. */
+/* The charge of one program: its code may be shared, but each pays for it. */
 static unsigned long memory_of(const struct engine_vm *vm)
 {
-	return sizeof(*vm) + vm->stack_size + vm->memory;
+	return sizeof(*vm) + vm->stack_size + vm->memory + place_arena_memory(vm) +
+	       vm->batches.memory;
 }
 
 static int check_arena(struct run *run, const struct engine_vm *vm,
@@ -177,6 +274,12 @@ static int check_arena(struct run *run, const struct engine_vm *vm,
 {
 	unsigned long arena = 1UL << vm->image.arena_shift;
 
+	if (is_base(vm)) {
+		scnprintf(run->error, RUN_ERROR_LEN, "a base has no shared memory");
+		return image->shared || image->shared_len ? -EINVAL : 0;
+	}
+	if (run->context == CONTEXT_ATOMIC)
+		return place_check_contents(vm, image);
 	if (image->shared_len == arena && !(image->shared & (arena - 1)))
 		return 0;
 	scnprintf(run->error, RUN_ERROR_LEN,
@@ -198,13 +301,16 @@ static int check_memory(struct run *run, unsigned long memory)
 static int check_sizes(struct run *run, struct engine_vm *vm,
 		       const struct engine_image *image)
 {
-	int err = image_check_header((const void *)image->data, image->len, run->error,
+	const struct image_header *base = image->base ? &image->base->image : NULL;
+	int err = image_check_header((const void *)image->data, image->len, base, run->error,
 				     RUN_ERROR_LEN);
 
 	if (err)
 		return err;
 	memcpy(&vm->image, image->data, sizeof(vm->image));
-	want_stack(vm);
+	vm->first_insn = base ? base->ninsns : 0;
+	if (!is_base(vm))
+		want_stack(vm);
 	return check_arena(run, vm, image) ?: check_memory(run, memory_of(vm) + image->len);
 }
 
@@ -213,9 +319,11 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 {
 	int err = check_memory(vm->run, memory_of(vm));
 
-	if (err)
+	if (err || is_base(vm))
 		return err;
 	machine_init(&vm->machine, &vm->image);
+	if (vm->beyond)
+		vm->machine.beyond = vm->beyond;
 	err = make_stack(vm);
 	if (err)
 		return err;
@@ -223,6 +331,33 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 	if (err && vm->stack)
 		place_put_stack(vm->stack, vm->stack_size);
 	return err;
+}
+
+/*
+ * System calls with a constant number are calls of machine code, which scripts with other
+ * rights may share: they are looked for in the image, once.  It has been checked.
+ */
+static int check_rights(struct run *run, const struct engine_image *image)
+{
+	const struct image_header *header = (const void *)image->data;
+	const struct image_insn *insns = (const void *)(image->data + sizeof(*header) +
+		header->nfuncs * sizeof(struct image_func) +
+		(header->ntable + 1) / 2 * 2 * sizeof(u32));
+	u32 i;
+
+	for (i = 0; run->only && i < header->ninsns; i++) {
+		u32 nr = insns[i].imm - IMAGE_SYSCALL;
+
+		if (insns[i].code != (INSN_JMP | INSN_CALL) || insns[i].src ||
+		    insns[i].imm < IMAGE_SYSCALL || insns[i].imm >= IMAGE_FUNCTION)
+			continue;
+		if (run_may_call(run, confined_call_index(nr)))
+			continue;
+		scnprintf(run->error, RUN_ERROR_LEN,
+			  "insn %u: makes system call %u, which this script may not", i, nr);
+		return -ENOEXEC;
+	}
+	return 0;
 }
 
 static int make_all(struct engine_vm *vm, const struct engine_image *image)
@@ -235,9 +370,11 @@ static int make_all(struct engine_vm *vm, const struct engine_image *image)
 	err = place_get_code(vm, image, run->memory_limit - memory_of(vm));
 	if (err)
 		return err;
-	err = make_vm(vm, image);
+	err = check_rights(run, image) ?: make_vm(vm, image);
 	if (err)
 		place_put_code(vm);
+	else
+		vm->memory_max = run->memory_limit - memory_of(vm);
 	return err;
 }
 
@@ -247,7 +384,7 @@ static int confined_create(struct run *run, const struct engine_image *image)
 	int err;
 
 	if (run->flags & SYSCRIPT_CHECK)
-		return place_check_image(run, image);
+		return place_check_image(run, image) ?: check_rights(run, image);
 	vm = platform_zalloc(sizeof(*vm));
 	if (!vm)
 		return -ENOMEM;
@@ -271,14 +408,16 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 
 static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
 {
-	unsigned long start = (unsigned long)vm->entry;
+	unsigned long start = (unsigned long)vm->code_start;
 
 	add(arg, start, start + vm->code_size, 0);
 }
 
 static void confined_destroy(struct engine_vm *vm)
 {
-	place_put_arena(vm);
+	batches_release(vm);
+	if (!is_base(vm))
+		place_put_arena(vm);
 	if (vm->stack)
 		place_put_stack(vm->stack, vm->stack_size);
 	place_put_code(vm);
@@ -289,7 +428,9 @@ const struct engine_ops confined_engine = {
 	.name = "confined",
 	.id = SYSCRIPT_ENGINE_CONFINED,
 	.formats = 1,
+	.extensible = 1,
 	.preemptible = 1,
+	.contexts = PLACE_CONTEXTS,
 	.counters = { "mcode", "pinned" },
 	.held = 1 << 0 | 1 << 1,
 	.init = place_init,
@@ -300,4 +441,5 @@ const struct engine_ops confined_engine = {
 	.stats = confined_stats,
 	.code = confined_code,
 	.destroy = confined_destroy,
+	PLACE_OPS
 };

@@ -9,7 +9,8 @@
  *
  *   - when it begins, it pays what is ahead of its first instruction;
  *   - going forward, what is ahead becomes less by at least what is spent;
- *   - a jump backward pays what is ahead of its target and not of itself;
+ *   - a jump backward pays what is ahead of its target and not of itself; but one to
+ *     where the function ends, around which there is no loop, has that ahead as forward;
  *   - where more than MACHINE_STRETCH would be ahead, an instruction pays all of it
  *     and nothing is ahead of those before it;
  *   - a call of functions that may call others pays anew, when it has returned, what
@@ -21,15 +22,15 @@
  *
  * What is ahead is the longest path, not all that lies there, for the sake of loops
  * around a large switch.  That of a jump backward includes what is ahead of the loop's
- * end, so that nobody pays again and again for what comes after a loop.
+ * end, so that code after a loop is not paid for repeatedly.
  */
 #include "check.h"
 #include "machine.h"
 
 struct fuel {
 	struct checked *checked;
-	u16 *ahead;		/* before it is known, of what comes after the loop, and 1 */
-	u32 start, end;		/* of the function that is looked at */
+	u16 *ahead;		/* until it is known: that of the code after the loop, and 1 */
+	u32 start, end;		/* of the present function */
 };
 
 static u32 cost(const struct image_insn *insn)
@@ -58,7 +59,7 @@ bool image_calls_deep(const struct checked *checked, u32 pc)
 	if (insn->src == INSN_LOCAL)
 		return checked->traits[image_func_at(checked, pc + 1 + insn->imm)] &
 		       TRAIT_CALLS;
-	return insn->imm == IMAGE_CALL_TRY;
+	return insn->src == INSN_BASE || insn->imm == IMAGE_CALL_TRY;
 }
 
 static u32 target_of(const struct fuel *fuel, u32 pc)
@@ -66,9 +67,15 @@ static u32 target_of(const struct fuel *fuel, u32 pc)
 	return pc + 1 + insn_jump_offset(&fuel->checked->insns[pc]);
 }
 
+static bool jumps_to_end(const struct fuel *fuel, u32 pc)
+{
+	return fuel->checked->insns[target_of(fuel, pc)].code == (INSN_JMP | INSN_EXIT);
+}
+
 static bool jumps_back(const struct fuel *fuel, u32 pc)
 {
-	return insn_is_jump(&fuel->checked->insns[pc]) && target_of(fuel, pc) <= pc;
+	return insn_is_jump(&fuel->checked->insns[pc]) && target_of(fuel, pc) <= pc &&
+	       !jumps_to_end(fuel, pc);
 }
 
 /* Ahead of the instruction after the one at @pc. */
@@ -91,9 +98,14 @@ static u32 ahead_of_jump(struct fuel *fuel, u32 pc)
 {
 	const struct image_insn *insn = &fuel->checked->insns[pc];
 	u32 next = INSN_OP(insn->code) == INSN_JA ? 0 : ahead_of_next(fuel, pc);
-	u32 there = jumps_back(fuel, pc) ? ahead_of_loop_end(fuel, pc) :
-					   fuel->ahead[target_of(fuel, pc)];
+	u32 there;
 
+	if (jumps_to_end(fuel, pc))
+		there = MACHINE_COST_JUMP;
+	else if (jumps_back(fuel, pc))
+		there = ahead_of_loop_end(fuel, pc);
+	else
+		there = fuel->ahead[target_of(fuel, pc)];
 	return cost(insn) + (next > there ? next : there);
 }
 
@@ -155,11 +167,10 @@ static void charge_loops(struct fuel *fuel)
 int image_charge(struct checked *checked)
 {
 	const struct image_header *im = checked->image;
-	struct fuel fuel = {
-		.checked = checked, .ahead = image_alloc(im->ninsns * sizeof(u16)),
-	};
+	struct fuel fuel = { .checked = checked };
 	u32 i;
 
+	fuel.ahead = checked->ahead = image_alloc(im->ninsns * sizeof(u16));
 	checked->charges = image_alloc((im->ninsns + im->nfuncs) * sizeof(u16));
 	if (fuel.ahead && checked->charges)
 		for (i = 0; i < im->nfuncs; i++) {
@@ -169,6 +180,5 @@ int image_charge(struct checked *checked)
 			charge_loops(&fuel);
 			checked->charges[im->ninsns + i] = fuel.ahead[fuel.start];
 		}
-	image_free(fuel.ahead);
 	return fuel.ahead && checked->charges ? 0 : -ENOMEM;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the confined engine runs: an image, and what its instructions mean.
+ * The format of the images that the confined engine runs, and the meaning of their
+ * instructions.
  *
  * An image is this header, and after it, without gaps,
  *
@@ -11,27 +12,36 @@
  *
  * all little-endian.  A call of the image calls function 0.
  *
+ * An image with IMAGE_EXTENDS adds functions to another one, its base, which does not
+ * extend any itself: functions, entries of the table and instructions of the two have
+ * one numbering, the base's first.  A run uses both.  Function 0 is the base's; the
+ * extension's header describes the stack.  Frames and jumps stay within one image;
+ * the table's entries may name functions of both.
+ *
  * Instructions are BPF's, version 4 (RFC 9669), with these differences:
  *
  *   memory     There is the arena and nothing else: 2^arena_shift bytes, mapped
  *              into the process at a multiple of its size, so that an address
  *              means the same to the program, to its process and to system
- *              calls.  An access goes to ((base register mod size) + offset):
- *              whatever the register holds, into the arena, or to one of the
- *              guards of IMAGE_GUARD bytes before and after it, which hold no
- *              data that lasts.  Atomic operations round the address down to
+ *              calls.  An access goes to ((base register mod size) + offset),
+ *              and so, whatever the register holds, into the arena or one of
+ *              the guards of IMAGE_GUARD bytes before and after it, which hold
+ *              no data that lasts.  Atomic operations round the address down to
  *              their size.  Base and offset of an access by r10 have to lie in
  *              the function's frame.
- *   LD_IMM64   with src 1: imm is an offset in the arena, of which the register
- *              gets the address.  Other values of src but 0 do not exist.
+ *   LD_IMM64   with src 1: imm is an offset in the arena, and the register gets
+ *              its address.  Values of src other than 0 and 1 do not exist.
  *   r10        the address of the end of the frame of func.frame bytes.  Frames
  *              are on a stack in the arena.
- *   CALL       src 1: the function that starts at the target.  src 0: imm is one
- *              of IMAGE_CALL_*, or IMAGE_SYSCALL + the number of a system call
- *              of x86-64: arguments are r1 to r5 and then r0; the result comes in
- *              r0, as -errno for errors, and r1 to r5 become 0.
- *   CALLX      (0x8d) the function that table[dst] names.  table[0] is no
- *              function, so that 0 can stand for none.
+ *   CALL       src 1: the function that starts at the target.  src 2: function imm of
+ *              the base.  src 0: imm is one of IMAGE_CALL_*, or IMAGE_SYSCALL + the
+ *              number of a system call of x86-64: arguments are r1 to r5 and then r0;
+ *              the result is in r0, as -errno for errors, and r1 to r5 become 0.
+ *              Or imm is IMAGE_FUNCTION + the number of a function that the calling
+ *              subsystem offers the program: the same, with r1 to r5.
+ *   CALLX      (0x8d) the function that table[dst] names.  In a run of both images the
+ *              table is that of both, so a base reaches an extension's functions.
+ *              table[0] is no function, so that 0 can stand for none.
  *   excluded   packet access (LD_ABS, LD_IND); atomic and, or and xor that fetch
  *
  * A register that was never written holds 0, or what an earlier instruction left
@@ -51,29 +61,37 @@
 #define IMAGE_FRAME_MAX		(1U << 15)	/* bytes */
 #define IMAGE_ARENA_SHIFT_MIN	16
 #define IMAGE_ARENA_SHIFT_MAX	30
-/* What a 16-bit offset and 8 bytes reach, in whole pages. */
+/* The arena's address as an image sees it that runs in CONTEXT_ATOMIC. */
+#define IMAGE_ATOMIC_USER	(1UL << 40)
+/* As far as a 16-bit offset and 8 bytes reach, in whole pages. */
 #define IMAGE_GUARD		(9U << 12)
 
 /* image_header.flags */
 #define IMAGE_CHECKED		(1 << 0)	/* an access outside of the arena ends the run */
-#define IMAGE_FLAGS		IMAGE_CHECKED
+#define IMAGE_EXTENDS		(1 << 1)	/* another image, which was registered before */
+#define IMAGE_FLAGS		(IMAGE_CHECKED | IMAGE_EXTENDS)
 
 /**
  * struct image_header - what an image begins with
  * @magic:       IMAGE_MAGIC
  * @version:     IMAGE_VERSION
- * @flags:       IMAGE_CHECKED
+ * @flags:       IMAGE_CHECKED, of an extension as of its base; IMAGE_EXTENDS
  * @ninsns:      instructions, 1 .. IMAGE_INSNS_MAX
  * @nfuncs:      functions, 1 .. IMAGE_FUNCS_MAX
  * @ntable:      entries of the table, 0 .. IMAGE_TABLE_MAX
- * @arena_shift: the arena has 2^arena_shift bytes
+ * @arena_shift: the arena has 2^arena_shift bytes; of an extension as of its base
  * @stack_end:   where the stack ends, in bytes from the arena's start; frames
  *               are taken from there downwards
  * @stack_size:  its size in bytes, at most @stack_end
  * @native_size: bytes of the machine's stack for return addresses and saved
  *               registers, at most 40 for each nested call; 0 for
  *               IMAGE_NATIVE_DEFAULT
- * @reserved:    zero
+ * @stop:        0, or the offset of an 8-byte word in the arena.  If a signal or the
+ *               wall-clock limit is to end a run, and the program may be called again
+ *               after it, the word becomes 1 and the run has IMAGE_STOP_TIME to end
+ *               by itself in good order.  Its system calls fail with EINTR, and where
+ *               an extension's own function is due for a look at the clock, the
+ *               innermost IMAGE_CALL_TRY under way returns IMAGE_STOPPED
  */
 struct image_header {
 	u32 magic;
@@ -86,8 +104,11 @@ struct image_header {
 	u32 stack_end;
 	u32 stack_size;
 	u32 native_size;
-	u32 reserved;
+	u32 stop;
 };
+
+#define IMAGE_STOP_TIME		50000000	/* ns of the program's own code */
+#define IMAGE_STOPPED		(-1L)
 
 #define IMAGE_NATIVE_DEFAULT	2048
 #define IMAGE_NATIVE_MAX	(256U << 10)
@@ -174,9 +195,13 @@ struct image_insn {
 #define INSN_XCHG		0xe1
 #define INSN_CMPXCHG		0xf1
 
-/* insn.src of LD_IMM64 and of CALL */
+/*
+ * insn.src of LD_IMM64 and of CALL.  After a function of another image has returned,
+ * r1 to r5 are undefined.
+ */
 #define INSN_ARENA		1
 #define INSN_LOCAL		1
+#define INSN_BASE		2
 
 #define INSN_R10		10
 
@@ -184,17 +209,32 @@ struct image_insn {
  * insn.imm of a CALL with src 0, below IMAGE_SYSCALL:
  *
  *   IMAGE_CALL_SYSCALL  the system call with number r1 and the six arguments at
- *                       r2: for numbers that are not known before
+ *                       r2: for numbers that only the run knows
  *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its
  *                       argument.  r0: what it returned, or what was thrown
  *   IMAGE_CALL_THROW    ends the innermost IMAGE_CALL_TRY under way; it returns
  *                       r1.  r6 to r10 are the caller's again
  *   IMAGE_CALL_ABORT    ends the run, with r1 in the text
+ *   IMAGE_CALL_BATCH    batch r1, whose structure is at r2: image_batch.h
  */
 #define IMAGE_CALL_SYSCALL	1
 #define IMAGE_CALL_TRY		2
 #define IMAGE_CALL_THROW	3
 #define IMAGE_CALL_ABORT	4
+#define IMAGE_CALL_BATCH	5
+
+/* r1 of IMAGE_CALL_ABORT, in programs for subsystems with known line numbers. */
+enum image_reason {
+	IMAGE_NIL = 1,		/* where a value is needed */
+	IMAGE_ZERO,		/* a division by it */
+	IMAGE_RANGE,		/* a number beyond 2^53 */
+	IMAGE_ERROR,		/* as the program says */
+	IMAGE_TABLE,		/* that no longer exists */
+	IMAGE_INDEX,		/* beyond an array that is written to */
+};
+
 #define IMAGE_SYSCALL		0x1000
+#define IMAGE_FUNCTION		0x2000
+#define IMAGE_FUNCTIONS_MAX	64
 
 #endif /* CONFINED_IMAGE_H */

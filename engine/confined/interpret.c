@@ -9,6 +9,7 @@
 
 struct frame {
 	u64 saved[4];		/* r6 to r9 of the caller */
+	const struct checked *checked;	/* the caller's */
 	u32 func, back;		/* of the caller, and where it goes on */
 	u32 begin;		/* the caller's frame */
 	u32 native;		/* used by the caller, at its beginning */
@@ -16,7 +17,8 @@ struct frame {
 };
 
 struct interpreter {
-	const struct checked *checked;
+	const struct checked *checked;	/* what is at @pc */
+	const struct checked *own, *base;	/* @base may be NULL */
 	struct machine *machine;
 	u64 r[11];
 	u32 pc, func;
@@ -26,10 +28,15 @@ struct interpreter {
 	u32 depth;
 };
 
+static u32 number(const struct interpreter *m)
+{
+	return image_first_insn(m->checked) + m->pc;
+}
+
 static bool end(struct interpreter *m, u32 how, u64 value)
 {
 	m->machine->end = how;
-	m->machine->pc = m->pc;
+	m->machine->pc = number(m);
 	m->machine->value = value;
 	return false;
 }
@@ -38,7 +45,7 @@ static bool charge(struct interpreter *m, u32 fuel)
 {
 	m->machine->fuel -= fuel;
 	if (m->machine->fuel < 0) {
-		m->machine->pc = m->pc;
+		m->machine->pc = number(m);
 		machine_poll(m->machine);
 	}
 	return m->machine->end == MACHINE_DONE;
@@ -63,12 +70,13 @@ static bool function_begin(struct interpreter *m)
 	return true;
 }
 
-static bool call(struct interpreter *m, u32 func, bool try)
+static bool call(struct interpreter *m, const struct checked *checked, u32 func, bool try)
 {
 	u8 saves = m->checked->traits[m->func] & TRAIT_SAVES;
 	struct frame *frame = &m->frames[m->depth++];
 
 	memcpy(frame->saved, &m->r[6], sizeof(frame->saved));
+	frame->checked = m->checked;
 	frame->func = m->func;
 	frame->back = m->pc + 1;
 	frame->begin = m->begin;
@@ -76,6 +84,7 @@ static bool call(struct interpreter *m, u32 func, bool try)
 	frame->try = try;
 	m->native += 8 * __builtin_popcount(saves) +
 		     (try ? MACHINE_NATIVE_TRY : MACHINE_NATIVE_CALL);
+	m->checked = checked;
 	m->func = func;
 	return function_begin(m);
 }
@@ -86,6 +95,7 @@ static bool go_back(struct interpreter *m)
 	u32 call = frame->back - 1;
 
 	memcpy(&m->r[6], frame->saved, sizeof(frame->saved));
+	m->checked = frame->checked;
 	m->func = frame->func;
 	m->pc = call;
 	m->begin = frame->begin;
@@ -97,13 +107,18 @@ static bool go_back(struct interpreter *m)
 	return true;
 }
 
-static bool call_number(struct interpreter *m, u64 number, bool try)
+/* One of both images', by its number in the table of both. */
+static bool call_number(struct interpreter *m, u64 entry, bool try)
 {
-	if (!number || number >= m->checked->image->ntable)
+	u32 func, first = image_first_entry(m->own);
+
+	if (!entry || entry >= first + m->own->image->ntable)
 		return end(m, MACHINE_FUNCTION, 0);
 	if (try)
 		m->r[1] = m->r[2];
-	return call(m, m->checked->table[number], try);
+	func = entry < first ? m->base->table[entry] : m->own->table[entry - first];
+	first = image_first_func(m->own);
+	return func < first ? call(m, m->base, func, try) : call(m, m->own, func - first, try);
 }
 
 static bool throw(struct interpreter *m)
@@ -132,7 +147,7 @@ static bool call_outside(struct interpreter *m, s32 what)
 	}
 	memcpy(args, &m->r[1], 5 * sizeof(u64));
 	args[5] = m->r[0];
-	m->machine->pc = m->pc;
+	m->machine->pc = number(m);
 	m->r[0] = machine_call(args, m->machine, what);
 	memset(&m->r[1], 0, 5 * sizeof(u64));
 	m->pc++;
@@ -144,7 +159,10 @@ static bool step_call(struct interpreter *m, const struct image_insn *insn)
 	if (insn->code & INSN_X)
 		return call_number(m, m->r[insn->dst], false);
 	if (insn->src == INSN_LOCAL)
-		return call(m, image_func_at(m->checked, m->pc + 1 + insn->imm), false);
+		return call(m, m->checked,
+			    image_func_at(m->checked, m->pc + 1 + insn->imm), false);
+	if (insn->src == INSN_BASE)
+		return call(m, m->base, insn->imm, false);
 	return call_outside(m, insn->imm);
 }
 
@@ -391,10 +409,12 @@ static bool step(struct interpreter *m)
 	return go_back(m);
 }
 
-void machine_interpret(const struct checked *checked, struct machine *machine)
+void machine_interpret(const struct checked *checked, const struct checked *base,
+		       struct machine *machine)
 {
 	struct interpreter m = {
-		.checked = checked, .machine = machine, .begin = machine->frame,
+		.checked = base ?: checked, .own = checked, .base = base,
+		.machine = machine, .begin = machine->frame,
 		.native = MACHINE_NATIVE_CALL,
 	};
 

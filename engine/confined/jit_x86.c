@@ -3,9 +3,10 @@
  * See jit.h, and the invariant at the top of check.c; machine.h has the registers.
  *
  * Each instruction becomes the same few machine instructions wherever it stands,
- * but for one thing: a masked address stays in r10 or r11, as long as control
- * comes on a straight line and the register that it was made from is not
- * written, for further accesses by the same register.
+ * but where several become less, on a straight line: a masked address stays in r10 or
+ * r11 until the register that it was made from is written, or is masked in that register
+ * itself, where nothing else is read of it (may_spoil()); and rows of instructions
+ * become one that the machine has (fuse()).
  *
  * Backward jumps are as short as they can be, all others have 32 bits: so a first
  * pass finds out where everything lies, and a second one writes it.
@@ -15,7 +16,7 @@
 
 /* stubs.S */
 extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_throw[],
-	confined_abort[], confined_return[], confined_fault_stack[],
+	confined_abort[], confined_return[], confined_beyond[], confined_fault_stack[],
 	confined_fault_function[], confined_fault_access[];
 
 enum {
@@ -52,10 +53,17 @@ struct gen {
 	u32 pc;
 	u32 func;
 	u32 dispatch, try;	/* where these routines lie */
+	u32 nlabels, labelled;	/* and where the last one is */
+	u32 numbers;		/* what calls by number call */
 	u32 mask;		/* the arena's size less 1 */
 	u8 masked[2];		/* r10, r11: made from which register, or NONE */
 	u8 turn;		/* which of them goes next */
+	u16 spoilt;		/* the program's registers that have been masked themselves */
+	u32 flags_at;		/* here the flags tell whether a register is 0: */
+	u8 flags_of;
+	bool flags_wide;
 	s64 known[INSN_R10];	/* offset in the arena that a register has */
+	u8 bits[INSN_R10];	/* of a register, that may be set: the lowest so many */
 };
 
 /**
@@ -114,7 +122,8 @@ static bool is_s8(s64 v)
 	return v >= -128 && v <= 127;
 }
 
-static void put_place(struct gen *g, u8 reg, struct place p)
+/* The index counts 1 << @shift times. */
+static void put_scaled(struct gen *g, u8 reg, struct place p, u8 shift)
 {
 	u8 mod = is_s8(p.disp) ? 0x40 : 0x80;
 
@@ -122,12 +131,17 @@ static void put_place(struct gen *g, u8 reg, struct place p)
 		put(g, mod | (reg & 7) << 3 | (p.base & 7));
 	} else {
 		put(g, mod | (reg & 7) << 3 | 4);
-		put(g, (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));
+		put(g, shift << 6 | (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));
 	}
 	if (mod == 0x40)
 		put(g, p.disp);
 	else
 		put32(g, p.disp);
+}
+
+static void put_place(struct gen *g, u8 reg, struct place p)
+{
+	put_scaled(g, reg, p, 0);
 }
 
 static void op_place(struct gen *g, bool wide, u32 op, u8 reg, struct place p)
@@ -173,6 +187,22 @@ static void pop(struct gen *g, u8 reg)
 
 /* -- Jumps within generated code, and to stubs ------------------------------ */
 
+/*
+ * Tells the verifier what holds here: @known, which all ways here have to keep.  Replaces
+ * the label of an instruction before that generated no code: less is ahead.
+ */
+static void label(struct gen *g, struct verify_state known)
+{
+	known.masked |= V_BIT(FRAME);
+	known.by4 |= V_BIT(FRAME);
+	known.by8 |= V_BIT(FRAME);
+	if (!g->nlabels || g->labelled != g->at)
+		g->nlabels++;
+	g->labelled = g->at;
+	if (g->jit->labels && g->nlabels <= g->jit->nlabels)
+		g->jit->labels[g->nlabels - 1] = (struct verify_label){ g->at, known };
+}
+
 /* A short jump forward, to where land() is called. */
 static u32 hop(struct gen *g, u8 op)
 {
@@ -198,9 +228,16 @@ static void call_stub(struct gen *g, const u8 *stub)
 	leap(g, 0xe8, (u64)(unsigned long)stub);
 }
 
+/* Processors that run on after a jump come to int3. */
+static void jump(struct gen *g, u64 to)
+{
+	leap(g, 0xe9, to);
+	put(g, 0xcc);
+}
+
 static void jump_stub(struct gen *g, const u8 *stub)
 {
-	leap(g, 0xe9, (u64)(unsigned long)stub);
+	jump(g, (u64)(unsigned long)stub);
 }
 
 static u64 exec_at(struct gen *g, u32 offset)
@@ -208,10 +245,29 @@ static u64 exec_at(struct gen *g, u32 offset)
 	return g->jit->exec + offset;
 }
 
+/* The instruction's number, for stubs. */
+static void put_number(struct gen *g)
+{
+	mov_imm32(g, R11, image_first_insn(g->checked) + g->pc);
+}
+
 /* Where calls of function @func go; its first instruction is after that. */
 static u64 entry_of(struct gen *g, u32 func)
 {
 	return exec_at(g, g->jit->offsets[g->checked->image->ninsns + func]);
+}
+
+static u64 in_base(struct gen *g, u32 nr)
+{
+	return g->jit->base->exec + g->jit->base->labels[nr].at;
+}
+
+/* Of a function that the table names: the base's come first. */
+static u64 entry_of_any(struct gen *g, u32 func)
+{
+	u32 first = image_first_func(g->checked);
+
+	return func < first ? in_base(g, JIT_BASE_FUNCTION(func)) : entry_of(g, func - first);
 }
 
 static void put_return(struct gen *g)
@@ -231,8 +287,10 @@ static void jump_insn(struct gen *g, u8 op, u32 target)
 	if (target <= g->pc && is_s8(distance)) {
 		put(g, op);
 		put(g, distance);
+		if (op == 0xeb)
+			put(g, 0xcc);
 	} else if (op == 0xeb) {
-		leap(g, 0xe9, exec_at(g, to));
+		jump(g, exec_at(g, to));
 	} else {
 		put(g, 0x0f);
 		leap(g, op + 0x10, exec_at(g, to));
@@ -253,8 +311,12 @@ static void forget(struct gen *g)
 	unsigned int i;
 
 	forget_scratch(g);
-	for (i = 0; i < INSN_R10; i++)
+	g->spoilt = 0;
+	g->flags_at = 0;
+	for (i = 0; i < INSN_R10; i++) {
 		g->known[i] = UNKNOWN;
+		g->bits[i] = 64;
+	}
 }
 
 /* @reg of the program has been written. */
@@ -265,7 +327,15 @@ static void forget_reg(struct gen *g, u8 reg)
 	for (i = 0; i < 2; i++)
 		if (g->masked[i] == reg)
 			g->masked[i] = NONE;
+	g->spoilt &= ~(1 << reg);
 	g->known[reg] = UNKNOWN;
+	g->bits[reg] = 64;
+}
+
+/* Machine registers have been borrowed: the verifier does not know what came back. */
+static void forget_borrowed(struct gen *g)
+{
+	g->spoilt &= ~(1 << 0 | 1 << 3 | 1 << 4);	/* rax, rdx, rcx */
 }
 
 /* One of r10 and r11, not @avoid, to use for one instruction. */
@@ -297,7 +367,7 @@ static u8 operand(struct gen *g, u8 reg, u8 spare)
 
 /*
  * Constants that stand in the code as they are would be machine code of the
- * program's choice, for whoever can jump into the middle of it.
+ * program's choice, for a jump into the middle of it.
  */
 static bool is_plain(const struct gen *g, s64 imm)
 {
@@ -354,11 +424,71 @@ static void op_constant(struct gen *g, bool wide, u8 op, u8 reg, s32 imm)
 
 /* -- Addresses -------------------------------------------------------------- */
 
+/* May any register of @set be read after the instruction at @pc? */
+static bool is_live(const struct gen *g, u32 pc, u16 set)
+{
+	return g->jit->live[pc] & set;
+}
+
+/* The register that @insn, no atomic operation, has the address in; or NONE. */
+static u8 base_of(const struct image_insn *insn)
+{
+	u8 mode = INSN_MODE(insn->code);
+
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_LDX:
+		return insn->src;
+	case INSN_ST: case INSN_STX:
+		return mode == INSN_ATOMIC ? NONE : insn->dst;
+	}
+	return NONE;
+}
+
+/* How far the straight line is looked at. */
+#define SPOIL_MOST	16
+
+/*
+ * Is @reg, from this instruction on, read as an address only, until it is written or
+ * read no more?  What is said about addresses out of the arena wants it whole.
+ */
+static bool may_spoil(const struct gen *g, u8 reg)
+{
+	u32 end = image_func_end(g->checked, g->func), pc = g->pc;
+	u16 bit = 1 << reg;
+
+	if (g->checked->image->flags & IMAGE_CHECKED)
+		return false;
+	for (; pc < end && pc < g->pc + SPOIL_MOST; pc++) {
+		const struct image_insn *insn = &g->checked->insns[pc];
+		struct insn_effect effect = insn_effect(insn);
+		u8 base = base_of(insn);
+
+		if (g->checked->marks[pc] & MARK_SECOND)
+			continue;
+		if (pc > g->pc && g->checked->marks[pc] & MARK_TARGET)
+			return false;
+		if (effect.reads & bit &&
+		    (base != reg || (INSN_CLASS(insn->code) == INSN_STX && insn->src == reg)))
+			return false;
+		if (effect.writes & bit || !is_live(g, pc, bit))
+			return true;
+		if (INSN_CLASS(insn->code) == INSN_JMP || INSN_CLASS(insn->code) == INSN_JMP32)
+			return false;
+	}
+	return false;
+}
+
+static void mask(struct gen *g, u8 reg)
+{
+	op_reg(g, false, 0x81, IMM_OF(AND), reg);
+	put32(g, g->mask);
+}
+
 /*
  * Proof for all that follows: r12 is the arena's address.  What is added to it is
- * rbp, r10, r11 or nothing, and a constant.  rbp is less than the arena's size
- * (function_begin(), function_end()); so are r10 and r11, by the AND below, which
- * nothing leaves out: neither a branch nor a load comes between it and the
+ * rbp, a register that has been masked or nothing, and a constant.  rbp is less than the
+ * arena's size (function_begin(), function_end()); so are the others, by the AND below,
+ * which nothing leaves out: neither a branch nor a load comes between it and the
  * access.  The constant is at least -2^15, for r10 by check_place(), and at most
  * 2^15 + 2^15 for frames, whose end is inside the arena again.
  */
@@ -367,17 +497,23 @@ static u8 mask_reg(struct gen *g, u8 reg)
 	unsigned int i;
 	u8 to;
 
+	if (g->spoilt & 1 << reg)
+		return machine[reg];
 	for (i = 0; i < 2; i++)
 		if (g->masked[i] == reg)
 			return R10 + i;
+	if (may_spoil(g, reg)) {
+		g->spoilt |= 1 << reg;
+		mask(g, machine[reg]);
+		return machine[reg];
+	}
 	if (g->masked[g->turn] != NONE && g->masked[!g->turn] == NONE)
 		g->turn = !g->turn;
 	to = R10 + g->turn;
 	g->masked[g->turn] = reg;
 	g->turn = !g->turn;
 	mov(g, false, to, machine[reg]);
-	op_reg(g, false, 0x81, IMM_OF(AND), to);
-	put32(g, g->mask);
+	mask(g, to);
 	return to;
 }
 
@@ -393,7 +529,7 @@ static void check_range(struct gen *g, u8 reg, s16 off, u32 width)
 	op_reg(g, true, 0x81, IMM_OF(CMP), R11);
 	put32(g, g->mask + 1 - width);
 	in_range = hop(g, JBE);
-	mov_imm32(g, R11, g->pc);
+	put_number(g);
 	call_stub(g, confined_fault_access);
 	land(g, in_range);
 }
@@ -457,6 +593,7 @@ static void gen_shift(struct gen *g, bool wide, u8 dst, const struct image_insn 
 	if (src == RCX)
 		return op_reg(g, wide, 0xd3, ext, dst);
 	g->masked[0] = NONE;
+	forget_borrowed(g);
 	mov(g, true, R10, RCX);
 	mov(g, true, RCX, src);
 	op_reg(g, wide, 0xd3, ext, dst == RCX ? R10 : dst);
@@ -464,12 +601,12 @@ static void gen_shift(struct gen *g, bool wide, u8 dst, const struct image_insn 
 }
 
 /*
- * rax and rdx are what the instruction wants; r11 is the divisor.  Neither a
+ * rax and rdx are set for the instruction; r11 is the divisor.  Neither a
  * divisor of 0 nor the one quotient that does not fit reaches it.
  */
 static void put_division(struct gen *g, bool wide, bool is_signed, bool mod)
 {
-	u32 by_zero, by_minus_1 = 0, done, done_zero;
+	u32 by_zero, by_minus_1 = 0, done, done_zero = 0;
 
 	op_reg(g, wide, TEST, R11, R11);
 	by_zero = hop(g, JE);
@@ -488,16 +625,16 @@ static void put_division(struct gen *g, bool wide, bool is_signed, bool mod)
 		mov(g, wide, RDX, RAX);
 	else
 		op_reg(g, false, XOR, RAX, RAX);
-	done_zero = hop(g, 0xeb);
 	if (is_signed) {
+		done_zero = hop(g, 0xeb);
 		land(g, by_minus_1);
 		if (mod)
 			op_reg(g, false, XOR, RDX, RDX);
 		else
 			op_reg(g, wide, 0xf7, 3, RAX);
+		land(g, done_zero);
 	}
 	land(g, done);
-	land(g, done_zero);
 }
 
 static void gen_division(struct gen *g, bool wide, u8 dst, const struct image_insn *insn)
@@ -505,6 +642,7 @@ static void gen_division(struct gen *g, bool wide, u8 dst, const struct image_in
 	bool mod = INSN_OP(insn->code) == INSN_MOD;
 
 	forget_scratch(g);
+	forget_borrowed(g);
 	if (insn->code & INSN_X)
 		mov(g, wide, R11, operand(g, insn->src, R11));
 	else
@@ -549,12 +687,11 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 	bool swap = insn->code & INSN_X || INSN_CLASS(insn->code) == INSN_ALU64;
 
 	if (insn->imm == 16) {
-		if (swap) {
-			put(g, 0x66);
-			op_reg(g, false, 0xc1, 1, dst);
-			put(g, 8);
-		}
-		op_reg(g, false, 0x0fb7, dst, dst);
+		if (!swap)
+			return op_reg(g, false, 0x0fb7, dst, dst);
+		put_op(g, false, 0x0fc8 | (dst & 7), 0, 0, dst, false);
+		op_reg(g, false, 0xc1, 5, dst);
+		put(g, 16);
 	} else if (swap) {
 		put_op(g, insn->imm == 64, 0x0fc8 | (dst & 7), 0, 0, dst, false);
 	} else if (insn->imm == 32) {
@@ -562,17 +699,48 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 	}
 }
 
+/* For operations that have one instruction with the same operands. */
+static const u8 ops[16] = {
+	[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB,
+	[INSN_OR >> 4] = OR, [INSN_AND >> 4] = AND,
+	[INSN_XOR >> 4] = XOR,
+};
+
+static u32 ones(u8 bits)
+{
+	return bits < 32 ? (1U << bits) - 1 : ~0U;
+}
+
+/* Compilers clear what a load has cleared. */
+static bool clears_nothing(const struct gen *g, const struct image_insn *insn)
+{
+	return INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X) &&
+	       g->bits[insn->dst] < 32 && !(ones(g->bits[insn->dst]) & ~insn->imm);
+}
+
+/* How many bits may be set of what the instruction makes. */
+static u8 bits_of(const struct gen *g, const struct image_insn *insn)
+{
+	u8 n;
+
+	if (INSN_OP(insn->code) == INSN_MOV && insn->code & INSN_X && !insn->off &&
+	    insn->src != INSN_R10)
+		return g->bits[insn->src];
+	if (INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X))
+		for (n = 1; n < 32; n++)
+			if (!(insn->imm & ~ones(n)))
+				return n < g->bits[insn->dst] ? n : g->bits[insn->dst];
+	return 64;
+}
+
 /* Proof: writes dst, which is none of r9, r12, rbp, rsp; and r10 or r11. */
 static void gen_alu(struct gen *g, const struct image_insn *insn)
 {
-	static const u8 ops[16] = {
-		[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB,
-		[INSN_OR >> 4] = OR, [INSN_AND >> 4] = AND,
-		[INSN_XOR >> 4] = XOR,
-	};
 	bool wide = INSN_CLASS(insn->code) == INSN_ALU64;
-	u8 dst = machine[insn->dst], op = INSN_OP(insn->code);
+	u8 dst = machine[insn->dst], op = INSN_OP(insn->code), bits = bits_of(g, insn);
 
+	if (clears_nothing(g, insn))
+		return;
 	switch (op) {
 	case INSN_MUL:
 		gen_mul(g, wide, dst, insn);
@@ -597,8 +765,12 @@ static void gen_alu(struct gen *g, const struct image_insn *insn)
 			op_reg(g, wide, ops[op >> 4], operand(g, insn->src, R10), dst);
 		else
 			op_constant(g, wide, ops[op >> 4], dst, insn->imm);
+		g->flags_at = g->at;
+		g->flags_of = dst;
+		g->flags_wide = wide;
 	}
 	forget_reg(g, insn->dst);
+	g->bits[insn->dst] = bits;
 }
 
 static void gen_imm64(struct gen *g, const struct image_insn *insn)
@@ -636,6 +808,7 @@ static void gen_load(struct gen *g, const struct image_insn *insn)
 		break;
 	}
 	forget_reg(g, insn->dst);
+	g->bits[insn->dst] = sign ? 64 : 8 * insn_width(insn->code);
 }
 
 static void gen_store(struct gen *g, const struct image_insn *insn)
@@ -701,47 +874,21 @@ static void charge(struct gen *g, u32 fuel)
 	op_place(g, true, 0x81, IMM_OF(SUB), in_run(MACHINE_AT_FUEL));
 	put32(g, fuel);
 	enough = hop(g, JNS);
-	mov_imm32(g, R11, g->pc);
+	put_number(g);
 	call_stub(g, confined_poll);
 	land(g, enough);
-}
-
-static void gen_jump(struct gen *g, const struct image_insn *insn)
-{
-	static const u8 ops[16] = {
-		[INSN_JEQ >> 4] = JE, [INSN_JNE >> 4] = JNE, [INSN_JSET >> 4] = JNE,
-		[INSN_JGT >> 4] = JA, [INSN_JGE >> 4] = JAE,
-		[INSN_JLT >> 4] = JB, [INSN_JLE >> 4] = JBE,
-		[INSN_JSGT >> 4] = JG, [INSN_JSGE >> 4] = JGE,
-		[INSN_JSLT >> 4] = JL, [INSN_JSLE >> 4] = JLE,
-	};
-	bool wide = INSN_CLASS(insn->code) == INSN_JMP;
-	u32 target = g->pc + 1 + insn_jump_offset(insn);
-	u8 op = INSN_OP(insn->code), dst, src;
-
-	if (op == INSN_JA) {
-		jump_insn(g, 0xeb, target);
-		return forget(g);
-	}
-	dst = operand(g, insn->dst, R11);
-	if (insn->code & INSN_X) {
-		src = operand(g, insn->src, R11);
-		op_reg(g, wide, op == INSN_JSET ? TEST : CMP, src, dst);
-	} else if (op == INSN_JSET) {
-		src = scratch(g, dst);
-		load_imm(g, wide, src, insn->imm);
-		op_reg(g, wide, TEST, src, dst);
-	} else if (!insn->imm) {
-		op_reg(g, wide, TEST, dst, dst);
-	} else {
-		op_constant(g, wide, CMP, dst, insn->imm);
-	}
-	jump_insn(g, ops[op >> 4], target);
 }
 
 static u8 saves(const struct gen *g)
 {
 	return g->checked->traits[g->func] & TRAIT_SAVES;
+}
+
+static u8 nr_saved(const struct gen *g)
+{
+	u8 set = saves(g);
+
+	return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1) + (set >> 3 & 1);
 }
 
 /* Functions that are over soon, in the room that is left for them. */
@@ -765,7 +912,7 @@ static void fault_unless(struct gen *g, u8 op)
 {
 	u32 fine = hop(g, op);
 
-	mov_imm32(g, R11, g->pc);
+	put_number(g);
 	call_stub(g, confined_fault_stack);
 	land(g, fine);
 }
@@ -807,14 +954,50 @@ static void function_end(struct gen *g)
 		mask_frame(g);
 	}
 	put_return(g);
-	forget(g);
+}
+
+static const u8 jumps[16] = {
+	[INSN_JEQ >> 4] = JE, [INSN_JNE >> 4] = JNE, [INSN_JSET >> 4] = JNE,
+	[INSN_JGT >> 4] = JA, [INSN_JGE >> 4] = JAE,
+	[INSN_JLT >> 4] = JB, [INSN_JLE >> 4] = JBE,
+	[INSN_JSGT >> 4] = JG, [INSN_JSGE >> 4] = JGE,
+	[INSN_JSLT >> 4] = JL, [INSN_JSLE >> 4] = JLE,
+};
+
+static void gen_jump(struct gen *g, const struct image_insn *insn)
+{
+	bool wide = INSN_CLASS(insn->code) == INSN_JMP;
+	u32 target = g->pc + 1 + insn_jump_offset(insn);
+	u8 op = INSN_OP(insn->code), dst, src;
+
+	if (op == INSN_JA && g->checked->insns[target].code == (INSN_JMP | INSN_EXIT))
+		return function_end(g);
+	if (op == INSN_JA)
+		return jump_insn(g, 0xeb, target);
+	dst = operand(g, insn->dst, R11);
+	if (insn->code & INSN_X) {
+		src = operand(g, insn->src, R11);
+		op_reg(g, wide, op == INSN_JSET ? TEST : CMP, src, dst);
+	} else if (op == INSN_JSET) {
+		src = scratch(g, dst);
+		load_imm(g, wide, src, insn->imm);
+		op_reg(g, wide, TEST, src, dst);
+	} else if (!insn->imm && (op == INSN_JEQ || op == INSN_JNE) && g->flags_at == g->at &&
+		   g->flags_of == dst && g->flags_wide == wide) {
+		;	/* the instruction before has told */
+	} else if (!insn->imm) {
+		op_reg(g, wide, TEST, dst, dst);
+	} else {
+		op_constant(g, wide, CMP, dst, insn->imm);
+	}
+	jump_insn(g, jumps[op >> 4], target);
 }
 
 /*
  * As confined_gate, with nothing in between.  Proof: C keeps rbx, rbp and r12 to
- * r15; r9 is on the stack, above the gate's arguments, of which there is one there if
- * it has six and none else; what else it may have written becomes 0, but for r10 and
- * r11, which are written before they are read.
+ * r15; r9 is on the stack, above the gate's argument there, which only gates of six
+ * have; all other registers that C may have written become 0, except r10 and r11, which
+ * are written before they are read.
  */
 static void gen_gate(struct gen *g, u32 nr)
 {
@@ -828,7 +1011,7 @@ static void gen_gate(struct gen *g, u32 nr)
 	if (g->jit->barrier)
 		call_stub(g, confined_barrier);
 	op_place(g, false, 0xc7, 0, in_run(MACHINE_AT_PC));
-	put32(g, g->pc);
+	put32(g, image_first_insn(g->checked) + g->pc);
 	op_place(g, true, LOAD, R9, in_run(MACHINE_AT_RUN));
 	leap(g, 0xe8, gate.address);
 	if (gate.args > 5)
@@ -838,22 +1021,27 @@ static void gen_gate(struct gen *g, u32 nr)
 		op_reg(g, false, XOR, cleared[i], cleared[i]);
 }
 
-/* Proof: a function's start, the dispatcher, a stub or a gate; all return after it. */
+/*
+ * Proof: a function's start, here or in the base, what looks up numbers, a stub or a
+ * gate; all return after it.
+ */
 static void gen_call(struct gen *g, const struct image_insn *insn)
 {
 	forget(g);
 	if (insn->code & INSN_X) {
 		mov(g, true, R10, operand(g, insn->dst, R10));
-		mov_imm32(g, R11, g->pc);
-		return leap(g, 0xe8, exec_at(g, g->dispatch));
+		put_number(g);
+		return leap(g, 0xe8, exec_at(g, g->numbers));
 	}
 	if (insn->src == INSN_LOCAL)
 		return leap(g, 0xe8, entry_of(g, image_func_at(g->checked, g->pc + 1 +
 								insn->imm)));
+	if (insn->src == INSN_BASE)
+		return leap(g, 0xe8, in_base(g, JIT_BASE_FUNCTION(insn->imm)));
 
-	if (insn->imm >= IMAGE_SYSCALL && g->jit->gate)
+	if (insn->imm >= IMAGE_SYSCALL && insn->imm < IMAGE_FUNCTION && g->jit->gate)
 		return gen_gate(g, insn->imm - IMAGE_SYSCALL);
-	mov_imm32(g, R11, g->pc);
+	put_number(g);
 	switch (insn->imm) {
 	case IMAGE_CALL_TRY:
 		return leap(g, 0xe8, exec_at(g, g->try));
@@ -868,26 +1056,54 @@ static void gen_call(struct gen *g, const struct image_insn *insn)
 
 /* -- Calls by number ---------------------------------------------------------- */
 
-/* Jumps to the function that table[r10] names, @from <= r10 < @to. */
-static void put_branches(struct gen *g, u32 from, u32 to)
+/*
+ * The fuel that callers of these routines pay for them, in bytes of code: for looking up
+ * numbers, in an extension perhaps by its base and back; and for IMAGE_CALL_TRY.
+ */
+#define DISPATCH_CREDIT	(V_BEYOND_CREDIT + 64)
+#define NUMBERS_CREDIT	(DISPATCH_CREDIT + 64)
+#define TRY_CREDIT	(NUMBERS_CREDIT + 64)
+
+/*
+ * Calls by number in an extension call this: it leads to the base's dispatcher, if the
+ * base's table has the number.  That leads numbers that it does not have, and so 0, to
+ * the extension's own dispatcher, which comes next; neither leads back.
+ */
+static void put_numbers(struct gen *g)
 {
-	u32 middle = from + (to - from) / 2, hole;
+	u32 own;
+
+	label(g, (struct verify_state){ .calls = true, .credit = NUMBERS_CREDIT });
+	op_reg(g, true, 0x81, IMM_OF(CMP), R10);
+	put32(g, g->checked->base->ntable);
+	own = hop(g, JAE);
+	jump(g, in_base(g, JIT_BASE_NUMBERS));
+	land(g, own);
+}
+
+/* Jumps to the function that table[r10] names, @from <= r10 < @to. */
+static void put_branches(struct gen *g, u32 from, u32 to, u32 credit)
+{
+	u32 middle = from + (to - from) / 2, hole, begin = g->at;
+	u32 first = image_first_entry(g->checked);
 
 	if (to - from == 1)
-		return leap(g, 0xe9, entry_of(g, g->checked->table[from]));
+		return jump(g, entry_of_any(g, g->checked->table[from - first]));
 	op_reg(g, false, 0x81, IMM_OF(CMP), R10);
 	put32(g, middle);
 	put(g, 0x0f);
 	put(g, JAE + 0x10);
 	put32(g, 0);
 	hole = g->at;
-	put_branches(g, from, middle);
+	credit -= hole - begin;
+	put_branches(g, from, middle, credit);
 	if (g->jit->code && g->at <= g->jit->size) {
 		u32 distance = g->at - hole;
 
 		memcpy(g->jit->code + hole - 4, &distance, 4);
 	}
-	put_branches(g, middle, to);
+	label(g, (struct verify_state){ .calls = true, .credit = credit });
+	put_branches(g, middle, to, credit);
 }
 
 /*
@@ -897,20 +1113,27 @@ static void put_branches(struct gen *g, u32 from, u32 to)
  */
 static void put_dispatch(struct gen *g)
 {
-	u32 n = g->checked->image->ntable, in_range;
+	const struct checked *checked = g->checked;
+	const u8 *beyond = checked->base ? confined_fault_function : confined_beyond;
+	s32 first = image_first_entry(checked), from = first ?: 1;
+	s32 to = first + checked->image->ntable;
+	u32 in_range, credit = checked->base ? V_BEYOND_CREDIT : DISPATCH_CREDIT;
 
 	g->dispatch = g->at;
-	if (n > 1) {
-		/* 1 <= r10 < n, and 0 becomes the largest. */
-		op_place(g, true, LEA, R10, (struct place){ R10, NONE, -1 });
-		op_imm(g, true, CMP, R10, n - 1);
-		op_place(g, true, LEA, R10, (struct place){ R10, NONE, 1 });
+	label(g, (struct verify_state){ .calls = true, .credit = credit });
+	if (to > from) {
+		/* from <= r10 < to; what is below, as 0 is, becomes the largest. */
+		op_place(g, true, LEA, R10, (struct place){ R10, NONE, -from });
+		op_imm(g, true, CMP, R10, to - from);
+		op_place(g, true, LEA, R10, (struct place){ R10, NONE, from });
 		in_range = hop(g, JB);
-		jump_stub(g, confined_fault_function);
+		jump_stub(g, beyond);
 		land(g, in_range);
-		put_branches(g, 1, n);
+		credit -= g->at - g->dispatch;
+		label(g, (struct verify_state){ .calls = true, .credit = credit });
+		put_branches(g, from, to, credit);
 	} else {
-		jump_stub(g, confined_fault_function);
+		jump_stub(g, beyond);
 	}
 }
 
@@ -921,16 +1144,228 @@ static void put_try(struct gen *g)
 	unsigned int i;
 
 	g->try = g->at;
+	label(g, (struct verify_state){ .calls = true, .room = 1, .credit = TRY_CREDIT,
+					.unset = V_BIT(R10) });
 	for (i = 0; i < sizeof(saved); i++)
 		push(g, saved[i]);
 	op_place(g, false, 0xff, 6, in_run(MACHINE_AT_TRY));
 	op_place(g, true, MOV, RSP, in_run(MACHINE_AT_TRY));
 	mov(g, true, R10, RDI);
 	mov(g, true, RDI, RSI);
-	leap(g, 0xe8, exec_at(g, g->dispatch));
+	leap(g, 0xe8, exec_at(g, g->numbers));
 	op_place(g, false, 0x8f, 0, in_run(MACHINE_AT_TRY));
 	op_imm(g, true, ADD, RSP, 8 * sizeof(saved));
 	put_return(g);
+}
+
+/* -- Rows of instructions that are one ------------------------------------------- */
+
+/* The instruction @n after this one, if that follows on a straight line and pays nothing. */
+static const struct image_insn *peek(const struct gen *g, u32 n)
+{
+	static const struct image_insn none;
+	u32 pc = g->pc + n;
+
+	if (pc >= image_func_end(g->checked, g->func) || g->checked->marks[pc] & MARK_SECOND ||
+	    (n && (g->checked->marks[pc] & MARK_TARGET || g->checked->charges[pc])))
+		return &none;
+	return &g->checked->insns[pc];
+}
+
+/* Is it that operation of two registers, none of which is r10? */
+static bool is_op(const struct image_insn *insn, u8 class, u8 op)
+{
+	return insn->code == (class | INSN_X | op) && !insn->off && insn->src != INSN_R10;
+}
+
+static bool is_shift(const struct image_insn *insn, u8 class, u8 op, u8 reg)
+{
+	return insn->code == (class | op) && insn->dst == reg;
+}
+
+struct sum {
+	struct place place;
+	u8 shift, to;
+};
+
+/* r = a; r += b, or a constant. */
+static u32 parse_sum(const struct gen *g, struct sum *sum)
+{
+	struct place *p = &sum->place;
+	const struct image_insn *move = peek(g, 0), *add = peek(g, 1);
+	u8 class = INSN_CLASS(move->code);
+
+	if ((class != INSN_ALU && class != INSN_ALU64) || !is_op(move, class, INSN_MOV) ||
+	    add->dst != move->dst)
+		return 0;
+	*sum = (struct sum){ { machine[move->src], NONE, 0 }, 0, move->dst };
+	if (add->code == (class | INSN_ADD) && is_plain(g, add->imm))
+		p->disp = add->imm;
+	else if (is_op(add, class, INSN_ADD))
+		p->index = machine[add->src == move->dst ? move->src : add->src];
+	else
+		return 0;
+	return 2;
+}
+
+/* r += b, or a constant; to = r, which is read no more. */
+static u32 parse_moved(const struct gen *g, struct sum *sum)
+{
+	struct place *p = &sum->place;
+	const struct image_insn *add = peek(g, 0), *move = peek(g, 1);
+	u8 class = INSN_CLASS(add->code);
+
+	if (!is_op(move, class, INSN_MOV) || move->src != add->dst || move->dst == add->dst ||
+	    is_live(g, g->pc + 1, 1 << add->dst))
+		return 0;
+	*sum = (struct sum){ { machine[add->dst], NONE, 0 }, 0, move->dst };
+	if (add->code == (class | INSN_ADD) && is_plain(g, add->imm))
+		p->disp = add->imm;
+	else if (is_op(add, class, INSN_ADD))
+		p->index = machine[add->src];
+	else
+		return 0;
+	return 2;
+}
+
+/* i = a; i <<= 1 to 3; then i += b, or r = b; r += i where i is read no more. */
+static u32 parse_scaled(const struct gen *g, struct sum *sum)
+{
+	const struct image_insn *first = peek(g, 0), *shift = first, *next;
+	u32 n = 1;
+
+	if (is_op(first, INSN_ALU64, INSN_MOV)) {
+		shift = peek(g, 1);
+		n = 2;
+	}
+	if (!is_shift(shift, INSN_ALU64, INSN_LSH, first->dst) || shift->imm < 1 ||
+	    shift->imm > 3)
+		return 0;
+	next = peek(g, n);
+	if (next->src == first->dst || next->src >= INSN_R10)
+		return 0;
+	*sum = (struct sum){
+		{ machine[next->src], machine[n == 2 ? first->src : first->dst], 0 },
+		shift->imm, next->dst
+	};
+	if (is_op(next, INSN_ALU64, INSN_ADD))
+		return next->dst == first->dst ? n + 1 : 0;
+	if (!is_op(next, INSN_ALU64, INSN_MOV) || next->dst == first->dst)
+		return 0;
+	next = peek(g, n + 1);
+	if (!is_op(next, INSN_ALU64, INSN_ADD) || next->dst != sum->to || next->src != first->dst ||
+	    is_live(g, g->pc + n + 1, 1 << first->dst))
+		return 0;
+	return n + 2;
+}
+
+static u32 fuse_sum(struct gen *g)
+{
+	bool wide = INSN_CLASS(peek(g, 0)->code) == INSN_ALU64;
+	struct sum sum;
+	u32 n = parse_scaled(g, &sum) ?: parse_sum(g, &sum) ?: parse_moved(g, &sum);
+	u8 to, index;
+
+	if (!n)
+		return 0;
+	to = machine[sum.to];
+	index = sum.place.index == NONE ? 0 : sum.place.index;
+	put_op(g, wide, LEA, to, index, sum.place.base, false);
+	put_scaled(g, to, sum.place, sum.shift);
+	forget_reg(g, peek(g, 0)->dst);
+	forget_reg(g, sum.to);
+	return n;
+}
+
+/*
+ * t = s; t <<= n; then s, or a copy of it, >>= what is left of its bits; and both are
+ * joined in one, while the other is read no more.
+ */
+static u32 fuse_rotation(struct gen *g)
+{
+	const struct image_insn *move = peek(g, 0), *shift = peek(g, 1), *back = peek(g, 2), *join;
+	u8 class = INSN_CLASS(move->code), t = move->dst, s = move->src, u = s, other;
+	bool wide = class == INSN_ALU64;
+	u32 n = 3;
+
+	if ((class != INSN_ALU && !wide) || !is_op(move, class, INSN_MOV) || t == s)
+		return 0;
+	if (is_op(back, class, INSN_MOV) && back->src == s && back->dst != t) {
+		u = back->dst;
+		back = peek(g, n++);
+	}
+	join = peek(g, n);
+	if (!(is_shift(shift, class, INSN_LSH, t) && is_shift(back, class, INSN_RSH, u)) &&
+	    !(is_shift(shift, class, INSN_RSH, t) && is_shift(back, class, INSN_LSH, u)))
+		return 0;
+	other = join->dst == t ? u : t;
+	if (shift->imm + back->imm != (wide ? 64 : 32) || !is_op(join, class, INSN_OR) ||
+	    (join->dst != t && join->dst != u) || join->src != other ||
+	    is_live(g, g->pc + n, 1 << other))
+		return 0;
+	if (join->dst != s)
+		mov(g, wide, machine[join->dst], machine[s]);
+	op_reg(g, wide, 0xc1, 0, machine[join->dst]);
+	put(g, INSN_OP(shift->code) == INSN_LSH ? shift->imm : back->imm);
+	forget_reg(g, t);
+	forget_reg(g, u);
+	return n + 1;
+}
+
+/* The loaded value is used once, as an operand.  Returns the operation's code, or 0. */
+static u8 operation_on(const struct image_insn *next, u8 loaded, bool wide)
+{
+	u8 class = wide ? INSN_ALU64 : INSN_ALU, op = INSN_OP(next->code);
+
+	if (ops[op >> 4] && is_op(next, class, op))
+		return next->src == loaded && next->dst != loaded ? ops[op >> 4] | 2 : 0;
+	class = wide ? INSN_JMP : INSN_JMP32;
+	if (next->code != (class | INSN_X | op) || !insn_is_jump(next) || op == INSN_JA ||
+	    op == INSN_JSET || next->dst == next->src || next->src == INSN_R10 ||
+	    next->dst == INSN_R10)
+		return 0;
+	return next->src == loaded ? CMP | 2 : next->dst == loaded ? CMP : 0;
+}
+
+static u32 fuse_load(struct gen *g)
+{
+	const struct image_insn *load = peek(g, 0), *next = peek(g, 1);
+	bool wide = INSN_SIZE(load->code) == INSN_DW;
+	u8 op, other;
+	struct place p;
+
+	op = operation_on(next, load->dst, wide);
+	if (!op || is_live(g, g->pc + 1, 1 << load->dst))
+		return 0;
+	other = next->src == load->dst ? next->dst : next->src;
+	p = place(g, load->src, load->off, wide ? 8 : 4);
+	op_place(g, wide, op, machine[other], p);
+	forget_reg(g, load->dst);
+	g->pc++;
+	if (insn_is_jump(next))
+		jump_insn(g, jumps[INSN_OP(next->code) >> 4], g->pc + 1 + insn_jump_offset(next));
+	else
+		forget_reg(g, next->dst);
+	g->pc--;
+	return 2;
+}
+
+/* Makes one instruction of this one and those behind it.  Returns how many, or 0. */
+static u32 fuse(struct gen *g)
+{
+	switch (peek(g, 0)->code) {
+	case INSN_ALU | INSN_X | INSN_MOV:
+	case INSN_ALU64 | INSN_X | INSN_MOV:
+		return fuse_rotation(g) ?: fuse_sum(g);
+	case INSN_ALU | INSN_ADD: case INSN_ALU | INSN_X | INSN_ADD:
+	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
+	case INSN_ALU64 | INSN_LSH:
+		return fuse_sum(g);
+	case INSN_LDX | INSN_MEM | INSN_W:
+	case INSN_LDX | INSN_MEM | INSN_DW:
+		return fuse_load(g);
+	}
+	return 0;
 }
 
 /* -- The image ----------------------------------------------------------------- */
@@ -961,11 +1396,18 @@ static void put_insn(struct gen *g, const struct image_insn *insn)
 static void gen_insn(struct gen *g, const struct image_insn *insn)
 {
 	bool late = image_calls_deep(g->checked, g->pc);
-	u32 fuel = g->checked->charges[g->pc];
+	u32 fuel = g->checked->charges[g->pc], fused;
 
 	charge(g, late ? 0 : fuel);
-	put_insn(g, insn);
+	fused = fuse(g);
+	if (!fused)
+		put_insn(g, insn);
 	charge(g, late ? fuel : 0);
+	/* Nothing leads to the others. */
+	while (fused > 1) {
+		g->jit->offsets[++g->pc] = g->at;
+		fused--;
+	}
 }
 
 static void put_entry(struct gen *g)
@@ -977,7 +1419,38 @@ static void put_entry(struct gen *g)
 		put(g, endbr64[i]);
 	/* It came by rax, which r0 is not to tell. */
 	op_reg(g, false, XOR, RAX, RAX);
-	leap(g, 0xe9, entry_of(g, 0));
+	jump(g, entry_of(g, 0));
+}
+
+/*
+ * Fuel: half of what is paid is for the code ahead (fuel.c), at most V_FUEL_BYTES / 2
+ * for each unit; the rest is for the beginnings of functions and for charging.
+ */
+static struct verify_state state_at(const struct gen *g, u32 pc)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+		.room = needs_room(g) ? V_ROOM_CALLS : 0, .depth = nr_saved(g),
+		.credit = g->checked->ahead[pc] * (V_FUEL_BYTES / 2),
+	};
+}
+
+static struct verify_state state_of_function(const struct gen *g)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+	};
+}
+
+/* Nothing leads there, unless it is a target as well; but it may be there. */
+static bool is_behind_end(const struct gen *g)
+{
+	const struct image_insn *before = &g->checked->insns[g->pc] - 1;
+
+	return g->pc > g->checked->funcs[g->func].start &&
+	       !(g->checked->marks[g->pc - 1] & MARK_SECOND) &&
+	       (before->code == (INSN_JMP | INSN_EXIT) ||
+		(insn_is_jump(before) && INSN_OP(before->code) == INSN_JA));
 }
 
 static void gen_func(struct gen *g)
@@ -987,15 +1460,18 @@ static void gen_func(struct gen *g)
 
 	g->pc = checked->funcs[g->func].start;
 	g->jit->offsets[checked->image->ninsns + g->func] = g->at;
+	label(g, state_of_function(g));
 	function_begin(g);
 	forget(g);
 	for (; g->pc < end; g->pc++) {
 		u8 marks = checked->marks[g->pc];
 
 		image_pause(g->pc);
-		if (marks & MARK_TARGET)
-			forget(g);
 		g->jit->offsets[g->pc] = g->at;
+		if (marks & MARK_TARGET || is_behind_end(g)) {
+			forget(g);
+			label(g, state_at(g, g->pc));
+		}
 		if (!(marks & MARK_SECOND))
 			gen_insn(g, &checked->insns[g->pc]);
 	}
@@ -1009,14 +1485,20 @@ int jit_generate(struct jit *jit)
 		.mask = (1U << im->arena_shift) - 1,
 	};
 
-	put_entry(&g);
+	if (g.checked->base)
+		put_numbers(&g);
+	else
+		put_entry(&g);
+	g.numbers = g.checked->base ? 0 : g.at;
 	put_dispatch(&g);
 	put_try(&g);
 	for (; g.func < im->nfuncs; g.func++)
 		gen_func(&g);
-	jit->dispatch = g.dispatch;
-	jit->try = g.try;
-	if (!jit->code)
+	jit->numbers = g.numbers;
+	jit->beyond = g.dispatch;
+	if (!jit->code) {
 		jit->size = g.at;
-	return g.at == jit->size ? 0 : -EFBIG;
+		jit->nlabels = g.nlabels;
+	}
+	return g.at == jit->size && g.nlabels == jit->nlabels ? 0 : -EFBIG;
 }

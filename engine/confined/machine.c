@@ -25,6 +25,10 @@ AT(MACHINE_AT_FLAGS, flags);
 AT(MACHINE_AT_RARE, rare);
 AT(MACHINE_AT_CLOCK, clock);
 AT(MACHINE_AT_SEEN, seen);
+AT(MACHINE_AT_BEYOND, beyond);
+
+/* stubs.S */
+extern const u8 confined_fault_function[];
 
 void machine_init(struct machine *machine, const struct image_header *image)
 {
@@ -34,6 +38,7 @@ void machine_init(struct machine *machine, const struct image_header *image)
 	machine->rare = 1;
 	machine->flags = &machine->rare;
 	machine->clock = &machine->seen;
+	machine->beyond = (unsigned long)confined_fault_function;
 	machine_begin(machine);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What runs an image: what generated code, stubs.S and the interpreter share with
- * the platform layer.
+ * The machine that runs an image: the part that generated code, stubs.S and the
+ * interpreter share with the platform layer.
  *
  * Registers of x86-64 in generated code:
  *
@@ -11,7 +11,7 @@
  *                            start; always less than the arena's size
  *   r12                      the arena's address
  *   r9                       struct machine
- *   r10 r11                  masked addresses, and whatever one instruction needs
+ *   r10 r11                  masked addresses, and scratch within one instruction
  */
 #ifndef CONFINED_MACHINE_H
 #define CONFINED_MACHINE_H
@@ -19,24 +19,24 @@
 /* How a run ended: machine.end. */
 #define MACHINE_DONE	0
 #define MACHINE_STACK	1	/* no room for a frame, or for a return address */
-#define MACHINE_FUNCTION	2	/* a number that is no function's */
+#define MACHINE_FUNCTION	2	/* no function has that number */
 #define MACHINE_THROW	3	/* thrown, and not caught */
 #define MACHINE_ACCESS	4	/* IMAGE_CHECKED: outside of the arena */
 #define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
-#define MACHINE_STOP	6	/* the platform's wish: a limit, a signal */
+#define MACHINE_STOP	6	/* the platform ends it: a limit, a signal */
+#define MACHINE_CATCH	7	/* not an end: IMAGE_STOPPED is to be thrown */
 
 /*
- * Fuel: what an instruction costs, in units that take 50 ns at most.  It is the
- * machine's time that is bounded, so what memory may take is paid whether it does or
- * not.  fuel.c finds out where how much is to be paid, MACHINE_STRETCH at most for a
- * path to the next such place; between two looks at the clock and at the thread's
- * flags no more is spent than MACHINE_FUEL and twice that, which is below a
- * millisecond.
+ * Fuel: the cost of an instruction, in units that take 50 ns at most.  It bounds the
+ * machine's time, so the worst that memory may cost is always paid.  fuel.c finds out
+ * where how much is to be paid: at most MACHINE_STRETCH for a path to the next such
+ * place.  Between two looks at the clock and at the thread's flags no more is spent
+ * than MACHINE_FUEL and twice that, which is below a millisecond.
  */
 #define MACHINE_COST		1
-#define MACHINE_COST_JUMP	2	/* guessed wrong, to what is in no cache */
-#define MACHINE_COST_ACCESS	8	/* of a page in no TLB, too; and a call */
-#define MACHINE_COST_ATOMIC	32	/* what all other CPUs want as well */
+#define MACHINE_COST_JUMP	2	/* mispredicted, to code in no cache */
+#define MACHINE_COST_ACCESS	8	/* even to a page in no TLB; also a call */
+#define MACHINE_COST_ATOMIC	32	/* with all other CPUs contending */
 #define MACHINE_FUEL		(1 << 13)
 #define MACHINE_STRETCH		(1 << 12)
 
@@ -59,6 +59,7 @@
 #define MACHINE_AT_RARE		144
 #define MACHINE_AT_CLOCK	152
 #define MACHINE_AT_SEEN		160
+#define MACHINE_AT_BEYOND	168
 
 #ifndef __ASSEMBLER__
 
@@ -74,15 +75,20 @@
  * @base:   the arena's address here
  * @try_sp: the innermost IMAGE_CALL_TRY, or 0
  * @home:   the caller's stack pointer
- * @end:    RUN_*
- * @pc:     the instruction that ended the run, but for MACHINE_DONE
- * @value:  r0; of MACHINE_ACCESS the address, of MACHINE_ABORT and MACHINE_THROW r1
+ * @end:    MACHINE_DONE and so on
+ * @pc:     the instruction that ended the run, except for MACHINE_DONE
+ * @value:  r0; for MACHINE_ACCESS the address, for MACHINE_ABORT and MACHINE_THROW r1
  * @args:   r1 to r5
  * @frame:  where the first frame ends, in bytes from the arena's start
- * @run:    what the platform's gates want, see struct jit
+ * @run:    for the platform's gates, see struct jit
  * @flags:  while none of @rare is set there, and
- * @clock:  is @seen, nothing is to be done where fuel runs out but to set it again;
- *          else machine_poll() is called.  As machine_init() leaves them it always is
+ * @clock:  is @seen, fuel that has run out is only set again; else machine_poll() is
+ *          called, and, as machine_init() leaves these fields, it always is
+ * @beyond: where numbers lead that are not in an image's table: the code of its
+ *          extension that looks them up, or, as machine_init() leaves it, the end of
+ *          the run
+ * @atomic: in CONTEXT_ATOMIC: the run has only the fuel that it begins with, and calls the
+ *          subsystem's functions
  */
 struct machine {
 	s64 fuel;
@@ -103,13 +109,15 @@ struct machine {
 	unsigned long rare;
 	const volatile unsigned long *clock;
 	unsigned long seen;
+	u64 beyond;
+	bool atomic;
 };
 
-/* What calls take of the machine's stack; a function, 8 for each r6..r9 it writes. */
+/* Bytes of the machine's stack that calls take; a function takes 8 for each r6..r9 it writes. */
 #define MACHINE_NATIVE_CALL	8
 #define MACHINE_NATIVE_TRY	64
 
-/* Makes @machine, in its place, one of @image: all but @user, @base, @args and @run. */
+/* Sets @machine up, in place, for @image: all but @user, @base, @args and @run. */
 struct image_header;
 void machine_init(struct machine *machine, const struct image_header *image);
 
@@ -124,9 +132,10 @@ static inline void machine_begin(struct machine *machine)
 /* Why its run ended, for people. */
 void machine_text(const struct machine *machine, char *text, size_t len);
 
-/* Runs an image without generated code.  For tests. */
+/* Runs an image without generated code, on top of @base if that is not NULL.  For tests. */
 struct checked;
-void machine_interpret(const struct checked *checked, struct machine *machine);
+void machine_interpret(const struct checked *checked, const struct checked *base,
+		       struct machine *machine);
 
 /* stubs.S: runs generated code, which begins at @code. */
 void confined_enter(struct machine *machine, const void *code);
@@ -137,11 +146,11 @@ void confined_stop(struct machine *machine);
 /*
  * Called by stubs.S.
  *
- * machine_poll(): fuel has run out, and something is to be looked at.  Sets it again;
- * sets @machine->end to MACHINE_STOP to end the run.
+ * machine_poll(): fuel has run out, and something is to be looked at.  Sets the fuel
+ * again; to end the run sets @machine->end to MACHINE_STOP, or else to MACHINE_CATCH.
  *
- * machine_call(): IMAGE_CALL_SYSCALL or a system call: @call is insn.imm, @args are
- * r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.
+ * machine_call(): IMAGE_CALL_SYSCALL, IMAGE_CALL_BATCH or a system call: @call is
+ * insn.imm, @args are r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.
  */
 void machine_poll(struct machine *machine);
 u64 machine_call(const u64 *args, struct machine *machine, u32 call);

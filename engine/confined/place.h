@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The confined engine's programs, and what differs with the platform: where code, arenas
- * and stacks lie.  kernel/place.c and user/place.c implement it.
+ * The confined engine's programs, and the part that depends on the platform: where code,
+ * arenas and stacks lie.  kernel/place.c and user/place.c implement it.
  */
 #ifndef CONFINED_PLACE_H
 #define CONFINED_PLACE_H
 
+#include "batches.h"
 #include "engine.h"
 #include "image.h"
 #include "machine.h"
@@ -13,14 +14,20 @@
 
 struct code;
 struct arena;
+struct seat;
 
 /**
  * struct engine_vm - a program
- * @entry:     where its machine code begins
+ * @entry:     where runs begin: in its own machine code, or in its base's
+ * @beyond:    for an extension: the value of machine.beyond; else 0
+ * @first_insn: the number of its own first instruction
+ * @stop_by:   the limit of run.time for a run that has been told to end; else 0
+ * @code_start: where its own machine code begins
  * @code_size: bytes of that
- * @memory:    bytes of that and of the image, as far as it is kept
- * @pinned:    bytes of the arena that are
- * @stack:     of its own, or NULL: it runs on the caller's
+ * @memory:    bytes of that, and of the image as far as it is kept
+ * @memory_max: the bytes that the program may have on top of that, for its batches
+ * @pinned:    bytes of the arena that are pinned
+ * @stack:     its own, or NULL: it runs on the caller's
  */
 struct engine_vm {
 	struct machine machine;
@@ -28,20 +35,62 @@ struct engine_vm {
 	struct arena *arena;
 	struct code *code;
 	struct image_header image;
-	const void *entry;
-	size_t code_size, memory, pinned;
+	const void *entry, *code_start;
+	u64 beyond;
+	u32 first_insn;
+	unsigned long stop_by;
+	size_t code_size, memory, memory_max, pinned;
 	void *stack;
 	size_t stack_size;
+	struct seat __percpu *seats;	/* CONTEXT_ATOMIC: kernel/seat.h */
+	struct batches batches;
 };
 
 /* All return 0, or -errno with the reason in vm->run->error. */
 int place_check_image(struct run *run, const struct engine_image *image);
-/* The image and what is made of it may have @max bytes. */
+/* The image and its machine code may have @max bytes. */
 int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max);
 void place_put_code(struct engine_vm *vm);
-/* Sets the machine's @base and @user. */
+/* Sets the machine's @base and @user; CONTEXT_ATOMIC: and makes seats. */
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image);
 void place_put_arena(struct engine_vm *vm);
+
+#ifdef __KERNEL__
+#include "kernel/seat.h"
+
+#define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC)
+#define PLACE_OPS	.seats = seats, .seat_run = seat_run, \
+			.seat_memory = seat_memory, .seat_arena = seat_arena, \
+			.seat_charge = seat_charge, .seat_error = seat_error, \
+			.seat_text = seat_text,
+
+/* CONTEXT_ATOMIC: do the arena's initial contents, and all CPUs' stacks, fit? */
+int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);
+/* The arena's charge to the program's memory: a process pays for its own. */
+size_t place_arena_memory(const struct engine_vm *vm);
+#else
+#define PLACE_CONTEXTS	IN_PROCESS
+#define noinline	__attribute__((noinline))
+#define PLACE_OPS
+
+static inline int place_check_contents(const struct engine_vm *vm, const struct engine_image *image)
+{
+	(void)vm, (void)image;
+	return -EOPNOTSUPP;
+}
+
+static inline size_t place_arena_memory(const struct engine_vm *vm)
+{
+	(void)vm;
+	return 0;
+}
+
+static inline u64 seat_call(struct machine *machine, const u64 *args, u32 function)
+{
+	(void)machine, (void)args, (void)function;
+	return -EOPNOTSUPP;
+}
+#endif
 
 /* The machine's clock and flags have been looked at, or will be at once. */
 void place_look(struct engine_vm *vm);
@@ -52,7 +101,7 @@ void place_put_stack(void *stack, size_t size);
 int place_init(void);
 void place_exit(void);
 
-/* By engine.c: the line of syscalls.def that has system call @nr, or -1. */
+/* In engine.c: the line of syscalls.def that has system call @nr, or -1. */
 int confined_call_index(u32 nr);
 
 #endif /* CONFINED_PLACE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the confined engine's own files need of the platform: the same sources
+ * What the confined engine's own files need from the platform: the same sources
  * are built for the kernel and for processes.
  */
 #ifndef CONFINED_PORT_H
@@ -17,26 +17,26 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* Generated code returns by way of confined_return. */
+/* Generated code returns through confined_return. */
 #if defined(CONFIG_RETHUNK) || defined(CONFIG_MITIGATION_RETHUNK)
 #define IMAGE_RETURN_STUB 1
 #else
 #define IMAGE_RETURN_STUB 0
 #endif
 
-/* Below what an image asks for: C up to where run.c leaves the stack, interrupts. */
+/* Below the stack that an image asks for: for C, until run.c leaves it, and interrupts. */
 #define IMAGE_STACK_RESERVE	(16U << 10)
 
 /*
- * What code may use of the task's stack: system calls find it as much shorter than
- * from outside, and it has 16 KiB.  Code that wants more gets a stack of its own.
+ * The part of the task's stack that code may use: system calls have that much less than
+ * from outside, of 16 KiB.  Code that wants more gets a stack of its own.
  */
 #define IMAGE_STACK_SHARED	512
 
 /* Until the next machine_poll(), see machine.h. */
 #define IMAGE_FUEL		MACHINE_FUEL
 
-/* An index that a program has chosen, and that is in bounds. */
+/* For an index that a program has chosen, and that has been found in bounds. */
 #define image_index(i, n)	array_index_nospec(i, n)
 
 static inline void *image_alloc(size_t size)
@@ -46,7 +46,7 @@ static inline void *image_alloc(size_t size)
 
 #define image_free	kvfree
 
-/* Between an image's instructions, of which there are many: others have their turn. */
+/* To be called between an image's many instructions: lets others run. */
 static inline void image_pause(u32 pc)
 {
 	if (!(pc % 1024))
@@ -73,12 +73,13 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define IMAGE_RETURN_STUB 0
+#define __percpu
 
 /* Handlers of the program's signals run there, too. */
 #define IMAGE_STACK_RESERVE	(64U << 10)
 #define IMAGE_STACK_SHARED	2048
 
-/* Another one has the CPU all the same. */
+/* A process is preempted in any case. */
 #define IMAGE_FUEL		(64 * MACHINE_FUEL)
 
 #define image_index(i, n)	(i)

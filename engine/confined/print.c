@@ -119,11 +119,15 @@ static void print_outside(s32 what, char *text)
 	static const char *const names[] = {
 		[IMAGE_CALL_SYSCALL] = "call system call r1",
 		[IMAGE_CALL_TRY] = "try", [IMAGE_CALL_THROW] = "throw",
-		[IMAGE_CALL_ABORT] = "abort",
+		[IMAGE_CALL_ABORT] = "abort", [IMAGE_CALL_BATCH] = "call batch r1",
 	};
 
 	if (what < IMAGE_SYSCALL) {
 		print(text, "%s", names[what]);
+		return;
+	}
+	if (what >= IMAGE_FUNCTION) {
+		print(text, "call function %d", what - IMAGE_FUNCTION);
 		return;
 	}
 	memcpy(text, "call ", 5);
@@ -141,6 +145,8 @@ static void print_jump(const struct image_insn *insn, u32 pc, char *text)
 		print(text, "call table[r%u]", insn->dst);
 	else if (op == INSN_CALL && insn->src == INSN_LOCAL)
 		print(text, "call %u", pc + 1 + insn->imm);
+	else if (op == INSN_CALL && insn->src == INSN_BASE)
+		print(text, "call function %d of the base", insn->imm);
 	else if (op == INSN_CALL)
 		print_outside(insn->imm, text);
 	else if (op == INSN_JA)

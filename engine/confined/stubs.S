@@ -2,7 +2,7 @@
 /*
  * Between C and generated code.  machine.h has the registers.
  *
- * Whoever wrote the image has had the branch predictors for itself, so on the way
+ * The image's code has had the branch predictors for itself, so on the way
  * out of generated code, for a call and at the end, the history of branches goes
  * (BARRIER); and where returns have been skipped, the predictions of returns go
  * too (STUFF): what follows in the kernel is not to run ahead by either.
@@ -18,6 +18,7 @@
 #define STUB_END(name)	.size name, . - name
 #define RETURN		ret; int3
 #define CALL_RAX	call *%rax
+#define JUMP_BEYOND	notrack jmp *MACHINE_AT_BEYOND(%r9)
 #define INTRA_CALL
 #define BARRIER
 	.section .note.GNU-stack, "", @progbits
@@ -116,6 +117,14 @@ STUB(confined_fault_function)
 	jmp .Lfault
 STUB_END(confined_fault_function)
 
+/*
+ * r10: a number that the image's table does not have; r11: the instruction's.  Keeps
+ * all registers.
+ */
+STUB(confined_beyond)
+	JUMP_BEYOND
+STUB_END(confined_beyond)
+
 /* r10: the address */
 STUB(confined_fault_access)
 	movl $MACHINE_ACCESS, MACHINE_AT_END(%r9)
@@ -131,6 +140,7 @@ STUB_END(confined_abort)
 
 /* r1: what is thrown.  Undoes what IMAGE_CALL_TRY put on the stack. */
 STUB(confined_throw)
+.Lthrow:
 	mov MACHINE_AT_TRY(%r9), %rax
 	test %rax, %rax
 	jz 1f
@@ -200,8 +210,13 @@ STUB(confined_poll)
 	pop %rdi
 	pop %rax
 	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
-	jne .Lleave
+	jne 2f
 	RETURN
+2:	cmpl $MACHINE_CATCH, MACHINE_AT_END(%r9)
+	jne .Lleave
+	movl $MACHINE_DONE, MACHINE_AT_END(%r9)
+	mov $-1, %rdi		/* IMAGE_STOPPED */
+	jmp .Lthrow
 STUB_END(confined_poll)
 
 /* Where generated code returns by a thunk: the kernel's is here. */

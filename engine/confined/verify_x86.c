@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See verify_insn.h: the instructions of x86-64 that may be in generated code.  What
- * the table does not have is no instruction, however well processors know it.
+ * See verify_insn.h: the instructions of x86-64, and sequences of them, that may be in
+ * generated code.  Anything in no table here is refused, however valid for processors.
  *
- * tests/confined/prove.py compares all that is accepted here with another
- * decoder, and with what processors do.
+ * tests/confined/prove.py compares all that is accepted here with another decoder, and
+ * with what processors do.
  */
 #include "machine.h"
 #include "verify_insn.h"
@@ -14,6 +14,199 @@ enum {
 	R8, R9, R10, R11, R12,
 };
 
+/* -- Rows of instructions ------------------------------------------------------ */
+
+/* Bytes that are not given: of whatever, of a constant, or of a distance. */
+enum { ANY = 0x100, IMM = 0x200, TO = 0x300, TO8 = 0x400, BARRIER = 0x500 };
+#define ANY4		ANY, ANY, ANY, ANY
+#define IMM4		IMM, ANY, ANY, ANY
+#define TO4		TO, ANY, ANY, ANY
+#define BARRIER4	BARRIER, ANY, ANY, ANY
+
+/* A branch over what is behind it: r11 = ANY4; call TO4 */
+#define UNLESS(jcc)	jcc, 0x0b, 0x41, 0xbb, ANY4, 0xe8, TO4
+
+static const u16 entry[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xc0 };
+/* With int3 after them, should a processor run on. */
+static const u16 jump[] = { 0xe9, TO4, 0xcc };
+static const u16 jump_short[] = { 0xeb, TO8, 0xcc };
+static const u16 leave[] = { 0xc3, 0xcc };
+static const u16 call[] = { 0xe8, TO4 };
+/* machine.fuel -= IMM4; jns.  rsp and machine.native; jae.  ebp and machine.stack; jge */
+static const u16 charge[] = { 0x49, 0x81, 0x69, MACHINE_AT_FUEL, IMM4, UNLESS(0x79) };
+static const u16 room[] = { 0x49, 0x3b, 0x61, MACHINE_AT_NATIVE, UNLESS(0x73) };
+static const u16 frame[] = { 0x41, 0x3b, 0x69, MACHINE_AT_STACK, UNLESS(0x7d) };
+/* r11 and ANY4; jbe */
+static const u16 range[] = { 0x49, 0x81, 0xfb, ANY4, UNLESS(0x76) };
+
+/*
+ * rax divided by r11 to rax, the rest to rdx.  Not where that would trap: by 0, and by
+ * -1 with signs; then what is wanted of both is as BPF has it, the other one is not.
+ */
+#define TEST_64		0x4d, 0x85, 0xdb, 0x74
+#define TEST_32		0x45, 0x85, 0xdb, 0x74
+#define DIV_64		0x31, 0xd2, 0x49, 0xf7, 0xf3, 0xeb
+#define DIV_32		0x31, 0xd2, 0x41, 0xf7, 0xf3, 0xeb
+#define CMP_64		0x49, 0x83, 0xfb, 0xff, 0x74
+#define CMP_32		0x41, 0x83, 0xfb, 0xff, 0x74
+#define IDIV_64		0x48, 0x99, 0x49, 0xf7, 0xfb, 0xeb
+#define IDIV_32		0x99, 0x41, 0xf7, 0xfb, 0xeb
+static const u16 div_64[] = { TEST_64, 7, DIV_64, 2, 0x31, 0xc0 };
+static const u16 div_32[] = { TEST_32, 7, DIV_32, 2, 0x31, 0xc0 };
+static const u16 mod_64[] = { TEST_64, 7, DIV_64, 3, 0x48, 0x89, 0xc2 };
+static const u16 mod_32[] = { TEST_32, 7, DIV_32, 2, 0x89, 0xc2 };
+static const u16 sdiv_64[] = {
+	TEST_64, 13, CMP_64, 11, IDIV_64, 7, 0x31, 0xc0, 0xeb, 3, 0x48, 0xf7, 0xd8
+};
+static const u16 sdiv_32[] = {
+	TEST_32, 12, CMP_32, 10, IDIV_32, 6, 0x31, 0xc0, 0xeb, 2, 0xf7, 0xd8
+};
+static const u16 smod_64[] = {
+	TEST_64, 13, CMP_64, 12, IDIV_64, 7, 0x48, 0x89, 0xc2, 0xeb, 2, 0x31, 0xd2
+};
+static const u16 smod_32[] = {
+	TEST_32, 12, CMP_32, 10, IDIV_32, 6, 0x89, 0xc2, 0xeb, 2, 0x31, 0xd2
+};
+
+/*
+ * machine.pc = ANY4; r9 = machine.run; the gate; and what C may have left in registers
+ * of arguments is cleared.  Around that r9 is pushed and popped, and perhaps a sixth
+ * argument, to rcx.
+ */
+#define PUSH_R9		0x41, 0x51
+#define POP_R9		0x41, 0x59
+#define PUSH_RAX	0x50
+#define POP_RCX		0x59
+#define CALL_BARRIER	0xe8, BARRIER4
+#define CALL_GATE	0x41, 0xc7, 0x41, MACHINE_AT_PC, ANY4, \
+			0x4d, 0x8b, 0x89, MACHINE_AT_RUN, 0, 0, 0, 0xe8, TO4
+#define CLEAR		0x31, 0xff, 0x31, 0xf6, 0x31, 0xd2, 0x31, 0xc9, 0x45, 0x31, 0xc0
+static const u16 gate[] = { PUSH_R9, CALL_GATE, POP_R9, CLEAR };
+static const u16 gate_6[] = { PUSH_R9, PUSH_RAX, CALL_GATE, POP_RCX, POP_R9, CLEAR };
+static const u16 gate_barrier[] = { PUSH_R9, CALL_BARRIER, CALL_GATE, POP_R9, CLEAR };
+static const u16 gate_6_barrier[] = {
+	PUSH_R9, PUSH_RAX, CALL_BARRIER, CALL_GATE, POP_RCX, POP_R9, CLEAR
+};
+
+/*
+ * push rbp, rbx, r13, r14, r15, machine.try; machine.try = rsp; r10 = rdi; rdi = rsi;
+ * call; pop machine.try; rsp += 40
+ */
+static const u16 try[] = {
+	0x55, 0x53, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x41, 0xff, 0x71, MACHINE_AT_TRY,
+	0x49, 0x89, 0x61, MACHINE_AT_TRY, 0x49, 0x89, 0xfa, 0x48, 0x89, 0xf7, 0xe8, TO4,
+	0x41, 0x8f, 0x41, MACHINE_AT_TRY, 0x48, 0x83, 0xc4, 0x28,
+};
+
+#define R(reg)		V_BIT(reg)
+#define IN_C		(R(RAX) | R(RCX) | R(RDX) | R(RSI) | R(RDI) | R(R8) | V_SCRATCH)
+#define ALL		(IN_C | R(RBX) | R(13) | R(14) | R(15))
+#define ROW(row)	.bytes = row, .len = sizeof(row) / sizeof(*(row))
+#define DIVIDES(row)	{ ROW(row), V_PLAIN, R(RAX) | R(R11), R(RAX) | R(RDX) }
+#define CALLS_IF(row, kind, reads)	{ ROW(row), kind, reads, V_SCRATCH, V_SCRATCH }
+
+/* By their first bytes.  In the order of verify_insn.h's fields. */
+struct pattern {
+	const u16 *bytes;
+	u8 len, kind;
+	u16 reads, writes, leaves;
+	u8 slots;
+};
+static const struct pattern rows_41[] = {
+	CALLS_IF(frame, V_UNLESS, R(RBP)),
+	{ ROW(gate), V_GATE, 0, IN_C, V_SCRATCH, 1 },
+	{ ROW(gate_6), V_GATE, 0, IN_C, V_SCRATCH, 2 },
+	{ ROW(gate_barrier), V_GATE, 0, IN_C, V_SCRATCH, 1 },
+	{ ROW(gate_6_barrier), V_GATE, 0, IN_C, V_SCRATCH, 2 },
+};
+static const struct pattern rows_45[] = {
+	DIVIDES(div_32), DIVIDES(mod_32), DIVIDES(sdiv_32), DIVIDES(smod_32),
+};
+static const struct pattern rows_49[] = {
+	CALLS_IF(charge, V_CHARGE, 0),
+	CALLS_IF(room, V_ROOM, 0),
+	CALLS_IF(range, V_UNLESS, R(R10) | R(R11)),
+};
+static const struct pattern rows_4d[] = {
+	DIVIDES(div_64), DIVIDES(mod_64), DIVIDES(sdiv_64), DIVIDES(smod_64),
+};
+static const struct pattern rows_55[] = {
+	{ ROW(try), V_TRY, R(RDI) | R(RSI), R(R10) | R(RDI), 0, 6 },
+};
+static const struct pattern rows_c3[] = { { ROW(leave), V_RETURN } };
+static const struct pattern rows_e8[] = { { ROW(call), V_CALL } };
+static const struct pattern rows_e9[] = { { ROW(jump), V_JUMP } };
+static const struct pattern rows_eb[] = { { ROW(jump_short), V_JUMP } };
+static const struct pattern rows_f3[] = { { ROW(entry), V_ENTRY, 0, R(RAX) } };
+
+#define ROWS(byte)	[0x##byte] = { rows_##byte, sizeof(rows_##byte) / sizeof(*rows_##byte) }
+static const struct {
+	const struct pattern *rows;
+	u32 n;
+} patterns[0x100] = {
+	ROWS(41), ROWS(45), ROWS(49), ROWS(4d), ROWS(55),
+	ROWS(c3), ROWS(e8), ROWS(e9), ROWS(eb), ROWS(f3),
+};
+
+static s32 s32_at(const u8 *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
+}
+
+static bool fits(const struct pattern *row, const u8 *code, struct verify_insn *in)
+{
+	u32 i;
+
+	for (i = 0; i < row->len; i++) {
+		switch (row->bytes[i]) {
+		case ANY:
+			break;
+		case IMM:
+			in->imm = s32_at(code + i);
+			break;
+		case TO:
+			in->to = (s64)i + 4 + s32_at(code + i);
+			break;
+		case TO8:
+			in->to = (s64)i + 1 + (s8)code[i];
+			break;
+		case BARRIER:
+			in->barrier = (s64)i + 4 + s32_at(code + i);
+			break;
+		default:
+			if (row->bytes[i] != code[i])
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool decode_row(const struct pattern *row, const u8 *code, u32 left,
+		       struct verify_insn *in)
+{
+	if (row->len > left || !fits(row, code, in))
+		return false;
+	in->len = row->len;
+	in->kind = row->kind;
+	in->reads = row->reads;
+	in->writes = row->writes;
+	in->leaves = row->leaves;
+	in->slots = row->slots;
+	return true;
+}
+
+static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
+{
+	const struct pattern *row = patterns[*code].rows, *end = row + patterns[*code].n;
+
+	for (; row < end; row++)
+		if (decode_row(row, code, left, in))
+			return true;
+	return false;
+}
+
+/* -- Instructions -------------------------------------------------------------- */
+
 /* What an opcode with a ModRM byte does, and the forms in which it may be here. */
 #define REG_R	V_BIT(0)	/* reads the register of ModRM.reg */
 #define REG_W	V_BIT(1)
@@ -22,13 +215,13 @@ enum {
 #define AS_REG	V_BIT(4)	/* the other operand may be a register */
 #define AS_MEM	V_BIT(5)	/* something in the arena */
 #define AS_LOCK	V_BIT(6)	/* the same, atomically */
-#define FIELD	V_BIT(7)	/* in struct machine: see fields[] */
+#define AS_USER	V_BIT(7)	/* machine.user */
 #define ADDRESS	V_BIT(8)	/* an address that is not used */
 #define IMM8	V_BIT(9)
 #define IMM32	V_BIT(10)
-#define BYTE	V_BIT(11)	/* a register of 8 bits, and not ah to bh */
-#define WIDE	V_BIT(12)	/* 64 bits only */
-#define WORD	V_BIT(13)	/* 16 bits, too: to memory */
+#define BYTE	V_BIT(11)	/* the other operand has 8 bits, and is not ah to bh */
+#define WORD	V_BIT(12)	/* 16 bits, too: to memory */
+#define WITH(reg)	(V_BIT(15) | (u32)(reg) << 28)	/* reads another register */
 /* ModRM.reg is a part of the opcode, and one of these. */
 #define GROUP(exts)	((u32)(exts) << 16)
 #define TWO	0x100	/* 0x0f before it */
@@ -39,26 +232,29 @@ static const u32 opcodes[2 * TWO] = {
 	[0x21] = REG_R | RM_R | RM_W | AS_REG | AS_LOCK,	/* and */
 	[0x29] = REG_R | RM_R | RM_W | AS_REG,			/* sub */
 	[0x31] = REG_R | RM_R | RM_W | AS_REG | AS_LOCK,	/* xor */
-	[0x39] = REG_R | RM_R | AS_REG,				/* cmp */
+	[0x39] = REG_R | RM_R | AS_REG | AS_MEM,		/* cmp */
 	[0x85] = REG_R | RM_R | AS_REG,				/* test */
-	[0x03] = REG_R | REG_W | FIELD,				/* add */
-	[0x2b] = REG_R | REG_W | FIELD,				/* sub */
-	[0x3b] = REG_R | FIELD,					/* cmp */
-	[0x63] = REG_W | RM_R | AS_REG | AS_MEM | WIDE,		/* movsxd */
+	[0x03] = REG_R | REG_W | AS_MEM | AS_USER,		/* add */
+	[0x0b] = REG_R | REG_W | AS_MEM,			/* or */
+	[0x23] = REG_R | REG_W | AS_MEM,			/* and */
+	[0x2b] = REG_R | REG_W | AS_MEM | AS_USER,		/* sub */
+	[0x33] = REG_R | REG_W | AS_MEM,			/* xor */
+	[0x3b] = REG_R | AS_MEM,				/* cmp */
+	[0x63] = REG_W | RM_R | AS_REG | AS_MEM,		/* movsxd */
 	[0x87] = REG_R | REG_W | AS_LOCK,			/* xchg */
-	[0x88] = REG_R | AS_MEM | BYTE,				/* mov to memory */
+	[0x88] = REG_R | AS_MEM,				/* mov to memory */
 	[0x89] = REG_R | RM_W | AS_REG | AS_MEM | WORD,		/* mov */
-	[0x8b] = REG_W | AS_MEM | FIELD,			/* mov from memory */
+	[0x8b] = REG_W | AS_MEM | AS_USER,			/* mov from memory */
 	[0x8d] = REG_W | ADDRESS,				/* lea */
-	/* add, or, and, sub, xor, cmp; fuel is taken by sub */
-	[0x81] = RM_R | RM_W | AS_REG | FIELD | IMM32 | GROUP(0xf3),
+	/* add, or, and, sub, xor; cmp reads only */
+	[0x81] = RM_R | RM_W | AS_REG | IMM32 | GROUP(0xf3),
 	[0x83] = RM_R | RM_W | AS_REG | IMM8 | GROUP(0xf3),
-	[0xc1] = RM_R | RM_W | AS_REG | IMM8 | GROUP(0xb2),	/* ror; shl, shr, sar */
-	[0xd3] = RM_R | RM_W | AS_REG | GROUP(0xb0),		/* shl, shr, sar */
-	[0xc7] = RM_W | AS_REG | FIELD | IMM32 | GROUP(0x01),	/* mov */
-	[0xf7] = RM_R | RM_W | AS_REG | GROUP(0xc8),		/* neg, div, idiv */
+	[0xc1] = RM_R | RM_W | AS_REG | IMM8 | GROUP(0xb1),	/* rol, shl, shr, sar */
+	[0xd3] = RM_R | RM_W | AS_REG | WITH(RCX) | GROUP(0xb0),
+	[0xc7] = RM_W | AS_REG | IMM32 | GROUP(0x01),		/* mov */
+	[0xf7] = RM_R | RM_W | AS_REG | GROUP(0x08),		/* neg */
 	[TWO | 0xaf] = REG_R | REG_W | RM_R | AS_REG,		/* imul */
-	[TWO | 0xb1] = REG_R | AS_LOCK,				/* cmpxchg */
+	[TWO | 0xb1] = REG_R | AS_LOCK | WITH(RAX),		/* cmpxchg */
 	[TWO | 0xb6] = REG_W | AS_MEM,				/* movzx */
 	[TWO | 0xb7] = REG_W | RM_R | AS_REG | AS_MEM,		/* movzx */
 	[TWO | 0xbe] = REG_W | RM_R | AS_REG | AS_MEM | BYTE,	/* movsx */
@@ -66,42 +262,7 @@ static const u32 opcodes[2 * TWO] = {
 	[TWO | 0xc1] = REG_R | REG_W | AS_LOCK,			/* xadd */
 };
 
-/* What may be done with struct machine; @reg is ModRM.reg. */
-static const struct {
-	u8 op, at, reg;
-	bool wide;
-	u8 kind;
-} fields[] = {
-#define ANY 0xff
-	{ 0x03, MACHINE_AT_USER, ANY, true, V_PLAIN },
-	{ 0x2b, MACHINE_AT_USER, ANY, true, V_PLAIN },
-	{ 0x8b, MACHINE_AT_USER, ANY, true, V_PLAIN },
-	{ 0x3b, MACHINE_AT_STACK, RBP, false, V_PLAIN },
-	{ 0x3b, MACHINE_AT_NATIVE, RSP, true, V_ROOM },
-	{ 0x81, MACHINE_AT_FUEL, 5, true, V_CHARGE },
-	{ 0xc7, MACHINE_AT_PC, 0, false, V_PLAIN },
-};
-
-/* Before its end: push rbp, rbx, r13, r14, r15; push try; try = rsp; r10 = rdi; rdi = rsi */
-const u8 verify_try_begin[] = {
-	0x55, 0x53, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x41, 0xff, 0x71, MACHINE_AT_TRY,
-	0x49, 0x89, 0x61, MACHINE_AT_TRY, 0x49, 0x89, 0xfa, 0x48, 0x89, 0xf7,
-};
-/* pop try; rsp += 40 */
-const u8 verify_try_end[] = {
-	0x41, 0x8f, 0x41, MACHINE_AT_TRY, 0x48, 0x83, 0xc4, 0x28,
-};
-const u32 verify_try_begin_len = sizeof(verify_try_begin);
-const u32 verify_try_end_len = sizeof(verify_try_end);
-
-static const u8 landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-bool verify_landing(const u8 *code)
-{
-	return code[3] == landing[3] && !memcmp(code, landing, 3);
-}
-
-/* @p goes through 16 bytes, of which the last ones may be made up. */
+/* @p goes through 16 bytes; the last ones may be padding. */
 struct decoder {
 	const u8 *p;
 	struct verify_insn *in;
@@ -113,33 +274,8 @@ struct decoder {
 
 static s32 take32(struct decoder *d)
 {
-	u32 v = d->p[0] | d->p[1] << 8 | d->p[2] << 16 | (u32)d->p[3] << 24;
-
 	d->p += 4;
-	return v;
-}
-
-static bool in_machine(struct decoder *d)
-{
-	unsigned int i;
-
-	d->in->field = true;
-	for (i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (fields[i].op != d->op || fields[i].at != d->in->disp ||
-		    fields[i].wide != d->wide ||
-		    (fields[i].reg != ANY && fields[i].reg != d->reg))
-			continue;
-		d->in->kind = fields[i].kind;
-		if (d->in->kind == V_ROOM)
-			d->in->reads = 0;
-		return true;
-	}
-	/* r9 = machine.run, for gates */
-	if (d->op != 0x8b || d->reg != R9 || !d->wide || d->in->disp != MACHINE_AT_RUN)
-		return false;
-	d->in->kind = V_LOAD_RUN;
-	d->in->writes = 0;
-	return true;
+	return s32_at(d->p - 4);
 }
 
 /* The operand in memory that begins at ModRM.rm; @mod is 0x40 or 0x80. */
@@ -156,14 +292,19 @@ static bool decode_memory(struct decoder *d, u32 does, u8 mod)
 	if (in->index == RSP)
 		in->index = NO_INDEX;
 	in->disp = mod == 0x40 ? (s8)*d->p++ : take32(d);
-	if (sib & 0xc0)
+	if ((sib & 0xc0 && !(does & ADDRESS)) || (d->prefix == 0x66 && (!(does & WORD) || d->wide)))
 		return false;
 	if (does & ADDRESS) {
 		in->reads |= V_BIT(base);
-		return in->index == NO_INDEX && !d->prefix;
+		if (in->index == NO_INDEX)
+			return !d->prefix;
+		in->reads |= V_BIT(in->index);
+		in->index = NO_INDEX;
+		return mod == 0x40 && !d->prefix;
 	}
 	if (base == R9)
-		return does & FIELD && in->index == NO_INDEX && !d->prefix && in_machine(d);
+		return does & AS_USER && in->index == NO_INDEX && !d->prefix && d->wide &&
+		       in->disp == MACHINE_AT_USER;
 	in->arena = true;
 	if (d->prefix == 0xf0 || d->op == 0x87) {
 		in->align = d->wide ? 8 : 4;
@@ -177,19 +318,11 @@ static bool decode_registers(struct decoder *d, u32 does)
 {
 	struct verify_insn *in = d->in;
 
-	if (!(does & AS_REG) || (does & BYTE && !d->rex))
-		return false;
-	/* ror is of 16 bits here, and nothing else is. */
-	if (d->prefix ? d->prefix != 0x66 || d->op != 0xc1 || d->reg != 1 :
-			d->op == 0xc1 && d->reg == 1)
+	if (!(does & AS_REG) || d->prefix || (does & BYTE && !d->rex))
 		return false;
 	in->reg = d->rm;
-	if (does & RM_R)
-		in->reads |= V_BIT(d->rm);
-	if (does & RM_W)
-		in->writes |= V_BIT(d->rm);
-	if (d->op == 0xd3)
-		in->reads |= V_BIT(RCX);
+	in->reads |= does & RM_R ? V_BIT(d->rm) : 0;
+	in->writes |= does & RM_W ? V_BIT(d->rm) : 0;
 	if (d->op == 0x31 && d->reg == d->rm)
 		in->reads = 0;
 	return true;
@@ -200,40 +333,12 @@ static void decode_constant(struct decoder *d)
 {
 	struct verify_insn *in = d->in;
 
-	if (d->op == 0xc7 || in->kind != V_PLAIN)
-		return;
 	if (d->reg == 7)
 		in->writes = 0;
 	if (d->reg == 4 && !d->wide)
 		in->kind = V_MASK;
-	if (d->rm == RBP && !d->wide && (d->reg == 0 || d->reg == 5)) {
+	if (d->rm == RBP && !d->wide && (d->reg == 0 || d->reg == 5))
 		in->kind = V_MOVE_FRAME;
-		in->reads = in->writes = 0;
-	}
-}
-
-/* The parts of a division, each with its width; r11 is the divisor. */
-enum { TESTS = 1, COMPARES, CLEARS, EXTENDS, DIVIDES, DIVIDES_SIGNED, PART_WIDE = 8 };
-
-static void decode_division(struct decoder *d)
-{
-	struct verify_insn *in = d->in;
-	u8 part = 0;
-
-	if (d->op == 0x85 && d->reg == R11 && d->rm == R11)
-		part = TESTS;
-	else if (d->op == 0x83 && d->reg == 7 && d->rm == R11 && in->imm == -1)
-		part = COMPARES;
-	else if (d->op == 0x31 && d->reg == RDX && d->rm == RDX)
-		part = CLEARS;
-	else if (d->op == 0xf7 && d->reg != 3) {
-		part = d->rm != R11 ? 0 : d->reg == 6 ? DIVIDES : DIVIDES_SIGNED;
-		in->kind = V_DIVIDE;
-		in->reads |= V_BIT(RAX) | V_BIT(RDX);
-		in->writes = V_BIT(RAX) | V_BIT(RDX);
-	}
-	if (part)
-		in->divide = part | (d->wide ? PART_WIDE : 0);
 }
 
 static bool decode_modrm(struct decoder *d)
@@ -244,9 +349,7 @@ static bool decode_modrm(struct decoder *d)
 
 	d->reg = modrm >> 3 & 7;
 	d->rm = (modrm & 7) | (d->rex & 1) << 3;
-	if (!does || (does & WIDE && !d->wide))
-		return false;
-	if (does >= GROUP(1)) {
+	if (does & (IMM8 | IMM32) || does & GROUP(0xff)) {
 		if (!(does & GROUP(V_BIT(d->reg))) || d->rex & 4)
 			return false;
 	} else {
@@ -254,14 +357,11 @@ static bool decode_modrm(struct decoder *d)
 		in->reads |= does & REG_R ? V_BIT(d->reg) : 0;
 		in->writes |= does & REG_W ? V_BIT(d->reg) : 0;
 	}
-	if (d->op == (TWO | 0xb1)) {
-		in->reads |= V_BIT(RAX);
+	if (does & V_BIT(15))
+		in->reads |= V_BIT(does >> 28);
+	if (d->op == (TWO | 0xb1))
 		in->writes |= V_BIT(RAX);
-	}
 	if (mod == 0xc0 ? !decode_registers(d, does) : !mod || !decode_memory(d, does, mod))
-		return false;
-	if (mod != 0xc0 && ((does & BYTE && !(does & RM_R) && !d->rex) ||
-			    (d->prefix == 0x66 && !(does & WORD && !d->wide))))
 		return false;
 	if (does & IMM8)
 		in->imm = (s8)*d->p++;
@@ -269,17 +369,7 @@ static bool decode_modrm(struct decoder *d)
 		in->imm = take32(d);
 	if (d->op == 0x81 || d->op == 0x83)
 		decode_constant(d);
-	decode_division(d);
 	return true;
-}
-
-static bool decode_branch(struct decoder *d, u8 cond)
-{
-	d->in->kind = V_BRANCH;
-	d->in->cond = cond == 3 ? V_ABOVE_EQUAL : cond == 4 ? V_EQUAL :
-		      cond == 9 ? V_NOT_NEGATIVE : V_OTHER;
-	d->in->rel = d->op & TWO ? take32(d) : (s8)*d->p++;
-	return !d->rex;
 }
 
 /* Opcodes that have a register in themselves. */
@@ -291,13 +381,15 @@ static bool decode_short(struct decoder *d)
 	switch (d->op & ~7) {
 	case 0x50:
 		in->kind = V_PUSH;
+		in->reads = V_BIT(in->reg);
+		in->slots = 1;
 		return !d->wide;
 	case 0x58:
 		in->kind = V_POP;
+		in->writes = V_BIT(in->reg);
 		return !d->wide;
 	case 0xb8:
 		in->writes = V_BIT(in->reg);
-		in->number = in->reg == V_NUMBER && !d->wide;
 		d->p += d->wide ? 8 : 4;
 		return true;
 	case TWO | 0xc8:		/* bswap */
@@ -309,41 +401,27 @@ static bool decode_short(struct decoder *d)
 
 static bool decode_op(struct decoder *d)
 {
-	struct verify_insn *in = d->in;
-
-	if ((d->op & ~0xf) == 0x70 || (d->op & ~0xf) == (TWO | 0x80))
-		return !d->prefix && decode_branch(d, d->op & 0xf);
-	switch (d->op) {
-	case 0x99:			/* cdq, cqo */
-		in->reads = V_BIT(RAX);
-		in->writes = V_BIT(RDX);
-		in->divide = EXTENDS | (d->wide ? PART_WIDE : 0);
-		return !d->prefix;
-	case 0xe8: case 0xe9:
-		in->kind = d->op == 0xe8 ? V_CALL : V_JUMP;
-		in->rel = take32(d);
-		return !d->prefix && !d->rex;
-	case 0xeb:
-		in->kind = V_JUMP;
-		in->rel = (s8)*d->p++;
-		return !d->prefix && !d->rex;
-	case 0xc3:			/* and int3, should a processor run on */
-		in->kind = V_RETURN;
-		return !d->prefix && !d->rex && *d->p++ == 0xcc;
-	}
-	return opcodes[d->op] ? decode_modrm(d) : !d->prefix && decode_short(d);
+	if (opcodes[d->op])
+		return decode_modrm(d);
+	if (d->prefix)
+		return false;
+	if ((d->op & ~0xf) != 0x70 && (d->op & ~0xf) != (TWO | 0x80))
+		return decode_short(d);
+	d->in->kind = V_BRANCH;
+	d->in->to = d->op & TWO ? take32(d) : (s8)*d->p++;
+	/* Not on parity, in which flags may tell of an address of the kernel's. */
+	return !d->rex && (d->op & 0xe) != 0xa;
 }
 
-bool verify_decode(const u8 *code, u32 left, struct verify_insn *in)
+static bool decode_insn(const u8 *code, u32 left, struct verify_insn *in)
 {
 	u8 bytes[16] = { 0 };
 	struct decoder d = { .p = bytes, .in = in };
 
-	memcpy(bytes, code, left < sizeof(bytes) ? left : sizeof(bytes));
-	*in = (struct verify_insn){ .len = 4, .kind = V_LANDING, .index = NO_INDEX };
-	if (verify_landing(bytes))
-		return left >= 4;
-	in->kind = V_PLAIN;
+	if (left < sizeof(bytes))
+		memcpy(bytes, code, left);
+	else
+		memcpy(bytes, code, sizeof(bytes));	/* in line */
 	if (*d.p == 0x66 || *d.p == 0xf0)
 		d.prefix = *d.p++;
 	if ((*d.p & 0xf0) == 0x40)
@@ -355,41 +433,26 @@ bool verify_decode(const u8 *code, u32 left, struct verify_insn *in)
 	if (!decode_op(&d))
 		return false;
 	in->len = d.p - bytes;
+	if (in->kind == V_BRANCH)
+		in->to += in->len;
 	return in->len <= left;
 }
 
-/*
- * test r11, r11; je; then xor edx, edx; div r11
- *                    or  cmp r11, -1; je; cqo; idiv r11
- *
- * with nothing in between: neither 0 divides, nor -1, whose quotient may not fit.
- */
-u8 verify_division(u8 before, const struct verify_insn *in)
+bool verify_decode(const u8 *code, u32 left, struct verify_insn *in)
 {
-	enum { TESTED = 0x10, NOT_ZERO = 0x20, CLEARED = 0x30, COMPARED = 0x40,
-	       NOT_MINUS_1 = 0x50, EXTENDED = 0x60, STEP = 0x70 };
-	u8 part = in->divide & ~PART_WIDE, wide = in->divide & PART_WIDE;
-	u8 same = before & PART_WIDE;
+	static const struct verify_insn none = { .index = NO_INDEX };
 
-	if (part == TESTS)
-		return TESTED | wide;
-	if (in->kind == V_BRANCH && in->cond == V_EQUAL) {
-		if ((before & STEP) == TESTED)
-			return NOT_ZERO | same;
-		if ((before & STEP) == COMPARED)
-			return NOT_MINUS_1 | same;
-		return 0;
+	*in = none;
+	if (patterns[*code].n) {
+		if (decode_rows(code, left, in))
+			return true;
+		*in = none;
 	}
-	if (part == CLEARS && (before & STEP) == NOT_ZERO)
-		return CLEARED | same;
-	if (wide != same)
-		return 0;
-	if (part == COMPARES && (before & STEP) == NOT_ZERO)
-		return COMPARED | same;
-	if (part == EXTENDS && (before & STEP) == NOT_MINUS_1)
-		return EXTENDED | same;
-	if ((part == DIVIDES && (before & STEP) == CLEARED) ||
-	    (part == DIVIDES_SIGNED && (before & STEP) == EXTENDED))
-		return V_DIVIDED;
-	return 0;
+	return decode_insn(code, left, in);
+}
+
+bool verify_landing(const u8 *code)
+{
+	return code[0] == entry[0] && code[1] == entry[1] && code[2] == entry[2] &&
+	       code[3] == entry[3];
 }

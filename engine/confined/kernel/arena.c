@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "../image.h"
@@ -21,7 +22,7 @@
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
 #define PIN_AT_ONCE	512UL
-/* As direct I/O holds them, for which nobody pays either. */
+/* As direct I/O holds them, which is not charged either. */
 #define LOOK_AT_ONCE	16UL
 
 static DEFINE_HASHTABLE(arenas, 8);
@@ -180,12 +181,24 @@ static int fill(struct arena *arena, char *error, size_t error_len)
 	return err;
 }
 
+static void free_own(struct arena *arena, unsigned long n)
+{
+	while (n--) {
+		__free_page(arena->pages[n]);
+		cond_resched();
+	}
+}
+
 static void empty(struct arena *arena)
 {
 	vunmap(arena->mapping);
-	unpin(arena, arena->n);
+	if (arena->own)
+		free_own(arena, arena->n);
+	else
+		unpin(arena, arena->n);
 	free_pages_of(arena);
-	limits_unpin(&arena->paid);
+	if (!arena->own)
+		limits_unpin(&arena->paid);
 }
 
 static struct arena *arena_alloc(unsigned long user, unsigned int shift)
@@ -301,10 +314,69 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 	return arena;
 }
 
+/* -- Of the kernel's own pages ------------------------------------------------- */
+
+static int allocate(struct arena *arena)
+{
+	unsigned long i;
+
+	for (i = 0; i < arena->n; i++) {
+		arena->pages[i] = fatal_signal_pending(current) ? NULL :
+			alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+		if (!arena->pages[i]) {
+			free_own(arena, i);
+			return -ENOMEM;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static int allocate_and_map(struct arena *arena)
+{
+	int err;
+
+	arena->guard = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	arena->pages = kvmalloc_array(arena->n, sizeof(*arena->pages),
+				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!arena->guard || !arena->pages)
+		return -ENOMEM;
+	err = allocate(arena);
+	if (err)
+		return err;
+	err = map(arena);
+	if (err)
+		free_own(arena, arena->n);
+	return err;
+}
+
+struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift)
+{
+	struct arena *arena = arena_alloc(IMAGE_ATOMIC_USER, shift);
+	int err;
+
+	if (!arena)
+		return ERR_PTR(-ENOMEM);
+	arena->own = true;
+	arena->mm = NULL;
+	err = allocate_and_map(arena);
+	if (err) {
+		free_pages_of(arena);
+		kfree(arena);
+		return ERR_PTR(err);
+	}
+	if (copy_from_user(arena->base, (void __user *)from, len)) {
+		arena_put(arena);
+		return ERR_PTR(-EFAULT);
+	}
+	return arena;
+}
+
 void arena_put(struct arena *arena)
 {
 	if (!refcount_dec_and_lock(&arena->refs, &arenas_lock))
 		return;
+	__acquire(&arenas_lock);	/* as that has, which sparse does not see */
 	/* Not in the table any more if it could not be made, or was not needed. */
 	hash_del(&arena->node);
 	spin_unlock(&arenas_lock);

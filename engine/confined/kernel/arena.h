@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Memory of a process that programs work on: its pages, pinned, and mapped into
- * the kernel between guards.  What the process does to its own mapping does not
- * concern them any more.  Programs of a process on the same memory share one arena.
+ * the kernel between guards.  Whatever the process does to its own mapping later does
+ * not affect them.  Programs of a process on the same memory share one arena.
  */
 #ifndef CONFINED_ARENA_H
 #define CONFINED_ARENA_H
@@ -29,6 +29,7 @@ struct arena {
 	refcount_t refs;
 	struct completion made;
 	int err;			/* of that */
+	bool own;			/* pages of the kernel's, not of a process */
 	struct limits_pinned paid;
 	void *mapping;
 	struct page **pages;
@@ -44,6 +45,12 @@ struct arena {
  */
 struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 			size_t error_len);
+/*
+ * 2^@shift bytes of the kernel's own, which begin with @len bytes at @from of the calling
+ * process, and have no others: for programs that outlive it.  The memory cgroup pays; the
+ * caller has charged the account.  As above, without a text.
+ */
+struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift);
 void arena_put(struct arena *arena);
 
 static inline unsigned long arena_size(const struct arena *arena)

@@ -7,7 +7,7 @@
  *
  * The table of codes is everybody's, and so is its lock, which is held for a few
  * steps: images are hashed before it is taken, and compared, generated and cleared
- * without it, by whoever counts as a user of the code.
+ * without it, by users of the code.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -43,19 +43,23 @@ static DEFINE_SPINLOCK(codes_lock);	/* these, code.users */
 
 /* -- The same image -------------------------------------------------------------- */
 
-/* What the code of an image depends on: all but where its stack is. */
+/* The code of an image depends on these, but not on the place of its stack. */
 struct digested {
 	u64 body;
-	u32 flags, ninsns, nfuncs, ntable, arena_shift, uid;
+	u64 base;
+	u32 flags, ninsns, nfuncs, ntable, arena_shift, uid, context, zero;
 } __packed __aligned(8);
 
-static u64 digest_of(const struct image_header *image, size_t len, kuid_t uid)
+/* While the code is there, so is its base: that address is no other code's. */
+static u64 digest_of(const struct image_header *image, size_t len, kuid_t uid,
+		     enum context context, const struct code *base)
 {
 	const struct digested digested = {
 		.body = siphash(image + 1, len - sizeof(*image), &digest_key),
+		.base = (unsigned long)base,
 		.flags = image->flags, .ninsns = image->ninsns, .nfuncs = image->nfuncs,
 		.ntable = image->ntable, .arena_shift = image->arena_shift,
-		.uid = __kuid_val(uid),
+		.uid = __kuid_val(uid), .context = context,
 	};
 
 	return siphash(&digested, sizeof(digested), &digest_key);
@@ -66,9 +70,9 @@ static bool is_same(const struct code *code, const struct code *other)
 	const struct image_header *a = code->image, *b = other->image;
 
 	return code->len == other->len && uid_eq(code->uid, other->uid) &&
-	       a->flags == b->flags && a->ninsns == b->ninsns &&
+	       code->base == other->base && a->flags == b->flags && a->ninsns == b->ninsns &&
 	       a->nfuncs == b->nfuncs && a->ntable == b->ntable &&
-	       a->arena_shift == b->arena_shift &&
+	       a->arena_shift == b->arena_shift && code->context == other->context &&
 	       !memcmp(a + 1, b + 1, code->len - sizeof(*a));
 }
 
@@ -86,8 +90,8 @@ static struct code *find(const struct code *like)
 }
 
 /*
- * The image that @like has, of which the caller becomes a user.  NULL: there is none,
- * and @add, if any, is known from now on.
+ * The code of the same image as @like's, with the caller as a new user.  NULL: there is
+ * none, and @add, if any, is known from now on.
  */
 static struct code *find_or_add(const struct code *like, struct code *add)
 {
@@ -101,7 +105,7 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 		hash_add(codes, &add->node, add->digest);
 	spin_unlock(&codes_lock);
 
-	/* Two images of one digest: with luck, in some centuries.  No one shares then. */
+	/* Two images with one digest, once in some centuries: the code is not shared then. */
 	if (code && !is_same(code, like)) {
 		code_put(code);
 		code = NULL;
@@ -118,12 +122,17 @@ static void room_clear(unsigned long page, unsigned long n)
 
 static void code_free(struct code *code)
 {
+	struct code *base = code->base;
+
 	if (code->entry) {
 		room_clear(code->area.page, code->area.n);
 		room_put(&code->area);
 	}
 	kvfree(code->image);
+	kvfree(code->labels);
 	kfree(code);
+	if (base)
+		code_put(base);
 }
 
 void code_put(struct code *code)
@@ -153,21 +162,27 @@ static void sync_this_cpu(void *unused)
 }
 
 /*
- * CPUs may have fetched what was there before, and the caller's process may come to
- * the new code on any of them.  Those that have its memory map loaded, which may be
- * for as long as they like, are told.  Others load it first, by a write to CR3, which
- * serialises as well; in between are the barriers of the mask.
+ * CPUs may have fetched the bytes that were there before, and the caller's process may
+ * run the new code on any of them.  Those that have its memory map loaded, perhaps for
+ * long, are told.  Others load it first, by a write to CR3, which serialises as well; in
+ * between are the barriers of the mask.  Code that runs in any task may run on any CPU:
+ * then all are told, once.
  */
-static void sync_cpus(void)
+static void sync_cpus(struct code *code)
 {
 	smp_mb();
-	on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
+	if (code->context != CONTEXT_ATOMIC)
+		return on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
+	if (smp_load_acquire(&code->told))
+		return;
+	on_each_cpu(sync_this_cpu, NULL, 1);
+	smp_store_release(&code->told, true);
 }
 
-/* What the verifier refuses for a constant alone is made with another key. */
+/* Code refused only because of a constant is made again with another key. */
 #define KEYS	4
 
-/* At @jit->code, which nobody can run. */
+/* At @jit->code, which is not executable. */
 static int generate_verified(struct jit *jit, char *error, size_t error_len)
 {
 	unsigned int i;
@@ -184,10 +199,29 @@ static int generate_verified(struct jit *jit, char *error, size_t error_len)
 	return err;
 }
 
+static size_t size_of_facts(const struct code *code)
+{
+	return code->base ? 0 : JIT_BASE_LABELS(code->image->nfuncs) * sizeof(*code->labels);
+}
+
+static int keep_facts(struct code *code, const struct jit *jit)
+{
+	if (code->base) {
+		code->beyond = jit->exec + jit->beyond;
+		return 0;
+	}
+	code->labels = kvmalloc(size_of_facts(code), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!code->labels)
+		return -ENOMEM;
+	jit_base(jit, &code->facts, code->labels);
+	return 0;
+}
+
 /* The room never holds code that has not been verified. */
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
-	int err = room_take(&code->area, code->size >> PAGE_SHIFT, error, error_len);
+	int err = room_take(&code->area, code->size >> PAGE_SHIFT, code->context, error,
+			    error_len);
 
 	if (err)
 		return err;
@@ -196,7 +230,7 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 	jit->code = kvmalloc(jit->size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!jit->code)
 		return -ENOMEM;
-	err = generate_verified(jit, error, error_len);
+	err = generate_verified(jit, error, error_len) ?: keep_facts(code, jit);
 	if (!err)
 		memcpy(room + (code->area.page << PAGE_SHIFT), jit->code, jit->size);
 	kvfree(jit->code);
@@ -207,12 +241,13 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 static int measure(struct code *code, struct jit *jit, size_t max, char *error,
 		   size_t error_len)
 {
-	int err = jit_generate(jit);
+	int err = jit_measure(jit);
 
 	if (err)
 		return err;
 	code->size = PAGE_ALIGN(jit->size);
-	if (code->len + code->size <= max)
+	code->memory = code->len + code->size + size_of_facts(code);
+	if (code->memory <= max)
 		return 0;
 	scnprintf(error, error_len,
 		  "%zu bytes of image and %zu of machine code, over the memory limit, of which %zu are left",
@@ -220,24 +255,29 @@ static int measure(struct code *code, struct jit *jit, size_t max, char *error,
 	return -ENOBUFS;
 }
 
+static const struct image_header *header_of(const struct code *base)
+{
+	return base ? base->image : NULL;
+}
+
 static int compile(struct code *code, size_t max, char *error, size_t error_len)
 {
 	struct checked checked;
 	struct jit jit = {
-		.checked = &checked, .key = get_random_u64() | 1,
+		.checked = &checked, .base = code->base ? &code->base->facts : NULL,
+		.key = get_random_u64() | 1,
 		.gate = code_gate, .gate_args = code_gate_args, .barrier = has_barrier(),
 	};
 	int err;
 
-	err = image_check(code->image, code->len, &checked, error, error_len);
+	err = image_check(code->image, code->len, code->context, header_of(code->base), &checked,
+			  error, error_len);
 	if (err)
 		return err;
-	jit.offsets = kvmalloc_array(checked.image->ninsns + checked.image->nfuncs,
-				     sizeof(u32), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	err = jit.offsets ? measure(code, &jit, max, error, error_len) : -ENOMEM;
+	err = measure(code, &jit, max, error, error_len);
 	if (!err)
 		err = generate(code, &jit, error, error_len);
-	kvfree(jit.offsets);
+	jit_release(&jit);
 	image_release(&checked);
 	return err;
 }
@@ -255,6 +295,14 @@ static int make(struct code *code, size_t max, char *error, size_t error_len)
 	return code->err;
 }
 
+/* The caller has one user already. */
+static void code_hold(struct code *code)
+{
+	spin_lock(&codes_lock);
+	code->users++;
+	spin_unlock(&codes_lock);
+}
+
 static struct code *code_alloc(const struct code *like)
 {
 	struct code *code = kzalloc(sizeof(*code), GFP_KERNEL_ACCOUNT);
@@ -267,8 +315,12 @@ static struct code *code_alloc(const struct code *like)
 		return NULL;
 	}
 	memcpy(code->image, like->image, like->len);
+	code->base = like->base;
+	if (code->base)
+		code_hold(code->base);
 	code->len = like->len;
 	code->uid = like->uid;
+	code->context = like->context;
 	code->digest = like->digest;
 	code->users = 1;
 	init_completion(&code->made);
@@ -297,7 +349,7 @@ static int add(struct code **added, const struct code *like, size_t max, char *e
 	return err;
 }
 
-/* 0; -EAGAIN if whoever made it failed, perhaps for their lower limit; or -EINTR. */
+/* 0; -EAGAIN if its maker failed, perhaps at a lower limit; or -EINTR. */
 static int wait_for(struct code *code)
 {
 	int err = wait_for_completion_killable(&code->made);
@@ -322,23 +374,28 @@ static int find_or_make(struct code **code, const struct code *like, size_t max,
 	return err;
 }
 
-int code_get(struct code **code, const void *data, size_t len, size_t max, char *error,
-	     size_t error_len)
+int code_get(struct code **code, const void *data, size_t len, enum context context,
+	     struct code *base, size_t max, char *error, size_t error_len)
 {
-	struct code like = { .image = (void *)data, .len = len, .uid = limits_payer() };
+	struct code like = {
+		.image = (void *)data, .len = len, .uid = limits_payer(), .context = context,
+		.base = base,
+	};
 	int err;
 
-	like.digest = digest_of(data, len, like.uid);
+	like.digest = digest_of(data, len, like.uid, context, base);
 	err = find_or_make(code, &like, max, error, error_len);
 	if (!err)
-		sync_cpus();
+		sync_cpus(*code);
 	return err;
 }
 
-int code_check(const void *data, size_t len, char *error, size_t error_len)
+int code_check(const void *data, size_t len, const struct code *base, char *error,
+	       size_t error_len)
 {
 	struct checked checked;
-	int err = image_check(data, len, &checked, error, error_len);
+	int err = image_check(data, len, CONTEXT_PROCESS, header_of(base), &checked, error,
+			      error_len);
 
 	if (!err)
 		image_release(&checked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Images that have been checked and compiled.  All programs of a user that are
- * made of the same image share one.
+ * Images that have been checked and compiled.  All of a user's programs that are
+ * made from the same image share one.
  */
 #ifndef CONFINED_CODE_H
 #define CONFINED_CODE_H
@@ -13,42 +13,55 @@
 
 #include "../image.h"
 #include "../jit.h"
+#include "context.h"
 #include "room.h"
 
 /**
  * struct code - an image's machine code
  * @entry: where it begins
  * @size:  bytes of it, in whole pages
+ * @facts: what extensions have to know about it
+ * @base:  the code that it extends, or NULL; held
+ * @beyond: with @base: the value of machine.beyond; else 0
+ * @memory: bytes of it and of all that is kept for it
  */
 struct code {
 	const void *entry;
-	size_t size;
+	size_t size, memory;
+	struct verify_base facts;
+	struct code *base;
+	u64 beyond;
 
 	/* For code.c. */
 	struct hlist_node node;
 	unsigned int users;
 	struct completion made;
 	int err;			/* of that */
+	bool told;			/* all CPUs, see sync_cpus() */
 	kuid_t uid;
+	enum context context;
 	struct room_area area;
 	u64 digest;
 	struct image_header *image;
+	struct verify_label *labels;
 	size_t len;
 };
 
 /*
- * The code of the image at @data, @len bytes, whose header has been checked, made if
- * there is none yet; the image and what is made of it may have @max bytes.  Returns 0; or -ENOEXEC, -ENOBUFS,
- * -ENOMEM or -EINTR with the reason in @error.
+ * Gets, or makes, the code for @context of the image at @data, @len bytes, whose header
+ * has been checked; image and code may have @max bytes.  @base is the code that it
+ * extends, or NULL.  Returns 0; or -ENOEXEC, -ENOBUFS, -ENOMEM or -EINTR with the reason
+ * in @error.
  */
-int code_get(struct code **code, const void *data, size_t len, size_t max, char *error,
-	     size_t error_len);
+int code_get(struct code **code, const void *data, size_t len, enum context context,
+	     struct code *base, size_t max, char *error, size_t error_len);
 void code_put(struct code *code);
 
 /* Only checks it. */
-int code_check(const void *data, size_t len, char *error, size_t error_len);
+int code_check(const void *data, size_t len, const struct code *base, char *error,
+	       size_t error_len);
 
-/* By place.c: struct jit's gate() and gate_args(). */
+/* In place.c: struct jit's gate() and gate_args(). */
 struct jit_gate code_gate(u32 nr);
 int code_gate_args(u64 address);
 

@@ -54,21 +54,28 @@ int code_gate_args(u64 address)
 	return gate ? gate->args : -1;
 }
 
+static struct code *base_of(const struct engine_image *image)
+{
+	return image->base ? image->base->code : NULL;
+}
+
 int place_check_image(struct run *run, const struct engine_image *image)
 {
-	return code_check(image->data, image->len, run->error, RUN_ERROR_LEN);
+	return code_check(image->data, image->len, base_of(image), run->error, RUN_ERROR_LEN);
 }
 
 int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
 {
-	int err = code_get(&vm->code, image->data, image->len, max, vm->run->error,
-			   RUN_ERROR_LEN);
+	int err = code_get(&vm->code, image->data, image->len, vm->run->context, base_of(image),
+			   max, vm->run->error, RUN_ERROR_LEN);
 
 	if (err)
 		return err;
-	vm->entry = vm->code->entry;
+	vm->entry = image->base ? image->base->entry : vm->code->entry;
+	vm->beyond = vm->code->beyond;
+	vm->code_start = vm->code->entry;
 	vm->code_size = vm->code->size;
-	vm->memory = vm->code->size + vm->code->len;
+	vm->memory = vm->code->memory;
 	return 0;
 }
 
@@ -79,7 +86,43 @@ void place_put_code(struct engine_vm *vm)
 
 /* -- Arenas and stacks --------------------------------------------------------------- */
 
-int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
+int place_check_contents(const struct engine_vm *vm, const struct engine_image *image)
+{
+	if (image->shared_len > 1UL << vm->image.arena_shift) {
+		scnprintf(vm->run->error, RUN_ERROR_LEN,
+			  "%lu bytes to begin with, in a memory of %lu", image->shared_len,
+			  1UL << vm->image.arena_shift);
+		return -EINVAL;
+	}
+	return seat_check(vm);
+}
+
+size_t place_arena_memory(const struct engine_vm *vm)
+{
+	if (vm->run->context == CONTEXT_PROCESS)
+		return 0;
+	return (1UL << vm->image.arena_shift) + num_possible_cpus() * sizeof(struct seat);
+}
+
+static int make_arena(struct engine_vm *vm, const struct engine_image *image)
+{
+	struct arena *arena = arena_make(image->shared, image->shared_len,
+					 vm->image.arena_shift);
+	int err;
+
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	vm->arena = arena;
+	vm->pinned = arena_size(arena);
+	vm->machine.user = arena->user;
+	vm->machine.base = (unsigned long)arena->base;
+	err = seat_make(vm);
+	if (err)
+		arena_put(arena);
+	return err;
+}
+
+static int get_arena(struct engine_vm *vm, const struct engine_image *image)
 {
 	struct arena *arena = arena_get(image->shared, vm->image.arena_shift, vm->run->error,
 					RUN_ERROR_LEN);
@@ -95,6 +138,12 @@ int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
 	return 0;
 }
 
+int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
+{
+	return vm->run->context == CONTEXT_ATOMIC ? make_arena(vm, image) :
+						    get_arena(vm, image);
+}
+
 void place_look(struct engine_vm *vm)
 {
 	vm->machine.flags = &current_thread_info()->flags;
@@ -103,6 +152,7 @@ void place_look(struct engine_vm *vm)
 
 void place_put_arena(struct engine_vm *vm)
 {
+	seat_free(vm);
 	arena_put(vm->arena);
 }
 

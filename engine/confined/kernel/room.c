@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * See room.h.  The lock is everybody's: it is held for a walk of one hash bucket and
- * of the room's bitmap, 256 bytes.
+ * of the room's bitmap, 320 bytes.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -13,7 +13,8 @@
 #include "limits.h"
 #include "room.h"
 
-#define CLASSES		2
+#define CLASSES		3
+#define LASTING		2	/* the class for CONTEXT_ATOMIC */
 #define POT		CLASSES
 #define NO_SLOT		(-1)
 
@@ -22,11 +23,13 @@ static const struct slot_class {
 	unsigned int first, above, pages, slots;
 } classes[CLASSES] = {
 	{ .first = 0, .above = 0, .pages = 16, .slots = 40 },
-	{ .first = 640, .above = 16, .pages = 96, .slots = 8 },
+	{ .first = 640, .above = 16, .pages = 128, .slots = 8 },
+	[LASTING] = { .first = 2304, .above = 0, .pages = 16, .slots = 16 },
 };
 
-#define POT_FIRST	(640 + 8 * 96)
-#define POT_PAGES	(ROOM_PAGES - POT_FIRST)
+#define POT_FIRST	(640 + 8 * 128)
+#define POT_END		2304
+#define POT_PAGES	(POT_END - POT_FIRST)
 
 struct room_owner {
 	struct hlist_node node;
@@ -111,7 +114,7 @@ static bool take_in_pot(struct room_area *area)
 	struct room_owner *owner = area->owner;
 
 	if (owner->pot + area->n > pot_share(owner) ||
-	    !take_pages(area, POT_FIRST, ROOM_PAGES))
+	    !take_pages(area, POT_FIRST, POT_END))
 		return false;
 	owner->pot += area->n;
 	pot_taken += area->n;
@@ -119,9 +122,25 @@ static bool take_in_pot(struct room_area *area)
 	return true;
 }
 
-static int take(struct room_area *area, char *error, size_t error_len)
+static int take_lasting(struct room_area *area, char *error, size_t error_len)
+{
+	if (take_in_slot(area, LASTING)) {
+		area->owner->areas++;
+		return 0;
+	}
+	scnprintf(error, error_len,
+		  "no room for %lu pages of machine code: this user's programs hold %u of %u, or all %u users that can have programs have some",
+		  area->n, area->owner->used[LASTING], classes[LASTING].pages,
+		  classes[LASTING].slots);
+	return -ENOBUFS;
+}
+
+static int take(struct room_area *area, enum context context, char *error,
+		size_t error_len)
 {
 	lockdep_assert_held(&room_lock);
+	if (context == CONTEXT_ATOMIC)
+		return take_lasting(area, error, error_len);
 	if (take_in_slot(area, 0) || take_in_slot(area, 1) || take_in_pot(area)) {
 		area->owner->areas++;
 		return 0;
@@ -132,7 +151,8 @@ static int take(struct room_area *area, char *error, size_t error_len)
 	return -ENOBUFS;
 }
 
-int room_take(struct room_area *area, unsigned long n, char *error, size_t error_len)
+int room_take(struct room_area *area, unsigned long n, enum context context, char *error,
+	      size_t error_len)
 {
 	struct room_owner *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -140,12 +160,12 @@ int room_take(struct room_area *area, unsigned long n, char *error, size_t error
 	if (!fresh)
 		return -ENOMEM;
 	fresh->uid = limits_payer();
-	fresh->slots[0] = fresh->slots[1] = NO_SLOT;
+	fresh->slots[0] = fresh->slots[1] = fresh->slots[LASTING] = NO_SLOT;
 	area->n = n;
 
 	spin_lock(&room_lock);
 	area->owner = find_owner(fresh->uid) ?: fresh;
-	err = take(area, error, error_len);
+	err = take(area, context, error, error_len);
 	if (!err && area->owner == fresh) {
 		hash_add(owners, &fresh->node, __kuid_val(fresh->uid));
 		fresh = NULL;

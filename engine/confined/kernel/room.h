@@ -2,24 +2,29 @@
 /*
  * The room for machine code: who has which pages of it.
  *
- * It has three parts.  Of the first two an account (limits_payer()) gets one slot
- * each, which is its alone while it has code there:
+ * It has four parts.  Of the first two, an account (limits_payer()) gets one slot
+ * each, exclusively while it has code there:
  *
  *   40 slots of 16 pages, 64 KiB, for images whose code fits,
- *    8 slots of 96 pages, 384 KiB, for longer ones: a Lua is one,
+ *    8 slots of 128 pages, 512 KiB, for longer ones, such as a Lua,
  *   640 pages, a pot: an account may have half of what the others leave there.
+ *   16 slots of 16 pages, one each, for code that is not a process's and may stay for
+ *      as long as the machine runs (CONTEXT_ATOMIC): it gets nothing else, and no
+ *      other code gets these.
  *
- * So 40 accounts at once have 64 KiB each, and 8 of them 384 KiB in one piece,
- * whatever all others do; what comes from the pot is not certain.
+ * So 40 accounts at once have 64 KiB each, and 8 of them 512 KiB in one piece,
+ * whatever all others do; only the pot is not guaranteed.
  */
 #ifndef CONFINED_ROOM_H
 #define CONFINED_ROOM_H
 
-#define ROOM_PAGES	2048
+#define ROOM_PAGES	2560
 
 #ifndef __ASSEMBLER__
 
 #include <linux/types.h>
+
+#include "context.h"
 
 struct room_owner;
 
@@ -36,10 +41,11 @@ struct room_area {
 };
 
 /*
- * Takes @n pages for the caller's account.  Returns 0, or -ENOBUFS or -ENOMEM with
- * the reason in @error.  What was there before is cleared by whoever puts it.
+ * Takes @n pages for the caller's account, for code that runs in @context.  Returns 0,
+ * or -ENOBUFS or -ENOMEM with the reason in @error.  The pages have been cleared before room_put().
  */
-int room_take(struct room_area *area, unsigned long n, char *error, size_t error_len);
+int room_take(struct room_area *area, unsigned long n, enum context context, char *error,
+	      size_t error_len);
 void room_put(struct room_area *area);
 
 #endif /* __ASSEMBLER__ */

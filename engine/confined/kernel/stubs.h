@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stubs.S needs of the kernel. */
+/* Kernel definitions for stubs.S. */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/alternative.h>
@@ -17,8 +17,24 @@
 #define INTRA_CALL	ANNOTATE_INTRA_FUNCTION_CALL
 
 /*
- * As the kernel does when it is entered, and where it runs code of users: by its
- * own loop where the processor needs one, or the fence where that will do.
+ * A return that is predicted to go where nothing happens: this is the one indirect jump
+ * that an image's author can make at will, and no one, the author included, can have
+ * trained its prediction.
+ */
+.macro JUMP_BEYOND
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call 772f
+771:	pause
+	lfence
+	jmp 771b
+772:	add $8, %rsp
+	push MACHINE_AT_BEYOND(%r9)
+	RET
+.endm
+
+/*
+ * As the kernel does at its entry, and where it runs users' code: with a loop of its kind
+ * where the processor needs one, or the fence where that is enough.
  */
 .macro BARRIER
 	ALTERNATIVE "", "call confined_clear_history", X86_FEATURE_CLEAR_BHB_LOOP

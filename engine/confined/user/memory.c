@@ -205,21 +205,29 @@ void arena_unmap(void *arena, u32 shift)
 
 /* -- Code --------------------------------------------------------------------- */
 
-#define NEAR_STEP	(16UL << 20)
-#define NEAR_STEPS	100
+/* Within 1 GB of stubs.S, so that code is within 2 GB of what it extends as well. */
+#define NEAR_STEP	(1UL << 20)
+#define NEAR_STEPS	1000
 
-/* Maps @fd to be run, within 2 GB of stubs.S; MAP_FAILED if nothing is free. */
-static void *map_near(int fd, size_t size)
+/* The @i-th place: below and above in turn. */
+static void *place_near(unsigned int i)
 {
 	unsigned long near = (unsigned long)confined_enter & ~(PAGE - 1);
-	unsigned int i;
+	unsigned long away = NEAR_STEP * (i / 2 + 16);
+
+	return (void *)(i & 1 ? near + away : near - away);
+}
+
+/* Maps @fd to be run; MAP_FAILED if nothing is free. */
+static void *map_near(int fd, size_t size)
+{
+	static unsigned int next;
+	unsigned int i, at;
 	void *p;
 
-	for (i = 1; i < 2 * NEAR_STEPS; i++) {
-		unsigned long step = i / 2 * NEAR_STEP;
-
-		p = (void *)(i & 1 ? near - NEAR_STEP - step : near + NEAR_STEP + step);
-		p = mmap(p, size, PROT_READ | PROT_EXEC,
+	for (i = 0; i < 2 * NEAR_STEPS; i++) {
+		at = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % (2 * NEAR_STEPS);
+		p = mmap(place_near(at), size, PROT_READ | PROT_EXEC,
 			 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
 		if (p != MAP_FAILED)
 			return p;
@@ -247,7 +255,7 @@ int code_map(struct code *code, u32 size)
 
 	if (fd < 0)
 		return -errno;
-	code->size = size;
+	*code = (struct code){ .size = size };
 	ret = map_twice(code, fd);
 	close(fd);
 	return ret;
@@ -264,17 +272,32 @@ void code_free(struct code *code)
 	if (code->write)
 		code_seal(code);
 	munmap(code->exec, code->size);
+	free(code->labels);
+}
+
+static int keep_facts(struct code *code, const struct jit *jit)
+{
+	if (jit->base) {
+		code->beyond = jit->exec + jit->beyond;
+		return 0;
+	}
+	code->labels = calloc(JIT_BASE_LABELS(jit->checked->image->nfuncs),
+			      sizeof(*code->labels));
+	if (!code->labels)
+		return -ENOMEM;
+	jit_base(jit, &code->base, code->labels);
+	return 0;
 }
 
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
-	int ret = jit_generate(jit) ?: code_map(code, jit->size);
+	int ret = jit_measure(jit) ?: code_map(code, jit->size);
 
 	if (ret)
 		return ret;
 	jit->code = code->write;
 	jit->exec = (unsigned long)code->exec;
-	ret = jit_generate(jit) ?: jit_verify(jit, error, error_len);
+	ret = jit_generate(jit) ?: jit_verify(jit, error, error_len) ?: keep_facts(code, jit);
 	code_seal(code);
 	if (ret)
 		code_free(code);
@@ -283,13 +306,8 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 
 int code_make(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
-	const struct image_header *im = jit->checked->image;
-	int ret;
+	int ret = generate(code, jit, error, error_len);
 
-	jit->offsets = calloc((size_t)im->ninsns + im->nfuncs, sizeof(u32));
-	if (!jit->offsets)
-		return -ENOMEM;
-	ret = generate(code, jit, error, error_len);
-	free(jit->offsets);
+	jit_release(jit);
 	return ret;
 }

@@ -26,12 +26,18 @@ void arena_unguard(void *arena);
 /**
  * struct code - room for generated code, mapped twice
  * @exec:  where it runs; within 2 GB of the engine
- * @write: where it is written, NULL once it is not any more
+ * @write: where it is written; NULL after it has been
  * @size:  bytes
+ * @base:  what extensions have to know about it; unused for an extension
+ * @labels: those of @base
+ * @beyond: for an extension: the value of machine.beyond; else 0
  */
 struct code {
 	void *exec, *write;
 	u32 size;
+	struct verify_base base;
+	struct verify_label *labels;
+	u64 beyond;
 };
 
 /* 0 or -errno. */
@@ -40,7 +46,7 @@ void code_seal(struct code *code);
 void code_free(struct code *code);
 
 /*
- * Generates the code of @jit's checked, by its key, gate, gate_args and barrier, and
+ * Generates the code of @jit's checked, by its base, key, gate, gate_args and barrier, and
  * verifies it.  0; or -errno, with the verifier's reason in @error where it is that.
  */
 int code_make(struct code *code, struct jit *jit, char *error, size_t error_len);

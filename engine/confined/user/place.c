@@ -13,10 +13,16 @@
 
 /* -- Code ----------------------------------------------------------------------- */
 
+static const struct image_header *base_of(const struct engine_image *image)
+{
+	return image->base ? &image->base->image : NULL;
+}
+
 int place_check_image(struct run *run, const struct engine_image *image)
 {
 	struct checked checked;
-	int err = image_check(image->data, image->len, &checked, run->error, RUN_ERROR_LEN);
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS, base_of(image), &checked,
+			      run->error, RUN_ERROR_LEN);
 
 	if (!err)
 		image_release(&checked);
@@ -26,8 +32,11 @@ int place_check_image(struct run *run, const struct engine_image *image)
 static int generate(struct code *code, const struct engine_image *image, char *error)
 {
 	struct checked checked;
-	struct jit jit = { .checked = &checked };
-	int err = image_check(image->data, image->len, &checked, error, RUN_ERROR_LEN);
+	struct jit jit = {
+		.checked = &checked, .base = image->base ? &image->base->code->base : NULL,
+	};
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS, base_of(image), &checked,
+			      error, RUN_ERROR_LEN);
 
 	if (err)
 		return err;
@@ -38,7 +47,7 @@ static int generate(struct code *code, const struct engine_image *image, char *e
 	return err;
 }
 
-/* What is over @max is over the limit, too, which is looked at next. */
+/* More than @max also exceeds the limit, which is checked next. */
 int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
 {
 	struct code *code = calloc(1, sizeof(*code));
@@ -50,7 +59,9 @@ int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_
 		return err;
 	}
 	vm->code = code;
-	vm->entry = code->exec;
+	vm->entry = image->base ? image->base->entry : code->exec;
+	vm->beyond = code->beyond;
+	vm->code_start = code->exec;
 	vm->code_size = code->size;
 	vm->memory = code->size;
 	return 0;
@@ -84,7 +95,7 @@ void place_put_arena(struct engine_vm *vm)
 	arena_unguard((void *)(unsigned long)vm->machine.user);
 }
 
-/* What machine_init() has left: each look is a machine_poll(). */
+/* As machine_init() has set it: each check is a machine_poll(). */
 void place_look(struct engine_vm *vm)
 {
 	(void)vm;

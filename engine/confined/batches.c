@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * See image_batch.h.
+ *
+ * The arena is shared with the process, whose threads may be writing to it.  So a
+ * batch's structure is copied before it is looked at, and only the copy counts; results
+ * are written and never read again.  Everything else goes by addresses of the process,
+ * through the functions that check these.
+ */
+#include "batches.h"
+#include "fs/files.h"
+#include "net/mmsg.h"
+#include "fs/readdirplus.h"
+#include "engine.h"
+#include "place.h"
+#include "platform.h"
+#include "syscalls_nr.h"
+#include "usermem.h"
+
+/* -- The arena --------------------------------------------------------------------- */
+
+/* Where the program's @address is; a structure may reach into the guard after the arena. */
+static void *in_arena(const struct engine_vm *vm, u64 address)
+{
+	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
+
+	return (void *)(unsigned long)(vm->machine.base + offset);
+}
+
+/* Like this, so that the compiler reads each byte once. */
+#define READ_STRUCT(vm, to, address)					\
+	do {								\
+		_Static_assert(sizeof(*(to)) <= IMAGE_GUARD, #to);	\
+		memcpy(to, in_arena(vm, address), sizeof(*(to)));	\
+		__asm__ volatile("" : : : "memory");			\
+	} while (0)
+
+/* -- Files --------------------------------------------------------------------------- */
+
+static s64 files_call(struct engine_vm *vm, enum files_op op, u64 address)
+{
+	struct image_batch_files given;
+	struct files_request request;
+
+	READ_STRUCT(vm, &given, address);
+	request = (struct files_request){
+		.op = op, .dirfd = given.dirfd, .addr = given.files, .n = given.n,
+		.flags = given.flags, .mode = given.mode, .mask = given.mask,
+	};
+	return files_batch(vm->run, &request);
+}
+
+static s64 entries_call(struct engine_vm *vm, u64 address)
+{
+	struct image_batch_entries given;
+	struct readdirplus request;
+	s64 err;
+
+	READ_STRUCT(vm, &given, address);
+	request = (struct readdirplus){
+		.fd = given.fd, .mask = given.mask, .flags = given.flags, .max = given.max,
+		.names = given.names, .names_len = given.names_len, .room = given.room,
+	};
+	err = readdirplus(vm->run, &request);
+	/* A run that ends has no valid records. */
+	if (err || vm->run->doom)
+		return err;
+	err = usermem_copy_out(vm->run, given.to, request.records, request.used);
+	given.used = request.used;
+	given.taken = request.taken;
+	given.n = request.n;
+	given.end = request.end;
+	given.start = request.start;
+	memcpy(in_arena(vm, address), &given, sizeof(given));
+	return err;
+}
+
+/* -- Messages ------------------------------------------------------------------------- */
+
+static size_t size_of(unsigned int n)
+{
+	return sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
+}
+
+/* Paid for by the program's limit, which its user has been charged with. */
+static bool may_have(const struct engine_vm *vm, size_t size)
+{
+	return size <= vm->memory_max - vm->batches.memory;
+}
+
+/* Where it may sleep. */
+struct allocation {
+	struct mmsg *mmsg;
+	size_t size;
+};
+
+static long allocate(void *arg)
+{
+	struct allocation *allocation = arg;
+
+	allocation->mmsg = platform_zalloc(allocation->size);
+	return 0;
+}
+
+/* The number of @mmsg, or 0 if there is none left. */
+static int keep(struct engine_vm *vm, struct mmsg *mmsg)
+{
+	unsigned int i;
+
+	for (i = 0; i < IMAGE_MESSAGES_MAX; i++) {
+		if (vm->batches.messages[i])
+			continue;
+		vm->batches.messages[i] = mmsg;
+		vm->batches.memory += size_of(mmsg->n);
+		return i + 1;
+	}
+	return 0;
+}
+
+static s64 import(struct engine_vm *vm, struct image_batch_import *given)
+{
+	struct allocation allocation = { .size = size_of(given->n) };
+	int number = 0;
+	s64 err;
+
+	if (!may_have(vm, allocation.size))
+		return -ENOBUFS;
+	run_as_syscall(vm->run, allocate, &allocation, false);
+	if (!allocation.mmsg)
+		return -ENOBUFS;
+	err = mmsg_import(vm->run, allocation.mmsg, given->addr, given->n, &given->wrong);
+	/* If the run ends, the program does not get the number. */
+	if (!err && !vm->run->doom)
+		number = keep(vm, allocation.mmsg);
+	if (!number)
+		platform_free(allocation.mmsg);
+	return err ?: number ?: -ENOBUFS;
+}
+
+static s64 messages_call(struct engine_vm *vm, u64 address)
+{
+	struct image_batch_import given;
+	s64 ret;
+
+	READ_STRUCT(vm, &given, address);
+	if (!given.n || given.n > MMSG_MAX)
+		return -EINVAL;
+	given.wrong = 0;
+	ret = import(vm, &given);
+	memcpy(in_arena(vm, address), &given, sizeof(given));
+	return ret;
+}
+
+/* NULL: there are none with that @number. */
+static struct mmsg **find(struct engine_vm *vm, u64 number)
+{
+	u64 i = number - 1;
+	struct mmsg **messages;
+
+	if (i >= IMAGE_MESSAGES_MAX)
+		return NULL;
+	messages = &vm->batches.messages[image_index(i, IMAGE_MESSAGES_MAX)];
+	return *messages ? messages : NULL;
+}
+
+static s64 forget_call(struct engine_vm *vm, u64 number)
+{
+	struct mmsg **messages = find(vm, number);
+
+	if (!messages)
+		return -ENOENT;
+	vm->batches.memory -= size_of((*messages)->n);
+	/* Not as a system call: where watchers refuse these, it would stay. */
+	platform_free(*messages);
+	*messages = NULL;
+	return 0;
+}
+
+static s64 transfer_call(struct engine_vm *vm, bool receives, u64 address)
+{
+	struct image_batch_messages given;
+	struct mmsg **messages = NULL;
+	struct mmsg_call call;
+
+	READ_STRUCT(vm, &given, address);
+	if (receives || given.messages) {
+		messages = find(vm, given.messages);
+		if (!messages)
+			return -ENOENT;
+	}
+	call = (struct mmsg_call){
+		.fd = given.fd, .n = given.n, .flags = given.flags, .addr = given.addr,
+		.mmsg = messages ? *messages : NULL,
+	};
+	return receives ? mmsg_recv(vm->run, &call) : mmsg_send(vm->run, &call);
+}
+
+/* -- Copies ---------------------------------------------------------------------------- */
+
+static s64 copy_call(struct engine_vm *vm, bool in, u64 address)
+{
+	struct image_batch_copy given;
+	unsigned long size = 1UL << vm->image.arena_shift, offset;
+
+	READ_STRUCT(vm, &given, address);
+	offset = given.here & (size - 1);
+	if (given.n > IMAGE_COPY_MAX || given.n > size - offset)
+		return -EINVAL;
+	return in ? usermem_copy_in(vm->run, in_arena(vm, offset), given.there, given.n) :
+		    usermem_copy_out(vm->run, given.there, in_arena(vm, offset), given.n);
+}
+
+/* -- All --------------------------------------------------------------------------------- */
+
+s64 batches_call(struct engine_vm *vm, u64 op, u64 address)
+{
+	switch (op) {
+	case IMAGE_BATCH_PENDING:
+		return !!run_pending(vm->run);
+	case IMAGE_BATCH_STAT:
+		return files_call(vm, FILES_STAT, address);
+	case IMAGE_BATCH_READ:
+		return files_call(vm, FILES_READ, address);
+	case IMAGE_BATCH_WRITE:
+		return files_call(vm, FILES_WRITE, address);
+	case IMAGE_BATCH_OPEN:
+		return files_call(vm, FILES_OPEN, address);
+	case IMAGE_BATCH_ENTRIES:
+		return entries_call(vm, address);
+	case IMAGE_BATCH_MESSAGES:
+		return messages_call(vm, address);
+	case IMAGE_BATCH_FORGET:
+		return forget_call(vm, address);
+	case IMAGE_BATCH_RECEIVE:
+	case IMAGE_BATCH_SEND:
+		return transfer_call(vm, op == IMAGE_BATCH_RECEIVE, address);
+	case IMAGE_BATCH_COPY_IN:
+	case IMAGE_BATCH_COPY_OUT:
+		return copy_call(vm, op == IMAGE_BATCH_COPY_IN, address);
+	}
+	return -ENOSYS;
+}
+
+void batches_release(struct engine_vm *vm)
+{
+	unsigned int i;
+
+	for (i = 0; i < IMAGE_MESSAGES_MAX; i++)
+		if (vm->batches.messages[i])
+			platform_free(vm->batches.messages[i]);
+}

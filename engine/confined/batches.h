@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* Batches for images: see image_batch.h. */
+#ifndef CONFINED_BATCHES_H
+#define CONFINED_BATCHES_H
+
+#include "image_batch.h"
+#include "port.h"
+
+struct engine_vm;
+struct mmsg;
+
+/**
+ * struct batches - what a program's batches keep from one to the next
+ * @messages: what was imported, by its number less one: not in the arena
+ * @memory:   bytes of it
+ */
+struct batches {
+	struct mmsg *messages[IMAGE_MESSAGES_MAX];
+	size_t memory;
+};
+
+/* In a run: batch @op with its structure at @address.  Returns r0. */
+s64 batches_call(struct engine_vm *vm, u64 op, u64 address);
+
+void batches_release(struct engine_vm *vm);
+
+#endif /* CONFINED_BATCHES_H */

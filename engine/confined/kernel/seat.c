@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See seat.h.  A seat is its CPU's, with bottom halves off, so on that CPU only the call
+ * itself can cause another use of it: head.event says that it is taken.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/nospec.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+
+#include "../place.h"
+#include "hook.h"
+#include "seat.h"
+
+static_assert(IMAGE_FUNCTIONS_MAX == SYSCRIPT_FUNCTIONS_MAX);
+/* seats() */
+static_assert(!offsetof(struct seat, head));
+
+/* Frames are below it, so it is kept as they are: a multiple of 16. */
+static u32 view_room(const struct engine_vm *vm)
+{
+	return ALIGN(vm->run->view_size, 16);
+}
+
+int seat_check(const struct engine_vm *vm)
+{
+	const struct image_header *im = &vm->image;
+	struct run *run = vm->run;
+	u64 stacks = (u64)nr_cpu_ids * im->stack_size;
+
+	if (stacks > im->stack_end || im->stack_size < view_room(vm)) {
+		scnprintf(run->error, RUN_ERROR_LEN,
+			  "a stack of %u bytes up to %u: each of %u CPUs needs %u for what the program sees, and its frames",
+			  im->stack_size, im->stack_end, nr_cpu_ids, view_room(vm));
+		return -EINVAL;
+	}
+	if (!im->native_size || im->native_size > SEAT_NATIVE_MAX) {
+		scnprintf(run->error, RUN_ERROR_LEN,
+			  "native_size is %u: the kernel's stack has 1 .. %u bytes for a program",
+			  im->native_size, SEAT_NATIVE_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+u64 seat_call(struct machine *machine, const u64 *args, u32 function)
+{
+	struct syscript_event *event = container_of(machine, struct seat, machine)->head.event;
+	const struct hook_program *program = event->program;
+
+	if (unlikely(function >= program->nfunctions)) {
+		machine->end = MACHINE_FUNCTION;
+		return 0;
+	}
+	function = array_index_nospec(function, IMAGE_FUNCTIONS_MAX);
+	machine->fuel -= COST_FUNCTION;
+	return program->functions[function](event, (const s64 *)args);
+}
+
+static void seat_init(struct seat *seat, const struct engine_vm *vm, unsigned int cpu)
+{
+	struct machine *machine = &seat->machine;
+
+	machine_init(machine, &vm->image);
+	machine->frame = vm->image.stack_end - cpu * vm->image.stack_size - view_room(vm);
+	machine->stack = vm->image.stack_end - (cpu + 1) * vm->image.stack_size;
+	machine->user = vm->machine.user;
+	machine->base = vm->machine.base;
+	machine->atomic = true;
+	machine->args[0] = machine->user + machine->frame;
+	seat->head.view = (void *)(unsigned long)machine->base + machine->frame;
+	seat->entry = vm->entry;
+	seat->mask = (1UL << vm->image.arena_shift) - 1;
+}
+
+int seat_make(struct engine_vm *vm)
+{
+	unsigned int cpu;
+
+	vm->seats = __alloc_percpu_gfp(sizeof(struct seat), SMP_CACHE_BYTES,
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!vm->seats)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		seat_init(per_cpu_ptr(vm->seats, cpu), vm, cpu);
+	return 0;
+}
+
+void seat_free(struct engine_vm *vm)
+{
+	free_percpu(vm->seats);
+}
+
+unsigned long seats(const struct engine_vm *vm)
+{
+	return (unsigned long)vm->seats;
+}
+
+long long seat_run(struct seat_head *head, unsigned int fuel)
+{
+	struct seat *seat = container_of(head, struct seat, head);
+
+	machine_begin(&seat->machine);
+	seat->machine.fuel = fuel;
+	confined_enter(&seat->machine, seat->entry);
+	if (unlikely(seat->machine.end != MACHINE_DONE))
+		head->event->failed = true;
+	return seat->machine.value;
+}
+
+void *seat_memory(const struct syscript_event *event, unsigned long long address,
+		  unsigned int len)
+{
+	const struct seat *seat = event->seat;
+	u64 offset = address & seat->mask;
+
+	if (len > seat->mask + 1 - offset)
+		return NULL;
+	return (void *)(unsigned long)seat->machine.base + offset;
+}
+
+struct seat_arena seat_arena(const struct syscript_event *event)
+{
+	const struct seat *seat = event->seat;
+
+	return (struct seat_arena){ (void *)(unsigned long)seat->machine.base, seat->mask };
+}
+
+void seat_charge(const struct syscript_event *event, unsigned int fuel)
+{
+	struct seat *seat = event->seat;
+
+	seat->machine.fuel -= fuel;
+}
+
+void seat_error(const struct syscript_event *event, struct seat_error *error)
+{
+	const struct seat *seat = event->seat;
+
+	error->end = seat->machine.end;
+	error->pc = seat->machine.pc;
+	error->value = seat->machine.value;
+}
+
+/* Of a program in Lua. */
+static const char *reason_of(const struct seat_error *error)
+{
+	static const char *const reasons[] = {
+		[IMAGE_NIL] = "nil where a value is needed",
+		[IMAGE_ZERO] = "a division by 0",
+		[IMAGE_RANGE] = "a number beyond 2^53",
+		[IMAGE_ERROR] = "error()",
+		[IMAGE_TABLE] = "a table that no longer exists",
+		[IMAGE_INDEX] = "an index that the array does not have",
+	};
+
+	if (error->end == MACHINE_STOP)
+		return "over its budget";
+	if (error->end != MACHINE_ABORT || error->value >= ARRAY_SIZE(reasons))
+		return NULL;
+	return reasons[array_index_nospec(error->value, ARRAY_SIZE(reasons))];
+}
+
+void seat_text(const struct seat_error *error, char *text, unsigned long len)
+{
+	const struct machine machine = {
+		.end = error->end, .pc = error->pc, .value = error->value,
+	};
+
+	if (error->line && reason_of(error))
+		scnprintf(text, len, "%u: %s", error->line, reason_of(error));
+	else if (error->end == MACHINE_STOP)
+		scnprintf(text, len, "insn %u: over its budget", error->pc);
+	else
+		machine_text(&machine, text, len);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Seats: each CPU needs one to run a program in CONTEXT_ATOMIC.  All of them run the
+ * same code in one arena, which is the kernel's; each has a piece of the stack, the
+ * image's stack_size bytes, from stack_end downwards, with the view at its end.
+ */
+#ifndef CONFINED_SEAT_H
+#define CONFINED_SEAT_H
+
+#include <linux/types.h>
+
+#include "engine.h"
+
+#include "../machine.h"
+
+/* Bytes of the kernel's current stack that the code itself uses, without C. */
+#define SEAT_NATIVE_MAX	1024
+
+/* Fuel for the call of a function, which may touch some cache lines. */
+#define COST_FUNCTION	32
+
+struct engine_vm;
+struct seat_error;
+struct syscript_event;
+
+/**
+ * struct seat - one CPU's seat
+ * @mask: the arena's size - 1
+ */
+struct seat {
+	struct seat_head head;
+	struct machine machine;
+	const void *entry;
+	u64 mask;
+};
+
+/* Can @vm's image have seats?  0, or -EINVAL with the reason in vm->run->error. */
+int seat_check(const struct engine_vm *vm);
+/* With the arena and the code there.  0 or -ENOMEM. */
+int seat_make(struct engine_vm *vm);
+void seat_free(struct engine_vm *vm);
+
+/* IMAGE_FUNCTION and above: what it calls, or MACHINE_FUNCTION.  Returns r0. */
+u64 seat_call(struct machine *machine, const u64 *args, u32 function);
+
+/* engine_ops of these names; the others are declared in engine.h. */
+unsigned long seats(const struct engine_vm *vm);
+void seat_error(const struct syscript_event *event, struct seat_error *error);
+void seat_text(const struct seat_error *error, char *text, unsigned long len);
+
+#endif /* CONFINED_SEAT_H */

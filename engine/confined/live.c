@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Which registers are read again, for the code generator: it may overwrite the others.
+ *
+ * A register is read after an instruction if any instruction that may follow, at any
+ * distance, reads it before it is written; this is found by going backwards over a
+ * function until nothing more is found.  A mistake here makes code that computes
+ * something else, never code that leaves the arena: the verifier does not rely on it.
+ */
+#include "jit.h"
+
+#define ALL_REGISTERS	0x3ff		/* r0 to r9; r10 is none */
+#define ARGUMENTS	0x3f		/* r0 to r5 */
+/* Loops within loops; functions that take more are rare, and have all registers read. */
+#define PASSES		8
+
+/* @before is room for what is read at each instruction, or after it. */
+struct live {
+	const struct checked *checked;
+	u16 *after, *before;
+	u32 func;
+	u16 left;	/* what is read of r0 to r5 after functions have returned */
+	bool calls;	/* functions of this image call others of it */
+};
+
+static u16 bit_of(u8 reg)
+{
+	return reg < INSN_R10 ? 1 << reg : 0;
+}
+
+static bool calls_function(const struct image_insn *insn)
+{
+	return insn->code & INSN_X || insn->src || insn->imm == IMAGE_CALL_TRY;
+}
+
+static struct insn_effect effect_of_jump(const struct image_insn *insn)
+{
+	u16 source = insn->code & INSN_X ? bit_of(insn->src) : 0;
+
+	switch (INSN_OP(insn->code)) {
+	case INSN_CALL:
+		if (calls_function(insn))	/* which may look at all of them */
+			return (struct insn_effect){ ALL_REGISTERS, 0 };
+		return (struct insn_effect){ ARGUMENTS, ARGUMENTS };
+	case INSN_EXIT:
+		return (struct insn_effect){ ALL_REGISTERS, ALL_REGISTERS };
+	case INSN_JA:
+		return (struct insn_effect){ 0, 0 };
+	}
+	return (struct insn_effect){ bit_of(insn->dst) | source, 0 };
+}
+
+struct insn_effect insn_effect(const struct image_insn *insn)
+{
+	u16 dst = bit_of(insn->dst), src = bit_of(insn->src);
+
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_LD:
+		return (struct insn_effect){ 0, dst };
+	case INSN_LDX:
+		return (struct insn_effect){ src, dst };
+	case INSN_ST:
+		return (struct insn_effect){ dst, 0 };
+	case INSN_STX:
+		/* Some atomic operations write r0, or src. */
+		return (struct insn_effect){
+			dst | src | (INSN_MODE(insn->code) == INSN_ATOMIC ? bit_of(0) : 0), 0
+		};
+	case INSN_ALU: case INSN_ALU64:
+		src = insn->code & INSN_X ? src : 0;
+		return (struct insn_effect){
+			src | (INSN_OP(insn->code) == INSN_MOV ? 0 : dst), dst
+		};
+	}
+	return effect_of_jump(insn);
+}
+
+static u16 at_target(const struct live *l, u32 pc, s32 offset)
+{
+	return l->before[pc + 1 + offset];
+}
+
+/* Read after the instruction, where @next is read at the one behind it. */
+static u16 after(const struct live *l, u32 pc, u16 next)
+{
+	const struct image_insn *insn = &l->checked->insns[pc];
+
+	if (insn->code == (INSN_JMP | INSN_EXIT))
+		return 0;
+	if (!insn_is_jump(insn))
+		return next;
+	return at_target(l, pc, insn_jump_offset(insn)) |
+	       (INSN_OP(insn->code) == INSN_JA ? 0 : next);
+}
+
+/* The same at it. */
+static u16 before(struct live *l, u32 pc, u16 after)
+{
+	const struct image_insn *insn = &l->checked->insns[pc];
+	u16 saved = (l->checked->traits[l->func] & TRAIT_SAVES) << 6;
+	struct insn_effect effect;
+
+	if (insn->code == (INSN_JMP | INSN_EXIT))	/* what is saved is the caller's again */
+		return l->left | (ALL_REGISTERS & ~ARGUMENTS & ~saved);
+	if (insn->code == (INSN_JMP | INSN_CALL) && insn->src == INSN_LOCAL) {
+		/* It may look at what is read where it begins, and no more. */
+		l->calls = true;
+		return after | at_target(l, pc, insn->imm);
+	}
+	effect = insn_effect(insn);
+	return (after & ~effect.writes) | effect.reads;
+}
+
+/* Returns whether there may be more: it was found where a jump leads, and some lead back. */
+static bool go_over(struct live *l)
+{
+	u32 start = l->checked->funcs[l->func].start, pc = image_func_end(l->checked, l->func);
+	bool more = false, loops = false;
+	u16 next = 0;
+
+	while (pc-- > start) {
+		const struct image_insn *insn = &l->checked->insns[pc];
+		u8 marks = l->checked->marks[pc];
+
+		image_pause(pc);
+		if (marks & MARK_SECOND)
+			continue;
+		l->after[pc] = after(l, pc, next);
+		next = before(l, pc, l->after[pc]);
+		more |= marks & MARK_TARGET && next != l->before[pc];
+		loops |= insn_is_jump(insn) && insn_jump_offset(insn) < 0;
+		l->before[pc] = next;
+	}
+	return more && loops;
+}
+
+static void read_all(struct live *l)
+{
+	u32 pc;
+
+	for (pc = l->checked->funcs[l->func].start; pc < image_func_end(l->checked, l->func); pc++)
+		l->after[pc] = l->before[pc] = ALL_REGISTERS;
+}
+
+/* Returns whether more is read where the function begins than was known. */
+static bool find_function(struct live *l)
+{
+	u32 start = l->checked->funcs[l->func].start, pass;
+	u16 was = l->before[start];
+
+	for (pass = 0; pass < PASSES && go_over(l); pass++)
+		;
+	if (pass == PASSES)
+		read_all(l);
+	return l->before[start] != was;
+}
+
+/* Functions mostly come before their callers: a pass or two finds what callers read. */
+static void find_all(struct live *l)
+{
+	u32 pass;
+	bool more = true;
+
+	for (pass = 0; pass < PASSES && more; pass++) {
+		for (more = false, l->func = l->checked->image->nfuncs; l->func--;)
+			more |= find_function(l);
+		more &= l->calls;
+	}
+	for (l->func = 0; more && l->func < l->checked->image->nfuncs; l->func++)
+		read_all(l);
+}
+
+/* Does any caller look at what a function has left in r1 to r5? */
+static bool is_looked_at(const struct live *l)
+{
+	u32 pc;
+
+	for (pc = 0; pc < l->checked->image->ninsns; pc++) {
+		const struct image_insn *insn = &l->checked->insns[pc];
+
+		if (INSN_CLASS(insn->code) == INSN_JMP && INSN_OP(insn->code) == INSN_CALL &&
+		    calls_function(insn) && l->after[pc] & ARGUMENTS & ~1)
+			return true;
+	}
+	return false;
+}
+
+void image_live(const struct checked *checked, u16 *found)
+{
+	/* An extension's callers may be in its base. */
+	struct live l = {
+		.checked = checked, .after = found, .before = found + checked->image->ninsns,
+		.left = checked->base ? ARGUMENTS : 1,
+	};
+
+	find_all(&l);
+	if (checked->base || !is_looked_at(&l))
+		return;
+	l.left = ARGUMENTS;
+	find_all(&l);
+}
