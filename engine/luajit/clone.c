@@ -31,7 +31,7 @@ static struct {
   ptrdiff_t L, heap;		/* Offsets. */
 } original;
 
-#define HEAP_SIZE	(64u << 10)	/* What lj_alloc begins with. */
+#define HEAP_SIZE	(64u << 10)	/* lj_alloc's first size. */
 #define HEAP_WORDS	(HEAP_SIZE / 8)
 #define FOOT_WORDS	8u		/* Its top's foot, at the end. */
 

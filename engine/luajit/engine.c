@@ -4,7 +4,7 @@
 #include "platform.h"
 #include "vm.h"
 
-/* What the core calls the engine's VM is the VM layer's. */
+/* The core's struct engine_vm is the VM layer's VM. */
 static struct vm *vm_of(struct engine_vm *vm)
 {
 	return (struct vm *)vm;
@@ -90,11 +90,15 @@ const struct engine_ops luajit_engine = {
 	.name = "luajit",
 	.id = SYSCRIPT_ENGINE_LUAJIT,
 	.formats = SYSCRIPT_LUA_SOURCE + 1,
+	.contexts = IN_PROCESS,
 	.counters = { [LUAJIT_TRACES] = "traces", [LUAJIT_MCODE] = "mcode" },
 	.held = 1U << LUAJIT_MCODE,
 	.init = port_init,
 	.exit = port_exit,
 	.create = luajit_create,
+#ifndef __KERNEL__
+	.lint = luajit_lint,
+#endif
 	.call = luajit_call,
 	.interrupt = luajit_interrupt,
 	.end = luajit_end,

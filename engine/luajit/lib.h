@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the libraries of the VM layer share.
+ * Shared by the libraries of the VM layer.
  */
 #ifndef SYSCRIPT_LIB_H
 #define SYSCRIPT_LIB_H
@@ -26,7 +26,7 @@ enum vm_kind { VM_U1, VM_U2, VM_U4, VM_U8, VM_I1, VM_I2, VM_I4, VM_I8,
 /* "u1" .. "i8", "b2" .. "b8" -> enum vm_kind, or -1. */
 int vm_kind(const GCstr *s);
 
-/* That in argument @narg, or an error. */
+/* The kind in argument @narg, or an error. */
 int vm_checkkind(lua_State *L, int narg);
 
 /* NaN if it has more bits than a number holds; 0 if it does not fit. */
@@ -37,6 +37,13 @@ int vm_putscalar(void *p, int kind, double value);
 extern const char *const vm_syscall_kinds[];
 extern const char *const vm_syscall_names[];
 
+/*
+ * The address that compiled code calls, with run and the arguments.  If the result is
+ * VM_LATE, compiled code is left, and the interpreter gets the true result.
+ */
+unsigned long vm_syscall_code(int index);
+#define VM_LATE		((long)(-1UL << 63))
+
 /* The index of system call @name, or -1. */
 int vm_syscall_find(const char *name);
 
@@ -46,12 +53,13 @@ int vm_syscall_find(const char *name);
 #define vm_kind_address(c)	(vm_kind_letter(c) == 's' || vm_kind_letter(c) == 'p')
 
 /*
- * Types of userdata: net.messages(), and what net.frames() is made of.  Other types
- * than 0 tell the compiler that metatables do not change.
+ * Types of userdata: net.messages(), net.frames()'s port and frames, integers beyond
+ * VM_INT_MAX.  Types other than 0 tell the compiler that metatables do not change.
  */
-enum vm_ud { VM_UD_MESSAGES = UDTYPE_USERDATA, VM_UD_PORT = UDTYPE__MAX, VM_UD_FRAME };
+enum vm_ud { VM_UD_MESSAGES = UDTYPE_USERDATA, VM_UD_PORT = UDTYPE__MAX, VM_UD_FRAME,
+	     VM_UD_INT64 };
 
-/* net.recv()'s count by default: all that was imported. */
+/* net.recv()'s default count: all messages that were imported. */
 #define MMSG_ALL	(-1)
 
 #define VM_NAN		((double)__builtin_nan(""))
@@ -67,12 +75,30 @@ static LJ_AINLINE int vm_isint(double a, long *i)
 /* The same, or an error. */
 long vm_toint(lua_State *L, double a);
 
+/* Does a number hold it? */
+static LJ_AINLINE int vm_holds(long v)
+{
+  return (unsigned long)(v + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
+}
+
+/* Pushes it as a number, or as an opaque value that only passes through. */
+void vm_pushlong(lua_State *L, long v);
+
+/* Is it such a value? */
+static LJ_AINLINE int vm_isint64(cTValue *o, long *v)
+{
+  if (!tvisudata(o) || udataV(o)->udtype != VM_UD_INT64)
+    return 0;
+  *v = *(const long *)uddata(udataV(o));
+  return 1;
+}
+
 LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
 
-/* The integer in argument @narg, also of a string; or an error. */
+/* The integer in argument @narg, which may be a string or opaque; or an error. */
 long vm_asint(lua_State *L, int narg);
 
-/* The same, at once for numbers; @def if it is absent or nil. */
+/* The same, inline for numbers; vm_optint(): @def if it is absent or nil. */
 static LJ_AINLINE long vm_checkint(lua_State *L, int narg)
 {
   TValue *o = L->base + narg - 1;
@@ -92,8 +118,8 @@ static LJ_AINLINE long vm_optint(lua_State *L, int narg, long def)
 long vm_checkrange(lua_State *L, int narg, long min, long max);
 
 /*
- * What a system call, or what stands for one, has returned.  Does not return in
- * a script that has to end.
+ * Passes on the result of a system call, or of a batch that stands for one.  Does not
+ * return in a script that has to end.
  */
 static LJ_AINLINE long vm_called(lua_State *L, long ret)
 {
@@ -111,6 +137,8 @@ struct frames;
 void vm_pushframes(lua_State *L, struct frames *frames);
 
 void vm_open_syscall(lua_State *L);
+/* Removes the libraries that the script may not use; before it is loaded. */
+void vm_refuse(lua_State *L);
 void vm_open_util(lua_State *L);
 void vm_open_net(lua_State *L);
 void vm_open_fs(lua_State *L);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * net.frames: batches of frames of a network device, see ../batch/frames.h.
+ * net.frames: batches of frames of a network device, see ../net/frames.h.
  *
- * A port and the views of its frames are userdata.  A view is of a place and of a
- * batch: what it points to is there as long as the program, and says whether there is a
- * frame, and of which batch.  Each place has one view in a batch, made when a script
- * first asks.  They are in the port's environment, with the methods, which is what
- * a port is indexed by.
+ * A port and the views of its frames are userdata.  A view belongs to a place and a
+ * batch: it points to memory that stays as long as the program, and that says whether
+ * there is a frame, and of which batch.  Each place has one view in a batch, made when
+ * a script first asks.  They are in the port's environment, with the methods; indexing
+ * a port looks there.
  *
  * Both kinds have types of their own, so that their metatables count as constants for
  * the compiler; scripts cannot make any, nor get at the metatables.
@@ -28,7 +28,7 @@
 #include "lj_udata.h"
 #include "lj_lib.h"
 
-#include "batch/frames.h"
+#include "net/frames.h"
 #include "lib.h"
 #include "lib_ircall.h"
 
@@ -50,7 +50,7 @@ static int iscurrent(const struct view *view)
   return view->batch == view->frames->batch;
 }
 
-/* Without data if there is none, or if this is the frame of a later receive. */
+/* Without data if there is no frame, or if it is of a later receive. */
 static struct frame *frameof(GCudata *ud)
 {
   static struct frame none;
@@ -65,7 +65,7 @@ static struct frames *framesof(GCudata *ud)
 
 /* -- What compiled code calls ---------------------------------------------- */
 
-/* An offset or a length; too large for any frame if it is none. */
+/* An offset or a length; if invalid, too large for any frame. */
 static unsigned long span(double d)
 {
   long i;
@@ -271,25 +271,31 @@ int vm_port_keep(lua_State *L, GCudata *ud)
 }
 
 /*
- * A datagram in memory of the process: its place and its length, 4 bytes each, which
- * are the halves of one number here; and its payload.
+ * A datagram in memory of the process: its place and its payload's length, 4 bytes
+ * each, which are the halves of one number here; and its payload, after its headers if
+ * these are asked for.
  */
 #define SLOT_HEAD	8
 #define SLOT_MAX	65536
 
 /* 1 if it is one, and fits into @room bytes; -1 if these are not there. */
 static int putslot(lua_State *L, struct frames *frames, unsigned int i, unsigned long to,
-		   unsigned long room)
+		   unsigned long room, int headers)
 {
   struct frame *frame = &frames->in[i];
   unsigned long long head;
+  unsigned int from, end;
   int found = frame->data ? frame_udp(frame) : -1;
-  if (found < 0 || frame->payload_len > room - SLOT_HEAD)
+  if (found < 0)
+    return 0;
+  from = headers ? 0 : (unsigned int)found & 255;
+  end = ((unsigned int)found & 255) + frame->payload_len;
+  if (end - from > room - SLOT_HEAD)
     return 0;
   head = (i + 1) | (unsigned long long)frame->payload_len << 32;
   return usermem_store(G2RUN(G(L)), to, &head, SLOT_HEAD) ||
-	 usermem_copy_out(G2RUN(G(L)), to + SLOT_HEAD, frame->data + (found & 255),
-			  frame->payload_len) ? -1 : 1;
+	 usermem_copy_out(G2RUN(G(L)), to + SLOT_HEAD, frame->data + from,
+			  end - from) ? -1 : 1;
 }
 
 /* 1 if it is answered; -1 as above. */
@@ -327,7 +333,7 @@ static int isslot(double addr, double size, long *at, long *room)
 }
 
 /* How many there are; NaN for bad arguments and addresses. */
-double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size)
+double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size, int headers)
 {
   struct frames *frames = framesof(ud);
   unsigned int i, n = 0;
@@ -338,7 +344,7 @@ double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size)
   for (i = 0; i < frames->n; i++) {
     lj_safepoint(L);
     done = putslot(L, frames, i, (unsigned long)to + n * (unsigned long)room,
-		   (unsigned long)room);
+		   (unsigned long)room, headers);
     if (done < 0)
       return VM_NAN;
     n += (unsigned int)done;
@@ -409,7 +415,7 @@ static GCudata *checkframe(lua_State *L)
 {
   GCudata *ud = checkkind(L, 1, VM_UD_FRAME, "frame");
   if (!frameof(ud)->data)
-    luaL_error(L, "there is no frame here: it was sent, or a receive came after it");
+    luaL_error(L, "no frame here: it was sent, or dropped by a later receive");
   return ud;
 }
 
@@ -648,7 +654,7 @@ static int readdress(lua_State *L, int from)
   GCudata *ud = checkframe(L);
   GCstr *address = lj_lib_checkstr(L, 2);
   if (!vm_frame_readdress(L, ud, from, address, (double)vm_checkrange(L, 3, 0, 65535)))
-    luaL_error(L, "udp() has found no datagram here, or its addresses have another length");
+    luaL_error(L, "udp() has found no datagram here, or its addresses have a different length");
   return 0;
 }
 
@@ -693,7 +699,7 @@ LJLIB_CF(port_receive)		LJLIB_REC(.)
 			       (double)vm_optint(L, 3, -1), (double)vm_optint(L, 4, 1),
 			       (double)vm_optint(L, 5, 0));
   if (ret != ret)
-    luaL_error(L, "1 to %d frames, -1 to 1e9 ms, a hold of 0 to 1e6 us", FRAMES_MAX);
+    luaL_error(L, "out of range: 1 to %d frames, -1 to 1e9 ms, a hold of 0 to 1e6 us", FRAMES_MAX);
   lua_pushnumber(L, ret);
   return 1;
 }
@@ -715,17 +721,19 @@ LJLIB_CF(port_keep)		LJLIB_REC(.)
 static int slots(lua_State *L, double done)
 {
   if (done != done)
-    luaL_error(L, "no memory there, or not for slots of %d to %d bytes", SLOT_HEAD, SLOT_MAX);
+    luaL_error(L, "bad address, or no slots of %d to %d bytes", SLOT_HEAD, SLOT_MAX);
   lua_pushnumber(L, done);
   return 1;
 }
 
-/* port:copyout(addr, size) -> count */
+/* port:copyout(addr, size [, headers]) -> count */
 LJLIB_CF(port_copyout)		LJLIB_REC(.)
 {
   GCudata *ud = portof(L, 1);
-  double addr = number(L, 2);
-  return slots(L, vm_port_copyout(L, ud, addr, number(L, 3)));
+  double addr = number(L, 2), size = number(L, 3);
+  TValue *headers = L->base + 3;
+  return slots(L, vm_port_copyout(L, ud, addr, size,
+				  headers < L->top && tvistruecond(headers)));
 }
 
 /* port:reply(addr, size, n) -> count */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * fs: batches of files and of directory entries.  What a function does to each of
- * them is what the plain system call does; what is saved is the way into the
- * kernel, and a directory's path for each of its entries.
+ * fs: batches of files and of directory entries.  A function does to each of them what
+ * the plain system call does; it saves the way into the kernel, and the directory's
+ * path for each of its entries.
  *
  * As system calls do, functions return errors as -errno.  None is recorded: one
  * call does the work of many.
@@ -24,8 +24,8 @@
 #include "lj_lib.h"
 
 #include "lib.h"
-#include "batch/files.h"
-#include "batch/readdirplus.h"
+#include "fs/files.h"
+#include "fs/readdirplus.h"
 #include "../../include/uapi/syscript_files.h"
 
 /* <linux/stat.h> and <fcntl.h> do not go with the headers of every place. */
@@ -38,6 +38,8 @@ enum {
 #define SYSCALL(name, kinds, flags)	CALL_##name,
 #include "syscalls.def"
 };
+
+#include "fs/columns.h"
 
 static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
 {
@@ -124,7 +126,7 @@ LJLIB_CF(fs_readdirplus)
     used += dir.used;
     n += dir.n;
   } while (!dir.end && dir.n);
-  /* What came before an error is good; the next call meets it again. */
+  /* Entries before an error are valid; the next call gets the error again. */
   setnumV(L->top, (double)(n ? n : ret));
   setnumV(L->top+1, (double)used);
   setboolV(L->top+2, dir.end);
@@ -159,50 +161,16 @@ LJLIB_CF(fs_stat_entries)
   return 3;
 }
 
-/* DT_* */
-static int entrytype(const struct syscript_dirent *entry)
-{
-  return entry->stat.mask & C_STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
-	 entry->type;
-}
-
-/* Fields of an entry as numbers: name, what statx(2) has to be asked for. */
-#define FIELDS(_) \
-  _(error, 0, entry->error) \
-  _(type, C_STATX_TYPE, entrytype(entry)) \
-  _(ino, C_STATX_INO, entry->stat.ino) \
-  _(mode, C_STATX_TYPE|C_STATX_MODE, entry->stat.mode) \
-  _(nlink, C_STATX_NLINK, entry->stat.nlink) \
-  _(uid, C_STATX_UID, entry->stat.uid) \
-  _(gid, C_STATX_GID, entry->stat.gid) \
-  _(size, C_STATX_SIZE, entry->stat.size) \
-  _(blocks, C_STATX_BLOCKS, entry->stat.blocks) \
-  _(dev, C_STATX_INO, entry->stat.dev) \
-  _(rdev, C_STATX_INO, entry->stat.rdev) \
-  _(atime, C_STATX_ATIME, entry->stat.atime.tv_sec) \
-  _(mtime, C_STATX_MTIME, entry->stat.mtime.tv_sec) \
-  _(ctime, C_STATX_CTIME, entry->stat.ctime.tv_sec) \
-  _(btime, C_STATX_BTIME, entry->stat.btime.tv_sec) \
-  _(atime_nsec, C_STATX_ATIME, entry->stat.atime.tv_nsec) \
-  _(mtime_nsec, C_STATX_MTIME, entry->stat.mtime.tv_nsec) \
-  _(ctime_nsec, C_STATX_CTIME, entry->stat.ctime.tv_nsec) \
-  _(btime_nsec, C_STATX_BTIME, entry->stat.btime.tv_nsec)
-
 enum {
 #define FIELD_ENUM(name, mask, value)	FIELD_##name,
-  FIELDS(FIELD_ENUM)
+  COLUMNS(FIELD_ENUM)
   FIELD__MAX
 };
 
 static const struct { const char *name; unsigned int mask; } fields[] = {
 #define FIELD_ROW(name, mask, value)	{ #name, mask },
-  FIELDS(FIELD_ROW)
+  COLUMNS(FIELD_ROW)
 };
-
-static const struct syscript_dirent *entryat(const char *p)
-{
-  return (const struct syscript_dirent *)(const void *)p;
-}
 
 /* One field of all entries of a batch. */
 static void column(const struct readdirplus *dir, int field, TValue *to)
@@ -210,20 +178,14 @@ static void column(const struct readdirplus *dir, int field, TValue *to)
   const char *p = dir->records, *end = p + dir->used;
 #define FIELD_CASE(name, mask, value) \
   case FIELD_##name: \
-    for (; p < end; p += entryat(p)->reclen) { \
-      const struct syscript_dirent *entry = entryat(p); \
+    for (; p < end; p += column_entry(p)->reclen) { \
+      const struct syscript_dirent *entry = column_entry(p); \
       setnumV(to++, (double)(value)); \
     } \
     break;
   switch (field) {
-  FIELDS(FIELD_CASE)
+  COLUMNS(FIELD_CASE)
   }
-}
-
-static int isdir(const struct syscript_dirent *entry)
-{
-  int type = entrytype(entry);
-  return type == C_DT_DIR || type == C_DT_UNKNOWN;
 }
 
 /* Strings; those of directories only leave false for the others. */
@@ -232,9 +194,9 @@ static void namecolumn(lua_State *L, const struct readdirplus *dir, GCtab *t,
 {
   const char *p = dir->records, *end = p + dir->used;
   TValue *to = arrayslot(t, 1);
-  for (; p < end; p += entryat(p)->reclen, to++) {
-    const struct syscript_dirent *entry = entryat(p);
-    if (dirsonly && !isdir(entry))
+  for (; p < end; p += column_entry(p)->reclen, to++) {
+    const struct syscript_dirent *entry = column_entry(p);
+    if (dirsonly && !column_isdir(entry))
       setboolV(to, 0);
     else
       setstrV(L, to, lj_str_new(L, entry->name, entry->namelen));
@@ -242,7 +204,7 @@ static void namecolumn(lua_State *L, const struct readdirplus *dir, GCtab *t,
   lj_gc_anybarriert(L, t);
 }
 
-/* What fs.entries() is to fill. */
+/* The columns that fs.entries() fills. */
 struct columns {
   GCtab *of[FIELD__MAX], *names, *dirs;
   unsigned int mask;
@@ -286,7 +248,7 @@ static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
     if (!to)
       badcolumn(L, &node->key);
     if (!tvistab(&node->val))
-      luaL_error(L, "column '%s' is no table", strVdata(&node->key));
+      luaL_error(L, "column '%s' is not a table", strVdata(&node->key));
     *to = tabV(&node->val);
   }
 }

@@ -41,29 +41,29 @@
   _(ANY,	vm_port_receive,	6,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_port_flush,		2,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_port_keep,		2,   S, INT, CCI_L|CCI_T) \
-  _(ANY,	vm_port_copyout,	4,   S, NUM, CCI_L|CCI_T) \
+  _(ANY,	vm_port_copyout,	5,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_port_reply,		5,   S, NUM, CCI_L|CCI_T)
 
 struct GCstr;
 struct GCtab;
 struct GCudata;
 
-/* The user address of a copy of @s; @first of the call's arguments. */
+/* The user address of a copy of @s; @first: it is the call's first string. */
 double vm_syscall_string(struct lua_State *L, struct GCstr *s, int first);
 
 /* One scalar of a kind in enum vm_kind. */
 double vm_peek(struct lua_State *L, double addr, int kind);
 int vm_poke(struct lua_State *L, double addr, int kind, double value);
 
-/* Does a signal wait for the end of the run? */
+/* Is a signal waiting for the end of the run? */
 int vm_pending(struct lua_State *L);
 
-/* An array of them from and to a table [1..n]. */
+/* An array of scalars from and to a table [1..n]. */
 struct GCtab *vm_copyin(struct lua_State *L, double addr, double n, int kind);
 int vm_copyout(struct lua_State *L, struct GCtab *t, double addr, double n,
 	       int kind);
 
-/* @n bytes of user memory that are @byte from then on. */
+/* Sets @n bytes of user memory to @byte. */
 int vm_fill(struct lua_State *L, double addr, double byte, double n);
 
 /* A batch of messages; @ud holds a struct mmsg. */
@@ -73,10 +73,11 @@ double vm_net_send(struct lua_State *L, double fd, double addr, double n,
 		   double flags, struct GCudata *ud);
 
 /*
- * lib_frames.c: @ud holds a struct view, of ports a struct frames; @port is one or NULL.  @kind
- * is an enum vm_kind.  INT is true if it was done, but for udp and headers, which return
- * frame_udp()'s and frame_headers()', or -2 without a frame, equals, which returns -1 then, and reply and send, which return
- * -1 if there is no place to wait in.
+ * lib_frames.c: @ud holds a struct view, or, for ports, a struct frames; @port is a port or
+ * NULL.  @kind is an enum vm_kind.  The ints are true on success, except that udp and
+ * headers return the results of frame_udp() and frame_headers(), or -2 without a frame;
+ * equals returns -1 without a frame; reply and send return -1 if there is no place to
+ * wait in.
  */
 double vm_frame_len(struct lua_State *L, struct GCudata *ud);
 double vm_frame_load(struct lua_State *L, struct GCudata *ud, double off, int kind);
@@ -104,7 +105,8 @@ double vm_port_receive(struct lua_State *L, struct GCudata *ud, double max, doub
 		       double enough, double hold);
 double vm_port_flush(struct lua_State *L, struct GCudata *ud);
 int vm_port_keep(struct lua_State *L, struct GCudata *ud);
-double vm_port_copyout(struct lua_State *L, struct GCudata *ud, double addr, double size);
+double vm_port_copyout(struct lua_State *L, struct GCudata *ud, double addr, double size,
+		       int headers);
 double vm_port_reply(struct lua_State *L, struct GCudata *ud, double addr, double size,
 		     double count);
 

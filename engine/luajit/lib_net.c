@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * net: batches of messages on sockets, see ../batch/mmsg.h; of frames: lib_frames.c.
+ * net: batches of messages on sockets, see ../net/mmsg.h; of frames: lib_frames.c.
  *
  * net.messages() imports a struct mmsghdr array once.  What it returns is a
  * userdata with a struct mmsg, the only kind of plain userdata that there is: scripts
@@ -21,36 +21,27 @@
 #include "lj_udata.h"
 #include "lj_lib.h"
 
-#include "batch/frames.h"
-#include "batch/mmsg.h"
+#include "net/frames.h"
+#include "net/mmsg.h"
 #include "lib.h"
 #include "lib_ircall.h"
 
 /* -- Importing ------------------------------------------------------------- */
 
-static void import(lua_State *L, void *to, unsigned long from, unsigned long n)
+static LJ_NOINLINE void badmessages(lua_State *L, int err, unsigned long wrong)
 {
-  if (usermem_copy_in(G2RUN(G(L)), to, from, n))
-    vm_badaddr(L, from);
-}
-
-static void importslot(lua_State *L, struct mmsg *mmsg, unsigned int i)
-{
-  struct mmsg_slot *slot = &mmsg->slot[i];
-  struct mmsg_header h;
-  import(L, &h, mmsg->addr + i * sizeof(h), sizeof(h));
-  if (h.iovlen > MMSG_IOV)
-    luaL_error(L, MMSG_MALFORMED "%d has more than %d buffers", (int)i + 1, MMSG_IOV);
-  if (h.control && h.controllen)
-    luaL_error(L, MMSG_MALFORMED "%d asks for control data: use syscall.recvmmsg",
-	       (int)i + 1);
-  if (h.name && h.namelen < 0)
-    luaL_error(L, MMSG_MALFORMED "%d has a negative msg_namelen", (int)i + 1);
-  import(L, slot->iov, h.iov, h.iovlen * sizeof(slot->iov[0]));
-  slot->iovlen = (unsigned int)h.iovlen;
-  slot->user_name = h.name;
-  slot->name_room = (unsigned int)h.namelen;
-  slot->namelen = 0;
+  switch (err) {
+  case -E2BIG:
+    luaL_error(L, MMSG_MALFORMED "%d has more than %d buffers", (int)wrong, MMSG_IOV);
+    break;
+  case -EOPNOTSUPP:
+    luaL_error(L, MMSG_MALFORMED "%d asks for control data: use syscall.recvmmsg", (int)wrong);
+    break;
+  case -EINVAL:
+    luaL_error(L, MMSG_MALFORMED "%d has a negative msg_namelen", (int)wrong);
+    break;
+  }
+  vm_badaddr(L, wrong);
 }
 
 /* -- Calls ----------------------------------------------------------------- */
@@ -124,14 +115,15 @@ static int pushresult(lua_State *L, double ret, int narg)
 LJLIB_CF(net_messages)
 {
   unsigned long addr = (unsigned long)vm_checkint(L, 1);
-  unsigned int i, n = (unsigned int)vm_checkrange(L, 2, 1, MMSG_MAX);
+  unsigned int n = (unsigned int)vm_checkrange(L, 2, 1, MMSG_MAX);
   size_t size = sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
   struct mmsg *mmsg = lua_newuserdata(L, size);
+  unsigned long wrong = 0;
+  int err;
   memset(mmsg, 0, size);
-  mmsg->addr = addr;
-  mmsg->n = n;
-  for (i = 0; i < n; i++)
-    importslot(L, mmsg, i);
+  err = mmsg_import(G2RUN(G(L)), mmsg, addr, n, &wrong);
+  if (err)
+    badmessages(L, err, wrong);
   return 1;
 }
 
@@ -158,13 +150,13 @@ static const char *whynot(long err)
   switch (err) {
   case -ESOCKTNOSUPPORT: return "no packet socket of SOCK_RAW";
   case -EDESTADDRREQ: return "not bound to a device with Ethernet frames";
-  case -EPERM: return "to take frames from the stack needs CAP_NET_ADMIN over the socket's network namespace";
+  case -EPERM: return "taking frames from the stack needs CAP_NET_ADMIN over the socket's network namespace";
   case -EBUSY: return "a bridge, bond, macvlan or another script takes this device's frames";
   case -EINVAL: return "a device whose frames cannot be taken from the stack";
-  case -EPROTOTYPE: return "bound to a protocol, it would get frames twice: bind it with protocol 0";
-  case -ENOSYS: return "to take frames from the stack needs the kernel backend: leave the argument out here";
+  case -EPROTOTYPE: return "it is bound to a protocol and would get frames twice: bind it with protocol 0";
+  case -ENOSYS: return "taking frames from the stack needs the kernel backend: omit the argument here";
   case -EINTR: return "interrupted";
-  case -ESTALE: return "it is another socket than before in this call";
+  case -ESTALE: return "the descriptor has become another socket in this call";
   case -EMFILE: return "more sockets with frames than a script may have";
   case -EOPNOTSUPP: return "not supported by this kernel";
   case -EBADF: return "no such descriptor";

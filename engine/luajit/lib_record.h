@@ -7,7 +7,7 @@
  * it.  The guard on its result comes before: it only fails where nothing has
  * been done yet.
  */
-#include "batch/frames.h"
+#include "net/frames.h"
 #include "lib.h"
 
 static TRef recff_vm_guardnum(jit_State *J, TRef tr)
@@ -17,7 +17,7 @@ static TRef recff_vm_guardnum(jit_State *J, TRef tr)
   return tr;
 }
 
-/* A number argument; what else there is, the interpreter deals with. */
+/* A number argument; anything else is left to the interpreter. */
 static TRef recff_vm_num(jit_State *J, TRef tr)
 {
   if (!tref_isnumber(tr))
@@ -28,8 +28,8 @@ static TRef recff_vm_num(jit_State *J, TRef tr)
 #define emitconv64(tr, dt, st, flags) \
   emitir(IRT(IR_CONV, (dt)), (tr), (st)|((dt) << 5)|(flags))
 
-/* A number argument as an integer of 64 bits.  What does not change in a loop
-** is checked and converted before it.
+/* A number argument as an integer of 64 bits.  If it does not change in a loop,
+** it is checked and converted before the loop.
 */
 static TRef recff_vm_int(jit_State *J, TRef tr)
 {
@@ -61,7 +61,7 @@ static TRef recff_vm_omitted(jit_State *J, char kind, TRef before)
   return lj_ir_kint64(J, 0);
 }
 
-/* What is at [0] of a table. */
+/* The value at [0] of a table. */
 static TRef recff_vm_at0(jit_State *J, TRef tab, cTValue *o)
 {
   RecordIndex ix;
@@ -93,25 +93,26 @@ static TRef recff_vm_sysarg(jit_State *J, char kind, TRef arg, cTValue *o, int *
   return emitconv64(tr, IRT_I64, IRT_NUM, 0);
 }
 
-/* The gate takes integers: all checks of arguments are the trace's. */
+/* The gate takes integers: the trace checks all arguments. */
 static void LJ_FASTCALL recff_syscall_call(jit_State *J, RecordFFData *rd)
 {
   int index = lj_num2int(numV(&J->fn->c.upvalue[0]));
   const char *kinds = vm_syscall_kinds[index];
   TRef args = lj_ir_kptr(J, G2RUN(J2G(J))), arg[6];
   int i, n = (int)strlen(kinds), strings = 0;
-  if ((int)J->maxslot > n)
-    lj_trace_err(J, LJ_TRERR_BADTYPE);  /* Too many arguments. */
+  if ((int)J->maxslot > n || G2VM(J2G(J))->is_late)
+    lj_trace_err(J, LJ_TRERR_BADTYPE);  /* Too many arguments; no number. */
   for (i = 0; i < n; i++)
     arg[i] = i < (int)J->maxslot ?
 	     recff_vm_sysarg(J, kinds[i], J->base[i], &rd->argv[i], &strings) :
 	     recff_vm_omitted(J, kinds[i], i > 0 ? J->base[i-1] : 0);
   for (i = 0; i < n; i++)
     args = emitir(IRT(IR_CARG, IRT_NIL), args, arg[i]);
+  args = emitir(IRTG(IR_CALLXS, IRT_I64), args, lj_ir_kint64(J, vm_syscall_code(index)));
+  J->base[0] = emitconv64(args, IRT_NUM, IRT_I64, 0);
+  if (vm_syscall_code(index) != (uintptr_t)run_gates[index])
+    emitir(IRTG(IR_NE, IRT_NUM), J->base[0], lj_ir_knum(J, (lua_Number)VM_LATE));
   J->needsnap = 1;
-  J->base[0] = emitconv64(emitir(IRTG(IR_CALLXS, IRT_I64), args,
-				 lj_ir_kint64(J, (uintptr_t)run_gates[index])),
-			  IRT_NUM, IRT_I64, 0);
 }
 
 /* The kind in argument @i as a constant, to which the trace is specialised. */
@@ -199,7 +200,7 @@ static void LJ_FASTCALL recff_util_fill(jit_State *J, RecordFFData *rd)
   rd->nres = 0;
 }
 
-/* @ud, which is @o now, is a userdata of that kind. */
+/* Guards that @ud, now @o, is a userdata of that kind. */
 static void recff_vm_udata(jit_State *J, TRef ud, cTValue *o, int kind)
 {
   if (!tref_isudata(ud) || udataV(o)->udtype != kind)
@@ -239,7 +240,7 @@ static void LJ_FASTCALL recff_net_send(jit_State *J, RecordFFData *rd)
 
 /* -- Frames, see lib_frames.c ------------------------------------------------ */
 
-/* What such a call works on can be changed by any other, so none is left out. */
+/* Any other call can change its operands, so no such call is optimised away. */
 
 static TRef recff_vm_frame(jit_State *J, RecordFFData *rd)
 {
@@ -282,7 +283,7 @@ static void LJ_FASTCALL recff_frame_peek(jit_State *J, RecordFFData *rd)
 					       recff_vm_kind(J, rd, 2)));
 }
 
-/* Unlike those of poke(), not negative. */
+/* Unlike poke()'s, values are not negative. */
 static void LJ_FASTCALL recff_frame_store(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_frame(J, rd), off = recff_vm_arg(J, 1), value = recff_vm_arg(J, 2);
@@ -298,7 +299,7 @@ static void LJ_FASTCALL recff_frame_poke(jit_State *J, RecordFFData *rd)
 				  recff_vm_arg(J, 3)));
 }
 
-/* The trace is for what there was when it was recorded: a datagram, or none. */
+/* The trace is for the case in which it was recorded: a datagram, or none. */
 static void LJ_FASTCALL recff_frame_udp(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_frame(J, rd), tr = lj_ir_call(J, IRCALL_vm_frame_udp, ud);
@@ -337,7 +338,7 @@ static void LJ_FASTCALL recff_frame_ports(jit_State *J, RecordFFData *rd)
   rd->nres = 2;
 }
 
-/* Argument @i as it is now, for calls that change nothing. */
+/* The present value of argument @i, for calls that change nothing. */
 static double recff_vm_now(RecordFFData *rd, int i)
 {
   cTValue *o = &rd->argv[i];
@@ -439,7 +440,7 @@ static void LJ_FASTCALL recff_port_meta___index(jit_State *J, RecordFFData *rd)
   emitir(IRTG(IR_NE, IRT_UDATA), J->base[0], lj_ir_knull(J, IRT_UDATA));
 }
 
-/* Of a string, the interpreter makes one. */
+/* Strings are left to the interpreter. */
 static void LJ_FASTCALL recff_port_build(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_port(J, rd, 0), addr = recff_vm_arg(J, 1);
@@ -472,7 +473,9 @@ static void LJ_FASTCALL recff_port_keep(jit_State *J, RecordFFData *rd)
 static void LJ_FASTCALL recff_port_copyout(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_port(J, rd, 0), addr = recff_vm_arg(J, 1), size = recff_vm_arg(J, 2);
-  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_port_copyout, ud, addr, size));
+  TRef headers = 3 < (int)J->maxslot ? J->base[3] : 0;
+  J->base[0] = recff_vm_guardnum(J, lj_ir_call(J, IRCALL_vm_port_copyout, ud, addr, size,
+					       lj_ir_kint(J, headers && tref_istruecond(headers))));
 }
 
 static void LJ_FASTCALL recff_port_reply(jit_State *J, RecordFFData *rd)

@@ -60,7 +60,7 @@ double vm_syscall_string(lua_State *L, GCstr *s, int first)
 
 #define LJLIB_MODULE_syscall
 
-/* Neither too many arguments nor too few: what each call needs, it is given. */
+/* Checks the argument count. */
 static LJ_NOINLINE void badcount(lua_State *L, int index, int nargs)
 {
   const char *kinds = vm_syscall_kinds[index];
@@ -95,11 +95,13 @@ static long checkarg(lua_State *L, int narg, char kind, int *strings)
   if (tvistab(o) && vm_kind_address(kind)) {
     o = lj_tab_getint(tabV(o), 0);
     if (!o || !tvisnum(o))
-      luaL_error(L, "bad argument #%d to '%s' (a table that is no view of memory)",
+      luaL_error(L, "bad argument #%d to '%s' (a table that is not a view of memory)",
 		 narg, lj_vm_funcname(curr_func(L)));
   }
   if (tvisnum(o))
     return vm_toint(L, numV(o));
+  if (vm_isint64(o, &arg))
+    return arg;
   if (!tvisstr(o) || vm_kind_letter(kind) != 's')
     lj_err_argt(L, narg, LUA_TNUMBER);
   if (!vm_scratch(L))
@@ -122,7 +124,7 @@ static LJ_NOINLINE void checkargs(lua_State *L, int index, long *args)
     badcount(L, index, nargs);
 }
 
-/* All else than a number is no integer either: as a double it is a NaN. */
+/* Anything but a number fails, too: as a double it is a NaN. */
 static LJ_AINLINE int takenumber(cTValue *o, unsigned int n, unsigned int i, long *args)
 {
   return i >= n || LJ_LIKELY(vm_isint(o[i].n, &args[i]));
@@ -135,6 +137,39 @@ static LJ_AINLINE int takenumbers(cTValue *o, unsigned int n, long *args)
 	 takenumber(o, n, 4, args) && takenumber(o, n, 5, args);
 }
 
+enum index {
+#define SYSCALL(name, kinds, flags)	INDEX_##name,
+#include "syscalls.def"
+};
+
+/* The only call whose results may be more than a number holds: compiled code leaves
+** these to the interpreter, which makes the call "again", maybe through other traces.
+*/
+static long late_lseek(struct run *run, long fd, long offset, long whence)
+{
+  struct vm *vm = (struct vm *)run->vm;
+  long ret;
+  if (vm->is_late)
+    return VM_LATE;
+  ret = run_gates[INDEX_lseek](run, fd, offset, whence, 0, 0, 0);
+  if (vm_holds(ret))
+    return ret;
+  vm->late = ret;
+  vm->is_late = 1;
+  return VM_LATE;
+}
+
+unsigned long vm_syscall_code(int index)
+{
+  return index == INDEX_lseek ? (unsigned long)late_lseek : (unsigned long)run_gates[index];
+}
+
+static LJ_NOINLINE int pushresult(lua_State *L, long ret)
+{
+  vm_pushlong(L, ret);
+  return 1;
+}
+
 LJLIB_NOREG LJLIB_CF(syscall_call)	LJLIB_REC(.)
 {
   static const uint8_t most[] = {
@@ -143,11 +178,17 @@ LJLIB_NOREG LJLIB_CF(syscall_call)	LJLIB_REC(.)
   };
   int index = (int)numV(&curr_func(L)->c.upvalue[0]);
   TValue *base = L->base, *top = L->top;
-  long args[6] = { 0 };
+  long args[6] = { 0 }, ret;
+  if (LJ_UNLIKELY(G2VM(G(L))->is_late)) {
+    G2VM(G(L))->is_late = 0;
+    return pushresult(L, G2VM(G(L))->late);
+  }
   if (LJ_UNLIKELY(top - base != most[index] || !takenumbers(base, most[index], args)))
     checkargs(L, index, args);
-  setnumV(top, (lua_Number)run_gates[index](G2RUN(G(L)), args[0], args[1],
-					    args[2], args[3], args[4], args[5]));
+  ret = run_gates[index](G2RUN(G(L)), args[0], args[1], args[2], args[3], args[4], args[5]);
+  if (LJ_UNLIKELY(!vm_holds(ret)))
+    return pushresult(L, ret);
+  setnumV(top, (lua_Number)ret);
   L->top = top + 1;
   return 1;
 }
@@ -197,6 +238,8 @@ static int syscall_index(lua_State *L)
   const char *name = luaL_checkstring(L, 2);
   int i = vm_syscall_find(name);
   if (i >= 0) {
+    if (!run_may_call(G2RUN(G(L)), (unsigned int)i))
+      return luaL_error(L, "this script may not call '%s': it is not among its rights", name);
     lua_pushnumber(L, i);
     lj_lib_pushcc(L, lj_cf_syscall_call, FF_syscall_call, 1);
     return remember(L);
@@ -274,6 +317,36 @@ static void lazytable(lua_State *L, const char *name, lua_CFunction index)
   lua_setfield(L, -2, "__index");
   lua_setmetatable(L, -2);
   lua_setglobal(L, name);
+}
+
+/* (table, name); upvalue: the library */
+static int refused_index(lua_State *L)
+{
+  return luaL_error(L, "this script may not use '%s': it is not among its rights",
+		    lua_tostring(L, lua_upvalueindex(1)));
+}
+
+static void refuse(lua_State *L, const char *name)
+{
+  lua_createtable(L, 0, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, name);
+  lua_pushcclosure(L, refused_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setglobal(L, name);
+}
+
+void vm_refuse(lua_State *L)
+{
+  static const struct { unsigned int library; const char *name; } libraries[] = {
+    { SYSCRIPT_LIBRARY_UTIL, "util" }, { SYSCRIPT_LIBRARY_FS, "fs" },
+    { SYSCRIPT_LIBRARY_NET, "net" },
+  };
+  int i;
+  for (i = 0; i < ARRAY_SIZE(libraries); i++)
+    if (!run_may_use(G2RUN(G(L)), libraries[i].library))
+      refuse(L, libraries[i].name);
 }
 
 void vm_open_syscall(lua_State *L)

@@ -68,6 +68,10 @@ static unsigned long checkaddr(lua_State *L, int narg)
 
 long vm_asint(lua_State *L, int narg)
 {
+  TValue *o = L->base + narg - 1;
+  long v;
+  if (o < L->top && vm_isint64(o, &v))
+    return v;
   return vm_toint(L, lj_lib_checknum(L, narg));
 }
 
@@ -106,6 +110,65 @@ static LJ_AINLINE double getscalar(const void *p, int kind)
   }
 }
 
+/* -- Integers beyond those that numbers hold: opaque values -------------------- */
+
+#define INT64	"int64"
+
+LJ_NOINLINE void vm_pushlong(lua_State *L, long v)
+{
+  if (vm_holds(v)) {
+    lua_pushnumber(L, (lua_Number)v);
+    return;
+  }
+  *(long *)lua_newuserdata(L, sizeof(v)) = v;
+  udataV(L->top - 1)->udtype = VM_UD_INT64;
+  luaL_getmetatable(L, INT64);
+  lua_setmetatable(L, -2);
+}
+
+static int int64_eq(lua_State *L)
+{
+  long a, b;
+  lua_settop(L, 2);
+  lua_pushboolean(L, vm_isint64(L->base, &a) && vm_isint64(L->base + 1, &b) && a == b);
+  return 1;
+}
+
+static int int64_tostring(lua_State *L)
+{
+  char buf[24], *p = buf + sizeof(buf);
+  unsigned long u;
+  long v;
+  if (L->base == L->top || !vm_isint64(L->base, &v))
+    lj_err_argtype(L, 1, INT64);
+  u = v < 0 ? 0 - (unsigned long)v : (unsigned long)v;
+  do { *--p = (char)('0' + u % 10); u /= 10; } while (u);
+  if (v < 0)
+    *--p = '-';
+  lua_pushlstring(L, p, (size_t)(buf + sizeof(buf) - p));
+  return 1;
+}
+
+static void open_int64(lua_State *L)
+{
+  luaL_newmetatable(L, INT64);
+  lua_pushcfunction(L, int64_eq);
+  lua_setfield(L, -2, "__eq");
+  lua_pushcfunction(L, int64_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushliteral(L, INT64);
+  lua_setfield(L, -2, "__metatable");
+  L->top--;
+}
+
+/* A whole scalar of 8 bytes. */
+static long getlong(const void *p, int kind)
+{
+  uint64_t v;
+  memcpy(&v, p, sizeof(v));
+  return (long)(kind & VM_BIG ? __builtin_bswap64(v) : v);
+}
+
 /* As in C, either reading of the bits will do: -1 is all ones. */
 static LJ_AINLINE int putscalar(void *p, int kind, double value)
 {
@@ -119,6 +182,20 @@ static LJ_AINLINE int putscalar(void *p, int kind, double value)
   if (kind & VM_BIG)
     i = (long)__builtin_bswap64((unsigned long)i << (64 - bits));
   memcpy(p, &i, vm_kind_size(kind));
+  return 1;
+}
+
+/* The same of a number or an opaque value. */
+static int putvalue(void *p, int kind, cTValue *o)
+{
+  long v;
+  if (tvisnum(o))
+    return putscalar(p, kind, numV(o));
+  if (!vm_isint64(o, &v) || vm_kind_size(kind) != sizeof(v))
+    return 0;
+  if (kind & VM_BIG)
+    v = (long)__builtin_bswap64((unsigned long)v);
+  memcpy(p, &v, sizeof(v));
   return 1;
 }
 
@@ -196,14 +273,14 @@ static LJ_AINLINE unsigned int getscalars(GCtab *t, unsigned int at, const char 
 static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
 					  unsigned int n, int kind)
 {
-  /* What is stored in @buf might be the table's, for all that C knows. */
+  /* To the C compiler, @buf may alias the table. */
   const TValue *array = tvref(t->array);
   MSize asize = t->asize;
   unsigned int i;
   for (i = 0; i < n; i++) {
     MSize key = at + i + 1;
     cTValue *o = key < asize ? &array[key] : lj_tab_getinth(t, (int32_t)key);
-    if (!o || !tvisnum(o) || !putscalar(buf + i * vm_kind_size(kind), kind, numV(o)))
+    if (!o || !putvalue(buf + i * vm_kind_size(kind), kind, o))
       break;
   }
   return i;
@@ -319,13 +396,16 @@ int vm_fill(lua_State *L, double addr, double byte, double n)
 
 #define LJLIB_MODULE_util
 
-/* A value that does not fit, or memory that is not there. */
-static LJ_NOINLINE void badmem(lua_State *L, unsigned long addr, int kind)
+/* Pushes what a number does not hold; or memory is not there. */
+static LJ_NOINLINE void pushwhole(lua_State *L, unsigned long addr, int kind)
 {
   uint64_t v;
   if (usermem_copy_in(G2RUN(G(L)), &v, addr, vm_kind_size(kind)))
     vm_badaddr(L, addr);
-  luaL_error(L, "value at %p does not fit a number", (void *)addr);
+  if (vm_kind_size(kind) == sizeof(v))
+    vm_pushlong(L, getlong(&v, kind));
+  else
+    lua_pushnumber(L, getscalar(&v, kind));  /* It is there now. */
 }
 
 /* util.peek(addr [, kind]) -> value */
@@ -335,8 +415,9 @@ LJLIB_CF(util_peek)		LJLIB_REC(.)
   int kind = vm_checkkind(L, 2);
   double v = vm_peek(L, (double)(long)addr, kind);
   if (v != v)
-    badmem(L, addr, kind);
-  lua_pushnumber(L, v);
+    pushwhole(L, addr, kind);
+  else
+    lua_pushnumber(L, v);
   return 1;
 }
 
@@ -345,11 +426,13 @@ LJLIB_CF(util_poke)		LJLIB_REC(.)
 {
   unsigned long addr = checkaddr(L, 1);
   int kind = vm_checkkind(L, 2);
-  double v = lj_lib_checknum(L, 3);
-  uint64_t buf;
-  if (!putscalar(&buf, kind, v))
+  unsigned long long buf;
+  long v;
+  if (L->top - L->base < 3 || !vm_isint64(L->base + 2, &v))
+    lj_lib_checknum(L, 3);
+  if (!putvalue(&buf, kind, L->base + 2))
     lj_err_arg(L, 3, LJ_ERR_NUMRNG);
-  if (!vm_poke(L, (double)(long)addr, kind, v))
+  if (usermem_store(G2RUN(G(L)), addr, &buf, vm_kind_size(kind)))
     vm_badaddr(L, addr);
   return 0;
 }
@@ -381,9 +464,10 @@ LJLIB_CF(util_copyin)		LJLIB_REC(.)
   checkspan(L, &sp, 1);
   t = tablefor(L, 4, sp.n);
   settabV(L, L->top++, t);
-  if (!copyin(L, &sp, t))
-    badmem(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind),
-	   (int)sp.kind);
+  while (!copyin(L, &sp, t)) {
+    pushwhole(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind), (int)sp.kind);
+    lua_rawseti(L, -2, (int)++sp.at);
+  }
   lj_gc_check(L);
   return 1;
 }
@@ -397,7 +481,7 @@ LJLIB_CF(util_copyout)		LJLIB_REC(.)
   checkspan(L, &sp, 2);
   if (!copyout(L, &sp, t)) {
     cTValue *o = lj_tab_getint(t, (int32_t)sp.at + 1);
-    if (!o || !tvisnum(o) || !putscalar(&v, (int)sp.kind, numV(o)))
+    if (!o || !putvalue(&v, (int)sp.kind, o))
       luaL_error(L, "element %d is not an integer that fits", (int)sp.at + 1);
     vm_badaddr(L, sp.addr + (unsigned long)sp.at * vm_kind_size(sp.kind));
   }
@@ -512,6 +596,7 @@ LJLIB_CF(util_pending)		LJLIB_REC(.)
 
 void vm_open_util(lua_State *L)
 {
+  open_int64(L);
   LJ_LIB_REG(L, "util", util);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, util_index);

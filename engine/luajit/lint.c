@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What is wrong with a script that compiles: names that are not there, missing
- * arguments, globals that were meant to be locals, descriptors that are lost.
+ * Finds mistakes in a script that compiles: unknown names, missing arguments, globals
+ * that were meant to be locals, lost descriptors.
  *
  * Looks at the bytecode, one function after the other: a dataflow analysis says
- * for each instruction what is known of each slot (struct flow), and a last pass
+ * for each instruction what is known about each slot (struct flow), and a last pass
  * over the instructions reports.  Upvalues that never change are known to inner
- * functions.  What is not known for sure is taken to be right.
+ * functions.  Anything that is not known for certain is taken to be right.
  */
 #define lint_c
 #define LUA_LIB
@@ -36,7 +36,7 @@ static const unsigned char syscall_flags[] = {
 
 /* -- Values ---------------------------------------------------------------- */
 
-/* What is known of a slot: a kind in the top byte, and what goes with it. */
+/* The lint's knowledge of a slot: a kind in the top byte, and its data. */
 typedef uint64_t value;
 
 enum kind {
@@ -112,7 +112,7 @@ static int by_line(const void *a, const void *b)
 	 f->order < g->order ? -1 : 1;
 }
 
-static void write_findings(struct lint *lt, struct vm_findings *to)
+static void write_findings(struct lint *lt, struct engine_findings *to)
 {
   unsigned int i;
   qsort(lt->findings, lt->n, sizeof(lt->findings[0]), by_line);
@@ -225,7 +225,7 @@ static value merge(struct flow *fl, value a, value b)
   return ANY;
 }
 
-/* What comes to @pc by way of @out. */
+/* The state that reaches @pc through @out. */
 static void flow_to(struct flow *fl, BCPos pc, const value *out)
 {
   value *in = before(fl, pc);
@@ -413,7 +413,7 @@ static void check_argument(struct flow *fl, BCPos pc, int index, int i, value v)
   if (KIND(v) == V_NIL)
     report(fl->lt, line_of(fl, pc), "argument %d of %s is nil", i + 1, name);
   else if (KIND(v) == V_LIBRARY || KIND(v) == V_FUNCTION || KIND(v) == V_SYSCALL)
-    report(fl->lt, line_of(fl, pc), "argument %d of %s is no number", i + 1, name);
+    report(fl->lt, line_of(fl, pc), "argument %d of %s is not a number", i + 1, name);
   else if (KIND(v) == V_STRING && vm_kind_letter(vm_syscall_kinds[index][i]) != 's')
     report(fl->lt, line_of(fl, pc), "argument %d of %s is a string, not a number",
 	   i + 1, name);
@@ -535,7 +535,7 @@ static void mark_shared(struct flow *fl)
 
 static void analyze(struct lint *lt, GCproto *pt, const value *upvalues);
 
-/* What an inner function that is made at @pc knows. */
+/* The knowledge of an inner function created at @pc. */
 static void analyze_inner(struct flow *fl, BCPos pc)
 {
   BCIns ins = proto_bc(fl->pt)[pc];
@@ -618,7 +618,7 @@ static void collect(struct lint *lt, GCproto *pt, int depth)
     collect(lt, inner, depth + 1);
 }
 
-void vm_lint(lua_State *L, struct vm_findings *findings)
+void vm_lint(lua_State *L, struct engine_findings *findings)
 {
   GCproto *pt = funcproto(funcV(L->top - 1));
   char chunk[LUA_IDSIZE];

@@ -130,7 +130,7 @@ LUA_PARTS := $(OUT)/struct.inc $(OUT)/types.inc
 $(LUA_PARTS): $(OUT)/%.inc: $(HERE)%.lua $(OUT)/settings
 	od -An -v -tu1 $< | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
 
-HEADERS := $(GENERATED) $(LUA_PARTS) $(wildcard $(HERE)*.h) $(KERNEL)/syscalls.def $(wildcard $(KERNEL)/*.h $(KERNEL)/batch/*.h) \
+HEADERS := $(GENERATED) $(LUA_PARTS) $(wildcard $(HERE)*.h) $(KERNEL)/syscalls.def $(wildcard $(KERNEL)/*.h $(KERNEL)/fs/*.h $(KERNEL)/net/*.h) \
 	$(GEN)/constants.inc $(wildcard $(HERE)../../include/uapi/*.h)
 
 $(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)

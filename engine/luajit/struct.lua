@@ -396,7 +396,7 @@ local function check_integer(what, i, min)
   end
 end
 
--- (frame, offset [, n]), of which the offset is 0 if it is nil.
+-- (frame, offset [, n]); an offset of nil is 0.
 local function new_view_of_frame(t, f, off, n)
   if not f.peek then error("address or frame expected, got userdata", 2) end
   off = off or 0

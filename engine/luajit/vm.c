@@ -151,7 +151,7 @@ static void appendms(struct vm *vm, const char *s, unsigned long ns)
   appendz(vm, " ms");
 }
 
-/* What to say of a limit; the place has been put before it if it is known. */
+/* The message for a limit; the place, if known, comes before it. */
 static void doomtext(struct vm *vm)
 {
   switch (vm->run->doom) {
@@ -176,7 +176,7 @@ static void doomtext(struct vm *vm)
     appendz(vm, "ended by a fatal signal");
     break;
   case -EOPNOTSUPP:
-    appendz(vm, "the thread is watched by what would miss this call (ptrace, a SIGSYS handler of a seccomp filter)");
+    appendz(vm, "the thread is watched (ptrace, a SIGSYS handler of a seccomp filter), and this call would be missed");
     break;
   }
 }
@@ -344,11 +344,12 @@ static int ended(struct vm *vm, int status)
   return vm->run->doom ? vm->run->doom : status != LUA_OK ? -EPROTO : 0;
 }
 
-/* What the last run was interrupted for is over: the core has begun a new one. */
+/* Clears the last run's interrupt: the core has begun a new run. */
 static LJ_AINLINE void begin(struct vm *vm)
 {
   if (LJ_UNLIKELY(vm->poll) && !vm->run->doom)
     vm_interrupted(vm);
+  vm->is_late = 0;
 }
 
 /* The protected entry for C code. */
@@ -496,6 +497,7 @@ static TValue *load(lua_State *L, lua_CFunction dummy, void *arg)
   int status;
   UNUSED(dummy);
   lua_settop(L, 0);
+  vm_refuse(L);
   lua_pushfstring(L, "@%s", name);
   status = compile(L, ld, lua_tostring(L, 1));
   if (status != LUA_OK)
@@ -552,18 +554,27 @@ static LJ_AINLINE int result(struct vm_run *run, unsigned int i, cTValue *o)
     run->results[i] = value;
   else if (tvisbool(o) || tvisnil(o))
     run->results[i] = tvistrue(o);
+  else if (vm_isint64(o, &value))
+    run->results[i] = value;
   else
     return badresult(run->vm, i, o);
   return 0;
 }
 
-static LJ_NOINLINE void badarg(struct vm *vm, unsigned int i, long long value)
+/* The same frame as in vm_run(), with arguments that memory has to be allocated for. */
+static TValue *pushlarge(lua_State *L, lua_CFunction dummy, void *arg)
 {
-  appendz(vm, "argument ");
-  appendint(vm, i);
-  appendz(vm, value < 0 ? ", -" : ", ");
-  appendint(vm, value < 0 ? 0 - (unsigned long)value : (unsigned long)value);
-  appendz(vm, ", is beyond +-2^53");
+  struct vm_run *run = (struct vm_run *)arg;
+  unsigned int i;
+  UNUSED(dummy);
+  lj_state_checkstack(L, SYSCRIPT_ARGS_MAX + 4);
+  L->top = L->base + 2;
+  copyTV(L, L->top, L->base);
+  L->top++;
+  if (LJ_FR2) setnilV(L->top++);
+  for (i = 0; i < run->nargs; i++)
+    vm_pushlong(L, run->args[i]);
+  return NULL;
 }
 
 long vm_run(void *arg)
@@ -579,13 +590,16 @@ long vm_run(void *arg)
   copyTV(L, top, L->base);
   if (LJ_FR2) setnilV(++top);
   for (i = 0; i < run->nargs; i++) {
-    if (run->args[i] > VM_INT_MAX || run->args[i] < -VM_INT_MAX) {
-      badarg(vm, i + 1, run->args[i]);
-      return -ERANGE;
+    if (LJ_UNLIKELY(!vm_holds(run->args[i]))) {
+      ret = vm_protected(vm, pushlarge, run);
+      if (ret)
+	return ret;
+      break;
     }
     setnumV(++top, (double)run->args[i]);
   }
-  L->top = top + 1;
+  if (LJ_LIKELY(i == run->nargs))
+    L->top = top + 1;
   ret = lj_vm_pcall(L, L->base + 2 + 1+LJ_FR2, LUA_MULTRET+1,
 		    tvisnil(L->base + 1) ? 0 : savestack(L, L->base + 1));
   if (LJ_UNLIKELY(ret || vm->run->doom))

@@ -9,9 +9,8 @@
  *   platform layer  memory, machine code, random numbers: kernel/ in the module,
  *                   user/ in a process.  Declared below as port_*().
  *
- * The VM layer runs as script code (run.h), on the VM's own stack; what it wants
- * of its surroundings besides memory it asks the core for: run.h, usermem.h and
- * the batches.
+ * The VM layer runs as script code (run.h), on the VM's own stack; for all but memory
+ * it asks the core: run.h, usermem.h and the batches.
  *
  * Only plain C types here: this header is read under all sets of flags.
  */
@@ -21,7 +20,7 @@
 #include "engine.h"
 
 #define VM_STACK_SIZE	RUN_STACK_SIZE
-/* What C code below a call into the VM may need: the parser takes 126 KB. */
+/* Enough for the C code that a call into the VM runs: the parser takes 126 KB. */
 #define VM_STACK_RESERVE (144 << 10)
 
 struct lua_State;
@@ -31,7 +30,7 @@ struct vm_stats {
 	unsigned long traces;
 };
 
-/* A yield has found the run doomed: what is left to do is for safe points. */
+/* A yield has found the run doomed: the rest is left to safe points. */
 #define VM_POLLED	2
 
 /**
@@ -51,9 +50,11 @@ struct vm {
 	void *heap;			/* LuaJIT's allocator */
 	unsigned int scratch_used, strings_used;
 	int ready;			/* no port_ready() is needed */
-	/* port_create()'s; random, and nothing that a script can see is made of two. */
+	int is_late;			/* a system call was made, and has returned this: */
+	long late;
+	/* Set by port_create(), random; no two of them go into one thing that scripts see. */
 	unsigned int hash_key;		/* added to addresses before they are hashed */
-	unsigned long prng_key;		/* what seeds LuaJIT's random choices */
+	unsigned long prng_key;		/* seeds LuaJIT's random choices */
 #ifdef SYSCRIPT_FUZZ
 	unsigned long fail;		/* the allocation that is to fail, or 0 */
 #endif
@@ -71,37 +72,30 @@ static inline int vm_fails(struct vm *vm)
 #endif
 }
 
-/* Of the scratch memory, at its end: string arguments. */
+/* Bytes for string arguments, at the end of the scratch memory. */
 #define VM_SCRATCH_STRINGS (256 << 10)
 
-/* What is wrong with a script: lines of "name:line: text", as many as fit. */
-struct vm_findings {
-	char *text;
-	unsigned long size, len;
-	unsigned int n;			/* out: all that there are */
-};
-
 /* User space only; see lint.c.  Takes the compiled script on L's top. */
-void vm_lint(struct lua_State *L, struct vm_findings *findings);
+void vm_lint(struct lua_State *L, struct engine_findings *findings);
 
-/* What vm_open() and vm_run() work on; lies outside the VM's stack. */
+/* The arguments of vm_open() and vm_run(); they lie outside the VM's stack. */
 struct vm_load {
 	struct vm *vm;
 	const char *source;
 	unsigned long len;
 	int check;			/* compile only */
 	/*
-	 * The compiled form: that of an earlier load of the same source, or
-	 * NULL; and room for it, or NULL, with what was put there (out, 0 if it
-	 * does not fit).
+	 * The compiled form, from an earlier load of the same source, or NULL;
+	 * and room for it, or NULL, with the length that was put there (out, 0
+	 * if it does not fit).
 	 */
 	const char *compiled;
 	unsigned long compiled_len;
 	char *keep;
 	unsigned long keep_size, kept;
 	/* Checks only: vm_lint() or NULL. */
-	void (*lint)(struct lua_State *L, struct vm_findings *findings);
-	struct vm_findings *findings;
+	void (*lint)(struct lua_State *L, struct engine_findings *findings);
+	struct engine_findings *findings;
 };
 
 struct vm_run {
@@ -116,9 +110,8 @@ struct vm_run {
  * VM layer, called by run_script(): kernel code does not keep the stack aligned
  * for SSE.  Both return 0 or -errno with the text in run->error.
  *
- * vm_open() makes the VM and loads the script.  There is no vm_close(): all that
- * a VM holds are the pages it got from port_*(), so the platform layer frees
- * those.
+ * vm_open() makes the VM and loads the script.  There is no vm_close(): a VM holds
+ * nothing but pages from port_*(), which the platform layer frees.
  */
 long vm_open(void *load);
 long vm_run(void *run);
@@ -145,7 +138,7 @@ void vm_interrupted(struct vm *vm);
 /* In a VM that is running and doomed: does not return. */
 void vm_end(struct vm *vm);
 
-/* Appends to what the script printed; OUTPUT_CUT stands for what does not fit. */
+/* Appends to the script's output; OUTPUT_CUT stands for the part that does not fit. */
 static inline void vm_output(struct vm *vm, const char *s, unsigned long n)
 {
 	output_write(&vm->run->output, s, n);
@@ -157,7 +150,7 @@ static inline void vm_output(struct vm *vm, const char *s, unsigned long n)
  */
 struct engine_image;
 int luajit_lint(struct run *run, const struct engine_image *image,
-		struct vm_findings *findings);
+		struct engine_findings *findings);
 
 /* -- The platform layer ------------------------------------------------------ */
 
@@ -169,20 +162,20 @@ struct vm *port_create(unsigned long memory_limit);
 /* Frees it with all pages that it holds. */
 void port_destroy(struct vm *vm);
 
-/* run_script(vm_open), with what the platform knows to make it cheaper. */
+/* run_script(vm_open), cheaper where the platform can make it so. */
 int port_load(struct vm_load *load);
 
-/* Makes @vm ready: has what port_idle() took again.  0, or -ENOMEM with the text. */
+/* Makes @vm ready: restores what port_idle() took.  0, or -ENOMEM with the text. */
 int port_ready(struct vm *vm);
-/* The VM has not run for a while: frees what the next run can have again. */
+/* The VM has not run for a while: frees what the next run can get back. */
 void port_idle(struct vm *vm);
-/* Frees what is kept for VMs to come and has got old; false: nothing is left. */
+/* Frees what was kept for future VMs and has got old; false: nothing is left. */
 int port_age(void);
 
 /*
- * The heap, inside what a 47 bit sign-extended pointer can reach: one piece, up
- * to VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns what it
- * has added at its end, or NULL, with the run doomed if that would be too much.
+ * The heap, within reach of a 47 bit sign-extended pointer: one piece, up to
+ * VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns the pages that it
+ * has added at the end, or NULL, with the run doomed if they would be too many.
  * port_free_pages() takes from the end.
  */
 #define VM_GRANULE	(64UL << 10)
@@ -195,8 +188,8 @@ void port_free_pages(struct vm *vm, void *p, unsigned long size);
  * Machine code in whole pages, writable: returns where it is written; it runs
  * at that address plus port_mcode_delta.  port_mcode_protect() switches between
  * writable and runnable, and makes new code visible to this CPU's instruction
- * fetch.  port_mcode_allowed() says whether it can be made runnable, of which a
- * process may be deprived at any time.
+ * fetch.  port_mcode_allowed() says whether it can be made runnable: a process may
+ * lose that right at any time.
  */
 extern long port_mcode_delta;
 int port_mcode_allowed(void);
@@ -204,7 +197,7 @@ void *port_mcode(struct vm *vm, unsigned long size);
 void port_free_mcode(struct vm *vm, void *p, unsigned long size);
 int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable);
 
-/* For profilers: machine code of a trace has been made, which begins at @line. */
+/* For profilers: the machine code of a trace that begins at @line has been made. */
 void port_trace(struct vm *vm, const void *p, unsigned long size, int line);
 /* In the kernel: engine_ops.code(). */
 void port_code(struct vm *vm, engine_code_fn *add, void *arg);
@@ -212,7 +205,7 @@ void port_code(struct vm *vm, engine_code_fn *add, void *arg);
 /* The VM cannot go on: its run ends at once, with -ECANCELED. */
 void port_panic(struct vm *vm) __attribute__((noreturn));
 
-/* In the kernel: what a script is shown for an address, the same each time. */
+/* In the kernel: the number that scripts see for an address, the same each time. */
 unsigned long port_pointer(struct vm *vm, const void *p);
 
 /* @n random bytes; in the kernel the same each time, see vm_make_original(). */

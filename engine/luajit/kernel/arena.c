@@ -143,8 +143,8 @@ static bool put_ptes(unsigned long addr, unsigned long table)
 
 /*
  * Tables down to the last level.  They stay: windows come and go.  Memory is allocated
- * without the lock: who is at the limit of their cgroup may wait for it for as long
- * as they like.
+ * without the lock: a task at the limit of its cgroup may wait for memory for as long as
+ * its user likes.
  */
 static int make_table(unsigned long addr, gfp_t gfp,
 		      bool (*put)(unsigned long addr, unsigned long table))

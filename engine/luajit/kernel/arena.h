@@ -12,7 +12,7 @@
  *
  * Each VM has a window there, at a random place, with unmapped address space on
  * both sides.  Its memory is mapped in granules as it is needed, zeroed, and
- * charged to the memory cgroup of whoever asks.
+ * charged to the memory cgroup of the caller.
  */
 #ifndef SYSCRIPT_LUAJIT_ARENA_H
 #define SYSCRIPT_LUAJIT_ARENA_H

@@ -148,7 +148,7 @@ void cache_init(void)
 	get_random_bytes(&digest_key, sizeof(digest_key));
 }
 
-/* Nobody is left. */
+/* No scripts are left. */
 void cache_exit(void)
 {
 	struct cache_entry *entry, *next;

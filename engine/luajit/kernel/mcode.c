@@ -28,7 +28,7 @@ static DEFINE_RAW_SPINLOCK(taken_lock);
 static DECLARE_BITMAP(taken, MCODE_PAGES);
 static unsigned int taken_count;
 static siphash_key_t places_key __ro_after_init;
-/* What each piece was made of, 0 if that is not known. */
+/* The script line of each piece, 0 if unknown. */
 static u16 lines[MCODE_PAGES * LINES_PAGE];
 
 long port_mcode_delta __ro_after_init;
@@ -60,7 +60,7 @@ static void unmap(unsigned int index, unsigned int n)
 		arena_alias(&alias, index, NULL, false);
 }
 
-/* What is left there must not run, nor be read by the next. */
+/* Old code must not run, nor be read by the next owner. */
 static void erase(unsigned int index, unsigned int n)
 {
 	map(index, n, true);

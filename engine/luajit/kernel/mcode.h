@@ -23,7 +23,7 @@ void mcode_exit(void);
 
 /*
  * None of these sleeps.  @size bytes, in whole pages, writable; @owned, a bitmap
- * of MCODE_PAGES, notes whose.  NULL where there are none left.
+ * of MCODE_PAGES, notes the owner's.  NULL if there are none left.
  */
 void *mcode_get(unsigned long *owned, unsigned long size);
 void mcode_put(unsigned long *owned, void *p, unsigned long size);

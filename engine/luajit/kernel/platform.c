@@ -52,8 +52,8 @@ void port_panic(struct vm *vm)
 }
 
 /*
- * One seed for all VMs: they are copies.  It makes the string hash unforeseeable
- * for whoever chooses the strings; a script can only slow itself down.
+ * One seed for all VMs: they are copies.  It makes string hashes unpredictable for
+ * those who choose the strings; a script can only slow itself down.
  */
 static u8 seed[32] __ro_after_init;
 
@@ -75,7 +75,7 @@ static void set_writable(struct port_vm *pv, bool writable)
 		mcode_writable(pv->writable, pv->writable_size, writable);
 }
 
-/* What port_pages() needs from where it may sleep. */
+/* The part of port_pages() that may sleep. */
 struct pages_wanted {
 	struct port_vm *pv;
 	unsigned long size;

@@ -30,7 +30,7 @@ static uint32_t xgetbv(uint32_t index)
 #define STATE_YMM	BIT(2)		/* upper halves of YMM registers */
 #define STATE_ZMM	BIT(6)		/* upper halves of ZMM registers */
 
-/* What the CPU has; asked once, at no harm twice. */
+/* The CPU's features; read once, harmlessly twice. */
 static int cpu;
 
 enum { CPU_ASKED = 1, CPU_FMA = 2, CPU_IN_USE = 4, CPU_ZMM = 8 };

@@ -192,7 +192,7 @@ double ldexp(double x, int n)
 	return round128(bits(x) & SIGN, m, e + n);
 }
 
-/* What compilers make calls of where the CPU may lack SSE4.1. */
+/* Compilers emit calls of these where the CPU may lack SSE4.1. */
 
 double sqrt(double x);
 double roundeven(double x);

@@ -208,7 +208,7 @@ void port_exit(void)
 }
 
 int luajit_lint(struct run *run, const struct engine_image *image,
-		struct vm_findings *findings)
+		struct engine_findings *findings)
 {
 	struct vm_load load = {
 		.source = image->data, .len = image->len, .check = 1,
@@ -320,7 +320,7 @@ int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
 
 /*
  * perf's file of names, if it is asked for: not in /tmp unasked.  The file is only
- * added to: what is not there any more was named later by whoever came there.
+ * appended to: a later name at the same address replaces an earlier one.
  */
 void port_trace(struct vm *vm, const void *p, unsigned long size, int line)
 {
