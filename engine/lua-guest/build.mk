@@ -4,10 +4,13 @@
 
 GUEST := $(BUILD)/lua-guest
 GUEST_PATCHES := $(sort $(wildcard engine/lua-guest/patches/*.patch))
-GUEST_SRC := $(wildcard engine/lua-guest/*.[ch]) engine/luajit/util_parts.h engine/confined/image.h \
-	include/uapi/syscript.h kernel/syscalls.def kernel/syscalls_nr.h
+GUEST_SRC := engine/lua-guest/build.mk $(wildcard engine/lua-guest/*.[ch] engine/lua-guest/*/*.[ch]) engine/luajit/util_parts.h engine/confined/image.h \
+	engine/confined/image_batch.h kernel/fs/columns.h kernel/net/mmsg.h \
+	kernel/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h kernel/syscalls.def kernel/syscalls_nr.h
+SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source
+SOFTFLOAT_CFLAGS := -iquote engine/lua-guest/softfloat -I$(SOFTFLOAT)/include -I$(SOFTFLOAT)/8086-SSE -I$(SOFTFLOAT)
 # Integers wrap; arguments of formats are pointers, too.
-GUEST_CFLAGS := -O2 -fwrapv -Wno-int-conversion -Wno-unused-function
+GUEST_CFLAGS := -O2 -fno-unroll-loops -mllvm -inline-threshold=90 -fwrapv -Wno-int-conversion -Wno-unused-function
 
 .PHONY: lua-guest
 lua-guest: $(GUEST)/lua.image
@@ -28,6 +31,7 @@ $(GUEST)/guest.o: $(GUEST_SRC) $(GUEST)/struct.inc $(GUEST)/types.inc $(BUILD)/g
 		$(BUILD)/cosy/cosy.so $(BUILD)/cosy/cosy-runtime.bc | $(BUILD)/cosy-cc
 	$(call say,COSY)
 	$(Q)$(BUILD)/cosy-cc $(GUEST_CFLAGS) -I$(GUEST)/src -I$(GUEST) -Iengine/lua-guest -I$(BUILD)/gen \
+		$(SOFTFLOAT_CFLAGS) \
 		-c -o $@ engine/lua-guest/guest.c
 
 # A release has it with it, so that nobody needs clang for what is the same everywhere.

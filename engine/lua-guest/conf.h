@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Lua's configuration for an image of the confined engine: numbers are 64-bit
- * integers, errors are thrown by the engine, there are neither files nor locales.
+ * Lua's configuration for an image of the confined engine: numbers are words
+ * (number.h), errors are thrown by the engine, there are neither files nor locales.
  * luaconf.h includes it last.
  */
 #ifndef LUA_GUEST_CONF_H
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "support.h"
 
 /* -- One file: see guest.c ---------------------------------------------------- */
@@ -25,6 +26,9 @@
 #define LUA_API		static
 #define LUALIB_API	static
 
+/* LuaJIT does not have it. */
+#undef LUA_COMPAT_GFIND
+
 /* -- Numbers ----------------------------------------------------------------- */
 
 #undef LUA_NUMBER_DOUBLE
@@ -34,9 +38,16 @@
 #undef LUA_NUMBER_FMT
 #undef lua_number2str
 #undef lua_str2number
+#undef luai_numadd
+#undef luai_numsub
+#undef luai_nummul
 #undef luai_numdiv
 #undef luai_nummod
 #undef luai_numpow
+#undef luai_numunm
+#undef luai_numeq
+#undef luai_numlt
+#undef luai_numle
 #undef luai_numisnan
 #undef lua_number2int
 #undef lua_number2integer
@@ -45,21 +56,24 @@
 #define LUA_NUMBER		long
 #define LUAI_UACNUMBER		long
 #define LUA_INTEGER		long
-#define LUA_NUMBER_FMT		"%ld"
-#define lua_number2str(s, n)	guest_format(s, LUA_NUMBER_FMT, n)
-#define lua_str2number(s, end)	guest_number(s, end)
-#define luai_numdiv(a, b)	guest_divide(a, b)
-#define luai_nummod(a, b)	((a) - guest_divide(a, b) * (b))
-#define luai_numpow(a, b)	guest_power(a, b)
-#define luai_numisnan(a)	0
+#define LUA_NUMBER_FMT		"%.14g"
+#define lua_number2str(s, n)	num_print(s, n)
+#define lua_str2number(s, end)	num_parse(s, end)
+#define luai_numadd(a, b)	num_add(a, b)
+#define luai_numsub(a, b)	num_sub(a, b)
+#define luai_nummul(a, b)	num_mul(a, b)
+#define luai_numdiv(a, b)	num_div(a, b)
+#define luai_nummod(a, b)	num_mod(a, b)
+#define luai_numpow(a, b)	num_pow(a, b)
+#define luai_numunm(a)		num_unm(a)
+#define luai_numeq(a, b)	num_eq(a, b)
+#define luai_numlt(a, b)	num_lt(a, b)
+#define luai_numle(a, b)	num_le(a, b)
+#define luai_numisnan(a)	((a) == NUM_NAN)
+/* The same word as @n only if that is an int. */
 #define lua_number2int(i, n)	((i) = (int)(n))
-#define lua_number2integer(i, n) ((i) = (n))
+#define lua_number2integer(i, n) ((i) = num_to_long(n))
 #define LUAI_USER_ALIGNMENT_T	union { void *s; long l; }
-
-#undef LUA_INTFRMLEN
-#undef LUA_INTFRM_T
-#define LUA_INTFRMLEN		"l"
-#define LUA_INTFRM_T		long
 
 /* -- Errors ------------------------------------------------------------------ */
 
@@ -72,23 +86,29 @@
 #define LUAI_THROW(L, c)	guest_throw()
 #define luai_jmpbuf		int
 
+/* At jumps, where functions begin, and in C loops that may take long. */
+#undef luai_threadyield
+#define luai_threadyield(L)	{ if (guest_stops()) guest_throw(); }
+
+/* After cleaning up here, the caught error is thrown on to the next such place. */
+#define luai_tried(lj)		{ if (guest_stops()) (lj)->status = LUA_ERRERR; }
+
 #define luai_format(fmt, ...)	fmt
 #define luai_args(fmt, ...)	((const long[]){ 0, ##__VA_ARGS__ } + 1)
 
 /* -- Memory -------------------------------------------------------------------- */
 
-/* It is little, and Lua 5.1 does not collect when there is no more. */
+/* There is little, and Lua 5.1 does not collect when it runs out. */
 #undef LUAI_GCPAUSE
 #define LUAI_GCPAUSE		110
 
 /* -- The C library ------------------------------------------------------------ */
 
-/* A frame of the stack, which is small, has one. */
+/* A buffer is in a frame of the stack, which is small. */
 #undef LUAL_BUFFERSIZE
 #define LUAL_BUFFERSIZE		512
 
 #define sprintf(to, fmt, v)	guest_format(to, fmt, (long)(v))
-#define strtoul(s, end, base)	guest_strtoul(s, end, base)
 #define strcoll(a, b)		strcmp(a, b)
 #define exit(status)		__builtin_trap()
 #define localeconv()		((struct lconv *)0)

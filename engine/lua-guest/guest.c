@@ -9,6 +9,13 @@
 
 #include "support.c"
 
+/* Rarely called functions are compiled for size. */
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#include "number.c"
+#include "functions.c"
+#include "print.c"
+#pragma clang attribute pop
+
 #include "lobject.c"
 #include "lapi.c"
 #include "lcode.c"
@@ -31,71 +38,212 @@
 #include "lstrlib.c"
 #include "ltablib.c"
 
+#include "format.c"
+#include "int64.c"
+#include "math.c"
+#include "fs.c"
+#include "net.c"
 #include "lib.c"
+#include "compiled.c"
 
 /* -- Calls ------------------------------------------------------------------------ */
 
 static long result(lua_State *L, struct guest_call *call, int i)
 {
+	const TValue *o = index2adr(L, i);
+	long v;
+
+	if (ttisboolean(o) || ttisnil(o))
+		return !l_isfalse(o);
+	if (to_long(L, i, &v))
+		return v;
+	call->failed = GUEST_RANGE;
 	if (lua_type(L, i) == LUA_TNUMBER)
-		return lua_tointeger(L, i);
-	if (!lua_isboolean(L, i) && !lua_isnil(L, i)) {
-		call->failed = GUEST_RANGE;
+		lua_pushfstring(L, "result %d of run is not an integer within 2^53", i);
+	else
 		lua_pushfstring(L, "result %d of run is a %s, not an integer", i,
 				luaL_typename(L, i));
-		lua_error(L);
-	}
-	return lua_toboolean(L, i);
+	return lua_error(L);
 }
 
-static int call_run(lua_State *L)
-{
-	struct guest_call *call = lua_touserdata(L, 1);
-	unsigned long i, n;
+/* The string "run", which the registry keeps. */
+static TString *run_name;
 
-	lua_settop(L, 0);
-	lua_pushvalue(L, lua_upvalueindex(1));
-	lua_gettable(L, LUA_GLOBALSINDEX);
-	for (i = 0; i < call->nargs; i++)
-		lua_pushinteger(L, call->args[i]);
-	lua_call(L, call->nargs, LUA_MULTRET);
-	n = lua_gettop(L);
+/* The globals' node that had it last. */
+static Node *run_node, *run_nodes;
+
+/* Nodes may move when others are added, and all are new when there are many. */
+static inline bool knows_node(const Table *globals)
+{
+	return globals->node == run_nodes && gcvalue(gkey(run_node)) == obj2gco(run_name) &&
+	       !ttisnil(gval(run_node));
+}
+
+static __attribute__((noinline)) void look_for_run(lua_State *L, StkId to)
+{
+	Table *globals = hvalue(gt(L));
+	const TValue *run = luaH_getstr(globals, run_name);
+	TValue name;
+
+	if (!ttisnil(run)) {
+		run_node = (Node *)run;
+		run_nodes = globals->node;
+		setobj2s(L, to, run);
+		return;
+	}
+	setsvalue(L, &name, run_name);
+	luaV_gettable(L, gt(L), &name, to);
+}
+
+/* Puts the script's function there. */
+static inline void find_run(lua_State *L, StkId to)
+{
+	if (knows_node(hvalue(gt(L))))
+		setobj2s(L, to, gval(run_node))
+	else
+		look_for_run(L, to);
+}
+
+/* A compiled function has not just returned: has the interpreter to go on? */
+static __attribute__((noinline)) bool is_left(lua_State *L, long status)
+{
+	ptrdiff_t func = savestack(L, L->base_ci->base);
+
+	return run_on(L, func, LUA_MULTRET, status) == PCRLUA;
+}
+
+/* With @n arguments, on a stack that is empty but for them. */
+static inline void call_it(lua_State *L, unsigned long n)
+{
+	unsigned long number = compiled_number(L->base);
+	long status;
+
+	if (!number)
+		return luaD_call(L, L->base, LUA_MULTRET);
+	status = call_number(number, L, L->base, n, LUA_MULTRET);
+	if (status != COMPILED_DONE && is_left(L, status))
+		luaV_execute(L, 1);
+	luaC_checkGC(L);
+}
+
+static __attribute__((noinline)) void take_results(lua_State *L, struct guest_call *call)
+{
+	unsigned long i, n = call->nresults;
+
 	if (n > SYSCRIPT_RESULTS_MAX)
-		n = SYSCRIPT_RESULTS_MAX;
+		call->nresults = n = SYSCRIPT_RESULTS_MAX;
 	for (i = 0; i < n; i++)
 		call->results[i] = result(L, call, i + 1);
-	call->nresults = n;
+}
+
+/* On an empty stack. */
+static long call_run(void *ud)
+{
+	struct guest_call *call = ud;
+	lua_State *L = call->state;
+	unsigned long i, n = call->nargs;
+
+	find_run(L, L->top);
+	L->top++;
+	for (i = 0; i < n; i++)
+		push_long(L, call->args[i]);
+	call_it(L, n);
+	call->nresults = L->top - L->base;
+	if (call->nresults)
+		take_results(L, call);
+	L->top = L->base;
 	return 0;
 }
 
-/* In the registry: call_run(), made once, with the name that it looks up. */
-#define CALL_RUN	1
+/* -- What another engine is better for --------------------------------------------- */
+
+/* Does a function say the name "frames", as far as it is to be seen? */
+static bool says_frames(const Proto *f)
+{
+	int i;
+
+	for (i = 0; i < f->sizek; i++)
+		if (ttisstring(&f->k[i]) && !strcmp(svalue(&f->k[i]), "frames"))
+			return true;
+	for (i = 0; i < f->sizep; i++)
+		if (says_frames(f->p[i]))
+			return true;
+	return false;
+}
+
+static void leave(lua_State *L, struct guest_call *call, const char *what)
+{
+	call->failed = GUEST_LEFT;
+	luaL_error(L, "%s: the confined engine has no %s", call->name + 1, what);
+}
+
+static void compile(lua_State *L, struct guest_call *call)
+{
+	if (luaL_loadbuffer(L, call->source, call->source_len, call->name)) {
+		if (call->another) {
+			call->failed = GUEST_LEFT;
+			lua_pushfstring(L, "the confined engine does not take it: %s",
+					lua_tostring(L, -1));
+		}
+		lua_error(L);
+	}
+	if (call->another && says_frames(clvalue(L->top - 1)->l.p))
+		leave(L, call, "net.frames()");
+}
+
+/* In the registry: run_name. */
+#define RUN_NAME	1
+
+/* Nearly all of what has been made by now stays: nothing is looked for until there is more. */
+static void begin_collecting(global_State *g)
+{
+	g->estimate = g->totalbytes;
+	setthreshold(g);
+}
 
 /* Runs the script itself, which defines run(). */
 static int load_script(lua_State *L)
 {
 	struct guest_call *call = lua_touserdata(L, 1);
 
+	lua_gc(L, LUA_GCSTOP, 0);
 	open_libraries(L);
-	if (luaL_loadbuffer(L, call->source, call->source_len, call->name))
-		lua_error(L);
+	compile(L, call);
+	begin_collecting(G(L));
 	if (call->check)
 		return 0;
+	clvalue(L->top - 1)->l.p->lastlinedefined = PROTO_OVER;
 	lua_call(L, 0, 0);
 	lua_getglobal(L, "run");
 	if (!lua_isfunction(L, -1))
 		luaL_error(L, "%s: no function named run", call->name + 1);
 	lua_pushliteral(L, "run");
-	lua_pushcclosure(L, call_run, 1);
-	lua_rawseti(L, LUA_REGISTRYINDEX, CALL_RUN);
+	run_name = rawtsvalue(L->top - 1);
+	lua_rawseti(L, LUA_REGISTRYINDEX, RUN_NAME);
 	return 0;
 }
 
-static int call_loaded(lua_State *L, struct guest_call *call)
+/* Of what call_run() raises: L->errorJmp between calls, too. */
+static struct lua_longjmp run_jump;
+
+/* Of a call of run(), or of what loads the script: the stack is empty again. */
+static __attribute__((noinline)) int recover_run(lua_State *L)
 {
-	lua_rawgeti(L, LUA_REGISTRYINDEX, CALL_RUN);
-	lua_pushlightuserdata(L, call);
-	return lua_pcall(L, 1, 0, 0);
+	int status = guest_stops() ? LUA_ERRERR : run_jump.status;
+
+	run_jump.status = 0;
+	L->nCcalls = 0;
+	L->nny = 0;
+	L->errfunc = 0;
+	L->errorJmp = &run_jump;
+	recover(L, status, savestack(L, L->base_ci->base), saveci(L, L->base_ci));
+	return status;
+}
+
+static inline int call_loaded(lua_State *L, struct guest_call *call)
+{
+	ENGINE(IMAGE_CALL_TRY)((long)call_run, (long)call);
+	return run_jump.status || call->stop ? recover_run(L) : 0;
 }
 
 /* -- Errors ----------------------------------------------------------------------- */
@@ -110,7 +258,7 @@ static void set_memory_error(struct guest_call *call)
 {
 	char number[24];
 
-	guest_format(number, "%lu", call->heap_size >> 10);
+	guest_format(number, "%u", call->heap_size >> 10);
 	add_error(call, call->name + 1);
 	add_error(call, ": over the memory limit of ");
 	add_error(call, number);
@@ -151,20 +299,27 @@ COSY_FUNCTION void lua_guest(struct guest_call *frame)
 	int status = LUA_ERRMEM;
 
 	call->failed = 0;
+	call->stop = 0;
 	if (call->size != sizeof(*call))
 		return wrong_version(call);
+	guest = call;
 	if (call->state) {
 		status = call_loaded(call->state, call);
 	} else {
 		guest_heap(call);
+		compiled_floor = call->floor;
+		call->exports = &exports;
 		call->state = lua_newstate(guest_alloc, NULL);
 		if (call->state)
 			status = lua_cpcall(call->state, load_script, call);
+		if (call->state)
+			call->state->errorJmp = &run_jump;
 	}
 	if (status) {
 		set_error(call->state, call, status);
 		if (call->state)
 			lua_settop(call->state, 0);
 	}
-	set_memory(call);
+	if (guest_stops())
+		call->failed = GUEST_STOPPED;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What is between the guest, which is Lua as a compound, and who calls it.
+ * The interface between the guest, which is Lua as a compound, and its caller.
  */
 #ifndef LUA_GUEST_H
 #define LUA_GUEST_H
@@ -12,23 +12,32 @@
 
 #define GUEST_ERROR_LEN		2048
 
-/* guest_call.failed: the script did, and guest_call.error says why */
+/* guest_call.failed: the script has failed, and guest_call.error says why */
 #define GUEST_FAILED	1
-#define GUEST_MEMORY	2	/* over its limit */
+#define GUEST_MEMORY	2	/* over its memory limit */
 #define GUEST_RANGE	3	/* a result is no integer */
+#define GUEST_LEFT	4	/* left to another engine: nothing of it has run */
+#define GUEST_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /**
  * struct guest_call - a script, and calls of its function run(); in the arena
- * @size:    of this structure: the guest takes no other
+ * @size:    of this structure; the guest accepts no other
  * @state:   Lua's; NULL: this call loads the script
  * @source:  its text
  * @name:    for messages, as Lua has it: "@file.lua"
  * @heap:    memory for Lua
+ * @large:   for large buffers, outside the arena; or 0
+ * @engine:  the script's engines in a row are numbered: whatever an earlier one has
+ *           kept for it is gone
  * @arena:   the arena's address
  * @args:    for run()
- * @results: of it
- * @check:   the script is to be compiled only
- * @memory:  bytes that the script holds, and has held at most
+ * @results: run()'s
+ * @check:   the script is only to be compiled
+ * @another: a script that LuaJIT's engine would run differently is left to that one
+ * @floor:   stack address below which no compiled function is called
+ * @exports: for compiled functions, see layout.h
+ * @memory:  two numbers: the bytes that the script holds, and the most that it has held
+ * @stop:    the run has to end, see struct image_header
  * @failed:  0 or GUEST_*
  * @output:  of print()
  */
@@ -38,11 +47,16 @@ struct guest_call {
 	const char *source, *name;
 	char *heap;
 	uint64_t source_len, heap_size;
+	uint64_t large, large_size;
+	uint64_t engine;
 	uint64_t arena, arena_size;
 	uint64_t nargs, nresults;
 	int64_t args[SYSCRIPT_ARGS_MAX], results[SYSCRIPT_RESULTS_MAX];
-	uint64_t check;
-	uint64_t memory, memory_peak;
+	uint64_t check, another;
+	uint64_t floor;
+	const struct guest_exports *exports;
+	const uint64_t *memory;
+	uint64_t stop;
 	uint64_t failed;
 	char error[GUEST_ERROR_LEN];
 	struct output output;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What scripts have besides Lua's own libraries: syscall, errno, const, util, bit, and
- * of math what is for integers.  As for LuaJIT (engine/luajit/lib_*.c) but for what
- * differs with the engine: numbers have 64 bits.
+ * What scripts have besides Lua's own libraries: syscall, errno, const, util, bit.  As
+ * for LuaJIT (engine/luajit/lib_*.c) but for what differs with the engine.
  */
-#include "../../kernel/syscalls_nr.h"
+#include "layout.h"
 
 #define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -69,7 +68,7 @@ static int push_constant(lua_State *L, const struct name *names, int n)
 
 	if (!found)
 		return luaL_error(L, "no constant '%s'", lua_tostring(L, 2));
-	lua_pushinteger(L, found->value);
+	push_long(L, found->value);
 	return remember(L);
 }
 
@@ -81,7 +80,7 @@ static int const_index(lua_State *L)
 /* errno.name(n) -> "ENOENT" for 2 and -2, nil for what is no error number */
 static int errno_name(lua_State *L)
 {
-	long n = luaL_checkinteger(L, 1);
+	long n = check_long(L, 1);
 	int i;
 
 	/* EOPNOTSUPP goes for ENOTSUP, as in strace(1). */
@@ -140,9 +139,11 @@ static long view_argument(lua_State *L, const struct name *call, int i)
 	long address;
 
 	lua_rawgeti(L, i, 0);
-	if (lua_type(L, -1) != LUA_TNUMBER)
-		bad_argument(L, call, i, "a table that is no view of memory");
-	address = lua_tointeger(L, -1);
+	if (!to_long(L, -1, &address)) {
+		if (lua_type(L, -1) != LUA_TNUMBER)
+			bad_argument(L, call, i, "a table that is not a view of memory");
+		no_integer(L, lua_tonumber(L, -1));
+	}
 	lua_pop(L, 1);
 	return address;
 }
@@ -151,6 +152,10 @@ static long argument(lua_State *L, const struct name *call, int i)
 {
 	char kind = KIND(call->text[i - 1]);
 	int type = lua_type(L, i);
+	long v;
+
+	if (to_long(L, i, &v))
+		return v;
 
 	if (type == LUA_TSTRING && kind == 's')
 		return string_argument(L, i);
@@ -159,7 +164,7 @@ static long argument(lua_State *L, const struct name *call, int i)
 	if (type != LUA_TNUMBER)
 		bad_argument(L, call, i, lua_pushfstring(L, "number expected, got %s",
 							 lua_typename(L, type)));
-	return lua_tointeger(L, i);
+	return no_integer(L, lua_tonumber(L, i));
 }
 
 /* One that was omitted, after @n others. */
@@ -187,7 +192,7 @@ static int syscall_call(lua_State *L)
 		args[i] = i < n ? argument(L, call, i + 1) : omitted(L, call, i, n);
 	if (i < n)
 		bad_count(L, call, n);
-	lua_pushinteger(L, guest_syscall(call->value, args));
+	push_long(L, guest_syscall(call->value, args));
 	return 1;
 }
 
@@ -199,6 +204,7 @@ static int syscall_index(lua_State *L)
 	if (call) {
 		lua_pushlightuserdata(L, (void *)call);
 		lua_pushcclosure(L, syscall_call, 1);
+		clvalue(L->top - 1)->c.id = ID_SYSCALL + call->value;
 		return remember(L);
 	}
 	call = find(excluded, ARRAY_SIZE(excluded), name);
@@ -251,15 +257,17 @@ static struct kind check_kind(lua_State *L, int i)
 
 /*
  * Moves @n bytes between @p and an address of the process's: in the arena as it is, else
- * by process_vm_readv(2) or process_vm_writev(2), @nr, on this process.
+ * by the engine's copies, @op.
  */
-static void move(lua_State *L, long nr, unsigned long address, const void *p, long n)
+static void move(lua_State *L, long op, unsigned long address, const void *p, long n)
 {
-	long none[6] = { 0 }, here[2] = { (long)p, n }, there[2] = { (long)address, n };
-	long args[6] = { guest_syscall(__NR_getpid, none), (long)here, 1, (long)there, 1, 0 };
+	struct image_batch_copy copy = { (unsigned long)p, address };
 
-	if (n && guest_syscall(nr, args) != n)
-		luaL_error(L, "bad address %p", address);
+	for (; n; n -= copy.n, copy.here += copy.n, copy.there += copy.n) {
+		copy.n = n < IMAGE_COPY_MAX ? n : IMAGE_COPY_MAX;
+		if (guest_batch(op, &copy))
+			luaL_error(L, "bad address %p", address);
+	}
 }
 
 /* Large ranges are filled and compared piece by piece. */
@@ -273,13 +281,13 @@ static long piece_of(long n)
 /* What is at the address of argument @i, or a copy of it, which is on the stack then. */
 static const char *read_memory(lua_State *L, int i, long n)
 {
-	unsigned long address = luaL_checkinteger(L, i);
+	unsigned long address = check_long(L, i);
 	char *copy;
 
 	if (guest_in_arena(address, n))
 		return (const char *)address;
 	copy = lua_newuserdata(L, n);
-	move(L, __NR_process_vm_readv, address, copy, n);
+	move(L, IMAGE_BATCH_COPY_IN, address, copy, n);
 	return copy;
 }
 
@@ -288,7 +296,7 @@ static const char *memory_piece(lua_State *L, unsigned long address, char *room,
 {
 	if (guest_in_arena(address, n))
 		return (const char *)address;
-	move(L, __NR_process_vm_readv, address, room, n);
+	move(L, IMAGE_BATCH_COPY_IN, address, room, n);
 	return room;
 }
 
@@ -297,12 +305,12 @@ static void write_memory(lua_State *L, unsigned long address, const char *p, lon
 	if (guest_in_arena(address, n))
 		memcpy((void *)address, p, n);
 	else
-		move(L, __NR_process_vm_writev, address, p, n);
+		move(L, IMAGE_BATCH_COPY_OUT, address, p, n);
 }
 
 static long check_count(lua_State *L, int i, unsigned int size)
 {
-	long n = luaL_checkinteger(L, i);
+	long n = check_long(L, i);
 
 	luaL_argcheck(L, n >= 0 && n <= 1L << 30, i, "out of range");
 	return n * size;
@@ -339,7 +347,7 @@ static int util_peek(lua_State *L)
 {
 	struct kind kind = check_kind(L, 2);
 
-	lua_pushinteger(L, load(read_memory(L, 1, kind.size), kind));
+	push_long(L, load(read_memory(L, 1, kind.size), kind));
 	return 1;
 }
 
@@ -347,9 +355,11 @@ static int util_peek(lua_State *L)
 static int util_poke(lua_State *L)
 {
 	struct kind kind = check_kind(L, 2);
-	long v = luaL_checkinteger(L, 3), address = luaL_checkinteger(L, 1);
+	long v, address = check_long(L, 1);
 	char bytes[8];
 
+	if (!to_long(L, 3, &v) && !num_is_integer(luaL_checknumber(L, 3), &v))
+		luaL_argerror(L, 3, "number out of range");
 	luaL_argcheck(L, fits(v, kind), 3, "number out of range");
 	store(bytes, v, kind);
 	write_memory(L, address, bytes, kind.size);
@@ -370,7 +380,7 @@ static int util_copyin(lua_State *L)
 		lua_pushvalue(L, 4);
 	luaL_checktype(L, -1, LUA_TTABLE);
 	for (i = 0; i < n; i++, p += kind.size) {
-		lua_pushinteger(L, load(p, kind));
+		push_long(L, load(p, kind));
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 	return 1;
@@ -380,14 +390,13 @@ static int util_copyin(lua_State *L)
 static int util_copyout(lua_State *L)
 {
 	struct kind kind = check_kind(L, 4);
-	long i, v, n = check_count(L, 3, kind.size), address = luaL_checkinteger(L, 2);
+	long i, v, n = check_count(L, 3, kind.size), address = check_long(L, 2);
 	char *from = lua_newuserdata(L, n), *p = from;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	for (i = 1; i <= n / kind.size; i++, p += kind.size) {
 		lua_rawgeti(L, 1, (int)i);
-		v = lua_tointeger(L, -1);
-		if (lua_type(L, -1) != LUA_TNUMBER || !fits(v, kind))
+		if (!to_long(L, -1, &v) || !fits(v, kind))
 			luaL_error(L, "element %d is not an integer that fits", i);
 		store(p, v, kind);
 		lua_pop(L, 1);
@@ -413,7 +422,7 @@ static int util_str_out(lua_State *L)
 
 	if (!lua_isnoneornil(L, 3) && check_count(L, 3, 1) < (long)len)
 		len = check_count(L, 3, 1);
-	write_memory(L, luaL_checkinteger(L, 2), s, len);
+	write_memory(L, check_long(L, 2), s, len);
 	lua_pushinteger(L, len);
 	return 1;
 }
@@ -421,8 +430,8 @@ static int util_str_out(lua_State *L)
 /* util.fill(addr, byte, n) */
 static int util_fill(lua_State *L)
 {
-	unsigned long address = luaL_checkinteger(L, 1);
-	long byte = luaL_checkinteger(L, 2), n = check_count(L, 3, 1), some;
+	unsigned long address = check_long(L, 1);
+	long byte = check_long(L, 2), n = check_count(L, 3, 1), some;
 	char bytes[PIECE];
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
@@ -441,7 +450,7 @@ static int util_fill(lua_State *L)
 /* util.compare(a, b, n) -> -1, 0, 1 */
 static int util_compare(lua_State *L)
 {
-	unsigned long a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
+	unsigned long a = check_long(L, 1), b = check_long(L, 2);
 	long n = check_count(L, 3, 1), some;
 	char pieces[2][PIECE];
 	int order = 0;
@@ -456,10 +465,28 @@ static int util_compare(lua_State *L)
 	return 1;
 }
 
-/* util.buffer(n) -> address of n zero bytes that live as long as the script */
-static int util_buffer(lua_State *L)
+/*
+ * From here on a buffer is no part of the arena, which is pinned and small: it is in
+ * memory of the process that is there for as long as the script, as LuaJIT's are.
+ */
+#define LARGE	(16L << 10)
+
+static long large_buffer(lua_State *L, long n)
 {
-	long n = check_count(L, 1, 1);
+	static unsigned long used;
+	long left = guest->large_size - used;
+
+	n = (n + 15) & ~15L;
+	if (!guest->large)
+		return luaL_error(L, "no memory for the script's buffer");
+	if (n > left)
+		return luaL_error(L, "no room: the script's buffer has %d bytes left", left);
+	used += n;
+	return (long)guest->large + used - n;
+}
+
+static long small_buffer(lua_State *L, long n)
+{
 	void *p = guest_alloc(NULL, NULL, 0, n ? n : 1);
 
 	if (!p) {
@@ -468,72 +495,34 @@ static int util_buffer(lua_State *L)
 	}
 	if (!p)
 		return luaL_error(L, "not enough memory");
-	lua_pushinteger(L, (long)memset(p, 0, n));
+	return (long)memset(p, 0, n);
+}
+
+/* util.buffer(n) -> address of n zero bytes that live as long as the script */
+static int util_buffer(lua_State *L)
+{
+	long n = check_long(L, 1);
+
+	luaL_argcheck(L, n >= 0 && n <= 1L << 20, 1, "number out of range");
+	push_long(L, n < LARGE ? small_buffer(L, n) : large_buffer(L, n));
+	return 1;
+}
+
+/* util.pending() -> does a signal wait for the end of this call? */
+static int util_pending(lua_State *L)
+{
+	lua_pushboolean(L, ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_PENDING, 0) == 1);
 	return 1;
 }
 
 #include "../luajit/util_parts.h"
 
-/* -- Integers -------------------------------------------------------------------------- */
-
-/* math.floor(), math.ceil(): for scripts that run on both engines. */
-static int math_same(lua_State *L)
-{
-	lua_pushinteger(L, luaL_checkinteger(L, 1));
-	return 1;
-}
-
-static int math_abs(lua_State *L)
-{
-	long n = luaL_checkinteger(L, 1);
-
-	lua_pushinteger(L, n < 0 ? -n : n);
-	return 1;
-}
-
-static int math_pow(lua_State *L)
-{
-	lua_pushinteger(L, guest_power(luaL_checkinteger(L, 1), luaL_checkinteger(L, 2)));
-	return 1;
-}
-
-static int math_fmod(lua_State *L)
-{
-	long a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
-
-	luaL_argcheck(L, b != 0, 2, "zero");
-	lua_pushinteger(L, b == -1 ? 0 : a % b);
-	return 1;
-}
-
-static int extreme(lua_State *L, bool largest)
-{
-	long best = luaL_checkinteger(L, 1), n;
-	int i;
-
-	for (i = 2; i <= lua_gettop(L); i++) {
-		n = luaL_checkinteger(L, i);
-		if (largest ? n > best : n < best)
-			best = n;
-	}
-	lua_pushinteger(L, best);
-	return 1;
-}
-
-static int math_max(lua_State *L)
-{
-	return extreme(L, true);
-}
-
-static int math_min(lua_State *L)
-{
-	return extreme(L, false);
-}
+/* -- Bits ------------------------------------------------------------------------------ */
 
 /* Numbers of 32 bits with their sign, as in LuaJIT. */
 static unsigned int bits(lua_State *L, int i)
 {
-	return (unsigned int)luaL_checkinteger(L, i);
+	return num_to_bits(luaL_checknumber(L, i));
 }
 
 static int push_bits(lua_State *L, unsigned int v)
@@ -581,13 +570,43 @@ static int bit_bswap(lua_State *L)
 static int bit_tohex(lua_State *L)
 {
 	unsigned int v = bits(L, 1);
-	long n = luaL_optinteger(L, 2, 8), digits = n < 0 ? -n : n;
+	long n = lua_isnoneornil(L, 2) ? 8 : (int)bits(L, 2), digits = n < 0 ? -n : n;
 	char text[16];
 
 	guest_format(text, n < 0 ? "%08X" : "%08x", v);
 	if (digits > 8)
 		digits = 8;
 	lua_pushlstring(L, text + 8 - digits, digits);
+	return 1;
+}
+
+/* -- Tables ---------------------------------------------------------------------------- */
+
+/* table.move(from, first, last, at [, to]) */
+static int table_move(lua_State *L)
+{
+	long first = luaL_checkint(L, 2), last = luaL_checkint(L, 3), at = luaL_checkint(L, 4);
+	long i, step = 1;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	if (lua_isnoneornil(L, 5)) {
+		lua_settop(L, 4);
+		lua_pushvalue(L, 1);
+	}
+	luaL_checktype(L, 5, LUA_TTABLE);
+	lua_settop(L, 5);
+	i = first;
+	/* From the end where it would be written over. */
+	if (at > first && at <= last && lua_rawequal(L, 1, 5)) {
+		i = last;
+		step = -1;
+	}
+	for (; i >= first && i <= last; i += step) {
+		lua_pushinteger(L, i + at - first);
+		lua_pushinteger(L, i);
+		lua_gettable(L, 1);
+		lua_settable(L, 5);
+	}
 	return 1;
 }
 
@@ -599,12 +618,12 @@ static const luaL_Reg util_functions[] = {
 	{ "peek", util_peek }, { "poke", util_poke }, { "copyin", util_copyin },
 	{ "copyout", util_copyout }, { "str_in", util_str_in }, { "str_out", util_str_out },
 	{ "fill", util_fill }, { "compare", util_compare }, { "buffer", util_buffer },
+	{ "pending", util_pending },
 	{ NULL, NULL },
 };
 
-static const luaL_Reg math_functions[] = {
-	{ "floor", math_same }, { "ceil", math_same }, { "abs", math_abs },
-	{ "max", math_max }, { "min", math_min }, { "fmod", math_fmod }, { "pow", math_pow },
+static const luaL_Reg table_functions[] = {
+	{ "move", table_move },
 	{ NULL, NULL },
 };
 
@@ -615,19 +634,6 @@ static const luaL_Reg bit_functions[] = {
 	{ "ror", bit_ror }, { "tohex", bit_tohex },
 	{ NULL, NULL },
 };
-
-/* (table, name) of what LuaJIT's scripts have: batches of messages, files and frames. */
-static int none_here(lua_State *L)
-{
-	return luaL_error(L, "the confined engine has no '%s': run this with LuaJIT's",
-			  luaL_checkstring(L, 2));
-}
-
-/* What there is not is said: pending(). */
-static int util_member(lua_State *L)
-{
-	return util_index(L) ?: none_here(L);
-}
 
 /* A global table whose other fields come from @index when first asked for. */
 static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
@@ -644,17 +650,18 @@ static void open_libraries(lua_State *L)
 {
 	luaopen_base(L);
 	luaopen_table(L);
+	luaL_register(L, "table", table_functions);
 	luaopen_string(L);
 	lua_pushcfunction(L, print);
 	lua_setglobal(L, "print");
 	luaL_register(L, "bit", bit_functions);
-	luaL_register(L, "math", math_functions);
-	lua_pushinteger(L, LONG_MAX);
-	lua_setfield(L, -2, "huge");
-	lazy_table(L, "util", util_functions, util_member);
+	open_math(L);
+	open_int64(L);
+	lazy_table(L, "util", util_functions, util_index);
 	lazy_table(L, "syscall", no_functions, syscall_index);
 	lazy_table(L, "errno", no_functions, errno_index);
 	lazy_table(L, "const", no_functions, const_index);
-	lazy_table(L, "net", no_functions, none_here);
-	lazy_table(L, "fs", no_functions, none_here);
+	luaL_register(L, "net", net_functions);
+	luaL_register(L, "fs", fs_functions);
+	open_messages(L);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What Lua gets from the engine, and in place of the C library's.
+ * What the engine gives Lua, also in place of the C library.
  */
 #ifndef LUA_GUEST_SUPPORT_H
 #define LUA_GUEST_SUPPORT_H
@@ -13,6 +13,15 @@ struct lua_State;
 
 /* -- The engine: see IMAGE_CALL_* --------------------------------------------- */
 
+/* The call under way, or the last one. */
+static const struct guest_call *guest;
+
+/* Does the run have to end?  Then only the beginning of the run catches what is thrown. */
+static inline int guest_stops(void)
+{
+	return *(const volatile uint64_t *)&guest->stop != 0;
+}
+
 /* Calls @f; a guest_throw() inside of it ends it. */
 static void guest_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud);
 static void guest_throw(void);
@@ -20,25 +29,21 @@ static void guest_throw(void);
 /* System call @nr, or -ENOSYS; returns -errno. */
 static long guest_syscall(long nr, const long args[6]);
 
+/* Batch @op, one of enum image_batch, with its structure. */
+static long guest_batch(long op, void *batch);
+
 /* -- Memory: a lua_Alloc -------------------------------------------------------- */
 
 static void guest_heap(struct guest_call *call);
-/* Says in @call what is in use. */
-static void set_memory(struct guest_call *call);
 static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size);
 
 /* Is all of [address, address + n) in the arena? */
 static int guest_in_arena(unsigned long address, unsigned long n);
 
-/* -- Numbers -------------------------------------------------------------------- */
+/* -- Text ----------------------------------------------------------------------- */
 
-/* Rounds down. */
-static long guest_divide(long a, long b);
-static long guest_power(long a, long b);
-
-/* As strtol() and strtoul(), but without errno; "1e3" is 1000. */
-static long guest_number(const char *s, char **end);
-static unsigned long guest_strtoul(const char *s, char **end, int base);
+/* A number as "%.14g" does. */
+static void num_print(char *to, long n);
 
 /* As sprintf(), for one integer, character, pointer or string. */
 static void guest_format(char *to, const char *format, long v);

@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * See compiled.h; layout.h describes compiled functions and what they return.
+ *
+ * The first part runs them.  The second has the functions that they call for instructions
+ * that they do not carry out themselves: each as in luaV_execute().
+ */
+#include <stdbool.h>
+
+#include "compiled.h"
+#include "layout.h"
+
+#define AT(structure, field, offset) \
+	_Static_assert(offsetof(structure, field) == (offset), #offset)
+AT(TValue, tt, VALUE_TAG);
+AT(lua_State, top, STATE_TOP);
+AT(lua_State, base, STATE_BASE);
+AT(lua_State, l_G, STATE_GLOBAL);
+AT(lua_State, ci, STATE_CI);
+AT(lua_State, stack_last, STATE_STACK_LAST);
+AT(lua_State, end_ci, STATE_END_CI);
+AT(lua_State, floor, STATE_FLOOR);
+AT(lua_State, l_gt, STATE_GLOBALS);
+AT(global_State, rootgc, GLOBAL_ROOTGC);
+AT(CallInfo, base, CI_BASE);
+AT(CallInfo, func, CI_FUNC);
+AT(CallInfo, top, CI_TOP);
+AT(CallInfo, savedpc, CI_SAVEDPC);
+AT(CallInfo, nresults, CI_NRESULTS);
+AT(CallInfo, tailcalls, CI_NRESULTS + 4);
+AT(GCheader, next, OBJECT_NEXT);
+AT(GCheader, tt, OBJECT_TYPE);
+AT(GCheader, marked, OBJECT_MARKED);
+AT(CClosure, isC, CLOSURE_IS_C);
+AT(CClosure, nupvalues, CLOSURE_NUPVALUES);
+AT(CClosure, id, CLOSURE_ID);
+AT(CClosure, env, CLOSURE_ENV);
+AT(CClosure, f, CLOSURE_F);
+AT(CClosure, upvalue, CLOSURE_UPVALUES);
+_Static_assert(offsetof(lua_State, nny) == offsetof(lua_State, nCcalls) + 6 &&
+	       offsetof(lua_State, nCcalls) % 8 == 0, "counts()");
+AT(LClosure, p, CLOSURE_F);
+AT(LClosure, upvals, CLOSURE_UPVALUES);
+AT(UpVal, v, UPVAL_V);
+AT(UpVal, u.value, UPVAL_VALUE);
+AT(Proto, compiled, PROTO_COMPILED);
+AT(Proto, k, PROTO_K);
+AT(Proto, code, PROTO_CODE);
+AT(Proto, p, PROTO_P);
+AT(Proto, lineinfo, PROTO_LINEINFO);
+AT(Proto, sizek, PROTO_SIZEK);
+AT(Proto, sizecode, PROTO_SIZECODE);
+AT(Proto, sizep, PROTO_SIZEP);
+AT(Proto, linedefined, PROTO_LINEDEFINED);
+AT(Proto, lastlinedefined, PROTO_LASTLINEDEFINED);
+AT(Proto, nups, PROTO_NUPS);
+AT(Proto, numparams, PROTO_NUMPARAMS);
+AT(Proto, is_vararg, PROTO_IS_VARARG);
+AT(Proto, maxstacksize, PROTO_MAXSTACKSIZE);
+AT(Table, flags, TABLE_FLAGS);
+AT(Table, lsizenode, TABLE_LSIZENODE);
+AT(Table, metatable, TABLE_METATABLE);
+AT(Table, array, TABLE_ARRAY);
+AT(Table, node, TABLE_NODE);
+AT(Table, sizearray, TABLE_SIZEARRAY);
+AT(Node, i_key, NODE_KEY);
+AT(Node, i_key.nk.tt, NODE_KEY_TAG);
+AT(Node, i_key.nk.next, NODE_NEXT);
+AT(TString, tsv.len, STRING_LEN);
+_Static_assert(sizeof(TValue) == VALUE_SIZE && sizeof(CallInfo) == CI_SIZE &&
+	       sizeof(Node) == NODE_SIZE && sizeof(TString) == STRING_TEXT, "sizes");
+_Static_assert(bitmask(BLACKBIT) == OBJECT_BLACK, "marks");
+_Static_assert(TAG_NUMBER == LUA_TNUMBER && TAG_THREAD == LUA_TTHREAD && TAG_PROTO == LUA_TPROTO,
+	       "tags");
+
+/* -- Running them ----------------------------------------------------------------- */
+
+typedef long compiled(lua_State *L, StkId func, long nargs, unsigned long nresults);
+
+static bool has_room(const lua_State *L)
+{
+	char here;
+
+	return (unsigned long)&here >= L->floor;
+}
+
+static int compiled_can(lua_State *L, const TValue *func)
+{
+	return isLfunction(func) && clvalue(func)->l.p->compiled && has_room(L);
+}
+
+/* The function at @func, with its arguments up to L->top. */
+static long begin(lua_State *L, StkId func, int nresults, unsigned long tailcalls)
+{
+	long number = clvalue(func)->l.p->compiled;
+
+	return ((compiled *)number)(L, func, L->top - func - 1,
+				    (unsigned int)nresults | tailcalls << 32);
+}
+
+/* The function called at @func has returned: restores L->top. */
+static inline void is_over(lua_State *L, ptrdiff_t func, int nresults)
+{
+	if (nresults >= 0)
+		L->top = restorestack(L, func) + nresults;
+	L->savedpc = L->ci->savedpc;
+}
+
+/* Goes on until there is no more to do here, or with @status what it says. */
+static int run_on(lua_State *L, ptrdiff_t func, int nresults, long status)
+{
+	while ((int)status == COMPILED_TAIL)
+		status = begin(L, restorestack(L, func), nresults, (unsigned long)status >> 32);
+	if (status == COMPILED_FRAME)
+		return PCRLUA;
+	if (status == COMPILED_YIELD)
+		return PCRYIELD;
+	is_over(L, func, nresults);
+	return PCRC;
+}
+
+static int compiled_call(lua_State *L, StkId func, int nresults)
+{
+	return run_on(L, savestack(L, func), nresults, begin(L, func, nresults, 0));
+}
+
+/* The number of its compiled form, or 0. */
+static inline unsigned long compiled_number(const TValue *func)
+{
+	unsigned long id = ttisfunction(func) ? clvalue(func)->c.id : 0;
+
+	return id < ID_SYSCALL ? id : 0;
+}
+
+static inline long call_number(unsigned long number, lua_State *L, StkId func, long nargs,
+			       unsigned int nresults)
+{
+	return ((compiled *)number)(L, func, nargs, nresults);
+}
+
+/* As luaD_pcall() after an error. */
+static __attribute__((noinline)) void recover(lua_State *L, int status, ptrdiff_t old_top,
+					      ptrdiff_t old_ci)
+{
+	StkId top = restorestack(L, old_top);
+
+	luaF_close(L, top);
+	luaD_seterrorobj(L, status, top);
+	L->ci = restoreci(L, old_ci);
+	L->base = L->ci->base;
+	L->savedpc = L->ci->savedpc;
+	restore_stack_limit(L);
+}
+
+/* Takes the frame of L->ci away, and moves @func and its arguments there. */
+static StkId move_down(lua_State *L, StkId func)
+{
+	StkId to = L->ci->func;
+
+	if (L->openupval)
+		luaF_close(L, L->ci->base);
+	L->ci--;
+	L->base = L->ci->base;
+	while (func < L->top) {
+		setobjs2s(L, to, func);
+		to++;
+		func++;
+	}
+	func = (L->ci + 1)->func;
+	L->top = to;
+	return func;
+}
+
+static int compiled_tailcall(lua_State *L, StkId func)
+{
+	unsigned long tailcalls = (unsigned int)L->ci->tailcalls + 1;
+	int nresults = L->ci->nresults;
+
+	func = move_down(L, func);
+	return run_on(L, savestack(L, func), nresults, begin(L, func, nresults, tailcalls));
+}
+
+static int compiled_begun(lua_State *L)
+{
+	return L->savedpc != ci_func(L->ci)->l.p->code;
+}
+
+static void compiled_pc(CallInfo *ci)
+{
+	unsigned long pc = (unsigned long)ci->savedpc;
+
+	if (pc < COMPILED_PC_MAX && isLua(ci))
+		ci->savedpc = ci_func(ci)->l.p->code + pc;
+}
+
+static void compiled_leave(lua_State *L)
+{
+	CallInfo *ci;
+
+	for (ci = L->base_ci; ci <= L->ci; ci++)
+		compiled_pc(ci);
+}
+
+/* -- What they call: instructions --------------------------------------------------- */
+
+struct at {
+	Instruction i;
+	const Proto *p;
+	LClosure *cl;
+	StkId base, ra;
+};
+
+/* A place to stop at.  After it an error has its line.  L->top stays: for instructions that look at it. */
+static inline struct at look(lua_State *L, long pc)
+{
+	LClosure *cl = &clvalue(L->ci->func)->l;
+	StkId base = L->base;
+	Instruction i = cl->p->code[pc];
+
+	luai_threadyield(L);
+	L->savedpc = cl->p->code + pc + 1;
+	return (struct at){ i, cl->p, cl, base, base + GETARG_A(i) };
+}
+
+/* And the collector sees the whole frame, and what is called is put after it. */
+static inline struct at look_closed(lua_State *L, long pc)
+{
+	L->top = L->ci->top;
+	return look(L, pc);
+}
+
+static inline TValue *rk(const struct at *at, int index)
+{
+	return ISK(index) ? at->p->k + INDEXK(index) : at->base + index;
+}
+
+/* The slow way into a function, as of a compiled function; 0 to hand over its frame. */
+static long compiled_enter(lua_State *L, StkId func, long nargs, unsigned long nresults)
+{
+	compiled_pc(L->ci);
+	L->savedpc = L->ci->savedpc;
+	L->top = func + 1 + nargs;
+	luaD_enter(L, func, (int)nresults);
+	L->ci->tailcalls = (int)(nresults >> 32);
+	return has_room(L);
+}
+
+/* The interpreter has to go on at @pc. */
+static long compiled_leave_at(lua_State *L, long pc)
+{
+	look_closed(L, pc);
+	L->savedpc--;
+	return COMPILED_FRAME;
+}
+
+/* The result of luaD_precall(); DONE or YIELD. */
+static long go_on(lua_State *L, int how)
+{
+	if (how == PCRLUA) {
+		luaV_execute(L, 1);
+		how = L->status == LUA_YIELD ? PCRYIELD : PCRC;
+	}
+	return how == PCRYIELD ? COMPILED_YIELD : COMPILED_DONE;
+}
+
+static long compiled_call_at(lua_State *L, long pc)
+{
+	struct at at = look(L, pc);
+	int b = GETARG_B(at.i);
+
+	if (b)
+		L->top = at.ra + b;
+	return go_on(L, luaD_precall(L, at.ra, GETARG_C(at.i) - 1));
+}
+
+/**
+ * struct caught - what an error leaves as it was: luaD_pcall() for compiled_pcall()
+ * @counts:  of calls, L->nCcalls to L->nny
+ * @ci:      of pcall()
+ * @handler: L->errfunc
+ */
+struct caught {
+	struct lua_longjmp jump;
+	uint64_t counts;
+	ptrdiff_t ci, handler;
+};
+
+static uint64_t *counts(lua_State *L)
+{
+	return (uint64_t *)&L->nCcalls;
+}
+
+/* A compiled function has not just returned to call_caught(). */
+static __attribute__((noinline)) void go_on_caught(lua_State *L, ptrdiff_t func, int nresults,
+						   long status)
+{
+	if (run_on(L, func, nresults, status) == PCRLUA)
+		luaV_execute(L, 1);
+}
+
+/* L->ci is of pcall(): calls its first argument, so that the results come there. */
+static long call_caught(void *ud)
+{
+	lua_State *L = ud;
+	StkId func = L->base;
+	ptrdiff_t place = savestack(L, func);
+	unsigned long number = compiled_number(func);
+	int nresults = L->ci->nresults;
+	long status;
+
+	nresults -= nresults > 0;
+	if (!number || !has_room(L) || L->nCcalls >= LUAI_MAXCCALLS - 1) {
+		luaD_call(L, func, nresults);
+		return 0;
+	}
+	L->nCcalls++;
+	status = call_number(number, L, func, L->top - func - 1, nresults);
+	if (status == COMPILED_DONE)
+		is_over(L, place, nresults);
+	else
+		go_on_caught(L, place, nresults, status);
+	L->nCcalls--;
+	return 0;
+}
+
+/* There was an error, or a yield, or the run is to end. */
+static __attribute__((noinline)) void fail_caught(lua_State *L, struct caught *caught)
+{
+	int nresults, status;
+	StkId ra;
+
+	luai_tried(&caught->jump);
+	luaD_tried(L, caught->jump.status);
+	status = caught->jump.status;
+	*counts(L) = caught->counts;
+	recover(L, status, savestack(L, restoreci(L, caught->ci)->base), caught->ci);
+	ra = L->ci->func;
+	nresults = L->ci->nresults;
+	setbvalue(ra, 0);
+	while (nresults != LUA_MULTRET && L->top < ra + nresults) {
+		setnilvalue(L->top);
+		L->top++;
+	}
+	/* A loop around pcall() may have no other place for it, and little code of its own. */
+	luai_threadyield(L);
+}
+
+static inline void push_pcall(lua_State *L, StkId func, int nresults)
+{
+	CallInfo *ci = inc_ci(L);
+
+	ci->func = func;
+	L->base = ci->base = func + 1;
+	ci->top = L->top + LUA_MINSTACK;
+	ci->nresults = nresults;
+}
+
+/* Nothing to call: it raises the error. */
+static __attribute__((noinline)) long pcall_nothing(lua_State *L, StkId func, int nresults)
+{
+	compiled_pc(L->ci);
+	L->savedpc = L->ci->savedpc;
+	return go_on(L, luaD_precall(L, func, nresults));
+}
+
+static __attribute__((noinline)) StkId grow_stack(lua_State *L, StkId func)
+{
+	ptrdiff_t place = savestack(L, func);
+
+	luaD_growstack(L, LUA_MINSTACK);
+	return restorestack(L, place);
+}
+
+/* As a compiled function, of pcall() at @func. */
+static long compiled_pcall(lua_State *L, StkId func, long nargs, unsigned long nresults)
+{
+	struct caught caught;
+
+	L->top = func + 1 + nargs;
+	if (!nargs)
+		return pcall_nothing(L, func, (int)nresults);
+	if ((char *)L->stack_last - (char *)L->top <= LUA_MINSTACK * (int)sizeof(TValue))
+		func = grow_stack(L, func);
+	push_pcall(L, func, (int)nresults);
+	caught.jump.status = 0;
+	caught.jump.previous = L->errorJmp;
+	caught.counts = *counts(L);
+	caught.ci = saveci(L, L->ci);
+	caught.handler = L->errfunc;
+	L->errorJmp = &caught.jump;
+	L->errfunc = 0;
+	ENGINE(IMAGE_CALL_TRY)((long)call_caught, (long)L);
+	L->errorJmp = caught.jump.previous;
+	L->errfunc = caught.handler;
+	if (caught.jump.status || guest_stops())
+		fail_caught(L, &caught);
+	else
+		setbvalue(L->ci->func, 1);
+	L->ci--;
+	L->base = L->ci->base;
+	return COMPILED_DONE;
+}
+
+/* A compiled function that was called directly has returned @status. */
+static long compiled_finish(lua_State *L, long pc, long status)
+{
+	struct at at;
+
+	if (status == COMPILED_YIELD)
+		return status;
+	if (status == COMPILED_FRAME)
+		return go_on(L, PCRLUA);
+	at = look(L, pc);
+	return go_on(L, run_on(L, savestack(L, at.ra), GETARG_C(at.i) - 1, status));
+}
+
+static long compiled_return(lua_State *L, long pc)
+{
+	struct at at = look(L, pc);
+	int b = GETARG_B(at.i);
+
+	if (b)
+		L->top = at.ra + b - 1;
+	if (L->openupval)
+		luaF_close(L, at.base);
+	luaD_poscall(L, at.ra);
+	return COMPILED_DONE;
+}
+
+static long compiled_tail(lua_State *L, long pc)
+{
+	struct at at = look(L, pc);
+	unsigned long tailcalls = (unsigned int)L->ci->tailcalls + 1;
+	int b = GETARG_B(at.i), how;
+
+	if (b)
+		L->top = at.ra + b;
+	if (compiled_can(L, at.ra)) {
+		move_down(L, at.ra);
+		return COMPILED_TAIL | (long)(tailcalls << 32);
+	}
+	how = luaD_precall(L, at.ra, LUA_MULTRET);
+	if (how != PCRLUA || compiled_begun(L))
+		return go_on(L, how);
+	luaD_replace(L);
+	return COMPILED_FRAME;
+}
+
+static long compiled_getglobal(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	TValue g;
+
+	sethvalue(L, &g, at.cl->env);
+	luaV_gettable(L, &g, at.p->k + GETARG_Bx(at.i), at.ra);
+	return 0;
+}
+
+static long compiled_setglobal(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	TValue g;
+
+	sethvalue(L, &g, at.cl->env);
+	luaV_settable(L, &g, at.p->k + GETARG_Bx(at.i), at.ra);
+	return 0;
+}
+
+static long compiled_gettable(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+
+	luaV_gettable(L, at.base + GETARG_B(at.i), rk(&at, GETARG_C(at.i)), at.ra);
+	return 0;
+}
+
+static long compiled_settable(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+
+	luaV_settable(L, at.ra, rk(&at, GETARG_B(at.i)), rk(&at, GETARG_C(at.i)));
+	return 0;
+}
+
+static long compiled_self(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	StkId rb = at.base + GETARG_B(at.i);
+
+	setobjs2s(L, at.ra + 1, rb);
+	luaV_gettable(L, rb, rk(&at, GETARG_C(at.i)), at.ra);
+	return 0;
+}
+
+static long compiled_setupval(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	UpVal *uv = at.cl->upvals[GETARG_B(at.i)];
+
+	setobj(L, uv->v, at.ra);
+	luaC_barrier(L, uv, at.ra);
+	return 0;
+}
+
+static long compiled_newtable(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	int b = GETARG_B(at.i), c = GETARG_C(at.i);
+
+	sethvalue(L, at.ra, luaH_new(L, luaO_fb2int(b), luaO_fb2int(c)));
+	luaC_checkGC(L);
+	return 0;
+}
+
+static long compiled_arith(lua_State *L, long pc)
+{
+	static const TMS events[] = {
+		[OP_ADD] = TM_ADD, [OP_SUB] = TM_SUB, [OP_MUL] = TM_MUL, [OP_DIV] = TM_DIV,
+		[OP_MOD] = TM_MOD, [OP_POW] = TM_POW, [OP_UNM] = TM_UNM,
+	};
+	struct at at = look_closed(L, pc);
+	OpCode op = GET_OPCODE(at.i);
+	const TValue *rb = rk(&at, GETARG_B(at.i));
+
+	Arith(L, at.ra, rb, op == OP_UNM ? rb : rk(&at, GETARG_C(at.i)), events[op]);
+	return 0;
+}
+
+static long compiled_len(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	const TValue *rb = at.base + GETARG_B(at.i);
+
+	if (ttistable(rb))
+		setnvalue(at.ra, cast_num(luaH_getn(hvalue(rb))))
+	else if (ttisstring(rb))
+		setnvalue(at.ra, cast_num(tsvalue(rb)->len))
+	else if (!call_binTM(L, rb, luaO_nilobject, at.ra, TM_LEN))
+		luaG_typeerror(L, rb, "get length of");
+	return 0;
+}
+
+static long compiled_concat(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	int b = GETARG_B(at.i), c = GETARG_C(at.i);
+
+	luaV_concat(L, c - b + 1, c);
+	luaC_checkGC(L);
+	setobjs2s(L, L->base + GETARG_A(at.i), L->base + b);
+	return 0;
+}
+
+/* OP_EQ, OP_LT, OP_LE: does it hold? */
+static long compiled_compare(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	TValue *rb = rk(&at, GETARG_B(at.i)), *rc = rk(&at, GETARG_C(at.i));
+
+	switch (GET_OPCODE(at.i)) {
+	case OP_EQ:
+		return equalobj(L, rb, rc) != 0;
+	case OP_LT:
+		return luaV_lessthan(L, rb, rc) != 0;
+	default:
+		return lessequal(L, rb, rc) != 0;
+	}
+}
+
+/* Does the loop go on? */
+static long compiled_tforloop(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	StkId cb = at.ra + 3;
+
+	setobjs2s(L, cb + 2, at.ra + 2);
+	setobjs2s(L, cb + 1, at.ra + 1);
+	setobjs2s(L, cb, at.ra);
+	L->top = cb + 3;
+	luaD_call(L, cb, GETARG_C(at.i));
+	cb = L->base + GETARG_A(at.i) + 3;
+	if (ttisnil(cb))
+		return 0;
+	setobjs2s(L, cb - 1, cb);
+	return 1;
+}
+
+static long compiled_setlist(lua_State *L, long pc)
+{
+	struct at at = look(L, pc);
+	int n = GETARG_B(at.i), c = GETARG_C(at.i), last;
+	Table *h;
+
+	if (n == 0)
+		n = cast_int(L->top - at.ra) - 1;
+	L->top = L->ci->top;
+	if (c == 0)
+		c = cast_int(at.p->code[pc + 1]);
+	if (!ttistable(at.ra))
+		return 0;
+	h = hvalue(at.ra);
+	last = (c - 1) * LFIELDS_PER_FLUSH + n;
+	if (last > h->sizearray)
+		luaH_resizearray(L, h, last);
+	for (; n > 0; n--) {
+		TValue *val = at.ra + n;
+
+		setobj2t(L, luaH_setnum(L, h, last--), val);
+		luaC_barriert(L, h, val);
+	}
+	return 0;
+}
+
+static long compiled_close(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+
+	luaF_close(L, at.ra);
+	return 0;
+}
+
+static long compiled_closure(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	Proto *p = at.p->p[GETARG_Bx(at.i)];
+	const Instruction *next = L->savedpc;
+	int nup = p->nups, j;
+	Closure *ncl = luaF_newLclosure(L, nup, at.cl->env);
+
+	ncl->l.p = p;
+	ncl->l.id = p->compiled;
+	for (j = 0; j < nup; j++, next++) {
+		if (GET_OPCODE(*next) == OP_GETUPVAL)
+			ncl->l.upvals[j] = at.cl->upvals[GETARG_B(*next)];
+		else
+			ncl->l.upvals[j] = luaF_findupval(L, at.base + GETARG_B(*next));
+	}
+	setclvalue(L, at.ra, ncl);
+	luaC_checkGC(L);
+	return 0;
+}
+
+static long compiled_vararg(lua_State *L, long pc)
+{
+	struct at at = look_closed(L, pc);
+	CallInfo *ci = L->ci;
+	int b = GETARG_B(at.i) - 1, j, n = cast_int(ci->base - ci->func) - at.p->numparams - 1;
+
+	if (b == LUA_MULTRET) {
+		luaD_checkstack(L, n);
+		at.ra = L->base + GETARG_A(at.i);
+		b = n;
+		L->top = at.ra + n;
+	}
+	for (j = 0; j < b; j++) {
+		if (j < n)
+			setobjs2s(L, at.ra + j, L->ci->base - n + j)
+		else
+			setnilvalue(at.ra + j);
+	}
+	return 0;
+}
+
+/* A result that is no integer of INTEGER_BITS: R(A) of the call at @pc. */
+static long compiled_integer(lua_State *L, long pc, long value)
+{
+	struct at at = look_closed(L, pc);
+
+	luaD_checkstack(L, 1);
+	push_long(L, value);
+	L->top--;
+	setobjs2s(L, L->base + GETARG_A(at.i), L->top);
+	return 0;
+}
+
+/* Where @t has the value of @key, or 0 where that is nil. */
+static long compiled_field(Table *t, TString *key)
+{
+	const TValue *value = luaH_getstr(t, key);
+
+	return ttisnil(value) ? 0 : (long)value;
+}
+
+#define compiled_call compiled_call_at
+#define HELPER_ENTRY(name)	[HELPER_##name] = (uint64_t)compiled_##name,
+#define INTRINSIC_ENTRY(name)	[INTRINSIC_##name] = (uint64_t)name,
+static const struct guest_exports exports = {
+	{ HELPERS(HELPER_ENTRY) },
+	{ INTRINSICS(INTRINSIC_ENTRY) },
+};
+#undef compiled_call

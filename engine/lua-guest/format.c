@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* string.format(), which is LuaJIT's: what it takes, what it makes of it, its errors. */
+
+static void add_quoted(luaL_Buffer *b, const char *s, size_t len)
+{
+	char text[8];
+	unsigned char c;
+
+	luaL_addchar(b, '"');
+	for (; len--; s++) {
+		c = *s;
+		if (c == '"' || c == '\\' || c == '\n')
+			luaL_addchar(b, '\\');
+		if (c == '\n' || (c >= 32 && c != 127)) {
+			luaL_addchar(b, c);
+			continue;
+		}
+		guest_format(text, is_digit(s[1]) ? "%03d" : "%d", c);
+		luaL_addchar(b, '\\');
+		luaL_addlstring(b, text, strlen(text));
+	}
+	luaL_addchar(b, '"');
+}
+
+/* As tostring(), but for metatables. */
+static void push_plain_text(lua_State *L, int i)
+{
+	switch (lua_type(L, i)) {
+	case LUA_TNIL:
+		return lua_pushliteral(L, "nil");
+	case LUA_TBOOLEAN:
+		return lua_pushstring(L, lua_toboolean(L, i) ? "true" : "false");
+	}
+	lua_pushfstring(L, "%s: %p", luaL_typename(L, i), lua_topointer(L, i));
+}
+
+/* Puts its text where the argument was. */
+static const char *text_argument(lua_State *L, int arg, size_t *len)
+{
+	if (lua_type(L, arg) != LUA_TSTRING) {
+		if (!luaL_callmeta(L, arg, "__tostring"))
+			lua_pushvalue(L, arg);
+		lua_replace(L, arg);
+	}
+	if (!lua_isstring(L, arg)) {
+		push_plain_text(L, arg);
+		lua_replace(L, arg);
+	}
+	return lua_tolstring(L, arg, len);
+}
+
+static void add_text(lua_State *L, luaL_Buffer *b, const struct format *f, int arg)
+{
+	size_t len;
+	const char *s = text_argument(L, arg, &len);
+	long fill;
+
+	if (f->conversion == 'q')
+		return add_quoted(b, s, len);
+	if (f->precision >= 0 && len > (size_t)f->precision)
+		len = f->precision;
+	fill = f->width - (long)len;
+	for (; !f->left && fill > 0; fill--)
+		luaL_addchar(b, ' ');
+	luaL_addlstring(b, s, len);
+	for (; fill > 0; fill--)
+		luaL_addchar(b, ' ');
+}
+
+static long integer_argument(lua_State *L, const struct format *f, int arg)
+{
+	long n = luaL_checknumber(L, arg);
+
+	if (f->conversion == 'd' || f->conversion == 'i' || !num_le(num_of_ulong(1UL << 63), n))
+		return num_to_long(n);
+	return num_to_long(num_sub(n, num_scale(1, 64)));
+}
+
+static void add_item(lua_State *L, luaL_Buffer *b, struct format *f, int arg)
+{
+	char item[ITEM_MAX], *end, c;
+
+	switch (f->conversion) {
+	case 'd': case 'i': case 'u': case 'o': case 'x': case 'X':
+		end = put_integer(item, f, integer_argument(L, f, arg));
+		break;
+	case 'c':
+		c = (char)luaL_checkint(L, arg);
+		end = put_padded(item, f, "", &c, 1, 0);
+		break;
+	case 'p':
+		guest_format(item, "%p", (long)lua_topointer(L, arg));
+		end = item + strlen(item);
+		break;
+	case 's': case 'q':
+		return add_text(L, b, f, arg);
+	default:
+		end = put_double(item, f, num_bits(luaL_checknumber(L, arg)));
+	}
+	luaL_addlstring(b, item, end - item);
+}
+
+static int bad_format(lua_State *L, const char *from, const char *at)
+{
+	if ((unsigned char)*at >= 32)
+		at++;
+	lua_pushlstring(L, from, at - from);
+	return luaL_error(L, "invalid option '%s' to 'format'", lua_tostring(L, -1));
+}
+
+static int str_format(lua_State *L)
+{
+	int arg = 1, n = lua_gettop(L);
+	size_t len;
+	const char *s = luaL_checklstring(L, 1, &len), *end = s + len, *after;
+	struct format f;
+	luaL_Buffer b;
+
+	luaL_buffinit(L, &b);
+	while (s < end) {
+		if (*s != '%' || s[1] == '%') {
+			s += *s == '%';
+			luaL_addchar(&b, *s);
+			s++;
+			continue;
+		}
+		after = parse_format(&f, s + 1);
+		if (!*after || !strchr("aAcdeEfFgGiopqsuxX", *after))
+			return bad_format(L, s, after);
+		if (++arg > n)
+			luaL_argerror(L, arg, "value expected");
+		add_item(L, &b, &f, arg);
+		s = after + 1;
+	}
+	luaL_pushresult(&b);
+	return 1;
+}

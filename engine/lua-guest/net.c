@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * net: batches of messages on sockets, as for LuaJIT (engine/luajit/lib_net.c).
+ * net.messages() has the engine import a struct mmsghdr array once; what it returns is
+ * a userdata with the number that stands for that.
+ */
+#include <errno.h>
+
+#include "../../kernel/net/mmsg.h"
+
+/* The name, in errors and in the registry. */
+#define MESSAGES	"messages"
+
+/* @engine gave the number: another one needs a new import. */
+struct messages {
+	unsigned int number, n;
+	unsigned long addr, engine;
+};
+
+static int bad_messages(lua_State *L, long err, unsigned long wrong)
+{
+	switch (err) {
+	case -E2BIG:
+		return luaL_error(L, MMSG_MALFORMED "%d has more than %d buffers", wrong,
+				  MMSG_IOV);
+	case -EOPNOTSUPP:
+		return luaL_error(L, MMSG_MALFORMED "%d asks for control data: use syscall.recvmmsg",
+				  wrong);
+	case -EINVAL:
+		return luaL_error(L, MMSG_MALFORMED "%d has a negative msg_namelen", wrong);
+	case -EFAULT:
+		return luaL_error(L, "bad address %p", wrong);
+	}
+	return luaL_error(L, "no memory for messages");
+}
+
+static long import_messages(lua_State *L, struct image_batch_import *import)
+{
+	long ret = guest_batch(IMAGE_BATCH_MESSAGES, import);
+
+	if (ret != -ENOBUFS)
+		return ret;
+	/* Some of them may be garbage. */
+	lua_gc(L, LUA_GCCOLLECT, 0);
+	return guest_batch(IMAGE_BATCH_MESSAGES, import);
+}
+
+static void number_messages(lua_State *L, struct messages *messages)
+{
+	struct image_batch_import import = { .addr = messages->addr, .n = messages->n };
+	long number;
+
+	messages->number = 0;
+	number = import_messages(L, &import);
+	if (number < 0)
+		bad_messages(L, number, import.wrong);
+	messages->number = (unsigned int)number;
+	messages->engine = guest->engine;
+}
+
+/* net.messages(addr, n) -> messages */
+static int net_messages(lua_State *L)
+{
+	unsigned long addr = check_long(L, 1);
+	long n = check_long(L, 2);
+	struct messages *messages;
+
+	luaL_argcheck(L, n >= 1 && n <= MMSG_MAX, 2, "number out of range");
+	messages = lua_newuserdata(L, sizeof(*messages));
+	*messages = (struct messages){ .n = (unsigned int)n, .addr = addr };
+	luaL_getmetatable(L, MESSAGES);
+	lua_setmetatable(L, -2);
+	number_messages(L, messages);
+	return 1;
+}
+
+static int messages_gc(lua_State *L)
+{
+	struct messages *messages = luaL_checkudata(L, 1, MESSAGES);
+
+	if (messages->number && messages->engine == guest->engine)
+		ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_FORGET, messages->number);
+	messages->number = 0;
+	return 0;
+}
+
+/* The count in argument @arg: of @messages, or of any. */
+static unsigned int check_messages(lua_State *L, int arg, const struct messages *messages, long n)
+{
+	luaL_argcheck(L, n >= 0 && n <= (messages ? messages->n : MMSG_MAX), arg,
+		      "number out of range");
+	return (unsigned int)n;
+}
+
+/* For the engine that there is now. */
+static unsigned int number_now(lua_State *L, struct messages *messages)
+{
+	if (messages->engine != guest->engine)
+		number_messages(L, messages);
+	return messages->number;
+}
+
+/* Bits beyond an int's are unknown, too; such a descriptor is invalid. */
+static void set_socket(struct image_batch_messages *call, long fd, long flags)
+{
+	call->fd = fd == (int)fd ? (int)fd : -1;
+	call->flags = flags == (unsigned int)flags ? (unsigned int)flags : ~0U;
+}
+
+/* net.recv(fd, messages [, n [, flags]]) -> count or -errno */
+static int net_recv(lua_State *L)
+{
+	struct image_batch_messages call = { 0 };
+	long fd = check_long(L, 1), n;
+	struct messages *messages = luaL_checkudata(L, 2, MESSAGES);
+
+	n = opt_long(L, 3, messages->n);
+	set_socket(&call, fd, opt_long(L, 4, 0));
+	call.n = check_messages(L, 3, messages, n);
+	call.messages = number_now(L, messages);
+	push_long(L, guest_batch(IMAGE_BATCH_RECEIVE, &call));
+	return 1;
+}
+
+/* net.send(fd, addr, n [, flags [, messages]]) -> count or -errno */
+static int net_send(lua_State *L)
+{
+	struct image_batch_messages call = { 0 };
+	long fd = check_long(L, 1), n;
+	struct messages *to = NULL;
+
+	call.addr = check_long(L, 2);
+	n = check_long(L, 3);
+	set_socket(&call, fd, opt_long(L, 4, 0));
+	if (!lua_isnoneornil(L, 5))
+		to = luaL_checkudata(L, 5, MESSAGES);
+	call.n = check_messages(L, 3, to, n);
+	call.messages = to ? number_now(L, to) : 0;
+	push_long(L, guest_batch(IMAGE_BATCH_SEND, &call));
+	return 1;
+}
+
+static int net_frames(lua_State *L)
+{
+	return luaL_error(L, "the confined engine has no net.frames(): run this with LuaJIT's");
+}
+
+static const luaL_Reg net_functions[] = {
+	{ "messages", net_messages }, { "recv", net_recv }, { "send", net_send },
+	{ "frames", net_frames },
+	{ NULL, NULL },
+};
+
+/* getmetatable() has nothing to give of it. */
+static void open_messages(lua_State *L)
+{
+	luaL_newmetatable(L, MESSAGES);
+	lua_pushcfunction(L, messages_gc);
+	lua_setfield(L, -2, "__gc");
+	lua_pushboolean(L, 0);
+	lua_setfield(L, -2, "__metatable");
+	lua_pop(L, 1);
+}

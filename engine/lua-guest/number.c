@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* See number.h.  Included by the one file that the guest is. */
+#include <limits.h>
+#include <string.h>
+
+#include "number.h"
+#include "softfloat/softfloat.c"
+
+#define BIAS		(1UL << 51)
+#define MINUS		(1UL << 63)
+#define EXPONENT(bits)	((int)((bits) >> 52 & 0x7ff))
+#define FRACTION(bits)	((bits) & ((1UL << 52) - 1))
+
+/* -- Words ------------------------------------------------------------------------ */
+
+/* The integer that the double is, if it is one that has a word of its own. */
+static bool small_integer(unsigned long bits, long *v)
+{
+	unsigned long m = FRACTION(bits) | 1UL << 52;
+	int below = 1075 - EXPONENT(bits);	/* the point is after so many bits */
+
+	if (below > 52 || below < 1)
+		return false;
+	if (m & ((1UL << below) - 1))
+		return false;
+	*v = bits & MINUS ? -(long)(m >> below) : (long)(m >> below);
+	return num_is_int(*v);
+}
+
+static long num_of_bits(unsigned long bits)
+{
+	long v;
+
+	if (!bits)
+		return 0;
+	if (EXPONENT(bits) == 0x7ff && FRACTION(bits))
+		return NUM_NAN;
+	if (small_integer(bits, &v))
+		return v;
+	return (long)((bits << 1 | bits >> 63) + BIAS);
+}
+
+static __attribute__((noinline)) long num_of_large(long v)
+{
+	return num_of_bits(i64_to_f64(v).v);
+}
+
+static inline __attribute__((always_inline)) long num_of_long(long v)
+{
+	return num_is_int(v) ? v : num_of_large(v);
+}
+
+static long num_of_ulong(unsigned long v)
+{
+	/* The last bit tells of what is shifted out. */
+	return v >> 63 ? num_scale(num_of_long((long)(v >> 1 | (v & 1))), 1) :
+			 num_of_long((long)v);
+}
+
+static unsigned long num_bits(long n)
+{
+	unsigned long turned = (unsigned long)n - BIAS;
+
+	return num_is_int(n) ? i64_to_f64(n).v : turned >> 1 | turned << 63;
+}
+
+static float64_t double_of(long n)
+{
+	return (float64_t){ num_bits(n) };
+}
+
+static long number_of(float64_t d)
+{
+	return num_of_bits(d.v);
+}
+
+static __attribute__((noinline)) long num_truncated(long n)
+{
+	unsigned long bits = num_bits(n), m = FRACTION(bits) | 1UL << 52;
+	int below = 1075 - EXPONENT(bits);
+
+	if (below > 52)
+		return 0;
+	if (below < -10)
+		return LONG_MIN;
+	m = below > 0 ? m >> below : m << -below;
+	return bits & MINUS ? -(long)m : (long)m;
+}
+
+static inline long num_to_long(long n)
+{
+	return num_is_int(n) ? n : num_truncated(n);
+}
+
+static int num_to_int(long n)
+{
+	long v = num_to_long(n);
+
+	return v == (int)v ? (int)v : INT_MIN;
+}
+
+static unsigned int num_to_bits(long n)
+{
+	/* Its last bit is 1. */
+	const float64_t large = { 0x4338000000000000UL };
+
+	if (num_is_int(n))
+		return (unsigned int)n;
+	return n == NUM_NAN ? 0 : (unsigned int)f64_add(double_of(n), large).v;
+}
+
+static bool num_is_negative(long n)
+{
+	return num_is_int(n) ? n < 0 : ((unsigned long)n - BIAS) & 1;
+}
+
+static bool num_is_integer(long n, long *v)
+{
+	*v = num_to_long(n);
+	if (num_is_int(n))
+		return true;
+	return *v >= -(1L << 53) && *v <= 1L << 53 && num_eq(num_of_long(*v), n);
+}
+
+/* -- Arithmetic -------------------------------------------------------------------- */
+
+static long num_add_any(long a, long b)
+{
+	return number_of(f64_add(double_of(a), double_of(b)));
+}
+
+static long num_sub_any(long a, long b)
+{
+	return number_of(f64_sub(double_of(a), double_of(b)));
+}
+
+static long num_mul_any(long a, long b)
+{
+	return number_of(f64_mul(double_of(a), double_of(b)));
+}
+
+static long num_div_any(long a, long b)
+{
+	/* Two integers often have a third one for a quotient; but 0 may be -0. */
+	if (a && b && num_is_int(a) && num_is_int(b) && !(a % b))
+		return num_of_long(a / b);
+	return number_of(f64_div(double_of(a), double_of(b)));
+}
+
+static float64_t rounded(float64_t d, uint_fast8_t mode)
+{
+	return f64_roundToInt(d, mode, false);
+}
+
+/* As LuaJIT computes it, with its roundings. */
+static long num_mod_any(long a, long b)
+{
+	float64_t x = double_of(a), y = double_of(b);
+	float64_t q = rounded(f64_div(x, y), softfloat_round_min);
+
+	return number_of(f64_sub(x, f64_mul(q, y)));
+}
+
+static bool num_lt_any(long a, long b)
+{
+	return f64_lt_quiet(double_of(a), double_of(b));
+}
+
+static bool num_le_any(long a, long b)
+{
+	return f64_le_quiet(double_of(a), double_of(b));
+}
+
+static long num_floor(long a)
+{
+	return num_is_int(a) ? a : number_of(rounded(double_of(a), softfloat_round_min));
+}
+
+static long num_ceil(long a)
+{
+	return num_is_int(a) ? a : number_of(rounded(double_of(a), softfloat_round_max));
+}
+
+static long num_trunc(long a)
+{
+	return num_is_int(a) ? a : number_of(rounded(double_of(a), softfloat_round_minMag));
+}
+
+static long num_scale(long a, int n)
+{
+	unsigned long bits = num_bits(a), m = FRACTION(bits);
+	int exponent = EXPONENT(bits);
+
+	if (!(bits << 1) || exponent == 0x7ff)
+		return a;
+	if (exponent)
+		m |= 1UL << 52;
+	else
+		exponent = 1;
+	exponent += n > 9999 ? 9999 : n < -9999 ? -9999 : n;
+	return number_of(softfloat_normRoundPackToF64(bits >> 63, exponent + 9, m));
+}
+
+static long num_sqrt(long a)
+{
+	return number_of(f64_sqrt(double_of(a)));
+}
+
+/* By IEEE's remainder of what they are without signs, which is exact, as this is. */
+static long num_fmod(long a, long b)
+{
+	float64_t x = { num_bits(a) & ~MINUS }, y = { num_bits(b) & ~MINUS }, rest;
+
+	if (EXPONENT(y.v) == 0x7ff && !FRACTION(y.v) && EXPONENT(x.v) != 0x7ff)
+		return a;
+	rest = f64_rem(x, y);
+	if (rest.v & MINUS && rest.v << 1)
+		rest = f64_add(rest, y);
+	rest.v &= ~MINUS;
+	return num_of_bits(rest.v | (num_bits(a) & MINUS));
+}
+
+/* -- Decimals ----------------------------------------------------------------------- */
+
+#define BILLION		1000000000U
+#define LIMBS		200
+#define POINT		44	/* limbs before the point: more than any number has */
+
+/* A number without sign: d[first] .. d[last - 1], nine digits each. */
+struct decimal {
+	unsigned int d[LIMBS];
+	int first, last;
+};
+
+static void decimal_times(struct decimal *n, int shift)
+{
+	unsigned long carry = 0;
+	int i;
+
+	for (i = n->last; i-- > n->first;) {
+		carry += (unsigned long)n->d[i] << shift;
+		n->d[i] = carry % BILLION;
+		carry /= BILLION;
+	}
+	if (carry)
+		n->d[--n->first] = carry;
+	while (n->last > POINT && n->last > n->first && !n->d[n->last - 1])
+		n->last--;
+}
+
+/* By 2^shift, 9 at most.  What does not fit at the end is one bit there. */
+static void decimal_over(struct decimal *n, int shift)
+{
+	unsigned int carry = 0, limb;
+	int i;
+
+	for (i = n->first; i < n->last; i++) {
+		limb = n->d[i];
+		n->d[i] = (limb >> shift) + carry;
+		carry = (BILLION >> shift) * (limb & ((1U << shift) - 1));
+	}
+	if (carry && n->last < LIMBS)
+		n->d[n->last++] = carry;
+	else if (carry)
+		n->d[LIMBS - 1] |= 1;
+	while (n->first < n->last && !n->d[n->first])
+		n->first++;
+}
+
+static void decimal_of(struct decimal *n, unsigned long bits)
+{
+	int exponent = EXPONENT(bits) ? EXPONENT(bits) - 1075 : -1074, some;
+	unsigned long m = FRACTION(bits) | (EXPONENT(bits) ? 1UL << 52 : 0);
+
+	n->d[POINT - 2] = m / BILLION;
+	n->d[POINT - 1] = m % BILLION;
+	n->first = m / BILLION ? POINT - 2 : POINT - 1;
+	n->last = POINT;
+	for (; exponent > 0; exponent -= some) {
+		some = exponent < 29 ? exponent : 29;
+		decimal_times(n, some);
+	}
+	for (; exponent < 0; exponent += some) {
+		some = exponent > -9 ? -exponent : 9;
+		decimal_over(n, some);
+	}
+}
+
+static int num_digits(unsigned long bits, char *digits, int *n)
+{
+	struct decimal decimal;
+	char *to = digits;
+	int i, j, skip = 0;
+	unsigned int limb;
+
+	decimal_of(&decimal, bits);
+	for (i = decimal.first; i < decimal.last; i++, to += 9) {
+		limb = decimal.d[i];
+		for (j = 9; j-- > 0; limb /= 10)
+			to[j] = (char)('0' + limb % 10);
+	}
+	while (digits + skip < to && digits[skip] == '0')
+		skip++;
+	*n = (int)(to - digits) - skip;
+	memmove(digits, digits + skip, *n);
+	return *n ? (POINT - decimal.first) * 9 - skip : 1;
+}
+
+/* Binary digits in the integer part, which has three limbs at most. */
+static unsigned long integer_part(const struct decimal *n)
+{
+	unsigned long v = 0;
+	int i;
+
+	for (i = n->first; i < POINT && i < n->last; i++)
+		v = v * BILLION + n->d[i];
+	return v;
+}
+
+/* The nearest double: as many bits as it has and more are made the integer part. */
+static unsigned long decimal_bits(struct decimal *n)
+{
+	int exponent = 0, shift, i;
+	unsigned long v;
+	bool rest = false;
+
+	while (n->first < POINT - 2) {
+		decimal_over(n, 9);
+		exponent += 9;
+	}
+	while ((v = integer_part(n)) < 1UL << 55 && n->last > POINT) {
+		shift = v ? __builtin_clzl(v) - 4 : 29;
+		shift = shift < 29 ? shift : 29;
+		decimal_times(n, shift);
+		exponent -= shift;
+	}
+	for (i = POINT; i < n->last; i++)
+		rest = rest || n->d[i];
+	if (!v)
+		return 0;
+	/* The one bit stands below all that count. */
+	if (v < 1UL << 61) {
+		v = v << 1 | rest;
+		exponent--;
+	} else {
+		v |= rest;
+	}
+	return softfloat_normRoundPackToF64(false, 0x43c + exponent, v).v;
+}
+
+/* -- Text --------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* As in LuaJIT: what is longer is no number. */
+#define EXPONENT_MAX	(1 << 20)
+
+/* What follows "e" or "p"; *s stays if there is none, and is NULL if it is no good. */
+static int parse_exponent(const char **s, char letter)
+{
+	const char *p = *s;
+	bool negative;
+	int v = 0;
+
+	if ((*p | 32) != letter)
+		return 0;
+	p++;
+	negative = *p == '-';
+	p += *p == '-' || *p == '+';
+	if (!is_digit(*p)) {
+		*s = NULL;
+		return 0;
+	}
+	for (; is_digit(*p) && v < EXPONENT_MAX; p++)
+		v = v * 10 + (*p - '0');
+	*s = v < EXPONENT_MAX ? p : NULL;
+	return negative ? -v : v;
+}
+
+/* Digit @c at 10^@place: those that no number has are dropped, but for that there are any. */
+static void put_digit(struct decimal *n, int place, unsigned int c)
+{
+	static const unsigned int power[] = {
+		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+	};
+	int up = place + 9 * (LIMBS - POINT), limb = LIMBS - 1 - up / 9;
+
+	if (up < 0) {
+		n->d[LIMBS - 1] |= c != 0;
+		limb = LIMBS - 1;
+	} else {
+		n->d[limb] += c * power[up % 9];
+	}
+	if (!c)
+		return;
+	if (limb < n->first)
+		n->first = limb;
+	if (limb >= n->last)
+		n->last = limb + 1;
+}
+
+/* Where the first digit that is not 0 stands, and how many digits there are. */
+struct numeral {
+	const char *digits, *end;
+	int point;		/* digits before the point */
+	int first, n;
+};
+
+static bool scan(struct numeral *numeral, const char *s)
+{
+	bool after = false;
+
+	*numeral = (struct numeral){ .digits = s, .first = -1 };
+	for (; is_digit(*s) || (*s == '.' && !after); s++) {
+		if (*s == '.') {
+			after = true;
+			continue;
+		}
+		if (*s != '0' && numeral->first < 0)
+			numeral->first = numeral->n;
+		numeral->n++;
+		numeral->point += !after;
+	}
+	numeral->end = s;
+	return numeral->n;
+}
+
+static unsigned long scaled(const struct numeral *numeral, int exponent)
+{
+	struct decimal n;
+	const char *s;
+	int place = numeral->point + exponent;
+
+	if (numeral->first < 0 || place - numeral->first < -330)
+		return 0;
+	if (place - numeral->first > 310)
+		return 0x7ffUL << 52;
+	memset(&n, 0, sizeof(n));
+	n.first = LIMBS;
+	for (s = numeral->digits; s < numeral->end; s++)
+		if (*s != '.')
+			put_digit(&n, --place, *s - '0');
+	/* An integer has all its limbs, those of 0 at its end, too. */
+	if (n.first < POINT && n.last < POINT)
+		n.last = POINT;
+	return decimal_bits(&n);
+}
+
+/* Up to 15 digits without point are an integer with a word. */
+static bool parse_short(const struct numeral *numeral, long *v)
+{
+	const char *s;
+
+	if (numeral->n > 15 || numeral->n != numeral->point || *numeral->end == '.' ||
+	    (*numeral->end | 32) == 'e')
+		return false;
+	*v = 0;
+	for (s = numeral->digits; is_digit(*s); s++)
+		*v = *v * 10 + (*s - '0');
+	return true;
+}
+
+static const char *parse_decimal(const char *s, bool negative, long *n)
+{
+	struct numeral numeral;
+	unsigned long bits;
+	int exponent;
+
+	if (!scan(&numeral, s))
+		return NULL;
+	if (parse_short(&numeral, n)) {
+		*n = !negative ? *n : *n ? num_of_long(-*n) : NUM_MINUS_ZERO;
+		*n = negative ? *n : num_of_long(*n);
+		return numeral.end;
+	}
+	s = numeral.end;
+	exponent = parse_exponent(&s, 'e');
+	if (s) {
+		bits = scaled(&numeral, exponent);
+		*n = num_of_bits(bits | (negative ? MINUS : 0));
+	}
+	return s;
+}
+
+static int digit_of(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	c |= 32;
+	return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
+}
+
+/* A number of @bits bits a digit, 0 at first: 62 bits, and whether there are more. */
+struct bits {
+	unsigned long v;
+	int exponent, digits;
+};
+
+static void put_bits(struct bits *b, int bits, unsigned int digit)
+{
+	b->digits++;
+	if (b->v < 1UL << 58) {
+		b->v = b->v << bits | digit;
+	} else {
+		b->v |= digit != 0;
+		b->exponent += bits;
+	}
+}
+
+static unsigned long bits_scaled(const struct bits *b, int exponent)
+{
+	if (!b->v)
+		return 0;
+	return softfloat_normRoundPackToF64(false, 0x43c + b->exponent + exponent, b->v).v;
+}
+
+/* After "0x". */
+static const char *parse_hex(const char *s, bool negative, long *n)
+{
+	struct bits b = { 0 };
+	bool after = false;
+	int exponent;
+
+	for (; digit_of(*s) < 16 || (*s == '.' && !after); s++) {
+		if (*s == '.') {
+			after = true;
+			continue;
+		}
+		put_bits(&b, 4, digit_of(*s));
+		b.exponent -= after ? 4 : 0;
+	}
+	if (!b.digits)
+		return NULL;
+	exponent = parse_exponent(&s, 'p');
+	*n = num_of_bits(bits_scaled(&b, exponent) | (negative ? MINUS : 0));
+	return s;
+}
+
+/* After "0b": 64 digits at most, but for zeros before them. */
+static const char *parse_binary(const char *s, bool negative, long *n)
+{
+	struct bits b = { 0 };
+	int skipped = 0;
+
+	for (; *s == '0'; s++)
+		skipped++;
+	for (; *s == '0' || *s == '1'; s++)
+		put_bits(&b, 1, *s - '0');
+	if (!(skipped + b.digits) || b.digits > 64)
+		return NULL;
+	*n = num_of_bits(bits_scaled(&b, 0) | (negative ? MINUS : 0));
+	return s;
+}
+
+static const char *parse_word(const char *s, const char *word)
+{
+	for (; *word; s++, word++)
+		if ((*s | 32) != *word)
+			return NULL;
+	return s;
+}
+
+/* As LuaJIT: "inf", "infinity", "nan". */
+static const char *parse_name(const char *s, bool negative, long *n)
+{
+	const char *end = parse_word(s, "nan"), *more;
+
+	*n = NUM_NAN;
+	if (end)
+		return end;
+	end = parse_word(s, "inf");
+	more = end ? parse_word(end, "inity") : NULL;
+	*n = negative ? NUM_INFINITY + 1 : NUM_INFINITY;
+	return more ? more : end;
+}
+
+static long num_parse(const char *s, char **end)
+{
+	const char *p = s, *after;
+	bool negative;
+	long n = 0;
+
+	while (is_space(*p))
+		p++;
+	negative = *p == '-';
+	p += *p == '-' || *p == '+';
+	if (*p == '0' && (p[1] | 32) == 'x')
+		after = parse_hex(p + 2, negative, &n);
+	else if (*p == '0' && (p[1] | 32) == 'b')
+		after = parse_binary(p + 2, negative, &n);
+	else if (is_digit(*p) || *p == '.')
+		after = parse_decimal(p, negative, &n);
+	else
+		after = parse_name(p, negative, &n);
+	*end = (char *)(after ? after : s);
+	return n;
+}
+
+static long num_parse_base(const char *s, char **end, int base)
+{
+	const char *p = s;
+	bool negative, fits = true;
+	unsigned long v = 0;
+	int digit;
+	long n;
+
+	while (is_space(*p))
+		p++;
+	negative = *p == '-';
+	p += *p == '-' || *p == '+';
+	if (base == 16 && p[0] == '0' && (p[1] | 32) == 'x' && digit_of(p[2]) < 16)
+		p += 2;
+	for (*end = (char *)s; (digit = digit_of(*p)) < base; *end = (char *)++p) {
+		fits = fits && v <= (~0UL - digit) / base;
+		v = v * base + digit;
+	}
+	n = num_of_ulong(fits ? v : ~0UL);
+	return negative ? num_unm(n) : n;
+}

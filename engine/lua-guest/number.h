@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Lua's numbers, which are IEEE doubles as LuaJIT's are, in a word each: an integer of 52
+ * bits as itself, which all but a few numbers of scripts are, anything else as a double's
+ * bits, turned and moved so that they are no such integer.  Each value has one word, so
+ * that equal words are equal numbers; but NaN is not, and -0 is equal to 0.
+ *
+ * The arithmetic of doubles is Berkeley SoftFloat's: the engine has no floating point.
+ */
+#ifndef LUA_GUEST_NUMBER_H
+#define LUA_GUEST_NUMBER_H
+
+#include <stdbool.h>
+
+/* Once in the image, however often they are called. */
+#define NUM_ONCE	static __attribute__((noinline))
+
+static inline bool num_is_int(long n)
+{
+	return (long)((unsigned long)n << 12) >> 12 == n;
+}
+
+/* Are all three?  One test of what is right of the sign: 0 and -1 are. */
+static inline bool num_are_ints(long a, long b, long c)
+{
+	return (((unsigned long)(a >> 51) + 1) | ((unsigned long)(b >> 51) + 1) |
+		((unsigned long)(c >> 51) + 1)) <= 1;
+}
+
+/* To words, and from them. */
+NUM_ONCE long num_of_long(long v);
+NUM_ONCE long num_of_ulong(unsigned long v);
+NUM_ONCE long num_of_bits(unsigned long bits);
+NUM_ONCE unsigned long num_bits(long n);
+
+/* Towards zero; LONG_MIN if it is beyond a long. */
+NUM_ONCE long num_to_long(long n);
+/* The same for an int; INT_MIN if it is beyond one. */
+NUM_ONCE int num_to_int(long n);
+/* Modulo 2^32, and rounded, as LuaJIT's bit library does it. */
+NUM_ONCE unsigned int num_to_bits(long n);
+/* Is it an integer within 2^53, as system calls and addresses are? */
+NUM_ONCE bool num_is_integer(long n, long *v);
+
+/* The general case, out of line: any numbers. */
+NUM_ONCE long num_add_any(long a, long b);
+NUM_ONCE long num_sub_any(long a, long b);
+NUM_ONCE long num_mul_any(long a, long b);
+NUM_ONCE long num_div_any(long a, long b);
+NUM_ONCE long num_mod_any(long a, long b);
+NUM_ONCE bool num_lt_any(long a, long b);
+NUM_ONCE bool num_le_any(long a, long b);
+
+/* With a sign, which loops ask for: as x86 makes it. */
+#define NUM_NAN		((long)0xffe8000000000003UL)
+#define NUM_INFINITY	((long)0xffe8000000000000UL)
+#define NUM_MINUS_ZERO	((long)0x0008000000000001UL)
+
+static inline long num_add(long a, long b)
+{
+	long sum = (long)((unsigned long)a + (unsigned long)b);
+
+	return num_are_ints(a, b, sum) ? sum : num_add_any(a, b);
+}
+
+static inline long num_sub(long a, long b)
+{
+	long rest = (long)((unsigned long)a - (unsigned long)b);
+
+	return num_are_ints(a, b, rest) ? rest : num_sub_any(a, b);
+}
+
+static inline long num_mul(long a, long b)
+{
+	long product = (long)((unsigned long)a * (unsigned long)b);
+
+	/* A product of 0 may be one of -0. */
+	if (a == (int)a && b == (int)b && product && num_is_int(product))
+		return product;
+	return num_mul_any(a, b);
+}
+
+static inline long num_div(long a, long b)
+{
+	return num_div_any(a, b);
+}
+
+static inline long num_mod(long a, long b)
+{
+	long rest;
+
+	if (!num_is_int(a) || !num_is_int(b) || !b)
+		return num_mod_any(a, b);
+	rest = a % b;
+	return rest && (rest ^ b) < 0 ? rest + b : rest;
+}
+
+static inline long num_unm(long a)
+{
+	return num_is_int(a) && a ? num_of_long(-a) : num_sub_any(NUM_MINUS_ZERO, a);
+}
+
+NUM_ONCE bool num_is_negative(long n);
+
+static inline bool num_eq(long a, long b)
+{
+	if (a == b)
+		return a != NUM_NAN;
+	return (!a && b == NUM_MINUS_ZERO) || (!b && a == NUM_MINUS_ZERO);
+}
+
+static inline bool num_lt(long a, long b)
+{
+	return num_is_int(a) && num_is_int(b) ? a < b : num_lt_any(a, b);
+}
+
+static inline bool num_le(long a, long b)
+{
+	return num_is_int(a) && num_is_int(b) ? a <= b : num_le_any(a, b);
+}
+
+/* Does a loop go on with @idx?  By the sign of its step, whether that is 0 or not. */
+static inline bool num_loops(long idx, long limit, long step)
+{
+	return num_is_negative(step) ? num_le(limit, idx) : num_le(idx, limit);
+}
+
+NUM_ONCE long num_sqrt(long a);
+NUM_ONCE long num_floor(long a);
+NUM_ONCE long num_ceil(long a);
+NUM_ONCE long num_trunc(long a);
+NUM_ONCE long num_fmod(long a, long b);
+/* a * 2^n */
+NUM_ONCE long num_scale(long a, int n);
+NUM_ONCE long num_pow(long a, long b);
+
+/* As strtod(), and LuaJIT's other forms; @end is @s if there is none. */
+NUM_ONCE long num_parse(const char *s, char **end);
+/* As strtoul(), but for a sign. */
+NUM_ONCE long num_parse_base(const char *s, char **end, int base);
+
+/*
+ * The digits of a finite number without its sign, all of them: @n is set to how many,
+ * none for 0.  Returns how many of them are before the point; less than 0 if there are
+ * zeros between it and the first.
+ */
+#define NUM_DIGITS_MAX	1500
+NUM_ONCE int num_digits(unsigned long bits, char *digits, int *n);
+
+#endif /* LUA_GUEST_NUMBER_H */
