@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Calls, returns and frames.
+ */
+#include "compile.h"
+
+static u32 insn_at(const struct compiler *c)
+{
+	return c->p->code[c->pc];
+}
+
+static void leave_with(struct compiler *c, u32 status)
+{
+	emit_constant(c->e, 0, status);
+	emit_exit(c->e);
+}
+
+/* -- Frames -------------------------------------------------------------------------------- */
+
+/* r1 to r4 are still what the function was called with. */
+static void emit_enter(struct compiler *c, const struct cold *cold)
+{
+	u32 interpret = emit_label(c->e);
+
+	emit_call(c->e, c->guest->exports.helpers[HELPER_enter]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, interpret);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+	emit_jump(c->e, cold->back);
+	emit_land(c->e, interpret);
+	leave_with(c, COMPILED_FRAME);
+}
+
+/* So many arguments as r3 says: the others are nil. */
+static void emit_missing(struct compiler *c, const struct cold *cold)
+{
+	u32 n, given;
+
+	for (n = 0; n < c->p->nparams; n++) {
+		given = emit_label(c->e);
+		emit_branch_imm(c->e, INSN_JSGT, 3, n, given);
+		emit_store_imm(c->e, INSN_W, 2, slot_tag(n + 1), TAG_NIL);
+		emit_land(c->e, given);
+	}
+	emit_jump(c->e, cold->back);
+}
+
+/* Goes to @slow where there is no room.  r5 becomes the caller's struct CallInfo. */
+static void check_room(struct compiler *c, u32 slow)
+{
+	u32 need = (c->p->nregs + 2) * VALUE_SIZE;
+
+	if (c->p->has_calls) {
+		emit_mov(c->e, 0, INSN_R10);
+		emit_load(c->e, INSN_DW, 5, REG_L, STATE_FLOOR);
+		emit_branch(c->e, INSN_JLT, 0, 5, slow);
+	}
+	emit_load(c->e, INSN_DW, 0, REG_L, STATE_STACK_LAST);
+	emit_alu(c->e, INSN_SUB, 0, 2);
+	emit_branch_imm(c->e, INSN_JSLT, 0, need, slow);
+	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
+	emit_load(c->e, INSN_DW, 0, REG_L, STATE_END_CI);
+	emit_branch(c->e, INSN_JEQ, 5, 0, slow);
+}
+
+static void check_arguments(struct compiler *c)
+{
+	u32 back = emit_label(c->e);
+
+	if (c->p->nparams)
+		emit_branch_imm(c->e, INSN_JSLT, 3, c->p->nparams,
+				cold_path(c, emit_missing, 0, back));
+	emit_land(c->e, back);
+}
+
+/* r5 is the caller's struct CallInfo. */
+static void enter_frame(struct compiler *c)
+{
+	u32 r;
+
+	emit_mov(c->e, REG_BASE, 2);
+	emit_alu_imm(c->e, INSN_ADD, REG_BASE, VALUE_SIZE);
+	emit_alu_imm(c->e, INSN_ADD, 5, CI_SIZE);
+	emit_store(c->e, INSN_DW, REG_L, STATE_CI, 5);
+	emit_store(c->e, INSN_DW, REG_L, STATE_BASE, REG_BASE);
+	emit_store(c->e, INSN_DW, 5, CI_BASE, REG_BASE);
+	emit_store(c->e, INSN_DW, 5, CI_FUNC, 2);
+	emit_store(c->e, INSN_DW, 5, CI_NRESULTS, 4);
+	emit_mov(c->e, 0, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 0, slot(c->p->nregs));
+	emit_store(c->e, INSN_DW, 5, CI_TOP, 0);
+	/* Leftovers of earlier calls there may be pointers to freed memory. */
+	emit_constant(c->e, 0, TAG_NIL);
+	for (r = c->p->nparams; r < c->p->nregs; r++)
+		emit_store(c->e, INSN_W, REG_BASE, slot_tag(r), 0);
+}
+
+void compile_begin(struct compiler *c)
+{
+	u32 body = emit_label(c->e), slow = cold_path(c, emit_enter, 0, body);
+
+	emit_mov(c->e, REG_L, 1);
+	if (c->p->is_vararg) {
+		emit_jump(c->e, slow);
+	} else {
+		check_room(c, slow);
+		check_arguments(c);
+		enter_frame(c);
+	}
+	emit_land(c->e, body);
+}
+
+/* -- Returns ----------------------------------------------------------------------------------- */
+
+/* Another number is wanted, r2: all, or what the guest sees to.  r1 stays. */
+static void emit_return_slowly(struct compiler *c, const struct cold *cold)
+{
+	u32 i = c->p->code[cold->pc], slow = emit_label(c->e);
+
+	if (cold->back) {
+		emit_insn(c->e, INSN_ALU | INSN_ADD, 2, 0, 0, 1);
+		emit_branch_imm(c->e, INSN_JNE, 2, 0, slow);
+		emit_mov(c->e, 0, REG_BASE);
+		emit_alu_imm(c->e, INSN_ADD, 0, slot(b_of(i) - 1) - VALUE_SIZE);
+		emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
+		emit_jump(c->e, cold->back);
+	}
+	emit_land(c->e, slow);
+	emit_mov(c->e, 1, REG_L);
+	emit_constant(c->e, 2, cold->pc);
+	emit_call(c->e, c->guest->exports.helpers[HELPER_return]);
+	leave_with(c, COMPILED_DONE);
+}
+
+/* One value or none, as was wanted, and no upvalues to close. */
+void compile_return(struct compiler *c)
+{
+	u32 i = insn_at(c), back, n = b_of(i) - 1;
+
+	if (n > 1 || c->p->has_closures || c->p->is_vararg)
+		return emit_jump(c->e, cold_path(c, emit_return_slowly, 0, 0));
+	back = emit_label(c->e);
+	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
+	emit_load(c->e, INSN_W, 2, 1, CI_NRESULTS);
+	emit_branch_imm(c->e, INSN_JNE, 2, n, cold_path(c, emit_return_slowly, 0, back));
+	emit_land(c->e, back);
+	if (n) {
+		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a_of(i)));
+		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(a_of(i)));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(0) - VALUE_SIZE, 2);
+		emit_store(c->e, INSN_W, REG_BASE, slot_tag(0) - VALUE_SIZE, 3);
+	}
+	emit_load(c->e, INSN_DW, 2, 1, CI_BASE - CI_SIZE);
+	emit_alu_imm(c->e, INSN_SUB, 1, CI_SIZE);
+	emit_store(c->e, INSN_DW, REG_L, STATE_CI, 1);
+	emit_store(c->e, INSN_DW, REG_L, STATE_BASE, 2);
+	leave_with(c, COMPILED_DONE);
+}
+
+/* -- Calls -------------------------------------------------------------------- */
+
+void emit_call_slowly(struct compiler *c, const struct cold *cold)
+{
+	u32 leave = emit_label(c->e);
+
+	call_helper(c, HELPER_call, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, leave);
+	emit_jump(c->e, cold->back);
+	emit_land(c->e, leave);
+	emit_exit(c->e);
+}
+
+/* A compiled function has not just returned: r0 says what. */
+static void emit_finish(struct compiler *c, const struct cold *cold)
+{
+	u32 leave = emit_label(c->e);
+
+	emit_mov(c->e, 3, 0);
+	call_helper(c, HELPER_finish, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, leave);
+	emit_jump(c->e, cold->back);
+	emit_land(c->e, leave);
+	emit_exit(c->e);
+}
+
+/* r3 = how many arguments there are. */
+static void count_arguments(struct compiler *c, u32 i)
+{
+	if (b_of(i))
+		return emit_constant(c->e, 3, b_of(i) - 1);
+	emit_load(c->e, INSN_DW, 3, REG_L, STATE_TOP);
+	emit_alu(c->e, INSN_SUB, 3, 2);
+	emit_alu_imm(c->e, INSN_SUB, 3, VALUE_SIZE);
+	emit_alu_imm(c->e, INSN_RSH, 3, 4);
+}
+
+/* r1 to r4 as a compiled function gets them, and where the caller goes on.  r5 stays. */
+void begin_call(struct compiler *c, u32 i)
+{
+	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
+	emit_store_imm(c->e, INSN_DW, 1, CI_SAVEDPC, c->pc + 1);
+	emit_mov(c->e, 1, REG_L);
+	emit_mov(c->e, 2, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 2, slot(a_of(i)));
+	count_arguments(c, i);
+	emit_insn(c->e, INSN_ALU | INSN_MOV, 4, 0, 0, (s32)c_of(i) - 1);
+}
+
+/* The closure's id in r5. */
+static void load_id(struct compiler *c, u32 a, u32 slow)
+{
+	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
+	emit_load(c->e, INSN_W, 5, 5, CLOSURE_ID);
+}
+
+/* The compiled function that is expected in R(@a), or 0. */
+static u32 expected_number(const struct compiler *c, u32 a)
+{
+	uint64_t closure = fact_at(&c->types, c->pc, a)->origin;
+	const struct proto *p;
+
+	if (!closure || closure < (uintptr_t)c->guest->arena)
+		return 0;
+	p = guest_proto(c->guest, guest_word(c->guest, closure + CLOSURE_F, 8));
+	return p ? p->number : 0;
+}
+
+/* r5 is what to call, unless it is sure to be the one with @number. */
+static void check_callee(struct compiler *c, u32 a, u32 number, u32 slow)
+{
+	if (number && fact_at(&c->types, c->pc, a)->sure)
+		return;
+	load_id(c, a, slow);
+	if (number) {
+		emit_branch_imm(c->e, INSN_JNE, 5, number, slow);
+	} else {
+		emit_branch_imm(c->e, INSN_JEQ, 5, 0, slow);
+		emit_branch_imm(c->e, INSN_JGE, 5, ID_SYSCALL, slow);
+	}
+}
+
+static void call_compiled(struct compiler *c, u32 i, u32 back)
+{
+	u32 a = a_of(i), slow = cold_path(c, emit_call_slowly, 0, back);
+	u32 finish = cold_path(c, emit_finish, 0, back), number = expected_number(c, a);
+
+	check_callee(c, a, number, slow);
+	begin_call(c, i);
+	if (number)
+		emit_call(c->e, number);
+	else
+		emit_call_by(c->e, 5);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, finish);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+}
+
+/* Tail calls are left to the driver, which called this function: the stack does not grow. */
+static void compile_tailcall(struct compiler *c)
+{
+	u32 go_on = emit_label(c->e);
+
+	call_helper(c, HELPER_tail, c->pc);
+	emit_branch_imm(c->e, INSN_JEQ, 0, COMPILED_DONE, go_on);
+	emit_exit(c->e);
+	emit_land(c->e, go_on);
+}
+
+void compile_call(struct compiler *c)
+{
+	u32 i = insn_at(c), back;
+
+	if (op_of(i) == OP_TAILCALL)
+		return compile_tailcall(c);
+	back = emit_label(c->e);
+	if (!compile_intrinsic(c, back))
+		call_compiled(c, i, back);
+	emit_land(c->e, back);
+}

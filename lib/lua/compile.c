@@ -1,0 +1,730 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Instructions that are not calls or table accesses.
+ */
+#include <stdlib.h>
+
+#include "compile.h"
+
+static u32 insn_at(const struct compiler *c)
+{
+	return c->p->code[c->pc];
+}
+
+/* -- Cold paths ----------------------------------------------------------------------- */
+
+u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
+	      u32 back)
+{
+	struct cold *more;
+
+	if (c->ncolds == c->cold_room) {
+		more = realloc(c->colds, (c->cold_room * 2 + 64) * sizeof(*more));
+		if (!more) {
+			c->e->failed = true;
+			return 0;
+		}
+		c->colds = more;
+		c->cold_room = c->cold_room * 2 + 64;
+	}
+	c->colds[c->ncolds] = (struct cold){
+		.emit = emit, .label = emit_label(c->e), .back = back, .pc = c->pc,
+		.helper = helper,
+	};
+	return c->colds[c->ncolds++].label;
+}
+
+void call_helper(struct compiler *c, u32 helper, u32 pc)
+{
+	emit_mov(c->e, 1, REG_L);
+	emit_constant(c->e, 2, pc);
+	emit_call(c->e, c->guest->exports.helpers[helper]);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+}
+
+static void emit_leave(struct compiler *c, const struct cold *cold)
+{
+	emit_mov(c->e, 1, REG_L);
+	emit_constant(c->e, 2, cold->pc);
+	emit_call(c->e, c->guest->exports.helpers[HELPER_leave_at]);
+	emit_exit(c->e);
+}
+
+u32 cold_leave(struct compiler *c)
+{
+	return cold_path(c, emit_leave, 0, 0);
+}
+
+static void emit_helper(struct compiler *c, const struct cold *cold)
+{
+	call_helper(c, cold->helper, cold->pc);
+	emit_jump(c->e, cold->back);
+}
+
+u32 cold_helper(struct compiler *c, u32 helper, u32 back)
+{
+	return cold_path(c, emit_helper, helper, back);
+}
+
+/* -- Values ------------------------------------------------------------------------------- */
+
+static u8 types_of_register(const struct compiler *c, u32 reg)
+{
+	return fact_at(&c->types, c->pc, reg)->types;
+}
+
+void check_integer(struct compiler *c, u8 reg, u32 fail)
+{
+	emit_mov(c->e, 0, reg);
+	emit_alu_imm(c->e, INSN_LSH, 0, 64 - INTEGER_BITS);
+	emit_alu_imm(c->e, INSN_ARSH, 0, 64 - INTEGER_BITS);
+	emit_branch(c->e, INSN_JNE, 0, reg, fail);
+}
+
+void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail)
+{
+	if (!(types_of_register(c, reg) & ~types))
+		return;
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+	emit_branch_imm(c->e, INSN_JNE, 0, tag, fail);
+}
+
+void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
+{
+	if (rk & RK_K)
+		return emit_constant(c->e, reg, c->p->k[rk & ~RK_K].bits);
+	check_tag(c, rk, T_NUMBERS, TAG_NUMBER, fail);
+	emit_load(c->e, INSN_DW, reg, REG_BASE, slot(rk));
+	if (types_of_register(c, rk) != T_INTEGER)
+		check_integer(c, reg, fail);
+}
+
+/* Of a register whose types are known before: is the tag there already? */
+static bool has_tag(const struct compiler *c, u32 reg, u8 types)
+{
+	return !(types_of_register(c, reg) & ~types);
+}
+
+void store_integer(struct compiler *c, u32 to, u8 reg)
+{
+	emit_store(c->e, INSN_DW, REG_BASE, slot(to), reg);
+	if (!has_tag(c, to, T_NUMBERS))
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), TAG_NUMBER);
+}
+
+/* -- Moves ---------------------------------------------------------------------------------- */
+
+static const struct {
+	u8 types, tag;
+} tags[] = {
+	{ T_NIL, TAG_NIL }, { T_BOOLEAN, TAG_BOOLEAN }, { T_NUMBERS, TAG_NUMBER },
+	{ T_STRING, TAG_STRING }, { T_TABLE, TAG_TABLE }, { T_FUNCTION, TAG_FUNCTION },
+};
+
+static void compile_move(struct compiler *c, u32 to, u32 from)
+{
+	u8 types = types_of_register(c, from);
+	size_t i;
+
+	if (types != T_NIL) {
+		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(from));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(to), 0);
+	}
+	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		if (types & ~tags[i].types)
+			continue;
+		if (!has_tag(c, to, tags[i].types))
+			emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), tags[i].tag);
+		return;
+	}
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(from));
+	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 0);
+}
+
+static void compile_loadk(struct compiler *c, u32 to, struct value k)
+{
+	if (k.tag == TAG_NUMBER) {
+		emit_constant(c->e, 0, k.bits);
+		return store_integer(c, to, 0);
+	}
+	emit_address(c->e, 0, k.bits - (uintptr_t)c->guest->arena);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), k.tag);
+}
+
+static void store_boolean(struct compiler *c, u32 to, u32 value)
+{
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot(to), value);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), TAG_BOOLEAN);
+}
+
+static void compile_loadnil(struct compiler *c, u32 from, u32 to)
+{
+	for (; from <= to; from++)
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(from), TAG_NIL);
+}
+
+/* -- Upvalues ----------------------------------------------------------------- */
+
+void load_closure(struct compiler *c, u8 reg)
+{
+	if (!c->p->is_vararg)
+		return emit_load(c->e, INSN_DW, reg, REG_BASE, slot(0) - VALUE_SIZE);
+	emit_load(c->e, INSN_DW, reg, REG_L, STATE_CI);
+	emit_load(c->e, INSN_DW, reg, reg, CI_FUNC);
+	emit_load(c->e, INSN_DW, reg, reg, 0);
+}
+
+/* Where the value of upvalue @up is. */
+static void load_upvalue(struct compiler *c, u8 reg, u32 up)
+{
+	load_closure(c, reg);
+	emit_load(c->e, INSN_DW, reg, reg, CLOSURE_UPVALUES + 8 * up);
+	emit_load(c->e, INSN_DW, reg, reg, UPVAL_V);
+}
+
+/* What the upvalue always holds. */
+static void load_fixed(struct compiler *c, u32 to, struct value v)
+{
+	switch (v.tag) {
+	case TAG_NIL:
+		return compile_loadnil(c, to, to);
+	case TAG_BOOLEAN:
+		return store_boolean(c, to, v.bits & 1);
+	default:
+		return compile_loadk(c, to, v);
+	}
+}
+
+static void compile_getupval(struct compiler *c, u32 to, u32 up)
+{
+	struct value v;
+	u32 leave;
+
+	if (upvalue_is_fixed(c->guest, c->p, up, &v))
+		return load_fixed(c, to, v);
+	load_upvalue(c, 1, up);
+	if (upvalue_is_integer(c->guest, c->p, up)) {
+		leave = cold_leave(c);
+		emit_load(c->e, INSN_W, 0, 1, VALUE_TAG);
+		emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, leave);
+		emit_load(c->e, INSN_DW, 2, 1, 0);
+		check_integer(c, 2, leave);
+		return store_integer(c, to, 2);
+	}
+	emit_load(c->e, INSN_DW, 2, 1, 0);
+	emit_load(c->e, INSN_W, 0, 1, VALUE_TAG);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 2);
+	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 0);
+}
+
+/* The collector wants to know of objects only. */
+static void compile_setupval(struct compiler *c, u32 from, u32 up)
+{
+	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
+	u8 types = types_of_register(c, from);
+
+	emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(from));
+	if (types & ~(T_NUMBERS | T_NIL | T_BOOLEAN))
+		emit_branch_imm(c->e, INSN_JGE, 3, TAG_STRING, slow);
+	load_upvalue(c, 1, up);
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(from));
+	emit_store(c->e, INSN_DW, 1, 0, 2);
+	emit_store(c->e, INSN_W, 1, VALUE_TAG, 3);
+	emit_land(c->e, back);
+}
+
+/* -- Arithmetic --------------------------------------------------------------- */
+
+static bool may_be_integer(const struct compiler *c, u32 rk)
+{
+	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
+}
+
+static bool is_small(s64 v)
+{
+	return v == (s32)v;
+}
+
+static s64 constant_of(const struct compiler *c, u32 rk)
+{
+	return (s64)c->p->k[rk & ~RK_K].bits;
+}
+
+/* r1 = 0 is no integer where r2 or what r3 has, the factors, are below 0: it is -0. */
+static void check_zero(struct compiler *c, u32 fail)
+{
+	u32 fine = emit_label(c->e);
+
+	emit_branch_imm(c->e, INSN_JNE, 1, 0, fine);
+	emit_alu(c->e, INSN_OR, 3, 2);
+	emit_branch_imm(c->e, INSN_JSLT, 3, 0, fail);
+	emit_land(c->e, fine);
+}
+
+/* r1 = r1 * r2, which fits 64 bits: both have 32, or one has few. */
+static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
+{
+	s64 k = rk & RK_K ? constant_of(c, rk) : 0;
+
+	if (!(rk & RK_K) || k < -2048 || k > 2048) {
+		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 1, 32, 0);
+		emit_branch(c->e, INSN_JNE, 0, 1, fail);
+		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 2, 32, 0);
+		emit_branch(c->e, INSN_JNE, 0, 2, fail);
+	}
+	if (k > 0)
+		return emit_alu(c->e, INSN_MUL, 1, 2);
+	emit_mov(c->e, 3, 1);
+	emit_alu(c->e, INSN_MUL, 1, 2);
+	check_zero(c, fail);
+}
+
+/* r1 = r1 modulo a positive constant, rounded as Lua does. */
+static void emit_modulo(struct compiler *c, s64 k)
+{
+	u32 positive;
+
+	if (!(k & (k - 1)))
+		return emit_alu_imm(c->e, INSN_AND, 1, k - 1);
+	emit_constant(c->e, 2, k);
+	emit_insn(c->e, INSN_ALU64 | INSN_MOD | INSN_X, 1, 2, 1, 0);
+	positive = emit_label(c->e);
+	emit_branch_imm(c->e, INSN_JSGE, 1, 0, positive);
+	emit_alu(c->e, INSN_ADD, 1, 2);
+	emit_land(c->e, positive);
+}
+
+static bool is_fast_arith(const struct compiler *c, u32 i)
+{
+	u32 rc = op_of(i) == OP_UNM ? b_of(i) : c_of(i);
+
+	if (!may_be_integer(c, b_of(i)) || !may_be_integer(c, rc))
+		return false;
+	switch (op_of(i)) {
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_UNM:
+		return true;
+	case OP_MOD:
+		return rc & RK_K && is_small(constant_of(c, rc)) && constant_of(c, rc) > 0;
+	default:
+		return false;
+	}
+}
+
+static void emit_arith(struct compiler *c, u32 i, u32 fail)
+{
+	u32 rc = c_of(i);
+	bool is_k = op_of(i) != OP_UNM && rc & RK_K && is_small(constant_of(c, rc));
+
+	load_integer(c, 1, b_of(i), fail);
+	if (op_of(i) == OP_UNM) {
+		/* -0 is no integer. */
+		emit_branch_imm(c->e, INSN_JEQ, 1, 0, fail);
+		emit_insn(c->e, INSN_ALU64 | INSN_NEG, 1, 0, 0, 0);
+	} else if (op_of(i) == OP_MOD) {
+		return emit_modulo(c, constant_of(c, rc));
+	} else if (op_of(i) == OP_MUL) {
+		load_integer(c, 2, rc, fail);
+		emit_multiply(c, rc, fail);
+	} else if (is_k) {
+		emit_alu_imm(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, constant_of(c, rc));
+	} else {
+		load_integer(c, 2, rc, fail);
+		emit_alu(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, 2);
+	}
+	check_integer(c, 1, fail);
+}
+
+/*
+ * The result of two integers is expected to be an integer, so that the types of loops
+ * are known: if it is not, the interpreter goes on.
+ */
+static void compile_arith(struct compiler *c)
+{
+	u32 i = insn_at(c), back, fail;
+	bool sure = types_of_rk(&c->types, c->pc, b_of(i)) == T_INTEGER && op_of(i) != OP_UNM &&
+		    op_of(i) != OP_MOD && types_of_rk(&c->types, c->pc, c_of(i)) == T_INTEGER;
+
+	if (!is_fast_arith(c, i))
+		return call_helper(c, HELPER_arith, c->pc);
+	back = emit_label(c->e);
+	fail = sure ? cold_leave(c) : cold_helper(c, HELPER_arith, back);
+	emit_arith(c, i, fail);
+	store_integer(c, a_of(i), 1);
+	emit_land(c->e, back);
+}
+
+static void compile_not(struct compiler *c, u32 to, u32 from)
+{
+	u32 is_false = emit_label(c->e), done = emit_label(c->e), is_true = emit_label(c->e);
+
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(from));
+	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, is_false);
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_BOOLEAN, is_true);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot(from));
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, is_false);
+	emit_land(c->e, is_true);
+	store_boolean(c, to, 0);
+	emit_jump(c->e, done);
+	emit_land(c->e, is_false);
+	store_boolean(c, to, 1);
+	emit_land(c->e, done);
+}
+
+static void compile_len(struct compiler *c, u32 to, u32 from)
+{
+	u32 back, slow;
+
+	if (!(types_of_register(c, from) & T_STRING))
+		return call_helper(c, HELPER_len, c->pc);
+	back = emit_label(c->e);
+	slow = cold_helper(c, HELPER_len, back);
+	check_tag(c, from, T_STRING, TAG_STRING, slow);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(from));
+	emit_load(c->e, INSN_DW, 1, 1, STRING_LEN);
+	store_integer(c, to, 1);
+	emit_land(c->e, back);
+}
+
+/* -- Jumps -------------------------------------------------------------------- */
+
+static u32 target_of(const struct compiler *c, u32 pc)
+{
+	return c->labels[pc + 1 + sbx_of(c->p->code[pc])];
+}
+
+/* After a test: the jump that comes next is not emitted where it stands. */
+static void compile_else(struct compiler *c)
+{
+	if (c->types.reached[c->pc + 1])
+		emit_jump(c->e, c->labels[c->pc + 2]);
+}
+
+/* Jumps, or not, if R(@reg) is false. */
+static void emit_test(struct compiler *c, u32 reg, u32 if_false, u32 if_true)
+{
+	u8 types = types_of_register(c, reg);
+
+	if (!(types & (T_NIL | T_BOOLEAN)))
+		return emit_jump(c->e, if_true);
+	if (types == T_NIL)
+		return emit_jump(c->e, if_false);
+	if (types != T_BOOLEAN) {
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+		if (types & T_NIL)
+			emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, if_false);
+		if (types & ~(T_NIL | T_BOOLEAN))
+			emit_branch_imm(c->e, INSN_JNE, 0, TAG_BOOLEAN, if_true);
+	}
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot(reg));
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, if_false);
+	emit_jump(c->e, if_true);
+}
+
+static void compile_test(struct compiler *c, u32 i)
+{
+	u32 to = target_of(c, c->pc + 1), next = c->labels[c->pc + 2];
+
+	emit_test(c, a_of(i), c_of(i) ? next : to, c_of(i) ? to : next);
+}
+
+static void compile_testset(struct compiler *c, u32 i)
+{
+	u32 set = emit_label(c->e), next = c->labels[c->pc + 2];
+
+	emit_test(c, b_of(i), c_of(i) ? next : set, c_of(i) ? set : next);
+	emit_land(c->e, set);
+	compile_move(c, a_of(i), b_of(i));
+	emit_jump(c->e, target_of(c, c->pc + 1));
+}
+
+/* A helper has said whether it holds. */
+static void emit_compared(struct compiler *c, const struct cold *cold)
+{
+	u32 i = c->p->code[cold->pc];
+
+	call_helper(c, cold->helper, cold->pc);
+	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), cold->target);
+	emit_jump(c->e, cold->back);
+}
+
+static u32 cold_compare(struct compiler *c)
+{
+	u32 label = cold_path(c, emit_compared, HELPER_compare, c->labels[c->pc + 2]);
+
+	if (c->ncolds)
+		c->colds[c->ncolds - 1].target = target_of(c, c->pc + 1);
+	return label;
+}
+
+static void compile_compare_slow(struct compiler *c, u32 i)
+{
+	call_helper(c, HELPER_compare, c->pc);
+	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), target_of(c, c->pc + 1));
+	compile_else(c);
+}
+
+static u8 jump_op(enum op op, bool holds)
+{
+	switch (op) {
+	case OP_EQ:
+		return holds ? INSN_JEQ : INSN_JNE;
+	case OP_LT:
+		return holds ? INSN_JSLT : INSN_JSGE;
+	default:
+		return holds ? INSN_JSLE : INSN_JSGT;
+	}
+}
+
+static void compile_compare_integers(struct compiler *c, u32 i)
+{
+	u32 slow = cold_compare(c), to = target_of(c, c->pc + 1), rc = c_of(i);
+	u8 op = jump_op(op_of(i), a_of(i));
+
+	load_integer(c, 1, b_of(i), slow);
+	if (rc & RK_K && is_small(constant_of(c, rc))) {
+		emit_branch_imm(c->e, op, 1, constant_of(c, rc), to);
+	} else {
+		load_integer(c, 2, rc, slow);
+		emit_branch(c->e, op, 1, 2, to);
+	}
+	compile_else(c);
+}
+
+/* With nil, true, false or a string. */
+static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct value k)
+{
+	u32 equal = a_of(i) ? target_of(c, c->pc + 1) : c->labels[c->pc + 2];
+	u32 other = a_of(i) ? c->labels[c->pc + 2] : target_of(c, c->pc + 1);
+
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+	emit_branch_imm(c->e, INSN_JNE, 0, k.tag, other);
+	if (k.tag == TAG_BOOLEAN) {
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot(reg));
+		emit_branch_imm(c->e, INSN_JNE, 0, k.bits & 1, other);
+	} else if (k.tag == TAG_STRING) {
+		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(reg));
+		emit_address(c->e, 1, k.bits - (uintptr_t)c->guest->arena);
+		emit_branch(c->e, INSN_JNE, 0, 1, other);
+	}
+	emit_jump(c->e, equal);
+}
+
+static bool is_plain_constant(const struct compiler *c, u32 rk)
+{
+	return rk & RK_K && c->p->k[rk & ~RK_K].tag != TAG_NUMBER;
+}
+
+static void compile_compare(struct compiler *c, u32 i)
+{
+	u32 rb = b_of(i), rc = c_of(i);
+
+	if (op_of(i) == OP_EQ && is_plain_constant(c, rc) && !(rb & RK_K))
+		return compile_equals_constant(c, i, rb, c->p->k[rc & ~RK_K]);
+	if (op_of(i) == OP_EQ && is_plain_constant(c, rb) && !(rc & RK_K))
+		return compile_equals_constant(c, i, rc, c->p->k[rb & ~RK_K]);
+	if (may_be_integer(c, rb) && may_be_integer(c, rc))
+		return compile_compare_integers(c, i);
+	compile_compare_slow(c, i);
+}
+
+/* -- Loops -------------------------------------------------------------------- */
+
+/* Loops over anything but integers are interpreted, and all that comes after them. */
+static void compile_forprep(struct compiler *c, u32 i)
+{
+	u32 a = a_of(i), leave = cold_leave(c);
+	u32 to = target_of(c, c->pc);
+	s64 step;
+
+	load_integer(c, 1, a, leave);
+	load_integer(c, 2, a + 1, leave);
+	if (for_step(&c->types, c->pc, &step)) {
+		emit_alu_imm(c->e, INSN_SUB, 1, step);
+	} else {
+		load_integer(c, 2, a + 2, leave);
+		/* The interpreter knows what this means. */
+		emit_branch_imm(c->e, INSN_JEQ, 2, 0, leave);
+		emit_alu(c->e, INSN_SUB, 1, 2);
+	}
+	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
+	if (!has_tag(c, a + 3, T_NUMBERS))
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a + 3), TAG_NUMBER);
+	emit_jump(c->e, to);
+}
+
+/* The OP_FORPREP of the loop that ends at @pc, or none. */
+static u32 find_forprep(const struct compiler *c, u32 pc)
+{
+	u32 start = pc + 1 + sbx_of(c->p->code[pc]), i;
+
+	if (!start || start > pc)
+		return ~0U;
+	i = c->p->code[start - 1];
+	if (op_of(i) != OP_FORPREP || start + sbx_of(i) != pc || a_of(i) != a_of(c->p->code[pc]))
+		return ~0U;
+	return start - 1;
+}
+
+static void compile_forloop(struct compiler *c, u32 i)
+{
+	u32 a = a_of(i), prep = find_forprep(c, c->pc), again = target_of(c, c->pc);
+	u32 done = emit_label(c->e), down = emit_label(c->e), go_on = emit_label(c->e);
+	s64 step;
+
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(a));
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a + 1));
+	if (prep != ~0U && for_step(&c->types, prep, &step)) {
+		emit_alu_imm(c->e, INSN_ADD, 1, step);
+		emit_branch(c->e, step > 0 ? INSN_JSGT : INSN_JSLT, 1, 2, done);
+	} else {
+		emit_load(c->e, INSN_DW, 3, REG_BASE, slot(a + 2));
+		emit_alu(c->e, INSN_ADD, 1, 3);
+		emit_branch_imm(c->e, INSN_JSLE, 3, 0, down);
+		emit_branch(c->e, INSN_JSGT, 1, 2, done);
+		emit_jump(c->e, go_on);
+		emit_land(c->e, down);
+		emit_branch(c->e, INSN_JSLT, 1, 2, done);
+		emit_land(c->e, go_on);
+	}
+	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
+	store_integer(c, a + 3, 1);
+	emit_jump(c->e, again);
+	emit_land(c->e, done);
+}
+
+static void compile_tforloop(struct compiler *c)
+{
+	call_helper(c, HELPER_tforloop, c->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, target_of(c, c->pc + 1));
+	compile_else(c);
+}
+
+/* -- A function --------------------------------------------------------------- */
+
+static void compile_insn(struct compiler *c)
+{
+	static const u8 helpers[OPS] = {
+		[OP_SETGLOBAL] = HELPER_setglobal, [OP_NEWTABLE] = HELPER_newtable,
+		[OP_CONCAT] = HELPER_concat, [OP_SETLIST] = HELPER_setlist,
+		[OP_CLOSE] = HELPER_close, [OP_CLOSURE] = HELPER_closure,
+		[OP_VARARG] = HELPER_vararg,
+	};
+	u32 i = insn_at(c), a = a_of(i), b = b_of(i);
+
+	switch (op_of(i)) {
+	case OP_MOVE:
+		return compile_move(c, a, b);
+	case OP_LOADK:
+		return compile_loadk(c, a, c->p->k[bx_of(i)]);
+	case OP_LOADBOOL:
+		store_boolean(c, a, b);
+		if (c_of(i))
+			emit_jump(c->e, c->labels[c->pc + 2]);
+		return;
+	case OP_LOADNIL:
+		return compile_loadnil(c, a, b);
+	case OP_GETUPVAL:
+		return compile_getupval(c, a, b);
+	case OP_SETUPVAL:
+		return compile_setupval(c, a, b);
+	case OP_GETGLOBAL:
+		return compile_getglobal(c);
+	case OP_SELF:
+		return compile_self(c);
+	case OP_GETTABLE:
+		return compile_gettable(c);
+	case OP_SETTABLE:
+		return compile_settable(c);
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW: case OP_UNM:
+		return compile_arith(c);
+	case OP_NOT:
+		return compile_not(c, a, b);
+	case OP_LEN:
+		return compile_len(c, a, b);
+	case OP_JMP:
+		return emit_jump(c->e, target_of(c, c->pc));
+	case OP_EQ: case OP_LT: case OP_LE:
+		return compile_compare(c, i);
+	case OP_TEST:
+		return compile_test(c, i);
+	case OP_TESTSET:
+		return compile_testset(c, i);
+	case OP_CALL: case OP_TAILCALL:
+		return compile_call(c);
+	case OP_RETURN:
+		return compile_return(c);
+	case OP_FORLOOP:
+		return compile_forloop(c, i);
+	case OP_FORPREP:
+		return compile_forprep(c, i);
+	case OP_TFORLOOP:
+		return compile_tforloop(c);
+	default:
+		return call_helper(c, helpers[op_of(i)], c->pc);
+	}
+}
+
+static void compile_code(struct compiler *c)
+{
+	for (c->pc = 0; c->pc < c->p->ncode; c->pc += 1 + proto_operands(c->p, c->pc)) {
+		emit_land(c->e, c->labels[c->pc]);
+		if (c->types.reached[c->pc])
+			compile_insn(c);
+	}
+}
+
+/* They may add more. */
+static void compile_colds(struct compiler *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->ncolds && !c->e->failed; i++) {
+		struct cold cold = c->colds[i];
+
+		c->pc = cold.pc;
+		emit_land(c->e, cold.label);
+		cold.emit(c, &cold);
+	}
+}
+
+static bool make_labels(struct compiler *c)
+{
+	u32 pc;
+
+	c->labels = calloc(c->p->ncode + 2, sizeof(*c->labels));
+	for (pc = 0; c->labels && pc < c->p->ncode; pc++)
+		c->labels[pc] = emit_label(c->e);
+	return c->labels;
+}
+
+/* Removes the code of a function that failed. */
+static void forget(struct emit *e, u32 insns, u32 calls)
+{
+	e->n = insns;
+	e->ncalls = calls;
+	e->njumps = 0;
+	e->nlabels = 0;
+	e->failed = false;
+}
+
+bool compile_proto(const struct guest *guest, const struct proto *p, struct emit *e)
+{
+	struct compiler c = { .guest = guest, .p = p, .e = e };
+	u32 insns = e->n, calls = e->ncalls;
+	bool done = types_infer(&c.types, guest, p) && make_labels(&c);
+
+	if (done) {
+		compile_begin(&c);
+		compile_code(&c);
+		compile_colds(&c);
+		emit_resolve(e);
+		done = !e->failed;
+	}
+	if (!done)
+		forget(e, insns, calls);
+	types_free(&c.types);
+	free(c.labels);
+	free(c.colds);
+	return done;
+}

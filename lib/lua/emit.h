@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Instructions of images (engine/confined/image.h), with labels.  Where memory runs out,
+ * or a jump gets too long, @failed says so in the end.
+ */
+#ifndef LIB_LUA_EMIT_H
+#define LIB_LUA_EMIT_H
+
+#include "../../engine/confined/image.h"
+
+/* Calls of functions by their number in the table, which only the linker knows. */
+struct call_fixup {
+	u32 insn, number;
+};
+
+struct jump_fixup {
+	u32 insn, label;
+};
+
+struct emit {
+	struct image_insn *insns;
+	u32 n, room;
+	s32 *labels;		/* where they are, -1: not yet */
+	u32 nlabels, label_room;
+	struct jump_fixup *jumps;
+	u32 njumps, jump_room;
+	struct call_fixup *calls;
+	u32 ncalls, call_room;
+	bool failed;
+};
+
+#define NO_LABEL	(~0U)
+
+void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm);
+void emit_free(struct emit *e);
+
+u32 emit_label(struct emit *e);
+void emit_land(struct emit *e, u32 label);
+/* Fills in all jumps since @from, the first instruction of a function. */
+void emit_resolve(struct emit *e);
+
+void emit_jump(struct emit *e, u32 label);
+/* A conditional jump: INSN_JEQ and so on, by a register or a constant. */
+void emit_branch(struct emit *e, u8 op, u8 dst, u8 src, u32 label);
+void emit_branch_imm(struct emit *e, u8 op, u8 dst, s32 imm, u32 label);
+
+void emit_alu(struct emit *e, u8 op, u8 dst, u8 src);
+void emit_alu_imm(struct emit *e, u8 op, u8 dst, s32 imm);
+void emit_mov(struct emit *e, u8 dst, u8 src);
+/* Any constant, as short as it can be. */
+void emit_constant(struct emit *e, u8 dst, s64 value);
+/* The address of what is at @offset in the arena. */
+void emit_address(struct emit *e, u8 dst, u32 offset);
+
+/* INSN_DW and so on. */
+void emit_load(struct emit *e, u8 size, u8 dst, u8 base, s32 off);
+void emit_store(struct emit *e, u8 size, u8 base, s32 off, u8 src);
+void emit_store_imm(struct emit *e, u8 size, u8 base, s32 off, s32 imm);
+
+void emit_exit(struct emit *e);
+/* System call @nr. */
+void emit_syscall(struct emit *e, u32 nr);
+/* The function that has @number in the table: itself, or whatever dst names. */
+void emit_call(struct emit *e, u32 number);
+void emit_call_by(struct emit *e, u8 reg);
+
+#endif /* LIB_LUA_EMIT_H */

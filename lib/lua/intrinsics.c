@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Functions of the guest's that are expected where a script calls
+ * something, and are done in place of a call: system calls, and access to memory.
+ * Whether it is them is looked at each time.
+ */
+#include <string.h>
+
+#include "compile.h"
+
+static u32 insn_at(const struct compiler *c)
+{
+	return c->p->code[c->pc];
+}
+
+/* r1 is a result that is too large for an integer as they lie there. */
+static void emit_large(struct compiler *c, const struct cold *cold)
+{
+	emit_mov(c->e, 3, 1);
+	call_helper(c, HELPER_integer, cold->pc);
+	emit_jump(c->e, cold->back);
+}
+
+/* The integer in r1 is the call's result; nil come all others that are wanted. */
+static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+{
+	u32 a = a_of(i), r, wanted = c_of(i) - 1;
+
+	for (r = 1; r < wanted; r++)
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a + r), TAG_NIL);
+	if (!wanted)
+		return;
+	if (may_be_large)
+		check_integer(c, 1, cold_path(c, emit_large, 0, back));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a), TAG_NUMBER);
+}
+
+/* -- System calls ------------------------------------------------------------------------ */
+
+/* Where arguments go. */
+static const u8 places[] = { 1, 2, 3, 4, 5, 0 };
+
+#define IS_OPTIONAL(kind)	(!((kind) & 0x20))
+
+/* Each omitted argument must be optional, and not a length. */
+static bool takes(const char *kinds, u32 nargs)
+{
+	size_t most = strlen(kinds);
+
+	if (nargs > most)
+		return false;
+	for (; nargs < most; nargs++)
+		if (!IS_OPTIONAL(kinds[nargs]) || kinds[nargs] == 'L')
+			return false;
+	return true;
+}
+
+/* Integers, each to its place; r0 is spare until the last one. */
+static void load_arguments(struct compiler *c, const char *kinds, u32 a, u32 nargs, u32 slow)
+{
+	u32 n;
+
+	if (nargs == 6 && fact_at(&c->types, c->pc, a + 6)->types != T_INTEGER)
+		load_integer(c, 1, a + 6, slow);
+	for (n = 0; kinds[n]; n++) {
+		if (n >= nargs)
+			emit_constant(c->e, places[n], 0);
+		else if (places[n])
+			load_integer(c, places[n], a + 1 + n, slow);
+		else
+			emit_load(c->e, INSN_DW, 0, REG_BASE, slot(a + 1 + n));
+	}
+}
+
+static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
+{
+	if (fact_at(&c->types, c->pc, a)->sure)
+		return;
+	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
+	emit_load(c->e, INSN_W, 5, 5, CLOSURE_ID);
+	emit_constant(c->e, 0, ID_SYSCALL + nr);
+	emit_branch(c->e, INSN_JNE, 5, 0, slow);
+}
+
+static bool compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
+{
+	const char *kinds = syscall_kinds(nr);
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow;
+
+	if (!kinds || !takes(kinds, nargs))
+		return false;
+	slow = cold_path(c, emit_call_slowly, 0, back);
+	check_syscall(c, a, nr, slow);
+	load_arguments(c, kinds, a, nargs, slow);
+	emit_syscall(c->e, nr);
+	emit_mov(c->e, 1, 0);
+	store_result(c, i, true, back);
+	return true;
+}
+
+/* -- Memory ---------------------------------------------------------------------------------- */
+
+struct kind {
+	u32 size;
+	bool is_signed, is_big;
+};
+
+static bool find_kind(const struct compiler *c, u32 reg, struct kind *kind)
+{
+	u32 before = c->pc ? c->p->code[c->pc - 1] : 0;
+	char text[8];
+
+	/* It has just been loaded. */
+	if (!c->pc || c->types.target[c->pc] || op_of(before) != OP_LOADK || a_of(before) != reg)
+		return false;
+	guest_text(c->guest, c->p->k[bx_of(before)], text, sizeof(text));
+	if (strlen(text) != 2 || !strchr("iub", text[0]) || !strchr("1248", text[1]))
+		return false;
+	*kind = (struct kind){ text[1] - '0', text[0] == 'i', text[0] == 'b' };
+	return !kind->is_big || kind->size > 1;
+}
+
+/* Goes to @slow unless @size bytes at the address in r1 are in the arena. */
+static void check_address(struct compiler *c, u32 size, u32 slow)
+{
+	emit_address(c->e, 2, 0);
+	emit_mov(c->e, 0, 1);
+	emit_alu(c->e, INSN_SUB, 0, 2);
+	emit_branch_imm(c->e, INSN_JGT, 0, c->guest->size - size, slow);
+}
+
+static void emit_peek(struct compiler *c, struct kind kind)
+{
+	static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] = INSN_DW };
+	u8 mode = kind.is_signed && kind.size < 8 ? INSN_MEMSX : INSN_MEM;
+
+	emit_insn(c->e, INSN_LDX | mode | sizes[kind.size], 1, 1, 0, 0);
+	if (kind.is_big)
+		emit_insn(c->e, INSN_ALU64 | INSN_END, 1, 0, 0, kind.size * 8);
+}
+
+static void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
+{
+	if (fact_at(&c->types, c->pc, a)->sure)
+		return;
+	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
+	emit_load(c->e, INSN_DW, 5, 5, CLOSURE_F);
+	emit_branch_imm(c->e, INSN_JNE, 5, c->guest->exports.intrinsics[intrinsic], slow);
+}
+
+static bool compile_peek(struct compiler *c, u32 i, u32 back)
+{
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow;
+	struct kind kind = { 4, true, false };
+
+	if (nargs < 1 || nargs > 2 || (nargs == 2 && !find_kind(c, a + 2, &kind)))
+		return false;
+	slow = cold_path(c, emit_call_slowly, 0, back);
+	check_function(c, a, INTRINSIC_util_peek, slow);
+	load_integer(c, 1, a + 1, slow);
+	check_address(c, kind.size, slow);
+	emit_peek(c, kind);
+	store_result(c, i, kind.size == 8, back);
+	return true;
+}
+
+/* -- pcall() ---------------------------------------------------------------------------------- */
+
+/* The guest does it, without what C functions cost. */
+static bool compile_pcall(struct compiler *c, u32 i, u32 back)
+{
+	u32 slow = cold_path(c, emit_call_slowly, 0, back), done = emit_label(c->e);
+
+	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
+	begin_call(c, i);
+	emit_call(c->e, c->guest->exports.helpers[HELPER_pcall]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, COMPILED_DONE, done);
+	emit_exit(c->e);
+	emit_land(c->e, done);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+	return true;
+}
+
+/* -- Which one it is ------------------------------------------------------------------------- */
+
+/* The function of the guest's that is expected in R(@a), or -1. */
+static int expected_intrinsic(const struct compiler *c, u32 a)
+{
+	uint64_t closure = fact_at(&c->types, c->pc, a)->origin, f;
+	int n;
+
+	if (closure < (uintptr_t)c->guest->arena ||
+	    !guest_word(c->guest, closure + CLOSURE_IS_C, 1))
+		return -1;
+	f = guest_word(c->guest, closure + CLOSURE_F, 8);
+	for (n = 0; n < INTRINSICS_N; n++)
+		if (c->guest->exports.intrinsics[n] == f)
+			return n;
+	return -1;
+}
+
+static long expected_syscall(const struct compiler *c, u32 a)
+{
+	uint64_t origin = fact_at(&c->types, c->pc, a)->origin;
+
+	if (origin >= (uintptr_t)c->guest->arena)
+		origin = guest_word(c->guest, origin + CLOSURE_ID, 4);
+	if (origin < ID_SYSCALL || origin >= ID_SYSCALL + 0x1000)
+		return -1;
+	return origin - ID_SYSCALL;
+}
+
+bool compile_intrinsic(struct compiler *c, u32 back)
+{
+	u32 i = insn_at(c), a = a_of(i);
+	long nr = expected_syscall(c, a);
+
+	if (expected_intrinsic(c, a) == INTRINSIC_luaB_pcall)
+		return compile_pcall(c, i, back);
+	if (!b_of(i) || !c_of(i))
+		return false;
+	if (nr >= 0)
+		return compile_syscall(c, i, nr, back);
+	switch (expected_intrinsic(c, a)) {
+	case INTRINSIC_util_peek:
+		return compile_peek(c, i, back);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See link.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile.h"
+#include "link.h"
+
+/* Its parts: see image.h. */
+struct parts {
+	struct image_header *header;
+	struct image_func *funcs;
+	u32 *table;
+	struct image_insn *insns;
+};
+
+static size_t table_size(u32 n)
+{
+	return (n + (n & 1)) * sizeof(u32);
+}
+
+static size_t image_size(const struct image_header *h)
+{
+	return sizeof(*h) + h->nfuncs * sizeof(struct image_func) + table_size(h->ntable) +
+	       h->ninsns * sizeof(struct image_insn);
+}
+
+static struct parts parts_of(struct image_header *header)
+{
+	struct parts p = { .header = header, .funcs = (void *)(header + 1) };
+
+	p.table = (void *)(p.funcs + header->nfuncs);
+	p.insns = (void *)((char *)p.table + table_size(header->ntable));
+	return p;
+}
+
+/* -- Compiling -------------------------------------------------------------------------- */
+
+/* Functions that calls refer to need their numbers before anything is compiled. */
+static void give_numbers(struct guest *guest, u32 first)
+{
+	u32 i;
+
+	for (i = 0; i < guest->nprotos; i++)
+		if (guest->protos[i].line)	/* the script itself is run once */
+			guest->protos[i].number = first++;
+}
+
+/* One that goes to the interpreter, in place of what cannot be compiled but has a number. */
+static void compile_nothing(const struct guest *guest, struct emit *e)
+{
+	emit_call(e, guest->exports.helpers[HELPER_enter]);
+	emit_constant(e, 0, COMPILED_FRAME);
+	emit_exit(e);
+}
+
+static bool compile_all(struct guest *guest, struct compiled *out)
+{
+	u32 i;
+
+	out->starts = calloc(guest->nprotos + 1, sizeof(*out->starts));
+	out->frames = calloc(guest->nprotos + 1, sizeof(*out->frames));
+	if (!out->starts || !out->frames)
+		return false;
+	for (i = 0; i < guest->nprotos && !out->emit.failed; i++) {
+		struct proto *p = &guest->protos[i];
+
+		if (!p->number)
+			continue;
+		out->frames[out->n] = p->has_calls ? FRAME_SIZE : 0;
+		out->starts[out->n++] = out->emit.n;
+		if (!compile_proto(guest, p, &out->emit))
+			compile_nothing(guest, &out->emit);
+	}
+	return out->n && !out->emit.failed;
+}
+
+/* -- Linking ---------------------------------------------------------------------------- */
+
+static void add_functions(const struct parts *to, const struct image_header *base,
+			  const struct compiled *compiled)
+{
+	u32 i;
+
+	for (i = 0; i < compiled->n; i++) {
+		to->funcs[i] = (struct image_func){
+			.start = compiled->starts[i], .frame = compiled->frames[i],
+		};
+		to->table[i] = base->nfuncs + i;
+	}
+}
+
+/* The function with @number in the table of both. */
+static void set_call(struct image_insn *insn, u32 at, const struct parts *base,
+		     const struct compiled *compiled, u32 number)
+{
+	u32 n = base->header->ntable;
+
+	if (number < n) {
+		insn->src = INSN_BASE;
+		insn->imm = base->table[number];
+	} else {
+		insn->imm = compiled->starts[number - n] - (at + 1);
+	}
+}
+
+static void add_insns(const struct parts *to, const struct parts *base,
+		      const struct compiled *compiled)
+{
+	u32 i;
+
+	memcpy(to->insns, compiled->emit.insns, compiled->emit.n * sizeof(*to->insns));
+	for (i = 0; i < compiled->emit.ncalls; i++) {
+		const struct call_fixup *call = &compiled->emit.calls[i];
+
+		set_call(&to->insns[call->insn], call->insn, base, compiled, call->number);
+	}
+}
+
+static struct image_header *link_image(const struct image_header *image,
+				       const struct compiled *compiled, size_t *len)
+{
+	const struct parts base = parts_of((struct image_header *)image);
+	struct image_header header = *image, *linked;
+	struct parts to;
+
+	header.flags |= IMAGE_EXTENDS;
+	header.nfuncs = compiled->n;
+	header.ntable = compiled->n;
+	header.ninsns = compiled->emit.n;
+	*len = image_size(&header);
+	linked = calloc(1, *len);
+	if (!linked)
+		return NULL;
+	*linked = header;
+	to = parts_of(linked);
+	add_functions(&to, image, compiled);
+	add_insns(&to, &base, compiled);
+	return linked;
+}
+
+/* What the guest says it exports has to be in the image's table. */
+static bool check_exports(const struct guest_exports *exports, u32 ntable)
+{
+	const uint64_t *numbers = exports->helpers;
+	size_t i;
+
+	for (i = 0; i < HELPERS_N; i++)
+		if (!numbers[i] || numbers[i] >= ntable)
+			return false;
+	return true;
+}
+
+struct image_header *guest_compile(struct guest *guest, const struct image_header *image,
+				    size_t *len)
+{
+	struct compiled compiled = { 0 };
+	struct image_header *linked = NULL;
+
+	if (!check_exports(&guest->exports, image->ntable) || !guest_read_protos(guest))
+		return NULL;
+	give_numbers(guest, image->ntable);
+	if (compile_all(guest, &compiled))
+		linked = link_image(image, &compiled, len);
+	emit_free(&compiled.emit);
+	free(compiled.starts);
+	free(compiled.frames);
+	return linked;
+}
+
+/* -- The guest ---------------------------------------------------------------------------- */
+
+static void write_word(const struct guest *guest, uint64_t address, uint32_t value)
+{
+	uint64_t at = address - (uintptr_t)guest->arena;
+
+	if (at < guest->size && sizeof(value) <= guest->size - at)
+		memcpy(guest->arena + at, &value, sizeof(value));
+}
+
+/* Closures have the number of their function, too. */
+static void attach_closures(const struct guest *guest)
+{
+	uint64_t global = guest_word(guest, guest->state + STATE_GLOBAL, 8);
+	uint64_t object = guest_word(guest, global + GLOBAL_ROOTGC, 8), left;
+	const struct proto *p;
+
+	for (left = guest->size / 32; object && left; left--) {
+		if (guest_word(guest, object + OBJECT_TYPE, 1) == TAG_FUNCTION &&
+		    !guest_word(guest, object + CLOSURE_IS_C, 1)) {
+			p = guest_proto(guest, guest_word(guest, object + CLOSURE_F, 8));
+			if (p && p->number)
+				write_word(guest, object + CLOSURE_ID, p->number);
+		}
+		object = guest_word(guest, object + OBJECT_NEXT, 8);
+	}
+}
+
+void guest_attach(const struct guest *guest)
+{
+	u32 i;
+
+	for (i = 0; i < guest->nprotos; i++)
+		if (guest->protos[i].number)
+			write_word(guest, guest->protos[i].address + PROTO_COMPILED,
+				   guest->protos[i].number);
+	attach_closures(guest);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/* Compiled functions as an image that extends the guest's, whose functions they call. */
+#ifndef LIB_LUA_LINK_H
+#define LIB_LUA_LINK_H
+
+#include "emit.h"
+#include "read.h"
+
+/**
+ * struct compiled - functions of a script
+ * @starts: their first instructions in @emit
+ * @frames: bytes of their frames
+ */
+struct compiled {
+	struct emit emit;
+	u32 *starts, *frames;
+	u32 n;
+};
+
+/*
+ * Compiles what can be compiled of @script, whose functions get the numbers after those
+ * of @image, the guest's.  Returns an image that extends it, to be freed, and its length;
+ * NULL if there is nothing, or no memory.
+ */
+struct image_header *guest_compile(struct guest *guest, const struct image_header *image,
+				    size_t *len);
+
+/* Tells the guest of the numbers: from now on it calls the compiled functions. */
+void guest_attach(const struct guest *guest);
+
+#endif /* LIB_LUA_LINK_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Functions of a script as the guest's parser has left them in the arena.  Scripts can
+ * write there, so nothing of it is believed: what is read is copied first, and bounded.
+ */
+#ifndef LIB_LUA_READ_H
+#define LIB_LUA_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../engine/lua-guest/layout.h"
+
+#define REGISTERS	256
+#define CLOSURES_MAX	4096
+
+/* A value of Lua's. */
+struct value {
+	uint32_t tag;
+	uint64_t bits;
+};
+
+/**
+ * struct proto - a function
+ * @address:  in the arena
+ * @number:   of its compiled form, in the image's table; 0: it has none
+ * @closure:  one of its closures, or 0
+ * @closures: how many it has
+ * @assigned: upvalues that it or a function in it assigns to, by bits
+ * @fixed:    upvalues of its only closure that nothing can assign to any more
+ * @captured: registers that closures share with it
+ * @inner:    addresses of the functions in it, and how many upvalues they have
+ */
+struct proto {
+	uint64_t address;
+	uint32_t number;
+	uint64_t closure;
+	uint32_t closures;
+	uint64_t assigned, fixed;
+	uint32_t ncode, nk, ninner;
+	uint32_t *code;
+	bool *begins;		/* an instruction, and no operand, for each of them */
+	struct value *k;
+	uint64_t *inner;
+	uint8_t *inner_nups;
+	uint8_t nups, nparams, is_vararg, nregs;
+	uint32_t line;
+	bool is_over;		/* the script itself, which has run */
+	bool captured[REGISTERS];
+	bool has_closures, has_calls;
+};
+
+/* A closure, and the function that it is of; NULL: one that is not well-formed. */
+struct closure {
+	uint64_t address;
+	const struct proto *proto;
+};
+
+/**
+ * struct guest - what there is to compile
+ * @arena: its address, which is the same in there
+ * @state: Lua's
+ * @closures: all that are Lua's
+ */
+struct guest {
+	char *arena;
+	uint64_t size;
+	uint64_t state;
+	struct guest_exports exports;
+	struct proto *protos;
+	uint32_t nprotos;
+	struct closure *closures;
+	uint32_t nclosures;
+};
+
+/* Copies @len bytes from @address.  False if they are not all in the arena. */
+bool guest_read(const struct guest *guest, uint64_t address, void *to, size_t len);
+/* The same for a number of @len bytes, 0 if it is not there. */
+uint64_t guest_word(const struct guest *guest, uint64_t address, size_t len);
+struct value guest_value(const struct guest *guest, uint64_t address);
+
+/* Finds all functions that are well-formed; false if there is no memory. */
+bool guest_read_protos(struct guest *guest);
+void guest_free(struct guest *guest);
+
+/* upvalues.c: fills in proto.fixed. */
+void guest_find_fixed(const struct guest *guest);
+
+/* Instructions after the one at @pc that are operands of it. */
+uint32_t proto_operands(const struct proto *p, uint32_t pc);
+
+/* The one at @address, or NULL. */
+const struct proto *guest_proto(const struct guest *guest, uint64_t address);
+
+/* The field @name of the table at @table, nil if it has none. */
+struct value guest_field(const struct guest *guest, uint64_t table, const char *name);
+
+/* The text of a string, cut to what fits in @to. */
+void guest_text(const struct guest *guest, struct value string, char *to, size_t size);
+
+#endif /* LIB_LUA_READ_H */

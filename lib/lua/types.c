@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See types.h: facts flow along the instructions until none changes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opcodes.h"
+#include "types.h"
+
+#define FACTS_MAX	(1U << 20)
+
+bool is_integer(uint64_t bits)
+{
+	int64_t v = (int64_t)bits;
+
+	return (int64_t)((uint64_t)v << (64 - INTEGER_BITS)) >> (64 - INTEGER_BITS) == v;
+}
+
+/* -- Values that were there when the script was compiled ------------------------------ */
+
+static uint8_t types_of(struct value v)
+{
+	static const uint8_t types[] = {
+		[TAG_NIL] = T_NIL, [TAG_BOOLEAN] = T_BOOLEAN, [TAG_STRING] = T_STRING,
+		[TAG_TABLE] = T_TABLE, [TAG_FUNCTION] = T_FUNCTION,
+	};
+
+	if (v.tag == TAG_NUMBER)
+		return is_integer(v.bits) ? T_INTEGER : T_NUMBER;
+	return v.tag <= TAG_FUNCTION && types[v.tag] ? types[v.tag] : T_OTHER;
+}
+
+static uint64_t origin_of(struct value v)
+{
+	return v.tag == TAG_FUNCTION || v.tag == TAG_TABLE ? v.bits : 0;
+}
+
+static struct value upvalue(const struct guest *guest, const struct proto *p, uint32_t up)
+{
+	uint64_t at;
+
+	if (!p->closure)
+		return (struct value){ .tag = TAG_NIL };
+	at = guest_word(guest, p->closure + CLOSURE_UPVALUES + 8 * up, 8);
+	return guest_value(guest, guest_word(guest, at + UPVAL_V, 8));
+}
+
+bool upvalue_is_fixed(const struct guest *guest, const struct proto *p, uint32_t up,
+		      struct value *value)
+{
+	*value = upvalue(guest, p, up);
+	return up < 64 && p->fixed >> up & 1 && types_of(*value) != T_OTHER;
+}
+
+bool upvalue_is_integer(const struct guest *guest, const struct proto *p, uint32_t up)
+{
+	return types_of(upvalue(guest, p, up)) == T_INTEGER;
+}
+
+static uint64_t globals(const struct guest *guest)
+{
+	return origin_of(guest_value(guest, guest->state + STATE_GLOBALS));
+}
+
+static uint64_t field_origin(const struct guest *guest, uint64_t table, struct value key)
+{
+	char name[64];
+	long nr;
+
+	guest_text(guest, key, name, sizeof(name));
+	if (!table || !name[0])
+		return 0;
+	if (table == origin_of(guest_field(guest, globals(guest), "syscall"))) {
+		nr = syscall_number(name);
+		return nr < 0 ? 0 : ID_SYSCALL + nr;
+	}
+	return origin_of(guest_field(guest, table, name));
+}
+
+/* -- One instruction ---------------------------------------------------------------------- */
+
+uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk)
+{
+	if (rk & RK_K)
+		return types_of(types->p->k[rk & ~RK_K]);
+	return fact_at(types, pc, rk)->types;
+}
+
+static void set(const struct types *t, struct fact *f, uint32_t reg, uint8_t types, uint64_t origin)
+{
+	if (reg >= t->p->nregs)
+		return;
+	f[reg].types = t->p->captured[reg] ? T_ANY : types;
+	f[reg].origin = origin;
+	f[reg].sure = false;
+}
+
+static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fact from)
+{
+	if (reg >= t->p->nregs)
+		return;
+	set(t, f, reg, from.types, from.origin);
+	f[reg].sure = from.sure && !t->p->captured[reg];
+}
+
+static void set_upvalue(const struct types *t, struct fact *f, uint32_t reg, uint32_t up)
+{
+	struct value v;
+	bool fixed = upvalue_is_fixed(t->guest, t->p, up, &v);
+	struct fact fact = { .types = types_of(v), .origin = origin_of(v), .sure = fixed };
+
+	if (!fixed && fact.types != T_INTEGER)
+		fact.types = T_ANY;
+	copy(t, f, reg, fact);
+}
+
+static void forget_from(const struct types *t, struct fact *f, uint32_t reg)
+{
+	for (; reg < t->p->nregs; reg++)
+		set(t, f, reg, T_ANY, 0);
+}
+
+static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
+{
+	uint8_t b = types_of_rk(t, pc, b_of(i)), c;
+
+	c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
+	if ((b | c) & ~(T_NUMBERS | T_STRING))
+		return T_ANY;
+	switch (op_of(i)) {
+	case OP_ADD: case OP_SUB: case OP_MUL:
+		return b == T_INTEGER && c == T_INTEGER ? T_INTEGER : T_NUMBERS;
+	default:
+		return T_NUMBERS;
+	}
+}
+
+bool for_step(const struct types *t, uint32_t pc, int64_t *step)
+{
+	uint32_t before = pc ? t->p->code[pc - 1] : 0;
+	struct value k;
+
+	if (!pc || t->target[pc] || op_of(before) != OP_LOADK ||
+	    a_of(before) != a_of(t->p->code[pc]) + 2)
+		return false;
+	k = t->p->k[bx_of(before)];
+	*step = k.bits;
+	return types_of(k) == T_INTEGER && *step == (int32_t)*step && *step;
+}
+
+static uint64_t gettable_origin(const struct types *t, const struct fact *f, uint32_t table,
+				uint32_t key)
+{
+	if (!(key & RK_K))
+		return 0;
+	return field_origin(t->guest, f[table].origin, t->p->k[key & ~RK_K]);
+}
+
+static void concat(const struct types *t, struct fact *f, uint32_t i)
+{
+	uint8_t types = 0;
+	uint32_t r;
+
+	for (r = b_of(i); r <= c_of(i); r++)
+		types |= f[r].types;
+	types = types & ~(T_NUMBERS | T_STRING) ? T_ANY : T_STRING;
+	/* Its operands become strings. */
+	for (r = b_of(i); r <= c_of(i); r++)
+		set(t, f, r, T_ANY, 0);
+	set(t, f, a_of(i), types, 0);
+}
+
+/* Makes what holds before the instruction at @pc what holds after it. */
+static void step(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t i = t->p->code[pc], a = a_of(i), b = b_of(i), c = c_of(i), r;
+
+	switch (op_of(i)) {
+	case OP_MOVE:
+		copy(t, f, a, f[b]);
+		break;
+	case OP_LOADK:
+		set(t, f, a, types_of(t->p->k[bx_of(i)]), 0);
+		break;
+	case OP_LOADBOOL: case OP_NOT:
+		set(t, f, a, T_BOOLEAN, 0);
+		break;
+	case OP_LOADNIL:
+		for (r = a; r <= b; r++)
+			set(t, f, r, T_NIL, 0);
+		break;
+	case OP_GETUPVAL:
+		set_upvalue(t, f, a, b);
+		break;
+	case OP_GETGLOBAL:
+		set(t, f, a, T_ANY, field_origin(t->guest, globals(t->guest), t->p->k[bx_of(i)]));
+		break;
+	case OP_GETTABLE:
+		set(t, f, a, T_ANY, gettable_origin(t, f, b, c));
+		break;
+	case OP_SELF:
+		copy(t, f, a + 1, f[b]);
+		set(t, f, a, T_ANY, 0);
+		break;
+	case OP_NEWTABLE:
+		set(t, f, a, T_TABLE, NEW_TABLE);
+		break;
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW: case OP_UNM:
+		set(t, f, a, arith_types(t, pc, i), 0);
+		break;
+	case OP_LEN:
+		set(t, f, a, f[b].types & ~(T_STRING | T_TABLE) ? T_ANY : T_INTEGER, 0);
+		break;
+	case OP_CONCAT:
+		concat(t, f, i);
+		break;
+	case OP_CALL: case OP_TAILCALL: case OP_VARARG:
+		forget_from(t, f, a);
+		break;
+	case OP_TFORLOOP:
+		forget_from(t, f, a + 2);
+		break;
+	case OP_FORPREP:
+		for (r = a; r < a + 4; r++)
+			set(t, f, r, T_INTEGER, 0);
+		break;
+	case OP_FORLOOP:
+		set(t, f, a + 3, T_INTEGER, 0);
+		break;
+	case OP_CLOSURE:
+		set(t, f, a, T_FUNCTION, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* -- All of them ------------------------------------------------------------------------------ */
+
+static void enqueue(struct types *t, uint32_t pc)
+{
+	if (t->waiting[pc])
+		return;
+	t->waiting[pc] = true;
+	t->work[t->nwork++] = pc;
+}
+
+/* Control goes on at @pc with @f. */
+static void flow(struct types *t, uint32_t pc, const struct fact *f)
+{
+	struct fact *there = &t->facts[pc * t->p->nregs];
+	bool changed = !t->reached[pc];
+	uint32_t r;
+
+	for (r = 0; r < t->p->nregs; r++) {
+		uint8_t types = there[r].types | f[r].types;
+		uint64_t origin = f[r].origin;
+		bool sure = f[r].sure;
+
+		if (t->reached[pc] && there[r].origin != origin)
+			origin = 0;
+		if (t->reached[pc])
+			sure &= there[r].sure && origin;
+		changed |= types != there[r].types || origin != there[r].origin ||
+			   sure != there[r].sure;
+		there[r] = (struct fact){ types, sure, origin };
+	}
+	t->reached[pc] = true;
+	if (changed)
+		enqueue(t, pc);
+}
+
+static uint32_t jump_target(const struct proto *p, uint32_t pc)
+{
+	return pc + 1 + sbx_of(p->code[pc]);
+}
+
+static uint32_t next_of(const struct types *t, uint32_t pc)
+{
+	return pc + 1 + proto_operands(t->p, pc);
+}
+
+static void flow_on(struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t i = t->p->code[pc], next = next_of(t, pc);
+
+	step(t, pc, f);
+	switch (op_of(i)) {
+	case OP_RETURN:
+		return;
+	case OP_JMP: case OP_FORPREP:
+		return flow(t, jump_target(t->p, pc), f);
+	case OP_LOADBOOL:
+		return flow(t, next + !!c_of(i), f);
+	case OP_TESTSET:
+		flow(t, next + 1, f);
+		copy(t, f, a_of(i), f[b_of(i)]);
+		return flow(t, jump_target(t->p, next), f);
+	case OP_TFORLOOP:
+		flow(t, next + 1, f);
+		return flow(t, jump_target(t->p, next), f);
+	case OP_EQ: case OP_LT: case OP_LE: case OP_TEST:
+		flow(t, next + 1, f);
+		return flow(t, jump_target(t->p, next), f);
+	case OP_FORLOOP:
+		flow(t, jump_target(t->p, pc), f);
+		return flow(t, next, f);
+	default:
+		if (next < t->p->ncode)
+			flow(t, next, f);
+	}
+}
+
+static void mark_targets(struct types *t)
+{
+	const struct proto *p = t->p;
+	uint32_t pc;
+
+	for (pc = 0; pc < p->ncode; pc = next_of(t, pc)) {
+		switch (op_of(p->code[pc])) {
+		case OP_JMP: case OP_FORLOOP: case OP_FORPREP:
+			t->target[jump_target(p, pc)] = true;
+			break;
+		case OP_LOADBOOL:
+			if (c_of(p->code[pc]))
+				t->target[pc + 2] = true;
+			break;
+		case OP_EQ: case OP_LT: case OP_LE: case OP_TEST: case OP_TESTSET: case OP_TFORLOOP:
+			t->target[pc + 2] = true;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void begin(struct types *t)
+{
+	struct fact f[REGISTERS] = { 0 };
+	uint32_t r;
+
+	for (r = 0; r < t->p->nregs; r++) {
+		/* Registers of parameters; the others are nil. */
+		bool given = r < t->p->nparams || t->p->is_vararg;
+
+		set(t, f, r, given ? T_ANY : T_NIL, 0);
+	}
+	flow(t, 0, f);
+}
+
+bool types_infer(struct types *t, const struct guest *guest, const struct proto *p)
+{
+	struct fact f[REGISTERS];
+	uint32_t pc;
+
+	*t = (struct types){ .guest = guest, .p = p };
+	if (p->ncode * p->nregs > FACTS_MAX)
+		return false;
+	t->facts = calloc(p->ncode * p->nregs, sizeof(*t->facts));
+	t->reached = calloc(p->ncode + 2, 1);
+	t->target = calloc(p->ncode + 2, 1);
+	t->waiting = calloc(p->ncode + 2, 1);
+	t->work = calloc(p->ncode + 2, sizeof(*t->work));
+	if (!t->facts || !t->reached || !t->target || !t->waiting || !t->work)
+		return false;
+	mark_targets(t);
+	begin(t);
+	while (t->nwork) {
+		pc = t->work[--t->nwork];
+		t->waiting[pc] = false;
+		memcpy(f, &t->facts[pc * p->nregs], p->nregs * sizeof(*f));
+		flow_on(t, pc, f);
+	}
+	return true;
+}
+
+void types_free(struct types *t)
+{
+	free(t->facts);
+	free(t->reached);
+	free(t->target);
+	free(t->waiting);
+	free(t->work);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * What is known of a function's registers before each of its instructions.
+ */
+#ifndef LIB_LUA_TYPES_H
+#define LIB_LUA_TYPES_H
+
+#include "read.h"
+
+/* Sets of types.  Integers are those of INTEGER_BITS, T_NUMBER all other numbers. */
+enum {
+	T_NIL = 1 << 0, T_BOOLEAN = 1 << 1, T_INTEGER = 1 << 2, T_NUMBER = 1 << 3,
+	T_STRING = 1 << 4, T_TABLE = 1 << 5, T_FUNCTION = 1 << 6, T_OTHER = 1 << 7,
+	T_ANY = 0xff,
+};
+#define T_NUMBERS	(T_INTEGER | T_NUMBER)
+
+/* fact.origin: made by this function, so that it has few fields, or none. */
+#define NEW_TABLE	1
+
+/**
+ * struct fact - of a register
+ * @types:  what it may hold
+ * @origin: what it held when the script was compiled, for a guess: the address of a
+ *          function or table, or ID_SYSCALL and a number; NEW_TABLE; 0: unknown
+ * @sure:   it is that and nothing else
+ */
+struct fact {
+	uint8_t types;
+	bool sure;
+	uint64_t origin;
+};
+
+/**
+ * struct types - for each instruction @facts[pc * p->nregs + register]
+ * @reached: it is ever executed
+ * @target:  more than the instruction before leads there
+ */
+struct types {
+	const struct guest *guest;
+	const struct proto *p;
+	struct fact *facts;
+	bool *reached, *target;
+	uint32_t *work;
+	uint32_t nwork;
+	bool *waiting;
+};
+
+/* False if there is no memory, or too much would be needed. */
+bool types_infer(struct types *types, const struct guest *guest, const struct proto *p);
+void types_free(struct types *types);
+
+static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uint32_t reg)
+{
+	return &t->facts[pc * t->p->nregs + reg];
+}
+
+/* Of an operand that is a register or a constant. */
+uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
+
+bool is_integer(uint64_t bits);
+
+/* Does it hold, whenever @p runs, what it held when the script was compiled: @value? */
+bool upvalue_is_fixed(const struct guest *guest, const struct proto *p, uint32_t up,
+		      struct value *value);
+
+/* An upvalue that held an integer when the script was compiled is expected to. */
+bool upvalue_is_integer(const struct guest *guest, const struct proto *p, uint32_t up);
+
+/* Has the loop of the OP_FORPREP at @pc a step that is known? */
+bool for_step(const struct types *types, uint32_t pc, int64_t *step);
+
+/* The number of a system call, or -1. */
+long syscall_number(const char *name);
+/* Kinds of its arguments, as in syscalls.def. */
+const char *syscall_kinds(long nr);
+
+#endif /* LIB_LUA_TYPES_H */

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Upvalues that stay what they are: of a function that was made once, by the script itself,
+ * which does not run again; and to which no function assigns that has them, or could get
+ * them by being made in one that has.  They are closed, so no frame's register is theirs.
+ */
+#include <stdlib.h>
+
+#include "opcodes.h"
+#include "read.h"
+
+/* Functions times functions in them: what an arena is made to hold may be endless. */
+#define WORK_MAX	(1U << 24)
+
+/* Upvalues by bits; of what is not known it is any of them. */
+#define ALL_UPVALUES	(~0ULL)
+
+static uint64_t bit_of(uint32_t up)
+{
+	return up < 64 ? 1ULL << up : ALL_UPVALUES;
+}
+
+/* What the function made at @pc assigns to of those that it shares with @p. */
+static uint64_t assigned_inside(const struct guest *guest, const struct proto *p, uint32_t pc)
+{
+	const struct proto *inner = guest_proto(guest, p->inner[bx_of(p->code[pc])]);
+	uint64_t assigned = inner ? inner->assigned : ALL_UPVALUES, found = 0;
+	uint32_t k, i;
+
+	for (k = 0; k < proto_operands(p, pc); k++) {
+		i = p->code[pc + 1 + k];
+		if (op_of(i) == OP_GETUPVAL && assigned & bit_of(k))
+			found |= bit_of(b_of(i));
+	}
+	return found;
+}
+
+static uint64_t assigned_by(const struct guest *guest, const struct proto *p)
+{
+	uint64_t found = 0;
+	uint32_t pc;
+
+	for (pc = 0; pc < p->ncode; pc += 1 + proto_operands(p, pc)) {
+		if (op_of(p->code[pc]) == OP_SETUPVAL)
+			found |= bit_of(b_of(p->code[pc]));
+		else if (op_of(p->code[pc]) == OP_CLOSURE)
+			found |= assigned_inside(guest, p, pc);
+	}
+	return found;
+}
+
+/* Functions in functions: as many times as they are deep, which is seldom much. */
+static bool find_assigned(const struct guest *guest)
+{
+	uint32_t pass, i;
+	bool more = true;
+
+	for (pass = 0; pass < 16 && more; pass++) {
+		more = false;
+		for (i = 0; i < guest->nprotos; i++) {
+			uint64_t found = assigned_by(guest, &guest->protos[i]);
+
+			more |= found != guest->protos[i].assigned;
+			guest->protos[i].assigned = found;
+		}
+	}
+	return !more;
+}
+
+static uint64_t upvalue_of(const struct guest *guest, uint64_t closure, uint32_t up)
+{
+	return guest_word(guest, closure + CLOSURE_UPVALUES + 8 * up, 8);
+}
+
+/* Those of a closure that it assigns to.  Returns how many there are in @to by then. */
+static size_t add_assigned(const struct guest *guest, const struct closure *closure,
+			   uint64_t *to, size_t n)
+{
+	uint64_t assigned = closure->proto ? closure->proto->assigned : ALL_UPVALUES;
+	uint32_t up, nups = guest_word(guest, closure->address + CLOSURE_NUPVALUES, 1);
+
+	for (up = 0; up < nups; up++)
+		if (assigned & bit_of(up))
+			to[n++] = upvalue_of(guest, closure->address, up);
+	return n;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* All that is assigned to, in order.  NULL: there is no memory. */
+static uint64_t *list_assigned(const struct guest *guest, size_t *n)
+{
+	uint64_t *list = malloc((guest->nclosures + 1) * 256 * sizeof(*list));
+	uint32_t i;
+
+	*n = 0;
+	for (i = 0; list && i < guest->nclosures; i++)
+		*n = add_assigned(guest, &guest->closures[i], list, *n);
+	if (list)
+		qsort(list, *n, sizeof(*list), compare);
+	return list;
+}
+
+/* The script itself made it, which does not run again. */
+static bool is_made_once(const struct guest *guest, const struct proto *p)
+{
+	bool made = false;
+	uint32_t i, k;
+
+	for (i = 0; i < guest->nprotos; i++) {
+		const struct proto *q = &guest->protos[i];
+
+		for (k = 0; k < q->ninner; k++) {
+			if (q->inner[k] != p->address)
+				continue;
+			if (!q->is_over)
+				return false;
+			made = true;
+		}
+	}
+	return made && p->closures == 1;
+}
+
+static void find_fixed(const struct guest *guest, struct proto *p, const uint64_t *assigned,
+		       size_t n)
+{
+	uint32_t up;
+
+	if (!is_made_once(guest, p))
+		return;
+	for (up = 0; up < p->nups && up < 64; up++) {
+		uint64_t at = upvalue_of(guest, p->closure, up);
+
+		if (guest_word(guest, at + UPVAL_V, 8) == at + UPVAL_VALUE &&
+		    !bsearch(&at, assigned, n, sizeof(at), compare))
+			p->fixed |= bit_of(up);
+	}
+}
+
+static uint64_t count_inner(const struct proto *p)
+{
+	uint64_t n = p->ninner;
+	uint32_t pc;
+
+	for (pc = 0; pc < p->ncode; pc++)
+		n += op_of(p->code[pc]) == OP_CLOSURE;
+	return n;
+}
+
+static bool is_too_much(const struct guest *guest)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < guest->nprotos; i++)
+		n += count_inner(&guest->protos[i]);
+	return guest->nclosures == CLOSURES_MAX || n * guest->nprotos > WORK_MAX;
+}
+
+void guest_find_fixed(const struct guest *guest)
+{
+	uint64_t *assigned;
+	uint32_t i;
+	size_t n;
+
+	if (is_too_much(guest) || !find_assigned(guest))
+		return;
+	assigned = list_assigned(guest, &n);
+	for (i = 0; assigned && i < guest->nprotos; i++)
+		find_fixed(guest, &guest->protos[i], assigned, n);
+	free(assigned);
+}
