@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/syscript_files.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/sysmacros.h>
 
 #include "attributes.h"
+#include "sys.h"
 
 static struct syscript_time from_time(const struct statx_timestamp *time)
 {
@@ -29,4 +35,77 @@ void attributes_from_statx(struct syscript_stat *to, const struct statx *from)
 		.ctime = from_time(&from->stx_ctime),
 		.mtime = from_time(&from->stx_mtime),
 	};
+}
+
+/* -- Extended attributes ---------------------------------------------------- */
+
+/* Calls of the file at @path, or of @fd if that is NULL. */
+struct source {
+	const char *path;
+	int fd;
+	bool follow;
+};
+
+static bool is_none(long err)
+{
+	return err == -ENODATA || err == -EOPNOTSUPP;
+}
+
+static bool has_not(const struct source *from, const char *name)
+{
+	if (!from->path)
+		return is_none(sys_call(fgetxattr, from->fd, name, NULL, 0));
+	if (from->follow)
+		return is_none(sys_call(getxattr, from->path, name, NULL, 0));
+	return is_none(sys_call(lgetxattr, from->path, name, NULL, 0));
+}
+
+static bool has_no_names(const struct source *from)
+{
+	long size;
+
+	if (!from->path)
+		size = sys_call(flistxattr, from->fd, NULL, 0);
+	else if (from->follow)
+		size = sys_call(listxattr, from->path, NULL, 0);
+	else
+		size = sys_call(llistxattr, from->path, NULL, 0);
+	return !size || is_none(size);
+}
+
+static void add_missing(struct syscript_stat *to, const struct source *from, unsigned int mask)
+{
+	if ((mask & SYSCRIPT_NO_ACL) && has_not(from, "system.posix_acl_access") &&
+	    (!S_ISDIR(to->mode) || has_not(from, "system.posix_acl_default")))
+		to->mask |= SYSCRIPT_NO_ACL;
+	if ((mask & SYSCRIPT_NO_LABEL) && has_not(from, "security.selinux"))
+		to->mask |= SYSCRIPT_NO_LABEL;
+	if ((mask & SYSCRIPT_NO_XATTR) && has_no_names(from))
+		to->mask |= SYSCRIPT_NO_XATTR;
+}
+
+void attributes_add_missing(struct syscript_stat *to, int dirfd, const char *path, int flags,
+			    unsigned int mask)
+{
+	struct source from = { .path = path, .follow = !(flags & AT_SYMLINK_NOFOLLOW) };
+	char whole[PATH_MAX];
+
+	if (!(mask & ATTRIBUTES_XATTRS))
+		return;
+	/* There are calls relative to a directory since Linux 6.13. */
+	if (path[0] != '/' && dirfd != AT_FDCWD) {
+		if (snprintf(whole, sizeof(whole), "/proc/self/fd/%d/%s", dirfd, path) >=
+		    (int)sizeof(whole))
+			return;
+		from.path = whole;
+	}
+	add_missing(to, &from, mask);
+}
+
+void attributes_add_missing_of(struct syscript_stat *to, int fd, unsigned int mask)
+{
+	const struct source from = { .fd = fd };
+
+	if (mask & ATTRIBUTES_XATTRS)
+		add_missing(to, &from, mask);
 }

@@ -3,13 +3,23 @@
 #ifndef LIB_USER_ATTRIBUTES_H
 #define LIB_USER_ATTRIBUTES_H
 
+#include <linux/syscript_files.h>
 #include <sys/stat.h>
 
-struct syscript_stat;
-
-/* What there is to ask statx(2) for. */
+/* The attributes that statx(2) has. */
 #define ATTRIBUTES_KNOWN	(STATX_BASIC_STATS | STATX_BTIME)
 
+#define ATTRIBUTES_XATTRS	(SYSCRIPT_NO_ACL | SYSCRIPT_NO_LABEL | SYSCRIPT_NO_XATTR)
+
 void attributes_from_statx(struct syscript_stat *to, const struct statx *from);
+
+/*
+ * Adds to @to, the attributes of @path relative to @dirfd, the extended ones of @mask
+ * that the file does not have.  @path: not empty; @flags: AT_SYMLINK_NOFOLLOW.
+ */
+void attributes_add_missing(struct syscript_stat *to, int dirfd, const char *path, int flags,
+			    unsigned int mask);
+/* The same for the open file @fd. */
+void attributes_add_missing_of(struct syscript_stat *to, int fd, unsigned int mask);
 
 #endif /* LIB_USER_ATTRIBUTES_H */

@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static struct run_own *running;		/* through ->running */
 static bool started, asleep;
+static void (*before_sleep)(void);
 
 static void tick(void)
 {
@@ -34,9 +35,8 @@ static void *watch(void *unused)
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		if (!running && idle++ >= LINGER_TICKS) {
-			/* Last chance for what the program has closed. */
 			pthread_mutex_unlock(&lock);
-			user_fd_sweep();
+			before_sleep();
 			pthread_mutex_lock(&lock);
 			while (!running) {
 				asleep = true;
@@ -59,8 +59,7 @@ static void *watch(void *unused)
 	return NULL;
 }
 
-/* Returns 0 or -EAGAIN. */
-int clock_start(void)
+int clock_start(void (*sweep)(void))
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -68,6 +67,7 @@ int clock_start(void)
 	int err = 0;
 
 	pthread_mutex_lock(&lock);
+	before_sleep = sweep;
 	if (!started) {
 		pthread_attr_init(&attr);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -113,22 +113,18 @@ void clock_del(struct run_own *own)
 	pthread_mutex_unlock(&lock);
 }
 
-void clock_fork_prepare(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void clock_fork_parent(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
 /* The child has neither the thread nor the other threads' runs. */
-void clock_fork_child(void)
+void clock_fork(enum fork_step step)
 {
-	running = NULL;
-	started = false;
-	asleep = false;
-	pthread_cond_init(&wake, NULL);
+	if (step == FORK_PREPARE) {
+		pthread_mutex_lock(&lock);
+		return;
+	}
+	if (step == FORK_CHILD) {
+		running = NULL;
+		started = false;
+		asleep = false;
+		pthread_cond_init(&wake, NULL);
+	}
 	pthread_mutex_unlock(&lock);
 }

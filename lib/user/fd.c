@@ -13,6 +13,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -23,6 +25,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct script *scripts;
 unsigned int user_fd_count;
 static unsigned int last_id;
+
+/*
+ * By the number of a descriptor that was a script's when it was last looked at: for calls
+ * which say what they expect there.  It is read without the lock, so an entry that has
+ * held a script holds a script, or @unused, for ever.
+ */
+#define QUICK	1024
+static struct script *quick[QUICK], *unused;
 
 /*
  * Which memory map a script belongs to.  The page reads as zeros in a child of
@@ -57,18 +67,6 @@ static bool fd_closed(struct script *script)
 	return sys_call(ppoll, &poll, 1, &now, 0) > 0 && poll.revents & POLLHUP;
 }
 
-static void fork_prepare(void)
-{
-	pthread_mutex_lock(&lock);
-	clock_fork_prepare();
-}
-
-static void fork_parent(void)
-{
-	clock_fork_parent();
-	pthread_mutex_unlock(&lock);
-}
-
 /* A thread that is not there may have held its lock. */
 static void drop_copy(struct program *program)
 {
@@ -76,17 +74,33 @@ static void drop_copy(struct program *program)
 	program_die(program);
 }
 
+static bool goes_on(const struct script *script)
+{
+	return ticket_is_mine(&script->turn);
+}
+
+/* By a run that goes on: of it, or of what extends it. */
+static bool is_used(const struct script *script)
+{
+	for (const struct script *s = scripts; s; s = s->next)
+		if (goes_on(s) && (s == script || s->base == script))
+			return true;
+	return false;
+}
+
 /*
- * Scripts stay known here, to be answered with -EXDEV, but the copies of their
+ * In the child scripts stay known, to be answered with -EXDEV, but the copies of their
  * memory go; save that of a run whose signal handler forked: it goes on.
  */
-static void fork_child(void)
+void user_fd_fork(enum fork_step step)
 {
-	clock_fork_child();
-	limits_fork_child();
-	for (struct script *s = scripts; s; s = s->next) {
+	if (step == FORK_PREPARE) {
+		pthread_mutex_lock(&lock);
+		return;
+	}
+	for (struct script *s = scripts; s && step == FORK_CHILD; s = s->next) {
 		fd_close_hidden(s);
-		if (!s->turn.held || !pthread_equal(s->turn.holder, pthread_self()))
+		if (!is_used(s))
 			drop_copy(s->program);
 	}
 	pthread_mutex_unlock(&lock);
@@ -103,10 +117,7 @@ static void once(void)
 		sys_call(munmap, p, PAGE_SIZE);
 		return;
 	}
-	if (pthread_atfork(fork_prepare, fork_parent, fork_child))
-		sys_call(munmap, p, PAGE_SIZE);
-	else
-		owner_page = (unsigned long *)p;
+	owner_page = (unsigned long *)p;
 }
 
 bool user_fd_foreign(const struct script *script)
@@ -155,11 +166,79 @@ int user_fd_publish(struct script *script)
 	/* Apart from the kernel's ids, which count from 1. */
 	script->id = 1ULL << 63 | (unsigned long long)sys_call(getpid) << 32 | ++last_id;
 	script->refs = 1;
+	script->quick = -1;
 	script->next = scripts;
 	scripts = script;
 	__atomic_add_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return script->fd;
+}
+
+/* With the lock. */
+static void forget_quick(struct script *script)
+{
+	if (script->quick >= 0)
+		__atomic_store_n(&quick[script->quick], NULL, __ATOMIC_RELEASE);
+	script->quick = -1;
+}
+
+/* With the lock; a script has one number here. */
+static void remember_quick(struct script *script, int fd)
+{
+	if (script->quick == fd || fd >= QUICK || !run_own(script->program->run)->kernel_id)
+		return;
+	forget_quick(script);
+	if (quick[fd])
+		quick[fd]->quick = -1;
+	script->quick = fd;
+	__atomic_store_n(&quick[fd], script, __ATOMIC_RELEASE);
+}
+
+struct script *user_fd_quick(int fd)
+{
+	struct script *script;
+
+	unsigned int refs;
+
+	if ((unsigned int)fd >= QUICK)
+		return NULL;
+	script = __atomic_load_n(&quick[fd], __ATOMIC_ACQUIRE);
+	if (!script)
+		return NULL;
+	refs = __atomic_load_n(&script->refs, __ATOMIC_RELAXED);
+	do {
+		if (!refs)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&script->refs, &refs, refs + 1, true,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	/* It may have become another one before that. */
+	if (__atomic_load_n(&quick[fd], __ATOMIC_ACQUIRE) == script)
+		return script;
+	user_fd_put(script);
+	return NULL;
+}
+
+struct script *user_fd_alloc(void)
+{
+	struct script *script;
+
+	pthread_mutex_lock(&lock);
+	script = unused;
+	if (script)
+		unused = script->next;
+	pthread_mutex_unlock(&lock);
+	if (!script)
+		return calloc(1, sizeof(*script));
+	memset(script, 0, sizeof(*script));
+	return script;
+}
+
+void user_fd_free(struct script *script)
+{
+	pthread_mutex_lock(&lock);
+	script->next = unused;
+	unused = script;
+	pthread_mutex_unlock(&lock);
 }
 
 struct script *user_fd_find(int fd)
@@ -173,7 +252,8 @@ struct script *user_fd_find(int fd)
 	pthread_mutex_lock(&lock);
 	for (script = scripts; script; script = script->next) {
 		if (script->ino == st.st_ino && script->dev == st.st_dev) {
-			script->refs++;
+			__atomic_add_fetch(&script->refs, 1, __ATOMIC_RELAXED);
+			remember_quick(script, fd);
 			break;
 		}
 	}
@@ -194,19 +274,24 @@ struct script *user_fd_next(unsigned long long after)
 			next = script;
 	}
 	if (next)
-		next->refs++;
+		__atomic_add_fetch(&next->refs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return next;
 }
 
+void user_destroy(struct script *script)
+{
+	struct script *base = script->base;
+
+	program_destroy(script->program);
+	user_fd_free(script);
+	if (base)
+		user_fd_put(base);
+}
+
 void user_fd_put(struct script *script)
 {
-	unsigned int refs;
-
-	pthread_mutex_lock(&lock);
-	refs = --script->refs;
-	pthread_mutex_unlock(&lock);
-	if (!refs) {
+	if (!__atomic_sub_fetch(&script->refs, 1, __ATOMIC_ACQ_REL)) {
 		fd_close_hidden(script);
 		user_destroy(script);
 	}
@@ -220,7 +305,7 @@ void user_fd_renumber(struct script *script, int fd)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Tells who polls the fd; closed ones are found by their number from here on. */
+/* Wakes pollers of the fd; closed ones are found by their number from here on. */
 void user_fd_dead(struct script *script)
 {
 	pthread_mutex_lock(&lock);
@@ -236,6 +321,7 @@ static struct script *take_closed(void)
 	for (link = &scripts; (script = *link); link = &script->next) {
 		if (fd_closed(script)) {
 			*link = script->next;
+			forget_quick(script);
 			__atomic_sub_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
 			break;
 		}

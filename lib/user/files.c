@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/batch/files.h: plain system calls, one after another. */
+/* See kernel/fs/files.h: plain system calls, one after another. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/syscript_files.h>
 #include <sys/stat.h>
 
 #include "attributes.h"
-#include "batch/files.h"
+#include "fs/files.h"
 #include "sys.h"
 #include "user.h"
 #include "usermem.h"
 
 static long stat_file(const struct files_request *files, struct syscript_file *f)
 {
+	struct syscript_stat *stat = (struct syscript_stat *)f->data;
 	struct statx found;
 	long ret = sys_call(statx, files->dirfd, f->path, files->flags | AT_NO_AUTOMOUNT,
 			    files->mask & ATTRIBUTES_KNOWN, &found);
 
-	if (!ret)
-		attributes_from_statx((struct syscript_stat *)f->data, &found);
+	if (!ret) {
+		attributes_from_statx(stat, &found);
+		attributes_add_missing(stat, files->dirfd, (const char *)f->path, files->flags,
+				       files->mask);
+	}
 	return ret;
 }
 
@@ -36,6 +40,7 @@ static long open_file(const struct files_request *files, struct syscript_file *f
 		return ret;
 	}
 	attributes_from_statx((struct syscript_stat *)f->data, &found);
+	attributes_add_missing_of((struct syscript_stat *)f->data, fd, files->mask);
 	return fd;
 }
 
@@ -68,7 +73,7 @@ static long file_op(struct run *run, const struct files_request *files,
 	bool stats = files->op == FILES_STAT || (files->op == FILES_OPEN && f->data);
 	struct syscript_stat old;
 
-	/* What the kernel would not write to is not for us to write to. */
+	/* Memory that the kernel would not write to is not written here either. */
 	if (stats && (usermem_copy_in(run, &old, f->data, sizeof(old)) ||
 		      usermem_copy_out(run, f->data, &old, sizeof(old))))
 		return -EFAULT;

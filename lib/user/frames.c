@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/batch/frames.h: by way of recvmmsg(2) and sendmmsg(2). */
+/* See kernel/net/frames.h: through recvmmsg(2) and sendmmsg(2). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "batch/frames.h"
+#include "net/frames.h"
 #include "sys.h"
 #include "user.h"
 
@@ -35,7 +35,7 @@ struct arrival {
 	} control;
 };
 
-/* What it goes out as: its tag is put back. */
+/* The frame as it is sent: its tag is inserted again. */
 struct departure {
 	struct iovec iov[3];
 	unsigned char tag[TAG_LEN];
@@ -84,7 +84,8 @@ static void look_at(struct frame *frame, struct msghdr *msg, unsigned int len)
 		return;
 	if (aux->tp_status & TP_STATUS_VLAN_VALID)
 		frame->vlan = (aux->tp_status & TP_STATUS_VLAN_TPID_VALID ?
-			       aux->tp_vlan_tpid : (unsigned int)ETH_P_8021Q) << 16 | aux->tp_vlan_tci;
+			       aux->tp_vlan_tpid : (unsigned int)ETH_P_8021Q) << 16 |
+			      aux->tp_vlan_tci;
 	if (aux->tp_status & TP_STATUS_CSUMNOTREADY)
 		find_sum(frame);
 	else if (aux->tp_status & TP_STATUS_CSUM_VALID)
@@ -180,7 +181,7 @@ static unsigned long milliseconds(void)
 	return sys_now(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* -EAGAIN if there is none yet; others count as little as none. */
+/* -EAGAIN if there is none yet; other frames do not count. */
 static long receive(struct run *run, struct frames *frames, const struct frames_wait *wait)
 {
 	unsigned long until = milliseconds() + wait->timeout;
@@ -294,7 +295,9 @@ long frames_build(struct run *run, struct frames *frames, unsigned int room)
 	(void)run;
 	if (frames->n == FRAMES_MAX || room > FRAME_MAX)
 		return -ENOBUFS;
-	*frame = (struct frame){ .data = frame->buffer, .room = FRAME_MAX, .buffer = frame->buffer };
+	*frame = (struct frame){
+		.data = frame->buffer, .room = FRAME_MAX, .buffer = frame->buffer,
+	};
 	return frames->n++;
 }
 

@@ -13,6 +13,12 @@ struct limits_account {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct limits_account *current;
 
+/* At least. */
+static unsigned long in_ms(u64 ns)
+{
+	return (ns + 999999) / 1000000;
+}
+
 int limits_resolve(struct limits *limits, char *error, size_t len)
 {
 	if (!limits->memory)
@@ -25,14 +31,15 @@ int limits_resolve(struct limits *limits, char *error, size_t len)
 		limits->grace = SYSCRIPT_GRACE_DEFAULT;
 
 	if (limits->memory < SYSCRIPT_MEMORY_MIN || limits->memory > USER_MEMORY_MAX)
-		snprintf(error, len, "memory limit %lu is outside %llu .. %lu bytes",
-			 (unsigned long)limits->memory, SYSCRIPT_MEMORY_MIN, USER_MEMORY_MAX);
+		snprintf(error, len, "memory limit %lu KiB is outside %llu .. %lu KiB",
+			 (unsigned long)limits->memory >> 10, SYSCRIPT_MEMORY_MIN >> 10,
+			 USER_MEMORY_MAX >> 10);
 	else if (limits->time > USER_TIME_MAX)
-		snprintf(error, len, "time limit %lu is above %lu ns",
-			 (unsigned long)limits->time, USER_TIME_MAX);
+		snprintf(error, len, "time limit %lu ms is too high: the maximum is %lu ms",
+			 in_ms(limits->time), in_ms(USER_TIME_MAX));
 	else if (limits->grace > SYSCRIPT_GRACE_DEFAULT)
-		snprintf(error, len, "grace time %lu is above %llu ns",
-			 (unsigned long)limits->grace, SYSCRIPT_GRACE_DEFAULT);
+		snprintf(error, len, "grace time %lu ms is too high: the maximum is %lu ms",
+			 in_ms(limits->grace), in_ms(SYSCRIPT_GRACE_DEFAULT));
 	else
 		return 0;
 	return -EINVAL;
@@ -41,7 +48,7 @@ int limits_resolve(struct limits *limits, char *error, size_t len)
 static int take(struct limits_account *account, u64 memory, char *error, size_t len)
 {
 	if (account->scripts >= USER_SCRIPTS_MAX) {
-		snprintf(error, len, "%u scripts of this process are alive: close some",
+		snprintf(error, len, "this process has %u scripts already: close some",
 			 account->scripts);
 		return -EDQUOT;
 	}
@@ -56,11 +63,12 @@ static int take(struct limits_account *account, u64 memory, char *error, size_t 
 	return 0;
 }
 
-int limits_charge(struct limits_account **account, u64 memory, char *error, size_t len)
+int limits_charge(struct limits_account **account, enum context context, u64 memory,
+		  char *error, size_t len)
 {
 	int err = -ENOMEM;
 
-	user_fd_sweep();
+	(void)context;
 	pthread_mutex_lock(&lock);
 	if (!current)
 		current = calloc(1, sizeof(*current));

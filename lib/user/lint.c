@@ -3,42 +3,47 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../../engine/luajit/vm.h"
+#include "engine.h"
 #include "request.h"
 #include "user.h"
 
-static int lint(struct run *run, const struct syscript_register *reg, const char *image,
-		struct vm_findings *findings)
+static int lint(const struct engine_ops *engine, const struct syscript_register *reg,
+		const char *image, struct engine_findings *findings)
 {
 	const struct engine_image source = { .data = image, .len = reg->image_len };
+	struct run *run = run_create();
+	int err;
 
-	run->engine = &luajit_engine;
+	if (!run)
+		return -ENOMEM;
+	run->engine = engine;
 	run->name = reg->name;
 	run->flags = reg->flags;
 	run->memory_limit = USER_MEMORY_MAX;
 	run->time_limit = USER_TIME_MAX;
 	run->wall_limit = SYSCRIPT_NO_LIMIT;
-	return luajit_lint(run, &source, findings);
+	err = engine->lint(run, &source, findings);
+	if (err)
+		snprintf(findings->text, findings->size, "%s", run->error);
+	run_destroy(run);
+	return err;
 }
 
 int user_lint(const struct syscript_register *reg, char *text, size_t size)
 {
-	struct vm_findings findings = { .text = text, .size = size };
-	struct run *run;
+	struct engine_findings findings = { .text = text, .size = size };
+	const struct engine_ops *engine = engine_get(SYSCRIPT_ENGINE_LUAJIT);
 	char *image;
 	int err;
 
-	err = request_check_register(reg) ?: clock_start() ?: user_copy_image(&image, reg);
+	if (!engine)
+		return -ENOSYS;
+	err = request_check_register(reg) ?: clock_start(user_fd_sweep) ?:
+	      user_copy_image(&image, reg);
 	if (err)
 		return err;
-	run = run_create();
-	err = run ? lint(run, reg, image, &findings) : -ENOMEM;
-	if (run && err)
-		snprintf(text, size, "%s", run->error);
-	if (run)
-		run_destroy(run);
+	err = lint(engine, reg, image, &findings);
 	free(image);
 	return err ?: (int)findings.n;
 }

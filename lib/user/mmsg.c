@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/batch/mmsg.h: by way of recvmmsg(2) and sendmmsg(2). */
+/* See kernel/net/mmsg.h: through recvmmsg(2) and sendmmsg(2). */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "batch/mmsg.h"
+#include "net/mmsg.h"
 #include "sys.h"
 #include "user.h"
 #include "usermem.h"
@@ -75,7 +75,7 @@ long mmsg_recv(struct run *run, struct mmsg_call *call)
 	return n;
 }
 
-/* To whom @mmsg came from: the caller's array, with other names. */
+/* To the senders in @mmsg: the caller's array, with other names. */
 static long send_to(struct run *run, const struct mmsg_call *call)
 {
 	struct mmsg_header h[MMSG_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/batch/readdirplus.h: getdents64(2), and statx(2) for each entry. */
+/* See kernel/fs/readdirplus.h: getdents64(2), and statx(2) for each entry. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "attributes.h"
-#include "batch/readdirplus.h"
+#include "fs/readdirplus.h"
 #include "sys.h"
 #include "user.h"
 #include "usermem.h"
@@ -108,8 +108,11 @@ static void get_attributes(struct readdirplus *dir)
 		entry->error = sys_call(statx, dir->fd, entry->name,
 					AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 					dir->mask & ATTRIBUTES_KNOWN, &found);
-		if (!entry->error)
-			attributes_from_statx(&entry->stat, &found);
+		if (entry->error)
+			continue;
+		attributes_from_statx(&entry->stat, &found);
+		attributes_add_missing(&entry->stat, dir->fd, entry->name, AT_SYMLINK_NOFOLLOW,
+				       dir->mask);
 	}
 }
 
@@ -132,7 +135,7 @@ static long read_batch(struct readdirplus *dir)
 	ret = get_names(dir);
 	dir->end = ret == 1;
 	get_attributes(dir);
-	/* What came before an error is good; the next batch meets it again. */
+	/* Entries before an error are valid; the next batch gets the error again. */
 	if (dir->n || dir->end)
 		return 0;
 	return ret ? ret : -EINVAL;

@@ -4,6 +4,7 @@
  * errors are those of the module's device.c and script.c.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,25 +48,54 @@ int user_backend(const struct script *script)
 	return kernel_id(script) ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
 }
 
+/* With a reference for user_fd_put(). */
+static int find_base(struct script **base, const struct syscript_register *reg, char *error)
+{
+	struct script *script;
+
+	if (!(reg->flags & SYSCRIPT_EXTENDS))
+		return 0;
+	script = reg->base <= INT_MAX ? user_fd_get(reg->base) : NULL;
+	if (!script) {
+		snprintf(error, RUN_ERROR_LEN, "base: descriptor %llu is no script in this process",
+			 (unsigned long long)reg->base);
+		return -EBADF;
+	}
+	if (user_fd_foreign(script)) {
+		user_fd_put(script);
+		return -EXDEV;
+	}
+	*base = script;
+	return 0;
+}
+
+static int load(struct script *script, const struct syscript_register *reg, char *error)
+{
+	char *image = NULL;
+	int err = find_base(&script->base, reg, error) ?: user_copy_image(&image, reg);
+
+	if (!err)
+		err = program_load(script->program, reg, image,
+				   script->base ? script->base->program : NULL, error);
+	free(image);
+	return err;
+}
+
 static int create(struct script **created, const struct syscript_register *reg, char *error)
 {
-	struct script *script = calloc(1, sizeof(*script));
-	char *image = NULL;
+	struct script *script = user_fd_alloc();
 	int err;
 
 	if (!script)
 		return -ENOMEM;
-	err = program_create(&script->program, reg, error);
+	err = program_create(&script->program, reg, CONTEXT_PROCESS, error);
 	if (err) {
-		free(script);
+		user_fd_free(script);
 		return err;
 	}
-	err = user_copy_image(&image, reg) ?:
-		program_load(script->program, reg, image, error);
-	free(image);
+	err = load(script, reg, error);
 	if (err) {
-		program_destroy(script->program);
-		free(script);
+		user_destroy(script);
 		return err;
 	}
 	ticket_init(&script->turn);
@@ -74,15 +104,27 @@ static int create(struct script **created, const struct syscript_register *reg, 
 	return 0;
 }
 
+/*
+ * What runs in this process needs the clock.  Lua on the confined engine says when it does:
+ * a second thread makes each system call with a descriptor more expensive.
+ */
+static int prepare(const struct syscript_register *reg)
+{
+	int err = request_check_register(reg) ?: fork_follow();
+
+	return err || reg->engine == SYSCRIPT_LUA_ON_CONFINED ? err : clock_start(user_fd_sweep);
+}
+
 int user_register(struct syscript_register *reg)
 {
 	char error[RUN_ERROR_LEN] = "";
 	struct script *script;
 	int ret;
 
-	ret = request_check_register(reg) ?: clock_start();
+	ret = prepare(reg);
 	if (ret)
 		return ret;
+	user_fd_sweep();
 	ret = create(&script, reg, error);
 	if (ret) {
 		if (reg->error_len)
@@ -98,13 +140,22 @@ int user_register(struct syscript_register *reg)
 	return ret;
 }
 
+int user_failed(struct script *script, int err)
+{
+	if (!program_is_alive(script->program))
+		user_fd_dead(script);
+	if (program_kills(script->program->flags, err))
+		kill_self();
+	return err;
+}
+
 static int run(struct script *script, struct syscript_call *call)
 {
 	struct syscript_call copy = *call;
 	unsigned int n;
 	int err;
 
-	/* What did not come to its end changes nothing of the caller's. */
+	/* A run that did not finish leaves the caller's results unchanged. */
 	err = program_call(script->program, &copy);
 	if (!err) {
 		call->nresults = copy.nresults;
@@ -112,11 +163,7 @@ static int run(struct script *script, struct syscript_call *call)
 		memcpy(call->results, copy.results, n * sizeof(copy.results[0]));
 		return 0;
 	}
-	if (!program_is_alive(script->program))
-		user_fd_dead(script);
-	if (program_kills(script->program->flags, err))
-		kill_self();
-	return err;
+	return user_failed(script, err);
 }
 
 int user_call(struct script *script, struct syscript_call *call)
@@ -159,6 +206,17 @@ int user_text(struct script *script, struct syscript_text *text)
 	return 0;
 }
 
+/* @fd is not known to others yet. */
+void user_tell(int fd, const char *text)
+{
+	struct script *script = user_fd_get(fd);
+
+	if (!script)
+		return;
+	snprintf(script->program->run->error, RUN_ERROR_LEN, "%s", text);
+	user_fd_put(script);
+}
+
 /* Without a turn, so that a run can be looked at. */
 static void fill_info(struct script *script, struct syscript_info *info)
 {
@@ -196,10 +254,4 @@ int user_next(struct syscript_info *info)
 	fill_info(script, info);
 	user_fd_put(script);
 	return 0;
-}
-
-void user_destroy(struct script *script)
-{
-	program_destroy(script->program);
-	free(script);
 }

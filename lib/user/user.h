@@ -6,11 +6,14 @@
  *   fd.c          which descriptor is which script, and which are closed
  *   limits.c      the process's share
  *   engine.c      which engine has a number
+ *   fork.c        what becomes of all that in a child
  *
- * and what the core offers engines (kernel/run.h, usermem.h, batch/):
+ * and what the core offers engines (kernel/run.h, usermem.h, fs/, net/):
  *
- *   run.c         runs: time, system calls, doom
- *   clock.c       ends runs that are over their time
+ *   run.c         runs, and what they hold
+ *   syscalls.c    their system calls
+ *   time.c        their time
+ *   clock.c       ends those that are over it
  *   usermem.c     the script's access to the process's memory
  *   files.c, readdirplus.c, mmsg.c, frames.c
  *
@@ -22,14 +25,18 @@
 #include <linux/syscript.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "program.h"
 #include "run.h"
 #include "ticket.h"
 
-/* The defaults of the module's parameters: what registers there does here. */
-#define USER_SCRIPTS_MAX	64
+/*
+ * The defaults of the module's parameters: what registers there does here.  But for the
+ * number of scripts, which is how many of the lowest memory limit there can be.
+ */
+#define USER_SCRIPTS_MAX	(USER_MEMORY_MAX / SYSCRIPT_MEMORY_MIN)
 #define USER_MEMORY_MAX		(16UL << 20)	/* bytes, one script and all */
 #define USER_TIME_MAX		10000000000UL	/* ns */
 
@@ -49,11 +56,11 @@ struct copy_page {
  * @start:    run.time at the beginning of the run
  * @entered:  when it came into script code, 0 while it is in a system call
  * @cpu:      the thread's CPU clock
- * @cpu_base: what that stood at when the clock thread first saw the run, less
- *            what was used by then: a run does not pay for the time in which
- *            others had the CPU
+ * @cpu_base: its time when the clock thread first saw the run, less the run's
+ *            time by then: a run does not pay for the time in which others had
+ *            the CPU
  * @cpu_seen: @cpu_base is valid
- * @kernel_id: of a script in the kernel that this is only the host of, or 0
+ * @kernel_id: the script in the kernel that this only hosts, or 0
  * @wall:     when the run began
  * @waited:   ns since then of waiting in system calls
  *
@@ -84,10 +91,12 @@ static inline struct run_own *run_own(struct run *run)
 struct script {
 	struct ticket_lock turn;	/* guards the program */
 	struct program *program;
+	struct script *base;		/* that it extends, held; or NULL */
 
 	struct script *next;		/* fd.c from here */
 	unsigned int refs;
 	int fd, hidden;			/* as given to the program; our end */
+	int quick;			/* the number that it is found by at once, or -1 */
 	dev_t dev;
 	ino_t ino;
 	unsigned long owner;
@@ -99,25 +108,42 @@ int user_register(struct syscript_register *reg);
 /* The image, followed by a zero byte, for free(): 0, -EFAULT or -ENOMEM. */
 int user_copy_image(char **image, const struct syscript_register *reg);
 int user_call(struct script *script, struct syscript_call *call);
+/* Its part at the end of a run with @err, which it returns. */
+int user_failed(struct script *script, int err);
 int user_text(struct script *script, struct syscript_text *text);
+/* What user_text() says of @fd until it is called. */
+void user_tell(int fd, const char *text);
 int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
 int user_backend(const struct script *script);
-void user_destroy(struct script *script);
 
 /* Up to ENGINES_MAX, and NULL: engines.c */
 extern const struct engine_ops *const user_engines[];
 
+/* Around fork(2). */
+enum fork_step {
+	FORK_PREPARE,
+	FORK_PARENT,
+	FORK_CHILD,
+};
+/* fork.c: tells all of it from here on.  0 or -ENOMEM. */
+int fork_follow(void);
+
+/* For what the engines share; also engines.c */
+void user_engines_fork(enum fork_step step);
+
 /* lint.c: how many findings, or -errno; as many as fit, or why not, in @text */
 int user_lint(const struct syscript_register *reg, char *text, size_t size);
 
-/* run.c */
-
-/* A system call of a run, whatever its number: -errno, and its time does not count. */
+/* syscalls.c: of a run, whatever its number: -errno, and its time does not count */
 long run_plain_syscall(struct run *run, long nr, const long *args);
+
+/* time.c */
+
 /* Around system calls: their time is not the script's.  Both look at the clock. */
 unsigned long run_leave(struct run *run);
 void run_enter(struct run *run);
+void run_check_wall(struct run_own *own, unsigned long now);
 /* By the clock thread, at each tick: is it time for run_poll()? */
 bool run_is_overdue(struct run_own *own);
 
@@ -140,6 +166,16 @@ void limits_fork_child(void);
 int user_fd_publish(struct script *script);
 struct script *user_fd_find(int fd);
 
+/*
+ * What @fd was when it was last looked at, with a reference, or NULL: for calls that
+ * have the kernel look at it.
+ */
+struct script *user_fd_quick(int fd);
+
+/* Zeroed, or NULL; not for free(). */
+struct script *user_fd_alloc(void);
+void user_fd_free(struct script *script);
+
 extern unsigned int user_fd_count;
 
 static inline struct script *user_fd_get(int fd)
@@ -154,13 +190,17 @@ bool user_fd_foreign(const struct script *script);
 void user_fd_dead(struct script *script);
 void user_fd_renumber(struct script *script, int fd);
 void user_fd_sweep(void);
+void user_fd_fork(enum fork_step step);
+/* A script without references. */
+void user_destroy(struct script *script);
 
-/* clock.c */
-int clock_start(void);
+/*
+ * clock.c.  @sweep is called before the clock's thread sleeps: the last chance for what
+ * the program has closed.  0 or -EAGAIN.
+ */
+int clock_start(void (*sweep)(void));
 void clock_add(struct run_own *own);
 void clock_del(struct run_own *own);
-void clock_fork_prepare(void);
-void clock_fork_parent(void);
-void clock_fork_child(void);
+void clock_fork(enum fork_step step);
 
 #endif /* LIB_USER_H */

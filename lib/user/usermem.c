@@ -3,8 +3,8 @@
  * The script's access to the process's memory.  A wild address has to give
  * -EFAULT, and the library may not take the program's SIGSEGV for that: the
  * kernel is asked once per page and run, with calls that touch the page and do
- * nothing else.  What system calls of the script unmap is forgotten; a thread
- * that unmaps what a running script uses gets the fault that C code would get.
+ * nothing else.  Pages that the script's system calls unmap are forgotten; if a thread
+ * unmaps memory that a running script uses, there is a fault, as in C code.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -73,7 +73,7 @@ bool usermem_is_readable(unsigned long addr, unsigned long n)
 	return true;
 }
 
-/* Not memcpy(): what the script touches is none of a sanitizer's business. */
+/* Not memcpy(): sanitizers must not check the script's accesses. */
 static void copy(void *to, const void *from, unsigned long n)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");

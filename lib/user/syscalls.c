@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See kernel/run.h: the system calls of runs in a process. */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "syscalls_nr.h"
+#include "sys.h"
+#include "user.h"
+
+#define WAIT_NS		1000000UL
+
+struct call_entry {
+	short nr, flags;
+};
+
+static const struct call_entry calls[] = {
+#define SYSCALL(name, kinds, flags)	{ __NR_##name, flags },
+#include "syscalls.def"
+};
+
+/* After these, pages may be gone or have become read-only. */
+static bool call_unmaps(short nr)
+{
+	switch (nr) {
+	case __NR_mmap:
+	case __NR_munmap:
+	case __NR_mremap:
+	case __NR_mprotect:
+	case __NR_pkey_mprotect:
+	case __NR_pkey_free:
+	case __NR_shmat:
+	case __NR_shmdt:
+	case __NR_madvise:
+	case __NR_process_madvise:
+	case __NR_remap_file_pages:
+	case __NR_brk:
+	case __NR_truncate:
+	case __NR_ftruncate:
+	case __NR_fallocate:
+		return true;
+	}
+	return false;
+}
+
+/* As the module: a script's ioctl(2) on a script. */
+static bool call_nests(const struct call_entry *entry, const long *args)
+{
+	struct script *script;
+
+	if (!(entry->flags & SC_IOCTL) || _IOC_TYPE(args[1]) != SYSCRIPT_IOC_MAGIC)
+		return false;
+	script = user_fd_get(args[0]);
+	if (script)
+		user_fd_put(script);
+	return script;
+}
+
+static long plain_syscall(struct run *run, long nr, const long *args, bool waits)
+{
+	struct run_own *own = run_own(run);
+	unsigned long left = run_leave(run);
+	long ret;
+
+	ret = sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (call_unmaps(nr))
+		usermem_forget(run);
+	run_enter(run);
+	/* A call this long mostly waited. */
+	if (waits && own->entered - left > WAIT_NS)
+		__atomic_store_n(&own->waited, own->waited + own->entered - left,
+				 __ATOMIC_RELAXED);
+	run_check_wall(own, own->entered);
+	return ret;
+}
+
+long run_plain_syscall(struct run *run, long nr, const long *args)
+{
+	run->syscalls++;
+	return plain_syscall(run, nr, args, true);
+}
+
+long run_syscall(struct run *run, unsigned int index, const long *args)
+{
+	const struct call_entry *entry = &calls[index];
+	long ret = -EDEADLK;
+
+	run->syscalls++;
+	if (run_doom_passes(run->doom))
+		ret = -EINTR;
+	else if (!call_nests(entry, args))
+		ret = plain_syscall(run, entry->nr, args, entry->flags & SC_WAITS);
+	if (unlikely(run->doom) && run->engine->end)
+		run->engine->end(run->vm);
+	return ret;
+}
+
+long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits)
+{
+	long ret;
+
+	(void)waits;
+	run->syscalls++;
+	run_leave(run);
+	ret = fn(arg);
+	run_enter(run);
+	return ret;
+}
+
+enum gate_index {
+#define SYSCALL(name, kinds, flags)	GATE_##name,
+#include "syscalls.def"
+};
+
+#define SYSCALL(name, kinds, flags)						\
+static long gate_##name(struct run *run, long a, long b, long c, long d, long e, \
+			long f)							\
+{										\
+	const long args[6] = { a, b, c, d, e, f };				\
+										\
+	return run_syscall(run, GATE_##name, args);					\
+}
+#include "syscalls.def"
+
+run_gate *const run_gates[] = {
+#define SYSCALL(name, kinds, flags)	gate_##name,
+#include "syscalls.def"
+};
