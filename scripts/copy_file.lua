@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Copies a file by whatever works: sharing its blocks (reflink), else within the
--- kernel, else by reading and writing.
+-- Copies a file by the first way that works: sharing its blocks (reflink), within the
+-- kernel, or by reading and writing.
 --
 --   from_dir, from  the file, as of openat(2)
---   to_dir, to      the copy; what is there is overwritten
---   flags           O_EXCL: the copy must not be there yet
+--   to_dir, to      the copy; an existing file is overwritten
+--   flags           O_EXCL: the copy must not exist yet
 --   mode            of a new copy
 --
 -- Returns the bytes copied, and how: 1 reflink, 2 copy_file_range(2), 3
--- sendfile(2), 4 read and write.  Or a negative errno, -EINTR if a signal came,
--- and then the copy may be there in part.
+-- sendfile(2), 4 read and write.  Or a negative errno, -EINTR if a signal came;
+-- then there may be a partial copy.
 
 local openat, close, fstat = syscall.openat, syscall.close, syscall.fstat
 local copy_file_range, sendfile = syscall.copy_file_range, syscall.sendfile

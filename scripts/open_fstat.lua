@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Opens files and tells what they are: that of the file opened, whatever comes to
--- have its name meanwhile.
+-- Opens files and returns their attributes: those of the opened file, even if its
+-- name is replaced meanwhile.
 --
 --   dirfd  where relative paths begin, or AT_FDCWD
 --   files  struct syscript_file[n]: .path, .data the address of a struct

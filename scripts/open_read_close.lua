@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- A file's contents: opens it, reads it to its end or as far as there is room,
+-- A file's contents: opens it, reads it to its end or until the buffer is full,
 -- and closes it.
 --
 --   dirfd, path  the file, as of openat(2)
---   buf, size    the room
+--   buf, size    the buffer
 --
 -- Returns the bytes read and the size of the file, which is larger if there is
--- more; -1 where only reading would tell.  Or a negative errno: -EINTR if a signal
--- came before all was read.
+-- more; -1 if only reading could tell.  Or a negative errno: -EINTR if a signal
+-- came before the end.
 
 local openat, read, close, lseek = syscall.openat, syscall.read, syscall.close, syscall.lseek
 local OPEN, SEEK_END = const.O_RDONLY + const.O_CLOEXEC, const.SEEK_END

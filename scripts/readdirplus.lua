@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Names and attributes of a directory's entries, from its descriptor's position
--- on: what getdents64(2) and, for each entry, statx(2) would give.
+-- on: as getdents64(2) and, for each entry, statx(2) would return.
 --
---   fd    the directory; or, with a path, where that begins
+--   fd    the directory; or, with a path, the directory where that begins
 --   buf   room for size bytes: a struct syscript_dirent for each entry
 --   mask  STATX_*, the attributes that are wanted; 0 for none
 --   dots  1: "." and ".." as well

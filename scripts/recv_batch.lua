@@ -4,7 +4,7 @@
 --
 --   sfd        a socket
 --   bufs       char[max_batch][1024]: the packets
---   addrs      char[max_batch][28]: whence, a struct sockaddr_in or _in6 each
+--   addrs      char[max_batch][28]: their senders, a struct sockaddr_in or _in6 each
 --   addr_lens  socklen_t[max_batch]: the sizes of these
 --   lens       int[max_batch]: the lengths of the packets
 --

@@ -4,7 +4,7 @@
 --
 --   sfd        a socket
 --   bufs       char[n][1024]: the packets
---   addrs      char[n][28]: whither
+--   addrs      char[n][28]: their destinations
 --   addr_lens  socklen_t[n]: the sizes of these
 --   lens       int[n]: the lengths of the packets
 --

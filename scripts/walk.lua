@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Walks a tree, depth first, one step with each call.  What it does with what it
--- finds is up to functions that are defined before this text, each optional:
+-- Walks a tree, depth first, one step with each call.  Functions that are defined
+-- before this text decide about each entry; each is optional:
 --
---   match(e, i)  true if entry i of the columns e counts       (all of them do)
+--   match(e, i)  true if entry i of the columns e matches      (all of them do)
 --   sum(e, i)    a number to add up over those that match      (0)
---   prune(e, i)  true if directory i is not to be gone into    (none)
+--   prune(e, i)  true if directory i shall not be entered      (none)
 --   columns      list of the columns that these read, as of fs.entries(): "size",
---                "mtime", "name", ...; there are always type and error
+--                "mtime", "name", ...; type and error are always there
 --
 --   match = function(e, i) return e.size[i] > 1e6 end  columns = { "size" }
 --

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "builtin.h"
+#include "suites.h"
 #include "syscript.h"
 
 #define INSTANCES	4
-/* What they need, and little of what a user may have in all. */
+/* Enough for them, and a small part of a user's share. */
 #define MEMORY_LIMIT	(256 << 10)
 /* A directory takes what it takes; the work is not done in script code. */
 #define TIME_LIMIT	1000000000
@@ -62,7 +63,6 @@ static int make(enum builtin which, enum syscript_backend backend)
 		.size = sizeof(options),
 		.name = names[which],
 		.backend = backend,
-		.engine = SYSCRIPT_LUA_ON_LUAJIT,
 		.memory_limit = MEMORY_LIMIT,
 		.time_limit_ns = TIME_LIMIT,
 		/* Slow file systems are no fault, and signals end these scripts. */
@@ -72,12 +72,15 @@ static int make(enum builtin which, enum syscript_backend backend)
 	return syscript_register(sources[which], strlen(sources[which]), &options, NULL, 0);
 }
 
-/* The user's share of scripts in the kernel is for those they write themselves. */
+/*
+ * The user's share of scripts in the kernel, and of room for machine code, is for those
+ * they write themselves.
+ */
 int builtin_register(enum builtin which)
 {
-	int fd = make(which, SYSCRIPT_BACKEND_AUTO);
+	int fd = make(which, suites_allow(which) ? SYSCRIPT_BACKEND_AUTO : SYSCRIPT_BACKEND_USER);
 
-	if (fd == -EDQUOT || fd == -ENOMEM)
+	if (fd == -EDQUOT || fd == -ENOMEM || fd == -ENOBUFS)
 		fd = make(which, SYSCRIPT_BACKEND_USER);
 	return fd;
 }
@@ -113,7 +116,7 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 			syscript_close(instance->fd - 1);
 		instance->fd = 0;
 	}
-	/* What these scripts raise an error for, or are not even called with: an address. */
+	/* Only a bad address causes an error, or keeps these scripts from being called. */
 	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;
 }
 

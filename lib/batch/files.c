@@ -149,3 +149,17 @@ int64_t syscript_copy_file(int from_dirfd, const char *from, int to_dirfd,
 	return builtin_run(BUILTIN_copy_file, results, from_dirfd, (intptr_t)from, to_dirfd,
 			   (intptr_t)to, flags, mode);
 }
+
+int64_t syscript_send_file(int out, const struct syscript_sending *what, int64_t *size)
+{
+	int64_t results[2] = { 0 }, n;
+
+	if (what->flags & ~SYSCRIPT_LENGTH || what->offset < 0 || what->count < 0)
+		return -EINVAL;
+	n = builtin_run(BUILTIN_send_file, results, out, what->dirfd, (intptr_t)what->path,
+			what->offset, what->count, (intptr_t)what->head,
+			clamp(what->head_size), what->flags);
+	if (size && n >= 0)
+		*size = results[1];
+	return n;
+}

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch/mmsg.h"
+#include "net/mmsg.h"
 #include "builtin.h"
 #include "syscript.h"
 #include "syscript_sockets.h"
 
-/* What epoll_wait(2) takes; far beyond what a table of descriptors holds. */
+/* The most that epoll_wait(2) takes; far more than a descriptor table holds. */
 #define MOST_EVENTS	(INT32_MAX / sizeof(struct epoll_event))
-/* What recvmmsg(2) and sendmmsg(2) do of a larger number. */
+/* recvmmsg(2) and sendmmsg(2) handle no more. */
 #define MOST_MESSAGES	1024
 /* In a call: far from the time limit, and handlers of signals run in between. */
 #define MOST_ECHOES	4096

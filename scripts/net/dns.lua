@@ -4,11 +4,16 @@
 --   run(-1, name, name_len, address)  adds a name: text, "www.example.org"; its IPv4
 --                                     address as a number: 10.0.0.1 is 0x0a000001
 --   run(fd, port, count, ms)          serves
+--   run(fd, port, count, ms, name, name_len, address)  serves, and adds a name before
 --     fd     a packet socket (AF_PACKET, SOCK_RAW), bound to the device
 --     port   UDP port, 53
 --     count  questions to answer in this call
 --     ms     how long to wait for the next ones; -1: for ever
 --     Returns how many were answered, or the negative errno that the first receive met.
+--
+-- From the shell: syscript net setup --socket
+--   syscript run dns.lua 3 53 1 -1 www.example.org 15 0x0a000001 &
+--   dig @10.87.0.2 www.example.org
 
 local A, ANY, IN = 1, 255, 1
 local ANSWER, REFUSED = 0x8400, 0x8005     -- authoritative; not of this zone
@@ -67,8 +72,9 @@ local function answer(f, at, len)
   return length
 end
 
-function run(fd, port, count, ms)
+function run(fd, port, count, ms, name, name_len, address)
   if fd < 0 then return add(port, count, ms) end
+  if name then add(name, name_len, address) end
   local frames = net.frames(fd)
   local answered = 0
   repeat
