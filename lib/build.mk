@@ -7,16 +7,21 @@ LIB_SOVERSION := 0
 
 # The parts of the core and of the engines that run in both places, and those that
 # are written for a process.
-LIB_SRC := $(wildcard lib/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
-	kernel/program.c kernel/request.c kernel/batch/frame.c engine/luajit/engine.c \
-	$(addprefix engine/confined/,check.c fuel.c jit_x86.c verify.c verify_step.c \
-		verify_x86.c machine.c engine.c user/memory.c user/place.c)
+LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
+	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/mmsg_import.c engine/luajit/engine.c \
+	$(addprefix engine/confined/,check.c fuel.c live.c jit_x86.c verify.c verify_step.c \
+		verify_x86.c machine.c batches.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/stubs.o
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h \
 	$(BUILD)/include/linux/syscript.h \
-	$(BUILD)/include/linux/syscript_files.h
+	$(BUILD)/include/linux/syscript_files.h \
+	$(BUILD)/include/linux/syscript_cpufreq.h \
+	$(BUILD)/include/linux/syscript_events.h \
+	$(BUILD)/include/linux/syscript_netfilter.h \
+	$(BUILD)/include/linux/syscript_process.h \
+	$(BUILD)/include/linux/syscript_table.h
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
 # What a program of this tree needs to be compiled and linked with the library.
@@ -38,7 +43,13 @@ $(BUILD)/include/syscript_files.h: lib/syscript_files.h
 $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
 $(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
 $(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
-$(LIB_HEADERS):
+$(BUILD)/include/linux/syscript_cpufreq.h: include/uapi/syscript_cpufreq.h
+$(BUILD)/include/linux/syscript_events.h: include/uapi/syscript_events.h
+$(BUILD)/include/linux/syscript_netfilter.h: include/uapi/syscript_netfilter.h
+$(BUILD)/include/linux/syscript_process.h: include/uapi/syscript_process.h
+$(BUILD)/include/linux/syscript_table.h: include/uapi/syscript_table.h
+# All that is compiled comes after these: here, what it is compiled with.
+$(LIB_HEADERS): | $(BUILD)/deps/build.ready
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -96,6 +107,14 @@ install-lib:
 	install -m 0644 lib/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/syscript_files.h
 	install -m 0644 lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)/syscript_sockets.h
 	install -m 0644 include/uapi/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_files.h
+	install -m 0644 include/uapi/syscript_cpufreq.h \
+		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_cpufreq.h
+	install -m 0644 include/uapi/syscript_events.h \
+		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_events.h
+	install -m 0644 include/uapi/syscript_netfilter.h \
+		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_netfilter.h
+	install -m 0644 include/uapi/syscript_process.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_process.h
+	install -m 0644 include/uapi/syscript_table.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_table.h
 	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so

@@ -36,12 +36,22 @@ bool file_is_compound(const struct cosy_file *file, size_t left)
 	       !((const char *)file_part(file, file->strings))[file->strings.n - 1];
 }
 
+/* By words: one instruction for all of it is done byte by byte by emulators. */
+static void copy_data(char *to, const char *from, size_t n)
+{
+	enum { PIECE = 1024 };
+
+	for (; n > PIECE; n -= PIECE, to += PIECE, from += PIECE)
+		memcpy(to, from, PIECE);
+	memcpy(to, from, n);
+}
+
 void file_load_data(const struct cosy_file *file, char *data)
 {
 	const uint32_t *reloc = file_part(file, file->data_relocs);
 	uint32_t i;
 
-	memcpy(data, file_part(file, file->data), file->data.n);
+	copy_data(data, file_part(file, file->data), file->data.n);
 	memset(data + file->data.n, 0, file->memory_size - file->data.n);
 	for (i = 0; i < file->data_relocs.n; i++) {
 		uint64_t v;
@@ -111,12 +121,17 @@ int compound_info(const struct compound *compound, struct syscript_info *info)
 	return err ?: info->id == compound->id ? 0 : -EBADF;
 }
 
-/* Did a run fail, or was there none? */
-static bool has_run(const struct compound *compound)
+/* Did a run fail with @err, or was there none?  A thread may come to be watched in both. */
+static bool has_run(struct compound *compound, int err)
 {
 	struct syscript_info info;
+	uint64_t failures, before;
 
-	return !compound_info(compound, &info) && info.errors + info.kills != 0;
+	if (err == -ESHUTDOWN || compound_info(compound, &info))
+		return false;
+	failures = info.errors + info.kills;
+	before = __atomic_exchange_n(&compound->failures, failures, __ATOMIC_RELAXED);
+	return err == -EOPNOTSUPP ? failures != before : failures != 0;
 }
 
 /* See the list in the uapi header. */
@@ -126,7 +141,7 @@ bool compound_has_failed(struct compound *compound, int err, char *error, size_t
 		.which = SYSCRIPT_TEXT_ERROR, .len = error_len, .buffer = (unsigned long)error,
 	};
 
-	if (has_run(compound)) {
+	if (has_run(compound, err)) {
 		if (device_text(compound->fd, &text) < 0)
 			snprintf(error, error_len, "%s", strerrordesc_np(-err));
 		return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * The host side of compounds: from a file of cosy-cc's (cosy/file.h), by way of an
- * image at its place in an arena, to a script of the kernel's confined engine.  For
- * libcosy and for Lua (lua_host.c).
+ * The host side of compounds: from cosy-cc's file (cosy/file.h), through an image at
+ * its place in an arena, to a script of the kernel's confined engine.  For libcosy and
+ * for Lua (lua_host.c).
  */
 #ifndef LIB_COMPOUND_H
 #define LIB_COMPOUND_H
@@ -23,10 +23,10 @@ static inline const void *file_part(const struct cosy_file *file, struct cosy_pa
 	return (const char *)file + part.at;
 }
 
-/* Is there a compound at @file, of which @left bytes can be read? */
+/* Is there a compound at @file, where @left bytes can be read? */
 bool file_is_compound(const struct cosy_file *file, size_t left);
 
-/* Makes its data at @data, which has room for memory_size bytes. */
+/* Writes its data to @data, which has room for memory_size bytes. */
 void file_load_data(const struct cosy_file *file, char *data);
 
 /*
@@ -41,26 +41,28 @@ struct image_header *file_place_image(const struct cosy_file *file, uint32_t off
  * struct compound - a script of the kernel, zeroed before
  * @registered: @fd is its descriptor
  * @id:         its number in the kernel
+ * @failures:   runs that had failed when it was last looked at
  */
 struct compound {
 	bool registered;
 	int fd;
 	uint64_t id;
+	uint64_t failures;
 };
 
 /* May this process use the engine? */
 bool compound_engine_is_there(void);
 
 /*
- * Registers the image that @reg is for, with the limits and the name there.  Returns
- * 0, or -errno with the reason in its error text, as far as the kernel says one.
+ * Registers the image in @reg, with the limits and the name there.  Returns 0, or
+ * -errno, with the reason in its error text if the kernel gives one.
  */
 int compound_register(struct compound *compound, struct syscript_register *reg);
 
 /* Calls it with two arguments.  Returns 0 with the result in @value, or -errno. */
 static inline int compound_call(const struct compound *compound, long a, long b, long *value)
 {
-	struct syscript_call call;	/* what is not passed is not read */
+	struct syscript_call call;	/* the arguments that are not passed are not read */
 	int err;
 
 	device_call_begin(&call, 2);
@@ -73,12 +75,12 @@ static inline int compound_call(const struct compound *compound, long a, long b,
 }
 
 /*
- * That call has returned @err.  Returns false if @compound cannot be called now or in
- * this process, and nothing has run; or true, with the text in @error.
+ * After a call that returned @err: false if @compound cannot be called now or in this
+ * process, and nothing has run; or true, with the text in @error.
  */
 bool compound_has_failed(struct compound *compound, int err, char *error, size_t error_len);
 
-/* Counters; -errno, too, where the program has closed it and has other files there. */
+/* Counters; -errno, also if the program has closed it and has another file there. */
 int compound_info(const struct compound *compound, struct syscript_info *info);
 
 void compound_close(struct compound *compound);

@@ -48,6 +48,8 @@ int device_call_ioctl(int fd, struct syscript_call *call, long err)
 	if (call->state == SYSCRIPT_CALL_ENDED)
 		return err;
 	call->flags = 0;
+	call->fd = call->reserved = 0;
+	call->dev = call->ino = 0;
 	return sys_call(ioctl, fd, SYSCRIPT_IOC_CALL, call);
 }
 

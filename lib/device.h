@@ -12,7 +12,7 @@
 #define DEVICE_PATH		"/dev/syscript"
 #define DEVICE_PATH_CONFINED	"/dev/syscript-confined"	/* for that engine only */
 
-/* All return what the ioctl returns, or -errno. */
+/* All return the ioctl's result, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);
 int device_text(int fd, struct syscript_text *text);
@@ -39,13 +39,37 @@ static inline bool device_unavailable(int err)
 /* SYSCRIPT_IOC_CALL, where lseek(2) has not done it. */
 int device_call_ioctl(int fd, struct syscript_call *call, long err);
 
-/* Before device_call(), which wants all but the results.  Older modules know no flag. */
+/* Before device_call(): sets all but arguments and results.  Older modules know no flag. */
 static inline void device_call_begin(struct syscript_call *call, unsigned int nargs)
 {
 	call->flags = SYSCRIPT_CALL_TELL;
 	call->nargs = nargs;
 	call->nresults = 0;
 	call->state = 0;
+}
+
+/**
+ * struct expected - the file that a descriptor of the process has to refer to
+ */
+struct expected {
+	int fd;
+	unsigned long dev, ino;
+};
+
+/* device_call() without results if @file is there: -ESTALE if nothing has run. */
+static inline int device_call_expecting(int fd, struct syscript_call *call,
+					const struct expected *file)
+{
+	long ret;
+
+	call->flags = SYSCRIPT_CALL_TELL | SYSCRIPT_CALL_EXPECT | SYSCRIPT_CALL_QUIET;
+	call->fd = file->fd;
+	call->dev = file->dev;
+	call->ino = file->ino;
+	ret = sys_call(lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
+	if (__builtin_expect(ret == SYSCRIPT_SEEK_CALLED, 1))
+		return 0;
+	return call->state == SYSCRIPT_CALL_ENDED ? (int)ret : -ESTALE;
 }
 
 static inline int device_call(int fd, struct syscript_call *call)

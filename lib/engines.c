@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* The engines of the library's user backend; libcosy has fewer. */
+#include "lua_base.h"
 #include "lua_host.h"
 #include "user/user.h"
 
 const struct engine_ops *const user_engines[] = {
 	&luajit_engine, &confined_engine, &lua_engine, NULL,
 };
+
+void user_engines_fork(enum fork_step step)
+{
+	lua_base_fork(step);
+}

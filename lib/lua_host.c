@@ -19,6 +19,8 @@
 #include "../engine/confined/user/memory.h"
 #include "../engine/lua-guest/guest.h"
 #include "compound.h"
+#include "lua/link.h"
+#include "lua_base.h"
 #include "lua_host.h"
 #include "lua_image.h"
 #include "user/user.h"
@@ -27,30 +29,41 @@
 /* Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself. */
 #define STACK_SIZE	(640U << 10)
 #define NATIVE_SIZE	(192U << 10)
+/*
+ * And for compiled functions that call one another, so many bytes and frames: what is
+ * deeper is interpreted, so that it ends by an error.
+ */
+#define COMPILED_STACK	(96U << 10)
+#define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
 #define STACK_SPARE	64
-/* The image and machine code of up to twice its size; and what comes on top. */
+/* For large buffers; they stay when one engine takes another's place. */
+#define LARGE_SIZE	(768U << 10)
+/* The image and machine code of up to twice its size; messages of batches, and the rest. */
 #define CODE_FACTOR	3
-#define CODE_BASE	(NATIVE_SIZE + (64UL << 10))
+#define CODE_BASE	(NATIVE_SIZE + COMPILED_NATIVE + (256UL << 10))
 
 /**
  * struct vm - a script
- * @backend: which the caller has asked for
+ * @backend: the one that the caller has asked for
  * @inner:   the compound in this process, or NULL
  * @kernel:  or in the kernel
- * @frame:   what the compound's argument leads to
- * @stopped: a run was ended in the middle: what it was at is in no good state
+ * @base:    Lua, which its image extends
+ * @frame:   where the compound's argument leads
+ * @another: LUA_HOST_OR_ANOTHER, and nothing of the script has run
+ * @stopped: a run was ended in the middle and has left things in no good state
  */
 struct vm {
 	struct run *run;
 	enum syscript_backend backend;
 	struct engine_vm *inner;
 	struct compound kernel;
+	struct lua_base *base;
 	struct image_header *image;
 	size_t image_len;
 	char *arena, *at, *end;		/* what is free of it */
 	uint32_t shift;
 	struct guest_call *call, **frame;
-	bool stopped;
+	bool another, stopped;
 };
 
 static struct vm *vm_of(struct engine_vm *vm)
@@ -73,9 +86,10 @@ static void *take(struct vm *vm, size_t size)
 
 static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len)
 {
-	size_t size = ARENA_START + file->memory_size + file->align + STACK_SIZE + STACK_SPARE +
-		      sizeof(struct guest_call) + SYSCRIPT_NAME_LEN + source_len + 256 +
-		      vm->run->memory_limit;
+	size_t size = ARENA_START + file->memory_size + file->align +
+		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
+		      sizeof(struct guest_call) + SYSCRIPT_NAME_LEN +
+		      source_len + 256 + vm->run->memory_limit;
 
 	vm->shift = IMAGE_ARENA_SHIFT_MIN;
 	while (1UL << vm->shift < size)
@@ -85,46 +99,53 @@ static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 		return -ENOMEM;
 	size = 1UL << vm->shift;
 	vm->at = vm->arena + ARENA_START;
-	vm->end = vm->arena + size - STACK_SIZE - STACK_SPARE;
+	vm->end = vm->arena + size - STACK_SIZE - COMPILED_STACK - STACK_SPARE;
 	return 0;
 }
 
 static int place_compound(struct vm *vm, const struct cosy_file *file)
 {
+	const struct image_header header = {
+		.arena_shift = vm->shift,
+		.stack_end = (1UL << vm->shift) - STACK_SPARE,
+		.stack_size = STACK_SIZE + COMPILED_STACK,
+		.native_size = NATIVE_SIZE + COMPILED_NATIVE,
+	};
 	char *data = vm->at;
 
 	data += -(unsigned long)data & (file->align - 1);
 	vm->at = data + file->memory_size;
 	take(vm, -(unsigned long)vm->at & 15);
 	file_load_data(file, data);
-	vm->image = file_place_image(file, data - vm->arena);
-	if (!vm->image)
-		return -ENOMEM;
-	vm->image_len = file->image.n;
-	vm->image->arena_shift = vm->shift;
-	vm->image->stack_end = (1UL << vm->shift) - STACK_SPARE;
-	vm->image->stack_size = STACK_SIZE;
-	vm->image->native_size = NATIVE_SIZE;
-	return 0;
+	vm->base = lua_base_get(file, data - vm->arena, &header);
+	if (vm->base)
+		vm->image = lua_base_extend(vm->base, &vm->image_len);
+	return vm->image ? 0 : -ENOMEM;
 }
 
 static void place_call(struct vm *vm, const struct engine_image *source)
 {
-	const struct run *run = vm->run;
+	struct run *run = vm->run;
+	long large = run_scratch(run);
 	struct guest_call *call = take(vm, sizeof(*call));
 	char name[SYSCRIPT_NAME_LEN + 1], *text;
 	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
 
 	vm->frame = take(vm, sizeof(*vm->frame));
 	*vm->frame = vm->call = call;
+	vm->image->stop = (char *)&call->stop - vm->arena;
 	call->size = sizeof(*call);
 	call->check = run->flags & SYSCRIPT_CHECK;
+	call->another = vm->another;
 	text = take(vm, source->len + 1);
 	call->source = memcpy(text, source->data, source->len);
 	call->source_len = source->len;
 	call->name = memcpy(take(vm, sizeof(name)), name, len + 1);
 	call->arena = (unsigned long)vm->arena;
 	call->arena_size = 1UL << vm->shift;
+	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;
+	call->large = large > 0 ? large : 0;
+	call->large_size = LARGE_SIZE;
 	call->heap_size = run->memory_limit;
 	call->heap = take(vm, run->memory_limit);
 }
@@ -134,29 +155,34 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 /* The limit is of what the script has, which is in the arena; not of its runtime. */
 static int load_here(struct vm *vm)
 {
-	const struct engine_image image = {
+	struct engine_image image = {
 		.data = (const char *)vm->image, .len = vm->image_len,
 		.shared = (unsigned long)vm->arena, .shared_len = 1UL << vm->shift,
 	};
 	struct run *run = vm->run;
 	unsigned long limit = run->memory_limit;
 	unsigned int flags = run->flags;
-	int err;
+	int err = clock_start(user_fd_sweep) ?: lua_base_here(vm->base, &image.base, run->error);
 
+	if (err)
+		return err;
 	run->memory_limit = ~0UL;
 	run->flags &= ~SYSCRIPT_CHECK;
 	err = confined_engine.create(run, &image);
 	run->memory_limit = limit;
 	run->flags = flags;
 	vm->inner = err ? NULL : run->vm;
+	vm->call->engine += !err;
 	run->vm = (struct engine_vm *)vm;
 	return err;
 }
 
-static int load_in_kernel(struct vm *vm)
+static int register_in_kernel(struct vm *vm, struct compound *kernel)
 {
 	struct run *run = vm->run;
+	int base = lua_base_in_kernel(vm->base, run->error);
 	struct syscript_register reg = {
+		.flags = SYSCRIPT_EXTENDS, .base = base,
 		.image = (unsigned long)vm->image, .image_len = vm->image_len,
 		.memory_limit = CODE_FACTOR * vm->image_len + CODE_BASE,
 		.time_limit = run->time_limit, .wall_limit = run->wall_limit,
@@ -164,23 +190,33 @@ static int load_in_kernel(struct vm *vm)
 		.error = (unsigned long)run->error, .error_len = RUN_ERROR_LEN,
 		.shared = (unsigned long)vm->arena, .shared_len = 1UL << vm->shift,
 	};
-	int err;
 
+	if (base < 0)
+		return base;
 	snprintf(reg.name, sizeof(reg.name), "%s", run->name);
-	err = compound_register(&vm->kernel, &reg);
-	if (!err)
-		run_own(run)->kernel_id = vm->kernel.id;
-	return err;
+	return compound_register(kernel, &reg);
+}
+
+static int load_in_kernel(struct vm *vm)
+{
+	int err = register_in_kernel(vm, &vm->kernel);
+
+	if (err)
+		return err;
+	run_own(vm->run)->kernel_id = vm->kernel.id;
+	vm->call->engine++;
+	return 0;
 }
 
 /*
- * As for LuaJIT's scripts; and where less memory may be locked than the arena takes, or
- * others have taken the room for machine code, of which run->error then tells.
+ * As for LuaJIT's scripts; and where less memory may be locked than the arena takes, the
+ * user's share of scripts is used up, or others have taken the room for machine code, of
+ * which run->error then tells.
  */
 static int load_anywhere(struct vm *vm)
 {
 	int err = load_in_kernel(vm);
-	bool scarce = err == -ENOMEM || err == -ENOBUFS;
+	bool scarce = err == -ENOMEM || err == -ENOBUFS || err == -EDQUOT;
 
 	if (!scarce && !device_unavailable(err))
 		return err;
@@ -189,8 +225,25 @@ static int load_anywhere(struct vm *vm)
 	return load_here(vm);
 }
 
+/* The text is left out where it is as ordinary as that there is no device. */
+static int load_or_leave(struct vm *vm)
+{
+	struct run *run = vm->run;
+	int err = load_in_kernel(vm);
+
+	if (!err)
+		return 0;
+	if (device_unavailable(err))
+		run->error[0] = '\0';
+	else if (!run->error[0])
+		snprintf(run->error, RUN_ERROR_LEN, "%s", syscript_strerror(err));
+	return -EOPNOTSUPP;
+}
+
 static int load_engine(struct vm *vm)
 {
+	if (vm->another)
+		return load_or_leave(vm);
 	switch (vm->backend) {
 	case SYSCRIPT_BACKEND_USER:
 		return load_here(vm);
@@ -202,44 +255,69 @@ static int load_engine(struct vm *vm)
 	return compound_engine_is_there() ? load_anywhere(vm) : load_here(vm);
 }
 
+/* A run that had begun ended otherwise than by its return: in the middle of something? */
+static bool is_broken(const struct vm *vm)
+{
+	return vm->call->failed != GUEST_STOPPED;
+}
+
 static int enter_here(struct vm *vm)
 {
 	struct syscript_call call = { .nargs = 2, .args = { 0, (intptr_t)vm->frame } };
-
 	int err = confined_engine.call(vm->inner, &call);
 
-	vm->stopped = err;
+	vm->stopped = err && is_broken(vm);
 	return err;
 }
 
 /*
- * What the script has is in the arena: where the kernel does not begin the run, because
- * the thread is watched, or the program has closed what it does not know, the same run
- * is made here.
+ * All that the script has is in the arena: if the kernel does not begin the run, because
+ * the thread is watched, or the program has closed descriptors that it does not know,
+ * the same run is made here.
  */
 static int enter_kernel(struct vm *vm)
 {
+	bool ran;
 	long unused;
 	int err = compound_call(&vm->kernel, 0, (intptr_t)vm->frame, &unused);
 
 	if (!err)
 		return 0;
-	vm->stopped = compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN);
-	if (vm->stopped || vm->backend == SYSCRIPT_BACKEND_KERNEL)
+	ran = compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN);
+	vm->stopped = ran && is_broken(vm);
+	if (ran || vm->backend == SYSCRIPT_BACKEND_KERNEL)
 		return err;
+	if (vm->another)
+		return -EOPNOTSUPP;
 	compound_close(&vm->kernel);
 	run_own(vm->run)->kernel_id = 0;
 	return load_here(vm) ?: enter_here(vm);
 }
 
-/* An instruction of Lua's own says nothing to a script's author. */
-static void tell_end(struct run *run)
+static void tell_limit(struct run *run, const char *what, unsigned long ns)
+{
+	snprintf(run->error, RUN_ERROR_LEN, "%s: %s %lu ms", run->name[0] ? run->name : "script",
+		 what, ns / 1000000);
+}
+
+/* As LuaJIT's engine does: an instruction of Lua's own says nothing to a script's author. */
+static void tell_end(struct run *run, int err)
 {
 	char text[256];
 	int where = 0;
 	unsigned int insn;
 
 	sscanf(run->error, "insn %u: %n", &insn, &where);
+	if (!where)
+		return;
+	switch (err) {
+	case -ETIME:
+		return tell_limit(run, "over the time limit of", run->time_limit);
+	case -ETIMEDOUT:
+		return tell_limit(run, "over the wall-clock limit of", run->wall_limit);
+	case -EINTR:
+		return tell_limit(run, "a signal was pending for", run->grace);
+	}
 	snprintf(text, sizeof(text), "%s", run->error + where);
 	snprintf(run->error, RUN_ERROR_LEN, "%s: %s", run->name[0] ? run->name : "script", text);
 }
@@ -267,14 +345,25 @@ static int outcome(struct vm *vm)
 		return -ENOBUFS;
 	case GUEST_RANGE:
 		return -ERANGE;
+	case GUEST_LEFT:
+		return -EOPNOTSUPP;
 	}
 	return -EPROTO;
+}
+
+/* A run has ended with @err. */
+static int after(struct vm *vm, int err)
+{
+	take_output(vm);
+	if (!err)
+		return outcome(vm);
+	tell_end(vm->run, err);
+	return err;
 }
 
 static int enter(struct vm *vm)
 {
 	struct run *run = vm->run;
-	int err;
 
 	run->error[0] = '\0';
 	if (vm->stopped) {
@@ -283,12 +372,97 @@ static int enter(struct vm *vm)
 			 run->name[0] ? run->name : "script");
 		return -ENOTRECOVERABLE;
 	}
-	err = vm->inner ? enter_here(vm) : enter_kernel(vm);
-	take_output(vm);
-	if (!err)
-		return outcome(vm);
-	if (vm->stopped)
-		tell_end(run);
+	vm->call->failed = 0;
+	return after(vm, vm->inner ? enter_here(vm) : enter_kernel(vm));
+}
+
+/* -- Compiled functions ----------------------------------------------------------- */
+
+static bool reload_here(struct vm *vm)
+{
+	struct engine_vm *old = vm->inner;
+
+	if (load_here(vm)) {
+		vm->inner = old;
+		return false;
+	}
+	confined_engine.destroy(old);
+	return true;
+}
+
+/* Both are there for a moment, in which they share the arena: if the limits let them. */
+static bool reload_in_kernel(struct vm *vm)
+{
+	struct compound old = vm->kernel;
+	int err = load_in_kernel(vm);
+
+	compound_close(&old);
+	return !err || !load_in_kernel(vm);
+}
+
+static bool load_again(struct vm *vm)
+{
+	return vm->inner ? reload_here(vm) : reload_in_kernel(vm);
+}
+
+/* With @image in place of the one that it has: true.  Or that stays, if it can. */
+static bool reload(struct vm *vm, struct image_header *image, size_t len, int *err)
+{
+	struct image_header *old = vm->image;
+	size_t old_len = vm->image_len;
+
+	image->stop = old->stop;
+	vm->image = image;
+	vm->image_len = len;
+	if (load_again(vm)) {
+		free(old);
+		return true;
+	}
+	vm->image = old;
+	vm->image_len = old_len;
+	free(image);
+	vm->run->error[0] = '\0';
+	if (!vm->inner)
+		*err = load_engine(vm);
+	return false;
+}
+
+/* For tests of what is not compiled. */
+static bool compiles(void)
+{
+	const char *said = secure_getenv("SYSCRIPT_LUA_COMPILE");
+
+	return !said || strcmp(said, "no");
+}
+
+bool lua_host_guest(struct engine_vm *engine_vm, struct guest *guest)
+{
+	const struct vm *vm = vm_of(engine_vm);
+
+	*guest = (struct guest){
+		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
+	};
+	return guest_read(guest, (uintptr_t)vm->call->exports, &guest->exports,
+			  sizeof(guest->exports));
+}
+
+/*
+ * The script has run, so its functions and all that they use exist.  After any failure
+ * here the interpreter runs them.
+ */
+static int compile_script(struct vm *vm)
+{
+	struct image_header *image;
+	struct guest guest;
+	int err = 0;
+	size_t len;
+
+	if (!compiles() || !lua_host_guest((struct engine_vm *)vm, &guest))
+		return 0;
+	image = guest_compile(&guest, lua_base_image(vm->base), &len);
+	if (image && reload(vm, image, len, &err))
+		guest_attach(&guest);
+	guest_free(&guest);
 	return err;
 }
 
@@ -304,6 +478,8 @@ static void lua_destroy(struct engine_vm *engine_vm)
 	if (vm->arena)
 		arena_unmap(vm->arena, vm->shift);
 	free(vm->image);
+	if (vm->base)
+		lua_base_put(vm->base);
 	free(vm);
 }
 
@@ -315,6 +491,9 @@ static int load_script(struct vm *vm)
 	/* Why it is not in the kernel, if there is more to say than that there is no device. */
 	snprintf(told, sizeof(told), "%s", vm->run->error);
 	err = enter(vm);
+	vm->another = false;
+	if (!err && !vm->call->check)
+		err = compile_script(vm);
 	if (!err)
 		snprintf(vm->run->error, RUN_ERROR_LEN, "%s", told);
 	return err == -EPROTO || err == -ERANGE ? -ENOEXEC : err;
@@ -335,13 +514,21 @@ static int make_vm(struct vm *vm, const struct engine_image *source)
 
 static int lua_create(struct run *run, const struct engine_image *source)
 {
-	struct vm *vm = calloc(1, sizeof(*vm));
+	struct vm *vm;
 	int err;
 
+	if (run->only) {
+		/* Its runtime makes all calls: rights would have to be the language's. */
+		snprintf(run->error, RUN_ERROR_LEN,
+			 "the rights of Lua scripts cannot be limited on engine confined: use luajit, or a compound");
+		return -EINVAL;
+	}
+	vm = calloc(1, sizeof(*vm));
 	if (!vm)
 		return -ENOMEM;
 	vm->run = run;
-	vm->backend = source->format;
+	vm->another = source->format == LUA_HOST_OR_ANOTHER;
+	vm->backend = vm->another ? SYSCRIPT_BACKEND_AUTO : source->format;
 	run->vm = (struct engine_vm *)vm;
 	err = make_vm(vm, source);
 	if (err) {
@@ -351,20 +538,107 @@ static int lua_create(struct run *run, const struct engine_image *source)
 	return err;
 }
 
+static inline void pass_arguments(struct guest_call *frame, unsigned int n, const int64_t *args)
+{
+	unsigned int i;
+
+	frame->nargs = n;
+	for (i = 0; i < n; i++)
+		frame->args[i] = args[i];
+}
+
+/* Up to @max of them, of a frame that the script may be writing.  Returns how many. */
+static inline unsigned int take_results(const struct guest_call *frame, unsigned int max,
+					int64_t *results)
+{
+	unsigned int i, n = READ_ONCE(frame->nresults);
+
+	if (n > SYSCRIPT_RESULTS_MAX)
+		n = SYSCRIPT_RESULTS_MAX;
+	for (i = 0; i < n && i < max; i++)
+		results[i] = frame->results[i];
+	return n;
+}
+
 static int lua_call(struct engine_vm *engine_vm, struct syscript_call *call)
 {
 	struct vm *vm = vm_of(engine_vm);
-	struct guest_call *frame = vm->call;
 	int err;
 
-	frame->nargs = call->nargs;
-	memcpy(frame->args, call->args, call->nargs * sizeof(call->args[0]));
+	pass_arguments(vm->call, call->nargs, (const int64_t *)call->args);
 	err = enter(vm);
-	if (err)
+	if (!err)
+		call->nresults = take_results(vm->call, SYSCRIPT_RESULTS_MAX,
+					      (int64_t *)call->results);
+	return err;
+}
+
+static int end_expecting(struct vm *vm, int err)
+{
+	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
+		return -ESTALE;
+	vm->stopped = err && is_broken(vm);
+	return after(vm, err);
+}
+
+static inline int call_expecting(struct vm *vm, const struct expected *file, unsigned int nargs,
+				 const int64_t *args, unsigned int nresults_max,
+				 int64_t *results)
+{
+	struct syscript_call inner;	/* what is not passed is not read */
+	int err;
+
+	if (!vm->kernel.registered || vm->stopped)
+		return -ESTALE;
+	pass_arguments(vm->call, nargs, args);
+	vm->run->error[0] = '\0';
+	device_call_begin(&inner, 2);
+	inner.args[0] = 0;
+	inner.args[1] = (intptr_t)vm->frame;
+	err = device_call_expecting(vm->kernel.fd, &inner, file);
+	if (err == -ESTALE)
 		return err;
-	call->nresults = frame->nresults;
-	memcpy(call->results, frame->results, sizeof(call->results));
-	return 0;
+	if (err || vm->call->failed || vm->call->output.len)
+		err = end_expecting(vm, err);
+	return err ?: (int)take_results(vm->call, nresults_max, results);
+}
+
+/* As program_call(), but for a call that may not take place. */
+static inline int ended_quick(struct script *script, int ret)
+{
+	struct program *program = script->program;
+
+	WRITE_ONCE(program->running, false);
+	if (ret == -ESTALE)
+		return ret;
+	WRITE_ONCE(program->calls, program->calls + 1);
+	if (ret >= 0)
+		return ret;
+	program_failed(program, ret);
+	return user_failed(script, ret);
+}
+
+int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
+		   int64_t *results)
+{
+	struct script *script = user_fd_quick(fd);
+	struct expected file;
+	int ret = -ESTALE;
+
+	if (!script)
+		return ret;
+	if (!user_fd_foreign(script) && ticket_try(&script->turn)) {
+		if (script->program->vm) {
+			file = (struct expected){ fd, script->dev, script->ino };
+			WRITE_ONCE(script->program->running, true);
+			ret = call_expecting(vm_of(script->program->vm), &file, nargs, args,
+					     nresults_max, results);
+			ret = ended_quick(script, ret);
+		}
+		ticket_give(&script->turn);
+	}
+	user_fd_put(script);
+	return ret;
 }
 
 static void lua_end(struct engine_vm *vm)
@@ -380,6 +654,15 @@ static void take_counters(struct run *run, const struct syscript_info *info)
 	WRITE_ONCE(run->preempt_max, info->preempt_max);
 }
 
+/* In the arena, if the script has left it there. */
+static uint64_t memory_of(const struct vm *vm, unsigned int which)
+{
+	const uint64_t *memory = vm->call ? READ_ONCE(vm->call->memory) : NULL;
+	uintptr_t offset = (uintptr_t)memory - (uintptr_t)vm->arena;
+
+	return offset <= (1UL << vm->shift) - 16 && offset % 8 == 0 ? memory[which] : 0;
+}
+
 static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 {
 	struct vm *vm = vm_of(engine_vm);
@@ -393,8 +676,8 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 		inner.counters[1] = info.counters[1].value;
 		take_counters(vm->run, &info);
 	}
-	stats->memory = vm->call ? READ_ONCE(vm->call->memory) : 0;
-	stats->memory_peak = vm->call ? READ_ONCE(vm->call->memory_peak) : 0;
+	stats->memory = memory_of(vm, 0);
+	stats->memory_peak = memory_of(vm, 1);
 	stats->counters[0] = inner.counters[0];
 	stats->counters[1] = inner.counters[1];
 }
@@ -402,8 +685,9 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 const struct engine_ops lua_engine = {
 	.name = "confined",
 	.id = SYSCRIPT_LUA_ON_CONFINED,
-	.formats = SYSCRIPT_BACKEND_USER + 1,
+	.formats = LUA_HOST_OR_ANOTHER + 1,
 	.preemptible = 1,
+	.contexts = IN_PROCESS,
 	.counters = { "mcode", "pinned" },
 	.held = 1 << 0 | 1 << 1,
 	.create = lua_create,

@@ -7,9 +7,29 @@
 #ifndef LIB_LUA_HOST_H
 #define LIB_LUA_HOST_H
 
+#include <stdbool.h>
+
 #include "engine.h"
 #include "syscript.h"
 
-/* Its formats are enum syscript_backend: where it is to run. */
+/*
+ * Its formats are enum syscript_backend, where it is to run, and one more: at first in
+ * the kernel, and not if it cannot be there, or needs what only LuaJIT's engine has.
+ * Then -EOPNOTSUPP says that nothing of it has run, with the reason if that is worth
+ * telling.
+ */
+#define LUA_HOST_OR_ANOTHER	(SYSCRIPT_BACKEND_USER + 1)
 extern const struct engine_ops lua_engine;
+
+/* The state that a script's top level has left; false: none. */
+struct guest;
+bool lua_host_guest(struct engine_vm *vm, struct guest *guest);
+
+/*
+ * syscript_call() of a script in the kernel, without a look at @fd, which the kernel has:
+ * -ESTALE if that is another file now, or for any other reason nothing has run.
+ */
+int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
+		   int64_t *results);
+
 #endif /* LIB_LUA_HOST_H */

@@ -55,7 +55,7 @@ static int open_next_to_us(void)
 	char own[PATH_MAX], path[PATH_MAX + 32];
 	int fd = -1;
 
-	/* What runs with rights of its file's takes nothing from where others put that. */
+	/* Set-user-ID programs load nothing from a path that others chose. */
 	if (getauxval(AT_SECURE) || !find_own_directory(own))
 		return -1;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && fd < 0; i++) {
@@ -97,7 +97,7 @@ const struct cosy_file *lua_image(char *error, size_t error_len)
 	pthread_once(&once, map_image);
 	if (!image)
 		snprintf(error, error_len,
-			 "there is no Lua for the confined engine, lua.image: not in %s, nor next to the library, nor where SYSCRIPT_LUA_IMAGE says",
+			 "no Lua for the confined engine: lua.image is not in %s, next to the library, or where SYSCRIPT_LUA_IMAGE says",
 			 LIBDIR "/syscript");
 	return image;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* The public functions: which backend, and from its terms to syscript.h's. */
+/* The public functions: from the terms of the backends to syscript.h's. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose.h"
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
+#include "rights.h"
 #include "syscript.h"
 #include "sys.h"
 #include "user/user.h"
@@ -22,74 +24,6 @@
 const char *syscript_version(void)
 {
 	return VERSION(SYSCRIPT_VERSION_MAJOR, SYSCRIPT_VERSION_MINOR, SYSCRIPT_VERSION_PATCH);
-}
-
-/* AUTO turned into what the environment says.  Returns a backend or -EINVAL. */
-static int choose(enum syscript_backend backend)
-{
-	const char *env;
-
-	if (backend != SYSCRIPT_BACKEND_AUTO)
-		return backend == SYSCRIPT_BACKEND_KERNEL || backend == SYSCRIPT_BACKEND_USER ?
-			(int)backend : -EINVAL;
-	env = secure_getenv("SYSCRIPT_BACKEND");
-	if (!env || !*env || !strcmp(env, "auto"))
-		return SYSCRIPT_BACKEND_AUTO;
-	if (!strcmp(env, "kernel"))
-		return SYSCRIPT_BACKEND_KERNEL;
-	if (!strcmp(env, "user"))
-		return SYSCRIPT_BACKEND_USER;
-	return -EINVAL;
-}
-
-/* The same for engines: a number of options.engine that names one, or -EINVAL. */
-static int choose_engine(unsigned int engine)
-{
-	const char *env;
-
-	if (engine)
-		return engine;
-	env = secure_getenv("SYSCRIPT_ENGINE");
-	if (!env || !*env || !strcmp(env, "auto") || !strcmp(env, "luajit"))
-		return SYSCRIPT_LUA_ON_LUAJIT;
-	return strcmp(env, "confined") ? -EINVAL : SYSCRIPT_LUA_ON_CONFINED;
-}
-
-/* A watcher has ended a run in the kernel: it would end the next ones as well. */
-static bool kernel_is_watched;
-
-static int register_auto(struct syscript_register *reg)
-{
-	int ret = -EOPNOTSUPP;
-
-	if (!__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED))
-		ret = device_register(reg);
-	if (device_unavailable(ret))
-		return user_register(reg);
-	if (ret >= 0 && !(reg->flags & SYSCRIPT_CHECK))
-		fallback_add(ret, reg);
-	return ret;
-}
-
-static int register_with(enum syscript_backend backend, struct syscript_register *reg)
-{
-	int ret;
-
-	/* Its place is chosen by the engine. */
-	if (reg->engine == lua_engine.id)
-		return user_register(reg);
-	switch (backend) {
-	case SYSCRIPT_BACKEND_AUTO:
-		return register_auto(reg);
-	case SYSCRIPT_BACKEND_USER:
-		return user_register(reg);
-	case SYSCRIPT_BACKEND_KERNEL:
-		break;
-	}
-	ret = device_register(reg);
-	if (ret >= 0)
-		fallback_drop(ret);
-	return ret;
 }
 
 /* @given may be of an older or a newer caller. */
@@ -110,29 +44,9 @@ static int copy_options(struct syscript_options *options, const struct syscript_
 	return 0;
 }
 
-/* Fills in the engine, and returns the backend, or -errno. */
-static int fill_choice(struct syscript_register *reg, const struct syscript_options *options,
-		       char *error, size_t error_len)
-{
-	int backend = choose(options->backend), engine = choose_engine(options->engine);
-
-	if (backend < 0)
-		snprintf(error, error_len,
-			 "unknown backend: SYSCRIPT_BACKEND has to be auto, kernel or user");
-	else if (engine < 0)
-		snprintf(error, error_len,
-			 "unknown engine: SYSCRIPT_ENGINE has to be auto, luajit or confined");
-	if (engine < 0)
-		return engine;
-	reg->engine = engine == SYSCRIPT_LUA_ON_LUAJIT ? SYSCRIPT_ENGINE_LUAJIT : engine;
-	if (reg->engine == lua_engine.id && backend >= 0)
-		reg->format = backend;
-	return backend;
-}
-
-/* Fills in @reg but for its backend, which it returns, or -errno. */
-static int fill_register(struct syscript_register *reg, const struct syscript_options *given,
-			 char *error, size_t error_len)
+/* Fills in @reg and @choice.  Returns 0 or -errno. */
+static int fill_register(struct syscript_register *reg, struct choice *choice,
+			 const struct syscript_options *given, char *error, size_t error_len)
 {
 	struct syscript_options options;
 	int err;
@@ -155,10 +69,18 @@ static int fill_register(struct syscript_register *reg, const struct syscript_op
 	reg->format = options.format;
 	reg->shared = (unsigned long)options.shared;
 	reg->shared_len = options.shared_len;
+	reg->base = options.base;
+	err = options.only ? rights_parse(reg, options.only, error, error_len) : 0;
+	if (err)
+		return err;
 	reg->error = (unsigned long)error;
 	reg->error_len = error_len < RUN_ERROR_LEN ? error_len : RUN_ERROR_LEN;
 
-	return fill_choice(reg, &options, error, error_len);
+	err = choose(choice, reg, options.backend, options.engine, error, error_len);
+	/* Lua on the confined engine does not support these. */
+	if (options.only)
+		choice->engine = false;
+	return err;
 }
 
 /* A refusal without a text of its own. */
@@ -176,15 +98,15 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 		.image = (unsigned long)image,
 		.image_len = len,
 	};
+	struct choice choice;
 	int ret;
 
 	if (!error && error_len)
 		return -EINVAL;
 	if (error_len)
 		*error = '\0';
-	ret = fill_register(&reg, options, error, error_len);
-	if (ret >= 0)
-		ret = register_with(ret, &reg);
+	ret = fill_register(&reg, &choice, options, error, error_len) ?:
+		choose_register(&choice, &reg);
 	return refused(ret, error, error_len);
 }
 
@@ -195,12 +117,13 @@ int syscript_lint(const char *source, size_t len, const struct syscript_options 
 		.image = (unsigned long)source,
 		.image_len = len,
 	};
+	struct choice choice;
 	int ret;
 
 	if (!text || !text_len)
 		return -EINVAL;
 	*text = '\0';
-	ret = fill_register(&reg, options, text, text_len);
+	ret = fill_register(&reg, &choice, options, text, text_len);
 	if (ret < 0)
 		return refused(ret, text, text_len);
 	reg.flags = SYSCRIPT_CHECK;
@@ -227,13 +150,13 @@ static int call_moved(int fd, struct syscript_call *call)
 	struct script *script;
 
 	if (fallback_move(fd)) {
-		__atomic_store_n(&kernel_is_watched, true, __ATOMIC_RELAXED);
+		choose_is_watched();
 		return -EOPNOTSUPP;
 	}
 	script = user_fd_get(fd);
 	if (!script)
 		return -EBADF;
-	/* What the kernel wrote: a call begins without. */
+	/* Written by the kernel: cleared before a call. */
 	call->state = 0;
 	return call_user(script, call);
 }
@@ -249,6 +172,14 @@ static inline int call_any(int fd, struct syscript_call *call)
 	return err == -EOPNOTSUPP ? call_moved(fd, call) : err;
 }
 
+/* The most frequent case of scripts that this process is the host of. */
+static inline int call_quick(int fd, unsigned int nargs, const int64_t *args,
+			     unsigned int nresults_max, int64_t *results)
+{
+	return __atomic_load_n(&user_fd_count, __ATOMIC_RELAXED) ?
+		lua_call_quick(fd, nargs, args, nresults_max, results) : -ESTALE;
+}
+
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
@@ -257,6 +188,9 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
+	err = call_quick(fd, nargs, args, nresults_max, results);
+	if (err != -ESTALE)
+		return err;
 	device_call_begin(&call, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = args[i];
@@ -274,16 +208,20 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 long (lua_syscall)(int fd, unsigned int nargs, ...)
 {
 	struct syscript_call call;
+	int64_t result = 0;
 	va_list list;
 	int err;
 
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
-	device_call_begin(&call, nargs);
 	va_start(list, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = va_arg(list, long);
 	va_end(list);
+	err = call_quick(fd, nargs, (int64_t *)call.args, 1, &result);
+	if (err != -ESTALE)
+		return err > 0 ? (long)result : err;
+	device_call_begin(&call, nargs);
 	err = call_any(fd, &call);
 	return err ? err : call.nresults ? (long)call.results[0] : 0;
 }
@@ -378,11 +316,12 @@ int syscript_probe(enum syscript_backend backend)
 		.image_len = sizeof(source) - 1,
 		.name = "probe",
 	};
+	struct choice choice = { .backend = backend, .engine = true };
 
 	/* A cold start may be slow; the module's bound on limits may be low. */
 	if (backend == SYSCRIPT_BACKEND_USER)
 		reg.time_limit = USER_TIME_MAX;
-	return register_with(backend, &reg);
+	return choose_register(&choice, &reg);
 }
 
 int syscript_close(int fd)

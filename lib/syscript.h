@@ -2,8 +2,8 @@
 /*
  * libsyscript: system call scripting for Linux.  Link with -lsyscript.
  *
- * A script is a file descriptor.  It runs in the kernel where /dev/syscript may
- * be used, else in the process with ordinary system calls; the program need not
+ * A script is a file descriptor.  It runs in the kernel if the device may be
+ * opened, else in the process with ordinary system calls; the program need not
  * care which.  The functions return 0, a positive value, or -errno; they leave
  * errno alone, and any thread may call them.  They are not async-signal-safe.
  *
@@ -32,10 +32,7 @@ enum syscript_backend {
 	SYSCRIPT_BACKEND_USER,
 };
 
-/*
- * Lua on that engine and no other.  What is different on the confined one is listed in
- * syscript(7): until it is less, AUTO stands for LuaJIT.
- */
+/* Lua on that engine and no other; syscript(7) lists the differences. */
 #define SYSCRIPT_LUA_ON_LUAJIT		0x100
 #define SYSCRIPT_LUA_ON_CONFINED	0x101
 
@@ -43,19 +40,26 @@ enum syscript_backend {
  * struct syscript_options - how a script is registered; zero means the default
  * @size:          sizeof(struct syscript_options), so that it can grow
  * @name:          shows in error texts and lists; shorter than SYSCRIPT_NAME_LEN
- * @flags:         SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK, SYSCRIPT_TRACEBACK
- * @backend:       AUTO leaves the choice to the variable SYSCRIPT_BACKEND
- *                 ("auto", "kernel" or "user") of the environment
- * @memory_limit:  bytes that the script may hold
+ * @flags:         SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK, SYSCRIPT_TRACEBACK,
+ *                 SYSCRIPT_BASE, SYSCRIPT_EXTENDS; SYSCRIPT_ONLY is @only's
+ * @backend:       AUTO means the environment variable SYSCRIPT_BACKEND
+ *                 ("auto", "kernel" or "user")
+ * @memory_limit:  bytes that the script may allocate
  * @time_limit_ns: run time in script code per call
- * @wall_limit_ns: all but waiting, per call; SYSCRIPT_NO_LIMIT for the highest
- * @grace_ns:      how long a call may go on while a signal is pending
- * @engine:        of Lua source 0, which leaves the choice to the variable
- *                 SYSCRIPT_ENGINE of the environment ("auto", "luajit" or
- *                 "confined"), or SYSCRIPT_LUA_ON_*; of an image SYSCRIPT_ENGINE_*
+ * @wall_limit_ns: elapsed time per call, without waits; SYSCRIPT_NO_LIMIT for the highest
+ * @grace_ns:      how long a call may continue while a signal is pending
+ * @engine:        for Lua source SYSCRIPT_LUA_ON_*, or 0: the environment variable
+ *                 SYSCRIPT_ENGINE ("auto", "luajit" or "confined"), and without it the
+ *                 library's choice: LuaJIT in the kernel, the confined engine, or LuaJIT
+ *                 in the process; for an image SYSCRIPT_ENGINE_*
  * @format:        of an image, see the engine
  * @shared:        memory that the program shares with the script, see the engine
  * @shared_len:    its length in bytes
+ * @base:          with SYSCRIPT_EXTENDS the fd of the script that this one extends, which
+ *                 must be in the same backend
+ * @only:          names of the system calls that the script may make, and of the libraries
+ *                 of "util", "fs" and "net" that it may use, with commas or spaces
+ *                 between; NULL: all.  Not for Lua on the confined engine
  */
 struct syscript_options {
 	size_t size;
@@ -70,6 +74,8 @@ struct syscript_options {
 	uint32_t format;
 	void *shared;
 	size_t shared_len;
+	uint64_t base;
+	const char *only;
 };
 
 /* Registers a script with the default options.  Returns its fd or -errno. */
@@ -91,11 +97,11 @@ int syscript_register(const void *image, size_t len,
 		      char *error, size_t error_len);
 
 /*
- * Looks for mistakes in a script that compiles: names that are not there, missing
- * arguments, globals meant to be local, descriptors that are lost.  Runs nothing.
+ * Looks for mistakes in a script that compiles: unknown names, missing
+ * arguments, globals meant to be local, lost descriptors.  Runs nothing.
  * Writes a line "name:line: text\n" for each to @text, as many as fit in
- * @text_len bytes with a NUL.  Returns how many there are; or -errno, of
- * -ENOEXEC with the compiler's text.
+ * @text_len bytes with a NUL.  Returns how many there are, or -errno; with
+ * -ENOEXEC @text has the compiler's message.
  */
 int syscript_lint(const char *source, size_t len,
 		  const struct syscript_options *options,
@@ -115,8 +121,8 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 int syscript_error(int fd, char *buf, size_t len);
 
 /*
- * Takes out what print() wrote: at most @len bytes, no NUL.  Returns how many
- * bytes were taken, 0 when there are no more, or -errno.
+ * Removes output of print() from its buffer: at most @len bytes, no NUL.  Returns
+ * how many bytes, 0 if there are no more, or -errno.
  */
 int syscript_output(int fd, char *buf, size_t len);
 
@@ -137,14 +143,14 @@ int syscript_next(struct syscript_info *info);
 int syscript_backend(int fd);
 
 /*
- * Tells whether a backend can be used by this thread now.  Returns 0 or the
- * -errno that speaks against it.
+ * Checks whether this thread can use a backend now.  Returns 0, or -errno with
+ * the reason.
  */
 int syscript_probe(enum syscript_backend backend);
 
 /*
- * Frees the script.  close(2) does, too, the user backend's memory then
- * following at the next library call.  Returns 0 or -errno.
+ * Frees the script.  close(2) does, too, but the user backend's memory is then
+ * freed at the next library call.  Returns 0 or -errno.
  */
 int syscript_close(int fd);
 

@@ -8,10 +8,9 @@
  * where that is possible, and kept.  Any thread may call them, and so may the
  * child of a fork().
  *
- * They return 0, a positive value, or -errno; they leave errno alone.  What is
- * done to each file, and the errors that it gives, are those of the plain system
- * calls.  A signal handler runs between some files and the next, never in
- * the middle of one's work.
+ * They return 0, a positive value, or -errno; they leave errno alone.  Effects on
+ * each file, and errors, are those of the plain system calls.  A signal handler
+ * runs between two files, never in the middle of the work on one.
  *
  * <linux/syscript_files.h> has the structures.
  */
@@ -41,13 +40,13 @@ ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mas
 
 /*
  * Opens the directory @path, reads its entries, and closes it, in one call if
- * they all have room in @buf: then *@fd becomes -1.  Else it is the directory,
- * for syscript_readdirplus() to go on with and the caller to close.
+ * they all fit into @buf: then *@fd becomes -1.  Else *@fd is the directory, for
+ * syscript_readdirplus() to go on with and the caller to close.
  */
 ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size,
 			     unsigned int mask, unsigned int flags, int *fd);
 
-/* The entry after @entry, which is at @buf + n for an n below what was returned. */
+/* The entry after @entry, if that begins below @buf + the number that was returned. */
 static inline struct syscript_dirent *syscript_next_dirent(struct syscript_dirent *entry)
 {
 	return (struct syscript_dirent *)((char *)entry + entry->reclen);
@@ -61,7 +60,7 @@ static inline struct syscript_dirent *syscript_next_dirent(struct syscript_diren
  * O_*, to which read_many adds O_RDONLY | O_CLOEXEC and write_many O_WRONLY |
  * O_CLOEXEC.  @mode: of files that are created.
  *
- * Return 0, or -errno if the files at @files could not all be gone through.
+ * Return 0, or -errno if not all of @files could be processed.
  */
 int syscript_stat_many(int dirfd, struct syscript_file *files, size_t n,
 		       unsigned int mask, int flags);
@@ -90,7 +89,7 @@ ssize_t syscript_open_write_close(int dirfd, const char *path, const void *buf,
 #define SYSCRIPT_ATOMIC		(1 << 30)
 
 /*
- * Opens a file and tells what was opened.  @flags and @mode as of open(2).
+ * Opens a file and gets its attributes.  @flags and @mode as of open(2).
  * Returns the descriptor or -errno.
  */
 int syscript_open_fstat(int dirfd, const char *path, int flags, mode_t mode,
@@ -105,10 +104,47 @@ int64_t syscript_copy_file(int from_dirfd, const char *from, int to_dirfd,
 			   const char *to, int flags, mode_t mode);
 
 /**
- * struct syscript_walk_sums - what a walk has seen, in all of its steps
+ * struct syscript_sending - what syscript_send_file() sends
+ * @dirfd:     and
+ * @path:      the file, as of openat(2); a regular one
+ * @offset:    where in it to begin, in bytes
+ * @count:     the most bytes of it to send; 0 for all
+ * @head:      bytes that are sent before it
+ * @head_size: how many, 0 for none
+ * @flags:     SYSCRIPT_LENGTH
+ */
+struct syscript_sending {
+	int dirfd;
+	const char *path;
+	int64_t offset;
+	int64_t count;
+	const void *head;
+	size_t head_size;
+	unsigned int flags;
+};
+
+/*
+ * After the head, the number of bytes of the file that follow, in decimal, and two
+ * line ends: the head of an HTTP reply may end with "Content-Length: ".
+ */
+#define SYSCRIPT_LENGTH		(1 << 0)
+
+/*
+ * Opens a file, sends the head and the file's contents to the socket, pipe or file
+ * @out, by sendfile(2), and closes the file.
+ *
+ * Returns the bytes sent, head included: fewer than there were if @out does not
+ * block and is full, or a signal came.  @size, if not NULL, becomes the size of the
+ * file.  Or -errno, and nothing was sent: -EISDIR, -EINVAL if it is no regular file,
+ * or an error of the plain calls.
+ */
+int64_t syscript_send_file(int out, const struct syscript_sending *what, int64_t *size);
+
+/**
+ * struct syscript_walk_sums - totals of a walk, over all of its steps
  * @entries: below the top
  * @matches: those for which match() was true
- * @sum:     of what sum() returned for these
+ * @sum:     the sum of sum()'s results for these
  * @errors:  entries that could not be looked at, directories not gone into
  * @dirs:    directories read, the top included
  */
@@ -126,7 +162,7 @@ struct syscript_walk;
  * Prepares a walk of the tree below @dirfd, which is not needed afterwards.
  * @functions: Lua text with the functions match, sum, prune and the list columns
  * (scripts/walk.lua), or NULL.  @flags: SYSCRIPT_WALK_XDEV.  @error, which may be
- * NULL, gets the text of what is wrong with the functions.
+ * NULL, gets the text of an error in the functions.
  *
  * Returns 0 or -errno.  A walk is used by one thread at a time.
  */
@@ -135,10 +171,10 @@ int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *funct
 #define SYSCRIPT_WALK_XDEV	(1 << 0)	/* stay on the file system of @dirfd */
 
 /*
- * Goes on with it.  With @paths the paths of the entries that match are put
- * there, relative to the top, each with its NUL; at most @size bytes in all.
- * With NULL there are only sums, and one call does the rest.  A walk has paths in
- * all of its calls or in none.
+ * Continues the walk.  Puts the paths of the entries that match into @paths,
+ * relative to the top, each with its NUL; at most @size bytes in all.  With NULL
+ * there are only sums, and one call does the rest.  A walk has paths in all of its
+ * calls or in none.
  *
  * Returns the bytes of paths, 0 at the end, or -errno; *@sums (which may be NULL)
  * is up to date in each case.
@@ -160,7 +196,7 @@ int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len);
  */
 int syscript_walk_restart(struct syscript_walk *walk, int dirfd);
 
-/* Gives the walk back, finished or not. */
+/* Releases the walk, finished or not. */
 void syscript_walk_close(struct syscript_walk *walk);
 
 #ifdef __cplusplus

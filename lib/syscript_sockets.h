@@ -3,7 +3,7 @@
  * libsyscript: sockets, many with one mode switch.  Link with -lsyscript.
  *
  * As syscript_files.h: the functions run scripts that are part of the library,
- * and return 0, a positive value, or -errno, which is that of the plain calls.
+ * and return 0, a positive value, or -errno, as the plain calls give it.
  * At most 4 threads can wait in one of them; others wait for their turn.
  *
  * struct mmsghdr is there if _GNU_SOURCE is defined.
@@ -22,37 +22,37 @@ extern "C" {
 struct mmsghdr;
 
 /*
- * Accepts the connections that wait at @sock, at most @max, into @fds; the rest of
+ * Accepts the connections waiting at @sock, at most @max, into @fds; the rest of
  * @fds becomes -1.  @flags: SOCK_NONBLOCK, SOCK_CLOEXEC.  Waits up to @wait_ms for
  * the first one, for ever with -1; never for the others, whether @sock blocks or
  * not.
  *
- * Returns how many, 0 if there was none, or what poll(2) or accept4(2) returned
- * for the first one.
+ * Returns how many, 0 if there was none, or the error of poll(2) or accept4(2) for
+ * the first one.
  */
 int syscript_accept_batch(int sock, int *fds, unsigned int max, int flags, int wait_ms);
 
 /*
- * The same of many listening sockets, which should not block, from each in turn:
- * those of @epoll, whose data.fd have to be the descriptors.  @listeners[i], if
- * that is not NULL, becomes the one that @fds[i] came from.
+ * The same for many listening sockets, which should not block, from each in turn:
+ * those in @epoll, whose data.fd must be the descriptors.  @listeners[i], unless
+ * @listeners is NULL, becomes the one that @fds[i] came from.
  */
 int syscript_wait_accept(int epoll, int *fds, int *listeners, unsigned int max, int flags,
 			 int wait_ms);
 
 /*
- * Waits up to @wait_ms for descriptors of @epoll, and receives from each that is
- * readable, once: @lens[i] bytes into @bufs + i * @size from @events[i].data.fd,
- * which has to be the descriptor.  @lens[i] is 0 at the end of a connection, or
- * -errno: -EAGAIN where there was nothing.  At most 256 in a call.
+ * Waits up to @wait_ms for descriptors in @epoll, and receives once from each that is
+ * readable: @lens[i] bytes into @bufs + i * @size from @events[i].data.fd, which must
+ * be the descriptor.  @lens[i] is 0 at the end of a connection, or -errno: -EAGAIN if
+ * there was nothing.  At most 256 in a call.
  *
- * Returns how many there are, 0 after @wait_ms, or what epoll_wait(2) returned.
+ * Returns how many there are, 0 after @wait_ms, or the error of epoll_wait(2).
  */
 int syscript_wait_recv(int epoll, struct epoll_event *events, unsigned int max,
 		       void *bufs, size_t size, int *lens, int wait_ms);
 
 /*
- * Receives the messages that wait at @sock, at most @n, as recvmmsg(2) with
+ * Receives the messages waiting at @sock, at most @n, as recvmmsg(2) with
  * MSG_DONTWAIT does; but waits up to @wait_ms for the first one, for ever with -1.
  *
  * Returns how many, or -errno: -EAGAIN if there was none.
@@ -71,10 +71,10 @@ int syscript_send_batch(int sock, struct mmsghdr *msgs, unsigned int n, int flag
  * A server's round: sends a batch of messages, and receives the next one.
  *
  * syscript_exchange_open() prepares for it, at @sock, with the array @in of @max
- * messages, at most 64.  They have at most 8 buffers each and no control data; they
- * and the buffers stay where they are, and msg_iov, msg_name and the room for the
- * latter are as they were now, whatever is written there later.  Returns 0 or
- * -errno: -EINVAL for messages of another kind.  A child of fork() opens its own.
+ * messages, at most 64.  They have at most 8 buffers each and no control data.  They
+ * and the buffers must stay where they are; msg_iov, msg_name and msg_namelen are read
+ * now, and later changes have no effect.  Returns 0 or -errno: -EINVAL for messages
+ * of another kind.  A child of fork() opens its own.
  */
 struct syscript_exchange;
 
@@ -93,15 +93,15 @@ int syscript_exchange_open(struct syscript_exchange **exchange, int sock, struct
 int syscript_exchange(struct syscript_exchange *exchange, struct mmsghdr *out, unsigned int n,
 		      int wait_ms, int *sent);
 
-/* Gives it back; the socket stays open. */
+/* Releases it; the socket stays open. */
 void syscript_exchange_close(struct syscript_exchange *exchange);
 
 /*
- * A whole server: answers each datagram that comes to @sock with itself, until @max
- * have come (at most 4096), @ms milliseconds are over (-1: any number; 0: there are
- * no more), or a signal comes.  What cannot be sent at once is dropped.
+ * A whole server: returns each datagram that arrives at @sock to its sender, until
+ * @max have arrived (at most 4096), @ms milliseconds are over (-1: any number; 0: there
+ * are no more), or a signal comes.  Datagrams that cannot be sent at once are dropped.
  *
- * Returns how many were answered, or what the first receive met.
+ * Returns how many were answered, or the error of the first receive.
  */
 int syscript_echo(int sock, unsigned int max, int ms);
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See choose.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choose.h"
+#include "compound.h"
+#include "device.h"
+#include "fallback.h"
+#include "lua_host.h"
+#include "user/user.h"
+
+/* -- What is asked for -------------------------------------------------------------- */
+
+/* AUTO turned into what the environment says.  Returns a backend or -EINVAL. */
+static int choose_backend(enum syscript_backend backend)
+{
+	const char *env;
+
+	if (backend != SYSCRIPT_BACKEND_AUTO)
+		return backend == SYSCRIPT_BACKEND_KERNEL || backend == SYSCRIPT_BACKEND_USER ?
+			(int)backend : -EINVAL;
+	env = secure_getenv("SYSCRIPT_BACKEND");
+	if (!env || !*env || !strcmp(env, "auto"))
+		return SYSCRIPT_BACKEND_AUTO;
+	if (!strcmp(env, "kernel"))
+		return SYSCRIPT_BACKEND_KERNEL;
+	if (!strcmp(env, "user"))
+		return SYSCRIPT_BACKEND_USER;
+	return -EINVAL;
+}
+
+/* The same for engines: a number of options.engine, 0 for any of Lua's, or -EINVAL. */
+static int choose_engine(unsigned int engine)
+{
+	const char *env;
+
+	if (engine)
+		return engine;
+	env = secure_getenv("SYSCRIPT_ENGINE");
+	if (!env || !*env || !strcmp(env, "auto"))
+		return 0;
+	if (!strcmp(env, "luajit"))
+		return SYSCRIPT_LUA_ON_LUAJIT;
+	return strcmp(env, "confined") ? -EINVAL : SYSCRIPT_LUA_ON_CONFINED;
+}
+
+int choose(struct choice *choice, struct syscript_register *reg,
+	   enum syscript_backend backend, unsigned int engine, char *error, size_t error_len)
+{
+	int where = choose_backend(backend), what = choose_engine(engine);
+
+	if (where < 0)
+		snprintf(error, error_len,
+			 "unknown backend: SYSCRIPT_BACKEND must be auto, kernel or user");
+	else if (what < 0)
+		snprintf(error, error_len,
+			 "unknown engine: SYSCRIPT_ENGINE must be auto, luajit or confined");
+	if (where < 0 || what < 0)
+		return -EINVAL;
+	choice->backend = where;
+	choice->engine = !what;
+	reg->engine = !what || what == SYSCRIPT_LUA_ON_LUAJIT ? SYSCRIPT_ENGINE_LUAJIT : what;
+	return 0;
+}
+
+/* -- The kernel --------------------------------------------------------------------- */
+
+static bool kernel_is_watched;
+
+void choose_is_watched(void)
+{
+	__atomic_store_n(&kernel_is_watched, true, __ATOMIC_RELAXED);
+}
+
+static int register_in_kernel(struct syscript_register *reg, bool may_move)
+{
+	int ret = device_register(reg);
+
+	if (ret < 0 || reg->flags & SYSCRIPT_CHECK)
+		return ret;
+	if (may_move)
+		fallback_add(ret, reg);
+	else
+		fallback_drop(ret);
+	return ret;
+}
+
+/* Lua on the confined engine: @format says where, as lua_host.h has it. */
+static int register_confined(const struct syscript_register *reg, unsigned int format)
+{
+	struct syscript_register confined = *reg;
+
+	confined.engine = lua_engine.id;
+	confined.format = format;
+	return user_register(&confined);
+}
+
+/* These refuse scripts of any engine: scripts are switched off, or the thread is watched. */
+static bool refuses_all(int err)
+{
+	return err == -EOPNOTSUPP || err == -ESHUTDOWN;
+}
+
+static char *text_of(const struct syscript_register *reg)
+{
+	return (char *)(unsigned long)reg->error;
+}
+
+/* Both have refused it, the first one with @luajit. */
+static int tell_both(const struct syscript_register *reg, int luajit, int confined)
+{
+	char why[RUN_ERROR_LEN] = "";
+
+	if (!reg->error_len)
+		return luajit;
+	snprintf(why, sizeof(why), "%s", text_of(reg));
+	snprintf(text_of(reg), reg->error_len, "LuaJIT's engine: %s; the confined engine: %s",
+		 syscript_strerror(luajit), *why ? why :
+		 confined == -EACCES ? DEVICE_PATH_CONFINED " may not be opened" :
+		 confined == -ENOENT ? "there is no " DEVICE_PATH_CONFINED :
+		 syscript_strerror(confined));
+	return luajit;
+}
+
+/* The backend is given, and with it that it is to be no other. */
+static int register_kernel(const struct choice *choice, struct syscript_register *reg)
+{
+	int ret = register_in_kernel(reg, false), confined;
+
+	if (!choice->engine || !device_unavailable(ret) || refuses_all(ret))
+		return ret;
+	confined = register_confined(reg, SYSCRIPT_BACKEND_KERNEL);
+	return device_unavailable(confined) ? tell_both(reg, ret, confined) : confined;
+}
+
+/* -- Where it can be ---------------------------------------------------------------- */
+
+/* In the process after all, with the reason where syscript_error() finds it. */
+static int register_after(struct syscript_register *reg)
+{
+	char why[RUN_ERROR_LEN] = "";
+	int ret;
+
+	if (reg->error_len) {
+		snprintf(why, sizeof(why), "%s", text_of(reg));
+		*text_of(reg) = '\0';
+	}
+	ret = user_register(reg);
+	if (ret >= 0 && *why && !(reg->flags & SYSCRIPT_CHECK))
+		user_tell(ret, why);
+	return ret;
+}
+
+static int register_auto(const struct choice *choice, struct syscript_register *reg)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (!__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED))
+		ret = register_in_kernel(reg, true);
+	if (!device_unavailable(ret))
+		return ret;
+	if (!choice->engine || refuses_all(ret) || reg->flags & SYSCRIPT_CHECK ||
+	    !compound_engine_is_there())
+		return user_register(reg);
+	ret = register_confined(reg, LUA_HOST_OR_ANOTHER);
+	return ret == -EOPNOTSUPP ? register_after(reg) : ret;
+}
+
+int choose_register(const struct choice *choice, struct syscript_register *reg)
+{
+	if (reg->engine == lua_engine.id)
+		return register_confined(reg, choice->backend);
+	switch (choice->backend) {
+	case SYSCRIPT_BACKEND_AUTO:
+		return register_auto(choice, reg);
+	case SYSCRIPT_BACKEND_USER:
+		return user_register(reg);
+	case SYSCRIPT_BACKEND_KERNEL:
+		break;
+	}
+	return register_kernel(choice, reg);
+}

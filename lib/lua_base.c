@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See lua_base.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/confined/image.h"
+#include "../engine/confined/user/memory.h"
+#include "lua_base.h"
+
+/* The image, its machine code, of up to twice its size, and what is known of that. */
+#define CODE_FACTOR	3
+#define CODE_BASE	(64UL << 10)
+
+/**
+ * struct lua_base - a base
+ * @users:  scripts, and those who are making one
+ * @making: guards the rest
+ * @run:    of @here, or NULL
+ */
+struct lua_base {
+	struct lua_base *next;
+	unsigned int users;
+	struct image_header *image;
+	size_t len;
+
+	pthread_mutex_t making;
+	struct run *run;
+	struct engine_vm *here;
+	struct compound kernel;
+};
+
+/* Never held for long, nor while memory is allocated: fork(2) takes it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lua_base *bases;
+
+/* -- All of them ------------------------------------------------------------------- */
+
+/* The one like @base, for one user more; or that, which is known from here on. */
+static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
+{
+	struct lua_base *found;
+
+	pthread_mutex_lock(&lock);
+	for (found = bases; found && found->image->arena_shift != shift; found = found->next)
+		;
+	if (!found && base) {
+		base->next = bases;
+		bases = found = base;
+	}
+	if (found)
+		found->users++;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static bool is_last(struct lua_base *base)
+{
+	struct lua_base **link;
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = !--base->users;
+	for (link = &bases; last && *link; link = &(*link)->next) {
+		if (*link == base) {
+			*link = base->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return last;
+}
+
+static void destroy(struct lua_base *base)
+{
+	if (base->here)
+		confined_engine.destroy(base->here);
+	if (base->run)
+		run_destroy(base->run);
+	compound_close(&base->kernel);
+	pthread_mutex_destroy(&base->making);
+	free(base->image);
+	free(base);
+}
+
+static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
+			     const struct image_header *header)
+{
+	struct lua_base *base = calloc(1, sizeof(*base));
+
+	if (!base)
+		return NULL;
+	pthread_mutex_init(&base->making, NULL);
+	base->len = file->image.n;
+	base->image = file_place_image(file, offset);
+	if (!base->image) {
+		destroy(base);
+		return NULL;
+	}
+	base->image->arena_shift = header->arena_shift;
+	base->image->stack_end = header->stack_end;
+	base->image->stack_size = header->stack_size;
+	base->image->native_size = header->native_size;
+	return base;
+}
+
+struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
+			      const struct image_header *header)
+{
+	struct lua_base *base = find_or_add(NULL, header->arena_shift), *own;
+
+	if (base)
+		return base;
+	own = make(file, offset, header);
+	if (!own)
+		return NULL;
+	base = find_or_add(own, header->arena_shift);
+	if (base != own)
+		destroy(own);
+	return base;
+}
+
+void lua_base_put(struct lua_base *base)
+{
+	if (is_last(base))
+		destroy(base);
+}
+
+void lua_base_fork(enum fork_step step)
+{
+	if (step == FORK_PREPARE) {
+		pthread_mutex_lock(&lock);
+		return;
+	}
+	/* Users keep theirs; some may be half made, by threads that the child lacks. */
+	if (step == FORK_CHILD)
+		bases = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+/* -- One ------------------------------------------------------------------------------ */
+
+const struct image_header *lua_base_image(const struct lua_base *base)
+{
+	return base->image;
+}
+
+/* Its code is the library's, and counts with no script. */
+static int make_here(struct lua_base *base, char *error)
+{
+	const struct engine_image image = {
+		.data = (const char *)base->image, .len = base->len,
+	};
+	int err;
+
+	if (!base->run)
+		base->run = run_create();
+	if (!base->run)
+		return -ENOMEM;
+	base->run->engine = &confined_engine;
+	base->run->flags = SYSCRIPT_BASE;
+	base->run->memory_limit = ~0UL;
+	err = confined_engine.create(base->run, &image);
+	if (err)
+		snprintf(error, RUN_ERROR_LEN, "%s", base->run->error);
+	else
+		base->here = base->run->vm;
+	return err;
+}
+
+int lua_base_here(struct lua_base *base, struct engine_vm **vm, char *error)
+{
+	int err;
+
+	pthread_mutex_lock(&base->making);
+	err = base->here ? 0 : make_here(base, error);
+	*vm = base->here;
+	pthread_mutex_unlock(&base->making);
+	return err;
+}
+
+static int make_in_kernel(struct lua_base *base, char *error)
+{
+	struct syscript_register reg = {
+		.flags = SYSCRIPT_BASE,
+		.image = (unsigned long)base->image, .image_len = base->len,
+		.memory_limit = CODE_FACTOR * base->len + CODE_BASE,
+		.error = (unsigned long)error, .error_len = RUN_ERROR_LEN,
+		.name = "lua",
+	};
+
+	return compound_register(&base->kernel, &reg);
+}
+
+/* The program may have closed it, as daemons close what they do not know. */
+static bool is_there(const struct lua_base *base)
+{
+	struct syscript_info info;
+
+	return base->kernel.registered && !compound_info(&base->kernel, &info);
+}
+
+int lua_base_in_kernel(struct lua_base *base, char *error)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&base->making);
+	if (!is_there(base)) {
+		compound_close(&base->kernel);
+		err = make_in_kernel(base, error);
+	}
+	pthread_mutex_unlock(&base->making);
+	return err ?: base->kernel.fd;
+}
+
+struct image_header *lua_base_extend(const struct lua_base *base, size_t *len)
+{
+	struct {
+		struct image_header header;
+		struct image_func func;
+		struct image_insn insn;
+	} *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->header = *base->image;
+	image->header.flags |= IMAGE_EXTENDS;
+	image->header.nfuncs = image->header.ninsns = 1;
+	image->header.ntable = 0;
+	image->insn.code = INSN_JMP | INSN_EXIT;
+	*len = sizeof(*image);
+	return &image->header;
+}

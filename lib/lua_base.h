@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Lua's runtime as the base that the images of scripts extend: it is checked and compiled
+ * once for all scripts of the process whose arenas have one size, in the kernel and in
+ * this process, where scripts want it, and goes with the last of them.
+ */
+#ifndef LIB_LUA_BASE_H
+#define LIB_LUA_BASE_H
+
+#include <stdint.h>
+
+#include "compound.h"
+#include "engine.h"
+#include "user/user.h"
+
+struct lua_base;
+
+/*
+ * The one for arenas of 2^header->arena_shift bytes with the compound's data at @offset.
+ * Of @header that and the stack are used, which are the same whenever the size is.
+ * NULL: no memory.
+ */
+struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
+			      const struct image_header *header);
+void lua_base_put(struct lua_base *base);
+
+/* Its image, all of it. */
+const struct image_header *lua_base_image(const struct lua_base *base);
+
+/* In this process: 0 with the program in @vm, or -errno with the reason in @error. */
+int lua_base_here(struct lua_base *base, struct engine_vm **vm, char *error);
+
+/* In the kernel: a descriptor, or -errno, likewise. */
+int lua_base_in_kernel(struct lua_base *base, char *error);
+
+/*
+ * An image that extends it by a function that is never called, with which scripts are read;
+ * to be freed.  NULL: no memory.
+ */
+struct image_header *lua_base_extend(const struct lua_base *base, size_t *len);
+
+/* The child's scripts do not share the parent's. */
+void lua_base_fork(enum fork_step step);
+
+#endif /* LIB_LUA_BASE_H */
