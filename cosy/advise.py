@@ -62,7 +62,7 @@ def report_of(trace: Path) -> Node:
     beside = [HERE.parent / "consolidate", HERE.parents[1] / "bin" / "consolidate"]
     command = next((path for path in beside if path.is_file()), shutil.which("consolidate"))
     if command is None:
-        raise AdviseError("consolidate is not there: it finds what a trace's hot sequences are")
+        raise AdviseError("consolidate is missing: it finds the hot sequences of a trace")
     done = run([command, "report", "--json", trace])
     if done.returncode:
         raise AdviseError(done.stderr.strip().removeprefix("consolidate: "))
@@ -136,9 +136,10 @@ class Span(NamedTuple):
 class Source:
     """A C file: its text, and what lies where."""
 
-    def __init__(self, path: Path, clang: str, options: list[str]) -> None:
+    def __init__(self, path: Path, clang: str, compiler: str, options: list[str]) -> None:
         self.path = path
         self.clang = clang
+        self.compiler = compiler
         self.options = options
         try:
             self.bytes = path.read_bytes()
@@ -256,7 +257,7 @@ def overlap(one: Span, others: list[Span]) -> bool:
 def refused(source: Source, spans: list[Span]) -> list[str]:
     """Compiles the file with marks: what cannot be in a segment, at the patched lines."""
     where = ["-iquote", str(source.path.parent), "-x", "c", "-w"]
-    command = [HERE.parent / "cosy-cc", *source.options, *where, "-c", "-o", os.devnull, "-"]
+    command = [source.compiler, *source.options, *where, "-c", "-o", os.devnull, "-"]
     done = run(command, "".join(mark(source.lines, spans)))
     errors = [line for line in done.stderr.splitlines() if "error: " in line]
     return [line.replace("<stdin>", str(source.path)) for line in errors]
@@ -301,17 +302,18 @@ def main() -> int:
     parser.add_argument("--advise", type=Path, required=True, metavar="TRACE")
     parser.add_argument("--most", type=int, default=3, metavar="N", help="segments")
     parser.add_argument("--clang", required=True)
+    parser.add_argument("--compiler", required=True, metavar="COSY-CC")
     args, rest = parser.parse_known_args()
     files = [Path(arg) for arg in rest if arg.endswith(".c")]
     options = [arg for arg in rest if not arg.endswith(".c") and arg != "-c"]
     try:
         if len(files) != 1:
             raise AdviseError("--advise takes one C file, and the options that it is compiled with")
-        source = Source(files[0], args.clang, options)
+        source = Source(files[0], args.clang, args.compiler, options)
         spans = advise(source, report_of(args.advise), args.most)
         if not spans:
             raise AdviseError(
-                "nothing to mark: was it recorded with --stacks, and the program compiled with -g?"
+                "nothing to mark: record with --stacks, and compile the program with -g"
             )
     except AdviseError as error:
         say(str(error))

@@ -8,17 +8,20 @@ COSY_PLUGIN_SRC := $(wildcard cosy/plugin/*.cpp)
 COSY_PLUGIN_OBJ := $(COSY_PLUGIN_SRC:%.cpp=$(BUILD)/%.o)
 COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
 COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
+COSY_TOOLS := $(wildcard cosy/*.py)
 COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
 # The library's: the way to the kernel, and the user backend without LuaJIT.
 COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o lib/ticket.o \
-	$(patsubst %,lib/user/%.o,script fd limits engine run clock usermem frames) \
-	kernel/program.o kernel/request.o kernel/batch/frame.o luajit/user/stack.o)
+	$(patsubst %,lib/user/%.o,script fork fd limits engine run syscalls time clock \
+		usermem attributes files frames mmsg readdirplus) \
+	kernel/program.o kernel/request.o kernel/net/frame.o kernel/net/mmsg_import.o \
+	luajit/user/stack.o)
 
 .PHONY: cosy
 cosy: $(BUILD)/cosy-cc
 
 $(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
-		$(COSY)/include/cosy.h $(COSY)/advise.py $(BUILD)/libcosy.a
+		$(COSY)/include/cosy.h $(COSY_TOOLS:cosy/%=$(COSY)/%) $(BUILD)/libcosy.a
 	$(Q)cp $< $@
 
 unit-programs: cosy
@@ -55,7 +58,7 @@ $(COSY)/include/cosy.h: cosy/cosy.h
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(COSY)/advise.py: cosy/advise.py
+$(COSY)/%.py: cosy/%.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -92,13 +95,15 @@ $(BUILD)/libcosy.a: $(COSY)/libcosy.o
 
 -include $(COSY_PLUGIN_OBJ:.o=.d) $(COSY_HOST_OBJ:.o=.d)
 
-# Where $(PREFIX) is: cosy-cc finds the rest from its own place.
+# Where $(PREFIX) is: cosy-cc finds the rest from its own place.  `make install` has it
+# where `make cosy` has built it.
 .PHONY: install-cosy
-install-cosy: cosy
+install: $(if $(wildcard $(BUILD)/libcosy.a),install-cosy)
+install-cosy: $(if $(wildcard $(BUILD)/libcosy.a),,cosy)
 	install -D -m 0755 cosy/cosy-cc $(DESTDIR)$(PREFIX)/bin/cosy-cc
 	install -D -m 0755 $(COSY)/cosy.so $(DESTDIR)$(PREFIX)/lib/cosy/cosy.so
 	install -m 0644 $(COSY)/cosy-runtime.bc $(DESTDIR)$(PREFIX)/lib/cosy/cosy-runtime.bc
-	install -m 0644 cosy/advise.py $(DESTDIR)$(PREFIX)/lib/cosy/advise.py
+	install -m 0644 $(COSY_TOOLS) $(DESTDIR)$(PREFIX)/lib/cosy
 	install -D -m 0644 cosy/cosy.h $(DESTDIR)$(PREFIX)/lib/cosy/include/cosy.h
 	install -D -m 0644 $(BUILD)/libcosy.a $(DESTDIR)$(PREFIX)/lib/libcosy.a
 	install -D -m 0644 man/cosy-cc.1 $(DESTDIR)$(PREFIX)/share/man/man1/cosy-cc.1

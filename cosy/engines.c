@@ -3,3 +3,8 @@
 #include "../lib/user/user.h"
 
 const struct engine_ops *const user_engines[] = { &confined_engine, NULL };
+
+void user_engines_fork(enum fork_step step)
+{
+	(void)step;
+}

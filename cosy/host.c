@@ -495,7 +495,8 @@ static int register_script(const struct loaded *loaded, struct thread_script *sc
 	struct image_header *image = place_image(loaded, __builtin_ctzl(size));
 	char error[512] = "no memory";
 	struct syscript_register reg = {
-		.image_len = file->image.n, .memory_limit = CODE_FACTOR * file->image.n + MEMORY_BASE,
+		.image_len = file->image.n,
+		.memory_limit = CODE_FACTOR * file->image.n + MEMORY_BASE,
 		.wall_limit = SYSCRIPT_NO_LIMIT,
 		.error = (unsigned long)error, .error_len = sizeof(error),
 		.shared = (unsigned long)cosy.arena, .shared_len = size,
@@ -560,7 +561,8 @@ static struct thread_script *ready_script(struct loaded *loaded)
 	if (!reaches_all())
 		reach_all();
 	script = find_script(loaded->unit->number);
-	if (script && !script->kernel.registered && !script->here && register_script(loaded, script)) {
+	if (script && !script->kernel.registered && !script->here &&
+	    register_script(loaded, script)) {
 		loaded->native = true;
 		return NULL;
 	}

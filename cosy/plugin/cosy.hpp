@@ -123,6 +123,7 @@ bool check_subset(llvm::Module &compound,
 /* Before optimisation, and after: see lower.cpp. */
 void lower_types(llvm::Module &compound);
 void lower_operations(llvm::Module &compound);
+void allow_unaligned(llvm::Module &compound);
 
 /*
  * Global variables that program and compound share, and where they are in the data;

@@ -5,7 +5,7 @@
  * lower_types(), once, before optimisation: functions have at most five
  * arguments and return a number or a pointer; calls have the types of what they
  * call.  lower_operations(), before and after: atomic operations, copies of
- * memory, ends that are not reached.
+ * memory, ends that are not reached.  allow_unaligned(), at the end.
  */
 #include "cosy.hpp"
 
@@ -426,6 +426,33 @@ void lower_operations(Module &compound)
 {
 	for (Instruction *i : all_instructions(compound))
 		lower_operation(i);
+}
+
+/*
+ * BPF's code generator takes what may not be aligned byte by byte.  Processors that the
+ * engine makes code for do not mind; said after optimisation, so that nothing follows
+ * from it but that.
+ */
+void allow_unaligned(Module &compound)
+{
+	const DataLayout &layout = compound.getDataLayout();
+	auto natural = [&](Type *type, Align known) {
+		return std::max(known, layout.getABITypeAlign(type));
+	};
+
+	for (Instruction *i : all_instructions(compound)) {
+		if (auto *load = dyn_cast<LoadInst>(i)) {
+			load->setAlignment(natural(load->getType(), load->getAlign()));
+		} else if (auto *store = dyn_cast<StoreInst>(i)) {
+			Type *type = store->getValueOperand()->getType();
+			store->setAlignment(natural(type, store->getAlign()));
+		} else if (auto *memory = dyn_cast<MemIntrinsic>(i)) {
+			memory->setDestAlignment(std::max(memory->getDestAlign().valueOrOne(), Align(8)));
+			if (auto *copy = dyn_cast<MemTransferInst>(i))
+				copy->setSourceAlignment(
+					std::max(copy->getSourceAlign().valueOrOne(), Align(8)));
+		}
+	}
 }
 
 void lower_types(Module &compound)

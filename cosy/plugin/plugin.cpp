@@ -14,6 +14,8 @@
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DIBuilder.h>
@@ -21,6 +23,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Linker/Linker.h>
@@ -37,6 +40,7 @@
 #include <llvm/Transforms/IPO/Internalize.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <dlfcn.h>
@@ -199,6 +203,23 @@ static Function *make_main(Module &compound, ArrayRef<Function *> entries)
 	return f;
 }
 
+/* memcmp() finds out what differs, and which is less; mostly nobody asks. */
+static void prefer_bcmp(Module &compound)
+{
+	Function *f = compound.getFunction("memcmp");
+
+	if (!f || !f->isDeclaration())
+		return;
+	FunctionCallee bcmp = compound.getOrInsertFunction("bcmp", f->getFunctionType());
+	for (User *user : make_early_inc_range(f->users())) {
+		auto *call = dyn_cast<CallInst>(user);
+
+		if (call && call->getCalledOperand() == f &&
+		    isOnlyUsedInZeroEqualityComparison(call))
+			call->setCalledFunction(bcmp);
+	}
+}
+
 static bool link_runtime(Module &compound, std::string &why)
 {
 	std::string path = plugin_directory() + "/cosy-runtime.bc";
@@ -321,6 +342,48 @@ static void declare_copies(Module &m)
 
 /* -- Code generation ------------------------------------------------------------------ */
 
+/*
+ * Short loops are unrolled, where -fno-unroll-loops does not forbid it: each jump back
+ * pays fuel, and a pointer is masked once for all that is close to it.
+ */
+struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
+	static constexpr unsigned ROOM = 48, MOST = 4;
+
+	PreservedAnalyses run(Function &f, FunctionAnalysisManager &fam)
+	{
+		for (Loop *loop : fam.getResult<LoopAnalysis>(f).getLoopsInPreorder())
+			if (loop->isInnermost() && !has_wish(loop) && !has_calls(loop))
+				addStringMetadataToLoop(loop, "llvm.loop.unroll.count",
+							times(loop));
+		return PreservedAnalyses::all();
+	}
+
+private:
+	static bool has_wish(const Loop *loop)
+	{
+		return hasUnrollTransformation(loop) != TM_Unspecified;
+	}
+
+	/* Which cost more than what is saved. */
+	static bool has_calls(const Loop *loop)
+	{
+		return any_of(loop->blocks(), [](const BasicBlock *block) {
+			return any_of(*block, [](const Instruction &insn) {
+				return isa<CallBase>(insn) && !isa<IntrinsicInst>(insn);
+			});
+		});
+	}
+
+	static unsigned times(const Loop *loop)
+	{
+		unsigned size = 0;
+
+		for (const BasicBlock *block : loop->blocks())
+			size += block->sizeWithoutDebug();
+		return std::max(1U, std::min(MOST, ROOM / std::max(size, 1U)));
+	}
+};
+
 class Generator {
 public:
 	Generator();
@@ -358,6 +421,10 @@ void Generator::optimize(Module &m)
 	tuning.LoopVectorization = false;
 	tuning.SLPVectorization = false;
 	PassBuilder builder(machine.get(), tuning);
+	builder.registerVectorizerStartEPCallback(
+		[](FunctionPassManager &passes, OptimizationLevel) {
+			passes.addPass(UnrollShortLoops());
+		});
 	builder.registerModuleAnalyses(mam);
 	builder.registerCGSCCAnalyses(cgam);
 	builder.registerFunctionAnalyses(fam);
@@ -629,6 +696,7 @@ bool Pass::compile(Module &m, ArrayRef<Segment> segments, bool fine)
 	std::string why;
 
 	declare_copies(*compound);
+	prefer_bcmp(*compound);
 	if (!link_runtime(*compound, why)) {
 		m.getContext().emitError("cosy: " + why);
 		return false;
@@ -653,6 +721,7 @@ bool Pass::compile(Module &m, ArrayRef<Segment> segments, bool fine)
 		compound->getGlobalVariable(var.name, true)->setLinkage(GlobalValue::ExternalLinkage);
 	generator.optimize(*compound);
 	lower_operations(*compound);
+	allow_unaligned(*compound);
 	SmallVector<char, 0> object = generator.object(*compound);
 	std::vector<char> file = make_image(StringRef(object.data(), object.size()), shared, why);
 	if (file.empty()) {

@@ -11,10 +11,11 @@
 
 typedef unsigned char u8;
 typedef unsigned long __attribute__((aligned(1), may_alias)) word;
+typedef unsigned int __attribute__((aligned(1), may_alias)) half;
 
 #define ONES	0x0101010101010101UL
 #define HIGHS	0x8080808080808080UL
-/* Has a byte of @w the value 0? */
+/* Has a byte of @w the value 0?  The lowest bit that is set is the first one's highest. */
 #define HAS_ZERO(w)	(((w) - ONES) & ~(w) & HIGHS)
 
 void *memcpy(void *to, const void *from, size_t n)
@@ -94,36 +95,136 @@ void bzero(void *to, size_t n)
 	memset(to, 0, n);
 }
 
+/* The first bytes that differ; there is no instruction that finds them. */
+static int difference(unsigned long x, unsigned long y)
+{
+	unsigned long d = x ^ y, below = (d & -d) - 1;
+	unsigned long bits = ((below & HIGHS) >> 7) * ONES >> 56 << 3;
+
+	return (int)(x >> bits & 255) - (int)(y >> bits & 255);
+}
+
+/* The last word is one with bytes of the one before it; so are halves, in a word. */
 int memcmp(const void *a, const void *b, size_t n)
 {
 	const u8 *p = a, *q = b;
+	unsigned long x, y;
+	size_t i, last;
 
-	for (; n >= 8 && *(const word *)p == *(const word *)q; n -= 8) {
-		p += 8;
-		q += 8;
+	if (n < 4) {
+#pragma clang loop unroll(disable)
+		for (; n; n--, p++, q++)
+			if (*p != *q)
+				return *p - *q;
+		return 0;
 	}
+	if (n < 8) {
+		last = n - 4;
+		x = *(const half *)p | (unsigned long)*(const half *)(p + last) << 32;
+		y = *(const half *)q | (unsigned long)*(const half *)(q + last) << 32;
+		return x == y ? 0 : difference(x, y);
+	}
+	last = n - 8;
+	for (i = 0; i < last; i += 8) {
+		x = *(const word *)(p + i);
+		y = *(const word *)(q + i);
+		if (x != y)
+			return difference(x, y);
+	}
+	x = *(const word *)(p + last);
+	y = *(const word *)(q + last);
+	return x == y ? 0 : difference(x, y);
+}
+
+/* Do they differ?  The plugin makes this of memcmp() where nothing else is asked. */
+int bcmp(const void *a, const void *b, size_t n)
+{
+	const u8 *p = a, *q = b;
+
+	if (__builtin_expect(n - 4 < 4, 1)) {
+		if (*(const half *)p != *(const half *)q)
+			return 1;
+		n -= 4;
+		return *(const half *)(p + n) != *(const half *)(q + n);
+	}
+#pragma clang loop unroll(disable)
+	for (; n >= 8; n -= 8, p += 8, q += 8)
+		if (*(const word *)p != *(const word *)q)
+			return 1;
+#pragma clang loop unroll(disable)
 	for (; n; n--, p++, q++)
 		if (*p != *q)
-			return *p - *q;
+			return 1;
 	return 0;
 }
 
-int bcmp(const void *a, const void *b, size_t n)
+/*
+ * Bytes that are 0 in a word have their highest bit set in (w - ONES) & ~w & HIGHS: the
+ * lowest of these is the first one's.  There is no instruction that says which that is.
+ */
+static inline const u8 *place_of(const u8 *p, unsigned long found, unsigned long highs)
 {
-	return memcmp(a, b, n);
+	unsigned long ones = highs >> 7;
+
+	return p - 1 + (((found - 1) & ones) * ones >> 56);
 }
 
-void *memchr(const void *s, int c, size_t n)
+static inline unsigned long find(const u8 *p, unsigned long v, unsigned long minus,
+				 unsigned long highs)
 {
-	unsigned long v = ONES * (u8)c;
-	const u8 *p = s;
+	unsigned long w = *(const word *)p ^ v;
 
-	for (; n >= 8 && !HAS_ZERO(*(const word *)p ^ v); n -= 8)
-		p += 8;
+	return (w + minus) & highs & ~w;
+}
+
+void *memchr(const void *from, int c, size_t n)
+{
+	unsigned long ones = ONES, v, minus, highs, found;
+	const u8 *p = from;
+
+	/* The compiler would load each constant by itself, wherever it wants one. */
+	asm("" : "+r"(ones));
+	v = ones * (u8)c;
+	highs = ones << 7;
+	asm("" : "+r"(highs));
+	minus = -ones;
+	asm("" : "+r"(minus));
+#pragma clang loop unroll(disable)
+	for (; n >= 48; n -= 48, p += 48) {
+		if ((found = find(p, v, minus, highs)))
+			goto found_0;
+		if ((found = find(p + 8, v, minus, highs)))
+			goto found_8;
+		if ((found = find(p + 16, v, minus, highs)))
+			goto found_16;
+		if ((found = find(p + 24, v, minus, highs)))
+			goto found_24;
+		if ((found = find(p + 32, v, minus, highs)))
+			goto found_32;
+		if ((found = find(p + 40, v, minus, highs)))
+			goto found_40;
+	}
+#pragma clang loop unroll(disable)
+	for (; n >= 8; n -= 8, p += 8)
+		if ((found = find(p, v, minus, highs)))
+			goto found_0;
+#pragma clang loop unroll(disable)
 	for (; n; n--, p++)
-		if (*p == (u8)c)
+		if (*p == (u8)v)
 			return (void *)p;
 	return NULL;
+found_40:
+	p += 8;
+found_32:
+	p += 8;
+found_24:
+	p += 8;
+found_16:
+	p += 8;
+found_8:
+	p += 8;
+found_0:
+	return (void *)place_of(p, found, highs);
 }
 
 void *memrchr(const void *s, int c, size_t n)

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef RECORDS
 #define RECORDS	200
+#endif
 
 struct record {
 	unsigned long key;

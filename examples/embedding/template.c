@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module to begin with.  A number written to /sys/module/template/parameters/number is
+ * given to the program loaded with --for template; what that returns is in result, there.
+ * A library, template, has one function: programs call template_times(a, b).
+ */
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/syscript_program.h>
+
+static DEFINE_MUTEX(lock);
+static struct syscript_hook *hook; /* the one place that there is */
+static long result;
+
+static int attach(struct syscript_hook *fresh, struct net *net, const char *where, char *error,
+		  size_t len)
+{
+	return cmpxchg(&hook, NULL, fresh) ? -EBUSY : 0;
+}
+
+static void detach(struct syscript_hook *gone)
+{
+	mutex_lock(&lock);
+	hook = NULL;
+	mutex_unlock(&lock);
+}
+
+static const struct syscript_embedding embedding = {
+	.name = "template", .owner = THIS_MODULE, .view_size = sizeof(s64), .fuel = 4096,
+	.low = 0, .high = 1000, .fallback = 7, .attach = attach, .detach = detach,
+};
+
+static s64 times(struct syscript_event *event, const s64 *args)
+{
+	return args[0] * args[1];
+}
+
+static const struct syscript_library library = {
+	.name = "template", .owner = THIS_MODULE, .contexts = SYSCRIPT_IN_ATOMIC,
+	.capability = CAP_SYS_ADMIN,
+	.functions = (const struct syscript_function[]){ { "times", times }, {} },
+};
+
+static int set(const char *text, const struct kernel_param *param)
+{
+	struct syscript_event event = { .result = embedding.fallback };
+	s64 number;
+	int err = kstrtos64(text, 0, &number);
+
+	mutex_lock(&lock);
+	if (!err && hook && syscript_hook_begin(hook, &event)) {
+		*(s64 *)event.view = number;
+		syscript_hook_run(&event);
+	}
+	result = event.result;
+	mutex_unlock(&lock);
+	return err;
+}
+module_param_cb(number, &((const struct kernel_param_ops){ .set = set }), NULL, 0200);
+module_param(result, long, 0444);
+
+static int __init template_init(void)
+{
+	int err = syscript_embedding_register(&embedding) ?: syscript_library_register(&library);
+
+	if (err)
+		syscript_embedding_unregister(&embedding);
+	return err;
+}
+module_init(template_init);
+
+static void __exit template_exit(void)
+{
+	syscript_library_unregister(&library);
+	syscript_embedding_unregister(&embedding);
+}
+module_exit(template_exit);
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(SYSCRIPT_NAMESPACE);
