@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- UDP and TCP to port 4000 of 10.0.0.9 go to one of three servers, by the client's port;
+-- what they answer comes from 10.0.0.9.  The same for each packet, so nothing is kept.
+
+local PORT = 4000
+
+local function address(a, b, c, d)
+	return ((a * 256 + b) * 256 + c) * 256 + d
+end
+
+local service = address(10, 0, 0, 9)
+local servers = { address(10, 0, 0, 1), address(10, 0, 0, 2), address(10, 0, 0, 3) }
+
+local function go_on(packet, offset, to)
+	return packet:put_u4(offset, to) and ACCEPT or DROP
+end
+
+function run(packet)
+	if packet.protocol ~= 0x800 or (packet.transport ~= 6 and packet.transport ~= 17) then
+		return ACCEPT
+	end
+	local from, port = packet:u2(packet.l4) or 0, packet:u2(packet.l4 + 2)
+	if port == PORT and packet:u4(16) == service then
+		return go_on(packet, 16, servers[from % #servers + 1])
+	end
+	if from == PORT and port and packet:u4(12) == servers[port % #servers + 1] then
+		return go_on(packet, 12, service)
+	end
+	return ACCEPT
+end

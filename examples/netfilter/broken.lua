@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- What cannot be compiled: a table for each packet.  docs/firewall-lua.md
+
+local seen = 0
+
+function run(packet)
+	local fields = { packet:u4(12), packet:u4(16) }
+	seen = seen + #fields
+	return ACCEPT
+end

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: GPL-2.0 OR MIT
+-- So many datagrams a second to UDP port 4000, of all senders together; the rest is
+-- dropped.
+--
+--   syscript load limit limit.lua --for netfilter --at "inet input"
+
+local PORT, A_SECOND = 4000, 10
+local second, count = 0, 0
+
+function run(packet)
+	if packet.transport ~= 17 or packet:u2(packet.l4 + 2) ~= PORT then
+		return ACCEPT
+	end
+	local now = math.floor(packet.ms / 1000)
+	if second ~= now then
+		second, count = now, 0
+	end
+	count = count + 1
+	return count <= A_SECOND and ACCEPT or DROP
+end
