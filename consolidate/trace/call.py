@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a line of a trace is, whichever tool wrote it."""
+"""A parsed line of a trace, from any of the tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 
 class LineKind(Enum):
-    """What a line says."""
+    """The kind of a line."""
 
     CALL = auto()
     UNFINISHED = auto()
@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(slots=True)
 class Line:
-    """What a parser makes of a line."""
+    """A line as its parser understood it."""
 
     kind: LineKind
     tid: int | None = None

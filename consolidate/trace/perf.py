@@ -15,7 +15,10 @@ PREFIX = re.compile(
     r"^ *(?:(\d+\.\d+)|\?) +\( *(?:(\d+\.\d+) ms| *)\): *(?:(\S.*?)/(\d+) +|(\d+) +)?"
     r"(\.\.\. \[continued\]: )?(?=\w+\()"
 )
-RESULT = re.compile(r"(-?\d+|0x[0-9a-f]+)?(?: +(E[A-Z0-9]+))?(?: +\([^)]*\))?$")
+RESULT = re.compile(
+    r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?"
+    r"(?: +(E[A-Z0-9]+))?(?: +\([^)]*\))?$"
+)
 OTHERS = re.compile(r"^(?:LOST|Warning|$)| Summary of events| +syscall +calls|^ *$")
 
 
@@ -26,13 +29,13 @@ def seconds(text: str | None) -> float | None:
 def parse(text: str) -> Line:
     """One line."""
     text = text.rstrip()
-    found = PREFIX.match(text)
-    if found is None:
-        return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not of perf trace")
-    start, took, command, tid, bare, again = found.groups()
+    match = PREFIX.match(text)
+    if match is None:
+        return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not from perf trace")
+    start, took, command, tid, bare, again = match.groups()
     tid = int(tid or bare) if tid or bare else None
     command = command or ""
-    name, _, rest = text[found.end() :].partition("(")
+    name, _, rest = text[match.end() :].partition("(")
     call = Call(
         calltable.ALIASES.get(name, name), "", None, None, "", seconds(start), seconds(took)
     )
@@ -48,8 +51,9 @@ def parse(text: str) -> Line:
     call.args = parts[0]
     call.result = parts[1].strip()
     value = result.group(1)
-    call.ret = int(value, 0) if value else 0
-    call.error = result.group(2)
+    # Of fcntl() it may be a descriptor with its path, or flags by their names.
+    call.ret = int(value, 0) if value else int(result.group(2) is not None)
+    call.error = result.group(3)
     if again:
         call.args = ""
         return Line(LineKind.RESUMED, tid, call, command, expected=True)

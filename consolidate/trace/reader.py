@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from consolidate import calltable
 from consolidate.errors import ConsolidateError
-from consolidate.trace import perf, strace
+from consolidate.trace import audit, perf, strace
 from consolidate.trace.call import Call, Line, LineKind
 
 # Damage of which the first few are reported each.
@@ -27,7 +27,7 @@ SNIFFED_LINES = 200
 
 @dataclass(slots=True)
 class Thread:
-    """What one thread called."""
+    """The calls of one thread."""
 
     tid: int
     command: str = ""
@@ -56,7 +56,7 @@ class Damage:
 
 @dataclass(slots=True)
 class Trace:
-    """All threads of the traces given, and what was wrong with them."""
+    """All threads of the traces given, and the unreadable lines."""
 
     threads: dict[int, Thread] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
@@ -65,12 +65,13 @@ class Trace:
     unfinished: int = 0
     names: list[str] = field(default_factory=list)
     seconds: float | None = None  # that the command took without the tracer
+    system: bool = False  # of a whole machine
 
     def thread(self, tid: int) -> Thread:
-        found = self.threads.get(tid)
-        if found is None:
-            found = self.threads[tid] = Thread(tid)
-        return found
+        thread = self.threads.get(tid)
+        if thread is None:
+            thread = self.threads[tid] = Thread(tid)
+        return thread
 
     @property
     def calls(self) -> int:
@@ -148,7 +149,8 @@ class Reader:
 
     def thread(self, line: Line) -> Thread:
         thread = self.trace.thread(self.tid if line.tid is None else line.tid)
-        if line.command and not thread.command:
+        # A new image has a name of its own.
+        if line.command and (not thread.command or line.call and line.call.name == "execve"):
             thread.command = line.command
         return thread
 
@@ -205,6 +207,7 @@ class Reader:
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             about = json.loads(text.removeprefix(ABOUT))
             self.trace.seconds = float(about["seconds"]) if "seconds" in about else None
+            self.trace.system = bool(about.get("system"))
             for tid, command in about.get("commands", {}).items():
                 self.trace.thread(int(tid)).command = str(command)
 
@@ -256,21 +259,23 @@ def sniff(path: Path):
         head = [line for _, line in zip(range(SNIFFED_LINES), lines_of(file, None), strict=False)]
     if not head:
         raise ConsolidateError(f"{path} is empty: nothing was traced, or the writing failed")
-    forms = (strace, perf)
+    forms = (strace, perf, audit)
     scores = []
     for form in forms:
         parse = form.parser()
         read = [parse(line).kind for line in head]
         scores.append(sum(kind not in (LineKind.DAMAGED, LineKind.NOTHING) for kind in read))
     if not max(scores):
+        if any(map(audit.RECORD.search, head)):
+            return audit  # of other things at first
         if any(line.startswith("% time") for line in head):
             raise ConsolidateError(
                 f"{path} is a summary (strace -c), which has no sequence of calls:"
                 " record again without -c, or with `consolidate record`"
             )
         raise ConsolidateError(
-            f"{path} is no trace of strace or perf trace that can be read: none of its first"
-            f" {len(head)} lines is a call; the first one: {head[0].strip()[:60]!r}"
+            f"{path} is not a trace of strace, perf trace or audit: none of its"
+            f" first {len(head)} lines is a call; the first one: {head[0].strip()[:60]!r}"
         )
     return forms[scores.index(max(scores))]
 
@@ -290,12 +295,12 @@ def read(paths: list[Path], progress=None) -> Trace:
         trace.names.append(str(path))
     finish(trace)
     if not trace.calls:
-        raise ConsolidateError(f"{', '.join(trace.names)}: no finished call in it")
+        raise ConsolidateError(f"{', '.join(trace.names)}: it contains no finished call")
     return trace
 
 
 def finish(trace: Trace) -> None:
-    """What is known only at the end: calls that never came back, programs, processes."""
+    """Facts known only at the end: unfinished calls, programs, processes."""
     for thread in trace.threads.values():
         if thread.pending is not None:
             thread.pending = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Records a trace with strace, in the form that tells most."""
+"""Records a trace: with strace in the form that tells most, or by the kernel's audit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import contextlib
 import json
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 from consolidate.errors import ConsolidateError
+from consolidate.trace import auditing, system
+from consolidate.trace.ending import Ending, run_with_terminal
 from consolidate.trace.reader import ABOUT
 
 # Threads and children, time and duration, what descriptors are, and the names that
@@ -22,37 +25,65 @@ FAILED = 1
 
 
 def record(
-    command: list[str], output: Path, pids: list[int], stacks: bool = False, again: bool = False
+    command: list[str],
+    output: Path,
+    pids: list[int],
+    stacks: bool = False,
+    again: bool = False,
+    audit: bool = False,
 ) -> int:
     """Run a command, or watch processes, and write the trace; the command's exit status.
 
     With `again` the command is run a second time, without the tracer, for its time.
     """
-    strace = shutil.which("strace")
-    if strace is None:
-        raise ConsolidateError("strace is not installed: install the distribution's package")
     if command and shutil.which(command[0]) is None:
         raise ConsolidateError(f"there is no command {command[0]!r} to record")
     try:
         output.write_bytes(b"")
     except OSError as error:
         raise ConsolidateError(f"cannot write {output}: {error.strerror}") from error
-    options = [*OPTIONS, *(STACKS if stacks else ())]
-    commands = commands_of(pids)
-    which = [f"--attach={pid}" for pid in pids]
-    done = subprocess.run([strace, *options, "-o", str(output), *which, "--", *command])
-    if done.returncode == FAILED and not output.stat().st_size:
-        raise ConsolidateError(
-            "strace could not trace it, see above: it needs ptrace(2), which the owner of a"
-            " process may use unless kernel.yama.ptrace_scope or a container forbids it"
-        )
-    about: dict[str, object] = {"commands": commands} if commands else {}
+    about: dict[str, object] = {}
+    if audit:
+        status = auditing.record(command, output, pids)
+    else:
+        if commands := commands_of(pids):
+            about["commands"] = commands
+        status = traced(command, output, pids, stacks)
     if again:
         about["seconds"] = untraced(command)
     if about:
         with output.open("a") as file:
             file.write(f"{ABOUT}{json.dumps(about)}\n")
-    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+    return status
+
+
+def whole_machine(output: Path, seconds: float) -> None:
+    """Write the calls of all processes."""
+    system.record(output, seconds)
+    with output.open("a") as file:
+        file.write(f"{ABOUT}{json.dumps({'system': True})}\n")
+    if gaps := system.lost(output):
+        print(f"consolidate: perf lost {gaps} events: the trace has gaps", file=sys.stderr)
+
+
+def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> int:
+    strace = shutil.which("strace")
+    if strace is None:
+        raise ConsolidateError("strace is not installed: install the distribution's package")
+    options = [*OPTIONS, *(STACKS if stacks else ())]
+    which = [f"--attach={pid}" for pid in pids]
+    argv = [strace, *options, "-o", str(output), *which]
+    if command:
+        status = run_with_terminal([*argv, "--", *command])
+    else:
+        with Ending() as ending:
+            status = ending.run(argv)
+    if status == FAILED and not output.stat().st_size:
+        raise ConsolidateError(
+            "strace ended with the error that it printed: it needs ptrace(2), which the owner"
+            " of a process may use unless kernel.yama.ptrace_scope or a container forbids it"
+        )
+    return status if status >= 0 else 128 - status
 
 
 def untraced(command: list[str]) -> float:
@@ -64,9 +95,9 @@ def untraced(command: list[str]) -> float:
 
 def commands_of(pids: list[int]) -> dict[int, str]:
     """The commands of processes, by thread: their traces do not tell."""
-    found = {}
+    commands = {}
     for pid in pids:
         with contextlib.suppress(OSError):
             for task in Path(f"/proc/{pid}/task").iterdir():
-                found[int(task.name)] = (task / "comm").read_text().strip()
-    return found
+                commands[int(task.name)] = (task / "comm").read_text().strip()
+    return commands

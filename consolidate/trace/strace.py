@@ -47,10 +47,10 @@ def split_result(text: str) -> tuple[str, str] | None:
 
 def result_of(call: Call, text: str) -> bool:
     """Read what stands after the ` = `; False if it is cut off or no result."""
-    found = RESULT.match(text)
-    if found is None:
+    match = RESULT.match(text)
+    if match is None:
         return False
-    number, address, error, _, took = found.groups()
+    number, address, error, _, took = match.groups()
     call.result = text
     call.ret = int(number) if number is not None else int(address, 16) if address else None
     call.error = error
@@ -98,8 +98,8 @@ def resumed(text: str, tid: int | None, start: float | None, relative: bool) -> 
     return Line(LineKind.RESUMED, tid, call, relative=relative)
 
 
-def ordinary(found: re.Match[str]) -> Line:
-    pid, bare, start, name, args, result, ret, error, took = found.groups()
+def ordinary(match: re.Match[str]) -> Line:
+    pid, bare, start, name, args, result, ret, error, took = match.groups()
     pid = pid or bare
     call = Call(
         calltable.ALIASES.get(name, name),
@@ -113,8 +113,8 @@ def ordinary(found: re.Match[str]) -> Line:
     return Line(LineKind.CALL, int(pid) if pid else None, call, name_of_child=name in FORKS)
 
 
-def stamp(found: re.Match[str]) -> tuple[float | None, bool]:
-    hours, minutes, seconds, epoch, step = found.group(3, 4, 5, 6, 7)
+def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
+    hours, minutes, seconds, epoch, step = match.group(3, 4, 5, 6, 7)
     if hours is not None:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds), False
     if epoch is not None:
@@ -125,18 +125,18 @@ def stamp(found: re.Match[str]) -> tuple[float | None, bool]:
 
 def parse(text: str) -> Line:
     """One line."""
-    found = ORDINARY.match(text)
-    if found is not None:
-        return ordinary(found)
+    match = ORDINARY.match(text)
+    if match is not None:
+        return ordinary(match)
     text = text.rstrip()
     if text.startswith(FRAME):
         return Line(LineKind.FRAME, why=text.removeprefix(FRAME))
     stripped = text.lstrip() if text[:1] == " " else text
-    found = PREFIX.match(stripped)
-    rest = stripped[found.end() :]
-    pid = found.group(1) or found.group(2)
+    match = PREFIX.match(stripped)
+    rest = stripped[match.end() :]
+    pid = match.group(1) or match.group(2)
     tid = int(pid) if pid is not None else None
-    start, relative = stamp(found)
+    start, relative = stamp(match)
     first = rest[:1]
     if first == "<" and rest.startswith("<... "):
         return resumed(rest, tid, start, relative)

@@ -22,6 +22,7 @@ ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|([0-7]{1,3})|(.))", re.S)
 ESCAPED = {"n": 10, "t": 9, "r": 13, "v": 11, "f": 12, "a": 7, "b": 8, "0": 0}
 COMMENT = re.compile(r" */\*.*?\*/")
 ADDRESS_AT_LEAST = 4096
+BRIEF = 40  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Value:
     string: bytes | None = None
     cut: bool = False  # of a string that the trace has only the beginning of
     path: str | None = None  # of the descriptor
+
+    @property
+    def brief(self) -> str:
+        """For people."""
+        return self.text if len(self.text) <= BRIEF else self.text[: BRIEF - 3] + "..."
 
     @property
     def is_address(self) -> bool:
@@ -51,15 +57,15 @@ def split(args: str) -> list[str]:
     if '"' not in args and not any(c in args for c in OPEN):
         return args.split(", ") if args else []
     parts, depth, begin = [], 0, 0
-    for found in PUNCTUATION.finditer(args):
-        c = args[found.start()]
+    for match in PUNCTUATION.finditer(args):
+        c = args[match.start()]
         if c in OPEN:
             depth += 1
         elif c in CLOSE:
             depth -= 1
         elif c == "," and not depth:
-            parts.append(args[begin : found.start()])
-            begin = found.end()
+            parts.append(args[begin : match.start()])
+            begin = match.end()
     parts.append(args[begin:])
     return [part.strip() for part in parts]
 
@@ -71,28 +77,34 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 def head(args: str) -> tuple[int | None, str | None]:
     """A call's first argument, if it is a number, and the path of the descriptor that it is."""
-    found = HEAD.match(args)
-    return (int(found[1]), found[2]) if found is not None else (None, None)
+    match = HEAD.match(args)
+    return (int(match[1]), match[2]) if match is not None else (None, None)
+
+
+def first_raw(args: str) -> str:
+    """A call's first string, as the trace has it."""
+    match = TEXT.search(args)
+    return match[1] if match is not None else ""
 
 
 def first_text(args: str) -> bytes:
     """A call's first string; empty if it has none."""
-    found = TEXT.search(args)
-    return unescape(found[1]) if found is not None else b""
+    match = TEXT.search(args)
+    return unescape(match[1]) if match is not None else b""
 
 
 def unescape(text: str) -> bytes:
     """A string as strace writes it."""
 
-    def one(found: re.Match[str]) -> str:
-        hexadecimal, octal, other = found.groups()
+    def character(match: re.Match[str]) -> str:
+        hexadecimal, octal, other = match.groups()
         if hexadecimal is not None:
             return chr(int(hexadecimal, 16))
         if octal is not None:
             return chr(int(octal, 8) & 255)
         return chr(ESCAPED[other]) if other in ESCAPED else other
 
-    encoded = ESCAPE.sub(one, text)
+    encoded = ESCAPE.sub(character, text)
     return encoded.encode("latin-1") if encoded.isascii() else encoded.encode("utf-8")
 
 
@@ -100,14 +112,14 @@ def unescape(text: str) -> bytes:
 def value(text: str, kind: str) -> Value:
     """An argument of a kind, as kernel/syscalls.def has them."""
     text = COMMENT.sub("", text)
-    found = STRING.match(text)
-    if found is not None:
-        return Value(text, None, unescape(found.group(1)), found.group(2) is not None)
+    match = STRING.match(text)
+    if match is not None:
+        return Value(text, None, unescape(match.group(1)), match.group(2) is not None)
     if kind == "f":
-        found = FD.match("AT_FDCWD" if text == "CWD" else text)
-        if found is not None:
-            number = -100 if found.group(1) == "AT_FDCWD" else int(found.group(1))
-            return Value(found.group(1), number, path=found.group(2))
+        match = FD.match("AT_FDCWD" if text == "CWD" else text)
+        if match is not None:
+            number = -100 if match.group(1) == "AT_FDCWD" else int(match.group(1))
+            return Value(match.group(1), number, path=match.group(2))
     if text == "NULL":
         return Value("0", 0)
     if OCTAL.match(text):
@@ -119,16 +131,16 @@ def value(text: str, kind: str) -> Value:
 
 def named(parts: list[str], kinds: str) -> list[Value]:
     """perf trace names arguments and leaves out those that are 0: put them in place."""
-    pairs = [found.groups() for found in map(NAMED.match, parts) if found is not None]
-    found, left = [], len(pairs)
+    pairs = [match.groups() for match in map(NAMED.match, parts) if match is not None]
+    named_values, left = [], len(pairs)
     for place, kind in enumerate(kinds):
         spare = len(kinds) - place - left
         if not left or (spare > 0 and not fits(pairs[-left][0], kind)):
-            found.append(NOTHING)
+            named_values.append(NOTHING)
             continue
-        found.append(value(pairs[-left][1], kind))
+        named_values.append(value(pairs[-left][1], kind))
         left -= 1
-    return found
+    return named_values
 
 
 def fits(name: str, kind: str) -> bool:
@@ -145,3 +157,9 @@ def of_call(name: str, args: str) -> list[Value]:
     if parts and NAMED.match(parts[0]) and not parts[0].startswith('"'):
         return named(parts, kinds)
     return [value(part, kinds[i] if i < len(kinds) else "i") for i, part in enumerate(parts)]
+
+
+def mapped(args: str) -> int | None:
+    """The descriptor whose file mmap(2) maps."""
+    parts = of_call("mmap", args)
+    return parts[4].number if len(parts) > 4 else None

@@ -20,7 +20,13 @@ from conftest import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "unit"))
 
+import crossed  # noqa: E402
+import programs  # noqa: E402
 from traces import run  # noqa: E402
+
+# Commands of programs that have another name.
+NEEDED = {"ripgrep": "rg", "git_gc": "git", "git_status": "git", "apt_cache": "apt-cache"}
+NEEDED |= {"http_server": "python3", "mariadb": "mariadbd"}
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +78,8 @@ def reported(trace: Path, place: Path) -> list[dict]:
     for one in found["candidates"]:
         # A script that does not stop where it has to is an error.
         name = f"script{one['number']}"
-        written = run("script", str(one["number"]), "-o", place, "--name", name, cache=place)
+        options = ["-o", place, "--name", name, "--assume"]
+        written = run("script", one["name"], *options, cache=place)
         assert written.returncode == 0, written.stderr
         lua = (place / f"{name}.lua").read_text()
         same, of = map(int, re.search(r"as (\d+) of (\d+) runs", lua).groups())
@@ -258,3 +265,34 @@ def load(port: int) -> None:
             client.sendall(b"set key 0 0 5\r\nhello\r\n" if i % 10 == 0 else b"get key\r\n")
             while replies.readline() not in (b"STORED\r\n", b"END\r\n"):
                 pass
+
+
+def test_desk(tmp_path: Path) -> None:
+    """What docs/design/consolidate.md says of it, but for what versions of programs differ in."""
+    for command in ("git", "make", "curl", "dpkg", "perl"):
+        need(command)
+    place = tmp_path / "desk"
+    place.mkdir()
+    desk = ROOT / "tests/recorded/desk"
+    subprocess.run([desk, place, "prepare"], check=True)
+    trace = tmp_path / "trace"
+    done = run("record", "-o", trace, "--", desk, place)
+    assert done.returncode == 0, (done.stderr, (place / "errors").read_text())
+    found = json.loads(run("report", "--json", trace, cache=tmp_path).stdout)
+    assert found["calls"] > 100000
+    # With all scripts, those that cost more than they save here among them.
+    saved = sum(one["calls_saved"] for one in found["candidates"])
+    assert saved > 0.55 * found["calls"]
+    assert found["with_scripts"]["calls"] < 0.8 * found["calls"]
+    assert 0.95 < found["with_scripts"]["copied"] / found["bytes_copied"] < 1.1
+    copies = covering(found["candidates"], "openat", "copy_file_range", "utimensat", "close")
+    assert copies["iterations"] > 1800
+
+
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_program_on_other_files(name: str, tmp_path: Path) -> None:
+    """As tests/unit/test_consolidate_programs.py does with recordings, of what is here."""
+    need(NEEDED.get(name, name))
+    result = crossed.crossed(*programs.record(name, tmp_path))
+    assert result.wrong == []
+    assert result.scripts and result.whole

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Records of the kernel's audit: a call is several lines with one serial number.
+
+They have the number of the call, its first four arguments as words, and the paths that
+it named; no duration, and not which thread of the process made it.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Callable
+from functools import cache
+
+from consolidate import calltable
+from consolidate.trace.call import NOTHING, Call, Line, LineKind
+from consolidate.trace.strace import FORKS
+
+# As auditd writes them, with or without a host, or as the kernel's log has them.
+RECORD = re.compile(r"\btype=(\w+) (?:msg=)?audit\((\d+\.\d+):(\d+)\) ?: ?(.*)$", re.S)
+FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')
+# Types that belong to a call, by the numbers that the kernel's log has.
+NUMBERED = {"1300": "SYSCALL", "1302": "PATH", "1320": "EOE", "1327": "PROCTITLE"}
+LAST = ("EOE", "PROCTITLE")
+X86_64 = ("c000003e", "x86_64")
+# Calls of which not all records have come: CPUs take turns in the log.
+MOST_OPEN = 256
+WORDS = 4
+# Results that are not for the program: it is restarted, or interrupted.
+RESTARTS = range(-516, -511)
+AT_FDCWD = -100
+# Paths of calls that no script makes, so that kernel/syscalls.def has no kinds of them.
+PATHS_OF_OTHERS = {"execve": "spp", "execveat": "fspp"}
+
+O_CREAT, O_TMPFILE = 0o100, 0o20000000
+# Bits that reports are interested in; what is left is written as a number.
+OPEN_FLAGS = {
+    O_CREAT: "O_CREAT",
+    0o200: "O_EXCL",
+    0o1000: "O_TRUNC",
+    0o2000: "O_APPEND",
+    0o4000: "O_NONBLOCK",
+    0o200000: "O_DIRECTORY",
+    0o400000: "O_NOFOLLOW",
+    0o2000000: "O_CLOEXEC",
+}
+ACCESS = ("O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE")
+MAP_FLAGS = {0x01: "MAP_SHARED", 0x02: "MAP_PRIVATE", 0x10: "MAP_FIXED", 0x20: "MAP_ANONYMOUS"}
+CLONE_FLAGS = {0x100: "CLONE_VM", 0x10000: "CLONE_THREAD"}
+FUTEX_COMMANDS = {0: "FUTEX_WAIT", 6: "FUTEX_LOCK_PI", 9: "FUTEX_WAIT_BITSET", 13: "FUTEX_LOCK_PI2"}
+FUTEX_COMMAND = 0x7F
+
+
+def bits(value: int, names: dict[int, str]) -> str:
+    known = [name for bit, name in names.items() if value & bit]
+    rest = value & ~sum(names)
+    return "|".join([*known, *([f"{rest:#x}"] if rest or not known else [])])
+
+
+def open_flags(value: int) -> str:
+    rest = bits(value & ~3, OPEN_FLAGS) if value & ~3 else ""
+    return ACCESS[value & 3] + (f"|{rest}" if rest else "")
+
+
+def futex_command(value: int) -> str:
+    return FUTEX_COMMANDS.get(value & FUTEX_COMMAND, str(value))
+
+
+# Arguments that are names elsewhere: call and place.
+SYMBOLIC: dict[tuple[str, int], Callable[[int], str]] = {
+    ("open", 1): open_flags,
+    ("openat", 2): open_flags,
+    ("mmap", 3): lambda value: bits(value, MAP_FLAGS),
+    ("clone", 0): lambda value: bits(value, CLONE_FLAGS),
+    ("futex", 1): futex_command,
+}
+
+
+def decoded(text: str) -> bytes:
+    """A field that is a string: in quotes, or in hexadecimal if it has odd characters."""
+    if text.startswith('"'):
+        return text.strip('"').encode("utf-8", "surrogateescape")
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return text.encode()
+
+
+def quoted(text: bytes) -> str:
+    """As strace writes a string."""
+    return (
+        '"'
+        + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:03o}" for c in text)
+        + '"'
+    )
+
+
+@cache
+def kinds(name: str) -> str:
+    return PATHS_OF_OTHERS.get(name) or calltable.kinds(name) or "p" * WORDS
+
+
+def argument(name: str, place: int, kind: str, word: int) -> str:
+    if (name, place) in SYMBOLIC:
+        return SYMBOLIC[name, place](word & 0xFFFFFFFF)
+    if kind == "f":
+        fd = (word & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)
+        return "AT_FDCWD" if fd == AT_FDCWD else str(fd)
+    if kind == "i":
+        return str(word - (1 << 64) if word & 1 << 63 else word)
+    return f"{word:#x}" if word else "NULL"
+
+
+def shown(name: str, words: list[int]) -> int:
+    """How many arguments count: a mode does only if a file may be created."""
+    place = {"open": 1, "openat": 2}.get(name)
+    creates = (
+        place is not None and words[place : place + 1] and words[place] & (O_CREAT | O_TMPFILE)
+    )
+    most = len(kinds(name)) if place is None or creates else place + 1
+    return min(most, len(words))
+
+
+class Open:
+    """A call whose paths are still to come."""
+
+    def __init__(self, call: Call, words: list[int]) -> None:
+        self.call = call
+        letters = kinds(call.name)[: len(words)]
+        self.args = [argument(call.name, i, k, words[i]) for i, k in enumerate(letters)]
+        self.places = [i for i, kind in enumerate(letters) if kind == "s"]
+        self.write()
+
+    def write(self) -> None:
+        self.call.args = ", ".join(self.args)
+
+    def path(self, fields: dict[str, str]) -> None:
+        """The next path that the call named; not the directory that it was looked up in."""
+        if fields.get("nametype") == "PARENT" or not self.places:
+            return
+        place = self.places.pop(0)
+        name = fields.get("name", "(null)")
+        if name != "(null)":
+            self.args[place] = quoted(decoded(name))
+            self.write()
+
+
+class Parser:
+    """Lines of one log, in which the records of a call may have others between them."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Open] = {}
+
+    def __call__(self, text: str) -> Line:
+        match = RECORD.search(text.rstrip("\n"))
+        if match is None:
+            return NOTHING if not text.strip() else Line(LineKind.DAMAGED, why="not of audit")
+        kind, stamp, serial, rest = match.groups()
+        kind = NUMBERED.get(kind, kind)
+        # What auditd adds in words after this is known already, but for the call's name.
+        rest, _, words = rest.partition("\x1d")
+        if kind == "SYSCALL":
+            named = re.search(r"\bSYSCALL=(\w+)", words)
+            return self.call(dict(FIELD.findall(rest)), stamp, serial, named and named[1])
+        if kind == "PATH" and serial in self.open:
+            self.open[serial].path(dict(FIELD.findall(rest)))
+        elif kind in LAST:
+            self.open.pop(serial, None)
+        return NOTHING
+
+    def call(self, fields: dict[str, str], stamp: str, serial: str, name: str | None) -> Line:
+        try:
+            pid, number = int(fields["pid"]), fields["syscall"]
+            words = [int(fields[f"a{i}"], 16) for i in range(WORDS)]
+            exit_value = int(fields["exit"]) if "exit" in fields else None
+        except (KeyError, ValueError):
+            return Line(LineKind.DAMAGED, why="a call that is cut off")
+        command = decoded(fields.get("comm", '""')).decode("utf-8", "replace")
+        native = fields.get("arch") in X86_64
+        if not native or exit_value is None or exit_value in RESTARTS:
+            # Of 32 bits, the thread's last, or to be restarted.
+            return Line(LineKind.BREAK, pid, command=command)
+        if name is None:
+            name = calltable.name_of(int(number)) if number.isdigit() else number
+        call = new_call(calltable.ALIASES.get(name, name), exit_value, float(stamp))
+        while len(self.open) >= MOST_OPEN:
+            del self.open[next(iter(self.open))]
+        self.open[serial] = Open(call, words[: shown(call.name, words)])
+        child = call.name in FORKS
+        return Line(LineKind.CALL, pid, call, command, name_of_child=child)
+
+
+def new_call(name: str, exit_value: int, start: float) -> Call:
+    error = errno.errorcode.get(-exit_value) if -4096 < exit_value < 0 else None
+    if error is None:
+        return Call(name, "", exit_value, None, str(exit_value), start, None)
+    return Call(name, "", -1, error, f"-1 {error}", start, None)
+
+
+def parser() -> Callable[[str], Line]:
+    return Parser()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Ends a recorder, as Ctrl-C would, when this process is told to end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+# How a recorder is told; it writes what it has, and detaches from the processes that it watches.
+END = signal.SIGINT
+
+
+class Ending:
+    """While it lasts, signals to this process end the recorder instead, however early."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.told = False
+
+    def tell(self, *_: object) -> None:
+        self.told = True
+        if self.process is not None:
+            self.process.send_signal(END)
+
+    def __enter__(self) -> Ending:
+        self.before = {number: signal.signal(number, self.tell) for number in self.SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def run(self, command: list[str]) -> int:
+        """Its status, 0 if it was told."""
+        self.process = subprocess.Popen(command, start_new_session=True)
+        if self.told:
+            self.process.send_signal(END)
+        status = self.process.wait()
+        return 0 if self.told else status
+
+
+def run_with_terminal(command: list[str]) -> int:
+    """The status of a command that has the terminal: Ctrl-C is for it alone."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.Popen(command).wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
