@@ -3,7 +3,8 @@
  * Measures what system calls cost on this machine, in a script and outside of one,
  * and what scripts cost: the cost model of consolidate(1).
  *
- * usage: consolidate-calibrate BACKEND ROUNDS	(BACKEND is kernel or user)
+ * usage: consolidate-calibrate BACKEND ROUNDS	(BACKEND is kernel, user, or none: for
+ *						 two calls without scripts)
  *
  * Writes JSON: in each round every cost once, in ns.
  */
@@ -186,10 +187,10 @@ static void library(const struct cost *cost, uint64_t count)
 
 static struct cost costs[] = {
 	{ .name = "outer_fast", .step = outer_fast },
+	{ .name = "outer_path", .step = outer_path },
 	{ .name = "inner_fast", .step = inside, .what = FAST },
 	{ .name = "outer_slow", .step = outer_slow },
 	{ .name = "inner_slow", .step = inside, .what = SLOW },
-	{ .name = "outer_path", .step = outer_path },
 	{ .name = "inner_path", .step = inside, .what = ADDRESS },
 	{ .name = "inner_string", .step = inside, .what = STRING },
 	{ .name = "field_in", .step = inside, .what = FIELD_IN },
@@ -209,6 +210,8 @@ static struct cost costs[] = {
 };
 
 #define COSTS	(sizeof(costs) / sizeof(costs[0]))
+/* The first ones belong to no script. */
+#define PLAIN	2
 
 /* A script for each: none runs in code that was compiled for another. */
 static void register_all(enum syscript_backend backend)
@@ -232,42 +235,48 @@ static uint64_t sample(void *of, uint64_t count)
 	return measure_cpu_now() - start;
 }
 
-static void measure_round(unsigned int round)
+static void measure_round(unsigned int round, size_t kinds)
 {
 	double ns[COSTS];
 
 	/* None is always the first. */
-	for (size_t i = 0; i < COSTS; i++) {
-		size_t at = (i + round) % COSTS;
+	for (size_t i = 0; i < kinds; i++) {
+		size_t at = (i + round) % kinds;
 
 		ns[at] = (double)sample(&costs[at], costs[at].count) / costs[at].count;
 	}
 	printf("%s\n    {", round ? "," : "");
-	for (size_t i = 0; i < COSTS; i++)
+	for (size_t i = 0; i < kinds; i++)
 		printf("%s\"%s\": %.6g", i ? ", " : "", costs[i].name, ns[i]);
 	printf("}");
+}
+
+/* What scripts need, the library's among them. */
+static void prepare(const char *backend)
+{
+	if (strcmp(backend, "kernel") && strcmp(backend, "user"))
+		measure_die("usage: consolidate-calibrate kernel|user|none ROUNDS");
+	register_all(strcmp(backend, "user") ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER);
+	/* Which the library's functions ask when they are first called. */
+	setenv("SYSCRIPT_BACKEND", backend, 1);
+	file = library_setup(measure_directory());
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	enum syscript_backend backend;
+	size_t kinds = rounds && !strcmp(argv[1], "none") ? PLAIN : COSTS;
 
-	if (!rounds || (strcmp(argv[1], "kernel") && strcmp(argv[1], "user")))
-		measure_die("usage: consolidate-calibrate kernel|user ROUNDS");
-	backend = strcmp(argv[1], "user") ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
-	register_all(backend);
-	/* Which the library's functions ask when they are first called. */
-	setenv("SYSCRIPT_BACKEND", argv[1], 1);
-	file = library_setup(measure_directory());
+	if (!rounds || kinds == COSTS)
+		prepare(rounds ? argv[1] : "");
 	measure_pin(CPU);
-	for (size_t i = 0; i < COSTS; i++)
+	for (size_t i = 0; i < kinds; i++)
 		costs[i].count = measure_calibrate(sample, &costs[i], SAMPLE_NS);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
 	       "  \"items\": {\"one\": 1, \"few\": %d, \"many\": %d},\n  \"rounds\": [",
 	       measure_kernel(), measure_accel(), argv[1], LIBRARY_FEW, LIBRARY_MANY);
 	for (unsigned int i = 0; i < rounds; i++)
-		measure_round(i);
+		measure_round(i, kinds);
 	printf("\n  ]\n}\n");
 	return 0;
 }

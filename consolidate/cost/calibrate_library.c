@@ -22,8 +22,7 @@
 #define NEW_FILE	(O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
 
 /*
- * Two sets: whoever is the first to read a file that was written brings its atime
- * up to date.
+ * Two sets: the first read of a file that was written updates its atime.
  */
 static char *paths[LIBRARY_MANY], *written[LIBRARY_MANY];
 static char *directories[LIBRARY_MANY + 1];	/* by how many entries they have */

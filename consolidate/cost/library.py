@@ -14,6 +14,7 @@ from consolidate.mine.flow import SIZE_ARG, Kind, Repeat, Source, Step
 STAT = r"(?:stat|lstat|statx|newfstatat)"
 FSTAT = r"(?:fstat|newfstatat)"
 OPEN = r"(?:open|openat)"
+SEND = r"sendto|sendmsg|writev|write"
 READ = rf"{OPEN} (?:{FSTAT} )?(?:read\+? ){{1,2}}close "
 
 
@@ -74,6 +75,11 @@ READY = (
         rf"{STAT} ",
         "syscript_stat_many({dirfd}, files, ITEMS, STATX_BASIC_STATS, {flags})",
     ),
+    Ready(
+        "send_file",
+        rf"{OPEN} (?:{FSTAT} )?(?:(?:{SEND}) )?sendfile\+? close ",
+        one_each=True,
+    ),
     Ready("copy_file", r"(?:read\+? write\+? |copy_file_range\+? |sendfile\+? )+"),
     Ready("wait_accept", r"epoll_p?wait2? (?:accept4?\+? )+"),
     Ready("wait_recv", r"epoll_p?wait2? (?:recvfrom\+? |recvmsg\+? |read\+? )+"),
@@ -113,14 +119,16 @@ def script_for(candidate: Candidate) -> str | None:
 
 def same_data(candidate: Candidate) -> bool:
     """Whether steps after an open work on what it opened, as all ready scripts do."""
-    found = candidate.flow.steps
-    if not found[0].name.startswith(("open", "creat")):
+    steps_ = candidate.flow.steps
+    if not steps_[0].name.startswith(("open", "creat")):
         return True
+    names = {"read": 0, "close": 0, "fstat": 0, "getdents64": 0, "sendfile": 1}
+    if not any(step.name == "sendfile" for step in steps_):
+        names["write"] = 0
     return all(
-        source.kind is Kind.RESULT
-        for step in found[1:]
-        for source in step.args[:1]
-        if source.letter == "f" and step.name in ("read", "write", "close", "fstat", "getdents64")
+        step.args[names[step.name]].kind is Kind.RESULT
+        for step in steps_[1:]
+        if step.name in names and step.args[names[step.name]].letter == "f"
     )
 
 
@@ -168,7 +176,7 @@ def of_files(candidate: Candidate) -> bool:
 def same_way(candidate: Candidate) -> bool:
     """Whether one directory, flags and mode are for all files of a batch."""
     return not candidate.batched or all(
-        source.steady
+        source.steady or not source.moving()
         for step in candidate.flow.steps
         for arg, source in enumerate(step.args)
         if source.kind is Kind.PARAM and source.letter in "fi" and SIZE_ARG.get(step.name) != arg

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -20,15 +22,20 @@ from consolidate.emit import write
 from consolidate.errors import ConsolidateError
 from consolidate.mine.candidate import Candidate, sequence
 
-# Of this process: several may measure. Guests see it, unlike /tmp.
-REPLAYS = places.BUILD / "consolidate-replay" / str(os.getpid())
-OBJECTS = ("bench/measure.o", "bench/source.o", "libsyscript.a")
+# What a replay is compiled with, and the library that it calls.
+PARTS = places.PACKAGE / "cost"
+SOURCES = ("measure.c", "source.c")
+LIBRARY = "libsyscript.a"
 GUEST_TIME = 1800
 ROUNDS, ICOUNT_ROUNDS = 45, 5
 # With less, results count and not times.
 FEW_ROUNDS = 10
 # The cost that replays measure, too: the shortest call that does something.
 YARDSTICK = "outer_slow"
+HINT_LIBRARY = (
+    "It needs the library and its headers, as `make consolidate` builds them in the source tree"
+    " and `make install` installs them."
+)
 HINT_HERE = (
     "\n`syscript doctor` says what is missing here; without --here it measures in a guest;"
     " --backend user is for scripts that run in the process"
@@ -85,39 +92,33 @@ def program_of(candidate: Candidate, trace: str, rounds: int, written: bool) -> 
     return Program(made.plan, made.lua, rounds)
 
 
-def compiled(program: Program) -> Path:
+@contextmanager
+def directory() -> Iterator[Path]:
+    """For replays of this process; guests see one in the tree, unlike /tmp."""
+    parent = places.BUILD if os.access(places.BUILD, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="consolidate-replay-", dir=parent) as made:
+        yield Path(made)
+
+
+def compiled(program: Program, replays: Path) -> Path:
     """The replay, ready to run."""
-    text = program()
-    missing = [name for name in OBJECTS if not (places.BUILD / name).exists()]
-    if missing:
-        raise ConsolidateError(
-            f"build/{missing[0]} is not built: measure works in syscript's source tree, after"
-            " `make consolidate module`"
-        )
-    REPLAYS.mkdir(parents=True, exist_ok=True)
-    source = REPLAYS / f"replay{program.plan.candidate.number}.c"
-    source.write_text(text)
+    source = replays / f"replay{program.plan.candidate.number}.c"
+    source.write_text(program())
     output = source.with_suffix("")
-    objects = [str(places.BUILD / name) for name in OBJECTS]
-    argv = [
-        "cc",
-        "-O2",
-        "-g",
-        f"-I{places.BUILD}/include",
-        f"-I{places.ROOT}/bench",
-        "-o",
-        str(output),
-    ]
-    argv += [str(source), *objects, "-lm", "-lpthread"]
+    argv = ["cc", "-O2", "-g", "-D_GNU_SOURCE", f"-I{PARTS}"]
+    argv += [f"-I{path}" for path in (places.first(places.INCLUDE),) if path]
+    argv += ["-o", str(output), str(source), *(str(PARTS / name) for name in SOURCES)]
+    argv += [f"-L{path}" for path in (places.first(places.LIBRARIES),) if path]
+    argv += [f"-l:{LIBRARY}", "-lm", "-lpthread"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ConsolidateError(f"the replay does not compile:\n{done.stderr}")
+        raise ConsolidateError(f"the replay does not compile:\n{done.stderr}{HINT_LIBRARY}")
     return output
 
 
 def run(programs: list[Path], place: Place) -> list[tuple[CostModel, dict]]:
     """Each both ways, all in one boot, and the cost models that were measured with it."""
-    calibration = f"{places.CALIBRATE[0]} {place.backend} {place.calibration_rounds}"
+    calibration = f"{places.first(places.CALIBRATE)} {place.backend} {place.calibration_rounds}"
     replays = [f"{program} {place.backend}" for program in programs]
     if place.icount or place.rounds < FEW_ROUNDS:
         once, *raw = outputs([calibration, *replays], place)
@@ -166,7 +167,7 @@ def costs_of(replay: dict, *lists: dict) -> CostModel:
 
 
 def predicted(program: Program, found: CostModel) -> Cost:
-    """For one iteration of what is replayed."""
+    """For one iteration of the replay."""
     if isinstance(program, LibraryProgram):
         return predicted_of_library(program, found)
     candidate, setting, saved = program.plan.candidate, program.setting, model.NONE
@@ -197,12 +198,12 @@ def measure(
 ) -> list[Measured]:
     """With `written`, the scripts that are written even where the library has its own."""
     if place.guest is not None and not os.access(places.GUEST, os.X_OK):
-        raise ConsolidateError("guests are started from syscript's source tree only")
+        raise ConsolidateError(
+            "guests are started from syscript's source tree only: --here measures on this machine"
+        )
     programs = [program_of(one, trace, place.rounds, written) for one in candidates]
-    try:
-        done = run([compiled(program) for program in programs], place)
-    finally:
-        shutil.rmtree(REPLAYS, ignore_errors=True)
+    with directory() as replays:
+        done = run([compiled(program, replays) for program in programs], place)
     return [judged(program, *one) for program, one in zip(programs, done, strict=True)]
 
 

@@ -30,6 +30,8 @@ NAMES += tuple(
     for way in ("plain", "script")
     for size in SIZES
 )
+# In the place of what accelerates a guest: of the model that ships, see shipped.py.
+MODELLED = "modelled"
 EMULATED = (
     "The cost model is of an emulated CPU (QEMU TCG), where a mode switch costs less than it\n"
     "does and a script more: calibrate (consolidate calibrate) where the scripts will run."
@@ -114,6 +116,11 @@ class CostModel:
         return [plain - script for plain, script in zip(*ways, strict=True)]
 
     def title(self) -> str:
+        if self.accel == MODELLED:
+            return (
+                f"modelled for {self.machine} from instructions counted on Linux {self.kernel},"
+                f" {self.backend} backend; `consolidate calibrate` measures"
+            )
         return f"Linux {self.kernel}, {self.accel}, {self.machine}, {self.backend} backend"
 
 
@@ -156,10 +163,11 @@ def suits(path: Path) -> tuple[bool, bool, float]:
     )
 
 
-def load(path: Path | None) -> CostModel | None:
+def load(path: Path | None, backend: str | None = None) -> CostModel | None:
     """The model that is named, or the one kept that suits this machine best."""
     if path is None:
-        path = max(directory().glob("*.json"), key=suits, default=None)
+        kept = directory().glob(f"*-{backend or '*'}.json")
+        path = max(kept, key=suits, default=None)
     if path is None:
         return None
     try:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from consolidate import calltable
-from consolidate.cost import library
+from consolidate.cost import library, moved
 from consolidate.cost.model import NONE, Cost, CostModel
 from consolidate.mine.candidate import Candidate
 from consolidate.mine.flow import Flow, Kind, Repeat, Step
 
 # Of the program's time, what is worth a change of the program.
 WORTH = 0.005
+# More would be saved than there is: no figure of that is worth a look.
+MISFIT = "unknown: by this cost model it saves more than the program takes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Clock:
     recorded: float | None
     untraced: float | None  # None: not known, a tracer slows calls by a factor of 3 to 50
 
+    @property
+    def seconds(self) -> float | None:
+        """What rates are of: a program waits for people and devices as long with a tracer."""
+        return self.untraced or self.recorded
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
@@ -29,6 +36,8 @@ class Prediction:
 
     calls: int
     script_calls: int
+    copied: float  # bytes between process and kernel, by these calls
+    script_copied: float  # and by the script's
     script: str | None  # the library's that the cost is of; None: the one that is written
     saved: Cost | None  # ns, all in all
     share: Cost | None  # of the program's time
@@ -37,6 +46,11 @@ class Prediction:
     @property
     def calls_saved(self) -> int:
         return self.calls - self.script_calls
+
+    @property
+    def pays(self) -> bool:
+        """Whether a script is faster, as far as is known."""
+        return self.saved is None or self.saved.middle > 0
 
 
 def iteration_cost(flow: Flow, costs: CostModel, batched: bool) -> Cost:
@@ -115,27 +129,35 @@ def predict(candidate: Candidate, costs: CostModel | None, time: Clock) -> Predi
         saved = saving_by_library(script, candidate, costs)
     elif costs is not None:
         saved = saving(candidate, costs)
-    share = None
-    if saved is not None and time.untraced:
-        share = saved.times(1e-9 / time.untraced)
+    share = share_of(saved, time)
     return Prediction(
         candidate.calls,
         library.calls(script, candidate),
+        sum(candidate.step_bytes),
+        moved.by_script(script, candidate),
         script,
         saved,
         share,
-        verdict(saved, share),
+        verdict(saved, share, time),
     )
 
 
-def verdict(saved: Cost | None, share: Cost | None) -> str:
+def share_of(saved: Cost | None, time: Clock) -> Cost | None:
+    """Of the program's time; None where it is not known, or less than what would be saved."""
+    if saved is None or not time.untraced:
+        return None
+    share = saved.times(1e-9 / time.untraced)
+    return Cost(share.low, share.middle, min(share.high, 1.0)) if share.middle < 1 else None
+
+
+def verdict(saved: Cost | None, share: Cost | None, time: Clock) -> str:
     """What to think of it; nothing, where the cost or the program's time is not known."""
     if saved is None:
         return ""
     if saved.middle <= 0:
         return "no: a script costs more than it saves"
     if share is None:
-        return ""
+        return MISFIT if time.untraced else ""
     if share.middle < WORTH:
         return "no: too little"
     return "yes" if saved.low > 0 else "perhaps: within the spread of the cost model"

@@ -224,13 +224,13 @@ class Program(PlanWriter):
     def values(self) -> str:
         """C that fills the record of item i."""
         params = enumerate(self.plan.item.params)
-        return "\n".join(f"\tf[{i}] = {self.made(param)};" for i, param in params)
+        return "\n".join(f"\tf[{i}] = {self.sample(param)};" for i, param in params)
 
     def common(self) -> str:
         params = enumerate(self.plan.common.params)
-        return "\n".join(f"\tcommon[{i}] = {self.made(param)};" for i, param in params)
+        return "\n".join(f"\tcommon[{i}] = {self.sample(param)};" for i, param in params)
 
-    def made(self, param: Param) -> str:
+    def sample(self, param: Param) -> str:
         """A C expression for a value like those that the trace has."""
         of_loop = self.of_loop(param)
         if of_loop or param.constant:

@@ -6,6 +6,7 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -29,6 +30,9 @@ static inline uint64_t measure_cpu_now(void)
 
 /* Keeps the calling thread on one CPU, or on the last one there is. */
 void measure_pin(int cpu);
+
+/* Whether the calling thread runs before all that have no such priority; needs root. */
+void measure_first(bool first);
 
 /* The value below which the share @q of the @n samples lies; sorts them. */
 double measure_quantile(double *samples, size_t n, double q);

@@ -28,6 +28,14 @@ void measure_pin(int cpu)
 		measure_die("cannot stay on one CPU: %m");
 }
 
+void measure_first(bool first)
+{
+	const struct sched_param how = { .sched_priority = first };
+
+	if (sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &how))
+		measure_die("priority: %m");
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""What a script copies between process and kernel where plain calls copied more, or less.
+
+A script that is written reads its fields from the process's memory and writes results
+there, which plain calls have in registers.  Batches of the library fill one record for an
+entry or a file; what a listing found is not copied back to ask for its attributes.
+"""
+
+from __future__ import annotations
+
+from consolidate.mine.candidate import Candidate
+from consolidate.mine.flow import Kind, Repeat
+from consolidate.trace.copied import STAT, STATX
+
+FIELD = 8
+# See <linux/syscript_files.h>; the record of a file comes in, and goes out with its result.
+RECORD, ATTRIBUTES, FILE = 152, 136, 32
+STATS = {"stat": STAT, "lstat": STAT, "fstat": STAT, "newfstatat": STAT, "statx": STATX}
+OF_MANY = frozenset(["read_many", "open_write_close", "open_fstat", "stat_many"])
+
+
+def fields(candidate: Candidate) -> float:
+    """Of a script that is written: parameters, those of a batch once, and results."""
+    flow = candidate.flow
+    params = sum(
+        count
+        for step, count in zip(flow.steps, candidate.step_calls, strict=True)
+        for source in step.args
+        if source.kind is Kind.PARAM and not (candidate.batched and source.steady)
+    )
+    return FIELD * (params + sum(candidate.step_calls))
+
+
+def by_readdirplus(candidate: Candidate) -> float:
+    """Paths of directories, and a record with its name for each entry."""
+    steps = candidate.flow.steps
+    entries, names = 0.0, 0.0
+    for step, count, size in zip(steps, candidate.step_calls, candidate.step_bytes, strict=True):
+        if step.repeat is Repeat.NAMES:
+            entries = max(entries, count)
+            names = max(names, size - count * STATS.get(step.name, 0))
+    return candidate.step_bytes[0] + entries * RECORD + names
+
+
+def attributes(candidate: Candidate) -> tuple[float, float]:
+    """Bytes of structures with attributes, and how many of these there are."""
+    counted = [
+        (STATS[step.name] * count, count)
+        for step, count in zip(candidate.flow.steps, candidate.step_calls, strict=True)
+        if step.name in STATS
+    ]
+    return sum(size for size, _ in counted), sum(count for _, count in counted)
+
+
+def by_script(script: str | None, candidate: Candidate) -> float:
+    """Bytes over the whole trace, by the library's script, or (None) by one that is written."""
+    copied = sum(candidate.step_bytes)
+    if script is None:
+        return copied + fields(candidate)
+    if script == "readdirplus":
+        return by_readdirplus(candidate)
+    if script in OF_MANY:
+        copied += 2 * FILE * candidate.iterations
+    # A size is all that a descriptor's attributes were asked for, but where a script is
+    # for the attributes.
+    size, count = attributes(candidate)
+    copied -= size
+    return copied + (count * ATTRIBUTES if script in ("open_fstat", "stat_many") else 0)

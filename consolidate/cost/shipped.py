@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The cost model that ships: for a verdict on a machine where nothing was calibrated.
+
+Instructions do not depend on the machine; they were counted in a guest (instructions.json,
+`make count-costs`).  What an instruction and a mode switch take here, two system calls say,
+which are measured in a tenth of a second: T = c * instructions + p * mode switches.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+from consolidate import places
+from consolidate.cost import calibrate, model
+from consolidate.cost.model import CostModel
+
+COUNTED = Path(__file__).resolve().parent / "instructions.json"
+ROUNDS = 9
+# Code differs in how fast its instructions are, caches and kernels do: calls and scripts that
+# were measured natively took 0.7 to 1.7 of this, except new files on a disk (more).
+UNSURE = (0.7, 1.0, 1.7)
+# Mode switches: of one call outside, and of a call of a script, by backend.  In a process
+# that is an fstat(2), by which the library knows that the descriptor is still the script's.
+OUTSIDE = frozenset(["outer_fast", "outer_slow", "outer_path", "outer_read", "outer_fstat"])
+OUTSIDE |= {"outer_fstatat"}
+INSIDE = {"inner_fast": 1, "inner_slow": 1, "inner_path": 1, "inner_string": 1, "batch_item": 2}
+# Of the library's scripts, with n files or entries: by plain calls, by the script in the
+# kernel, and in the process, where each call is one.
+LIBRARY = {
+    "read_many": (lambda n: 3 * n, lambda n: 1, lambda n: 3 * n + 1),
+    "open_read_close": (lambda n: 3 * n, lambda n: n, lambda n: 4 * n),
+    "open_write_close": (lambda n: 3 * n, lambda n: 1, lambda n: 3 * n + 1),
+    "open_fstat": (lambda n: 3 * n, lambda n: n + 1, lambda n: 3 * n + 1),
+    "stat_many": (lambda n: n, lambda n: 1, lambda n: n + 1),
+    "readdirplus": (lambda n: n + 4, lambda n: 1, lambda n: n + 5),
+}
+
+
+def switches(name: str, backend: str, items: dict[str, int]) -> int:
+    """Mode switches in what a name of the cost model stands for."""
+    if name in OUTSIDE or name == "script_call":
+        return 1
+    if name in INSIDE:
+        return INSIDE[name] if backend == "user" else 0
+    script, _, rest = name.partition(".")
+    if script not in LIBRARY:
+        return 0
+    way, _, size = rest.partition(".")
+    plain, kernel, user = LIBRARY[script]
+    by_script = kernel if backend == "kernel" else user
+    return (plain if way == "plain" else by_script)(items[size])
+
+
+def measured() -> list[tuple[float, float]]:
+    """Pairs of the two calls' times here, in ns; none if they cannot be measured."""
+    program = places.first(places.CALIBRATE)
+    if program is None:
+        return []
+    command = [str(program), "none", str(ROUNDS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return []
+    rounds = json.loads(done.stdout)["rounds"]
+    return [(one["outer_fast"], one["outer_path"]) for one in rounds]
+
+
+def fitted(pairs: list[tuple[float, float]], counts: dict[str, float]) -> list[tuple[float, float]]:
+    """c and p of each round; of those in which the machine was busy with something else, none."""
+    short, long = counts["outer_fast"], counts["outer_path"]
+    both = [((b - a) / (long - short), a) for a, b in pairs]
+    fits = [(c, a - c * short) for c, a in both]
+    return [(c, p) for c, p in fits if c > 0 and p > 0]
+
+
+def load(backend: str = "kernel") -> CostModel | None:
+    """Of this machine, as far as two calls tell; None if they do not."""
+    counted = json.loads(COUNTED.read_text())
+    counts, items = counted["instructions"][backend], counted["items"]
+    rounds = fitted(measured(), counted["instructions"]["kernel"])
+    if not rounds:
+        return None
+    ways = {name: switches(name, backend, items) for name in model.NAMES}
+    samples = {
+        name: [
+            unsure * c * counts[name] + p * ways[name] for unsure, (c, p) in product(UNSURE, rounds)
+        ]
+        for name in model.NAMES
+    }
+    return CostModel(
+        counted["kernel"], calibrate.machine(), model.MODELLED, backend, samples, items
+    )
+
+
+def main() -> int:
+    """Make instructions.json from what guests counted: one JSON for each backend, on stdin."""
+    decoder, text, counted = json.JSONDecoder(), sys.stdin.read().strip(), {}
+    instructions = {}
+    while text:
+        counted, end = decoder.raw_decode(text)
+        text = text[end:].strip()
+        rounds = counted["rounds"]
+        middles = {name: median(one[name] for one in rounds) for name in model.NAMES}
+        instructions[counted["backend"]] = {name: round(n) for name, n in middles.items()}
+    json.dump(
+        {"kernel": counted["kernel"], "items": counted["items"], "instructions": instructions},
+        sys.stdout,
+        indent=1,
+    )
+    print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
