@@ -7,10 +7,8 @@ All names have the script's as a prefix, so that it goes with any system header.
 from __future__ import annotations
 
 from consolidate.emit.plan import Param, Plan, Record
-from consolidate.trace.values import Value
 
 KINDS = {"f": "a descriptor", "i": "a number", "s": "memory", "p": "memory"}
-CUT = 40
 
 TOP = """\
 /* SPDX-License-Identifier: MIT */
@@ -26,11 +24,11 @@ TOP = """\
 #include <syscript.h>
 """
 FUNCTIONS = """\
-/* What came of a call. */
+/* The result of a call. */
 struct {name}_end {{
-	int64_t done;	/* items that were gone through */
+	int64_t done;	/* items done */
 	int64_t step;	/* 0, or the step that ended the script, in item [done] */
-	int64_t result;	/* of that step: -errno, or what it returned instead of that */
+	int64_t result;	/* of that step: -errno, or another unexpected result */
 }};
 
 static const char {name}_script[] =
@@ -44,7 +42,7 @@ static inline int {name}_register(char *error, size_t size)
 }}
 
 /*
- * Does it for n items.  Returns 0, or -errno if the script itself could not go on:
+ * Runs the script on n items.  Returns 0, or -errno if the script itself failed:
  * syscript_error(script) says why.
  */
 static inline int {name}_call(int script,
@@ -61,6 +59,40 @@ static inline int {name}_call(int script,
 	return ret < 0 ? ret : 0;
 }}
 
+/*
+ * Does all n items.  If a step's result differs from those in the trace, go_on()
+ * must do the rest of that item as the program does without a script: from that
+ * step on, which was called and returned result.  The results of earlier steps
+ * are in the item, files that they opened are open; later steps were not called.
+ * Step 0: no step was called, because there is no script ({name}_register()
+ * failed).  Then the script continues with the next item.
+ *
+ * Returns 0, the result of go_on() if that is not 0, or -errno if the script
+ * was terminated in the middle (by a limit): syscript_error(script) says why.
+ */
+static inline int {name}_each(int script,
+		struct {name}_item *items, int64_t n,
+{parameters}		int (*go_on)(struct {name}_item *item, int step,
+			int64_t result, void *context),
+		void *context)
+{{
+	int ret = 0;
+
+	while (n > 0 && !ret) {{
+		struct {name}_end end = {{ 0, 0, 0 }};
+
+		if (script >= 0) {{
+			ret = {name}_call(script, items, n, {passed}&end);
+			if (ret || !end.step)
+				break;
+		}}
+		items += end.done;
+		n -= end.done + 1;
+		ret = go_on(items++, (int)end.step, end.result, context);
+	}}
+	return ret;
+}}
+
 #endif
 """
 
@@ -69,19 +101,14 @@ def comment(text: str) -> str:
     return text.replace("*/", "* /").replace("/*", "/ *")
 
 
-def shown(value: Value) -> str:
-    """A value of the trace, for a comment."""
-    return value.text if len(value.text) <= CUT else value.text[: CUT - 3] + "..."
-
-
 def about(plan: Plan, param: Param) -> str:
-    """What a parameter is to the calls that get it."""
+    """A parameter's use in the calls that get it."""
     if param.about:
         return param.about
     users = ", ".join(
         f"argument {arg + 1} of {plan.steps[number].name}()" for number, arg in param.steps
     )
-    return users + (f", as {shown(param.seen[0])}" if param.seen else "")
+    return users + (f", as {param.seen[0].brief}" if param.seen else "")
 
 
 def c_type(param: Param, name: str) -> str:
@@ -124,6 +151,7 @@ def header(plan: Plan, name: str, script: str, lines: list[str]) -> str:
         name=name,
         script=c_string(script),
         parameters=f"\t\tconst struct {name}_common *common,\n" if common else "",
+        passed="common, " if common else "",
         arguments=", ".join(arguments),
         count=len(arguments),
     )

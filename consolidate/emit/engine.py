@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Asks the engine itself what it knows: constants, and whether a script is one."""
+"""Asks the engine itself for constants, and whether a script is valid."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from consolidate.errors import ConsolidateError
 
 
 def command() -> str:
-    """The command syscript(1), of the tree or the installed one."""
-    built = places.BUILD / "syscript"
-    found = str(built) if built.exists() else shutil.which("syscript")
+    """The command syscript(1): of the tree, installed with this one, or another."""
+    found = places.first(places.COMMAND) or shutil.which("syscript")
     if found is None:
-        raise ConsolidateError("the command syscript is not there: run `make cli`, or install it")
-    return found
+        raise ConsolidateError("the command syscript is missing: run `make cli`, or install it")
+    return str(found)
 
 
 def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
@@ -29,7 +28,7 @@ def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def unknown(names: set[str]) -> frozenset[str]:
-    """Those of the constants' names that scripts do not know."""
+    """Names of constants that scripts lack."""
     if not names:
         return frozenset()
     tests = "\n".join(
@@ -47,6 +46,6 @@ def check(script: str) -> None:
     done = run(script, ["check"])
     if done.returncode:
         raise ConsolidateError(
-            f"the script that was written is none: {done.stderr.strip()}\nplease report this"
+            f"the generated script is invalid: {done.stderr.strip()}\nplease report this"
             f" with the trace; the script:\n{script}"
         )

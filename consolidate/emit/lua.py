@@ -2,8 +2,8 @@
 """Writes the script of a plan in Lua.
 
 The script does what the traced calls did for as long as they come out as they did
-then.  At the first that does not, it closes what the sequence closes in any case,
-marks the calls that it has not made, and returns the step and its result.
+then.  At the first that does not, it marks the calls that it has not made, and returns
+the step and its result: the program goes on from there.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def literal(value: Value) -> str:
 
 @dataclass(slots=True)
 class Level:
-    """What the script goes over: items, entries of a list, names."""
+    """A level of the script's loops: items, entries of a list, names."""
 
     record: Record | None  # None: its results are in an array
     at: str  # the variable that has its address
@@ -188,13 +188,13 @@ class LuaWriter(PlanWriter):
         number = node.first
         result = self.results[number]
         self.put(f"local {result} = {self.call(number)}")
-        self.made(number, result)
+        self.keep_and_check(number, result)
 
     def call(self, number: int) -> str:
         name = self.plan.steps[number].name
         return f"{self.call_name(name)}({', '.join(self.arguments(number))})"
 
-    def made(self, number: int, result: str) -> None:
+    def keep_and_check(self, number: int, result: str) -> None:
         """Keep a call's result, and stop if it is another than in the trace."""
         step = self.plan.steps[number]
         self.keep(number, result)
@@ -226,17 +226,18 @@ class LuaWriter(PlanWriter):
     # -- what comes out otherwise --------------------------------------------------
 
     def condition(self, number: int, result: str) -> str:
-        """Whether a result is none that the sequence goes on with."""
+        """Whether the sequence does not go on with a result."""
         step = self.plan.steps[number]
         kind = expects(step)
         if number in self.plan.size_of:
             return f"{result} ~= {self.value_of(self.plan.size_of[number])}"
         if step.full and kind in (OK, "counted"):
             return f"{result} ~= {self.argument(number, SIZE_ARG[step.name])}"
-        if kind == OK:
-            return f"{result} < 0"
-        if kind == "counted":
-            return f"{result} <= 0"
+        below = f"{result} < 0" if kind == OK else f"{result} <= 0"
+        if step.short and kind in (OK, "counted"):
+            return f"{below} or {result} >= {self.argument(number, SIZE_ARG[step.name])}"
+        if kind in (OK, "counted"):
+            return below
         return f"{result} ~= {0 if kind == NONE else self.error(kind)}"
 
     def came_out(self, number: int, result: str, outcome: str) -> str:
@@ -260,8 +261,8 @@ class LuaWriter(PlanWriter):
         self.stop(number, result, condition)
 
     def stop(self, number: int, result: str, condition: str) -> None:
+        """Leaves files open: the program continues from here."""
         self.open(f"if {condition} then")
-        self.close_opened(0, number)
         for level in reversed(self.levels):
             self.mark(level, number)
         self.put(f"return {number + 1}, {result}")
@@ -284,13 +285,7 @@ class LuaWriter(PlanWriter):
         target = self.plan.target(step.args[0].step)
         if any(one.step == target and one.level == len(self.levels) - 1 for one in self.opened):
             self.put(f"local {self.results[number]} = {self.call(number)}")
-            self.made(number, self.results[number])
-
-    def close_opened(self, level: int, number: int) -> None:
-        """Close what the sequence closes after this step in any case."""
-        for one in reversed(self.opened):
-            if one.level >= level and self.plan.closed_later(one.step, number):
-                self.put(f"{self.call_name('close')}({one.variable})")
+            self.keep_and_check(number, self.results[number])
 
     def mark(self, level: Level, number: int) -> None:
         """Say in the results that what comes after a step was not done."""
@@ -398,7 +393,7 @@ class LuaWriter(PlanWriter):
         self.loops.pop()
 
     def ready(self, node: Node) -> None:
-        """What a wait has found ready, by its array of events."""
+        """The descriptors that a wait found ready, by its array of events."""
         wait = self.waited(node)
         step = self.plan.steps[wait]
         counter, label, i = self.counter_of(node), self.variable("next"), self.variable("k")

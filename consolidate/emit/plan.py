@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What the script of a candidate takes, does and tells, for those who write it down.
+"""Inputs, steps and results of a candidate's script, for the writers of Lua and C.
 
 A script goes over items; an item is one iteration of the candidate, a record of
 eight-byte fields: what the program has to say, then the result of each call.  What
@@ -118,7 +118,7 @@ class Param:
 
 @dataclass(slots=True, eq=False)
 class Result:
-    """A field for what came of a step, or of a loop."""
+    """A field for the result of a step, or of a loop."""
 
     name: str
     step: int
@@ -127,7 +127,7 @@ class Result:
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """Eight-byte fields: what the program says, then what comes of the calls."""
+    """Eight-byte fields: the program's inputs, then the results of the calls."""
 
     tag: str
     params: list[Param] = field(default_factory=list)
@@ -214,16 +214,6 @@ class Plan:
         """The step whose result stands for another's."""
         return self.alias.get(step, step)
 
-    def closed_later(self, opener: int, after: int) -> bool:
-        """Whether a step, `after` or a later one, closes what a step opened."""
-        return any(
-            step.name == "close"
-            and step.args
-            and step.args[0].kind is Kind.RESULT
-            and self.target(step.args[0].step) == opener
-            for step in self.steps[after:]
-        )
-
 
 class Planner:
     """Makes the plan of a candidate."""
@@ -278,7 +268,7 @@ class Planner:
         record.params += [array, count]
 
     def gather(self, node: Node, record: Record) -> None:
-        """What a loop gets has to go somewhere, which may be full."""
+        """A loop's results need a buffer, which may be full."""
         step = self.steps[node.first]
         if node.is_each:
             self.results_array(node, record)
@@ -300,7 +290,7 @@ class Planner:
         record.params += [node.room, node.array]
 
     def passed_on(self, node: Node) -> bool:
-        """Whether what a drain gets is used up within it."""
+        """Whether a drain's data is used only within it."""
         return any(
             source.kind is Kind.SHARED and source.step == node.first
             for inner in numbers(node.body)
@@ -354,7 +344,7 @@ class Planner:
             self.plan.size_of[number] = bytes_
 
     def is_room(self, number: int, arg: int, loops: list[Node]) -> bool:
-        """Whether an argument is how much a drain reads at once: what room is left says that."""
+        """Whether an argument is the size of a drain's read: the room left decides that."""
         drained = loops and loops[-1].kind == "drain" and loops[-1].first == number
         return bool(
             drained
@@ -401,7 +391,7 @@ class Planner:
 
 
 def base_name(step: Step, arg: int, source: Source) -> str:
-    """What a parameter is called: as in the manual, or by its kind."""
+    """The name of a parameter: as in the manual, or by its kind."""
     known = ARGUMENTS.get(step.name, "").split()
     if arg < len(known):
         return known[arg]

@@ -11,7 +11,6 @@ local NOT_MADE = -errno.ECANCELED
 local calls        -- that are expected
 local at           -- how many were made
 local faulty, fault
-local closed       -- descriptors, after the fault
 local wrong        -- the first thing that was
 
 local function text(value)
@@ -42,10 +41,7 @@ end
 local function answer(name, ...)
   at = at + 1
   if faulty and at > faulty then
-    if name ~= "close" then
-      complain("%s after the failure of call %d", name, faulty)
-    end
-    closed[#closed + 1] = (...)
+    complain("%s after the failure of call %d", name, faulty)
     return 0
   end
   local expected = calls[at]
@@ -128,7 +124,7 @@ end
 
 local function begin(example, call, value)
   example.poke()
-  calls, at, faulty, fault, closed, wrong = example.calls, 0, call, value, {}, nil
+  calls, at, faulty, fault, wrong = example.calls, 0, call, value, nil
 end
 
 -- Whether it makes the calls of the trace; what is wrong if not.
@@ -163,9 +159,6 @@ local function stops(run, example, failure)
     complain("%s", tostring(results[2]))
   else
     returned(example, { failure.done, failure.step, failure.value }, unpack(results, 2))
-    if table.concat(closed, " ") ~= table.concat(failure.closes, " ") then
-      complain("closed: %s, not %s", table.concat(closed, " "), table.concat(failure.closes, " "))
-    end
     fields(example, failure)
   end
   return wrong and ("with %d from call %d, %s: %s"):format(failure.value, failure.call,

@@ -3,7 +3,7 @@
 
 Given what the traced program passed, and what the kernel returned then, the script has
 to make the same calls with the same arguments.  With an error from each of them in turn
-it has to stop there, to close what it opened, and to say which step it was.
+it has to stop there, to call nothing more, and to say which step it was.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from consolidate.emit import engine
 from consolidate.emit.lua import literal, quoted
 from consolidate.emit.plan import Node, Param, Plan, Record, Result, expects
 from consolidate.errors import ConsolidateError
+from consolidate.mine.constants import EXACT
 from consolidate.mine.flow import FILLERS, LISTERS, SIZE_ARG, WAITS, Kind, ready
 from consolidate.mine.match import Instance
 from consolidate.mine.shape import numbers
@@ -58,7 +59,7 @@ class Verified:
 
 
 @dataclass(slots=True)
-class Made:
+class TracedCall:
     """A call of the trace, and where in the plan it stands."""
 
     number: int  # of its step
@@ -71,11 +72,11 @@ class Made:
         return values.of_call(self.call.name, self.call.args)
 
 
-def made_in(plan: Plan, instance: Instance, item: int) -> Iterator[Made]:
+def traced_calls(plan: Plan, instance: Instance, item: int) -> Iterator[TracedCall]:
     """The calls of an iteration, in order."""
     index = {step.path: i for i, step in enumerate(plan.steps)}
 
-    def inside(one: Instance, path: tuple, turns: dict[int, int]) -> Iterator[Made]:
+    def inside(one: Instance, path: tuple, turns: dict[int, int]) -> Iterator[TracedCall]:
         for i, part in enumerate(one.parts):
             here = (*path, i)
             first = index.get(here, first_of(here))
@@ -83,7 +84,7 @@ def made_in(plan: Plan, instance: Instance, item: int) -> Iterator[Made]:
                 if isinstance(what, Instance):
                     yield from inside(what, here, {**turns, first: turn})
                 else:
-                    yield Made(index[here], one.tape.call(what), item, {**turns, first: turn})
+                    yield TracedCall(index[here], one.tape.call(what), item, {**turns, first: turn})
 
     def first_of(path: tuple) -> int:
         return min(i for where, i in index.items() if where[: len(path)] == path)
@@ -97,7 +98,7 @@ class Example:
     def __init__(self, plan: Plan, instances: list[Instance]) -> None:
         self.plan = plan
         self.instances = instances
-        self.made = [m for i, one in enumerate(instances) for m in made_in(plan, one, i)]
+        self.traced = [m for i, one in enumerate(instances) for m in traced_calls(plan, one, i)]
         self.addresses: list[str] = []  # Lua for each
         self.of_param: dict[tuple, str] = {}
         self.loops = {node.first: node for node in plan.walk() if node.is_loop}
@@ -108,24 +109,24 @@ class Example:
         self.addresses.append(expression)
         return f"p[{len(self.addresses)}]"
 
-    def value(self, param: Param, key: tuple, made: Made | None, arg: int) -> str:
+    def value(self, param: Param, key: tuple, traced: TracedCall | None, arg: int) -> str:
         """Lua for a parameter, in the item or entry that the key is of."""
         found = self.of_param.get((id(param), key))
         if found is None:
-            found = self.of_param[id(param), key] = self.new_value(param, made, arg)
+            found = self.of_param[id(param), key] = self.new_value(param, traced, arg)
         return found
 
-    def new_value(self, param: Param, made: Made | None, arg: int) -> str:
-        if made is None or arg >= len(made.args):
+    def new_value(self, param: Param, traced: TracedCall | None, arg: int) -> str:
+        if traced is None or arg >= len(traced.args):
             return "0" if param.letter in "fi" else self.buffer()
-        value = made.args[arg]
+        value = traced.args[arg]
         if param.letter in "fi" or param.constant:
             return self.number(value) or "77"
-        if made.call.name in WAITS and arg == WAITS[made.call.name]:
+        if traced.call.name in WAITS and arg == WAITS[traced.call.name]:
             fds = ", ".join(re.findall(r"\{fd=(-?\d+)", value.text))
-            return self.address(f"pollfds({made.call.ret or 0}, {{ {fds} }})")
+            return self.address(f"pollfds({traced.call.ret or 0}, {{ {fds} }})")
         if param.fills:
-            listed = made.call.name in LISTERS
+            listed = traced.call.name in LISTERS
             return self.address(f"util.buffer({LISTING})") if listed else self.buffer()
         if value.string is not None:
             return self.address(f"str({quoted(value.string)})")
@@ -136,7 +137,8 @@ class Example:
 
     def number(self, value: Value) -> str | None:
         if value.number is not None:
-            return str(value.number)
+            # Larger ones pass through a script, but are no numbers in its text.
+            return str(value.number) if abs(value.number) <= EXACT else None
         plain = re.fullmatch(r"[A-Z_][A-Z0-9_]*(\|[A-Z0-9_x]+)*", value.text)
         names = set(re.findall(r"[A-Z_][A-Z0-9_]+", value.text))
         if plain and not engine.unknown(names):
@@ -145,11 +147,11 @@ class Example:
 
     # -- records -------------------------------------------------------------------
 
-    def calls_in(self, item: int, turns: dict[int, int]) -> list[Made]:
+    def calls_in(self, item: int, turns: dict[int, int]) -> list[TracedCall]:
         return [
-            made
-            for made in self.made
-            if made.item == item and all(made.turns.get(k) == v for k, v in turns.items())
+            traced
+            for traced in self.traced
+            if traced.item == item and all(traced.turns.get(k) == v for k, v in turns.items())
         ]
 
     def record(self, record: Record, at: str, item: int, turns: dict[int, int]) -> list[str]:
@@ -179,18 +181,18 @@ class Example:
                 sizes = [m.call.ret for m in inside if m.number == number]
                 return str(sizes[0] if sizes else 0)
         number, arg = param.steps[0]
-        made = next((m for m in inside if self.step_of(m) == number), None)
-        return self.value(param, key, made, arg)
+        traced = next((m for m in inside if self.step_of(m) == number), None)
+        return self.value(param, key, traced, arg)
 
-    def room(self, node: Node, inside: list[Made]) -> int:
-        """What a loop needs, and a little more."""
+    def room(self, node: Node, inside: list[TracedCall]) -> int:
+        """Somewhat more than a loop needs."""
         if node.gathers == "stream" and self.plan.steps[node.first].name in LISTERS:
             return LISTING
-        rets = [made.call.ret for made in inside if self.step_of(made) == node.first]
+        rets = [traced.call.ret for traced in inside if self.step_of(traced) == node.first]
         return 1 + (sum(rets) if node.gathers == "stream" else len(inside))
 
-    def step_of(self, made: Made) -> int:
-        return self.plan.target(made.number)
+    def step_of(self, traced: TracedCall) -> int:
+        return self.plan.target(traced.number)
 
     def node_of(self, record: Record) -> Node:
         return next(node for node in self.plan.walk() if node.record is record)
@@ -215,46 +217,46 @@ class Example:
     # -- calls -----------------------------------------------------------------------
 
     def expected(self) -> Iterator[str]:
-        for made in self.made:
-            args = [self.argument(made, arg) for arg in range(len(self.sources(made)))]
-            fill = self.fill(made)
-            text = ", ".join([f'name = "{made.call.name}"', f"n = {len(args)}", *args])
-            yield f"{{ {text}, result = {result_of(made.call)}{fill} }},"
+        for traced in self.traced:
+            args = [self.argument(traced, arg) for arg in range(len(self.sources(traced)))]
+            fill = self.fill(traced)
+            text = ", ".join([f'name = "{traced.call.name}"', f"n = {len(args)}", *args])
+            yield f"{{ {text}, result = {result_of(traced.call)}{fill} }},"
 
-    def sources(self, made: Made) -> list:
-        return self.plan.steps[self.step_of(made)].args
+    def sources(self, traced: TracedCall) -> list:
+        return self.plan.steps[self.step_of(traced)].args
 
-    def fill(self, made: Made) -> str:
-        if made.call.name in WAITS and made.call.ret and made.call.ret > 0:
-            fds = ", ".join(map(str, self.ready_in(made)))
-            argument = WAITS[made.call.name] + 1
-            kind = "poll" if made.call.name in ("poll", "ppoll") else "epoll"
-            return f", fill = ready_{kind}({{ {fds} }}, {argument}, {made.call.ret})"
-        if made.call.name not in LISTERS or not made.call.ret:
+    def fill(self, traced: TracedCall) -> str:
+        if traced.call.name in WAITS and traced.call.ret and traced.call.ret > 0:
+            fds = ", ".join(map(str, self.ready_in(traced)))
+            argument = WAITS[traced.call.name] + 1
+            kind = "poll" if traced.call.name in ("poll", "ppoll") else "epoll"
+            return f", fill = ready_{kind}({{ {fds} }}, {argument}, {traced.call.ret})"
+        if traced.call.name not in LISTERS or not traced.call.ret:
             return ""
-        names = [".", "..", *self.names_of(made)]
+        names = [".", "..", *self.names_of(traced)]
         return f", fill = list({{ {', '.join(quoted(n.encode()) for n in names)} }})"
 
-    def ready_in(self, made: Made) -> list[int]:
+    def ready_in(self, traced: TracedCall) -> list[int]:
         """The descriptors that the program worked on, in its order, of those that were ready."""
-        found = ready(made.call)
+        found = ready(traced.call)
         used = [
             m.args[arg].number
-            for m in self.made
+            for m in self.traced
             for arg, source in enumerate(self.sources(m))
-            if source.kind is Kind.READY and m.item == made.item
+            if source.kind is Kind.READY and m.item == traced.item
         ]
         return sorted(found, key=lambda fd: used.index(fd) if fd in used else len(used))
 
-    def names_of(self, made: Made) -> list[str]:
+    def names_of(self, traced: TracedCall) -> list[str]:
         """The names that the program worked on, of those that a call listed."""
         users = [
             (m, arg)
-            for m in self.made
+            for m in self.traced
             for arg, source in enumerate(self.sources(m))
-            if source.kind is Kind.NAME and m.item == made.item
+            if source.kind is Kind.NAME and m.item == traced.item
         ]
-        listed = self.listed(made)
+        listed = self.listed(traced)
         found = []
         for m, arg in users:
             text = m.args[arg].string or b""
@@ -263,19 +265,19 @@ class Example:
                 found.append(name)
         return found
 
-    def listed(self, made: Made) -> set[str]:
-        names = re.findall(r'd_name="((?:[^"\\]|\\.)*)"', made.call.args)
+    def listed(self, traced: TracedCall) -> set[str]:
+        names = re.findall(r'd_name="((?:[^"\\]|\\.)*)"', traced.call.args)
         return {values.unescape(name).decode("utf-8", "surrogateescape") for name in names}
 
-    def argument(self, made: Made, arg: int) -> str:
+    def argument(self, traced: TracedCall, arg: int) -> str:
         """Lua for what an argument has to be; `false` if that is not known."""
-        source = self.sources(made)[arg]
-        if arg >= len(made.args):
+        source = self.sources(traced)[arg]
+        if arg >= len(traced.args):
             return "false"
-        value = made.args[arg]
-        drain = self.loops.get(self.step_of(made))
+        value = traced.args[arg]
+        drain = self.loops.get(self.step_of(traced))
         if drain is not None and drain.kind == "drain" and drain.gathers == "stream":
-            name = made.call.name
+            name = traced.call.name
             if arg in (SIZE_ARG[name], SIZE_ARG[name] - 1):
                 return "false"
         if source.kind is Kind.NAME:
@@ -286,28 +288,28 @@ class Example:
         if source.kind is Kind.RESULT:
             drained = self.loops.get(self.plan.target(source.step))
             return "false" if drained is not None else self.number(value) or "false"
-        if source.kind is Kind.CONST and (self.step_of(made), arg) not in self.plan.by_arg:
-            if self.plan.by_arg.get((made.number, arg)) is None and self.takes_name(made):
+        if source.kind is Kind.CONST and (self.step_of(traced), arg) not in self.plan.by_arg:
+            if self.plan.by_arg.get((traced.number, arg)) is None and self.takes_name(traced):
                 return "false"
             return quoted(value.string) if value.string is not None else self.constant(value)
-        return self.given(made, arg, value)
+        return self.given(traced, arg, value)
 
-    def takes_name(self, made: Made) -> bool:
-        return any(source.kind is Kind.NAME for source in self.sources(made))
+    def takes_name(self, traced: TracedCall) -> bool:
+        return any(source.kind is Kind.NAME for source in self.sources(traced))
 
     def constant(self, value: Value) -> str:
         return self.number(value) or "false"
 
-    def given(self, made: Made, arg: int, value: Value) -> str:
-        """Of what the program says: the number, or the address."""
-        number = self.step_of(made)
+    def given(self, traced: TracedCall, arg: int, value: Value) -> str:
+        """The number or the address of a program's input."""
+        number = self.step_of(traced)
         source = self.plan.steps[number].args[arg]
         while source.kind is Kind.SHARED:
             number, arg = self.plan.target(source.step), source.arg
             source = self.plan.steps[number].args[arg]
         if source.kind is Kind.ADVANCE or source.letter in "fi":
             return self.number(value) or "false"
-        around = [self.loops[first] for first in (*made.turns, number) if first in self.loops]
+        around = [self.loops[first] for first in (*traced.turns, number) if first in self.loops]
         param = self.plan.by_arg.get((number, arg))
         if param is None or any(node.is_each or node.kind == "drain" for node in around):
             return "false"
@@ -320,55 +322,36 @@ class Example:
     # -- failures ----------------------------------------------------------------------
 
     def failures(self) -> Iterator[str]:
-        for place, made in enumerate(self.made):
-            for value in self.faults(made):
-                closes = ", ".join(map(str, self.left_open(place)))
-                fields = ", ".join(f"[{k}] = {v}" for k, v in self.fields(made, value))
+        for place, traced in enumerate(self.traced):
+            for value in self.faults(traced):
+                fields = ", ".join(f"[{k}] = {v}" for k, v in self.fields(traced, value))
                 yield (
-                    f"{{ call = {place + 1}, value = {value}, done = {made.item},"
-                    f" step = {self.step_of(made) + 1}, closes = {{ {closes} }},"
+                    f"{{ call = {place + 1}, value = {value}, done = {traced.item},"
+                    f" step = {self.step_of(traced) + 1},"
                     f" fields = {{ {fields} }} }},"
                 )
 
-    def faults(self, made: Made) -> list[int]:
-        """Results that are none of those that the sequence goes on with."""
-        step = self.plan.steps[made.number]
+    def faults(self, traced: TracedCall) -> list[int]:
+        """Results with which the sequence does not go on."""
+        step = self.plan.steps[traced.number]
         fault = OTHER_FAULT if "EIO" in (step.outcome, *step.passes) else FAULT
         found = [-fault]
-        target = self.loops.get(self.step_of(made))
+        target = self.loops.get(self.step_of(traced))
         if target is not None and target.kind in ("drain", "search"):
             return found
         if expects(step) == "counted" and NONE not in step.passes:
             found.append(0)
-        if step.full and (made.call.ret or 0) > 1:
-            found.append(made.call.ret - 1)
+        if step.full and (traced.call.ret or 0) > 1:
+            found.append(traced.call.ret - 1)
+        if step.short and (size := traced.args[SIZE_ARG[step.name]].number):
+            found.append(size)
         if expects(step) not in (OK, "counted") and OK not in step.passes:
             found.append(7)
         return found
 
-    def left_open(self, place: int) -> list[int]:
-        """What is open at a failure and closed later in the sequence, last opened first."""
-        item = self.made[place].item
-        opened: list[tuple[int, int]] = []
-        for made in self.made[:place]:
-            if made.item != item or made.call.error is not None:
-                continue
-            number = self.step_of(made)
-            if self.plan.flow.opens(made.number) or self.plan.flow.opens(number):
-                opened.append((number, made.call.ret))
-            if made.call.name == "close":
-                opened = [one for one in opened if one[1] != made.args[0].number]
-        failed = self.made[place]
-        if failed.call.name == "close" and self.is_own(failed):
-            opened = [one for one in opened if one[1] != failed.args[0].number]
-        return [fd for n, fd in reversed(opened) if self.plan.closed_later(n, failed.number)]
-
-    def is_own(self, made: Made) -> bool:
-        return self.plan.steps[made.number].args[0].kind is Kind.RESULT
-
-    def fields(self, made: Made, value: int) -> Iterator[tuple[int, str]]:
-        """What the item says after a failure."""
-        number = self.step_of(made)
+    def fields(self, traced: TracedCall, value: int) -> Iterator[tuple[int, str]]:
+        """The item's fields after a failure."""
+        number = self.step_of(traced)
         within = next((node for node in self.plan.nodes if number in numbers([node])), None)
         around = numbers([within]) if within is not None and within.is_loop else []
         for result in self.plan.item.results:
@@ -386,7 +369,7 @@ class Example:
     # -- all of it -----------------------------------------------------------------------
 
     def ends(self) -> str:
-        """What run() returns."""
+        """The results of run()."""
         return f"{len(self.instances)}, 0, 0"
 
     def lua(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What the Lua and the C of a plan have in common: lines, nodes, and arguments."""
+"""The common parts of writing Lua and C for a plan: lines, nodes, and arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PlanWriter(ABC):
 
     @abstractmethod
     def value_of(self, param: Param) -> str:
-        """What the program says."""
+        """The program's input."""
 
     @abstractmethod
     def path_of_entry(self, number: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Where something else than a script is the better advice.
+"""If something other than a script would help more.
 
 Writes of a line each want a buffer, not fewer mode switches for each line; a loop of
 read() and write() wants a call that copies; what is asked again and again wants to be
@@ -9,12 +9,13 @@ kept.  Most of such calls are set aside before sequences are looked for.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
 from consolidate import calltable
+from consolidate.mine import depend
 from consolidate.mine.flow import LISTERS, entries
 from consolidate.trace import values
 from consolidate.trace.call import Call
@@ -39,13 +40,17 @@ DEVICE = calltable.words(
 SYNCS = calltable.words("fsync fdatasync sync_file_range syncfs sync msync")
 IDENTITIES = calltable.words("getpid gettid getppid getuid geteuid getgid getegid getpgrp getcwd")
 ASKERS = calltable.QUERIES | IDENTITIES | {"uname", "sysinfo", "sched_getaffinity", "getrlimit"}
+# What is done with a file that is opened to be read, and no more.
+ON_READ = calltable.words("read pread64 readv fstat newfstatat statx lseek mmap fadvise64 ioctl")
+FOR_READING = re.compile(r"\bO_RDONLY\b(?!.*\b(?:O_CREAT|O_DIRECTORY|O_PATH)\b)")
+MADE_WHEN_READ = ("/proc/", "/sys/")
 # They say that a descriptor is no file or terminal.
 OTHER_KINDS = re.compile(r"^(?:pipe|socket|TCP|UDP|UNIX|NETLINK|anon_inode|memfd)\b|^\w+:\[")
 
 
 @dataclass(slots=True)
 class Advice:
-    """What to do instead, where, and what that makes of how many calls."""
+    """An alternative to a script, its place, and how many calls it would leave."""
 
     kind: str
     text: str
@@ -78,9 +83,11 @@ class Found:
     count: int = 0
     bytes: int = 0
     would_be: int = 0
+    times: int = 0
     example: Call | None = None
 
     def add(self, calls: list[Call], size: int, would_be: int) -> None:
+        self.times += 1
         self.count += len(calls)
         self.bytes += size
         self.would_be += would_be
@@ -100,6 +107,11 @@ def named(fd: int, path: str | None) -> str:
     return (path or "").partition("<")[0] or f"descriptor {fd}"
 
 
+def is_told(call: Call) -> bool:
+    """Whether a trace has the paths: not every perf trace, nor audit, does."""
+    return call.name not in calltable.QUERIES or '"' in call.args
+
+
 class Adviser:
     """Looks at all threads; what is advised upon is set aside."""
 
@@ -111,6 +123,7 @@ class Adviser:
     def __call__(self) -> list[Advice]:
         for thread in self.trace.threads.values():
             if thread.calls:
+                self.read_again(thread)
                 self.copies(thread)
                 self.small_writes(thread)
                 self.small_reads(thread)
@@ -186,7 +199,7 @@ class Adviser:
             self.take(thread, "write", what, series, parts(series.bytes))
 
     def small_reads(self, thread: Thread) -> None:
-        """Of one file, one after the other, each as much as there was room for."""
+        """Reads of one file, one after the other, each filling its buffer."""
         series, last = Series(), None
         for i, call in self.left(thread):
             fd, path = values.head(call.args)
@@ -213,8 +226,9 @@ class Adviser:
 
     def asked_again(self, thread: Thread) -> None:
         asked: dict[tuple[str, str], tuple[tuple, Series]] = {}
+        often = self.asked_often(thread)
         for i, call in self.left(thread):
-            if call.name not in ASKERS:
+            if (call.name, first_string(call.args)) not in often:
                 continue
             key = call.name, question(call)
             answer = call.ret, call.error, call.args
@@ -225,6 +239,15 @@ class Adviser:
         for (name, _), one in asked.items():
             self.asked(thread, name, one)
 
+    def asked_often(self, thread: Thread) -> set[tuple[str, str]]:
+        """Calls, and the first string of each, with the same answer that often: few of all."""
+        same = Counter(
+            (call.name, call.args)
+            for _, call in self.left(thread)
+            if call.name in ASKERS and is_told(call)
+        )
+        return {(n, first_string(args)) for (n, args), count in same.items() if count >= ASKED}
+
     def asked(self, thread: Thread, name: str, one: tuple[tuple, Series] | None) -> None:
         if one is not None and len(one[1].indices) >= ASKED:
             first = thread.calls[one[1].indices[0]]
@@ -234,6 +257,31 @@ class Adviser:
             else:
                 # Others may change a file: the order among other calls may matter.
                 self.note(thread, "again", what, one[1], 1)
+
+    def read_again(self, thread: Thread) -> None:
+        """Files that are opened to be read, closed, and opened again."""
+        reads: dict[str, list[Series]] = defaultdict(list)
+        opened: dict[int, tuple[str, Series]] = {}
+        for i, call in self.left(thread):
+            if call.name in ("open", "openat") and call.error is None:
+                opened.pop(call.ret, None)
+                if FOR_READING.search(call.args):
+                    opened[call.ret] = path_of(call), Series([i])
+                continue
+            fd, _ = values.head(call.args)
+            fd = values.mapped(call.args) if call.name == "mmap" else fd
+            if fd not in opened:
+                continue
+            path, series = opened[fd]
+            series.add(i, call.ret if call.name in depend.READERS and call.ret else 0)
+            if call.name == "close":
+                reads[path].append(series)
+            if call.name not in ON_READ:
+                del opened[fd]
+        for path, several in reads.items():
+            # The first remains as it is.
+            for series in several[1:] if len(several) >= ASKED else ():
+                self.take(thread, "reopened", path, series, 0)
 
     # -- no sequences, but worth a word ----------------------------------------------
 
@@ -269,7 +317,7 @@ class Adviser:
 
 
 def is_full_read(call: Call) -> bool:
-    """Whether a small read got as much as there was room for."""
+    """Whether a small read filled its buffer."""
     if call.name != "read" or not call.ret or call.ret > SMALL_READ:
         return False
     return call.args.endswith(f", {call.ret}")
@@ -289,11 +337,17 @@ def is_copy(read: Call, write: Call) -> bool:
 
 
 def kind_of(call: Call) -> str:
-    """What a call's descriptor is: a file, unless the trace says otherwise."""
+    """The object of a call's descriptor: a file, unless the trace says otherwise."""
     _, path = values.head(call.args)
     if is_plain(path):
         return "file"
     return "pipe" if path.startswith("pipe") else "socket"
+
+
+def path_of(call: Call) -> str:
+    """The path that a call opened, as well as the trace shows it."""
+    shown = re.match(r"\d+<([^<>]+)>", call.result)
+    return shown[1] if shown else values.first_text(call.args).decode("utf-8", "replace")
 
 
 def base_name(call: Call) -> bytes:
@@ -301,8 +355,14 @@ def base_name(call: Call) -> bytes:
     return values.first_text(call.args).rpartition(b"/")[2]
 
 
+def first_string(args: str) -> str:
+    """As it stands in the trace, quotes and all."""
+    begin = args.find('"')
+    return args[begin : args.find('"', begin + 1)] if begin >= 0 else ""
+
+
 def question(call: Call) -> str:
-    """What is asked, without what is answered."""
+    """The arguments of a query, without the buffers of its answer."""
     args = values.of_call(call.name, call.args)
     return ", ".join(value.text for value in args if not value.is_struct and not value.is_address)
 
@@ -320,6 +380,13 @@ def again_text(what: str, found: Found) -> str:
     return f"asks {what} again and again: keep the answer{hint}"
 
 
+def reopened_text(what: str, found: Found) -> str:
+    how = "map it; look again if others may replace it"
+    if what.startswith(MADE_WHEN_READ):
+        how = "read it again from its beginning: pread(2)"
+    return f"opens and reads {what} {found.times + 1} times: keep it open, or {how}"
+
+
 def device_text(what: str, found: Found) -> str:
     name, total, each = what.split()
     how = "fewer, for several changes at once" if name in SYNCS else "io_uring, several at once"
@@ -333,6 +400,7 @@ TEXTS = {
     ),
     "read": lambda what, found: f"reads {what} bytes at a time: a larger buffer",
     "again": again_text,
+    "reopened": reopened_text,
     "list": lambda what, found: (
         "lists directories and asks for attributes name by name: walk.lua does a whole tree in"
         " one call, readdirplus.lua a directory"
@@ -340,13 +408,17 @@ TEXTS = {
     "device": device_text,
 }
 ASIDE = {
-    "copy": "copied through the program's memory, see above",
-    "write": "small writes, see above",
-    "read": "small reads, see above",
-    "again": "asked again, see above",
+    kind: f"{what} (see 'without a script')"
+    for kind, what in {
+        "copy": "copied through the program's memory",
+        "write": "small writes",
+        "read": "small reads",
+        "again": "asked again",
+        "reopened": "opened and read again",
+    }.items()
 }
 
 
 def advise(trace: Trace, aside: dict[int, dict[int, str]]) -> list[Advice]:
-    """What to do instead of a script; the calls concerned are added to those set aside."""
+    """Alternatives to scripts; adds the calls concerned to those set aside."""
     return Adviser(trace, aside)()

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import sha256
 from statistics import median
 
 from consolidate.mine.flow import WAITS, Flow, Repeat, Step
 from consolidate.mine.match import Instance, Matcher, Path, Run
 from consolidate.mine.tape import OK, Tape
 from consolidate.mine.templates import Template
+from consolidate.trace import copied
 from consolidate.trace.call import Call
 
 # Runs that are kept as examples, instances of each, and calls in all of them.
@@ -66,9 +68,11 @@ class Candidate:
     script_calls: int
     lengths: float  # iterations in a run: the median
     step_calls: list[float]  # how often each step was called, all in all
+    step_bytes: list[float]  # what that copied
     commands: Counter[str]  # the programs that it is of: runs of each
     took: float | None  # seconds in these calls, as recorded
     examples: list[Example] = field(default_factory=list)
+    name: str = ""  # stays the same whatever the number, see name_all()
 
     @property
     def saved(self) -> int:
@@ -125,7 +129,7 @@ class Scan:
             self.calls,
             self.script_calls,
             median(len(run.spans) for run in self.runs),
-            self.step_calls(matcher, tape),
+            *self.step_totals(matcher, tape),
             commands,
             self.took(tape),
             self.examples(matcher, tape),
@@ -136,16 +140,15 @@ class Scan:
         took = [call.took for call in calls if call.took is not None]
         return sum(took) if took else None
 
-    def step_calls(self, matcher: Matcher, tape: Tape) -> list[float]:
-        """From instances all over the trace."""
-        index = {step.path: i for i, step in enumerate(self.flow.steps)}
-        counts = [0.0] * len(index)
+    def step_totals(self, matcher: Matcher, tape: Tape) -> tuple[list[float], list[float]]:
+        """Calls of each step, and what they copied, from instances all over the trace."""
+        steps = Steps({step.path: i for i, step in enumerate(self.flow.steps)}, tape)
         spans = [span for run in self.runs for span in run.spans]
         some = spans[:: len(spans) // COUNTED + 1]
         for span in some:
-            count(matcher.instance(tape, *span), (), index, counts)
-        scale = self.calls / max(1.0, sum(counts))
-        return [number * scale for number in counts]
+            steps.count(matcher.instance(tape, *span), ())
+        scale = self.calls / max(1.0, sum(steps.calls))
+        return [n * scale for n in steps.calls], [n * scale for n in steps.bytes]
 
     def examples(self, matcher: Matcher, tape: Tape) -> list[Example]:
         found, calls = [], 0
@@ -158,14 +161,24 @@ class Scan:
         return found
 
 
-def count(instance: Instance, path: Path, index: dict[Path, int], counts: list[float]) -> None:
-    for i, part in enumerate(instance.parts):
-        here = (*path, i)
-        if here in index:
-            counts[index[here]] += len(part)
-        else:
-            for one in part:
-                count(one, here, index, counts)
+class Steps:
+    """Counts the calls of instances, by the step that they are of."""
+
+    def __init__(self, index: dict[Path, int], tape: Tape) -> None:
+        self.index, self.tape = index, tape
+        self.calls = [0.0] * len(index)
+        self.bytes = [0.0] * len(index)
+
+    def count(self, instance: Instance, path: Path) -> None:
+        for i, part in enumerate(instance.parts):
+            here = (*path, i)
+            step = self.index.get(here)
+            if step is None:
+                for one in part:
+                    self.count(one, here)
+                continue
+            self.calls[step] += len(part)
+            self.bytes[step] += sum(copied.of_call(self.tape.call(at)) for at in part)
 
 
 def recorded(instances: list[Instance], tape: Tape) -> Example:
@@ -209,13 +222,32 @@ def sequence(candidate: Candidate) -> str:
     return f"[{line}]*" if candidate.batched else line
 
 
+def signature(candidate: Candidate) -> str:
+    """The basis of a name: everything that decides the sequence's calls, no counts."""
+    steps = [f"{step.path}{step.name}:{step.outcome}" for step in candidate.flow.steps]
+    return " ".join(steps)
+
+
+def name_all(candidates: list[Candidate]) -> None:
+    """Names that do not change with the order in which candidates are listed.
+
+    The first call, and a few digits that tell sequences apart which begin with it.
+    """
+    names: Counter[str] = Counter()
+    for candidate in candidates:
+        digits = sha256(signature(candidate).encode()).hexdigest()[:4]
+        name = f"{candidate.flow.steps[0].name}-{digits}"
+        names[name] += 1
+        candidate.name = name if names[name] == 1 else f"{name}-{names[name]}"
+
+
 def is_event_loop(candidate: Candidate) -> bool:
     """Whether it waits for descriptors, as the round of a server does."""
     return any(step.name in WAITS for step in candidate.flow.steps)
 
 
 def where(candidate: Candidate) -> str:
-    """The program that it is of, and how many others it comes in."""
+    """Program name and count of others."""
     most, _ = candidate.commands.most_common(1)[0]
     others = len(candidate.commands) - 1
     return f"{most} +{others}" if others else most

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from consolidate.mine import follow, shape, templates
-from consolidate.mine.candidate import Candidate, Scan
+from consolidate.mine.candidate import Candidate, Scan, name_all
 from consolidate.mine.flow import Flow
 from consolidate.mine.follow import Follower
 from consolidate.mine.match import Matcher
@@ -98,7 +98,7 @@ class Chooser:
         return chosen
 
     def candidate(self, template: Template) -> Candidate | None:
-        """What a template covers of what is left, which is then taken off the tape."""
+        """The runs of the remaining tape that a template covers; removes them from it."""
         once = self.flows[template].once()
         matcher = Matcher(template, self.tape, once)
         runs = matcher.runs()
@@ -135,7 +135,7 @@ class Chooser:
             tape = tape.without([(run.begin, run.end) for run in scan.runs], joins)
 
     def recurs(self, template: Template, scan: Scan) -> bool:
-        """Whether what is left of it is more than chance."""
+        """Whether its remaining runs are more than chance."""
         least = max(LEAST, SHARE * self.calls)
         if scan.saved < least or scan.iterations < templates.OFTEN:
             return False
@@ -157,4 +157,5 @@ def choose(tape: Tape, progress: Callable[[str], None], most: int = 20) -> list[
             break
     for number, candidate in enumerate(chosen, 1):
         candidate.number = number
+    name_all(chosen)
     return chosen

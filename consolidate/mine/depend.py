@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a program cannot know before an earlier call of the sequence has told it.
+"""Arguments that a program cannot know before an earlier call of the sequence.
 
 A script gets all that the program has to say before it begins.  Where an argument is
 the program's own, differs from time to time, and comes after a call that brings
@@ -82,7 +82,7 @@ def is_file(flow: Flow, step: Step) -> bool:
 
 
 def needed(step: Step, arg: int, source: Source) -> str | None:
-    """What kind of argument it is, if it is the program's own and differs."""
+    """The kind of an argument, if it is the program's own and differs."""
     if source.kind is not Kind.PARAM or source.steady or not source.moving():
         return None
     if source.letter == "f":
@@ -182,7 +182,7 @@ def with_letters(call: Call) -> Iterator[tuple[str, Value]]:
 
 
 def text_of(call: Call) -> bytes:
-    """What a call has read, as far as the trace has it."""
+    """The data that a call has read, as far as the trace shows it."""
     at = FILLERS.get(call.name)
     args = values.of_call(call.name, call.args) if at is not None else []
     return (args[at].string or b"") if at is not None and at < len(args) else b""

@@ -35,13 +35,6 @@ SIZE_ARG = {"read": 2, "pread64": 2, "recvfrom": 2, "write": 2, "pwrite64": 2, "
 SIZE_ARG |= {"getdents64": 2, "getdents": 2, "readlinkat": 3, "readlink": 2, "getxattr": 3}
 SIZE_ARG |= {"lgetxattr": 3, "fgetxattr": 3}
 OFFSET_ARG = {"pread64": 3, "pwrite64": 3}
-# Numbers that are the program's own though they may never change in a trace: places in
-# files beyond a header, users, processes.  As are paths, but for those of the system.
-PLACES = {"pread64": {3}, "pwrite64": {3}, "lseek": {1}, "ftruncate": {1}, "truncate": {1}}
-PLACES |= {"fallocate": {2, 3}, "sync_file_range": {1, 2}, "preadv": {3}, "pwritev": {3}}
-OWNERS = {"chown": {1, 2}, "fchown": {1, 2}, "lchown": {1, 2}, "fchownat": {2, 3}, "kill": {0}}
-HEADER = 4096
-SYSTEM = (b"/etc/", b"/proc/", b"/sys/", b"/dev/")
 
 
 class Kind(Enum):
@@ -55,12 +48,15 @@ class Kind(Enum):
     ADVANCE = "advance"  # one's own last value and the last result
     PARAM = "param"
 
+    # By identity, not by name: millions of keys have one in them.
+    __hash__ = object.__hash__
+
 
 class Repeat(Enum):
     """How often a step, or a loop in a template, is gone through."""
 
     ONCE = "once"
-    UNTIL = "until"  # until its first call comes out otherwise, as it then does
+    UNTIL = "until"  # until the result of its first call differs, as it does in the end
     NAMES = "names"  # for each name that the step before listed
     READY = "ready"  # for each descriptor that the step before found ready
     TIMES = "times"  # the same number always
@@ -78,6 +74,7 @@ class Source:
     arg: int = -1
     steady: bool = False  # of a parameter: the same in all of a run
     moves: bool = False  # another value in each repetition
+    assumed: bool = False  # of a constant: it may be one of this trace only
     seen: list[Value] = field(default_factory=list)
 
     def moving(self) -> bool:
@@ -100,6 +97,7 @@ class Step:
     # Outcomes with which the iteration was over, and the program went on with the next.
     passes: set[str] = field(default_factory=set)
     full: bool = False  # it always moved as many bytes as it was to
+    short: bool = False  # it never got as many bytes as there was room for
 
 
 @dataclass(slots=True)
@@ -125,6 +123,7 @@ class Flow:
     needs: set[tuple[int, int]] = field(default_factory=set)
     carried: bool = False  # an iteration needs what the one before brought
     apart: set[Path] = field(default_factory=set)  # loops of which that is true
+    goes_on: bool = False  # what follows it is its second step: its last is the first again
 
     def once(self) -> frozenset[Path]:
         """Steps that are never repeated, as the matcher wants them."""
@@ -147,18 +146,9 @@ class Flow:
         return found if step.repeat in (Repeat.ONCE, Repeat.UNTIL) else [*found, step.path]
 
     def visible(self, step: int, user: int) -> bool:
-        """Whether what a step has or returns is there for a later one, not gone with a loop."""
+        """Whether a step's values are available to a later one, not lost with a loop."""
         mine, others = self.around(step), self.around(user)
         return mine == others[: len(mine)]
-
-
-def is_own(name: str, arg: int, value: Value) -> bool:
-    """Whether a value that never changes is the program's all the same."""
-    if value.string is not None:
-        return bool(value.string) and not value.string.startswith(SYSTEM)
-    if arg in PLACES.get(name, ()):
-        return (value.number or 0) >= HEADER
-    return arg in OWNERS.get(name, ())
 
 
 @lru_cache(maxsize=4096)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
 from consolidate import calltable
 from consolidate.mine import depend
+from consolidate.mine.constants import Origin, origin
 from consolidate.mine.flow import (
     DRAINED,
     DRAINERS,
@@ -24,12 +25,11 @@ from consolidate.mine.flow import (
     Source,
     Step,
     entries,
-    is_own,
     names_in,
     ready,
 )
 from consolidate.mine.match import Instance, Matcher, Path, Run
-from consolidate.mine.tape import OK, Symbols, Tape, outcome
+from consolidate.mine.tape import OK, Symbols, Tape, character, outcome
 from consolidate.mine.templates import Template, bare, symbol
 from consolidate.trace import values
 from consolidate.trace.call import Call
@@ -80,7 +80,7 @@ def firings(instance: Instance, index: dict[Path, int], path: Path = ()) -> Iter
 
 @dataclass(slots=True)
 class Argument:
-    """What was seen of one argument of a step."""
+    """The observed values of one argument of a step."""
 
     seen: list[Value] = field(default_factory=list)
     # Of what else it was the value, and how often: (kind, step, argument).
@@ -88,12 +88,19 @@ class Argument:
     by_instance: list[set[str]] = field(default_factory=list)
     by_run: dict[int, set[str]] = field(default_factory=dict)
 
+    @property
+    def is_constant(self) -> bool:
+        return all(value.text == self.seen[0].text for value in self.seen)
+
+    def every(self, key: tuple[Kind, int, int]) -> bool:
+        return self.agreed[key] == len(self.seen)
+
     def always(self, key: tuple[Kind, int, int]) -> bool:
         return self.agreed[key] >= AGREE * len(self.seen)
 
 
 class Now:
-    """What is known in an instance at a certain call: which steps have which values."""
+    """The known values in an instance at a certain call, by step."""
 
     def __init__(self) -> None:
         self.of: dict[tuple, set[tuple[Kind, int, int]]] = defaultdict(set)
@@ -190,12 +197,14 @@ class Follower:
         self.find_passes()
         for number, step in enumerate(self.steps):
             step.args = [self.source(number, arg) for arg in range(len(self.arguments[number]))]
-            step.full = self.full(number)
+            step.full = self.sizes(number, lambda moved, size: moved == size)
+            step.short = self.is_short(number)
         for one in [*self.steps, *self.flow.loops.values()]:
             if one.repeat is Repeat.TIMES and self.moving(one.path):
                 one.repeat = Repeat.GIVEN
         self.find_links()
         self.find_hidden()
+        self.flow.goes_on = self.goes_on()
         depend.find_needs(self.flow, self.runs)
         return self.flow
 
@@ -225,7 +234,8 @@ class Follower:
                 argument.by_run.setdefault(run, set()).add(value.text)
                 letter = kinds[arg] if arg < len(kinds) else "i"
                 drains = DRAINERS.get(firing.call.name) == arg
-                argument.agreed.update(now.sources(letter, value, drains))
+                for key in now.sources(letter, value, drains):
+                    argument.agreed[key] += 1
             self.advance(now, firing)
             now.add(firing, kinds)
 
@@ -334,16 +344,25 @@ class Follower:
                 if part and isinstance(part[0], Instance):
                     self.passes_in(part, (*path, i))
 
-    def full(self, number: int) -> bool:
-        """Whether a call moved all the bytes that it was to, each time."""
+    def sizes(self, number: int, compare: Callable[[int, int], bool]) -> bool:
+        """Whether what a call moved and what it was to move compare so, each time."""
         step = self.steps[number]
         size = SIZE_ARG.get(step.name)
         if size is None or step.name in LISTERS or step.outcome != OK:
             return False
         if size >= len(self.arguments[number]) or len(self.rets[number]) < FULL_FROM:
             return False
-        pairs = zip(self.rets[number], self.arguments[number][size].seen, strict=False)
-        return all(call.ret == value.number for call, value in pairs)
+        # A line that is damaged may have no number there.
+        sizes = (value.number for value in self.arguments[number][size].seen)
+        pairs = zip(self.rets[number], sizes, strict=False)
+        return all(size is not None and compare(call.ret, size) for call, size in pairs)
+
+    def is_short(self, number: int) -> bool:
+        """Whether a buffer was never full: what the program does then is not known."""
+        step = self.steps[number]
+        if step.name not in FILLERS or step.repeat is Repeat.UNTIL:
+            return False
+        return self.sizes(number, lambda moved, size: moved < size)
 
     # -- arguments -------------------------------------------------------------
 
@@ -353,7 +372,9 @@ class Follower:
         argument = self.arguments[number][arg]
         source = self.derived(number, arg, letter, argument)
         if source is None:
-            source = Source(Kind.PARAM, letter, steady=self.steady(argument))
+            # A number that never changed may be another for each item all the same.
+            steady = self.steady(argument) and not (letter == "i" and argument.is_constant)
+            source = Source(Kind.PARAM, letter, steady=steady)
         source.seen = argument.seen[: 4 * RUNS]
         if source.kind is Kind.PARAM:
             source.moves = any(len(texts) > 1 for texts in argument.by_instance)
@@ -361,8 +382,8 @@ class Follower:
 
     def derived(self, number: int, arg: int, letter: str, argument: Argument) -> Source | None:
         first = argument.seen[0]
-        const = all(value.text == first.text for value in argument.seen)
-        const = const and not is_own(self.steps[number].name, arg, first)
+        whose = origin(self.steps[number].name, arg, first)
+        const = argument.is_constant and whose is not Origin.PROGRAM
         if letter == "f":
             if const and first.number == -100:
                 return Source(Kind.CONST, letter, first)
@@ -372,7 +393,10 @@ class Follower:
                 or self.shared(number, letter, argument)
             )
         if letter in "sp":
-            return self.pointer(number, arg, letter, argument, const)
+            source = self.pointer(number, arg, letter, argument, const)
+            if source is not None and source.kind is Kind.CONST:
+                source.assumed = whose is Origin.UNKNOWN
+            return source
         advances = argument.always((Kind.ADVANCE, number, -1))
         if self.steps[number].repeat is Repeat.UNTIL and not const and advances:
             return Source(Kind.ADVANCE, letter, first, step=number)
@@ -380,8 +404,9 @@ class Follower:
         if found is not None and (not const or self.steps[found.step].name in calltable.COUNTERS):
             return found
         if const:
-            return Source(Kind.CONST, letter, first)
-        return found or self.shared(number, letter, argument)
+            return Source(Kind.CONST, letter, first, assumed=whose is Origin.UNKNOWN)
+        # Numbers that never change are no evidence for each other.
+        return found or (None if argument.is_constant else self.shared(number, letter, argument))
 
     def pointer(
         self, number: int, arg: int, letter: str, argument: Argument, const: bool
@@ -444,7 +469,10 @@ class Follower:
         for step in self.before(number):
             for other, source in enumerate(self.steps[step].args):
                 own = source.letter == letter and source.kind in (Kind.PARAM, Kind.READY)
-                if own and argument.always((Kind.SHARED, step, other)):
+                key = Kind.SHARED, step, other
+                # Small numbers are often the same by chance: a mode, then a size.
+                agrees = argument.every(key) if letter == "i" else argument.always(key)
+                if own and agrees:
                     return Source(Kind.SHARED, letter, step=step, arg=other)
         return None
 
@@ -506,6 +534,14 @@ class Follower:
                     elif opener >= number and same >= AGREE * self.later_turns(number) > 0:
                         both = zip(self.flow.around(opener), self.flow.around(number), strict=False)
                         self.flow.apart |= {one for one, other in both if one == other}
+
+    def goes_on(self) -> bool:
+        """Whether its last step is the first of the next iteration, whose second one follows."""
+        if len(self.steps) < 2:
+            return False
+        second = character(self.steps[1].symbol)
+        ends = [one for run in self.runs for one in run if one.whole]
+        return 2 * sum(one.tape.text[one.end] == second for one in ends) > len(ends)
 
     def later_turns(self, number: int) -> int:
         """How often a step came again within an iteration."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Finds where a template stands on a tape: a template becomes a regular expression.
 
-A step that comes out otherwise than usual, an open that fails, ends the iteration;
+A step whose result differs from the usual, such as an open that fails, ends the iteration;
 what is open is closed then.  Either is an instance; that is what a branch on an error
 is.  Instances that follow each other are a run: what one call of a script can do.
 """
@@ -82,7 +82,7 @@ class Matcher:
     # -- regular expressions -----------------------------------------------------
 
     def others(self, node: int, following: object) -> str:
-        """Of the same call the outcomes that a step does not go on with."""
+        """Outcomes of the same call with which a step does not go on."""
         names = self.tape.symbols.names
         usual = {symbol(node)}
         if not isinstance(following, tuple | None):
@@ -100,7 +100,7 @@ class Matcher:
         c = character(symbol(node))
         if node < 0 or (*path, i) in self.once:
             return c
-        # What is done until it comes out otherwise may be done not once.
+        # An until-loop may run zero times.
         return f"{c}*+" if self.has_end(template, i) else f"{c}{c}*+"
 
     def has_end(self, template: Template, i: int) -> bool:
@@ -122,7 +122,7 @@ class Matcher:
         return f"(?:{queries}{{0,{BETWEEN}}}?(?={first}))?"
 
     def closers(self, template: Template, i: int) -> str:
-        """What is done after a step that came out otherwise."""
+        """The steps after a step with another outcome."""
         names = self.tape.symbols.names
         return "".join(
             f"{character(symbol(node))}?+"
@@ -131,7 +131,7 @@ class Matcher:
         )
 
     def iteration(self, template: Template, path: Path, in_run: bool) -> str:
-        """All steps, or those up to one that comes out otherwise; the latter has no group."""
+        """All steps, or those up to one with another outcome, which has no group."""
         text = "()" if not path else ""
         for i in reversed(range(len(template))):
             here = f"{self.step(template, i, path)}{text}"

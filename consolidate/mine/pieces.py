@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from consolidate.mine.flow import WAITS, Flow, Kind, Repeat
 from consolidate.mine.match import Path
-from consolidate.mine.templates import Template, bare
+from consolidate.mine.templates import Template, bare, symbol
 
 
 def pieces(flow: Flow) -> list[Template]:
-    """What holds together and can be done in one go: the template itself, or parts of it."""
+    """The parts of a template that can be done in one call, perhaps all of it."""
     template = flow.template
     for i, node in enumerate(template):
         if is_apart(flow, (i,), node) and len(template) > 1:
@@ -20,7 +20,7 @@ def pieces(flow: Flow) -> list[Template]:
         return between(template, barriers)
     places = cuts_for_data(flow, (), len(template))
     if len(places) == 2 or not flow.links:
-        return [template]
+        return [bare(template[: begins_again(flow)])]
     return joined(between(template, places), flow)
 
 
@@ -29,7 +29,7 @@ def between(template: Template, places: list[int]) -> list[Template]:
 
 
 def is_apart(flow: Flow, path: Path, node: int | tuple) -> bool:
-    """Whether a loop is no part of a script: its iterations need each other, or do not hold."""
+    """Whether a loop cannot be in a script: its iterations need each other, or fall apart."""
     if path in flow.apart:
         return True
     if not isinstance(node, tuple):
@@ -38,8 +38,26 @@ def is_apart(flow: Flow, path: Path, node: int | tuple) -> bool:
     return len(cuts_for_needs(flow, path, size)) > 2 or len(cuts_for_data(flow, path, size)) > 2
 
 
+def names(flow: Flow, path: Path) -> tuple[str, ...]:
+    """The calls of a node, whatever their outcomes."""
+    depth = len(path)
+    return tuple(step.name for step in flow.steps if step.path[:depth] == path)
+
+
+def begins_again(flow: Flow) -> int:
+    """Where in a template the next iteration begins; its end if it has only one."""
+    nodes = [names(flow, (i,)) for i in range(len(flow.template))]
+    size = len(nodes)
+    spans = [(min(span), max(span)) for link in flow.links if (span := within(flow, (), *link))]
+    for at in range(2, size):
+        same = nodes[at:] == nodes[: size - at] and (flow.goes_on or at < size - 1)
+        if same and not any(first < at <= last for first, last in spans):
+            return at
+    return size
+
+
 def within(flow: Flow, path: Path, one: int, other: int) -> tuple[int, int] | None:
-    """Where under a path two steps stand; None if one does not."""
+    """The places of two steps under a path; None if one is elsewhere."""
     depth = len(path)
     ends = [flow.steps[number].path for number in (one, other)]
     if any(end[:depth] != path for end in ends):
@@ -48,7 +66,7 @@ def within(flow: Flow, path: Path, one: int, other: int) -> tuple[int, int] | No
 
 
 def cuts_for_needs(flow: Flow, path: Path, size: int) -> list[int]:
-    """Where the program has to look at what it got, as late as can be; both ends included."""
+    """Where the program must examine its data, as late as possible; both ends included."""
     spans = [within(flow, path, *need) for need in flow.needs]
     found = [0]
     for at in range(1, size):
@@ -58,7 +76,7 @@ def cuts_for_needs(flow: Flow, path: Path, size: int) -> list[int]:
 
 
 def cuts_for_data(flow: Flow, path: Path, size: int) -> list[int]:
-    """Where between the nodes under a path no data goes over, both ends included."""
+    """Where no data flows between the nodes under a path, both ends included."""
     spans = [span for link in flow.links if (span := within(flow, path, *link)) is not None]
     inside = [i for i in range(1, size) if not any(min(span) < i <= max(span) for span in spans)]
     return [0, *(i for i in inside if not is_round(flow, path, i)), size]
@@ -88,10 +106,16 @@ def joined(parts: list[Template], flow: Flow) -> list[Template]:
             waiting += part
         at += len(part)
     if waiting and not closed:
-        found[-1] += waiting
+        firsts = {symbol(part[0]) for part in found if is_call(part[0])}
+        if not (flow.goes_on and symbol(waiting[0]) in firsts):
+            found[-1] += waiting
     elif waiting:
         found.append(waiting)
     return found
+
+
+def is_call(node: int | tuple) -> bool:
+    return not isinstance(node, tuple)
 
 
 def is_single(flow: Flow, path: Path) -> bool:
@@ -100,7 +124,7 @@ def is_single(flow: Flow, path: Path) -> bool:
 
 
 def is_dangling(flow: Flow, path: Path) -> bool:
-    """Whether a call works on some descriptor or other of which the rest knows nothing."""
+    """Whether a call uses a descriptor that is unrelated to the others."""
     step = next(step for step in flow.steps if step.path == path)
     return any(
         source.letter == "f"

@@ -46,7 +46,7 @@ class Node:
 
     @property
     def is_each(self) -> bool:
-        """Whether it is over what a call before has found."""
+        """Whether it is over the results of an earlier call."""
         return self.kind in ("names", "ready")
 
 
@@ -126,7 +126,7 @@ class Shaper:
         return Node(kind, number, [Node("call", number)], step.times), i + 1
 
     def end_of_loop(self, template: tuple, path: tuple, i: int) -> int | None:
-        """Where the call stands again, with another outcome: all between is in the loop."""
+        """Where the call recurs with another outcome: everything between is in the loop."""
         step = self.steps[self.index[*path, i]]
         following = range(i + 1, len(template) if step.name in LISTERS else i + 2)
         for j in following:
@@ -189,18 +189,18 @@ def refusal(flow: Flow) -> str:
                 if inner.kind in ("list", "search"):
                     return "a loop within a loop takes other values each time"
             if moving(flow, node, made):
-                return "what a loop calls takes values that no script can know"
+                return "calls in a loop take values that a script cannot know"
         if node.is_loop and out_of_reach(flow, node):
-            return "what comes after a loop takes what its last turn got"
+            return "a call after a loop takes results of its last iteration"
         if node.is_each and any(inner.is_loop for inner in node.body):
-            return "a loop over what was found has loops within"
+            return "a loop over results contains loops"
         if node.kind == "search" and node.body:
-            return "it does something else between the tries"
+            return "other calls come between the attempts"
     return ""
 
 
 def out_of_reach(flow: Flow, node: Node) -> bool:
-    """Whether a step after a loop takes what a call within has got, or was passed."""
+    """Whether a step after a loop uses a result or argument of a call within."""
     inside = set(numbers([node]))
     hidden = inside - ({node.first} if node.kind in ("drain", "search") else set())
     return any(

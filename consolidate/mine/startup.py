@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What is done once for each program that starts: no sequence that is worth a script.
+"""Calls made once by each program that starts: not worth a script.
 
 The loader's work, shared libraries, locales, the modules of an interpreter, and what the
 C library and interpreters set up before main() are set aside, with what they are.
@@ -88,11 +88,11 @@ class Starts:
         return self.aside
 
     def why(self, call: Call) -> str | None:
-        """What a call belongs to, by its path or its descriptor."""
+        """The kind of start-up work of a call, by its path or its descriptor."""
         why = self.named(call)
         fd = values.head(call.args)[0] if self.files else None
         if why is None and self.files:
-            why = self.files.get(self.mapped(call) if call.name == "mmap" else fd)
+            why = self.files.get(values.mapped(call.args) if call.name == "mmap" else fd)
         if call.name in calltable.OPENERS and call.error is None:
             self.files.pop(call.ret, None)
             if why is not None:
@@ -102,20 +102,13 @@ class Starts:
         return why
 
     def named(self, call: Call) -> str | None:
-        """What the path that a call has belongs to."""
-        path = (
-            call.args
-            if call.name == "connect"
-            else values.first_text(call.args).decode("utf-8", "replace")
-        )
+        """The kind of start-up work of a call's path."""
+        if '"' not in call.args:
+            return None
+        path = call.args if call.name == "connect" else values.first_raw(call.args)
         if "/" not in path:
             return None
         return next((why for pattern, why in self.places if pattern.search(path)), None)
-
-    def mapped(self, call: Call) -> int | None:
-        """The file that is mapped."""
-        args = values.of_call(call.name, call.args)
-        return args[4].number if len(args) > 4 else None
 
 
 def starts(thread: Thread) -> dict[int, str]:

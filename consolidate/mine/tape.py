@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from consolidate import calltable
+from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
 
@@ -32,7 +33,7 @@ FIRST_SYMBOL, FIRST_LOOP = 0x4E00, 0x20000
 
 
 def outcome(call: Call) -> str:
-    """What a script can tell of a result without looking at what it means."""
+    """The outcome of a result, which a script can tell without interpreting it."""
     if call.error is not None:
         return call.error
     if call.ret == 0 and call.name in calltable.COUNTERS:
@@ -104,7 +105,7 @@ class Tape:
         return found
 
     def without(self, spans: list[tuple[int, int]], joins: bool) -> Tape:
-        """What is left without some calls; `joins`: what was before and after follow each other."""
+        """The tape without some calls; `joins`: the calls before and after become adjacent."""
         found = Tape(self.symbols, self.threads)
         texts, at = [], 0
         for begin, end in [*sorted(spans), (len(self.text), len(self.text))]:
@@ -176,12 +177,18 @@ def reason(call: Call) -> str | None:
     name = call.name
     if name in ("mmap", "munmap", "brk", "madvise") and calltable.incidental(name, call.args):
         return ""
-    if name == "futex" or name in calltable.WAITERS:
-        return "waits for another thread" if calltable.blocks_on_thread(name, call.args) else None
+    if name in calltable.TIMEOUTS and call.ret == 0 and slept(call):
+        return "waits that time out"
     if name not in _reasons:
         excluded = calltable.why_not(name)
-        _reasons[name] = f"{name}: {excluded}" if excluded else None
+        _reasons[name] = f"{name}: {excluded}" if excluded else calltable.pauses(name)
     return _reasons[name]
+
+
+def slept(call: Call) -> bool:
+    """Whether a wait that found nothing did wait for it."""
+    args, place = values.of_call(call.name, call.args), calltable.TIMEOUTS[call.name]
+    return place >= len(args) or args[place].text not in calltable.AT_ONCE
 
 
 def cut(trace: Trace, gap: float = GAP, aside: dict[int, dict[int, str]] | None = None) -> Tape:

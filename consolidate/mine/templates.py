@@ -275,13 +275,13 @@ def depth(template: Template) -> int:
 
 
 def bare(template: Template) -> Template:
-    """What is nothing but a loop is its body, once: how often, the runs say."""
+    """Replaces a mere loop by its body: the runs have the count."""
     while len(template) == 1 and isinstance(template[0], tuple):
         template = template[0]
     return (~symbol(template[0]),) if len(template) == 1 else template
 
 
 def halved(template: Template) -> Template | None:
-    """Half of what is the same two times; None if it is not."""
+    """One half, if both halves are equal; else None."""
     half = len(template) // 2
     return bare(template[:half]) if half and template[:half] == template[half:] else None
