@@ -9,14 +9,14 @@ import os
 import sys
 from pathlib import Path
 
-from consolidate import session
-from consolidate.cost import calibrate, library, measure, model
+from consolidate import places, session
+from consolidate.cost import calibrate, library, measure, model, shipped
 from consolidate.cost.predict import Prediction
 from consolidate.emit import write
 from consolidate.errors import ConsolidateError
 from consolidate.mine import tape
 from consolidate.mine.candidate import Candidate
-from consolidate.report import detail, encode, graph, report, table
+from consolidate.report import detail, encode, graph, page, report, table
 from consolidate.report.report import Report
 from consolidate.session import Asked
 from consolidate.trace import record
@@ -24,46 +24,55 @@ from consolidate.trace.reader import Trace
 
 
 def traces(parser: argparse.ArgumentParser, count: str = "+") -> None:
-    parser.add_argument("trace", nargs=count, type=Path, help="of strace or perf trace")
-    parser.add_argument("--cost-model", type=Path, metavar="FILE", help="of another machine")
+    parser.add_argument("trace", nargs=count, type=Path, help="of strace, perf trace or audit")
+    parser.set_defaults(backend=None)
+    parser.add_argument("--cost-model", type=Path, metavar="FILE", help="not this machine's")
     parser.add_argument("--most", type=int, default=20, metavar="N", help="candidates, at most")
-    parser.add_argument(
-        "--seconds", type=float, metavar="S", help="that the program takes without the tracer"
-    )
+    parser.add_argument("--seconds", type=float, metavar="S", help="time without the tracer")
     parser.add_argument(
         "--gap",
         type=float,
         default=tape.GAP * 1e3,
         metavar="MS",
-        help="of the program's own work that ends a sequence (%(default)g)",
+        help="longest work between two calls of a sequence (%(default)g)",
     )
 
 
 def numbered(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("number", type=int, metavar="N", help="as the report has it")
+    parser.add_argument("which", metavar="CANDIDATE", help="its number or name in the report")
     traces(parser, "*")
 
 
 def record_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", type=Path, required=True, help="the trace to write")
     parser.add_argument("-p", dest="pids", type=int, action="append", default=[], metavar="PID")
-    parser.add_argument("--stacks", action="store_true", help="and where each call comes from")
+    parser.add_argument("--stacks", action="store_true", help="also where each call comes from")
     parser.add_argument(
-        "--again", action="store_true", help="then run it without the tracer, for its time"
+        "--again", action="store_true", help="also run it without the tracer, to time it"
     )
+    parser.add_argument(
+        "--audit", action="store_true", help="by the kernel's audit, without a tracer; as root"
+    )
+    parser.add_argument(
+        "--system", action="store_true", help="the whole machine, by perf trace; as root"
+    )
+    parser.add_argument("--seconds", type=float, metavar="S", help="how long, with --system")
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="COMMAND ...")
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="consolidate", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {places.version()}")
     commands = parser.add_subparsers(dest="command", required=True)
 
     record_options(commands.add_parser("record", help="trace a command, or running processes"))
 
     one = commands.add_parser("report", help="what could be consolidated, and what that saves")
     traces(one)
+    one.add_argument("--backend", choices=["kernel", "user"], help="whose cost model is used")
     one.add_argument("--json", action="store_true", help="for programs")
     one.add_argument("--svg", type=Path, metavar="FILE", help="draw the graph of calls")
+    one.add_argument("--html", type=Path, metavar="FILE", help="the whole report, for a browser")
 
     one = commands.add_parser("show", help="a candidate in full, with lines of the trace")
     numbered(one)
@@ -71,15 +80,16 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     one = commands.add_parser("script", help="write the script of a candidate, and its C")
     numbered(one)
     one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write files there")
-    one.add_argument("--name", help="of the script and of what is in its C")
+    one.add_argument("--name", help="of the script and its C functions")
+    one.add_argument("--assume", action="store_true", help="constants that the trace cannot prove")
 
     one = commands.add_parser("measure", help="replay a candidate both ways, in a guest")
     numbered(one)
     one.add_argument("--guest", default="6.1", metavar="KERNEL", help="(%(default)s)")
-    one.add_argument("--here", action="store_true", help="on this machine, in no guest")
+    one.add_argument("--here", action="store_true", help="on this machine, not in a guest")
     one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
     one.add_argument(
-        "--written", action="store_true", help="the script written for it, not the library's"
+        "--written", action="store_true", help="the generated script, not the library's"
     )
     one.add_argument("--rounds", type=int, default=measure.ROUNDS, metavar="N")
     one.add_argument("--json", action="store_true", help="for programs")
@@ -93,16 +103,35 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 def run_record(args: argparse.Namespace) -> int:
     command = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
+    if args.system:
+        return record_system(args, command)
+    if args.seconds is not None:
+        raise ConsolidateError("--seconds is for --system: otherwise a command says how long")
     if not command and not args.pids:
         raise ConsolidateError("nothing to record: name a COMMAND, or -p PID")
     if args.again and args.pids:
         raise ConsolidateError("--again runs a command a second time: not with -p")
-    status = record.record(command, args.output, args.pids, args.stacks, args.again)
+    if args.audit and args.stacks:
+        raise ConsolidateError("audit has no stacks: --stacks is for strace")
+    status = record.record(command, args.output, args.pids, args.stacks, args.again, args.audit)
     print(
         f"consolidate: recorded {args.output}; next: consolidate report {args.output}",
         file=sys.stderr,
     )
     return status
+
+
+def record_system(args: argparse.Namespace, command: list[str]) -> int:
+    if command or args.pids or args.audit or args.stacks or args.again:
+        raise ConsolidateError("--system records all processes, for --seconds: nothing else")
+    if args.seconds is None or args.seconds <= 0:
+        raise ConsolidateError("--system needs --seconds, a positive number")
+    record.whole_machine(args.output, args.seconds)
+    print(
+        f"consolidate: recorded {args.output}; next: consolidate report {args.output}",
+        file=sys.stderr,
+    )
+    return 0
 
 
 def asked(args: argparse.Namespace) -> Asked:
@@ -112,39 +141,44 @@ def asked(args: argparse.Namespace) -> Asked:
         raise ConsolidateError("--seconds takes a positive number")
     own = args.cost_model.absolute() if args.cost_model else None
     paths = tuple(path.absolute() for path in args.trace)
-    return Asked(paths, own, args.most, args.gap / 1e3, args.seconds)
+    return Asked(paths, own, args.backend, args.most, args.gap / 1e3, args.seconds)
 
 
-def made(args: argparse.Namespace) -> tuple[Report, Trace]:
+def report_of(args: argparse.Namespace) -> tuple[Report, Trace]:
     what = asked(args)
-    costs = model.load(args.cost_model)
-    found, read = report.make(args.trace, costs, what.most, what.gap, what.seconds)
-    session.keep(what, found)
-    return found, read
+    costs = model.load(args.cost_model, args.backend) or shipped.load(args.backend or "kernel")
+    made, trace = report.make(args.trace, costs, what.most, what.gap, what.seconds)
+    session.keep(what, made)
+    return made, trace
 
 
 def candidate(args: argparse.Namespace) -> tuple[Report, Candidate, Prediction]:
-    """The candidate with a number: of the traces named, or of the last report."""
-    found = session.last(asked(args)) if args.trace else session.required()
-    if found is None:
-        found, _ = made(args)
-    for one, prediction in zip(found.candidates, found.predictions, strict=True):
-        if one.number == args.number:
-            return found, one, prediction
+    """The candidate that is asked for: of the traces named, or of the last report."""
+    last = session.last(asked(args)) if args.trace else session.required()
+    if last is None:
+        last, _ = report_of(args)
+    for one, prediction in zip(last.candidates, last.predictions, strict=True):
+        if args.which in (str(one.number), one.name):
+            return last, one, prediction
+    names = ", ".join(f"{one.number} {one.name}" for one in last.candidates) or "none"
     raise ConsolidateError(
-        f"there is no candidate {args.number}: the report of {found.title}"
-        f" has {len(found.candidates)}"
+        f"there is no candidate {args.which!r}: the report of {last.title} has {names}"
     )
 
 
 def run_script(args: argparse.Namespace) -> int:
-    found, one, _ = candidate(args)
+    last, one, _ = candidate(args)
     ready = library.script_for(one)
     if ready is not None:
         print(f"-- The library has a script for this: {library.path_of(ready)}")
-    written = write.script(one, found.title, args.name)
-    for difference in written.tried.differences:
-        print(f"consolidate: otherwise than in the trace: {difference}", file=sys.stderr)
+    written = write.script(one, last.title, args.name)
+    if written.assumed and not args.assume:
+        raise ConsolidateError(
+            "\n  ".join(["this script would take for granted:", *written.assumed])
+            + "\nwhich may be so in this trace only. If it is always so: --assume"
+        )
+    for assumption in written.assumed:
+        print(f"consolidate: assumed: {assumption}", file=sys.stderr)
     if args.output is None:
         print(f"{written.lua}\n--[[ {written.name}.h\n{written.header}]]")
         return 0
@@ -159,15 +193,18 @@ def run_script(args: argparse.Namespace) -> int:
 
 
 def run_report(args: argparse.Namespace) -> int:
-    found, read = made(args)
+    made, trace = report_of(args)
     if args.json:
-        json.dump(encode.as_json(found, read), sys.stdout, indent=2)
+        json.dump(encode.as_json(made, trace), sys.stdout, indent=2)
         print()
     else:
-        table.show(found, table.console())
+        table.show(made, table.console())
     if args.svg is not None:
-        graph.draw(read, found.candidates, args.svg)
+        graph.draw(trace, made.candidates, args.svg)
         print(f"consolidate: drawn in {args.svg}", file=sys.stderr)
+    if args.html is not None:
+        page.save(made, trace, args.html)
+        print(f"consolidate: written to {args.html}", file=sys.stderr)
     return 0
 
 
@@ -177,10 +214,10 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def run_measure(args: argparse.Namespace) -> int:
-    found, one, _ = candidate(args)
+    last, one, _ = candidate(args)
     guest = None if args.here else args.guest
     place = measure.Place(args.backend, guest, rounds=args.rounds)
-    (result,) = measure.measure([one], found.title, place, args.written)
+    (result,) = measure.measure([one], last.title, place, args.written)
     if args.json:
         json.dump(measure.as_json(result), sys.stdout, indent=2)
         print()
@@ -190,10 +227,10 @@ def run_measure(args: argparse.Namespace) -> int:
 
 
 def run_calibrate(args: argparse.Namespace) -> int:
-    found, path = calibrate.calibrate(args.backend, args.guest, args.rounds)
-    print(found.title())
-    for name in found.samples:
-        cost = found.cost(name)
+    costs, path = calibrate.calibrate(args.backend, args.guest, args.rounds)
+    print(costs.title())
+    for name in costs.samples:
+        cost = costs.cost(name)
         print(f"  {name:<28} {cost.middle:10.1f} ns  ({cost.low:.1f}..{cost.high:.1f})")
     print(f"kept in {path}")
     return 0
@@ -217,7 +254,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"consolidate: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever reads has had enough; the interpreter must not try again.
+        # The reader has closed the pipe; the interpreter must not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -4,10 +4,12 @@
 
 CONSOLIDATE := $(BUILD)/consolidate
 CALIBRATE := $(BUILD)/consolidate-calibrate
+CALL_NUMBERS := $(BUILD)/gen/syscall-numbers
+VERSION_FILE := $(BUILD)/gen/version
 
 .PHONY: consolidate consolidate-calibrate
-consolidate-calibrate: $(CALIBRATE)
-consolidate: $(CONSOLIDATE) $(CALIBRATE) $(BUILD)/syscript
+consolidate-calibrate: $(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE)
+consolidate: $(CONSOLIDATE) $(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE) $(BUILD)/syscript
 
 $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 	$(call say,GEN)
@@ -15,8 +17,20 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
 		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
 	$(Q)chmod 0755 $@
 
+# Audit records have calls by number.
+$(CALL_NUMBERS): kernel/syscalls_nr.h consolidate/build.mk | $(BUILD)/config.mk
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -E -dM -include $< -x c /dev/null | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/\2 \1/p' | sort -n >$@
+
+$(VERSION_FILE): lib/syscript.h consolidate/build.mk
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)echo $(LIB_VERSION) >$@
+
 CALIBRATE_OBJECTS := $(BUILD)/cost/calibrate.o $(BUILD)/cost/calibrate_library.o
-$(CALIBRATE_OBJECTS): $(BUILD)/cost/%.o: consolidate/cost/%.c | $(BUILD)/include/syscript.h \
+$(CALIBRATE_OBJECTS) $(BENCH_COMMON): $(BUILD)/cost/%.o: consolidate/cost/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -30,7 +44,7 @@ $(CALIBRATE): $(CALIBRATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 # installed, that library with what it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
 CONSOLIDATE_LIBRARIES := rich markdown_it mdurl pygments
-CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in,consolidate/*/*.$(type)))
+CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in html json c h,consolidate/*/*.$(type)))
 VENV_LIBRARIES = $(wildcard $(BUILD)/venv/lib/python3.*/site-packages)
 
 .PHONY: install-consolidate
@@ -38,13 +52,14 @@ ifneq ($(wildcard $(CALIBRATE)),)
 install: install-consolidate
 endif
 install-consolidate:
-	$(call built,$(CALIBRATE))
+	$(call built,$(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE))
 	install -d $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
 	rm -rf $(CONSOLIDATE_DIR)/consolidate
 	for file in $(CONSOLIDATE_FILES); do \
 		install -D -m 0644 $$file $(CONSOLIDATE_DIR)/$$file || exit; \
 	done
 	install -m 0644 kernel/syscalls.def $(CONSOLIDATE_DIR)/consolidate
+	install -m 0644 $(CALL_NUMBERS) $(VERSION_FILE) $(CONSOLIDATE_DIR)/consolidate
 	install -m 0755 $(CALIBRATE) $(CONSOLIDATE_DIR)/consolidate
 	for library in $(CONSOLIDATE_LIBRARIES); do \
 		/usr/bin/python3 -c "import $$library" 2>/dev/null && continue; \
@@ -71,8 +86,17 @@ bench-prediction-icount: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) --icount \
 		-o $(BUILD)/bench/prediction-icount.json
 
+# The instructions of the cost model that ships, counted in a guest.
+.PHONY: count-costs
+COUNT_COSTS = $(abspath $(CALIBRATE)) kernel 3 && echo && $(abspath $(CALIBRATE)) user 3
+count-costs: consolidate module
+	vm/guest -k $(KREL) -m --icount --timeout 1800 -- sh -ec '$(COUNT_COSTS)' >$(BUILD)/counted.json
+	PYTHONPATH=. $(BUILD)/venv/bin/python -m consolidate.cost.shipped <$(BUILD)/counted.json \
+		>$(BUILD)/instructions.json
+	mv $(BUILD)/instructions.json consolidate/cost/instructions.json
+
 # Of real programs, recorded here: longer than the unit tests take.
-test-traces: consolidate $(BUILD)/libsyscript.so
+test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded $(PYTEST_ARGS)
 
--include $(CALIBRATE_OBJECTS:.o=.d)
+-include $(CALIBRATE_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

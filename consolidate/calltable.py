@@ -48,14 +48,54 @@ QUERIES = words(
 # They walk a path, which costs more than all else about them.
 PATHS = QUERIES | words("open openat openat2 creat unlink unlinkat mkdir mkdirat rename renameat")
 # They wait for another thread or process, which a script would keep waiting.
-WAITERS = words(
-    """
-    futex_wait futex_waitv wait4 waitid
-    """
-)
+WAITERS = words("futex_wait futex_waitv wait4 waitid")
+# They are steps of a protocol in memory between threads, which no script takes part in.
+BETWEEN_THREADS = words("futex futex_wake futex_requeue")
+# What a handler does, and when, is up to the program.
+OF_SIGNALS = words("rt_sigaction rt_sigprocmask sigaltstack rt_sigpending")
+SLEEPERS = words("nanosleep clock_nanosleep pause rt_sigsuspend")
+# They wait for events at most so long, which is this argument.
+TIMEOUTS = {"epoll_wait": 3, "epoll_pwait": 3, "epoll_pwait2": 3, "poll": 2, "ppoll": 2}
+TIMEOUTS |= {"select": 4, "pselect6": 4}
+AT_ONCE = frozenset(["0", "{tv_sec=0, tv_nsec=0}", "{tv_sec=0, tv_usec=0}"])
 # The allocator's, in the middle of anything: no part of a sequence.
 ALLOCATOR = frozenset(["brk", "madvise"])
-# What strace calls otherwise than the kernel's table.
+# Kinds of work, for tables: the first that has a call counts.
+KINDS = {
+    "attributes": QUERIES | words("fstat fstatfs fgetxattr flistxattr listxattr llistxattr"),
+    "directories": words("getdents getdents64 mkdir mkdirat rmdir chdir fchdir getcwd"),
+    "sockets": words(
+        """
+        socket socketpair bind listen accept accept4 connect shutdown sendto recvfrom sendmsg
+        recvmsg sendmmsg recvmmsg getsockname getpeername getsockopt setsockopt
+        """
+    ),
+    "files": words(
+        """
+        open openat openat2 creat close read pread64 readv preadv preadv2 write pwrite64 writev
+        pwritev pwritev2 lseek fsync fdatasync ftruncate truncate fallocate fadvise64 readahead
+        copy_file_range sendfile splice tee rename renameat renameat2 unlink unlinkat link linkat
+        symlink symlinkat chmod fchmod fchmodat chown fchown fchownat lchown utimensat fcntl flock
+        dup dup2 dup3 pipe pipe2 ioctl
+        """
+    ),
+    "waiting": words(
+        """
+        poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2 epoll_ctl futex
+        nanosleep clock_nanosleep pause wait4 waitid rt_sigtimedwait io_uring_enter
+        """
+    ),
+    "memory": words("mmap munmap mprotect mremap madvise brk msync mincore mlock"),
+    "processes": words(
+        """
+        clone clone3 fork vfork execve execveat exit exit_group kill tgkill prctl arch_prctl
+        set_tid_address set_robust_list rseq setpgid setsid getpid gettid getppid getpgrp
+        """
+    ),
+    "signals": words("rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack rt_sigsuspend"),
+}
+OTHER_KIND = "other"
+# Names of strace that differ from the kernel's table.
 ALIASES = {
     "fstatat64": "newfstatat",
     "pread": "pread64",
@@ -88,6 +128,23 @@ def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
 
 
 @cache
+def _numbers() -> dict[int, str]:
+    path = places.first(places.NUMBERS)
+    if path is None:
+        raise ConsolidateError(
+            f"the numbers of system calls, {places.NUMBERS[-1]}, are missing:"
+            " reinstall, or `make consolidate`"
+        )
+    pairs = (line.split() for line in path.read_text().splitlines())
+    return {int(number): name for number, name in pairs}
+
+
+def name_of(number: int) -> str:
+    """The name of a call of x86-64, which has no other in the kernel's audit."""
+    return _numbers().get(number, f"syscall_{number}")
+
+
+@cache
 def kinds(name: str) -> str:
     """A letter of "ifps" for each argument of a call that scripts may make.
 
@@ -105,16 +162,30 @@ def why_not(name: str) -> str | None:
     return left_out.get(name, "not a system call that scripts know")
 
 
+def kind_of(name: str) -> str:
+    """What work a call is, see KINDS."""
+    return _kinds().get(name, OTHER_KIND)
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    return {name: kind for kind, names in reversed(KINDS.items()) for name in names}
+
+
 def is_fast(name: str) -> bool:
     """Whether a script makes the call without leaving its own mode."""
     return name in _table()[2]
 
 
-def blocks_on_thread(name: str, args: str) -> bool:
-    """Whether a call waits for another thread."""
-    if name == "futex":
-        return "FUTEX_WAIT" in args or "FUTEX_LOCK" in args or "op: WAIT" in args
-    return name in WAITERS
+def pauses(name: str) -> str | None:
+    """Why a program pauses at a call that scripts could make; None if it does not."""
+    if name in WAITERS:
+        return "waits for another thread"
+    if name in BETWEEN_THREADS:
+        return "synchronizes threads"
+    if name in OF_SIGNALS:
+        return "sets up signals"
+    return "sleeps" if name in SLEEPERS else None
 
 
 def incidental(name: str, args: str) -> bool:

@@ -10,12 +10,24 @@ PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
 BUILD = ROOT / "build"
 GUEST = ROOT / "vm" / "guest"
+PREFIX = PACKAGE.parents[2]
 # Each in the tree, then installed.
+COMMAND = (BUILD / "syscript", PREFIX / "bin" / "syscript")
 SYSCALLS = (ROOT / "kernel" / "syscalls.def", PACKAGE / "syscalls.def")
-SCRIPTS = (ROOT / "scripts", PACKAGE.parents[2] / "share" / "syscript" / "scripts")
+NUMBERS = (BUILD / "gen" / "syscall-numbers", PACKAGE / "syscall-numbers")
+VERSION = (BUILD / "gen" / "version", PACKAGE / "version")
+SCRIPTS = (ROOT / "scripts", PREFIX / "share" / "syscript" / "scripts")
+INCLUDE = (BUILD / "include", PREFIX / "include")
+LIBRARIES = (BUILD, PREFIX / "lib")
 CALIBRATE = (BUILD / "consolidate-calibrate", PACKAGE / "consolidate-calibrate")
 
 
 def first(candidates: tuple[Path, ...]) -> Path | None:
     """The first of these that is there."""
     return next((path for path in candidates if path.exists()), None)
+
+
+def version() -> str:
+    """Of syscript, whose part this is."""
+    path = first(VERSION)
+    return path.read_text().strip() if path is not None else "of a tree that is not built"

@@ -18,14 +18,26 @@ from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate, Example, Recording
 from consolidate.mine.flow import Flow, Kind, Loop, Repeat, Source, Step
 from consolidate.mine.match import Instance
-from consolidate.report.report import Report
+from consolidate.report.report import Program, Report
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
 # Of the form in which it is kept.
-VERSION = 1
+VERSION = 4
 CODEC = Codec(
-    *(Report, Clock, Prediction, Cost, Advice, Candidate, Example, Recording, Instance, Call),
+    *(
+        Report,
+        Program,
+        Clock,
+        Prediction,
+        Cost,
+        Advice,
+        Candidate,
+        Example,
+        Recording,
+        Instance,
+        Call,
+    ),
     *(Flow, Loop, Step, Source, Value, Kind, Repeat),
 )
 
@@ -36,6 +48,7 @@ class Asked:
 
     traces: tuple[Path, ...]
     cost_model: Path | None
+    backend: str | None  # of the cost model
     most: int
     gap: float
     seconds: float | None
@@ -44,7 +57,9 @@ class Asked:
         """The same as long as the report would be; files that are gone are another."""
         files = [(str(path), stamp(path)) for path in self.traces]
         own = str(self.cost_model) if self.cost_model else None
-        return json.loads(json.dumps([VERSION, files, own, self.most, self.gap, self.seconds]))
+        return json.loads(
+            json.dumps([VERSION, files, own, self.backend, self.most, self.gap, self.seconds])
+        )
 
 
 def stamp(path: Path) -> list[int]:
@@ -68,7 +83,7 @@ def keep(asked: Asked, report: Report) -> None:
 
 
 def last(asked: Asked | None) -> Report | None:
-    """The last report, if it is of what is asked for; of whatever, if nothing is."""
+    """The last report, if it is about what is asked for, or nothing is asked for."""
     try:
         kept = json.loads(file().read_text())
         if kept["key"][0] != VERSION or asked is not None and kept["key"] != asked.key():
@@ -83,7 +98,7 @@ def last(asked: Asked | None) -> Report | None:
 
 
 def required() -> Report:
-    found = last(None)
-    if found is None:
+    report = last(None)
+    if report is None:
         raise ConsolidateError("name the trace too: there was no `consolidate report` before")
-    return found
+    return report

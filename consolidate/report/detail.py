@@ -8,28 +8,32 @@ from collections import Counter
 from collections.abc import Iterator
 
 from consolidate.cost.predict import Prediction
+from consolidate.mine import constants
 from consolidate.mine.candidate import Candidate, Example, sequence, text, where
 from consolidate.mine.flow import Flow, Kind, Source
 from consolidate.report.report import Report
-from consolidate.report.table import remarks, saves
+from consolidate.report.table import remarks, saves, size
 from consolidate.trace.call import Call
-from consolidate.trace.values import Value
 
 # Examples that are shown if they are short, lines of each, characters of a line, and stacks.
 EXAMPLES, SHORT, LINES, WIDTH = 2, 8, 24, 160
 STACKS, FRAMES = 3, 6
-SHOWN = 40
 # Frames that say nothing of the program: the C library's.
 LIBC = re.compile(r"/(?:libc|libpthread|ld-linux[\w-]*|libm)[-.][^/]*\(")
 FRAME = re.compile(r"^(\S*?)\(([^)]*)\)")
 
 
 def show(report: Report, candidate: Candidate, prediction: Prediction) -> None:
-    print(f"{candidate.number}. {sequence(candidate)}")
+    print(f"{candidate.number}. {candidate.name}: {sequence(candidate)}")
     for line in facts(report, candidate, prediction):
         print(f"   {line}")
     print("\nsteps:")
     for line in steps(candidate.flow):
+        print(f"  {line}")
+    assumed = constants.assumptions(candidate.flow)
+    if assumed:
+        print("\nassumed, as no trace can show it (see --assume of `consolidate script`):")
+    for line in assumed:
         print(f"  {line}")
     print("\nin the trace:")
     for line in lines(report, candidate.examples):
@@ -40,7 +44,7 @@ def show(report: Report, candidate: Candidate, prediction: Prediction) -> None:
 
 
 def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Iterator[str]:
-    """What is counted, and what is assumed."""
+    """The counts, and the assumptions."""
     early = candidate.iterations - candidate.whole
     yield (
         f"{candidate.iterations} times in {candidate.runs} runs of {where(candidate)}"
@@ -51,10 +55,14 @@ def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Itera
         f"{prediction.calls} calls would be {prediction.script_calls} of a script;"
         f" saves {saves(prediction)}" + (f"; {note}" if note else "")
     )
+    yield (
+        f"{size(prediction.copied)} copied between user and kernel space would be"
+        f" {size(prediction.script_copied)}"
+    )
     if candidate.batched:
         yield "assumes that all arguments of a batch are known before its first call"
     elif candidate.flow.carried:
-        yield "one iteration in a call: each needs what the one before brought"
+        yield "one iteration per call: each needs results of the one before"
 
 
 def steps(flow: Flow) -> Iterator[str]:
@@ -69,7 +77,7 @@ def source_text(flow: Flow, source: Source) -> str:
     if source.kind is Kind.CONST:
         return source.value.text
     if source.kind is Kind.PARAM:
-        return "?" if source.moving() or not source.seen else f"? as {shown(source.seen[0])}"
+        return "?" if source.moving() or not source.seen else f"? as {source.seen[0].brief}"
     words = {
         Kind.RESULT: f"result of {source.step + 1}",
         Kind.SHARED: f"as in {source.step + 1}",
@@ -78,10 +86,6 @@ def source_text(flow: Flow, source: Source) -> str:
         Kind.ADVANCE: "on from there",
     }
     return words[source.kind]
-
-
-def shown(value: Value) -> str:
-    return value.text if len(value.text) <= SHOWN else value.text[: SHOWN - 3] + "..."
 
 
 def lines(report: Report, examples: list[Example]) -> Iterator[str]:

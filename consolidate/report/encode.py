@@ -10,6 +10,7 @@ from typing import Any
 
 from consolidate.cost import library
 from consolidate.cost.predict import Prediction
+from consolidate.mine import constants
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate, is_event_loop, sequence, where
 from consolidate.mine.flow import Step
@@ -17,7 +18,7 @@ from consolidate.report import detail, graph
 from consolidate.report.report import Report
 from consolidate.trace.reader import Trace
 
-VERSION = 2
+VERSION = 4
 ADDRESS = re.compile(r"^(\S+?)\([^)]*\) \[(0x[0-9a-f]+)\]")
 
 
@@ -66,8 +67,10 @@ def stacks_json(candidate: Candidate) -> list[dict[str, Any]]:
 def candidate_json(candidate: Candidate, prediction: Prediction) -> dict[str, Any]:
     return {
         "number": candidate.number,
+        "name": candidate.name,
         "sequence": sequence(candidate),
         "steps": [step_json(step) for step in candidate.flow.steps],
+        "assumed": constants.assumptions(candidate.flow),
         "where": where(candidate),
         "iterations": candidate.iterations,
         "left_early": candidate.iterations - candidate.whole,
@@ -77,6 +80,8 @@ def candidate_json(candidate: Candidate, prediction: Prediction) -> dict[str, An
         "calls": prediction.calls,
         "script_calls": prediction.script_calls,
         "calls_saved": prediction.calls_saved,
+        "bytes_copied": round(prediction.copied),
+        "script_bytes_copied": round(prediction.script_copied),
         "seconds_traced": candidate.took,
         "saved_ns": asdict(prediction.saved) if prediction.saved else None,
         "saved_share": asdict(prediction.share) if prediction.share else None,
@@ -107,6 +112,19 @@ def as_json(report: Report, trace: Trace) -> dict[str, Any]:
         "calls": report.calls,
         "seconds": report.clock.recorded,
         "seconds_untraced": report.clock.untraced,
+        "bytes_copied": report.copied,
+        "with_scripts": asdict(report.together),
+        "system": report.system,
+        "programs": [
+            {
+                "command": one.command,
+                "processes": one.processes,
+                "calls": one.calls,
+                "bytes_copied": one.copied,
+                "kinds": dict(one.kinds.most_common()),
+            }
+            for one in report.programs
+        ],
         "cost_model": report.costs or None,
         "dropped": dict(report.dropped.most_common()),
         "advice": [advice_json(one) for one in report.advice],

@@ -38,7 +38,7 @@ class Graph:
 
 
 def of_threads(threads: Iterable[Thread]) -> Graph:
-    """Of all calls, each thread by itself."""
+    """The graph of all calls, each thread separately."""
     graph = Graph()
     for thread in threads:
         graph.add([call.name for call in thread.calls])

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from consolidate import calltable
 from consolidate.cost import predict
 from consolidate.cost.model import CostModel
 from consolidate.cost.predict import Clock, Prediction
@@ -14,20 +15,62 @@ from consolidate.mine import advice, choose, startup, tape
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate
 from consolidate.report.progress import Progress
-from consolidate.trace import reader
+from consolidate.trace import copied, reader
 from consolidate.trace.reader import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The totals of a trace with all scripts that are faster."""
+
+    calls: int
+    copied: float  # bytes
+    seconds_an_hour: float | None  # saved, at the rate of the trace
+
+
+@dataclass(slots=True)
+class Program:
+    """The calls of one program's processes."""
+
+    command: str
+    processes: int = 0
+    calls: int = 0
+    copied: int = 0  # bytes between them and the kernel
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def programs(trace: Trace) -> list[Program]:
+    """By their names, as those of threads are."""
+    found: dict[str, Program] = {}
+    processes: dict[str, set[int]] = {}
+    for thread in trace.threads.values():
+        if not thread.calls:
+            continue
+        command = thread.command or "?"
+        one = found.setdefault(command, Program(command))
+        processes.setdefault(command, set()).add(thread.process or thread.tid)
+        one.calls += len(thread.calls)
+        for call in thread.calls:
+            one.copied += copied.of_call(call)
+            one.kinds[calltable.kind_of(call.name)] += 1
+    for one in found.values():
+        one.processes = len(processes[one.command])
+    return sorted(found.values(), key=lambda one: -one.calls)
 
 
 @dataclass(slots=True)
 class Report:
-    """What is known of a trace."""
+    """The report of a trace."""
 
     names: list[str]
     lines: int
     calls: int
+    programs: list[Program]  # most calls first
+    system: bool  # of a whole machine
     damaged: int
     unfinished: int
     threads: int
+    copied: int  # bytes between processes and kernel
     clock: Clock
     dropped: Counter[str]
     advice: list[Advice]
@@ -39,6 +82,18 @@ class Report:
     @property
     def title(self) -> str:
         return ", ".join(self.names)
+
+    @property
+    def together(self) -> Together:
+        """With all scripts that are faster."""
+        pays = [one for one in self.predictions if one.pays]
+        saved = sum(one.saved.middle for one in pays if one.saved is not None) / 1e9
+        over = self.clock.seconds
+        return Together(
+            self.calls - sum(one.calls_saved for one in pays),
+            self.copied - sum(one.copied - one.script_copied for one in pays),
+            saved * 3600 / over if self.costs and over and saved < over else None,
+        )
 
 
 def mined(found: Trace, most: int, gap: float, progress) -> tuple:
@@ -67,6 +122,7 @@ def make(
         reader.complain(found)
         dropped, instead, candidates = mined(found, most, gap, progress)
     clock = Clock(found.span(), seconds or found.seconds)
+    groups = programs(found)
     pairs = [(one, predict.predict(one, costs, clock)) for one in candidates]
     # Without a cost model, by calls.
     pairs.sort(key=lambda pair: (-worth(pair[1]), -pair[1].calls_saved))
@@ -76,9 +132,12 @@ def make(
         found.names,
         found.lines,
         found.calls,
+        groups,
+        found.system,
         found.damaged,
         found.unfinished,
         sum(bool(thread.calls) for thread in found.threads.values()),
+        sum(one.copied for one in groups),
         clock,
         dropped,
         instead,

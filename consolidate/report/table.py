@@ -19,17 +19,18 @@ from consolidate.mine.tape import START_UP
 from consolidate.report.report import Report
 
 DROPPED = 6
+# Of a machine: programs that have a line, and kinds of calls that have a column.
+PROGRAMS, KINDS = 15, 7
 NO_TIME = (
-    "How long it takes without the tracer is not known, so nothing is said of what is worth it:"
-    " record with --again, or tell with --seconds."
+    "The time without the tracer is unknown, so the report cannot say what is worth it:"
+    " record with --again, or pass --seconds."
 )
 NO_COST_MODEL = (
-    "No cost model of this machine yet: `consolidate calibrate` measures one. Until then calls"
-    " are counted, not time."
+    "No cost model: `consolidate calibrate` measures one. Until then calls are counted, not time."
 )
 IN_THE_PROCESS = (
-    "That cost model is of the user backend: its scripts make each call by a mode switch of its"
-    " own and save none. Calibrate where the module is loaded."
+    "This cost model is for the user backend, whose scripts save no mode switches."
+    " Calibrate where the module is loaded."
 )
 NOTES = (
     "[..]*: many iterations in one script call, if the program knows their arguments"
@@ -38,8 +39,8 @@ NOTES = (
 
 
 EVENT_LOOP = (
-    "An event loop's round is one script call: what is to be sent, the wait, what is ready."
-    " io_uring, with multishot receives, is the other way."
+    "An event loop's round is one script call: send, wait, receive."
+    " io_uring, with multishot receives, is the alternative."
 )
 
 
@@ -78,6 +79,7 @@ def remarks(candidate: Candidate, prediction: Prediction) -> str:
 def candidates(report: Report) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("#", justify="right")
+    made.add_column("name", no_wrap=True)
     made.add_column("sequence", overflow="fold", ratio=1)
     made.add_column("in")
     for title in ("times", "calls", "script calls", "saves"):
@@ -86,6 +88,7 @@ def candidates(report: Report) -> Table:
     for candidate, prediction in zip(report.candidates, report.predictions, strict=True):
         made.add_row(
             str(candidate.number),
+            candidate.name,
             Text(sequence(candidate)),
             where(candidate),
             str(candidate.iterations),
@@ -130,18 +133,67 @@ def left_out(report: Report, console: Console) -> None:
         console.print(f"  {count:>7}  {why}", highlight=False)
 
 
+def programs(report: Report) -> Table:
+    """Calls by program and kind of work."""
+    kinds = Counter()
+    for one in report.programs:
+        kinds += one.kinds
+    shown = [kind for kind, _ in kinds.most_common(KINDS)]
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("program", overflow="fold", ratio=1)
+    for title in ("processes", "calls", "copied", *shown):
+        made.add_column(title, justify="right")
+    for one in report.programs[:PROGRAMS]:
+        counts = (one.kinds[kind] for kind in shown)
+        made.add_row(
+            Text(one.command),
+            str(one.processes),
+            str(one.calls),
+            size(one.copied),
+            *(str(count) if count else "" for count in counts),
+        )
+    rest = report.programs[PROGRAMS:]
+    if rest:
+        calls, bytes_copied = sum(one.calls for one in rest), sum(one.copied for one in rest)
+        processes = sum(one.processes for one in rest)
+        made.add_row(f"{len(rest)} others", str(processes), str(calls), size(bytes_copied))
+    return made
+
+
+def size(count: float) -> str:
+    for unit, scale in (("MB", 1e6), ("KB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def together(report: Report) -> str:
+    """All candidates that are faster, in the units of the paper that began this."""
+    left = report.together
+    line = (
+        f"All together: {report.calls} calls would be {left.calls}; {size(report.copied)} copied"
+        f" between user and kernel space would be {size(left.copied)}"
+    )
+    if left.seconds_an_hour is not None:
+        line += f"; {left.seconds_an_hour:.3g} s an hour, at the rate of the trace"
+    return line + "."
+
+
 def show(report: Report, console: Console) -> None:
     line = f"{report.calls} calls of {report.threads} threads{took(report.clock)}"
     console.print(line, highlight=False)
     if report.dropped:
         console.print("Not considered:")
         left_out(report, console)
+    if report.system:
+        console.print(programs(report))
     if report.advice:
         console.print(instead(report))
     if not report.candidates:
         console.print("No sequence recurs: nothing to consolidate.")
         return
     console.print(candidates(report))
+    console.print(together(report), highlight=False)
     console.print(NOTES, highlight=False, markup=False)
     if any(map(is_event_loop, report.candidates)):
         console.print(EVENT_LOOP, highlight=False)
@@ -151,7 +203,7 @@ def show(report: Report, console: Console) -> None:
     if report.clock.untraced is None:
         console.print(NO_TIME)
     console.print(f"Cost model: {report.costs}", highlight=False)
-    if report.costs.endswith("user backend"):
+    if "user backend" in report.costs:
         console.print(IN_THE_PROCESS, highlight=False)
     if report.emulated:
         console.print(model.EMULATED, highlight=False)
