@@ -255,7 +255,7 @@ EXPORT_SYMBOL_GPL(kgcc_kasprintf);
 
 static unsigned int with_tag(unsigned int size)
 {
-	return ALIGN(size, 8) + KGCC_TAG_BYTES;
+	return kgcc_tag_offset(size) + KGCC_TAG_BYTES;
 }
 
 static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int size,

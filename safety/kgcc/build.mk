@@ -18,6 +18,17 @@ $(KGCC_HEADERS): $(KTREE)/complete
 $(SAFETY_OUT)/kgcc/kgcc.ko: $(KGCC_SO)
 
 $(eval $(call safety_test,pointers+kgcc))
+
+# Random programs, with all checks and with those that elimination leaves: FUZZ_SEED is
+# the first file's, of KGCC_PROGRAMS each.
+KGCC_SECONDS ?= 600
+KGCC_PROGRAMS ?= 200
+.PHONY: fuzz-kgcc
+fuzz-kgcc: $(KGCC_SO)
+	$(BUILD)/venv/bin/python3 tests/safety/elimination/fuzz.py $(KGCC_SO) \
+		--cc $$(sed -n 's,.*/gcc/[^/]*/\([0-9]*\)/.*,gcc-\1,p' $(KGCC_HEADERS)) \
+		--programs $(KGCC_PROGRAMS) --files 1000000 --seconds $(KGCC_SECONDS) \
+		$(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 # What checks of several CPUs cost each other, and what the machine makes of it.
 $(eval $(call safety_test,scaling))
 $(eval $(call safety_test,scaling+kgcc))

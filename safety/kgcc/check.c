@@ -174,6 +174,8 @@ void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long add
 		return;
 	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, ip))
 		return;
+	if (site->flags & KGCC_PAGE && kgcc_in_slab(pointer))
+		pointer = address;
 	kgcc_find(pointer, &object);
 	count(object.kind);
 	if (is_good(&object, address, length)) {

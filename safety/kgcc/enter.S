@@ -42,13 +42,13 @@
 	cmpq	%gs:KGCC_KEPT_VALUE(\slot), \temp
 .endm
 
-/* A jump while hits are counted. */
-.macro COUNT label
+/* A jump while \key is on: hits are counted, or timed. */
+.macro COUNT label, key=kgcc_counting
 .Lat\@:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
 	.pushsection __jump_table, "aw"
 	.balign 8
 	.long	.Lat\@ - ., \label - .
-	.quad	kgcc_counting - .
+	.quad	\key - .
 	.popsection
 .endm
 
@@ -78,7 +78,7 @@ ENTRY_OF kgcc_field
 	jne	.Lslow_field
 	RET
 .Lcount_field:
-	incl	HITS(%r11)
+	call	counted
 	jmp	.Lfield
 .Lslow_field:
 	movq	%r10, %r9
@@ -110,7 +110,7 @@ ENTRY_OF kgcc_range
 	popq	%rax
 	RET
 .Lcount_range:
-	incl	HITS(%r11)
+	call	counted
 	jmp	.Lrange
 .Lslow_range:
 	popq	%rax
@@ -129,7 +129,7 @@ ENTRY_OF kgcc_length
 	popq	%rax
 	RET
 .Lcount_length:
-	incl	HITS(%r11)
+	call	counted
 	jmp	.Llength
 .Lslow_length:
 	popq	%rcx
@@ -152,6 +152,27 @@ END_OF kgcc_length
 	popq	%rcx
 	popq	%rax
 .endm
+
+/* An execution of the site, which changes no register. */
+SYM_FUNC_START_LOCAL(counted)
+	incl	HITS(%r11)
+	COUNT	.Ltime, kgcc_timing
+	RET
+.Ltime:
+	SAVE
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	movq	%r11, %rdi
+	call	kgcc_profile_hit
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	RESTORE
+	RET
+SYM_FUNC_END(counted)
 
 /* Not kept, or not within what is kept: kgcc_check(site, pointer, address, length). */
 SYM_FUNC_START_LOCAL(slow)
@@ -209,7 +230,7 @@ ENTRY_OF kgcc_enter
 	movq	%r8, 8(%r10)
 1:	RET
 .Lcount_enter:
-	incl	HITS(%r11)
+	call	counted
 	jmp	.Lenter
 END_OF kgcc_enter
 

@@ -171,7 +171,7 @@ void kgcc_cache_share(struct kmem_cache *cache)
 
 static struct tag *tag_of(const struct kgcc_cache *cache, unsigned long start)
 {
-	return (struct tag *)(start + ALIGN(cache->size, 8));
+	return (struct tag *)(start + kgcc_tag_offset(cache->size));
 }
 
 static struct tag *tag_of_pages(struct page *page)
@@ -311,16 +311,18 @@ static const unsigned int sizes[] = {
 #define POWERS	ilog2(KGCC_KMALLOC_MAX)
 
 static struct kmem_cache *between[ARRAY_SIZE(sizes)], *powers[POWERS + 1];
-static char names[ARRAY_SIZE(sizes) + POWERS + 1][24];
+static char names[ARRAY_SIZE(sizes) + POWERS + 1][32];
 
 static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int align)
 {
 	struct kmem_cache *cache;
 
-	snprintf(name, sizeof(names[0]), "kgcc_%s%u", align > 8 ? "aligned_" : "", size);
+	/* With a number of this load's: caches of an earlier one may have stayed. */
+	snprintf(name, sizeof(names[0]), "kgcc_%s%u_%04lx", align > 8 ? "aligned_" : "", size,
+		 secret & 0xffff);
 	/* What may be copied to user space is never merged with other caches. */
-	cache = kmem_cache_create_usercopy(name, size + sizeof(struct tag), align, 0, 0, size,
-					   NULL);
+	cache = kmem_cache_create_usercopy(name, kgcc_tag_offset(size) + sizeof(struct tag),
+					   align, 0, 0, size, NULL);
 	if (cache && kgcc_cache_add(cache, size, true)) {
 		kmem_cache_destroy(cache);
 		return NULL;
@@ -338,12 +340,17 @@ struct kmem_cache *kgcc_heap_cache(size_t size)
 	return NULL;
 }
 
+/* What modules leaked may still be used, or be freed by others: its cache stays. */
 static void remove_cache(struct kmem_cache *cache)
 {
 	if (!cache)
 		return;
 	kgcc_cache_remove(cache);
-	kmem_cache_destroy(cache);
+	if (kmem_cache_shrink(cache))
+		pr_warn("modules leaked objects of %u bytes: their cache stays\n",
+			kmem_cache_size(cache) - (unsigned int)sizeof(struct tag));
+	else
+		kmem_cache_destroy(cache);
 }
 
 void kgcc_heap_exit(void)

@@ -25,6 +25,15 @@ struct kgcc_cache {
 /* What kmalloc() serves from caches; larger objects are of whole pages. */
 #define KGCC_KMALLOC_MAX	8192u
 
+/*
+ * Where an object's tag is.  A free slot has the allocator's link in its middle, which is
+ * not to lie on the tag.
+ */
+static inline unsigned int kgcc_tag_offset(unsigned int size)
+{
+	return max(ALIGN(size, 8), 24u);
+}
+
 int kgcc_heap_init(void);
 void kgcc_heap_exit(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instrumented modules come and go.  Their sites are found by way of the jump labels
- * that they have: each one's key is the start of a struct kgcc_site.
+ * Instrumented modules come and go.  Their sites are found through their jump labels:
+ * the key of each is the start of a struct kgcc_site.
  *
  * modules_lock guards the list, settings, and sites.  Readers of the list in any
  * context use RCU: entries are removed only when kgcc.ko goes.
@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "module.h"
 #include "peer.h"
+#include "profile.h"
 #include "region.h"
 
 /* How often sites are looked at that may be due to be switched off. */
@@ -124,15 +125,34 @@ static void look(struct work_struct *work)
 		schedule_delayed_work(&looking, PERIOD);
 }
 
-/* After settings changed: counting costs, so it is done only on request. */
-static void settle(void)
+/* Of all that are counted.  An error leaves it as it is. */
+static int settle_timing(bool time)
 {
-	bool count = kgcc_module_default.settings.count, after = false;
+	static bool is_on;
+	int err = 0;
+
+	lockdep_assert_held(&modules_lock);
+	if (time == is_on)
+		return 0;
+	if (time)
+		err = kgcc_profile_on();
+	else
+		kgcc_profile_off();
+	if (!err)
+		is_on = time;
+	return err;
+}
+
+/* After settings changed: counting costs, so it is done only on request. */
+static int settle(void)
+{
+	enum kgcc_count count = kgcc_module_default.settings.count;
 	struct kgcc_module *m;
+	bool after = false;
 
 	lockdep_assert_held(&modules_lock);
 	list_for_each_entry(m, &modules, node) {
-		count |= m->settings.count;
+		count = max(count, m->settings.count);
 		after |= m->settings.after;
 	}
 	if (count || after)
@@ -141,6 +161,7 @@ static void settle(void)
 		static_branch_disable(&kgcc_counting);
 	if (after)
 		schedule_delayed_work(&looking, PERIOD);
+	return settle_timing(count == KGCC_COUNT_TIME);
 }
 
 /* -- a module comes ---------------------------------------------------------------- */
@@ -236,6 +257,7 @@ static void module_going(struct module *module)
 	mutex_unlock(&modules_lock);
 	kgcc_module_for_each_range(module, kgcc_region_remove);
 	kgcc_module_for_each_range(module, kgcc_peer_forget);
+	kgcc_module_for_each_range(module, kgcc_profile_forget);
 	synchronize_rcu();
 }
 
@@ -270,6 +292,10 @@ void kgcc_module_exit(void)
 
 	unregister_module_notifier(&notifier);
 	cancel_delayed_work_sync(&looking);
+	mutex_lock(&modules_lock);
+	settle_timing(false);
+	mutex_unlock(&modules_lock);
+	kgcc_profile_exit();
 	list_for_each_entry_safe(m, next, &modules, node)
 		kfree(m);
 }
@@ -279,6 +305,7 @@ void kgcc_module_exit(void)
 static const char *const actions[] = { "log", "kill", "crash" };
 static const char *const reports[] = { "once", "all" };
 static const char *const switches[] = { "off", "on" };
+static const char *const counts[] = { "off", "on", "time" };
 
 struct change {
 	struct kgcc_settings settings;
@@ -298,7 +325,7 @@ static int parse(struct change *change, const char *key, const char *value)
 		i = match_string(reports, ARRAY_SIZE(reports), value);
 		change->settings.every = i;
 	} else if (!strcmp(key, "count")) {
-		i = match_string(switches, ARRAY_SIZE(switches), value);
+		i = match_string(counts, ARRAY_SIZE(counts), value);
 		change->settings.count = i;
 	} else if (!strcmp(key, "state")) {
 		i = match_string(switches, ARRAY_SIZE(switches), value);
@@ -364,7 +391,7 @@ int kgcc_module_set(char *line)
 		err = set_all(line);
 	else
 		err = set_module(m, line);
-	settle();
+	err = settle() ?: err;
 	mutex_unlock(&modules_lock);
 	return err;
 }
@@ -376,7 +403,7 @@ static void show_settings(struct seq_file *m, const struct kgcc_module *module)
 	const struct kgcc_settings *s = &module->settings;
 
 	seq_printf(m, "%s action=%s reports=%s after=%u count=%s\n", module->name,
-		   actions[s->action], reports[s->every], s->after, switches[s->count]);
+		   actions[s->action], reports[s->every], s->after, counts[s->count]);
 }
 
 void kgcc_module_show_settings(struct seq_file *m)
@@ -403,7 +430,7 @@ static const char *kind_of(const struct kgcc_site *site)
 	return site->flags & KGCC_WRITE ? "write" : "read";
 }
 
-/* module, kind, accesses, hits, errors, state, place */
+/* module, kind, accesses, hits, errors, state, place, ns */
 void kgcc_module_show_sites(struct seq_file *m)
 {
 	struct kgcc_module *module;
@@ -413,9 +440,10 @@ void kgcc_module_show_sites(struct seq_file *m)
 		for (unsigned int i = 0; i < module->n; i++) {
 			const struct kgcc_site *site = module->sites[i];
 
-			seq_printf(m, "%s\t%s\t%llu\t%u\t%u\t%s\t%s\n", module->name,
+			seq_printf(m, "%s\t%s\t%llu\t%u\t%u\t%s\t%s\t%llu\n", module->name,
 				   kind_of(site), max(site->nparts, 1ULL), READ_ONCE(site->hits),
-				   READ_ONCE(site->errors), switches[is_on(site)], site->where);
+				   READ_ONCE(site->errors), switches[is_on(site)], site->where,
+				   kgcc_profile_ns(site));
 		}
 	}
 	mutex_unlock(&modules_lock);

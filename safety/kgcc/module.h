@@ -13,11 +13,13 @@ struct seq_file;
 /* What follows a violation, once it is reported. */
 enum kgcc_action { KGCC_LOG, KGCC_KILL, KGCC_CRASH };
 
+enum kgcc_count { KGCC_COUNT_OFF, KGCC_COUNT_ON, KGCC_COUNT_TIME };
+
 struct kgcc_settings {
 	enum kgcc_action action;
 	unsigned int after;		/* clean executions until a site is off, 0: never */
 	bool every;			/* violation is reported, not just a site's first */
-	bool count;			/* hits, even if nothing is to be switched off */
+	enum kgcc_count count;		/* hits, even if nothing is to be switched off */
 };
 
 struct kgcc_module {

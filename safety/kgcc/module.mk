@@ -7,12 +7,15 @@ kgcc_plugin := $(SAFETY_BUILT)/kgcc/kgcc.so
 # kbuild works in another directory: names are those in the module's.
 kgcc_rules := $(if $(KGCC_RULES),$(if $(filter /%,$(KGCC_RULES)),,$(src)/)$(KGCC_RULES))
 
+# Ways out on which something is kept: at compile time, and without a trace in the code.
+kgcc_paths := $(if $(filter 1,$(KGCC_PATHS)),$(safety_dir)/kgcc/kernel.rules)
+
 # Another plugin or other rules make another command, so that kbuild compiles again.
 ccflags-y += -fplugin=$(kgcc_plugin) \
-	-DKGCC_PLUGIN=$(firstword $(shell cat $(kgcc_plugin) $(kgcc_rules) | cksum))
+	-DKGCC_PLUGIN=$(firstword $(shell cat $(kgcc_plugin) $(kgcc_rules) $(kgcc_paths) | cksum))
 # Events of rules go to evmon.
 ccflags-y += $(if $(filter evmon,$(safety_tools)),$(call kgcc_option,events))
-ccflags-y += $(if $(kgcc_rules),$(call kgcc_option,rules=$(kgcc_rules)))
+ccflags-y += $(foreach rules,$(kgcc_rules) $(kgcc_paths),$(call kgcc_option,rules=$(rules)))
 ccflags-y += $(if $(KGCC_STATS),$(call kgcc_option,stats=$(KGCC_STATS)))
 ccflags-y += $(foreach option,$(KGCC_OPTIONS),$(call kgcc_option,$(option)))
 KBUILD_EXTRA_SYMBOLS += $(SAFETY_BUILT)/kgcc/Module.symvers

@@ -121,6 +121,12 @@ void kgcc_find(unsigned long address, struct kgcc_object *object)
 	}
 }
 
+bool kgcc_in_slab(unsigned long address)
+{
+	return kgcc_in_direct_map(address) && virt_addr_valid((void *)address) &&
+	       PageSlab(virt_to_head_page((void *)address));
+}
+
 bool kgcc_find_before(unsigned long address, struct kgcc_object *object)
 {
 	kgcc_find(address - 1, object);

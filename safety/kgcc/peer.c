@@ -96,6 +96,11 @@ bool kgcc_peer_none_of(unsigned long address)
 	return true;
 }
 
+size_t kgcc_peer_bytes(void)
+{
+	return sizeof(peers);
+}
+
 static void forget(unsigned int slot, unsigned long start, unsigned long end)
 {
 	unsigned long flags;

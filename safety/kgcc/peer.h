@@ -13,7 +13,7 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 /* Whose peer an address is, and where it became one. */
 bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const char **where);
 
-/* How many peers each slot has had, as lookups are kept: of most it is none. */
+/* How many peers each slot has had, for kept lookups: mostly 0. */
 extern u64 kgcc_peers[KGCC_SLOTS];
 
 bool kgcc_peer_none_of(unsigned long address);
@@ -26,5 +26,7 @@ static inline bool kgcc_peer_none(unsigned long address)
 
 /* Drop those made at texts in a range: their module goes. */
 void kgcc_peer_forget(unsigned long start, unsigned long end);
+
+size_t kgcc_peer_bytes(void);
 
 #endif

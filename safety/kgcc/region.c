@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A tree of ranges that do not overlap.  It is changed under a lock and searched
- * without: a latch tree is two trees, of which one is whole at any time.
+ * without: a latch tree is two trees, and at any time one of them is whole.
  */
 #include <linux/atomic.h>
 #include <linux/kallsyms.h>
@@ -29,6 +29,7 @@ struct span {
 static struct latch_tree_root regions;
 static DEFINE_SPINLOCK(regions_lock);
 static atomic64_t number;
+static atomic_long_t bytes;		/* that regions take */
 
 static __always_inline bool starts_before(struct latch_tree_node *a, struct latch_tree_node *b)
 {
@@ -70,6 +71,7 @@ static struct region *new_region(unsigned long start, unsigned long size, const 
 	region->alive = atomic64_inc_return(&number) << 8 | 1;
 	region->where = where;
 	memcpy(region->name, name, length);
+	atomic_long_add(sizeof(*region) + length, &bytes);
 	return region;
 }
 
@@ -81,6 +83,7 @@ static void remove(unsigned long start, unsigned long end)
 	while ((region = find_any(start, end))) {
 		latch_tree_erase(&region->node, &regions, &operations);
 		WRITE_ONCE(region->alive, 0);
+		atomic_long_sub(sizeof(*region) + strlen(region->name) + 1, &bytes);
 		kfree_rcu(region, rcu);
 	}
 }
@@ -183,6 +186,11 @@ bool kgcc_region_symbol(unsigned long address, struct kgcc_object *object)
 	}
 	local_irq_restore(flags);
 	return known && kgcc_region_of(address, object);
+}
+
+size_t kgcc_region_bytes(void)
+{
+	return atomic_long_read(&bytes);
 }
 
 void kgcc_region_exit(void)

@@ -15,6 +15,9 @@ void kgcc_region_add(unsigned long start, unsigned long size, const char *name,
 void kgcc_region_remove(unsigned long start, unsigned long end);
 void kgcc_region_exit(void);
 
+/* What all of them take. */
+size_t kgcc_region_bytes(void);
+
 /* The region that has an address; or else, the second, one that ends there. */
 bool kgcc_region_of(unsigned long address, struct kgcc_object *object);
 bool kgcc_region_find(unsigned long address, struct kgcc_object *object);

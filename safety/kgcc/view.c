@@ -7,6 +7,8 @@
 
 #include "check.h"
 #include "module.h"
+#include "peer.h"
+#include "region.h"
 #include "view.h"
 
 #define LINE_MAX_BYTES	4096
@@ -41,6 +43,10 @@ static int counters_show(struct seq_file *m, void *unused)
 	seq_printf(m, "lookups\t%llu\n", sum.slow);
 	for (int i = 0; i < KGCC_KINDS; i++)
 		seq_printf(m, "lookup\t%s\t%llu\n", kinds[i], sum.kind[i]);
+	seq_printf(m, "memory\tlookups\t%zu\n",
+		   sizeof(struct kgcc_kept) * KGCC_SLOTS * num_possible_cpus());
+	seq_printf(m, "memory\tvariables\t%zu\n", kgcc_region_bytes());
+	seq_printf(m, "memory\tpeers\t%zu\n", kgcc_peer_bytes());
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(counters);

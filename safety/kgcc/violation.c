@@ -148,28 +148,51 @@ static void report_header(int number, unsigned int flags, const struct access *a
 	       size, plural(size), number);
 }
 
+/* Whose, and how often it was told before: NULL if that does not count. */
+static void report_access(struct kgcc_module *m, u32 *before, unsigned int flags,
+			  unsigned long address, const struct access *access,
+			  const struct kgcc_object *object, unsigned long ip)
+{
+	long length = access->hi - access->lo;
+	int number;
+
+	if (should_report(m, before)) {
+		number = atomic_inc_return(&last_number);
+		if (object->kind == KGCC_NOTHING)
+			pr_err("violation: wild access: %s of %ld byte%s at %s [%d]\n",
+			       verb(flags), length, plural(length),
+			       address < PAGE_SIZE ? "the null pointer" : "no kernel memory",
+			       number);
+		else
+			report_header(number, flags, access, object);
+		report_where(number, access->where, ip);
+		report_object(number, object);
+	}
+	act(m);
+}
+
 void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		    unsigned long length, const struct kgcc_object *object, unsigned long ip)
 {
 	struct access access = find_access(site, address, length, object);
-	struct kgcc_module *m;
-	int number;
+
+	if (object->kind == KGCC_NOTHING)
+		access.hi = access.lo + length;
+	rcu_read_lock();
+	report_access(kgcc_module_of((unsigned long)site), &site->errors, site->flags, address,
+		      &access, object, ip);
+	rcu_read_unlock();
+}
+
+void kgcc_violation_call(const char *where, unsigned int flags, unsigned long address,
+			 unsigned long length, const struct kgcc_object *object,
+			 unsigned long ip)
+{
+	long lo = address - object->start;
+	struct access access = { lo, lo + length, where };
 
 	rcu_read_lock();
-	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors)) {
-		number = atomic_inc_return(&last_number);
-		if (object->kind == KGCC_NOTHING)
-			pr_err("violation: wild access: %s of %lu byte%s at %s [%d]\n",
-			       verb(site->flags), length, plural(length),
-			       address < PAGE_SIZE ? "the null pointer" : "no kernel memory",
-			       number);
-		else
-			report_header(number, site->flags, &access, object);
-		report_where(number, access.where, ip);
-		report_object(number, object);
-	}
-	act(m);
+	report_access(kgcc_module_of(ip), NULL, flags, address, &access, object, ip);
 	rcu_read_unlock();
 }
 
@@ -216,9 +239,10 @@ void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsig
 	rcu_read_lock();
 	m = kgcc_module_of((unsigned long)site);
 	if (should_report(m, &site->errors))
-		report_site(site, ip, "%s: %s at offset %ld, variable %s",
+		report_site(site, ip, "%s: %s at %s %ld, %s %s",
 			    (long)offset < 0 ? "underrun" : "overrun", verb(site->flags),
-			    (long)offset, site->object);
+			    site->flags & KGCC_MEMBER ? "index" : "offset", (long)offset,
+			    site->flags & KGCC_MEMBER ? "member" : "variable", site->object);
 	act(m);
 	rcu_read_unlock();
 }

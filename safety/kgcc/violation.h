@@ -9,6 +9,11 @@
 void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		    unsigned long length, const struct kgcc_object *object, unsigned long ip);
 
+/* The same of a call of the library's, at where. */
+void kgcc_violation_call(const char *where, unsigned int flags, unsigned long address,
+			 unsigned long length, const struct kgcc_object *object,
+			 unsigned long ip);
+
 /* The pointer had left its object before, at where. */
 void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,

@@ -58,14 +58,18 @@ struct counts {
 	unsigned int against_map;	/* of which so many look an object up */
 	unsigned int frames;		/* functions that register locals */
 	unsigned int ruled;		/* operations that rules matched, by action */
+	unsigned int taken;		/* calls of takers of pairs, ... */
+	unsigned int kept;		/* ... of which so many are not given back on some way */
 };
 
 extern struct counts totals;
 
 /* kgcc.cc */
 enum lifetime { LIFETIME_CALLS, LIFETIME_NAMES, LIFETIME_NONE };
+enum members { MEMBERS_ALL, MEMBERS_NOT_LAST, MEMBERS_NONE };
 extern struct options {
 	enum lifetime lifetime;		/* which calls may free what was checked */
+	enum members members;		/* whose indexes are checked */
 	bool eliminate;
 	bool hooks;
 	bool rules_only;		/* no checks but those of rules */
@@ -77,15 +81,27 @@ extern struct options {
 void start_origins(void);
 struct origin origin_of(tree pointer);
 bool same_root(const_tree a, const_tree b);
+bool is_wide(const_tree type);
 /* Where a pointer is used for more than access and comparison. */
 void find_escapes(tree pointer, vec<struct escape> &at);
+
+/* early.cc */
+bool look_early(function *fun);
+bool is_of_page(tree root);
 
 /* collect.cc */
 unsigned int count_operations(function *fun);
 void collect_checks(function *fun, vec<struct check *> &checks);
 
+/* paths.cc */
+void check_paths(function *fun);
+
+/* members.cc */
+bool check_members(function *fun);
+
 /* lifetime.cc */
 bool may_free(gimple *stmt);
+void learn_lifetime(function *fun);
 
 /* reduce.cc */
 void reduce_checks(function *fun, vec<struct check *> &checks);
@@ -99,8 +115,12 @@ void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record
 void emit_leave(gimple_stmt_iterator *gsi, tree record);
 void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,
 		 HOST_WIDE_INT size, unsigned int flags);
+void emit_length(gimple_stmt_iterator *gsi, location_t where, tree address, tree length,
+		 unsigned int flags);
 void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
 		  const char *relation, HOST_WIDE_INT number, const char *text);
+void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const char *name,
+		 unsigned int flags);
 void emit_event(gimple_stmt_iterator *gsi, unsigned int type, location_t where,
 		const char *name, tree object, tree value);
 tree site_of(const struct check *check, const char *object);
@@ -108,11 +128,16 @@ tree words_constant(const char *name, const vec<tree> &words, bool writable);
 tree text_constant(const char *text);
 const char *place_of(location_t where);
 const char *caller_of(location_t where);
+bool calls_outside(gimple *stmt);
+
+/* match.cc */
+const char *name_of_type(tree type);
 
 /* uaccess.cc: for the function that is compiled, from its start on */
 void find_user_access(function *fun);
 void forget_user_access(void);
 bool has_user_access(basic_block bb, gimple *before);
+void close_user_access(function *fun, bool (*calls)(gimple *stmt));
 gimple *end_user_access(void);
 gimple *begin_user_access(void);
 
@@ -121,8 +146,10 @@ void register_locals(function *fun);
 
 /* globals.cc */
 void register_globals(const char *plugin);
+void register_strings(function *fun);
 void pad_variable(tree var);
 HOST_WIDE_INT size_of_variable(tree var);
+HOST_WIDE_INT size_of_object(tree root);
 tree unit_address(void);
 
 /* hooks.cc */

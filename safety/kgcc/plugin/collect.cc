@@ -13,20 +13,36 @@ struct reference {
 	bool constant;			/* which are all, but for an index */
 };
 
+/* What the length of a function is counted in: bytes of each, or eighths of one. */
+enum { BITS = 0 };
+
 /* Functions that access memory which they get a pointer to, and a length. */
 static const struct {
 	const char *name;
 	int write, read, read2;		/* arguments, -1: none */
 	int length;
+	int unit = 1;
+	int times = -1;			/* an argument that the length is multiplied with */
 } memory_functions[] = {
 	{ "memcpy", 0, 1, -1, 2 }, { "__memcpy", 0, 1, -1, 2 },
 	{ "memmove", 0, 1, -1, 2 }, { "__memmove", 0, 1, -1, 2 },
 	{ "memset", 0, -1, -1, 2 }, { "__memset", 0, -1, -1, 2 },
 	{ "memcmp", -1, 0, 1, 2 }, { "bcmp", -1, 0, 1, 2 },
 	{ "memchr", -1, 0, -1, 2 }, { "memchr_inv", -1, 0, -1, 2 },
-	{ "memzero_explicit", 0, -1, -1, 1 },
+	{ "memzero_explicit", 0, -1, -1, 1 }, { "memscan", -1, 0, -1, 2 },
+	{ "crypto_memneq", -1, 0, 1, 2 }, { "__crypto_memneq", -1, 0, 1, 2 },
+	{ "get_random_bytes", 0, -1, -1, 1 }, { "sort", 0, -1, -1, 1, 1, 2 },
+	{ "crc32_le", -1, 1, -1, 2 }, { "crc32_be", -1, 1, -1, 2 }, { "crc32c", -1, 1, -1, 2 },
+	{ "__crc32c_le", -1, 1, -1, 2 }, { "crc16", -1, 1, -1, 2 }, { "crc_ccitt", -1, 1, -1, 2 },
+	{ "hex_dump_to_buffer", -1, 0, -1, 1 }, { "bin2hex", 0, -1, -1, 2, 2 },
+	{ "bin2hex", -1, 1, -1, 2 }, { "hex2bin", 0, -1, -1, 2 }, { "hex2bin", -1, 1, -1, 2, 2 },
+	{ "print_hex_dump", -1, 5, -1, 6 },
+	{ "_find_first_bit", -1, 0, -1, 1, BITS }, { "_find_next_bit", -1, 0, -1, 1, BITS },
+	{ "_find_first_zero_bit", -1, 0, -1, 1, BITS },
+	{ "_find_next_zero_bit", -1, 0, -1, 1, BITS }, { "_find_last_bit", -1, 0, -1, 1, BITS },
+	{ "__bitmap_weight", -1, 0, -1, 1, BITS }, { "__bitmap_and", 0, 1, 2, 3, BITS },
+	{ "__bitmap_or", 0, 1, 2, 3, BITS }, { "__bitmap_equal", -1, 0, 1, 2, BITS },
 	{ "_copy_from_user", 0, -1, -1, 2 }, { "_copy_to_user", -1, 1, -1, 2 },
-	{ "copy_user_generic", -1, -1, -1, 2 },
 	{ "_copy_to_iter", -1, 0, -1, 1 }, { "_copy_from_iter", 0, -1, -1, 1 },
 };
 
@@ -61,7 +77,7 @@ static bool take_apart(tree ref, struct reference *r)
 	}
 	if (!r->pointer)
 		r->variable = base;
-	return r->pointer || DECL_P(r->variable);
+	return r->pointer || DECL_P(r->variable) || TREE_CODE(r->variable) == STRING_CST;
 }
 
 /* -- operations, for the share removed ---------------------------------------- */
@@ -150,10 +166,8 @@ static void add_access(struct collector *c, tree pointer, HOST_WIDE_INT lo, HOST
 	struct origin o = origin_of(pointer);
 	struct check *check;
 
-	if (TREE_CODE(o.root) == STRING_CST)
-		return;
-	if (DECL_P(o.root) && o.constant && !length && lo + o.offset >= 0 &&
-	    hi + o.offset <= size_of_variable(o.root))
+	if (size_of_object(o.root) >= 0 && o.constant && !length && lo + o.offset >= 0 &&
+	    hi + o.offset <= size_of_object(o.root))
 		return;
 	check = new_check(c, o.root, flags);
 	check->length = length;
@@ -205,8 +219,6 @@ static void add_indexed(struct collector *c, tree ref, const struct reference *r
 		return;
 	if (r->pointer)
 		root = origin_of(r->pointer).root;
-	if (TREE_CODE(root) == STRING_CST)
-		return;
 	check = new_check(c, root, flags);
 	check->addr = name_address(c, indexed);
 	set_bytes(check, r->lo - below.lo, r->hi - below.lo);
@@ -222,7 +234,7 @@ static void add_reference(struct collector *c, tree ref, unsigned int flags)
 		add_indexed(c, ref, &r, flags);
 	else if (r.pointer)
 		add_access(c, r.pointer, r.lo, r.hi, NULL_TREE, flags);
-	else if (r.lo < 0 || r.hi > size_of_variable(r.variable))
+	else if (r.lo < 0 || r.hi > size_of_object(r.variable))
 		set_bytes(new_check(c, r.variable, flags), r.lo, r.hi);
 }
 
@@ -291,6 +303,49 @@ static void add_argument(struct collector *c, gcall *call, int arg, tree length,
 		add_access(c, gimple_call_arg(call, arg), 0, 0, length, flags);
 }
 
+/* __atomic_load_4, __sync_fetch_and_add_8: the bytes that a builtin accesses, or 0. */
+static unsigned int bytes_of_atomic(const char *name)
+{
+	const char *number = strrchr(name, '_');
+
+	if (!startswith(name, "__atomic_") && !startswith(name, "__sync_"))
+		return 0;
+	return number && ISDIGIT(number[1]) ? atoi(number + 1) : 0;
+}
+
+static void add_atomic(struct collector *c, gcall *call, const char *name)
+{
+	unsigned int bytes = bytes_of_atomic(name);
+
+	if (!bytes || !gimple_call_num_args(call))
+		return;
+	add_argument(c, call, 0, size_int(bytes),
+		     startswith(name, "__atomic_load") ? KGCC_READ : KGCC_READ | KGCC_WRITE);
+	if (startswith(name, "__atomic_compare_exchange"))
+		add_argument(c, call, 1, size_int(bytes), KGCC_READ);
+}
+
+/* In bytes, computed before the call where it is not. */
+static tree length_of(gcall *call, int argument, int unit, int times)
+{
+	gimple_stmt_iterator gsi = gsi_for_stmt(call);
+	tree length = gimple_call_arg(call, argument), bytes;
+
+	if (unit == 1 && times < 0)
+		return length;
+	bytes = fold_convert(sizetype, length);
+	if (unit == BITS)
+		bytes = fold_build2(RSHIFT_EXPR, sizetype,
+				    fold_build2(PLUS_EXPR, sizetype, bytes, size_int(7)),
+				    build_int_cst(integer_type_node, 3));
+	else
+		bytes = fold_build2(MULT_EXPR, sizetype, bytes, size_int(unit));
+	if (times >= 0)
+		bytes = fold_build2(MULT_EXPR, sizetype, bytes,
+				    fold_convert(sizetype, gimple_call_arg(call, times)));
+	return force_gimple_operand_gsi(&gsi, bytes, true, NULL_TREE, true, GSI_SAME_STMT);
+}
+
 static void add_memory_function(struct collector *c, gcall *call)
 {
 	tree callee = gimple_call_fndecl(call);
@@ -299,12 +354,13 @@ static void add_memory_function(struct collector *c, gcall *call)
 	if (!callee || !DECL_NAME(callee))
 		return;
 	name = IDENTIFIER_POINTER(DECL_NAME(callee));
+	add_atomic(c, call, name);
 	if (startswith(name, "__builtin_"))
 		name += strlen("__builtin_");
 	for (const auto &f : memory_functions) {
 		if (strcmp(name, f.name) || (int)gimple_call_num_args(call) <= f.length)
 			continue;
-		tree length = gimple_call_arg(call, f.length);
+		tree length = length_of(call, f.length, f.unit, f.times);
 
 		add_argument(c, call, f.write, length, KGCC_WRITE);
 		add_argument(c, call, f.read, length, KGCC_READ);
@@ -330,8 +386,8 @@ static bool is_member(const struct origin *o)
 /* Whether an address lies in a variable, at its end included. */
 static bool in_variable(const struct origin *o)
 {
-	return DECL_P(o->root) && o->constant && o->offset >= 0 &&
-	       o->offset <= size_of_variable(o->root);
+	return size_of_object(o->root) >= 0 && o->constant && o->offset >= 0 &&
+	       o->offset <= size_of_object(o->root);
 }
 
 /*
@@ -370,13 +426,41 @@ static void add_made(struct collector *c, tree pointer, const struct origin *o)
 		check->addr = pointer;
 }
 
+/* Arithmetic on integers that a pointer is in: (unsigned long)p + i, and back. */
+static bool is_integer_arithmetic(gimple *stmt)
+{
+	tree result;
+
+	if (!is_gimple_assign(stmt))
+		return false;
+	result = gimple_assign_lhs(stmt);
+	if (TREE_CODE(result) != SSA_NAME)
+		return false;
+	switch (gimple_assign_rhs_code(stmt)) {
+	CASE_CONVERT:
+		if (!POINTER_TYPE_P(TREE_TYPE(result)) ||
+		    POINTER_TYPE_P(TREE_TYPE(gimple_assign_rhs1(stmt))))
+			return false;
+		break;
+	case PLUS_EXPR:
+	case MINUS_EXPR:
+	case BIT_AND_EXPR:
+		if (!is_wide(TREE_TYPE(result)))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	return origin_of(result).root != result;
+}
+
 static void add_arithmetic(struct collector *c)
 {
 	tree pointer = gimple_assign_lhs(c->stmt);
 	struct origin o = origin_of(pointer);
 	auto_vec<struct escape> escapes;
 
-	if (in_variable(&o) || TREE_CODE(o.root) == STRING_CST) {
+	if (in_variable(&o)) {
 		totals.proven++;
 	} else if (is_member(&o)) {
 		totals.member++;
@@ -392,12 +476,61 @@ static void add_arithmetic(struct collector *c)
 	}
 }
 
+/* &array[13], handed on: an address that no statement makes. */
+static struct check *add_constant(struct collector *c, tree address)
+{
+	struct origin o;
+	struct check *check;
+
+	if (TREE_CODE(address) != ADDR_EXPR)
+		return NULL;
+	o = origin_of(address);
+	if (!VAR_P(o.root) || in_variable(&o) || !o.constant || size_of_variable(o.root) < 0)
+		return NULL;
+	check = new_check(c, o.root, KGCC_ARITH);
+	set_bytes(check, o.offset, o.offset);
+	return check;
+}
+
+/* Chosen by where control comes from: checked there. */
+static void add_chosen(struct collector *c, gphi *phi)
+{
+	for (unsigned int i = 0; i < gimple_phi_num_args(phi); i++) {
+		edge e = gimple_phi_arg_edge(phi, i);
+		struct check *check;
+
+		c->stmt = phi;
+		check = e->flags & EDGE_COMPLEX ? NULL : add_constant(c, gimple_phi_arg_def(phi, i));
+		if (!check)
+			continue;
+		check->parts[0].where = gimple_phi_arg_location(phi, i);
+		check->end_of = single_succ_p(e->src) ? e->src : split_edge(e);
+		check->stmt = NULL;
+	}
+}
+
+static void add_constants(struct collector *c)
+{
+	gimple *stmt = c->stmt;
+
+	if (is_gimple_call(stmt))
+		for (unsigned int i = 0; i < gimple_call_num_args(stmt); i++)
+			add_constant(c, gimple_call_arg(stmt, i));
+	else if (gimple_store_p(stmt))
+		add_constant(c, gimple_assign_rhs1(stmt));
+	else if (greturn *end = dyn_cast<greturn *>(stmt))
+		if (gimple_return_retval(end))
+			add_constant(c, gimple_return_retval(end));
+}
+
 void collect_checks(function *fun, vec<struct check *> &checks)
 {
 	struct collector c = { checks, NULL, {} };
 	basic_block bb;
 
 	FOR_EACH_BB_FN(bb, fun) {
+		for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+			add_chosen(&c, gsi.phi());
 		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
 			c.stmt = gsi_stmt(gsi);
 			if (is_gimple_debug(c.stmt) || gimple_clobber_p(c.stmt))
@@ -408,8 +541,9 @@ void collect_checks(function *fun, vec<struct check *> &checks)
 				walk_stmt_load_store_ops(c.stmt, &c, loads, stores);
 			if (is_gimple_call(c.stmt))
 				add_memory_function(&c, as_a<gcall *>(c.stmt));
-			if (is_arithmetic(c.stmt))
+			if (is_arithmetic(c.stmt) || is_integer_arithmetic(c.stmt))
 				add_arithmetic(&c);
+			add_constants(&c);
 		}
 	}
 }

@@ -6,6 +6,12 @@
 #ifndef KGCC_COMPAT_H
 #define KGCC_COMPAT_H
 
+/* Before the headers that poison what it uses. */
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "gcc-plugin.h"
 #include "plugin-version.h"
 

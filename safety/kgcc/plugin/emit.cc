@@ -120,6 +120,8 @@ tree site_of(const struct check *check, const char *object)
 
 	for (const struct part &part : check->parts)
 		flags |= part.flags;
+	if (is_of_page(check->root))
+		flags |= KGCC_PAGE;
 	words.safe_grow_cleared(KGCC_SITE_WORDS);
 	words[KGCC_SITE_KEY] = words[KGCC_SITE_KEY + 1] = word(1);
 	words[KGCC_SITE_HI] = word(check->hi);
@@ -290,6 +292,8 @@ static void insert_call(const struct check *check, gimple *stmt)
 
 static tree pointer_to(tree root)
 {
+	if (TREE_CODE(root) == STRING_CST)
+		return build_fold_addr_expr(root);
 	if (!DECL_P(root))
 		return root;
 	TREE_ADDRESSABLE(root) = 1;
@@ -372,10 +376,16 @@ static void emit_outside(const struct check *check, tree site, tree value)
 	insert_call(check, build_check_asm(outside_text, in, false));
 }
 
+static const char *name_of_object(tree root)
+{
+	if (TREE_CODE(root) == STRING_CST)
+		return "(string)";
+	return DECL_NAME(root) ? IDENTIFIER_POINTER(DECL_NAME(root)) : "?";
+}
+
 static void emit_bounded(struct check *check, HOST_WIDE_INT size)
 {
-	const char *name = DECL_NAME(check->root) ? IDENTIFIER_POINTER(DECL_NAME(check->root)) : "?";
-	char *object = xasprintf("%s of %ld bytes", name, (long)size);
+	char *object = xasprintf("%s of %ld bytes", name_of_object(check->root), (long)size);
 	tree site = build_fold_addr_expr(site_of(check, object));
 	tree type = long_unsigned_type_node, offset = word(check->lo);
 	HOST_WIDE_INT bytes = check->hi - check->lo;
@@ -401,12 +411,41 @@ static void emit_bounded(struct check *check, HOST_WIDE_INT size)
 	}
 }
 
+bool calls_outside(gimple *stmt)
+{
+	gasm *code = dyn_cast<gasm *>(stmt);
+
+	return code && !strcmp(gimple_asm_string(code), outside_text);
+}
+
+/* An index that is outside of a member: reached only if it is. */
+void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const char *name,
+		 unsigned int flags)
+{
+	auto_vec<std::pair<const char *, tree>> in;
+	struct check check = {};
+	gimple *stmt;
+	tree site;
+
+	check.parts.safe_push({ 0, 0, where, flags | KGCC_MEMBER });
+	site = site_of(&check, name);
+	/* Gone with the last comparison that the compiler keeps. */
+	DECL_PRESERVE_P(site) = 0;
+	in.safe_push({ "i", build_fold_addr_expr(site) });
+	in.safe_push({ "er", index });
+	stmt = build_check_asm(outside_text, in, false);
+	gimple_set_location(stmt, where);
+	gsi_insert_after(gsi, stmt, GSI_NEW_STMT);
+}
+
 void emit_check(struct check *check)
 {
-	HOST_WIDE_INT size = DECL_P(check->root) ? size_of_variable(check->root) : -1;
+	bool known = TREE_CODE(check->root) == STRING_CST ||
+		     (DECL_P(check->root) && !DECL_EXTERNAL(check->root));
+	HOST_WIDE_INT size = size_of_object(check->root);
 
 	totals.emitted++;
-	if (size >= 0 && !DECL_EXTERNAL(check->root) && !(check->parts[0].flags & KGCC_ARITH))
+	if (size >= 0 && known && !(check->parts[0].flags & KGCC_ARITH))
 		emit_bounded(check, size);
 	else
 		emit_lookup(check);
@@ -444,6 +483,21 @@ void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree
 	check.addr = address;
 	check.hi = size;
 	check.parts.safe_push({ 0, size, where, flags });
+	emit_lookup(&check);
+}
+
+/* LENGTH bytes from an address. */
+void emit_length(gimple_stmt_iterator *gsi, location_t where, tree address, tree length,
+		 unsigned int flags)
+{
+	struct check check = {};
+
+	length = fold_convert(long_unsigned_type_node, length);
+	check.stmt = gsi_stmt(*gsi);
+	check.root = check.addr = address;
+	check.length = force_gimple_operand_gsi(gsi, length, true, NULL_TREE, true,
+						GSI_SAME_STMT);
+	check.parts.safe_push({ 0, 0, where, flags });
 	emit_lookup(&check);
 }
 

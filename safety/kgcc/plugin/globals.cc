@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Variables of the file.  A byte is added after arrays and structures, so that the
- * address of the end of one is not the start of the next; a table in the
- * module lists where variables are, and how large without that byte.
+ * Variables of the file.  A byte is added after those that pointers may be of, so that
+ * the address of the end of one is not the start of the next; a table in the
+ * module lists where variables are, and how large without that byte; and strings.
  *
  * The table is written as assembly: as far as the compiler knows nothing takes the
  * addresses that are in it.
@@ -11,9 +11,12 @@
 
 /* The label of the table. */
 static tree label;
+/* Strings of the source that pointers may be of, each with a text of where it is. */
+static tree strings;
 
 static const struct ggc_root_tab roots[] = {
 	{ &label, 1, sizeof(label), gt_ggc_mx_tree_node, gt_pch_nx_tree_node },
+	{ &strings, 1, sizeof(strings), gt_ggc_mx_tree_node, gt_pch_nx_tree_node },
 	LAST_GGC_ROOT_TAB
 };
 
@@ -30,7 +33,8 @@ static bool can_pad(tree var)
 {
 	tree size = DECL_SIZE_UNIT(var);
 
-	return VAR_P(var) && AGGREGATE_TYPE_P(TREE_TYPE(var)) && !DECL_SECTION_NAME(var) &&
+	return VAR_P(var) && (AGGREGATE_TYPE_P(TREE_TYPE(var)) || TREE_ADDRESSABLE(var)) &&
+	       !DECL_SECTION_NAME(var) &&
 	       !DECL_REGISTER(var) && !DECL_HARD_REGISTER(var) && !DECL_VIRTUAL_P(var) &&
 	       !DECL_IN_CONSTANT_POOL(var) && !DECL_COMMON(var) && size &&
 	       tree_fits_uhwi_p(size) && tree_to_uhwi(size);
@@ -53,6 +57,14 @@ HOST_WIDE_INT size_of_variable(tree var)
 	if (!size || !tree_fits_shwi_p(size))
 		return -1;
 	return tree_to_shwi(size) - is_padded(var);
+}
+
+/* Of a root: a variable, or a string in the source; -1: it is no such thing. */
+HOST_WIDE_INT size_of_object(tree root)
+{
+	if (TREE_CODE(root) == STRING_CST)
+		return TREE_STRING_LENGTH(root);
+	return DECL_P(root) ? size_of_variable(root) : -1;
 }
 
 static void pad_variables(void *, void *)
@@ -92,6 +104,94 @@ static void write_text(const char *text)
 	fputs("\n\t.popsection\n\t.quad\t9b\n", asm_out_file);
 }
 
+/* -- strings ---------------------------------------------------------------------- */
+
+static tree find_strings(tree *expression, int *, void *data)
+{
+	location_t where = *(location_t *)data;
+
+	if (TREE_CODE(*expression) == STRING_CST) {
+		const char *place = place_of(where);
+
+		strings = tree_cons(build_string(strlen(place) + 1, place), *expression, strings);
+	}
+	return NULL_TREE;
+}
+
+/* What goes to printk() and the like has no pointers into it. */
+static bool has_format(gimple *stmt)
+{
+	return is_gimple_call(stmt) && gimple_call_fntype(stmt) &&
+	       stdarg_p(gimple_call_fntype(stmt));
+}
+
+void register_strings(function *fun)
+{
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun) {
+		for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+			for (unsigned int i = 0; i < gimple_phi_num_args(gsi.phi()); i++) {
+				location_t where = gimple_phi_arg_location(gsi.phi(), i);
+
+				walk_tree(gimple_phi_arg_def_ptr(gsi.phi(), i), find_strings,
+					  &where, NULL);
+			}
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+			gimple *stmt = gsi_stmt(gsi);
+			location_t where = gimple_location(stmt);
+
+			if (is_gimple_debug(stmt) || gimple_code(stmt) == GIMPLE_ASM ||
+			    has_format(stmt))
+				continue;
+			for (unsigned int i = 0; i < gimple_num_ops(stmt); i++)
+				walk_tree(gimple_op_ptr(stmt, i), find_strings, &where, NULL);
+		}
+	}
+}
+
+/* Those that variables point to: tables of names. */
+static void find_strings_of_variables(void)
+{
+	varpool_node *node;
+
+	FOR_EACH_DEFINED_VARIABLE(node) {
+		location_t where = DECL_SOURCE_LOCATION(node->decl);
+
+		if (!DECL_ARTIFICIAL(node->decl) && DECL_INITIAL(node->decl) &&
+		    DECL_INITIAL(node->decl) != error_mark_node && !DECL_SECTION_NAME(node->decl))
+			walk_tree_without_duplicates(&DECL_INITIAL(node->decl), find_strings, &where);
+	}
+}
+
+static void write_string(tree string, tree place, std::set<std::string> &written)
+{
+	rtx memory = lookup_constant_def(string);
+	rtx symbol = memory ? XEXP(memory, 0) : NULL_RTX;
+	tree decl;
+
+	if (!symbol || GET_CODE(symbol) != SYMBOL_REF || !SYMBOL_REF_DECL(symbol))
+		return;
+	decl = SYMBOL_REF_DECL(symbol);
+	if (!DECL_P(decl) || !DECL_INITIAL(decl) || !TREE_ASM_WRITTEN(DECL_INITIAL(decl)) ||
+	    !written.insert(XSTR(symbol, 0)).second)
+		return;
+	fputs("\t.quad\t", asm_out_file);
+	assemble_name(asm_out_file, XSTR(symbol, 0));
+	fprintf(asm_out_file, "\n\t.quad\t%d\n", TREE_STRING_LENGTH(string));
+	write_text("(string)");
+	write_text(TREE_STRING_POINTER(place));
+}
+
+static void write_strings(void)
+{
+	std::set<std::string> written;
+
+	find_strings_of_variables();
+	for (tree string = strings; string; string = TREE_CHAIN(string))
+		write_string(TREE_VALUE(string), TREE_PURPOSE(string), written);
+}
+
 static void write_variable(tree var)
 {
 	fputs("\t.quad\t", asm_out_file);
@@ -129,6 +229,7 @@ static void write_unit(void *, void *)
 	FOR_EACH_VARIABLE(node)
 		if (is_written(node->decl))
 			write_variable(node->decl);
+	write_strings();
 	fputs("\t.quad\t0, 0, 0, 0\n\t.popsection\n", asm_out_file);
 }
 

@@ -3,26 +3,37 @@
  * kgcc: a GCC plugin that has the pointers of a kernel module checked at run time.
  *
  * Two passes.  The first one comes before any optimisation: it counts the operations
- * that are there, and does what the user's rules say.  The second comes after those that make code smaller, but
- * before loops are rewritten: it collects what is left, keeps the checks that are
- * needed, and writes them.
+ * that are there, checks what inline functions of the kernel do by assembly, and does what
+ * the user's rules say.  The second comes after those that make code smaller, but before
+ * loops are rewritten: it collects what is left, keeps the checks that are needed, and
+ * writes them.
  */
 #include "rules.h"
 
 int plugin_is_GPL_compatible;
 
 struct counts totals;
-struct options options = { LIFETIME_NAMES, true, true, false, false, NULL };
+struct options options = { LIFETIME_CALLS, MEMBERS_ALL, true, true, false, false, NULL };
 
 /* By function: operations before optimisation. */
 static hash_map<tree, unsigned int> *operations;
 
-static bool excluded(function *fun)
+static bool is_noinstr(function *fun)
 {
 	const char *section = DECL_SECTION_NAME(fun->decl);
 
-	return lookup_attribute("no_instrument_function", DECL_ATTRIBUTES(fun->decl)) ||
-	       (section && strstr(section, "noinstr"));
+	return section && strstr(section, "noinstr");
+}
+
+static bool is_notrace(function *fun)
+{
+	return lookup_attribute("no_instrument_function", DECL_ATTRIBUTES(fun->decl));
+}
+
+/* The kernel's inline has notrace in it, for those that are not inlined after all. */
+static bool excluded(function *fun)
+{
+	return is_noinstr(fun) || (is_notrace(fun) && !DECL_DECLARED_INLINE_P(fun->decl));
 }
 
 /* Operations of a function and of all that was inlined into it. */
@@ -62,8 +73,17 @@ public:
 	bool gate(function *fun) final override { return !excluded(fun); }
 	unsigned int execute(function *fun) final override
 	{
-		operations->put(fun->decl, count_operations(fun));
-		return apply_rules(fun) ? TODO_update_ssa : 0;
+		bool changed = false;
+
+		if (!options.rules_only)
+			changed = look_early(fun) | check_members(fun);
+		/* What rules name in the kernel's inline functions is their callers'. */
+		if (!is_notrace(fun)) {
+			check_paths(fun);
+			operations->put(fun->decl, count_operations(fun));
+			changed |= apply_rules(fun);
+		}
+		return changed ? TODO_update_ssa : 0;
 	}
 };
 
@@ -104,13 +124,16 @@ unsigned int check_pass::execute(function *fun)
 	enable_ranger(fun);
 
 	start_origins();
+	learn_lifetime(fun);
 	if (!options.rules_only) {
 		collect_checks(fun, checks);
 		if (options.eliminate)
 			reduce_checks(fun, checks);
 		register_locals(fun);
+		register_strings(fun);
 	}
 	find_user_access(fun);
+	close_user_access(fun, calls_outside);
 	for (struct check *check : checks)
 		if (!check->gone)
 			emit_check(check);
@@ -138,10 +161,10 @@ static void write_stats(void *, void *)
 		"{\"file\": \"%s\", \"naive\": %u, \"optimised\": %u, \"proven\": %u, "
 		"\"member\": %u, \"unused\": %u, \"covered\": %u, \"merged\": %u, "
 		"\"hoisted\": %u, \"emitted\": %u, \"against_map\": %u, \"frames\": %u, "
-		"\"ruled\": %u}\n",
+		"\"ruled\": %u, \"taken\": %u, \"kept\": %u}\n",
 		main_input_filename, totals.naive, totals.optimised, totals.proven, totals.member,
 		totals.unused, totals.covered, totals.merged, totals.hoisted, totals.emitted,
-		totals.against_map, totals.frames, totals.ruled);
+		totals.against_map, totals.frames, totals.ruled, totals.taken, totals.kept);
 	fclose(file);
 }
 
@@ -161,6 +184,12 @@ static bool take_option(const struct plugin_argument *arg)
 		options.eliminate = false;
 	} else if (!strcmp(arg->key, "no-hooks")) {
 		options.hooks = false;
+	} else if (!strcmp(arg->key, "members") && !strcmp(value, "all")) {
+		options.members = MEMBERS_ALL;
+	} else if (!strcmp(arg->key, "members") && !strcmp(value, "not-last")) {
+		options.members = MEMBERS_NOT_LAST;
+	} else if (!strcmp(arg->key, "members") && !strcmp(value, "none")) {
+		options.members = MEMBERS_NONE;
 	} else if (!strcmp(arg->key, "lifetime") && !strcmp(value, "calls")) {
 		options.lifetime = LIFETIME_CALLS;
 	} else if (!strcmp(arg->key, "lifetime") && !strcmp(value, "names")) {
@@ -195,6 +224,8 @@ int plugin_init(struct plugin_name_args *plugin, struct plugin_gcc_version *vers
 			return 1;
 		}
 	}
+	/* A loop is not taken to end where an array does. */
+	flag_aggressive_loop_optimizations = 0;
 	operations = new hash_map<tree, unsigned int>();
 	add_pass(plugin->base_name, new look_pass(g), "ubsan", PASS_POS_INSERT_AFTER);
 	add_pass(plugin->base_name, new check_pass(g), "asan", PASS_POS_INSERT_BEFORE);

@@ -2,23 +2,59 @@
 /*
  * Which statements may free an object, so that what was checked before has to be
  * checked again.  A bound never changes while its object lives.
+ *
+ * Any call may, unless its function is known not to: by the list below, or by its body,
+ * which calls none that may.  What sleeps is not in the list: meanwhile others free.
  */
 #include "check.h"
 
-/* In names of functions, between underscores or at an end. */
+/* The kernel's functions that neither free nor wait, without the end of a clone's name. */
+static const char *const keepers[] = {
+	"memcpy", "__memcpy", "memmove", "__memmove", "memset", "__memset", "memset16",
+	"memset32", "memset64", "memcmp", "bcmp", "memchr", "memchr_inv", "memscan",
+	"memzero_explicit", "crypto_memneq", "__crypto_memneq", "strlen", "strnlen", "strcmp",
+	"strncmp", "strcasecmp", "strncasecmp", "strchr", "strchrnul", "strrchr", "strnchr",
+	"strstr", "strnstr", "strspn", "strcspn", "strpbrk", "strsep", "strcpy", "strncpy",
+	"strlcpy", "strscpy", "sized_strscpy", "strcat", "strncat", "strlcat", "skip_spaces",
+	"strim", "snprintf", "scnprintf", "sprintf", "vsnprintf", "vscnprintf", "vsprintf",
+	"sscanf", "hex_to_bin", "hex2bin", "bin2hex", "hex_dump_to_buffer",
+	"simple_strtoul", "simple_strtol", "simple_strtoull", "kstrtoint", "kstrtouint",
+	"kstrtoull", "kstrtoll", "_printk", "__warn_printk", "__dynamic_pr_debug",
+	"print_hex_dump", "_find_first_bit", "_find_next_bit", "_find_first_zero_bit",
+	"_find_next_zero_bit", "_find_last_bit", "__bitmap_weight", "__sw_hweight32",
+	"__sw_hweight64", "crc32_le", "crc32_be", "crc32c", "crc16", "crc_ccitt",
+	"full_name_hash", "ktime_get", "ktime_get_real_seconds", "ktime_get_seconds",
+	"ktime_get_real_ts64", "ktime_get_coarse_real_ts64", "jiffies_to_msecs",
+	"__list_add_valid", "__list_del_entry_valid", "__list_add_valid_or_report",
+	"__list_del_entry_valid_or_report", "kgcc_ksize",
+};
+
+/* For lifetime=names: in names of functions, between underscores or at an end. */
 static const char *const ends_of_life[] = {
 	"free", "kfree", "kvfree", "vfree", "put", "release", "relse", "brelse", "destroy",
 	"drop", "delete", "del", "remove", "kill", "evict", "exit", "fini", "cleanup",
 	"unregister", "discard", "forget", "dispose", "purge", "close", "umount", "abort",
+	"realloc", "krealloc", "kvrealloc", "unref", "unget",
 };
 
-static bool has_word(const char *name, const char *word)
+/* Functions of this unit that were compiled already, and call none that may free. */
+static std::set<unsigned int> kept_by_body;
+
+/* A clone's name goes on behind a dot: words_free.constprop.0. */
+static std::string plain_name(const_tree function)
+{
+	std::string name = IDENTIFIER_POINTER(DECL_NAME(function));
+
+	return name.substr(0, name.find('.', 1));
+}
+
+static bool has_word(const std::string &name, const char *word)
 {
 	size_t length = strlen(word);
 
-	for (const char *at = strstr(name, word); at; at = strstr(at + 1, word)) {
-		bool starts = at == name || at[-1] == '_';
-		bool ends = !at[length] || at[length] == '_';
+	for (size_t at = name.find(word); at != name.npos; at = name.find(word, at + 1)) {
+		bool starts = !at || name[at - 1] == '_';
+		bool ends = at + length == name.size() || name[at + length] == '_';
 
 		if (starts && ends)
 			return true;
@@ -26,13 +62,21 @@ static bool has_word(const char *name, const char *word)
 	return false;
 }
 
-static bool named_to_free(const char *name)
+static bool named_to_free(const std::string &name)
 {
 	for (const char *word : ends_of_life)
 		if (has_word(name, word))
 			return true;
 	/* iput, dput, fput, bdput */
-	return strlen(name) <= 6 && !strcmp(name + strlen(name) - 3, "put");
+	return name.size() >= 3 && name.size() <= 6 && !name.compare(name.size() - 3, 3, "put");
+}
+
+static bool named_to_keep(const std::string &name)
+{
+	for (const char *keeper : keepers)
+		if (name == keeper)
+			return true;
+	return false;
 }
 
 bool may_free(gimple *stmt)
@@ -49,6 +93,21 @@ bool may_free(gimple *stmt)
 		return false;
 	if (!callee || !DECL_NAME(callee))
 		return true;
-	return options.lifetime == LIFETIME_CALLS ||
-	       named_to_free(IDENTIFIER_POINTER(DECL_NAME(callee)));
+	if (options.lifetime == LIFETIME_NAMES)
+		return named_to_free(plain_name(callee));
+	return !kept_by_body.count(DECL_UID(callee)) && !named_to_keep(plain_name(callee));
+}
+
+/* Callees are mostly compiled before their callers: learn what they do. */
+void learn_lifetime(function *fun)
+{
+	basic_block bb;
+
+	if (DECL_WEAK(fun->decl))
+		return;
+	FOR_EACH_BB_FN(bb, fun)
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+			if (may_free(gsi_stmt(gsi)))
+				return;
+	kept_by_body.insert(DECL_UID(fun->decl));
 }

@@ -9,6 +9,9 @@
 #include "check.h"
 #include "flow.h"
 
+/* No object is as long. */
+#define LONGEST	(HOST_WIDE_INT_1 << 47)
+
 static bool loop_frees(const class loop *loop)
 {
 	basic_block *blocks = get_loop_body(loop);
@@ -81,6 +84,13 @@ static tree iterations(class loop *loop, basic_block *last)
 	return fold_convert(sizetype, desc.niter);
 }
 
+/* Bytes from the first access to the last one: if they are too many, at least LONGEST. */
+static tree span_of(tree again, HOST_WIDE_INT step)
+{
+	again = fold_build2(MIN_EXPR, sizetype, again, size_int(LONGEST / MAX(step, 1) + 1));
+	return fold_build2(MULT_EXPR, sizetype, again, size_int(step));
+}
+
 static void hoist_moving_check(class loop *loop, tree again, struct check *check,
 			       vec<struct check *> &checks)
 {
@@ -94,7 +104,9 @@ static void hoist_moving_check(class loop *loop, tree again, struct check *check
 	if (!simple_iv(loop, loop, check->addr, &iv, false) || !tree_fits_shwi_p(iv.step))
 		return;
 	step = tree_to_shwi(iv.step);
-	span = fold_build2(MULT_EXPR, sizetype, again, size_int(step < 0 ? -step : step));
+	if (step == HOST_WIDE_INT_MIN)
+		return;
+	span = span_of(again, step < 0 ? -step : step);
 	base = unshare_expr(iv.base);
 	if (step < 0)
 		base = fold_build_pointer_plus(base, fold_build1(NEGATE_EXPR, sizetype, span));

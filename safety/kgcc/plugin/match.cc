@@ -20,7 +20,7 @@ static bool matches(const char *pattern, const char *name)
 	return name && !fnmatch(pattern, name, 0);
 }
 
-static const char *name_of_type(tree type)
+const char *name_of_type(tree type)
 {
 	tree name = type ? TYPE_NAME(type) : NULL_TREE;
 

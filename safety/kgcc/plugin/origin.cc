@@ -7,6 +7,7 @@
 
 static tree common_root(tree pointer, hash_set<gimple *> &seen, int depth);
 static struct origin trace(tree pointer, hash_set<gimple *> &seen, int depth);
+static tree step_integer(tree value, struct origin *o, int depth);
 
 bool same_root(const_tree a, const_tree b)
 {
@@ -34,8 +35,97 @@ static tree step_reference(tree ref, struct origin *o)
 	return TREE_OPERAND(base, 0);
 }
 
+/* Whether an integer can hold a pointer. */
+bool is_wide(const_tree type)
+{
+	return INTEGRAL_TYPE_P(type) && TYPE_PRECISION(type) == POINTER_SIZE;
+}
+
+/* Of the width of a pointer, whether the type has a sign or not. */
+static HOST_WIDE_INT as_signed(const_tree number)
+{
+	return TREE_INT_CST_LOW(number);
+}
+
+/* Alignment within a page keeps an object; from a page on, its header is meant. */
+static bool aligns(const_tree mask)
+{
+	return TREE_CODE(mask) == INTEGER_CST && as_signed(mask) < 0 && as_signed(mask) > -4096;
+}
+
+/* The sum's operand that was a pointer, if only one was. */
+static tree step_sum(gassign *assign, struct origin *o, int depth)
+{
+	bool minus = gimple_assign_rhs_code(assign) == MINUS_EXPR;
+	tree a = gimple_assign_rhs1(assign), b = gimple_assign_rhs2(assign);
+	struct origin of_a = *o, of_b = *o;
+	tree in_a = step_integer(a, &of_a, depth), in_b = step_integer(b, &of_b, depth);
+	tree other = in_a ? b : a;
+
+	if (!in_a == !in_b || (in_b && minus))
+		return NULL_TREE;
+	*o = in_a ? of_a : of_b;
+	if (TREE_CODE(other) == INTEGER_CST && absu_hwi(as_signed(other)) < HOST_WIDE_INT_1U << 40)
+		o->offset += minus ? -as_signed(other) : as_signed(other);
+	else
+		o->constant = o->member = false;
+	return in_a ? in_a : in_b;
+}
+
+static tree step_bits(gassign *assign, struct origin *o, int depth)
+{
+	tree found = NULL_TREE;
+
+	if (aligns(gimple_assign_rhs2(assign)))
+		found = step_integer(gimple_assign_rhs1(assign), o, depth);
+	if (found)
+		o->constant = o->member = false;
+	return found;
+}
+
+/* The pointer that an integer was made of, or NULL: (p + 7) & ~7. */
+static tree step_integer(tree value, struct origin *o, int depth)
+{
+	gassign *assign = TREE_CODE(value) == SSA_NAME
+			  ? dyn_cast<gassign *>(SSA_NAME_DEF_STMT(value)) : NULL;
+
+	if (POINTER_TYPE_P(TREE_TYPE(value)))
+		return value;
+	if (!assign || depth == DEPTH || !is_wide(TREE_TYPE(value)))
+		return NULL_TREE;
+	switch (gimple_assign_rhs_code(assign)) {
+	case SSA_NAME:
+	CASE_CONVERT:
+		return step_integer(gimple_assign_rhs1(assign), o, depth + 1);
+	case VIEW_CONVERT_EXPR:
+		return step_integer(TREE_OPERAND(gimple_assign_rhs1(assign), 0), o, depth + 1);
+	case PLUS_EXPR:
+	case MINUS_EXPR:
+		return step_sum(assign, o, depth + 1);
+	case BIT_AND_EXPR:
+		return step_bits(assign, o, depth + 1);
+	default:
+		return NULL_TREE;
+	}
+}
+
+/* The one root of both of two pointers, of which one is taken. */
+static tree step_choice(tree a, tree b, struct origin *o, hash_set<gimple *> &seen, int depth)
+{
+	tree root;
+
+	if (depth == DEPTH || !POINTER_TYPE_P(TREE_TYPE(a)))
+		return NULL_TREE;
+	root = trace(a, seen, depth + 1).root;
+	if (!same_root(root, trace(b, seen, depth + 1).root))
+		return NULL_TREE;
+	o->constant = o->member = false;
+	return root;
+}
+
 /* The pointer that a statement made another of, or NULL. */
-static tree step_assignment(gassign *assign, struct origin *o)
+static tree step_assignment(gassign *assign, struct origin *o, hash_set<gimple *> &seen,
+			    int depth)
 {
 	tree value = gimple_assign_rhs1(assign);
 
@@ -52,7 +142,18 @@ static tree step_assignment(gassign *assign, struct origin *o)
 		}
 		return value;
 	CASE_CONVERT:
-		return POINTER_TYPE_P(TREE_TYPE(value)) ? value : NULL_TREE;
+		return step_integer(value, o, 0);
+	case VIEW_CONVERT_EXPR:
+	case PLUS_EXPR:
+	case MINUS_EXPR:
+	case BIT_AND_EXPR:
+		return step_integer(gimple_assign_lhs(assign), o, 0);
+	case MIN_EXPR:
+	case MAX_EXPR:
+		return step_choice(value, gimple_assign_rhs2(assign), o, seen, depth);
+	case COND_EXPR:
+		return step_choice(gimple_assign_rhs2(assign), gimple_assign_rhs3(assign), o,
+				   seen, depth);
 	default:
 		return NULL_TREE;
 	}
@@ -138,7 +239,7 @@ static tree step(tree pointer, struct origin *o, hash_set<gimple *> &seen, int d
 	def = SSA_NAME_DEF_STMT(pointer);
 	switch (gimple_code(def)) {
 	case GIMPLE_ASSIGN:
-		return step_assignment(as_a<gassign *>(def), o);
+		return step_assignment(as_a<gassign *>(def), o, seen, depth);
 	case GIMPLE_CALL:
 		return step_call(as_a<gcall *>(def));
 	case GIMPLE_PHI:
@@ -204,6 +305,41 @@ struct origin origin_of(tree pointer)
 
 static void find_escapes_of(tree pointer, hash_set<tree> &seen, vec<struct escape> &at);
 
+/* What is compared, or an offset, is a pointer no more. */
+static bool is_pointer_still(gimple *stmt)
+{
+	tree type = TREE_TYPE(gimple_assign_lhs(stmt));
+
+	switch (gimple_assign_rhs_code(stmt)) {
+	case SSA_NAME:
+	CASE_CONVERT:
+	case VIEW_CONVERT_EXPR:
+	case MIN_EXPR:
+	case MAX_EXPR:
+	case COND_EXPR:
+		return POINTER_TYPE_P(type) || is_wide(type);
+	default:
+		return false;
+	}
+}
+
+static void find_escapes_by(gimple *stmt, tree pointer, hash_set<tree> &seen,
+			    vec<struct escape> &at)
+{
+	tree result = gimple_assign_lhs(stmt);
+
+	if (gimple_store_p(stmt)) {
+		if (gimple_assign_rhs1(stmt) == pointer)
+			at.safe_push({ stmt, pointer });
+	} else if (TREE_CODE(result) == SSA_NAME && is_pointer_still(stmt)) {
+		/* With another root from here on, if that is its own. */
+		if (origin_of(result).root == result)
+			at.safe_push({ stmt, pointer });
+		else
+			find_escapes_of(result, seen, at);
+	}
+}
+
 static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 			    vec<struct escape> &at)
 {
@@ -230,14 +366,7 @@ static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 			find_escapes_of(result, seen, at);
 		break;
 	case GIMPLE_ASSIGN:
-		if (gimple_store_p(stmt)) {
-			if (gimple_assign_rhs1(stmt) == pointer)
-				at.safe_push({ stmt, pointer });
-		} else if (gimple_assign_rhs_code(stmt) == SSA_NAME ||
-			   (gimple_assign_cast_p(stmt) &&
-			    POINTER_TYPE_P(TREE_TYPE(gimple_assign_lhs(stmt))))) {
-			find_escapes_of(gimple_assign_lhs(stmt), seen, at);
-		}
+		find_escapes_by(stmt, pointer, seen, at);
 		break;
 	default:
 		break;

@@ -264,6 +264,29 @@ template <typename Visit> void flow::backward(basic_block bb, sbitmap set, Visit
 		forget_results(set, gsi_stmt(gsi));
 }
 
+/* Functions that do not return, as the kernel is to stop. */
+static const char *const crashes[] = {
+	"panic", "nmi_panic", "fortify_panic", "__fortify_panic", "__stack_chk_fail",
+	"usercopy_abort",
+};
+
+/* Whether a block's end is of the task only: kthread_complete_and_exit(). */
+static bool ends_task(basic_block bb)
+{
+	gimple *last = last_statement(bb);
+	tree callee;
+
+	if (!last || !is_gimple_call(last) || gimple_call_internal_p(last))
+		return false;
+	callee = gimple_call_fndecl(last);
+	if (callee && fndecl_built_in_p(callee))
+		return false;
+	for (const char *name : crashes)
+		if (callee && DECL_NAME(callee) && id_equal(DECL_NAME(callee), name))
+			return false;
+	return true;
+}
+
 /* Paths that end in a crash do not count, paths without an end do. */
 void flow::meet_after(basic_block bb)
 {
@@ -271,8 +294,11 @@ void flow::meet_after(basic_block bb)
 	edge e;
 
 	bitmap_ones(out[bb->index]);
-	if (!EDGE_COUNT(bb->succs))
+	if (!EDGE_COUNT(bb->succs)) {
+		if (ends_task(bb))
+			bitmap_clear(out[bb->index]);
 		return;
+	}
 	FOR_EACH_EDGE(e, iterator, bb->succs) {
 		if (e->dest == EXIT_BLOCK_PTR_FOR_FN(fun))
 			bitmap_clear(out[bb->index]);
@@ -336,7 +362,8 @@ void flow::solve_certain()
 /* A report of what is outside a variable names one access only. */
 static bool can_widen(const struct check *check)
 {
-	return !check->length && !is_arith(check) && (!check->addr || !DECL_P(check->root));
+	return !check->length && !is_arith(check) &&
+	       (!check->addr || size_of_object(check->root) < 0);
 }
 
 /*

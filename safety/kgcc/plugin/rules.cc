@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The language of rules: words, and a parser that descends. */
+#include "pairs.h"
 #include "rules.h"
 
 auto_vec<struct rule *> rules;
@@ -205,7 +206,7 @@ static bool read_match(struct rule *rule)
 		rule->field = read_field();
 		return input.good;
 	}
-	expected("'load', 'store', 'address', 'access' or 'call'");
+	expected("'load', 'store', 'address', 'access', 'call' or 'pair'");
 	return false;
 }
 
@@ -316,11 +317,60 @@ static struct action read_action(const struct rule *rule)
 
 /* -- all of it -------------------------------------------------------------------------- */
 
+static void end_rule(void)
+{
+	if (input.good && !is_word(";"))
+		expected("',' or ';'");
+	/* The next rule may be good. */
+	while (*input.word && !is_word(";"))
+		next_word();
+	if (*input.word)
+		next_word();
+}
+
+static struct half read_half(bool is_taker)
+{
+	struct half half = { need_name("the name of a function"), OBJECT_NONE, OUTCOME_ANY };
+
+	if (take("(")) {
+		if (is_taker && take("result"))
+			half.object = OBJECT_RESULT;
+		else if (take("argument"))
+			half.object = need_number("the number of an argument, from 1");
+		else
+			expected(is_taker ? "'argument' or 'result'" : "'argument'");
+		need(")");
+	}
+	if (is_taker && take("if")) {
+		if (take("zero"))
+			half.outcome = OUTCOME_ZERO;
+		else if (take("nonzero"))
+			half.outcome = OUTCOME_NONZERO;
+		else
+			expected("'zero' or 'nonzero'");
+	}
+	return half;
+}
+
+static void read_pair(void)
+{
+	struct pair *pair = new struct pair();
+
+	do
+		pair->takers.safe_push(read_half(true));
+	while (take(","));
+	need(":");
+	do
+		pair->givers.safe_push(read_half(false));
+	while (take(","));
+	end_rule();
+	pairs.safe_push(pair);
+}
+
 static void read_rule(void)
 {
 	struct rule *rule = new struct rule();
 
-	input.good = true;
 	rule->place = xasprintf("%s:%u", lbasename(input.file), input.word_line);
 	read_match(rule);
 	if (take("in"))
@@ -329,13 +379,7 @@ static void read_rule(void)
 	do
 		rule->actions.safe_push(read_action(rule));
 	while (take(","));
-	if (input.good && !is_word(";"))
-		expected("',' or ';'");
-	/* The next rule may be good. */
-	while (*input.word && !is_word(";"))
-		next_word();
-	if (*input.word)
-		next_word();
+	end_rule();
 	rules.safe_push(rule);
 }
 
@@ -362,6 +406,11 @@ void read_rules(const char *file)
 	}
 	input = { file, text, 1, 1, "", 1, 1, true };
 	next_word();
-	while (*input.word)
-		read_rule();
+	while (*input.word) {
+		input.good = true;
+		if (take("pair"))
+			read_pair();
+		else
+			read_rule();
+	}
 }

@@ -105,3 +105,20 @@ gimple *begin_user_access(void)
 {
 	return copy_of(stac);
 }
+
+/* What was written before it was known where user memory is open. */
+void close_user_access(function *fun, bool (*calls)(gimple *stmt))
+{
+	basic_block bb;
+
+	if (!open_at_start)
+		return;
+	FOR_EACH_BB_FN(bb, fun) {
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+			if (!calls(gsi_stmt(gsi)) || !has_user_access(bb, gsi_stmt(gsi)))
+				continue;
+			gsi_insert_before(&gsi, end_user_access(), GSI_SAME_STMT);
+			gsi_insert_after(&gsi, begin_user_access(), GSI_NEW_STMT);
+		}
+	}
+}

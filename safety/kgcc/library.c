@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Strings: how far they go is known only once they are read.  So what a function is about
+ * to read and write is found out first, in the objects of its pointers; of the printf()
+ * kind it is known after, when it is too late to look the object up.
+ */
+#include <linux/ctype.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/string.h>
+
+#include "library.h"
+#include "object.h"
+#include "peer.h"
+#include "violation.h"
+
+/* A pointer's object, and how many bytes it has from there on. */
+struct room {
+	struct kgcc_object object;
+	size_t bytes;
+};
+
+static void find_room(const void *p, struct room *room)
+{
+	unsigned long address = (unsigned long)p;
+	struct kgcc_object *object = &room->object;
+	const char *where;
+
+	if (kgcc_peer_none(address) || !kgcc_peer_find(address, object, &where))
+		kgcc_find(address, object);
+	if (object->kind == KGCC_UNKNOWN)
+		room->bytes = SIZE_MAX;
+	else if (object->kind == KGCC_NOTHING || object->kind == KGCC_FREED ||
+		 address < object->start || address > object->end)
+		room->bytes = 0;
+	else
+		room->bytes = object->end - address;
+}
+
+static void check(const char *where, unsigned int flags, const void *p, size_t length,
+		  const struct room *room, unsigned long ip)
+{
+	if (length > room->bytes)
+		kgcc_violation_call(where, flags, (unsigned long)p, length, &room->object, ip);
+}
+
+/* Up to the zero, or MAX bytes. */
+static size_t read_string(const char *where, const char *s, size_t max, unsigned long ip)
+{
+	struct room room;
+	size_t length;
+
+	if (!max)
+		return 0;
+	find_room(s, &room);
+	length = strnlen(s, min(max, room.bytes));
+	if (length < min(max, room.bytes))
+		return length;
+	if (room.bytes < max) {
+		check(where, KGCC_READ, s, room.bytes + 1, &room, ip);
+		return strnlen(s, max);
+	}
+	return length;
+}
+
+static void write_bytes(const char *where, const void *to, size_t length, unsigned long ip)
+{
+	struct room room;
+
+	if (!length)
+		return;
+	find_room(to, &room);
+	check(where, KGCC_WRITE, to, length, &room, ip);
+}
+
+/* Both, up to where they differ. */
+static void read_both(const char *where, const char *a, const char *b, size_t max,
+		      bool any_case, unsigned long ip)
+{
+	struct room room_a, room_b;
+	size_t n;
+
+	if (!max)
+		return;
+	find_room(a, &room_a);
+	find_room(b, &room_b);
+	n = min3(max, room_a.bytes, room_b.bytes);
+	for (size_t i = 0; i < n; i++)
+		if (!a[i] || (any_case ? tolower(a[i]) != tolower(b[i]) : a[i] != b[i]))
+			return;
+	if (n == max)
+		return;
+	check(where, KGCC_READ, a, n + 1, &room_a, ip);
+	check(where, KGCC_READ, b, n + 1, &room_b, ip);
+}
+
+/* -- readers ---------------------------------------------------------------------- */
+
+size_t kgcc_strlen(const char *where, const char *s)
+{
+	return read_string(where, s, SIZE_MAX, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_strlen);
+
+size_t kgcc_strnlen(const char *where, const char *s, size_t max)
+{
+	return read_string(where, s, max, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_strnlen);
+
+int kgcc_strcmp(const char *where, const char *a, const char *b)
+{
+	read_both(where, a, b, SIZE_MAX, false, _RET_IP_);
+	return strcmp(a, b);
+}
+EXPORT_SYMBOL_GPL(kgcc_strcmp);
+
+int kgcc_strncmp(const char *where, const char *a, const char *b, size_t max)
+{
+	read_both(where, a, b, max, false, _RET_IP_);
+	return strncmp(a, b, max);
+}
+EXPORT_SYMBOL_GPL(kgcc_strncmp);
+
+int kgcc_strcasecmp(const char *where, const char *a, const char *b)
+{
+	read_both(where, a, b, SIZE_MAX, true, _RET_IP_);
+	return strcasecmp(a, b);
+}
+EXPORT_SYMBOL_GPL(kgcc_strcasecmp);
+
+int kgcc_strncasecmp(const char *where, const char *a, const char *b, size_t max)
+{
+	read_both(where, a, b, max, true, _RET_IP_);
+	return strncasecmp(a, b, max);
+}
+EXPORT_SYMBOL_GPL(kgcc_strncasecmp);
+
+/* Up to the letter, if it is there. */
+char *kgcc_strchr(const char *where, const char *s, int c)
+{
+	struct room room;
+
+	find_room(s, &room);
+	for (size_t i = 0; i < room.bytes; i++) {
+		if (s[i] == (char)c)
+			return (char *)s + i;
+		if (!s[i])
+			return NULL;
+	}
+	check(where, KGCC_READ, s, room.bytes + 1, &room, _RET_IP_);
+	return strchr(s, c);
+}
+EXPORT_SYMBOL_GPL(kgcc_strchr);
+
+char *kgcc_strrchr(const char *where, const char *s, int c)
+{
+	read_string(where, s, SIZE_MAX, _RET_IP_);
+	return strrchr(s, c);
+}
+EXPORT_SYMBOL_GPL(kgcc_strrchr);
+
+char *kgcc_strstr(const char *where, const char *a, const char *b)
+{
+	read_string(where, a, SIZE_MAX, _RET_IP_);
+	read_string(where, b, SIZE_MAX, _RET_IP_);
+	return strstr(a, b);
+}
+EXPORT_SYMBOL_GPL(kgcc_strstr);
+
+/* -- writers ---------------------------------------------------------------------- */
+
+char *kgcc_strcpy(const char *where, char *to, const char *from)
+{
+	size_t length = read_string(where, from, SIZE_MAX, _RET_IP_);
+
+	write_bytes(where, to, length + 1, _RET_IP_);
+	return memcpy(to, from, length + 1);
+}
+EXPORT_SYMBOL_GPL(kgcc_strcpy);
+
+char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size)
+{
+	size_t length = read_string(where, from, size, _RET_IP_);
+
+	write_bytes(where, to, size, _RET_IP_);
+	memcpy(to, from, length);
+	memset(to + length, 0, size - length);
+	return to;
+}
+EXPORT_SYMBOL_GPL(kgcc_strncpy);
+
+/* All but the end of what does not fit: the length of that, and whether it is all. */
+static size_t copy_string(const char *where, char *to, const char *from, size_t length,
+			  size_t size, unsigned long ip)
+{
+	size_t fits = size ? min(length, size - 1) : 0;
+
+	if (!size)
+		return 0;
+	write_bytes(where, to, fits + 1, ip);
+	memcpy(to, from, fits);
+	to[fits] = 0;
+	return fits;
+}
+
+size_t kgcc_strlcpy(const char *where, char *to, const char *from, size_t size)
+{
+	size_t length = read_string(where, from, SIZE_MAX, _RET_IP_);
+
+	copy_string(where, to, from, length, size, _RET_IP_);
+	return length;
+}
+EXPORT_SYMBOL_GPL(kgcc_strlcpy);
+
+ssize_t kgcc_strscpy(const char *where, char *to, const char *from, size_t size)
+{
+	size_t length;
+
+	if (!size || size > INT_MAX)
+		return -E2BIG;
+	length = read_string(where, from, size, _RET_IP_);
+	copy_string(where, to, from, length, size, _RET_IP_);
+	return length < size ? length : -E2BIG;
+}
+EXPORT_SYMBOL_GPL(kgcc_strscpy);
+
+static char *append(const char *where, char *to, const char *from, size_t max,
+		    unsigned long ip)
+{
+	size_t old = read_string(where, to, SIZE_MAX, ip);
+	size_t length = read_string(where, from, max, ip);
+
+	write_bytes(where, to, old + length + 1, ip);
+	memcpy(to + old, from, length);
+	to[old + length] = 0;
+	return to;
+}
+
+char *kgcc_strcat(const char *where, char *to, const char *from)
+{
+	return append(where, to, from, SIZE_MAX, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_strcat);
+
+char *kgcc_strncat(const char *where, char *to, const char *from, size_t max)
+{
+	return append(where, to, from, max, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_strncat);
+
+/* -- formats ---------------------------------------------------------------------- */
+
+static int print(const char *where, char *to, size_t size, const char *format, va_list args,
+		 unsigned long ip)
+{
+	struct room room;
+	int length;
+
+	if (!size || size > INT_MAX)
+		return vsnprintf(to, size, format, args);
+	find_room(to, &room);
+	length = vsnprintf(to, size, format, args);
+	check(where, KGCC_WRITE, to, min((size_t)length + 1, size), &room, ip);
+	return length;
+}
+
+int kgcc_vsnprintf(const char *where, char *to, size_t size, const char *format, va_list args)
+{
+	return print(where, to, size, format, args, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_vsnprintf);
+
+/* What scnprintf() returns: without what did not fit. */
+static int fitting(int length, size_t size)
+{
+	return (size_t)length < size ? length : size ? size - 1 : 0;
+}
+
+int kgcc_vscnprintf(const char *where, char *to, size_t size, const char *format, va_list args)
+{
+	return fitting(print(where, to, size, format, args, _RET_IP_), size);
+}
+EXPORT_SYMBOL_GPL(kgcc_vscnprintf);
+
+int kgcc_sprintf(const char *where, char *to, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = print(where, to, INT_MAX, format, args, _RET_IP_);
+	va_end(args);
+	return length;
+}
+EXPORT_SYMBOL_GPL(kgcc_sprintf);
+
+int kgcc_snprintf(const char *where, char *to, size_t size, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = print(where, to, size, format, args, _RET_IP_);
+	va_end(args);
+	return length;
+}
+EXPORT_SYMBOL_GPL(kgcc_snprintf);
+
+int kgcc_scnprintf(const char *where, char *to, size_t size, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = print(where, to, size, format, args, _RET_IP_);
+	va_end(args);
+	return fitting(length, size);
+}
+EXPORT_SYMBOL_GPL(kgcc_scnprintf);

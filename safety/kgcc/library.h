@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions of the kernel's library that read and write strings: instrumented code calls
+ * these instead, as those of alloc.h.  First argument: the file:line of the call.
+ */
+#ifndef KGCC_LIBRARY_H
+#define KGCC_LIBRARY_H
+
+#include <linux/types.h>
+
+size_t kgcc_strlen(const char *where, const char *s);
+size_t kgcc_strnlen(const char *where, const char *s, size_t max);
+int kgcc_strcmp(const char *where, const char *a, const char *b);
+int kgcc_strncmp(const char *where, const char *a, const char *b, size_t max);
+int kgcc_strcasecmp(const char *where, const char *a, const char *b);
+int kgcc_strncasecmp(const char *where, const char *a, const char *b, size_t max);
+char *kgcc_strchr(const char *where, const char *s, int c);
+char *kgcc_strrchr(const char *where, const char *s, int c);
+char *kgcc_strstr(const char *where, const char *a, const char *b);
+
+char *kgcc_strcpy(const char *where, char *to, const char *from);
+char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size);
+size_t kgcc_strlcpy(const char *where, char *to, const char *from, size_t size);
+ssize_t kgcc_strscpy(const char *where, char *to, const char *from, size_t size);
+char *kgcc_strcat(const char *where, char *to, const char *from);
+char *kgcc_strncat(const char *where, char *to, const char *from, size_t max);
+
+__printf(3, 4) int kgcc_sprintf(const char *where, char *to, const char *format, ...);
+__printf(4, 5) int kgcc_snprintf(const char *where, char *to, size_t size, const char *format,
+				 ...);
+__printf(4, 5) int kgcc_scnprintf(const char *where, char *to, size_t size, const char *format,
+				  ...);
+__printf(4, 0) int kgcc_vsnprintf(const char *where, char *to, size_t size, const char *format,
+				  va_list args);
+__printf(4, 0) int kgcc_vscnprintf(const char *where, char *to, size_t size,
+				   const char *format, va_list args);
+
+#endif
