@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What stands in for kmalloc(), kmem_cache_alloc(), kfree() and so on.
+ * The replacements of kmalloc(), kmem_cache_alloc(), kfree() and so on.
  *
- * Memory is freed by address, whoever allocated it: what is in no slot is the
+ * Memory is freed by address, regardless of who allocated it: memory in no slot is the
  * kernel's.
  */
 #include <linux/export.h>
@@ -232,8 +232,8 @@ size_t kefence_ksize(const void *object)
 }
 
 /*
- * Another object with the same contents: by way of @fresh, which is what is
- * returned.  Without one all stays as it is.
+ * Moves the contents of @object to @fresh, and returns that.  If it is NULL, nothing
+ * changes.
  */
 static void *moved(struct slot *slot, const void *object, size_t size, void *fresh,
 		   unsigned long ip)

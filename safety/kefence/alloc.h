@@ -21,8 +21,8 @@
 void *alloc_guarded(const struct request *request, unsigned long ip);
 
 /*
- * Ends a guarded object, or reports that @object is none and no memory that can be
- * freed.  Returns whether this is all, or the kernel is to free it.
+ * Ends a guarded object, or reports that @object is neither one nor other memory that
+ * can be freed.  Returns false if the kernel is still to free it.
  */
 bool alloc_free_guarded(const void *object, unsigned long ip);
 

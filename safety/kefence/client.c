@@ -8,6 +8,7 @@
  */
 #include <linux/glob.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/rculist.h>
@@ -245,6 +246,55 @@ void client_show(struct seq_file *m)
 	client_show_one(m, &client_default);
 	list_for_each_entry(client, &clients, node)
 		client_show_one(m, client);
+	mutex_unlock(&clients_lock);
+}
+
+/* -- counts ------------------------------------------------------------------ */
+
+void client_count_alloc(struct client *client, size_t size)
+{
+	unsigned int bits = size ? order_base_2(size) : 0;
+
+	atomic_long_inc(&client->allocs);
+	atomic_long_add(size, &client->bytes);
+	atomic_long_inc(&client->sizes[min_t(unsigned int, bits, SIZE_BITS)]);
+}
+
+void client_count_pages(struct client *client, long pages)
+{
+	long now = atomic_long_add_return(pages, &client->pages);
+	long most = atomic_long_read(&client->most_pages);
+
+	while (unlikely(now > most) &&
+	       !atomic_long_try_cmpxchg(&client->most_pages, &most, now))
+		;
+}
+
+static void client_show_counts_one(struct seq_file *m, struct client *client)
+{
+	unsigned int i;
+
+	seq_printf(m, "%s\t%ld\t%ld\t%ld\t%ld\t%ld", client->name,
+		   atomic_long_read(&client->allocs), atomic_long_read(&client->guarded),
+		   atomic_long_read(&client->bytes), atomic_long_read(&client->pages),
+		   atomic_long_read(&client->most_pages));
+	for (i = 0; i <= SIZE_BITS; i++)
+		seq_printf(m, "\t%ld", atomic_long_read(&client->sizes[i]));
+	seq_putc(m, '\n');
+}
+
+void client_show_counts(struct seq_file *m)
+{
+	struct client *client;
+	unsigned int i;
+
+	seq_puts(m, "module\tallocs\tguarded\tbytes\tpages\tmost");
+	for (i = 0; i < SIZE_BITS; i++)
+		seq_printf(m, "\t%lu", 1UL << i);
+	seq_puts(m, "\tmore\n");
+	mutex_lock(&clients_lock);
+	list_for_each_entry(client, &clients, node)
+		client_show_counts_one(m, client);
 	mutex_unlock(&clients_lock);
 }
 

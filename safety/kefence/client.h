@@ -53,11 +53,17 @@ struct settings {
 	char caches[CACHES_LEN];	/* names with * and ?, by comma; "": all */
 };
 
+/* Sizes that are asked for are counted by the power of two that they fit in. */
+#define SIZE_BITS	20
+
 struct client {
 	struct list_head node;
 	struct settings settings;
 	atomic_long_t pages;		/* of slots in use */
+	atomic_long_t most_pages;	/* at one time */
 	atomic_long_t live, allocs, guarded, violations;
+	atomic_long_t bytes;		/* asked for, guarded or not */
+	atomic_long_t sizes[SIZE_BITS + 1]; /* up to 2^i bytes; the last one: any more */
 	struct module *module;		/* NULL if not loaded */
 	char name[MODULE_NAME_LEN];
 };
@@ -83,6 +89,13 @@ bool client_wants_cache(const struct client *client, const char *name);
  */
 int client_set(char *text);
 void client_show(struct seq_file *m);
+
+/* An allocation, guarded or not.  Any context. */
+void client_count_alloc(struct client *client, size_t size);
+/* @pages more in use, or fewer. */
+void client_count_pages(struct client *client, long pages);
+/* What was counted, a table with tabs. */
+void client_show_counts(struct seq_file *m);
 
 /* The unloading module's objects have been reported, its places are forgotten. */
 void client_gone(struct client *client);

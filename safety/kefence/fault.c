@@ -11,8 +11,7 @@
  *
  * An access that goes on from byte to byte would leave the opened page for the
  * next object.  So that object's pages are closed, too.  If they are entered from
- * outside the object or by the very code, it runs on; whoever else comes by opens
- * them.
+ * outside the object or by the very code, it runs on; any other access opens them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -284,7 +283,7 @@ static bool access_handle(struct access *access)
 {
 	if (access_is_meant(access->regs))
 		return false;
-	/* Whoever uses the slot now was faster, or this CPU's TLB is stale. */
+	/* The slot's present user was faster, or this CPU's TLB is stale. */
 	if (pool_is_open(access->slot, access->addr, access->write))
 		return true;
 	if (is_live(access->slot) && in_its_pages(access->slot, access->addr) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions of the kernel that are replaced, by way of ftrace. */
+/* Replaces functions of the kernel, by ftrace. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/printk.h>

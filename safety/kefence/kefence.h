@@ -19,6 +19,11 @@ KEFENCE_SYMBOLS(KEFENCE_REDIRECT)
 #include <linux/string.h>
 #include <linux/version.h>
 
+/* printk.h defined it, as files do that have none of their own. */
+#ifdef SAFETY_OWN_PR_FMT
+#undef pr_fmt
+#endif
+
 /* The headers that check lengths call it by a name of their own. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 void *kefence_kmemdup_noprof(const void *source, size_t len, gfp_t flags);

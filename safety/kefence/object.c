@@ -2,9 +2,9 @@
 /*
  * Objects in slots.
  *
- * slot->state says who owns a slot: SLOT_FREE its class's queue or whoever took it
- * from there, SLOT_LIVE the module, SLOT_PENDING RCU.  Who frees has to win the
- * change from SLOT_LIVE; who does not win it frees twice.
+ * slot->state says who owns a slot: SLOT_FREE its class's queue, or the code that took
+ * it from there, SLOT_LIVE the module, SLOT_PENDING RCU.  A free has to win the change
+ * from SLOT_LIVE; one that does not is a double free.
  */
 #include <linux/random.h>
 #include <linux/rcupdate.h>
@@ -154,6 +154,7 @@ static void *object_born(struct slot *slot, const struct request *request,
 	if (unlikely(slot->opened))
 		object_close(slot);
 	slot->runaway = NULL;
+	slot->leaked = false;
 	slot->size = request->size;
 	slot->client = client;
 	slot->cache = request->cache;
@@ -194,8 +195,8 @@ static unsigned int client_left(const struct client *client)
 }
 
 /*
- * In the last quarter busy places do without.  The last eighth is for places of which
- * nothing else is guarded now: however long the others' objects live, new places get
+ * From the last quarter busy places get no slots.  The last eighth is for places that
+ * have no guarded object now: however long the others' objects live, new places get
  * some.
  */
 static bool site_is_served(struct site *site, unsigned int left)
@@ -233,7 +234,7 @@ static void object_count(const struct slot *slot, struct site *site, long sign)
 	atomic_long_add(sign, &site->live);
 	atomic_long_add(pages, &site->pages);
 	atomic_long_add(sign, &slot->client->live);
-	atomic_long_add(pages, &slot->client->pages);
+	client_count_pages(slot->client, pages);
 	if (slot->cache)
 		atomic_long_add(sign, &slot->cache->live);
 }
@@ -244,7 +245,7 @@ void *object_alloc(const struct request *request, struct site *site)
 	struct slot *slot;
 	void *object;
 
-	atomic_long_inc(&client->allocs);
+	client_count_alloc(client, request->size);
 	if (!object_wanted(request, client, site))
 		return NULL;
 	slot = pool_get(request->size, request->gfp);
@@ -333,8 +334,10 @@ void object_flush(void)
 
 static bool report_leak(struct slot *slot, void *data)
 {
-	if (READ_ONCE(slot->state) == SLOT_LIVE && slot->client == data)
-		violation_of_leak(slot);
+	if (READ_ONCE(slot->state) != SLOT_LIVE || slot->client != data || slot->leaked)
+		return false;
+	slot->leaked = true;
+	violation_of_leak(slot);
 	return false;
 }
 

@@ -20,8 +20,8 @@ struct request {
 };
 
 /*
- * A guarded object, or NULL if there is none to be had or it is not wanted.  Any
- * context that may allocate.
+ * A guarded object, or NULL if none is available or it is not wanted.  Any context that
+ * may allocate.
  */
 void *object_alloc(const struct request *request, struct site *site);
 

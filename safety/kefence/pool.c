@@ -423,7 +423,7 @@ int pool_init(unsigned long budget)
 	return 0;
 }
 
-/* Whoever uses such an object later uses a page that is no one else's. */
+/* A later use of such an object touches a page that has no other object. */
 static bool chunk_keep_used(struct chunk *chunk)
 {
 	bool used = false;

@@ -55,11 +55,12 @@ struct slot {
 	u32 size;
 	int state;			/* enum slot_state */
 	bool opened;			/* a fault opened pages in or after it */
+	bool leaked;			/* reported: its module is gone, or was loaded again */
 	struct client *client;
 	struct cache *cache;		/* NULL: kmalloc() */
 	struct slot_event born, died;
 	struct rcu_head rcu;
-	/* Whoever ran on into it from the slot before, see fault.c. */
+	/* The task that ran on into it from the slot before, see fault.c. */
 	const struct task_struct *runaway;
 	unsigned long runaway_ip;
 };

@@ -29,7 +29,7 @@ static struct site site_others = {
 };
 
 /*
- * Whoever sets ->ip describes the place after it: until then its client is the
+ * The one that sets ->ip describes the place afterwards: until then its client is the
  * default one, and its name is empty.
  */
 static struct site *site_claim(struct site *site, unsigned long was, unsigned long ip)

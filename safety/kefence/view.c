@@ -22,6 +22,13 @@ static int sites_show(struct seq_file *m, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(sites);
 
+static int modules_show(struct seq_file *m, void *data)
+{
+	client_show_counts(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(modules);
+
 static int violations_show(struct seq_file *m, void *data)
 {
 	violation_show(m);
@@ -85,6 +92,7 @@ void view_init(void)
 	top = debugfs_create_dir("kefence", NULL);
 	debugfs_create_file("settings", 0600, top, NULL, &settings_fops);
 	debugfs_create_file("sites", 0400, top, NULL, &sites_fops);
+	debugfs_create_file("modules", 0400, top, NULL, &modules_fops);
 	debugfs_create_file("pool", 0400, top, NULL, &pool_fops);
 	debugfs_create_file("violations", 0400, top, NULL, &violations_fops);
 }

@@ -46,7 +46,7 @@ static atomic_t last_number;
 
 /* -- whether it is told ------------------------------------------------------- */
 
-/* A set of places and kinds.  Who finds it full is told of within limits. */
+/* A set of places and kinds.  When full, rate-limit. */
 static unsigned long told[1 << TOLD_BITS];
 
 static bool told_before(unsigned long ip, enum violation_kind kind)
@@ -76,15 +76,18 @@ void violation_forget(void)
 
 static bool is_told(struct client *client, unsigned long ip, enum violation_kind kind)
 {
-	static struct ratelimit_state ratelimit =
-		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20,
-					   RATELIMIT_MSG_ON_RELEASE);
+	/* One for each kind: a hundred leaks leave room for a fault. */
+	static struct ratelimit_state ratelimits[VIOLATION_KINDS] = {
+		[0 ... VIOLATION_KINDS - 1] =
+			RATELIMIT_STATE_INIT_FLAGS(ratelimits, 10 * HZ, 20,
+						   RATELIMIT_MSG_ON_RELEASE),
+	};
 
 	atomic_long_inc(&counts[kind]);
 	atomic_long_inc(&client->violations);
 	if (READ_ONCE(client->settings.every))
 		return true;
-	return !told_before(ip, kind) && __ratelimit(&ratelimit);
+	return !told_before(ip, kind) && __ratelimit(&ratelimits[kind]);
 }
 
 /* -- telling ------------------------------------------------------------------ */
@@ -278,6 +281,8 @@ void violation_of_canary(struct slot *slot, unsigned long addr, struct site *sit
 	if (is_told(client, slot->born.ip, kind)) {
 		number = next_number();
 		tell_access(number, slot, kind, addr, true, true);
+		pr_err("[%d] the write itself was not seen, as it stayed within a page: set %s for the module to see it\n",
+		       number, kind == VIOLATION_OVERRUN ? "align=1" : "side=start");
 		tell_site(number, slot, site);
 	}
 	follow(client);
