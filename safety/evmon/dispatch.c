@@ -67,7 +67,7 @@ static noinline void tell_all(struct evmon_site *site, const void *object, u64 v
 	rcu_read_unlock();
 }
 
-/* Whoever has events emitted is told of each, or reads batches. */
+/* Calls the listeners for each event, or adds it to batches. */
 void evmon_event(struct evmon_site *site, const void *object, u64 value)
 {
 	u32 place = smp_load_acquire(&site->id);
@@ -79,7 +79,7 @@ void evmon_event(struct evmon_site *site, const void *object, u64 value)
 }
 EXPORT_SYMBOL_GPL(evmon_event);
 
-/* Whoever opens a ring has events emitted, too. */
+/* An open ring has events emitted, too. */
 int evmon_batch_on(void)
 {
 	static_branch_inc(&evmon_on);

@@ -31,10 +31,11 @@ enum evmon_type {
  * struct evmon_site - a place that emits events
  * @file:	source file
  * @name:	what the source calls the object, or NULL
- * @module:	whose code it is
+ * @module:	whose code it is; NULL: the kernel's
  * @line:	in @file
  * @type:	enum evmon_type, or EVMON_USER and more
  * @tried:	takes a lock by a first try only, and never waits
+ * @nested:	its author says that locks of one class have an order
  * @id:		evmon.ko's; 0 before the first event
  *
  * Static, one for each place; its strings have to last as long as @module.
@@ -45,7 +46,7 @@ struct evmon_site {
 	struct module *module;
 	u32 line;
 	u16 type;
-	bool tried;
+	bool tried, nested;
 	u32 id;
 };
 
@@ -61,7 +62,7 @@ DECLARE_STATIC_KEY_FALSE(evmon_on);
  */
 void evmon_event(struct evmon_site *site, const void *object, u64 value);
 
-/* For what is worth it only if someone listens. */
+/* True if a monitor is registered. */
 #define evmon_is_on()	static_branch_unlikely(&evmon_on)
 
 #define evmon_emit(type_, object_, name_, value_) do {			\

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Included before all else in every source file of an instrumented module
- * (module.mk: -include): the module's own operations on spinlocks, mutexes, rw-
- * semaphores, semaphores, reference counters and interrupts emit events, with the
- * file, the line and what the source calls the object.  With EVMON_ATOMICS defined
+ * (module.mk: -include): the module's own operations on spinlocks, rwlocks, mutexes, rw-
+ * semaphores, semaphores, reference counters, interrupts and parts that must not sleep
+ * emit events, with the file, the line and what the source calls the object; so do calls
+ * that may sleep, where none may.  With EVMON_ATOMICS defined
  * so does what is usual with atomic_t as reference counters.
  *
  * Operations within inline functions of the headers below emit none, nor do guard()
@@ -15,21 +16,28 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/bottom_half.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "event.h"
 
 /* printk.h defined it, as files do that have none of their own. */
-#ifdef EVMON_OWN_PR_FMT
+#ifdef SAFETY_OWN_PR_FMT
 #undef pr_fmt
 #endif
 
@@ -37,11 +45,12 @@
 
 /* While someone listens: no second look at evmon_on. */
 #define evmon_emit_now(type, object, name, value)			\
-	evmon_emit_as(type, object, name, value, false)
-#define evmon_emit_as(type_, object_, name_, value_, tried_) do {	\
+	evmon_emit_as(type, object, name, value, false, false)
+#define evmon_emit_as(type_, object_, name_, value_, tried_, nested_) do {\
 	static struct evmon_site evmon_site_ = {			\
 		.file = __FILE__, .name = (name_), .module = THIS_MODULE,\
 		.line = __LINE__, .type = (type_), .tried = (tried_),	\
+		.nested = (nested_),					\
 	};								\
 									\
 	evmon_event(&evmon_site_, object_, value_);			\
@@ -56,13 +65,15 @@
 })
 
 /* @try takes it if it is free, @take waits. */
-#define evmon_take(type, object, name, try, take) do {			\
+#define evmon_take(type, object, name, try, take)			\
+	evmon_take_as(type, object, name, try, take, false)
+#define evmon_take_as(type, object, name, try, take, nested) do {	\
 	if (evmon_is_on()) {						\
 		u64 evmon_waited_ = 0;					\
 									\
 		if (!(try))						\
 			evmon_waited_ = evmon_wait(take);		\
-		evmon_emit_now(type, object, name, evmon_waited_);	\
+		evmon_emit_as(type, object, name, evmon_waited_, false, nested);\
 	} else {							\
 		take;							\
 	}								\
@@ -87,7 +98,7 @@
 	typeof(try) evmon_result_ = (try);				\
 									\
 	if (evmon_is_on() && taken(evmon_result_))			\
-		evmon_emit_as(type, object, name, 0, true);		\
+		evmon_emit_as(type, object, name, 0, true, false);	\
 	evmon_result_;							\
 })
 #define evmon_if_zero(result)	(!(result))
@@ -161,15 +172,16 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 	evmon_spin_lock_init(evmon_lock_);				\
 	evmon_emit(EVMON_SPIN_INIT, evmon_lock_, #lock, 0);		\
 } while (0)
-#define spin_lock(lock) do {						\
+#define evmon_spin_lock(lock, name, nested) do {			\
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
-	evmon_take(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
-		   (spin_trylock)(evmon_lock_), (spin_lock)(evmon_lock_));\
+	evmon_take_as(EVMON_SPIN_ACQUIRE, evmon_lock_, name,		\
+		      (spin_trylock)(evmon_lock_), (spin_lock)(evmon_lock_), nested);\
 } while (0)
+#define spin_lock(lock)	evmon_spin_lock(lock, #lock, false)
 #define spin_lock_nested(lock, subclass) do {				\
 	(void)(subclass);						\
-	spin_lock(lock);						\
+	evmon_spin_lock(lock, #lock, true);				\
 } while (0)
 #define spin_lock_bh(lock) do {						\
 	spinlock_t *evmon_lock_ = (lock);				\
@@ -234,6 +246,154 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 		      (spin_unlock_irqrestore)(evmon_lock_, flags));	\
 } while (0)
 
+/* -- rwlocks ------------------------------------------------------------------ */
+
+static __always_inline void evmon_rwlock_init(rwlock_t *lock)
+{
+	rwlock_init(lock);
+}
+/* Trying is in parentheses of its own: these are macros. */
+static __always_inline int evmon_read_trylock(rwlock_t *lock) { return read_trylock(lock); }
+static __always_inline int evmon_write_trylock(rwlock_t *lock) { return write_trylock(lock); }
+static __always_inline void evmon_read_lock(rwlock_t *lock) { read_lock(lock); }
+static __always_inline void evmon_write_lock(rwlock_t *lock) { write_lock(lock); }
+static __always_inline void evmon_read_unlock(rwlock_t *lock) { read_unlock(lock); }
+static __always_inline void evmon_write_unlock(rwlock_t *lock) { write_unlock(lock); }
+
+#undef rwlock_init
+#undef read_trylock
+#undef write_trylock
+#undef read_lock
+#undef write_lock
+#undef read_unlock
+#undef write_unlock
+#define rwlock_init(lock) do {						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_rwlock_init(evmon_lock_);					\
+	evmon_emit(EVMON_RWLOCK_INIT, evmon_lock_, #lock, 0);		\
+} while (0)
+#define read_lock(lock) do {						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_take(EVMON_RWLOCK_READ, evmon_lock_, #lock,		\
+		   evmon_read_trylock(evmon_lock_), evmon_read_lock(evmon_lock_));\
+} while (0)
+#define write_lock(lock) do {						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_take(EVMON_RWLOCK_WRITE, evmon_lock_, #lock,		\
+		   evmon_write_trylock(evmon_lock_), evmon_write_lock(evmon_lock_));\
+} while (0)
+#define read_trylock(lock) ({						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_try(EVMON_RWLOCK_READ, evmon_lock_, #lock,		\
+		  evmon_read_trylock(evmon_lock_), evmon_if_true);	\
+})
+#define write_trylock(lock) ({						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_try(EVMON_RWLOCK_WRITE, evmon_lock_, #lock,		\
+		  evmon_write_trylock(evmon_lock_), evmon_if_true);	\
+})
+#define read_unlock(lock) do {						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_release(EVMON_RWLOCK_READ_RELEASE, evmon_lock_, #lock, 0,	\
+		      evmon_read_unlock(evmon_lock_));			\
+} while (0)
+#define write_unlock(lock) do {						\
+	rwlock_t *evmon_lock_ = (lock);					\
+									\
+	evmon_release(EVMON_RWLOCK_WRITE_RELEASE, evmon_lock_, #lock, 0,\
+		      evmon_write_unlock(evmon_lock_));			\
+} while (0)
+
+/* There these locks sleep, and leave interrupts on. */
+#ifndef CONFIG_PREEMPT_RT
+#undef read_lock_irqsave
+#undef write_lock_irqsave
+#undef read_unlock_irqrestore
+#undef write_unlock_irqrestore
+#undef read_lock_irq
+#undef write_lock_irq
+#undef read_unlock_irq
+#undef write_unlock_irq
+#undef read_lock_bh
+#undef write_lock_bh
+#undef read_unlock_bh
+#undef write_unlock_bh
+#define read_lock_irqsave(lock, flags)		do { local_irq_save(flags); read_lock(lock); } while (0)
+#define write_lock_irqsave(lock, flags)		do { local_irq_save(flags); write_lock(lock); } while (0)
+#define read_unlock_irqrestore(lock, flags)	do { read_unlock(lock); local_irq_restore(flags); } while (0)
+#define write_unlock_irqrestore(lock, flags)	do { write_unlock(lock); local_irq_restore(flags); } while (0)
+#define read_lock_irq(lock)			do { local_irq_disable(); read_lock(lock); } while (0)
+#define write_lock_irq(lock)			do { local_irq_disable(); write_lock(lock); } while (0)
+#define read_unlock_irq(lock)			do { read_unlock(lock); local_irq_enable(); } while (0)
+#define write_unlock_irq(lock)			do { write_unlock(lock); local_irq_enable(); } while (0)
+#define read_lock_bh(lock)			do { local_bh_disable(); read_lock(lock); } while (0)
+#define write_lock_bh(lock)			do { local_bh_disable(); write_lock(lock); } while (0)
+#define read_unlock_bh(lock)			do { read_unlock(lock); local_bh_enable(); } while (0)
+#define write_unlock_bh(lock)			do { write_unlock(lock); local_bh_enable(); } while (0)
+#endif
+
+/* -- parts that must not sleep ---------------------------------------------------- */
+
+static __always_inline void evmon_preempt_disable(void) { preempt_disable(); }
+static __always_inline void evmon_preempt_enable(void) { preempt_enable(); }
+
+/* What each is told apart by. */
+#define EVMON_RCU	((void *)1)
+#define EVMON_BH	((void *)2)
+#define EVMON_PREEMPT	((void *)3)
+
+#undef preempt_disable
+#undef preempt_enable
+#define rcu_read_lock() do {						\
+	(rcu_read_lock)();						\
+	evmon_emit(EVMON_RCU_BEGIN, EVMON_RCU, "rcu_read_lock", 0);	\
+} while (0)
+#define rcu_read_unlock()						\
+	evmon_release(EVMON_RCU_END, EVMON_RCU, "rcu_read_unlock",	\
+		      !IS_ENABLED(CONFIG_PREEMPT_RCU) || rcu_preempt_depth(),\
+		      (rcu_read_unlock)())
+#define local_bh_disable() do {						\
+	(local_bh_disable)();						\
+	evmon_emit(EVMON_BH_BEGIN, EVMON_BH, "local_bh_disable", 0);	\
+} while (0)
+#define local_bh_enable()						\
+	evmon_release(EVMON_BH_END, EVMON_BH, "local_bh_enable",	\
+		      softirq_count(), (local_bh_enable)())
+#define preempt_disable() do {						\
+	evmon_preempt_disable();					\
+	evmon_emit(EVMON_PREEMPT_BEGIN, EVMON_PREEMPT, "preempt_disable", 0);\
+} while (0)
+#define preempt_enable()						\
+	evmon_release(EVMON_PREEMPT_END, EVMON_PREEMPT, "preempt_enable",\
+		      !IS_ENABLED(CONFIG_PREEMPT_COUNT) || preempt_count() & PREEMPT_MASK,\
+		      evmon_preempt_enable())
+
+/* -- calls that may sleep, where none may ------------------------------------------ */
+
+#define evmon_may_sleep(name)						\
+	(evmon_is_on() && (preempt_count() || irqs_disabled()) && !pagefault_disabled() ? \
+	 ({ evmon_emit_now(EVMON_MAY_SLEEP, NULL, name, 0); 0; }) : 0)
+
+#define copy_from_user(to, from, n)					\
+	(evmon_may_sleep("copy_from_user"), (copy_from_user)(to, from, n))
+#define copy_to_user(to, from, n)					\
+	(evmon_may_sleep("copy_to_user"), (copy_to_user)(to, from, n))
+#define msleep(ms)	(evmon_may_sleep("msleep"), (msleep)(ms))
+#define wait_for_completion(done)					\
+	(evmon_may_sleep("wait_for_completion"), (wait_for_completion)(done))
+#define synchronize_rcu()						\
+	(evmon_may_sleep("synchronize_rcu"), (synchronize_rcu)())
+#define flush_work(work)						\
+	(evmon_may_sleep("flush_work"), (flush_work)(work))
+#define cancel_work_sync(work)						\
+	(evmon_may_sleep("cancel_work_sync"), (cancel_work_sync)(work))
+
 /* -- mutexes ------------------------------------------------------------------ */
 
 static __always_inline void evmon_mutex_init(struct mutex *lock)
@@ -251,13 +411,17 @@ static __always_inline void evmon_mutex_init(struct mutex *lock)
 	evmon_mutex_init(evmon_lock_);					\
 	evmon_emit(EVMON_MUTEX_INIT, evmon_lock_, #lock, 0);		\
 } while (0)
-#define mutex_lock(lock) do {						\
+#define evmon_mutex_lock(lock, name, nested) do {			\
 	struct mutex *evmon_lock_ = (lock);				\
 									\
-	evmon_take(EVMON_MUTEX_ACQUIRE, evmon_lock_, #lock,		\
-		   (mutex_trylock)(evmon_lock_), (mutex_lock)(evmon_lock_));\
+	evmon_take_as(EVMON_MUTEX_ACQUIRE, evmon_lock_, name,		\
+		      (mutex_trylock)(evmon_lock_), (mutex_lock)(evmon_lock_), nested);\
 } while (0)
-#define mutex_lock_nested(lock, subclass)	mutex_lock(lock)
+#define mutex_lock(lock)	evmon_mutex_lock(lock, #lock, false)
+#define mutex_lock_nested(lock, subclass) do {				\
+	(void)(subclass);						\
+	evmon_mutex_lock(lock, #lock, true);				\
+} while (0)
 #define mutex_lock_interruptible(lock) ({				\
 	struct mutex *evmon_lock_ = (lock);				\
 									\
@@ -310,13 +474,17 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 		   (down_read_trylock)(evmon_sem_), (down_read)(evmon_sem_));\
 } while (0)
 #define down_read_nested(sem, subclass)	down_read(sem)
-#define down_write(sem) do {						\
+#define evmon_down_write(sem, name, nested) do {			\
 	struct rw_semaphore *evmon_sem_ = (sem);			\
 									\
-	evmon_take(EVMON_RWSEM_WRITE, evmon_sem_, #sem,			\
-		   (down_write_trylock)(evmon_sem_), (down_write)(evmon_sem_));\
+	evmon_take_as(EVMON_RWSEM_WRITE, evmon_sem_, name,		\
+		      (down_write_trylock)(evmon_sem_), (down_write)(evmon_sem_), nested);\
 } while (0)
-#define down_write_nested(sem, subclass)	down_write(sem)
+#define down_write(sem)	evmon_down_write(sem, #sem, false)
+#define down_write_nested(sem, subclass) do {				\
+	(void)(subclass);						\
+	evmon_down_write(sem, #sem, true);				\
+} while (0)
 #define down_read_trylock(sem) ({					\
 	struct rw_semaphore *evmon_sem_ = (sem);			\
 									\
@@ -507,7 +675,7 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 })
 #endif /* EVMON_ATOMICS */
 
-/* -- functions that take a lock when a counter comes to zero -------------------- */
+/* -- functions that take a lock when a counter reaches zero --------------------- */
 
 #define atomic_dec_and_mutex_lock(v, lock) ({				\
 	struct mutex *evmon_lock_ = (lock);				\
@@ -518,7 +686,7 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 	evmon_zero_;							\
 })
 
-/* Unless it comes to zero, the value before is not known for certain: 2 or more. */
+/* Unless it reaches zero, the value before is not known for certain: 2 or more. */
 #define evmon_dec_and_lock(r, type, lock, name, call) ({		\
 	refcount_t *evmon_r_ = (r);					\
 	unsigned int evmon_was_ = max(refcount_read(evmon_r_), 2U);	\

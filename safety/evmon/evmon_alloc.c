@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The monitor of allocations: what a module allocated and did not free when it goes,
- * and what is freed twice.  By the kernel's own tracepoints, and probes where it has
- * none: the modules need not be instrumented.
+ * and what is freed twice: objects of slabs, memory of vmalloc(), pages, per-CPU memory,
+ * skbs.  By the kernel's own tracepoints, and probes where it has none: the modules need
+ * not be instrumented.
  *
  * objects_lock is raw and taken with interrupts off; the table does not grow.
  */
@@ -22,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 #include <linux/version.h>
 #include <trace/events/kmem.h>
 
@@ -158,25 +160,35 @@ static void on_cache_free(void *data, unsigned long ip, const void *start,
  * kfree_rcu() and many at a time.
  */
 
+/* It is no longer the module's. */
+static void forget(const void *start)
+{
+	struct object *object;
+	unsigned long flags;
+
+	/* Most are not: all pages of the kernel's come here. */
+	if (in_nmi() || !object_find(start, false))
+		return;
+	raw_spin_lock_irqsave(&objects_lock, flags);
+	object = object_find(start, false);
+	if (object) {
+		object->module = NULL;
+		object->freed = true;
+	}
+	raw_spin_unlock_irqrestore(&objects_lock, flags);
+}
+
 /* Its time is up to the kernel, long after the module may have gone: forgotten. */
 static int on_free_rcu(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned long start = regs_get_kernel_argument(regs, 1);
-	struct object *object;
-	unsigned long flags;
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 	/* Where its struct rcu_head is in it, if it has one. */
 	if (regs_get_kernel_argument(regs, 0))
 		start = regs_get_kernel_argument(regs, 0) - start;
 #endif
-	raw_spin_lock_irqsave(&objects_lock, flags);
-	object = object_find((void *)start, false);
-	if (object) {
-		object->module = NULL;
-		object->freed = true;
-	}
-	raw_spin_unlock_irqrestore(&objects_lock, flags);
+	forget((void *)start);
 	return 0;
 }
 
@@ -198,6 +210,161 @@ static struct kprobe free_bulk = {
 	.symbol_name = "kmem_cache_free_bulk", .pre_handler = on_free_bulk,
 };
 static struct kprobe *probes[] = { &free_rcu, &free_bulk };
+
+/*
+ * -- memory that is not of slabs, and skbs ---------------------------------------
+ *
+ * Its allocators have no tracepoint that says who called.  A function that one kernel
+ * does not have, or has under another name, is left out there.
+ */
+
+enum result { MEMORY, PAGE, ADDRESS_OF_PAGE };
+
+struct allocator {
+	struct kretprobe probe;
+	enum result result;
+	int size;			/* its argument, -1: none */
+	bool is_order;
+	bool registered;
+};
+
+static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs);
+static int on_result(struct kretprobe_instance *instance, struct pt_regs *regs);
+
+struct call {
+	unsigned long ip;
+	size_t size;
+};
+
+#define ALLOCATOR(name, result_, size_, order) {			\
+	.probe = { .kp.symbol_name = name, .entry_handler = on_call,	\
+		   .handler = on_result, .data_size = sizeof(struct call) },\
+	.result = result_, .size = size_, .is_order = order }
+#define ALLOCATORS(name, result, size, order)				\
+	ALLOCATOR(name, result, size, order), ALLOCATOR(name "_noprof", result, size, order)
+
+static struct allocator allocators[] = {
+	ALLOCATORS("vmalloc", MEMORY, 0, false),
+	ALLOCATORS("vzalloc", MEMORY, 0, false),
+	ALLOCATORS("vmalloc_user", MEMORY, 0, false),
+	ALLOCATORS("vmalloc_node", MEMORY, 0, false),
+	ALLOCATORS("vzalloc_node", MEMORY, 0, false),
+	ALLOCATORS("__vmalloc", MEMORY, 0, false),
+	ALLOCATOR("kvmalloc_node", MEMORY, 0, false),
+	ALLOCATOR("__kvmalloc_node_noprof", MEMORY, 0, false),
+	ALLOCATORS("alloc_pages", PAGE, 1, true),
+	ALLOCATORS("__alloc_pages", PAGE, 1, true),
+	ALLOCATOR("__get_free_pages", ADDRESS_OF_PAGE, 1, true),
+	ALLOCATOR("get_free_pages_noprof", ADDRESS_OF_PAGE, 1, true),
+	ALLOCATORS("get_zeroed_page", ADDRESS_OF_PAGE, -1, true),
+	ALLOCATORS("alloc_pages_exact", ADDRESS_OF_PAGE, 0, false),
+	ALLOCATOR("__alloc_percpu", MEMORY, 0, false),
+	ALLOCATOR("__alloc_percpu_gfp", MEMORY, 0, false),
+	ALLOCATOR("pcpu_alloc_noprof", MEMORY, 0, false),
+	ALLOCATOR("__alloc_skb", MEMORY, 0, false),
+	ALLOCATOR("__netdev_alloc_skb", MEMORY, 1, false),
+	ALLOCATOR("skb_clone", MEMORY, -1, false),
+	ALLOCATOR("skb_copy", MEMORY, -1, false),
+};
+
+static struct allocator *allocator_of(struct kretprobe_instance *instance)
+{
+	return container_of(get_kretprobe(instance), struct allocator, probe);
+}
+
+/* Not 0: its result is not waited for. */
+static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct allocator *allocator = allocator_of(instance);
+	struct call *call = (struct call *)instance->data;
+
+	call->ip = regs_get_kernel_stack_nth(regs, 0);
+	if (!module_at(call->ip))
+		return 1;
+	call->size = allocator->size < 0 ? 0 : regs_get_kernel_argument(regs, allocator->size);
+	if (allocator->is_order)
+		call->size = PAGE_SIZE << call->size;
+	return 0;
+}
+
+static int on_result(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	const struct call *call = (const struct call *)instance->data;
+	unsigned long result = regs_return_value(regs);
+
+	if (result && allocator_of(instance)->result == ADDRESS_OF_PAGE)
+		result = (unsigned long)virt_to_page((void *)result);
+	born(call->ip, (const void *)result, call->size);
+	return 0;
+}
+
+/* The first argument is what is freed. */
+static int on_free(struct kprobe *probe, struct pt_regs *regs)
+{
+	forget((const void *)regs_get_kernel_argument(regs, 0));
+	return 0;
+}
+
+#define FREER(name)	{ .symbol_name = name, .pre_handler = on_free }
+static struct kprobe freers[] = {
+	FREER("vfree"), FREER("vfree_atomic"), FREER("free_percpu"),
+	FREER("napi_skb_free_stolen_head"), FREER("kfree_skb_partial"),
+};
+static bool freers_registered[ARRAY_SIZE(freers)];
+
+/* Their first arguments are the same on all kernels: a page, an skb. */
+static void on_freed(void *data, const void *start)
+{
+	forget(start);
+}
+
+static struct {
+	const char *name;
+	struct tracepoint *tracepoint;
+	bool registered;
+} freed[] = {
+	{ "mm_page_free" }, { "mm_page_free_batched" }, { "kfree_skb" }, { "consume_skb" },
+};
+
+static void find_one(struct tracepoint *tracepoint, void *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(freed); i++)
+		if (!strcmp(tracepoint->name, freed[i].name))
+			freed[i].tracepoint = tracepoint;
+}
+
+static void others_off(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(allocators); i++)
+		if (allocators[i].registered)
+			unregister_kretprobe(&allocators[i].probe);
+	for (i = 0; i < ARRAY_SIZE(freers); i++)
+		if (freers_registered[i])
+			unregister_kprobe(&freers[i]);
+	for (i = 0; i < ARRAY_SIZE(freed); i++)
+		if (freed[i].registered)
+			tracepoint_probe_unregister(freed[i].tracepoint, on_freed, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+/* What frees has to be seen before what allocates, or all would be leaks. */
+static void others_on(void)
+{
+	unsigned int i;
+
+	for_each_kernel_tracepoint(find_one, NULL);
+	for (i = 0; i < ARRAY_SIZE(freed); i++)
+		freed[i].registered = freed[i].tracepoint &&
+			!tracepoint_probe_register(freed[i].tracepoint, on_freed, NULL);
+	for (i = 0; i < ARRAY_SIZE(freers); i++)
+		freers_registered[i] = !register_kprobe(&freers[i]);
+	for (i = 0; i < ARRAY_SIZE(allocators); i++)
+		allocators[i].registered = !register_kretprobe(&allocators[i].probe);
+}
 
 /* -- modules come and go ------------------------------------------------------ */
 
@@ -333,6 +500,7 @@ static int __init evmon_alloc_init(void)
 	      register_kprobes(probes, ARRAY_SIZE(probes));
 	if (err)
 		goto unregister;
+	others_on();
 	evmon_register(&monitor);
 	watch_all_loaded();
 	if (!*modules)
@@ -354,6 +522,7 @@ free_objects:
 static void __exit evmon_alloc_exit(void)
 {
 	evmon_unregister(&monitor);
+	others_off();
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
 	unregister_trace_kmem_cache_free(on_cache_free, NULL);
 	unregister_trace_kfree(on_kfree, NULL);

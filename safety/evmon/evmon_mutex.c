@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The monitor of mutexes, rw-semaphores and semaphores: released by another task or
- * without having been taken, held by a task that ends or a module that goes, taken
- * in two orders, held for too long if that is asked for.
+ * without having been taken, held on return to user space, by a task that ends or a module
+ * that goes, taken in two orders, taken before it was initialised, held for too long if
+ * that is asked for.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
+#include <linux/version.h>
 
 #include "held.h"
 #include "monitor.h"
@@ -26,8 +30,33 @@ static struct held_set *held;
 static struct order *order;
 static struct evmon_monitor monitor;
 
+/*
+ * Waiters are in a list; zeros are not a list.  Its form is known for these kernels only;
+ * on others nothing is reported.
+ */
+static bool is_initialised(const struct evmon_site *site, const void *object)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0) && !defined(CONFIG_PREEMPT_RT)
+	switch (site->type) {
+	case EVMON_MUTEX_ACQUIRE:
+		return ((const struct mutex *)object)->wait_list.next;
+	case EVMON_RWSEM_READ:
+	case EVMON_RWSEM_WRITE:
+		return ((const struct rw_semaphore *)object)->wait_list.next;
+	}
+#endif
+	return true;
+}
+
 static void taken(struct evmon_site *site, const void *object)
 {
+	struct evmon_where here;
+
+	if (!is_initialised(site, object)) {
+		here = evmon_here(site);
+		evmon_violation(&monitor, object, &here, NULL, NULL,
+				"taken, but never initialised");
+	}
 	order_taken(order, object);
 	order_take(order, held_by_me(held), site, object);
 	held_add(held, site, object);
@@ -126,7 +155,30 @@ static void exited(struct task_struct *task)
 	held_clear(holder);
 }
 
-static struct switches switches = { .out = out, .exit = exited };
+/* Semaphores may be given to others. */
+static void returned(struct task_struct *task)
+{
+	struct holder *holder = held_by(held, task);
+	struct evmon_where here;
+	bool kept = false;
+	unsigned int i;
+
+	if (likely(!holder))
+		return;
+	here = evmon_here_ip(_THIS_IP_);
+	for (i = 0; i < holder->depth; i++) {
+		if (!holder->locks[i].object || holder->locks[i].type == EVMON_SEM_DOWN)
+			continue;
+		kept = true;
+		evmon_violation(&monitor, holder->locks[i].object, &here, "taken",
+				&holder->locks[i].where, "held on return to user space");
+	}
+	/* Once. */
+	if (kept)
+		held_clear(holder);
+}
+
+static struct switches switches = { .out = out, .exit = exited, .user = returned };
 
 /* -- modules go --------------------------------------------------------------- */
 

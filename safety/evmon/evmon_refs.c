@@ -113,7 +113,7 @@ static const char *counter_event(struct counter *counter, const struct evmon_sit
 		return NULL;
 	}
 	if (!counter->places[0].where.place)
-		counter_begin(counter, was,
+		counter_begin(counter, was, site->module &&
 			      within_module((unsigned long)counter->object, site->module));
 	counter->balance += taken ? 1 : -1;
 	counter_note(counter, here, taken ? 1 : -1);
@@ -201,7 +201,7 @@ static void unregister_traces(void)
 
 /* -- modules go --------------------------------------------------------------- */
 
-/* Whoever took a reference there, the place names the counter's module. */
+/* The place names the counter's module, regardless of who took a reference there. */
 static bool is_of_module(const struct counter *counter, const struct module *module)
 {
 	const struct place *place = evmon_place(counter->places[0].where.place);

@@ -31,7 +31,7 @@ struct hot {
 static struct hot *hots;
 static DEFINE_RAW_SPINLOCK(hots_lock);
 static struct held_set *held;
-/* Of each place the index of what it is about, from 1 on. */
+/* Place -> object index, 1-based. */
 #define PLACES	16384
 static u16 *hot_of_place;
 
@@ -134,12 +134,13 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 static void show_hot(struct seq_file *m, const struct hot *hot)
 {
 	const struct place *place = evmon_place(hot->place);
-	const struct place *longest = evmon_place(hot->longest_place);
+	char longest[64];
 
-	seq_printf(m, "%s\t%s\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%s:%u\n",
+	place_text(longest, sizeof(longest),
+		   &(struct evmon_where) { .place = hot->longest_place });
+	seq_printf(m, "%s\t%s\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%s\n",
 		   place->module, place->name, evmon_text_of(place->type), hot->count,
-		   hot->waits, hot->wait, hot->wait_max, hot->held, hot->held_max,
-		   longest ? longest->file : "", longest ? longest->line : 0);
+		   hot->waits, hot->wait, hot->wait_max, hot->held, hot->held_max, longest);
 }
 
 static void show(struct seq_file *m)

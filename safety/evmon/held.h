@@ -29,7 +29,7 @@ struct held_set;
 struct held_set *held_create(void);
 void held_destroy(struct held_set *set);
 
-/* Whoever runs now, NULL in an NMI or if it holds nothing. */
+/* The task or interrupt that runs now; NULL in an NMI, or if it holds nothing. */
 struct holder *held_by_me(struct held_set *set);
 /* The same for a task. */
 struct holder *held_by(struct held_set *set, const struct task_struct *task);

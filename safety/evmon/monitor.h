@@ -15,7 +15,7 @@ struct module;
 struct seq_file;
 
 enum evmon_class { EVMON_CLASS_LOCK, EVMON_CLASS_REF, EVMON_CLASS_IRQ, EVMON_CLASS_ALLOC,
-		   EVMON_CLASS_USER };
+		   EVMON_CLASS_PART, EVMON_CLASS_USER };
 
 /* The class of a type; types that are not listed are EVMON_CLASS_USER's. */
 enum evmon_class evmon_class_of(u16 type);

@@ -6,8 +6,8 @@
  * Nothing is taken inside it.  Tables do not grow: what finds no room is not
  * watched.
  *
- * Most events show nothing new.  So what was looked at is remembered by places,
- * without the lock: the same two places stand for the same two classes.
+ * Most events show nothing new.  So what was looked at is remembered by locks and
+ * places, without the lock.
  */
 #include <linux/export.h>
 #include <linux/hash.h>
@@ -25,25 +25,28 @@
 #define EDGES_BITS	11
 #define EDGES		(1U << EDGES_BITS)
 #define LOOKED_BITS	12
+#define PAIRS_BITS	11
 #define PROBES		16
 #define PATH_MAX_LEN	64
 
 /* An initialised lock. */
 struct known_lock {
 	const void *object;
+	u32 life;			/* a number of its own */
 	u32 place;			/* 0: not known */
 	u64 value;
 	bool is_free;
 	struct evmon_where freed;
 };
 
-/* In which contexts locks of a class are taken: 0 pid and place, if not. */
+enum { IN_HARDIRQ, IN_SOFTIRQ, IRQS_ON, BH_ON, CONTEXTS };
+
+/* In which contexts locks of a class are taken; after these, in which only to read. */
 struct lock_class {
 	unsigned long key;
-	bool seen[4];
-	struct evmon_where where[4];
+	bool seen[2 * CONTEXTS];
+	struct evmon_where where[2 * CONTEXTS];
 };
-enum { IN_HARDIRQ, IN_SOFTIRQ, IRQS_ON, BH_ON };
 
 /* One class is taken while another one is held. */
 struct edge {
@@ -52,10 +55,19 @@ struct edge {
 	struct evmon_where outer_where;
 };
 
+/* Two locks of one class, and in which order they were taken. */
+struct pair {
+	struct known_lock *outer, *inner;
+	u32 outer_life, inner_life;
+	struct edge edge;
+};
+
 struct order {
 	raw_spinlock_t lock;
 	const struct evmon_monitor *monitor;
 	unsigned int edges_count;
+	u32 lives;
+	struct pair pairs[1 << PAIRS_BITS];	/* a newer one takes an older one's place */
 	u64 looked[1 << LOOKED_BITS];
 	u16 edges_by_hash[2 * EDGES];	/* their numbers from 1 on */
 	struct known_lock locks[1 << LOCKS_BITS];
@@ -114,6 +126,7 @@ void order_init(struct order *order, struct evmon_site *site, const void *object
 	lock = lock_find(order, object, true);
 	/* Memory used again is another lock. */
 	lock->is_free = false;
+	lock->life = ++order->lives;
 	lock->place = here.place;
 	lock->value = value;
 	raw_spin_unlock_irqrestore(&order->lock, flags);
@@ -139,7 +152,7 @@ bool order_is_own(struct order *order, const struct evmon_site *site,
 {
 	u64 value;
 
-	return within_module((unsigned long)object, site->module) ||
+	return (site->module && within_module((unsigned long)object, site->module)) ||
 	       order_init_value(order, object, &value);
 }
 EXPORT_SYMBOL_GPL(order_is_own);
@@ -199,16 +212,30 @@ static struct lock_class *class_find(struct order *order, unsigned long key)
 	return NULL;
 }
 
-/* Whether two numbers of places, or one and a context, were looked at before. */
-static bool looked_at(struct order *order, u32 a, u32 b)
+/* Whether what a number stands for was looked at before. */
+static bool looked_at(struct order *order, u64 key)
 {
-	u64 key = (u64)a << 32 | b;
 	u64 *entry = &order->looked[hash_64(key, LOOKED_BITS)];
 
 	if (READ_ONCE(*entry) == key)
 		return true;
 	WRITE_ONCE(*entry, key);
 	return false;
+}
+
+/* A place and a context; places are few. */
+static u64 context_number(u32 place, int context)
+{
+	return (u64)(U32_MAX - context) << 32 | place;
+}
+
+/* Two locks, and where they were taken: a helper takes now these and now others. */
+static u64 pair_number(const struct held_lock *outer, const void *object, u32 place)
+{
+	u64 number = (unsigned long)outer->object * GOLDEN_RATIO_64;
+
+	number = (number ^ (unsigned long)object) * GOLDEN_RATIO_64;
+	return (number ^ outer->where.place) * GOLDEN_RATIO_64 ^ place;
 }
 
 /* -- the order ---------------------------------------------------------------- */
@@ -260,9 +287,42 @@ static const struct edge *path_find(const struct order *order, unsigned long fro
 	return NULL;
 }
 
+static bool is_pair(const struct pair *pair, const struct known_lock *outer,
+		    const struct known_lock *inner)
+{
+	return pair->outer == outer && pair->inner == inner &&
+	       pair->outer_life == outer->life && pair->inner_life == inner->life;
+}
+
+/*
+ * Two locks of one class: whether they were taken the other way round, at @back.  Where
+ * the author has said that they are nested, by a number of their own, that is their order.
+ */
+static bool pair_add(struct order *order, const struct held_lock *outer,
+		     const struct evmon_where *here, const void *object, struct edge *back)
+{
+	struct known_lock *a = lock_find(order, outer->object, false);
+	struct known_lock *b = lock_find(order, object, false);
+	struct pair *pair;
+
+	if (!a || !b)
+		return false;
+	pair = &order->pairs[hash_long((unsigned long)a ^ (unsigned long)b, PAIRS_BITS)];
+	if (is_pair(pair, b, a)) {
+		*back = pair->edge;
+		return true;
+	}
+	if (!is_pair(pair, a, b))
+		*pair = (struct pair) {
+			.outer = a, .inner = b, .outer_life = a->life, .inner_life = b->life,
+			.edge = { .where = *here, .outer_where = outer->where },
+		};
+	return false;
+}
+
 /* Whether it is new, and closes a circle with @back. */
 static bool edge_add(struct order *order, const struct held_lock *outer,
-		     const struct evmon_where *here, const void *object,
+		     const struct evmon_where *here, const void *object, bool nested,
 		     struct edge *back)
 {
 	unsigned long a, b, flags;
@@ -272,6 +332,8 @@ static bool edge_add(struct order *order, const struct held_lock *outer,
 	raw_spin_lock_irqsave(&order->lock, flags);
 	a = class_key(order, outer->object);
 	b = class_key(order, object);
+	if (a == b && !nested && pair_add(order, outer, here, object, back))
+		found = back;
 	slot = edge_slot(order, a, b);
 	if (a != b && !*slot && order->edges_count < EDGES) {
 		order->edges[order->edges_count] = (struct edge) {
@@ -301,8 +363,8 @@ void order_take(struct order *order, const struct holder *holder,
 		const struct held_lock *outer = &holder->locks[i];
 
 		if (!outer->object || outer->object == object ||
-		    looked_at(order, outer->where.place, here.place) ||
-		    !edge_add(order, outer, &here, object, &back))
+		    looked_at(order, pair_number(outer, object, here.place)) ||
+		    !edge_add(order, outer, &here, object, site->nested, &back))
 			continue;
 		number = evmon_violation(order->monitor, object, &here,
 					 "there the other way round: the second taken",
@@ -317,7 +379,8 @@ EXPORT_SYMBOL_GPL(order_take);
 
 /* Notes it; the other place, if it does not go together with this one. */
 static bool context_clash(struct order *order, const void *object, int is, int clashes,
-			  const struct evmon_where *here, struct evmon_where *other)
+			  bool reads, const struct evmon_where *here,
+			  struct evmon_where *other)
 {
 	struct lock_class *class;
 	unsigned long flags;
@@ -325,9 +388,13 @@ static bool context_clash(struct order *order, const void *object, int is, int c
 
 	raw_spin_lock_irqsave(&order->lock, flags);
 	class = class_find(order, class_key(order, object));
+	is += reads ? CONTEXTS : 0;
 	if (class && !class->seen[is]) {
 		class->where[is] = *here;
 		class->seen[is] = true;
+		/* Readers do not wait for each other, even if one interrupts another. */
+		if (!class->seen[clashes] && !reads)
+			clashes += CONTEXTS;
 		clash = class->seen[clashes];
 		*other = class->where[clashes];
 	}
@@ -339,10 +406,11 @@ static void context_check(struct order *order, struct evmon_site *site,
 			  const void *object, int is, int clashes, const char *there,
 			  const char *what)
 {
+	bool reads = site->type == EVMON_RWLOCK_READ;
 	struct evmon_where here = evmon_here(site), other;
 
-	if (!looked_at(order, here.place, U32_MAX - is) &&
-	    context_clash(order, object, is, clashes, &here, &other))
+	if (!looked_at(order, context_number(here.place, is)) &&
+	    context_clash(order, object, is, clashes, reads, &here, &other))
 		evmon_violation(order->monitor, object, &here, there, &other, "%s", what);
 }
 

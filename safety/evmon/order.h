@@ -33,8 +33,8 @@ bool order_freed(struct order *order, const void *object,
 		 const struct evmon_where *here, struct evmon_where *before);
 
 /*
- * Whoever holds @holder (may be NULL) takes @object: tells if elsewhere they are taken the
- * other way round.  Who only tries waits for nothing.
+ * @holder (may be NULL) takes @object: reports if elsewhere its locks are taken the other
+ * way round.  A trylock waits for nothing.
  */
 void order_take(struct order *order, const struct holder *holder,
 		struct evmon_site *site, const void *object);

@@ -2,11 +2,13 @@
 /* Places, by number. */
 #include <linux/atomic.h>
 #include <linux/export.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "monitor.h"
 #include "place.h"
 
 /* Their numbers have 16 bits in struct evmon_packed. */
@@ -16,7 +18,7 @@ static struct place *places;
 static atomic_t last_place;
 
 /* As many as PLACES: a module that comes again has new places. */
-u32 place_add(struct evmon_site *site)
+u32 place_add_of(struct evmon_site *site, const char *module)
 {
 	struct place *place;
 	u32 id;
@@ -30,10 +32,15 @@ u32 place_add(struct evmon_site *site)
 	place = &places[id];
 	place->line = site->line;
 	place->type = site->type;
-	strscpy(place->module, site->module ? site->module->name : "", sizeof(place->module));
+	strscpy(place->module, module, sizeof(place->module));
 	strscpy(place->file, kbasename(site->file), sizeof(place->file));
 	strscpy(place->name, site->name ?: "", sizeof(place->name));
 	return cmpxchg_release(&site->id, 0, id) ?: id;
+}
+
+u32 place_add(struct evmon_site *site)
+{
+	return place_add_of(site, site->module ? site->module->name : "");
 }
 
 const struct place *evmon_place(u32 number)
@@ -41,6 +48,22 @@ const struct place *evmon_place(u32 number)
 	return number ? &places[number] : NULL;
 }
 EXPORT_SYMBOL_GPL(evmon_place);
+
+/* A caller of a function that is watched has no line. */
+void place_text(char *text, size_t size, const struct evmon_where *where)
+{
+	const struct place *place = evmon_place(where->place);
+
+	if (place && place->line)
+		scnprintf(text, size, "%s:%u", place->file, place->line);
+	else if (place)
+		strscpy(text, place->file, size);
+	else if (where->ip)
+		scnprintf(text, size, "%pS", (void *)where->ip);
+	else
+		*text = '\0';
+}
+EXPORT_SYMBOL_GPL(place_text);
 
 void place_show(struct seq_file *m)
 {

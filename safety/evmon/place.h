@@ -11,6 +11,7 @@
 
 #include "event.h"
 
+struct evmon_where;
 struct seq_file;
 
 struct place {
@@ -25,6 +26,8 @@ int place_init(void);
 void place_exit(void);
 
 u32 place_add(struct evmon_site *site);
+/* Of a module that has a name only. */
+u32 place_add_of(struct evmon_site *site, const char *module);
 
 /* The number of a site, from 1 on; 0 if there is no room for more.  Any context. */
 static inline u32 place_number(struct evmon_site *site)
@@ -36,6 +39,9 @@ static inline u32 place_number(struct evmon_site *site)
 
 /* NULL for 0.  Exported for monitors, GPL only. */
 const struct place *evmon_place(u32 number);
+
+/* Where it is: file:line, a symbol, or nothing.  Exported as well. */
+void place_text(char *text, size_t size, const struct evmon_where *where);
 
 void place_show(struct seq_file *m);
 

@@ -61,16 +61,6 @@ bool seen_count(const struct evmon_monitor *monitor, const struct evmon_where *h
 	return true;
 }
 
-static void describe_where(char *text, size_t size, const struct evmon_where *where)
-{
-	const struct place *place = where ? evmon_place(where->place) : NULL;
-
-	if (place)
-		scnprintf(text, size, "%s:%u", place->file, place->line);
-	else if (where && where->ip)
-		scnprintf(text, size, "%pS", (void *)where->ip);
-}
-
 void seen_describe(struct seen *entry, int number, const struct evmon_monitor *monitor,
 		   const struct evmon_where *here, const struct evmon_where *other,
 		   const char *text)
@@ -79,8 +69,9 @@ void seen_describe(struct seen *entry, int number, const struct evmon_monitor *m
 	entry->there = other ? other->place : 0;
 	strscpy(entry->monitor, monitor->name, sizeof(entry->monitor));
 	strscpy(entry->text, text, sizeof(entry->text));
-	describe_where(entry->here_at, sizeof(entry->here_at), here);
-	describe_where(entry->there_at, sizeof(entry->there_at), other);
+	place_text(entry->here_at, sizeof(entry->here_at), here);
+	if (other)
+		place_text(entry->there_at, sizeof(entry->there_at), other);
 	smp_store_release(&entry->number, number);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When tasks give up the CPU, and end: by the kernel's own tracepoints.  Exported by
+ * When tasks give up the CPU, return to user space, and end: by the kernel's own
+ * tracepoints.  Exported by
  * evmon.ko for the monitors, GPL only.
  */
 #ifndef EVMON_SWITCHES_H
@@ -15,6 +16,8 @@ struct switches {
 	void (*out)(struct task_struct *task);
 	/* @task, which runs, ends. */
 	void (*exit)(struct task_struct *task);
+	/* It returns from a system call to user space; may be NULL. */
+	void (*user)(struct task_struct *task);
 	struct list_head node;
 };
 

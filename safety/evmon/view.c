@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 
 #include "batch.h"
+#include "calls.h"
 #include "dispatch.h"
 #include "place.h"
 #include "seen.h"
@@ -53,6 +54,7 @@ void view_init(void)
 	debugfs_create_file("places", 0400, top, NULL, &places_fops);
 	debugfs_create_file("monitors", 0400, top, NULL, &monitors_fops);
 	debugfs_create_file("violations", 0400, top, NULL, &violations_fops);
+	debugfs_create_file("calls", 0600, top, NULL, &calls_fops);
 	debugfs_create_file("flush", 0200, top, NULL, &flush_fops);
 }
 

@@ -7,6 +7,7 @@
 
 #include <linux/export.h>
 #include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -56,16 +57,15 @@ void evmon_violation_more(int number, const char *what, const struct evmon_where
 {
 	unsigned long ago = jiffies_to_msecs(jiffies - where->jiffies);
 	const struct place *place = evmon_place(where->place);
+	bool is_named = place && *place->module;
+	char at[KSYM_SYMBOL_LEN];
 
 	if (!number)
 		return;
-	if (place)
-		pr_err("[%d] %s at %s:%u [%s], by process %d, %lu.%03lu s ago\n", number,
-		       what, place->file, place->line, place->module, where->pid,
-		       ago / 1000, ago % 1000);
-	else
-		pr_err("[%d] %s at %pS, by process %d, %lu.%03lu s ago\n", number, what,
-		       (void *)where->ip, where->pid, ago / 1000, ago % 1000);
+	place_text(at, sizeof(at), where);
+	pr_err("[%d] %s at %s%s%s%s, by process %d, %lu.%03lu s ago\n", number, what, at,
+	       is_named ? " [" : "", is_named ? place->module : "", is_named ? "]" : "",
+	       where->pid, ago / 1000, ago % 1000);
 }
 EXPORT_SYMBOL_GPL(evmon_violation_more);
 

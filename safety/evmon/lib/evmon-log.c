@@ -57,7 +57,9 @@ int main(int argc, char **argv)
 		return fail(argv[1], -errno);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	err = kernevents_open(&ke, &(struct kernevents_options) { .percent = 50, .buffer_kib = 4096 });
+	err = kernevents_open(&ke, &(struct kernevents_options){
+		.percent = 50, .buffer_kib = 4096,
+	});
 	if (err)
 		return fail("kernevents_open()", err);
 	while (!ended) {

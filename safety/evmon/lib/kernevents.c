@@ -440,11 +440,18 @@ uint64_t kernevents_lost(const struct kernevents *ke)
 
 static bool parse_place(const char *line, struct kernevent_place *place, uint32_t *number)
 {
+	const char *module = strchr(line, '\t'), *rest;
 	unsigned int type = 0;
 
 	memset(place, 0, sizeof(*place));
-	if (sscanf(line, "%u\t%31[^\t]\t%47[^\t]\t%u\t%u\t%47[^\t\n]", number, place->module,
-		   place->file, &place->line, &type, place->name) < 5)
+	if (!module || sscanf(line, "%u", number) != 1)
+		return false;
+	/* The kernel's own has no name, which sscanf() would skip. */
+	module++;
+	rest = module + strcspn(module, "\t");
+	snprintf(place->module, sizeof(place->module), "%.*s", (int)(rest - module), module);
+	if (sscanf(rest, "\t%47[^\t]\t%u\t%u\t%47[^\t\n]", place->file, &place->line, &type,
+		   place->name) < 3)
 		return false;
 	place->type = type;
 	return true;

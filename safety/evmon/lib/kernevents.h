@@ -12,8 +12,8 @@
  *		...
  *	kernevents_close(ke);
  *
- * Functions return 0 or more, or -errno; none of them sets errno.  A handle is one
- * thread's at a time.  For root, or whoever may use tracefs; evmon.ko has to be loaded.
+ * Functions return 0 or more, or -errno; none of them sets errno.  A handle is for one
+ * thread at a time.  For root, and users with access to tracefs; evmon.ko must be loaded.
  */
 #ifndef KERNEVENTS_H
 #define KERNEVENTS_H

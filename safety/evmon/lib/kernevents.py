@@ -48,7 +48,7 @@ class _Options(ctypes.Structure):
 
 
 # Types whose number code of its own adds to.
-USER = 24
+USER = 36
 
 
 @dataclass(frozen=True)

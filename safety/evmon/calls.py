@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Calls of functions that were not built with events: evmon watch --function."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import btf
+
+CALLS = Path("/sys/kernel/debug/evmon/calls")
+SYMBOLS = Path("/proc/kallsyms")
+
+# What takes and what releases, and when that is known: those that a kernel has.
+LOCKS = {
+    "lock": [
+        *(("SPIN_ACQUIRE", f"_raw_spin_lock{kind}", "return") for kind in ("", "_bh")),
+        *(("SPIN_ACQUIRE", f"_raw_spin_lock{kind}", "return") for kind in ("_irq", "_irqsave")),
+        *(("SPIN_ACQUIRE", f"_raw_spin_trylock{kind}", "true") for kind in ("", "_bh")),
+        *(("SPIN_RELEASE", f"_raw_spin_unlock{kind}", "entry") for kind in ("", "_bh")),
+        *(("SPIN_RELEASE", f"_raw_spin_unlock{kind}", "entry") for kind in ("_irq", "_irqrestore")),
+    ],
+    "mutex": [
+        ("MUTEX_ACQUIRE", "mutex_lock", "return"),
+        ("MUTEX_ACQUIRE", "mutex_lock_interruptible", "zero"),
+        ("MUTEX_ACQUIRE", "mutex_lock_killable", "zero"),
+        ("MUTEX_ACQUIRE", "mutex_trylock", "true"),
+        ("MUTEX_RELEASE", "mutex_unlock", "entry"),
+    ],
+}
+# No symbol is larger that is one lock, or has one.
+LARGEST = 4096
+
+CALL = re.compile(
+    r"(?P<function>[\w.]+)\("
+    r"((?P<number>[1-6])(\+(?P<offset>\w+))?|(?P<name>\w+)(->(?P<path>[\w.]+))?)\)"
+)
+
+
+class CallError(Exception):
+    """What cannot be watched, and why."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A line for the kernel: see calls.h."""
+
+    type: str
+    function: str
+    when: str
+    argument: int
+    offset: int
+    size: int
+    name: str
+    start: int = 0
+    length: int = 0
+
+    def __str__(self) -> str:
+        numbers = f"{self.argument} {self.offset} {self.size} {self.start:x} {self.length:x}"
+        return f"{self.type} {self.function} {self.when} {numbers} {self.name}"
+
+
+def call(kind: str, text: str) -> Call:
+    """Of "iput(inode->i_count)", "igrab(return)" or "thing_put(1+8)"."""
+    match = CALL.fullmatch(text.replace(" ", ""))
+    if not match:
+        raise CallError(f"{text}: expected FUNCTION(ARGUMENT), FUNCTION(ARGUMENT->MEMBER) ...")
+    function = match["function"]
+    if match["number"]:
+        argument, name = int(match["number"]), f"{function}:{match['number']}"
+        offset, size = int(match["offset"] or "0", 0), 4 if match["offset"] else 0
+    else:
+        path = match["path"].split(".") if match["path"] else []
+        argument, offset, size = btf.argument(function, match["name"], path)
+        name = match["name"] + (f"->{match['path']}" if path else "")
+        if 0 < size < 4:
+            raise CallError(f"{text}: a counter of {size} bytes")
+    when = "entry" if argument else "return"
+    return Call(kind, function, when, argument, offset, 4 if size else 0, name[:47])
+
+
+def range_of(symbol: str) -> tuple[int, int]:
+    """Where a variable starts, and how long it is at most."""
+    if symbol.startswith("0x"):
+        return int(symbol, 16), 1
+    addresses, found = [], None
+    with SYMBOLS.open() as lines:
+        for line in lines:
+            address, _, name = line.split()[:3]
+            addresses.append(int(address, 16))
+            if name == symbol:
+                found = addresses[-1]
+    if found is None:
+        raise CallError(f"{symbol}: no variable of this kernel, nor of a module")
+    after = min((a for a in addresses if a > found), default=found + LARGEST)
+    return found, min(after - found, LARGEST)
+
+
+def lock_calls(kind: str, symbol: str) -> list[Call]:
+    start, length = range_of(symbol)
+    return [
+        Call(type_, function, when, 1, 0, 0, symbol[:47], start, length)
+        for type_, function, when in LOCKS[kind]
+    ]
+
+
+def write(file: int, line: Call) -> None:
+    try:
+        os.write(file, str(line).encode())
+    except OSError as error:
+        why = {
+            errno.ENOENT: "this kernel has no such function, or inlines it",
+            errno.EINVAL: "this function is not to be probed",
+        }
+        raise CallError(
+            f"{line.function}: {why.get(error.errno, os.strerror(error.errno))}"
+        ) from None
+
+
+def write_locks(file: int, lines: list[Call]) -> None:
+    """Those that there are; a lock that is taken has to be seen released as well."""
+    done = set()
+    for line in lines:
+        with contextlib.suppress(CallError):
+            write(file, line)
+            done.add(line.type)
+    if len(done) < 2:
+        raise CallError(f"{lines[0].name}: this kernel takes and releases locks in line only")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group(
+        "functions of the kernel, and of modules that were not built with evmon"
+    )
+    for option, text in {
+        "function": "an event of each call, with an argument as its object",
+        "take": "a reference is taken there: 'ihold(inode->i_count)'",
+        "drop": "a reference is dropped there",
+    }.items():
+        group.add_argument(
+            f"--{option}", action="append", default=[], metavar="FUNCTION(ARGUMENT)", help=text
+        )
+    for kind in LOCKS:
+        group.add_argument(
+            f"--{kind}", action="append", default=[], metavar="SYMBOL", help=f"this {kind}"
+        )
+
+
+@contextlib.contextmanager
+def watched(args: argparse.Namespace) -> Iterator[None]:
+    """They are watched until its end, or that of the process."""
+    kinds = {"function": "USER", "take": "REF_INC", "drop": "REF_DEC"}
+    try:
+        calls = [call(kind, text) for name, kind in kinds.items() for text in getattr(args, name)]
+        locks = [lock_calls(kind, symbol) for kind in LOCKS for symbol in getattr(args, kind)]
+    except btf.BtfError as error:
+        raise CallError(str(error)) from None
+    if not calls and not locks:
+        yield
+        return
+    file = os.open(CALLS, os.O_RDWR)
+    try:
+        for line in calls:
+            write(file, line)
+        for lines in locks:
+            write_locks(file, lines)
+        yield
+        show(os.pread(file, 1 << 20, 0).decode())
+    finally:
+        os.close(file)
+
+
+def show(text: str) -> None:
+    """How often each was called, and what was missed."""
+    for line in text.splitlines():
+        _, function, _, name, events, missed = line.split("\t")
+        if int(events) or int(missed):
+            lost = f", {missed} missed" if int(missed) else ""
+            print(f"{function}: {events} events of {name}{lost}", file=sys.stderr)
