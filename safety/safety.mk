@@ -18,4 +18,9 @@ SAFETY_BUILT ?= $(safety_dir)/built/$(KERNELRELEASE)
 $(foreach tool,$(safety_tools),$(if $(wildcard $(SAFETY_BUILT)/$(tool)/Module.symvers),,\
 	$(error $(tool) is not built in $(SAFETY_BUILT): see safety/README.md for how, or set SAFETY_BUILT)))
 
+# Headers of tools include printk.h before the file may say what its messages begin with.
+# ccflags-y may be expanded before it is known which file is compiled.
+$(obj)/%.o: private KBUILD_CFLAGS += $(if \
+	$(shell grep -s '^. *define *pr_fmt' $<),-DSAFETY_OWN_PR_FMT)
+
 include $(foreach tool,$(sort $(safety_tools)),$(safety_dir)/$(tool)/module.mk)

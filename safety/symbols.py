@@ -75,6 +75,8 @@ class Modules:
 
     release: str
     given: list[Path] = field(default_factory=list)
+    # Why places have no file and line.
+    problems: set[str] = field(default_factory=set)
 
     def files(self) -> Iterable[Path]:
         for path in self.given:
@@ -94,13 +96,24 @@ class Modules:
     def resolve(self, text: str, returned: bool = False) -> list[str]:
         """file:line of the place in a text; `returned`: it is a return address."""
         place = PLACE.search(text)
-        if not place or place["module"] not in self.modules:
+        if not place:
             return []
-        offset = int(place["offset"], 16) - returned
-        module = self.modules[place["module"]]
-        return [
-            short(line) for line in module.lines(place["symbol"], offset, int(place["size"], 16))
-        ]
+        module = self.modules.get(place["module"])
+        if not module:
+            self.problems.add(
+                f"no file of module {place['module']} was found, so its places have no file "
+                "and line: name it, or its directory, with -m"
+            )
+            return []
+        size = int(place["size"], 16)
+        lines = module.lines(place["symbol"], int(place["offset"], 16) - returned, size)
+        if not lines:
+            self.problems.add(
+                f"{module.path} has no line for {place['symbol']}+0x{place['offset']}/"
+                f"0x{place['size']}: it is another build than the one that was loaded, or has "
+                "no debug information: name the right file with -m"
+            )
+        return [short(line) for line in lines]
 
 
 def short(line: str) -> str:

@@ -11,14 +11,18 @@ what the workload's processes execute themselves, which is counted once.
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / name) for name in ("bench", "vm")]
 
 import counted  # noqa: E402
 import results  # noqa: E402
+from kernels import release_of  # noqa: E402
 
 INSIDE = ["build/venv/bin/python3", "safety/bench/inside.py"]
 
@@ -46,6 +50,7 @@ RATIOS = {
     "evmon.mix": Ratio("dispatcher and ring, file mix", "mix", "evmon", 1.025, 1.013),
     "evmon.records": Ratio("the same, a record for each event", "mix", "records"),
     "evmon.monitors": Ratio("that, and three monitors", "mix", "monitors"),
+    "evmon.reader": Ratio("dispatcher, ring and reader", "mix", "reader"),
     "evmon.logger": Ratio("dispatcher, ring and logger", "mix", "logger", 1.15, 1.05),
     "kgcc.compile.elapsed": Ratio("KGCC, compile", "compile", "kgcc", 1.10, 1.05),
     "kgcc.compile.system": Ratio("KGCC, compile", "compile", "kgcc", 1.15, 1.08, "system"),
@@ -64,12 +69,36 @@ ON_REISERFS = (
 RATIOS |= {
     f"reiserfs.{name}": RATIOS[name]._replace(file_system="reiserfs") for name in ON_REISERFS
 }
-COUNTED = ("objects", "guarded", "events", "lost", "sites", "on")
+COUNTED = ("objects", "guarded", "pages at most", "bytes each", "events", "lost", "sites", "on")
+COUNTED += ("shadow KiB",)
+# A section of a module that is loaded: its size, and its flags.
+SECTION = re.compile(r"^ *\[ *\d+\] \S+ +\w+ +\w+ \w+ (\w+) \w+ +(\w*A\w*) ", re.MULTILINE)
 
 
 def ratio(seen: list[dict[str, Any]], key: Ratio) -> dict[str, Any]:
     tool, plain = key.sample(key.variant), key.sample("plain")
     return results.summary([r[tool][key.of] / r[plain][key.of] for r in seen])
+
+
+def sizes(module: Path) -> dict[str, int]:
+    """Bytes of its code, and of all else that it has in memory."""
+    command = ["readelf", "-SW", module]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = {"text": 0, "data": 0}
+    for size, flags in SECTION.findall(text):
+        found["text" if "X" in flags else "data"] += int(size, 16)
+    return found
+
+
+def growth(kernel: str) -> dict[str, dict[str, dict[str, int]]]:
+    """Of file systems as they are and with KGCC: what the compiler made of them."""
+    built = ROOT / "build" / f"safety-{release_of(kernel)}"
+    names = {name: f"{name}/{name}.ko" for name in ("ecryptfs", "reiserfs")}
+    return {
+        name: {"plain": sizes(built / path), "kgcc": sizes(built / path.replace("/", "+kgcc/", 1))}
+        for name, path in names.items()
+        if (built / path).exists()
+    }
 
 
 def as_counted(seen: list[dict[str, Any]], user: dict[str, float]) -> None:
@@ -94,6 +123,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     if icount:
         raw["user"] = user_seconds(kernel)
         as_counted(seen, raw["user"])
+    raw["growth"] = growth(kernel)
     there = {n: k for n, k in RATIOS.items() if k.file_system not in raw["absent"]}
     return {**raw, **{name: ratio(seen, key) for name, key in there.items()}}
 
@@ -102,6 +132,17 @@ def meanwhile(result: dict[str, Any], key: Ratio) -> str:
     """What the tool did."""
     last = result["rounds"][-1][key.sample(key.variant)]
     return ", ".join(f"{last[name]} {name}" for name in COUNTED if name in last)
+
+
+def show_growth(found: dict[str, dict[str, dict[str, int]]]) -> None:
+    rows = []
+    for name, builds in found.items():
+        for what in ("text", "data"):
+            plain, kgcc = builds["plain"][what], builds["kgcc"][what]
+            rows.append([f"{name}, {what}", str(plain), str(kgcc), f"{kgcc / plain:.2f}"])
+        plain, kgcc = (sum(builds[build].values()) for build in ("plain", "kgcc"))
+        rows.append([f"{name}, both", str(plain), str(kgcc), f"{kgcc / plain:.2f}"])
+    results.show(["bytes of", "plain", "KGCC", "ratio"], rows)
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
@@ -121,6 +162,8 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows.append([*row, meanwhile(result, key)])
     head = ["with the tool / without", "of", "median", "min .. max", "at most", "aim", ""]
     results.show([*head, "meanwhile"], rows)
+    print()
+    show_growth(result["growth"])
     for file_system in result["absent"]:
         print(f"\nThe kernel {result['kernel']} has no {file_system}: not measured.")
 

@@ -30,3 +30,24 @@ $(BUILD)/kernels/kasan/complete: tests/debug-kernel/build $(KASAN_CONFIG)
 bench-safety-kasan-icount: deps safety-tests
 	$(MAKE) KREL=kasan $(BUILD)/safety-kasan/ecryptfs/ecryptfs.ko
 	safety/bench/kasan.py -k $(KREL) -o $(BUILD)/bench/safety-kasan-icount.json
+
+# -- user space ---------------------------------------------------------------------
+
+# memcached with checks that compilers have, for what `kgcc --user` would be.
+USER_FLAGS_plain :=
+USER_FLAGS_asan := -fsanitize=address
+USER_FLAGS_asan_bounds := -fsanitize=address,bounds
+USER_FLAGS_trap := -fsanitize=bounds,object-size -fsanitize-undefined-trap-on-error
+USER_MEMCACHED := $(foreach variant,plain asan asan_bounds trap,\
+	$(BUILD)/bench/user/$(variant)/memcached)
+
+$(USER_MEMCACHED): $(BUILD)/bench/user/%/memcached: $(BUILD)/memcached/memcached
+	$(call say,MAKE)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)cp -a $(BUILD)/memcached/source/. $(@D)
+	$(Q)$(MAKE) -s -C $(@D) clean >/dev/null
+	$(Q)$(MAKE) -s -C $(@D) memcached CFLAGS='-g -O2 -pthread $(USER_FLAGS_$*)'
+
+.PHONY: bench-safety-user-icount
+bench-safety-user-icount: deps $(USER_MEMCACHED) $(BUILD)/bench/udpload/udpload
+	safety/bench/user.py -k $(KREL) -o $(BUILD)/bench/safety-user-icount.json

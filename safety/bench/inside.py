@@ -188,14 +188,11 @@ def written(instance: Path) -> int:
 
 
 @contextmanager
-def logger() -> Iterator[Callable[[], dict[str, int]]]:
-    """evmon-log writes all to a file; calling it: all of it is written."""
-    with (
-        tempfile.NamedTemporaryFile() as log,
-        subprocess.Popen(
-            [ROOT / "build" / "evmon-log", log.name], stderr=subprocess.PIPE, text=True
-        ) as process,
-    ):
+def reader(file: str = "/dev/null") -> Iterator[Callable[[], dict[str, int]]]:
+    """evmon-log reads all and writes it to a file; calling it: all of it is written."""
+    with subprocess.Popen(
+        [ROOT / "build" / "evmon-log", file], stderr=subprocess.PIPE, text=True
+    ) as process:
         enabled = INSTANCES / "kernevents" / BATCHES
         while not (enabled.exists() and enabled.read_text().startswith("1")):
             time.sleep(0.01)
@@ -215,18 +212,47 @@ def logger() -> Iterator[Callable[[], dict[str, int]]]:
 
 
 @contextmanager
+def logger() -> Iterator[Callable[[], dict[str, int]]]:
+    """The same, to a file that is there."""
+    with tempfile.NamedTemporaryFile() as log, reader(log.name) as finish:
+        yield finish
+
+
+@contextmanager
 def coverage() -> Iterator[Callable[[], dict[str, int]]]:
-    """Which share of the objects Kefence guards."""
+    """Which share of the objects Kefence guards, and what the paper has of them."""
 
     def share() -> dict[str, int]:
-        lines = Path("/sys/kernel/debug/kefence/sites").read_text().splitlines()[1:]
-        words = [line.split("\t") for line in lines]
+        lines = Path("/sys/kernel/debug/kefence/modules").read_text().splitlines()[1:]
+        (words,) = [line.split("\t") for line in lines]
+        objects, guarded, asked, _, most = map(int, words[1:6])
         return {
-            "objects": sum(int(w[2]) for w in words),
-            "guarded": sum(int(w[3]) for w in words),
+            "objects": objects,
+            "guarded": guarded,
+            "pages at most": most,
+            "bytes each": round(asked / objects),
         }
 
     yield share
+
+
+# Bytes that KGCC adds to each slot of its caches, and to those of the module's own.
+TAG = 16
+TAGGED = re.compile(r"(?:kgcc_|ecryptfs_|reiser)\S* +\d+ (\d+)")
+
+
+@contextmanager
+def shadow() -> Iterator[Callable[[], dict[str, int]]]:
+    """What KGCC keeps of objects: kept lookups, variables, peers, tags, lists of sites."""
+
+    def kept() -> dict[str, int]:
+        text = Path("/sys/kernel/debug/kgcc/counters").read_text()
+        memory = sum(map(int, re.findall(r"^memory\t\w+\t(\d+)", text, re.MULTILINE)))
+        (sites,) = re.findall(r"^module\t\w+\t(\d+) sites", text, re.MULTILINE)
+        slots = sum(map(int, TAGGED.findall(Path("/proc/slabinfo").read_text())))
+        return {"sites": int(sites), "shadow KiB": (memory + 8 * int(sites) + TAG * slots) // 1024}
+
+    yield kept
 
 
 @contextmanager
@@ -271,8 +297,9 @@ VARIANTS = {
     "evmon": Variant(["evmon"], "+evmon", ring, BOTH, BOTH),
     "records": Variant(["evmon"], "+evmon", records, ("mix",)),
     "monitors": Variant(["evmon", *MONITORS], "+evmon", ring, ("mix",)),
+    "reader": Variant(["evmon"], "+evmon", reader, ("mix",)),
     "logger": Variant(["evmon"], "+evmon", logger, ("mix",)),
-    "kgcc": Variant(["kgcc"], "+kgcc", nothing, BOTH, BOTH),
+    "kgcc": Variant(["kgcc"], "+kgcc", shadow, BOTH, BOTH),
     "kgcc_off": Variant(["kgcc"], "+kgcc", switched_off, ("compile",), rehearsed=True),
 }
 
@@ -345,8 +372,8 @@ def measured(sample: Sample, top: Path) -> dict[str, object]:
         before = clocks()
         said = work()
         os.sync()
-        # What the logger has still to write counts, reading statistics does not.
-        if sample.variant == "logger":
+        # What is still to be read and written counts, reading statistics does not.
+        if sample.variant in ("reader", "logger"):
             more, after = finish(), clocks()
         else:
             after, more = clocks(), finish()

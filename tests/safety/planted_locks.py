@@ -37,6 +37,7 @@ def do(fault: str) -> None:
 def line_of(function: str, text: str, nth: int = 1) -> str:
     """Where the source has a text for the nth time after a function's head, as told."""
     lines = SOURCE.read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if re.match(rf"static void {function}\(", line))
+    head = re.compile(rf"static (?:void|int) {function}\(")
+    start = next(i for i, line in enumerate(lines) if head.match(line))
     found = [i for i, line in enumerate(lines) if i > start and text in line]
     return f"planted_locks.c:{found[nth - 1] + 1} "

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kefence: faults to order (modules/planted), each of which is told as what it is."""
+"""Kefence: faults to order (modules/planted); each is reported as what it is."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -10,10 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kernels import ROOT
 
 PLANTED = Path("/sys/kernel/debug/planted")
+KEFENCE = ROOT / "safety" / "kefence" / "kefence"
 DEBUG = Path("/sys/kernel/debug/kefence")
 
 # Sizes of a page's worth, of odd numbers of bytes, of several pages.
@@ -81,7 +85,7 @@ def settings(**values: object) -> None:
 
 @pytest.fixture
 def violations(kernel_log) -> Callable[[], list[str]]:
-    """violations(): the headers of what was told in this test."""
+    """violations(): the headers of the reports in this test."""
 
     def read() -> list[str]:
         return re.findall(r"kefence: violation: (.*) \[\d+\]", kernel_log.read())
@@ -139,10 +143,11 @@ def test_overrun_of_each_allocator(alloc: str, context: str, violations) -> None
 
 
 @pytest.mark.planted
-def test_slack_of_an_aligned_object(violations) -> None:
-    """Written slack is seen when the object is freed, to the byte."""
+def test_slack_of_an_aligned_object(violations, kernel_log) -> None:
+    """Written slack is seen when the object is freed, to the byte; the write is not."""
     do("alloc cache_align 88; write 93; free cache_align")
     assert violations() == ["overrun by 6 bytes: write, seen when it is freed, object of 88 bytes"]
+    assert "the write itself was not seen" in kernel_log.read()
 
 
 @pytest.mark.planted
@@ -427,6 +432,45 @@ def test_budget(defaults) -> None:
     assert guarded(lambda: do(many)) == (5, 5)
 
 
+def usage() -> dict[str, Any]:
+    """What `kefence top` has of the module."""
+    done = subprocess.run([KEFENCE, "top", "--json"], capture_output=True, check=True)
+    (found,) = [m for m in json.loads(done.stdout)["modules"] if m["module"] == "planted"]
+    return found
+
+
+def test_most_pages_at_once(defaults) -> None:
+    """More than ever, and they stay the most when they are freed."""
+    settings(policy="all")
+    before = usage()
+    count = (before["most_pages"] - before["pages"]) // 2 + 10
+    do(f"many kmalloc {count}")
+    after = usage()
+    assert after["pages"] == before["pages"]
+    assert after["most_pages"] == before["pages"] + 2 * count
+    do(f"many kmalloc {count - 1}")
+    assert usage()["most_pages"] == after["most_pages"]
+
+
+def test_sizes_asked_for(defaults) -> None:
+    """Guarded or not."""
+    settings(sizes="1-10000")
+    before = usage()
+    do("".join(f"alloc kmalloc {size}; next; " for size in (8, 9, 8192, 20000, 3000000)))
+    after = usage()
+    assert after["bytes"] - before["bytes"] == 8 + 9 + 8192 + 20000 + 3000000
+    assert after["allocs"] - before["allocs"] == 5
+    more = {size: n - before["sizes"][size] for size, n in after["sizes"].items()}
+    expected = {"8": 1, "16": 1, "8192": 1, "32768": 1, "more": 1}
+    assert {size: n for size, n in more.items() if n} == expected
+
+
+def test_top_for_people(defaults) -> None:
+    shown = subprocess.run([KEFENCE, "top"], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^planted +\d+ +\d+ +\d+ +\d+$", shown, re.MULTILINE)
+    assert re.search(r"^bytes, at most +planted$", shown, re.MULTILINE)
+
+
 def test_sizes(defaults) -> None:
     settings(sizes="50-100")
     all_sizes = "".join(f"alloc kmalloc {n}; next; " for n in (49, 50, 100, 101))
@@ -471,5 +515,5 @@ def test_settings_of_modules_to_come() -> None:
 
 
 def test_not_for_ordinary_users(as_outsider) -> None:
-    for name in ("settings", "sites", "pool", "violations"):
+    for name in ("settings", "sites", "modules", "pool", "violations"):
         assert as_outsider(["cat", DEBUG / name]).returncode != 0

@@ -38,7 +38,7 @@ def count(steps: str) -> int:
 
 
 def guarded_at(allocator: str) -> int:
-    """How many of what this allocator made were guarded."""
+    """How many of this allocator's objects were guarded."""
     return int(
         re.search(rf"\talloc_{allocator}\+\S+ \[planted\]\t\d+\t(\d+)", SITES.read_text())[1]
     )

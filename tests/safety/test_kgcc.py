@@ -17,12 +17,14 @@ from kernels import ROOT
 POINTERS = Path("/sys/kernel/debug/pointers")
 DEBUG = Path("/sys/kernel/debug/kgcc")
 KGCC = ROOT / "safety" / "kgcc" / "kgcc"
-SOURCE = Path(__file__).parent / "modules" / "pointers" / "main.c"
+SOURCES = Path(__file__).parent / "modules" / "pointers"
+SOURCE = SOURCES / "main.c"
 
 # The report that each case has to cause when done wrong; "" where wrong is not wrong.
 CASES = {
     name: report
-    for name, _, report in re.findall(r'\b_\((\w+), (NULL|"(.*)")\)', SOURCE.read_text())
+    for source in (SOURCE, SOURCES / "holes.c", SOURCES / "library.c", SOURCES / "members.c")
+    for name, _, report in re.findall(r'\b_\((\w+), (NULL|"(.*)")\)', source.read_text())
 }
 
 
@@ -92,7 +94,7 @@ def sites_at(text: str) -> list[dict]:
     sites = [found.split("\t") for found in (DEBUG / "sites").read_text().splitlines()]
     return [
         {"kind": kind, "accesses": int(accesses), "hits": int(hits), "state": state}
-        for _, kind, accesses, hits, _, state, place in sites
+        for _, kind, accesses, hits, _, state, place, _ in sites
         if f"main.c:{line}" in place
     ]
 
@@ -156,6 +158,36 @@ def test_pointers_of_a_loop_are_checked_after_it(set_back) -> None:
     do("peer_deref_found", "good")
     # Of 16 rounds; the first one may stand before the loop, as a copy.
     assert 1 <= sum(site["hits"] for site in sites_at("/* found here */")) <= 2
+
+
+def ns_at(text: str) -> int:
+    """The time after the checks of a line."""
+    line = next(i for i, found in enumerate(SOURCE.read_text().splitlines(), 1) if text in found)
+    shown = json.loads(kgcc("top", "pointers", "--json"))
+    return sum(site["ns"] for site in shown if site["place"] == f"main.c:{line}")
+
+
+def test_time_from_check_to_check(set_back) -> None:
+    """A delay of 2 ms is the time of the line before it; a sleep of 20 is nobody's."""
+    do("timed", "good")
+    assert ns_at("/* delayed */") == 0
+    settings(count="time")
+    do("timed", "good")
+    # Neither what this process does outside is the last line's.
+    time.sleep(0.1)
+    deadline = time.monotonic() + 0.1
+    while time.monotonic() < deadline:
+        pass
+    do("timed", "good")
+    settings(count="off")
+    assert ns_at("/* delayed */") >= 3_000_000
+    assert ns_at("/* slept */") == 0
+    assert ns_at("/* returned */") < 90_000_000
+    shown = kgcc("top", "pointers")
+    assert re.search(r"^main\.c:\d+ .* \d+\.\d +\d+\.\d %$", shown, re.MULTILINE)
+    before = ns_at("/* delayed */")
+    do("timed", "good")
+    assert ns_at("/* delayed */") == before
 
 
 def test_top(set_back) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import MODULES
 from ecryptfs import mounted
+from in_compiler import compiled
 from kernels import ROOT
 
 sys.path.append(str(ROOT / "safety" / "evmon" / "lib"))
@@ -22,7 +21,6 @@ import kernevents  # noqa: E402
 
 KGCC = ROOT / "safety" / "kgcc" / "kgcc"
 RULES = Path(__file__).parent / "rules" / "ecryptfs.rules"
-PLUGIN = MODULES / "kgcc" / "kgcc.so"
 
 SOURCE = """
 struct counter { int value; unsigned flag : 1; };
@@ -106,23 +104,7 @@ def test_events(load, tmp_path: Path) -> None:
 
 def compile_with(rules: str, directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (directory / "test.rules").write_text(rules)
-    (directory / "test.c").write_text(SOURCE)
-    compiler = subprocess.run(
-        [ROOT / "vm" / "kernels.py", "cc", MODULES.name.removeprefix("safety-")],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
-    arguments = [f"-fplugin-arg-kgcc-{option}" for option in [*options, "rules=test.rules"]]
-    return subprocess.run(
-        [compiler, "-S", "-O2", "-fno-pic", "-mcmodel=kernel", f"-fplugin={PLUGIN}"]
-        + [*arguments, "-o", "-", "test.c"],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-    )
+    return compiled(SOURCE, directory, *options, "rules=test.rules")
 
 
 MISTAKES = {
@@ -136,7 +118,7 @@ MISTAKES = {
     "load item.next: check value = 1;": "1:29: expected '==', '!=', '<', '<=', '>' or '>='",
     "load item.next: check value < 9999999999;": "1:31: expected a number, not '9999999999'",
     "load item.next: check": "1:22: expected 'address', 'value' or a number, not the end",
-    "move item.next: check;": "1:1: expected 'load', 'store', 'address', 'access' or 'call'",
+    "move item.next: check;": "1:1: expected 'load', 'store', 'address', 'access', 'call'",
     "load item.next: check; store item: check;": "1:34: expected '.', not ':'",
 }
 

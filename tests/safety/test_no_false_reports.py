@@ -11,7 +11,7 @@ import pytest
 import reiserfs
 from modules_in_guest import rmmod
 
-MONITORS = ["evmon_spin", "evmon_mutex", "evmon_refs", "evmon_irq", "evmon_top"]
+MONITORS = ["evmon_spin", "evmon_mutex", "evmon_part", "evmon_refs", "evmon_irq", "evmon_top"]
 POSTMARK = "set location {}\nset number 50\nset transactions 200\nrun\nquit\n"
 
 

@@ -8,15 +8,19 @@
 #include <linux/fs.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/rwsem.h>
 #include <linux/semaphore.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #ifdef EVMON_H
@@ -30,6 +34,8 @@ struct thing {
 	struct mutex mutex;
 	struct rw_semaphore rwsem;
 	struct semaphore sem;
+	rwlock_t rwlock;
+	struct mutex never;		/* initialised */
 	refcount_t refcount;
 	struct kref kref;
 	atomic_t count;
@@ -41,6 +47,7 @@ static struct dentry *file;
 static struct thing *a, *b, *c;
 static DEFINE_MUTEX(static_mutex);
 static DEFINE_SPINLOCK(static_spin);
+static DEFINE_RWLOCK(static_rwlock);
 
 /* -- others' hands ------------------------------------------------------------ */
 
@@ -203,6 +210,206 @@ static void spin_order(void)
 	spin_unlock(&c->spin);
 }
 
+/* Each place takes now one lock and now another one. */
+static void lock_both(spinlock_t *x, spinlock_t *y)
+{
+	spin_lock(x);
+	spin_lock(y);
+	spin_unlock(y);
+	spin_unlock(x);
+}
+
+static void spin_helper(void)
+{
+	lock_both(&static_spin, &c->spin);
+	lock_both(&c->spin, &static_spin);
+}
+
+/* Of one class. */
+static void spin_instances(void)
+{
+	lock_both(&a->spin, &c->spin);
+	lock_both(&c->spin, &a->spin);
+}
+
+static void mutex_both(struct mutex *x, struct mutex *y)
+{
+	mutex_lock(x);
+	mutex_lock(y);
+	mutex_unlock(y);
+	mutex_unlock(x);
+}
+
+static void mutex_instances(void)
+{
+	mutex_both(&a->mutex, &c->mutex);
+	mutex_both(&c->mutex, &a->mutex);
+}
+
+/* By address, or as their author says. */
+static void sound_instances(void)
+{
+	struct thing *low = min(a, c), *high = max(a, c);
+
+	lock_both(&low->spin, &high->spin);
+	lock_both(&low->spin, &high->spin);
+	mutex_both(&low->mutex, &high->mutex);
+	mutex_lock(&high->mutex);
+	mutex_lock_nested(&low->mutex, 1);
+	mutex_unlock(&low->mutex);
+	mutex_unlock(&high->mutex);
+}
+
+static void rwlock_order(void)
+{
+	write_lock(&static_rwlock);
+	read_lock(&c->rwlock);
+	read_unlock(&c->rwlock);
+	write_unlock(&static_rwlock);
+
+	write_lock(&c->rwlock);
+	read_lock(&static_rwlock);
+	read_unlock(&static_rwlock);
+	write_unlock(&c->rwlock);
+}
+
+static void read_rwlock(void)
+{
+	read_lock(&static_rwlock);
+	read_unlock(&static_rwlock);
+}
+
+static void rwlock_hardirq(void)
+{
+	write_lock(&static_rwlock);
+	write_unlock(&static_rwlock);
+	in_hardirq_here(read_rwlock);
+}
+
+/* Readers interrupt readers. */
+static void sound_rwlock(void)
+{
+	unsigned long flags;
+
+	read_rwlock();
+	in_hardirq_here(read_rwlock);
+	write_lock_irqsave(&static_rwlock, flags);
+	write_unlock_irqrestore(&static_rwlock, flags);
+	write_lock_irq(&static_rwlock);
+	write_unlock_irq(&static_rwlock);
+	read_lock_bh(&a->rwlock);
+	read_unlock_bh(&a->rwlock);
+}
+
+static void spin_then_alloc(void)
+{
+	void *p;
+
+	spin_lock(&c->spin);
+	p = kmalloc(100, GFP_KERNEL);
+	spin_unlock(&c->spin);
+	kfree(p);
+}
+
+static void spin_then_copy(void)
+{
+	char letter;
+
+	spin_lock(&c->spin);
+	if (copy_from_user(&letter, NULL, 1))
+		letter = 0;
+	spin_unlock(&c->spin);
+}
+
+static void irq_then_copy(void)
+{
+	char letter;
+
+	local_irq_disable();
+	if (copy_from_user(&letter, NULL, 1))
+		letter = 0;
+	local_irq_enable();
+}
+
+static void sound_atomic(void)
+{
+	void *p;
+
+	spin_lock(&c->spin);
+	p = kmalloc(100, GFP_ATOMIC);
+	spin_unlock(&c->spin);
+	kfree(p);
+}
+
+static void take_mutex(void)
+{
+	mutex_lock(&static_mutex);
+	mutex_unlock(&static_mutex);
+}
+
+static void mutex_softirq(void)
+{
+	in_softirq_here(take_mutex);
+}
+
+/* No one else gets the memory before it is released. */
+static void spin_freed(void)
+{
+	struct thing *thing = thing_create();
+
+	spin_lock(&thing->spin);
+	kfree(thing);
+	spin_unlock(&thing->spin);
+}
+
+static void mutex_uninitialised(void)
+{
+	mutex_lock(&c->never);
+	mutex_unlock(&c->never);
+}
+
+/* Without the kernel's own word on it: what it counts is as it should be. */
+static void rcu_slept(void)
+{
+	rcu_read_lock();
+	(rcu_read_unlock)();
+	msleep(5);
+	(rcu_read_lock)();
+	rcu_read_unlock();
+}
+
+static void bh_slept(void)
+{
+	local_bh_disable();
+	(local_bh_enable)();
+	msleep(5);
+	(local_bh_disable)();
+	local_bh_enable();
+}
+
+static void rcu_kept(void)
+{
+	rcu_read_lock();
+	(rcu_read_unlock)();
+}
+
+static void preempt_kept(void)
+{
+	preempt_disable();
+	preempt_enable_notrace();
+}
+
+static void sound_parts(void)
+{
+	rcu_read_lock();
+	local_bh_disable();
+	preempt_disable();
+	preempt_enable();
+	local_bh_enable();
+	rcu_read_unlock();
+	msleep(1);
+}
+
 /* Whoever only tries never waits. */
 static void try_spin(void)
 {
@@ -339,6 +546,25 @@ static void mutex_long(void)
 static void mutex_kept(void)
 {
 	mutex_lock(&c->mutex);
+}
+
+static void mutex_kept_by_kthread(void)
+{
+	in_kthread(mutex_kept);
+}
+
+static int keep_mutex(void *unused)
+{
+	mutex_lock(&c->mutex);
+	return 0;
+}
+
+static void mutex_kept_by_task(void)
+{
+	struct task_struct *task = kthread_run(keep_mutex, NULL, "planted");
+
+	if (!IS_ERR(task))
+		msleep(50);
 }
 
 static void up_rwsem(void)
@@ -487,6 +713,48 @@ static noinline void alloc_leak(void)
 	WRITE_ONCE(leaked, kmalloc(123, GFP_KERNEL));
 }
 
+static noinline void vmalloc_leak(void)
+{
+	WRITE_ONCE(leaked, vmalloc(12345));
+}
+
+static noinline void pages_leak(void)
+{
+	WRITE_ONCE(leaked, alloc_pages(GFP_KERNEL, 1));
+}
+
+static noinline void page_leak(void)
+{
+	WRITE_ONCE(leaked, (void *)get_zeroed_page(GFP_KERNEL));
+}
+
+static noinline void percpu_leak(void)
+{
+	WRITE_ONCE(leaked, (__force void *)__alloc_percpu(24, 8));
+}
+
+static noinline void skb_leak(void)
+{
+	WRITE_ONCE(leaked, alloc_skb(777, GFP_KERNEL));
+}
+
+static noinline void sound_memory(void)
+{
+	struct page *page = alloc_pages(GFP_KERNEL, 1);
+	void __percpu *percpu = __alloc_percpu(24, 8);
+	struct sk_buff *skb = alloc_skb(777, GFP_KERNEL);
+
+	vfree(vmalloc(12345));
+	kvfree(kvmalloc(100000, GFP_KERNEL));
+	if (page)
+		__free_pages(page, 1);
+	free_page(get_zeroed_page(GFP_KERNEL));
+	free_percpu(percpu);
+	kfree_skb(skb_clone(skb, GFP_KERNEL));
+	kfree_skb(skb);
+	consume_skb(alloc_skb(777, GFP_KERNEL));
+}
+
 /* The kernel frees these many at a time, some long after. */
 static noinline void sound_alloc(void)
 {
@@ -519,7 +787,14 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
 	FAULT(irq_forgotten), FAULT(irq_inside), FAULT(alloc_leak), FAULT(alloc_twice),
 	FAULT(sound_alloc), FAULT(sound_unshared), FAULT(sound_tried),
-	FAULT(mutex_order_tried),
+	FAULT(mutex_order_tried), FAULT(spin_helper), FAULT(spin_instances),
+	FAULT(mutex_instances), FAULT(sound_instances), FAULT(rwlock_order),
+	FAULT(rwlock_hardirq), FAULT(sound_rwlock), FAULT(spin_then_alloc),
+	FAULT(spin_then_copy), FAULT(irq_then_copy), FAULT(sound_atomic), FAULT(mutex_softirq),
+	FAULT(spin_freed), FAULT(mutex_uninitialised), FAULT(rcu_slept), FAULT(bh_slept),
+	FAULT(rcu_kept), FAULT(preempt_kept), FAULT(sound_parts), FAULT(mutex_kept_by_kthread),
+	FAULT(mutex_kept_by_task), FAULT(vmalloc_leak), FAULT(pages_leak), FAULT(page_leak),
+	FAULT(percpu_leak), FAULT(skb_leak), FAULT(sound_memory),
 };
 
 /* -- the file ----------------------------------------------------------------- */
@@ -534,6 +809,7 @@ static struct thing *thing_create(void)
 	mutex_init(&thing->mutex);
 	init_rwsem(&thing->rwsem);
 	sema_init(&thing->sem, 1);
+	rwlock_init(&thing->rwlock);
 	return thing;
 }
 

@@ -8,6 +8,7 @@
  * written in bad cases is known to be unused: padding, or a tag of KGCC's.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
@@ -22,6 +23,7 @@
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include "pointers.h"
 
@@ -81,12 +83,17 @@ static struct {
 	_(free_use, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
 	_(free_use_other, "use after free: write of 4 bytes at offset 4, object of 40 bytes") \
 	_(free_use_cache, "use after free: write of 8 bytes at offset 8, object of 56 bytes") \
+	_(free_clone, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
+	_(free_unref, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
+	_(free_resized, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
+	_(free_wait, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
 	_(free_twice, "double free: object of 40 bytes") \
+	_(free_never, NULL) \
 	_(free_inside, "invalid free: at offset 4, object of 40 bytes") \
 	_(global_bytes, "overrun: write at offset 33, variable bytes of 33 bytes") \
 	_(global_words, "overrun: read at offset 40, variable words of 40 bytes") \
 	_(global_under, "underrun: read at offset -4, variable words of 40 bytes") \
-	_(global_member, "overrun: read at offset 96, variable nested of 96 bytes") \
+	_(global_member, "overrun: read at (offset 96, variable nested of 96 bytes|index 5, member values.5.)") \
 	_(global_struct, "overrun: read at offset 168, variable items of 168 bytes") \
 	_(global_memset, "overrun: write at offset 34, variable bytes of 33 bytes") \
 	_(global_passed, "overrun by 4 bytes: read of 4 bytes at offset 40, variable [a-z_]+ of 40 bytes") \
@@ -98,7 +105,7 @@ static struct {
 	_(local_passed, "overrun by 1 byte: read of 1 byte at offset 24, local variable [a-z]+ of 24 bytes") \
 	_(local_filled, "overrun by 1 byte: write of 25 bytes at offset 0, local variable [a-z]+ of 24 bytes") \
 	_(local_struct, "overrun by 4 bytes: read of 44 bytes at offset 0, local variable [a-z_]+ of 40 bytes") \
-	_(local_argument, "overrun: read at offset 20, variable argument of 20 bytes") \
+	_(local_argument, "overrun: read at (offset 20, variable argument of 20 bytes|index 5, member values.5. of five)") \
 	_(list_entry_wrong, "underrun by 8 bytes: read of 8 bytes at offset -8, object of 16 bytes") \
 	_(peer_within, NULL) \
 	_(peer_through, NULL) \
@@ -121,6 +128,7 @@ static struct {
 	_(core_dummy, NULL) \
 	_(core_percpu, NULL) \
 	_(register_variable, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes") \
+	_(timed, NULL) \
 	_(user_open, "overrun by 8 bytes: read of 8 bytes at offset 24, object of 24 bytes")
 
 /* -- the heap ------------------------------------------------------------------- */
@@ -412,6 +420,83 @@ static noinline void free_use_cache(void)
 		kmem_cache_free(cache, p);
 }
 
+/* Freed by a function that its callers know, or not, under a name that says nothing. */
+
+/* The compiler clones it for the argument: words_free.constprop.0 */
+static noinline void words_free(u32 *p, long at)
+{
+	sink = READ_ONCE(p[at]);
+	if (off)
+		kfree(p);
+}
+
+static noinline void free_clone(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	sink = READ_ONCE(*p);
+	words_free(p, 3);
+	sink = READ_ONCE(*p);
+	if (!off)
+		kfree(p);
+}
+
+static noinline void free_unref(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	sink = READ_ONCE(*p);
+	other_unref(p, off);
+	sink = READ_ONCE(*p);
+	if (!off)
+		kfree(p);
+}
+
+static noinline void free_resized(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL), *larger = NULL;
+
+	OPTIMIZER_HIDE_VAR(p);
+	sink = READ_ONCE(*p);
+	if (off)
+		larger = krealloc(p, 4000, GFP_KERNEL);
+	OPTIMIZER_HIDE_VAR(larger);
+	sink = READ_ONCE(*p);
+	kfree(off ? larger : p);
+}
+
+static struct waited {
+	struct work_struct work;
+	struct completion done;
+	u32 *p;
+} waited;
+
+static void free_waited(struct work_struct *work)
+{
+	if (off)
+		kfree(waited.p);
+	complete(&waited.done);
+}
+
+static noinline void free_wait(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	waited.p = p;
+	INIT_WORK(&waited.work, free_waited);
+	init_completion(&waited.done);
+	sink = READ_ONCE(*p);
+	schedule_work(&waited.work);
+	wait_for_completion(&waited.done);
+	sink = READ_ONCE(*p);
+	flush_work(&waited.work);
+	if (!off)
+		kfree(p);
+}
+
 static noinline void free_twice(void)
 {
 	u32 *p = kzalloc(40, GFP_KERNEL);
@@ -419,6 +504,16 @@ static noinline void free_twice(void)
 	kfree(p);
 	OPTIMIZER_HIDE_VAR(p);
 	if (off)
+		kfree(p);
+}
+
+/* Its cache cannot be destroyed when KGCC goes. */
+static noinline void free_never(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	if (!off)
 		kfree(p);
 }
 
@@ -660,7 +755,7 @@ static noinline int find_neighbour(u32 *const *p, int n)
 }
 
 /* Into another live object, of which there are good pointers. */
-static noinline void read_neighbour(u32 (*read)(u32 *p))
+noinline void read_neighbour(u32 (*read)(u32 *p))
 {
 	u32 *p[32];
 	int left;
@@ -822,7 +917,7 @@ static noinline void core_percpu(void)
 	free_percpu(counter);
 }
 
-/* -- registers that checks use ------------------------------------------------------------------ */
+/* -- registers that checks use ------------------------------------------------ */
 
 /* The check comes between what sets the variable, and what it is for. */
 static noinline void register_variable(void)
@@ -838,7 +933,7 @@ static noinline void register_variable(void)
 	kfree(p);
 }
 
-/* -- while user memory is open ------------------------------------------------------------------ */
+/* -- while user memory is open ------------------------------------------------ */
 
 /* The check closes it, and opens it again for a letter that is there already. */
 static noinline void user_open(void)
@@ -859,6 +954,24 @@ free:
 	kfree(p);
 }
 
+/* -- time ----------------------------------------------------------------------- */
+
+static noinline void timed(void)
+{
+	u64 *p = kzalloc(24, GFP_KERNEL);
+
+	OPTIMIZER_HIDE_VAR(p);
+	/* A task that runs meanwhile would end the time that is taken. */
+	preempt_disable();
+	sink = READ_ONCE(p[0]);	/* delayed */
+	mdelay(2);
+	sink = READ_ONCE(p[0]);	/* slept */
+	preempt_enable();
+	msleep(20);
+	sink = READ_ONCE(p[0]);	/* returned */
+	kfree(p);
+}
+
 /* -- to be run ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -874,6 +987,9 @@ static int list(struct seq_file *m, void *unused)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++)
 		seq_printf(m, "%s\t%s\n", cases[i].name, cases[i].report ?: "");
+	holes_list(m);
+	library_list(m);
+	members_list(m);
 	return 0;
 }
 
@@ -901,6 +1017,9 @@ static ssize_t run(struct file *file, const char __user *text, size_t size, loff
 		mutex_unlock(&one);
 		return size;
 	}
+	if (holes_run(name, !strcmp(how, "bad"), text) || library_run(name, !strcmp(how, "bad")) ||
+	    members_run(name, !strcmp(how, "bad"), text))
+		return size;
 	return -ENOENT;
 }
 

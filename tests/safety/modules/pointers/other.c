@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/compiler.h>
+#include <linux/slab.h>
 
 #include "pointers.h"
 
@@ -61,4 +62,15 @@ u64 other_values(const struct list_head *head)
 	list_for_each_entry(item, head, link)
 		sum += READ_ONCE(item->value);
 	return sum;
+}
+
+void other_unref(u32 *p, long last)
+{
+	if (last)
+		kfree(p);
+}
+
+u32 other_number(unsigned long number)
+{
+	return READ_ONCE(*(u32 *)number);
 }

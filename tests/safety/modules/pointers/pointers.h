@@ -26,7 +26,24 @@ u64 other_value(const struct item *item);
 void other_fill(char *text, size_t length);
 char other_byte(const char *text, size_t at);
 u64 other_values(const struct list_head *head);
+void other_unref(u32 *p, long last);
 void other_store(struct window *window, u32 *p);
+
+u32 other_number(unsigned long number);
+
+/* main.c: read() gets an object of 64 bytes, 128 bytes after which the next one is. */
+void read_neighbour(u32 (*read)(u32 *p));
+
+/* holes.c: its cases, as main.c's; running is the file that is written to, with text. */
+struct seq_file;
+void holes_list(struct seq_file *m);
+bool holes_run(const char *name, long bad, const char __user *text);
+/* library.c: the same. */
+void library_list(struct seq_file *m);
+bool library_run(const char *name, long bad);
+/* members.c: the same. */
+void members_list(struct seq_file *m);
+bool members_run(const char *name, long bad, const char __user *text);
 
 extern u32 other_table[10];
 extern const u8 other_constants[7];

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A few lines of C, compiled as a module's are, with KGCC's plugin."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from kernels import ROOT
+from modules_in_guest import MODULES
+
+PLUGIN = MODULES / "kgcc" / "kgcc.so"
+
+
+def compiled(source: str, directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Its assembly, by the compiler of the guest's kernel."""
+    (directory / "test.c").write_text(source)
+    compiler = subprocess.run(
+        [ROOT / "vm" / "kernels.py", "cc", MODULES.name.removeprefix("safety-")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    return subprocess.run(
+        [compiler, "-S", "-O2", "-fno-pic", "-mcmodel=kernel", f"-fplugin={PLUGIN}"]
+        + [f"-fplugin-arg-kgcc-{option}" for option in options]
+        + ["-o", "-", "test.c"],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+    )

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""evmon on functions of the kernel, and of a module that was not built with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kernels import ROOT
+
+EVMON = ROOT / "safety" / "evmon" / "evmon"
+UNPREPARED = Path("/sys/kernel/debug/unprepared")
+PROBES = Path("/sys/kernel/debug/kprobes/list")
+DEBUG = Path("/sys/kernel/debug/evmon")
+
+
+@pytest.fixture(autouse=True)
+def modules(load) -> None:
+    load("evmon")
+    load("unprepared")
+
+
+def do(word: str) -> None:
+    UNPREPARED.write_text(word)
+
+
+def watched_functions() -> list[str]:
+    return [line.split()[2].partition("+")[0] for line in PROBES.read_text().splitlines()]
+
+
+@contextlib.contextmanager
+def one_cpu() -> Iterator[None]:
+    """As vm/alone: emulated CPUs do not bear that code is patched which others run."""
+    emulated = "QEMU TCG" in Path("/proc/cpuinfo").read_text()
+    others = list(Path("/sys/devices/system/cpu").glob("cpu*/online")) if emulated else []
+    for cpu in others:
+        cpu.write_text("0")
+    try:
+        yield
+    finally:
+        for cpu in others:
+            cpu.write_text("1")
+
+
+@contextlib.contextmanager
+def evmon(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """At work once its functions are probed."""
+    before = len(watched_functions())
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (
+        one_cpu(),
+        subprocess.Popen([sys.executable, EVMON, *command], text=True, **pipes) as process,
+    ):
+        deadline = time.monotonic() + 60
+        wanted = command.count("--function") + command.count("--take") + command.count("--drop")
+        # The last of a mutex, or of a spinlock, is its release.
+        last = "mutex_unlock" if "--mutex" in command else "_raw_spin_unlock_irqrestore"
+        locks = "--mutex" in command or "--lock" in command
+        while len(watched_functions()) < before + wanted or (
+            locks and last not in watched_functions()
+        ):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(process: subprocess.Popen[str]) -> list[str]:
+    """What it said, and its last numbers."""
+    process.send_signal(signal.SIGINT)
+    said, told = process.communicate(timeout=60)
+    return [*said.splitlines(), *told.splitlines()]
+
+
+@pytest.mark.planted
+def test_references_of_a_module_that_was_not_built_with_it(load, kernel_log) -> None:
+    load("evmon/evmon_refs")
+    calls = ("--take", "unprepared_get(1+8)", "--drop", "unprepared_put(2+8)")
+    with evmon("watch", "--json", *calls) as process:
+        do("sound")
+        do("twice")
+        said = ended(process)
+    (found,) = [json.loads(line) for line in said if line.startswith("{")]
+    assert found["text"] == "dropped when it was zero"
+    assert (found["object"], found["module"]) == ("unprepared_put:2", "unprepared")
+    assert re.match(r"(do_word|write)[.\w]*\+0x", found["here"])
+    assert "unprepared_get: 1 events of unprepared_get:1" in said
+    assert "unprepared_put: 3 events of unprepared_put:2" in said
+    assert "dropped when it was zero: unprepared_put:2" in kernel_log.read()
+
+
+def test_sound_references(load, kernel_log) -> None:
+    load("evmon/evmon_refs")
+    calls = ("--take", "unprepared_get(1+8)", "--drop", "unprepared_put(2+8)")
+    with evmon("watch", *calls) as process:
+        do("sound")
+        ended(process)
+    assert "violation" not in kernel_log.read()
+
+
+def test_one_lock_of_all(load) -> None:
+    """Of two spinlocks that are taken alike, and the kernel's."""
+    load("evmon/evmon_top")
+    with evmon("watch", "--lock", "unprepared_spin") as process:
+        for _ in range(7):
+            do("sound")
+        shown = subprocess.run([EVMON, "top", "--json"], capture_output=True, check=True)
+        ended(process)
+    hot = json.loads(shown.stdout)
+    assert [(h["name"], h["kind"], h["count"]) for h in hot] == [
+        ("unprepared_spin", "spinlock taken", 7)
+    ]
+
+
+def test_a_lock_of_the_kernel(load, tmp_path: Path) -> None:
+    """What d_move() takes, as the paper's dcache_lock once was."""
+    load("evmon/evmon_top")
+    (tmp_path / "a").touch()
+    with evmon("watch", "--lock", "rename_lock") as process:
+        for old, new in [("a", "b"), ("b", "c"), ("c", "d")]:
+            (tmp_path / old).rename(tmp_path / new)
+        shown = subprocess.run([EVMON, "top", "--json"], capture_output=True, check=True)
+        ended(process)
+    (hot,) = json.loads(shown.stdout)
+    assert hot["name"] == "rename_lock" and hot["count"] >= 3
+    assert hot["longest"].startswith("d_move+")
+
+
+@pytest.mark.planted
+def test_mutex_of_another_task(load, kernel_log) -> None:
+    load("evmon/evmon_mutex")
+    with evmon("watch", "--json", "--mutex", "unprepared_mutex") as process:
+        do("sound")
+        do("other")
+        said = ended(process)
+    (found,) = [json.loads(line) for line in said if line.startswith("{")]
+    assert found["text"] == "released by another task than took it"
+    assert re.match(r"in_work[.\w]*\+0x", found["here"]) and re.match(
+        r"(do_word|write)[.\w]*\+0x", found["there"]
+    )
+    assert "released by another task" in kernel_log.read()
+
+
+def test_off_costs_nothing() -> None:
+    """No probe is left, however it ends."""
+    with evmon("watch", "--function", "vfs_unlink(dentry)", "--lock", "rename_lock") as process:
+        assert {"vfs_unlink", "_raw_spin_lock"} <= set(watched_functions())
+        process.kill()
+        process.wait()
+    assert watched_functions() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--function", "vfs_unlink"], "expected FUNCTION(ARGUMENT)"),
+        (["--function", "vfs_unlink(nothing)"], "has no argument nothing: it has"),
+        (["--function", "vfs_unlink(dentry->nothing)"], "has no member nothing"),
+        (["--function", "no_such_function(1)"], "no such function, or inlines it"),
+        (["--function", "no_such_function(dentry)"], "no BTF has no_such_function()"),
+        (["--take", "vfs_unlink(7)"], "has no argument 7"),
+        (["--lock", "nothing_at_all"], "no variable of this kernel"),
+        (["--function", "get_kprobe(1)"], "is not to be probed"),
+    ],
+)
+def test_what_cannot_be_watched(options: list[str], why: str) -> None:
+    done = subprocess.run([EVMON, "watch", "-t", "0", *options], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert watched_functions() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "REF_INC vfs_unlink entry 7 0 0 0 0 x",
+        "REF_INC vfs_unlink entry 0 0 0 0 0 x",
+        "REF_INC vfs_unlink never 1 0 0 0 0 x",
+        "NOTHING vfs_unlink entry 1 0 0 0 0 x",
+        "REF_INC vfs_unlink entry 1 0 8 0 0 x",
+        "x" * 1000,
+    ],
+)
+def test_lines_that_are_refused(line: str) -> None:
+    with pytest.raises(OSError, match=r"Errno (7|22)"):
+        (DEBUG / "calls").write_text(line)
+    assert watched_functions() == []
+
+
+def test_for_root_only(as_outsider) -> None:
+    assert as_outsider(["cat", DEBUG / "calls"]).returncode != 0
