@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
+/*
+ * For programs that read directories and look at each entry: directories are read with
+ * the attributes of their entries (libsyscript).  Included by one file of a program,
+ * which says before whether it wants that, and which attributes it needs:
+ *
+ *   static bool ahead_wanted (void);
+ *   static unsigned int ahead_mask (void);
+ *
+ * Where an entry has an error the program makes its own calls.
+ */
+#include "ahead.h"
+
+#ifndef AHEAD_HERE
+
+# define ahead_readdir(dirp) readdir (dirp)
+# define ahead_knows(st) false
+
+#else
+
+# include <dirent.h>
+# include <stdint.h>
+# include <time.h>
+# include <unistd.h>
+
+typedef ssize_t ahead_readdirplus (int, void *, size_t, unsigned int, unsigned int, int *);
+
+/* ENTRY is the one that is returned as DIRENT, if it came with attributes; what is in
+   ROOM was read at READ_AT.  */
+static struct
+{
+  size_t seen;
+  bool unable;
+  ahead_readdirplus *read;
+  DIR *directory;
+  uint64_t room[AHEAD_ROOM / sizeof (uint64_t)];
+  size_t at, end;
+  struct timespec read_at;
+  struct syscript_dirent const *entry;
+  struct dirent dirent;
+} ahead;
+
+static bool
+ahead_load (void)
+{
+  if (!ahead.read && !ahead.unable)
+    {
+      void *library = ahead_wanted () ? ahead_library () : NULL;
+      if (library)
+        ahead.read = (ahead_readdirplus *) dlsym (library, "syscript_readdirplus");
+      ahead.unable = !ahead.read;
+    }
+  return !ahead.unable;
+}
+
+/* From where readdir() has come to in DIRP.  */
+static bool
+ahead_begin (DIR *dirp)
+{
+  if (ahead.seen < AHEAD_AFTER && !ahead_always ())
+    return false;
+  if (!ahead_load ())
+    return false;
+  off_t at = telldir (dirp);
+  if (lseek (dirfd (dirp), at, SEEK_SET) != at)
+    {
+      ahead.unable = true;
+      return false;
+    }
+  /* Forgets what was read after it.  */
+  seekdir (dirp, at);
+  ahead.directory = dirp;
+  ahead.at = ahead.end = 0;
+  return true;
+}
+
+/* Returns false if readdir() has to go on, which it can: the directory's position is the
+   descriptor's.  */
+static bool
+ahead_fill (DIR *dirp)
+{
+  clock_gettime (CLOCK_MONOTONIC_COARSE, &ahead.read_at);
+  ssize_t n = ahead.read (dirfd (dirp), ahead.room, sizeof ahead.room, ahead_mask (),
+                          SYSCRIPT_DOTS, NULL);
+  if (n < 0)
+    {
+      ahead.unable = true;
+      ahead.directory = NULL;
+      return false;
+    }
+  ahead.at = 0;
+  ahead.end = n;
+  return true;
+}
+
+/* As readdir (DIRP), which is read to its end.  */
+static struct dirent *
+ahead_readdir (DIR *dirp)
+{
+  ahead.entry = NULL;
+  ahead.seen++;
+  if (ahead.unable
+      || (ahead.directory != dirp && !ahead_begin (dirp))
+      || (ahead.at == ahead.end && !ahead_fill (dirp)))
+    {
+      /* What the library left there is no error of the directory.  */
+      errno = 0;
+      return readdir (dirp);
+    }
+  if (ahead.at == ahead.end)
+    {
+      ahead.directory = NULL;
+      errno = 0;
+      return NULL;
+    }
+  ahead.entry = (void *) ((char *) ahead.room + ahead.at);
+  ahead.at += ahead.entry->reclen;
+  ahead.dirent.d_ino = ahead.entry->stat.ino;
+  ahead.dirent.d_type = ahead.entry->type;
+  memcpy (ahead.dirent.d_name, ahead.entry->name, ahead.entry->namelen + 1);
+  return &ahead.dirent;
+}
+
+/* Are the entry's attributes known?  Then they are put in ST.  */
+static bool
+ahead_knows (struct stat *st)
+{
+  if (!ahead.entry || ahead.entry->error
+      || (ahead.entry->stat.mask & AHEAD_MASK) != AHEAD_MASK)
+    return false;
+  ahead_to_stat (st, &ahead.entry->stat);
+  return true;
+}
+
+#endif
