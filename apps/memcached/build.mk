@@ -28,7 +28,7 @@ $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcache
 	$(Q)touch $@
 
 $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua \
-		scripts/net/exchange_frames.lua
+		apps/memcached/serve.lua scripts/net/exchange_frames.lua
 	$(call say,MAKE)
 	$(Q)$(MAKE) -s -C $(MEMCACHED_SRC) memcached
 	$(Q)cp $(MEMCACHED_SRC)/memcached $@
@@ -36,7 +36,7 @@ $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/e
 # -- tests ---------------------------------------------------------------------
 
 # Without frames, for which there is no device: tests/apps makes one.
-MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp
+MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp syscript_wait
 
 .PHONY: test-memcached test-memcached-suite test-memcached-udp
 test-memcached: test-memcached-udp test-memcached-suite
