@@ -37,3 +37,86 @@ test-$(1): $(BUILD)/$(1)/$(1)
 endef
 
 $(foreach app,$(COMPOUND_APPS),$(eval $(call compound_app,$(app))))
+
+# -- Programs that look at many files ----------------------------------------------------
+# $(WALKS)/plain/du, $(WALKS)/ahead/du, and so on: as Debian has them, and patched.  Of each package: the folder of its patch, and how its archive is compressed.
+
+WALKS := $(BUILD)/walks
+WALK_PACKAGES := coreutils:fts:xz findutils:fts:xz ninja-build:ninja:gz rsync:rsync:gz
+WALK_NAMES := $(foreach package,$(WALK_PACKAGES),$(firstword $(subst :, ,$(package))))
+
+.PHONY: walks test-walks test-walks-guest test-walks-suites
+walks: $(WALK_NAMES:%=$(WALKS)/%-plain.done) $(WALK_NAMES:%=$(WALKS)/%-ahead.done)
+
+# Of a package, its folder, its compression, and a way: what it is built from, and with.
+define walk_way
+$(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
+	$$(call say,MAKE,$(WALKS)/$(1)-$(4))
+	$$(Q)tools/deps walks
+	$$(Q)rm -rf $(WALKS)/$(1)-$(4)
+	$$(Q)mkdir -p $(WALKS)/$(1)-$(4)
+	$$(Q)tar -xf $$< -C $(WALKS)/$(1)-$(4) --strip-components=1
+	$$(Q)apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
+	@touch $$@
+endef
+
+define walk_package
+$(BUILD)/apt/$(1).orig.tar.$(3): | apps/source.py
+	$$(call say,FETCH)
+	$$(Q)apps/source.py $(1) $$@
+
+$(call walk_way,$(1),$(2),$(3),plain,apps/$(2)/build)
+
+$(call walk_way,$(1),$(2),$(3),ahead,$(wildcard apps/$(2)/* apps/ahead*.h) \
+	| $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h,$(BUILD)/include)
+endef
+
+$(foreach package,$(WALK_PACKAGES),\
+	$(eval $(call walk_package,$(word 1,$(subst :, ,$(package))),$(word 2,$(subst :, ,$(package))),$(word 3,$(subst :, ,$(package))))))
+
+# They do what they do without, also while files change.
+WALK_TESTS := tests/apps/test_walks.py tests/apps/test_ahead.py
+test-walks: walks $(BUILD)/libsyscript.so
+	$(PYTEST) $(WALK_TESTS) $(PYTEST_ARGS)
+
+# By scripts in the kernel.
+test-walks-guest: walks $(BUILD)/libsyscript.so module
+	vm/guest -m -k $(KREL) -- $(PYTEST) $(WALK_TESTS) $(PYTEST_ARGS)
+
+# The programs' own tests, of what is patched, without and with the patches.
+test-walks-suites: walks $(BUILD)/libsyscript.so
+	tools/deps suites
+	apps/suites $(WALK_NAMES)
+
+# -- NSD -----------------------------------------------------------------------------------
+# $(NSD)/plain/nsd, $(NSD)/frames/nsd: as Debian has it, and with queries as frames.
+
+NSD := $(BUILD)/nsd
+NSD_WAYS := plain frames
+
+.PHONY: nsd test-nsd test-nsd-suite
+nsd: $(NSD_WAYS:%=$(NSD)/%.done)
+
+$(BUILD)/apt/nsd.orig.tar.gz: | apps/source.py
+	$(call say,FETCH)
+	$(Q)apps/source.py nsd $@
+
+$(NSD)/frames.done: $(wildcard apps/nsd/*) scripts/net/datagrams.lua $(BUILD)/libsyscript.a
+$(NSD)/frames.done: private NSD_ROOT := .
+
+$(NSD_WAYS:%=$(NSD)/%.done): $(NSD)/%.done: $(BUILD)/apt/nsd.orig.tar.gz apps/nsd/build
+	$(call say,MAKE,$(NSD)/$*)
+	$(Q)tools/deps nsd
+	$(Q)rm -rf $(NSD)/$*-source
+	$(Q)mkdir -p $(NSD)/$*-source
+	$(Q)tar -xf $< -C $(NSD)/$*-source --strip-components=1
+	$(Q)apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
+	@touch $@
+
+# Both give the same replies, in a guest.
+test-nsd: nsd module $(BUILD)/syscript
+	vm/guest -m -k $(KREL) -- $(PYTEST) tests/apps/test_nsd.py $(PYTEST_ARGS)
+
+# NSD's own tests, without and with the patch: TPKG is the directory of them, of its repository.
+test-nsd-suite: nsd
+	apps/nsd/suite $(TPKG)
