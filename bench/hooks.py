@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure programs that netfilter calls next to nftables and eBPF.
+
+Figures are what a datagram over the loopback device takes more than with nothing on its
+way. With --icount the guest counts instructions instead of time: the same in every boot.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import results
+
+STEPS = 2000
+NOTHING = "nothing"
+# Of each way: what it is, and how many instructions it may take on Linux 6.1.
+WAYS: dict[str, tuple[str, float | None]] = {
+    "empty": ("confined, does nothing", 160),
+    "confined_accept": ("confined, accepts by port", 310),
+    "confined_rate": ("confined, rate of each source, array", 400),
+    "confined_rate_other": ("the same, another port's datagram", None),
+    "confined_table": ("the same, a table that forgets", None),
+    "lua_rate": ("Lua on the confined engine, a table that forgets", 700),
+    "lua_rate_other": ("the same, another port's datagram", None),
+    "error": ("confined, an error that takes the default", 1500),
+    "nftables_accept": ("nftables, accepts by port", None),
+    "nftables_rate": ("nftables, rate of each source, dynamic set", None),
+    "nftables_rate_other": ("the same, another port's datagram", None),
+    "tc_rate": ("eBPF at tc, rate of each source, array", None),
+    "tc_rate_other": ("the same, another port's datagram", None),
+    "tc_table": ("the same, LRU hash", None),
+    "xdp_rate": ("eBPF at generic XDP, array", None),
+    "bpf_netfilter_empty": ("eBPF at netfilter, does nothing", None),
+}
+# Of nftables' figure for the same filter.
+RATIO = 0.45
+
+
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "--icount" if icount else "--fair"]
+    raw = results.in_guest(options, ["build/bench/hooks", str(rounds), str(STEPS)])
+    seen = raw.pop("rounds")
+    # What there is is the same in all rounds.
+    ways = {
+        way: results.summary([took[way] - took[NOTHING] for took in seen])
+        for way in WAYS
+        if way in seen[0]
+    }
+    base = results.summary([took[NOTHING] for took in seen])
+    return {**raw, NOTHING: base, **ways}
+
+
+def show(result: dict[str, Any], rounds: int) -> None:
+    results.headline(f"{rounds} rounds", result)
+    unit = "ns" if result["clock"] == "time" else "instructions"
+    # Bounds are in instructions, of one kernel.
+    bounded = unit == "instructions" and result["kernel"].startswith("6.1.")
+    rows = []
+    for way, (what, at_most) in WAYS.items():
+        if way not in result:
+            rows.append([what, "none here", "", ""])
+            continue
+        found = result[way]["median"]
+        bound = [f"{at_most:g}", results.verdict(found, at_most)] if at_most and bounded else []
+        rows.append([what, f"{found:.0f}", *bound, *[""] * (2 - len(bound))])
+    results.show([f"a datagram over lo takes more, {unit}", "", "at most", ""], rows)
+    print(f"\nWith nothing on its way it takes {result[NOTHING]['median']:.0f}.")
+    ratio = result["confined_rate"]["median"] / result["nftables_rate"]["median"]
+    print(
+        f"The rate filter takes {ratio:.2f} of nftables' ({results.verdict(ratio, RATIO)} {RATIO})."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(results.Measurement("hooks", 15, 5, measure, show).main(__doc__))

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Nothing: what a call takes by itself. */
+#include <linux/syscript_netfilter.h>
+
+const __u32 syscript_copies = 0;
+
+long filter(const struct syscript_packet *packet)
+{
+	return SYSCRIPT_ACCEPT;
+}
