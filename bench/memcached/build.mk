@@ -4,7 +4,8 @@
 # Options of bench/memcached/memcached.py: BENCH_ARGS='--modes off syscript --rounds 9'
 BENCH_ARGS ?=
 
-.PHONY: bench-memcached bench-memcached-icount bench-memcached-frames-icount
+.PHONY: bench-memcached bench-memcached-icount bench-memcached-frames-icount \
+	bench-memcached-facebook-icount
 bench-memcached: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py -k $(KREL) \
 		-o $(BUILD)/bench/memcached.json $(BENCH_ARGS)
@@ -19,11 +20,25 @@ bench-memcached-frames-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udplo
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
 		--modes mmsg frames -o $(BUILD)/bench/memcached-frames-icount.json $(BENCH_ARGS)
 
-# The same in short: three ways, one size, one table.  DEMO_ARGS=--seccomp: with the
-# servers under the seccomp filter of containers.
+# Facebook's load, as memaslap has it: GETs of many keys, four threads.  On the wire, too.
+bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
+		module $(BUILD)/syscript
+	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
+		--modes off mmsg io_uring syscript_interp syscript frames \
+		--keys-per-get 50 --threads 4 --outstanding 64 \
+		-o $(BUILD)/bench/memcached-facebook-icount.json $(BENCH_ARGS)
+
+# Five of them in short, and du and ls on 20,000 files: tables, and the README's plots
+# (DEMO_ARGS='--pictures docs').  DEMO_ARGS=--seccomp: memcached's servers alone, under the
+# seccomp filter of containers.
 DEMO_ARGS ?=
-demo: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
-	@echo "demo: booting Linux $(KREL) in a guest: memcached with one packet a system call,"
-	@echo "demo: with recvmmsg and sendmmsg, and with a system call script (two minutes)"
-	@$(BUILD)/venv/bin/python bench/memcached/memcached.py --short -k $(KREL) \
-		-o $(BUILD)/bench/demo.json $(DEMO_ARGS)
+DEMO_PARTS := $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload $(BUILD)/syscript \
+	$(BUILD)/libsyscript.so $(WALKS)/coreutils-ahead.done module
+.PHONY: demo-parts
+demo-parts: $(DEMO_PARTS)
+
+demo:
+	@echo "demo: building memcached, coreutils' du and ls, and the module for Linux $(KREL)"
+	@+$(MAKE) --no-print-directory $(JOBS) demo-parts
+	@echo "demo: booting Linux $(KREL) in a guest that counts instructions (a minute or two)"
+	@bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)

@@ -42,8 +42,8 @@ def command(args: argparse.Namespace) -> list[str]:
     words = ["bench/memcached/rounds.py", "--memcached", str(args.memcached)]
     for name in ("modes", "sizes", "outstanding"):
         words += [f"--{name}", *map(str, getattr(args, name))]
-    for name in ("rounds", "seconds", "batch", "hold"):
-        words += [f"--{name}", str(getattr(args, name))]
+    for name in ("keys_per_get", "threads", "rounds", "seconds", "batch", "hold"):
+        words += [f"--{name.replace('_', '-')}", str(getattr(args, name))]
     return [*words, *["--seccomp"] * args.seccomp]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Tables and plots of what bench/memcached has measured, from its JSON."""
+"""Tables and plots of bench/memcached's measurements, from its JSON."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ NAMES = {
     "io_uring": "io_uring",
     "syscript_interp": "script, interpreted",
     "syscript": "script, compiled",
+    "confined": "script, confined",
+    "syscript_wait": "script that waits",
     "frames": "script, frames",
 }
 COLOURS = {
@@ -29,6 +31,8 @@ COLOURS = {
     "io_uring": "#8fbc8f",
     "syscript_interp": "#e6b566",
     "syscript": "#c8553d",
+    "confined": "#7a9a3d",
+    "syscript_wait": "#7a2e1f",
     "frames": "#8064a2",
 }
 # Of the instructions with recvmmsg(2) and sendmmsg(2): at most, and the aim.
@@ -112,7 +116,7 @@ def switches(result: dict[str, Any], mode: str, case: tuple[int, int]) -> str:
 def table(result: dict[str, Any], case: tuple[int, int]) -> Table:
     """All modes with one size and one number of requests; medians."""
     bases = [base for base in ("off", "mmsg") if base in result["modes"]]
-    header = ["", *(name for name, _ in COLUMNS.values()), "switches/GET"]
+    header = ["", *(name for name, _ in COLUMNS.values()), "calls/GET"]
     for base in bases:
         header += [f"rate/{base}", f"mean/{base}"]
     rows = []
@@ -136,13 +140,20 @@ def goals(result: dict[str, Any]) -> Table:
     rows = []
     for goal in GOALS:
         found = result["ratios"].get(GOAL_CASE, {}).get(goal.pair)
-        if found:
+        if found and result.get("keys_per_get", 1) == 1:
             value = found[goal.of]
             spread = f"{value['min']:.2f} .. {value['max']:.2f}"
             bounds = [f"{goal.at_least:g}", f"{goal.aim:g}", goal.verdict(value["median"])]
             what = f"{goal.pair.replace('_over_', ' / ')}, {goal.of.replace('_', ' ')}"
             rows.append([what, f"{value['median']:.2f}", spread, *bounds])
     return header, rows
+
+
+def of_load(result: dict[str, Any]) -> str:
+    """What else is said of it, if it is not one key and one thread."""
+    keys, threads = result["keys_per_get"], result["threads"]
+    text = f", {keys} keys a GET" if keys > 1 else ""
+    return text + (f", {threads} threads of the load" if threads > 1 else "")
 
 
 def cases(result: dict[str, Any]) -> list[tuple[int, int]]:
@@ -158,8 +169,9 @@ def notes(result: dict[str, Any]) -> str:
     busy = max(run["load_busy"] for run in result["runs"])
     text = (
         f"Medians of {result['rounds']} rounds; ratios are taken within a round.  CPU time\n"
-        "is the worker's, SETs (a tenth of the requests) included; mode switches are its\n"
-        "system calls in a run of GETs alone.  Every reply was checked byte by byte: none\n"
+        "is the worker's, SETs (a tenth of the requests) included; calls are its system\n"
+        "calls in a run of GETs alone, in a script or not.  Every reply was checked byte by\n"
+        "byte: none "
         f"was wrong; {', '.join(f'{count} {name}' for name, count in faults.items())}.\n"
         f"The load generator had something to do {busy:.0%} of the time at most."
     )
@@ -184,7 +196,7 @@ def show(result: dict[str, Any]) -> None:
     """All tables, for people."""
     headline(result)
     for case in cases(result):
-        print(f"values of {case[0]} bytes, {case[1]} requests out\n")
+        print(f"values of {case[0]} bytes, {case[1]} requests out{of_load(result)}\n")
         results.show(*table(result, case))
         print()
     if goals(result)[1]:
@@ -208,15 +220,15 @@ def show_instructions(result: dict[str, Any]) -> None:
             + [f"{one / count[base]:.3f}" for base in bases]
             for mode, one in count.items()
         ]
-        header = ["", "instructions/GET", "switches/GET", *(f"over {base}" for base in bases)]
-        print(f"values of {case[0]} bytes, {case[1]} requests out\n")
+        header = ["", "instructions/GET", "calls/GET", *(f"over {base}" for base in bases)]
+        print(f"values of {case[0]} bytes, {case[1]} requests out{of_load(result)}\n")
         results.show(header, rows)
-        if {"frames", "mmsg"} <= count.keys():
+        if {"frames", "mmsg"} <= count.keys() and result["keys_per_get"] == 1:
             over = count["frames"] / count["mmsg"]
             verdict = results.verdict(over, *FRAMES_GOAL)
             print("\nframes over mmsg: at most {:g}, aim {:g}: {}".format(*FRAMES_GOAL, verdict))
         print()
-    print("The worker's, with what the kernel does in its time; a tenth of the requests are SETs.")
+    print("The worker's, with what the kernel does in its time; of ten keys one is stored.")
 
 
 def show_short(result: dict[str, Any]) -> None:

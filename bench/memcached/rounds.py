@@ -26,6 +26,7 @@ from server import (
     FRAMES,
     MEMCACHED,
     MODES,
+    ON_ENGINE,
     SCRIPTED,
     UDPLOAD,
     Server,
@@ -77,7 +78,8 @@ def figures(seen: dict[str, Any]) -> dict[str, Any]:
 def check(server: Server) -> dict[str, str]:
     """Fail unless the server serves in the mode that it was started in."""
     said = server.batching()
-    if server.mode != "off" and said.get("udp_batch") != server.mode:
+    way, _ = ON_ENGINE.get(server.mode, (server.mode, ""))
+    if server.mode != "off" and said.get("udp_batch") != way:
         raise ServerError(f"memcached was to serve with {server.mode}: {said}")
     backend = said.get("udp_batch_backend")
     if (
@@ -104,6 +106,7 @@ class Rounds:
         self.runs: list[dict[str, Any]] = []
         self.switches: dict[str, dict[str, float]] = {}
         self.began = time.monotonic()
+        self.load = ["--keys-per-get", str(args.keys_per_get), "--threads", str(args.threads)]
 
     def __call__(self) -> dict[str, Any]:
         for size in self.args.sizes:
@@ -119,7 +122,7 @@ class Rounds:
         """A round of a size and a number of requests."""
         servers = [self.servers[mode] for mode in in_order(self.args.modes, number)]
         seconds = ["--seconds", str(self.args.seconds), "--slice", str(SLICE)]
-        options = ["--filled", "--warm-up", str(WARM_UP), *seconds]
+        options = ["--filled", "--warm-up", str(WARM_UP), *seconds, *self.load]
         what = {"round": number, "value_size": size, "outstanding": outstanding}
         text = []
         for server, seen in zip(servers, load(servers, size, outstanding, *options), strict=True):
@@ -135,6 +138,7 @@ class Rounds:
         """System calls of the worker for a GET, with nothing but GETs."""
         size, servers = self.counted_size, list(self.servers.values())
         options = ["--filled", "--ratio", "1:0", "--mode-switches", "--warm-up", "0.1"]
+        options += self.load
         for outstanding in self.args.outstanding:
             found = load(servers, size, outstanding, *options, "--seconds", str(COUNTED))
             self.switches[f"v{size}_w{outstanding}"] = {
@@ -181,6 +185,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "rounds": args.rounds,
         "batch": args.batch,
         "keys": KEYS,
+        "keys_per_get": args.keys_per_get,
+        "threads": args.threads,
         "modes": args.modes,
         "seccomp": args.seccomp,
         "refused": refused,
@@ -206,6 +212,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--outstanding", nargs="+", type=int, default=[128, 16], help="requests out at a time"
     )
+    parser.add_argument("--keys-per-get", type=int, default=1, help="as memaslap draws them")
+    parser.add_argument("--threads", type=int, default=1, help="of the load generator")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3, help="of one run")
     parser.add_argument("--batch", type=int, default=16, help="messages of a batch at most")

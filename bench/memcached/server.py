@@ -17,8 +17,10 @@ MEMCACHED = ROOT / "build" / "memcached" / "memcached"
 SYSCRIPT = ROOT / "build" / "syscript"
 UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
 
-MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript")
-SCRIPTED = ("syscript", "syscript_interp")
+MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript", "syscript_wait", "confined")
+SCRIPTED = ("syscript", "syscript_interp", "syscript_wait", "confined")
+# Of those that are no mode of memcached's: that, and the engine of its script.
+ON_ENGINE = {"confined": ("syscript", "confined")}
 # Where there is a Wire, and root.
 FRAMES = "frames"
 # What the patches have it say begins so, and when a script is not in the kernel.
@@ -91,8 +93,9 @@ class Server:
         listens = "0.0.0.0" if wire else self.host
         command = [str(binary), "-l", listens, "-p", str(self.port), "-U", str(self.port)]
         command += ["-t", "1", "-m", "64", *options]
+        way, engine = ON_ENGINE.get(mode, (mode, ""))
         if mode != "off":
-            command += ["-o", f"udp_batch={mode},udp_batch_size={batch}"]
+            command += ["-o", f"udp_batch={way},udp_batch_size={batch}"]
         command = [*UNDER_SECCOMP, *command] if seccomp else command
         if mode == FRAMES:
             command += ["-o", f"udp_batch_device=frames0,udp_batch_hold={hold}"]
@@ -107,6 +110,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
+            env=os.environ | ({"SYSCRIPT_ENGINE": engine} if engine else {}),
         )
         try:
             self.wait()

@@ -10,7 +10,7 @@
 #define POOL_STARTS	65536
 #define SEED		2463534242u
 
-static const char get[] = "get ", set[] = "set ", value_is[] = "VALUE ", end[] = "\r\nEND\r\n",
+static const char get[] = "get", set[] = "set ", value_is[] = "VALUE ", end[] = "\r\nEND\r\n",
 		  miss[] = "END\r\n", newline[] = "\r\n";
 
 #define LEN(text)	(sizeof(text) - 1)
@@ -100,6 +100,23 @@ void dataset_is_stored(struct dataset *data, uint32_t next)
 		data->sent[key] = next - 1;
 }
 
+uint32_t dataset_next(struct dataset *data, uint32_t key)
+{
+	return __atomic_add_fetch(&data->sent[key], 1, __ATOMIC_RELEASE);
+}
+
+bool dataset_claim(struct dataset *data, uint32_t key)
+{
+	return !__atomic_test_and_set(&data->setting[key], __ATOMIC_ACQUIRE);
+}
+
+void dataset_release(struct dataset *data, uint32_t key, bool stored)
+{
+	if (stored)
+		__atomic_store_n(&data->stored[key], data->sent[key], __ATOMIC_RELEASE);
+	__atomic_clear(&data->setting[key], __ATOMIC_RELEASE);
+}
+
 int64_t dataset_find(const struct dataset *data, const char *name, size_t len)
 {
 	char digits[KEY_SIZE_MAX + 1];
@@ -140,11 +157,15 @@ bool dataset_value_is(const struct dataset *data, uint32_t key, const unsigned c
 	return take(&value, rest_of(data, key, *version), data->value_size - VALUE_SIZE_MIN);
 }
 
-size_t dataset_get(const struct dataset *data, uint32_t key, unsigned char *buf)
+size_t dataset_get(const struct dataset *data, const struct asked *asked, unsigned int keys,
+		   unsigned char *buf)
 {
 	unsigned char *at = put(buf, get, LEN(get));
 
-	at = put(at, dataset_name(data, key), data->key_size);
+	for (unsigned int i = 0; i < keys; i++) {
+		*at++ = ' ';
+		at = put(at, dataset_name(data, asked[i].key), data->key_size);
+	}
 	return put(at, newline, LEN(newline)) - buf;
 }
 
@@ -170,18 +191,56 @@ size_t dataset_reply(const struct dataset *data, uint32_t key, uint32_t version,
 	return put(at, end, LEN(end)) - buf;
 }
 
-enum reply dataset_check(const struct dataset *data, uint32_t key, uint32_t since,
+/* Whether a value, with what precedes it, is the key's, in a version that may be seen. */
+static bool take_value(const struct dataset *data, const struct asked *asked,
+		       const unsigned char **reply)
+{
+	uint32_t version, key = asked->key;
+
+	if (!take(reply, value_is, LEN(value_is)) ||
+	    !take(reply, dataset_name(data, key), data->key_size) ||
+	    !take(reply, data->tail, data->tail_len) ||
+	    !dataset_value_is(data, key, *reply, &version))
+		return false;
+	*reply += data->value_size;
+	return version >= asked->since &&
+	       version <= __atomic_load_n(&data->sent[key], __ATOMIC_ACQUIRE);
+}
+
+static bool is_miss(const unsigned char *reply, size_t len)
+{
+	return len == LEN(miss) && !memcmp(reply, miss, len);
+}
+
+enum reply dataset_check(const struct dataset *data, const struct asked *asked,
 			 const unsigned char *reply, size_t len)
 {
-	uint32_t version;
-
-	if (len == LEN(miss) && !memcmp(reply, miss, len))
+	if (is_miss(reply, len))
 		return REPLY_MISS;
-	if (len != data->reply_size || !take(&reply, value_is, LEN(value_is)) ||
-	    !take(&reply, dataset_name(data, key), data->key_size) ||
-	    !take(&reply, data->tail, data->tail_len) ||
-	    !dataset_value_is(data, key, reply, &version) ||
-	    memcmp(reply + data->value_size, end, LEN(end)))
+	return len == data->reply_size && take_value(data, asked, &reply) &&
+			       take(&reply, end, LEN(end)) ? REPLY_RIGHT : REPLY_WRONG;
+}
+
+enum reply dataset_check_value(const struct dataset *data, const struct asked *asked,
+			       unsigned int keys, uint64_t seen,
+			       const unsigned char *reply, size_t len, unsigned int *at,
+			       bool *last)
+{
+	bool found = false;
+
+	*last = len == data->reply_size || len == LEN(miss);
+	if (is_miss(reply, len))
+		return REPLY_MISS;
+	if (len != data->reply_size - (*last ? 0 : LEN(miss)))
 		return REPLY_WRONG;
-	return version >= since && version <= data->sent[key] ? REPLY_RIGHT : REPLY_WRONG;
+	/* A key may have been asked for more than once. */
+	for (unsigned int i = 0; i < keys && !(found && !(seen & 1ull << *at)); i++) {
+		const unsigned char *from = reply;
+
+		if (take_value(data, &asked[i], &from) && take(&from, end, reply + len - from)) {
+			found = true;
+			*at = i;
+		}
+	}
+	return found ? REPLY_RIGHT : REPLY_WRONG;
 }

@@ -30,6 +30,7 @@ enum fate {
 #define DATAGRAM_MAX	2048
 #define DATAGRAMS_MAX	64	/* of a reply */
 #define RECEIVE_BUFFER	(4 << 20)
+#define SEND_MAX	65000	/* bytes for UDP_SEGMENT */
 /* Wrong replies that are described. */
 #define DESCRIBED	5
 
@@ -55,19 +56,22 @@ static void add_clients(struct get_socket *sock, unsigned int clients)
 		client->socket = sock;
 		client->id = i;
 		client->parts = malloc(sock->data->reply_size);
-		if (!client->parts)
+		client->asked = calloc(sock->keys, sizeof(*client->asked));
+		if (!client->parts || !client->asked)
 			measure_die("no memory for replies");
 		client_push(&sock->free, client);
 	}
 }
 
 void gets_open(struct get_socket *sock, const struct sockaddr_in *server, unsigned int clients,
-	       struct dataset *data, struct stats *stats)
+	       unsigned int keys, struct dataset *data, struct stats *stats)
 {
-	unsigned char request[FRAME_SIZE];
+	const struct asked any[KEYS_PER_GET_MAX] = { 0 };
+	unsigned char request[GET_SIZE_MAX];
 
-	*sock = (struct get_socket){ .data = data, .stats = stats };
-	sock->request_size = sizeof(struct frame) + dataset_get(data, 0, request);
+	*sock = (struct get_socket){ .data = data, .stats = stats, .keys = keys };
+	sock->request_size = sizeof(struct frame) + dataset_get(data, any, keys, request);
+	sock->at_once = SEND_MAX / sock->request_size;
 	sock->requests = malloc(GETS_BATCH * sock->request_size);
 	if (!sock->requests)
 		measure_die("no memory for requests");
@@ -80,21 +84,23 @@ void gets_open(struct get_socket *sock, const struct sockaddr_in *server, unsign
 
 void gets_close(struct get_socket *sock)
 {
-	for (unsigned int i = 0; i < sock->n; i++)
+	for (unsigned int i = 0; i < sock->n; i++) {
 		free(sock->clients[i].parts);
+		free(sock->clients[i].asked);
+	}
 	free(sock->clients);
 	free(sock->requests);
 	close(sock->fd);
 }
 
-void gets_queue(struct get_socket *sock, struct client *client, uint32_t key, uint64_t now)
+void gets_queue(struct get_socket *sock, struct client *client, uint64_t now)
 {
 	unsigned char *request = sock->requests + sock->queued++ * sock->request_size;
 	struct frame frame = { .total = htons(1) };
 
 	client->id += sock->n;
-	client->key = key;
-	client->since = sock->data->stored[key];
+	for (unsigned int i = 0; i < client->keys; i++)
+		client->asked[i].since = dataset_since(sock->data, client->asked[i].key);
 	client->sent = now;
 	sock->waiting += !client->waiting;
 	client->waiting = true;
@@ -103,7 +109,7 @@ void gets_queue(struct get_socket *sock, struct client *client, uint32_t key, ui
 	sock->fates[client->id] = WAITING;
 	frame.id = htons(client->id);
 	memcpy(request, &frame, sizeof(frame));
-	dataset_get(sock->data, key, request + sizeof(frame));
+	dataset_get(sock->data, client->asked, client->keys, request + sizeof(frame));
 }
 
 /* Returns how many datagrams went, or -1. */
@@ -115,7 +121,9 @@ static int send_queued(struct get_socket *sock)
 	ssize_t len;
 
 	if (sock->segments || sock->queued == 1) {
-		len = send(sock->fd, sock->requests, sock->queued * size, MSG_DONTWAIT);
+		unsigned int n = sock->queued < sock->at_once ? sock->queued : sock->at_once;
+
+		len = send(sock->fd, sock->requests, n * size, MSG_DONTWAIT);
 		return len < 0 ? -1 : (int)(len / size);
 	}
 	for (unsigned int i = 0; i < sock->queued; i++) {
@@ -159,35 +167,30 @@ void gets_flush(struct get_socket *sock)
 
 static void describe(const struct client *client, const unsigned char *reply, size_t len)
 {
-	static int described;
+	static _Atomic int described;
 
 	if (described++ >= DESCRIBED)
 		return;
 	fprintf(stderr, "udpload: wrong reply to id %u, key %u, %zu bytes: ", client->id,
-		client->key, len);
+		client->asked[0].key, len);
 	for (size_t i = 0; i < len && i < 64; i++)
 		fprintf(stderr, reply[i] >= ' ' && reply[i] <= '~' ? "%c" : "\\x%02x", reply[i]);
 	fprintf(stderr, "\n");
 }
 
-static enum reply check(struct get_socket *sock, const struct client *client,
-			const unsigned char *reply, size_t len)
+static void wrong(struct get_socket *sock, const struct client *client,
+		  const unsigned char *reply, size_t len)
 {
-	enum reply what = dataset_check(sock->data, client->key, client->since, reply, len);
-
-	if (what == REPLY_WRONG)
-		describe(client, reply, len);
-	return what;
+	describe(client, reply, len);
+	sock->stats->wrong++;
 }
 
-static void complete(struct get_socket *sock, struct client *client, enum reply what,
-		     uint64_t now)
+static void complete(struct get_socket *sock, struct client *client, uint64_t now)
 {
 	struct stats *stats = sock->stats;
 
-	stats->misses += what == REPLY_MISS;
-	stats->wrong += what == REPLY_WRONG;
 	client->waiting = false;
+	client->keys = 0;
 	sock->waiting--;
 	sock->fates[client->id] = ANSWERED;
 	stats_answered(stats, &stats->gets, client->start, now);
@@ -197,8 +200,44 @@ static void complete(struct get_socket *sock, struct client *client, enum reply 
 static void malformed(struct get_socket *sock, struct client *client,
 		      const unsigned char *payload, size_t len, uint64_t now)
 {
-	describe(client, payload, len);
-	complete(sock, client, REPLY_WRONG, now);
+	wrong(sock, client, payload, len);
+	complete(sock, client, now);
+}
+
+/* The whole reply to a GET of one key. */
+static void take_reply(struct get_socket *sock, struct client *client,
+		       const unsigned char *reply, size_t len, uint64_t now)
+{
+	enum reply what = dataset_check(sock->data, client->asked, reply, len);
+
+	if (what == REPLY_WRONG)
+		wrong(sock, client, reply, len);
+	sock->stats->misses += what == REPLY_MISS;
+	complete(sock, client, now);
+}
+
+/* Of a GET of several keys.  They are in order: what is not there at the end is missed. */
+static void take_value(struct get_socket *sock, struct client *client,
+		       const unsigned char *reply, size_t len, uint64_t now)
+{
+	unsigned int at;
+	bool last;
+	enum reply what = dataset_check_value(sock->data, client->asked, client->keys,
+					      client->seen, reply, len, &at, &last);
+
+	if (what == REPLY_RIGHT && client->seen & 1ull << at) {
+		sock->stats->duplicate++;
+		return;
+	}
+	if (what == REPLY_RIGHT)
+		client->seen |= 1ull << at;
+	if (what == REPLY_WRONG)
+		wrong(sock, client, reply, len);
+	client->have += what != REPLY_MISS;
+	if (!last)
+		return;
+	sock->stats->misses += client->keys > client->have ? client->keys - client->have : 0;
+	complete(sock, client, now);
 }
 
 /* One datagram of several: all but the last have the same length. */
@@ -221,7 +260,7 @@ static void add_part(struct get_socket *sock, struct client *client, const struc
 	client->have += len;
 	memcpy(client->parts + at, payload, len);
 	if (client->seen + 1 == (total == DATAGRAMS_MAX ? 0 : 1ull << total))
-		complete(sock, client, check(sock, client, client->parts, client->have), now);
+		take_reply(sock, client, client->parts, client->have, now);
 }
 
 static void unexpected(struct get_socket *sock, uint16_t id)
@@ -258,17 +297,19 @@ static void take_datagram(struct get_socket *sock, const unsigned char *datagram
 		unexpected(sock, id);
 	else if (frame.reserved || !frame.total)
 		malformed(sock, client, datagram, len, now);
+	else if (sock->keys > 1)
+		take_value(sock, client, datagram, len, now);
 	else if (frame.total == htons(1) && !frame.number)
-		complete(sock, client, check(sock, client, datagram, len), now);
+		take_reply(sock, client, datagram, len, now);
 	else
 		add_part(sock, client, &frame, datagram, len, now);
 }
 
 int gets_receive(struct get_socket *sock)
 {
-	static unsigned char buffers[GETS_BATCH][DATAGRAM_MAX];
-	static struct mmsghdr messages[GETS_BATCH];
-	static struct iovec parts[GETS_BATCH];
+	static _Thread_local unsigned char buffers[GETS_BATCH][DATAGRAM_MAX];
+	static _Thread_local struct mmsghdr messages[GETS_BATCH];
+	static _Thread_local struct iovec parts[GETS_BATCH];
 	uint64_t now;
 	int n;
 
@@ -298,7 +339,7 @@ unsigned int gets_resend(struct get_socket *sock, uint64_t before, uint64_t now)
 		if (!client->waiting || client->sent >= before)
 			continue;
 		sock->fates[client->id] = GIVEN_UP;
-		gets_queue(sock, client, client->key, now);
+		gets_queue(sock, client, now);
 		n++;
 	}
 	sock->stats->lost += n;

@@ -23,23 +23,28 @@ struct get_socket {
 	bool survive;		/* that there is no server */
 	struct client *clients;
 	unsigned int n;		/* clients, and how far apart the ids of one are */
+	unsigned int keys;	/* of a request */
 	unsigned int waiting;
 	struct client *free;
 	struct dataset *data;
 	struct stats *stats;
 	size_t request_size;
+	unsigned int at_once;	/* requests that fit into what UDP_SEGMENT cuts */
 	unsigned char *requests;	/* that wait to be sent */
 	unsigned int queued;
 	unsigned char fates[REQUEST_IDS];
 };
 
-/* Ends the program if a socket cannot be had. */
+/* Requests of @keys each.  Ends the program if a socket cannot be had. */
 void gets_open(struct get_socket *sock, const struct sockaddr_in *server, unsigned int clients,
-	       struct dataset *data, struct stats *stats);
+	       unsigned int keys, struct dataset *data, struct stats *stats);
 void gets_close(struct get_socket *sock);
 
-/* Asks for a key, at the next gets_flush(); there is room for GETS_BATCH requests. */
-void gets_queue(struct get_socket *sock, struct client *client, uint32_t key, uint64_t now);
+/*
+ * Asks for the client's keys, at the next gets_flush(); there is room for GETS_BATCH
+ * requests.
+ */
+void gets_queue(struct get_socket *sock, struct client *client, uint64_t now);
 
 /* Sends what is queued; keeps it if the socket's buffer is full. */
 void gets_flush(struct get_socket *sock);

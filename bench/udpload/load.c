@@ -20,10 +20,8 @@
 /* Without a CPU of its own: how long to look for work, and how long to sleep. */
 #define SPIN_NS		100000
 #define SLEEP_NS	1000000
-/* What is not measured of a slice, at its start. */
+/* Warm-up, excluded. */
 #define SLICE_WARM_UP	0.1
-/* Between two SETs of a key: versions from one run to the next only grow. */
-#define VERSION_NS	1000000
 
 static uint64_t ns(double seconds)
 {
@@ -41,15 +39,15 @@ static uint32_t below(struct load *load, uint32_t n)
 	return (x >> 32) * n >> 32;
 }
 
-/* A key of which no SET is out; -1 if there is none. */
+/* A key of which no SET is out, claimed for the next; -1 if there is none. */
 static int64_t key_to_set(struct load *load)
 {
-	uint32_t key = below(load, load->data.keys);
+	uint32_t key = below(load, load->data->keys);
 
-	for (uint32_t i = 0; i < load->data.keys; i++) {
-		if (!load->data.setting[key])
+	for (uint32_t i = 0; i < load->data->keys; i++) {
+		if (dataset_claim(load->data, key))
 			return key;
-		key = key + 1 < load->data.keys ? key + 1 : 0;
+		key = key + 1 < load->data->keys ? key + 1 : 0;
 	}
 	return -1;
 }
@@ -63,21 +61,42 @@ static struct set_connection *connection_of(struct load *load, const struct clie
 				  load->options->connections];
 }
 
-static void issue(struct load *load, struct client *client, uint64_t start, uint64_t now)
+static int64_t key_to_fill(struct load *load)
+{
+	dataset_claim(load->data, load->prefilled);
+	return load->prefilled++;
+}
+
+/*
+ * Draws requests of one key until there are enough for a GET, as memaslap does: of the
+ * ratio all keys count.  A SET goes out at once, with its key returned; -1: the GET does.
+ */
+static int64_t draw(struct load *load, struct client *client)
 {
 	const struct load_options *options = load->options;
-	int64_t key = -1;
+	int64_t key;
 
-	if (load->prefilling)
-		key = load->prefilled++;
-	else if (below(load, options->get_share + options->set_share) >= options->get_share)
-		key = key_to_set(load);
+	while (client->keys < options->keys_per_get) {
+		if (below(load, options->get_share + options->set_share) >= options->get_share) {
+			key = key_to_set(load);
+			if (key >= 0)
+				return key;
+		}
+		client->asked[client->keys++].key = below(load, load->data->keys);
+	}
+	return -1;
+}
+
+static void issue(struct load *load, struct client *client, uint64_t start, uint64_t now)
+{
+	int64_t key = load->prefilling ? key_to_fill(load) : draw(load, client);
+
 	client->start = start;
 	load->issued++;
 	if (key >= 0)
 		sets_queue(connection_of(load, client), client, key, now);
 	else
-		gets_queue(client->socket, client, below(load, load->data.keys), now);
+		gets_queue(client->socket, client, now);
 }
 
 /* How many requests are to be sent at this time. */
@@ -89,7 +108,7 @@ static uint64_t due(const struct load *load, uint64_t now)
 	if (load->draining)
 		return 0;
 	if (load->prefilling)
-		return load->data.keys - load->prefilled;
+		return load->data->keys - load->prefilled;
 	if (options->rate) {
 		uint64_t by_now = (now - load->schedule) * options->rate / SECOND + 1;
 
@@ -169,7 +188,7 @@ static uint64_t rest(struct load *load, uint64_t idle_since, uint64_t now)
 	struct timespec wait = { 0, SLEEP_NS };
 	uint64_t next = start_of_next(load, now);
 
-	if (options->cpu >= 0 || now < idle_since + SPIN_NS)
+	if ((options->cpu >= 0 && !options->together) || now < idle_since + SPIN_NS)
 		return now;
 	if (options->rate && next < now + SLEEP_NS)
 		wait.tv_nsec = next > now ? next - now : 0;
@@ -243,7 +262,7 @@ static bool all_done(const struct load *load, uint64_t now)
 	uint64_t requests = load->options->requests;
 
 	if (load->prefilling)
-		return load->prefilled == load->data.keys && !outstanding(load);
+		return load->prefilled == load->data->keys && !outstanding(load);
 	return requests && load->issued >= requests && !due(load, now) && !outstanding(load);
 }
 
@@ -273,7 +292,7 @@ static uint64_t cpu_time(void)
 {
 	struct rusage usage;
 
-	getrusage(RUSAGE_SELF, &usage);
+	getrusage(RUSAGE_THREAD, &usage);
 	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND +
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ull;
 }
@@ -289,42 +308,42 @@ static void open_all(struct load *load)
 		unsigned int rest = i < options->clients % options->sockets;
 
 		gets_open(sock, &load->target->address, options->clients / options->sockets + rest,
-			  &load->data, &load->stats);
+			  options->keys_per_get, load->data, &load->stats);
 		sock->survive = options->survive;
 		sock->segments = sock->segments && options->segments;
 		load->fds[i] = (struct pollfd){ sock->fd, POLLIN, 0 };
 	}
 	for (unsigned int i = 0; i < options->connections; i++) {
-		sets_open(&load->connections[i], &load->target->address, clients, &load->data,
+		sets_open(&load->connections[i], &load->target->address, clients, load->data,
 			  &load->stats);
 		load->connections[i].survive = options->survive;
 		load->fds[options->sockets + i].events = POLLIN;
 	}
 }
 
-static void init(struct load *load, const struct load_options *options,
-		 const struct load_target *target)
+void load_open(struct load *load, const struct load_options *options,
+	       const struct load_target *target, struct dataset *data)
 {
 	*load = (struct load){
 		.options = options,
 		.target = target,
+		.data = data,
 		.sockets = calloc(options->sockets, sizeof(*load->sockets)),
 		.connections = calloc(options->connections, sizeof(*load->connections)),
 		.fds = calloc(options->sockets + options->connections, sizeof(*load->fds)),
-		.random = SEED,
+		.random = SEED + options->seed,
 		.last_progress = measure_now(),
 		.last_answer = measure_now(),
 	};
 	if (!load->sockets || !load->connections || !load->fds)
 		measure_die("no memory for %u sockets", options->sockets);
-	dataset_init(&load->data, options->keys, options->key_size, options->value_size);
 	stats_init(&load->stats);
 	open_all(load);
 	if (target->thread)
 		server_open(&load->server, target->thread, options->switches);
 }
 
-static void fill(struct load *load)
+void load_fill(struct load *load)
 {
 	load->prefilling = true;
 	run_until(load, UINT64_MAX);
@@ -332,19 +351,11 @@ static void fill(struct load *load)
 	load->stats.sets.all = 0;
 }
 
-void load_open(struct load *load, const struct load_options *options,
-	       const struct load_target *target)
-{
-	init(load, options, target);
-	if (options->filled)
-		dataset_is_stored(&load->data, measure_now() / VERSION_NS);
-	else
-		fill(load);
-}
-
 /* What needs not be measured comes first. */
 static void begin(struct load *load, double warm_up)
 {
+	if (load->options->together)
+		pthread_barrier_wait(load->options->together);
 	load->draining = false;
 	load->issued = 0;
 	load->schedule = measure_now();
@@ -430,5 +441,4 @@ void load_free(struct load *load)
 	free(load->connections);
 	free(load->fds);
 	stats_free(&load->stats);
-	dataset_free(&load->data);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 
 #include "dataset.h"
 #include "gets.h"
@@ -32,7 +33,7 @@ struct load_options {
 	unsigned int clients;		/* requests out at a time, at most */
 	double rate;			/* a second; 0: closed loop */
 	unsigned int sockets, connections;
-	unsigned int keys;
+	unsigned int keys, keys_per_get;
 	size_t key_size, value_size;
 	unsigned int get_share, set_share;
 	double warm_up, seconds;	/* of each server */
@@ -45,12 +46,16 @@ struct load_options {
 	bool survive;			/* that the server goes, and comes back empty */
 	bool segments;
 	bool progress;
+	/* Of one of several threads: where they begin each slice. */
+	unsigned int threads;
+	pthread_barrier_t *together;
+	uint64_t seed;
 };
 
 struct load {
 	const struct load_options *options;
 	const struct load_target *target;
-	struct dataset data;
+	struct dataset *data;
 	struct stats stats;
 	struct server server;
 	struct get_socket *sockets;
@@ -67,9 +72,12 @@ struct load {
 	uint32_t prefilled;
 };
 
-/* Has the server store all values, unless it holds them. */
+/* What is stored there may be several loads' at once. */
 void load_open(struct load *load, const struct load_options *options,
-	       const struct load_target *target);
+	       const struct load_target *target, struct dataset *data);
+
+/* Has the server store all values. */
+void load_fill(struct load *load);
 
 /* Loads all servers of the options, and stores what happened. */
 void load_run(struct load *loads, const struct load_options *options);

@@ -45,6 +45,10 @@ enum setting {
 
 #define ANY_CPU		~0ul
 
+static const unsigned char get[] = "get", miss[] = "END\r\n";
+
+#define LEN(text)	(sizeof(text) - 1)
+
 struct peer {
 	int fd;
 	size_t have;
@@ -110,28 +114,23 @@ static void send_reply(struct reflector *r, const unsigned char *frame,
 	}
 }
 
-static void answer_get(struct reflector *r, const unsigned char *request, size_t len,
+/* What a key of a GET has for an answer; where several are asked for, each has a datagram. */
+static void answer_key(struct reflector *r, const unsigned char *request, int64_t key, bool last,
 		       const struct sockaddr_in *from)
 {
 	static unsigned char reply[ROOM];
-	size_t key_size = r->data.key_size, size;
 	uint32_t version;
-	int64_t key = -1;
+	size_t size;
 
-	if (len == FRAME + 4 + key_size + 2 && !memcmp(request + FRAME, "get ", 4))
-		key = dataset_find(&r->data, (const char *)request + FRAME + 4, key_size);
-	if (key < 0) {
-		r->refused++;
-		return;
-	}
 	if (++r->gets == r->settings[STALL_AT])
 		usleep(r->settings[STALL_MS] * 1000);
 	if (!r->versions[key]) {
-		send_reply(r, request, (const unsigned char *)"END\r\n", 5, from);
+		if (last)
+			send_reply(r, request, miss, LEN(miss), from);
 		return;
 	}
 	version = r->versions[key] - hits(r, STALE, &r->staled);
-	size = dataset_reply(&r->data, key, version, reply);
+	size = dataset_reply(&r->data, key, version, reply) - (last ? 0 : LEN(miss));
 	if (hits(r, LOSE, &r->lost))
 		return;
 	if (hits(r, CORRUPT, &r->corrupted))
@@ -141,16 +140,40 @@ static void answer_get(struct reflector *r, const unsigned char *request, size_t
 		send_reply(r, request, reply, size, from);
 }
 
+static void answer_get(struct reflector *r, const unsigned char *request, size_t len,
+		       const struct sockaddr_in *from)
+{
+	size_t each = 1 + r->data.key_size, names = len - FRAME - LEN(get) - 2;
+	int64_t keys[KEYS_PER_GET_MAX];
+	size_t n = names / each;
+
+	if (len < FRAME + LEN(get) + 2 || names % each || n < 1 || n > KEYS_PER_GET_MAX ||
+	    memcmp(request + FRAME, get, LEN(get))) {
+		r->refused++;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = dataset_find(&r->data, (const char *)request + FRAME + LEN(get) +
+				       i * each + 1, r->data.key_size);
+		if (keys[i] < 0) {
+			r->refused++;
+			return;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		answer_key(r, request, keys[i], i + 1 == n, from);
+}
+
 static void receive_gets(struct reflector *r)
 {
-	static unsigned char requests[BATCH][FRAME_SIZE];
+	static unsigned char requests[BATCH][FRAME + GET_SIZE_MAX];
 	struct sockaddr_in from[BATCH];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	int n;
 
 	for (int i = 0; i < BATCH; i++) {
-		parts[i] = (struct iovec){ requests[i], FRAME_SIZE };
+		parts[i] = (struct iovec){ requests[i], sizeof(requests[i]) };
 		messages[i].msg_hdr = (struct msghdr){
 			.msg_name = &from[i],
 			.msg_namelen = sizeof(from[i]),

@@ -63,19 +63,18 @@ void sets_queue(struct set_connection *conn, struct client *client, uint32_t key
 {
 	client->key = key;
 	client->sent = now;
-	conn->data->setting[key] = true;
 	conn->waiting[(conn->first + conn->n++) % conn->room] = client;
-	conn->queued += dataset_set(conn->data, key, ++conn->data->sent[key],
+	conn->queued += dataset_set(conn->data, key, dataset_next(conn->data, key),
 				    conn->requests + conn->queued);
 }
 
-static struct client *next_answered(struct set_connection *conn)
+static struct client *next_answered(struct set_connection *conn, bool is_stored)
 {
 	struct client *client = conn->waiting[conn->first];
 
 	conn->first = (conn->first + 1) % conn->room;
 	conn->n--;
-	conn->data->setting[client->key] = false;
+	dataset_release(conn->data, client->key, is_stored);
 	client_push(&client->socket->free, client);
 	return client;
 }
@@ -87,7 +86,7 @@ static void disconnect(struct set_connection *conn, const char *why)
 		measure_die("the server closed a TCP connection (%s)", why);
 	conn->stats->broken += conn->n;
 	while (conn->n)
-		next_answered(conn);
+		next_answered(conn, false);
 	conn->queued = 0;
 	conn->have = 0;
 	close(conn->fd);
@@ -125,10 +124,9 @@ static void answered(struct set_connection *conn, const char *line, size_t len, 
 
 	if (!conn->n)
 		measure_die("the server answered a SET that was not sent: %.*s", (int)len, line);
-	client = next_answered(conn);
 	if (len != sizeof(stored) - 1 || memcmp(line, stored, len))
 		measure_die("the server refused a SET: %.*s", (int)len, line);
-	conn->data->stored[client->key] = conn->data->sent[client->key];
+	client = next_answered(conn, true);
 	stats_answered(conn->stats, &conn->stats->sets, client->start, now);
 }
 

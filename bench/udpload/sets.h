@@ -33,7 +33,7 @@ void sets_open(struct set_connection *conn, const struct sockaddr_in *server, un
 	       struct dataset *data, struct stats *stats);
 void sets_close(struct set_connection *conn);
 
-/* Stores the key's next version, at the next sets_flush(). */
+/* Stores the next version of a key that was claimed, at the next sets_flush(). */
 void sets_queue(struct set_connection *conn, struct client *client, uint32_t key, uint64_t now);
 
 /* Sends what is queued, as far as it goes. */

@@ -27,7 +27,7 @@ static void init_kind(struct kind *kind)
 
 void stats_init(struct stats *stats)
 {
-	*stats = (struct stats){ 0 };
+	*stats = (struct stats){ .threads = 1 };
 	init_kind(&stats->gets);
 	init_kind(&stats->sets);
 }
@@ -49,6 +49,31 @@ void stats_answered(struct stats *stats, struct kind *kind, uint64_t start, uint
 	kind->answered += !ended;
 	if (start >= stats->from && (!stats->until || start < stats->until))
 		hdr_record_value(kind->times, took < TIME_MAX ? took : TIME_MAX);
+}
+
+static void add_kind(struct kind *kind, const struct kind *other)
+{
+	kind->answered += other->answered;
+	kind->all += other->all;
+	hdr_add(kind->times, other->times);
+}
+
+void stats_add(struct stats *stats, const struct stats *other)
+{
+	add_kind(&stats->gets, &other->gets);
+	add_kind(&stats->sets, &other->sets);
+	stats->misses += other->misses;
+	stats->wrong += other->wrong;
+	stats->lost += other->lost;
+	stats->late += other->late;
+	stats->duplicate += other->duplicate;
+	stats->stray += other->stray;
+	stats->broken += other->broken;
+	stats->unanswered += other->unanswered;
+	stats->unsent += other->unsent;
+	stats->idle_ns += other->idle_ns;
+	stats->cpu_ns += other->cpu_ns;
+	stats->threads += other->threads;
 }
 
 static void print_kind(const struct kind *kind, const char *name, double seconds, FILE *file)
@@ -85,6 +110,6 @@ void stats_print(const struct stats *stats, FILE *file)
 	print_kind(&stats->sets, "set", ns / 1e9, file);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		fprintf(file, "\"%s\": %llu,\n", counts[i].name, (unsigned long long)counts[i].n);
-	fprintf(file, "\"busy\": %.4f,\n\"cpu\": %.4f", 1 - stats->idle_ns / ns,
+	fprintf(file, "\"busy\": %.4f,\n\"cpu\": %.4f", 1 - stats->idle_ns / ns / stats->threads,
 		stats->cpu_ns / ns);
 }

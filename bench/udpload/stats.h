@@ -31,7 +31,8 @@ struct stats {
 	uint64_t unanswered;	/* GETs still out at the end */
 	uint64_t unsent;	/* requests that came due, and no client was free */
 	uint64_t idle_ns;	/* of windows: nothing to receive or send */
-	uint64_t cpu_ns;	/* of windows: of this process */
+	uint64_t cpu_ns;	/* of windows: of this thread */
+	unsigned int threads;	/* that the sums are of */
 };
 
 void stats_init(struct stats *stats);
@@ -39,6 +40,9 @@ void stats_free(struct stats *stats);
 
 /* A request that started at @start was answered at @now. */
 void stats_answered(struct stats *stats, struct kind *kind, uint64_t start, uint64_t now);
+
+/* What happened in another thread meanwhile. */
+void stats_add(struct stats *stats, const struct stats *other);
 
 /* Writes JSON members, without braces. */
 void stats_print(const struct stats *stats, FILE *file);

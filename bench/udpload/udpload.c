@@ -12,8 +12,12 @@
 
 #include "load.h"
 #include "measure.h"
+#include "threads.h"
 
 #define REPLIES_WRONG	3
+#define SOCKETS_MAX	1024
+/* Bytes of a datagram besides keys and value, at most. */
+#define OVERHEAD	64
 
 static const char usage[] =
 	"usage: udpload [OPTION...] PORT[:TID]...\n"
@@ -28,9 +32,12 @@ static const char usage[] =
 	"                        from when they were to be sent.  --outstanding bounds\n"
 	"                        those that are out (4096)\n"
 	"  --ratio GETS:SETS     (9:1)\n"
-	"  --sockets N           UDP sockets (one for each 8 requests, at most 16)\n"
+	"  --threads N           share sockets and requests (1)\n"
+	"  --sockets N           UDP sockets (one for each 8 requests, at most 16; one for\n"
+	"                        each, if they are of several keys)\n"
 	"  --connections N       TCP connections (as many)\n"
 	"  --keys N              (10000)\n"
+	"  --keys-per-get N      drawn one by one, as --ratio says; a SET goes out at once (1)\n"
 	"  --key-size N          bytes (16)\n"
 	"  --value-size N        bytes (64)\n"
 	"  --warm-up SECONDS     not measured (0.5)\n"
@@ -38,7 +45,7 @@ static const char usage[] =
 	"  --slice SECONDS       loaded in turns of this length (all at once)\n"
 	"  --requests N          measured, instead of a time; no warm-up\n"
 	"  --timeout SECONDS     after which a GET is lost, and sent again (1)\n"
-	"  --cpu N               stay on this CPU, and never sleep\n"
+	"  --cpu N               stay on this CPU, and never sleep in a single thread\n"
 	"  --mode-switches       count the system calls of TID (disturbs it: needs root)\n"
 	"  --filled              the server holds these keys since an earlier run\n"
 	"  --survive             the server may go and come back empty\n"
@@ -57,7 +64,8 @@ static const char wrong[] =
 	"udpload: %llu replies were wrong, %llu missed a key that is stored\n";
 
 enum option_code {
-	HOST, OUTSTANDING, RATE, RATIO, SOCKETS, CONNECTIONS, KEYS, KEY_SIZE, VALUE_SIZE,
+	HOST, OUTSTANDING, RATE, RATIO, THREADS, SOCKETS, CONNECTIONS, KEYS, KEYS_PER_GET,
+	KEY_SIZE, VALUE_SIZE,
 	WARM_UP, SECONDS, SLICE, REQUESTS, TIMEOUT, CPU, MODE_SWITCHES, FILLED, SURVIVE,
 	NO_SEGMENTS, QUIET, MACHINE, HELP,
 };
@@ -70,6 +78,8 @@ static const struct option options[] = {
 	{ "sockets", required_argument, NULL, SOCKETS },
 	{ "connections", required_argument, NULL, CONNECTIONS },
 	{ "keys", required_argument, NULL, KEYS },
+	{ "keys-per-get", required_argument, NULL, KEYS_PER_GET },
+	{ "threads", required_argument, NULL, THREADS },
 	{ "key-size", required_argument, NULL, KEY_SIZE },
 	{ "value-size", required_argument, NULL, VALUE_SIZE },
 	{ "warm-up", required_argument, NULL, WARM_UP },
@@ -117,9 +127,11 @@ static const struct setting {
 #define SETTING(member, ...) { offsetof(struct load_options, member), __VA_ARGS__ }
 	[OUTSTANDING] = SETTING(clients, UNSIGNED, 1, 65536),
 	[RATE] = SETTING(rate, DOUBLE, 0.1, 1e9),
-	[SOCKETS] = SETTING(sockets, UNSIGNED, 1, 1024),
-	[CONNECTIONS] = SETTING(connections, UNSIGNED, 1, 1024),
+	[SOCKETS] = SETTING(sockets, UNSIGNED, 1, SOCKETS_MAX),
+	[CONNECTIONS] = SETTING(connections, UNSIGNED, 1, SOCKETS_MAX),
 	[KEYS] = SETTING(keys, UNSIGNED, 1, KEYS_MAX),
+	[KEYS_PER_GET] = SETTING(keys_per_get, UNSIGNED, 1, KEYS_PER_GET_MAX),
+	[THREADS] = SETTING(threads, UNSIGNED, 1, THREADS_MAX),
 	[KEY_SIZE] = SETTING(key_size, SIZE, KEY_SIZE_MIN, KEY_SIZE_MAX),
 	[VALUE_SIZE] = SETTING(value_size, SIZE, VALUE_SIZE_MIN, VALUE_SIZE_MAX),
 	[WARM_UP] = SETTING(warm_up, DOUBLE, 0, 1e6),
@@ -190,9 +202,43 @@ static void parse_option(struct load_options *load, int option, const char *text
 	}
 }
 
+static unsigned int at_least(unsigned int n, unsigned int least)
+{
+	return n > least ? n : least;
+}
+
 static unsigned int at_most(unsigned int n, unsigned int most)
 {
 	return n < most ? n : most;
+}
+
+/* Each thread has some of them. */
+static void complete_sockets(struct load_options *load)
+{
+	unsigned int usual = at_least(at_most((load->clients + 7) / 8, 16), load->threads);
+
+	if (load->clients < load->threads)
+		measure_die("%u requests out are too few for %u threads", load->clients,
+			    load->threads);
+	if (load->requests && load->requests < load->threads)
+		measure_die("%llu requests are too few for %u threads",
+			    (unsigned long long)load->requests, load->threads);
+	if (!load->sockets)
+		load->sockets = usual;
+	load->sockets = at_most(at_least(load->sockets, load->threads), load->clients);
+	if (!load->connections)
+		load->connections = at_most(load->sockets, usual);
+	load->connections = at_most(at_least(load->connections, load->threads), load->clients);
+}
+
+/* A request is a datagram, and so is each value where it is one of several. */
+static void check_keys(const struct load_options *load)
+{
+	if (load->keys_per_get > 1 &&
+	    (load->keys_per_get * (load->key_size + 1) + OVERHEAD > GET_SIZE_MAX ||
+	     load->key_size + load->value_size + OVERHEAD > GET_SIZE_MAX))
+		measure_die("%u keys of %zu bytes, or a value of %zu, are more than a datagram",
+			    load->keys_per_get, load->key_size, load->value_size);
 }
 
 /* What follows from other options unless it is given. */
@@ -200,12 +246,10 @@ static void complete(struct load_options *load)
 {
 	if (!load->clients)
 		load->clients = load->rate ? 4096 : 128;
-	if (!load->sockets)
-		load->sockets = at_most((load->clients + 7) / 8, 16);
-	load->sockets = at_most(load->sockets, load->clients);
-	if (!load->connections)
-		load->connections = load->sockets;
-	load->connections = at_most(load->connections, load->clients);
+	if (!load->sockets && load->keys_per_get > 1)
+		load->sockets = at_most(load->clients, SOCKETS_MAX);
+	complete_sockets(load);
+	check_keys(load);
 	if (load->clients / load->sockets >= CLIENTS_MAX)
 		measure_die("%u requests out on %u sockets are too many: use more --sockets",
 			    load->clients, load->sockets);
@@ -235,6 +279,8 @@ static void parse(struct load_options *load, int argc, char **argv)
 
 	*load = (struct load_options){
 		.keys = 10000,
+		.keys_per_get = 1,
+		.threads = 1,
 		.key_size = 16,
 		.value_size = 64,
 		.get_share = 9,
@@ -263,9 +309,8 @@ static void parse(struct load_options *load, int argc, char **argv)
 	complete(load);
 }
 
-static void print(const struct load *load)
+static void print(const struct load *load, const struct load_options *o)
 {
-	const struct load_options *o = load->options;
 
 	printf("{\n\"port\": %u,\n", ntohs(load->target->address.sin_port));
 	printf("\"kernel\": \"%s\",\n\"accel\": \"%s\",\n", measure_kernel(), measure_accel());
@@ -273,6 +318,7 @@ static void print(const struct load *load)
 	       o->get_share, o->set_share);
 	printf("\"sockets\": %u,\n\"connections\": %u,\n\"segments\": %s,\n", o->sockets,
 	       o->connections, load->sockets[0].segments ? "true" : "false");
+	printf("\"threads\": %u,\n\"keys_per_get\": %u,\n", o->threads, o->keys_per_get);
 	printf("\"keys\": %u,\n\"key_size\": %zu,\n\"value_size\": %zu,\n", o->keys, o->key_size,
 	       o->value_size);
 	if (load->target->thread)
@@ -300,24 +346,24 @@ static bool judge(const struct load *load)
 
 int main(int argc, char **argv)
 {
-	static struct load loads[TARGETS_MAX];
+	static struct threads threads;
+	struct load *loads = threads.thread[0].loads;
 	struct load_options load_options;
 	bool bad = false;
 
 	parse(&load_options, argc, argv);
 	if (load_options.cpu >= 0)
 		measure_pin(load_options.cpu);
-	for (unsigned int i = 0; i < load_options.n; i++)
-		load_open(&loads[i], &load_options, &load_options.targets[i]);
-	load_run(loads, &load_options);
+	threads_open(&threads, &load_options);
+	threads_run(&threads, &load_options);
 	if (load_options.n > 1)
 		printf("{\"servers\": [\n");
 	for (unsigned int i = 0; i < load_options.n; i++) {
-		print(&loads[i]);
+		print(&loads[i], &load_options);
 		printf("%s\n", i + 1 < load_options.n ? "," : "");
 		bad = judge(&loads[i]) || bad;
-		load_free(&loads[i]);
 	}
+	threads_free(&threads, &load_options);
 	if (load_options.n > 1)
 		printf("]}\n");
 	return bad ? REPLIES_WRONG : 0;
