@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 # Measuring programs, and the targets that run them in a guest on 6.1.
 
-BENCH_COMMON := $(BUILD)/bench/measure.o $(BUILD)/bench/source.o
+BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
-	$(BUILD)/bench/connections $(BUILD)/bench/inner \
-	$(BUILD)/bench/frames $(BUILD)/bench/guest
+	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
+	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/guest $(BUILD)/bench/hooks
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
-	$(LIB_CFLAGS) -Ibench
+	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
 
 $(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
@@ -20,10 +20,13 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
 $(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o receiver.o)
-$(BUILD)/bench/frames: private LIB_LIBS += -luring
+$(BUILD)/bench/nsd: $(BUILD)/bench/wires.o
+$(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
+
+$(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
-BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -MMD -MP
+BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Iconsolidate/cost -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
 $(BUILD)/bench/inner_compound.o: bench/inner_compound.c $(BUILD)/cosy-cc
@@ -64,6 +67,29 @@ $(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS) -luring
 
+# Plain C on the confined engine: counted in a process, one instruction at a time.
+$(BUILD)/bench/kernels_plain.o: bench/kernels.c bench/kernels.def bench/kernels.h
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -iquote cosy -Icosy \
+		-DKERNELS=kernels_plain -c -o $@ $<
+
+$(BUILD)/bench/kernels_confined.o: bench/kernels.c bench/kernels.def bench/kernels.h $(BUILD)/cosy-cc
+	$(call say,COSY)
+	@mkdir -p $(@D)
+	$(Q)$(BENCH_COSY) -DKERNELS=kernels_confined -c -o $@ $<
+
+$(BUILD)/bench/confined_c.o: private BENCH_CFLAGS += -I$(BUILD)/cosy/include
+$(BUILD)/bench/confined_c.o: $(BUILD)/cosy/include/cosy.h
+$(BUILD)/bench/confined_c: $(addprefix $(BUILD)/bench/,confined_c.o kernels_plain.o \
+		kernels_confined.o) $(BENCH_COMMON) $(BUILD)/libcosy.a $(BUILD)/libsyscript.a
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS)
+
+.PHONY: bench-confined-c-icount
+bench-confined-c-icount: $(BUILD)/bench/confined_c
+	bench/confined_c.py -o $(BUILD)/bench/confined-c-icount.json
+
 # FILTER=container: all of it under that profile, see tests/seccomp.py; THREADS=3: next
 # to so many others.
 FILTER ?=
@@ -86,6 +112,11 @@ bench-compound: $(BENCH_COMPOUND) module
 
 bench-compound-icount: $(BENCH_COMPOUND) module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
+
+# What cosy-cc --auto finds in a program that reads records of a database.
+.PHONY: bench-auto-icount
+bench-auto-icount: $(BUILD)/cosy-cc consolidate module
+	COSY_METER="vm/guest -k $(KREL) -m --icount --" bench/auto.sh $(BUILD) $(BUILD)/bench/auto
 
 .PHONY: bench-guest bench-guest-icount
 bench-guest: $(BUILD)/bench/guest lua-guest module
@@ -119,11 +150,11 @@ $(BUILD)/bench/udp-icount.json:
 model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 	bench/model.py --icount $(BUILD)/bench/udp-icount.json -o $(BUILD)/bench/model.json
 
-# The README's tables: counted anew, and modelled.
+# The tables of docs/figures.md and the README's picture: counted anew, and modelled.
 .PHONY: figures
 figures: bench-udp-icount bench-inner-icount
 	$(MAKE) model
-	bench/figures.py --readme README.md --requests $(BUILD)/bench/model.json \
+	bench/figures.py --page docs/figures.md --picture docs/figures.svg --requests $(BUILD)/bench/model.json \
 		--calls $(BUILD)/bench/inner-icount.json
 
 # Of apps/build.mk.
@@ -134,6 +165,33 @@ $(BENCH_APPS): bench-%: % module
 
 $(BENCH_APPS:=-icount): bench-%-icount: % module
 	bench/programs.py $* -k $(KREL) --icount -o $(BUILD)/bench/$*-icount.json
+
+# Programs as Debian has them and patched: apps/.
+PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/looks $(BUILD)/bench/nsd
+.PHONY: bench-programs bench-programs-icount
+bench-programs: $(PROGRAMS_NEED)
+	bench/walks.py -k $(KREL) -o $(BUILD)/bench/programs.json
+
+bench-programs-icount: $(PROGRAMS_NEED)
+	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json
+
+# Programs for subsystems: ours, and eBPF's, whose maps are described by BTF (-g).
+HOOK_PROGRAMS := $(patsubst bench/hooks/%.c,$(BUILD)/bench/programs/%.o,$(wildcard bench/hooks/*.c))
+$(HOOK_PROGRAMS): $(BUILD)/bench/programs/%.o: bench/hooks/%.c bench/hooks/bpf.h $(BUILD)/deps/clang \
+		$(BUILD)/include/linux/syscript_netfilter.h $(BUILD)/include/linux/syscript_table.h
+	$(call say,CLANG)
+	@mkdir -p $(@D)
+	$(Q)$(COSY_CLANG) -target bpf -mcpu=$(if $(filter tc_%,$*),v3,v4) -O2 -g -Wall -Werror -I$(BUILD)/include \
+		-I/usr/include/x86_64-linux-gnu -c -o $@ $<
+
+.PHONY: bench-hooks bench-hooks-icount
+bench-hooks bench-hooks-icount: $(BUILD)/bench/hooks $(HOOK_PROGRAMS) \
+		$(BUILD)/syscript module
+bench-hooks:
+	bench/hooks.py -k $(KREL) -o $(BUILD)/bench/hooks.json
+
+bench-hooks-icount:
+	bench/hooks.py -k $(KREL) --icount -o $(BUILD)/bench/hooks-icount.json
 
 # The engine next to the distribution's luajit, without system calls.
 .PHONY: bench-language

@@ -3,10 +3,14 @@
  * The library for files and directories compared with the plain calls as a good C
  * program makes them, and against ls, du and find.
  *
- * usage: files ROUNDS DIRECTORY...
+ * usage: files ROUNDS DIRECTORY... [PROBE]
  *
- * Makes its files in each DIRECTORY, which is an empty one.  Writes JSON: for
- * each, in each round every probe once, in ns of time and of CPU time.
+ * Makes its files in each DIRECTORY, unless they are there; else it is an empty one.
+ * Writes JSON: for each, in each round every probe once, in ns of time and of CPU time;
+ * FILES_ONLY=script in the environment: no others than the library's.
+ *
+ * With the name of a probe it makes what that needs, runs it alone, and sets marks for
+ * `make profile-icount`.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,6 +30,7 @@
 #include <syscript.h>
 #include <syscript_files.h>
 
+#include "../vm/profile/mark.h"
 #include "measure.h"
 #include "uring.h"
 
@@ -240,6 +245,25 @@ static void read_uring(int relative)
 		seen += reads[i].result;
 }
 
+/* One by one, each to its end. */
+static void one_plain(int relative)
+{
+	for (int i = 0; i < FILES; i++) {
+		int fd = openat(dir, name_of(i, relative), O_RDONLY | O_CLOEXEC);
+		ssize_t n;
+
+		for (size_t at = 0; (n = read(fd, rooms[i] + at, ROOM - at)) > 0; at += n)
+			seen += n;
+		close(fd);
+	}
+}
+
+static void one_script(int relative)
+{
+	for (int i = 0; i < FILES; i++)
+		seen += syscript_open_read_close(dir, name_of(i, relative), rooms[i], ROOM, NULL);
+}
+
 static void write_plain(int relative)
 {
 	for (int i = 0; i < FILES; i++) {
@@ -354,8 +378,12 @@ static const struct probe {
 } probes[] = {
 	PROBE("readdirplus.n10 plain", dir_plain, 10, 100),
 	PROBE("readdirplus.n10 script", dir_script, 10, 100),
+	PROBE("readdirplus.n100 plain", dir_plain, 100, 10),
+	PROBE("readdirplus.n100 script", dir_script, 100, 10),
 	PROBE("readdirplus.n1000 plain", dir_plain, 1000, 2),
 	PROBE("readdirplus.n1000 script", dir_script, 1000, 2),
+	PROBE("readdirplus.n10000 plain", dir_plain, 10000, 1),
+	PROBE("readdirplus.n10000 script", dir_script, 10000, 1),
 	PROBE("readdirplus.n100000 plain", dir_plain, 100000, 1),
 	PROBE("readdirplus.n100000 script", dir_script, 100000, 1),
 	PROBE("walk nftw", walk_nftw, 0, 1),
@@ -368,6 +396,8 @@ static const struct probe {
 	PROBE("open_read_close.at plain", read_plain, 1, 4, .switches = 3 * FILES),
 	PROBE("open_read_close.at script", read_script, 1, 4, .switches = 1),
 	PROBE("open_read_close.at io_uring", read_uring, 1, 4),
+	PROBE("one_file plain", one_plain, 0, 4, .switches = 4 * FILES),
+	PROBE("one_file script", one_script, 0, 4, .switches = FILES),
 	PROBE("open_write_close plain", write_plain, 0, 2, .switches = 3 * FILES),
 	PROBE("open_write_close script", write_script, 0, 2, .switches = 1),
 	PROBE("open_write_close.at plain", write_plain, 1, 2, .switches = 3 * FILES),
@@ -387,11 +417,26 @@ static const struct probe {
 #undef PROBE
 #define PROBES	(sizeof(probes) / sizeof(*probes))
 
-static int no_uring;
+static int no_uring, only_script;
+static const struct probe *only;
+
+static int is_script(const struct probe *probe)
+{
+	return strstr(probe->name, " script") || probe->run == walk_again;
+}
 
 static int left_out(const struct probe *probe)
 {
-	return probe->run == read_uring && no_uring;
+	return (probe->run == read_uring && no_uring) || (only_script && !is_script(probe)) ||
+	       (only && probe != only);
+}
+
+static const struct probe *named(const char *name)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (!strcmp(probes[i].name, name))
+			return &probes[i];
+	return NULL;
 }
 
 static uint64_t cpu_time(void)
@@ -406,14 +451,25 @@ static uint64_t cpu_time(void)
 	       (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
 }
 
+/* As far as ticks tell the two apart. */
+static uint64_t system_time(void)
+{
+	struct rusage own, children;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return (own.ru_stime.tv_sec + children.ru_stime.tv_sec) * 1000000000ULL +
+	       (own.ru_stime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
+}
+
 struct sample {
-	double ns, cpu;
+	double ns, cpu, system;
 	int64_t seen;
 };
 
 static struct sample measure(const struct probe *probe)
 {
-	uint64_t start = measure_now(), cpu = cpu_time();
+	uint64_t start = measure_now(), cpu = cpu_time(), system = system_time();
 	struct sample sample;
 
 	seen = 0;
@@ -421,6 +477,7 @@ static struct sample measure(const struct probe *probe)
 		probe->run(probe->arg);
 	sample.ns = (double)(measure_now() - start) / probe->times;
 	sample.cpu = (double)(cpu_time() - cpu) / probe->times;
+	sample.system = (double)(system_time() - system) / probe->times;
 	sample.seen = seen;
 	if (probe->after)
 		probe->after();
@@ -433,7 +490,7 @@ static void compare(const struct sample *samples)
 	for (size_t i = 1; i < PROBES; i++) {
 		size_t key = strcspn(probes[i].name, " ");
 
-		if (probes[i].unlike || left_out(&probes[i]) ||
+		if (probes[i].unlike || left_out(&probes[i]) || left_out(&probes[i - 1]) ||
 		    strncmp(probes[i].name, probes[i - 1].name, key + 1))
 			continue;
 		if (samples[i].seen != samples[i - 1].seen)
@@ -452,8 +509,13 @@ static void one_round(int round, int shown)
 		size_t i = round & 1 ? (k + round * 7) % PROBES :
 				       PROBES - 1 - (k + round * 7) % PROBES;
 
-		if (!left_out(&probes[i]))
-			samples[i] = measure(&probes[i]);
+		if (left_out(&probes[i]))
+			continue;
+		if (only && shown)
+			mark_begin();
+		samples[i] = measure(&probes[i]);
+		if (only && shown)
+			mark_end();
 	}
 	compare(samples);
 	if (!shown)
@@ -462,8 +524,8 @@ static void one_round(int round, int shown)
 	for (size_t i = 0; i < PROBES; i++) {
 		if (left_out(&probes[i]))
 			continue;
-		printf("%s\"%s\": [%.0f, %.0f]", comma, probes[i].name, samples[i].ns,
-		       samples[i].cpu);
+		printf("%s\"%s\": [%.0f, %.0f, %.0f]", comma, probes[i].name, samples[i].ns,
+		       samples[i].cpu, samples[i].system);
 		comma = ", ";
 	}
 	printf("}");
@@ -490,6 +552,8 @@ static void make_numbered(int n)
 {
 	char name[64];
 
+	if (only && only->arg != n)
+		return;
 	snprintf(name, sizeof(name), "n%d", n);
 	make_dir(name);
 	for (int i = 0; i < n; i++) {
@@ -517,15 +581,24 @@ static void make_tree(void)
 	}
 }
 
+static void make_directories(void)
+{
+	make_numbered(10);
+	make_numbered(100);
+	make_numbered(1000);
+	make_numbered(10000);
+	make_numbered(100000);
+	if (!only || strstr(only->name, "walk") || only->unlike)
+		make_tree();
+	make_dir("files");
+}
+
 static void make_files(void)
 {
 	if (chdir(base))
 		measure_die("%s: %m", base);
-	make_numbered(10);
-	make_numbered(1000);
-	make_numbered(100000);
-	make_tree();
-	make_dir("files");
+	if (access("files", F_OK))
+		make_directories();
 	for (int i = 0; i < FILES; i++) {
 		free(paths[i]);
 		if (asprintf(&paths[i], "%s/files/file-%d", base, i) < 0)
@@ -551,13 +624,16 @@ int main(int argc, char **argv)
 {
 	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 
+	only = argc > 3 ? named(argv[argc - 1]) : NULL;
+	argc -= !!only;
 	if (rounds < 1) {
-		fprintf(stderr, "usage: files ROUNDS DIRECTORY...\n");
+		fprintf(stderr, "usage: files ROUNDS DIRECTORY... [PROBE]\n");
 		return 2;
 	}
 	measure_pin(CPU);
 	buffer = malloc(BUFFER);
 	memset(buffer, 0, BUFFER);
+	only_script = getenv("FILES_ONLY") && !strcmp(getenv("FILES_ONLY"), "script");
 	no_uring = !uring_init(FILES);
 	printf("{\"kernel\": \"%s\", \"accel\": \"%s\", \"io_uring\": %s, \"switches\": {",
 	       measure_kernel(), measure_accel(), no_uring ? "false" : "true");

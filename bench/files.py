@@ -5,7 +5,8 @@
 A sample is a ratio within one round; all rounds are of one boot, with all files
 in the cache.  Everything is done on a tmpfs and on an ext4.  The keys at the top
 of the result are those of the tmpfs, where a directory is read without work that
-is the file system's own; those of the ext4 are under "ext4".
+is the file system's own; those of the ext4 are under "ext4".  The library's scripts run
+on LuaJIT, and once more on the confined engine.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ class Ratio(NamedTuple):
 
 RATIOS = {
     "readdirplus.n10": Ratio("readdirplus of 10 files", 0.60, 0.60),
+    "readdirplus.n100": Ratio("readdirplus of 100", 0.45, 0.40),
     "readdirplus.n1000": Ratio("readdirplus of 1,000", 0.40, 0.30),
+    "readdirplus.n10000": Ratio("readdirplus of 10,000", 0.40, 0.30),
     "readdirplus.n100000": Ratio("readdirplus of 100,000", 0.40, 0.30),
     "walk": Ratio("walk with a sum, 20,000 files", 0.45, 0.45),
     "walk.again": Ratio("the same, restarted", 0.45, 0.45),
     "open_read_close": Ratio("open, read, close; 100 paths", 0.75, 0.50),
     "open_read_close.at": Ratio("the same, names in a directory", 0.75, 0.50),
+    "one_file": Ratio("open, read, close of one path", 0.97, 0.93),
     "open_write_close": Ratio("open, write, close; 100 paths", 0.85, 0.85),
     "open_write_close.at": Ratio("the same, names in a directory", 0.85, 0.85),
     "open_fstat": Ratio("open, fstat; 100 paths", 0.85, 0.85),
@@ -42,17 +46,25 @@ RATIOS = {
     "stat_many": Ratio("stat; 100 paths", 0.85, 0.85),
     "stat_many.at": Ratio("the same, names in a directory", 0.85, 0.85),
 }
-TIME, CPU = 0, 1
+# After the name of a probe: its script on the confined engine.
+CONFINED = " confined"
+TIME, CPU, SYSTEM = 0, 1, 2
+# Of the time on LuaJIT.
+CONFINED_AT_MOST = 1.15
 
 
-def ratio_of(seen: Round, key: str, what: int) -> float:
+def script_of(key: str) -> str:
+    return "walk again" if key == "walk.again" else f"{key} script"
+
+
+def ratio_of(seen: Round, key: str, what: int, engine: str = "") -> float:
     """The script over the plain calls; of two ways to walk a tree the faster one."""
-    plain, script = [f"{key} plain"], f"{key} script"
-    if key.startswith("walk"):
-        plain = ["walk nftw", "walk fts"]
-    if key == "walk.again":
-        script = "walk again"
-    return seen[script][what] / min(seen[name][what] for name in plain)
+    plain = ["walk nftw", "walk fts"] if key.startswith("walk") else [f"{key} plain"]
+    return seen[script_of(key) + engine][what] / min(seen[name][what] for name in plain)
+
+
+def confined_over_luajit(seen: Round, key: str) -> float:
+    return seen[script_of(key) + CONFINED][TIME] / seen[script_of(key)][TIME]
 
 
 def ratios(seen: list[Round]) -> dict[str, Any]:
@@ -60,6 +72,8 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
     for key in RATIOS:
         result[key] = results.summary([ratio_of(r, key, TIME) for r in seen])
         result[key]["cpu"] = median(ratio_of(r, key, CPU) for r in seen)
+        result[key]["confined"] = median(ratio_of(r, key, TIME, CONFINED) for r in seen)
+        result[key]["confined_over_luajit"] = median(confined_over_luajit(r, key) for r in seen)
         if f"{key} io_uring" in seen[0]:
             result[key]["io_uring"] = median(
                 r[f"{key} io_uring"][TIME] / r[f"{key} plain"][TIME] for r in seen
@@ -68,6 +82,7 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
         probe: {
             "median": median(r[probe][TIME] for r in seen),
             "cpu": median(r[probe][CPU] for r in seen),
+            "system": median(r[probe][SYSTEM] for r in seen),
         }
         for probe in seen[0]
     }
@@ -77,8 +92,12 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
     options.append("--icount" if icount else "--fair")
-    raw = results.in_guest(options, ["bench/files.sh", str(rounds)])
+    both = results.in_guest(options, ["bench/files.sh", str(rounds)])
+    raw = {"machine": both["machine"], **both["luajit"]}
     seen = raw.pop("rounds")
+    for place, rows in both["confined"]["rounds"].items():
+        for row, confined in zip(seen[place], rows, strict=True):
+            row.update({name + CONFINED: value for name, value in confined.items()})
     return {
         **raw,
         **ratios(seen["tmpfs"]),
@@ -93,11 +112,31 @@ def show_ratios(found: dict[str, Any]) -> None:
         spread = f"{one['min']:.2f} .. {one['max']:.2f}"
         uring = f"{one['io_uring']:.2f}" if "io_uring" in one else ""
         verdict = results.verdict(one["median"], ratio.at_most, ratio.aim)
+        over = one["confined_over_luajit"]
         rows.append(
             [ratio.what, f"{one['median']:.2f}", spread, f"{one['cpu']:.2f}", uring]
-            + [f"{ratio.at_most:g}", verdict]
+            + [f"{ratio.at_most:g}", verdict, f"{one['confined']:.2f}", f"{over:.2f}"]
+            + [results.verdict(over, CONFINED_AT_MOST)]
         )
-    results.show(["over plain calls", "median", "min .. max", "CPU", "io_uring", "most", ""], rows)
+    head = ["over plain calls", "median", "min .. max", "CPU", "io_uring", "most", ""]
+    results.show([*head, "confined", "over LuaJIT", ""], rows)
+
+
+def show_sizes(found: dict[str, Any], clock: str) -> None:
+    """As the paper has them: elapsed, system and user time by the number of files."""
+    rows = []
+    for key in (key for key in RATIOS if key.startswith("readdirplus.")):
+        plain, script = (found["ns"][f"{key} {way}"] for way in ("plain", "script"))
+        row = [key.partition(".n")[2]]
+        for part in ("median", "system", "user"):
+            both = [
+                one["cpu"] - one["system"] if part == "user" else one[part]
+                for one in (plain, script)
+            ]
+            row.append(" ".join(f"{value / 1000:.1f}" for value in both))
+        rows.append([*row, f"{script['median'] / plain['median']:.2f}"])
+    unit = "us" if clock == "time" else "thousand instructions"
+    results.show([f"files; {unit}, plain and script", "elapsed", "system", "user", "ratio"], rows)
 
 
 def show_times(result: dict[str, Any]) -> None:
@@ -117,6 +156,10 @@ def show(result: dict[str, Any], rounds: int) -> None:
     show_ratios(result)
     results.headline(f"{rounds} rounds, ext4", result)
     show_ratios(result["ext4"])
+    print()
+    for name, found in (("tmpfs", result), ("ext4", result["ext4"])):
+        results.headline(f"readdirplus, {name}", result)
+        show_sizes(found, result["clock"])
     print()
     show_times(result)
 

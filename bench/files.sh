@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# In a guest, as root: runs build/bench/files on a tmpfs and on an ext4.
+# In a guest, as root: runs build/bench/files on a tmpfs and on an ext4, and its scripts
+# on the confined engine.
 # Usage: bench/files.sh ROUNDS
 
 set -eu
@@ -17,7 +18,14 @@ modprobe -a loop ext4
 mount -o loop $top/image/ext4 $top/ext4
 rmdir $top/ext4/lost+found
 status=0
-build/bench/files "$rounds" $top/tmpfs $top/ext4 || status=$?
+{
+	echo '{"luajit":'
+	SYSCRIPT_ENGINE=luajit build/bench/files "$rounds" $top/tmpfs $top/ext4 &&
+		echo ', "confined":' &&
+		SYSCRIPT_ENGINE=confined FILES_ONLY=script \
+			build/bench/files "$rounds" $top/tmpfs $top/ext4 &&
+		echo '}'
+} || status=$?
 # An io_uring releases its files some time after its program is gone.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	umount $top/ext4 && break

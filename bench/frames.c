@@ -31,7 +31,6 @@
 #include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -640,27 +639,19 @@ static void memcached_open(struct server *server)
 	worker_watch(&server->worker);
 }
 
-static void take_turns(bool first)
-{
-	const struct sched_param how = { .sched_priority = first };
-
-	if (sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &how))
-		measure_die("priority: %m");
-}
-
 /* The worker finds a whole batch, and is not disturbed at it: replies are read later. */
 static uint64_t memcached_step(struct server *server)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t took, before;
 
-	take_turns(true);
+	measure_first(true);
 	before = worker_time(&server->worker);
 	took = write_to_tap(server);
 	nanosleep(&nap, NULL);
 	take_from_tap(server);
 	before = worker_time(&server->worker) - before;
-	take_turns(false);
+	measure_first(false);
 	server->asked += BATCH;
 	server->in_worker += before;
 	return took + before;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The cost of single steps of Lua in the confined engine, next to LuaJIT's interpreter
- * and, of system calls, to plain ones.
+ * The cost of single steps of Lua in the confined engine, interpreted ("guest") and
+ * compiled, next to LuaJIT's interpreter and, of system calls, to plain ones.
  *
  * usage: guest ROUNDS
  *        guest STEP COUNT
  *
  * Writes JSON: in each round every step once in every way, in ns, the loop's taken off;
- * or takes COUNT steps in the guest, between marks for `make profile-icount`.
+ * or takes COUNT steps in the guest, between marks for `make profile-icount`.  The step
+ * "register" is a registration of a script of 51 lines, next to others of its engine.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,13 +28,15 @@
 
 static const char script[] =
 	"local getppid, lseek, peek = syscall.getppid, syscall.lseek, util.peek\n"
-	"local s, b = 0, util.buffer(8)\n"
+	"local s, b, t = 0, util.buffer(8), { 1, 2, 3, 4 }\n"
 	"local function f() end\n"
 	"local steps = {\n"
 	"  function(n) for i = 1, n do end end,\n"
 	"  function(n) local s = s for i = 1, n do s = s + i end end,\n"
 	"  function(n) local f = f for i = 1, n do f() end end,\n"
 	"  function(n) local peek, b = peek, b for i = 1, n do peek(b) end end,\n"
+	"  function(n) local s, t = s, t for i = 1, n do s = s + t[3] end end,\n"
+	"  function(n) local pcall, f = pcall, f for i = 1, n do pcall(f) end end,\n"
 	"  function(n) local getppid = getppid for i = 1, n do getppid() end end,\n"
 	"  function(n) local lseek = lseek for i = 1, n do lseek(-1, 0, 0) end end,\n"
 	"}\n"
@@ -57,6 +60,7 @@ static const struct step {
 	void (*plain)(uint64_t count);
 } steps[] = {
 	{ .name = "loop" }, { .name = "add" }, { .name = "lua_call" }, { .name = "peek" },
+	{ .name = "index" }, { .name = "pcall" },
 	{ "getppid", plain_getppid }, { "lseek", plain_lseek }, { .name = "empty_run" },
 };
 
@@ -64,7 +68,8 @@ static const struct step {
 #define LOOP		0
 #define EMPTY_RUN	(STEPS - 1)
 
-static int luajit, guest;
+static int luajit, guest, compiled;
+static struct source registered;
 
 /* -- Ways -------------------------------------------------------------------------- */
 
@@ -74,6 +79,14 @@ static void call_guest(unsigned int nargs, const int64_t *args)
 
 	if (ret < 0)
 		measure_die("the guest: %s", syscript_strerror(ret));
+}
+
+static void call_compiled(unsigned int nargs, const int64_t *args)
+{
+	int ret = syscript_call(compiled, nargs, args, 0, NULL);
+
+	if (ret < 0)
+		measure_die("the guest, compiled: %s", syscript_strerror(ret));
 }
 
 static void call_luajit(unsigned int nargs, const int64_t *args)
@@ -94,6 +107,40 @@ static void take(caller *call, size_t step, uint64_t count)
 		return call(2, args);
 	while (count--)
 		call(0, NULL);
+}
+
+/* -- Registrations ------------------------------------------------------------------- */
+
+static int register_guest(const struct source *source, const char *compile)
+{
+	const struct syscript_options options = {
+		.size = sizeof(options), .name = source->name,
+		.backend = SYSCRIPT_BACKEND_KERNEL, .engine = SYSCRIPT_LUA_ON_CONFINED,
+		.time_limit_ns = TIME_LIMIT,
+	};
+	char error[256];
+	int fd;
+
+	setenv("SYSCRIPT_LUA_COMPILE", compile, 1);
+	fd = syscript_register(source->text, source->len, &options, error, sizeof(error));
+	if (fd < 0)
+		measure_die("the guest: %s", error);
+	return fd;
+}
+
+static int register_luajit(const struct source *source)
+{
+	return source_register(source, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT, 0, TIME_LIMIT);
+}
+
+static double sample_register(const char *compile)
+{
+	uint64_t since = measure_now();
+	int fd = compile ? register_guest(&registered, compile) : register_luajit(&registered);
+	double ns = measure_now() - since;
+
+	close(fd);
+	return ns;
 }
 
 /* -- Samples ------------------------------------------------------------------------- */
@@ -123,8 +170,9 @@ static double without_loop(caller *call, size_t step)
 
 static void measure_step(size_t i)
 {
-	printf("\"%s\": {\"luajit\": %.1f, \"guest\": %.1f", steps[i].name,
-	       without_loop(call_luajit, i), without_loop(call_guest, i));
+	printf("\"%s\": {\"luajit\": %.1f, \"guest\": %.1f, \"compiled\": %.1f", steps[i].name,
+	       without_loop(call_luajit, i), without_loop(call_guest, i),
+	       without_loop(call_compiled, i));
 	if (steps[i].plain)
 		printf(", \"plain\": %.1f", sample_plain(&steps[i]));
 	printf("}");
@@ -132,7 +180,9 @@ static void measure_step(size_t i)
 
 static void measure_round(unsigned int round)
 {
-	printf("%s\n    {", round ? "," : "");
+	printf("%s\n    {\"register\": {\"luajit\": %.1f, \"guest\": %.1f, \"compiled\": %.1f}, ",
+	       round ? "," : "", sample_register(NULL), sample_register("no"),
+	       sample_register("yes"));
 	for (size_t i = 0; i < STEPS; i++) {
 		printf("%s", i ? ", " : "");
 		measure_step(order_at(i, STEPS, round));
@@ -140,37 +190,41 @@ static void measure_round(unsigned int round)
 	printf("}");
 }
 
+static void profile_register(uint64_t count)
+{
+	sample_register("yes");
+	mark_begin();
+	while (count--)
+		sample_register("yes");
+	mark_end();
+}
+
 static void profile(const char *name, uint64_t count)
 {
 	size_t i = 0;
 
+	if (!strcmp(name, "register"))
+		return profile_register(count);
 	while (i < STEPS && strcmp(steps[i].name, name))
 		i++;
 	if (i == STEPS)
 		measure_die("no step %s", name);
-	take(call_guest, i, count);
+	take(call_compiled, i, count);
 	mark_begin();
-	take(call_guest, i, count);
+	take(call_compiled, i, count);
 	mark_end();
 }
 
 /* -- All ----------------------------------------------------------------------------- */
 
-static void open_both(void)
+static void open_all(void)
 {
 	const struct source source = { "guest", (char *)script, strlen(script) };
-	const struct syscript_options options = {
-		.size = sizeof(options), .name = source.name,
-		.backend = SYSCRIPT_BACKEND_KERNEL, .engine = SYSCRIPT_LUA_ON_CONFINED,
-		.time_limit_ns = TIME_LIMIT,
-	};
-	char error[256];
 
-	luajit = source_register(&source, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT, 0,
-				 TIME_LIMIT);
-	guest = syscript_register(source.text, source.len, &options, error, sizeof(error));
-	if (guest < 0)
-		measure_die("the guest: %s", error);
+	registered = source_read("scripts/recv_batch.lua");
+	luajit = register_luajit(&source);
+	guest = register_guest(&source, "no");
+	compiled = register_guest(&source, "yes");
 }
 
 int main(int argc, char **argv)
@@ -179,7 +233,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3 && !rounds)
 		measure_die("usage: guest ROUNDS, or guest STEP COUNT");
-	open_both();
+	open_all();
 	measure_pin(CPU);
 	if (argc == 3) {
 		profile(argv[1], strtoull(argv[2], NULL, 10));
@@ -187,6 +241,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < STEPS; i++) {	/* warms up */
 		take(call_guest, i, COUNT);
+		take(call_compiled, i, COUNT);
 		take(call_luajit, i, COUNT);
 	}
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"rounds\": [",

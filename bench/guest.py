@@ -12,7 +12,7 @@ from typing import Any
 
 import results
 
-WAYS = ("plain", "luajit", "guest")
+WAYS = ("plain", "luajit", "guest", "compiled")
 
 
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:

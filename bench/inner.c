@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What system calls cost inside a script or a compound, and outside: those of
- * inner.def, and the call of an empty one next to an ioctl(2) that does nothing.
+ * What system calls cost inside a script of either engine or a compound, and outside:
+ * those of inner.def, and the call of an empty one next to an ioctl(2) that does nothing.
  *
  * usage: inner ROUNDS [only PROBE...]
  *        inner PROBE WAY COUNT
@@ -56,10 +56,10 @@ struct values {
 	long expected;
 };
 
-enum way { OUTSIDE, JIT, INTERP, COMPOUND, WAYS };
+enum way { OUTSIDE, JIT, INTERP, CONFINED, COMPOUND, WAYS };
 
 static const char *const way_names[WAYS] = {
-	"outside", "inside_jit", "inside_interp", "inside_compound",
+	"outside", "inside_jit", "inside_interp", "inside_confined", "inside_compound",
 };
 
 struct probe {
@@ -357,6 +357,7 @@ static int registered(const struct probe *probe, enum way way)
 			 "end\n",
 			 probe->locals, probe->body);
 	source.len = strlen(text);
+	setenv("SYSCRIPT_ENGINE", way == CONFINED ? "confined" : "luajit", 1);
 	return source_register(&source, SYSCRIPT_BACKEND_KERNEL,
 			       way == INTERP ? SYSCRIPT_NOJIT : 0, 0, TIME_LIMIT);
 }
@@ -388,7 +389,7 @@ static void check_compiled(const struct probe *probe, int fd, enum way way)
 
 	if (ret)
 		measure_die("%s: %s", probe->name, syscript_strerror(ret));
-	if (probe->body && !!info.counters[0].value != (way == JIT))
+	if (probe->body && way != CONFINED && !!info.counters[0].value != (way == JIT))
 		measure_die("%s, %s: %" PRIu64 " compiled traces", probe->name, way_names[way],
 			    (uint64_t)info.counters[0].value);
 }
@@ -536,7 +537,7 @@ static void profile(const char *name, const char *way_name, uint64_t count)
 	while (way < WAYS && strcmp(way_names[way], way_name))
 		way++;
 	if (i == PROBES || way == WAYS || !count)
-		measure_die("no probe %s, no way %s (outside, inside_jit, inside_interp, inside_compound), or no count",
+		measure_die("no probe %s, no way %s (outside, inside_jit, inside_interp, inside_confined, inside_compound), or no count",
 			    name, way_name);
 	prepare(&probes[i]);
 	sample(&probes[i], way, count);

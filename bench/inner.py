@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import results
 
-WAYS = ("outside", "inside_jit", "inside_interp", "inside_compound")
+WAYS = ("outside", "inside_jit", "inside_interp", "inside_confined", "inside_compound")
+RATIOS = ("jit", "interp", "confined", "compound")
 
 
 class Bound(NamedTuple):
@@ -103,12 +104,12 @@ def show_calls(result: dict[str, Any]) -> None:
     rows = []
     for name, found in result["calls"].items():
         row = [name, *(f"{found[way]['median']:.0f}" for way in WAYS)]
-        row += [f"{found[f'ratio_{way}']['median']:.3f}" for way in ("jit", "interp", "compound")]
+        row += [f"{found[f'ratio_{way}']['median']:.3f}" for way in RATIOS]
         rows.append([*row, f"{extra(result, name):.0f}"])
     for name in ("empty_ioctl", "empty_call"):
-        rows.append([name, f"{result[name]['median']:.0f}", *[""] * 7])
-    head = [f"{unit} per step", "outside", "compiled", "interpreted", "compound"]
-    results.show([*head, "ratio", "interp.", "compound", "more per call"], rows)
+        rows.append([name, f"{result[name]['median']:.0f}", *[""] * 9])
+    head = [f"{unit} per step", "outside", "compiled", "interpreted", "confined", "compound"]
+    results.show([*head, "ratio", "interp.", "confined", "compound", "more per call"], rows)
 
 
 def show_bounds(result: dict[str, Any]) -> None:

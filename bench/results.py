@@ -26,7 +26,7 @@ IN_KERNEL = ["env", "COSY_ENGINE=kernel"]
 
 
 class MeasureError(Exception):
-    """A measurement that did not come about."""
+    """Measurement failed."""
 
 
 def run_in_guest(options: list[str], command: list[str], module: bool = True) -> str:

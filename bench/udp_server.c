@@ -229,7 +229,8 @@ static void open_script_mmsg(struct udp_server *server)
 		"end\n";
 	const struct source source = { "script_mmsg", (char *)text, strlen(text) };
 
-	server->scripts[0] = source_register(&source, source_backend(), 0, MEMORY_LIMIT, TIME_LIMIT);
+	server->scripts[0] = source_register(&source, source_backend(), 0, MEMORY_LIMIT,
+					     TIME_LIMIT);
 }
 
 static void open_exchange(struct udp_server *server)

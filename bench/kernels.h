@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Plain C as it is found in programs, which only computes: bench/confined_c measures it.
+ * The source is compiled twice, by gcc -O2 and by cosy-cc with all of it as compounds.
+ */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include <stdint.h>
+
+#define KERNEL_TEXT	1024
+#define KERNEL_WORDS	128
+#define KERNEL_SLOTS	512	/* a power of 2 */
+#define KERNEL_NAMES	16
+
+/* What the loops work on; in the shared buffer. */
+struct kernel_data {
+	uint64_t seed;
+	char pattern[16];
+	unsigned char prose[KERNEL_TEXT];	/* lines of words */
+	unsigned char utf8[KERNEL_TEXT];	/* of all lengths, valid */
+	unsigned char json[KERNEL_TEXT];
+	unsigned char csv[KERNEL_TEXT];		/* of numbers */
+	unsigned char url[KERNEL_TEXT];
+	unsigned char packed[KERNEL_TEXT];	/* an LZ4 block */
+	unsigned char varints[KERNEL_TEXT];
+	uint32_t packed_len, varints_len;
+	char names[KERNEL_NAMES][24];		/* sorted */
+	uint64_t words[KERNEL_WORDS];
+	uint32_t crc_table[256];
+	/* What they write, all of which is compared. */
+	uint64_t work[KERNEL_SLOTS];
+	uint32_t slots[KERNEL_SLOTS];
+	unsigned char out[2 * KERNEL_TEXT];
+};
+
+/*
+ * Each takes @count steps and returns what they came to, which does not depend on how
+ * they are run.
+ */
+typedef long kernel_loop(struct kernel_data *data, long count);
+
+/* In the order of kernels.def. */
+extern kernel_loop *const kernels_plain[], *const kernels_confined[];
+
+#endif /* KERNELS_H */

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Measure programs as Debian has them and patched (apps/): that look at many files, NSD.
+
+The whole program, from exec() to exit(), on files in a tmpfs: loading the library and
+registering its scripts is in it.  The part of it that the patch is about, looking at the
+files, is measured by itself (bench/looks), next to its rivals: two threads, io_uring.
+
+NSD is measured for each query (bench/nsd): recvmmsg(2) and sendmmsg(2), and frames.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import ninja_build
+import results
+
+WALKS = results.ROOT / "build" / "walks"
+LOOKS = results.ROOT / "build" / "bench" / "looks"
+WAYS = ("plain", "ahead")
+LOOK_WAYS = ("plain", "threads", "uring", "script")
+NSD = results.ROOT / "build" / "bench" / "nsd"
+NSD_WAYS = ("plain", "frames")
+NSD_STEPS = 20
+
+
+class Case(NamedTuple):
+    """A command, which of PARTS it is about, and what is removed before it runs."""
+
+    command: list[str]
+    part: str = ""
+    where: str = "."
+    made: str = "nothing"
+
+
+CASES = {
+    "du": Case(["du", "-s", "flat"], "tree"),
+    "find": Case(["find", "flat", "-newer", "begin", "-size", "+3"], "tree"),
+    "chmod": Case(["chmod", "-R", "u+w", "flat"], "tree"),
+    "ls_l": Case(["ls", "-lR", "flat"]),
+    "du_nested": Case(["du", "-s", "nested"]),
+    "find_nested": Case(["find", "nested", "-newer", "begin", "-size", "+3"]),
+    "rsync": Case(["rsync", "-ain", "flat/", "empty/"], "tree"),
+    "rsync_copy": Case(["rsync", "-ai", "some/", "copy/"], "some", made="copy"),
+    "ninja": Case(["ninja"], "build", where="build"),
+    "few_files": Case(["du", "-s", "few"]),
+    "few_files_ls": Case(["ls", "-l", "few"]),
+    "few_files_rsync": Case(["rsync", "-ain", "few/", "empty/"]),
+}
+# What bench/looks looks at.
+PARTS = {"tree": "20,000 files", "some": "4,000 files", "build": "30,000 files by path"}
+# What it reads for it: by name its kind, its lines, and from where.
+looks: dict[str, tuple[str, list[str], str]] = {}
+
+
+def files(place: Path, count: int) -> None:
+    place.mkdir(parents=True)
+    for number in range(count):
+        (place / f"file{number}").write_bytes(b"x" * (number % 50))
+
+
+def make_trees() -> None:
+    """20,000 files with contents in 20 directories, in 800; 4,000, a build, and five."""
+    Path("begin").touch()
+    for number in range(20):
+        files(Path(f"flat/{number}"), 1000)
+    for number in range(400):
+        files(Path(f"nested/{number}/below"), 25)
+        for name in range(25):
+            Path(f"nested/{number}/file{name}").write_bytes(b"x" * name)
+    for number in range(4):
+        files(Path(f"some/{number}"), 1000)
+    files(Path("few"), 5)
+    Path("empty").mkdir()
+    paths = ninja_build.make_build(Path("build"), sources=8000, headers=14000, each=20)
+    looks["tree"] = ("tree", [f"flat/{number}" for number in range(20)], ".")
+    looks["some"] = ("tree", [f"some/{number}" for number in range(4)], ".")
+    looks["build"] = ("paths", paths, "build")
+
+
+def cpu_time() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run(way: str, case: Case) -> dict[str, float]:
+    return run_program(WALKS / way / case.command[0], case)
+
+
+def run_program(program: Path, case: Case) -> dict[str, float]:
+    """What a process and its children take, in us, or in thousands of instructions."""
+    environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
+    shutil.rmtree(case.made, ignore_errors=True)
+    begin, began = cpu_time(), time.monotonic()
+    done = subprocess.run(
+        case.command,
+        executable=program,
+        cwd=case.where,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    elapsed = time.monotonic() - began
+    seen.setdefault(tuple(case.command), done.stdout)
+    if seen[tuple(case.command)] != done.stdout:
+        raise SystemExit(f"{' '.join(case.command)}: {program} has another output")
+    return {"cpu": (cpu_time() - begin) * 1e6, "elapsed": elapsed * 1e6}
+
+
+seen: dict[tuple[str, ...], bytes] = {}
+
+
+def look(way: str, part: str) -> dict[str, float]:
+    """As run(), of bench/looks: without its start and its end."""
+    kind, lines, where = looks[part]
+    done = subprocess.run(
+        [LOOKS, way, kind],
+        cwd=where,
+        input="\n".join(lines),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    if found["files"] != seen_files.setdefault(part, found["files"]):
+        raise SystemExit(f"looks {way}: saw {found['files']} files of {part}")
+    return {key: found[key] / 1000 for key in ("cpu", "elapsed")}
+
+
+seen_files: dict[str, int] = {}
+
+
+def nsd(rounds: int) -> list[dict[str, float]]:
+    """What a query takes, in ns."""
+    command = [NSD, str(rounds), str(NSD_STEPS)]
+    done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)["rounds"]
+
+
+def here(rounds: int) -> dict[str, Any]:
+    """In the guest."""
+    accel = "tcg" if "QEMU TCG" in Path("/proc/cpuinfo").read_text() else "kvm"
+    found: dict[str, Any] = {"kernel": platform.release(), "accel": accel}
+    found["nsd"] = nsd(rounds)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        os.chdir(directory)
+        make_trees()
+        for name, case in CASES.items():
+            rows = [{way: run(way, case) for way in WAYS} for _ in range(rounds + 1)]
+            found[name] = rows[1:]
+        for part in PARTS:
+            rows = [{way: look(way, part) for way in LOOK_WAYS} for _ in range(rounds + 1)]
+            found[part] = rows[1:]
+        os.chdir("/")
+    return found
+
+
+def medians(rows: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+    return {
+        way: results.summary([row[way]["cpu"] for row in rows])
+        | {"elapsed": median(row[way]["elapsed"] for row in rows)}
+        for way in rows[0]
+    }
+
+
+def summed_up(rows: list[dict[str, Any]], part: dict[str, Any] | None) -> dict[str, Any]:
+    """Of a program; @part: of bench/looks, what it does of this program's work.
+
+    of_part: what is left of that part by what the patch saves.
+    """
+    found = medians(rows)
+    found["ratio"] = results.summary([row["ahead"]["cpu"] / row["plain"]["cpu"] for row in rows])
+    found["elapsed_ratio"] = median(
+        row["ahead"]["elapsed"] / row["plain"]["elapsed"] for row in rows
+    )
+    if part:
+        plain = part["plain"]["median"]
+        saved = found["plain"]["median"] - found["ahead"]["median"]
+        found["part"] = plain / found["plain"]["median"]
+        found["of_part"] = 1 - saved / plain
+    return found
+
+
+def queries(rows: list[dict[str, float]]) -> dict[str, Any]:
+    """NSD's."""
+    found = {way: results.summary([row[way] for row in rows]) for way in NSD_WAYS}
+    found["ratio"] = results.summary([row["frames"] / row["plain"] for row in rows])
+    return found
+
+
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
+    options.append("--icount" if icount else "--fair")
+    raw = results.in_guest(options, ["python3", "bench/walks.py", "--here", str(rounds)])
+    parts = {name: medians(raw.pop(name)) for name in PARTS}
+    cases = {name: summed_up(raw.pop(name), parts.get(case.part)) for name, case in CASES.items()}
+    cases["nsd"] = queries(raw.pop("nsd"))
+    return {**raw, "parts": parts, "cases": cases}
+
+
+def show_parts(parts: dict[str, Any], unit: str, timed: bool) -> None:
+    """What looking at the files alone takes, and what its rivals do.
+
+    A guest that counts instructions has one CPU, and its clock jumps while it is idle.
+    """
+    rows = []
+    for name, what in PARTS.items():
+        for key in ("median", "elapsed") if timed else ("median",):
+            values = [parts[name][way][key] for way in LOOK_WAYS]
+            rows.append(
+                [f"{what}, {'CPU' if key == 'median' else 'elapsed'}", f"{values[0]:,.0f}"]
+                + [f"{value / values[0]:.2f}" for value in values[1:]]
+            )
+    print()
+    results.show([f"looking alone, {unit}", "plain", "2 threads", "io_uring", "script"], rows)
+
+
+def show(result: dict[str, Any], rounds: int) -> None:
+    results.headline(f"programs that look at many files, {rounds} rounds", result)
+    rows = []
+    timed = result["clock"] == "time"
+    unit = "us" if timed else "1,000 instructions"
+    for name, case in CASES.items():
+        found = result["cases"][name]
+        rows.append(
+            [name, *(f"{found[way]['median']:,.0f}" for way in WAYS)]
+            + [f"{found['ratio']['median']:.3f}"]
+            + [f"{found['elapsed_ratio']:.3f}" if timed else ""]
+            + [f"{found[key]:.2f}" if key in found else "" for key in ("part", "of_part")]
+            + [" ".join(case.command)]
+        )
+    results.show(
+        [unit, *WAYS, "ratio", "elapsed", "part", "of that", "command"],
+        rows,
+    )
+    show_parts(result["parts"], unit, timed)
+    found = result["cases"]["nsd"]
+    row = ["NSD", *(f"{found[way]['median']:,.0f}" for way in NSD_WAYS)]
+    row.append(f"{found['ratio']['median']:.3f}")
+    print()
+    results.show([f"a query, {'ns' if timed else 'instructions'}", *NSD_WAYS, "ratio"], [row])
+
+
+def main(argv: list[str]) -> int:
+    if argv[:1] == ["--here"]:
+        print(json.dumps(here(int(argv[1]))))
+        return 0
+    measurement = results.Measurement("programs", 5, 2, measure, show)
+    return measurement.main(__doc__, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
