@@ -12,8 +12,8 @@ $(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -I$(BUILD)/gen \
-		$(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -I$(BUILD)/gen -iquote kernel \
+		-DNEWEST_TESTED='"$(file <kernel/tested)"' $(CFLAGS) -c -o $@ $<
 
 # The script of repl, as a C string.
 $(BUILD)/gen/repl.inc: cli/repl.lua
@@ -23,7 +23,15 @@ $(BUILD)/gen/repl.inc: cli/repl.lua
 
 $(BUILD)/cli/repl.o: $(BUILD)/gen/repl.inc
 
-$(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc
+# The functions of scripts, as editors know them.
+$(BUILD)/gen/members.inc: bindings/editor/syscript.d.lua.in
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sed -n 's/^function \([a-z]*\.[a-z_]*\)(.*/MEMBER("\1")/p' $< >$@
+
+$(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc $(BUILD)/gen/members.inc
+
+$(BUILD)/cli/doctor.o $(BUILD)/cli/findings.o: kernel/tested
 
 # Of the library's objects, since disasm shows what its confined engine does: lib/build.mk.
 $(BUILD)/syscript: $(CLI_OBJ)
@@ -46,7 +54,7 @@ install-cli:
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_syscript
 	install -D -m 0644 cli/completions/syscript.fish \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/syscript.fish
-	for page in man/*.[1-9]; do \
+	for page in $(filter-out man/cosy%,$(wildcard man/*.[1-9])); do \
 		section=$${page##*.} file=$${page##*/}; \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \
 		install -D -m 0644 $$page $$dir/$$file; \

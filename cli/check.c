@@ -21,29 +21,42 @@ static int check(const struct job *job, const char *source, size_t len)
 	}
 	n = syscript_lint(source, len, &job->options, text, sizeof(text));
 	if (n < 0) {
-		fprintf(stderr, n == -ENOEXEC ? "%s\n" : "syscript: %s\n", text);
+		if (n == -ENOEXEC)
+			print_error(text, job->name, job->path);
+		else
+			complain("%s", text);
 		return job_status(n);
 	}
-	print_error(text);
+	print_error(text, job->name, job->path);
 	return n ? EXIT_SCRIPT : 0;
 }
 
+static int check_file(const struct job *job)
+{
+	size_t len;
+	char *source = job_source(job, &len);
+	int status = source ? check(job, source, len) : EXIT_USAGE;
+
+	free(source);
+	return status;
+}
+
+/* All of the files; the exit status is the highest. */
 int cmd_check(int argc, char **argv)
 {
 	struct job job = { 0 };
-	char *source;
-	size_t len;
-	int status;
+	int status, one;
 
 	status = job_parse(&job, argc, argv);
 	if (status)
 		return status < 0 ? 0 : status;
-	if (optind < argc)
+	if (job.code && optind < argc)
 		return complain_usage("check", "unexpected argument '%s'", argv[optind]);
-	source = job_source(&job, &len);
-	if (!source)
-		return EXIT_USAGE;
-	status = check(&job, source, len);
-	free(source);
+	status = check_file(&job);
+	while (optind < argc) {
+		job_take_file(&job, argv[optind++]);
+		one = check_file(&job);
+		status = one > status ? one : status;
+	}
 	return status;
 }

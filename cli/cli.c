@@ -14,7 +14,7 @@ int complain(const char *format, ...)
 {
 	va_list args;
 
-	/* What the script printed came first. */
+	/* The script's output comes first. */
 	fflush(stdout);
 	fputs("syscript: ", stderr);
 	va_start(args, format);

@@ -19,6 +19,11 @@ int cmd_top(int argc, char **argv);
 int cmd_net(int argc, char **argv);
 int cmd_disasm(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_suites(int argc, char **argv);
+int cmd_load(int argc, char **argv);
+int cmd_unload(int argc, char **argv);
+int cmd_call(int argc, char **argv);
+int cmd_programs(int argc, char **argv);
 
 /* "syscript: ..." on stderr; returns EXIT_USAGE. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

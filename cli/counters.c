@@ -10,18 +10,18 @@
 	{ #key, head, width, metric, help, unit, offsetof(struct syscript_info, key) }
 
 const struct counter counters[] = {
-	COUNTER(calls, "CALLS", 10, "calls_total", "Calls of run() begun.", 1),
+	COUNTER(calls, "CALLS", 10, "calls_total", "Calls of run().", 1),
 	COUNTER(errors, "ERRORS", 8, "errors_total", "Calls that ended in an error of the script.", 1),
 	COUNTER(kills, "KILLS", 6, "kills_total", "Calls that ended at a limit or by a fatal signal.", 1),
 	COUNTER(run_time, "RUN-NS", 14, "run_seconds_total", "Time spent in script code.", 1e-9),
 	COUNTER(syscalls, "SYSCALLS", 12, "syscalls_total", "System calls made by the script.", 1),
 	COUNTER(memory, "MEMORY", 10, "memory_bytes", "Memory that the script holds.", 1),
-	COUNTER(memory_peak, "PEAK", 10, "memory_peak_bytes", "Memory that it has held at most.", 1),
+	COUNTER(memory_peak, "PEAK", 10, "memory_peak_bytes", "Most memory that it has held.", 1),
 	COUNTER(memory_limit, "LIMIT", 10, "memory_limit_bytes", "Memory that it may hold.", 1),
 	COUNTER(time_limit, "LIMIT-NS", 12, "time_limit_seconds", "Time in script code that a call may take.", 1e-9),
 	COUNTER(wall_limit, "", 0, "wall_limit_seconds",
-		"Time that a call may take for all but waiting; the largest number: no limit.", 1e-9),
-	COUNTER(grace, "", 0, "grace_seconds", "Time that a call may go on with a signal pending.",
+		"Elapsed time that a call may take, without waits; the largest number: no limit.", 1e-9),
+	COUNTER(grace, "", 0, "grace_seconds", "Time that a call may continue with a signal pending.",
 		1e-9),
 	COUNTER(preempt_max, "PREEMPT-NS", 11, "preempt_max_seconds",
 		"Longest stretch without preemption that a tick saw.", 1e-9),

@@ -32,7 +32,7 @@
 #define GATES		512
 
 extern const u8 confined_poll[], confined_throw[], confined_abort[], confined_gate[],
-	confined_fault_stack[], confined_fault_function[];
+	confined_beyond[], confined_fault_stack[];
 
 static const struct stub {
 	const u8 *address;
@@ -40,7 +40,7 @@ static const struct stub {
 } stubs[] = {
 	{ confined_poll, "poll" }, { confined_throw, "throw" }, { confined_abort, "abort" },
 	{ confined_gate, "system_call" }, { confined_fault_stack, "fault_stack" },
-	{ confined_fault_function, "fault_function" },
+	{ confined_beyond, "fault_function" },
 };
 
 /* A compound while it is printed. */
@@ -102,8 +102,7 @@ static int generate(struct listing *l)
 	int fd = memfd_create("code", 0);
 
 	*jit = (struct jit){ .checked = &l->checked, .gate = find_gate };
-	jit->offsets = calloc((size_t)l->image->ninsns + l->image->nfuncs, sizeof(u32));
-	if (fd < 0 || !jit->offsets || jit_generate(jit))
+	if (fd < 0 || jit_measure(jit))
 		return -1;
 	jit->code = calloc(1, jit->size);
 	jit->exec = code_at();
@@ -241,7 +240,8 @@ static int list(const struct cosy_file *file, const char *path)
 	int status = 0;
 
 	if (!place_image(&l) ||
-	    image_check(l.image, file->image.n, &l.checked, error, sizeof(error))) {
+	    image_check(l.image, file->image.n, CONTEXT_PROCESS, NULL, &l.checked, error,
+			sizeof(error))) {
 		free(l.image);
 		return complain("%s: a compound is refused: %s", path, error);
 	}
@@ -252,7 +252,7 @@ static int list(const struct cosy_file *file, const char *path)
 	if (l.machine && pclose(l.machine) && !status)
 		status = complain("objdump, of binutils, is needed to print machine code");
 	free(l.jit.code);
-	free(l.jit.offsets);
+	jit_release(&l.jit);
 	image_release(&l.checked);
 	free(l.image);
 	return status;

@@ -18,6 +18,12 @@ static const char *backend(const struct findings *f)
 	return f->kernel_err ? "user" : "kernel";
 }
 
+/* The engine that such a script has in the kernel. */
+static const char *engine(const struct findings *f)
+{
+	return f->kernel_err ? "none" : f->luajit_err ? "confined" : "luajit";
+}
+
 static const char interpreted[] =
 	"works, but interprets: this process may not make memory executable (MemoryDenyWriteExecute=, PR_SET_MDWE, SELinux)";
 
@@ -37,6 +43,9 @@ static void print_remedies(const struct remedy *r, size_t n)
 static void print_text(const struct findings *f)
 {
 	printf("kernel     %s %s %s\n", f->kernel.sysname, f->kernel.release, f->kernel.machine);
+	if (f->untested)
+		printf("           newer than Linux " NEWEST_TESTED ", the newest that this version was tested with:\n"
+		       "           if the module does not build or load, install a newer version\n");
 	printf("module     loaded: %s", yes(f->loaded));
 	if (f->loaded)
 		printf(" (version %s), scripts switched on: %s",
@@ -49,7 +58,7 @@ static void print_text(const struct findings *f)
 		printf("missing\n");
 	printf("confined   " CONFINED_DEVICE ": ");
 	if (f->confined)
-		printf("mode %04o, open to you: %s (compounds, and run --engine confined)\n",
+		printf("mode %04o, open to you: %s (compounds, and scripts on the confined engine)\n",
 		       f->confined_mode, yes(f->confined_open || f->device_open));
 	else
 		printf("missing\n");
@@ -57,6 +66,7 @@ static void print_text(const struct findings *f)
 	       f->member ? "you are in it" : "you are not in it");
 	printf("watched    seccomp: %s, traced: %s\n", yes(f->seccomp), yes(f->traced));
 	printf("kernel backend  %s\n", f->kernel_err ? syscript_strerror(f->kernel_err) : "works");
+	printf("its engine      %s\n", engine(f));
 	printf("user backend    %s\n", f->user_err ? syscript_strerror(f->user_err) :
 	       f->interpreted ? interpreted : "works");
 	printf("SYSCRIPT_BACKEND%s%s: scripts run in the backend: %s\n",
@@ -91,8 +101,11 @@ static void print_json(const struct findings *f)
 	printf("{\"version\": \"%s\"", syscript_version());
 	json_field("kernel", f->kernel.release);
 	json_field("machine", f->kernel.machine);
+	json_field("newest_tested", NEWEST_TESTED);
 	printf(",\n \"module\": {\"loaded\": %s, \"installed\": %s, \"enabled\": %s",
 	       json_bool(f->loaded), json_bool(f->installed), json_bool(f->enabled));
+	printf(", \"must_be_signed\": %s, \"signed\": %s", json_bool(f->signatures),
+	       json_bool(f->installed && f->is_signed));
 	json_field("version", f->version);
 	printf("},\n \"device\": {\"present\": %s, \"usable\": %s, \"mode\": \"%04o\"",
 	       json_bool(f->device), json_bool(f->device_open), f->mode);
@@ -106,6 +119,7 @@ static void print_json(const struct findings *f)
 	printf(",\n \"watched\": {\"seccomp\": %s, \"traced\": %s}",
 	       json_bool(f->seccomp), json_bool(f->traced));
 	printf(",\n \"backends\": {\"kernel\": %d, \"user\": %d}", f->kernel_err, f->user_err);
+	json_field("engine", engine(f));
 	json_field("environment", f->environment);
 	json_field("backend", backend(f));
 	printf(", \"interpreted\": %s", json_bool(f->interpreted));
@@ -113,7 +127,7 @@ static void print_json(const struct findings *f)
 
 static const char help[] =
 	"Usage: syscript doctor [--json]\n"
-	"Tells whether scripts run in the kernel here, and what to do if not.\n"
+	"Shows whether scripts run in the kernel here, and what to do if not.\n"
 	"Exit status: 0 if they do, 1 if something is missing.\n";
 
 int cmd_doctor(int argc, char **argv)

@@ -54,32 +54,82 @@ static int read_status(const char *key)
 	return value;
 }
 
-/* Does depmod know the module for this kernel? */
-static bool module_installed(const char *release)
+/* The module that depmod knows for this kernel: its path, "" for none. */
+static void find_installed(const char *release, char *path, size_t size)
 {
-	char path[256], line[4096];
-	bool found = false;
+	char index[256], line[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	*path = '\0';
+	snprintf(index, sizeof(index), "/lib/modules/%s/modules.dep", release);
+	file = fopen(index, "re");
+	if (!file)
+		return;
+	while (!*path && fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "/syscript.ko"))
+			continue;
+		line[strcspn(line, ":")] = '\0';
+		snprintf(path, size, "/lib/modules/%s/%s", release, line);
+	}
+	fclose(file);
+}
+
+/* Secure boot locks the kernel down, and a kernel may ask for signatures by itself. */
+static bool wants_signatures(void)
+{
+	char text[64];
+
+	if (read_line("/sys/module/module/parameters/sig_enforce", text, sizeof(text)) &&
+	    text[0] == 'Y')
+		return true;
+	return read_line("/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	       !strstr(text, "[none]");
+}
+
+/* A compressed module is taken to be signed: only what is uncompressed shows it. */
+static bool has_signature(const char *path)
+{
+	static const char mark[] = "~Module signature appended~\n";
+	size_t len = strlen(path);
+	char end[sizeof(mark)] = "";
+	FILE *file;
+
+	if (len < 3 || strcmp(path + len - 3, ".ko"))
+		return true;
 	file = fopen(path, "re");
 	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file))
-		found = strstr(line, "/syscript.ko");
+		return true;
+	if (!fseek(file, -(long)(sizeof(mark) - 1), SEEK_END) &&
+	    fread(end, 1, sizeof(mark) - 1, file) != sizeof(mark) - 1)
+		end[0] = '\0';
 	fclose(file);
-	return found;
+	return !strcmp(end, mark);
+}
+
+/* "6.12.5-amd64" after "6.12"?  Releases of a tested series are tested. */
+static bool newer_than_tested(const char *release)
+{
+	int major, minor, tested_major, tested_minor;
+
+	if (sscanf(release, "%d.%d", &major, &minor) != 2 ||
+	    sscanf(NEWEST_TESTED, "%d.%d", &tested_major, &tested_minor) != 2)
+		return false;
+	return major > tested_major || (major == tested_major && minor > tested_minor);
 }
 
 static void find_module(struct findings *f)
 {
-	char enabled[8];
+	char enabled[8], path[4608];
 
 	f->loaded = exists("%s", MODULE);
 	read_line(MODULE "/version", f->version, sizeof(f->version));
 	f->enabled = read_line(PARAMETERS "enabled", enabled, sizeof(enabled)) &&
 		     enabled[0] == 'Y';
-	f->installed = module_installed(f->kernel.release);
+	find_installed(f->kernel.release, path, sizeof(path));
+	f->installed = *path;
+	f->is_signed = has_signature(path);
+	f->signatures = wants_signatures();
+	f->untested = newer_than_tested(f->kernel.release);
 	f->built = exists("/var/lib/dkms/syscript/%s", syscript_version());
 	f->source = exists("/usr/src/syscript-%s/dkms.conf", syscript_version());
 	f->dkms = exists("%s", "/usr/sbin/dkms") || exists("%s", "/usr/bin/dkms");
@@ -178,6 +228,17 @@ static void find_place(struct findings *f)
 		close(fd);
 }
 
+static int find_luajit(void)
+{
+	static const char source[] = "function run() end";
+	struct syscript_options options = {
+		.size = sizeof(options), .name = "doctor", .flags = SYSCRIPT_CHECK,
+		.backend = SYSCRIPT_BACKEND_KERNEL, .engine = SYSCRIPT_LUA_ON_LUAJIT,
+	};
+
+	return syscript_register(source, sizeof(source) - 1, &options, NULL, 0);
+}
+
 /* Is the user backend denied to make machine code? */
 static bool is_interpreted(void)
 {
@@ -204,6 +265,7 @@ void find(struct findings *f)
 			     strcmp(f->environment, "kernel") && strcmp(f->environment, "user");
 	/* First: it may load the module. */
 	f->kernel_err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
+	f->luajit_err = f->kernel_err ?: find_luajit();
 	f->user_err = syscript_probe(SYSCRIPT_BACKEND_USER);
 	f->interpreted = is_interpreted();
 	find_module(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What doctor finds on a machine, and what is to be done about it. */
+/* Doctor's findings about a machine, and their remedies. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
@@ -24,10 +24,14 @@
  * @group_exists, @member, @in_group_file: the group; whether this process is in
  *                 it, and whether it will be after the next login
  * @at_boot:       the module is loaded when the machine starts
+ * @untested:      this kernel is newer than the newest that the module was tested with
+ * @signatures:    the kernel loads signed modules only
+ * @is_signed:     the installed module has a signature, as far as its file shows
  * @container, @unit: it runs in a container or sandbox, or in a unit of systemd's
  * @denied:        a device cgroup forbids the device
  * @seccomp, @traced: what watches this process
  * @kernel_err, @user_err: what syscript_probe() says of the backends
+ * @luajit_err:    what keeps LuaJIT's engine of the kernel from being used
  * @interpreted:   the user backend may make no machine code
  */
 struct findings {
@@ -38,9 +42,10 @@ struct findings {
 	unsigned int mode, confined_mode;
 	char owner[64], group[64];
 	bool group_exists, member, in_group_file, at_boot;
+	bool untested, signatures, is_signed;
 	bool container, unit, denied;
 	bool seccomp, traced;
-	int kernel_err, user_err;
+	int kernel_err, user_err, luajit_err;
 	bool interpreted;
 	const char *environment;
 	bool environment_err;	/* no backend's name */

@@ -3,7 +3,9 @@
  * What the engine cannot say: it knows no options of a command, and in the kernel
  * it has better things to keep than code that guesses.
  */
+#include <ctype.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +26,28 @@ static const char *const constants[] = {
 	NULL
 };
 
+/* Functions of scripts, and of the libraries of Lua that they have. */
+static const char *const members[] = {
+#define MEMBER(name)	name,
+#include "members.inc"
+	"math.abs", "math.ceil", "math.floor", "math.fmod", "math.huge", "math.max",
+	"math.min", "math.modf", "math.pi", "math.random", "math.sqrt",
+	"string.byte", "string.char", "string.find", "string.format", "string.gmatch",
+	"string.gsub", "string.len", "string.lower", "string.match", "string.rep",
+	"string.reverse", "string.sub", "string.upper",
+	"table.concat", "table.insert", "table.maxn", "table.remove", "table.sort",
+	NULL
+};
+
+/* As if they were members, too. */
+static const char *const globals[] = {
+	".assert", ".bit", ".const", ".coroutine", ".errno", ".error", ".fs",
+	".getmetatable", ".ipairs", ".math", ".net", ".next", ".pairs", ".pcall",
+	".print", ".rawget", ".rawset", ".select", ".setmetatable", ".string", ".syscall",
+	".table", ".tonumber", ".tostring", ".type", ".unpack", ".util", ".xpcall",
+	NULL
+};
+
 /* Functions of libc's that are system calls of another name. */
 static const char *const libc[][2] = {
 	{ "fstatat", "syscall.newfstatat" }, { "pread", "syscall.pread64" },
@@ -37,6 +61,11 @@ static const struct unknown {
 } unknown[] = {
 	{ "no system call '", calls },
 	{ "no constant '", constants },
+	{ "call field '", members },
+	{ "has no member '", members },
+	{ "call global '", globals },
+	{ "index global '", globals },
+	{ "global '", globals },
 };
 
 #define ABSENT(name)	{ "global '" name "' ", "scripts have none, see syscript(7)" }
@@ -96,8 +125,10 @@ static void print_hint(const char *line)
 			continue;
 		at += strlen(u->text);
 		at = meant(at, strcspn(at, "'"), u->names);
-		if (at)
-			fprintf(stderr, ": did you mean %s?", at);
+		if (at) {
+			fprintf(stderr, ": did you mean %s?", *at == '.' ? at + 1 : at);
+			break;
+		}
 	}
 	for (const struct hint *h = hints; h < hints + COUNT(hints); h++) {
 		if (strstr(line, h->text))
@@ -105,12 +136,28 @@ static void print_hint(const char *line)
 	}
 }
 
-void print_error(char *text)
+/* @line, with @path where it has "@name:" and a number. */
+static void print_line(const char *line, const char *name, const char *path)
+{
+	const char *at, *begin = line;
+	size_t len = strlen(name);
+
+	while (len && (at = strstr(line, name))) {
+		bool is_place = at[len] == ':' &&
+				(at == begin || isdigit((unsigned char)at[len + 1]));
+
+		fprintf(stderr, "%.*s%s", (int)(at - line), line, is_place ? path : name);
+		line = at + len;
+	}
+	fputs(line, stderr);
+}
+
+void print_error(char *text, const char *name, const char *path)
 {
 	char *line;
 
 	while ((line = strsep(&text, "\n")) && (*line || text)) {
-		fputs(line, stderr);
+		print_line(line, name, path);
 		print_hint(line);
 		fputc('\n', stderr);
 	}

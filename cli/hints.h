@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the command adds to texts of errors that the engine has made. */
+/* Hints that the command adds to the engine's error texts. */
 #ifndef HINTS_H
 #define HINTS_H
 
@@ -11,8 +11,11 @@
  */
 int slips(const char *a, size_t m, const char *b);
 
-/* Prints @text, which it cuts up, on stderr: each line with what to do, if that is known. */
-void print_error(char *text);
+/*
+ * Prints @text, which it cuts up, on stderr: each line with what to do, if that is known.
+ * Places in the script @name are given as @path, by which the user knows it.
+ */
+void print_error(char *text, const char *name, const char *path);
 
 /*
  * Says so if @nargs are fewer than the function run() of @source names: an error

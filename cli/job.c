@@ -27,19 +27,23 @@ static const struct job_option {
 	{ { "backend", required_argument, NULL, 'b' }, RUN | REPL,
 	  "      --backend B           auto (default), kernel or user" },
 	{ { "engine", required_argument, NULL, 'E' }, RUN,
-	  "      --engine E            auto (default), luajit or confined: for everyone, integers only" },
+	  "      --engine E            auto (default), luajit or confined" },
 	{ { "time-limit", required_argument, NULL, 't' }, RUN | REPL,
 	  "      --time-limit TIME     in script code: 100ms (default), 2s, 500us; a number: ms" },
 	{ { "wall-limit", required_argument, NULL, 'w' }, RUN | REPL,
-	  "      --wall-limit TIME     all but waiting: 10s (default); 0: the most" },
+	  "      --wall-limit TIME     elapsed, without waits: 10s (default); 0: the highest" },
 	{ { "grace", required_argument, NULL, 'g' }, RUN | REPL,
-	  "      --grace TIME          what a run may take once a signal waits: 100ms (default)" },
+	  "      --grace TIME          how long a run may ignore a signal: 100ms (default)" },
 	{ { "memory-limit", required_argument, NULL, 'm' }, RUN | REPL,
 	  "      --memory-limit SIZE   1M (default), 512K; a number: KiB" },
+	{ { "only", required_argument, NULL, 'o' }, RUN | REPL,
+	  "      --only NAMES          allow only these system calls, util, fs, net" },
 	{ { "no-jit", no_argument, NULL, 'n' }, RUN | REPL,
 	  "      --no-jit              interpret, never compile" },
 	{ { "kill", no_argument, NULL, 'k' }, RUN,
-	  "      --kill                over a limit, die of SIGKILL" },
+	  "      --kill                if a limit is exceeded, die of SIGKILL" },
+	{ { "program", required_argument, NULL, 'p' }, REPL,
+	  "      --program NAME        call a program of 'syscript load --for process'" },
 	{ { "help", no_argument, NULL, 'h' }, RUN | CHECK | REPL,
 	  "      --help                print this" },
 };
@@ -52,15 +56,15 @@ static const char run_help[] =
 	"Each argument is an integer for run():\n"
 	"  42, -1, 0x1f  itself\n"
 	"  buf:SIZE      the address of SIZE zero bytes (SIZE: 4096, 4K, 1M)\n"
-	"  out:SIZE      the same; as many of its bytes as the first result says are\n"
-	"                printed in place of the results\n"
+	"  out:SIZE      the same; prints as many of its bytes as the first result says,\n"
+	"                in place of the results\n"
 	"  str:TEXT      the address of TEXT, with a NUL after it\n"
-	"  TEXT          the same, for what begins neither as a number nor as above\n\n";
+	"  TEXT          the same, if it does not begin like a number or the above\n\n";
 
 static const char check_help[] =
-	"Usage: syscript check [OPTION...] FILE|-|-e CODE\n"
-	"Looks for mistakes in a script without running it: syntax, names that are not\n"
-	"there, missing arguments, accidental globals, descriptors that are lost.\n\n";
+	"Usage: syscript check [OPTION...] FILE...|-|-e CODE\n"
+	"Looks for mistakes in scripts without running them: syntax errors, unknown names,\n"
+	"missing arguments, accidental globals, lost descriptors.\n\n";
 
 static const char repl_help[] =
 	"Usage: syscript repl [OPTION...]\n"
@@ -106,7 +110,21 @@ static bool parse_engine(const char *text, uint32_t *engine)
 	return true;
 }
 
-static int parse_option(int option, const char *command, struct job *job)
+static int unknown_option(const char *command, const char *typed)
+{
+	int of = command_of(command);
+
+	for (size_t i = 0; !strncmp(typed, "--", 2) && i < OPTIONS; i++) {
+		const char *name = table[i].option.name;
+
+		if (table[i].commands & of && slips(typed + 2, strcspn(typed + 2, "="), name) < 2)
+			return complain_usage(command, "unknown option '%s': did you mean --%s?",
+					      typed, name);
+	}
+	return complain_usage(command, "unknown option '%s'", typed);
+}
+
+static int parse_option(int option, const char *command, const char *typed, struct job *job)
 {
 	switch (option) {
 	case 'e':
@@ -148,12 +166,18 @@ static int parse_option(int option, const char *command, struct job *job)
 		if (parse_size(optarg, 1024, &job->options.memory_limit))
 			return 0;
 		return complain_usage(command, "invalid memory limit '%s': use K or M, as in 512K, 1M", optarg);
+	case 'o':
+		job->options.only = optarg;
+		return 0;
+	case 'p':
+		job->program = optarg;
+		return 0;
 	case 'h':
 		help(command_of(command));
 		return -1;
 	}
-	/* getopt has said what is wrong. */
-	return complain_usage(command, "unknown or incomplete option");
+	return option == ':' ? complain_usage(command, "%s needs a value", typed) :
+			       unknown_option(command, typed);
 }
 
 /* The options that a command has, for getopt_long(). */
@@ -166,16 +190,18 @@ static void options_of(int command, struct option *options)
 	memset(options, 0, sizeof(*options));
 }
 
+void job_take_file(struct job *job, const char *path)
+{
+	job->path = strcmp(path, "-") ? path : "stdin";
+	job->is_stdin = job->path != path;
+	script_name(job->path, job->name, sizeof(job->name));
+}
+
 static int parse_file(struct job *job, int argc, char **argv)
 {
-	if (job->code) {
-		job->path = "-e";
-	} else if (optind == argc) {
+	if (!job->code && optind == argc)
 		return complain_usage(argv[0], "no FILE");
-	} else {
-		job->path = argv[optind++];
-	}
-	script_name(job->path, job->name, sizeof(job->name));
+	job_take_file(job, job->code ? "-e" : argv[optind++]);
 	return 0;
 }
 
@@ -184,7 +210,7 @@ int job_parse(struct job *job, int argc, char **argv)
 	struct option options[OPTIONS + 1];
 	int command = command_of(argv[0]);
 	/* "+": what follows FILE are arguments, negative ones among them. */
-	const char *letters = command == RUN ? "+ie:" : command == CHECK ? "+e:" : "+";
+	const char *letters = command == RUN ? "+:ie:" : command == CHECK ? "+:e:" : "+:";
 	int option, status;
 
 	options_of(command, options);
@@ -192,7 +218,7 @@ int job_parse(struct job *job, int argc, char **argv)
 	job->options.name = job->name;
 	job->options.flags = SYSCRIPT_TRACEBACK;
 	while ((option = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		status = parse_option(option, argv[0], job);
+		status = parse_option(option, argv[0], argv[optind - 1], job);
 		if (status)
 			return status;
 	}
@@ -205,7 +231,7 @@ char *job_source(const struct job *job, size_t *len)
 	int ret;
 
 	if (!job->code)
-		return read_file(job->path, len);
+		return read_file(job->is_stdin ? "-" : job->path, len);
 	/* On one line, so that the lines of errors are those of the code. */
 	ret = asprintf(&source, "function run(...) %s\nend", job->code);
 	if (ret < 0) {
@@ -245,7 +271,7 @@ int job_register(const struct job *job, const char *source, size_t len)
 	fd = syscript_register(source, len, &job->options, error, sizeof(error));
 	/* The engine's texts begin with file:line, as compilers' do. */
 	if (fd == -ENOEXEC || fd == -ETIME || fd == -ENOBUFS)
-		print_error(error);
+		print_error(error, job->name, job->path);
 	else if (fd < 0)
 		complain("%s", error);
 	/* Of Lua on the confined engine: why it is not in the kernel. */
@@ -263,13 +289,13 @@ void job_print_output(int fd)
 		fwrite(buf, 1, len, stdout);
 }
 
-void job_print_error(int fd, int err)
+void job_print_error(const struct job *job, int fd, int err)
 {
 	char error[ERROR_LEN];
 
 	fflush(stdout);
 	if (syscript_error(fd, error, sizeof(error)) > 0)
-		print_error(error);
+		print_error(error, job->name, job->path);
 	else
 		complain("%s", syscript_strerror(err));
 }
@@ -307,7 +333,7 @@ int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *a
 	if (n > 0 && !print_out_buffer(results[0]))
 		print_results(n, results);
 	if (n < 0)
-		job_print_error(fd, n);
+		job_print_error(job, fd, n);
 	if (job->info)
 		job_print_info(fd);
 	return n < 0 ? job_status(n) : 0;

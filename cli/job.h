@@ -10,12 +10,15 @@
 /**
  * struct job - what a command line says of a script
  * @code:    the body of run(), of -e, or NULL
- * @path:    the file, "-" for standard input, or NULL where there is @code
+ * @path:    the file as it was typed, or how it is called in messages
+ * @is_stdin: it is standard input
  * @options: for syscript_register(), whose name is @name
+ * @program: of --program, or NULL
  * @info:    counters are to be printed
  */
 struct job {
-	const char *code, *path;
+	const char *code, *path, *program;
+	bool is_stdin;
 	char name[SYSCRIPT_NAME_LEN];
 	struct syscript_options options;
 	bool info;
@@ -26,6 +29,9 @@ struct job {
  * what follows.  Returns 0, EXIT_USAGE after a complaint, or -1 after --help.
  */
 int job_parse(struct job *job, int argc, char **argv);
+
+/* The script is the one at @path; "-": standard input. */
+void job_take_file(struct job *job, const char *path);
 
 /* The source text, for free(); NULL after a complaint. */
 char *job_source(const struct job *job, size_t *len);
@@ -42,7 +48,7 @@ void print_results(int n, const int64_t *results);
 
 /* What the script printed, and the text of its last error, or of @err. */
 void job_print_output(int fd);
-void job_print_error(int fd, int err);
+void job_print_error(const struct job *job, int fd, int err);
 
 /* The exit status for -errno: is it the script that is at fault? */
 int job_status(int err);

@@ -46,16 +46,16 @@ static const char help[] =
 	"Usage: syscript net setup [OPTION...] [NAME] [-- COMMAND [ARGUMENT...]]\n"
 	"       syscript net show [--json]\n"
 	"       syscript net undo NAME\n"
-	"A network namespace with a device, " DEVICE ", whose frames a script answers\n"
-	"(net.frames, see syscript(7)).  Without NAME it is yours alone, takes no root, and is\n"
-	"gone with the command or shell that runs in it: " CLIENT ", " CLIENT_ADDRESS ", is the\n"
-	"other end of a pair there, and reaches " FRAMES_ADDRESS ".\n\n"
+	"Makes a network namespace with a device, " DEVICE ", whose frames a script answers\n"
+	"(net.frames, see syscript(7)).  Without NAME it needs no root, and ends with the\n"
+	"command or shell that runs in it; there " CLIENT ", " CLIENT_ADDRESS ", is the other\n"
+	"end of a pair, and reaches " FRAMES_ADDRESS ".\n\n"
 	"      --macvlan DEVICE   as root: on that device, in place of a veth pair whose\n"
 	"                         other end, NAME, stays here\n"
-	"      --address A/LEN    the stack has it on " DEVICE ", and answers ARP, pings and all\n"
-	"                         but --port; without, it sees nothing\n"
-	"      --outside A/LEN    the other end of the pair has it\n"
-	"      --port N           UDP port that this stack does not see; up to 8\n"
+	"      --address A/LEN    the stack's address on " DEVICE ": it answers ARP, pings and all\n"
+	"                         ports except --port; without, it sees nothing\n"
+	"      --outside A/LEN    the address of the pair's other end\n"
+	"      --port N           UDP port that the stack does not see; up to 8\n"
 	"      --socket           descriptor 3 of the command is a packet socket on " DEVICE "\n"
 	"      --print            print the commands of ip(8) and tc(8), run none\n"
 	"      --json             of show: print JSON\n"
@@ -146,13 +146,13 @@ static int parse_rest(struct setup *setup, int argc, char **argv)
 	}
 	setup->command = optind < argc ? argv + optind : NULL;
 	if (!setup->name && (setup->macvlan || setup->address || setup->outside))
-		return usage("a device of your choice is for a namespace with a NAME");
+		return usage("--macvlan, --address and --outside need a NAME");
 	if (setup->macvlan && setup->outside)
 		return usage("--outside is for a pair: a macvlan has no other end");
 	if (setup->socket && setup->name && !setup->command)
-		return usage("--socket is for a command, which is missing");
+		return usage("--socket needs a command");
 	if (setup->nports && !setup->address)
-		return usage("--port is for a device with an --address: on others the stack sees nothing");
+		return usage("--port needs --address: without it the stack sees nothing");
 	return 0;
 }
 
@@ -187,11 +187,11 @@ static void keep_all_from_stack(const char *in)
 {
 	if (!netns_run("tc %sqdisc add dev " DEVICE " ingress", in) ||
 	    !netns_run("tc %s" ADD_FILTER " all u32 match u32 0 0 action drop", in))
-		complain("without this filter the stack looks at each frame, too: all works, at more "
-			 "cost");
+		complain("without this filter the stack looks at each frame, too: it works, but costs "
+			 "more");
 }
 
-/* What the frames' script answers is not for the stack; a packet socket sees it first. */
+/* Keeps the script's ports from the stack; a packet socket sees them first. */
 static bool keep_ports_from_stack(const struct setup *setup)
 {
 	const char *name = setup->name;
@@ -244,15 +244,15 @@ static bool fill_named(const struct setup *setup)
 static int setup_named(const struct setup *setup)
 {
 	if (geteuid() && !netns_print)
-		return complain("a namespace with a name takes root; without NAME it is yours alone");
+		return complain("a namespace with a NAME needs root");
 	if (!netns_run("ip netns add %s", setup->name))
-		return complain("%s cannot be made: see 'ip netns' and 'syscript net show'",
+		return complain("cannot make %s: see 'ip netns' and 'syscript net show'",
 				setup->name);
 	if (fill_named(setup))
 		return 0;
 	netns_ask("ip link del %s", setup->name);
 	netns_run("ip netns del %s", setup->name);
-	return complain("what was made of %s is undone", setup->name);
+	return complain("%s is removed again", setup->name);
 }
 
 static bool fill_own(void)
@@ -272,7 +272,7 @@ static int setup_own(void)
 	if (err)
 		return err;
 	if (!fill_own())
-		return complain("the namespace is gone again");
+		return complain("the namespace is removed again");
 	keep_all_from_stack("");
 	return 0;
 }
@@ -348,7 +348,7 @@ static int show(int argc, char **argv)
 	if (err)
 		return err < 0 ? 0 : err;
 	if (geteuid())
-		return complain("other namespaces can be looked into by root only");
+		return complain("only root can look into other namespaces");
 	if (json)
 		fputs("[", stdout);
 	dir = opendir(NAMES);
@@ -372,10 +372,10 @@ static int undo(int argc, char **argv)
 	if (argc != 2)
 		return usage("the name of a namespace is missing");
 	if (geteuid())
-		return complain("to remove a namespace takes root");
+		return complain("removing a namespace needs root");
 	if (!is_ours(argv[1]))
 		return complain("no namespace '%s': 'syscript net show' lists them", argv[1]);
-	/* Who still runs there keeps the namespace, but not the device. */
+	/* Processes that still run there keep the namespace, but not the device. */
 	if (!netns_run("ip -n %s link del " DEVICE, argv[1]) ||
 	    !netns_run("ip netns del %s", argv[1]))
 		return complain("%s is still there: see 'ip netns pids %s'", argv[1], argv[1]);
@@ -395,5 +395,5 @@ int cmd_net(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
 	}
-	return usage("setup, show or undo is missing");
+	return usage("setup, show or undo expected");
 }

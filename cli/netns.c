@@ -25,7 +25,7 @@ bool netns_print;
 
 /* -- Commands ------------------------------------------------------------------ */
 
-/* Where there is no PATH to what is root's, too. */
+/* Also finds root's commands without a PATH to them. */
 static int start(pid_t *pid, const posix_spawn_file_actions_t *actions, char **words)
 {
 	char path[64];
@@ -105,7 +105,7 @@ static bool write_file(const char *path, const char *text)
 	return done;
 }
 
-/* The user is root there, and no one else is anyone. */
+/* Maps the user to root; no other user is mapped. */
 static bool map_ids(uid_t uid, gid_t gid)
 {
 	char users[32], groups[32];
@@ -152,7 +152,7 @@ int netns_packet_socket(const char *device, int fd)
 	};
 	int sock = socket(AF_PACKET, SOCK_RAW, 0), one = 1;
 
-	/* Else each frame that is sent is copied for it, for no use. */
+	/* Otherwise each frame sent is copied for it, uselessly. */
 	if (sock < 0 || !address.sll_ifindex ||
 	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
 	    bind(sock, (struct sockaddr *)&address, sizeof(address)))

@@ -90,6 +90,17 @@ static void need_group(struct list *list, const struct findings *f)
 		     user ? user->pw_name : "\"$USER\"");
 }
 
+/* The kernel answers "Key was rejected by service", which does not say what to do. */
+static void need_signature(struct list *list, const struct findings *f)
+{
+	if (!f->is_signed)
+		need(list, "this kernel loads signed modules only (secure boot), and the module is not signed",
+		     "sudo apt-get install openssl mokutil && sudo dkms install --force syscript/%s -k %s    # signs it",
+		     syscript_version(), f->kernel.release);
+	need(list, "this kernel loads signed modules only (secure boot): it has to know DKMS's key",
+	     "sudo mokutil --import /var/lib/dkms/mok.pub    # then reboot, choose \"Enroll MOK\"; Ubuntu: /var/lib/shim-signed/mok/MOK.der");
+}
+
 static void need_device(struct list *list, const struct findings *f)
 {
 	if (!f->loaded)
@@ -168,6 +179,8 @@ static void need_on_host(struct list *list, const struct findings *f)
 	if (!f->loaded && !f->installed)
 		need_module(list, f);
 	need_group(list, f);
+	if (!f->loaded && f->signatures)
+		need_signature(list, f);
 	need_device(list, f);
 	if (!f->at_boot && list->n)
 		need(list, "the module is not loaded when the machine starts",

@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "job.h"
+#include "program.h"
 
 static const char source[] =
 #include "repl.inc"
@@ -55,7 +56,7 @@ static int start(struct repl *repl)
 static int restart(struct repl *repl)
 {
 	syscript_close(repl->fd);
-	complain("the script is dead, and its variables with it; this is a new one");
+	complain("the script was terminated, and its variables are lost; this is a new one");
 	return start(repl);
 }
 
@@ -67,7 +68,7 @@ static int evaluate(struct repl *repl)
 
 	job_print_output(repl->fd);
 	if (ret < 0)
-		job_print_error(repl->fd, ret);
+		job_print_error(&repl->job, repl->fd, ret);
 	if (ret < 0 || !more)
 		repl->len = 0;
 	fflush(stdout);
@@ -86,10 +87,12 @@ int cmd_repl(int argc, char **argv)
 		return status < 0 ? 0 : status;
 	if (optind < argc)
 		return complain_usage("repl", "unexpected argument '%s'", argv[optind]);
-	strcpy(repl.job.name, "repl");
+	if (repl.job.program)
+		return program_prompt(repl.job.program);
+	job_take_file(&repl.job, "repl");
 	repl.prompts = isatty(STDIN_FILENO);
 	if (repl.prompts)
-		printf("syscript %s: Lua by the line. Globals stay, locals do not; Ctrl-D ends.\n",
+		printf("syscript %s: Lua, line by line. Globals are kept, locals are not; Ctrl-D ends.\n",
 		       syscript_version());
 	ret = start(&repl);
 	while (!ret && read_line(&repl))

@@ -23,6 +23,11 @@ static const struct command {
 	{ "top", cmd_top, "show what the live scripts do" },
 	{ "net", cmd_net, "make a network namespace with a device for a script's frames" },
 	{ "disasm", cmd_disasm, "print what cosy-cc has compiled, next to its machine code" },
+	{ "load", cmd_load, "have a subsystem of the kernel call a program" },
+	{ "unload", cmd_unload, "unload a program" },
+	{ "call", cmd_call, "call a program loaded for processes, by its name" },
+	{ "programs", cmd_programs, "list loaded programs and their counters" },
+	{ "suites", cmd_suites, "list the library's scripts by kind of machine, and which are off" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
 	{ "help", cmd_help, "print this, or the options of a command" },
 };

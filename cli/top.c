@@ -130,9 +130,9 @@ static int run_top(const struct top *top)
 static const char help[] =
 	"Usage: syscript top [OPTION...]\n"
 	"Shows what your live scripts in the kernel (root: all) do, the busiest first.\n\n"
-	"  -d, --delay TIME    between two looks: 1s (default), 500ms\n"
-	"  -n, --rounds N      end after N looks\n"
-	"  -b, --batch         print one below the other; so it is without a terminal\n"
+	"  -d, --delay TIME    interval: 1s (default), 500ms\n"
+	"  -n, --rounds N      end after N intervals\n"
+	"  -b, --batch         print one below the other (default without a terminal)\n"
 	"      --help          print this\n";
 
 int cmd_top(int argc, char **argv)
@@ -153,7 +153,7 @@ int cmd_top(int argc, char **argv)
 		if (option == 'b')
 			top.plain = true;
 		else if (option == 'n' && (top.rounds = atol(optarg)) <= 0)
-			return complain_usage("top", "rounds '%s' are no positive number", optarg);
+			return complain_usage("top", "invalid number of rounds '%s'", optarg);
 		else if (option == 'd' && !parse_time(optarg, &top.delay_ns))
 			return complain_usage("top", "invalid delay '%s': use s or ms, as in 1s, 500ms", optarg);
 		else if (option == '?')

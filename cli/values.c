@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "values.h"
@@ -17,7 +19,7 @@ static struct {
 	uint64_t size;
 } out;
 
-static bool parse_integer(const char *text, int64_t *value)
+bool parse_integer(const char *text, int64_t *value)
 {
 	char *end;
 
@@ -62,9 +64,28 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes)
 	return parse_quantity(text, units, bytes);
 }
 
+/*
+ * A buffer before inaccessible memory: a script that is given a larger size
+ * than the buffer has gets EFAULT, and overwrites nothing of the command's.
+ */
+static char *guarded(uint64_t size)
+{
+	const uint64_t page = sysconf(_SC_PAGESIZE), align = 16;
+	uint64_t room;
+	char *start;
+
+	if (!size || size > INT64_MAX / 2)
+		return NULL;
+	room = (size + page - 1) & -page;
+	start = mmap(NULL, room + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (start == MAP_FAILED || mprotect(start, room, PROT_READ | PROT_WRITE))
+		return NULL;
+	return start + ((room - size) & -align);
+}
+
 static bool buffer(const char *text, uint64_t size, int64_t *value)
 {
-	char *bytes = size ? calloc(1, size) : NULL;
+	char *bytes = guarded(size);
 
 	if (!bytes) {
 		complain_usage("run", "argument '%s': no such size (4096, 4K, 1M), or no memory",

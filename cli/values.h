@@ -13,6 +13,8 @@ bool parse_time(const char *text, uint64_t *ns);
 /* "4096", "64K", "1M"; a number alone counts @unit bytes.  Positive, or false. */
 bool parse_size(const char *text, uint64_t unit, uint64_t *bytes);
 
+bool parse_integer(const char *text, int64_t *value);
+
 /*
  * An argument of a script, see the help of run.  What it points at stays until
  * the program ends.  False after a complaint.

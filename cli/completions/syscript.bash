@@ -12,6 +12,8 @@ _syscript() {
 		words="auto kernel user"
 	elif [ "$before" = --engine ]; then
 		words="auto luajit confined"
+	elif [ "$before" = --program ] || [[ $COMP_CWORD$command == 2@(call|unload) ]]; then
+		words=$(syscript programs --json 2>/dev/null | sed -n 's/.*{"name": "\([^"]*\)".*/\1/p')
 	elif [[ $word == -* ]]; then
 		words=$(syscript "$command" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z-]+')
 	else

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* syscript call, and repl --program: programs that processes call by their names. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syscript.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "job.h"
+#include "program.h"
+#include "values.h"
+
+#define ERROR_LEN	2048
+#define TEXT		"text:"
+/* A line's words: numbers, and a text. */
+#define WORDS_MAX	(SYSCRIPT_INVOKE_ARGS_MAX + 1)
+
+static const char help[] =
+	"Usage: syscript call NAME [NUMBER...] [text:TEXT]\n"
+	"Calls the program NAME, loaded with 'syscript load --for process', and prints its\n"
+	"results.\n\n"
+	"      --help              print this\n";
+
+static const char *why(int err)
+{
+	switch (err) {
+	case ENOENT:
+		return "no such program in this network namespace";
+	case ESHUTDOWN:
+		return "programs are switched off (module parameter enabled)";
+	}
+	return strerror(err);
+}
+
+/* The last of @args may be text.  0 or an exit status. */
+static int put_arguments(struct syscript_invoke *call, int nargs, char **args)
+{
+	if (nargs && !strncmp(args[nargs - 1], TEXT, strlen(TEXT))) {
+		const char *text = args[--nargs] + strlen(TEXT);
+
+		if (strlen(text) > SYSCRIPT_INVOKE_DATA_MAX)
+			return complain("a text of %zu bytes: %d is the most", strlen(text),
+					SYSCRIPT_INVOKE_DATA_MAX);
+		call->data = (uintptr_t)text;
+		call->data_len = strlen(text);
+	}
+	if (nargs > SYSCRIPT_INVOKE_ARGS_MAX)
+		return complain("%d arguments: %d is the most", nargs, SYSCRIPT_INVOKE_ARGS_MAX);
+	call->nargs = nargs;
+	for (int i = 0; i < nargs; i++) {
+		int64_t value;
+
+		if (!parse_integer(args[i], &value))
+			return complain("argument '%s' is not an integer", args[i]);
+		call->args[i] = value;
+	}
+	return 0;
+}
+
+static int invoke(const char *name, int nargs, char **args)
+{
+	char error[ERROR_LEN] = "";
+	struct syscript_invoke call = {
+		.error = (uintptr_t)error, .error_len = sizeof(error),
+	};
+	int err = put_arguments(&call, nargs, args);
+
+	if (err)
+		return err;
+	if (strlen(name) >= sizeof(call.name))
+		return complain("cannot call %s: %s", name, why(ENOENT));
+	strcpy(call.name, name);
+	err = program_request(SYSCRIPT_IOC_INVOKE, &call);
+	if (err) {
+		complain("cannot call %s: %s", name, error[0] ? error : why(err));
+		return err == EPROTO || err == ENOTRECOVERABLE ? EXIT_SCRIPT : EXIT_USAGE;
+	}
+	print_results(1, (const int64_t[]){ call.result });
+	return 0;
+}
+
+int cmd_call(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (argc < 2 || argv[1][0] == '-')
+		return complain_usage("call", "NAME expected");
+	return invoke(argv[1], argc - 2, argv + 2);
+}
+
+/* Returns how many words @line has; at most @max are put into @words. */
+static int split(char *line, char **words, int max)
+{
+	int n = 0;
+
+	for (char *word = strtok(line, " \t\n"); word; word = strtok(NULL, " \t\n"), n++)
+		if (n < max)
+			words[n] = word;
+	return n;
+}
+
+int program_prompt(const char *name)
+{
+	bool prompts = isatty(STDIN_FILENO);
+	char *words[WORDS_MAX], *line = NULL;
+	size_t size = 0;
+	int status = 0;
+
+	if (prompts)
+		printf("syscript %s: numbers for program %s, one call per line; Ctrl-D ends.\n",
+		       syscript_version(), name);
+	for (;;) {
+		if (prompts)
+			fputs("> ", stdout);
+		fflush(stdout);
+		if (getline(&line, &size, stdin) < 0)
+			break;
+		status = invoke(name, split(line, words, WORDS_MAX), words);
+	}
+	if (prompts)
+		putchar('\n');
+	free(line);
+	return status;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* syscript load, unload, programs */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "object.h"
+#include "program.h"
+#include "values.h"
+
+#define ERROR_LEN	2048
+#define MEMORY_BESIDES	(512 << 10)	/* of the arena: code, image, seats */
+
+/* Programs of both devices are the same; the descriptor, or -1 with errno set. */
+static int open_device(void)
+{
+	int fd = open("/dev/syscript-confined", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? open("/dev/syscript", O_RDWR | O_CLOEXEC) : fd;
+}
+
+int program_request(unsigned long number, void *argument)
+{
+	int fd = open_device();
+	int err = fd < 0 || ioctl(fd, number, argument) < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static const char load_help[] =
+	"Usage: syscript load [OPTION...] NAME FILE\n"
+	"Loads a program, which a subsystem of the kernel then calls; it replaces a program\n"
+	"of the same NAME.  FILE is an object of clang -target bpf, or Lua.\n\n"
+	"      --for SUBSYSTEM     netfilter (default); process: syscript call\n"
+	"      --at PLACE          for netfilter family, hook, priority: \"inet input -10\"\n"
+	"      --default NUMBER    the result if it fails: for netfilter 0 drop, 1 accept\n"
+	"      --errors NUMBER     after this many in a second it is no longer called: 100\n"
+	"      --new               replace nothing\n"
+	"      --help              print this\n";
+
+static bool parse_number(const char *text, long long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(text, &end, 0);
+	return *text && !*end && !errno;
+}
+
+static int load_option(int option, struct syscript_load *load)
+{
+	long long number;
+
+	switch (option) {
+	case 'f':
+		snprintf(load->subsystem, sizeof(load->subsystem), "%s", optarg);
+		return 0;
+	case 'a':
+		snprintf(load->where, sizeof(load->where), "%s", optarg);
+		return 0;
+	case 'n':
+		load->flags |= SYSCRIPT_LOAD_NEW;
+		return 0;
+	case 'd':
+		if (!parse_number(optarg, &number))
+			return complain_usage("load", "invalid default '%s'", optarg);
+		load->flags |= SYSCRIPT_LOAD_FALLBACK;
+		load->fallback = number;
+		return 0;
+	case 'e':
+		if (!parse_number(optarg, &number) || number < 1 || number > UINT32_MAX)
+			return complain_usage("load", "invalid number of errors '%s'", optarg);
+		load->errors_max = number;
+		return 0;
+	case 'h':
+		fputs(load_help, stdout);
+		return -1;
+	}
+	return complain_usage("load", "unknown or incomplete option");
+}
+
+static int load_object(struct syscript_load *load, const struct object *object)
+{
+	char error[ERROR_LEN] = "";
+	int err;
+
+	load->engine = SYSCRIPT_ENGINE_CONFINED;
+	load->image = (uintptr_t)object->image;
+	load->image_len = object->image_len;
+	load->data = (uintptr_t)object->data;
+	load->data_len = object->data_len;
+	load->functions = (uintptr_t)object->functions;
+	load->functions_len = object->functions_len;
+	load->copies = object->copies;
+	load->memory_limit = object->memory + MEMORY_BESIDES;
+	load->lines = (uintptr_t)object->lines;
+	load->lines_len = object->nlines * sizeof(*object->lines);
+	load->error = (uintptr_t)error;
+	load->error_len = sizeof(error);
+	err = program_request(SYSCRIPT_IOC_LOAD, load);
+	if (!err)
+		return 0;
+	complain("cannot load %s: %s", load->name, error[0] ? error : strerror(err));
+	return err == ENOEXEC ? EXIT_SCRIPT : EXIT_USAGE;
+}
+
+int cmd_load(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "for", required_argument, NULL, 'f' },
+		{ "at", required_argument, NULL, 'a' },
+		{ "default", required_argument, NULL, 'd' },
+		{ "errors", required_argument, NULL, 'e' },
+		{ "new", no_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ },
+	};
+	struct syscript_load load = { .subsystem = "netfilter" };
+	struct object object;
+	int option, status = 0;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		status = load_option(option, &load);
+		if (status)
+			return status < 0 ? 0 : status;
+	}
+	if (argc - optind != 2)
+		return complain_usage("load", "NAME and FILE expected");
+	if (strlen(argv[optind]) >= sizeof(load.name))
+		return complain_usage("load", "the name is too long");
+	snprintf(load.name, sizeof(load.name), "%s", argv[optind]);
+	status = object_read(&object, argv[optind + 1], load.subsystem);
+	if (status)
+		return status;
+	status = load_object(&load, &object);
+	object_free(&object);
+	return status;
+}
+
+int cmd_unload(int argc, char **argv)
+{
+	struct syscript_unload unload = { 0 };
+	int err;
+
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		puts("Usage: syscript unload NAME\n"
+		     "Unloads a program that a subsystem of the kernel calls.\n\n"
+		     "      --help              print this");
+		return 0;
+	}
+	if (argc != 2 || argv[1][0] == '-')
+		return complain_usage("unload", "NAME expected");
+	snprintf(unload.name, sizeof(unload.name), "%s", argv[1]);
+	err = program_request(SYSCRIPT_IOC_UNLOAD, &unload);
+	if (err)
+		return complain("cannot unload %s: %s", argv[1],
+				err == ENOENT ? "no such program" : strerror(err));
+	return 0;
+}
+
+static void print_json(const struct syscript_program *program, bool first)
+{
+	printf("%s\n  {\"name\": ", first ? "" : ",");
+	json_string(stdout, program->name);
+	printf(", \"id\": %llu, \"uid\": %u, \"for\": ", (unsigned long long)program->id,
+	       program->uid);
+	json_string(stdout, program->subsystem);
+	printf(", \"at\": ");
+	json_string(stdout, program->where);
+	printf(", \"state\": \"%s\", \"machine\": %s, \"default\": %lld, \"errors_max\": %u",
+	       program->state == SYSCRIPT_PROGRAM_OFF ? "off" : "called",
+	       program->machine ? "true" : "false", (long long)program->fallback,
+	       program->errors_max);
+	printf(", \"loads\": %llu, \"calls\": %llu, \"errors\": %llu, \"defaults\": %llu, \"run_time\": %llu, \"memory\": %llu, \"mcode\": %llu, \"error\": ",
+	       (unsigned long long)program->loads, (unsigned long long)program->calls,
+	       (unsigned long long)program->errors, (unsigned long long)program->defaults,
+	       (unsigned long long)program->run_time, (unsigned long long)program->memory,
+	       (unsigned long long)program->mcode);
+	json_string(stdout, program->error);
+	printf("}");
+}
+
+static void print_row(const struct syscript_program *program, bool first)
+{
+	if (first)
+		printf("%-16s %-10s %-20s %-6s %10s %8s %8s %12s %10s  %s\n", "NAME", "FOR",
+		       "AT", "STATE", "CALLS", "ERRORS", "DEFAULTS", "TIME(ns)", "MEMORY",
+		       "LAST ERROR");
+	printf("%-16s %-10s %-20s %-6s %10llu %8llu %8llu %12llu %10llu  %s\n", program->name,
+	       program->subsystem, program->where,
+	       program->state == SYSCRIPT_PROGRAM_OFF ? "off" : "called",
+	       (unsigned long long)program->calls, (unsigned long long)program->errors,
+	       (unsigned long long)program->defaults, (unsigned long long)program->run_time,
+	       (unsigned long long)program->memory, program->error);
+}
+
+/* Prints them all.  0 or errno. */
+static int print_programs(int fd, bool json)
+{
+	struct syscript_program program = { 0 };
+	bool first = true;
+	uint64_t last;
+
+	while (!ioctl(fd, SYSCRIPT_IOC_PROGRAM, &program)) {
+		if (first && json)
+			printf("[");
+		json ? print_json(&program, first) : print_row(&program, first);
+		first = false;
+		last = program.id;
+		memset(&program, 0, sizeof(program));
+		program.id = last;
+	}
+	if (errno != ENOENT)
+		return errno;
+	if (json)
+		puts(first ? "[]" : "\n]");
+	return 0;
+}
+
+int cmd_programs(int argc, char **argv)
+{
+	bool json = false;
+	int fd, err, status;
+
+	status = parse_json(argc, argv,
+			    "Usage: syscript programs [--json]\n"
+			    "Lists the programs that subsystems of the kernel call, in this network\n"
+			    "namespace and for the machine, if you may unload them.\n\n"
+			    "      --json              print JSON\n"
+			    "      --help              print this\n", &json);
+	if (status)
+		return status < 0 ? 0 : status;
+	fd = open_device();
+	err = fd < 0 ? errno : print_programs(fd, json);
+	if (fd >= 0)
+		close(fd);
+	return err ? complain("cannot list programs: %s", strerror(err)) : 0;
+}
