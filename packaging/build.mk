@@ -6,8 +6,10 @@ UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 MODULESLOADDIR ?= $(PREFIX)/lib/modules-load.d
 DOCDIR ?= $(PREFIX)/share/doc/syscript
-# Where DKMS looks, whatever the prefix.
-DKMSDIR = $(DESTDIR)/usr/src/syscript-$(LIB_VERSION)
+# A prefix of the system's own: DKMS looks in /usr/src, and a group is made.  Under any
+# other, all is below it, and nothing else of the machine is touched.
+SYSTEM_PREFIX := $(filter /usr /usr/local,$(PREFIX))
+DKMSDIR = $(DESTDIR)$(if $(SYSTEM_PREFIX),/usr,$(PREFIX))/src/syscript-$(LIB_VERSION)
 
 # Installing builds nothing: sudo would leave files of root's in build/.
 built = @for file in $(1); do [ -e $$file ] || \
@@ -21,7 +23,7 @@ install-packaging:
 	install -D -m 0644 packaging/syscript.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript.conf
 	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 	install -d $(DESTDIR)$(DOCDIR)/LICENSES $(DESTDIR)$(DOCDIR)/design
-	install -m 0644 README.md CHANGELOG.md COPYING docs/*.md $(DESTDIR)$(DOCDIR)
+	install -m 0644 README.md CHANGELOG.md COPYING docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)
 	install -m 0644 LICENSES/* $(DESTDIR)$(DOCDIR)/LICENSES
 	install -m 0644 docs/design/*.md $(DESTDIR)$(DOCDIR)/design
 
@@ -33,7 +35,7 @@ install-dkms:
 	$(call built,$(BUILD)/gen/constants.inc)
 	rm -rf $(DKMSDIR)
 	install -d $(DKMSDIR)/vendor
-	cp -r --parents kernel engine include/uapi COPYING LICENSES $(DKMSDIR)
+	cp -r --parents kernel engine include/uapi include/linux COPYING LICENSES $(DKMSDIR)
 	cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR))
 	cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR))/vendor
 	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
@@ -73,7 +75,7 @@ uninstall-safety:
 
 # On this machine itself, as root: the linker, the group and udev learn of it.
 install-activate: install-lib install-cli install-packaging install-dkms
-ifeq ($(DESTDIR),)
+ifeq ($(DESTDIR)$(if $(SYSTEM_PREFIX),,elsewhere),)
 	@[ "$$(id -u)" != 0 ] || packaging/activate $(PREFIX) $(LIB_VERSION)
 endif
 
@@ -91,12 +93,20 @@ uninstall:
 	@[ -n "$(DESTDIR)" ] || [ ! -e /var/lib/dkms/syscript ] || \
 		echo "the module is still with DKMS: sudo dkms remove syscript/$(LIB_VERSION) --all"
 
+# One kernel's module as a package, signed where there is a key: docs/fleet.md.
+MODULE_KEY ?=
+MODULE_CERT ?=
+.PHONY: module-deb
+module-deb: module
+	packaging/module-deb $(KMODULE) $(KDIR) $(LIB_VERSION) $(DEB) $(MODULE_KEY) $(MODULE_CERT)
+
 # -- releases ------------------------------------------------------------------
 
 DIST_NAME := syscript-$(LIB_VERSION)
 DIST := $(BUILD)/$(DIST_NAME).tar.xz
 # What is built of the crates, and all licences.
 DIST_CRATES := luajit-src core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64 \
+	softfloat-sys/berkeley-softfloat-3 \
 	hdrhistogram-c lua-src/LICENSE lua-src/lua-5.1.5
 
 # The last commit, the foreign sources, and Lua for the confined engine, compiled:
