@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Values that do not fit the kind, in loops that get compiled.
 -- expect: ok
--- engine: luajit
 function run()
 	local a = util.buffer(64)
 	for _, c in ipairs { { "u1", 256 }, { "i1", -129 }, { "u2", 65536 }, { "i2", -32769 }, { "u4", 2 ^ 32 }, { "i4", -2 ^ 31 - 1 },
@@ -19,5 +18,5 @@ function run()
 	assert(util.peek(a, "u4") == 2 ^ 32 - 1 and util.peek(a, "i4") == -1 and util.peek(a, "i8") == -1)
 	util.copyout({ -1, -1 }, a, 2)
 	util.poke(a + 4, "i4", 0x7fffffff)
-	assert(not pcall(util.peek, a, "i8"))
+	assert(type(util.peek(a, "i8")) == "userdata")
 end

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- fs.stat_entries with what getdents64(2) writes, and with what it never does.
 -- expect: ok
--- engine: luajit
 local EFAULT, EINVAL = -errno.EFAULT, -errno.EINVAL
 local wild = { 0, 1, 4096, 2 ^ 47 - 4096, 2 ^ 47, 2 ^ 48, 2 ^ 53 }
 local NAME = 152	-- in struct syscript_dirent

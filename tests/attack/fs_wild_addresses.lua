@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- The functions of fs with addresses and lengths that nothing has.
 -- expect: ok
--- engine: luajit
 local FILE = 32
 local wild = { 0, 1, 4096, 2 ^ 47 - 4096, 2 ^ 47 - 1, 2 ^ 47, 2 ^ 48, 2 ^ 53, -1, -4096, -2 ^ 47, -2 ^ 53 }
 local EFAULT = -errno.EFAULT

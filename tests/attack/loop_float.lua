@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Floating-point state in use when the limit strikes.
 -- expect: ETIME
--- engine: luajit
 function run()
 	local x, y = 1.5, 0.25
 	while x ~= y do

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- tostring() within __tostring: the print() form enters the interpreter anew at each level.
 -- expect: error: overflow | ENOBUFS
--- confined: error: string expected, got table
 -- memory-limit: 8192
 function run()
 	local t = setmetatable({}, {})

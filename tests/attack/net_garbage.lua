@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Batches by the thousand: they are garbage like all else.
 -- expect: ok
--- engine: luajit
 -- time-limit: 10000
 local headers = util.buffer(64 * 64)
 

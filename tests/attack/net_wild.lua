@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- Arrays, buffers, names and lengths of messages that are no user memory.
 -- expect: ok
--- engine: luajit
 local wild = { 0, 1, 4095, -1, -64, -4096, 2 ^ 47, 2 ^ 47 - 64, 2 ^ 47 - 4096, 2 ^ 53, -2 ^ 53,
 	-2130706432, -0x778000000000, -1073741824, 2 ^ 46 + 4096 }
 local lengths = { 0, 1, 4096, 2 ^ 31 - 1, 2 ^ 31, 2 ^ 32, 2 ^ 47, 2 ^ 53, -1, -2 ^ 53 }

@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- expect: error: result 1 of run is not an integer
--- confined: ok
 function run() return 2 ^ 54 end

@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- expect: error: result 2 of run is not an integer
--- engine: luajit
 function run() return 1, 1.5 end

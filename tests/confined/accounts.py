@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Accounts against accounts: processes of users whom nobody trusts, as root starts them."""
+"""Accounts against accounts: processes of untrusted users, started by root."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def hold_all_code(channel: Channel) -> None:
     """When it hears a word, as much as there is, in pieces of all sizes: how many pages."""
     arena, held, number = Arena(), 0, 0
     channel.hear()
-    for pages in (200, 108, 96, 64, 32, 16, 8, 4, 2, 1):
+    for pages in (200, 128, 96, 64, 32, 16, 8, 4, 2, 1):
         while True:
             number += 1
             image = code_of(pages, number)
@@ -161,7 +161,7 @@ def hold_all_code(channel: Channel) -> None:
 
 
 def register_slowly(channel: Channel, size: int, limit: int) -> None:
-    """Much that has to be got first, and whose last page is answered by nobody."""
+    """Much that has to be fetched first, and whose last page never arrives."""
     may_lock(limit)
     arena = Arena(size)
     watch_page(arena.address + size - 4096)

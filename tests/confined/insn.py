@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 MAGIC = 0x79736F43
-CHECKED = 1
+CHECKED, EXTENDS = 1, 2
 LD, LDX, ST, STX, ALU, JMP, JMP32, ALU64 = range(8)
 W, H, B, DW = 0x00, 0x08, 0x10, 0x18
 SIZES = {1: B, 2: H, 4: W, 8: DW}
@@ -25,8 +25,10 @@ JUMPS = {
 }
 FETCH, XCHG, CMPXCHG = 0x01, 0xE1, 0xF1
 ARENA = LOCAL = 1
-CALL_SYSCALL, CALL_TRY, CALL_THROW, CALL_ABORT = 1, 2, 3, 4
+BASE = 2
+CALL_SYSCALL, CALL_TRY, CALL_THROW, CALL_ABORT, CALL_BATCH = 1, 2, 3, 4, 5
 SYSCALL = 0x1000
+FUNCTION = 0x2000
 
 
 def insn(code: int, dst: int = 0, src: int = 0, off: int = 0, imm: int = 0) -> bytes:
@@ -94,6 +96,11 @@ def call(off: int) -> bytes:
     return insn(JMP | 0x80, src=LOCAL, imm=off)
 
 
+def call_base(function: int) -> bytes:
+    """Function @function of the image's base."""
+    return insn(JMP | 0x80, src=BASE, imm=function)
+
+
 def call_number(reg: int) -> bytes:
     return insn(JMP | 0x80 | X, reg)
 
@@ -139,7 +146,7 @@ class Image:
             "stack_end": self.stack_end,
             "stack_size": self.stack_size,
             "native_size": self.native,
-            "reserved": 0,
+            "stop": 0,
         } | self.over
         table = struct.pack(f"<{len(self.table)}I", *self.table) + bytes(len(self.table) % 2 * 4)
         return struct.pack("<IHHIIIIIIII", *header.values()) + funcs + table + insns

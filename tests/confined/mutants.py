@@ -22,7 +22,7 @@ from confined.mutations import BREAKS, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
-REST = ["check.c", "fuel.c", "verify.c", "verify_step.c", "verify_x86.c", "machine.c"]
+REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "verify_x86.c", "machine.c"]
 REST += ["interpret.c", "user/memory.c", "stubs.S"]
 KEY = 0x5BD1E995A7C15F39
 IMAGES = 25
@@ -31,6 +31,7 @@ RUNS = 60
 
 def compile_object(source: Path, to: Path, *flags: str) -> Path:
     command = ["gcc", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-w", "-g0", *flags]
+    command += ["-iquote", ROOT / "kernel"]
     subprocess.run([*command, "-c", "-o", to, source], check=True)
     return to
 
@@ -66,6 +67,14 @@ def all_insns() -> bytes:
     code += i.load(2, 1) + i.jump_ifi("eq", 2, 5, -2) + i.load(2, 1, 8)
     code += i.load(8, 3, 24) + i.movi(9, 0x12345678) + i.load(9, 3, 32) + i.load(5, 4, 1)
     code += i.store(10, -8, 6) + i.load(6, 10, -64) + i.alu("lsh", 4, 5) + i.load(5, 4, 8)
+    code += i.mov(5, 2) + i.alui("lsh", 5, 13) + i.alui("rsh", 2, 51) + i.alu("or", 2, 5)
+    code += i.mov(5, 4) + i.alui("lsh", 5, 3) + i.alu("add", 5, 3) + i.load(5, 5, 8)
+    code += i.load(5, 4, 8) + i.alu("add", 2, 5) + i.movi(5, 0)
+    # An address that a division comes between: it stays; it is read no more.
+    code += i.load(5, 4, 8) + i.alu("div", 2, 7) + i.load(5, 4, 16) + i.mov(2, 4)
+    code += i.load(5, 3, 8) + i.alu("div", 2, 7) + i.load(5, 3, 16) + i.movi(3, 0)
+    code += i.mov(1, 4) + i.load(5, 4, 8) + i.jump_ifi("ne", 5, 3, -3)
+    code += i.load(5, 4, 16) + i.load(5, 4, 24) + i.mov(2, 4)
     return code + i.call_number(1) + i.jump_ifi("ne", 6, 0, -30)
 
 
@@ -76,9 +85,9 @@ def corpus() -> list[bytes]:
     leaf = i.movi(0, 5) + i.jump_ifi("gt", 1, 3, 2) + i.alui("add", 1, 1) + i.jump(-3) + i.EXIT
     plain = i.mov(6, 1) + i.call(1) + i.EXIT
     tries = i.mov(6, 1) + i.outside(2) + i.outside(1) + i.EXIT
-    whole = i.Image(
-        [(all_insns() + i.EXIT, 64), (plain, 0), leaf, (tries, 128)], table=(0, 1, 2, 3)
-    )
+    ends = i.mov(6, 1) + i.jump_ifi("ne", 1, 0, 1) + i.jump(1) + i.movi(0, 1) + i.EXIT
+    functions = [(all_insns() + i.EXIT, 64), (plain, 0), leaf, (tries, 128), (ends, 64)]
+    whole = i.Image(functions, table=(0, 1, 2, 3))
     by_chance = [random_image(seed) for seed in range(IMAGES)]
     return [whole.pack(), *(any_image(seed) for seed in range(IMAGES)), *by_chance]
 

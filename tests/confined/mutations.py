@@ -8,25 +8,46 @@ something else, or says another place of an error; finding that is the fuzzer's 
 
 BREAKS = [
     # Masks
+    ("\tmov(g, false, to, machine[reg]);\n\tmask(g, to);", "\tmov(g, false, to, machine[reg]);"),
+    ("\t\tg->spoilt |= 1 << reg;\n\t\tmask(g, machine[reg]);", "\t\tg->spoilt |= 1 << reg;"),
+    ("\tg->spoilt &= ~(1 << reg);\n", ""),
+    ("\tforget_scratch(g);\n\tforget_borrowed(g);\n", "\tforget_scratch(g);\n"),
+    ("\tforget_scratch(g);\n\tg->spoilt = 0;", "\tforget_scratch(g);"),
+    ("if (g->spoilt & 1 << reg)", "if (g->spoilt)"),
     (
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(AND), to);\n"
-        "\tput32(g, g->mask);",
-        "\tmov(g, false, to, machine[reg]);",
+        "\tmov(g, false, to, machine[reg]);\n\tmask(g, to);",
+        "\tmask(g, to);\n\tmov(g, false, to, machine[reg]);",
     ),
-    ("\tput32(g, g->mask);\n\treturn to;", "\tput32(g, g->mask << 1 | 1);\n\treturn to;"),
-    ("\tput32(g, g->mask);\n\treturn to;", "\tput32(g, ~0U);\n\treturn to;"),
-    ("\tput32(g, g->mask);\n\treturn to;", "\tput32(g, g->mask + 1);\n\treturn to;"),
+    ("\tput_scaled(g, to, sum.place, sum.shift);", "\tput_scaled(g, RSP, sum.place, sum.shift);"),
     (
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(AND), to);",
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(OR), to);",
+        "\tput_op(g, wide, LEA, to, index, sum.place.base, false);",
+        "\tput_op(g, wide, LEA, to, index, sum.place.base | 8, false);",
+    ),
+    ("{ machine[move->src], NONE, 0 }, 0, move->dst", "{ BASE, NONE, 0 }, 0, move->dst"),
+    (
+        "\top_reg(g, wide, 0xc1, 0, machine[join->dst]);",
+        "\top_reg(g, wide, 0xc1, 1, machine[join->dst]);",
     ),
     (
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(AND), to);",
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(AND), R10);",
+        "\top_reg(g, wide, 0xc1, 0, machine[join->dst]);",
+        "\top_reg(g, wide, 0xc1, 2, machine[join->dst]);",
     ),
     (
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(AND), to);",
-        "\tmov(g, false, to, machine[reg]);\n\top_reg(g, false, 0x81, IMM_OF(XOR), to);",
+        "\top_place(g, wide, op, machine[other], p);",
+        "\top_place(g, wide, op ^ 2, machine[other], p);",
+    ),
+    ("\top_place(g, wide, op, machine[other], p);", "\top_place(g, wide, op, BASE, p);"),
+    ("reg);\n\tput32(g, g->mask);\n}", "reg);\n\tput32(g, g->mask << 1 | 1);\n}"),
+    ("reg);\n\tput32(g, g->mask);\n}", "reg);\n\tput32(g, ~0U);\n}"),
+    ("reg);\n\tput32(g, g->mask);\n}", "reg);\n\tput32(g, g->mask + 1);\n}"),
+    (
+        "\top_reg(g, false, 0x81, IMM_OF(AND), reg);\n\tput32(g, g->mask);",
+        "\top_reg(g, false, 0x81, IMM_OF(OR), reg);\n\tput32(g, g->mask);",
+    ),
+    ("\tmask(g, to);\n\treturn to;", "\tmask(g, R10);\n\treturn to;"),
+    (
+        "\top_reg(g, false, 0x81, IMM_OF(AND), reg);\n\tput32(g, g->mask);",
+        "\top_reg(g, false, 0x81, IMM_OF(XOR), reg);\n\tput32(g, g->mask);",
     ),
     (
         "return (struct place){ BASE, mask_reg(g, reg), off };",
@@ -62,19 +83,31 @@ BREAKS = [
     ),
     ("g->known[insn->dst] = insn->imm;", "g->known[insn->dst] = insn->imm << 16;"),
     # What is remembered of them
-    ("\tforget_scratch(g);\n\tfor (i = 0; i < INSN_R10; i++)\n\t\tg->known[i] = UNKNOWN;\n", ""),
-    ("\t\t\tforget(g);\n\t\tg->jit->offsets", "\t\t\t;\n\t\tg->jit->offsets"),
+    (
+        "\tforget_scratch(g);\n\tg->spoilt = 0;\n\tg->flags_at = 0;\n"
+        "\tfor (i = 0; i < INSN_R10; i++) {\n\t\tg->known[i] = UNKNOWN;\n"
+        "\t\tg->bits[i] = 64;\n\t}\n",
+        "",
+    ),
+    (
+        "(INSN_JMP | INSN_EXIT))\n\t\treturn function_end(g);\n\tif (op",
+        "(INSN_JMP | INSN_EXIT))\n\t\treturn put_return(g);\n\tif (op",
+    ),
+    ("\t\t\tforget(g);\n\t\t\tlabel(g, state_at", "\t\t\tlabel(g, state_at"),
     ("\tforget(g);\n\tif (insn->code & INSN_X) {", "\tif (insn->code & INSN_X) {"),
     (
         "\tforget_scratch(g);\n\top_place(g, true, 0x81, IMM_OF(SUB), in_run(MACHINE_AT_FUEL));",
         "\top_place(g, true, 0x81, IMM_OF(SUB), in_run(MACHINE_AT_FUEL));",
     ),
-    ("\tput_return(g);\n\tforget(g);\n}", "\tput_return(g);\n}"),
+    ("marks & MARK_TARGET || is_behind_end(g)", "marks & MARK_TARGET"),
     (
-        "\tforget_scratch(g);\n\tif (insn->code & INSN_X)\n\t\tmov(g, wide, R11",
-        "\tif (insn->code & INSN_X)\n\t\tmov(g, wide, R11",
+        "\tforget_scratch(g);\n\tforget_borrowed(g);\n\tif (insn->code & INSN_X)",
+        "\tforget_borrowed(g);\n\tif (insn->code & INSN_X)",
     ),
-    ("\tg->masked[0] = NONE;\n\tmov(g, true, R10, RCX);", "\tmov(g, true, R10, RCX);"),
+    (
+        "\tg->masked[0] = NONE;\n\tforget_borrowed(g);\n\tmov(g, true, R10",
+        "\tforget_borrowed(g);\n\tmov(g, true, R10",
+    ),
     ("\tg->masked[reg - R10] = NONE;\n\treturn reg;", "\treturn reg;"),
     ("\tg->masked[spare - R10] = NONE;\n\treturn spare;", "\treturn spare;"),
     ("\tg->masked[0] = NONE;\n\tg->masked[1] = NONE;", "\tg->masked[0] = NONE;"),
@@ -155,11 +188,11 @@ BREAKS = [
     ("u8 mod = is_s8(p.disp) ? 0x40 : 0x80;", "u8 mod = is_s8(p.disp) ? 0x40 : 0x00;"),
     ("u8 mod = is_s8(p.disp) ? 0x40 : 0x80;", "u8 mod = 0x40;"),
     (
-        "put(g, (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));",
+        "put(g, shift << 6 | (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));",
         "put(g, 0x40 | (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));",
     ),
     (
-        "put(g, (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));",
+        "put(g, shift << 6 | (p.index == NONE ? RSP : p.index & 7) << 3 | (p.base & 7));",
         "put(g, (p.base & 7) << 3 | (p.index == NONE ? RSP : p.index & 7));",
     ),
     # The stack
@@ -197,6 +230,7 @@ BREAKS = [
     ("\tcharge(g, late ? fuel : 0);\n", ""),
     ("\tcharge(g, g->checked->charges[g->checked->image->ninsns + g->func]);\n", ""),
     # Jumps and calls
+    ("u32 target = g->pc + 1 + insn_jump_offset(insn);", "u32 target = g->pc + 2;"),
     ("s32 distance = to - (g->at + 2);", "s32 distance = to - (g->at + 3);"),
     ("put32(g, to - (g->jit->exec + g->at + 4));", "put32(g, to - (g->jit->exec + g->at + 5));"),
     ("put32(g, to - (g->jit->exec + g->at + 4));", "put32(g, to - (g->jit->exec + g->at));"),
@@ -210,16 +244,16 @@ BREAKS = [
         "return leap(g, 0xe9, entry_of(g, image_func_at(",
     ),
     (
-        "return leap(g, 0xe8, exec_at(g, g->dispatch));\n\t}",
-        "return leap(g, 0xe8, exec_at(g, g->dispatch + 4));\n\t}",
+        "return leap(g, 0xe8, exec_at(g, g->numbers));\n\t}",
+        "return leap(g, 0xe8, exec_at(g, g->numbers + 4));\n\t}",
     ),
     ("return leap(g, 0xe8, exec_at(g, g->try));", "return leap(g, 0xe8, exec_at(g, g->try + 1));"),
     (
-        "\t\treturn leap(g, 0xe9, entry_of(g, g->checked->table[from]));",
-        "\t\treturn leap(g, 0xe9, entry_of(g, g->checked->table[from]) + 8);",
+        "\t\treturn jump(g, entry_of_any(g, g->checked->table[from - first]));",
+        "\t\treturn jump(g, entry_of_any(g, g->checked->table[from - first]) + 8);",
     ),
     (
-        "\t\treturn leap(g, 0xe9, entry_of(g, g->checked->table[from]));",
+        "\t\treturn jump(g, entry_of_any(g, g->checked->table[from - first]));",
         "\t\treturn (void)(put(g, 0x41), put(g, 0xff), put(g, 0xe2));",
     ),
     # System calls
@@ -279,18 +313,50 @@ BREAKS = [
     ("\t\tput_op(g, wide, 0x99, 0, 0, 0, false);\n", ""),
     ("\t\tput_op(g, wide, 0x99, 0, 0, 0, false);", "\t\tput_op(g, !wide, 0x99, 0, 0, 0, false);"),
     ("\t\top_reg(g, wide, 0xf7, 6, R11);", "\t\top_reg(g, wide, 0xf7, 7, R11);"),
+    ("\t\tmov(g, wide, RDX, RAX);", "\t\top_reg(g, false, XOR, RDX, RDX);"),
     # The entry
     (
-        "\top_reg(g, false, XOR, RAX, RAX);\n\tleap(g, 0xe9, entry_of(g, 0));",
-        "\tleap(g, 0xe9, entry_of(g, 0));",
+        "\top_reg(g, false, XOR, RAX, RAX);\n\tjump(g, entry_of(g, 0));",
+        "\tjump(g, entry_of(g, 0));",
     ),
-    ("\tleap(g, 0xe9, entry_of(g, 0));", "\tleap(g, 0xe9, entry_of(g, 0) + 8);"),
+    ("\tjump(g, entry_of(g, 0));", "\tjump(g, entry_of(g, 0) + 8);"),
     ("\tleap(g, 0xe8, (u64)(unsigned long)stub);", "\tleap(g, 0xe9, (u64)(unsigned long)stub);"),
+    # What the verifier is told
+    ("\tknown.masked |= V_BIT(FRAME);", "\tknown.masked |= V_BIT(FRAME) | V_BIT(R10);"),
+    ("\tknown.masked |= V_BIT(FRAME);", "\tknown.masked |= V_BIT(FRAME) | V_BIT(RBX);"),
+    ("\tknown.masked |= V_BIT(FRAME);", ""),
+    ("\tknown.by8 |= V_BIT(FRAME);", ""),
+    ("\tknown.by8 |= V_BIT(FRAME);", "\tknown.by8 |= V_BIT(FRAME) | V_BIT(R11);"),
+    (".depth = nr_saved(g),", ".depth = 0,"),
+    (".depth = nr_saved(g),", ".depth = nr_saved(g) + 1,"),
+    (".room = needs_room(g) ? V_ROOM_CALLS : 0,", ".room = V_ROOM_CALLS,"),
+    (
+        "\t\t.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,\n\t\t.room",
+        "\t\t.calls = g->checked->traits[g->func] & TRAIT_CALLS,\n\t\t.room",
+    ),
+    (
+        "\t\t.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,\n\t};",
+        "\t\t.unset = V_SCRATCH,\n\t};",
+    ),
+    ("ahead[pc] * (V_FUEL_BYTES / 2)", "ahead[pc] * (V_FUEL_BYTES / 2) + 4096"),
+    ("ahead[pc] * (V_FUEL_BYTES / 2)", "ahead[pc] * 0"),
+    ("\tg->try = g->at;\n\tlabel(", "\tg->try = g->at;\n\tif (0)\n\t\tlabel("),
+    (".room = 1, .credit = TRY_CREDIT", ".room = 2, .credit = TRY_CREDIT"),
+    ("#define DISPATCH_CREDIT\t(V_BEYOND_CREDIT + 64)", "#define DISPATCH_CREDIT\t12"),
+    ("\tleap(g, 0xe9, to);\n\tput(g, 0xcc);", "\tleap(g, 0xe9, to);"),
+    ("\t\tif (op == 0xeb)\n\t\t\tput(g, 0xcc);\n", ""),
 ]
 
 WRONG = [
+    ("\tg->known[reg] = UNKNOWN;\n\tg->bits[reg] = 64;", "\tg->known[reg] = UNKNOWN;"),
+    ("\t\tg->bits[i] = 64;", "\t\tg->bits[i] = 8;"),
+    (
+        "move->dst == add->dst ||\n\t    is_live(g, g->pc + 1, 1 << add->dst))",
+        "move->dst == add->dst)",
+    ),
+    ("return n < g->bits[insn->dst] ? n : g->bits[insn->dst];", "return 1;"),
     ("g->known[reg] != UNKNOWN && is_plain(g, g->known[reg] + off)", "reg == 1"),
-    ("\tput32(g, g->mask);\n\treturn to;", "\tput32(g, g->mask >> 1);\n\treturn to;"),
+    ("reg);\n\tput32(g, g->mask);\n}", "reg);\n\tput32(g, g->mask >> 1);\n}"),
     (
         "return (struct place){ BASE, mask_reg(g, reg), off };",
         "return (struct place){ BASE, mask_reg(g, reg), off ^ 8 };",
@@ -299,26 +365,27 @@ WRONG = [
     ("g->known[insn->dst] = insn->imm;", "g->known[insn->dst] = insn->imm ^ 16;"),
     ("enum { ADD = 0x01, OR = 0x09,", "enum { ADD = 0x01, OR = 0x21,"),
     (
-        "JB = 0x72, JAE = 0x73, JE = 0x74, JNE = 0x75, JBE = 0x76, JA = 0x77,",
-        "JB = 0x72, JAE = 0x73, JE = 0x74, JNE = 0x75, JBE = 0x77, JA = 0x76,",
+        "JLE = 0x7e, JG = 0x7f,",
+        "JLE = 0x7f, JG = 0x7e,",
     ),
     (
         "u8 ext = op == INSN_LSH ? 4 : op == INSN_RSH ? 5 : 7, src;",
         "u8 ext = op == INSN_LSH ? 4 : op == INSN_RSH ? 7 : 5, src;",
     ),
-    ("\t\tmov(g, wide, RDX, RAX);", "\t\top_reg(g, false, XOR, RDX, RDX);"),
     ("\t\tmov_imm32(g, to, imm ^ key);", "\t\tmov_imm32(g, to, imm);"),
     ("\tmov(g, wide, R11, mod ? RDX : RAX);", "\tmov(g, wide, R11, mod ? RAX : RDX);"),
     ("\t\top_place(g, wide, 0x0fc1, src, p);", "\t\top_place(g, wide, 0x0fb1, src, p);"),
-    ("\t\tput(g, 8);\n", "\t\tput(g, 4);\n"),
+    ("\t\tput(g, 16);\n", "\t\tput(g, 8);\n"),
+    ("\tput_scaled(g, to, sum.place, sum.shift);", "\tput_scaled(g, to, sum.place, !sum.shift);"),
+    ("INSN_LSH ? shift->imm : back->imm);", "INSN_LSH ? back->imm : shift->imm);"),
+    ("\t\t    (base != reg ||", "\t\t    (0 && base != reg ||"),
+    ("\treturn g->jit->live[pc] & set;", "\treturn 0;"),
+    ("(op == INSN_JEQ || op == INSN_JNE) && g->flags_at == g->at &&", "g->flags_at &&"),
     ("op == INSN_JSET ? TEST : CMP, src, dst);", "op == INSN_JSET ? CMP : TEST, src, dst);"),
     (
         "\tcase 16:\n\t\treturn op_reg(g, wide, 0x0fbf, dst, src);",
         "\tcase 16:\n\t\treturn op_reg(g, wide, 0x0fb7, dst, src);",
     ),
     ("\t\top_reg(g, wide, 0xf7, 3, dst);\n\t\tbreak;", "\t\tbreak;"),
-    (
-        "u32 target = g->pc + 1 + insn_jump_offset(insn);\n\tu8 op",
-        "u32 target = g->pc + 1 + insn_jump_offset(insn) * (insn_jump_offset(insn) < 0);\n\tu8 op",
-    ),
+    ("\tjump_insn(g, jumps[op >> 4], target);", "\tjump_insn(g, jumps[op >> 4] ^ 1, target);"),
 ]

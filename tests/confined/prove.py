@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Proves what docs/design/proof.md says of single instructions: make prove.
+"""Proves what docs/design/proof.md says of instructions: make prove.
 
 The verifier itself is asked what it accepts and what it then knows (prove.c).
 
-  decoder   every accepted form of an instruction, but for its constants: another
-            decoder (capstone) reads as many bytes and the same effects
-  machine   each of a sample of these, executed (unicorn) on two states that differ in
-            what it is said not to read: it changes what it is said to write, and
-            nothing that it writes depends on the difference
-  claims    that masks, frames, places and divisions are what they are said to be, for
-            all values of registers and constants (z3)
+  claims    for every accepted form of an instruction and every row of them, with all
+            values of registers, constants and displacements (z3): what it does to the
+            state is what the verifier takes it to do (model.py is what it does)
+  places    where what is accepted accesses the arena
+  decoder   every accepted form: another decoder (capstone) reads as many bytes and the
+            same effects
+  model     what model.py says of every accepted form, and of rows, is what this
+            processor does (native.c), and an emulator (unicorn)
 
-Usage: prove.py LIBRARY [PART...]    LIBRARY: prove.c with verify_step.c, verify_x86.c
+Usage: prove.py [--known FILE] LIBRARY [PART...]
+
+LIBRARY: prove.c with verify_step.c, native.c.  FILE: what has been proven with another
+library, and is the same in this one, is not proven again; where there is none it is made.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
+import pickle
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import capstone
 import unicorn
@@ -29,37 +36,48 @@ import z3
 from capstone import x86_const as x86
 from unicorn import x86_const as uc
 
-NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi")
-NAMES += tuple(f"r{n}" for n in range(8, 16))
-FRAME, MACHINE, BASE, STACK = 5, 9, 12, 4
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from confined import model
+from confined.model import NAMES, R9, R10, R11, R12, RAX, RBP, RCX, RSP, Number, State
+
+FRAME, MACHINE, BASE, STACK = RBP, R9, R12, RSP
 SECRET = 1 << STACK | 1 << MACHINE | 1 << BASE
+SCRATCH = 1 << R10 | 1 << R11
 GUARD = 9 << 12
 NO_INDEX = 0xFF
-(PLAIN, MASK, MOVE_FRAME, CHARGE, ROOM, LOAD_RUN, PUSH, POP, DIVIDE, JUMP, BRANCH, CALL) = range(12)
-RETURN, LANDING = 12, 13
-DIVIDED = 0x80
+REFUSED = 0xFFFFFFFF  # of prove_masks()
+PLAIN, MASK, MOVE_FRAME, PUSH, POP, JUMP, BRANCH, CALL, RETURN = range(9)
+ENTRY, CHARGE, ROOM, UNLESS, GATE, TRY = range(9, 15)
+ANY, IMM, TO, TO8, BARRIER = range(0x100, 0x600, 0x100)
+# Offsets in struct machine
+FUEL, LIMIT, NATIVE, USER, TRY_SP, PC, RUN_AT = 0, 8, 16, 24, 40, 60, 128
 
 
 class Insn(ctypes.Structure):
     """struct verify_insn."""
 
     _fields_ = [
-        *((name, ctypes.c_uint8) for name in ("len", "kind", "cond", "reg")),
-        *((name, ctypes.c_uint16) for name in ("reads", "writes")),
-        *((name, ctypes.c_bool) for name in ("field", "arena", "number")),
-        *((name, ctypes.c_uint8) for name in ("index", "align", "divide")),
-        *((name, ctypes.c_int32) for name in ("disp", "imm", "rel")),
+        *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
+        *((name, ctypes.c_uint16) for name in ("reads", "writes", "leaves")),
+        ("arena", ctypes.c_bool),
+        *((name, ctypes.c_uint8) for name in ("index", "align")),
+        *((name, ctypes.c_int32) for name in ("disp", "imm")),
+        *((name, ctypes.c_int64) for name in ("to", "barrier")),
     ]
 
 
-class State(ctypes.Structure):
-    """struct verify_state."""
+class Transfer(ctypes.Structure):
+    """struct transfer of prove.c."""
 
     _fields_ = [
-        *((name, ctypes.c_uint16) for name in ("unset", "masked", "by4", "by8", "held")),
-        *((name, ctypes.c_uint8) for name in ("depth", "divide", "machine")),
-        *((name, ctypes.c_bool) for name in ("fenced", "dead")),
-        ("credit", ctypes.c_int32),
+        ("need", ctypes.c_uint16 * 3),
+        ("deny", ctypes.c_uint16),
+        ("always", ctypes.c_uint16 * 3),
+        ("kept", ctypes.c_uint16 * 3),
+        *((name, ctypes.c_uint16) for name in ("set", "leaves")),
+        ("depth", ctypes.c_int8),
+        ("regular", ctypes.c_bool),
     ]
 
 
@@ -67,33 +85,61 @@ class Found(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_uint8 * 16), ("insn", Insn)]
 
 
+def fields(of: ctypes.Structure | None) -> tuple | None:
+    """All that is in it, as something that has a hash."""
+    if of is None:
+        return None
+    values = (getattr(of, name) for name, _ in of._fields_)
+    return tuple(tuple(v) if isinstance(v, ctypes.Array) else v for v in values)
+
+
 class Verifier:
     def __init__(self, path: str) -> None:
+        self.known: set[tuple] = set()
+        self.proven: set[tuple] = set()
         self.so = ctypes.CDLL(path)
-        self.so.prove_step.restype = ctypes.c_char_p
-        self.so.prove_decode.restype = ctypes.c_bool
-        self.so.prove_division.restype = ctypes.c_uint8
-        self.so.prove_division.argtypes = [ctypes.c_uint8, ctypes.c_void_p]
+        self.so.prove_decode.restype = self.so.prove_transfer.restype = ctypes.c_bool
+        self.so.prove_row.restype = ctypes.POINTER(ctypes.c_uint16)
+        self.so.prove_range.argtypes = [
+            *(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint32),
+        ]
+        self.so.prove_masks.restype = ctypes.c_uint32
+        self.so.native_map.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+        self.so.native_run.argtypes = [
+            *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p),
+        ]
 
     def search(self) -> list[tuple[bytes, Insn]]:
-        room = 1 << 17
+        room = 1 << 18
         found = (Found * room)()
         n = self.so.prove_search(found, room)
         assert n <= room, f"{n} forms of instructions"
         return [(bytes(f.bytes)[: f.insn.len], f.insn) for f in found[:n]]
+
+    def rows(self) -> Iterator[list[int]]:
+        length = ctypes.c_uint32()
+        number = 0
+        while row := self.so.prove_row(number, ctypes.byref(length)):
+            yield row[: length.value]
+            number += 1
+
+    def is_known(self, *what: object) -> bool:
+        """Has it been proven with another library?  It is now, with this one, or will be."""
+        self.proven.add(what)
+        return what in self.known
 
     def decode(self, code: bytes) -> Insn | None:
         insn = Insn()
         ok = self.so.prove_decode(code + bytes(16), len(code), ctypes.byref(insn))
         return insn if ok else None
 
-    def step(self, shift: int, insn: Insn, **known: int) -> State | None:
-        """What is known after it, from nothing but @known; None if it is refused."""
-        state = State(by4=1 << FRAME, by8=1 << FRAME)
-        for name, value in known.items():
-            setattr(state, name, value)
-        why = self.so.prove_step(shift, ctypes.byref(state), ctypes.byref(insn))
-        return None if why else state
+    def transfer(self, shift: int, insn: Insn) -> Transfer | None:
+        """What becomes of what is known, as verify_step() has it; None if it is refused."""
+        transfer = Transfer()
+        if not self.so.prove_transfer(shift, ctypes.byref(insn), ctypes.byref(transfer)):
+            return None
+        assert transfer.regular, "what is known is not known bit by bit"
+        return transfer
 
 
 # -- decoder ------------------------------------------------------------------------------
@@ -124,38 +170,28 @@ def operand_of(insn: capstone.CsInsn) -> object | None:
     return memory[0] if memory else None
 
 
-BRANCHES = {JUMP: ("jmp",), CALL: ("call",), RETURN: ("ret",)}
-
-
-def check_branch(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
-    if mine.kind == RETURN:
-        assert insn.mnemonic == "ret" and code == b"\xc3\xcc"
-        return
+def check_branch(mine: Insn, insn: capstone.CsInsn) -> None:
     assert insn.operands[0].type == x86.X86_OP_IMM
-    assert insn.operands[0].imm - 0x1000 - insn.size == mine.rel, "rel"
-    if mine.kind == BRANCH:
-        assert insn.mnemonic.startswith("j") and insn.mnemonic not in ("jmp", "jrcxz", "jecxz")
-        want = {"jae": 1, "je": 2, "jns": 3}.get(insn.mnemonic, 0)
-        assert mine.cond == want, "cond"
-    else:
-        assert insn.mnemonic in BRANCHES[mine.kind]
+    assert insn.operands[0].imm - 0x1000 == mine.to, "to"
+    assert insn.mnemonic.startswith("j") and insn.mnemonic not in ("jmp", "jrcxz", "jecxz")
 
 
 def check_memory(mine: Insn, insn: capstone.CsInsn, operand: object) -> None:
     memory = operand.mem
-    assert memory.segment == 0 and memory.scale == 1 and memory.base, "form"
+    assert memory.segment == 0 and memory.base, "form"
+    assert memory.scale == 1 or insn.mnemonic == "lea", "form"
     base = FAMILY[insn.reg_name(memory.base)]
     name = insn.reg_name(memory.index) if memory.index else "riz"
     index = NO_INDEX if name == "riz" else FAMILY[name]
     assert insn.addr_size == 8 and memory.disp == mine.disp, "disp"
     if insn.mnemonic == "lea":
-        assert not mine.arena and not mine.field and index == NO_INDEX
+        assert not mine.arena and mine.index == NO_INDEX
         assert mine.reads >> base & 1, "base"
+        assert index == NO_INDEX or mine.reads >> index & 1, "index"
         return
     assert operand.size in (1, 2, 4, 8), "size"
-    assert mine.arena != mine.field, "neither arena nor machine"
     assert base == (BASE if mine.arena else MACHINE), "base"
-    assert index == (mine.index if mine.arena else NO_INDEX), "index"
+    assert index == mine.index, "index"
     locked = insn.prefix[0] == x86.X86_PREFIX_LOCK or insn.mnemonic == "xchg"
     assert mine.align == (operand.size if locked else 0), "align"
 
@@ -170,21 +206,18 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
     if insn.mnemonic == "xor" and len({o.reg for o in insn.operands}) == 1:
         reads = 0
     if mine.kind in (PUSH, POP):
-        moved = FAMILY[insn.reg_name(insn.operands[0].reg)]
+        moved = 1 << FAMILY[insn.reg_name(insn.operands[0].reg)]
         assert (
             insn.mnemonic == ("push" if mine.kind == PUSH else "pop") and insn.operands[0].size == 8
         )
-        assert moved == mine.reg and not mine.reads | mine.writes
+        assert mine.reads == (moved if mine.kind == PUSH else 0)
+        assert mine.writes == (moved if mine.kind == POP else 0)
+        assert mine.slots == (mine.kind == PUSH)
         return
     if mine.arena:  # the address is the verifier's
         reads &= ~(1 << BASE | (0 if mine.index == NO_INDEX else 1 << mine.index)) | mine.reads
-    if mine.field:
+    if operand and not mine.arena and insn.mnemonic != "lea":
         reads &= ~(1 << MACHINE)
-    if mine.kind in (ROOM, LOAD_RUN, MOVE_FRAME):
-        only = {ROOM: 1 << STACK, LOAD_RUN: 0, MOVE_FRAME: 1 << FRAME}[mine.kind]
-        assert reads == only, "reads"
-        assert writes == {ROOM: 0, LOAD_RUN: 1 << MACHINE, MOVE_FRAME: 1 << FRAME}[mine.kind]
-        return
     assert reads & ~mine.reads == 0, f"reads {reads & ~mine.reads:x} more"
     assert writes & ~mine.writes == 0, f"writes {writes & ~mine.writes:x} more"
     if mine.kind in (MASK, MOVE_FRAME):
@@ -197,19 +230,9 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
 
 def check_field(mine: Insn, insn: capstone.CsInsn) -> None:
     """What may be done with struct machine, said once more."""
-    text = f"{insn.mnemonic} {insn.op_str}".replace(" + riz", "")
-    if mine.field:
-        allowed = {
-            CHARGE: ("sub qword ptr [r9], ",),
-            ROOM: ("cmp rsp, qword ptr [r9 + 0x10]",),
-            LOAD_RUN: ("mov r9, qword ptr [r9 + 0x80]",),
-            PLAIN: ("mov dword ptr [r9 + 0x3c], ", "cmp ebp, dword ptr [r9 + 8]"),
-        }[mine.kind]
-        user = mine.kind == PLAIN and mine.disp == 24 and insn.operands[0].size == 8
-        reads_user = (
-            user and insn.mnemonic in ("mov", "add", "sub") and text.endswith("[r9 + 0x18]")
-        )
-        assert reads_user or text.startswith(allowed), text
+    if operand_of(insn) and not mine.arena and insn.mnemonic != "lea":
+        assert insn.mnemonic in ("mov", "add", "sub") and insn.operands[0].size == 8
+        assert insn.op_str.replace(" + riz", "").endswith(f", qword ptr [r9 + {USER:#x}]")
 
 
 def prove_decoder(verifier: Verifier) -> None:
@@ -217,15 +240,15 @@ def prove_decoder(verifier: Verifier) -> None:
     reader.detail = True
     forms = verifier.search()
     for code, mine in forms:
+        assert verifier.decode(code[:-1]) is None, f"{code.hex(' ')}: not all of it is there"
+        if verifier.is_known("decoder", code, fields(mine)):
+            continue
         insn = next(reader.disasm(code, 0x1000), None)
         try:
             assert insn, "no instruction"
-            if mine.kind == LANDING:
-                assert insn.mnemonic == "endbr64"
-                continue
-            assert insn.size == len(code) - (mine.kind == RETURN), f"{insn.size} bytes"
-            if mine.kind in (JUMP, BRANCH, CALL, RETURN):
-                check_branch(code, mine, insn)
+            assert insn.size == len(code), f"{insn.size} bytes"
+            if mine.kind == BRANCH:
+                check_branch(mine, insn)
                 continue
             assert not set(insn.groups) & {
                 x86.X86_GRP_JUMP,
@@ -236,131 +259,28 @@ def prove_decoder(verifier: Verifier) -> None:
             }
             check_effects(code, mine, insn)
             check_field(mine, insn)
-            assert mine.kind != DIVIDE or insn.mnemonic in ("div", "idiv")
-            assert insn.mnemonic not in ("div", "idiv") or mine.kind == DIVIDE
+            assert insn.mnemonic not in ("div", "idiv")
         except AssertionError as wrong:
             text = f"{insn.mnemonic} {insn.op_str}" if insn else ""
             raise AssertionError(f"{code.hex(' ')}: {text}: {wrong}") from wrong
     kinds = {mine.kind for _, mine in forms}
-    assert kinds == set(range(14)), kinds
+    assert kinds == {PLAIN, MASK, MOVE_FRAME, PUSH, POP, BRANCH}, kinds
     print(f"decoder: {len(forms)} forms")
 
 
-# -- machine ------------------------------------------------------------------------------
+# -- claims: forms ------------------------------------------------------------------------
 
-SAMPLE = 0.2
-CODE, ARENA, RUN, STACK_AT, SHIFT = 0x10000, 0x40000000, 0x8000000, 0x9000000, 16
-REGS = [getattr(uc, f"UC_X86_REG_{name.upper()}") for name in NAMES]
-
-
-def set_up() -> unicorn.Uc:
-    machine = unicorn.Uc(unicorn.UC_ARCH_X86, unicorn.UC_MODE_64)
-    machine.mem_map(CODE, 0x1000)
-    machine.mem_map(ARENA - GUARD, (1 << SHIFT) + 2 * GUARD)
-    machine.mem_map(RUN, 0x1000)
-    machine.mem_map(STACK_AT, 0x2000)
-    return machine
-
-
-def execute(machine: unicorn.Uc, code: bytes, values: list[int]) -> list[int]:
-    for reg, value in zip(REGS, values, strict=True):
-        machine.reg_write(reg, value)
-    machine.reg_write(uc.UC_X86_REG_EFLAGS, 2)
-    machine.mem_write(CODE, code)
-    machine.emu_start(CODE, CODE + len(code), count=1)
-    return [machine.reg_read(reg) for reg in REGS]
-
-
-def values_for(rng: random.Random, insn: Insn) -> list[int]:
-    values = [
-        rng.choice((rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(8))) for _ in NAMES
-    ]
-    values[STACK], values[MACHINE], values[BASE] = STACK_AT + 0x1000, RUN, ARENA
-    values[FRAME] = rng.getrandbits(SHIFT) & ~7
-    if insn.arena and insn.index != NO_INDEX:
-        values[insn.index] = rng.getrandbits(SHIFT) & ~7
-    return values
-
-
-class Watched:
-    """A machine that notes which memory is touched; none is mapped elsewhere."""
-
-    def __init__(self) -> None:
-        self.machine = set_up()
-        self.touched: list[tuple[int, int]] = []
-        self.machine.hook_add(
-            unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE,
-            lambda _m, _what, at, size, _value, _user: self.touched.append((at, size)),
-        )
-
-    def run(self, code: bytes, values: list[int]) -> list[int]:
-        self.machine.mem_write(ARENA - GUARD, bytes(GUARD + (1 << SHIFT) + GUARD))
-        self.touched.clear()
-        return execute(self.machine, code, values)
-
-
-def place_of(insn: Insn) -> tuple[int, int]:
-    """Where it may access memory: from, and how much."""
-    if insn.kind in (PUSH, POP):
-        return STACK_AT + 0xFF8, 0x10
-    if insn.arena:
-        return ARENA - GUARD, (1 << SHIFT) + 2 * GUARD
-    return RUN, 0x88
-
-
-def written_by(insn: Insn) -> int:
-    extra = {
-        PUSH: 1 << STACK,
-        POP: 1 << STACK | 1 << insn.reg,
-        LOAD_RUN: 1 << MACHINE,
-        MOVE_FRAME: 1 << FRAME,
-    }
-    return insn.writes | extra.get(insn.kind, 0)
-
-
-def check_run(watched: Watched, code: bytes, insn: Insn, rng: random.Random) -> None:
-    values = values_for(rng, insn)
-    index = 0 if insn.index == NO_INDEX else 1 << insn.index
-    kept = insn.reads | SECRET | index
-    one = watched.run(code, values)
-    start, room = place_of(insn)
-    for at, size in watched.touched:
-        assert start <= at and at + size <= start + room, hex(at)
-    for n in range(16):
-        assert one[n] == values[n] or written_by(insn) >> n & 1, NAMES[n]
-    if insn.kind in (PUSH, POP, MOVE_FRAME):
-        return
-    others = [v if kept >> n & 1 else rng.getrandbits(64) for n, v in enumerate(values)]
-    two = watched.run(code, others)
-    for n in range(16):
-        assert one[n] == two[n] or not insn.writes >> n & 1, NAMES[n]
-
-
-def is_accepted(verifier: Verifier, insn: Insn) -> bool:
-    index = 0 if insn.index == NO_INDEX else 1 << insn.index
-    known = {"masked": index | 1 << FRAME, "by4": index | 32, "by8": index | 32}
-    held = insn.kind == POP and insn.reg == MACHINE
-    if insn.kind in (CHARGE, ROOM):
-        return True
-    return (
-        not index & SECRET and verifier.step(SHIFT, insn, depth=1, held=held, **known) is not None
-    )
-
-
-def prove_machine(verifier: Verifier) -> None:
-    rng, watched, count = random.Random(1), Watched(), 0
-    for code, insn in verifier.search():
-        if insn.kind >= DIVIDE or rng.random() > SAMPLE or not is_accepted(verifier, insn):
-            continue
-        try:
-            check_run(watched, code, insn, rng)
-        except (AssertionError, unicorn.UcError) as wrong:
-            raise AssertionError(f"{code.hex(' ')}: {wrong}") from wrong
-        count += 1
-    print(f"machine: {count} forms executed on two states")
-
-
-# -- claims -------------------------------------------------------------------------------
+BEFORE = z3.BitVecs(NAMES, 64)
+SIZE, DISP, IMM64 = z3.BitVecs("size disp imm", 64)
+SHIFT = 16
+SHIFTS = range(16, 31)
+# The arena is where nothing wraps around, and at a page; its size is 2^16 to 2^30.
+SANE = z3.And(
+    z3.UGE(BEFORE[BASE], 1 << 32),
+    z3.ULE(BEFORE[BASE], -(1 << 32) % (1 << 64)),
+    BEFORE[BASE] & 0xFFF == 0,
+    z3.Or(*(SIZE == 1 << shift for shift in SHIFTS)),
+)
 
 
 def holds(claim: z3.BoolRef) -> bool:
@@ -374,209 +294,721 @@ def prove(name: str, claim: z3.BoolRef) -> None:
     assert holds(claim), f"{name} does not hold"
 
 
+def same(a: z3.ExprRef, b: z3.ExprRef) -> bool:
+    """As expressions; they may be equal all the same."""
+    return a.eq(b) or z3.simplify(a).eq(z3.simplify(b))
+
+
+def offset(a: z3.BitVecRef, b: z3.BitVecRef) -> int | None:
+    """How far @a is from @b, if that is a constant."""
+    distance = z3.simplify(a - b)
+    return distance.as_signed_long() if z3.is_bv_value(distance) else None
+
+
+VARIABLES: dict[int, tuple[z3.ExprRef, frozenset[str]]] = {}
+
+
+def variables(expr: z3.ExprRef | bool) -> frozenset[str]:
+    """Names of all that @expr is made of."""
+    if isinstance(expr, bool):
+        return frozenset()
+    if known := VARIABLES.get(expr.get_id()):
+        return known[1]
+    if z3.is_const(expr):
+        names = [expr.decl().name()] if expr.decl().kind() == z3.Z3_OP_UNINTERPRETED else []
+        found = frozenset(names)
+    else:
+        found = frozenset().union(*map(variables, expr.children()))
+    VARIABLES[expr.get_id()] = expr, found  # kept, so that its number stays its own
+    return found
+
+
+class Memory:
+    """Of loads nothing is known: other threads write the arena, too."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
+        assert address is not None
+        self.count += 1
+        return z3.BitVec(f"loaded{self.count}", bits)
+
+    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
+        assert address is not None and value is not None
+
+
+def symbolic() -> State:
+    flags = {name: z3.Bool(f"flag_{name}") for name in "cozs"}
+    memory = Memory()
+    return State(list(BEFORE), flags, memory.load, memory.store)
+
+
+def names_of(registers: int) -> set[str]:
+    return {name for n, name in enumerate(NAMES) if registers >> n & 1}
+
+
+def constants_of(insn: capstone.CsInsn) -> dict[str, z3.BitVecRef]:
+    """Any constant, any displacement that there is room for."""
+    constants = {}
+    if insn.disp_size:
+        bits = insn.disp_size * 8
+        constants["disp"] = model.extend(model.extract(DISP, 0, bits), 64, True)
+    if insn.imm_size:
+        bits = insn.imm_size * 8
+        constants["imm"] = model.extend(model.extract(IMM64, 0, bits), 64, True)
+    return constants
+
+
+def prove_accesses(mine: Insn, before: State, after: State, disp: z3.BitVecRef) -> None:
+    """Where @mine says, and the arena's are as it says."""
+    for access in after.accesses:
+        address = access.address
+        if mine.kind in (PUSH, POP):
+            at = -8 if mine.kind == PUSH else 0
+            assert offset(address, BEFORE[STACK]) == at and access.bits == 64, "stack"
+            assert (access.stored is not None) == (mine.kind == PUSH), "stack"
+        elif mine.arena:
+            index = 0 if mine.index == NO_INDEX else BEFORE[mine.index]
+            assert same(address, BEFORE[BASE] + index + disp), "not where it is said to be"
+            assert access.bits <= 64, "size"
+            assert mine.align * 8 == (access.bits if access.locked else 0), "align"
+            if access.stored is not None:
+                assert variables(access.stored) <= names_of(mine.reads) | LOADED, "tells"
+        else:
+            user = BEFORE[MACHINE] + disp
+            assert same(address, user) and mine.disp == USER and mine.index == NO_INDEX, "machine"
+            assert access.stored is None and access.bits == 64, "machine"
+    assert before.regs == BEFORE
+
+
+LOADED = {f"loaded{n}" for n in range(1, 5)}
+
+
+def prove_registers(mine: Insn, after: State) -> set[int]:
+    """It writes only registers that its table says it does.  Returns these."""
+    written = {n for n in range(16) if not after.regs[n].eq(BEFORE[n])}
+    moved = {STACK} if mine.kind in (PUSH, POP) else set()
+    assert written <= {n for n in range(16) if mine.writes >> n & 1} | moved, "writes more"
+    assert not written & {MACHINE, BASE}, "writes what is to be kept"
+    assert FRAME not in written or mine.kind in (MASK, MOVE_FRAME), "writes the frame's place"
+    if moved:
+        want = -8 if mine.kind == PUSH else 8
+        assert offset(after.regs[STACK], BEFORE[STACK]) == want, "the stack pointer"
+    allowed = names_of(mine.reads) | LOADED | {"imm", "disp"}
+    for n in written - moved:
+        assert variables(after.regs[n]) <= allowed, f"{NAMES[n]} tells of more"
+    for name, flag in after.flags.items():
+        assert variables(flag) <= allowed | {f"flag_{name}"}, f"flag {name} tells of more"
+    return written
+
+
+def prove_facts(mine: Insn, transfer: Transfer, after: State, written: set[int]) -> None:
+    """What is known afterwards is so, and what may have come from the kernel stays so."""
+    assert not mine.reads & ~transfer.deny, "reads what may be the kernel's"
+    assert mine.reads & SECRET == 0, "reads a secret"
+    assert transfer.set & ~sum(1 << n for n in written) == 0, "is set without being written"
+    assert transfer.leaves == 0 and transfer.depth == {PUSH: 1, POP: -1}.get(mine.kind, 0)
+    for n in written - {STACK}:
+        kept = [fact >> n & 1 for fact in transfer.kept]
+        always = [fact >> n & 1 for fact in transfer.always]
+        if mine.kind == MASK:
+            prove_mask(mine, after.regs[n], BEFORE[n])
+            assert n == mine.reg
+        elif mine.kind == MOVE_FRAME:
+            given = z3.And(BEFORE[n] & 7 == 0, IMM64 & 7 == 0)
+            prove("a multiple of 8", z3.Implies(given, after.regs[n] & 7 == 0))
+            assert kept[0] == 0 and not any(always) and n == FRAME
+        else:
+            assert not any(kept) and not any(always), "known, and written"
+    others = 0xFFFF & ~sum(1 << n for n in written)
+    assert not any(fact & others for fact in transfer.always), "known of nothing"
+
+
+def prove_mask(mine: Insn, result: z3.BitVecRef, before: z3.BitVecRef) -> None:
+    """Whatever the constant is, prove_masks() of prove.c says what of it is taken to hold."""
+    bits = 8 if mine.len < 6 else 32
+    low = model.extend(model.extract(IMM64, 0, bits), 32, True)
+    prove(
+        "a mask",
+        z3.Implies(z3.And(SANE, z3.ULT(low, model.extract(SIZE, 0, 32))), z3.ULT(result, SIZE)),
+    )
+    for n in (3, 7):
+        prove("a multiple", z3.Implies(low & n == 0, result & n == 0))
+        prove("a multiple as before", z3.Implies(before & n == 0, result & n == 0))
+
+
+def is_secret(mine: Insn) -> bool:
+    """Is its index what is never known to be masked?  prove_places() shows that it is not."""
+    return mine.arena and mine.index != NO_INDEX and bool(SECRET >> mine.index & 1)
+
+
+def prove_form(verifier: Verifier, code: bytes, mine: Insn) -> bool:
+    """Returns whether it is accepted anywhere."""
+    transfer = verifier.transfer(SHIFT, mine)
+    if transfer is None or is_secret(mine):
+        return False
+    if verifier.is_known("form", code, fields(mine), fields(transfer)):
+        return True
+    if mine.arena and mine.index != NO_INDEX:
+        assert transfer.need[0] >> mine.index & 1, "not masked"
+        for n, align in ((1, 4), (2, 8)):
+            assert mine.align != align or transfer.need[n] >> mine.index & 1, "not aligned"
+    insn = model.disassemble(code)
+    if mine.kind == BRANCH:
+        assert insn.mnemonic[0] == "j" and not mine.writes | mine.reads
+        return True
+    before, after = symbolic(), symbolic()
+    constants = constants_of(insn)
+    model.execute(after, insn, constants)
+    assert not after.traps
+    prove_accesses(mine, before, after, constants.get("disp"))
+    prove_facts(mine, transfer, after, prove_registers(mine, after))
+    return True
+
+
+def limits(verifier: Verifier, shift: int, insn: Insn) -> tuple[int, int]:
+    """Which displacements are accepted: all from the first to the last."""
+
+    def accepts(disp: int) -> bool:
+        insn.disp = disp
+        return verifier.so.prove_transfer(shift, ctypes.byref(insn), ctypes.byref(Transfer()))
+
+    low, high = edge(accepts, 0, -(1 << 31) - 1), edge(accepts, 0, 1 << 31)
+    wrong = verifier.so.prove_range(shift, ctypes.byref(insn), low, high, 4093)
+    assert not wrong, f"{wrong} displacements are not as their range says"
+    return low, high
+
+
 def edge(accepts: Callable[[int], bool], inside: int, outside: int) -> int:
     """The last value that is accepted, from @inside to @outside."""
+    assert accepts(inside)
     while abs(outside - inside) > 1:
         middle = (inside + outside) // 2
         inside, outside = (middle, outside) if accepts(middle) else (inside, middle)
     return inside
 
 
-LIMITS = -(1 << 31), (1 << 31) - 1
-
-
-def accepted_range(accepts: Callable[[int], bool]) -> tuple[int, int]:
-    assert accepts(0)
-    low, high = edge(accepts, 0, LIMITS[0] - 1), edge(accepts, 0, LIMITS[1] + 1)
-    rng = random.Random(1)
-    for _ in range(2000):  # no gaps, and no islands
-        for value in (rng.randint(*LIMITS), rng.randint(low, high), low - rng.randint(1, 99)):
-            if LIMITS[0] <= value <= LIMITS[1]:
-                assert accepts(value) == (low <= value <= high), value
-    return low, high
-
-
-def prove_places(verifier: Verifier, shift: int) -> None:
-    """An access of at most 8 bytes lies in the arena and its guards."""
-    base, index = z3.BitVecs("base index", 64)
-    disp = z3.BitVec("disp", 32)
-    far, size = z3.BitVecVal(GUARD, 64), z3.BitVecVal(1 << shift, 64)
-    sane = z3.And(z3.UGE(base, 1 << 47), z3.ULE(base, -(1 << 40) % (1 << 64)))
-    for reg in (10, NO_INDEX):
-        insn = Insn(len=8, arena=True, index=reg)
-
-        def accepts(d: int, insn: Insn = insn, reg: int = reg) -> bool:
-            insn.disp = d
-            return bool(verifier.step(shift, insn, masked=0 if reg == NO_INDEX else 1 << reg))
-
-        low, high = accepted_range(accepts)
-        offset = z3.SignExt(32, disp) + (index if reg != NO_INDEX else 0)
-        where = base + offset
-        given = z3.And(sane, disp >= low, disp <= high, z3.ULT(index, size))
-        prove("low end", z3.Implies(given, z3.UGE(where, base - far)))
-        prove("high end", z3.Implies(given, z3.ULE(where + 8, base + size + far)))
-    for reg in range(16):  # none without a mask
-        insn = Insn(len=8, arena=True, index=reg)
-        assert not verifier.step(shift, insn, masked=0xFFFF & ~(1 << reg))
-        for align, name in ((4, "by4"), (8, "by8")):
-            insn = Insn(len=8, arena=True, index=reg, align=align)
-            known = {"by4": 0xFFFF, "by8": 0xFFFF, "masked": 0xFFFF}
-            known[name] &= ~(1 << reg)
-            assert not verifier.step(shift, insn, **known), "aligned"
-            insn.disp = align // 2
-            assert not verifier.step(shift, insn, masked=0xFFFF, by4=0xFFFF, by8=0xFFFF)
-
-
-def masks(rng: random.Random, shift: int) -> set[int]:
-    near = {(1 << shift) + d for d in range(-9, 10)}
-    return near | {1 << n for n in range(32)} | {rng.getrandbits(32) for _ in range(200)}
-
-
-def prove_masks(verifier: Verifier, shift: int) -> None:
-    """What is said to be masked is, for all values; the set of constants is a range."""
-    value = z3.BitVec("value", 32)
-    imm = z3.BitVec("imm", 32)
-    bound = (1 << shift) - 1
-    prove("mask", z3.Implies(z3.ULE(imm, bound), z3.ULE(value & imm, bound)))
-    prove("by 4", z3.Implies(imm & 3 == 0, (value & imm) & 3 == 0))
-    prove("by 8", z3.Implies(imm & 7 == 0, (value & imm) & 7 == 0))
-    prove("kept by 8", z3.Implies(value & 7 == 0, (value & imm) & 7 == 0))
-    for reg in (0, FRAME, 10, 11, 15):
-        for constant in masks(random.Random(reg), shift):
-            signed = (constant + (1 << 31)) % (1 << 32) - (1 << 31)
-            insn = Insn(len=7, kind=MASK, reg=reg, reads=1 << reg, writes=1 << reg, imm=signed)
-            state = verifier.step(shift, insn, by4=0, by8=0)
-            constant %= 1 << 32
-            bit = 1 << reg
-            assert bool(state.masked & bit) <= (constant <= bound), hex(constant)
-            assert bool(state.by4 & bit) <= (constant & 3 == 0), hex(constant)
-            assert bool(state.by8 & bit) <= (constant & 7 == 0), hex(constant)
-
-
-def prove_frames(verifier: Verifier, shift: int) -> None:
-    frame, imm = z3.BitVecs("frame imm", 32)
-    given = z3.And(frame & 7 == 0, imm & 7 == 0)
-    prove("frame", z3.Implies(given, z3.And((frame + imm) & 7 == 0, (frame - imm) & 7 == 0)))
-    for imm_value in range(-64, 65):
-        insn = Insn(len=6, kind=MOVE_FRAME, imm=imm_value)
-        state = verifier.step(shift, insn, masked=1 << FRAME)
-        assert (state is not None) <= (imm_value % 8 == 0)
-        assert state is None or not state.masked >> FRAME & 1
-
-
-def prove_states(verifier: Verifier) -> None:
-    """Whatever is written loses what was known of it; what is unset is not read."""
-    for reg in range(16):
-        bit = 1 << reg
-        writes = Insn(len=3, writes=bit, index=NO_INDEX)
-        state = verifier.step(SHIFT, writes, masked=0xFFFF, by4=0xFFFF, by8=0xFFFF)
-        kept = reg in (STACK, FRAME, MACHINE, BASE)
-        assert (state is None) == kept
-        assert kept or not (state.masked | state.by4 | state.by8) & bit
-        reads = Insn(len=3, reads=bit, index=NO_INDEX)
-        assert not verifier.step(SHIFT, reads, unset=bit)
-        assert bool(verifier.step(SHIFT, reads)) == (not SECRET & bit)
-        for kind in (PUSH, POP):
-            moves = Insn(len=2, kind=kind, reg=reg, index=NO_INDEX)
-            for held in (0, 1):
-                state = verifier.step(SHIFT, moves, depth=1, held=held, unset=0, masked=0xFFFF)
-                if kind == PUSH:
-                    assert (state is None) == (reg in (STACK, BASE))
-                    assert not state or (state.held >> 1 & 1) == (reg == MACHINE)
-                else:
-                    fits = reg == MACHINE if held else reg not in (STACK, FRAME, MACHINE, BASE)
-                    assert (state is not None) == fits
-                    assert not state or not state.masked & bit & ~(1 << MACHINE)
-        assert not verifier.step(SHIFT, Insn(kind=POP, reg=reg, index=NO_INDEX), depth=0)
-        if reg != MACHINE:
-            push = Insn(kind=PUSH, reg=reg, index=NO_INDEX)
-            assert not verifier.step(SHIFT, push, unset=bit)
-    for machine in (1, 2):
-        assert not verifier.step(SHIFT, Insn(field=True, index=NO_INDEX), machine=machine)
-        push = Insn(kind=PUSH, reg=MACHINE, index=NO_INDEX)
-        assert not verifier.step(SHIFT, push, machine=machine)
-    for kind in range(14, 40):
-        assert not verifier.step(SHIFT, Insn(kind=kind, index=NO_INDEX))
-
-
-DIVISIONS = {
-    # what must come first, in bytes; then what divides
-    (False, False): "45 85 db 74 00 31 d2 41 f7 f3",
-    (False, True): "4d 85 db 74 00 31 d2 49 f7 f3",
-    (True, False): "45 85 db 74 00 41 83 fb ff 74 00 99 41 f7 fb",
-    (True, True): "4d 85 db 74 00 49 83 fb ff 74 00 48 99 49 f7 fb",
-}
-
-
-def rows(verifier: Verifier, text: str) -> list[Insn]:
-    code, insns = bytes.fromhex(text), []
-    while code:
-        insns.append(verifier.decode(code))
-        code = code[insns[-1].len :]
-    return insns
-
-
-def end_of(verifier: Verifier, insns: list[Insn]) -> int:
-    step = 0
-    for insn in insns:
-        step = verifier.so.prove_division(step, ctypes.byref(insn))
-    return step
-
-
-def prove_divisions(verifier: Verifier) -> None:
-    """Only these rows divide, and they cannot trap: what is dropped or added ends them."""
-    every = {id(i): i for text in DIVISIONS.values() for i in rows(verifier, text)}
-    for text in DIVISIONS.values():
-        insns = rows(verifier, text)
-        assert end_of(verifier, insns) == DIVIDED
-        for n in range(len(insns)):
-            assert end_of(verifier, insns[:n] + insns[n + 1 :]) != DIVIDED
-            for other in every.values():
-                row = [*insns[:n], other, *insns[n + 1 :]]
-                same = (other.divide, other.kind, other.cond) == (
-                    insns[n].divide,
-                    insns[n].kind,
-                    insns[n].cond,
-                )
-                clears = other.divide & 7 == insns[n].divide & 7 == 3  # both clear rdx
-                assert same or clears or end_of(verifier, row) != DIVIDED
-                assert (
-                    n == 0
-                    or end_of(verifier, [*insns[:n], other, *insns[n:]]) != DIVIDED
-                    or (other.divide & 7 == 1 and n == 1)
-                    or same
-                    or clears
-                )
-    for bits in (8, 16):  # as z3 can; the argument is the same for 32 and 64
-        low, by = z3.BitVecs("low by", bits)
-        wide = z3.ZeroExt(bits, low)
-        quotient = z3.UDiv(wide, z3.ZeroExt(bits, by))
-        prove("div", z3.Implies(by != 0, z3.ULT(quotient, 1 << bits)))
-        wide = z3.SignExt(bits, low)
-        quotient = wide / z3.SignExt(bits, by)
-        fits = z3.And(quotient >= -(1 << bits - 1), quotient < 1 << bits - 1)
-        prove("idiv", z3.Implies(z3.And(by != 0, by != -1), fits))
+def prove_places(verifier: Verifier) -> None:
+    """Any access that prove_accesses() lets pass is in the arena and its guards."""
+    prove_quotients()
+    index = z3.BitVec("index", 64)
+    for shift in SHIFTS:
+        for reg in (R10, NO_INDEX):
+            low, high = limits(verifier, shift, Insn(len=8, arena=True, index=reg))
+            masked = z3.ULT(index, SIZE) if reg != NO_INDEX else index == 0
+            given = z3.And(SANE, SIZE == 1 << shift, masked, low <= DISP, high >= DISP)
+            where = BEFORE[BASE] + index + DISP
+            prove("low end", z3.Implies(given, z3.UGE(where, BEFORE[BASE] - GUARD)))
+            prove("high end", z3.Implies(given, z3.ULE(where + 8, BEFORE[BASE] + SIZE + GUARD)))
+        for reg in range(16):
+            want = REFUSED if SECRET >> reg & 1 else 0
+            assert verifier.so.prove_masks(shift, reg, 65521) == want, NAMES[reg]
+    for align in (4, 8):
+        for disp in range(-16, 17):
+            insn = Insn(len=8, arena=True, index=NO_INDEX, align=align, disp=disp)
+            assert bool(verifier.transfer(SHIFT, insn)) == (disp % align == 0), "align"
+        where = BEFORE[BASE] + index + DISP
+        given = z3.And(SANE, index & align - 1 == 0, DISP & align - 1 == 0)
+        prove("aligned", z3.Implies(given, where & align - 1 == 0))
 
 
 def prove_claims(verifier: Verifier) -> None:
-    for shift in range(16, 31):
-        prove_places(verifier, shift)
-        prove_masks(verifier, shift)
-    prove_frames(verifier, SHIFT)
-    prove_states(verifier)
-    prove_divisions(verifier)
-    print("claims: places, masks, frames, states, divisions")
+    rows = [prove_row(verifier, row) for row in verifier.rows()]
+    accepted = 0
+    for code, mine in verifier.search():
+        try:
+            accepted += prove_form(verifier, code, mine)
+        except (AssertionError, KeyError) as wrong:
+            text = model.disassemble(code)
+            raise AssertionError(f"{code.hex(' ')}: {text}: {wrong!r}") from wrong
+    print(f"claims: {accepted} forms of instructions, {len(rows)} rows with {sum(rows)} ways")
 
 
-PARTS = {"claims": prove_claims, "decoder": prove_decoder, "machine": prove_machine}
+# -- claims: rows -------------------------------------------------------------------------
+
+
+class Names:
+    """New variables; those that begin with "kernel" must not leak."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def new(self, kind: str, bits: int = 64) -> z3.BitVecRef:
+        self.count += 1
+        return z3.BitVec(f"{kind}_{self.count}", bits)
+
+
+class Words:
+    """The stack and struct machine, by the word."""
+
+    def __init__(self, other: Words | None = None) -> None:
+        self.stack = dict(other.stack) if other else {}
+        self.machine = dict(other.machine) if other else {}
+        self.stored = set(other.stored) if other else set()
+        self.lowest = other.lowest if other else 0
+
+    def find(self, address: z3.BitVecRef) -> tuple[dict, int, str]:
+        if (at := offset(address, BEFORE[STACK])) is not None:
+            self.lowest = min(self.lowest, at)
+            assert at < 0, "not this routine's words"
+            return self.stack, at, "stack"
+        at = offset(address, BEFORE[MACHINE])
+        assert at is not None, f"neither stack nor machine: {address}"
+        return self.machine, at, "machine"
+
+    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
+        words, at, name = self.find(address)
+        assert name == "machine" or at in words, "not pushed"
+        return words.setdefault(at, z3.BitVec(f"machine_{at}", bits))
+
+    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
+        words, at, name = self.find(address)
+        words[at] = value
+        if name == "machine":
+            self.stored.add(at)
+
+
+class Way:
+    """A way through a row, up to some place in it."""
+
+    def __init__(self, at: int, state: State, words: Words, given: list[z3.BoolRef]) -> None:
+        self.at, self.words, self.given = at, words, given
+        self.state = State(
+            list(state.regs), dict(state.flags), words.load, words.store, [], list(state.traps)
+        )
+
+    def fork(self, at: int, given: z3.BoolRef | None = None) -> Way:
+        more = [] if given is None else [given]
+        return Way(at, self.state, Words(self.words), self.given + more)
+
+
+class Row:
+    """All ways through a row of instructions, which leave it at its end only."""
+
+    def __init__(self, row: list[int], mine: Insn) -> None:
+        self.row, self.mine, self.names = row, mine, Names()
+        # Where bytes are not given; a call goes far away.
+        self.code = bytes(0x11 if byte >= ANY else byte for byte in row)
+        self.ends: list[Way] = []
+        self.calls = 0
+        state = symbolic()
+        self.go(Way(0, state, Words(), []))
+
+    def hole(self, at: int) -> int:
+        return self.row[at] if self.row[at] >= ANY else 0
+
+    def go(self, way: Way) -> None:
+        while way.at < len(self.code):
+            insn = model.disassemble(self.code[way.at :], way.at)
+            assert insn, "no instruction"
+            end = way.at + insn.size
+            if insn.mnemonic[0] == "j":
+                to = insn.operands[0].imm
+                if insn.mnemonic == "jmp":
+                    way.at = to
+                    continue
+                taken = model.condition(way.state, insn.mnemonic[1:])
+                assert way.at < to <= len(self.code), "leads out of the row"
+                self.go(way.fork(to, taken))
+                way = way.fork(end, z3.Not(taken))
+            elif insn.mnemonic == "call":
+                if not self.call(way, self.hole(way.at + 1)):
+                    return
+                way.at = end
+            else:
+                self.step(way, insn)
+                way.at = end
+        assert way.at == len(self.code), "leads into the middle"
+        self.ends.append(way)
+
+    def step(self, way: Way, insn: capstone.CsInsn) -> None:
+        constants = {}
+        if insn.imm_size and self.hole(way.at + insn.imm_offset):
+            bits = insn.imm_size * 8
+            constants["imm"] = model.extend(model.extract(IMM64, 0, bits), 64, True)
+        known = len(way.state.traps)
+        model.execute(way.state, insn, constants)
+        for trap in way.state.traps[known:]:
+            prove("no trap", z3.Implies(z3.And(*way.given), z3.Not(trap)))
+
+    # What stubs.S and C keep, and whom they want what of.
+
+    def call(self, way: Way, hole: int) -> bool:
+        """Returns whether it comes back."""
+        regs, kind = way.state.regs, self.mine.kind
+        self.calls += 1
+        assert hole in (TO, BARRIER) and regs[BASE].eq(BEFORE[BASE]), "r12"
+        depth = offset(regs[STACK], BEFORE[STACK])
+        assert depth is not None and -8 * self.mine.slots == depth, "the stack at a call"
+        if hole == BARRIER or kind == CHARGE:
+            assert kind in (CHARGE, GATE) and regs[MACHINE].eq(BEFORE[MACHINE])
+            return self.forget(way, SCRATCH, "kernel")
+        if kind in (ROOM, UNLESS):  # ends the run, and tells of r11 and perhaps r10
+            assert regs[MACHINE].eq(BEFORE[MACHINE]) and variables(regs[R11]) <= {"imm"}
+            assert same(regs[R10], BEFORE[R10])
+            return False
+        if kind == GATE:
+            return self.call_c(way)
+        assert kind == TRY
+        return self.call_routine(way)
+
+    def forget(self, way: Way, registers: int, what: str) -> bool:
+        for n in range(16):
+            if registers >> n & 1:
+                way.state.regs[n] = self.names.new(what)
+        way.state.flags = {n: z3.Bool(f"{what}_{self.names.new(what)}") for n in "cozs"}
+        return True
+
+    def call_c(self, way: Way) -> bool:
+        """r1 to r5 are the program's, and so is the sixth argument; C may change that."""
+        regs, stack = way.state.regs, way.words.stack
+        assert variables(regs[MACHINE]) == {f"machine_{RUN_AT}"}, "machine.run"
+        for n in (RAX, model.RDI, model.RSI, model.RDX, RCX, model.R8):
+            assert regs[n].eq(BEFORE[n]), "arguments"
+        if self.mine.slots > 1:
+            assert stack[-16].eq(BEFORE[RAX]), "the sixth argument"
+            stack[-16] = self.names.new("kernel")
+        lost = (RAX, RCX, model.RDX, model.RSI, model.RDI, model.R8, R9, R10, R11)
+        self.forget(way, sum(1 << n for n in lost), "kernel")
+        regs[RAX] = self.names.new("result")
+        return True
+
+    def call_routine(self, way: Way) -> bool:
+        """What confined_throw takes off is there, from machine.try on."""
+        words = way.words
+        saved = (f"machine_{TRY_SP}", "r15", "r14", "r13", "rbx", "rbp")
+        for n, name in enumerate(saved):
+            assert variables(words.stack[8 * n - 48]) == {name}, f"{name} is not where it is to be"
+        assert same(words.machine[TRY_SP], BEFORE[STACK] - 48), "machine.try"
+        assert same(way.state.regs[R10], BEFORE[model.RDI]), "the function's number"
+        changed = {n for n in range(16) if n != STACK and not same(way.state.regs[n], BEFORE[n])}
+        assert changed <= {n for n in range(16) if self.mine.writes >> n & 1}, "hands on"
+        words.machine[TRY_SP] = self.names.new("kernel")
+        keeps = 1 << STACK | 1 << MACHINE | 1 << BASE
+        return self.forget(way, 0xFFFF & ~keeps, "program")
+
+
+FIELDS = {CHARGE: {FUEL}, GATE: {PC}, TRY: {TRY_SP}}
+# What flags tell of, but for registers that the row reads.
+TOLD = {
+    CHARGE: {f"machine_{FUEL}", "imm"},
+    ROOM: {"rsp", f"machine_{NATIVE}"},
+    TRY: {"rsp"},  # that it is an address of the kernel's; none looks at its parity
+    UNLESS: {f"machine_{LIMIT}", "imm"},
+}
+
+
+def prove_end(row: Row, way: Way, transfer: Transfer) -> int:
+    """Returns which registers are another one's value."""
+    mine, regs, words = row.mine, way.state.regs, way.words
+    for n in (STACK, MACHINE, BASE):
+        assert same(regs[n], BEFORE[n]), f"{NAMES[n]} is not kept"
+    written = {n for n in range(16) if not same(regs[n], BEFORE[n])}
+    callee = 0xFFFF & ~SECRET if mine.kind == TRY else 0  # keeps nothing
+    assert written <= {n for n in range(16) if (mine.writes | callee) >> n & 1}, "writes more"
+    allowed = names_of(mine.reads) | {"imm"}
+    for n in written:
+        told = {name for name in variables(regs[n]) if name.partition("_")[0] != "program"}
+        told -= {name for name in told if name.startswith("result") and n == RAX}
+        if not transfer.leaves >> n & 1:
+            assert told <= allowed, f"{NAMES[n]} tells of {told - allowed}"
+    for name, flag in way.state.flags.items():
+        told = {v for v in variables(flag) if v.partition("_")[0] != "program"}
+        told -= allowed | TOLD.get(mine.kind, set()) | {f"flag_{name}"}
+        comes_back = mine.kind == CHARGE and way.at and any("kernel" in v for v in told)
+        assert not told or comes_back, f"flags tell of {told}"
+    assert words.stored <= FIELDS.get(mine.kind, set()), "writes the machine"
+    assert words.lowest >= -8 * mine.slots, "pushes more"
+    if mine.kind == TRY:
+        assert variables(words.machine[TRY_SP]) == {f"machine_{TRY_SP}"}, "machine.try"
+    return sum(1 << n for n in written)
+
+
+def prove_row(verifier: Verifier, bytes_: list[int]) -> int:
+    """Returns how many ways there are through it."""
+    code = bytes(0x11 if byte >= ANY else byte for byte in bytes_)
+    mine = verifier.decode(code)
+    assert mine and mine.len == len(code), code.hex(" ")
+    # Cut, it is at most its first instruction.
+    cut = verifier.decode(code[:-1])
+    assert not cut or cut.len == model.disassemble(code).size, f"{code.hex(' ')}: cut"
+    if verifier.is_known("row", *bytes_, fields(mine), fields(verifier.transfer(SHIFT, mine))):
+        return 0
+    try:
+        if mine.kind in (JUMP, CALL, RETURN):
+            return prove_transfer_of_control(code, mine)
+        transfer = verifier.transfer(SHIFT, mine)
+        assert transfer and transfer.depth == 0, "is never accepted"
+        row = Row(bytes_, mine)
+        written = 0
+        for way in row.ends:
+            written |= prove_end(row, way, transfer)
+        assert not mine.reads & ~transfer.deny and not mine.reads & SECRET, "reads"
+        known = [a | k for a, k in zip(transfer.always, transfer.kept, strict=True)]
+        assert mine.kind == TRY or not any(written & fact for fact in known), "known, and written"
+        assert not any(transfer.always)
+        assert row.calls == (mine.kind in (CHARGE, ROOM, UNLESS, GATE, TRY)) + bool(mine.barrier)
+        if mine.kind == CHARGE:
+            prove_charge(row)
+    except (AssertionError, KeyError) as wrong:
+        raise AssertionError(f"row {code.hex(' ')}: {wrong!r}") from wrong
+    return len(row.ends)
+
+
+def prove_charge(row: Row) -> None:
+    """Goes on where fuel is left, and after the call."""
+    left = z3.BitVec(f"machine_{FUEL}", 64) - model.extend(model.extract(IMM64, 0, 32), 64, True)
+    for way in row.ends:
+        assert same(way.words.machine[FUEL], left), "fuel"
+        called = not way.state.regs[R11].eq(BEFORE[R11])
+        prove("fuel", z3.Implies(z3.And(*way.given), (left < 0) == called))
+
+
+def prove_transfer_of_control(code: bytes, mine: Insn) -> int:
+    """One instruction; and int3, unless it comes back."""
+    insn = model.disassemble(code)
+    assert insn.mnemonic == {JUMP: "jmp", CALL: "call", RETURN: "ret"}[mine.kind]
+    assert mine.kind == RETURN or insn.operands[0].imm == mine.to
+    assert code[insn.size :] == (b"" if mine.kind == CALL else b"\xcc")
+    assert not mine.reads | mine.writes | mine.slots
+    return 1
+
+
+def prove_quotients() -> None:
+    """Why a dividend of half as many bits as there is room for fits, but for 0 and -1.
+
+    For 8 and 16 bits; the argument is the same for 32 and 64, for which z3 takes too
+    long: no quotient is further from 0 than its dividend, and only -1 turns the lowest.
+    """
+    for bits in (8, 16):
+        low, by = z3.BitVecs("low by", bits)
+        quotient = z3.SignExt(bits, low) / z3.SignExt(bits, by)
+        fits = z3.And(quotient >= -(1 << bits - 1), quotient < 1 << bits - 1)
+        prove("idiv", z3.Implies(z3.And(by != 0, by != -1), fits))
+        high = z3.BitVec("high", bits)
+        quotient = z3.UDiv(z3.Concat(high, low), z3.ZeroExt(bits, by))
+        prove("div", z3.Implies(z3.And(by != 0, z3.ULT(high, by)), z3.ULT(quotient, 1 << bits)))
+
+
+# -- model --------------------------------------------------------------------------------
+
+ARENA, RUN, STACK_AT, CODE = 0x40000000, 0x38000000, 0x39000000, 0x10000
+MAPPED = (
+    (ARENA - GUARD, (1 << SHIFT) + 2 * GUARD),
+    (RUN, 0x1000),
+    (STACK_AT, 0x2000),
+)
+FLAG_BITS = {"c": 0, "z": 6, "s": 7, "o": 11}
+
+
+class Processor:
+    """This one."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.so = verifier.so
+        for start, size in MAPPED:
+            assert self.so.native_map(start, size) == 0, "no memory for the processor"
+
+    def read(self, address: int, size: int) -> bytes:
+        return ctypes.string_at(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        ctypes.memmove(address, data, len(data))
+
+    def run(self, code: bytes, regs: list[int], flags: int) -> tuple[list[int], int]:
+        values, word = (ctypes.c_uint64 * 16)(*regs), ctypes.c_uint64(flags)
+        assert self.so.native_run(code, len(code), values, ctypes.byref(word)) == 0
+        return list(values), word.value
+
+
+class Emulator:
+    """Unicorn, with no other memory than that; a code page is at CODE."""
+
+    REGS = tuple(getattr(uc, f"UC_X86_REG_{name.upper()}") for name in NAMES)
+
+    def __init__(self) -> None:
+        self.machine = unicorn.Uc(unicorn.UC_ARCH_X86, unicorn.UC_MODE_64)
+        for start, size in (*MAPPED, (CODE, 0x1000)):
+            self.machine.mem_map(start, size)
+
+    def read(self, address: int, size: int) -> bytes:
+        return bytes(self.machine.mem_read(address, size))
+
+    def write(self, address: int, data: bytes) -> None:
+        self.machine.mem_write(address, data)
+
+    def run(self, code: bytes, regs: list[int], flags: int) -> tuple[list[int], int]:
+        for reg, value in zip(self.REGS, regs, strict=True):
+            self.machine.reg_write(reg, value)
+        self.machine.reg_write(uc.UC_X86_REG_EFLAGS, flags | 2)
+        self.machine.mem_write(CODE, code)
+        self.machine.ctl_flush_tb()
+        self.machine.emu_start(CODE, CODE + len(code))
+        values = [self.machine.reg_read(reg) for reg in self.REGS]
+        return values, self.machine.reg_read(uc.UC_X86_REG_EFLAGS)
+
+
+PATTERN = random.Random(7).randbytes(1 << 20)
+
+
+def pattern(address: int, size: int) -> bytes:
+    at = (address + (1 << 18)) % (1 << 19)
+    return PATTERN[at : at + size]
+
+
+class Concrete:
+    """Memory for the model: a pattern, and what has been stored since."""
+
+    def __init__(self) -> None:
+        self.stored: dict[int, int] = {}
+        self.places: list[tuple[int, int]] = []
+
+    def load(self, _: State, address: Number, bits: int) -> Number:
+        at, size = address.value, bits // 8
+        self.places.append((at, size))
+        there = pattern(at, size)
+        data = bytes(self.stored.get(at + n, there[n]) for n in range(size))
+        return Number(int.from_bytes(data, "little"), bits)
+
+    def store(self, _: State, address: Number, value: Number) -> None:
+        size = value.bits // 8
+        self.places.append((address.value, size))
+        data = value.value.to_bytes(size, "little")
+        self.stored |= {address.value + n: byte for n, byte in enumerate(data)}
+
+
+INTERESTING = (0, 1, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000)
+INTERESTING += (0xFFFFFFFF, 1 << 63, (1 << 63) - 1, (1 << 64) - 1, (1 << 64) - 2)
+
+
+def values_for(rng: random.Random, insn: Insn) -> list[int]:
+    values = [
+        rng.choice((rng.getrandbits(64), rng.getrandbits(32), rng.choice(INTERESTING)))
+        for _ in NAMES
+    ]
+    if rng.random() < 0.2:
+        values[rng.randrange(16)] = values[rng.randrange(16)]
+    values[STACK], values[MACHINE], values[BASE] = STACK_AT + 0x1000, RUN + 256, ARENA
+    if insn.arena and insn.index != NO_INDEX:
+        values[insn.index] = rng.getrandbits(SHIFT) & ~7
+    return values
+
+
+def run_model(code: bytes, regs: list[int], flags: int) -> tuple[State, Concrete]:
+    memory = Concrete()
+    state = State(
+        [Number(v, 64) for v in regs],
+        {name: bool(flags >> bit & 1) for name, bit in FLAG_BITS.items()},
+        memory.load,
+        memory.store,
+    )
+    at = 0
+    while at < len(code):
+        insn = model.disassemble(code[at:], at)
+        at += insn.size
+        if insn.mnemonic[0] != "j":
+            model.execute(state, insn)
+        elif insn.mnemonic == "jmp" or model.condition(state, insn.mnemonic[1:]):
+            at = insn.operands[0].imm
+    return state, memory
+
+
+def compare(where: Processor | Emulator, code: bytes, regs: list[int], flags: int) -> None:
+    """The model does what @where does, to registers, flags and memory around."""
+    state, memory = run_model(code, regs, flags)
+    assert not any(state.traps)
+    around = {at - 32 for at, _ in memory.places}
+    for at in around:
+        where.write(at, pattern(at, 80))
+    values, word = where.run(code, regs, flags)
+    for n in range(16):
+        want = state.regs[n].value
+        assert values[n] == want, f"{NAMES[n]} is {values[n]:#x}, and {want:#x} in the model"
+    for name, bit in FLAG_BITS.items():
+        if name not in state.undefined:
+            assert bool(word >> bit & 1) == state.flags[name], f"flag {name}"
+    for at in around:
+        there = pattern(at, 80)
+        want = bytes(memory.stored.get(at + n, there[n]) for n in range(80))
+        assert where.read(at, 80) == want, "memory"
+
+
+def branch_over(code: bytes) -> bytes:
+    """The branch, whose distance becomes that over an instruction that sets rax."""
+    opcode = code[0] if code[0] != 0x0F else code[1] - 0x10
+    return bytes((opcode, 7)) + bytes.fromhex("48 c7 c0 39 05 00 00")
+
+
+class Comparison:
+    """Random states for the model, this processor and the emulator."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.verifier, self.rng = verifier, random.Random(1)
+        self.processor, self.emulator = Processor(verifier), Emulator()
+        self.counts = {Processor: 0, Emulator: 0}
+
+    def check(self, where: Processor | Emulator, code: bytes, insn: Insn) -> None:
+        regs, flags = values_for(self.rng, insn), self.rng.getrandbits(12) & 0x8C5
+        self.counts[type(where)] += 1
+        try:
+            compare(where, code, regs, flags)
+        except (AssertionError, unicorn.UcError) as wrong:
+            text = f"{code.hex(' ')}: {model.disassemble(code)}, {type(where).__name__}"
+            raise AssertionError(f"{text}: {wrong}, from {regs}, {flags:#x}") from wrong
+
+    def forms(self) -> None:
+        for code, insn in self.verifier.search():
+            if self.verifier.transfer(SHIFT, insn) is None or is_secret(insn):
+                continue
+            is_branch = insn.kind == BRANCH
+            run = branch_over(code) if is_branch else code
+            for _ in range(64 if is_branch else STATES):
+                self.check(self.processor, run, insn)
+            if self.rng.random() < SAMPLE:
+                self.check(self.emulator, run, insn)
+
+    def rows(self) -> int:
+        """Those without calls: divisions, and the entry."""
+        rows = [bytes(r) for r in self.verifier.rows() if max(r) < ANY and r[0] != 0xC3]
+        for row in rows:
+            for n in range(ROW_STATES):
+                self.check(self.processor, row, Insn())
+                if n % 10 == 0:
+                    self.check(self.emulator, row, Insn())
+        return len(rows)
+
+
+def prove_model(verifier: Verifier) -> None:
+    comparison = Comparison(verifier)
+    comparison.forms()
+    rows = comparison.rows()
+    ran, emulated = comparison.counts.values()
+    print(f"model: {ran} states on this processor, {emulated} emulated; with {rows} rows")
+
+
+STATES, SAMPLE, ROW_STATES = 2, 0.05, 2000
+PARTS = {
+    **{"claims": prove_claims, "places": prove_places, "decoder": prove_decoder},
+    "model": prove_model,
+}
 
 
 def main() -> None:
-    verifier = Verifier(sys.argv[1])
-    for name in sys.argv[2:] or PARTS:
+    options = argparse.ArgumentParser()
+    options.add_argument("--known", type=Path)
+    options.add_argument("library")
+    options.add_argument("parts", nargs="*")
+    args = options.parse_args()
+    verifier = Verifier(args.library)
+    if args.known and args.known.exists():
+        verifier.known = pickle.loads(args.known.read_bytes())
+    for name in args.parts or PARTS:
         start = time.time()
         PARTS[name](verifier)
         print(f"{name}: {time.time() - start:.1f} s", flush=True)
+    if args.known and not args.known.exists():
+        args.known.write_bytes(pickle.dumps(verifier.proven))
 
 
 if __name__ == "__main__":

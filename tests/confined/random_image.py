@@ -44,6 +44,31 @@ def address(rng: random.Random) -> bytes:
     return i.arena(rng.randrange(9), rng.randrange(1 << 16))
 
 
+def row(rng: random.Random) -> bytes:
+    """What the code generator makes one of, or nearly; with what is read again, or not."""
+    a, b, c = (rng.randrange(9) for _ in range(3))
+    wide, n = rng.random() < 0.5, rng.randrange(1, 32)
+    rest = (64 if wide else 32) - n
+    left, right = rng.choice((("lsh", "rsh"), ("rsh", "lsh")))
+    code = rng.choice(
+        (
+            i.alu("mov", a, b, wide=wide)
+            + i.alui(left, a, n, wide=wide)
+            + i.alui(right, b, rest, wide=wide)
+            + i.alu("or", *rng.choice(((a, b), (b, a))), wide=wide),
+            i.mov(a, b) + i.alui("lsh", a, rng.randrange(5)) + i.alu("add", a, c),
+            i.mov(a, b) + i.alui("lsh", a, 3) + i.mov(b, c) + i.alu("add", b, a),
+            i.alu("mov", a, b, wide=wide) + i.alu("add", a, c, wide=wide),
+            i.alu("mov", a, b, wide=wide) + i.alui("add", a, rng.randrange(-99, 99), wide=wide),
+            i.load(a, b, 8, 8 if wide else 4) + i.alu(rng.choice(ALU[:6]), c, a, wide=wide),
+            i.alu("and", a, b, wide=wide) + i.jump_ifi("ne", a, 0, 1, wide) + i.movi(c, n),
+        )
+    )
+    if rng.random() < 0.6:
+        code += i.load(c, a, 16, rng.choice(WIDTHS))
+    return code + (i.movi(a, n) if rng.random() < 0.7 else i.movi(b, n))
+
+
 def step(rng: random.Random, left: int) -> bytes:
     """Jumps go forward, to one of the @left steps that follow."""
     kind = rng.random()
@@ -62,6 +87,7 @@ def random_image(seed: int) -> bytes:
     n = rng.randrange(5, 120)
     code = b"".join(address(rng) + arithmetic(rng) for _ in range(3))
     code += b"".join(step(rng, n - 1 - at) for at in range(n))
+    code += b"".join(row(rng) for _ in range(rng.randrange(20)))
     # r9 counts some turns.
     loop = i.movi(9, rng.randrange(1, 20)) + code + i.alui("sub", 9, 1)
     loop += i.jump_ifi("ne", 9, 0, -(len(code) // 8 + 2)) + i.EXIT

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/machine.h"
@@ -18,6 +19,7 @@ struct call {
 };
 
 struct subject {
+	const struct subject *base;	/* that it extends, or NULL */
 	void *image;
 	struct checked checked;
 	struct jit jit;
@@ -86,28 +88,46 @@ static int gate_args(u64 address)
 	return args < GATES ? (int)args : -1;
 }
 
-/* Returns NULL with the text in @error. */
-PUBLIC struct subject *subject_load(const void *image, size_t len, u64 key, int with_gates,
-				    char *error, size_t error_len);
-struct subject *subject_load(const void *image, size_t len, u64 key, int with_gates,
-			     char *error, size_t error_len)
+/* An arena at @place, NULL for anywhere. */
+static char *map_arena(void *place, u32 shift)
+{
+	void *arena;
+
+	if (!place)
+		return arena_map(shift);
+	arena = mmap(place, 1UL << shift, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	return arena == MAP_FAILED ? NULL : arena;
+}
+
+/* With its arena at @place, NULL for anywhere.  Returns NULL with the text in @error. */
+PUBLIC struct subject *subject_load(const void *image, size_t len, const struct subject *base,
+				    void *place, u64 key, int with_gates, char *error,
+				    size_t error_len);
+struct subject *subject_load(const void *image, size_t len, const struct subject *base,
+			     void *place, u64 key, int with_gates, char *error,
+			     size_t error_len)
 {
 	struct subject *m = calloc(1, sizeof(*m));
+	enum context context = with_gates & 4 ? CONTEXT_ATOMIC : CONTEXT_PROCESS;
 
+	with_gates &= 3;
+	m->base = base;
 	m->jit = (struct jit){
-		.checked = &m->checked, .key = key,
+		.checked = &m->checked, .base = base ? &base->code.base : NULL, .key = key,
 		.gate = with_gates ? find_gate : NULL, .gate_args = gate_args,
 		.barrier = with_gates > 1,
 	};
 	/* Exactly as long, for memory checkers. */
 	m->image = malloc(len ?: 1);
 	memcpy(m->image, image, len);
-	if (image_check(m->image, len, &m->checked, error, error_len)) {
+	if (image_check(m->image, len, context, base ? base->checked.image : NULL, &m->checked,
+			error, error_len)) {
 		free(m->image);
 		free(m);
 		return NULL;
 	}
-	m->arena = arena_map(m->checked.image->arena_shift);
+	m->arena = map_arena(place, m->checked.image->arena_shift);
 	snprintf(error, error_len, "no memory");
 	if (!m->arena || arena_guard(m->arena, 1UL << m->checked.image->arena_shift) ||
 	    code_make(&m->code, &m->jit, error, error_len)) {
@@ -117,25 +137,42 @@ struct subject *subject_load(const void *image, size_t len, u64 key, int with_ga
 	return m;
 }
 
-/*
- * What the verifier says of @code, as many bytes as were generated, in their place: 0,
- * or -errno with the reason in @error.
- */
-PUBLIC int subject_verify(struct subject *m, const u8 *code, char *error, size_t error_len);
-int subject_verify(struct subject *m, const u8 *code, char *error, size_t error_len)
+/* Where it belongs; in place of one that is there. */
+static void add_label(struct jit *jit, const struct verify_label *label)
 {
-	const struct image_header *im = m->checked.image;
-	struct jit jit = m->jit;
-	int err;
+	u32 i = jit->nlabels;
 
-	jit.code = NULL;
-	jit.offsets = calloc((size_t)im->ninsns + im->nfuncs, sizeof(u32));
-	err = jit.offsets ? jit_generate(&jit) : -ENOMEM;
-	jit.code = memcpy(malloc(jit.size), code, jit.size);
-	if (!err)
-		err = jit_verify(&jit, error, error_len);
+	while (i && jit->labels[i - 1].at >= label->at)
+		i--;
+	if (i == jit->nlabels || jit->labels[i].at != label->at)
+		memmove(&jit->labels[i + 1], &jit->labels[i],
+			(jit->nlabels++ - i) * sizeof(*label));
+	jit->labels[i] = *label;
+}
+
+/*
+ * What the verifier says of @code, as many bytes as were generated, in their place,
+ * with @n more @labels: 0, or -errno with the reason in @error.
+ */
+PUBLIC int subject_verify(struct subject *m, const u8 *code, const struct verify_label *labels,
+			  u32 n, char *error, size_t error_len);
+int subject_verify(struct subject *m, const u8 *code, const struct verify_label *labels,
+		   u32 n, char *error, size_t error_len)
+{
+	struct jit jit = m->jit;
+	int err = jit_measure(&jit);
+
+	if (!err) {
+		jit.code = malloc(jit.size);
+		err = jit_generate(&jit);
+		memcpy(jit.code, code, jit.size);
+		jit.labels = realloc(jit.labels, (jit.nlabels + n) * sizeof(*labels));
+	}
+	while (!err && n--)
+		add_label(&jit, labels++);
+	err = err ?: jit_verify(&jit, error, error_len);
 	free(jit.code);
-	free(jit.offsets);
+	jit_release(&jit);
 	return err;
 }
 
@@ -147,15 +184,17 @@ struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 pol
 	m->machine.base = (unsigned long)m->arena;
 	memcpy(m->machine.args, args, sizeof(m->machine.args));
 	machine_init(&m->machine, m->checked.image);
+	if (m->base)
+		m->machine.beyond = m->code.beyond;
 	if (m->flags)
 		m->machine.flags = m->flags;
 	m->polls = polls;
 	m->ncalls = 0;
 	running = m;
 	if (how)
-		confined_enter(&m->machine, m->code.exec);
+		confined_enter(&m->machine, m->base ? m->base->code.exec : m->code.exec);
 	else
-		machine_interpret(&m->checked, &m->machine);
+		machine_interpret(&m->checked, m->base ? &m->base->checked : NULL, &m->machine);
 	running = NULL;
 	return &m->machine;
 }
@@ -212,12 +251,12 @@ const void *subject_stub(int which)
 {
 	extern const u8 confined_poll[], confined_gate[], confined_throw[],
 		confined_abort[], confined_fault_stack[], confined_fault_function[],
-		confined_fault_access[], confined_barrier[];
+		confined_fault_access[], confined_barrier[], confined_beyond[];
 	const u8 *stubs[] = {
 		confined_poll, confined_gate, confined_throw, confined_abort,
 		confined_fault_stack, confined_fault_function, confined_fault_access,
-		confined_barrier, gates, gates + 1, gates + 2, gates + 3, gates + 4,
-		gates + 5, gates + 6,
+		confined_beyond, confined_barrier, gates, gates + 1, gates + 2, gates + 3,
+		gates + 4, gates + 5, gates + 6,
 	};
 
 	return which < (int)(sizeof(stubs) / sizeof(*stubs)) ? stubs[which] : NULL;

@@ -43,11 +43,36 @@ class Call(ctypes.Structure):
     _fields_ = [("what", ctypes.c_uint32), ("args", ctypes.c_uint64 * 6)]
 
 
+class Label(ctypes.Structure):
+    """struct verify_label of engine/confined/verify.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("at", "credit")),
+        *((name, ctypes.c_uint16) for name in ("masked", "by4", "by8", "unset")),
+        *((name, ctypes.c_uint8) for name in ("depth", "room")),
+        ("calls", ctypes.c_bool),
+    ]
+
+
+class Base(ctypes.Structure):
+    """struct verify_base of engine/confined/verify.h."""
+
+    _fields_ = [
+        ("exec", ctypes.c_uint64),
+        ("arena_shift", ctypes.c_uint32),
+        ("labels", ctypes.c_void_p),
+        ("nlabels", ctypes.c_uint32),
+    ]
+
+
 class Code(ctypes.Structure):
+    """The beginning of struct code of engine/confined/user/memory.h."""
+
     _fields_ = [
         ("exec", ctypes.c_void_p),
         ("write", ctypes.c_void_p),
         ("size", ctypes.c_uint32),
+        ("base", Base),
     ]
 
 
@@ -67,8 +92,8 @@ def library() -> ctypes.CDLL:
     so = ctypes.CDLL(str(LIBRARY))
     so.subject_load.restype = ctypes.c_void_p
     so.subject_load.argtypes = [
-        *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_int),
-        *(ctypes.c_char_p, ctypes.c_size_t),
+        *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p),
+        *(ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t),
     ]
     so.subject_run.restype = ctypes.POINTER(Run)
     so.subject_run.argtypes = [
@@ -87,7 +112,8 @@ def library() -> ctypes.CDLL:
     so.subject_code.restype = ctypes.POINTER(Code)
     so.subject_code.argtypes = [ctypes.c_void_p]
     so.subject_verify.argtypes = [
-        *(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+        *(ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(Label), ctypes.c_uint32),
+        *(ctypes.c_char_p, ctypes.c_size_t),
     ]
     so.subject_text.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
     return so
@@ -99,10 +125,21 @@ SO = library() if LIBRARY.exists() else None
 class Machine:
     """An image that has been accepted."""
 
-    def __init__(self, image: bytes, key: int = 0, gates: int = 0) -> None:
-        """@gates: 1 with gates for system calls, 2 and barriers; not to be run."""
+    def __init__(
+        self,
+        image: bytes,
+        key: int = 0,
+        gates: int = 0,
+        base: Machine | None = None,
+        place: int = 0,
+    ) -> None:
+        """@gates: 1 with gates for system calls, 2 and barriers; not to be run.  4: atomic.
+        @place: of the arena, 0 for anywhere."""
         error = ctypes.create_string_buffer(256)
-        self.handle = SO.subject_load(image, len(image), key, gates, error, len(error))
+        self.base = base
+        self.handle = SO.subject_load(
+            image, len(image), base and base.handle, place, key, gates, error, len(error)
+        )
         if not self.handle:
             raise RefusedError(error.value.decode())
         self.size = 1 << int.from_bytes(image[20:24], "little")
@@ -143,10 +180,11 @@ class Machine:
         assert result.end == DONE, result
         return limit - SO.subject_polls(self.handle)
 
-    def verify(self, code: bytes) -> str:
+    def verify(self, code: bytes, labels: Sequence[Label] = ()) -> str:
         """Why the verifier refuses @code in the machine code's place; or nothing."""
         error = ctypes.create_string_buffer(256)
-        result = SO.subject_verify(self.handle, code, error, len(error))
+        more = (Label * len(labels))(*labels)
+        result = SO.subject_verify(self.handle, code, more, len(more), error, len(error))
         assert result in (0, -errno.EINVAL, -errno.EAGAIN), os.strerror(-result)
         return error.value.decode() if result else ""
 

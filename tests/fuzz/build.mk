@@ -5,8 +5,8 @@ FUZZ_SEED ?=
 
 FUZZ_ARGS = --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
-.PHONY: fuzz-abi fuzz-lua fuzz-memory fuzz-jit
-fuzz: fuzz-abi fuzz-lua fuzz-memory fuzz-jit
+.PHONY: fuzz-abi fuzz-lua fuzz-memory fuzz-jit fuzz-engines
+fuzz: fuzz-abi fuzz-lua fuzz-memory fuzz-jit fuzz-engines
 
 # Structures and threads at the module, as an ordinary user in a guest.
 fuzz-abi: all $(BUILD)/tests/fuzz/abi
@@ -24,6 +24,10 @@ fuzz-memory: $(BUILD)/asan/replay
 # Compiled against interpreted code.
 fuzz-jit: $(BUILD)/asan/replay
 	$(BUILD)/venv/bin/python3 tests/fuzz/jit_fuzz.py --command $< --keep $(BUILD)/fuzz $(FUZZ_ARGS)
+
+# LuaJIT against Lua on the confined engine, interpreted and compiled.
+fuzz-engines: all lua-guest
+	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
 # The command with sanitizers.  Not those of the stack in the engine: errors of
 # scripts pass frames by.  And not UBSan there: LuaJIT is written for the machine.
@@ -45,18 +49,24 @@ $(ASAN)/replay: tests/fuzz/replay.c $(ASAN)/syscript
 
 # Images at the confined engine: make fuzz-confined FUZZ_JOBS=2.  The corpus that is
 # kept has one input for each thing that can happen; jobs share what they find, and each
-# has a seed of its own, FUZZ_SEED and those after it.
+# has a seed of its own, FUZZ_SEED and those after it.  After FUZZ_SECONDS each job makes
+# FUZZ_RUNS changes of all that, without a look at what they cover: these are fast.
 FUZZ_JOBS ?= 1
+FUZZ_RUNS ?= 1000000
 CONFINED_FUZZ := $(BUILD)/tests/fuzz/confined
 CONFINED_CORPUS := tests/fuzz/confined.corpus
 
+# $(1): a job's command, in which {} is its number.  What it says is told once it has ended.
+fuzz_jobs = cd $(BUILD)/fuzz && seq 0 $$(($(FUZZ_JOBS) - 1)) | xargs -P $(FUZZ_JOBS) -I{} sh -c \
+	'$(1) >fuzz-{}.log 2>&1; status=$$?; tail -n 20 fuzz-{}.log; exit $$status'
+
 .PHONY: fuzz-confined
-fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan
+fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-many $(CONFINED_FUZZ)-asan
 	@mkdir -p $(BUILD)/fuzz/confined
-	cd $(BUILD)/fuzz && seq 0 $$(($(FUZZ_JOBS) - 1)) | xargs -P $(FUZZ_JOBS) -I{} sh -c \
-		'$(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
-			-max_total_time=$(FUZZ_SECONDS) $(if $(FUZZ_SEED),-seed=$$(($(FUZZ_SEED) + {}))) \
-			>fuzz-{}.log 2>&1; status=$$?; tail -n 20 fuzz-{}.log; exit $$status'
+	$(call fuzz_jobs,$(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
+		-max_total_time=$(FUZZ_SECONDS) $(if $(FUZZ_SEED),-seed=$$(($(FUZZ_SEED) + {}))))
+	$(call fuzz_jobs,$(abspath $<)-many $(FUZZ_RUNS) $$(($(or $(FUZZ_SEED),$$(date +%s)) + {})) \
+		confined $(abspath $(CONFINED_CORPUS)))
 	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
 
 # Following each comparison takes half of the time; inputs are made valid without.
@@ -66,3 +76,7 @@ $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan: tests/fuzz/confined.c $(CONFINED) $(CONF
 	tools/deps clang
 	@mkdir -p $(@D)
 	clang-19 $(CONFINED_CFLAGS) -fsanitize=$(SANITIZERS) -o $@ $(filter %.c %.S,$^)
+
+$(CONFINED_FUZZ)-many: tests/fuzz/confined.c tests/fuzz/many.c $(CONFINED) $(CONFINED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CONFINED_CFLAGS) -flto=auto -o $@ $(filter %.c %.S,$^)

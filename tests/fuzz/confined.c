@@ -11,6 +11,8 @@
  *   bit 2  IMAGE_CHECKED
  *   bit 3  as an image, byte by byte
  *   bit 4  system calls have gates, with a barrier before
+ *   bit 5  the machine code is changed, MUTANTS times over; what the verifier accepts of
+ *          that is run, too, and has to stay in the arena and leave the machine alone
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@
 #define SIZE		(1UL << SHIFT)
 #define MARGIN		(1UL << 31)
 #define USER		0x7f1200000000UL
-#define FUEL		8000
+#define FUEL		500
 #define POLLS		4
 #define INSNS		256
 #define FUNCS		8
@@ -37,10 +39,13 @@
 #define CHECKED		4
 #define RAW		8
 #define GATES		16
+#define MUTATE		32
+#define MUTANTS		8
 #define CODE		(1 << 20)
+#define PIECE		1024
 
 static char *arenas[2];
-static struct code code;
+static struct code mapped;
 
 /* -- What stubs.S and the interpreter call ----------------------------------- */
 
@@ -242,7 +247,7 @@ static void make_call(struct image_insn *insn, u32 v)
 {
 	static const s32 outside[] = {
 		IMAGE_CALL_SYSCALL, IMAGE_CALL_TRY, IMAGE_CALL_TRY,
-		IMAGE_CALL_THROW, IMAGE_CALL_ABORT, IMAGE_SYSCALL + 4,
+		IMAGE_CALL_THROW, IMAGE_CALL_ABORT, IMAGE_CALL_BATCH, IMAGE_SYSCALL + 4,
 		IMAGE_SYSCALL + 44,
 	};
 
@@ -306,6 +311,47 @@ static void make_numbered(struct image_insn *insn, u32 v)
 	}
 }
 
+static struct image_insn alu(u8 code, u8 dst, u8 src, s32 imm)
+{
+	return (struct image_insn){ .code = code, .dst = dst, .src = src, .imm = imm };
+}
+
+/* What the code generator makes one of: four instructions, the last writes the second register. */
+static u32 make_row(struct image_insn *insn, u32 v)
+{
+	u8 a = v % 10, b = (v >> 4) % 10, c = (v >> 8) % 10, n = 1 + (v >> 12) % 63;
+	u8 class = v >> 18 & 1 ? INSN_ALU64 : INSN_ALU, width = class == INSN_ALU64 ? 64 : 32;
+	u8 first = v >> 19 & 1 ? INSN_LSH : INSN_RSH;
+
+	n = n % (width - 1) + 1;
+	insn[0] = alu(class | INSN_MOV | INSN_X, b, a, 0);
+	insn[1] = alu(class | first, b, 0, n);
+	insn[3] = alu(INSN_ALU64 | INSN_MOV | INSN_X, b, c, 0);
+	switch (v >> 20 & 3) {
+	case 0:
+		insn[2] = alu(class | (INSN_LSH + INSN_RSH - first), a, 0, width - n);
+		insn[3] = v >> 22 & 1 ? alu(class | INSN_OR | INSN_X, a, b, 0) :
+					alu(class | INSN_OR | INSN_X, b, a, 0);
+		break;
+	case 1:
+		insn[1] = alu(INSN_ALU64 | INSN_LSH, b, 0, n & 3);
+		insn[2] = alu(INSN_ALU64 | INSN_ADD | INSN_X, b, c, 0);
+		insn[3] = alu(INSN_LDX | INSN_MEM | (v >> 22 & 1 ? INSN_B : INSN_DW), b, b, 0);
+		break;
+	case 2:
+		insn[1] = alu(INSN_ALU64 | INSN_LSH, b, 0, n & 3);
+		insn[2] = alu(INSN_ALU64 | INSN_MOV | INSN_X, a, c, 0);
+		insn[3] = alu(INSN_ALU64 | INSN_ADD | INSN_X, a, b, 0);
+		break;
+	default:
+		insn[1] = alu(class | INSN_ADD | INSN_X, b, c, 0);
+		insn[2] = alu(INSN_LDX | INSN_MEM | (width == 64 ? INSN_DW : INSN_W), a, b, 0);
+		insn[3] = alu(class | alu_ops[n % 2 * 4 + 1], c, a, 0);
+		insn[3].code |= INSN_X;
+	}
+	return 4;
+}
+
 static u32 make_insn(struct image_insn *insn, struct input *in, u32 room)
 {
 	u32 v = take(in, 3), choice;
@@ -322,6 +368,8 @@ static u32 make_insn(struct image_insn *insn, struct input *in, u32 room)
 		make_numbered(insn, v);
 		return 2;
 	}
+	if (choice < 3 && insn->dst == 14 && room > 3)
+		return make_row(insn, v);
 	if (choice < 3 && insn->dst == 15 && room > 1) {
 		insn->code = INSN_LD | INSN_DW | INSN_IMM;
 		insn->dst = v % 10;
@@ -444,8 +492,6 @@ static void prepare(struct machine *machine, const struct checked *checked, unsi
 	u64 *words = (u64 *)arenas[which];
 	unsigned int i;
 
-	memset(arenas[which], 0, SIZE);
-	memset(arenas[which] - 4096, 0, 4096);
 	for (i = 0; i < 32; i++)
 		words[i] = words[i * 97 % (SIZE / 8)] = mix(seed, i);
 	memset(machine, 0, sizeof(*machine));
@@ -469,42 +515,56 @@ static void fail(const char *what, const struct machine *a, const struct machine
 }
 
 /* Code in the one room for it: a mapping for each would take most of the time. */
-static const void *generate(const struct checked *checked, u8 how, u64 seed)
+static void generate(struct jit *jit, const struct checked *checked, u8 how, u64 seed)
 {
 	static u32 offsets[INSNS + FUNCS];
-	struct jit jit = {
-		.checked = checked, .key = how & BLIND ? 0x5bd1e9955bd1e995UL ^ seed : 0,
-		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
-		.barrier = true, .offsets = offsets,
-	};
+	static u16 live[2 * INSNS];
+	static struct verify_label labels[INSNS + FUNCS + 2 * TABLE + 4];
 	char error[128];
 	u32 size;
 
-	if (jit_generate(&jit) || jit.size > CODE)
+	*jit = (struct jit){
+		.checked = checked, .key = how & BLIND ? 0x5bd1e9955bd1e995UL ^ seed : 0,
+		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
+		.barrier = true, .live = live, .offsets = offsets, .labels = labels,
+	};
+	memset(live, 0, sizeof(live));
+	image_live(checked, live);
+	if (jit_generate(jit) || jit->size > CODE ||
+	    jit->nlabels > sizeof(labels) / sizeof(*labels))
 		abort();
-	size = jit.size;
-	jit.code = code.write;
-	jit.exec = (unsigned long)code.exec;
-	if (jit_generate(&jit) || jit.size != size)
+	size = jit->size;
+	jit->code = mapped.write;
+	jit->exec = (unsigned long)mapped.exec;
+	if (jit_generate(jit) || jit->size != size)
 		abort();
-	if (jit_verify(&jit, error, sizeof(error))) {
+	if (jit_verify(jit, error, sizeof(error))) {
 		fprintf(stderr, "generated, and refused: %s\n", error);
 		abort();
 	}
-	return code.exec;
 }
 
-static void run_both(const struct checked *checked, u8 how, u64 seed)
+/* Leaves @arena empty, as prepare() wants it: most of it is.  Its guards are one page. */
+static void clear(char *arena)
+{
+	static const char empty[PIECE];
+	char *p;
+
+	for (p = arena - 4096; p < arena + SIZE; p += PIECE)
+		if (memcmp(p, empty, PIECE))
+			memset(p, 0, PIECE);
+}
+
+static void run_both(const struct checked *checked, struct jit *jit, u64 seed)
 {
 	struct machine runs[2];
 	u64 digest;
-	const void *entry = generate(checked, how, seed);
 
 	prepare(&runs[0], checked, 0, seed);
-	machine_interpret(checked, &runs[0]);
+	machine_interpret(checked, NULL, &runs[0]);
 	digest = calls;
 	prepare(&runs[1], checked, 1, seed);
-	confined_enter(&runs[1], entry);
+	confined_enter(&runs[1], (void *)jit->exec);
 	if (digest != calls)
 		fail("calls differ", &runs[0], &runs[1]);
 	if (runs[0].end != runs[1].end || runs[0].fuel != runs[1].fuel)
@@ -515,6 +575,141 @@ static void run_both(const struct checked *checked, u8 how, u64 seed)
 		fail("places differ", &runs[0], &runs[1]);
 	if (memcmp(arenas[0], arenas[1], SIZE))
 		fail("arenas differ", &runs[0], &runs[1]);
+	clear(arenas[0]);
+	clear(arenas[1]);
+}
+
+/* -- Machine code that nobody has generated ----------------------------------------- */
+
+static u64 images, mutants, accepted;
+
+static void tell(void)
+{
+	fprintf(stderr, "%llu images run; %llu mutants of machine code, %llu accepted and run\n",
+		(unsigned long long)images, (unsigned long long)mutants,
+		(unsigned long long)accepted);
+}
+
+/* The next number after @seed. */
+static u32 any(u64 *seed, u32 below)
+{
+	*seed = mix(*seed + 1, 0x2545f4914f6cdd1d);
+	return (*seed >> 32) % below;
+}
+
+/* Bits, bytes, or some of another place, with what else begins there. */
+static void mutate_code(struct jit *jit, u64 *seed)
+{
+	u32 at = any(seed, jit->size), from = any(seed, jit->size), n = 1 + any(seed, 24);
+
+	switch (any(seed, 4)) {
+	case 0: case 1:
+		jit->code[at] ^= 1 << any(seed, 8);
+		break;
+	case 2:
+		jit->code[at] = any(seed, 256);
+		break;
+	case 3:
+		if (n > jit->size - at)
+			n = jit->size - at;
+		if (n > jit->size - from)
+			n = jit->size - from;
+		memmove(jit->code + at, jit->code + from, n);
+	}
+}
+
+static void mutate_label(struct jit *jit, u64 *seed)
+{
+	struct verify_label *label = &jit->labels[any(seed, jit->nlabels)];
+	struct verify_state *known = &label->known;
+
+	switch (any(seed, 8)) {
+	case 0:
+		label->at = any(seed, jit->size);
+		break;
+	case 1:
+		known->masked ^= 1 << any(seed, 16);
+		break;
+	case 2:
+		known->by8 ^= 1 << any(seed, 16);
+		break;
+	case 3:
+		known->unset ^= 1 << any(seed, 16);
+		break;
+	case 4:
+		known->depth = any(seed, 6);
+		break;
+	case 5:
+		known->room = any(seed, 3);
+		break;
+	case 6:
+		known->calls ^= 1;
+		break;
+	case 7:
+		known->credit = any(seed, 1 << 12) << any(seed, 20);
+	}
+}
+
+/* Nothing of it is the program's but what a run may change. */
+static void check_machine(const struct machine *before, struct machine after)
+{
+	after.fuel = before->fuel;
+	after.native = before->native;
+	after.try_sp = before->try_sp;
+	after.home = before->home;
+	after.end = before->end;
+	after.pc = before->pc;
+	after.value = before->value;
+	if (memcmp(before, &after, sizeof(after)))
+		fail("accepted, and changes the machine", before, &after);
+}
+
+static void run_mutant(const struct checked *checked, struct jit *jit, u64 seed)
+{
+	struct machine machine, before;
+
+	prepare(&machine, checked, 1, seed);
+	before = machine;
+	confined_enter(&machine, (void *)jit->exec);
+	check_machine(&before, machine);
+	clear(arenas[1]);
+}
+
+static void run_mutants(const struct checked *checked, struct jit *jit, u64 seed)
+{
+	static u8 code_was[CODE];
+	static struct verify_label labels_were[INSNS + FUNCS + 2 * TABLE + 4];
+	char error[128];
+	u32 i, n;
+
+	memcpy(code_was, jit->code, jit->size);
+	memcpy(labels_were, jit->labels, jit->nlabels * sizeof(*labels_were));
+	for (i = 0; i < MUTANTS; i++) {
+		for (n = 1 + any(&seed, 3); n; n--) {
+			if (any(&seed, 4))
+				mutate_code(jit, &seed);
+			else
+				mutate_label(jit, &seed);
+		}
+		mutants++;
+		if (!jit_verify(jit, error, sizeof(error))) {
+			accepted++;
+			run_mutant(checked, jit, seed);
+		}
+		memcpy(jit->code, code_was, jit->size);
+		memcpy(jit->labels, labels_were, jit->nlabels * sizeof(*labels_were));
+	}
+}
+
+static void run(const struct checked *checked, u8 how, u64 seed)
+{
+	struct jit jit;
+
+	generate(&jit, checked, how, seed);
+	run_both(checked, &jit, seed);
+	images++;
+	if (how & MUTATE)
+		run_mutants(checked, &jit, seed);
 }
 
 static void reserve(char *from, size_t size)
@@ -534,8 +729,9 @@ static void set_up(void)
 		reserve(arenas[i] - IMAGE_GUARD - MARGIN, MARGIN);
 		reserve(arenas[i] + SIZE + IMAGE_GUARD, MARGIN);
 	}
-	if (code_map(&code, CODE))
+	if (code_map(&mapped, CODE))
 		abort();
+	atexit(tell);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -545,6 +741,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct input in = { data, size };
 	struct checked checked;
 	char error[256] = "";
+	size_t i;
+	u64 seed = 0;
 	u8 how;
 	int err;
 
@@ -553,6 +751,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (size < 8)
 		return -1;
 	how = take(&in, 1);
+	if (how & MUTATE)
+		for (i = 0; i < size; i++)
+			seed = mix(seed, data[i]);
 	if (how & RAW) {
 		if (in.left > sizeof(image))
 			in.left = sizeof(image);
@@ -562,7 +763,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	if (how & CORRUPT)
 		corrupt(&in, image, size);
-	err = image_check(image, size, &checked, error, sizeof(error));
+	err = image_check(image, size, CONTEXT_PROCESS, NULL, &checked, error, sizeof(error));
 	if (err && !error[0])
 		abort();
 	if (err && !(how & (CORRUPT | RAW))) {
@@ -574,7 +775,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	/* The arenas are of one size here, which raw images may not know. */
 	if (checked.image->arena_shift == SHIFT && checked.image->ninsns <= INSNS &&
 	    checked.image->nfuncs <= FUNCS && checked.image->native_size <= NATIVE_MAX)
-		run_both(&checked, how, size);
+		run(&checked, how, how & MUTATE ? seed : size);
 	image_release(&checked);
 	return 0;
 }

@@ -65,7 +65,7 @@ def last_in_line(channel: Channel, act: Callable[[], object]) -> None:
 
 
 def registers(channel: Channel) -> None:
-    """Long images that differ in their last instruction, some of which stay."""
+    """Long images that differ in their last instruction; some stay."""
     arena = Arena()
     images = [i.Image([i.mov(1, 0) * 60_000 + i.movi(0, n) + i.EXIT]).pack() for n in range(6)]
     kept = [register(image, arena, memory=2 << 20) for image in images[:4]]
@@ -165,7 +165,7 @@ def test_many_accounts_take_all_code() -> None:
         with accounts(40, hold_code) as others:
             for n, each in enumerate(others[7:]):
                 assert [told(each, pages)[0] for pages in (8, 4, 2, 1, 1)] == [0] * 5, n
-            assert told(others[7], 96)[0] == 0
+            assert told(others[7], 128)[0] == 0
             with Account(FIRST_UID + 90, hold_code) as one_too_many:
                 assert told(one_too_many, 16)[0] == -errno.ENOBUFS
             others[20].end()
@@ -199,7 +199,7 @@ def test_killed_processes_leave_nothing() -> None:
     assert not list(lib.scripts())
     assert pins_held() == before
     with Account(FIRST_UID, hold_code) as user:
-        assert told(user, 96)[0] == 0
+        assert told(user, 128)[0] == 0
 
 
 def test_all_register_the_same() -> None:
@@ -230,7 +230,7 @@ def test_all_register_the_same() -> None:
                 user.end()
     assert not list(lib.scripts())
     with Account(FIRST_UID, hold_code) as user, Arena() as arena:
-        assert told(user, 96)[0] == 0
+        assert told(user, 128)[0] == 0
         fd, text = register(SMALL, arena)
         assert lib.call(fd) == (1, 7), text
         os.close(fd)

@@ -44,8 +44,8 @@ function run()
 	both[1].tv_sec, both[2].tv_sec = 1, 2
 	assert(syscall.utimensat(-1, "x", both) == -errno.EBADF and both[0] == both[1][0])
 	fails("109 bytes are too many for an array of 108", function() path.sun_path = ("x"):rep(109) end)
-	fails("no view of memory", syscall.nanosleep, {})
-	fails("no view of memory", syscall.nanosleep, { [0] = "x" })
+	fails("not a view of memory", syscall.nanosleep, {})
+	fails("not a view of memory", syscall.nanosleep, { [0] = "x" })
 	fails("number expected, got table", syscall.close, ts)
 	fails("bad count", T.timespec.new, 0)
 	-- A loop that runs compiled, and then gets something else.

@@ -417,11 +417,12 @@ def way_to(state: State, parents: dict[State, tuple[str, State] | None]) -> list
     return way[::-1]
 
 
-def explore(protocol: Protocol) -> Found:
+def explore(protocol: Protocol, most: int | None = None) -> Found:
+    """All of them, or those that are nearest to the beginning."""
     begin = State()
     parents: dict[State, tuple[str, State] | None] = {begin: None}
     queue = deque([begin])
-    while queue:
+    while queue and (most is None or len(parents) < most):
         state = queue.popleft()
         wrong = is_wrong(protocol, state)
         if wrong:

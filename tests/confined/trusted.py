@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What is trusted where strangers may run compounds, in lines: make trusted.
+
+docs/design/proof.md has the table, in hundreds; test_confined_trusted.py compares it, and
+that no source of the module is in none of these lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFINED = "engine/confined/"
+PARTS = {
+    "the verifier": ["engine/confined/verify*"],
+    # Not for what it generates; for what it writes meanwhile.
+    "the code generator": [
+        *(CONFINED + name for name in ("jit_x86.c", "jit.h", "fuel.c", "live.c")),
+    ],
+    "machine code's ends": [
+        *(CONFINED + name for name in ("stubs.S", "machine.*", "port.h", "image.h")),
+        "engine/confined/kernel/stubs.h",
+    ],
+    "arenas, code and images": [
+        *(CONFINED + name for name in ("kernel/[!s]*", "engine.c", "place.h", "check.*")),
+    ],
+    "runs, system calls, watchers": ["kernel/*.[chS]", "kernel/syscalls.def"],
+    "programs of subsystems": [
+        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "process", "rewrite")),
+        *(CONFINED + name for name in ("kernel/seat.[ch]", "table.[ch]")),
+    ],
+    "batches": [
+        "kernel/fs/*.[ch]",
+        "kernel/net/*.[ch]",
+        CONFINED + "batches.[ch]",
+        CONFINED + "image_batch.h",
+    ],
+}
+# Not trusted, or out of strangers' reach.
+OTHERS = [
+    *(CONFINED + name for name in ("interpret.c", "print.*")),
+    *("engine/confined/user/*", "engine/luajit/**/*"),
+    # Of the machine: for its administrator.
+    *(f"kernel/embed/{name}" for name in ("cpufreq.*", "events.h", "files.c", "threads.c")),
+    "kernel/embed/timer.c",
+]
+
+
+def files(patterns: list[str]) -> set[Path]:
+    return {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
+
+
+def lines(paths: set[Path]) -> int:
+    return sum(path.read_text().count("\n") for path in paths)
+
+
+def parts() -> Iterator[tuple[str, int]]:
+    for name, patterns in PARTS.items():
+        yield name, lines(files(patterns))
+
+
+def in_no_list() -> set[Path]:
+    """Sources of the engine and of the module's core that no part counts."""
+    all_of_them = files(["engine/confined/**/*.[chS]", "kernel/**/*.[chS]"])
+    return all_of_them - files([p for patterns in PARTS.values() for p in patterns] + OTHERS)
+
+
+if __name__ == "__main__":
+    total = 0
+    for part, count in parts():
+        total += count
+        print(f"{count:6,}  {part}")
+    print(f"{total:6,}  in all")
