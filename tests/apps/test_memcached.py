@@ -27,7 +27,7 @@ MEMCACHED = ROOT / "build" / "memcached" / "memcached"
 # Older kernels do not show it in a network namespace of one's own.
 WMEM_MAX = int(Path("/proc/sys/net/core/wmem_max").read_text())
 
-BATCHED = ["mmsg", "io_uring", "syscript", "syscript_interp", "frames"]
+BATCHED = ["mmsg", "io_uring", "syscript", "syscript_interp", "syscript_wait", "frames"]
 MODES = ["off", *BATCHED]
 
 PAYLOAD = 1392  # of a datagram of a reply
@@ -741,7 +741,10 @@ def run_memcached(*options: str, **env: str) -> subprocess.CompletedProcess[str]
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("udp_batch", "udp_batch must be one of: off, mmsg, io_uring, syscript, syscript_interp"),
+        (
+            "udp_batch",
+            "udp_batch must be one of: off, mmsg, io_uring, syscript, syscript_interp, syscript_w",
+        ),
         ("udp_batch=fast", "udp_batch must be one of: off,"),
         ("udp_batch=frames", "frames need a device: -o udp_batch_device=NAME"),
         ("udp_batch=frames,udp_batch_device=none", "no packet sockets on none: No such device"),

@@ -120,7 +120,7 @@ subprocess.run(f"cat {files} >{names}", shell=True, check=backend == "kernel")
 def test_perf_report(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code by script and line."""
     trace, names = tmp_path / "perf.data", tmp_path / "names"
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "bindings/python"))
     monkeypatch.setenv("SYSCRIPT_LIBRARY", str(ROOT / "build" / "libsyscript.so"))
     monkeypatch.setenv("SYSCRIPT_PERF_MAP", "1")
     subprocess.run(["mount", "-t", "debugfs", "none", "/sys/kernel/debug"], check=False)

@@ -9,5 +9,11 @@ soak: $(BUILD)/memcached/memcached $(UDPLOAD) $(BUILD)/syscript module
 	vm/guest -k $(KREL) -m --fair --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
 		tests/soak/soak.py --seconds $(SOAK_TIME)
 
+# Owners of namespaces against all others, with their programs; then the module is unloaded.
+.PHONY: soak-programs
+soak-programs: guest-programs
+	vm/guest -k $(KREL) -m --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
+		$(PYTEST) tests/hostile/test_program_storms.py --attack-time $(SOAK_TIME) $(PYTEST_ARGS)
+
 # tests/vm/test_memcached.py
 guest-programs: $(BUILD)/memcached/memcached $(UDPLOAD)

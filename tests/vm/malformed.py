@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Run by test_net_scripts.py, with the system's own Python, which has scapy: for each of four of
-scripts/net/ prints its name and 200 frames in hexadecimal, 199 of which are nonsense.
+Run for test_net_scripts.py before the guest starts, with the system's own Python, which has
+scapy: for each of four of scripts/net/ prints its name and 200 frames in hexadecimal, 199 of
+which are nonsense.
 
 usage: malformed.py SEED
 """

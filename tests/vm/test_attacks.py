@@ -113,6 +113,7 @@ HOSTILE = [Attack.read(path) for path in ATTACKS]
 SUITABLE = [(attack, [mode for mode in MODES if attack.suits(mode)]) for attack in HOSTILE]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("attack", "mode"), in_turn(SUITABLE, lambda attack: attack.path.stem))
 def test_attack(attack: Attack, mode: Mode, as_user: Run, as_outsider: Run) -> None:
     attack.check(as_outsider if mode.confined else as_user, mode)
@@ -162,6 +163,7 @@ def test_listed() -> None:
 VICTIMS = [(where, KERNEL if "fs." in code else MODES) for where, code in WHERE.items()]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("where", "mode"), in_turn(VICTIMS, str))
 def test_kill(where: str, mode: Mode) -> None:
     child = start(mode, VICTIM % WHERE[where], "--time-limit", "10000")

@@ -9,6 +9,7 @@ import mmap
 import os
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -204,24 +205,33 @@ def test_batches_of_files(batch: str, audit: Auditing, tmp_path: Path) -> None:
 
 
 def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
-    audit.add(rule("statx", "getdents64", key="syscript"))
+    """Where calls are watched, whether there are extended attributes is left to the program."""
     for name in "abc":
         (tmp_path / name).touch()
     data = ctypes.create_string_buffer(4096)
+    mtime, xattrs = 0x40, 0x70000000
 
     def work() -> object:
         library = Library()
         fd, text = library.register(
-            b"function run(d, to) return fs.readdirplus(d, to, 4096, const.STATX_MTIME) end"
+            b"function run(d, to, mask) return fs.readdirplus(d, to, 4096, mask) end"
         )
         assert fd >= 0, text
         directory = os.open(tmp_path, os.O_RDONLY)
-        return library.call(fd, directory, ctypes.addressof(data))
+        done = library.call(fd, directory, ctypes.addressof(data), mtime + xattrs)
+        # struct syscript_dirent.stat.mask of the first entry.
+        return [*done[:2], struct.unpack_from("<I", data.raw, 16)[0]]
 
+    # In a process of its own, which leaves no script.
+    _, (_, _, mask) = in_child(work)
+    assert mask & xattrs == xattrs
+    audit.add(rule("statx", "getdents64", key="syscript"))
     done, events = watched(audit, work)
     assert done[0] > 0 and done[1] > 0
+    assert done[2] & mtime and not done[2] & xattrs
     calls = [int(e.call["syscall"]) for e in events]
     assert calls[-4:] == [NUMBERS["getdents64"]] + [NUMBERS["statx"]] * 3
+    assert {int(e.call["a3"], 16) for e in events[-3:]} == {mtime}
     names = {fields["name"] for e in events[-3:] for fields in e.of("PATH")}
     assert names >= {'"a"', '"b"', '"c"'}
 

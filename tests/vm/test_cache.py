@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compiled sources are kept, and nobody pushes out those of others."""
+"""Compiled sources are kept, and users do not push out those of others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def register(source: bytes) -> None:
 
 @pytest.fixture
 def added() -> Iterator[Path]:
-    """A trace of what comes to be kept."""
+    """A trace of the sources that are added."""
     if not (TRACEFS / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
     tracers = TRACEFS / "available_tracers"

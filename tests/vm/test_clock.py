@@ -88,7 +88,7 @@ def test_ticks_on_the_way_in(
 def test_clock_off_in_a_system_call(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
 ) -> None:
-    """It goes off at any tick that comes in a call; whoever comes back turns it on."""
+    """It goes off at any tick in a call; the return from the call turns it on."""
     faults("hasty", 1)
     with Path("/dev/zero").open("rb") as zero:
         for n in range(1, 120, 4):

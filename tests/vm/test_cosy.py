@@ -12,14 +12,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "tests" / "cosy"
 PROGRAMS = ("files", "grows", "memory", "messages", "shapes", "strings", "threads", "ways_out")
+BATCHES = ROOT / "tests" / "cosy" / "guest" / "batches.txt"
 KERNEL = {"COSY_ENGINE": "kernel"}
 NATIVE = {"COSY_ENGINE": "native"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, as_outsider) -> None:
-    native = as_outsider([BUILD / "programs" / name], env=NATIVE)
-    kernel = as_outsider([BUILD / "programs" / name], env=KERNEL)
+    # On a busy machine a datagram may come a moment after it was sent, in either.
+    for _ in range(3 if name == "messages" else 1):
+        native = as_outsider([BUILD / "programs" / name], env=NATIVE)
+        kernel = as_outsider([BUILD / "programs" / name], env=KERNEL)
+        if kernel.stdout == native.stdout:
+            break
     assert (kernel.returncode, kernel.stdout, kernel.stderr) == (0, native.stdout, "")
 
 
@@ -46,6 +51,21 @@ def test_faults_have_a_line(as_outsider) -> None:
     done = as_outsider([BUILD / "guest" / "fault"], env=KERNEL)
     assert done.returncode == -6
     assert re.fullmatch(r".*fault\.c:\d+: compound: the stack is full\n", done.stderr)
+
+
+def test_batches_of_any_numbers(as_outsider) -> None:
+    """As in the process: what is out of range, wraps, or is not there."""
+    done = as_outsider([BUILD / "guest" / "batches"], env=KERNEL)
+    assert (done.returncode, done.stdout) == (0, BATCHES.read_text())
+
+
+# Descriptors are closed in tests/unit/test_cosy.py only: a compound that loses its own here
+# goes on plainly, which this program cannot.
+@pytest.mark.parametrize("how", ["rewrite", "unmap"])
+def test_batches_while_others_write(how: str, as_outsider) -> None:
+    """Another thread rewrites what a batch is asked with, or unmaps it."""
+    done = as_outsider([BUILD / "guest" / "batches", how, "3000"], env=KERNEL)
+    assert (done.returncode, done.stdout) == (0, "some were done\n")
 
 
 @pytest.fixture

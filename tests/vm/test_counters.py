@@ -38,7 +38,7 @@ def holder() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process of the member's with a script, and the script's descriptor."""
     env = {
         **os.environ,
-        "PYTHONPATH": str(BUILD.parent / "python"),
+        "PYTHONPATH": str(BUILD.parent / "bindings/python"),
         "SYSCRIPT_LIBRARY": str(BUILD / "libsyscript.so"),
     }
     process = subprocess.Popen(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from runner import COMMAND
 
+CONFINED = Path("/dev/syscript-confined")
 ENABLED = Path("/sys/module/syscript/parameters/enabled")
 
 
@@ -25,11 +26,16 @@ def advice(run) -> list[str]:
 def test_member_lacks_nothing(as_user) -> None:
     found = doctor(as_user)
     assert found["missing"] == [] and found["backend"] == "kernel"
-    assert found["backends"] == {"kernel": 0, "user": 0}
+    assert found["backends"] == {"kernel": 0, "user": 0} and found["engine"] == "luajit"
 
 
 def test_outsider_is_not_in_the_group(as_outsider) -> None:
-    first, *rest = advice(as_outsider)
+    """Which matters to one who may not use the confined engine either."""
+    CONFINED.chmod(0o600)
+    try:
+        first, *rest = advice(as_outsider)
+    finally:
+        CONFINED.chmod(0o666)
     assert first.startswith("sudo usermod -aG syscript outsider")
     # What has nothing to do with it: guests load the module by themselves.
     assert rest == ["echo syscript | sudo tee /etc/modules-load.d/syscript.conf"]
@@ -39,6 +45,8 @@ def test_confined_engine_is_open_to_others(as_outsider) -> None:
     found = doctor(as_outsider)
     assert found["confined_device"] == {"present": True, "usable": True, "mode": "0666"}
     assert not found["device"]["usable"]
+    assert found["missing"] == [] and found["backend"] == "kernel"
+    assert found["engine"] == "confined"
 
 
 def test_scripts_are_switched_off(as_user) -> None:

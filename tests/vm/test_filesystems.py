@@ -162,7 +162,7 @@ def test_same_entries(kind: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [ENOUGH, pytest.param(MANY, marks=pytest.mark.long)])
-@pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
+@pytest.mark.parametrize("kind", [pytest.param("tmpfs", marks=pytest.mark.long), "ext4"])
 def test_many_entries(kind: str, count: int, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:
         directory = top / "many"

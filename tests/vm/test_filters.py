@@ -23,7 +23,7 @@ from seccomp import Condition, Filter
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ["SYSCRIPT_LIBRARY"] = str(ROOT / "build" / "libsyscript.so")
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "bindings/python"))
 import syscript  # noqa: E402
 
 UNISTD = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
@@ -210,7 +210,7 @@ def death(program: bytes, name: str, inside: bool) -> int:
 
 
 def test_death_is_the_same() -> None:
-    """Of every call that is none of a service."""
+    """For every call that services do not make."""
     program = seccomp.system_service(seccomp.KILL_PROCESS).exported()
     names = sorted(CALLS.keys() - seccomp.of_services())
     assert len(names) > 10 and "bpf" in names

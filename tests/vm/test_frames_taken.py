@@ -20,7 +20,7 @@ import pytest
 import seccomp
 import test_frames
 import wire
-from test_frames import GOOD, SCRIPTS, Script, drain, spare
+from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
 from wire import CLIENT4, CLIENT_MAC, SERVER4, SERVER_MAC, Namespace, Wire, memory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ BUSY = "a bridge, bond, macvlan or another script takes this device's frames"
 closed_scripts = test_frames.closed_scripts
 
 
-@pytest.fixture(params=["kernel", "kernel-interp"])
+@pytest.fixture(params=IN_KERNEL)
 def mode(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -170,7 +170,7 @@ def test_echo(mode: str, net: Wire, far: socket.socket, seven: socket.socket) ->
 
 
 def test_the_rest_is_the_stacks(net: Wire, far: socket.socket) -> None:
-    """Pings and other ports are answered by it, in the middle of what is taken."""
+    """It answers pings and other ports, in the middle of frames that are taken."""
     echo, over = Script("kernel", ECHO), threading.Event()
     echo(far.fileno(), 7, 0, 0)
     eight = net.server.udp(SERVER4, 8)

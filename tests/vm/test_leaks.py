@@ -81,13 +81,13 @@ def run_script(mode: Mode, source: str, *args: str) -> subprocess.Popen[str]:
 
 def test_storm(as_user: Run) -> None:
     """Threads register, call and close as fast as they can, on all CPUs."""
-    done = as_user([STORM, "--seconds", "10"])
+    done = as_user([STORM, "--seconds", "4"])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_storm_killed() -> None:
     """The same, killed in the middle, over and over."""
-    for _ in range(8):
+    for _ in range(4):
         child = subprocess.Popen(
             [STORM, "--seconds", "60"],
             **account("member"),
@@ -107,7 +107,7 @@ def test_limits_storm(as_user: Run) -> None:
     bomb = "function run() local t = {} while true do t[#t + 1] = {} end end"
     for source, options in ((loop, ["--time-limit", "5"]), (bomb, [])):
         for mode in KERNEL:
-            for _ in range(15):
+            for _ in range(6):
                 done = as_user(mode.command(Path("-"), *options), input=source)
                 assert done.returncode == 1, done
                 assert "limit" in done.stderr
@@ -167,7 +167,7 @@ def test_floating_point_neighbours() -> None:
     """Floating-point registers of processes and of scripts do not mix."""
     neighbours = [
         subprocess.Popen(
-            [STORM, "--floats", "--seconds", "10"],
+            [STORM, "--floats", "--seconds", "4"],
             **account("member"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -34,6 +34,7 @@ once kernel despite
 
 
 @pytest.mark.boot
+@pytest.mark.long  # a guest for one test
 def test_integrity(guest: Callable[..., CompletedProcess[str]]) -> None:
     done = guest("-k", KERNEL, "-m", "--", "sh", "-c", COMMANDS)
     if done.returncode == 77:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import signal
 import subprocess
@@ -13,11 +15,11 @@ from confined import puc
 from corpus import known
 from runner import (
     COMMAND,
+    CONFINED_CORPUS,
     GUEST_LIMITS,
     HANG,
-    INTEGER_CORPUS,
-    INTEGERS,
     PATIENCE,
+    SPECIAL,
     account,
     guest,
     here,
@@ -26,13 +28,13 @@ from runner import (
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = guest("kernel")
-OVER_TIME = "-e: over the time limit: raise it with --time-limit"
+OVER_TIME = "-e: over the time limit of 1000 ms: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
 closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
 string_find syscall_arguments table_sort tail_call_errors
 """
-SCRIPTS = [path for path in INTEGER_CORPUS if path.stem in NAMES.split()]
+SCRIPTS = [path for path in CONFINED_CORPUS if path.stem in NAMES.split()]
 
 
 @pytest.mark.sample(2)
@@ -50,8 +52,8 @@ def test_puc(name: str, as_outsider, pages_to_pin) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_integers(as_outsider) -> None:
-    done = as_outsider([*RUN, *GUEST_LIMITS, INTEGERS])
+def test_special(as_outsider) -> None:
+    done = as_outsider([*RUN, *GUEST_LIMITS, SPECIAL])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -109,7 +111,7 @@ def test_limits_are_the_kernels(as_outsider) -> None:
     """As the core has them for any engine, and its counters."""
     options = ["--time-limit", PATIENCE, "--wall-limit", "500ms"]
     done = as_outsider([*RUN, *options, "-e", "while true do end"], timeout=HANG)
-    assert done.stderr == "-e: over the wall-clock limit: raise it with --wall-limit\n"
+    assert done.stderr == "-e: over the wall-clock limit of 500 ms: raise it with --wall-limit\n"
     done = as_outsider([*RUN, "--time-limit", "500ms", "--kill", "-e", LOOPS["plain"]])
     assert done.returncode == -signal.SIGKILL
     code = "for _ = 1, 10 do syscall.getppid() end print('said')"
@@ -122,30 +124,95 @@ def test_limits_are_the_kernels(as_outsider) -> None:
     )
 
 
+def test_goes_on_after_signals(as_outsider, pages_to_pin) -> None:
+    """Whatever the run was at."""
+    stopped = ROOT / "tests" / "confined" / "stopped.py"
+    done = as_outsider(["python3", stopped], timeout=HANG)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
 # Closes what it does not know, and so the descriptor that leads to the kernel.
-MOVED = """
+MOVED = '''
 import os, syscript
-script = syscript.Script("local n = 0 function run() n = n + 1 return n end", time_limit=10)
-print(script(), script.backend, script.info().engine)
+SOURCE = """
+local n, large = 0, util.buffer(65536)
+local messages = net.messages(large, 1)
+function run()
+  n = n + 1
+  util.poke(large + 8 * n, "u8", n)
+  return 1000 * util.peek(large + 8, "u8") + n, net.recv(-1, messages)
+end
+"""
+script = syscript.Script(SOURCE, time_limit=10)
+print(tuple(script.call()), script.backend, script.info().engine)
 for fd in range(3, 64):
     if fd != script.fileno():
         try:
             os.close(fd)
         except OSError:
             pass
-print(script(), script.backend, script.info().engine)
-"""
+print(tuple(script.call()), script.backend, script.info().engine)
+'''
 
 
 def test_goes_on_where_the_kernel_does_not(as_outsider) -> None:
-    """With all that it had: its memory is the process's."""
+    """With all that it had: its memory is the process's.  Nobody asks for the engine."""
     env = {
-        "SYSCRIPT_ENGINE": "confined",
-        "PYTHONPATH": str(ROOT / "python"),
+        "PYTHONPATH": str(ROOT / "bindings/python"),
         "LD_LIBRARY_PATH": str(ROOT / "build"),
     }
     done = as_outsider(["python3", "-c", MOVED], env=env)
-    assert done.stdout == "1 kernel confined\n2 user confined\n", done.stderr
+    first, second = (f"({1000 + n}, {-errno.EBADF})" for n in (1, 2))
+    assert done.stdout == f"{first} kernel confined\n{second} user confined\n", done.stderr
+
+
+# Numbers of descriptors that become others' between calls; and a number of threads.
+NUMBERS = """
+import ctypes, os, threading
+from library import KERNEL, Library
+library = Library()
+source = b"local n = %d function run(a) n = n + (a or 0) return n end"
+one, two = (library.register(source % n, backend=KERNEL, engine=0x101)[0] for n in (100, 200))
+call = lambda fd: library.call(fd, 1)
+print(call(one), call(two), call(one), call(two))
+copy = os.dup(one)
+print(call(copy), call(one), call(copy))
+os.dup2(two, one)
+print(call(one), call(copy), call(two), call(one))
+os.close(one)
+print(call(one), call(copy))
+jit, text = library.register(source % 300, backend=KERNEL, engine=0x100)
+os.dup2(jit, one)
+print(call(jit), call(one), call(copy), call(two))
+os.close(two)
+os.close(copy)
+print(call(two), call(copy))
+script, _ = library.register(source % 0, backend=KERNEL, engine=0x101)
+threads = [threading.Thread(target=lambda: [call(script) for _ in range(50)]) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(library.call(script, 0))
+"""
+
+
+def test_numbers_of_descriptors(pages_to_pin) -> None:
+    """The library looks at none before a call that says which file it expects."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    done = subprocess.run(
+        ["python3", "-c", NUMBERS], env=env, capture_output=True, text=True, timeout=HANG
+    )
+    lost = (-errno.EBADF, 0)
+    expected = [
+        ((1, 101), (1, 201), (1, 102), (1, 202)),
+        ((1, 103), (1, 104), (1, 105)),
+        ((1, 203), (1, 106), (1, 204), (1, 205)),
+        (lost, (1, 107)),
+        ((1, 301), (1, 302), (1, 108), (1, 206)),
+        (lost, lost),
+        ((1, 200),),
+    ]
+    shown = "".join(" ".join(map(str, line)) + "\n" for line in expected)
+    assert (done.stdout, done.stderr) == (shown, "")
 
 
 def test_scripts_are_switched_off(as_outsider) -> None:
@@ -174,6 +241,26 @@ def test_many_at_once(pages_to_pin) -> None:
         for child in children:
             child.kill()
             child.communicate(timeout=HANG)
+
+
+# As many as one user's scripts in the kernel may be, and in the process what is left.
+MANY = """
+import syscript
+source = "local n = 0 function run(a) n = n + a return n end"
+scripts = [syscript.Script(source, memory_limit=65536, time_limit=10) for _ in range(100)]
+print(sorted({script.backend for script in scripts}))
+print({script.call(7) for script in scripts}, {script.call(7) for script in scripts})
+"""
+
+
+def test_more_than_fit_in_the_kernel(as_outsider, pages_to_pin) -> None:
+    env = {
+        "SYSCRIPT_ENGINE": "confined",
+        "PYTHONPATH": str(ROOT / "bindings/python"),
+        "LD_LIBRARY_PATH": str(ROOT / "build"),
+    }
+    done = as_outsider(["python3", "-c", MANY], env=env)
+    assert done.stdout == "['kernel', 'user']\n{(7,)} {(14,)}\n", done.stderr
 
 
 def test_sigkill() -> None:

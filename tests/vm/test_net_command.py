@@ -15,7 +15,9 @@ from wire import ON_DEBUG, patient
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"
-ECHO = ["run", "--backend", "kernel", ROOT / "scripts" / "net" / "udp_echo.lua", "3", "7"]
+SERVERS = ROOT / "scripts" / "net"
+ECHO = ["run", "--backend", "kernel", SERVERS / "udp_echo.lua", "3", "7"]
+DNS = ["run", "--backend", "kernel", SERVERS / "dns.lua", "3", "53"]
 
 
 def run(*command: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
@@ -97,10 +99,10 @@ def test_macvlan() -> None:
         (rule,) = {rule["protocol"] for rule in web["filters"]}
         assert rule == "all"
         again = run(SYSCRIPT, "net", "setup", "web")
-        assert again.returncode == 2 and "web cannot be made" in again.stderr
+        assert again.returncode == 2 and "cannot make web" in again.stderr
         net("undo", "web")
         failed = run(SYSCRIPT, "net", "setup", "--macvlan", "nothing", "other")
-        assert failed.returncode == 2 and "what was made of other is undone" in failed.stderr
+        assert failed.returncode == 2 and "other is removed again" in failed.stderr
         assert not Path("/run/netns/other").exists()
         gone = run(SYSCRIPT, "net", "undo", "other")
         assert gone.returncode == 2 and "no namespace 'other'" in gone.stderr
@@ -120,9 +122,15 @@ client.settimeout(30)
 client.connect(("10.87.0.2", 7))
 client.send(b"asked")
 sys.stdout.write(client.recv(100).decode() + "\n")'
+    wait
+    {SYSCRIPT} {" ".join(map(str, DNS))} 1 30000 www.example.org 15 0x0a000001 &
+    dig +short +tries=1 +time=30 @10.87.0.2 www.example.org
     wait"""
     done = as_user([SYSCRIPT, "net", "setup", "--socket", "--", "sh", "-c", lines])
-    assert (done.returncode, sorted(done.stdout.split())) == (0, ["1", "asked"]), done.stderr
+    assert (done.returncode, sorted(done.stdout.split())) == (
+        0,
+        ["1", "1", "10.0.0.1", "asked"],
+    ), done.stderr
     assert "cost" not in done.stderr
     for command in (["setup", "web"], ["undo", "web"], ["show"]):
         refused = as_user([SYSCRIPT, "net", *command])

@@ -7,7 +7,7 @@ import ctypes
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,9 @@ CALLS = b"""function run(n)
   end
 end"""
 ENDLESS = b"function run() while true do end end"
+
+
+Register = Callable[..., int]
 
 
 class Instance:
@@ -67,10 +70,20 @@ def library() -> Library:
     return Library()
 
 
-def registered(library: Library, source: bytes, **more: int) -> int:
-    fd, text = library.register(source, **more)
-    assert fd >= 0, text
-    return fd
+@pytest.fixture
+def registered(library: Library) -> Iterator[Register]:
+    """registered(source, **options): the descriptor of a script of this test."""
+    fds = []
+
+    def register(source: bytes, **more: int) -> int:
+        fd, text = library.register(source, **more)
+        assert fd >= 0, text
+        fds.append(fd)
+        return fd
+
+    yield register
+    for fd in fds:
+        os.close(fd)
 
 
 def enters(lines: list[str]) -> list[tuple[int, list[int]]]:
@@ -83,8 +96,8 @@ def exits(lines: list[str]) -> list[tuple[int, int]]:
     return [(int(m[1]), int(m[2])) for m in found if m]
 
 
-def test_raw_syscalls(library: Library, instance: Instance) -> None:
-    fd = registered(library, CALLS)
+def test_raw_syscalls(library: Library, registered: Register, instance: Instance) -> None:
+    fd = registered(CALLS)
     assert library.call(fd, 100)[0] >= 0
     instance.enable("raw_syscalls")
     assert library.call(fd, 100)[0] >= 0
@@ -104,8 +117,8 @@ def test_raw_syscalls(library: Library, instance: Instance) -> None:
     assert returned.count((ours[2], -9)) == 100
 
 
-def test_events_of_single_calls(library: Library, instance: Instance) -> None:
-    fd = registered(library, CALLS)
+def test_events_of_single_calls(library: Library, registered: Register, instance: Instance) -> None:
+    fd = registered(CALLS)
     instance.enable("syscalls/sys_enter_dup", "syscalls/sys_exit_dup")
     assert library.call(fd, 10)[0] >= 0
     lines = instance.lines()
@@ -114,16 +127,14 @@ def test_events_of_single_calls(library: Library, instance: Instance) -> None:
 
 
 def test_batches_show_the_calls_they_stand_for(
-    library: Library, instance: Instance, tmp_path: Path
+    library: Library, registered: Register, instance: Instance, tmp_path: Path
 ) -> None:
     path = tmp_path / "file"
     path.write_text("text")
     name = ctypes.create_string_buffer(str(path).encode())
     data = ctypes.create_string_buffer(16)
     files = (ctypes.c_uint64 * 8)(*[ctypes.addressof(name), ctypes.addressof(data), 4, 0] * 2)
-    fd = registered(
-        library, b"function run(files) return fs.read_files(const.AT_FDCWD, files, 2) end"
-    )
+    fd = registered(b"function run(files) return fs.read_files(const.AT_FDCWD, files, 2) end")
     instance.enable("raw_syscalls")
     assert library.call(fd, ctypes.addressof(files)) == (1, 2)
     lines = instance.lines()
@@ -135,8 +146,8 @@ def test_batches_show_the_calls_they_stand_for(
     assert [number for number, _ in read] == [NUMBERS["read"]] * 2
 
 
-def test_off_again(library: Library, instance: Instance) -> None:
-    fd = registered(library, CALLS)
+def test_off_again(library: Library, registered: Register, instance: Instance) -> None:
+    fd = registered(CALLS)
     instance.enable("raw_syscalls")
     assert library.call(fd, 1)[0] >= 0
     (instance.path / "events" / "raw_syscalls" / "enable").write_text("0")
@@ -145,9 +156,9 @@ def test_off_again(library: Library, instance: Instance) -> None:
     assert enters(instance.lines()) == []
 
 
-def test_own_events(library: Library, instance: Instance) -> None:
-    fd = registered(library, CALLS)
-    endless = registered(library, ENDLESS, time_limit_ns=100_000_000)
+def test_own_events(library: Library, registered: Register, instance: Instance) -> None:
+    fd = registered(CALLS)
+    endless = registered(ENDLESS, time_limit_ns=100_000_000)
     instance.enable("syscript", "syscalls/sys_enter_dup")
     assert library.call(fd, 2)[0] >= 0
     assert library.call(endless)[0] < 0

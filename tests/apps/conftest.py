@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""What tests of programs that read ahead share: a tree, and a library that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Counts its calls, and fails from a certain one on; AFTER is run when a directory was read.
+UNRELIABLE = """
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+static int calls;
+static void *real(const char *name)
+{
+	void *library = dlopen(getenv("REAL"), RTLD_NOW);
+	return dlsym(library, name);
+}
+static int fails(void)
+{
+	return calls++ >= atoi(getenv("GOOD_CALLS"));
+}
+int syscript_probe(int backend) { return 0; }
+ssize_t syscript_readdirplus(int fd, void *buf, size_t size, unsigned mask, unsigned flags,
+int *end)
+{
+	ssize_t (*call)(int, void *, size_t, unsigned, unsigned, int *) = real("syscript_readdirplus");
+	ssize_t n = fails() ? -ETIME : call(fd, buf, size, mask, flags, end);
+	if (n > 0 && getenv("AFTER") && system(getenv("AFTER")))
+		abort();
+	return n;
+}
+int syscript_stat_many(int fd, void *files, size_t n, unsigned mask, int flags)
+{
+	int (*call)(int, void *, size_t, unsigned, int) = real("syscript_stat_many");
+	return fails() ? -ETIME : call(fd, files, n, mask, flags);
+}
+__attribute__((destructor)) static void tell(void)
+{
+	FILE *file = fopen(getenv("COUNT"), "w");
+	fprintf(file, "%d", calls);
+	fclose(file);
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Files and directories in turns, and whatever a directory may have in it."""
+    top = tmp_path / "tree"
+    top.mkdir()
+    for n in range(40):
+        (top / f"file{n}").write_bytes(b"x" * (n * 997))
+        if n % 5 == 0:
+            below = top / f"dir{n}" / "below"
+            below.mkdir(parents=True)
+            for k in range(n * 10):
+                (below / f"{k}").write_bytes(b"y" * k)
+    many = top / "many"
+    many.mkdir()
+    for n in range(1500):
+        (many / f"a rather long name, so that there are several parts {n}").touch()
+    (top / "empty").mkdir()
+    os.link(top / "file7", top / "dir10" / "linked")
+    os.link(top / "file8", top / "file8 again")
+    (top / "to-dir").symlink_to("dir10")
+    (top / "dangling").symlink_to("nowhere")
+    (top / "loop").symlink_to("loop")
+    os.mkfifo(top / "fifo")
+    (top / "odd\nname \x01").write_text("odd")
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(top / "socket"))
+    (top / "file3").chmod(0o4711)
+    set_attributes(top)
+    return top
+
+
+# user::rwx, user 1: r, group::r, mask::r, other::-
+ACL = b"".join(
+    struct.pack("<HHI", tag, rights, who)
+    for tag, rights, who in (
+        (1, 7, 2**32 - 1),
+        (2, 4, 1),
+        (4, 4, 2**32 - 1),
+        (16, 4, 2**32 - 1),
+        (32, 0, 2**32 - 1),
+    )
+)
+
+
+def set_attributes(top: Path) -> None:
+    """Where this file system has them, and this user may."""
+    version = struct.pack("<I", 2)
+    with contextlib.suppress(OSError):
+        os.setxattr(top / "file12", "system.posix_acl_access", version + ACL)
+        os.setxattr(top / "dir15", "system.posix_acl_default", version + ACL)
+    with contextlib.suppress(OSError):
+        os.setxattr(top / "file13", "security.selinux", b"a:label\0")
+        os.setxattr(top / "dir20", "security.selinux", b"a:label\0")
+
+
+@pytest.fixture(scope="session")
+def unreliable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("unreliable")
+    (place / "lib.c").write_text(UNRELIABLE)
+    library = place / "libsyscript.so.0"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, place / "lib.c"], check=True)
+    return place

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""du, ls, chmod, chown and find that read ahead (apps/fts): what they find without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from compounds import BUILD
+from walks import AHEAD, WALKS, run
+
+FIND = ("find", ".", "-newer", "file3", "-printf", "%p %s %m %n %i %T@ %y\\n")
+LS = ("ls", "-lR", ".")
+COMMANDS = [
+    ("du", "-a", "."),
+    ("du", "-s", ".", "many"),
+    ("du", "-abx", "."),
+    ("du", "--inodes", "."),
+    ("du", "-L", "dir10", "to-dir"),
+    ("du", "-l", "."),
+    ("du", "-S", "--time", "."),
+    ("du", "-a", "--exclude=file1*", "."),
+    ("du", "-a", "nowhere", "."),
+    ("du", "empty", "many"),
+    ("find", "empty", "-size", "+3"),
+    ("chmod", "-Rc", "u+x,g-w", "."),
+    ("chmod", "-Rv", "go=", "."),
+    ("chown", "-Rv", "--from=root", "root", "."),
+    ("chgrp", "-Rc", "1", "."),
+    LS,
+    ("ls", "-laRsi", "."),
+    ("ls", "-lUd", ".", "many"),
+    ("ls", "-lUZ", "many", "."),
+    ("ls", "-lLR", "."),
+    ("ls", "-Rtr", "."),
+    ("ls", "-lR", "--time=birth", "."),
+    ("ls", "-RFn", "--color=always", "nowhere", "."),
+    ("find", ".", "-size", "+3"),
+    FIND,
+    ("find", ".", "-depth", "-ls"),
+    ("find", ".", "-links", "2"),
+    ("find", ".", "-type", "f", "-size", "-2", "-maxdepth", "2"),
+    ("find", ".", "-name", "file*", "-size", "+9"),
+    ("find", ".", "-size", "+9", "-name", "file1*", "-delete"),
+    ("find", ".", "-size", "+9", "-exec", "chmod", "0", "{}", ";", "-printf", "%p %m\\n"),
+    ("find", "-L", ".", "-size", "+1"),
+    ("find", ".", "-empty", "-mindepth", "2"),
+    ("find", ".", "(", "-size", "0", "-o", "-perm", "-4000", ")", "-prune", "-o", "-print"),
+    ("find", ".", "!", "-size", "1", "-xdev"),
+]
+
+
+def attributes(tree: Path) -> dict[str, tuple[int, ...]]:
+    seen = {str(p.relative_to(tree)): p.lstat() for p in tree.rglob("*")}
+    return {name: (st.st_mode, st.st_uid, st.st_gid, st.st_size) for name, st in seen.items()}
+
+
+@pytest.mark.parametrize("library", ["there", "missing"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command))
+def test_same(tree: Path, command: tuple[str, ...], library: str) -> None:
+    """On the same files, which what the first has done is undone in between."""
+    env = AHEAD if library == "there" else {"SYSCRIPT_AHEAD": "always"}
+    saved = tree.parent / "saved"
+    subprocess.run(["cp", "-a", tree, saved], check=True)
+    plain, plain_after = run("plain", *command, cwd=tree), attributes(tree)
+    if attributes(saved) != plain_after or command[0] in ("chmod", "chown", "chgrp"):
+        # In place, so that the order of the directories stays.
+        subprocess.run(["cp", "-a", "--remove-destination", f"{saved}/.", tree], check=True)
+        again = run("plain", *command, cwd=tree)
+        subprocess.run(["cp", "-a", "--remove-destination", f"{saved}/.", tree], check=True)
+        ahead = run("ahead", *command, cwd=tree, **env)
+        assert sorted(ahead[1].splitlines()) == sorted(again[1].splitlines())
+        assert ahead[::2] == again[::2]
+    else:
+        assert run("ahead", *command, cwd=tree, **env) == plain
+    assert attributes(tree) == plain_after
+
+
+@pytest.mark.parametrize("good_calls", [0, 1, 2, 3, 5, 100000])
+@pytest.mark.parametrize("command", [COMMANDS[0], FIND, LS], ids=lambda command: command[0])
+def test_library_that_fails(
+    tree: Path, unreliable: Path, good_calls: int, command: tuple[str, ...]
+) -> None:
+    """In the middle of a directory, too: nothing is missed, nothing comes twice."""
+    env = {
+        **AHEAD,
+        "LD_LIBRARY_PATH": str(unreliable),
+        "REAL": str(BUILD / "libsyscript.so.0"),
+        "GOOD_CALLS": str(good_calls),
+        "COUNT": str(tree.parent / "count"),
+    }
+    assert run("ahead", *command, cwd=tree, **env) == run("plain", *command, cwd=tree)
+    # It was asked, and the good library a few times for 2,000 files.
+    calls = int((tree.parent / "count").read_text())
+    assert 0 < calls <= min(good_calls + 1, 100)
+
+
+def test_few_files_load_nothing(tree: Path, unreliable: Path) -> None:
+    count = tree.parent / "count"
+    env = {"LD_LIBRARY_PATH": str(unreliable), "GOOD_CALLS": "0", "COUNT": str(count)}
+    run("ahead", "du", "-s", "dir20", cwd=tree, **env)
+    assert not count.exists()
+    run("ahead", "du", "-s", ".", cwd=tree, **env)
+    assert count.exists()
+
+
+def test_ls_reads_on_in_the_middle(tree: Path, unreliable: Path) -> None:
+    """From the 600th entry of a directory on: none is missed, none comes twice."""
+    count = tree.parent / "count"
+    env = {
+        "LD_LIBRARY_PATH": str(unreliable),
+        "REAL": str(BUILD / "libsyscript.so.0"),
+        "GOOD_CALLS": "100",
+        "COUNT": str(count),
+    }
+    command = ["ls", "-lUR", "many", "dir20", "."]
+    assert run("ahead", *command, cwd=tree, **env) == run("plain", *command, cwd=tree)
+    assert int(count.read_text()) > 10
+
+
+@pytest.mark.parametrize("what", ["changed", "removed"])
+def test_what_others_do_meanwhile_is_seen(tmp_path: Path, what: str) -> None:
+    """A second later, what is left of a directory is looked at anew."""
+    top = tmp_path / "tree"
+    # One of them comes after the directory, in whatever order they are.
+    for name in ("first", "long", "last"):
+        if name == "long":
+            (top / name).mkdir(parents=True)
+            for n in range(3000):
+                (top / name / f"{n} {'x' * 40}").touch()
+        else:
+            top.mkdir(exist_ok=True)
+            (top / name).write_text("old")
+    walk = subprocess.Popen(
+        ["find", "tree", "-size", "-9", "-printf", "%p %s\n"],
+        executable=WALKS / "ahead" / "find",
+        cwd=tmp_path,
+        env={**os.environ, **AHEAD},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # It waits for the pipe, which is full: in the directory, or at its end.
+    time.sleep(1.5)
+    for name in ("first", "last"):
+        (top / name).write_text("new and longer") if what == "changed" else (top / name).unlink()
+    out, err = walk.communicate(timeout=60)
+    lines = out.splitlines()
+    assert len([line for line in lines if "/long/" in line]) == 3000
+    found = [line for line in lines if line.startswith(("tree/first", "tree/last"))]
+    if what == "changed":
+        assert any(line.endswith(" 14") for line in found)
+    else:
+        assert len(found) < 2 and "No such file" in err
+
+
+def test_unreadable_directory() -> None:
+    if os.geteuid():
+        pytest.skip("as root only: for another account")
+    seen = []
+    # Not below pytest's directory, which is root's alone.
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        for part in ("open", "secret"):
+            place = Path(name, part)
+            place.mkdir(mode=0o755 if part == "open" else 0o700)
+            for n in range(10):
+                (place / f"{n}").write_text(part)
+        for way, env in (("plain", {}), ("ahead", AHEAD)):
+            program = str(WALKS / way / "du")
+            done = subprocess.run(
+                ["setpriv", "--reuid=65534", "--clear-groups", program, "-a", name],
+                env={**os.environ, "LC_ALL": "C", **env},
+                capture_output=True,
+                text=True,
+            )
+            seen.append((done.returncode, done.stdout, done.stderr.replace(program, "du")))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 1 and "cannot read directory" in seen[0][2]

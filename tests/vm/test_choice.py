@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which engine a script gets that asks for none, by user and by needs."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from runner import COMMAND, PATIENCE
+
+LIMITS = ["--time-limit", PATIENCE]
+ENGINE = "tostring(print):find('builtin') and 'luajit' or 'confined'"
+CONFINED = Path("/dev/syscript-confined")
+
+
+@pytest.fixture
+def nobodys() -> Iterator[None]:
+    """No device is open to others."""
+    mode = CONFINED.stat().st_mode & 0o777
+    CONFINED.chmod(0o600)
+    yield
+    CONFINED.chmod(mode)
+
+
+def run(who: Callable, *words: str, **options):
+    return who([COMMAND, "run", *LIMITS, *words], **options)
+
+
+def choice(who: Callable, *words: str) -> tuple[str, str]:
+    done = run(who, "--info", *words, "-e", f"print({ENGINE})")
+    assert done.returncode == 0, done.stderr
+    found = re.fullmatch(r"backend (\w+), .*\n", done.stderr)
+    assert found, done.stderr
+    return done.stdout.strip(), found[1]
+
+
+def test_member(as_user) -> None:
+    assert choice(as_user) == ("luajit", "kernel")
+    assert choice(as_user, "--engine", "confined") == ("confined", "kernel")
+    assert choice(as_user, "--backend", "user") == ("luajit", "user")
+
+
+def test_outsider(as_outsider) -> None:
+    """Who may open no device but /dev/syscript-confined."""
+    assert choice(as_outsider) == ("confined", "kernel")
+    assert choice(as_outsider, "--backend", "kernel") == ("confined", "kernel")
+    assert choice(as_outsider, "--engine", "luajit") == ("luajit", "user")
+    assert choice(as_outsider, "--only", "read") == ("luajit", "user"), "it knows no rights"
+
+
+def test_nobody(as_outsider, nobodys) -> None:
+    """Without a device it is the process; who insists on the kernel is told of both."""
+    assert choice(as_outsider) == ("luajit", "user")
+    assert choice(as_outsider, "--engine", "confined") == ("confined", "user")
+    done = run(as_outsider, "--backend", "kernel", "-e", "")
+    assert done.returncode == 2
+    assert done.stderr.startswith("syscript: LuaJIT's engine: /dev/syscript may not be opened: ")
+    assert done.stderr.endswith(f"; the confined engine: {CONFINED} may not be opened\n")
+
+
+# What the confined engine has not, with LuaJIT's result.
+LEFT = {
+    "net.frames()": "return net.frames and 1",
+    "take it": "const n = 5 return n",
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_goes_to_the_engine_that_has_it(what: str, as_outsider) -> None:
+    done = run(as_outsider, "-e", LEFT[what])
+    assert done.returncode == 0 and done.stdout in ("1\n", "5\n"), done.stderr
+    assert re.match(r"syscript: runs in this process: .*the confined engine .*", done.stderr)
+    assert what in done.stderr
+
+
+def test_yields_across_pcall_stay(as_outsider) -> None:
+    code = "return coroutine.wrap(function() pcall(coroutine.yield, 7) end)()"
+    done = run(as_outsider, "--info", "-e", code)
+    assert (done.returncode, done.stdout) == (0, "7\n")
+    assert done.stderr.startswith("backend kernel, ")
+
+
+def test_nothing_runs_twice(as_outsider, tmp_path: Path) -> None:
+    """What has begun to run ends where it is, whatever it lacks."""
+    note = tmp_path / "note"
+    note.touch()
+    note.chmod(0o666)
+    for parent in list(note.parents)[:3]:
+        with contextlib.suppress(PermissionError):
+            parent.chmod(0o755)
+    append = (
+        f"local fd = syscall.open('{note}', const.O_WRONLY + const.O_APPEND)"
+        " syscall.write(fd, 'x') "
+    )
+    for end in ("net['fra' .. 'mes'](1)", "load('const n = 1')()"):
+        done = run(as_outsider, "-", input=f"{append} {end} function run() end")
+        assert done.returncode == 1, done.stderr
+    assert note.read_text() == "xx"
+
+
+def test_errors_of_the_source_are_luajits(as_outsider, as_user) -> None:
+    errors = {run(who, "-e", "goto nowhere").stderr for who in (as_outsider, as_user)}
+    assert errors == {"-e:1: undefined label 'nowhere'\n"}
+
+
+def test_too_little_may_be_locked(as_outsider) -> None:
+    limited = ["prlimit", "--memlock=65536:65536", COMMAND, "run", *LIMITS]
+    done = as_outsider([*limited, "-e", f"print({ENGINE})"])
+    assert (done.returncode, done.stdout) == (0, "luajit\n")
+    told = "syscript: runs in this process: the shared memory is more than may be locked: "
+    assert done.stderr.startswith(told)

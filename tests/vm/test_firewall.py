@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""docs/firewall*.md: each command, by an ordinary user, and what it brings about."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import firewall_page
+import pytest
+from runner import COMMAND, HANG, account
+from test_programs import BALANCE, PRELUDE, in_own_namespace
+
+CHECKS = """
+def question(name, port=53):
+    "An error of a DNS question, or whether it arrives."
+    labels = b"".join(bytes([len(x)]) + x.encode() for x in name.split("."))
+    with socket.socket(*UDP) as to, socket.socket(*UDP) as s:
+        to.bind(("127.0.0.1", port))
+        to.settimeout(0.3)
+        s.connect(("127.0.0.1", port))
+        try:
+            s.send(bytes(12) + labels + bytes([0, 0, 1, 0, 1]))
+            return len(to.recv(200)) > 12
+        except OSError as error:
+            return type(error).__name__
+
+def connects(port, timeout):
+    with socket.socket() as to, socket.socket() as s:
+        to.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        to.bind(("127.0.0.1", port))
+        to.listen()
+        s.settimeout(timeout)
+        try:
+            s.connect(("127.0.0.1", port))
+            return True
+        except TimeoutError:
+            return False
+
+def knock(*ports):
+    with socket.socket(*UDP) as s:
+        for port in ports:
+            s.sendto(b"", ("127.0.0.1", port))
+
+def sources():
+    got = [arrives(4000, n=30), arrives(4001, n=30)]
+    return 10 <= got[0] <= 20 and got[1] == 30
+
+def dns():
+    names = ["example.org", "example.net", "www.EXAMPLE.net", "notexample.net"]
+    got = [question(name) for name in names]
+    refused = ("PermissionError", "ConnectionRefusedError")
+    return got[::3] == [True, True] and all(x in refused for x in got[1:3]) or got
+
+def knocks():
+    shut = connects(2200, 0.3)
+    knock(7001, 7003, 7002)
+    wrong = connects(2200, 0.3)
+    knock(7001, 7002, 7003)
+    # SYNs are sent anew after a second: the next one finds the door open.
+    return [shut, wrong, connects(2200, 3), connects(2201, 1)] == [False, False, True, True]
+
+def syn():
+    since = time.monotonic()
+    first = connects(5000, 5)
+    took = time.monotonic() - since
+    return first and took > 0.9 and connects(5001, 0.8)
+
+def sample():
+    "Packets with the mark reach a program that drops them."
+    code = (i.load(2, 1, 8, 4) + i.jump_ifi("eq", 2, 0x5a, 2)
+            + i.movi(0, 1) + i.EXIT + i.movi(0, 0) + i.EXIT)
+    assert p.load(p.image([code]), name="marked", where="inet input 5") == (0, "")
+    got = sum(arrives(4001, n=50) for _ in range(4))
+    p.unload("marked")
+    return got == 198 or got
+
+def balance():
+    right = [["question", "b'answer'", "('10.0.0.9', 4000)"]] * 3
+    return udp() == right
+
+checks = {"sources": sources, "dns": dns, "knock": knocks, "syn": syn, "sample": sample,
+          "balance": balance}
+"""
+
+RUN = """
+for text in blocks:
+    done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True)
+    assert not done.returncode, (text, done.stderr)
+    loaded = text.startswith("syscript load ") and text.split()[2]
+    if loaded:
+        result[loaded] = checks.pop(loaded)()
+        result[loaded, "errors"] = one(loaded).errors
+        # One at a time, but for the page's own unload.
+        loaded == "sources" or p.unload(loaded)
+result = {str(k): v for k, v in result.items()}
+result["unchecked"] = list(checks)
+result["left"] = len(p.programs())
+"""
+
+
+@pytest.mark.parametrize(
+    "page", [firewall_page.PAGE, pytest.param(firewall_page.LUA_PAGE, marks=pytest.mark.long)]
+)
+def test_page(page: Path) -> None:
+    own, up = firewall_page.blocks(page)[0].splitlines()
+    assert own.endswith(" bash")
+    blocks = [up, *(b for b in firewall_page.blocks(page)[1:] if not firewall_page.compiles(b))]
+    body = PRELUDE + f"\nblocks = {blocks!r}\n" + BALANCE + CHECKS + RUN
+    done = subprocess.run(
+        [*own.split()[:-1], sys.executable, "-c", body + "\nprint(json.dumps(result))"],
+        **account("outsider")
+        | {
+            "cwd": firewall_page.PLACE,
+            "env": {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}"},
+        },
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+    assert not done.returncode, done.stderr
+    result = json.loads(done.stdout)
+    assert result.pop("unchecked") == [] and result.pop("left") == 0
+    errors = {k: v for k, v in result.items() if "errors" in k}
+    assert len(errors) == 6 and not any(errors.values())
+    assert all(v is True for k, v in result.items() if k not in errors), result
+
+
+OTHERS = firewall_page.ROOT / "examples" / "netfilter" / "others"
+# Of nftables' rules; its way of balancing has another server for each client.
+SAME = ("sources", "knock", "syn", "sample")
+
+
+def test_nftables_does_the_same() -> None:
+    """The rules next to the examples, by the checks of these."""
+    result = in_own_namespace(
+        BALANCE
+        + CHECKS
+        + f"""
+checks["sources"], checks["limit"] = sources, sources
+for name in {SAME + ("limit",)!r}:
+    subprocess.run(["nft", "-f", f"{OTHERS}/{{name}}.nft"], check=True)
+    result[name] = checks[name]()
+    subprocess.run(["nft", "flush", "ruleset"], check=True)
+for line in ("add table ip balance", "flush ruleset"):
+    subprocess.run(["nft", line], check=True)
+result["balance"] = subprocess.run(["nft", "-c", "-f", "{OTHERS}/balance.nft"]).returncode == 0
+"""
+    )
+    assert all(v is True for v in result.values()), result

@@ -1,0 +1,872 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs that netfilter calls, of an ordinary user with namespaces of their own."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import programs as p
+from confined import insn as i
+from confined.kernel import Arena, lib
+from runner import COMMAND, HANG, SLOWDOWN, account
+
+TESTS = Path(__file__).resolve().parents[1]
+PRELUDE = f"""
+import ctypes, errno, json, os, socket, subprocess, sys, threading, time
+sys.path.insert(0, {str(TESTS)!r})
+import programs as p
+from confined import insn as i
+result = {{}}
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+def arrives(port, family=socket.AF_INET, n=1):
+    "Of @n datagrams to @port of this machine, how many arrive."
+    host = "127.0.0.1" if family == socket.AF_INET else "::1"
+    udp = (family, socket.SOCK_DGRAM)
+    with socket.socket(*udp) as to, socket.socket(*udp) as s:
+        to.bind((host, port))
+        got = 0
+        for _ in range(n):
+            try:
+                s.sendto(b"x" * 100, (host, port))
+            except PermissionError:  # dropped on its way out
+                pass
+        to.settimeout(0.2)
+        try:
+            while got < n:
+                to.recv(200)
+                got += 1
+        except TimeoutError:
+            pass
+        return got
+
+def one(name="filter"):
+    return next(x for x in p.programs() if x.name == name)
+
+def listed(name="filter"):
+    return one(name).__dict__
+"""
+
+OWN = p.OWN
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """What a test that failed has left in this namespace."""
+    yield
+    for program in p.programs():
+        p.unload(program.name)
+
+
+def in_own_namespace(body: str, user: str = "outsider", own: list[str] = OWN) -> dict:
+    """What a process of @user, in a user and a network namespace of theirs, puts in `result`."""
+    command = [*own, sys.executable, "-c", PRELUDE + body + "\nprint(json.dumps(result))"]
+    done = subprocess.run(command, **account(user), capture_output=True, text=True, timeout=HANG)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_drops_what_it_says() -> None:
+    """Both families, by the copy, in a namespace that is not root's."""
+    result = in_own_namespace("""
+result["load"] = p.load(p.image([p.drop_port(4000)]))
+result["arrives"] = [arrives(port, family) for family in (socket.AF_INET, socket.AF_INET6)
+                     for port in (4000, 4001)]
+result["listed"] = listed()
+result["unload"] = [p.unload(), p.unload()]
+result["after"] = arrives(4000)
+result["programs"] = len(p.programs())
+""")
+    assert result["load"] == [0, ""]
+    assert result["arrives"] == [0, 1, 0, 1]
+    assert result["unload"] == [0, -errno.ENOENT]
+    assert result["after"] == 1
+    assert result["programs"] == 0
+    listed = result["listed"]
+    assert listed["calls"] >= 4 and listed["run_time"] >= 0 and listed["mcode"] > 0
+    assert (listed["errors"], listed["defaults"], listed["error"]) == (0, 0, "")
+    assert (listed["subsystem"], listed["where"]) == ("netfilter", "inet input")
+    assert (listed["machine"], listed["loads"], listed["state"]) == (0, 1, 0)
+    assert listed["memory"] > 1 << 16
+    assert not p.programs()
+
+
+@pytest.mark.parametrize("where", ["ip output -5", "ip6 output", "inet postrouting 7"])
+def test_places(where: str) -> None:
+    result = in_own_namespace(f"""
+result["load"] = p.load(p.image([p.verdict(p.DROP)]), where={where!r})
+result["arrives"] = [arrives(4000), arrives(4000, socket.AF_INET6)]
+""")
+    assert result["load"] == [0, ""]
+    assert result["arrives"] == {"ip output -5": [0, 1], "ip6 output": [1, 0]}.get(where, [0, 0])
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["", "inet", "inet nowhere", "inet6 input", "arp forward", "inet input x", "ip input 1 2"],
+)
+def test_places_that_are_none(where: str) -> None:
+    error, text = p.load(p.image([p.verdict(1)]), where=where)
+    assert error == -errno.EINVAL
+    assert f"no place '{where}'" in text
+    assert not p.programs()
+
+
+def test_who_may() -> None:
+    body = (
+        f"import sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p; "
+        "print(p.load(p.image([p.verdict(1)])), p.unload(), p.programs())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", body], **account("outsider"), capture_output=True, text=True
+    )
+    text = "loading programs for netfilter needs CAP_NET_ADMIN over the network namespace"
+    assert done.stdout.strip() == f"(-1, '{text}') -1 []", done.stderr
+    # A user namespace without a network of its own gives no right over the machine's.
+    done = subprocess.run(
+        [*OWN[:3], sys.executable, "-c", body],
+        **account("outsider"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == f"(-1, '{text}') -1 []", done.stderr
+
+
+def test_contexts() -> None:
+    """What sleeps or is the current task's is refused before anything runs."""
+    load = lambda *code, **options: p.load(p.image([b"".join([*code, i.EXIT])]), **options)  # noqa: E731
+    refused = "insn 0: makes a system call, which only scripts of a process do"
+    assert load(i.outside(i.SYSCALL + 110)) == (-errno.ENOEXEC, refused)  # getppid
+    assert load(i.outside(i.CALL_SYSCALL)) == (-errno.ENOEXEC, refused)
+    assert load(i.outside(i.CALL_BATCH)) == (-errno.ENOEXEC, refused)
+    assert load(i.outside(i.SYSCALL + 4000)) == (-errno.ENOEXEC, refused)
+    assert load(i.outside(i.FUNCTION + 64))[0] == -errno.ENOEXEC
+    with Arena() as arena:
+        image = i.Image([i.outside(i.FUNCTION) + i.EXIT]).pack()
+        fd, text = lib.register(image, engine=1, **arena.shared())
+        assert fd == -errno.ENOEXEC
+        assert text == ("insn 0: calls a function of a subsystem, which only its programs have")
+    lua = p.load(b"function run() end", engine=0, device="/dev/syscript")
+    assert lua == (-errno.EOPNOTSUPP, "engine luajit cannot run without a process")
+    assert not p.programs()
+
+
+def test_refusals() -> None:
+    good = p.image([p.verdict(1)])
+    assert p.load(good, subsystem="nothing") == (-errno.ENOENT, "no subsystem nothing")
+    assert p.load(good, functions=("packet_load", "peek")) == (
+        -errno.EINVAL,
+        "netfilter has no function peek",
+    )
+    assert p.load(good, copies=257)[0] == -errno.EINVAL
+    assert p.load(good, flags=p.FALLBACK, fallback=4)[0] == -errno.EINVAL
+    assert p.load(good, name="")[0] == -errno.EINVAL
+    assert p.load(good, data=bytes(65537))[0] == -errno.EINVAL
+    assert p.load(p.image([p.verdict(1)], native=0))[0] == -errno.EINVAL
+    assert p.load(p.image([p.verdict(1)], native=1025))[0] == -errno.EINVAL
+    error, text = p.load(p.image([p.verdict(1)], stack_size=64))
+    assert error == -errno.EINVAL and "for what the program sees" in text
+    small = {"stack_end": 1024 * p.possible_cpus() - 1024}
+    assert p.load(p.image([p.verdict(1)], **small))[0] == -errno.EINVAL
+    assert p.load(good, memory=65536)[0] == -errno.ENOBUFS
+    assert not p.programs() and p.references() == 0
+
+
+def test_errors_take_the_default() -> None:
+    """A program that spins, one that faults, one with an invalid result: then it is off."""
+    result = in_own_namespace("""
+def of(code, **options):
+    assert p.load(p.image([code]), **options) == (0, "")
+    got = arrives(4000, n=8)
+    seen = listed()
+    p.unload()
+    return got, seen
+result["spin"] = of(i.jump(-1) + i.EXIT, errors_max=5)
+result["result"] = of(p.verdict(4))
+result["abort"] = of(i.movi(1, 7) + i.outside(i.CALL_ABORT) + i.EXIT)
+result["function"] = of(i.outside(i.FUNCTION) + i.EXIT)
+result["drop"] = of(p.verdict(-1), flags=p.FALLBACK, fallback=p.DROP)
+""")
+    for name, (got, seen) in result.items():
+        assert got == (0 if name == "drop" else 8), name
+        assert seen["errors"] and seen["defaults"] == seen["calls"]
+    assert result["spin"][1]["error"] == "insn 0: over its budget"
+    assert (result["spin"][1]["state"], result["spin"][1]["errors"]) == (1, 6)
+    assert result["result"][1]["error"] == "returns 4, which is not in 0 .. 3"
+    assert result["result"][1]["state"] == 0
+    assert result["abort"][1]["error"] == "insn 1: aborts with 7"
+    assert result["function"][1]["error"].endswith("calls a function that does not exist")
+
+
+def test_functions_and_data() -> None:
+    """Bytes far in the packet, the mark, and memory that stays."""
+    result = in_own_namespace("""
+count = (i.imm64(6, 0x100, i.ARENA) + i.mov(7, 1)
+         + i.load(8, 6, 0, 8) + i.alui("add", 8, 1) + i.store(6, 0, 8, 8)
+         + i.movi(1, 120) + i.imm64(2, 0x200, i.ARENA) + i.movi(3, 8) + i.outside(i.FUNCTION)
+         + i.jump_ifi("ne", 0, 0, 8)
+         + i.imm64(2, 0x200, i.ARENA) + i.load(2, 2, 7, 1)
+         + i.jump_ifi("ne", 2, ord("x"), 4)
+         + i.movi(1, 120) + i.movi(2, 0) + i.movi(3, 9) + i.outside(i.FUNCTION)
+         + i.jump_ifi("eq", 0, -1, 2)
+         + i.movi(0, 0) + i.EXIT + i.alui("rsh", 8, 2) + i.mov(0, 8) + i.EXIT)
+result["load"] = p.load(p.image([count]), data=bytes(0x100) + b"\\x02",
+                        functions=("packet_load", "packet_mark"))
+result["arrives"] = [arrives(4000) for _ in range(4)]
+result["listed"] = listed()
+""")
+    assert result["load"] == [0, ""]
+    # It begins at 2: from the second on 4 or more / 4 is ACCEPT; then 7 / 4.
+    assert result["arrives"] == [0, 1, 1, 1], result["listed"]
+
+
+def test_replaced_under_traffic() -> None:
+    """No call sees no program: two that drop, replaced and replaced, on all CPUs."""
+    result = in_own_namespace("""
+stop = False
+sent = [0, 0]
+def send(k):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        while not stop:
+            s.sendto(b"x" * 20, ("127.0.0.1", 4000 + k))
+            sent[k] += 1
+sockets = []
+for k in range(2):
+    to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    to.bind(("127.0.0.1", 4000 + k))
+    to.settimeout(0.1)
+    sockets.append(to)
+images = [p.image([i.movi(5, k) + p.verdict(0)]) for k in range(2)]
+assert p.load(images[0]) == (0, "")
+threads = [threading.Thread(target=send, args=(k,)) for k in range(2)]
+[t.start() for t in threads]
+end = time.monotonic() + 3
+n = 0
+while time.monotonic() < end:
+    n += 1
+    assert p.load(images[n % 2]) == (0, ""), n
+stop = True
+[t.join() for t in threads]
+got = 0
+for to in sockets:
+    try:
+        to.recv(100)
+        got += 1
+    except TimeoutError:
+        pass
+result.update(got=got, sent=sent, loads=listed()["loads"], n=n, listed=listed())
+""")
+    assert result["got"] == 0
+    assert min(result["sent"]) > 0
+    assert result["loads"] == result["n"] + 1 > 3
+    assert result["listed"]["calls"] >= sum(result["sent"])
+    assert (result["listed"]["errors"], result["listed"]["defaults"]) == (0, 0)
+
+
+def test_errors_on_two_cpus_all_count() -> None:
+    """No more calls fail than may, but for one on the other CPU."""
+    result = in_own_namespace("""
+def send(barrier):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        barrier.wait()
+        while not p.programs()[0].state:
+            for _ in range(50):
+                s.sendto(b"x", ("127.0.0.1", 4000))
+        barrier.wait()
+image = p.image([p.verdict(4)])
+result["errors"] = []
+for _ in range(20):
+    assert p.load(image, errors_max=400) == (0, "")
+    barrier = threading.Barrier(2)
+    threads = [threading.Thread(target=send, args=(barrier,)) for _ in range(2)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    result["errors"].append(listed()["errors"])
+    p.unload()
+""")
+    assert set(result["errors"]) <= {401, 402}, result["errors"]
+
+
+def test_loaded_at_once() -> None:
+    """All are listed, in any order of loading."""
+    result = in_own_namespace("""
+image = p.image([p.verdict(1)])
+result["listed"] = []
+for _ in range(6):
+    barrier = threading.Barrier(8)
+    def load(names):
+        barrier.wait()
+        for name in names:
+            assert p.load(image, name=name) == (0, "")
+    names = [f"n{k}" for k in range(16)]
+    threads = [threading.Thread(target=load, args=(names[k::8],)) for k in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    result["listed"].append(len(p.programs()))
+    [p.unload(name) for name in names]
+""")
+    assert result["listed"] == [16] * 6
+
+
+def test_goes_with_its_namespace() -> None:
+    """It outlives its loader, keeps the module, and goes with the namespace."""
+    # Those of the tests before it go when the kernel comes to that.
+    until = time.monotonic() + 30
+    while p.references() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert p.references() == 0
+    holder = subprocess.Popen(
+        [*OWN, "sh", "-c", "ip link set lo up; echo up; read line"],
+        **account("outsider"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    holder.stdout.readline()
+    body = f"import sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p; "
+    inside = ["nsenter", "--user", "--net", "--preserve-credentials", "-t", str(holder.pid)]
+
+    def run(code: str) -> str:
+        done = subprocess.run(
+            [*inside, sys.executable, "-c", body + code],
+            **account("outsider"),
+            capture_output=True,
+            text=True,
+        )
+        assert not done.returncode, done.stderr
+        return done.stdout.strip()
+
+    assert run("print(p.load(p.image([p.verdict(0)])))") == "(0, '')"
+    assert run("print([x.name for x in p.programs()])") == "['filter']"
+    assert p.references() == 2  # its own and the subsystem's
+    assert subprocess.run(["rmmod", "syscript"], capture_output=True).returncode
+    holder.communicate("\n")
+    end = time.monotonic() + 20 * SLOWDOWN
+    while p.references() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert p.references() == 0
+
+
+def test_no_one_takes_all() -> None:
+    """Shares of a user's, whatever namespaces they make; loops of load and unload."""
+    result = in_own_namespace("""
+image = p.image([p.verdict(1)])
+names = [f"n{k}" for k in range(40)]
+result["loads"] = [p.load(image, name=name) for name in names]
+result["unloads"] = [p.unload(name) for name in names]
+result["loop"] = [p.load(image) or p.unload() for _ in range(30)][-1]
+big = p.image([i.movi(2, 1) * 20000 + p.verdict(1)])
+result["big"] = p.load(big)
+result["memory"] = p.load(image, memory=1 << 40)
+result["left"] = p.load(image)
+""")
+    errors = [error for error, _ in result["loads"]]
+    assert errors == [0] * 16 + [-errno.EDQUOT] * 24
+    assert "module parameter max_programs (16)" in result["loads"][16][1]
+    assert result["unloads"] == [0] * 16 + [-errno.ENOENT] * 24
+    assert result["big"][0] == -errno.ENOBUFS and "machine code" in result["big"][1]
+    assert result["memory"][0] == -errno.EINVAL
+    assert result["left"] == [0, ""]
+
+
+def test_another_namespace_is_out_of_reach() -> None:
+    """Its programs are not listed, not unloaded, and count for the same user."""
+    holder = """
+images = p.image([p.verdict(1)])
+assert all(p.load(images, name=f"held{k}") == (0, "") for k in range(10))
+print("up", flush=True)
+input()
+result["left"] = len(p.programs())
+"""
+    command = [*OWN, sys.executable, "-c", PRELUDE + holder + "\nprint(json.dumps(result))"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    held = subprocess.Popen(command, **account("outsider"), **pipes)
+    assert held.stdout.readline() == "up\n"
+    body = """
+image = p.image([p.verdict(1)])
+result["seen"] = len(p.programs())
+result["unload"] = p.unload("held1")
+result["loads"] = [p.load(image, name=f"n{k}")[0] for k in range(16)]
+"""
+    other, same = in_own_namespace(body, "member"), in_own_namespace(body)
+    left = json.loads(held.communicate("\n")[0])["left"]
+    assert left == 10
+    assert (other["seen"], other["unload"]) == (same["seen"], same["unload"]) == (0, -errno.ENOENT)
+    assert other["loads"] == [0] * 16
+    assert same["loads"] == [0] * 6 + [-errno.EDQUOT] * 10
+
+
+def test_failing_programs_do_not_fill_the_log() -> None:
+    """Each is taken off, and few have a line."""
+    said = lambda: subprocess.run(["dmesg"], capture_output=True, text=True).stdout  # noqa: E731
+    before, since = said().count("took off a program"), time.monotonic()
+    result = in_own_namespace("""
+image = p.image([p.verdict(4)])
+result["states"] = []
+for _ in range(60):
+    assert p.load(image, errors_max=1) == (0, "")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        [s.sendto(b"x", ("127.0.0.1", 4000)) for _ in range(3)]
+    result["states"].append(listed()["state"])
+""")
+    assert result["states"] == [1] * 60
+    lines, took = said().count("took off a program") - before, time.monotonic() - since
+    assert 1 <= lines <= 10 * (took // 5 + 2), (lines, took)
+
+
+def test_command() -> None:
+    """C by clang, loaded, listed and unloaded by the command."""
+    result = in_own_namespace(f"""
+def run(*words):
+    done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+result["load"] = run("load", "--for", "netfilter", "--at", "inet input", "limit",
+                     {p.compiled("limit")!r})
+result["arrives"] = arrives(4000, n=30)
+result["others"] = arrives(4001, n=30)
+result["json"] = json.loads(run("programs", "--json")[1])
+result["table"] = run("programs")[1]
+result["unload"] = [run("unload", "limit"), run("unload", "limit")]
+""")
+    assert result["load"] == [0, "", ""]
+    assert 10 <= result["arrives"] <= 20  # of one second, or of two
+    assert result["others"] == 30
+    (listed,) = result["json"]
+    assert (listed["name"], listed["at"], listed["state"]) == ("limit", "inet input", "called")
+    assert listed["calls"] >= 60 and not listed["errors"]
+    assert result["table"].splitlines()[1].split()[:2] == ["limit", "netfilter"]
+    assert result["unload"][0] == [0, "", ""]
+    assert result["unload"][1][2] == "syscript: cannot unload limit: no such program\n"
+
+
+def test_tables() -> None:
+    """State per source, found by both CPUs: each has its 20 datagrams, and once more later."""
+    result = in_own_namespace(f"""
+from collections import Counter
+load = [{str(COMMAND)!r}, "load", "twenty", {p.compiled("twenty")!r}]
+result["load"] = subprocess.run([*load, "--at", "ip input"], capture_output=True, text=True).stderr
+SOURCES = [f"127.0.0.{{k}}" for k in range(2, 12)]
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.bind(("127.0.0.1", 4000))
+to.settimeout(0.2)
+def send(barrier):
+    sockets = []
+    for source in SOURCES:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.bind((source, 0))
+        s.connect(("127.0.0.1", 4000))
+        sockets.append(s)
+    barrier.wait()
+    for _ in range(40):
+        for s in sockets:
+            s.send(b"x")
+def flood():
+    barrier = threading.Barrier(2)
+    threads = [threading.Thread(target=send, args=(barrier,)) for _ in range(2)]
+    [t.start() for t in threads]
+    got = Counter()
+    while True:
+        try:
+            got[to.recvfrom(10)[1][0]] += 1
+        except TimeoutError:
+            if not any(t.is_alive() for t in threads):
+                return [got[source] for source in SOURCES]
+result["got"] = [flood()]
+time.sleep(1.3)
+result["got"].append(flood())
+until = time.monotonic() + 30
+while listed("twenty")["calls"] < 1600 and time.monotonic() < until:
+    time.sleep(0.1)  # some wait to be received yet, on a busy machine
+result["listed"] = listed("twenty")
+""")
+    assert result["load"] == ""
+    assert result["listed"]["errors"] == 0, result["listed"]
+    assert result["listed"]["calls"] == 1600
+    assert result["got"] == [[20] * 10] * 2
+
+
+BALANCE = """
+import struct
+for k in (1, 2, 3, 9):
+    subprocess.run(["ip", "addr", "add", f"10.0.0.{k}/32", "dev", "lo"], check=True)
+UDP = (socket.AF_INET, socket.SOCK_DGRAM)
+
+def serve(kind):
+    servers = []
+    for k in (1, 2, 3):
+        s = socket.socket(socket.AF_INET, kind)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind((f"10.0.0.{k}", 4000))
+        s.settimeout(5)
+        servers.append(s)
+    return servers
+
+def client(k, kind=socket.SOCK_DGRAM):
+    "Whom the balancer sends to the server of this number."
+    while True:
+        s = socket.socket(socket.AF_INET, kind)
+        s.settimeout(5)
+        s.bind(("10.0.0.1", 0))
+        if s.getsockname()[1] % 3 == k:
+            return s
+        s.close()
+
+def udp():
+    "To each server and back."
+    said = []
+    servers = serve(socket.SOCK_DGRAM)
+    for k, server in enumerate(servers):
+        with client(k) as s:
+            s.sendto(b"question", ("10.0.0.9", 4000))
+            text, peer = server.recvfrom(100)
+            server.sendto(b"answer", peer)
+            said.append([text.decode(), *map(str, s.recvfrom(100))])
+    [s.close() for s in servers]
+    return said
+
+def tcp(size=1_000_000):
+    "In segments of up to 64 KiB, by a connection to the service's address."
+    server = serve(socket.SOCK_STREAM)[1]
+    server.listen()
+    data = bytes(range(256)) * (size // 256)
+    with client(1, socket.SOCK_STREAM) as s:
+        s.connect(("10.0.0.9", 4000))
+        peer, _ = server.accept()
+        thread = threading.Thread(target=s.sendall, args=(data,))
+        thread.start()
+        got = b""
+        while len(got) < len(data):
+            got += peer.recv(1 << 20)
+        thread.join()
+        return got == data
+
+def total(data):
+    n = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\\0" * (len(data) % 2)))
+    while n >> 16:
+        n = (n & 0xffff) + (n >> 16)
+    return n
+
+def raw(sum_is_right):
+    "A datagram whose sum its sender has made, and nobody makes again."
+    source, to = socket.inet_aton("10.0.0.1"), socket.inet_aton("10.0.0.9")
+    text = b"seven b"
+    head = struct.pack("!HHHH", 3001, 4000, 8 + len(text), 0)
+    pseudo = source + to + struct.pack("!HH", 17, 8 + len(text))
+    sum_ = ~total(pseudo + head + text) & 0xffff
+    head = head[:6] + struct.pack("!H", sum_ if sum_is_right else sum_ ^ 0x10)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(text), 7, 0, 64, 17, 0) + source + to
+    servers = serve(socket.SOCK_DGRAM)
+    servers[1].settimeout(0.3)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as s:
+        s.sendto(ip + head + text, ("10.0.0.9", 0))
+    try:
+        return servers[1].recvfrom(100)[0].decode()
+    except TimeoutError:
+        return None
+    finally:
+        [s.close() for s in servers]
+"""
+
+PLACED = """
+def placed():
+    "The address that fd00::9 becomes is here and not on the device, and the port is another one."
+    for k in (1, 2):
+        subprocess.run(["ip", "addr", "add", f"fd00::{k}/128", "dev", "lo", "nodad"], check=True)
+    subprocess.run(["ip", "link", "add", "hole", "type", "dummy"], check=True)
+    subprocess.run(["ip", "link", "set", "hole", "up"], check=True)
+    subprocess.run(["ip", "route", "replace", "fd00::9/128", "dev", "hole"], check=True)
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as to, \
+            socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        to.bind(("fd00::2", 4006))
+        s.bind(("fd00::1", 0))
+        to.settimeout(2)
+        s.sendto(b"six", ("fd00::9", 4005))
+        return to.recv(10).decode()
+
+def partial_sums():
+    "Of a datagram that has been sent to another address, as it would go to a device."
+    taps = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x800))
+    taps.settimeout(2)
+    udp()
+    sums = []
+    while len(sums) < 3:
+        packet = taps.recv(2000)
+        if packet[22:24] == struct.pack("!H", 4000) and packet[28:] == b"question":
+            pseudo = packet[12:20] + struct.pack("!HH", 17, len(packet) - 20)
+            sums.append(total(pseudo) == struct.unpack("!H", packet[26:28])[0])
+    taps.close()
+    return sums
+"""
+
+
+def test_rewrites() -> None:
+    """Addresses and payload, with whole and partial sums, segments and fragments."""
+    balance, changes = p.compiled("balance"), p.compiled("changes")
+    result = in_own_namespace(
+        BALANCE
+        + PLACED
+        + f"""
+def load(name, file, where):
+    return subprocess.run([{str(COMMAND)!r}, "load", "--at", where, name, file],
+                          capture_output=True, text=True).stderr
+result["load"] = load("balance", {balance!r}, "ip output")
+result["load"] += load("fragments", {changes!r}, "ip prerouting -500")
+result["load"] += load("out", {changes!r}, "ip6 output")
+result["load"] += load("in", {changes!r}, "ip6 input")
+result.update(udp=udp(), sums=partial_sums(), six=placed(), raw=[raw(True), raw(False)], tcp=tcp())
+subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+with socket.socket(*UDP) as to, socket.socket(*UDP) as s:
+    to.bind(("10.0.0.2", 4001))
+    to.settimeout(2)
+    s.sendto(b"a" * 4000, ("10.0.0.2", 4001))
+    result["fragments"] = to.recv(5000).decode()
+result["listed"] = [x.__dict__ for x in p.programs()]
+"""
+    )
+    assert result["load"] == ""
+    assert result["udp"] == [["question", "b'answer'", "('10.0.0.9', 4000)"]] * 3
+    assert result["raw"] == ["seven b", None]
+    assert result["sums"] == [True] * 3
+    assert result["six"] == "six"
+    assert result["tcp"]
+    assert result["fragments"] == "a" * 5 + "!" + "a" * 3994
+    assert [x["errors"] for x in result["listed"]] == [0] * 4, result["listed"]
+
+
+def test_reject_and_queue() -> None:
+    """The sender is told; no one listens to the queue.  A store to bytes that must not change."""
+    result = in_own_namespace("""
+store = (i.movi(1, 9) + i.imm64(2, 0x200, i.ARENA) + i.movi(3, 1) + i.outside(i.FUNCTION)
+         + i.alui("add", 0, 2) + i.EXIT)
+result["load"] = p.load(p.image([store]), data=bytes(0x201), functions=("packet_store",))
+result["stored"] = arrives(4000)  # the protocol, which stays: -1 + 2 is ACCEPT, 0 + 2 is not
+p.unload()
+udp = i.load(2, 1, 24, 1) + i.jump_ifi("eq", 2, 17, 2) + p.verdict(p.ACCEPT)
+result["reject"] = p.load(p.image([udp + p.verdict(p.REJECT)]), where="ip input")
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.connect(("127.0.0.1", 4000))
+    s.settimeout(1)
+    s.send(b"x")
+    try:
+        s.recv(1)
+    except OSError as error:
+        result["refused"] = error.errno
+p.unload()
+result["queue"] = p.load(p.image([p.verdict(p.QUEUE)]), where="ip input"), arrives(4000)
+result["listed"] = listed()
+""")
+    assert result["load"] == [0, ""]
+    assert result["stored"] == 1
+    assert result["refused"] == errno.ECONNREFUSED
+    assert result["queue"] == [[0, ""], 0]
+    assert result["listed"]["errors"] == 0
+
+
+def test_calls_of_processes() -> None:
+    """By its name, with numbers; who is in the namespace may, and who is not cannot."""
+    result = in_own_namespace(f"""
+def run(*words, lines=None):
+    done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True, input=lines)
+    return done.returncode, done.stdout, done.stderr
+result["place"] = run("load", "sum", {p.compiled("sum")!r}, "--for", "process", "--at", "x")
+result["load"] = run("load", "sum", {p.compiled("sum")!r}, "--for", "process")
+result["calls"] = [run("call", "sum", *words)[:2] for words in (["1", "2"], ["-0x10"], ["0"] * 8)]
+result["repl"] = run("repl", "--program", "sum", lines="1 1\\n7\\n")
+result["text"] = [run("call", "sum", *words)[:2] for words in
+                  (["5", "text:ab"], ["text:" + "c" * 256], [*["0"] * 8, "text:"])]
+result["long"] = run("call", "sum", "text:" + "c" * 257)
+result["undo"] = run("call", "sum", str(-(5 + 97 + 98 + 4 * 99)))[0]
+result["spin"] = run("call", "sum")
+result["off"] = [p.invoke("sum")[0] for _ in range(120)].count(-errno.EPROTO)
+result["large"] = p.invoke("sum", (1 << 63) - 1, 2)
+result["none"] = run("call", "none", "1")
+result["words"] = run("call", "sum", "x")
+result["many"] = run("call", "sum", *["1"] * 9)
+assert p.load(p.image([p.verdict(1)])) == (0, "")
+result["packets"] = run("call", "filter", "1")
+result["unpriv"] = subprocess.run(
+    ["setpriv", "--bounding-set=-all", "--inh-caps=-all", {str(COMMAND)!r}, "call", "sum", "0"],
+    capture_output=True, text=True).stderr
+result["listed"] = listed("sum")
+result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
+""")
+    assert result["place"][0] == 2 and "take no --at place, so not 'x'" in result["place"][2]
+    assert result["load"] == [0, "", ""]
+    assert result["calls"] == [[0, "3\n"], [0, "-13\n"], [0, "-13\n"]]
+    assert result["repl"] == [0, "-11\n-4\n", ""]
+    assert result["spin"][0] == 1 and "over its budget" in result["spin"][2]
+    # It is not taken off by those who call it wrongly.
+    assert result["off"] == 120 and result["listed"]["state"] == 0
+    assert result["large"][0] == 0 and result["large"][2] == (1 << 63) - 3  # it wraps
+    assert result["none"] == [
+        2,
+        "",
+        "syscript: cannot call none: no such program in this network namespace\n",
+    ]
+    assert "argument 'x' is not an integer" in result["words"][2]
+    assert "9 arguments: 8 is the most" in result["many"][2]
+    # After -4: both bytes; of 256 the four that it asks for; none, and none of the last call.
+    assert result["text"] == [[0, "196\n"], [0, "592\n"], [0, "592\n"]]
+    assert "a text of 257 bytes: 256 is the most" in result["long"][2]
+    assert result["packets"][0] == 2
+    assert "program filter is for netfilter: processes can call only" in result["packets"][2]
+    assert result["unpriv"] == ""
+    assert (result["listed"]["subsystem"], result["listed"]["errors"]) == ("process", 121)
+    assert result["unload"] == [0, -errno.ENOENT]
+    # Of another namespace.
+    assert p.invoke("sum", 1)[0] == -errno.ENOENT
+
+
+def test_calls_while_replaced() -> None:
+    """Processes on all CPUs call what is replaced, unloaded and loaded: all or an errno."""
+    result = in_own_namespace("""
+stop = False
+seen = [{}, {}]
+def call(k):
+    while not stop:
+        status, _, value = p.invoke("filter", 1)
+        seen[k][f"{status} {value}"] = seen[k].get(f"{status} {value}", 0) + 1
+threads = [threading.Thread(target=call, args=(k,)) for k in range(2)]
+[t.start() for t in threads]
+end, n = time.monotonic() + 2, 0
+while time.monotonic() < end:
+    n += 1
+    assert p.load(p.image([p.verdict(n % 2 + 5)]), subsystem="process", where="",
+                  copies=0) == (0, ""), n
+    if n % 8 == 0:
+        assert p.unload() == 0
+stop = True
+[t.join() for t in threads]
+result["seen"] = [sorted(s) for s in seen]
+""")
+    for seen in result["seen"]:
+        assert set(seen) <= {"0 5", "0 6", f"{-errno.ENOENT} 0"} and len(seen) > 1
+
+
+LUA = """
+function run(packet)
+  if packet.transport ~= 17 then return ACCEPT end
+  local port = packet:u2(packet.l4 + 2)
+  if port == 4000 then
+    return DROP
+  elseif port == 4001 then
+    return packet:u1(9000) + 1
+  elseif port == 4002 then
+    while true do end
+  end
+  return ACCEPT
+end
+"""
+
+
+def test_lua() -> None:
+    """A filter in Lua: what it says, errors with their lines, what is refused, calls."""
+    sources = TESTS.parent / "examples" / "netfilter" / "sources.lua"
+    result = in_own_namespace(f"""
+def run(*words):
+    done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+def lua(source, name="filter", *words):
+    with open("/tmp/filter.lua", "w") as f:
+        f.write(source)
+    return run("load", name, "/tmp/filter.lua", *words)
+result["load"] = lua({LUA!r}, "filter", "--at", "inet input")
+result["arrives"] = [arrives(port, family) for family in (socket.AF_INET, socket.AF_INET6)
+                     for port in (4000, 4003)]
+result["nil"] = arrives(4001), listed()["error"], listed()["errors"]
+result["spin"] = arrives(4002), listed()["error"]
+result["replace"] = run("load", "filter", {str(sources)!r}, "--at", "inet input")
+result["limited"] = arrives(4000, n=30), arrives(4001, n=30)
+result["listed"] = listed()
+result["json"] = json.loads(run("programs", "--json")[1])[0]["name"]
+result["refused"] = lua("function run(p)\\n return p.len .. 'x' end")
+result["syntax"] = lua("function run(p\\n")
+result["kept"] = listed()["loads"]
+p.unload()
+result["call"] = (lua("local n = 0 function run(a) n = n + a return n end", "count",
+                      "--for", "process"), run("call", "count", "5"), run("call", "count", "6"))
+result["missing"] = run("call", "count")
+""")
+    assert result["load"] == [0, "", ""]
+    assert result["arrives"] == [0, 1, 0, 1]
+    assert result["nil"] == [1, "filter:8: nil where a value is needed", 1]
+    assert result["spin"][0] == 1 and result["spin"][1].startswith("filter:10: over its budget")
+    assert result["replace"] == [0, "", ""]
+    assert 10 <= result["limited"][0] <= 20 and result["limited"][1] == 30
+    assert (result["listed"]["errors"], result["listed"]["error"]) == (2, "")
+    assert result["json"] == "filter"
+    text = "filter.lua:2: makes a string, but a call has no memory for it"
+    assert result["refused"] == [1, "", f"syscript: {text}\n"]
+    assert result["syntax"][0] == 1 and "filter.lua:2: " in result["syntax"][2]
+    assert result["kept"] == 2
+    assert [x[:2] for x in result["call"]] == [[0, ""], [0, "5\n"], [0, "11\n"]]
+    assert result["missing"][0] == 1 and "count:1: nil where a" in result["missing"][2]
+
+
+DROPS = """
+local seen = program.table{{ "count", keys = 2, entries = 64, age = 1 }}
+local n = 0
+function run(packet)
+  n = n + 1
+  if packet.transport ~= 17 then return ACCEPT end
+  return seen:add(packet:u2(packet.l4), {k}):add("count", 1) > 0 and DROP or ACCEPT
+end
+"""
+
+
+@pytest.mark.long
+def test_lua_under_traffic() -> None:
+    """On two CPUs, with tables that age and are full: replaced, no packet passes meanwhile."""
+    result = in_own_namespace(f"""
+stop = False
+sent = [0, 0]
+def send(k):
+    while not stop:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            for _ in range(50):
+                s.sendto(b"x" * 20, ("127.0.0.1", 4000 + k))
+                sent[k] += 1
+sockets = []
+for k in range(2):
+    to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    to.bind(("127.0.0.1", 4000 + k))
+    to.settimeout(0.1)
+    sockets.append(to)
+def load(k):
+    with open("/tmp/drops.lua", "w") as f:
+        f.write({DROPS!r}.format(k=k))
+    words = [{str(COMMAND)!r}, "load", "filter", "/tmp/drops.lua", "--at", "inet input"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+load(0)
+threads = [threading.Thread(target=send, args=(k,)) for k in range(2)]
+[t.start() for t in threads]
+end, n = time.monotonic() + 6, 0
+while time.monotonic() < end:
+    n += 1
+    load(n)
+stop = True
+[t.join() for t in threads]
+got = 0
+for to in sockets:
+    try:
+        to.recv(100)
+        got += 1
+    except TimeoutError:
+        pass
+result.update(got=got, sent=sent, n=n, listed=listed())
+""")
+    assert result["got"] == 0
+    assert min(result["sent"]) > 0 and result["n"] > 1
+    assert result["listed"]["loads"] == result["n"] + 1
+    assert (result["listed"]["errors"], result["listed"]["defaults"]) == (0, 0)
