@@ -38,7 +38,7 @@ SHARE_SHOWN = 0.001
 
 
 class ProfileError(Exception):
-    """A count that did not come about."""
+    """Counting failed."""
 
 
 class Symbols(NamedTuple):
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count in a guest."""
     command = [*([str(WHOLE)] if args.whole else []), *args.command]
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as directory:
-        guest = [str(ROOT / "vm" / "guest"), "-k", args.kernel, "-u", "-m"]
+        guest = [str(ROOT / "vm" / "guest"), "-k", args.kernel, "-m", *["-u"] * (not args.root)]
         guest += ["--profile", directory, "--", *command]
         status = subprocess.run(guest, cwd=ROOT, check=False).returncode
         if status:
@@ -150,6 +150,7 @@ def parse() -> argparse.Namespace:
     counting.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
     counting.add_argument("-o", dest="output", type=Path, help="JSON to write")
     counting.add_argument("--per", type=int, default=1, help="steps that the command takes")
+    counting.add_argument("--root", action="store_true", help="run the command as root")
     counting.add_argument("--whole", action="store_true", help="the command sets no marks")
     counting.add_argument("command", nargs="+")
     commands.add_parser("show").add_argument("file", type=Path)
