@@ -18,11 +18,15 @@ ifdef KERNEL
 override KREL := $(KERNEL)
 KDIR := /lib/modules/$(KERNEL)/build
 else
-# A default kernel, and all that tools/deps installs for guests and tests: make
-# makes this file first, and starts again with it.  These goals do without.
-LIGHT := clean help lib cli consolidate-calibrate install install-% uninstall uninstall-% dist deb test-deb
-ifneq ($(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all)),)
+# A default kernel, and all that tools/deps installs for it: make makes this file first,
+# and starts again with it.  These goals do without, and those of the module need
+# neither QEMU nor Python's packages.
+LIGHT := clean help help-all lib cli consolidate-calibrate install install-% uninstall uninstall-% dist deb test-deb
+HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
+ifneq ($(filter-out all module module-deb,$(HEAVY)),)
 -include $(BUILD)/config.mk
+else ifneq ($(HEAVY),)
+-include $(BUILD)/config-module.mk
 endif
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
@@ -54,8 +58,9 @@ VENDOR := $(BUILD)/vendor
 VENDOR_READY := $(BUILD)/deps/vendor.ready
 endif
 
-$(BUILD)/config.mk: tools/deps requirements.txt third_party/Cargo.lock
-	$(Q)tools/deps
+$(BUILD)/config-module.mk: private DEPS_GROUPS := build vendor kernel
+$(BUILD)/config.mk $(BUILD)/config-module.mk: tools/deps requirements.txt third_party/Cargo.lock
+	$(Q)tools/deps $(DEPS_GROUPS)
 	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
 # A kernel's tree, for all that is built against it, and the compiler that the
@@ -66,7 +71,7 @@ else
 $(BUILD)/kernels/%/complete:
 	$(Q)vm/kernels.py path $*
 
-$(KMODULE) $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
+$(KMODULE) lint-module $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko $(KOUT)/template/template.ko $(KOUT)/fakefreq/fakefreq.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
 endif
 
 include $(wildcard */build.mk */*/build.mk)
@@ -74,10 +79,10 @@ include $(wildcard */build.mk */*/build.mk)
 .PHONY: all module deps demo test test-unit test-vm test-matrix test-debug debug-kernel \
 	fuzz fuzz-memory fuzz-jit fuzz-confined bench-micro install lint clean help
 
-##all            build the command, the library and the module (the default)
+##+all            build the command, the library and the module (the default)
 all: $(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a module
 
-##module         build the module for kernel KREL (6.1, 6.12, newest, debug, a release)
+##+module         build the module for kernel KREL (6.1, 6.12, newest, debug, a release)
 module: $(KMODULE)
 
 ##deps           install what is missing on this machine, see tools/deps
@@ -85,51 +90,59 @@ deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
 ##busybox cpio   build Debian's with compounds
-##demo           memcached in a guest: a packet a call, recvmmsg, and a script (DEMO_ARGS=--seccomp)
+##+demo           memcached in five ways, du and ls plain and patched, in a guest (DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
-##cosy           the compiler for compounds, cosy-cc(1)
+##+cosy           the compiler for compounds, cosy-cc(1)
 ##lua-guest      Lua as a compound, for syscript run --engine confined
-##consolidate    build the tool that finds what to make scripts of, consolidate(1)
-##test           unit tests and guest tests on kernel KREL, side by side: what each change passes
-##test-verify    faults planted in the confined engine's code generator: its verifier refuses them
+##+consolidate    build the tool that finds what to make scripts of, consolidate(1)
+##+test           unit tests and guest tests on kernel KREL, side by side: what each change passes
+##test-verify    plant faults in the confined engine's code generator: its verifier must refuse them
 ##prove          docs/design/proof.md's part on single machine instructions, PROVE=claims for a part
-##test-weakened  the verifier without each of its checks: tests or the proof see it
-##test-long      the same with all that is exhaustive, for a release
-##test-unit      its tests that need no module
-##test-vm        its guest tests
+##prove-c        docs/design/proof.md's part on the decoder's own C code, by Frama-C
+##trusted        count the lines that are trusted if all users may run compounds
+##test-weakened  remove each check from the verifier: tests or the proof must notice
+##test-long      the same with the exhaustive tests, before a release
+##test-unit      the tests that need no module
+##test-vm        the guest tests
 ##test-matrix    the guest tests on all kernels; LONG=--long: all of them
 ##test-sensors   perf trace, bpftrace and consolidate on scripts, in a guest
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
-##test-cpio      Debian's cpio with compounds does what it does without; test-busybox
+##test-cpio      compare Debian's cpio with compounds and without; test-busybox
 ##test-lua-guest Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
+##test-browser   the page of consolidate report --html, in headless Chromium
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
 ##debug-kernel   build that kernel
-##safety         the safety kit: tools for kernel modules, see safety/README.md
+##+safety         the safety kit: tools for kernel modules, see safety/README.md
 ##test-safety    its tests, in a guest on kernel KREL
 ##test-safety-syscript syscript.ko built with each tool, under all its guest tests
+##fuzz-kgcc      random programs: all of KGCC's checks, and those left after elimination
 ##bench-safety   what its tools cost a file system; build/bench/safety.json
 ##bench-safety-icount the same in instructions
+##bench-safety-user-icount what checks of the compiler cost a daemon in user space
 ##bench-safety-scaling KGCC's checks on two CPUs; build/bench/safety-scaling.json
 ##bench-safety-kasan-icount what KASAN costs instead; builds a kernel
-##profile-safety-icount one of its samples, function by function: SAMPLE='reiserfs mix kgcc'
+##profile-safety-icount one of its measurements, function by function: SAMPLE='reiserfs mix kgcc'
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##fuzz-memory    its part with allocations that fail; fuzz-jit: compiled code against interpreted
 ##fuzz-confined  images at the confined engine: checked, interpreted, as machine code
 ##bench-inner    system calls inside a script and outside; build/bench/inner.json
-##bench-inner-icount the same in instructions, the same in every boot: what decides
+##bench-inner-icount the same in instructions, identical in every boot
 ##bench-compound compounds next to plain loops; build/bench/compound.json
 ##bench-compound-icount the same in instructions
+##bench-auto-icount what cosy-cc --auto marks in a small database, and what that saves
+##bench-confined-c-icount plain C on the confined engine over gcc -O2, counted in this process
 ##bench-guest    Lua in the confined engine next to LuaJIT's interpreter; build/bench/guest.json
 ##bench-guest-icount the same in instructions
 ##bench-micro    loops, fields, registrations; build/bench/micro.json
 ##bench-micro-icount the same in instructions
 ##profile-icount count what CMD executes in a guest, function by function; PER=steps
 ##bench-consolidate a trace of a million lines, in seconds
+##count-costs    count the instructions of the cost model that ships with consolidate
 ##bench-prediction what consolidate predicts and what is measured; build/bench/prediction.json
 ##bench-prediction-icount the same in instructions, the same in every boot
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
@@ -141,34 +154,53 @@ deps: $(BUILD)/config.mk
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
 ##bench-memcached-icount the worker's instructions for a GET, the same in every boot
 ##bench-memcached-frames-icount frames compared with recvmmsg and sendmmsg, over a veth pair
-##model          what scripts cost on this machine, modelled where it loads no module
-##figures        count anew, and put the figures into the tables of the README
+##bench-memcached-facebook-icount the same of GETs of 50 keys, in all modes, from four threads
+##model          what scripts cost on this machine; modelled if it cannot load the module
+##figures        count again, and put the figures into docs/figures.md
 ##bench-language the engine next to the distribution's luajit; build/bench/language.json
 ##bench-cpio-icount Debian's cpio with compounds and without; bench-busybox-icount
+##nsd            Debian's NSD, plain and with queries as frames
+##test-nsd       both give the same replies, in a guest; test-nsd-suite: NSD's own tests, TPKG=DIRECTORY
+##walks          Debian's du, ls, chmod, chown, find, rsync and ninja, plain and patched
+##test-walks     compare patched with plain; test-walks-guest: with scripts in the kernel
+##test-walks-suites the programs' own tests, plain and patched (long)
+##bench-programs-icount plain and patched, in instructions; bench-programs: in time
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
+##soak-programs  owners of namespaces with their programs against all others, SOAK_TIME=600 s
+##bench-hooks    programs that netfilter calls, next to nftables and eBPF; build/bench/hooks.json
+##bench-hooks-icount the same in instructions
 ##bench-files    files and directories compared with plain calls; build/bench/files.json
-##lib            build the library; needs a compiler and the crates, nothing else
+##+lib            build the library; needs a compiler and the crates, nothing else
 ##cli            build the command, in the same way
-##install        install what lib and cli have built, the manual, and the module's source
+##+install        install what lib and cli have built, the manual, and the module's source
 ##uninstall      remove what install has installed
 ##install-safety install the safety kit, its source for DKMS; uninstall-safety
 ##dist           a release: build/syscript-VERSION.tar.xz, with the foreign sources
 ##deb            Debian packages, in build/deb
+##module-deb     the module of kernel KREL as a package, signed by MODULE_KEY, MODULE_CERT
 ##test-deb       install, use, upgrade and purge them in a clean chroot
 
-##lint           check shell and Python sources
-lint: deps
+##lint           check sources: C's style, the module by sparse, Python, shell
+lint: deps lint-module
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
+	$(PYTEST) -q tests/unit/test_c_style.py
+	tools/deps shell
 	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy lib safety scripts tests tools vm)
 
-##clean          remove all that was built (the kernels and packages fetched stay)
+##clean          remove everything that was built (fetched kernels and packages stay)
 clean:
 	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 \
 		! -name kernels ! -name apt ! -name venv ! -name vendor ! -name deps \
 		! -name config.mk -exec rm -rf {} +
 
-##help           this list
+##+help          this list; make help-all: everything there is to make
+# Lines of the first list begin with ##+.
+.PHONY: help-all
 help:
-	@sed -n 's/^##\([^ ]*\)  */make \1\t/p' Makefile | expand -t 30
+	@sed -n 's/^##+\([^ ]*\)  */make \1\t/p' Makefile | expand -t 24
+	@echo "make help-all lists all $$(grep -c '^##' Makefile): tests, benchmarks, single programs, packages"
+
+help-all:
+	@sed -n 's/^##+\?\(.*[^ ]\)   *\(.*\)/make \1\t\2/p; t; s/^##+\?\([^ ]*\) /make \1\t/p' Makefile | expand -t 36

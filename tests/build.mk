@@ -4,8 +4,9 @@
 PYTEST := $(BUILD)/venv/bin/pytest
 # The command line's -k, -x and so on: make test-vm PYTEST_ARGS='-k kill'
 PYTEST_ARGS ?=
-# Seconds that a guest may take for its share of the tests, where eight want each CPU.
-VM_TIME ?= 7200
+# Seconds that a test may take, where eight want each CPU, and that a guest may be silent.
+TEST_TIME ?= 900
+VM_TIME ?= 1200
 
 TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
 TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
@@ -19,8 +20,16 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 -include $(TEST_PROGRAMS:=.d)
 
 # What unit tests run: other makefiles add theirs.
+# Of the library's objects, since it tests what only the command uses.
+LUA_WHOLE := $(BUILD)/tests/lua/whole
+$(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENGINE)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote kernel $(LIB_CFLAGS) \
+		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
+
 .PHONY: unit-programs
-unit-programs: all consolidate $(TEST_PROGRAMS)
+unit-programs: all consolidate $(TEST_PROGRAMS) $(LUA_WHOLE)
 
 # An engine that is a module of its own, see tests/engine/echo.c.
 ECHO_MODULE := $(KOUT)/echo/echo.ko
@@ -34,6 +43,18 @@ $(FAULTS_MODULE): tests/clock/faults.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
 	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
+# A module that calls programs.
+TEMPLATE_MODULE := $(KOUT)/template/template.ko
+$(TEMPLATE_MODULE): examples/embedding/template.c tests/engine/build $(KMODULE)
+	$(call say,KBUILD)
+	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
+
+# Frequencies of CPUs, and a thermal zone.
+FAKEFREQ_MODULE := $(KOUT)/fakefreq/fakefreq.ko
+$(FAKEFREQ_MODULE): tests/cpufreq/fakefreq.c tests/engine/build $(KMODULE)
+	$(call say,KBUILD)
+	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
+
 # What guests compare with: of a process, where it takes no time.
 CORPUS_KNOWN := $(BUILD)/tests/corpus.json
 $(CORPUS_KNOWN): tests/corpus.py tests/runner.py $(wildcard tests/lua/*.lua) $(BUILD)/syscript
@@ -41,9 +62,45 @@ $(CORPUS_KNOWN): tests/corpus.py tests/runner.py $(wildcard tests/lua/*.lua) $(B
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/venv/bin/python -B $< $@
 
+# Frames that are nonsense: scapy takes ten seconds to start where a CPU is emulated.
+MALFORMED := $(addprefix $(BUILD)/tests/vm/malformed-,0 1)
+$(MALFORMED): $(BUILD)/tests/vm/malformed-%: tests/vm/malformed.py
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)/usr/bin/python3 $< $* >$@.new && mv $@.new $@
+
+# Programs for subsystems, those of examples/ among them; and as docs/firewall.md compiles
+# them.  Here, as an emulated clang takes seconds for each.
+# others/: what the examples are compared with.
+PROGRAM_SRC := $(wildcard tests/vm/programs/*.c examples/netfilter/*.c \
+	examples/cpufreq/*.c examples/netfilter/others/*.c)
+PROGRAMS := $(patsubst %.c,$(BUILD)/tests/programs/%.o,$(notdir $(PROGRAM_SRC)))
+$(foreach src,$(PROGRAM_SRC),$(eval $(BUILD)/tests/programs/$(basename $(notdir $(src))).o: $(src)))
+$(BUILD)/tests/programs/dns_tc.o: private PROGRAM_FLAGS := -mcpu=v3 -g
+PROGRAM_FLAGS := -mcpu=v4
+$(PROGRAMS): $(LIB_HEADERS) $(BUILD)/deps/clang
+	$(call say,CLANG)
+	@mkdir -p $(@D)
+	$(Q)$(COSY_CLANG) -target bpf $(PROGRAM_FLAGS) -O2 -Wall -Werror -I$(BUILD)/include \
+		-I/usr/include/x86_64-linux-gnu -c -o $@ $(filter %.c,$^)
+
+FIREWALL := $(BUILD)/tests/firewall/compiled
+$(FIREWALL): tests/firewall_page.py docs/firewall.md $(PROGRAMS)
+	$(call say,CLANG)
+	$(Q)python3 -B $< $(@D) && touch $@
+
+# Tests as bytecode, also where Python is told to write none: to compile them takes a guest
+# half a minute, each time.  They import what is built.
+BYTECODE := $(BUILD)/tests/bytecode
+$(BYTECODE): $(shell find tests -name '*.py') | unit-programs
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)PYTHONDONTWRITEBYTECODE= $(PYTEST) --collect-only -q tests/vm >$@.new && mv $@.new $@
+
 # What guest tests run: other makefiles add theirs.
 .PHONY: guest-programs
-guest-programs: $(CORPUS_KNOWN) all $(TEST_PROGRAMS) $(ECHO_MODULE) $(FAULTS_MODULE)
+guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL) all $(TEST_PROGRAMS) $(ECHO_MODULE) $(FAULTS_MODULE) \
+	$(TEMPLATE_MODULE) $(FAKEFREQ_MODULE)
 
 # Parts of the tests run side by side: two guests share theirs, so do two runs of unit
 # tests (tests/shares.py).  What a part has to say comes in one piece, when it has ended;
@@ -54,35 +111,55 @@ VM_PARTS := part-guest-1 part-guest-2 part-boots-$(KREL)
 UNIT_PARTS := part-boots part-unit-1 part-unit-2
 # LONG=--long: not what is in the gate only.
 LONG ?=
+# What tests cost, in the last run: for tests/costs.py.
+COSTS := $(BUILD)/test-costs
 # -k may leave nothing to a part.
-part = $(1) $(LONG) $(PYTEST_ARGS) || [ $$? = 5 ]
+part = $(BUILD)/venv/bin/python tests/costs.py part $@ $(COSTS) $(1) --costs $(COSTS) $(LONG) \
+	$(PYTEST_ARGS) || [ $$? = 5 ]
 
+# make -n runs lines with a + as well, and is to change nothing.
+dry := $(findstring n,$(firstword -$(MAKEFLAGS)))
 define run-parts
-	+$(Q)shares=$$(mktemp -d $(BUILD)/shares.XXXXXX) && mkdir $$shares/guest $$shares/unit && \
+	$(if $(dry),,+)$(Q)rm -rf $(COSTS) && mkdir $(COSTS) && \
+		shares=$$(mktemp -d $(BUILD)/shares.XXXXXX) && mkdir $$shares/guest $$shares/unit && \
 		{ $(MAKE) -k -j$(PART_JOBS) -Otarget --no-print-directory SHARES=$$shares $(1); \
-		status=$$?; rm -r $$shares; exit $$status; }
+		status=$$?; rm -r $$shares; \
+		$(BUILD)/venv/bin/python tests/costs.py report $(COSTS); exit $$status; }
 endef
 
 .PHONY: $(VM_PARTS) $(UNIT_PARTS) test-long
 part-guest-1 part-guest-2:
 	$(call part,vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
-		$(PYTEST) tests/vm tests/unit --share $(SHARES)/guest)
+		$(PYTEST) tests/vm tests/unit --timeout $(TEST_TIME) --share $(SHARES)/guest)
 
 part-unit-1 part-unit-2:
-	$(call part,$(PYTEST) tests/unit tests/meta -m 'not boot' --share $(SHARES)/unit)
+	$(call part,$(PYTEST) tests/unit tests/meta -m 'not boot' --timeout $(TEST_TIME) \
+		--share $(SHARES)/unit)
 
+part-boots-$(KREL): export KREL := $(KREL)
 part-boots-$(KREL):
-	$(call part,KREL=$(KREL) $(PYTEST) tests/vm -m boot)
+	$(call part,$(PYTEST) tests/vm -m boot)
 
 part-boots:
 	$(call part,$(PYTEST) tests/meta -m boot)
 
-test: unit-programs guest-programs
+# Who only types `make test` gets as many jobs as there are CPUs.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+test:
+	+$(Q)$(MAKE) $(JOBS) --no-print-directory unit-programs guest-programs
+	+$(Q)$(MAKE) --no-print-directory lint-module
 	$(call run-parts,$(VM_PARTS) $(UNIT_PARTS))
+
+# The tests that took most of the processors in the last run.
+SLOWEST ?= 40
+.PHONY: test-costs
+test-costs:
+	$(Q)$(BUILD)/venv/bin/python tests/costs.py report --slowest $(SLOWEST) $(COSTS)
 
 # Before a release, and by hand.
 test-long:
 	$(MAKE) test LONG=--long
+	$(MAKE) test-verify prove
 
 test-unit: unit-programs
 	$(call run-parts,$(UNIT_PARTS))
@@ -155,3 +232,8 @@ DEBUG_CONFIG := tests/debug-kernel/config tests/debug-kernel/detectors
 $(DEBUG_TREE)/complete: tests/debug-kernel/build $(DEBUG_CONFIG)
 	tools/deps debug-kernel
 	tests/debug-kernel/build debug $(DEBUG_CONFIG)
+
+# The page of `consolidate report --html`, by headless Chromium.
+.PHONY: test-browser
+test-browser: consolidate | $(BUILD)/deps/browser.ready
+	$(PYTEST) tests/browser $(PYTEST_ARGS)

@@ -149,7 +149,7 @@ end
 
 
 class Shapes:
-    """The field, and counters of what was done: `frames` that came, `dropped` ones."""
+    """The field, and counters: `frames` that came, `dropped` ones."""
 
     def __init__(self, seed: int, kinds: Iterable[str]) -> None:
         self.random = random.Random(seed)

@@ -30,6 +30,8 @@ class Options(ctypes.Structure):
         ("format", ctypes.c_uint32),
         ("shared", ctypes.c_void_p),
         ("shared_len", ctypes.c_size_t),
+        ("base", ctypes.c_uint64),
+        ("only", ctypes.c_char_p),
     ]
 
 

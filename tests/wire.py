@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two network namespaces with a veth pair between them, and frames made by hand."""
+"""Two network namespaces with a veth pair between them, and frames made by hand.
+
+Not by scapy, which tests of odd shapes have: to import it takes a guest ten seconds.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -154,8 +158,9 @@ class Wire:
         for address in (SERVER4, SERVER6):
             self.client.ip(f"neigh replace {address} lladdr {SERVER_MAC.hex(':')} dev near")
 
-    def to_server(self, port: int, family: int = 4) -> socket.socket:
-        sock = self.client.udp(CLIENT6 if family == 6 else CLIENT4)
+    def to_server(self, port: int, family: int = 4, source: int = 0) -> socket.socket:
+        """From a port of one's own, if it matters which."""
+        sock = self.client.udp(CLIENT6 if family == 6 else CLIENT4, source)
         sock.connect((SERVER6 if family == 6 else SERVER4, port))
         return sock
 
@@ -241,6 +246,15 @@ def frame6(payload: bytes) -> bytes:
 
 
 SO_MEMINFO = 55
+
+
+def drain_all(sock: socket.socket) -> None:
+    """Until its buffer is empty: who delivers may be a busy thread.  In vain for ten seconds."""
+    for _ in range(100):
+        drain(sock)
+        if not memory(sock)["rmem"]:
+            return
+        time.sleep(0.1)
 
 
 def memory(sock: socket.socket) -> dict[str, int]:

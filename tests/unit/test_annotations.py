@@ -43,8 +43,8 @@ def test_members(text: str, library: str) -> None:
 def test_columns(text: str) -> None:
     block = text[text.index("@class syscript.columns") :]
     columns = re.findall(r"^---@field (\w+)\?", block[: block.index("\n\n")], re.MULTILINE)
-    source = (ROOT / "engine/luajit/lib_fs.c").read_text()
-    fields = re.findall(r"^  _\((\w+), ", source, re.MULTILINE)
+    source = (ROOT / "kernel/fs/columns.h").read_text()
+    fields = re.findall(r"^\t_\((\w+), ", source, re.MULTILINE)
     assert set(columns) == {*fields, "name", "dirname"}
     tables = ", ".join(f"{name} = {{}}" for name in columns)
     assert int(lua(f"local n = fs.entries(-1, {{ {tables} }}) return n")) == -9

@@ -56,7 +56,7 @@ def test_rust(tmp_path: Path) -> None:
     layout = run(["./layout"], tmp_path)
     done = run(
         ["cargo", "test", "--offline", "--locked", "--target-dir", BUILD / "rust"],
-        ROOT / "rust",
+        ROOT / "bindings/rust",
         SYSCRIPT_LAYOUT=layout,
         RUSTFLAGS="-Dwarnings",
     )
@@ -84,14 +84,14 @@ GO = pytest.mark.skipif(not newer("go version", r"go1\.(\d+)", 21), reason="no g
 
 @GO
 def test_go(go_env: dict[str, str]) -> None:
-    done = run(["go", "test", "-count=1", "-v", "./..."], ROOT / "go", **go_env)
-    assert done.count("--- PASS") == 7
-    assert run(["gofmt", "-l", "."], ROOT / "go") == ""
+    done = run(["go", "test", "-count=1", "-v", "./..."], ROOT / "bindings/go", **go_env)
+    assert done.count("--- PASS") == 8
+    assert run(["gofmt", "-l", "."], ROOT / "bindings/go") == ""
 
 
 @GO
 def test_go_readme(go_env: dict[str, str], tmp_path: Path) -> None:
-    text = (ROOT / "go/README.md").read_text()
+    text = (ROOT / "bindings/go/README.md").read_text()
     (tmp_path / "slurp").mkdir()
     (tmp_path / "slurp/main.go").write_text(re.search(r"```go\n(.*?)```", text, re.DOTALL)[1])
     edit = re.search(r"^go mod edit.*$", text, re.MULTILINE)[0]

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+# Compiles LuaJIT once more.
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 # Machine code calls the functions of this table directly: within +-2 GB.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """syscript(1): output, exit status, messages."""
 
+import errno
 import json
 import os
 import platform
@@ -60,7 +61,7 @@ def test_script_error(script) -> None:
     path = script("function run()\n  print('first')\n  error('no luck')\nend", "bad.lua")
     done = syscript("run", path)
     assert (done.returncode, done.stdout) == (1, "first\n")
-    assert done.stderr == "bad.lua:3: no luck\n"
+    assert done.stderr == f"{path}:3: no luck\n"
 
 
 TRACED = """\
@@ -85,20 +86,20 @@ def test_traceback(script, jit: list[str]) -> None:
     path = script(TRACED)
     done = syscript("run", *jit, path, "1")
     assert done.stderr.splitlines() == [
-        "a.lua:2: bad argument #1 to 'close' (number expected, got nil)",
+        f"{path}:2: bad argument #1 to 'close' (number expected, got nil)",
         "stack traceback:",
-        "\ta.lua:2: in function 'inner'",
-        "\ta.lua:7: in function 'outer'",
-        "\ta.lua:10: in function <a.lua:8>",
+        f"\t{path}:2: in function 'inner'",
+        f"\t{path}:7: in function 'outer'",
+        f"\t{path}:10: in function <{path}:8>",
     ]
     done = syscript("run", *jit, path, "2")
-    assert "a.lua:3: over the time limit of 100 ms: raise" in done.stderr
+    assert f"{path}:3: over the time limit of 100 ms: raise" in done.stderr
     assert "--time-limit\nstack traceback:\n" in done.stderr
-    assert done.stderr.endswith("a.lua:10: in function <a.lua:8>\n")
+    assert done.stderr.endswith(f"{path}:10: in function <{path}:8>\n")
     deep = syscript("run", *jit, path, "3").stderr.splitlines()
     assert deep[0].endswith("stack overflow") and deep[-1] == "\t..." and len(deep) == 15
     # What pcall() has caught leaves no trace.
-    assert syscript("run", *jit, path, "4").stderr == "a.lua:9: later\n"
+    assert syscript("run", *jit, path, "4").stderr == f"{path}:9: later\n"
 
 
 def test_traceback_of_the_top_level() -> None:
@@ -124,7 +125,7 @@ def test_limits(script) -> None:
     loop = script("function run() while true do end end")
     done = syscript("run", "--time-limit", "20", loop)
     assert done.returncode == 1
-    assert done.stderr == "a.lua:1: over the time limit of 20 ms: raise it with --time-limit\n"
+    assert done.stderr == f"{loop}:1: over the time limit of 20 ms: raise it with --time-limit\n"
     done = syscript("run", "--kill", "--time-limit", "20", loop)
     assert done.returncode == -signal.SIGKILL
     hog = script("function run() local s = 'x' while true do s = s .. s end end")
@@ -158,6 +159,22 @@ def test_misspelt_names(command: str, name: str, meant: str) -> None:
     done = syscript(command, "-e", f"return {name}")
     assert done.returncode == 1
     assert done.stderr.endswith(f"'{name.partition('.')[2]}': did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("util.peak(1)", "util.peek"),
+        ("net.recvv(1)", "net.recv"),
+        ("string.fromat('x')", "string.format"),
+        ("pritn(1)", "print"),
+        ("sycall.getpid()", "syscall"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_misspelt_functions(command: str, code: str, meant: str) -> None:
+    done = syscript(command, "-e", f"return {code}")
+    assert done.stderr.endswith(f": did you mean {meant}?\n")
 
 
 @pytest.mark.parametrize("code", ["os.exit()", "io.write('x')", "require('x')"])
@@ -301,7 +318,7 @@ def test_repl_says_how_to_leave_it() -> None:
 def test_repl_goes_on_with_a_new_script() -> None:
     done = syscript("repl", "--time-limit", "20ms", stdin="x = 1\nwhile true do end\nx\n2")
     assert done.stdout == "nil\n2\n"
-    assert "the script is dead" in done.stderr
+    assert "the script was terminated" in done.stderr
 
 
 def check(source: str) -> list[str]:
@@ -313,8 +330,19 @@ def check(source: str) -> list[str]:
 
 def test_check(script) -> None:
     assert syscript("check", script("function run() error('is not run') end")).returncode == 0
-    done = syscript("check", script("function run()\n  x = = 1\nend"))
-    assert done.returncode == 1 and done.stderr.startswith("a.lua:2: ")
+    path = script("function run()\n  x = = 1\nend")
+    done = syscript("check", path)
+    assert done.returncode == 1 and done.stderr.startswith(f"{path}:2: ")
+
+
+def test_check_of_several_files(script) -> None:
+    """Errors of each, by the paths that were typed."""
+    good, bad = script("function run() end", "good.lua"), script("function run()", "bad.lua")
+    done = syscript("check", bad, good, bad)
+    assert done.returncode == 1
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == [str(bad)] * 2
+    done = syscript("check", good, "/no/such.lua", good)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +362,7 @@ def test_check(script) -> None:
         ("syscall.close(1, 2)", "close takes 1 argument, not 2"),
         ("syscall.write(1, 5)", "write lacks argument 3, a length"),
         ("syscall.read(1, 'x', 1)", "argument 2 of read is a string, not a number"),
-        ("syscall.close(syscall)", "argument 1 of close is no number"),
+        ("syscall.close(syscall)", "argument 1 of close is not a number"),
         ("return syscall.openat(1, 'x')", "openat lacks argument 3"),
         ("syscall.dup(1)", "the descriptor that dup returns is lost"),
         ("local fd = syscall.dup(1)", "the descriptor that dup returns is never used"),
@@ -402,7 +430,11 @@ def test_scripts_of_the_library_are_clean(path: Path) -> None:
         (["run", "--time-limit", "5min", "x.lua"], "time limit '5min'"),
         (["run", "x.lua", *"123456789"], "at most 8"),
         (["run", "/no/such/file.lua"], "cannot open /no/such/file.lua"),
-        (["check", "a.lua", "b.lua"], "unexpected argument 'b.lua'"),
+        (["check", "-e", "return 1", "b.lua"], "unexpected argument 'b.lua'"),
+        (["run", "--memry-limit", "1M", "x.lua"], "did you mean --memory-limit?"),
+        (["run", "--memry-limit=1M", "x.lua"], "did you mean --memory-limit?"),
+        (["run", "--time-limit"], "--time-limit needs a value"),
+        (["run", "--time-limit", "100s", "x.lua"], "cannot open x.lua"),
         (["list", "now"], "unexpected argument 'now'"),
         (["doctor", "--frob"], "see 'syscript doctor --help'"),
         (["top", "--rounds", "few"], "rounds 'few'"),
@@ -440,6 +472,22 @@ def test_help(command: list[str]) -> None:
     done = syscript(*command, "--help")
     assert done.returncode == 0 and done.stdout.startswith("Usage: syscript")
     assert syscript("help", *command).stdout == done.stdout
+
+
+OVERRUN = """
+function run(buffer, n)
+  local fd = syscall.openat(const.AT_FDCWD, "/dev/zero", const.O_RDONLY)
+  return syscall.read(fd, buffer, n), syscall.read(fd, buffer + 4096, 1)
+end
+"""
+
+
+def test_buffer_smaller_than_the_size_passed(script) -> None:
+    """The script gets an error, and nothing of the command is overwritten."""
+    done = syscript("run", script(OVERRUN), "buf:100", "300000")
+    first, second = map(int, done.stdout.split())
+    assert (done.returncode, second) == (0, -errno.EFAULT)
+    assert first == -errno.EFAULT or 100 <= first < 116
 
 
 def test_help_of_nothing() -> None:
@@ -481,6 +529,45 @@ def test_doctor_has_a_line_for_all_packages() -> None:
     found = json.loads(syscript("doctor", "--json").stdout)
     (install,) = [m["command"] for m in found["missing"] if "are not installed" in m["what"]]
     assert "install dkms " in install and install.endswith(f"-{platform.release()}")
+
+
+@pytest.mark.skipif(DEVICE.exists(), reason="for machines without the device")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts what doctor looks at")
+@pytest.mark.parametrize("signed", [False, True])
+def test_doctor_knows_secure_boot(tmp_path: Path, signed: bool) -> None:
+    release = platform.release()
+    (tmp_path / release).mkdir()
+    (tmp_path / release / "modules.dep").write_text("updates/dkms/syscript.ko:\n")
+    (tmp_path / release / "updates/dkms").mkdir(parents=True)
+    end = b"~Module signature appended~\n" if signed else b"no such thing"
+    (tmp_path / release / "updates/dkms/syscript.ko").write_bytes(b"\x7fELF" + bytes(100) + end)
+    fake = "/sys/module/module/parameters"
+    steps = [
+        f"mkdir -p /lib/modules && mount --bind {tmp_path} /lib/modules",
+        f"mount -t tmpfs none /sys/module && mkdir -p {fake} && echo Y >{fake}/sig_enforce",
+        f"{SYSCRIPT} doctor --json || [ $? = 1 ]",
+    ]
+    argv = ["unshare", "-m", "sh", "-ec", "\n".join(steps)]
+    found = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+    assert found["module"]["must_be_signed"]
+    assert found["module"]["signed"] == signed
+    commands = "\n".join(m["command"] for m in found["missing"])
+    assert ("dkms install --force" in commands) == (not signed)
+    assert commands.index("mokutil --import") < commands.index("modprobe")
+
+
+def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
+    """And so does the module's build, before it tries."""
+    tested = (ROOT / "kernel/tested").read_text().strip()
+    assert json.loads(syscript("doctor", "--json").stdout)["newest_tested"] == tested
+    config = tmp_path / "include/config"
+    config.mkdir(parents=True)
+    (config / "auto.conf").write_text("")
+    for release, warns in ((f"{tested}.9-amd64", False), ("6.1.0-1", False), ("99.1.0-x", True)):
+        (config / "kernel.release").write_text(release + "\n")
+        argv = ["sh", ROOT / "kernel/build-module", tmp_path, tmp_path / "out", ".", "."]
+        done = subprocess.run(argv, capture_output=True, text=True, env={"PATH": "/bin:/usr/bin"})
+        assert ("newest that this version" in done.stderr) == warns, done.stderr
 
 
 def test_doctor_leaves_audit_alone() -> None:

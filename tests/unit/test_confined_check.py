@@ -63,7 +63,8 @@ CODES = {
     i.insn(i.JMP | 0x90, imm=1): "imm is 1 and has to be 0",
     i.insn(i.JMP | 0x80 | i.X, 1, imm=1): "imm is 1 and has to be 0",
     i.insn(i.JMP | 0x80, 1, 1, 0, -1): "dst and off of a call have to be 0",
-    i.insn(i.JMP | 0x80, 0, 2): "src is 2 and has to be 0",
+    i.insn(i.JMP | 0x80, 0, 3): "src is 3 and has to be 0",
+    i.call_base(0): "calls function 0 of a base, and there is none",
     # Operations that do not exist
     i.insn(i.ALU64 | 0xD0, 0, 0, 0, 8): "swaps 8 bits",
     i.insn(i.ALU64 | 0xD0 | i.X, 0, 0, 0, 16): "opcode 0xdf does not exist",
@@ -97,10 +98,10 @@ CODES = {
     i.call(-1): "calls 1, where no function starts",
     i.call(0x7FFFFFFF): "calls 2147483649, where no function starts",
     i.outside(0): "calls 0, which does not exist",
-    i.outside(5): "calls 5, which does not exist",
+    i.outside(6): "calls 6, which does not exist",
     i.outside(-1): "calls -1, which does not exist",
     i.outside(0xFFF): "calls 4095, which does not exist",
-    i.outside(i.SYSCALL + 400): "system call 400 cannot be made in here: tests do not know it",
+    i.outside(i.SYSCALL + 400): "system call 400 is not for compounds: tests do not know it",
     # Frames
     i.load(0, 10, -8): "r10-8, 8 bytes, is outside of the frame of 0 bytes",
     i.load(0, 10, 0, 1): "r10+0, 1 bytes, is outside of the frame of 0 bytes",
@@ -187,8 +188,10 @@ def test_what_fills_a_table_up_is_zero(n: int) -> None:
 HEADERS = {
     ("magic", 0): "this is no image",
     ("version", 2): "version 2 of images is not known",
-    ("flags", 2): "unknown flags 0x2",
-    ("reserved", 1): "unknown flags 0x0",
+    ("flags", 2): "this image extends another, and none is given",
+    ("flags", 4): "unknown flags 0x4",
+    ("stop", 1): "stop is at 1: not 8 bytes of the arena",
+    ("stop", 1 << 20): "stop is at 1048576: not 8 bytes of the arena",
     ("ninsns", 0): "0 instructions: 1 to 1048576 can be had",
     ("ninsns", 1 << 20 | 1): "1048577 instructions: 1 to 1048576 can be had",
     ("ninsns", 0xFFFFFFFF): "4294967295 instructions: 1 to 1048576 can be had",
@@ -272,3 +275,22 @@ def test_bombs(name: str) -> None:
         assert time.process_time() - start < 5
         if name in ("exits", "functions", "table"):
             assert machine.run().end == DONE
+
+
+def test_contexts() -> None:
+    """What may be called where is said before all else about the call."""
+    function, atomic = i.outside(i.FUNCTION), 4
+    assert refused_code(function) == (
+        "insn 0: calls a function of a subsystem, which only its programs have"
+    )
+    assert refused_code(i.outside(i.FUNCTION + 1000)) == refused_code(function)
+    with Machine(i.Image([function + i.outside(i.FUNCTION + 63) + i.EXIT]).pack(), gates=atomic):
+        pass
+    for call in (i.SYSCALL, i.SYSCALL + 4000, i.CALL_SYSCALL, i.CALL_BATCH):
+        with pytest.raises(RefusedError) as refused:
+            Machine(i.Image([i.outside(call) + i.EXIT]).pack(), gates=atomic)
+        assert str(refused.value) == (
+            "insn 0: makes a system call, which only scripts of a process do"
+        )
+    with pytest.raises(RefusedError, match="calls function 64: there can be 64"):
+        Machine(i.Image([i.outside(i.FUNCTION + 64) + i.EXIT]).pack(), gates=atomic)

@@ -88,7 +88,7 @@ def calls_others(code: bytes) -> bool:
 
 
 def nothing_is_unpaid(found: dict[int, Node], start: int, charges: list[int], first: int) -> None:
-    """What is left of what has been paid, at the least, is never negative."""
+    """The least fuel that is paid and not yet spent is never negative."""
     left = {start: first}
     todo = [start]
     while todo:

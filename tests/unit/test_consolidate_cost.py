@@ -12,21 +12,28 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from cost_model import ITEMS, cost_model
+from cost_model import ITEMS, calibrated, cost_model  # noqa: F401
 from traces import PYTHON, Writer, run
 
 from consolidate import __main__
-from consolidate.cost import model, predict
+from consolidate.cost import model, predict, shipped
 from consolidate.cost.model import CostModel
 from consolidate.errors import ConsolidateError
 from consolidate.mine.candidate import Candidate
-from consolidate.report import report
+from consolidate.report import encode, report
+from consolidate.trace import copied, strace
 
 GAP = 0.02
 
 
 @pytest.mark.parametrize("kind", ["files", "single files", "directories", "duplicates"])
-def test_replay_does_the_same_both_ways(tmp_path: Path, kind: str) -> None:
+@pytest.mark.usefixtures("calibrated")
+def test_replay_does_the_same_both_ways(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     trace = Writer(1)
     for i in range(40):
         if kind != "files":
@@ -42,20 +49,10 @@ def test_replay_does_the_same_both_ways(tmp_path: Path, kind: str) -> None:
             trace.read_file(f"/d/{i}")
     path = trace.write(tmp_path / "t")
     # The program that is run ends with an error if results differ.
-    done = run(
-        "measure",
-        "1",
-        path,
-        "--here",
-        "--backend",
-        "user",
-        "--rounds",
-        "2",
-        "--json",
-        cache=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    options = ("--here", "--backend", "user", "--rounds", "2", "--json")
+    assert __main__.main(["measure", "1", str(path), *options]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert found["plain_ns"] > 0
     assert found["calls_per_iteration"] == {"directories": 7, "duplicates": 3}.get(kind, 4)
 
@@ -101,11 +98,183 @@ def test_report_says_what_it_does_not_know(tmp_path: Path) -> None:
     path = trace.write(tmp_path / "t")
     text = run("report", path, cache=tmp_path).stdout
     assert "as traced" in text
-    assert "No cost model" in text
+    assert "The time without the tracer is unknown" in text
     found = json.loads(run("report", "--json", "--seconds", "0.5", path, cache=tmp_path).stdout)
     assert found["seconds_untraced"] == 0.5
-    assert found["candidates"][0]["verdict"] is None
     assert run("report", "--seconds", "0", path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_copied"),
+    [
+        ('read(3, "ab"..., 4096) = 700', 700),
+        ('write(1, "/d/x", 4) = 4', 4),
+        ('openat(AT_FDCWD, "/d/x", O_RDONLY) = 3', 5),
+        ('openat(AT_FDCWD, "/d/x", O_RDONLY) = -1 ENOENT (No such file)', 5),
+        ('newfstatat(3, "x", {st_mode=S_IFREG|0644}, 0) = 0', 2 + 144),
+        ('newfstatat(3, "x", 0x7ffc, 0) = -1 ENOENT (No such file)', 2),
+        ('rename("/a", "/bc") = 0', 3 + 4),
+        ("sendfile(4, 3, NULL, 65536) = 65536", 0),
+        ("epoll_wait(5, [{events=EPOLLIN, data={u32=7}}], 64, -1) = 2", 24),
+        ("poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN}], 2, 9) = 1", 32),
+        ("getpid() = 9", 0),
+    ],
+)
+def test_bytes_that_a_call_copies(text: str, bytes_copied: int) -> None:
+    assert copied.of_call(strace.parse(f"{text}\n").call) == bytes_copied
+
+
+def together(trace: Writer, place: Path, made: CostModel | None = None) -> dict:
+    path = trace.write(place / "t")
+    found, read = report.make([path], made, 20, GAP, None)
+    return encode.as_json(found, read)
+
+
+def test_listings_with_attributes_copy_less(tmp_path: Path) -> None:
+    trace = Writer(1)
+    names = [f"name{i:04}" for i in range(10)]
+    for i in range(40):
+        trace.noise(1 + i % 4)
+        trace.list_directory(f"/d/{i:02}", names)
+    found = together(trace, tmp_path)
+    (one,) = found["candidates"]
+    assert one["library_script"] == "readdirplus"
+    # Paths, what was listed, and names and attributes of each; then paths and records.
+    noise = found["bytes_copied"] - one["bytes_copied"]
+    assert one["bytes_copied"] == 40 * (6 + 24 * 10 + 10 * (9 + 144))
+    assert one["script_bytes_copied"] == 40 * (6 + 10 * (9 + 152))
+    assert found["with_scripts"]["copied"] == noise + one["script_bytes_copied"]
+    shown = run("report", tmp_path / "t", cache=tmp_path).stdout
+    assert "71 KB would be 64.6 KB" in run("show", "1", cache=tmp_path).stdout.replace(
+        " copied between user and kernel space", ""
+    )
+    assert f"All together: {found['calls']} calls would be" in shown
+
+
+def test_written_scripts_copy_their_fields_as_well(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(100):
+        trace.noise(1 + i % 4)
+        trace.copy(3)
+    (one,) = together(trace, tmp_path)["candidates"]
+    assert one["library_script"] is None
+    assert one["script_bytes_copied"] > one["bytes_copied"] + 600 * 8
+
+
+def test_seconds_an_hour_are_of_the_scripts_that_save(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(100):
+        trace.noise(1 + i % 4)
+        trace.copy(3)
+    assert together(trace, tmp_path)["with_scripts"]["seconds_an_hour"] is None
+    saves = cost_model(outer_slow=300, inner_slow=100, script_call=500)
+    found = together(trace, tmp_path, saves)
+    saved = found["candidates"][0]["saved_ns"]["middle"]
+    hourly = saved * 1e-9 * 3600 / found["seconds"]
+    assert found["with_scripts"]["seconds_an_hour"] == pytest.approx(hourly)
+    assert found["with_scripts"]["calls"] == found["calls"] - 500
+    # Nothing of what costs more than it saves.
+    costs = cost_model(outer_slow=100, inner_slow=90, script_call=900)
+    found = together(trace, tmp_path, costs)
+    assert found["with_scripts"] == {
+        "calls": found["calls"],
+        "copied": found["bytes_copied"],
+        "seconds_an_hour": 0,
+    }
+
+
+# c = 0.25 ns and p = 100 ns, by the counts that ship.
+def two_calls(c: float, p: float) -> tuple[float, float]:
+    counts = json.loads(shipped.COUNTED.read_text())["instructions"]["kernel"]
+    return tuple(c * counts[name] + p for name in ("outer_fast", "outer_path"))
+
+
+def test_verdict_without_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "measured", lambda: [two_calls(0.25, 100)] * 5)
+    kernel, user = shipped.load("kernel"), shipped.load("user")
+    counts = json.loads(shipped.COUNTED.read_text())["instructions"]
+    assert kernel.cost("inner_slow").middle == pytest.approx(0.25 * counts["kernel"]["inner_slow"])
+    assert user.cost("inner_slow").middle == pytest.approx(
+        0.25 * counts["user"]["inner_slow"] + 100
+    )
+    assert kernel.cost("outer_slow").low < kernel.cost("outer_slow").middle
+    # In the kernel a call costs less than outside, in the process more.
+    assert kernel.joined("read").low > 0 > user.joined("read").high
+    _, prediction = reported(tmp_path, kernel, seconds=0.001)
+    assert prediction.share is not None and prediction.verdict
+    _, prediction = reported(tmp_path, user, seconds=0.001)
+    assert prediction.verdict == "no: a script costs more than it saves"
+
+
+def test_shipped_model_is_used_until_one_is_kept(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(400):
+        trace.read_file(f"/d/{i}")
+    path = trace.write(tmp_path / "t")
+    for backend in ("kernel", "user"):
+        command = ["report", "--json", "--backend", backend, "--seconds", "0.01", path]
+        made = json.loads(run(*command, cache=tmp_path).stdout)
+        assert made["cost_model"].startswith("modelled for ")
+        assert f"{backend} backend" in made["cost_model"]
+        assert made["candidates"][0]["verdict"]
+    kept = tmp_path / "syscript" / "cost-models" / "1-none-user.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    items = {"one": 1, "few": 10, "many": 200}
+    raw = {"kernel": "1", "machine": "m", "accel": "none", "backend": "user", "items": items}
+    kept.write_text(json.dumps({**raw, "rounds": [dict.fromkeys(model.NAMES, 7.0)] * 3}))
+    made = json.loads(run("report", "--json", path, cache=tmp_path).stdout)
+    assert made["cost_model"] == "Linux 1, none, m, user backend"
+
+
+def test_busy_rounds_are_no_fit() -> None:
+    counts = {"outer_fast": 300.0, "outer_path": 2300.0}
+    fits = shipped.fitted([(175.0, 675.0), (900.0, 700.0), (100.0, 9000.0)], counts)
+    assert fits == [(0.25, 100.0)]
+
+
+def test_no_share_is_more_than_the_program_takes(tmp_path: Path) -> None:
+    """A cost model of a slower machine than the one that the time is of."""
+    trace = Writer(1)
+    for i in range(100):
+        trace.noise(1 + i % 4)
+        trace.copy(3)
+    path = trace.write(tmp_path / "t")
+    costs = cost_model(outer_slow=3000, inner_slow=100, script_call=500)
+
+    def prediction(seconds: float) -> predict.Prediction:
+        return report.make([path], costs, 20, GAP, seconds)[0].predictions[0]
+
+    saved = prediction(1.0).saved.middle / 1e9
+    assert prediction(saved * 0.9).share is None
+    assert prediction(saved * 0.9).verdict == predict.MISFIT
+    assert prediction(saved * 1.1).share.high <= 1
+    made, _ = report.make([path], costs, 20, GAP, saved * 0.9)
+    assert made.together.seconds_an_hour is None
+
+
+def test_names_stay_when_numbers_change(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(100):
+        trace.noise(1 + i % 4)
+        trace.copy(3)
+        trace.noise(2)
+        trace.call(f'mkdir("/d/{i}", 0777)', 0)
+        trace.call(f'rename("/d/{i}", "/e/{i}")', 0)
+    path = trace.write(tmp_path / "t")
+
+    def numbered(costs: CostModel) -> dict[str, int]:
+        made, _ = report.make([path], costs, 20, GAP)
+        return {one.name: one.number for one in made.candidates}
+
+    reads = numbered(cost_model(outer_slow=900, inner_slow=100))
+    paths = numbered(cost_model(outer_path=99000, inner_path=100))
+    assert set(reads) == set(paths)
+    assert reads != paths
+    for name in reads:
+        shown = run("show", name, path, cache=tmp_path).stdout
+        assert name in shown.splitlines()[0]
+    table = run("report", path).stdout
+    assert all(re.search(rf"^ *\d+ +{name} ", table, re.M) for name in reads)
 
 
 def test_not_worth_it(tmp_path: Path) -> None:
@@ -126,7 +295,7 @@ def test_cost_models_are_kept_and_bad_ones_refused(tmp_path: Path) -> None:
         trace.read_file(f"/d/{i}")
     text = run("report", trace.write(tmp_path / "t"), cache=tmp_path).stdout
     assert f"Cost model: {found.title()}" in text
-    assert "save none" in text
+    assert "save no mode switches" in text
     kept.write_text("{}")
     with pytest.raises(ConsolidateError, match="is no cost model"):
         model.load(kept)
@@ -136,7 +305,7 @@ def test_cost_models_are_kept_and_bad_ones_refused(tmp_path: Path) -> None:
 def test_calibrating_fails_with_one_text(tmp_path: Path) -> None:
     done = run("calibrate", "--backend", "kernel", cache=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.count("there is no /dev/syscript") == 1
+    assert done.stderr.count("there is no /dev/syscript:") == 1
 
 
 def test_cost_model_that_suits_this_machine_best_is_taken(

@@ -12,6 +12,8 @@ from traces import Writer
 from consolidate.emit import write
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import is_event_loop, sequence
+from consolidate.mine.flow import Flow, Step
+from consolidate.mine.pieces import pieces
 from consolidate.report import graph, report, table
 from consolidate.report.report import Report
 
@@ -153,13 +155,12 @@ def test_attributes_do_not_decide_flags(tmp_path: Path) -> None:
     assert "[newfstatat]*" in sequences(reported(trace, tmp_path))
 
 
-def test_what_the_last_iteration_opened_is_no_batch(tmp_path: Path) -> None:
+def test_iterations_begin_where_something_is_opened(tmp_path: Path) -> None:
     trace = Writer(3)
     for i in range(60):
         trace.call(f"fchmod({100 + i}, 0644)", 0)
         trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 101 + i)
-    for one in reported(trace, tmp_path).candidates:
-        assert not one.batched or len(one.flow.steps) == 1
+    assert sequences(reported(trace, tmp_path)) == ["[openat fchmod]*"]
 
 
 # -- Without a script -----------------------------------------------------------------
@@ -239,12 +240,118 @@ def test_question_that_is_asked_again(tmp_path: Path) -> None:
     assert "TZ" in one.text
 
 
+def test_question_that_the_trace_does_not_show(tmp_path: Path) -> None:
+    """perf trace without the strings: these may be 200 files."""
+    trace = Writer(1)
+    for i in range(200):
+        trace.call("newfstatat(AT_FDCWD, 0x55d0c0de, 0x7ffc0000, 0)", 0)
+        trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
+    assert reported(trace, tmp_path).advice == []
+
+
 def test_question_with_another_answer_each_time(tmp_path: Path) -> None:
     trace = Writer(1)
     for i in range(200):
         trace.call(f'newfstatat(AT_FDCWD, "/d/log", {{st_size={i}, ...}}, 0)', 0)
         trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
     assert reported(trace, tmp_path).advice == []
+
+
+def read_whole(trace: Writer, path: str, text: str) -> None:
+    trace.call(f'openat(AT_FDCWD, "{path}", O_RDONLY|O_CLOEXEC)', 5)
+    trace.call(f"fstat(5, {STAT})", 0)
+    trace.call(f'read(5, "{text}"..., 4096)', 700)
+    trace.call('read(5, "", 4096)', 0)
+    trace.call("close(5)", 0)
+
+
+def test_file_that_is_opened_again_and_again(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(300):
+        read_whole(trace, "/var/cache/pkgcache.bin", "same")
+        trace.noise(i % 3)
+    found = reported(trace, tmp_path)
+    one = only_advice(found, "reopened")
+    assert (one.calls, one.would_be) == (299 * 5, 0)
+    assert "opens and reads /var/cache/pkgcache.bin 300 times: keep it open, or map it" in one.text
+    assert not any("openat" in text for text in sequences(found))
+    assert found.dropped["opened and read again (see 'without a script')"] == 299 * 5
+
+
+@pytest.mark.parametrize("change", ["paths", "writes", "few"])
+def test_files_that_are_opened_once_or_for_more_than_reading(tmp_path: Path, change: str) -> None:
+    trace = Writer(1)
+    for i in range(40 if change == "few" else 300):
+        path = f"/d/{i}" if change == "paths" else "/d/same"
+        flags = "O_RDWR" if change == "writes" else "O_RDONLY"
+        trace.call(f'openat(AT_FDCWD, "{path}", {flags})', 5)
+        trace.call(f'read(5, "{i}"..., 4096)', 700)
+        trace.call("close(5)", 0)
+    found = reported(trace, tmp_path)
+    assert [one for one in found.advice if one.kind == "reopened"] == []
+    assert sequences(found) == ["[openat read close]*"]
+
+
+def test_file_that_is_made_when_it_is_read(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(100):
+        read_whole(trace, "/proc/stat", str(i))
+    assert (
+        "read it again from its beginning"
+        in only_advice(reported(trace, tmp_path), "reopened").text
+    )
+
+
+TIMEOUT = "0 (Timeout)"
+
+
+@pytest.mark.parametrize(
+    ("calls", "why"),
+    [
+        ([("futex(0x55d0, FUTEX_WAKE_PRIVATE, 1)", 1)], "synchronizes threads"),
+        ([("rt_sigaction(SIGCHLD, {sa_handler=SIG_DFL}, NULL, 8)", 0)], "sets up signals"),
+        ([("clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=1, tv_nsec=0}, NULL)", 0)], "sleeps"),
+        ([("poll([{fd=3, events=POLLIN}], 1, 100)", TIMEOUT)], "waits that time out"),
+        ([("select(0, NULL, NULL, NULL, {tv_sec=0, tv_usec=500})", TIMEOUT)], "waits that time"),
+    ],
+)
+def test_what_programs_do_to_pause_is_no_sequence(
+    tmp_path: Path, calls: list[tuple[str, str | int]], why: str
+) -> None:
+    trace = Writer(1)
+    for i in range(200):
+        for text, result in calls * (1 + i % 3):
+            trace.call(text, result)
+        trace.noise(1)
+    found = reported(trace, tmp_path)
+    assert found.candidates == []
+    assert sum(n for what, n in found.dropped.items() if why in what) == sum(
+        len(calls) * (1 + i % 3) for i in range(200)
+    )
+
+
+def test_wait_that_only_looks_is_part_of_a_round(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(200):
+        trace.noise(1)
+        trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
+        trace.call("epoll_wait(3, [], 64, 0)", 0)
+    assert any("epoll_wait:none" in text for text in sequences(reported(trace, tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "links", "kept"),
+    [(True, set(), 3), (False, set(), 4), (True, {(2, 3)}, 4)],
+)
+def test_sequences_end_before_the_next_iteration(
+    goes_on: bool, links: set[tuple[int, int]], kept: int
+) -> None:
+    """Its last call is the first one again: of the next, unless data goes over."""
+    names = ["unlink", "mkdir", "rename", "unlink"]
+    template = (0, 1, 2, 0)
+    steps = [Step((i,), template[i], name, "ok") for i, name in enumerate(names)]
+    flow = Flow(template, steps, links=links and {(0, 1), (1, 2), *links}, goes_on=goes_on)
+    assert pieces(flow) == [template[:kept]]
 
 
 def test_time_of_the_device(tmp_path: Path) -> None:

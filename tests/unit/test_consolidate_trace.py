@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from traces import run
+from traces import PYTHON, run
 
+from consolidate import calltable
 from consolidate.errors import ConsolidateError
-from consolidate.trace import reader, values
+from consolidate.trace import perf, reader, values
 
 CALL = 'openat(AT_FDCWD, "/etc/hosts", O_RDONLY|O_CLOEXEC) = 3'
 PREFIXES = {
@@ -168,6 +176,110 @@ def test_perf_trace(tmp_path: Path) -> None:
     assert args[0].path == "/etc/x"
 
 
+def audited(serial: int, number: int, result: int, *words: int, comm: str = '"cat"') -> str:
+    args = " ".join(f"a{i}={word & (1 << 64) - 1:x}" for i, word in enumerate(words))
+    success = "no" if result < 0 else "yes"
+    return (
+        f"type=SYSCALL msg=audit(1795176158.{serial:03}:{serial}): arch=c000003e syscall={number}"
+        f" success={success} exit={result} {args} items=1 ppid=9 pid=10 auid=0 uid=0 gid=0 euid=0"
+        f' tty=(none) ses=3 comm={comm} exe="/usr/bin/cat" subj=unconfined key="consolidate-8"'
+    )
+
+
+def audit_path(serial: int, name: str, kind: str = "NORMAL", item: int = 0) -> str:
+    return (
+        f"type=PATH msg=audit(1795176158.{serial:03}:{serial}): item={item} name={name} inode=5"
+        f" dev=fe:01 mode=0100644 ouid=0 ogid=0 rdev=00:00 nametype={kind}"
+    )
+
+
+def test_audit(tmp_path: Path) -> None:
+    enriched = '\x1dARCH=x86_64 SYSCALL=newfstatat AUID="root"'
+    found = read(
+        tmp_path,
+        "type=DAEMON_START msg=audit(1795176157.100:1): op=start ver=3.0.9 res=success",
+        "type=USER_AUTH msg=audit(1795176157.200:2): pid=8 uid=0 msg='op=PAM res=success'",
+        audited(3, 59, 0, 0x5555, 0x5556, 0x5557, 8),
+        'type=EXECVE msg=audit(1795176158.003:3): argc=2 a0="cat" a1="/etc/x"',
+        'type=CWD msg=audit(1795176158.003:3): cwd="/root"',
+        audit_path(3, '"/usr/bin/cat"'),
+        audit_path(3, '"/lib64/ld-linux-x86-64.so.2"', item=1),
+        "type=PROCTITLE msg=audit(1795176158.003:3): proctitle=636174",
+        # Two calls whose records are mixed, as those of two CPUs are.
+        audited(4, 257, 3, 0xFFFFFF9C, 0x7FFD, 0o2000000, 0),
+        audited(5, 257, -2, -100, 0x7FFE, 0o101, 0o644),
+        audit_path(5, '"/tmp/"', "PARENT"),
+        audit_path(4, "2F746D702F6120C3A422"),
+        audit_path(5, '"/tmp/new"', "CREATE", 1),
+        "type=EOE msg=audit(1795176158.004:4): ",
+        audited(6, 0, 832, 3, 0x7FFD98734688, 0x340, 0),
+        audited(7, 9, 0x7F0000001000, 0, 0x1000, 3, 0x22),
+        audited(8, 35, -516, 0x7FFC, 0, 0, 0),
+        audited(9, 262, 0, -100, 0x7FFD, 0x7FFC, 0) + enriched,
+        "type=SYSCALL msg=audit(1795176158.010:10): arch=40000003 syscall=5 success=yes exit=3"
+        " a0=1 a1=2 a2=3 a3=4 items=0 ppid=9 pid=10 comm=6d7920636174",
+        "type=SYSCALL msg=audit(1795176158.011:11): arch=c000003e syscall=257 success=y",
+        "[    9.000000] audit: type=1300 audit(1795176158.012:12): arch=c000003e syscall=3"
+        ' success=yes exit=0 a0=3 a1=0 a2=0 a3=0 items=0 ppid=9 pid=11 comm="b"',
+    )
+    assert (found.damaged, [one.line for one in found.damage]) == (1, [20])
+    assert {tid: t.command for tid, t in found.threads.items() if t.calls} == {10: "cat", 11: "b"}
+    calls = found.threads[10].calls
+    assert [(call.name, call.ret, call.error) for call in calls] == [
+        ("execve", 0, None),
+        ("openat", 3, None),
+        ("openat", -1, "ENOENT"),
+        ("read", 832, None),
+        ("mmap", 0x7F0000001000, None),
+        ("newfstatat", 0, None),
+    ]
+    assert calls[1].args == r'AT_FDCWD, "/tmp/a \303\244\042", O_RDONLY|O_CLOEXEC'
+    assert calls[2].args == 'AT_FDCWD, "/tmp/new", O_WRONLY|O_CREAT, 420'
+    assert calls[0].args.startswith('"/usr/bin/cat", ')
+    assert [v.number for v in values.of_call("read", calls[3].args)] == [3, 0x7FFD98734688, 832]
+    assert "MAP_ANONYMOUS" in calls[4].args
+    assert calls[0].start == 1795176158.003
+    # The restarted sleep and what another architecture called end sequences.
+    assert found.threads[10].breaks == {5, 6}
+
+
+def test_audit_logs_may_begin_with_other_things(tmp_path: Path) -> None:
+    other = "type=USER_START msg=audit(1795176157.200:2): pid=8 uid=0 msg='op=PAM'"
+    path = tmp_path / "audit.log"
+    lines = [other] * 300 + [
+        line
+        for i in range(10, 310, 3)
+        for line in (
+            audited(i, 257, 3, -100, 0x7FFD, 0, 0),
+            audit_path(i, f'"/srv/f{i}"'),
+            audited(i + 1, 0, 100, 3, 0x7FFD0000, 4096, 0),
+            audited(i + 2, 3, 0, 3, 0, 0, 0),
+        )
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    done = run("report", path)
+    assert done.returncode == 0, done.stderr
+    assert "openat read close" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("result", "ret", "error"),
+    [
+        ("11</dev/null>", 11, None),
+        ("11</tmp/a b>", 11, None),
+        ("CLOEXEC", 1, None),
+        ("RDWR|NONBLOCK|0x8000", 1, None),
+        ("-1 EBADF (Bad file descriptor)", -1, "EBADF"),
+        ("0", 0, None),
+    ],
+)
+def test_results_of_fcntl_by_perf(result: str, ret: int, error: str | None) -> None:
+    line = f"   271.102 ( 0.016 ms): sh/159 fcntl(fd: 1</dev/null>, cmd: GETFL)    = {result}\n"
+    call = perf.parse(line).call
+    assert call is not None
+    assert (call.name, call.ret, call.error) == ("fcntl", ret, error)
+
+
 def test_damage_is_told_with_its_line_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     lines = [f"10 {CALL}"] * 40
@@ -187,7 +299,7 @@ def test_damage_is_told_with_its_line_and_the_rest_is_read(tmp_path: Path) -> No
     ("text", "message"),
     [
         ("", "is empty"),
-        ("hello\nworld\n", "is no trace"),
+        ("hello\nworld\n", "is not a trace"),
         ("% time     seconds  usecs/call     calls\n", "summary (strace -c)"),
         ("10 read(3,  <unfinished ...>\n", "no finished call"),
     ],
@@ -240,3 +352,151 @@ def test_calls_that_a_signal_ended_are_no_damage(tmp_path: Path, error: str) -> 
     found = reader.read([path])
     assert found.damaged == 0
     assert [call.name for call in found.threads[10].calls if call.ret is not None] == ["getpid"]
+
+
+SYSTEM = """\
+     0.253 ( 0.014 ms): ls/27516 openat(dfd: CWD, filename: "/etc/x", flags: RDONLY|CLOEXEC) = 4
+     0.300 ( 0.014 ms): ls/27516 read(fd: 4</etc/x>, buf: 0x7ffd98734688, count: 832) = 832
+     0.310 ( 0.001 ms): sshd/27517 recvfrom(fd: 4, ubuf: 0x7ffd98734688, size: 832) = 100
+LOST 17 events!
+     0.320 ( 0.001 ms): ls/27518 close(fd: 4) = 0
+     0.330 ( 0.001 ms): sshd/27517 write(fd: 4, buf: 0x7ffd98734688, count: 60) = 60
+     0.340 ( 0.001 ms): sshd/27517 execve(filename: 0x1000, argv: 0x2000, envp: 0x3000) = 0
+LOST 3 events!
+"""
+
+
+def fake_perf(place: Path, body: str) -> dict[str, str]:
+    (place / "lines").write_text(SYSTEM)
+    perf = place / "perf"
+    perf.write_text(f'#!/bin/sh\necho "$@" >{place}/told\n{body}\n')
+    perf.chmod(0o755)
+    return {"PATH": f"{place}:{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
+def test_whole_machine(tmp_path: Path) -> None:
+    env = fake_perf(tmp_path, f'cp {tmp_path}/lines "$4"')
+    trace = tmp_path / "trace"
+    done = run("record", "--system", "--seconds", "1.5", "-o", trace, env=env)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "told").read_text() == f"trace --all-cpus --output {trace} -- sleep 1.5\n"
+    assert "perf lost 20 events: the trace has gaps" in done.stderr
+    found = json.loads(run("report", "--json", trace, cache=tmp_path).stdout)
+    assert found["system"]
+    assert found["programs"] == [
+        {
+            "command": "ls",
+            "processes": 2,
+            "calls": 3,
+            "bytes_copied": 832 + len("/etc/x") + 1,
+            "kinds": {"files": 3},
+        },
+        {
+            "command": "sshd",
+            "processes": 1,
+            "calls": 3,
+            "bytes_copied": 160,
+            "kinds": {"sockets": 1, "files": 1, "processes": 1},
+        },
+    ]
+    shown = run("report", trace, cache=tmp_path).stdout
+    assert re.search(r"^ ls +2 +3 +839 bytes +3 *$", shown, re.M), shown
+    # Not of what one command did.
+    plain = tmp_path / "plain"
+    plain.write_text(SYSTEM)
+    assert "processes" not in run("report", plain, cache=tmp_path).stdout
+
+
+# It lets any process trace it, whatever Yama says of those that are not its parents.
+BUSY = """import ctypes, os
+ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)
+print("ready", flush=True)
+while True: os.stat("/")
+"""
+
+
+def recorder(*args: str | Path, **options: object) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [PYTHON, "-m", "consolidate", "record", *map(str, args)]
+    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_processes_until_it_is_enough(tmp_path: Path) -> None:
+    """Ctrl-C ends the recording; the processes go on."""
+    trace = tmp_path / "trace"
+    busy = subprocess.Popen([PYTHON, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    try:
+        assert busy.stdout.readline() == "ready\n"
+        with recorder("-o", trace, "-p", str(busy.pid)) as process:
+            while not trace.exists() or not trace.stat().st_size:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert "recorded" in errors
+        assert "Traceback" not in errors
+        assert busy.poll() is None
+    finally:
+        busy.kill()
+        busy.wait()
+    (thread,) = (one for one in reader.read([trace]).threads.values() if one.calls)
+    assert thread.command.startswith("python")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_interrupt_is_for_the_command(tmp_path: Path) -> None:
+    """What comes of it, the command says."""
+    shell = 'trap "exit 7" INT; echo ready; while :; do sleep 0.1; done'
+    command = ("-o", tmp_path / "trace", "--", "sh", "-c", shell)
+    with recorder(*command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in errors) == (7, False), errors
+
+
+def test_version() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout.split()[0]) == (0, "consolidate")
+    header = (ROOT / "lib" / "syscript.h").read_text()
+    parts = re.findall(r"#define SYSCRIPT_VERSION_\w+\s+(\d+)", header)
+    assert done.stdout.split()[1] == ".".join(parts)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whole_machine_until_it_is_enough(tmp_path: Path, number: int) -> None:
+    """perf gets to write what it has."""
+    ends = f'trap "cp {tmp_path}/lines $4; exit 0" INT; echo ready'
+    env = fake_perf(tmp_path, f"{ends}; while :; do sleep 0.1; done")
+    trace = tmp_path / "trace"
+    command = [PYTHON, "-m", "consolidate", "record", "--system", "--seconds", "999", "-o", trace]
+    env = {**os.environ, **env, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(60) == 0
+    assert len(reader.read([trace]).threads) == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--system"], "needs --seconds"),
+        (["--system", "--seconds", "0"], "needs --seconds"),
+        (["--system", "--seconds", "1", "ls"], "records all processes"),
+        (["--system", "--seconds", "1", "-p", "1"], "records all processes"),
+        (["--seconds", "1", "ls"], "--seconds is for --system"),
+    ],
+)
+def test_whole_machine_and_nothing_else(tmp_path: Path, args: list[str], message: str) -> None:
+    done = run("record", "-o", tmp_path / "t", *args)
+    assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+
+
+def test_kinds_are_of_calls_that_exist() -> None:
+    known = set(calltable._numbers().values())
+    named = set().union(*calltable.KINDS.values())
+    assert named <= known, named - known

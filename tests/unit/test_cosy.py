@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,24 @@ def test_programs(source: Path, level: str, tmp_path: Path) -> None:
     for engine in ENGINES:
         done = run(cosy, engine)
         assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, ""), engine
+
+
+def test_batches(tmp_path: Path) -> None:
+    """By images: of numbers that are out of range, and with records that are rewritten."""
+    source = TESTS / "guest" / "batches.c"
+    env = os.environ | {"COSY_ENGINE": "user"}
+    program = compile_program(source, tmp_path / "batches", "-O2")
+    done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, source.with_suffix(".txt").read_text())
+    for how in ("rewrite", "reopen"):
+        for _ in range(8):
+            command = [program, how, "300"]
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+            if how == "rewrite" or done.returncode != -signal.SIGABRT:
+                break
+            # A descriptor of the library's had the number that was closed: the compound ends.
+            assert "batches.c: compound: " in done.stderr
+        assert (done.returncode, done.stdout) == (0, "some were done\n"), (how, done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +206,28 @@ def test_is_a_compiler(tmp_path: Path) -> None:
     assert "#define __COSY__ 1" in done.stdout
 
 
+def loads(tmp_path: Path, *options: str) -> int:
+    """Instructions that load a byte, in a short loop and in the runtime's functions."""
+    source = tmp_path / "p.c"
+    source.write_text(
+        "#include <cosy.h>\n"
+        "COSY_FUNCTION long f(const unsigned char *p, long n)\n{\n"
+        "\tconst unsigned char *q = COSY_SHARED(p);\n\tlong sum = 0;\n"
+        "\twhile (n--)\n\t\tsum = sum * 31 ^ *q++;\n"
+        "\treturn sum;\n}\n"
+    )
+    compiled = [COSY_CC, "-O2", *options, "-c", "-o", tmp_path / "p.o", source]
+    subprocess.run(compiled, check=True)
+    command = [ROOT / "build" / "syscript", "disasm", tmp_path / "p.o"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return text.count("movzx ")
+
+
+def test_short_loops_are_unrolled(tmp_path: Path) -> None:
+    """Not where that is forbidden, as for the library's Lua, which has to be short."""
+    assert loads(tmp_path) - loads(tmp_path, "-fno-unroll-loops") >= 3
+
+
 def test_disassembled(tmp_path: Path) -> None:
     """Source, instructions and machine code, next to one another and complete."""
     source = tmp_path / "p.c"
@@ -227,9 +268,11 @@ def test_disassembled(tmp_path: Path) -> None:
         assert done.returncode == 2 and text in done.stderr
 
 
+# Where the marks begin, what they are for, and of how many files: one that is opened again
+# and again is kept open instead.
 ADVISED = {
-    "lookup": ("for (int i = 0;", "lseek read"),
-    "sizes": ("int fd = open(path", "openat newfstatat read close"),
+    "lookup": ("for (int i = 0;", "lseek read", 1),
+    "sizes": ("int fd = open(path", "openat newfstatat read close", 4),
 }
 
 
@@ -248,15 +291,17 @@ def traced(program: Path, *args: Path) -> Path:
 @pytest.mark.parametrize("name", ADVISED)
 def test_advises(name: str, tmp_path: Path) -> None:
     """From a trace of the plain program to marks, with which it does the same."""
-    first, sequence = ADVISED[name]
-    source, plain, records = (tmp_path / file for file in (f"{name}.c", "plain", "records"))
+    first, sequence, files = ADVISED[name]
+    source, plain = tmp_path / f"{name}.c", tmp_path / "plain"
+    records = [tmp_path / f"records{n}" for n in range(files)]
     source.write_text((TESTS / "advise" / f"{name}.c").read_text())
-    records.write_bytes(
-        b"".join(bytes([i]) + bytes(7) + b"word".ljust(120, b"\0") for i in range(200))
-    )
+    for file in records:
+        file.write_bytes(
+            b"".join(bytes([i]) + bytes(7) + b"word".ljust(120, b"\0") for i in range(200))
+        )
     subprocess.run(["gcc", "-O2", "-g", "-w", "-o", plain, source], check=True)
-    want = subprocess.run([plain, records], check=True, capture_output=True, text=True).stdout
-    done = advised(name, traced(plain, records))
+    want = subprocess.run([plain, *records], check=True, capture_output=True, text=True).stdout
+    done = advised(name, traced(plain, *records))
     assert not done.returncode and sequence in done.stderr and "error" not in done.stderr
     subprocess.run(["patch", "-p1"], cwd=tmp_path, input=done.stdout, text=True, check=True)
     lines = source.read_text().splitlines()
@@ -264,7 +309,7 @@ def test_advises(name: str, tmp_path: Path) -> None:
     assert lines.count("\tCOSY_START;") == lines.count("\tCOSY_END;") == 1
     cosy = compile_program(source, tmp_path / "cosy", "-O2")
     env = os.environ | {"COSY_ENGINE": "user"}
-    made = subprocess.run([cosy, records], env=env, capture_output=True, text=True)
+    made = subprocess.run([cosy, *records], env=env, capture_output=True, text=True)
     assert (made.returncode, made.stdout) == (0, want)
 
 
@@ -276,8 +321,130 @@ def test_advises_nothing(tmp_path: Path) -> None:
     trace = traced(plain, "/dev/zero")
     done = advised("lookup", trace)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "does not come from statements of lookup.c" in done.stderr and "with -g?" in done.stderr
+    assert "does not come from statements of lookup.c" in done.stderr and "with -g" in done.stderr
     done = advised("other", trace)
     assert done.returncode == 1 and "other.c: No such file" in done.stderr
     done = advised("lookup", tmp_path / "none")
     assert done.returncode == 1 and "cannot read" in done.stderr
+
+
+# -- What gains: cosy-cc --auto ---------------------------------------------------
+
+# In the meter's place: what each program took, and what it did, from the environment.
+METER = """#!/usr/bin/env python3
+import json, os, sys
+programs = sys.argv[sys.argv.index("python3") + 5:]
+took, did = (os.environ[name].split() for name in ("TOOK", "DID"))
+print(json.dumps({
+    "took": {program: [int(n)] * 2 for program, n in zip(programs, took)},
+    "did": {program: what.split(",") for program, what in zip(programs, did)},
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def looked_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with lookup.c, its trace, what it reads, and a meter."""
+    where = tmp_path_factory.mktemp("auto")
+    (where / "lookup.c").write_text((TESTS / "advise" / "lookup.c").read_text())
+    (where / "records").write_bytes(b"".join(bytes([i]) + bytes(127) for i in range(200)))
+    subprocess.run(["gcc", "-O2", "-g", "-w", "-o", "plain", "lookup.c"], cwd=where, check=True)
+    traced(where / "plain", where / "records")
+    (where / "meter").write_text(METER)
+    (where / "meter").chmod(0o755)
+    return where
+
+
+RUN = '--run="$PROGRAM" records'
+
+
+def automatic(where: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    trace = [] if "--auto" in words else ["--auto=plain.log"]
+    command = [COSY_CC, *trace, "-O2", *words]
+    return subprocess.run(
+        command,
+        cwd=where,
+        env=os.environ | {"COSY_METER": "./meter --icount"} | env,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("took", "did", "first", "kept", "said"),
+    [
+        ("1000 900 850", "a a a", "if (lseek(", 0.85, "0.900 of the instructions, 1000 to 900\n"),
+        # One that writes something else, or ends otherwise, gains nothing.
+        ("1000 900 500", "a a b", "for (int i", 0.9, "does not do the same: not kept"),
+    ],
+)
+def test_auto_keeps_what_gains(
+    looked_up: Path, tmp_path: Path, took: str, did: str, first: str, kept: float, said: str
+) -> None:
+    done = automatic(looked_up, RUN, "lookup.c", TOOK=took, DID=did)
+    assert not done.returncode, done.stderr
+    assert said in done.stderr
+    assert f"{kept:.3f} of the instructions" in done.stdout
+    source = tmp_path / "lookup.c"
+    source.write_text((looked_up / "lookup.c").read_text())
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=done.stdout, text=True, check=True)
+    lines = source.read_text().splitlines()
+    marked = next(i for i, line in enumerate(lines) if line.strip() == "COSY_START;")
+    assert lines[marked + 1].strip().startswith(first)
+    # Only the marks, which a person can read, and nothing left behind.
+    assert sum(line.startswith(("+", "-")) for line in done.stdout.splitlines()) == 6
+    assert not list(looked_up.glob(".cosy-auto-*"))
+
+
+def test_auto_has_nothing_to_gain(looked_up: Path) -> None:
+    """Of the meter, and of programs that are really run: in a process no mode switch is saved."""
+    done = automatic(looked_up, RUN, "lookup.c", TOOK="1000 990 1200", DID="a a a")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing gains: leave the program as it is" in done.stderr
+    done = automatic(looked_up, RUN, "lookup.c", COSY_METER="", COSY_ENGINE="user")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count(" of the time: not kept") == 2, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "said"),
+    [
+        (["lookup.c"], {}, "--run=COMMAND"),
+        ([RUN], {}, "takes all C files of a program"),
+        ([RUN, "none.c"], {}, "none.c: No such file"),
+        ([RUN, "lookup.c", "meter/lookup.c"], {}, "the same name"),
+        ([RUN, "-lnone", "lookup.c"], {}, "the program cannot be built"),
+        ([RUN, "lookup.c"], {"COSY_METER": "false"}, "measuring failed"),
+        ([RUN, "lookup.c"], {"TOOK": "9 8 7", "DID": "a,b a a"}, "not do the same in each run"),
+        (["--auto"], {}, "--auto takes a trace"),
+        (["--auto=none", RUN, "lookup.c"], {}, "cannot read"),
+    ],
+)
+def test_auto_refuses(looked_up: Path, words: list[str], env: dict[str, str], said: str) -> None:
+    done = automatic(looked_up, *words, **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert not list(looked_up.glob(".cosy-auto-*"))
+
+
+def test_auto_takes_all_only_if_that_is_best() -> None:
+    """Two that gain alone are measured together, too."""
+    sys.path.insert(0, str(ROOT / "cosy"))
+    import auto
+
+    source = auto.Source(TESTS / "advise" / "lookup.c", "", "", [])
+    found = [auto.Candidate(source, auto.Span(n, n + 1), "calls") for n in (1, 4, 5)]
+
+    def chosen(alone: list[int], together: int) -> tuple[list[int], float]:
+        def measure(programs: list[list[auto.Candidate]]) -> list[auto.Measured]:
+            took = alone if len(programs) > 2 else [together]
+            return [auto.Measured([100], [n], same=True) for n in (100, *took)]
+
+        measure.unit = "instructions"
+        kept, result = auto.choose(found, lambda marked: marked, measure, 2)
+        return [one.span.first for one in kept], result.ratio if result else 1
+
+    assert chosen([90, 80, 70], 60) == ([5, 1], 0.6)
+    assert chosen([90, 80, 70], 75) == ([5], 0.7)
+    assert chosen([90, 60, 99], 55) == ([4, 1], 0.55)
+    assert chosen([99, 99, 99], 10) == ([], 1)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/figures.py: the tables of the README."""
+"""bench/figures.py: the tables of docs/figures.md, and the README's picture."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+import xml.dom.minidom
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,11 @@ OLD = "".join(
 
 
 def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readme: str, **found: dict
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, **found: dict
 ) -> tuple[int, str]:
-    path = tmp_path / "README.md"
-    path.write_text(readme)
-    argv = ["figures", "--readme", str(path)]
+    path = tmp_path / "figures.md"
+    path.write_text(page)
+    argv = ["figures", "--page", str(path), "--picture", str(tmp_path / "figures.svg")]
     for name, result in found.items():
         (tmp_path / name).write_text(json.dumps(result))
         argv += [f"--{name}", str(tmp_path / name)]
@@ -79,25 +80,35 @@ def test_one_table_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert text.count("old") == len(figures.TABLES) - 1
 
 
+def test_picture_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, monkeypatch, OLD, calls=CALLS)
+    svg = xml.dom.minidom.parse(str(tmp_path / "figures.svg"))
+    words = [text.firstChild.data for text in svg.getElementsByTagName("text")]
+    assert words.count("0.50") == words.count("0.40") == len(figures.CALLS)
+    assert set(figures.CALLS.values()) <= set(words)
+
+
 @pytest.mark.parametrize(
-    ("readme", "found", "said"),
+    ("page", "found", "said"),
     [
         (OLD, {"requests": REQUESTS | {"holds": False}}, "does not hold"),
         (OLD, {"calls": CALLS | {"clock": "time"}}, "make bench-inner-icount"),
         ("no place", {"calls": CALLS}, "no place"),
+        (OLD, {}, "no table of calls"),
     ],
 )
 def test_writes_nothing_that_is_not_right(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    readme: str,
+    page: str,
     found: dict,
     said: str,
 ) -> None:
-    status, text = run(tmp_path, monkeypatch, readme, **found)
+    status, text = run(tmp_path, monkeypatch, page, **found)
     assert status == 1
-    assert text == readme
+    assert text == page
+    assert not (tmp_path / "figures.svg").exists()
     assert said in capsys.readouterr().err
 
 
@@ -108,8 +119,8 @@ def test_names_what_is_measured() -> None:
     assert {rival for _, rival in model.RATIOS} <= set(figures.PLAIN)
 
 
-def test_readme_has_the_tables_of_one_run() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_page_has_the_tables_of_one_run() -> None:
+    text = (ROOT / "docs/figures.md").read_text()
     rows = {"requests": len(model.RATIOS), "calls": len(figures.CALLS)}
     for name, count in rows.items():
         begin, end = f"<!-- {name}: make figures -->", f"<!-- end of {name} -->"
@@ -117,3 +128,4 @@ def test_readme_has_the_tables_of_one_run() -> None:
         assert text[text.index(begin) : text.index(end)].count("\n| ") == 1 + count
     # And no other: a figure that is copied by hand goes stale.
     assert text.count("|---|---|---|---|") == len(rows)
+    assert (ROOT / "docs/figures.svg").read_text() == figures.picture(text)

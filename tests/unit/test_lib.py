@@ -41,10 +41,29 @@ def test_program(source: Path) -> None:
 
 
 # What holds of the library whatever the engine.
-ANY_ENGINE = ["cpp", "fd", "limits", "memory", "threads", "watched"]
+ANY_ENGINE = [
+    "cpp",
+    "fd",
+    "files",
+    "limits",
+    "memory",
+    "messages",
+    "readdirplus",
+    "sockets",
+    "threads",
+    "walk",
+    "watched",
+]
 
 
-@pytest.mark.parametrize("name", ANY_ENGINE)
+# Scripts and threads by the thousand are seconds each, and seen on the other engine.
+MANY = ("fd", "threads")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long) if n in MANY else n for n in ANY_ENGINE],
+)
 def test_program_on_the_confined_engine(name: str) -> None:
     (source,) = (path for path in PROGRAMS if path.stem == f"test_lib_{name}")
     env = {

@@ -78,7 +78,8 @@ static void ends_with(struct syscript_options *options, int what, int err, bool 
 
 static void passing(void)
 {
-	struct syscript_options wall = { .wall_limit_ns = 50 * MS, .time_limit_ns = 10000 * MS };
+	/* Enough to be registered, and to write, on a busy machine. */
+	struct syscript_options wall = { .wall_limit_ns = 500 * MS, .time_limit_ns = 10000 * MS };
 	struct syscript_options long_one = { .time_limit_ns = 10000 * MS };
 
 	ends_with(&wall, 1, -ETIMEDOUT, false);

@@ -5,7 +5,7 @@
 
 #include "lib_test.h"
 
-#define QUOTA	64
+#define PROCESS_MAX	256	/* scripts of a process */
 
 static const char counter[] = "local n = 0; function run() n = n + 1; return n end";
 
@@ -123,19 +123,39 @@ static void vforked(void)
 	close(fd);
 }
 
+static int load_small(void)
+{
+	struct syscript_options options = { .memory_limit = SYSCRIPT_MEMORY_MIN };
+
+	return load_with(counter, &options);
+}
+
+/* Scripts that may be alive: in the kernel a user's, as the administrator has set it. */
+static int most_scripts(int fd)
+{
+	int n = PROCESS_MAX;
+	FILE *file;
+
+	if (syscript_backend(fd) == SYSCRIPT_BACKEND_KERNEL) {
+		file = fopen("/sys/module/syscript/parameters/max_scripts", "r");
+		CHECK(file && fscanf(file, "%d", &n) == 1 && n <= PROCESS_MAX);
+		fclose(file);
+	}
+	return n;
+}
+
 static void quota(void)
 {
-	int fds[QUOTA], other;
+	int fds[PROCESS_MAX], most, other;
 
-	for (int i = 0; i < QUOTA; i++) {
-		struct syscript_options options = { .memory_limit = 128 << 10 };
-
-		fds[i] = load_with(counter, &options);
-	}
+	fds[0] = load_small();
+	most = most_scripts(fds[0]);
+	for (int i = 1; i < most; i++)
+		fds[i] = load_small();
 	CHECK_EQ(try_load(counter), -EDQUOT);
 	close(fds[0]);
-	other = load(counter);
-	for (int i = 1; i < QUOTA; i++)
+	other = load_small();
+	for (int i = 1; i < most; i++)
 		CHECK_EQ(syscript_close(fds[i]), 0);
 	CHECK_EQ(syscript_close(other), 0);
 }

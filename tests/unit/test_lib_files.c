@@ -104,6 +104,34 @@ static void test_stat(int dirfd, int flags)
 	}
 }
 
+#define TURNS	60
+
+/* Files of @dirs directories with names of one length, in turns. */
+static void test_turns(unsigned int dirs)
+{
+	static struct syscript_stat stats[TURNS];
+	struct syscript_file files[TURNS];
+	char names[TURNS][16];
+	struct stat st;
+
+	for (unsigned int i = 0; i < TURNS; i++) {
+		unsigned int dir = i * i % dirs;
+
+		sprintf(names[i], "turn%u", dir);
+		mkdir(names[i], 0755);
+		strcat(names[i], "/f");
+		if (access(names[i], F_OK))
+			fill(names[i], dir + 1, 0644);
+		files[i] = (struct syscript_file){ (intptr_t)names[i], (intptr_t)&stats[i], 0, 99 };
+	}
+	CHECK_EQ(syscript_stat_many(AT_FDCWD, files, TURNS, ALL, 0), 0);
+	for (unsigned int i = 0; i < TURNS; i++) {
+		CHECK_EQ(files[i].result, 0);
+		CHECK(!stat(names[i], &st));
+		check_stat(&stats[i], &st);
+	}
+}
+
 /* As far as there is room, or -errno. */
 static ssize_t plain_read(int dirfd, const char *path, char *to, size_t size, int flags)
 {
@@ -319,6 +347,79 @@ static void test_copy(void)
 	CHECK_EQ(syscript_copy_file(AT_FDCWD, "file", AT_FDCWD, "nowhere/copy", 0, 0640), -ENOENT);
 }
 
+/* Everything that waits at @fd, which has to be @head and then @n bytes at @file. */
+static void arrived(int fd, const char *head, const char *file, ssize_t n)
+{
+	ssize_t len = strlen(head), got = 0, ret;
+
+	while (got < len + n && (ret = read(fd, buf + got, LARGE - got)) > 0)
+		got += ret;
+	CHECK_EQ(got, len + n);
+	CHECK(!memcmp(buf, head, len) && !memcmp(buf + len, file, n));
+	CHECK_EQ(recv(fd, buf, 1, MSG_DONTWAIT), -1);
+}
+
+#define SEND(out, size, ...)	\
+	syscript_send_file(out, &(struct syscript_sending){ .dirfd = AT_FDCWD, __VA_ARGS__ }, size)
+#define HEAD(text, how)	.head = (text), .head_size = strlen(text), .flags = (how)
+
+static void test_send(void)
+{
+	const ssize_t whole = 3 * 4096 + 7;
+	int64_t size = -1, n;
+	int pair[2], out;
+
+	CHECK_EQ(plain_read(AT_FDCWD, "large", other, LARGE, 0), whole);
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	CHECK_EQ(SEND(pair[0], &size, .path = "large"), whole);
+	CHECK_EQ(size, whole);
+	arrived(pair[1], "", other, whole);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", HEAD("head\n", 0)), 5 + whole);
+	arrived(pair[1], "head\n", other, whole);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = 4000, .count = 200,
+		      HEAD("Content-Length: ", SYSCRIPT_LENGTH)), 16 + 3 + 4 + 200);
+	arrived(pair[1], "Content-Length: 200\r\n\r\n", other + 4000, 200);
+	/* Its end, beyond its end, nothing in it; and the length of nothing. */
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = whole - 7, .count = 100), 7);
+	arrived(pair[1], "", other + whole - 7, 7);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = 1L << 40), 0);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "empty", HEAD("", SYSCRIPT_LENGTH)), 5);
+	arrived(pair[1], "0\r\n\r\n", "", 0);
+
+	CHECK_EQ(SEND(pair[0], NULL, .path = "nowhere", HEAD("x", 0)), -ENOENT);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "dir", HEAD("x", 0)), -EISDIR);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "/dev/zero", HEAD("x", 0)), -EINVAL);
+	CHECK_EQ(SEND(pair[0], NULL, .path = NULL, HEAD("x", 0)), -EFAULT);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .head = (void *)8, .head_size = 9), -EFAULT);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = -1), -EINVAL);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .count = -1), -EINVAL);
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .flags = 2), -EINVAL);
+	CHECK_EQ(SEND(-1, NULL, .path = "large"), -EBADF);
+	arrived(pair[1], "", "", 0);
+
+	/* A full socket: what was sent is told, and the rest can follow. */
+	CHECK(!fcntl(pair[0], F_SETFL, O_NONBLOCK));
+	while (send(pair[0], buf, 1, 0) == 1)
+		;
+	CHECK_EQ(SEND(pair[0], NULL, .path = "large", HEAD("x", 0)), -EAGAIN);
+	while ((n = recv(pair[1], buf, LARGE, MSG_DONTWAIT)) > 0)
+		;
+	for (int64_t at = 0; at < whole; at += n) {
+		n = SEND(pair[0], NULL, .path = "large", .offset = at);
+		CHECK(n > 0);
+		arrived(pair[1], "", other + at, n);
+	}
+	/* Neither a socket nor a pipe. */
+	out = open("sent", O_WRONLY | O_CREAT, 0600);
+	CHECK_EQ(SEND(out, NULL, .path = "file", HEAD("", 0)), 1024);
+	same_contents("file", "sent");
+	CHECK_EQ(SEND(out, NULL, .path = "file", HEAD("n: ", SYSCRIPT_LENGTH)), 3 + 8 + 1024);
+	close(out);
+	close(pair[0]);
+	CHECK_EQ(recv(pair[1], buf, 1, 0), 0);
+	close(pair[1]);
+}
+
 static void test_addresses(void)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -506,6 +607,8 @@ int main(void)
 	test_stat(AT_FDCWD, 0);
 	test_stat(AT_FDCWD, AT_SYMLINK_NOFOLLOW);
 	test_stat(-7, 0);
+	test_turns(3);
+	test_turns(11);
 	test_read(AT_FDCWD, 16384, 0);
 	test_read(AT_FDCWD, 1000, 0);
 	test_read(dirfd, 4096, O_NOFOLLOW);
@@ -517,6 +620,7 @@ int main(void)
 	test_no_descriptor();
 	test_write();
 	test_copy();
+	test_send();
 	test_addresses();
 	test_threads();
 	test_closed_meanwhile();

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 
 #include "dir_check.h"
 
@@ -362,6 +363,94 @@ static void test_revalidated(void)
 	close(fd);
 }
 
+/* -- Extended attributes --------------------------------------------------- */
+
+#define MISSING	(SYSCRIPT_NO_ACL | SYSCRIPT_NO_LABEL | SYSCRIPT_NO_XATTR)
+
+/* user::rwx, user 1: r, group::r, mask::r, other::- */
+static const unsigned char acl[] = {
+	2, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255, 2, 0, 4, 0, 1, 0, 0, 0, 4, 0, 4, 0, 255,
+	255, 255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 0, 0, 255, 255, 255, 255,
+};
+
+static bool has(const char *path, const char *name)
+{
+	return lgetxattr(path, name, NULL, 0) >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
+}
+
+static unsigned int missing(const char *path, mode_t mode)
+{
+	unsigned int none = 0;
+
+	if (!has(path, "system.posix_acl_access") &&
+	    (!S_ISDIR(mode) || !has(path, "system.posix_acl_default")))
+		none |= SYSCRIPT_NO_ACL;
+	if (!has(path, "security.selinux"))
+		none |= SYSCRIPT_NO_LABEL;
+	if (llistxattr(path, NULL, 0) == 0 || errno == EOPNOTSUPP)
+		none |= SYSCRIPT_NO_XATTR;
+	return none;
+}
+
+static void check_missing(const char *path, unsigned int flags)
+{
+	struct syscript_dirent *entry = (void *)buf;
+	char whole[600];
+	ssize_t len;
+	int fd;
+
+	len = syscript_opendirplus(AT_FDCWD, path, buf, LARGE, ALL | MISSING, flags, &fd);
+	CHECK(len > 0 && fd == -1);
+	for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry)) {
+		struct syscript_stat stat = { 0 };
+		struct syscript_file file = { (intptr_t)whole, (intptr_t)&stat, 0, 0 };
+
+		if (entry->error)
+			continue;
+		snprintf(whole, sizeof(whole), "%s/%s", path, entry->name);
+		errno = 0;
+		CHECK_EQ(entry->stat.mask & MISSING, missing(whole, entry->stat.mode));
+		CHECK_EQ(entry->stat.mask & ~MISSING & ~ALL, 0);
+		CHECK_EQ(syscript_stat_many(AT_FDCWD, &file, 1, ALL | MISSING,
+					    AT_SYMLINK_NOFOLLOW), 0);
+		CHECK_EQ(stat.mask & MISSING, entry->stat.mask & MISSING);
+		if (!S_ISREG(stat.mode) || access(whole, R_OK))
+			continue;
+		CHECK_EQ(syscript_open_many(AT_FDCWD, &file, 1, O_RDONLY, 0, ALL | MISSING), 0);
+		CHECK_EQ(stat.mask & MISSING, entry->stat.mask & MISSING);
+		close(file.result);
+		CHECK_EQ(syscript_stat_many(AT_FDCWD, &file, 1, ALL | SYSCRIPT_NO_LABEL, 0), 0);
+		CHECK_EQ(stat.mask & (MISSING & ~SYSCRIPT_NO_LABEL), 0);
+	}
+}
+
+/* The bits say what getxattr(2) and listxattr(2) say, of each file. */
+static void test_missing(void)
+{
+	CHECK(!mkdir("attributes", 0755) && !chdir("attributes"));
+	make("plain");
+	make("listed");
+	make("labelled");
+	make("named");
+	CHECK(!mkdir("defaulted", 0755) && !mkdir("dir", 0755));
+	CHECK(!symlink("listed", "link"));
+	/* Where the file system has them, and this user may. */
+	if (!setxattr("listed", "system.posix_acl_access", acl, sizeof(acl), 0))
+		CHECK(!(missing("listed", S_IFREG) & SYSCRIPT_NO_ACL));
+	if (!setxattr("defaulted", "system.posix_acl_default", acl, sizeof(acl), 0))
+		CHECK(!(missing("defaulted", S_IFDIR) & SYSCRIPT_NO_ACL));
+	if (!setxattr("labelled", "security.selinux", "l", 2, 0))
+		CHECK(!(missing("labelled", S_IFREG) & SYSCRIPT_NO_LABEL));
+	if (setxattr("named", "user.name", "n", 1, 0))
+		setxattr("named", "trusted.name", "n", 1, 0);
+	CHECK(!chdir(top));
+	check_missing("attributes", 0);
+	check_missing("attributes", SYSCRIPT_DOTS);
+	check_missing("odd", 0);
+	check_missing("/proc/self/ns", 0);
+	check_missing("/sys/kernel", 0);
+}
+
 int main(void)
 {
 	char command[100];
@@ -379,6 +468,7 @@ int main(void)
 	test_position();
 	test_path();
 	test_revalidated();
+	test_missing();
 	test_signals();
 	snprintf(command, sizeof(command), "chmod 700 %s/odd/none; rm -rf %s", top, top);
 	return system(command) != 0;

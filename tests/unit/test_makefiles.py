@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the makefiles say of what needs what."""
+"""The dependencies that the makefiles state."""
 
 from __future__ import annotations
 

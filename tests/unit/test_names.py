@@ -43,7 +43,7 @@ OTHERS = """
     --autosquash --fixup --zero-commit --index
     __d_lookup_rcu __fput_sync current_cred
     __skb_gso_segment inode_getattr may_open max_tx_rate nohz_full uring_cmd
-    af_packet.c lj_dispatch.c lj_obj.h scripts/checkpatch.pl .md .luarc.json
+    af_packet.c fts.c lj_dispatch.c lj_obj.h .md .luarc.json
 """
 # Examples, and what is made when something runs.
 MADE = """
@@ -122,6 +122,21 @@ def test_links(document: str) -> None:
     folder = (ROOT / document).parent
     gone = [t for t in targets if "://" not in t and not (folder / t).exists()]
     assert not gone
+
+
+def test_help() -> None:
+    """Ten lines that people use; and each line of the long list names goals that are there."""
+
+    def listed(goal: str) -> list[str]:
+        done = subprocess.run(["make", "-s", goal], cwd=ROOT, capture_output=True, text=True)
+        return [line for line in done.stdout.splitlines() if line.startswith("make ")]
+
+    lines = [re.match(r"make ((?:\S+ )+) ", line) for line in listed("help-all")]
+    named = [match[1].split() for match in lines if match]
+    assert len(named) == len(lines) > 60
+    assert not {goal for goals_of_line in named for goal in goals_of_line} - goals()
+    short = [line.split()[1] for line in listed("help") if "help-all lists" not in line]
+    assert len(short) == 10
 
 
 def test_names_of_others_are_still_used() -> None:

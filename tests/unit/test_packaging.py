@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from traces import Writer
 
 ROOT = Path(__file__).resolve().parents[2]
+VERSION = ".".join(
+    re.findall(r"define SYSCRIPT_VERSION_[A-Z]+\s+(\d+)", (ROOT / "lib/syscript.h").read_text())
+)
 
 MODULE = """
 #include <linux/module.h>
@@ -44,12 +49,19 @@ def dkms_tree(at: Path) -> Path:
     return tree
 
 
+def is_current(command: Path) -> bool:
+    stem = command.name.removeprefix(".").removesuffix(".o.cmd")
+    return any(command.with_name(stem + suffix).exists() for suffix in (".c", ".S"))
+
+
 def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
     """By the names of the files that compiling the module here has read."""
     built = [*(ROOT / "build").glob("kernel-[0-9]*/module")]
     if not built:
         pytest.skip("no module is built here: run `make module`")
-    texts = [path.read_text() for module in built for path in module.rglob(".*.o.cmd")]
+    commands = [path for module in built for path in module.rglob(".*.o.cmd")]
+    # A tree that was built before has those of sources that are gone.
+    texts = [path.read_text() for path in commands if is_current(path)]
     names = {Path(word).name for text in texts for word in re.findall(r"\S+/module/\S+\.\w+", text)}
     read = {name for name in names if name.endswith((".c", ".S", ".h", ".def"))}
     assert len(read) > 80
@@ -57,6 +69,29 @@ def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
     # What compiling makes of others.
     made = {name for name in read if name.endswith(".mod.c")}
     assert read - made <= there
+
+
+def installed(at: Path, prefix: str) -> set[str]:
+    done("make", "-s", "install", f"DESTDIR={at}", f"PREFIX={prefix}")
+    return {f"/{path.relative_to(at)}" for path in at.rglob("*") if not path.is_dir()}
+
+
+def test_prefix_of_ones_own(tmp_path: Path) -> None:
+    """Nothing is written outside of it, and the machine gets no group."""
+    paths = installed(tmp_path, "/home/me/syscript")
+    assert all(path.startswith("/home/me/syscript/") for path in paths)
+    assert f"/home/me/syscript/src/syscript-{VERSION}/dkms.conf" in paths
+    rules = done("make", "-n", "install", "PREFIX=/home/me/syscript")
+    assert "packaging/activate" not in rules
+    assert "packaging/activate" in done("make", "-n", "install", "PREFIX=/usr/local")
+
+
+def test_manual_pages_are_of_what_is_installed(tmp_path: Path) -> None:
+    paths = installed(tmp_path, "/usr/local")
+    assert f"/usr/src/syscript-{VERSION}/dkms.conf" in paths
+    pages = {Path(path).stem for path in paths if "/man/man1/" in path}
+    assert {"syscript", "consolidate"} <= pages
+    assert pages <= {Path(path).name for path in paths if "/bin/" in path}
 
 
 @pytest.mark.long
@@ -99,3 +134,21 @@ def test_safety_kit_is_uninstalled(tmp_path: Path) -> None:
     assert (tmp_path / "usr/local/sbin/kefence").readlink().name == "kefence"
     done("make", "-s", "uninstall-safety", f"DESTDIR={tmp_path}")
     assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == []
+
+
+def test_installed_consolidate_measures(tmp_path: Path) -> None:
+    """By the library that was installed with it, without the source tree."""
+    prefix = tmp_path / "prefix"
+    done("make", "-s", "install-lib", "install-cli", "install-consolidate", f"PREFIX={prefix}")
+    trace = Writer(1)
+    for i in range(40):
+        trace.read_file(f"/d/{i}")
+    trace.write(tmp_path / "t")
+    options = ["--here", "--backend", "user", "--rounds", "2", "--json"]
+    found = done(prefix / "bin/consolidate", "measure", "1", "t", *options, cwd=tmp_path)
+    assert json.loads(found)["calls_per_iteration"] == 4
+    (prefix / "lib/libsyscript.a").unlink()
+    command = [str(prefix / "bin/consolidate"), "measure", "1", "t", *options]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "libsyscript.a" in ended.stderr and "make install" in ended.stderr

@@ -90,7 +90,11 @@ def run(reflector_options: list[str], options: list[str]) -> tuple[Load, dict[st
     return load, running.did
 
 
-@pytest.mark.parametrize("options", [[], ["--no-segments"], ["--ratio", "1:1"]], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--no-segments"], ["--ratio", "1:1"], ["--threads", "3", "--ratio", "1:3"]],
+    ids=str,
+)
 def test_nothing_happens(options: list[str]) -> None:
     load, did = run([], ["--requests", "20000", *options])
     assert load.status == OK, load.errors
@@ -99,6 +103,61 @@ def test_nothing_happens(options: list[str]) -> None:
     assert load.result["get"]["answered"] == did["gets"]
     assert load.result["set"]["answered"] == did["sets"] - 1000
     assert did["gets"] + did["sets"] == 21000
+
+
+# -- GETs of several keys: the reflector counts keys ------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--threads", "4"], ["--no-segments"]], ids=str)
+def test_keys_per_get(options: list[str]) -> None:
+    """Every key has its value; and of the keys, not of the GETs, nine to one are stored."""
+    load, did = run([], ["--requests", "3000", "--keys-per-get", "50", *options])
+    assert load.status == OK, load.errors
+    assert load.faults() == {}
+    assert did["refused"] == 0
+    assert 50 * load.result["get"]["answered"] == did["gets"]
+    assert load.result["set"]["answered"] == did["sets"] - 1000
+    assert load.result["get"]["answered"] + load.result["set"]["answered"] == 3000
+    assert 0.08 < (did["sets"] - 1000) / (did["gets"] + did["sets"] - 1000) < 0.16
+
+
+def test_keys_more_than_there_are() -> None:
+    """One that is asked for twice comes twice."""
+    with reflector("--keys", "5") as running:
+        options = ["--requests", "500", "--keys-per-get", "20", "--keys", "5", "--quiet"]
+        load = udpload(*options, running.port)
+        running.stop()
+    assert load.status == OK, load.errors
+    assert load.faults() == {}
+
+
+SEVERAL = ["--requests", "500", "--keys-per-get", "20", "--ratio", "1:0", "--outstanding", "8"]
+
+
+@pytest.mark.parametrize("fault", ["corrupt", "stale"])
+def test_wrong_values_of_several(fault: str) -> None:
+    load, did = run([f"--{fault}", "70"], SEVERAL)
+    assert load.status == REPLIES_WRONG, load.errors
+    assert did["corrupted"] + did["staled"] == 500 * 20 // 70
+    assert load.faults() == {"wrong": did["corrupted"] + did["staled"]}
+    assert load.result["get"]["answered"] == 500
+
+
+def test_duplicate_values_of_several() -> None:
+    load, did = run(["--duplicate", "70"], SEVERAL)
+    assert load.status == OK, load.errors
+    assert load.faults() == {"duplicate": did["duplicated"]}
+    assert did["duplicated"] == 500 * 20 // 70
+
+
+def test_lost_values_of_several() -> None:
+    """A value that does not come before the end is missed; without the end all are lost."""
+    load, did = run(["--lose", "70"], [*SEVERAL, "--timeout", "0.2"])
+    assert load.status == REPLIES_WRONG
+    assert load.result["misses"] > 50 < load.result["lost"]
+    assert load.faults() == {"misses": load.result["misses"], "lost": load.result["lost"]}
+    assert load.result["misses"] + load.result["lost"] <= did["lost"]
+    assert load.result["get"]["answered"] == 500
 
 
 def test_filled() -> None:
@@ -293,6 +352,12 @@ def test_no_server() -> None:
         ("--ratio 0:0 1", FAILED, "0:0 is not a ratio"),
         ("--outstanding 0 1", FAILED, "0 is not a number"),
         ("--outstanding 9999 --sockets 1 1", FAILED, "use more --sockets"),
+        ("--keys-per-get 65 1", FAILED, "65 is not a number"),
+        ("--keys-per-get 60 --key-size 30 1", FAILED, "are more than a datagram"),
+        ("--keys-per-get 2 --value-size 1400 1", FAILED, "are more than a datagram"),
+        ("--threads 65 1", FAILED, "65 is not a number"),
+        ("--threads 4 --outstanding 3 1", FAILED, "3 requests out are too few for 4 threads"),
+        ("--threads 4 --requests 3 1", FAILED, "3 requests are too few for 4 threads"),
         ("--rate -1 1", FAILED, "-1 is not a number"),
         ("--host nowhere 1", FAILED, "nowhere is not an IPv4 address"),
         ("--mode-switches 1", FAILED, "--mode-switches needs PORT:TID"),

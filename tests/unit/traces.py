@@ -41,8 +41,10 @@ START = 1795176158.0
 STEP = 0.00003
 
 
-def run(*args: str | Path, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+def run(
+    *args: str | Path, cache: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     env["XDG_CACHE_HOME"] = str(cache or "/nonexistent")
     command = [PYTHON, "-m", "consolidate", *map(str, args)]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Functions that the library has compiled for the confined engine do as the interpreter."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+from confined.lua_programs import Program
+from runner import CONFINED_CORPUS, GUEST_LIMITS, guest, here, outcome
+
+RUN = [*guest("user"), *GUEST_LIMITS]
+# Every allocation looks whether there is something to collect, and there always is.
+STRESS = 'collectgarbage("setpause", 0) collectgarbage("setstepmul", 100000000) '
+
+
+def run(text: str, compiled: bool = True, *options: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"SYSCRIPT_LUA_COMPILE": "yes" if compiled else "no"}
+    command = [*RUN, *options, "-"]
+    return subprocess.run(command, input=text, env=env, capture_output=True, text=True, timeout=60)
+
+
+def both(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What it does compiled, which is what it does interpreted."""
+    compiled, interpreted = run(text, True, *options), run(text, False, *options)
+    assert (compiled.returncode, compiled.stdout, compiled.stderr) == (
+        interpreted.returncode,
+        interpreted.stdout,
+        interpreted.stderr,
+    )
+    return compiled
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_random_programs(first: int, stress: str) -> None:
+    for seed in range(first, first + 10):
+        both(stress + Program(seed).text())
+
+
+@pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
+def test_corpus_interpreted(script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/unit/test_lua_guest.py has it compiled."""
+    compiled = outcome(here, [*RUN, str(script)])
+    monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", "no")
+    assert outcome(here, [*RUN, str(script)]) == compiled
+
+
+def mcode(text: str, compiled: bool) -> int:
+    return int(re.search(r"(\d+) mcode", run(text, compiled, "--info").stderr)[1])
+
+
+def test_is_compiled() -> None:
+    text = "function run() local s = 0 for i = 1, 10 do s = s + i end return s end"
+    assert mcode(text, True) > mcode(text, False)
+
+
+# By whom an upvalue is assigned to: n, which run() reads, before and after change().
+ASSIGNS = {
+    "a function": "local function change() n = n + 1 end",
+    "one in it": "local function change() (function() n = n + 1 end)() end",
+    "one in that": "local function change()"
+    " (function() return function() n = n + 1 end end)()() end",
+    "one made later": "local function make() return function() n = 7 end end"
+    " local function change() make()() end",
+    "one of many": "local all = {} for i = 1, 3 do all[i] = function() n = n + i end end"
+    " local function change() all[2]() end",
+    "a coroutine": "local change = coroutine.wrap(function()"
+    " while true do n = n + 1 coroutine.yield() end end)",
+}
+
+
+@pytest.mark.parametrize("who", ASSIGNS)
+def test_upvalues_that_are_assigned_to(who: str) -> None:
+    for value in ("5", "0.5", "-2 ^ 40 - 0.5"):
+        text = f"local n = {value} {ASSIGNS[who]} function run() print(n) change() print(n) end"
+        done = both(text)
+        assert done.returncode == 0 and len(set(done.stdout.split())) == 2, done.stderr
+
+
+def test_upvalues_of_functions_made_twice() -> None:
+    text = """
+    local function counter(n, name)
+      return function() return n, name, n == 1 and syscall.getppid or math.abs end
+    end
+    local one, two = counter(1, "one"), counter(2.5, "two")
+    local made = load("local v = ... return function() return v end")
+    local three, four = made(3), made(nil)
+    function run()
+      for _, f in ipairs { one, two, three, four, counter(nil), made("five") } do
+        local a, b, c = f()
+        print(a, b, c == math.abs)
+      end
+    end
+    """
+    assert both(text).returncode == 0
+
+
+def test_upvalues_that_nothing_assigns_to_are_constants() -> None:
+    text = "local n = 5\nfunction run() return n + n + n end\nfunction change() %s = 6 end"
+    assert mcode(text % "local m", True) < mcode(text % "n", True)
+
+
+def test_overflow_goes_on_interpreted() -> None:
+    """Of the integers that compiled code knows, in the middle of loops and calls."""
+    text = """
+    local function double(n) return n + n end
+    function run()
+      local n, out = 1, {}
+      for i = 1, 62 do n = double(n) out[i] = n end
+      local m = 1
+      for i = 1, 20 do m = m * 1000003 out[#out + 1] = m % 1000 end
+      local k = -(2 ^ 51)
+      for i = 1, 3 do k = k - 1 end
+      print(table.concat(out, " "), k, -k, 0 * -1 == 0)
+    end
+    """
+    assert both(text).stdout.startswith("2 4 8")
+
+
+DEEP = """
+local function down(n) if n == 0 then return 0 end return 1 + down(n - 1) end
+local function forever() return 1 + forever() end
+local function tail(n) if n == 0 then return "end" end return tail(n - 1) end
+local function ping(n, f) if n == 0 then return "pong" end return f(n - 1, ping) end
+function run()
+  print(down(5000), tail(100000), ping(50000, ping))
+  local ok, text = pcall(forever)
+  print(ok, text)
+  print(pcall(forever)) -- with room for that many frames from the beginning
+  print(pcall(string.gsub, "x", ".", function() return down(3000) end))
+  local co = coroutine.wrap(function() return down(3000), pcall(forever) end)
+  print(co())
+  return down(10)
+end
+"""
+
+
+def test_deep_recursion() -> None:
+    """It ends by an error of Lua's, which can be caught, before the stacks are full."""
+    done = both(DEEP, "--memory-limit", "8M")
+    assert done.returncode == 0, done.stderr
+    assert "5000\tend\tpong\nfalse\tstdin:3: stack overflow" in done.stdout
+
+
+YIELDS = """
+local function inner(n) local got = coroutine.yield(n) return got * 2 end
+local function outer(n)
+  local sum = 0
+  for i = 1, n do sum = sum + inner(i) end
+  return sum, n
+end
+local function tail(n) return inner(n) end
+function run()
+  local co = coroutine.wrap(outer)
+  local got = co(5)
+  for i = 1, 5 do
+    local value, n = co(got + i)
+    print(value, n)
+    got = value
+  end
+  co = coroutine.create(tail)
+  print(coroutine.resume(co, 1)) print(coroutine.resume(co, 21)) print(coroutine.resume(co))
+  co = coroutine.create(function(n) coroutine.yield() return inner(nil) + n.x end)
+  coroutine.resume(co, 1) coroutine.resume(co)
+  print(coroutine.resume(co, 2))
+end
+"""
+
+
+def test_yields() -> None:
+    assert "attempt to index local 'n'" in both(YIELDS).stdout
+
+
+ERRORS = [
+    "local t = {} t.x.y = 1",
+    "local a = {} return a + 1",
+    "local s = 'x' return -s",
+    "return nothing()",
+    "local t = { x = 1 } t:method()",
+    "for i = 1, {} do end",
+    "return 1 < 'x'",
+    "local function f(x) error('here', 2) end\nf()",
+    "local function f(x) error('here', 2) end\nreturn f()",
+    "return ('x'):rep(3) .. {}",
+    "local a, b = 1 return a < b",
+    "syscall.lseek(-1, {}, 0)",
+    "syscall.lseek(-1)",
+    "local peek = util.peek peek()",
+    "util.peek(1)",
+    "return #5",
+    "local n = 0 return 1 % n",
+]
+
+
+@pytest.mark.parametrize("code", ERRORS)
+def test_errors(code: str) -> None:
+    """With their lines, and the names that are at fault."""
+    both(f"function run()\n\n{code}\nend")
+    both(f"local function f()\n{code}\nend\nfunction run() f() end")
+
+
+def test_a_step_of_zero_never_ends() -> None:
+    done = both("function run() for i = 1, 3, 0 do end end", "--time-limit", "200ms")
+    assert "time limit" in done.stderr
+
+
+def test_functions_are_replaced() -> None:
+    """What was expected when the script was compiled is looked at each time."""
+    text = """
+    local getppid, peek, add = syscall.getppid, util.peek, function(a, b) return a + b end
+    local b = util.buffer(8)
+    local function all() return getppid() > 0, peek(b), add(1, 2), syscall.lseek(-1, 0, 0) end
+    function run()
+      print(all())
+      getppid, peek = function() return 1 end, function() return "peeked" end
+      add = function(a, b) return a * b end
+      syscall.lseek = function() return "sought" end
+      print(all())
+      add = 5
+      print(pcall(all))
+    end
+    """
+    assert "true\tpeeked\t2\tsought\n" in both(text).stdout
+
+
+LIMITS = {
+    "while true do end": "over the time limit",
+    "for i = 1, 2 ^ 50 do end": "over the time limit",
+    "local function f() return f() end f()": "over the time limit",
+    "while true do pcall(error) end": "over the time limit",
+    "local t = {} for i = 1, 2 ^ 50 do t[i] = {} end": "over the memory limit",
+}
+
+
+@pytest.mark.parametrize("code", LIMITS)
+def test_limits(code: str) -> None:
+    done = run(f"function run() {code} end", True, "--time-limit", "100ms")
+    assert done.returncode == 1 and LIMITS[code] in done.stderr
+
+
+def test_memory_is_exhausted_anywhere() -> None:
+    """With less and less of it, at each place that allocates."""
+    text = """
+    local function f(n)
+      local t = {}
+      for i = 1, n do t[i] = { i, tostring(i) .. "x", function() return t end } end
+      return #t
+    end
+    function run(kib)
+      local keep = {}
+      pcall(function() while true do keep[#keep + 1] = util.buffer(1024) end end)
+      print(pcall(f, 100) and "fits" or "memory")
+      for i = 1, kib do keep[i] = nil end
+      collectgarbage()
+      return f(3)
+    end
+    """
+    for kib in (1, 5, 50):
+        done = both(text.replace("run(kib)", f"run(kib) kib = {kib}"), "--memory-limit", "512K")
+        assert done.returncode in (0, 1)

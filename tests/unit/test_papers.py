@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""docs/papers.md: what it tells to run, and what it points to, exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT
+
+PAGE = (ROOT / "docs/papers.md").read_text()
+ROWS = [
+    line
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and not line.startswith("| the paper |")
+]
+COMMANDS = sorted({found for row in ROWS for found in re.findall(r"`([^`]+)` \|$", row)})
+NAMED = sorted(set(re.findall(r"`(make [\w-]+|man [\w/.-]+)`", PAGE)) | set(COMMANDS))
+LINKS = sorted(set(re.findall(r"\]\(([^)]+)\)", PAGE)))
+
+
+def goals() -> set[str]:
+    """Of all makefiles.  Not asked of make itself: some of it runs with -n, too."""
+    # Some are made by templates, but all that people call has a line of help.
+    found = set(re.findall(r"^##\+?([\w-]+) ", (ROOT / "Makefile").read_text(), re.M))
+    for file in (ROOT / "Makefile", *ROOT.glob("**/*.mk")):
+        if BUILD not in file.parents:
+            for line in re.findall(r"^([^\s#:=][^:=]*):(?!=)(.*)$", file.read_text(), re.M):
+                found.update(line[0].split())
+                found.update(line[1].split() if line[0] == ".PHONY" else [])
+    return found
+
+
+GOALS = goals()
+
+
+@pytest.mark.parametrize("command", NAMED)
+def test_commands_exist(command: str) -> None:
+    what, name, *rest = command.split()
+    if what == "make":
+        assert name in GOALS
+    elif what == "man":
+        assert (ROOT / name).exists()
+    else:
+        assert what == "build/syscript", command
+        help_text = subprocess.run([ROOT / what, name, "--help"], capture_output=True, text=True)
+        assert help_text.stdout.startswith(f"Usage: syscript {name}"), rest
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_links_lead_somewhere(link: str) -> None:
+    name, _, anchor = link.partition("#")
+    page = ROOT / "docs" / name
+    assert page.exists()
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    assert not anchor or anchor in map(slug, headings)
+
+
+def test_the_table_is_read() -> None:
+    assert len(ROWS) > 45
+    assert len(COMMANDS) > 20
+    assert len(LINKS) > 10

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scripts that are registered with few system calls and libraries have no others."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import subprocess
+import sys
+
+import pytest
+from confined import insn as i
+from confined import kernel
+from confined.kernel import libc
+from conftest import BUILD, ROOT
+from library import AUTO
+
+SYSCRIPT = BUILD / "syscript"
+
+
+def run(only: str, code: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [SYSCRIPT, "run", "--time-limit", "9s", "--only", only, "-e", code, *args]
+    env = {**os.environ, **env}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_what_is_named_works() -> None:
+    done = run("getpid, getppid", "return syscall.getpid() > 0 and syscall.getppid() > 0")
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    assert run("util", "return util.peek(...)", "str:abc").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("only", "code", "text"),
+    [
+        ("getpid", "return syscall.getuid()", "this script may not call 'getuid'"),
+        ("util,fs,net", "return syscall.getpid()", "this script may not call 'getpid'"),
+        ("", "return syscall.getpid()", "this script may not call 'getpid'"),
+        ("getpid,fs", "return util.peek(0)", "this script may not use 'util'"),
+        ("statx,util,net", "return fs.stat_many(-100, 0, 0)", "this script may not use 'fs'"),
+        ("recvmmsg,util,fs", "return net.recv(0)", "this script may not use 'net'"),
+        # By way of what else there is.
+        ("getpid", "return getmetatable(syscall).__index(syscall, 'getuid')()", "'getuid'"),
+        ("getpid", "return rawget(_G, 'fs').stat_many(-100, 0, 0)", "may not use 'fs'"),
+        ("getpid", "local f = loadstring('return syscall.getuid()') return f()", "'getuid'"),
+    ],
+)
+@pytest.mark.parametrize("calls", [1, 200])
+def test_what_is_not_is_an_error_at_its_line(only: str, code: str, text: str, calls: int) -> None:
+    """The same in code that is compiled."""
+    body = f"local function f() {code} end for i = 1, {calls} - 1 do pcall(f) end return f()"
+    done = run(only, body)
+    assert done.returncode == 1
+    assert text in done.stderr
+    assert ":1: " in done.stderr
+
+
+def test_a_script_can_go_on_without() -> None:
+    done = run("getpid", "local ok = pcall(function() return syscall.getuid() end) return ok")
+    assert done.stdout == "0\n"
+
+
+@pytest.mark.parametrize("name", ["wirte", "fork", "utils", "getpid;getuid", "x" * 300])
+def test_names_that_are_none(name: str) -> None:
+    done = run(f"getpid,{name}", "return 1")
+    assert done.returncode == 2
+    assert f"no system call or library '{name[:64]}'" in done.stderr
+
+
+def test_lua_on_the_confined_engine_says_that_it_knows_none() -> None:
+    done = run("getpid", "return 1", SYSCRIPT_ENGINE="confined")
+    assert done.returncode == 2
+    assert "cannot be limited" in done.stderr
+
+
+def test_python() -> None:
+    code = """
+import os, syscript
+with syscript.Script("function run() return syscall.getpid() end", only=["getpid"]) as script:
+    assert script() == os.getpid()
+with syscript.Script("function run() return syscall.getuid() end", only=["getpid"]) as script:
+    try:
+        script()
+    except syscript.ScriptError as error:
+        print(error.strerror)
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "bindings/python")}
+    env["SYSCRIPT_LIBRARY"] = str(BUILD / "libsyscript.so")
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert "this script may not call 'getuid'" in done.stdout, done.stderr
+
+
+# -- Images of the confined engine ------------------------------------------------------
+
+GETPID, GETUID = 39, 102
+UTIL, FS = 1, 2
+BASE, EXTENDS = 1 << 4, 1 << 5
+BATCH_STAT, BATCH_COPY_IN = 2, 11
+
+
+lib = kernel.lib
+
+
+class Arena(kernel.Arena):
+    """With nothing next to it, where the process wants its guards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        libc.munmap(self.place, 2 * self.size)
+        prot, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        wide = 256 * self.size
+        place = libc.mmap(None, wide, prot, flags, -1, 0)
+        self.address = (place + wide // 2) & -self.size
+        libc.munmap(place, self.address - place)
+        libc.munmap(self.address + self.size, place + wide - self.address - self.size)
+
+    def __exit__(self, *_: object) -> None:
+        libc.munmap(self.address, self.size)
+
+
+def constant(nr: int) -> bytes:
+    return i.outside(i.SYSCALL + nr) + i.EXIT
+
+
+def registered(arena: Arena | None, *functions: bytes, only: str, **more: int) -> tuple[int, str]:
+    image = i.Image([(f, 32) for f in functions], table=(0,), flags=more.pop("image", 0)).pack()
+    shared = arena.shared() if arena else {}
+    return lib.register(image, engine=1, backend=AUTO, only=only.encode(), **shared, **more)
+
+
+def test_constant_calls_of_an_image_are_refused_when_it_is_loaded() -> None:
+    with Arena() as arena:
+        fd, text = registered(arena, constant(GETPID), only="getpid,getppid")
+        assert lib.call(fd) == (1, os.getpid()), text
+        os.close(fd)
+        # The code is there already, for a script with more rights.
+        err, text = registered(arena, constant(GETPID), only="getppid")
+        assert err == -errno.ENOEXEC
+        assert f"insn 0: makes system call {GETPID}, which this script may not" in text
+        err, _ = registered(arena, i.movi(0, 1) + constant(GETUID), only="getpid", flags=1 << 2)
+        assert err == -errno.ENOEXEC
+
+
+def test_other_calls_of_an_image_fail() -> None:
+    number = i.mov(2, 1) + i.alui("add", 2, 8) + i.load(1, 1) + i.outside(1) + i.EXIT
+    with Arena() as arena:
+        fd, text = registered(arena, number, only="getpid")
+        assert fd >= 0, text
+        for nr, result in ((GETPID, os.getpid()), (GETUID, -errno.EPERM), (600, -errno.ENOSYS)):
+            arena.write(0, nr.to_bytes(8, "little"))
+            assert lib.call(fd, arena.address) == (1, result)
+        os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("op", "only", "allowed"),
+    [
+        (BATCH_STAT, "fs", True),
+        (BATCH_STAT, "statx,util,net", False),
+        (BATCH_COPY_IN, "util", True),
+        (BATCH_COPY_IN, "fs,net", False),
+    ],
+)
+def test_batches_are_of_libraries(op: int, only: str, allowed: bool) -> None:
+    batch = i.mov(2, 1) + i.movi(1, op) + i.outside(5) + i.EXIT
+    with Arena() as arena:
+        fd, text = registered(arena, batch, only=only)
+        assert fd >= 0, text
+        count, result = lib.call(fd, arena.address + 4096)
+        assert ((count, result) == (1, -errno.EPERM)) is not allowed
+        os.close(fd)
+
+
+def test_a_base_may_have_no_more_than_what_extends_it() -> None:
+    own = i.movi(0, 7) + i.EXIT
+    with Arena() as arena:
+        base, text = registered(None, constant(GETPID), only="getpid,util", flags=BASE)
+        assert base >= 0, text
+        for only, may in (("getpid,util,fs", True), ("getpid", False), ("util", False)):
+            more = {"image": i.EXTENDS, "flags": EXTENDS, "base": base}
+            fd, text = registered(arena, own, only=only, **more)
+            assert (fd >= 0) is may, text
+            if may:
+                assert lib.call(fd) == (1, os.getpid())
+                os.close(fd)
+            else:
+                assert "rights that this script is not to have" in text
+        os.close(base)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The safety kit's commands on a kernel's log, and what builds modules with its tools."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernels import ROOT
+
+SAFETY = ROOT / "safety"
+sys.path.insert(0, str(SAFETY))
+
+from reports import reports  # noqa: E402
+from symbols import Modules  # noqa: E402
+
+LOG = """\
+[    1.0] kgcc: violation: overrun by 4 bytes: write of 4 bytes at offset 40 [1]
+[    1.0] kgcc: [1] at main.c:7, broken+0x{offset:x}/0x{size:x} [mine], in task, process 8 (sh)
+[    1.0] evmon: violation: order: not of this tool [1]
+[    2.0] kgcc: version 0.1.0 loaded
+[    3.0] kgcc: violation: double free: object of 40 bytes [1]
+[    3.0] kgcc: [1] at main.c:9, gone+0x1/0x2 [other], in task, process 9 (sh)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> tuple[Path, int]:
+    """A module's file with one function, and how long that is."""
+    source, path = tmp_path / "mine.c", tmp_path / "mine.ko"
+    source.write_text("int broken(int *p)\n{\n\treturn *p;\n}\n")
+    subprocess.run(["gcc", "-g", "-O1", "-c", source, "-o", path], check=True)
+    listed = subprocess.run(["nm", "-S", path], capture_output=True, text=True, check=True)
+    return path, int(listed.stdout.split()[1], 16)
+
+
+def test_reports_of_two_loads(module) -> None:
+    path, size = module
+    modules = Modules("none", [path])
+    first, second = reports("kgcc", LOG.format(offset=0, size=size), modules)
+    assert (first.number, second.number) == (1, 1)
+    assert first.what.startswith("overrun") and second.what.startswith("double free")
+    assert first.places[0].lines and "mine.c:" in first.places[0].lines[0]
+    assert [problem.split(" was")[0] for problem in modules.problems] == ["no file of module other"]
+
+
+def test_another_build_is_said(module) -> None:
+    path, size = module
+    modules = Modules("none", [path])
+    reports("kgcc", LOG.format(offset=0, size=size - 1), modules)
+    assert any("another build" in problem and str(path) in problem for problem in modules.problems)
+
+
+@pytest.mark.parametrize("tool", ["kefence", "kgcc"])
+def test_report_command(tool: str, module, tmp_path: Path) -> None:
+    path, size = module
+    log = tmp_path / "log"
+    log.write_text(LOG.format(offset=0, size=size).replace("kgcc:", f"{tool}:"))
+    command = [SAFETY / tool / tool, "report", "-m", path, "-r", "none", log]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert "mine.c:" in done.stdout and "double free" in done.stdout
+    assert f"{tool}: no file of module other" in done.stderr
+
+
+# -- build-module --------------------------------------------------------------------
+
+# A kernel's, as far as it goes.
+KBUILD = """\
+src := $(M)
+obj := $(M)
+include $(M)/Kbuild
+modules: $(patsubst %,$(M)/%,$(obj-m))
+$(M)/%.o: $(M)/%.c
+\t@echo $(notdir $@) $(KBUILD_CFLAGS)
+"""
+
+
+def build(tmp_path: Path, kbuild: str, **sources: str) -> str:
+    source, kernel = tmp_path / "source", tmp_path / "kernel"
+    source.mkdir()
+    kernel.mkdir()
+    (kernel / "Makefile").write_text(KBUILD)
+    (source / "Kbuild").write_text(kbuild)
+    for name, text in sources.items():
+        (source / f"{name}.c").write_text(text)
+    command = [SAFETY / "build-module", kernel, tmp_path / "out", source]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def test_module_that_includes_by_a_pattern(tmp_path: Path) -> None:
+    """As xtables-addons do: it would include itself for ever."""
+    kbuild = "obj-m += mine.o\n-include ${M}/*.Kbuild\n-include ${M}/Kbuild.*\n"
+    assert build(tmp_path, kbuild, mine="").split() == ["mine.o"]
+
+
+def test_own_message_format_is_known(tmp_path: Path) -> None:
+    own = "#define pr_fmt(fmt) KBUILD_MODNAME fmt\n"
+    spaced = "# define pr_fmt(fmt) fmt\n"
+    told = build(tmp_path, "obj-m += own.o spaced.o none.o\n", own=own, spaced=spaced, none="")
+    assert sorted(told.splitlines()) == [
+        "none.o",
+        "own.o -DSAFETY_OWN_PR_FMT",
+        "spaced.o -DSAFETY_OWN_PR_FMT",
+    ]
