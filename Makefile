@@ -93,7 +93,7 @@ deps: $(BUILD)/config.mk
 ##+demo           memcached in five ways, du and ls plain and patched, in a guest (DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
 ##+cosy           the compiler for compounds, cosy-cc(1)
-##lua-guest      Lua as a compound, for syscript run --engine confined
+##lua-runtime    Lua as a compound, for syscript run --engine confined
 ##+consolidate    build the tool that finds what to make scripts of, consolidate(1)
 ##+test           unit tests and guest tests on kernel KREL, side by side: what each change passes
 ##test-verify    plant faults in the confined engine's code generator: its verifier must refuse them
@@ -111,7 +111,7 @@ deps: $(BUILD)/config.mk
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      compare Debian's cpio with compounds and without; test-busybox
-##test-lua-guest Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
+##test-lua-runtime Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
 ##test-browser   the page of consolidate report --html, in headless Chromium

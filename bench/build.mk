@@ -4,7 +4,7 @@
 BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
-	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/guest $(BUILD)/bench/hooks
+	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
 
@@ -119,11 +119,11 @@ bench-auto-icount: $(BUILD)/cosy-cc consolidate module
 	COSY_METER="vm/guest -k $(KREL) -m --icount --" bench/auto.sh $(BUILD) $(BUILD)/bench/auto
 
 .PHONY: bench-guest bench-guest-icount
-bench-guest: $(BUILD)/bench/guest lua-guest module
-	bench/guest.py -k $(KREL) -o $(BUILD)/bench/guest.json
+bench-guest: $(BUILD)/bench/lua lua-runtime module
+	bench/lua.py -k $(KREL) -o $(BUILD)/bench/guest.json
 
-bench-guest-icount: $(BUILD)/bench/guest lua-guest module
-	bench/guest.py -k $(KREL) --icount -o $(BUILD)/bench/guest-icount.json
+bench-guest-icount: $(BUILD)/bench/lua lua-runtime module
+	bench/lua.py -k $(KREL) --icount -o $(BUILD)/bench/guest-icount.json
 
 .PHONY: bench-micro bench-micro-icount bench-latency bench-udp bench-udp-icount
 bench-micro: $(BUILD)/bench/micro module

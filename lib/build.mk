@@ -119,8 +119,8 @@ install-lib:
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
 	install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
-	[ ! -e $(GUEST)/lua.image ] || \
-		install -D -m 0644 $(GUEST)/lua.image $(DESTDIR)$(LIBDIR)/syscript/lua.image
+	[ ! -e $(LUA_RUNTIME)/lua.image ] || \
+		install -D -m 0644 $(LUA_RUNTIME)/lua.image $(DESTDIR)$(LIBDIR)/syscript/lua.image
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \

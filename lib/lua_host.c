@@ -17,7 +17,7 @@
 
 #include "../engine/confined/image.h"
 #include "../engine/confined/user/memory.h"
-#include "../engine/lua-guest/guest.h"
+#include "lua-runtime/runtime.h"
 #include "compound.h"
 #include "lua/link.h"
 #include "lua_base.h"
@@ -62,7 +62,7 @@ struct vm {
 	size_t image_len;
 	char *arena, *at, *end;		/* what is free of it */
 	uint32_t shift;
-	struct guest_call *call, **frame;
+	struct runtime_call *call, **frame;
 	bool another, stopped;
 };
 
@@ -88,7 +88,7 @@ static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 {
 	size_t size = ARENA_START + file->memory_size + file->align +
 		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
-		      sizeof(struct guest_call) + SYSCRIPT_NAME_LEN +
+		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
 		      source_len + 256 + vm->run->memory_limit;
 
 	vm->shift = IMAGE_ARENA_SHIFT_MIN;
@@ -127,7 +127,7 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 {
 	struct run *run = vm->run;
 	long large = run_scratch(run);
-	struct guest_call *call = take(vm, sizeof(*call));
+	struct runtime_call *call = take(vm, sizeof(*call));
 	char name[SYSCRIPT_NAME_LEN + 1], *text;
 	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
 
@@ -258,7 +258,7 @@ static int load_engine(struct vm *vm)
 /* A run that had begun ended otherwise than by its return: in the middle of something? */
 static bool is_broken(const struct vm *vm)
 {
-	return vm->call->failed != GUEST_STOPPED;
+	return vm->call->failed != RUNTIME_STOPPED;
 }
 
 static int enter_here(struct vm *vm)
@@ -332,20 +332,20 @@ static void take_output(struct vm *vm)
 	output->cut = 0;
 }
 
-/* How the guest's call has ended: 0, or -errno with the text. */
+/* How the runtime's call has ended: 0, or -errno with the text. */
 static int outcome(struct vm *vm)
 {
 	struct run *run = vm->run;
 
 	if (!vm->call->failed)
 		return 0;
-	snprintf(run->error, RUN_ERROR_LEN, "%.*s", GUEST_ERROR_LEN - 1, vm->call->error);
+	snprintf(run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1, vm->call->error);
 	switch (vm->call->failed) {
-	case GUEST_MEMORY:
+	case RUNTIME_MEMORY:
 		return -ENOBUFS;
-	case GUEST_RANGE:
+	case RUNTIME_RANGE:
 		return -ERANGE;
-	case GUEST_LEFT:
+	case RUNTIME_LEFT:
 		return -EOPNOTSUPP;
 	}
 	return -EPROTO;
@@ -435,15 +435,15 @@ static bool compiles(void)
 	return !said || strcmp(said, "no");
 }
 
-bool lua_host_guest(struct engine_vm *engine_vm, struct guest *guest)
+bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
 {
 	const struct vm *vm = vm_of(engine_vm);
 
-	*guest = (struct guest){
+	*runtime = (struct runtime){
 		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
 	};
-	return guest_read(guest, (uintptr_t)vm->call->exports, &guest->exports,
-			  sizeof(guest->exports));
+	return runtime_read(runtime, (uintptr_t)vm->call->exports, &runtime->exports,
+			    sizeof(runtime->exports));
 }
 
 /*
@@ -453,16 +453,16 @@ bool lua_host_guest(struct engine_vm *engine_vm, struct guest *guest)
 static int compile_script(struct vm *vm)
 {
 	struct image_header *image;
-	struct guest guest;
+	struct runtime runtime;
 	int err = 0;
 	size_t len;
 
-	if (!compiles() || !lua_host_guest((struct engine_vm *)vm, &guest))
+	if (!compiles() || !lua_host_runtime((struct engine_vm *)vm, &runtime))
 		return 0;
-	image = guest_compile(&guest, lua_base_image(vm->base), &len);
+	image = runtime_compile(&runtime, lua_base_image(vm->base), &len);
 	if (image && reload(vm, image, len, &err))
-		guest_attach(&guest);
-	guest_free(&guest);
+		runtime_attach(&runtime);
+	runtime_free(&runtime);
 	return err;
 }
 
@@ -538,7 +538,7 @@ static int lua_create(struct run *run, const struct engine_image *source)
 	return err;
 }
 
-static inline void pass_arguments(struct guest_call *frame, unsigned int n, const int64_t *args)
+static inline void pass_arguments(struct runtime_call *frame, unsigned int n, const int64_t *args)
 {
 	unsigned int i;
 
@@ -548,7 +548,7 @@ static inline void pass_arguments(struct guest_call *frame, unsigned int n, cons
 }
 
 /* Up to @max of them, of a frame that the script may be writing.  Returns how many. */
-static inline unsigned int take_results(const struct guest_call *frame, unsigned int max,
+static inline unsigned int take_results(const struct runtime_call *frame, unsigned int max,
 					int64_t *results)
 {
 	unsigned int i, n = READ_ONCE(frame->nresults);

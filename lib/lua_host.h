@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * Lua on the confined engine: an engine of the user backend whose programs are
- * compounds, of Lua as cosy-cc has compiled it (engine/lua-guest), in the kernel where
+ * compounds, of Lua as cosy-cc has compiled it (lib/lua-runtime), in the kernel where
  * that may be, else in this process.
  */
 #ifndef LIB_LUA_HOST_H
@@ -22,8 +22,8 @@
 extern const struct engine_ops lua_engine;
 
 /* The state that a script's top level has left; false: none. */
-struct guest;
-bool lua_host_guest(struct engine_vm *vm, struct guest *guest);
+struct runtime;
+bool lua_host_runtime(struct engine_vm *vm, struct runtime *runtime);
 
 /*
  * syscript_call() of a script in the kernel, without a look at @fd, which the kernel has:

@@ -20,7 +20,7 @@
 /* From the library, or from a program that it is linked into: installed, as built. */
 static const char *const places[] = {
 	"syscript/lua.image", "../lib/syscript/lua.image",
-	"lua-guest/lua.image", "../lua-guest/lua.image",
+	"lua-runtime/lua.image", "../lua-runtime/lua.image",
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -111,12 +111,12 @@ DIST_CRATES := luajit-src core-math-sys/vendor/LICENSE core-math-sys/vendor/src/
 
 # The last commit, the foreign sources, and Lua for the confined engine, compiled:
 # nothing has to be fetched to build it.
-dist: $(VENDOR_READY) $(BUILD)/lua-guest/lua.image
+dist: $(VENDOR_READY) $(BUILD)/lua-runtime/lua.image
 	$(call say,DIST,$(DIST))
 	$(Q)rm -rf $(BUILD)/dist && mkdir -p $(BUILD)/dist/$(DIST_NAME)/vendor
 	$(Q)git archive HEAD | tar -x -C $(BUILD)/dist/$(DIST_NAME)
 	$(Q)cd $(VENDOR) && cp -r --parents $(DIST_CRATES) $(abspath $(BUILD)/dist/$(DIST_NAME))/vendor
-	$(Q)cp $(GUEST)/lua.image $(BUILD)/dist/$(DIST_NAME)/vendor
+	$(Q)cp $(LUA_RUNTIME)/lua.image $(BUILD)/dist/$(DIST_NAME)/vendor
 	$(Q)tar -C $(BUILD)/dist --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime=@$$(git log -1 --format=%ct) -c $(DIST_NAME) | xz -T0 >$(DIST)
 	$(Q)rm -rf $(BUILD)/dist

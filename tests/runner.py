@@ -74,18 +74,18 @@ class Mode:
     def command(self, script: Path, *options: str, args: list[str] | None = None) -> list[str]:
         run = [str(COMMAND), "run", "--backend", self.backend]
         if self.confined:
-            run = guest(self.backend)
+            run = confined_lua(self.backend)
         if not self.jit:
             run.append("--no-jit")
         return [*run, *options, str(script), *(args or [])]
 
 
 # KiB.  An arena of 4 MiB: all of it counts as pinned, of which most may have 8 MiB.
-GUEST_MEMORY = 2048
-GUEST_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", str(GUEST_MEMORY)]
+CONFINED_MEMORY = 2048
+CONFINED_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", str(CONFINED_MEMORY)]
 
 
-def guest(backend: str) -> list[str]:
+def confined_lua(backend: str) -> list[str]:
     """Lua in the confined engine."""
     return [str(COMMAND), "run", "--engine", "confined", "--backend", backend]
 

@@ -22,7 +22,7 @@ static void emit_enter(struct compiler *c, const struct cold *cold)
 {
 	u32 interpret = emit_label(c->e);
 
-	emit_call(c->e, c->guest->exports.helpers[HELPER_enter]);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_enter]);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, interpret);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 	emit_jump(c->e, cold->back);
@@ -111,7 +111,7 @@ void compile_begin(struct compiler *c)
 
 /* -- Returns ----------------------------------------------------------------------------------- */
 
-/* Another number is wanted, r2: all, or what the guest sees to.  r1 stays. */
+/* Another number is wanted, r2: all, or what the runtime sees to.  r1 stays. */
 static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc], slow = emit_label(c->e);
@@ -127,7 +127,7 @@ static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 	emit_land(c->e, slow);
 	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, cold->pc);
-	emit_call(c->e, c->guest->exports.helpers[HELPER_return]);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_return]);
 	leave_with(c, COMPILED_DONE);
 }
 
@@ -219,9 +219,9 @@ static u32 expected_number(const struct compiler *c, u32 a)
 	uint64_t closure = fact_at(&c->types, c->pc, a)->origin;
 	const struct proto *p;
 
-	if (!closure || closure < (uintptr_t)c->guest->arena)
+	if (!closure || closure < (uintptr_t)c->runtime->arena)
 		return 0;
-	p = guest_proto(c->guest, guest_word(c->guest, closure + CLOSURE_F, 8));
+	p = runtime_proto(c->runtime, runtime_word(c->runtime, closure + CLOSURE_F, 8));
 	return p ? p->number : 0;
 }
 

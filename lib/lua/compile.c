@@ -38,7 +38,7 @@ void call_helper(struct compiler *c, u32 helper, u32 pc)
 {
 	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, pc);
-	emit_call(c->e, c->guest->exports.helpers[helper]);
+	emit_call(c->e, c->runtime->exports.helpers[helper]);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
@@ -46,7 +46,7 @@ static void emit_leave(struct compiler *c, const struct cold *cold)
 {
 	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, cold->pc);
-	emit_call(c->e, c->guest->exports.helpers[HELPER_leave_at]);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_leave_at]);
 	emit_exit(c->e);
 }
 
@@ -147,7 +147,7 @@ static void compile_loadk(struct compiler *c, u32 to, struct value k)
 		emit_constant(c->e, 0, k.bits);
 		return store_integer(c, to, 0);
 	}
-	emit_address(c->e, 0, k.bits - (uintptr_t)c->guest->arena);
+	emit_address(c->e, 0, k.bits - (uintptr_t)c->runtime->arena);
 	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 0);
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), k.tag);
 }
@@ -201,10 +201,10 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	struct value v;
 	u32 leave;
 
-	if (upvalue_is_fixed(c->guest, c->p, up, &v))
+	if (upvalue_is_fixed(c->runtime, c->p, up, &v))
 		return load_fixed(c, to, v);
 	load_upvalue(c, 1, up);
-	if (upvalue_is_integer(c->guest, c->p, up)) {
+	if (upvalue_is_integer(c->runtime, c->p, up)) {
 		leave = cold_leave(c);
 		emit_load(c->e, INSN_W, 0, 1, VALUE_TAG);
 		emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, leave);
@@ -504,7 +504,7 @@ static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct v
 		emit_branch_imm(c->e, INSN_JNE, 0, k.bits & 1, other);
 	} else if (k.tag == TAG_STRING) {
 		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(reg));
-		emit_address(c->e, 1, k.bits - (uintptr_t)c->guest->arena);
+		emit_address(c->e, 1, k.bits - (uintptr_t)c->runtime->arena);
 		emit_branch(c->e, INSN_JNE, 0, 1, other);
 	}
 	emit_jump(c->e, equal);
@@ -708,11 +708,11 @@ static void forget(struct emit *e, u32 insns, u32 calls)
 	e->failed = false;
 }
 
-bool compile_proto(const struct guest *guest, const struct proto *p, struct emit *e)
+bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e)
 {
-	struct compiler c = { .guest = guest, .p = p, .e = e };
+	struct compiler c = { .runtime = runtime, .p = p, .e = e };
 	u32 insns = e->n, calls = e->ncalls;
-	bool done = types_infer(&c.types, guest, p) && make_labels(&c);
+	bool done = types_infer(&c.types, runtime, p) && make_labels(&c);
 
 	if (done) {
 		compile_begin(&c);

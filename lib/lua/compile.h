@@ -33,7 +33,7 @@ struct cold {
 };
 
 struct compiler {
-	const struct guest *guest;
+	const struct runtime *runtime;
 	const struct proto *p;
 	struct emit *e;
 	struct types types;
@@ -44,7 +44,7 @@ struct compiler {
 };
 
 /* Adds the code of @p.  False if it has to be interpreted. */
-bool compile_proto(const struct guest *guest, const struct proto *p, struct emit *e);
+bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e);
 
 /* -- For the parts of the compiler ------------------------------------------------------ */
 
@@ -80,11 +80,11 @@ void store_integer(struct compiler *c, u32 to, u8 reg);
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
 
 void compile_call(struct compiler *c);
-/* If a function of the guest's is expected that can be done here. */
+/* If a function of the runtime's is expected that can be done here. */
 bool compile_intrinsic(struct compiler *c, u32 back);
 /* The arguments of a compiled function for the call @i. */
 void begin_call(struct compiler *c, u32 i);
-/* The guest's way to call, and to go on at @cold->back. */
+/* The runtime's way to call, and to go on at @cold->back. */
 void emit_call_slowly(struct compiler *c, const struct cold *cold);
 void compile_return(struct compiler *c);
 /* The running function's closure. */

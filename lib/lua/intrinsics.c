@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Functions of the guest's that are expected where a script calls
+ * See compile.h.  Functions of the runtime's that are expected where a script calls
  * something, and are done in place of a call: system calls, and access to memory.
  * Whether it is them is looked at each time.
  */
@@ -115,7 +115,7 @@ static bool find_kind(const struct compiler *c, u32 reg, struct kind *kind)
 	/* It has just been loaded. */
 	if (!c->pc || c->types.target[c->pc] || op_of(before) != OP_LOADK || a_of(before) != reg)
 		return false;
-	guest_text(c->guest, c->p->k[bx_of(before)], text, sizeof(text));
+	runtime_text(c->runtime, c->p->k[bx_of(before)], text, sizeof(text));
 	if (strlen(text) != 2 || !strchr("iub", text[0]) || !strchr("1248", text[1]))
 		return false;
 	*kind = (struct kind){ text[1] - '0', text[0] == 'i', text[0] == 'b' };
@@ -128,7 +128,7 @@ static void check_address(struct compiler *c, u32 size, u32 slow)
 	emit_address(c->e, 2, 0);
 	emit_mov(c->e, 0, 1);
 	emit_alu(c->e, INSN_SUB, 0, 2);
-	emit_branch_imm(c->e, INSN_JGT, 0, c->guest->size - size, slow);
+	emit_branch_imm(c->e, INSN_JGT, 0, c->runtime->size - size, slow);
 }
 
 static void emit_peek(struct compiler *c, struct kind kind)
@@ -148,7 +148,7 @@ static void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
 	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
 	emit_load(c->e, INSN_DW, 5, 5, CLOSURE_F);
-	emit_branch_imm(c->e, INSN_JNE, 5, c->guest->exports.intrinsics[intrinsic], slow);
+	emit_branch_imm(c->e, INSN_JNE, 5, c->runtime->exports.intrinsics[intrinsic], slow);
 }
 
 static bool compile_peek(struct compiler *c, u32 i, u32 back)
@@ -169,14 +169,14 @@ static bool compile_peek(struct compiler *c, u32 i, u32 back)
 
 /* -- pcall() ---------------------------------------------------------------------------------- */
 
-/* The guest does it, without what C functions cost. */
+/* The runtime does it, without what C functions cost. */
 static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 {
 	u32 slow = cold_path(c, emit_call_slowly, 0, back), done = emit_label(c->e);
 
 	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
 	begin_call(c, i);
-	emit_call(c->e, c->guest->exports.helpers[HELPER_pcall]);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_pcall]);
 	emit_branch_imm(c->e, INSN_JEQ, 0, COMPILED_DONE, done);
 	emit_exit(c->e);
 	emit_land(c->e, done);
@@ -186,18 +186,18 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 
 /* -- Which one it is ------------------------------------------------------------------------- */
 
-/* The function of the guest's that is expected in R(@a), or -1. */
+/* The function of the runtime's that is expected in R(@a), or -1. */
 static int expected_intrinsic(const struct compiler *c, u32 a)
 {
 	uint64_t closure = fact_at(&c->types, c->pc, a)->origin, f;
 	int n;
 
-	if (closure < (uintptr_t)c->guest->arena ||
-	    !guest_word(c->guest, closure + CLOSURE_IS_C, 1))
+	if (closure < (uintptr_t)c->runtime->arena ||
+	    !runtime_word(c->runtime, closure + CLOSURE_IS_C, 1))
 		return -1;
-	f = guest_word(c->guest, closure + CLOSURE_F, 8);
+	f = runtime_word(c->runtime, closure + CLOSURE_F, 8);
 	for (n = 0; n < INTRINSICS_N; n++)
-		if (c->guest->exports.intrinsics[n] == f)
+		if (c->runtime->exports.intrinsics[n] == f)
 			return n;
 	return -1;
 }
@@ -206,8 +206,8 @@ static long expected_syscall(const struct compiler *c, u32 a)
 {
 	uint64_t origin = fact_at(&c->types, c->pc, a)->origin;
 
-	if (origin >= (uintptr_t)c->guest->arena)
-		origin = guest_word(c->guest, origin + CLOSURE_ID, 4);
+	if (origin >= (uintptr_t)c->runtime->arena)
+		origin = runtime_word(c->runtime, origin + CLOSURE_ID, 4);
 	if (origin < ID_SYSCALL || origin >= ID_SYSCALL + 0x1000)
 		return -1;
 	return origin - ID_SYSCALL;

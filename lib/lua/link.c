@@ -37,40 +37,40 @@ static struct parts parts_of(struct image_header *header)
 /* -- Compiling -------------------------------------------------------------------------- */
 
 /* Functions that calls refer to need their numbers before anything is compiled. */
-static void give_numbers(struct guest *guest, u32 first)
+static void give_numbers(struct runtime *runtime, u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < guest->nprotos; i++)
-		if (guest->protos[i].line)	/* the script itself is run once */
-			guest->protos[i].number = first++;
+	for (i = 0; i < runtime->nprotos; i++)
+		if (runtime->protos[i].line)	/* the script itself is run once */
+			runtime->protos[i].number = first++;
 }
 
 /* One that goes to the interpreter, in place of what cannot be compiled but has a number. */
-static void compile_nothing(const struct guest *guest, struct emit *e)
+static void compile_nothing(const struct runtime *runtime, struct emit *e)
 {
-	emit_call(e, guest->exports.helpers[HELPER_enter]);
+	emit_call(e, runtime->exports.helpers[HELPER_enter]);
 	emit_constant(e, 0, COMPILED_FRAME);
 	emit_exit(e);
 }
 
-static bool compile_all(struct guest *guest, struct compiled *out)
+static bool compile_all(struct runtime *runtime, struct compiled *out)
 {
 	u32 i;
 
-	out->starts = calloc(guest->nprotos + 1, sizeof(*out->starts));
-	out->frames = calloc(guest->nprotos + 1, sizeof(*out->frames));
+	out->starts = calloc(runtime->nprotos + 1, sizeof(*out->starts));
+	out->frames = calloc(runtime->nprotos + 1, sizeof(*out->frames));
 	if (!out->starts || !out->frames)
 		return false;
-	for (i = 0; i < guest->nprotos && !out->emit.failed; i++) {
-		struct proto *p = &guest->protos[i];
+	for (i = 0; i < runtime->nprotos && !out->emit.failed; i++) {
+		struct proto *p = &runtime->protos[i];
 
 		if (!p->number)
 			continue;
 		out->frames[out->n] = p->has_calls ? FRAME_SIZE : 0;
 		out->starts[out->n++] = out->emit.n;
-		if (!compile_proto(guest, p, &out->emit))
-			compile_nothing(guest, &out->emit);
+		if (!compile_proto(runtime, p, &out->emit))
+			compile_nothing(runtime, &out->emit);
 	}
 	return out->n && !out->emit.failed;
 }
@@ -139,8 +139,8 @@ static struct image_header *link_image(const struct image_header *image,
 	return linked;
 }
 
-/* What the guest says it exports has to be in the image's table. */
-static bool check_exports(const struct guest_exports *exports, u32 ntable)
+/* What the runtime says it exports has to be in the image's table. */
+static bool check_exports(const struct runtime_exports *exports, u32 ntable)
 {
 	const uint64_t *numbers = exports->helpers;
 	size_t i;
@@ -151,16 +151,16 @@ static bool check_exports(const struct guest_exports *exports, u32 ntable)
 	return true;
 }
 
-struct image_header *guest_compile(struct guest *guest, const struct image_header *image,
+struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
 				    size_t *len)
 {
 	struct compiled compiled = { 0 };
 	struct image_header *linked = NULL;
 
-	if (!check_exports(&guest->exports, image->ntable) || !guest_read_protos(guest))
+	if (!check_exports(&runtime->exports, image->ntable) || !runtime_read_protos(runtime))
 		return NULL;
-	give_numbers(guest, image->ntable);
-	if (compile_all(guest, &compiled))
+	give_numbers(runtime, image->ntable);
+	if (compile_all(runtime, &compiled))
 		linked = link_image(image, &compiled, len);
 	emit_free(&compiled.emit);
 	free(compiled.starts);
@@ -168,41 +168,41 @@ struct image_header *guest_compile(struct guest *guest, const struct image_heade
 	return linked;
 }
 
-/* -- The guest ---------------------------------------------------------------------------- */
+/* -- The runtime ------------------------------------------------------------------------- */
 
-static void write_word(const struct guest *guest, uint64_t address, uint32_t value)
+static void write_word(const struct runtime *runtime, uint64_t address, uint32_t value)
 {
-	uint64_t at = address - (uintptr_t)guest->arena;
+	uint64_t at = address - (uintptr_t)runtime->arena;
 
-	if (at < guest->size && sizeof(value) <= guest->size - at)
-		memcpy(guest->arena + at, &value, sizeof(value));
+	if (at < runtime->size && sizeof(value) <= runtime->size - at)
+		memcpy(runtime->arena + at, &value, sizeof(value));
 }
 
 /* Closures have the number of their function, too. */
-static void attach_closures(const struct guest *guest)
+static void attach_closures(const struct runtime *runtime)
 {
-	uint64_t global = guest_word(guest, guest->state + STATE_GLOBAL, 8);
-	uint64_t object = guest_word(guest, global + GLOBAL_ROOTGC, 8), left;
+	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);
+	uint64_t object = runtime_word(runtime, global + GLOBAL_ROOTGC, 8), left;
 	const struct proto *p;
 
-	for (left = guest->size / 32; object && left; left--) {
-		if (guest_word(guest, object + OBJECT_TYPE, 1) == TAG_FUNCTION &&
-		    !guest_word(guest, object + CLOSURE_IS_C, 1)) {
-			p = guest_proto(guest, guest_word(guest, object + CLOSURE_F, 8));
+	for (left = runtime->size / 32; object && left; left--) {
+		if (runtime_word(runtime, object + OBJECT_TYPE, 1) == TAG_FUNCTION &&
+		    !runtime_word(runtime, object + CLOSURE_IS_C, 1)) {
+			p = runtime_proto(runtime, runtime_word(runtime, object + CLOSURE_F, 8));
 			if (p && p->number)
-				write_word(guest, object + CLOSURE_ID, p->number);
+				write_word(runtime, object + CLOSURE_ID, p->number);
 		}
-		object = guest_word(guest, object + OBJECT_NEXT, 8);
+		object = runtime_word(runtime, object + OBJECT_NEXT, 8);
 	}
 }
 
-void guest_attach(const struct guest *guest)
+void runtime_attach(const struct runtime *runtime)
 {
 	u32 i;
 
-	for (i = 0; i < guest->nprotos; i++)
-		if (guest->protos[i].number)
-			write_word(guest, guest->protos[i].address + PROTO_COMPILED,
-				   guest->protos[i].number);
-	attach_closures(guest);
+	for (i = 0; i < runtime->nprotos; i++)
+		if (runtime->protos[i].number)
+			write_word(runtime, runtime->protos[i].address + PROTO_COMPILED,
+				   runtime->protos[i].number);
+	attach_closures(runtime);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Compiled functions as an image that extends the guest's, whose functions they call. */
+/* Compiled functions as an image that extends the runtime's, whose functions they call. */
 #ifndef LIB_LUA_LINK_H
 #define LIB_LUA_LINK_H
 
@@ -19,13 +19,13 @@ struct compiled {
 
 /*
  * Compiles what can be compiled of @script, whose functions get the numbers after those
- * of @image, the guest's.  Returns an image that extends it, to be freed, and its length;
+ * of @image, the runtime's.  Returns an image that extends it, to be freed, and its length;
  * NULL if there is nothing, or no memory.
  */
-struct image_header *guest_compile(struct guest *guest, const struct image_header *image,
+struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
 				    size_t *len);
 
-/* Tells the guest of the numbers: from now on it calls the compiled functions. */
-void guest_attach(const struct guest *guest);
+/* Tells the runtime of the numbers: from now on it calls the compiled functions. */
+void runtime_attach(const struct runtime *runtime);
 
 #endif /* LIB_LUA_LINK_H */

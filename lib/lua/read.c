@@ -10,63 +10,64 @@
 #define CODE_MAX	8192
 #define PROTOS_MAX	4096
 
-bool guest_read(const struct guest *guest, uint64_t address, void *to, size_t len)
+bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, size_t len)
 {
-	uint64_t at = address - (uintptr_t)guest->arena;
+	uint64_t at = address - (uintptr_t)runtime->arena;
 
-	if (at >= guest->size || len > guest->size - at)
+	if (at >= runtime->size || len > runtime->size - at)
 		return false;
-	memcpy(to, guest->arena + at, len);
+	memcpy(to, runtime->arena + at, len);
 	return true;
 }
 
-uint64_t guest_word(const struct guest *guest, uint64_t address, size_t len)
+uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len)
 {
 	uint64_t v = 0;
 
-	return guest_read(guest, address, &v, len) ? v : 0;
+	return runtime_read(runtime, address, &v, len) ? v : 0;
 }
 
-struct value guest_value(const struct guest *guest, uint64_t address)
+struct value runtime_value(const struct runtime *runtime, uint64_t address)
 {
 	return (struct value){
-		.tag = guest_word(guest, address + VALUE_TAG, 4),
-		.bits = guest_word(guest, address, 8),
+		.tag = runtime_word(runtime, address + VALUE_TAG, 4),
+		.bits = runtime_word(runtime, address, 8),
 	};
 }
 
-void guest_text(const struct guest *guest, struct value string, char *to, size_t size)
+void runtime_text(const struct runtime *runtime, struct value string, char *to, size_t size)
 {
-	uint64_t len = guest_word(guest, string.bits + STRING_LEN, 8);
+	uint64_t len = runtime_word(runtime, string.bits + STRING_LEN, 8);
 
 	if (string.tag != TAG_STRING || len >= size)
 		len = 0;
-	if (!guest_read(guest, string.bits + STRING_TEXT, to, len))
+	if (!runtime_read(runtime, string.bits + STRING_TEXT, to, len))
 		len = 0;
 	to[len] = '\0';
 }
 
-struct value guest_field(const struct guest *guest, uint64_t table, const char *name)
+struct value runtime_field(const struct runtime *runtime, uint64_t table, const char *name)
 {
-	uint64_t node = guest_word(guest, table + TABLE_NODE, 8);
-	uint32_t i, n = 1U << (guest_word(guest, table + TABLE_LSIZENODE, 1) & 31);
+	uint64_t node = runtime_word(runtime, table + TABLE_NODE, 8);
+	uint32_t i, n = 1U << (runtime_word(runtime, table + TABLE_LSIZENODE, 1) & 31);
 	char text[64];
 
 	for (i = 0; i < n && i < 4096; i++, node += NODE_SIZE) {
-		guest_text(guest, guest_value(guest, node + NODE_KEY), text, sizeof(text));
+		runtime_text(runtime, runtime_value(runtime, node + NODE_KEY), text, sizeof(text));
 		if (!strcmp(text, name))
-			return guest_value(guest, node);
+			return runtime_value(runtime, node);
 	}
 	return (struct value){ .tag = TAG_NIL };
 }
 
 /* -- A function: its parts, and whether it is well-formed ------------------------- */
 
-static void *read_array(const struct guest *guest, uint64_t field, uint32_t n, size_t size)
+static void *read_array(const struct runtime *runtime, uint64_t field, uint32_t n, size_t size)
 {
 	void *array = n <= CODE_MAX ? malloc((n + 1) * size) : NULL;
 
-	if (array && n && !guest_read(guest, guest_word(guest, field, 8), array, n * size)) {
+	if (array && n &&
+	    !runtime_read(runtime, runtime_word(runtime, field, 8), array, n * size)) {
 		free(array);
 		array = NULL;
 	}
@@ -211,25 +212,25 @@ static bool check_proto(struct proto *p)
 	return true;
 }
 
-static bool read_constants(const struct guest *guest, struct proto *p)
+static bool read_constants(const struct runtime *runtime, struct proto *p)
 {
-	uint64_t k = guest_word(guest, p->address + PROTO_K, 8);
+	uint64_t k = runtime_word(runtime, p->address + PROTO_K, 8);
 	uint32_t i;
 
 	p->k = p->nk <= CODE_MAX ? calloc(p->nk + 1, sizeof(*p->k)) : NULL;
 	for (i = 0; p->k && i < p->nk; i++)
-		p->k[i] = guest_value(guest, k + i * VALUE_SIZE);
+		p->k[i] = runtime_value(runtime, k + i * VALUE_SIZE);
 	return p->k;
 }
 
-static bool read_inner(const struct guest *guest, struct proto *p)
+static bool read_inner(const struct runtime *runtime, struct proto *p)
 {
 	uint32_t i;
 
-	p->inner = read_array(guest, p->address + PROTO_P, p->ninner, sizeof(*p->inner));
+	p->inner = read_array(runtime, p->address + PROTO_P, p->ninner, sizeof(*p->inner));
 	p->inner_nups = p->inner ? calloc(p->ninner + 1, 1) : NULL;
 	for (i = 0; p->inner_nups && i < p->ninner; i++)
-		p->inner_nups[i] = guest_word(guest, p->inner[i] + PROTO_NUPS, 1);
+		p->inner_nups[i] = runtime_word(runtime, p->inner[i] + PROTO_NUPS, 1);
 	return p->inner_nups;
 }
 
@@ -242,23 +243,23 @@ static void free_proto(struct proto *p)
 	free(p->inner_nups);
 }
 
-static bool read_proto(const struct guest *guest, uint64_t address, struct proto *p)
+static bool read_proto(const struct runtime *runtime, uint64_t address, struct proto *p)
 {
 	*p = (struct proto){
 		.address = address,
-		.ncode = guest_word(guest, address + PROTO_SIZECODE, 4),
-		.nk = guest_word(guest, address + PROTO_SIZEK, 4),
-		.ninner = guest_word(guest, address + PROTO_SIZEP, 4),
-		.nups = guest_word(guest, address + PROTO_NUPS, 1),
-		.nparams = guest_word(guest, address + PROTO_NUMPARAMS, 1),
-		.is_vararg = guest_word(guest, address + PROTO_IS_VARARG, 1),
-		.nregs = guest_word(guest, address + PROTO_MAXSTACKSIZE, 1),
-		.line = guest_word(guest, address + PROTO_LINEDEFINED, 4),
-		.is_over = (int32_t)guest_word(guest, address + PROTO_LASTLINEDEFINED, 4) ==
+		.ncode = runtime_word(runtime, address + PROTO_SIZECODE, 4),
+		.nk = runtime_word(runtime, address + PROTO_SIZEK, 4),
+		.ninner = runtime_word(runtime, address + PROTO_SIZEP, 4),
+		.nups = runtime_word(runtime, address + PROTO_NUPS, 1),
+		.nparams = runtime_word(runtime, address + PROTO_NUMPARAMS, 1),
+		.is_vararg = runtime_word(runtime, address + PROTO_IS_VARARG, 1),
+		.nregs = runtime_word(runtime, address + PROTO_MAXSTACKSIZE, 1),
+		.line = runtime_word(runtime, address + PROTO_LINEDEFINED, 4),
+		.is_over = (int32_t)runtime_word(runtime, address + PROTO_LASTLINEDEFINED, 4) ==
 			   PROTO_OVER,
 	};
-	p->code = read_array(guest, address + PROTO_CODE, p->ncode, sizeof(*p->code));
-	if (p->code && read_inner(guest, p) && read_constants(guest, p) && check_proto(p))
+	p->code = read_array(runtime, address + PROTO_CODE, p->ncode, sizeof(*p->code));
+	if (p->code && read_inner(runtime, p) && read_constants(runtime, p) && check_proto(p))
 		return true;
 	free_proto(p);
 	return false;
@@ -266,60 +267,60 @@ static bool read_proto(const struct guest *guest, uint64_t address, struct proto
 
 /* -- All of them -------------------------------------------------------------------- */
 
-static bool add_proto(struct guest *guest, uint64_t address)
+static bool add_proto(struct runtime *runtime, uint64_t address)
 {
 	struct proto *more, p;
 
-	if (guest->nprotos >= PROTOS_MAX || !read_proto(guest, address, &p))
+	if (runtime->nprotos >= PROTOS_MAX || !read_proto(runtime, address, &p))
 		return true;
-	more = realloc(guest->protos, (guest->nprotos + 1) * sizeof(p));
+	more = realloc(runtime->protos, (runtime->nprotos + 1) * sizeof(p));
 	if (!more) {
 		free_proto(&p);
 		return false;
 	}
-	guest->protos = more;
-	more[guest->nprotos++] = p;
+	runtime->protos = more;
+	more[runtime->nprotos++] = p;
 	return true;
 }
 
-static struct proto *find_proto(const struct guest *guest, uint64_t address)
+static struct proto *find_proto(const struct runtime *runtime, uint64_t address)
 {
 	uint32_t i;
 
-	for (i = 0; i < guest->nprotos; i++)
-		if (guest->protos[i].address == address)
-			return &guest->protos[i];
+	for (i = 0; i < runtime->nprotos; i++)
+		if (runtime->protos[i].address == address)
+			return &runtime->protos[i];
 	return NULL;
 }
 
-const struct proto *guest_proto(const struct guest *guest, uint64_t address)
+const struct proto *runtime_proto(const struct runtime *runtime, uint64_t address)
 {
-	return find_proto(guest, address);
+	return find_proto(runtime, address);
 }
 
 /* Where there is no room for it, or too many: of none is known then what it shares. */
-static void add_closure(struct guest *guest, uint64_t address, const struct proto *p)
+static void add_closure(struct runtime *runtime, uint64_t address, const struct proto *p)
 {
 	struct closure *more = NULL;
 
-	if (guest->nclosures < CLOSURES_MAX)
-		more = realloc(guest->closures, (guest->nclosures + 1) * sizeof(*more));
+	if (runtime->nclosures < CLOSURES_MAX)
+		more = realloc(runtime->closures, (runtime->nclosures + 1) * sizeof(*more));
 	if (!more) {
-		guest->nclosures = CLOSURES_MAX;
+		runtime->nclosures = CLOSURES_MAX;
 		return;
 	}
-	guest->closures = more;
-	more[guest->nclosures++] = (struct closure){ address, p };
+	runtime->closures = more;
+	more[runtime->nclosures++] = (struct closure){ address, p };
 }
 
-static void note_closure(struct guest *guest, uint64_t closure)
+static void note_closure(struct runtime *runtime, uint64_t closure)
 {
 	struct proto *p;
 
-	if (guest_word(guest, closure + CLOSURE_IS_C, 1))
+	if (runtime_word(runtime, closure + CLOSURE_IS_C, 1))
 		return;
-	p = find_proto(guest, guest_word(guest, closure + CLOSURE_F, 8));
-	add_closure(guest, closure, p);
+	p = find_proto(runtime, runtime_word(runtime, closure + CLOSURE_F, 8));
+	add_closure(runtime, closure, p);
 	if (!p)
 		return;
 	p->closures++;
@@ -328,34 +329,34 @@ static void note_closure(struct guest *guest, uint64_t closure)
 }
 
 /* One look at all objects for functions, and one for closures of these. */
-bool guest_read_protos(struct guest *guest)
+bool runtime_read_protos(struct runtime *runtime)
 {
-	uint64_t global = guest_word(guest, guest->state + STATE_GLOBAL, 8);
-	uint64_t first = guest_word(guest, global + GLOBAL_ROOTGC, 8), object, left;
+	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);
+	uint64_t first = runtime_word(runtime, global + GLOBAL_ROOTGC, 8), object, left;
 	uint32_t type;
 
-	for (object = first, left = guest->size / 32; object && left; left--) {
-		type = guest_word(guest, object + OBJECT_TYPE, 1);
-		if (type == TAG_PROTO && !add_proto(guest, object))
+	for (object = first, left = runtime->size / 32; object && left; left--) {
+		type = runtime_word(runtime, object + OBJECT_TYPE, 1);
+		if (type == TAG_PROTO && !add_proto(runtime, object))
 			return false;
-		object = guest_word(guest, object + OBJECT_NEXT, 8);
+		object = runtime_word(runtime, object + OBJECT_NEXT, 8);
 	}
-	for (object = first, left = guest->size / 32; object && left; left--) {
-		type = guest_word(guest, object + OBJECT_TYPE, 1);
+	for (object = first, left = runtime->size / 32; object && left; left--) {
+		type = runtime_word(runtime, object + OBJECT_TYPE, 1);
 		if (type == TAG_FUNCTION)
-			note_closure(guest, object);
-		object = guest_word(guest, object + OBJECT_NEXT, 8);
+			note_closure(runtime, object);
+		object = runtime_word(runtime, object + OBJECT_NEXT, 8);
 	}
-	guest_find_fixed(guest);
+	runtime_find_fixed(runtime);
 	return true;
 }
 
-void guest_free(struct guest *guest)
+void runtime_free(struct runtime *runtime)
 {
 	uint32_t i;
 
-	for (i = 0; i < guest->nprotos; i++)
-		free_proto(&guest->protos[i]);
-	free(guest->protos);
-	free(guest->closures);
+	for (i = 0; i < runtime->nprotos; i++)
+		free_proto(&runtime->protos[i]);
+	free(runtime->protos);
+	free(runtime->closures);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Functions of a script as the guest's parser has left them in the arena.  Scripts can
+ * Functions of a script as the runtime's parser has left them in the arena.  Scripts can
  * write there, so nothing of it is believed: what is read is copied first, and bounded.
  */
 #ifndef LIB_LUA_READ_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../engine/lua-guest/layout.h"
+#include "../lua-runtime/layout.h"
 
 #define REGISTERS	256
 #define CLOSURES_MAX	4096
@@ -58,16 +58,16 @@ struct closure {
 };
 
 /**
- * struct guest - what there is to compile
+ * struct runtime - what there is to compile
  * @arena: its address, which is the same in there
  * @state: Lua's
  * @closures: all that are Lua's
  */
-struct guest {
+struct runtime {
 	char *arena;
 	uint64_t size;
 	uint64_t state;
-	struct guest_exports exports;
+	struct runtime_exports exports;
 	struct proto *protos;
 	uint32_t nprotos;
 	struct closure *closures;
@@ -75,28 +75,28 @@ struct guest {
 };
 
 /* Copies @len bytes from @address.  False if they are not all in the arena. */
-bool guest_read(const struct guest *guest, uint64_t address, void *to, size_t len);
+bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, size_t len);
 /* The same for a number of @len bytes, 0 if it is not there. */
-uint64_t guest_word(const struct guest *guest, uint64_t address, size_t len);
-struct value guest_value(const struct guest *guest, uint64_t address);
+uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len);
+struct value runtime_value(const struct runtime *runtime, uint64_t address);
 
 /* Finds all functions that are well-formed; false if there is no memory. */
-bool guest_read_protos(struct guest *guest);
-void guest_free(struct guest *guest);
+bool runtime_read_protos(struct runtime *runtime);
+void runtime_free(struct runtime *runtime);
 
 /* upvalues.c: fills in proto.fixed. */
-void guest_find_fixed(const struct guest *guest);
+void runtime_find_fixed(const struct runtime *runtime);
 
 /* Instructions after the one at @pc that are operands of it. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);
 
 /* The one at @address, or NULL. */
-const struct proto *guest_proto(const struct guest *guest, uint64_t address);
+const struct proto *runtime_proto(const struct runtime *runtime, uint64_t address);
 
 /* The field @name of the table at @table, nil if it has none. */
-struct value guest_field(const struct guest *guest, uint64_t table, const char *name);
+struct value runtime_field(const struct runtime *runtime, uint64_t table, const char *name);
 
 /* The text of a string, cut to what fits in @to. */
-void guest_text(const struct guest *guest, struct value string, char *to, size_t size);
+void runtime_text(const struct runtime *runtime, struct value string, char *to, size_t size);
 
 #endif /* LIB_LUA_READ_H */

@@ -56,8 +56,8 @@ static bool is_name(const struct compiler *c, u32 rk)
 /* r0 = where the table in r1 has the value of the string @k; or goes to @slow. */
 static void find_field(struct compiler *c, u32 k, u32 slow)
 {
-	emit_address(c->e, 2, c->p->k[k].bits - (uintptr_t)c->guest->arena);
-	emit_call(c->e, c->guest->exports.helpers[HELPER_field]);
+	emit_address(c->e, 2, c->p->k[k].bits - (uintptr_t)c->runtime->arena);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 }
 
@@ -169,7 +169,7 @@ static void load_value(struct compiler *c, u32 rk)
 	}
 	k = c->p->k[rk & ~RK_K];
 	if (k.tag == TAG_STRING)
-		emit_address(c->e, 4, k.bits - (uintptr_t)c->guest->arena);
+		emit_address(c->e, 4, k.bits - (uintptr_t)c->runtime->arena);
 	else
 		emit_constant(c->e, 4, k.bits);
 	emit_constant(c->e, 5, k.tag);

@@ -36,46 +36,46 @@ static uint64_t origin_of(struct value v)
 	return v.tag == TAG_FUNCTION || v.tag == TAG_TABLE ? v.bits : 0;
 }
 
-static struct value upvalue(const struct guest *guest, const struct proto *p, uint32_t up)
+static struct value upvalue(const struct runtime *runtime, const struct proto *p, uint32_t up)
 {
 	uint64_t at;
 
 	if (!p->closure)
 		return (struct value){ .tag = TAG_NIL };
-	at = guest_word(guest, p->closure + CLOSURE_UPVALUES + 8 * up, 8);
-	return guest_value(guest, guest_word(guest, at + UPVAL_V, 8));
+	at = runtime_word(runtime, p->closure + CLOSURE_UPVALUES + 8 * up, 8);
+	return runtime_value(runtime, runtime_word(runtime, at + UPVAL_V, 8));
 }
 
-bool upvalue_is_fixed(const struct guest *guest, const struct proto *p, uint32_t up,
+bool upvalue_is_fixed(const struct runtime *runtime, const struct proto *p, uint32_t up,
 		      struct value *value)
 {
-	*value = upvalue(guest, p, up);
+	*value = upvalue(runtime, p, up);
 	return up < 64 && p->fixed >> up & 1 && types_of(*value) != T_OTHER;
 }
 
-bool upvalue_is_integer(const struct guest *guest, const struct proto *p, uint32_t up)
+bool upvalue_is_integer(const struct runtime *runtime, const struct proto *p, uint32_t up)
 {
-	return types_of(upvalue(guest, p, up)) == T_INTEGER;
+	return types_of(upvalue(runtime, p, up)) == T_INTEGER;
 }
 
-static uint64_t globals(const struct guest *guest)
+static uint64_t globals(const struct runtime *runtime)
 {
-	return origin_of(guest_value(guest, guest->state + STATE_GLOBALS));
+	return origin_of(runtime_value(runtime, runtime->state + STATE_GLOBALS));
 }
 
-static uint64_t field_origin(const struct guest *guest, uint64_t table, struct value key)
+static uint64_t field_origin(const struct runtime *runtime, uint64_t table, struct value key)
 {
 	char name[64];
 	long nr;
 
-	guest_text(guest, key, name, sizeof(name));
+	runtime_text(runtime, key, name, sizeof(name));
 	if (!table || !name[0])
 		return 0;
-	if (table == origin_of(guest_field(guest, globals(guest), "syscall"))) {
+	if (table == origin_of(runtime_field(runtime, globals(runtime), "syscall"))) {
 		nr = syscall_number(name);
 		return nr < 0 ? 0 : ID_SYSCALL + nr;
 	}
-	return origin_of(guest_field(guest, table, name));
+	return origin_of(runtime_field(runtime, table, name));
 }
 
 /* -- One instruction ---------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fac
 static void set_upvalue(const struct types *t, struct fact *f, uint32_t reg, uint32_t up)
 {
 	struct value v;
-	bool fixed = upvalue_is_fixed(t->guest, t->p, up, &v);
+	bool fixed = upvalue_is_fixed(t->runtime, t->p, up, &v);
 	struct fact fact = { .types = types_of(v), .origin = origin_of(v), .sure = fixed };
 
 	if (!fixed && fact.types != T_INTEGER)
@@ -154,7 +154,7 @@ static uint64_t gettable_origin(const struct types *t, const struct fact *f, uin
 {
 	if (!(key & RK_K))
 		return 0;
-	return field_origin(t->guest, f[table].origin, t->p->k[key & ~RK_K]);
+	return field_origin(t->runtime, f[table].origin, t->p->k[key & ~RK_K]);
 }
 
 static void concat(const struct types *t, struct fact *f, uint32_t i)
@@ -194,7 +194,8 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 		set_upvalue(t, f, a, b);
 		break;
 	case OP_GETGLOBAL:
-		set(t, f, a, T_ANY, field_origin(t->guest, globals(t->guest), t->p->k[bx_of(i)]));
+		set(t, f, a, T_ANY,
+		    field_origin(t->runtime, globals(t->runtime), t->p->k[bx_of(i)]));
 		break;
 	case OP_GETTABLE:
 		set(t, f, a, T_ANY, gettable_origin(t, f, b, c));
@@ -349,12 +350,12 @@ static void begin(struct types *t)
 	flow(t, 0, f);
 }
 
-bool types_infer(struct types *t, const struct guest *guest, const struct proto *p)
+bool types_infer(struct types *t, const struct runtime *runtime, const struct proto *p)
 {
 	struct fact f[REGISTERS];
 	uint32_t pc;
 
-	*t = (struct types){ .guest = guest, .p = p };
+	*t = (struct types){ .runtime = runtime, .p = p };
 	if (p->ncode * p->nregs > FACTS_MAX)
 		return false;
 	t->facts = calloc(p->ncode * p->nregs, sizeof(*t->facts));

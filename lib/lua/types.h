@@ -37,7 +37,7 @@ struct fact {
  * @target:  more than the instruction before leads there
  */
 struct types {
-	const struct guest *guest;
+	const struct runtime *runtime;
 	const struct proto *p;
 	struct fact *facts;
 	bool *reached, *target;
@@ -47,7 +47,7 @@ struct types {
 };
 
 /* False if there is no memory, or too much would be needed. */
-bool types_infer(struct types *types, const struct guest *guest, const struct proto *p);
+bool types_infer(struct types *types, const struct runtime *runtime, const struct proto *p);
 void types_free(struct types *types);
 
 static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uint32_t reg)
@@ -61,11 +61,11 @@ uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
 bool is_integer(uint64_t bits);
 
 /* Does it hold, whenever @p runs, what it held when the script was compiled: @value? */
-bool upvalue_is_fixed(const struct guest *guest, const struct proto *p, uint32_t up,
+bool upvalue_is_fixed(const struct runtime *runtime, const struct proto *p, uint32_t up,
 		      struct value *value);
 
 /* An upvalue that held an integer when the script was compiled is expected to. */
-bool upvalue_is_integer(const struct guest *guest, const struct proto *p, uint32_t up);
+bool upvalue_is_integer(const struct runtime *runtime, const struct proto *p, uint32_t up);
 
 /* Has the loop of the OP_FORPREP at @pc a step that is known? */
 bool for_step(const struct types *types, uint32_t pc, int64_t *step);

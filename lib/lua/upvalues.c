@@ -21,9 +21,9 @@ static uint64_t bit_of(uint32_t up)
 }
 
 /* What the function made at @pc assigns to of those that it shares with @p. */
-static uint64_t assigned_inside(const struct guest *guest, const struct proto *p, uint32_t pc)
+static uint64_t assigned_inside(const struct runtime *runtime, const struct proto *p, uint32_t pc)
 {
-	const struct proto *inner = guest_proto(guest, p->inner[bx_of(p->code[pc])]);
+	const struct proto *inner = runtime_proto(runtime, p->inner[bx_of(p->code[pc])]);
 	uint64_t assigned = inner ? inner->assigned : ALL_UPVALUES, found = 0;
 	uint32_t k, i;
 
@@ -35,7 +35,7 @@ static uint64_t assigned_inside(const struct guest *guest, const struct proto *p
 	return found;
 }
 
-static uint64_t assigned_by(const struct guest *guest, const struct proto *p)
+static uint64_t assigned_by(const struct runtime *runtime, const struct proto *p)
 {
 	uint64_t found = 0;
 	uint32_t pc;
@@ -44,44 +44,44 @@ static uint64_t assigned_by(const struct guest *guest, const struct proto *p)
 		if (op_of(p->code[pc]) == OP_SETUPVAL)
 			found |= bit_of(b_of(p->code[pc]));
 		else if (op_of(p->code[pc]) == OP_CLOSURE)
-			found |= assigned_inside(guest, p, pc);
+			found |= assigned_inside(runtime, p, pc);
 	}
 	return found;
 }
 
 /* Functions in functions: as many times as they are deep, which is seldom much. */
-static bool find_assigned(const struct guest *guest)
+static bool find_assigned(const struct runtime *runtime)
 {
 	uint32_t pass, i;
 	bool more = true;
 
 	for (pass = 0; pass < 16 && more; pass++) {
 		more = false;
-		for (i = 0; i < guest->nprotos; i++) {
-			uint64_t found = assigned_by(guest, &guest->protos[i]);
+		for (i = 0; i < runtime->nprotos; i++) {
+			uint64_t found = assigned_by(runtime, &runtime->protos[i]);
 
-			more |= found != guest->protos[i].assigned;
-			guest->protos[i].assigned = found;
+			more |= found != runtime->protos[i].assigned;
+			runtime->protos[i].assigned = found;
 		}
 	}
 	return !more;
 }
 
-static uint64_t upvalue_of(const struct guest *guest, uint64_t closure, uint32_t up)
+static uint64_t upvalue_of(const struct runtime *runtime, uint64_t closure, uint32_t up)
 {
-	return guest_word(guest, closure + CLOSURE_UPVALUES + 8 * up, 8);
+	return runtime_word(runtime, closure + CLOSURE_UPVALUES + 8 * up, 8);
 }
 
 /* Those of a closure that it assigns to.  Returns how many there are in @to by then. */
-static size_t add_assigned(const struct guest *guest, const struct closure *closure,
+static size_t add_assigned(const struct runtime *runtime, const struct closure *closure,
 			   uint64_t *to, size_t n)
 {
 	uint64_t assigned = closure->proto ? closure->proto->assigned : ALL_UPVALUES;
-	uint32_t up, nups = guest_word(guest, closure->address + CLOSURE_NUPVALUES, 1);
+	uint32_t up, nups = runtime_word(runtime, closure->address + CLOSURE_NUPVALUES, 1);
 
 	for (up = 0; up < nups; up++)
 		if (assigned & bit_of(up))
-			to[n++] = upvalue_of(guest, closure->address, up);
+			to[n++] = upvalue_of(runtime, closure->address, up);
 	return n;
 }
 
@@ -93,27 +93,27 @@ static int compare(const void *a, const void *b)
 }
 
 /* All that is assigned to, in order.  NULL: there is no memory. */
-static uint64_t *list_assigned(const struct guest *guest, size_t *n)
+static uint64_t *list_assigned(const struct runtime *runtime, size_t *n)
 {
-	uint64_t *list = malloc((guest->nclosures + 1) * 256 * sizeof(*list));
+	uint64_t *list = malloc((runtime->nclosures + 1) * 256 * sizeof(*list));
 	uint32_t i;
 
 	*n = 0;
-	for (i = 0; list && i < guest->nclosures; i++)
-		*n = add_assigned(guest, &guest->closures[i], list, *n);
+	for (i = 0; list && i < runtime->nclosures; i++)
+		*n = add_assigned(runtime, &runtime->closures[i], list, *n);
 	if (list)
 		qsort(list, *n, sizeof(*list), compare);
 	return list;
 }
 
 /* The script itself made it, which does not run again. */
-static bool is_made_once(const struct guest *guest, const struct proto *p)
+static bool is_made_once(const struct runtime *runtime, const struct proto *p)
 {
 	bool made = false;
 	uint32_t i, k;
 
-	for (i = 0; i < guest->nprotos; i++) {
-		const struct proto *q = &guest->protos[i];
+	for (i = 0; i < runtime->nprotos; i++) {
+		const struct proto *q = &runtime->protos[i];
 
 		for (k = 0; k < q->ninner; k++) {
 			if (q->inner[k] != p->address)
@@ -126,17 +126,17 @@ static bool is_made_once(const struct guest *guest, const struct proto *p)
 	return made && p->closures == 1;
 }
 
-static void find_fixed(const struct guest *guest, struct proto *p, const uint64_t *assigned,
+static void find_fixed(const struct runtime *runtime, struct proto *p, const uint64_t *assigned,
 		       size_t n)
 {
 	uint32_t up;
 
-	if (!is_made_once(guest, p))
+	if (!is_made_once(runtime, p))
 		return;
 	for (up = 0; up < p->nups && up < 64; up++) {
-		uint64_t at = upvalue_of(guest, p->closure, up);
+		uint64_t at = upvalue_of(runtime, p->closure, up);
 
-		if (guest_word(guest, at + UPVAL_V, 8) == at + UPVAL_VALUE &&
+		if (runtime_word(runtime, at + UPVAL_V, 8) == at + UPVAL_VALUE &&
 		    !bsearch(&at, assigned, n, sizeof(at), compare))
 			p->fixed |= bit_of(up);
 	}
@@ -152,26 +152,26 @@ static uint64_t count_inner(const struct proto *p)
 	return n;
 }
 
-static bool is_too_much(const struct guest *guest)
+static bool is_too_much(const struct runtime *runtime)
 {
 	uint64_t n = 0;
 	uint32_t i;
 
-	for (i = 0; i < guest->nprotos; i++)
-		n += count_inner(&guest->protos[i]);
-	return guest->nclosures == CLOSURES_MAX || n * guest->nprotos > WORK_MAX;
+	for (i = 0; i < runtime->nprotos; i++)
+		n += count_inner(&runtime->protos[i]);
+	return runtime->nclosures == CLOSURES_MAX || n * runtime->nprotos > WORK_MAX;
 }
 
-void guest_find_fixed(const struct guest *guest)
+void runtime_find_fixed(const struct runtime *runtime)
 {
 	uint64_t *assigned;
 	uint32_t i;
 	size_t n;
 
-	if (is_too_much(guest) || !find_assigned(guest))
+	if (is_too_much(runtime) || !find_assigned(runtime))
 		return;
-	assigned = list_assigned(guest, &n);
-	for (i = 0; assigned && i < guest->nprotos; i++)
-		find_fixed(guest, &guest->protos[i], assigned, n);
+	assigned = list_assigned(runtime, &n);
+	for (i = 0; assigned && i < runtime->nprotos; i++)
+		find_fixed(runtime, &runtime->protos[i], assigned, n);
 	free(assigned);
 }

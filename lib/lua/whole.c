@@ -115,8 +115,8 @@ static struct function *make_function(struct builder *b, struct instance *in, st
 		free_function(f);
 		return NULL;
 	}
-	guest_read(&b->guest, guest_word(&b->guest, p->address + PROTO_LINEINFO, 8), f->line,
-		   p->ncode * sizeof(*f->line));
+	runtime_read(&b->runtime, runtime_word(&b->runtime, p->address + PROTO_LINEINFO, 8),
+		     f->line, p->ncode * sizeof(*f->line));
 	return f;
 }
 
@@ -265,7 +265,7 @@ static bool is_instance(const struct instance *in, uint64_t closure, const struc
 
 static const struct proto *proto_of(const struct builder *b, uint64_t closure)
 {
-	return guest_proto(&b->guest, guest_word(&b->guest, closure + CLOSURE_F, 8));
+	return runtime_proto(&b->runtime, runtime_word(&b->runtime, closure + CLOSURE_F, 8));
 }
 
 static struct instance *add_instance(struct builder *b, uint64_t closure,
@@ -472,13 +472,13 @@ static int pack(struct builder *b, unsigned int cpus)
 static int build(struct builder *b, unsigned int cpus)
 {
 	struct value run = global_of(b, "run");
-	struct value copies = guest_field(&b->guest, global_of(b, "program").bits, "copies");
+	struct value copies = runtime_field(&b->runtime, global_of(b, "program").bits, "copies");
 	int err, rounds = 0;
 
 	b->out->copies = copies.tag == TAG_NUMBER ? (uint32_t)copies.bits : 64;
 	if (b->subsystem->view != VIEW_PACKET)
 		b->out->copies = 0;
-	if (run.tag != TAG_FUNCTION || guest_word(&b->guest, run.bits + CLOSURE_IS_C, 1))
+	if (run.tag != TAG_FUNCTION || runtime_word(&b->runtime, run.bits + CLOSURE_IS_C, 1))
 		return complain_of(b, "run is not a function of the script");
 	do {
 		err = build_once(b, run.bits);
@@ -540,9 +540,9 @@ static int compile(struct whole *whole, const char *name, struct run *run,
 	b->out = whole;
 	b->name = name;
 	b->subsystem = subsystem;
-	if (lua_host_guest(run->vm, &b->guest) && guest_read_protos(&b->guest))
+	if (lua_host_runtime(run->vm, &b->runtime) && runtime_read_protos(&b->runtime))
 		err = build(b, cpus);
-	guest_free(&b->guest);
+	runtime_free(&b->runtime);
 	free_instances(b);
 	emit_free(&b->e);
 	emit_free(&b->scratch);

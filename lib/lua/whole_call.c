@@ -83,7 +83,7 @@ static void compile_static_field(struct function *f, uint32_t to, struct value t
 
 	if (table.tag != TAG_TABLE)
 		return refuse(f, "indexes a value that is not a table");
-	if (guest_word(&f->b->guest, table.bits + TABLE_METATABLE, 8))
+	if (runtime_word(&f->b->runtime, table.bits + TABLE_METATABLE, 8))
 		return refuse(f, "a table with a metatable");
 	if (key.kind == K_NUMBER) {
 		/* That nil is no key needs no look. */
@@ -93,13 +93,13 @@ static void compile_static_field(struct function *f, uint32_t to, struct value t
 	if (key.kind != K_STATIC || key.value.tag != TAG_STRING)
 		return refuse(f, "a key that is neither a number nor known before");
 	text_of(f->b, key.value, text, sizeof(text));
-	found = known_value(guest_field(&f->b->guest, table.bits, text));
+	found = known_value(runtime_field(&f->b->runtime, table.bits, text));
 	if (found.kind == K_NUMBER) {
 		emit_constant(f->e, 1, found.value.bits);
 		return put(f, to, 1, found);
 	}
 	if (found.kind == K_BOOLEAN) {
-		emit_constant(f->e, 1, guest_field(&f->b->guest, table.bits, text).bits & 1);
+		emit_constant(f->e, 1, runtime_field(&f->b->runtime, table.bits, text).bits & 1);
 		return put(f, to, 1, found);
 	}
 	if (found.kind == K_NIL) {
@@ -144,7 +144,7 @@ void compile_set_field(struct function *f, uint32_t i)
 			      "fields of CPUs cannot be set: run() returns the frequency");
 	if (object.kind == K_STATIC && object.value.tag == TAG_TABLE &&
 	    known_of(f, b_of(i)).kind == K_NUMBER && !is_program_table(f->b, object.value)) {
-		if (guest_word(&f->b->guest, object.value.bits + TABLE_METATABLE, 8))
+		if (runtime_word(&f->b->runtime, object.value.bits + TABLE_METATABLE, 8))
 			return refuse(f, "a table with a metatable");
 		return compile_array_store(f, object.value, b_of(i), c_of(i));
 	}
@@ -495,10 +495,11 @@ static enum builtin find_builtin(const struct builder *b, struct value function)
 	enum builtin n;
 
 	for (n = 0; n < BUILTINS; n++) {
-		struct value v = builtins[n][0] ?
-			guest_field(&b->guest, global_of(b, builtins[n][0]).bits, builtins[n][1]) :
-			global_of(b, builtins[n][1]);
+		const char *library = builtins[n][0], *name = builtins[n][1];
+		struct value v = global_of(b, library ? library : name);
 
+		if (library)
+			v = runtime_field(&b->runtime, v.bits, name);
 		if (v.tag == TAG_FUNCTION && v.bits == function.bits)
 			break;
 	}
@@ -583,7 +584,7 @@ void compile_whole_call(struct function *f, uint32_t i)
 	else if (k.kind != K_STATIC || k.value.tag != TAG_FUNCTION)
 		return refuse(f, k.kind == K_NIL ? "calls nil: there is no such function" :
 			      "calls a function that is not known before");
-	else if (guest_word(&f->b->guest, k.value.bits + CLOSURE_IS_C, 1))
+	else if (runtime_word(&f->b->runtime, k.value.bits + CLOSURE_IS_C, 1))
 		call_builtin(f, a, nargs, k.value);
 	else
 		call_instance(f, a, nargs, k.value.bits);

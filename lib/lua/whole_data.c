@@ -17,7 +17,7 @@
 
 const char *text_of(const struct builder *b, struct value string, char *text, size_t size)
 {
-	guest_text(&b->guest, string, text, size);
+	runtime_text(&b->runtime, string, text, size);
 	return text;
 }
 
@@ -30,9 +30,9 @@ bool text_is(const struct builder *b, struct value string, const char *text)
 
 struct value global_of(const struct builder *b, const char *name)
 {
-	struct value globals = guest_value(&b->guest, b->guest.state + STATE_GLOBALS);
+	struct value globals = runtime_value(&b->runtime, b->runtime.state + STATE_GLOBALS);
 
-	return guest_field(&b->guest, globals.bits, name);
+	return runtime_field(&b->runtime, globals.bits, name);
 }
 
 /* -- Places ------------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ static void changes(struct function *f, uint64_t id)
 
 static uint64_t upvalue_id(const struct function *f, uint32_t up)
 {
-	return guest_word(&f->b->guest, f->instance->closure + CLOSURE_UPVALUES + 8 * up, 8);
+	return runtime_word(&f->b->runtime, f->instance->closure + CLOSURE_UPVALUES + 8 * up, 8);
 }
 
 void upvalue_changes(struct function *f, uint32_t up)
@@ -109,11 +109,11 @@ void upvalue_changes(struct function *f, uint32_t up)
 
 uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v)
 {
-	const struct guest *guest = &f->b->guest;
+	const struct runtime *runtime = &f->b->runtime;
 	uint64_t id = upvalue_id(f, up);
 	uint32_t at;
 
-	*v = guest_value(guest, guest_word(guest, id + UPVAL_V, 8));
+	*v = runtime_value(runtime, runtime_word(runtime, id + UPVAL_V, 8));
 	if (!is_changed(f->b, id))
 		return 0;
 	if (v->tag == TAG_BOOLEAN)
@@ -131,16 +131,16 @@ uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v)
 bool is_program_table(const struct builder *b, struct value table)
 {
 	return table.tag == TAG_TABLE &&
-	       text_is(b, guest_field(&b->guest, table.bits, "kind"), "program.table");
+	       text_is(b, runtime_field(&b->runtime, table.bits, "kind"), "program.table");
 }
 
 static struct value element(const struct builder *b, struct value table, uint32_t n)
 {
-	uint64_t array = guest_word(&b->guest, table.bits + TABLE_ARRAY, 8);
+	uint64_t array = runtime_word(&b->runtime, table.bits + TABLE_ARRAY, 8);
 
-	if (n >= guest_word(&b->guest, table.bits + TABLE_SIZEARRAY, 4))
+	if (n >= runtime_word(&b->runtime, table.bits + TABLE_SIZEARRAY, 4))
 		return (struct value){ .tag = TAG_NIL };
-	return guest_value(&b->guest, array + n * VALUE_SIZE);
+	return runtime_value(&b->runtime, array + n * VALUE_SIZE);
 }
 
 int field_index(const struct builder *b, struct value table, struct value name)
@@ -156,7 +156,7 @@ int field_index(const struct builder *b, struct value table, struct value name)
 
 static int64_t setting(const struct builder *b, struct value table, const char *name)
 {
-	struct value v = guest_field(&b->guest, table.bits, name);
+	struct value v = runtime_field(&b->runtime, table.bits, name);
 
 	return v.tag == TAG_NUMBER ? (int64_t)v.bits : -1;
 }
@@ -226,19 +226,19 @@ static void add_pair(struct pairs *pairs, int64_t key, struct value v)
 
 static void find_pairs(const struct builder *b, struct value table, struct pairs *pairs)
 {
-	const struct guest *guest = &b->guest;
-	uint32_t n, size = guest_word(guest, table.bits + TABLE_SIZEARRAY, 4);
-	uint64_t node = guest_word(guest, table.bits + TABLE_NODE, 8);
-	uint32_t nodes = 1U << (guest_word(guest, table.bits + TABLE_LSIZENODE, 1) & 31);
+	const struct runtime *runtime = &b->runtime;
+	uint32_t n, size = runtime_word(runtime, table.bits + TABLE_SIZEARRAY, 4);
+	uint64_t node = runtime_word(runtime, table.bits + TABLE_NODE, 8);
+	uint32_t nodes = 1U << (runtime_word(runtime, table.bits + TABLE_LSIZENODE, 1) & 31);
 
 	*pairs = (struct pairs){ .kind = K_NUMBER };
 	for (n = 0; n < size && n <= PAIRS_MAX; n++)
 		add_pair(pairs, (int64_t)n + 1, element(b, table, n));
 	for (n = 0; n < nodes && n <= PAIRS_MAX; n++, node += NODE_SIZE) {
-		struct value key = guest_value(guest, node + NODE_KEY);
+		struct value key = runtime_value(runtime, node + NODE_KEY);
 
 		if (key.tag == TAG_NUMBER)
-			add_pair(pairs, key.bits, guest_value(guest, node));
+			add_pair(pairs, key.bits, runtime_value(runtime, node));
 	}
 }
 
@@ -376,11 +376,11 @@ uint32_t string_place(struct function *f, struct value string, uint32_t *len)
 	uint32_t at = find_place(f->b, string.bits);
 	char bytes[1024];
 
-	*len = guest_word(&f->b->guest, string.bits + STRING_LEN, 8);
+	*len = runtime_word(&f->b->runtime, string.bits + STRING_LEN, 8);
 	if (at)
 		return at;
 	if (!*len || *len > sizeof(bytes) ||
-	    !guest_read(&f->b->guest, string.bits + STRING_TEXT, bytes, *len)) {
+	    !runtime_read(&f->b->runtime, string.bits + STRING_TEXT, bytes, *len)) {
 		refuse(f, "a string that is empty or longer than %zu bytes", sizeof(bytes));
 		return 0;
 	}

@@ -579,12 +579,12 @@ static void compile_len(struct function *f, uint32_t i)
 	uint32_t len = 0;
 
 	if (k.kind == K_STATIC && k.value.tag == TAG_STRING)
-		len = guest_word(&f->b->guest, k.value.bits + STRING_LEN, 8);
+		len = runtime_word(&f->b->runtime, k.value.bits + STRING_LEN, 8);
 	else if (k.kind == K_STATIC && k.value.tag == TAG_TABLE)
-		while (guest_value(&f->b->guest,
-				   guest_word(&f->b->guest, k.value.bits + TABLE_ARRAY, 8) +
-				   len * VALUE_SIZE).tag != TAG_NIL &&
-		       len < guest_word(&f->b->guest, k.value.bits + TABLE_SIZEARRAY, 4))
+		while (runtime_value(&f->b->runtime,
+				     runtime_word(&f->b->runtime, k.value.bits + TABLE_ARRAY, 8) +
+				     len * VALUE_SIZE).tag != TAG_NIL &&
+		       len < runtime_word(&f->b->runtime, k.value.bits + TABLE_SIZEARRAY, 4))
 			len++;
 	else
 		return refuse(f, "the length of a value that is not known before");

@@ -89,7 +89,7 @@ struct builder {
 	struct whole *out;
 	const char *name;
 	const struct subsystem *subsystem;
-	struct guest guest;
+	struct runtime runtime;
 	struct emit e, scratch;
 	struct instance *instances[INSTANCES_MAX];
 	uint32_t ninstances;

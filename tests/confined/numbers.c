@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Numbers of Lua on the confined engine (engine/lua-guest/number.h), natively, against
+ * Numbers of Lua on the confined engine (lib/lua-runtime/number.h), natively, against
  * this machine's doubles, the C library's text and CORE-MATH.
  *
  * usage: numbers [ROUNDS [SEED]]

@@ -26,7 +26,7 @@ fuzz-jit: $(BUILD)/asan/replay
 	$(BUILD)/venv/bin/python3 tests/fuzz/jit_fuzz.py --command $< --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
 # LuaJIT against Lua on the confined engine, interpreted and compiled.
-fuzz-engines: all lua-guest
+fuzz-engines: all lua-runtime
 	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
 # The command with sanitizers.  Not those of the stack in the engine: errors of

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # In the style of LuaJIT, Lua, gnulib and QEMU, whose parts they are; and C++.
 FOREIGN = re.compile(
     r"engine/luajit/(lib_|lint|vm|lj_)|engine/luajit/(shim|user|kernel)/lj_|"
-    r"engine/lua-guest/|safety/kgcc/plugin/|tests/lua/|apps/|vm/profile/"
+    r"lib/lua-runtime/|safety/kgcc/plugin/|tests/lua/|apps/|vm/profile/"
 )
 WIDTH = 100
 

@@ -70,7 +70,7 @@ def test_program_on_the_confined_engine(name: str) -> None:
         **os.environ,
         "SYSCRIPT_BACKEND": "user",
         "SYSCRIPT_ENGINE": "confined",
-        "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-guest" / "lua.image"),
+        "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-runtime" / "lua.image"),
     }
     done = subprocess.run(
         [compile_program(source)], env=env, capture_output=True, text=True, timeout=120

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 from confined.lua_programs import Program
-from runner import CONFINED_CORPUS, GUEST_LIMITS, guest, here, outcome
+from runner import CONFINED_CORPUS, CONFINED_LIMITS, confined_lua, here, outcome
 
-RUN = [*guest("user"), *GUEST_LIMITS]
+RUN = [*confined_lua("user"), *CONFINED_LIMITS]
 # Every allocation looks whether there is something to collect, and there always is.
 STRESS = 'collectgarbage("setpause", 0) collectgarbage("setstepmul", 100000000) '
 
@@ -43,7 +43,7 @@ def test_random_programs(first: int, stress: str) -> None:
 
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_corpus_interpreted(script, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tests/unit/test_lua_guest.py has it compiled."""
+    """tests/unit/test_lua_runtime.py has it compiled."""
     compiled = outcome(here, [*RUN, str(script)])
     monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", "no")
     assert outcome(here, [*RUN, str(script)]) == compiled

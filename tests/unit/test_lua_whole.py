@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-ENV = {**os.environ, "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-guest" / "lua.image")}
+ENV = {**os.environ, "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-runtime" / "lua.image")}
 
 
 def whole(*arguments: str, given: str = "") -> str:

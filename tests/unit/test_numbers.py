@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GUEST = ROOT / "engine" / "lua-guest"
+RUNTIME = ROOT / "engine" / "lua-runtime"
 SOFTFLOAT = "vendor/softfloat-sys/berkeley-softfloat-3/source"
 # Those of a release, or as fetched.
 SOURCE = next(p / SOFTFLOAT for p in (ROOT, ROOT / "build") if (p / SOFTFLOAT).exists())
@@ -18,11 +18,11 @@ OBJECTS = ROOT / "build" / "luajit" / "user"
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("numbers") / "numbers"
-    quoted = [word for path in (GUEST / "softfloat", GUEST) for word in ("-iquote", path)]
+    quoted = [word for path in (RUNTIME / "softfloat", RUNTIME) for word in ("-iquote", path)]
     system = [f"-I{path}" for path in (SOURCE / "include", SOURCE / "8086-SSE", SOURCE)]
     source = ROOT / "tests" / "confined" / "numbers.c"
     core_math = [*OBJECTS.glob("plain_*.o"), OBJECTS / "shim_math.o"]
-    # Wrapping is what the guest is compiled with; what it leaves to its compiler stays.
+    # Wrapping is what the runtime is compiled with; what it leaves to its compiler stays.
     command = ["gcc", "-O2", "-w", "-fwrapv", "-o", program, *quoted, *system, source]
     subprocess.run([*command, *core_math, "-lm"], check=True)
     return program

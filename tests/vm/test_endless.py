@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from endless import ENDS, LOOPS
-from runner import HANG, PATIENCE, account, guest
+from runner import HANG, PATIENCE, account, confined_lua
 
 MS = 1_000_000
 IN_TIME = 50 * MS
@@ -38,7 +38,7 @@ def test_compound(loop: str, end: str, as_outsider) -> None:
 
 @pytest.mark.parametrize("end", LUA_ENDS)
 def test_lua(end: str) -> None:
-    command = [*guest("kernel"), *LUA_ENDS[end], "-e", LUA]
+    command = [*confined_lua("kernel"), *LUA_ENDS[end], "-e", LUA]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **account("outsider"), **pipes) as child:
         assert child.stdout.readline() == b"on\n"

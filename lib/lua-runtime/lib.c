@@ -192,7 +192,7 @@ static int syscall_call(lua_State *L)
 		args[i] = i < n ? argument(L, call, i + 1) : omitted(L, call, i, n);
 	if (i < n)
 		bad_count(L, call, n);
-	push_long(L, guest_syscall(call->value, args));
+	push_long(L, runtime_syscall(call->value, args));
 	return 1;
 }
 
@@ -265,7 +265,7 @@ static void move(lua_State *L, long op, unsigned long address, const void *p, lo
 
 	for (; n; n -= copy.n, copy.here += copy.n, copy.there += copy.n) {
 		copy.n = n < IMAGE_COPY_MAX ? n : IMAGE_COPY_MAX;
-		if (guest_batch(op, &copy))
+		if (runtime_batch(op, &copy))
 			luaL_error(L, "bad address %p", address);
 	}
 }
@@ -284,7 +284,7 @@ static const char *read_memory(lua_State *L, int i, long n)
 	unsigned long address = check_long(L, i);
 	char *copy;
 
-	if (guest_in_arena(address, n))
+	if (runtime_in_arena(address, n))
 		return (const char *)address;
 	copy = lua_newuserdata(L, n);
 	move(L, IMAGE_BATCH_COPY_IN, address, copy, n);
@@ -294,7 +294,7 @@ static const char *read_memory(lua_State *L, int i, long n)
 /* The same, with a copy in @room. */
 static const char *memory_piece(lua_State *L, unsigned long address, char *room, long n)
 {
-	if (guest_in_arena(address, n))
+	if (runtime_in_arena(address, n))
 		return (const char *)address;
 	move(L, IMAGE_BATCH_COPY_IN, address, room, n);
 	return room;
@@ -302,7 +302,7 @@ static const char *memory_piece(lua_State *L, unsigned long address, char *room,
 
 static void write_memory(lua_State *L, unsigned long address, const char *p, long n)
 {
-	if (guest_in_arena(address, n))
+	if (runtime_in_arena(address, n))
 		memcpy((void *)address, p, n);
 	else
 		move(L, IMAGE_BATCH_COPY_OUT, address, p, n);
@@ -435,7 +435,7 @@ static int util_fill(lua_State *L)
 	char bytes[PIECE];
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
-	if (guest_in_arena(address, n)) {
+	if (runtime_in_arena(address, n)) {
 		memset((void *)address, (int)byte, n);
 		return 0;
 	}
@@ -474,24 +474,24 @@ static int util_compare(lua_State *L)
 static long large_buffer(lua_State *L, long n)
 {
 	static unsigned long used;
-	long left = guest->large_size - used;
+	long left = runtime->large_size - used;
 
 	n = (n + 15) & ~15L;
-	if (!guest->large)
+	if (!runtime->large)
 		return luaL_error(L, "no memory for the script's buffer");
 	if (n > left)
 		return luaL_error(L, "no room: the script's buffer has %d bytes left", left);
 	used += n;
-	return (long)guest->large + used - n;
+	return (long)runtime->large + used - n;
 }
 
 static long small_buffer(lua_State *L, long n)
 {
-	void *p = guest_alloc(NULL, NULL, 0, n ? n : 1);
+	void *p = runtime_alloc(NULL, NULL, 0, n ? n : 1);
 
 	if (!p) {
 		lua_gc(L, LUA_GCCOLLECT, 0);
-		p = guest_alloc(NULL, NULL, 0, n ? n : 1);
+		p = runtime_alloc(NULL, NULL, 0, n ? n : 1);
 	}
 	if (!p)
 		return luaL_error(L, "not enough memory");
@@ -515,7 +515,7 @@ static int util_pending(lua_State *L)
 	return 1;
 }
 
-#include "../luajit/util_parts.h"
+#include "../../engine/luajit/util_parts.h"
 
 /* -- Bits ------------------------------------------------------------------------------ */
 
@@ -573,7 +573,7 @@ static int bit_tohex(lua_State *L)
 	long n = lua_isnoneornil(L, 2) ? 8 : (int)bits(L, 2), digits = n < 0 ? -n : n;
 	char text[16];
 
-	guest_format(text, n < 0 ? "%08X" : "%08x", v);
+	runtime_format(text, n < 0 ? "%08X" : "%08x", v);
 	if (digits > 8)
 		digits = 8;
 	lua_pushlstring(L, text + 8 - digits, digits);

@@ -2,43 +2,43 @@
 /*
  * What the engine gives Lua, also in place of the C library.
  */
-#ifndef LUA_GUEST_SUPPORT_H
-#define LUA_GUEST_SUPPORT_H
+#ifndef LUA_RUNTIME_SUPPORT_H
+#define LUA_RUNTIME_SUPPORT_H
 
 #include <stddef.h>
 
-#include "guest.h"
+#include "runtime.h"
 
 struct lua_State;
 
 /* -- The engine: see IMAGE_CALL_* --------------------------------------------- */
 
 /* The call under way, or the last one. */
-static const struct guest_call *guest;
+static const struct runtime_call *runtime;
 
 /* Does the run have to end?  Then only the beginning of the run catches what is thrown. */
-static inline int guest_stops(void)
+static inline int runtime_stops(void)
 {
-	return *(const volatile uint64_t *)&guest->stop != 0;
+	return *(const volatile uint64_t *)&runtime->stop != 0;
 }
 
-/* Calls @f; a guest_throw() inside of it ends it. */
-static void guest_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud);
-static void guest_throw(void);
+/* Calls @f; a runtime_throw() inside of it ends it. */
+static void runtime_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud);
+static void runtime_throw(void);
 
 /* System call @nr, or -ENOSYS; returns -errno. */
-static long guest_syscall(long nr, const long args[6]);
+static long runtime_syscall(long nr, const long args[6]);
 
 /* Batch @op, one of enum image_batch, with its structure. */
-static long guest_batch(long op, void *batch);
+static long runtime_batch(long op, void *batch);
 
 /* -- Memory: a lua_Alloc -------------------------------------------------------- */
 
-static void guest_heap(struct guest_call *call);
-static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size);
+static void runtime_heap(struct runtime_call *call);
+static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size);
 
 /* Is all of [address, address + n) in the arena? */
-static int guest_in_arena(unsigned long address, unsigned long n);
+static int runtime_in_arena(unsigned long address, unsigned long n);
 
 /* -- Text ----------------------------------------------------------------------- */
 
@@ -46,6 +46,6 @@ static int guest_in_arena(unsigned long address, unsigned long n);
 static void num_print(char *to, long n);
 
 /* As sprintf(), for one integer, character, pointer or string. */
-static void guest_format(char *to, const char *format, long v);
+static void runtime_format(char *to, const char *format, long v);
 
-#endif /* LUA_GUEST_SUPPORT_H */
+#endif /* LUA_RUNTIME_SUPPORT_H */

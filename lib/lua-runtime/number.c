@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See number.h.  Included by the one file that the guest is. */
+/* See number.h.  Included by the one file that the runtime is. */
 #include <limits.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* What Berkeley SoftFloat wants to know of its platform: it is part of one C file. */
-#ifndef LUA_GUEST_SOFTFLOAT_PLATFORM_H
-#define LUA_GUEST_SOFTFLOAT_PLATFORM_H
+#ifndef LUA_RUNTIME_SOFTFLOAT_PLATFORM_H
+#define LUA_RUNTIME_SOFTFLOAT_PLATFORM_H
 
 #include <stdint.h>
 
@@ -22,4 +22,4 @@ static inline uint_fast8_t softfloat_countLeadingZeros64(uint64_t a)
 }
 #define softfloat_countLeadingZeros64 softfloat_countLeadingZeros64
 
-#endif /* LUA_GUEST_SOFTFLOAT_PLATFORM_H */
+#endif /* LUA_RUNTIME_SOFTFLOAT_PLATFORM_H */

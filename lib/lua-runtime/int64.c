@@ -80,7 +80,7 @@ static int int64_tostring(lua_State *L)
 
 	if (!v)
 		return luaL_typerror(L, 1, INT64);
-	guest_format(text, "%d", *v);
+	runtime_format(text, "%d", *v);
 	lua_pushstring(L, text);
 	return 1;
 }

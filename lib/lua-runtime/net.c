@@ -36,13 +36,13 @@ static int bad_messages(lua_State *L, long err, unsigned long wrong)
 
 static long import_messages(lua_State *L, struct image_batch_import *import)
 {
-	long ret = guest_batch(IMAGE_BATCH_MESSAGES, import);
+	long ret = runtime_batch(IMAGE_BATCH_MESSAGES, import);
 
 	if (ret != -ENOBUFS)
 		return ret;
 	/* Some of them may be garbage. */
 	lua_gc(L, LUA_GCCOLLECT, 0);
-	return guest_batch(IMAGE_BATCH_MESSAGES, import);
+	return runtime_batch(IMAGE_BATCH_MESSAGES, import);
 }
 
 static void number_messages(lua_State *L, struct messages *messages)
@@ -55,7 +55,7 @@ static void number_messages(lua_State *L, struct messages *messages)
 	if (number < 0)
 		bad_messages(L, number, import.wrong);
 	messages->number = (unsigned int)number;
-	messages->engine = guest->engine;
+	messages->engine = runtime->engine;
 }
 
 /* net.messages(addr, n) -> messages */
@@ -78,7 +78,7 @@ static int messages_gc(lua_State *L)
 {
 	struct messages *messages = luaL_checkudata(L, 1, MESSAGES);
 
-	if (messages->number && messages->engine == guest->engine)
+	if (messages->number && messages->engine == runtime->engine)
 		ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_FORGET, messages->number);
 	messages->number = 0;
 	return 0;
@@ -95,7 +95,7 @@ static unsigned int check_messages(lua_State *L, int arg, const struct messages 
 /* For the engine that there is now. */
 static unsigned int number_now(lua_State *L, struct messages *messages)
 {
-	if (messages->engine != guest->engine)
+	if (messages->engine != runtime->engine)
 		number_messages(L, messages);
 	return messages->number;
 }
@@ -118,7 +118,7 @@ static int net_recv(lua_State *L)
 	set_socket(&call, fd, opt_long(L, 4, 0));
 	call.n = check_messages(L, 3, messages, n);
 	call.messages = number_now(L, messages);
-	push_long(L, guest_batch(IMAGE_BATCH_RECEIVE, &call));
+	push_long(L, runtime_batch(IMAGE_BATCH_RECEIVE, &call));
 	return 1;
 }
 
@@ -136,7 +136,7 @@ static int net_send(lua_State *L)
 		to = luaL_checkudata(L, 5, MESSAGES);
 	call.n = check_messages(L, 3, to, n);
 	call.messages = to ? number_now(L, to) : 0;
-	push_long(L, guest_batch(IMAGE_BATCH_SEND, &call));
+	push_long(L, runtime_batch(IMAGE_BATCH_SEND, &call));
 	return 1;
 }
 

@@ -16,18 +16,18 @@ from corpus import known
 from runner import (
     COMMAND,
     CONFINED_CORPUS,
-    GUEST_LIMITS,
+    CONFINED_LIMITS,
     HANG,
     PATIENCE,
     SPECIAL,
     account,
-    guest,
+    confined_lua,
     here,
     outcome,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = guest("kernel")
+RUN = confined_lua("kernel")
 OVER_TIME = "-e: over the time limit of 1000 ms: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
@@ -40,7 +40,7 @@ SCRIPTS = [path for path in CONFINED_CORPUS if path.stem in NAMES.split()]
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_does_as_luajit(script: Path, as_outsider) -> None:
-    confined = outcome(as_outsider, [*RUN, *GUEST_LIMITS, str(script)])
+    confined = outcome(as_outsider, [*RUN, *CONFINED_LIMITS, str(script)])
     assert confined == known(script, here)
 
 
@@ -53,7 +53,7 @@ def test_puc(name: str, as_outsider, pages_to_pin) -> None:
 
 
 def test_special(as_outsider) -> None:
-    done = as_outsider([*RUN, *GUEST_LIMITS, SPECIAL])
+    done = as_outsider([*RUN, *CONFINED_LIMITS, SPECIAL])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The cost of single steps of Lua in the confined engine, interpreted ("guest") and
+ * The cost of single steps of Lua in the confined engine, interpreted and
  * compiled, next to LuaJIT's interpreter and, of system calls, to plain ones.
  *
- * usage: guest ROUNDS
- *        guest STEP COUNT
+ * usage: lua ROUNDS
+ *        lua STEP COUNT
  *
  * Writes JSON: in each round every step once in every way, in ns, the loop's taken off;
- * or takes COUNT steps in the guest, between marks for `make profile-icount`.  The step
+ * or takes COUNT compiled steps, between marks for `make profile-icount`.  The step
  * "register" is a registration of a script of 51 lines, next to others of its engine.
  */
 #include <inttypes.h>
@@ -68,17 +68,17 @@ static const struct step {
 #define LOOP		0
 #define EMPTY_RUN	(STEPS - 1)
 
-static int luajit, guest, compiled;
+static int luajit, interpreted, compiled;
 static struct source registered;
 
 /* -- Ways -------------------------------------------------------------------------- */
 
-static void call_guest(unsigned int nargs, const int64_t *args)
+static void call_interpreted(unsigned int nargs, const int64_t *args)
 {
-	int ret = syscript_call(guest, nargs, args, 0, NULL);
+	int ret = syscript_call(interpreted, nargs, args, 0, NULL);
 
 	if (ret < 0)
-		measure_die("the guest: %s", syscript_strerror(ret));
+		measure_die("Lua, interpreted: %s", syscript_strerror(ret));
 }
 
 static void call_compiled(unsigned int nargs, const int64_t *args)
@@ -86,7 +86,7 @@ static void call_compiled(unsigned int nargs, const int64_t *args)
 	int ret = syscript_call(compiled, nargs, args, 0, NULL);
 
 	if (ret < 0)
-		measure_die("the guest, compiled: %s", syscript_strerror(ret));
+		measure_die("Lua, compiled: %s", syscript_strerror(ret));
 }
 
 static void call_luajit(unsigned int nargs, const int64_t *args)
@@ -111,7 +111,7 @@ static void take(caller *call, size_t step, uint64_t count)
 
 /* -- Registrations ------------------------------------------------------------------- */
 
-static int register_guest(const struct source *source, const char *compile)
+static int register_confined(const struct source *source, const char *compile)
 {
 	const struct syscript_options options = {
 		.size = sizeof(options), .name = source->name,
@@ -124,7 +124,7 @@ static int register_guest(const struct source *source, const char *compile)
 	setenv("SYSCRIPT_LUA_COMPILE", compile, 1);
 	fd = syscript_register(source->text, source->len, &options, error, sizeof(error));
 	if (fd < 0)
-		measure_die("the guest: %s", error);
+		measure_die("Lua on the confined engine: %s", error);
 	return fd;
 }
 
@@ -136,7 +136,7 @@ static int register_luajit(const struct source *source)
 static double sample_register(const char *compile)
 {
 	uint64_t since = measure_now();
-	int fd = compile ? register_guest(&registered, compile) : register_luajit(&registered);
+	int fd = compile ? register_confined(&registered, compile) : register_luajit(&registered);
 	double ns = measure_now() - since;
 
 	close(fd);
@@ -170,8 +170,8 @@ static double without_loop(caller *call, size_t step)
 
 static void measure_step(size_t i)
 {
-	printf("\"%s\": {\"luajit\": %.1f, \"guest\": %.1f, \"compiled\": %.1f", steps[i].name,
-	       without_loop(call_luajit, i), without_loop(call_guest, i),
+	printf("\"%s\": {\"luajit\": %.1f, \"interpreted\": %.1f, \"compiled\": %.1f", steps[i].name,
+	       without_loop(call_luajit, i), without_loop(call_interpreted, i),
 	       without_loop(call_compiled, i));
 	if (steps[i].plain)
 		printf(", \"plain\": %.1f", sample_plain(&steps[i]));
@@ -180,7 +180,7 @@ static void measure_step(size_t i)
 
 static void measure_round(unsigned int round)
 {
-	printf("%s\n    {\"register\": {\"luajit\": %.1f, \"guest\": %.1f, \"compiled\": %.1f}, ",
+	printf("%s\n    {\"register\": {\"luajit\": %.1f, \"interpreted\": %.1f, \"compiled\": %.1f}, ",
 	       round ? "," : "", sample_register(NULL), sample_register("no"),
 	       sample_register("yes"));
 	for (size_t i = 0; i < STEPS; i++) {
@@ -219,12 +219,12 @@ static void profile(const char *name, uint64_t count)
 
 static void open_all(void)
 {
-	const struct source source = { "guest", (char *)script, strlen(script) };
+	const struct source source = { "lua", (char *)script, strlen(script) };
 
 	registered = source_read("scripts/recv_batch.lua");
 	luajit = register_luajit(&source);
-	guest = register_guest(&source, "no");
-	compiled = register_guest(&source, "yes");
+	interpreted = register_confined(&source, "no");
+	compiled = register_confined(&source, "yes");
 }
 
 int main(int argc, char **argv)
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 
 	if (argc != 3 && !rounds)
-		measure_die("usage: guest ROUNDS, or guest STEP COUNT");
+		measure_die("usage: lua ROUNDS, or lua STEP COUNT");
 	open_all();
 	measure_pin(CPU);
 	if (argc == 3) {
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (size_t i = 0; i < STEPS; i++) {	/* warms up */
-		take(call_guest, i, COUNT);
+		take(call_interpreted, i, COUNT);
 		take(call_compiled, i, COUNT);
 		take(call_luajit, i, COUNT);
 	}

@@ -392,7 +392,7 @@ static long compiled_pcall(lua_State *L, StkId func, long nargs, unsigned long n
 	ENGINE(IMAGE_CALL_TRY)((long)call_caught, (long)L);
 	L->errorJmp = caught.jump.previous;
 	L->errfunc = caught.handler;
-	if (caught.jump.status || guest_stops())
+	if (caught.jump.status || runtime_stops())
 		fail_caught(L, &caught);
 	else
 		setbvalue(L->ci->func, 1);
@@ -684,7 +684,7 @@ static long compiled_field(Table *t, TString *key)
 #define compiled_call compiled_call_at
 #define HELPER_ENTRY(name)	[HELPER_##name] = (uint64_t)compiled_##name,
 #define INTRINSIC_ENTRY(name)	[INTRINSIC_##name] = (uint64_t)name,
-static const struct guest_exports exports = {
+static const struct runtime_exports exports = {
 	{ HELPERS(HELPER_ENTRY) },
 	{ INTRINSICS(INTRINSIC_ENTRY) },
 };

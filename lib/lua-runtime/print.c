@@ -145,7 +145,7 @@ NUM_ONCE char *put_integer(char *to, const struct format *f, long v)
 }
 
 /* As sprintf(), for one integer, character, pointer or string. */
-static void guest_format(char *to, const char *format, long v)
+static void runtime_format(char *to, const char *format, long v)
 {
 	struct format f;
 	char c = (char)v;

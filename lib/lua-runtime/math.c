@@ -201,7 +201,7 @@ static int math_randomseed(lua_State *L)
 	if (lua_gettop(L)) {
 		generator_seed(g, luaL_checknumber(L, 1));
 	} else {
-		guest_syscall(__NR_getrandom, args);
+		runtime_syscall(__NR_getrandom, args);
 		g->u[0] |= 1UL << 1;
 		g->u[1] |= 1UL << 6;
 		g->u[2] |= 1UL << 9;

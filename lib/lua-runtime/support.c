@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../../kernel/syscalls_nr.h"
-#include "../confined/image.h"
-#include "../confined/image_batch.h"
+#include "../../engine/confined/image.h"
+#include "../../engine/confined/image_batch.h"
 #include "support.h"
 
 /* -- The engine ---------------------------------------------------------------- */
@@ -28,24 +28,24 @@ static long try_it(struct tried *tried)
 	return 0;
 }
 
-static void guest_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud)
+static void runtime_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud)
 {
 	struct tried tried = { f, L, ud };
 
 	ENGINE(IMAGE_CALL_TRY)((long)try_it, (long)&tried);
 }
 
-static void guest_throw(void)
+static void runtime_throw(void)
 {
 	ENGINE(IMAGE_CALL_THROW)(1, 0);
 }
 
-static long guest_syscall(long nr, const long args[6])
+static long runtime_syscall(long nr, const long args[6])
 {
 	return ENGINE(IMAGE_CALL_SYSCALL)(nr, (long)args);
 }
 
-static long guest_batch(long op, void *batch)
+static long runtime_batch(long op, void *batch)
 {
 	return ENGINE(IMAGE_CALL_BATCH)(op, (long)batch);
 }
@@ -135,7 +135,7 @@ static unsigned int order_of(unsigned long size)
 	return order;
 }
 
-static void guest_heap(struct guest_call *call)
+static void runtime_heap(struct runtime_call *call)
 {
 	unsigned long at, n = call->heap_size / (BLOCK + 1);
 	unsigned int order;
@@ -157,7 +157,7 @@ static void guest_heap(struct guest_call *call)
 	}
 }
 
-static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size)
+static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size)
 {
 	unsigned int old = order_of(old_size), new = order_of(new_size);
 	void *moved;
@@ -181,7 +181,7 @@ static void *guest_alloc(void *unused, void *p, size_t old_size, size_t new_size
 	return moved;
 }
 
-static int guest_in_arena(unsigned long address, unsigned long n)
+static int runtime_in_arena(unsigned long address, unsigned long n)
 {
 	unsigned long offset = address - heap.arena;
 

@@ -15,7 +15,7 @@ static void add_quoted(luaL_Buffer *b, const char *s, size_t len)
 			luaL_addchar(b, c);
 			continue;
 		}
-		guest_format(text, is_digit(s[1]) ? "%03d" : "%d", c);
+		runtime_format(text, is_digit(s[1]) ? "%03d" : "%d", c);
 		luaL_addchar(b, '\\');
 		luaL_addlstring(b, text, strlen(text));
 	}
@@ -89,7 +89,7 @@ static void add_item(lua_State *L, luaL_Buffer *b, struct format *f, int arg)
 		end = put_padded(item, f, "", &c, 1, 0);
 		break;
 	case 'p':
-		guest_format(item, "%p", (long)lua_topointer(L, arg));
+		runtime_format(item, "%p", (long)lua_topointer(L, arg));
 		end = item + strlen(item);
 		break;
 	case 's': case 'q':

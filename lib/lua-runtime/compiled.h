@@ -3,8 +3,8 @@
  * Functions of scripts that were compiled from outside: layout.h describes them.  For
  * Lua's own files.
  */
-#ifndef LUA_GUEST_COMPILED_H
-#define LUA_GUEST_COMPILED_H
+#ifndef LUA_RUNTIME_COMPILED_H
+#define LUA_RUNTIME_COMPILED_H
 
 #include "lobject.h"
 #include "lstate.h"
@@ -30,4 +30,4 @@ static void compiled_pc(CallInfo *ci);
 /* The same for all frames. */
 static void compiled_leave(lua_State *L);
 
-#endif /* LUA_GUEST_COMPILED_H */
+#endif /* LUA_RUNTIME_COMPILED_H */

@@ -29,7 +29,7 @@ static char *records;
 static char *records_room(lua_State *L)
 {
 	if (!records)
-		records = guest_alloc(NULL, NULL, 0, READDIRPLUS_ROOM);
+		records = runtime_alloc(NULL, NULL, 0, READDIRPLUS_ROOM);
 	if (!records)
 		luaD_throw(L, LUA_ERRMEM);
 	return records;
@@ -37,14 +37,14 @@ static char *records_room(lua_State *L)
 
 static long read_entries(struct image_batch_entries *dir)
 {
-	return guest_batch(IMAGE_BATCH_ENTRIES, dir);
+	return runtime_batch(IMAGE_BATCH_ENTRIES, dir);
 }
 
 static void go_back(const struct image_batch_entries *dir)
 {
 	const long args[6] = { dir->fd, dir->start, C_SEEK_SET };
 
-	guest_syscall(__NR_lseek, args);
+	runtime_syscall(__NR_lseek, args);
 }
 
 static bool is_dot(const struct syscript_dirent *entry)
@@ -61,7 +61,7 @@ static int stat_dot(const struct image_batch_entries *dir, struct syscript_diren
 		.files = (unsigned long)&file, .n = 1, .dirfd = dir->fd,
 		.flags = C_AT_SYMLINK_NOFOLLOW, .mask = dir->mask,
 	};
-	long ret = guest_batch(IMAGE_BATCH_STAT, &files);
+	long ret = runtime_batch(IMAGE_BATCH_STAT, &files);
 
 	return ret < 0 ? ret : file.result;
 }
@@ -77,7 +77,7 @@ static long stat_dots(const struct image_batch_entries *dir, unsigned long to)
 		if (is_dot(entry))
 			entry->error = stat_dot(dir, entry);
 	}
-	return guest_batch(IMAGE_BATCH_COPY_OUT, &copy);
+	return runtime_batch(IMAGE_BATCH_COPY_OUT, &copy);
 }
 
 /* The next batch, with its records at @to. */
@@ -297,7 +297,7 @@ static int fs_entries(lua_State *L)
 static int fs_tell(lua_State *L)
 {
 	const long args[6] = { check_long(L, 1), 0, C_SEEK_CUR };
-	long pos = guest_syscall(__NR_lseek, args);
+	long pos = runtime_syscall(__NR_lseek, args);
 
 	if (pos < 0)
 		push_long(L, pos);
@@ -315,7 +315,7 @@ static int fs_seek(lua_State *L)
 
 	luaL_argcheck(L, len == sizeof(args[1]), 2, "invalid format");
 	memcpy(&args[1], s, sizeof(args[1]));
-	pos = guest_syscall(__NR_lseek, args);
+	pos = runtime_syscall(__NR_lseek, args);
 	push_long(L, pos < 0 ? pos : 0);
 	return 1;
 }
@@ -333,7 +333,7 @@ static int do_files(lua_State *L, enum image_batch batch, long flags, long mode,
 	};
 
 	luaL_argcheck(L, n >= 0 && n <= INT_MAX, 3, "number out of range");
-	push_long(L, guest_batch(batch, &files));
+	push_long(L, runtime_batch(batch, &files));
 	return 1;
 }
 

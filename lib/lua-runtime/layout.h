@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The contract between the guest and the compiler of its functions (lib/lua), which
+ * The contract between the runtime and the compiler of its functions (lib/lua), which
  * reads them from outside: where the fields of Lua's structures are, what compiled
- * functions return, and which functions of the guest they call.  compiled.c compares
+ * functions return, and which functions of the runtime they call.  compiled.c compares
  * the offsets with the structures.
  */
-#ifndef LUA_GUEST_LAYOUT_H
-#define LUA_GUEST_LAYOUT_H
+#ifndef LUA_RUNTIME_LAYOUT_H
+#define LUA_RUNTIME_LAYOUT_H
 
 #include <stdint.h>
 
@@ -136,11 +136,11 @@ enum { HELPERS(HELPER_NUMBER) HELPERS_N };
 enum { INTRINSICS(INTRINSIC_NUMBER) INTRINSICS_N };
 
 /**
- * struct guest_exports - numbers in the image's table
+ * struct runtime_exports - numbers in the image's table
  */
-struct guest_exports {
+struct runtime_exports {
 	uint64_t helpers[HELPERS_N];
 	uint64_t intrinsics[INTRINSICS_N];
 };
 
-#endif /* LUA_GUEST_LAYOUT_H */
+#endif /* LUA_RUNTIME_LAYOUT_H */

@@ -4,8 +4,8 @@
  * (number.h), errors are thrown by the engine, there are neither files nor locales.
  * luaconf.h includes it last.
  */
-#ifndef LUA_GUEST_CONF_H
-#define LUA_GUEST_CONF_H
+#ifndef LUA_RUNTIME_CONF_H
+#define LUA_RUNTIME_CONF_H
 
 #include <locale.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "number.h"
 #include "support.h"
 
-/* -- One file: see guest.c ---------------------------------------------------- */
+/* -- One file: see runtime.c ---------------------------------------------------- */
 
 #undef LUAI_FUNC
 #undef LUAI_DATA
@@ -82,16 +82,16 @@
 #undef luai_jmpbuf
 
 /* luaD_rawrunprotected() is the only user of this: f, L and ud are its arguments. */
-#define LUAI_TRY(L, c, a)	guest_try(f, L, ud)
-#define LUAI_THROW(L, c)	guest_throw()
+#define LUAI_TRY(L, c, a)	runtime_try(f, L, ud)
+#define LUAI_THROW(L, c)	runtime_throw()
 #define luai_jmpbuf		int
 
 /* At jumps, where functions begin, and in C loops that may take long. */
 #undef luai_threadyield
-#define luai_threadyield(L)	{ if (guest_stops()) guest_throw(); }
+#define luai_threadyield(L)	{ if (runtime_stops()) runtime_throw(); }
 
 /* After cleaning up here, the caught error is thrown on to the next such place. */
-#define luai_tried(lj)		{ if (guest_stops()) (lj)->status = LUA_ERRERR; }
+#define luai_tried(lj)		{ if (runtime_stops()) (lj)->status = LUA_ERRERR; }
 
 #define luai_format(fmt, ...)	fmt
 #define luai_args(fmt, ...)	((const long[]){ 0, ##__VA_ARGS__ } + 1)
@@ -108,9 +108,9 @@
 #undef LUAL_BUFFERSIZE
 #define LUAL_BUFFERSIZE		512
 
-#define sprintf(to, fmt, v)	guest_format(to, fmt, (long)(v))
+#define sprintf(to, fmt, v)	runtime_format(to, fmt, (long)(v))
 #define strcoll(a, b)		strcmp(a, b)
 #define exit(status)		__builtin_trap()
 #define localeconv()		((struct lconv *)0)
 
-#endif /* LUA_GUEST_CONF_H */
+#endif /* LUA_RUNTIME_CONF_H */

@@ -48,7 +48,7 @@
 
 /* -- Calls ------------------------------------------------------------------------ */
 
-static long result(lua_State *L, struct guest_call *call, int i)
+static long result(lua_State *L, struct runtime_call *call, int i)
 {
 	const TValue *o = index2adr(L, i);
 	long v;
@@ -57,7 +57,7 @@ static long result(lua_State *L, struct guest_call *call, int i)
 		return !l_isfalse(o);
 	if (to_long(L, i, &v))
 		return v;
-	call->failed = GUEST_RANGE;
+	call->failed = RUNTIME_RANGE;
 	if (lua_type(L, i) == LUA_TNUMBER)
 		lua_pushfstring(L, "result %d of run is not an integer within 2^53", i);
 	else
@@ -126,7 +126,7 @@ static inline void call_it(lua_State *L, unsigned long n)
 	luaC_checkGC(L);
 }
 
-static __attribute__((noinline)) void take_results(lua_State *L, struct guest_call *call)
+static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_call *call)
 {
 	unsigned long i, n = call->nresults;
 
@@ -139,7 +139,7 @@ static __attribute__((noinline)) void take_results(lua_State *L, struct guest_ca
 /* On an empty stack. */
 static long call_run(void *ud)
 {
-	struct guest_call *call = ud;
+	struct runtime_call *call = ud;
 	lua_State *L = call->state;
 	unsigned long i, n = call->nargs;
 
@@ -171,17 +171,17 @@ static bool says_frames(const Proto *f)
 	return false;
 }
 
-static void leave(lua_State *L, struct guest_call *call, const char *what)
+static void leave(lua_State *L, struct runtime_call *call, const char *what)
 {
-	call->failed = GUEST_LEFT;
+	call->failed = RUNTIME_LEFT;
 	luaL_error(L, "%s: the confined engine has no %s", call->name + 1, what);
 }
 
-static void compile(lua_State *L, struct guest_call *call)
+static void compile(lua_State *L, struct runtime_call *call)
 {
 	if (luaL_loadbuffer(L, call->source, call->source_len, call->name)) {
 		if (call->another) {
-			call->failed = GUEST_LEFT;
+			call->failed = RUNTIME_LEFT;
 			lua_pushfstring(L, "the confined engine does not take it: %s",
 					lua_tostring(L, -1));
 		}
@@ -204,7 +204,7 @@ static void begin_collecting(global_State *g)
 /* Runs the script itself, which defines run(). */
 static int load_script(lua_State *L)
 {
-	struct guest_call *call = lua_touserdata(L, 1);
+	struct runtime_call *call = lua_touserdata(L, 1);
 
 	lua_gc(L, LUA_GCSTOP, 0);
 	open_libraries(L);
@@ -229,7 +229,7 @@ static struct lua_longjmp run_jump;
 /* Of a call of run(), or of what loads the script: the stack is empty again. */
 static __attribute__((noinline)) int recover_run(lua_State *L)
 {
-	int status = guest_stops() ? LUA_ERRERR : run_jump.status;
+	int status = runtime_stops() ? LUA_ERRERR : run_jump.status;
 
 	run_jump.status = 0;
 	L->nCcalls = 0;
@@ -240,7 +240,7 @@ static __attribute__((noinline)) int recover_run(lua_State *L)
 	return status;
 }
 
-static inline int call_loaded(lua_State *L, struct guest_call *call)
+static inline int call_loaded(lua_State *L, struct runtime_call *call)
 {
 	ENGINE(IMAGE_CALL_TRY)((long)call_run, (long)call);
 	return run_jump.status || call->stop ? recover_run(L) : 0;
@@ -248,34 +248,34 @@ static inline int call_loaded(lua_State *L, struct guest_call *call)
 
 /* -- Errors ----------------------------------------------------------------------- */
 
-static void add_error(struct guest_call *call, const char *text)
+static void add_error(struct runtime_call *call, const char *text)
 {
-	strncat(call->error, text, GUEST_ERROR_LEN - 1 - strlen(call->error));
+	strncat(call->error, text, RUNTIME_ERROR_LEN - 1 - strlen(call->error));
 }
 
 /* Memory for this text there may be none. */
-static void set_memory_error(struct guest_call *call)
+static void set_memory_error(struct runtime_call *call)
 {
 	char number[24];
 
-	guest_format(number, "%u", call->heap_size >> 10);
+	runtime_format(number, "%u", call->heap_size >> 10);
 	add_error(call, call->name + 1);
 	add_error(call, ": over the memory limit of ");
 	add_error(call, number);
 	add_error(call, " KiB");
 }
 
-static void set_error(lua_State *L, struct guest_call *call, int status)
+static void set_error(lua_State *L, struct runtime_call *call, int status)
 {
 	const char *text;
 
 	call->error[0] = '\0';
 	if (status == LUA_ERRMEM) {
-		call->failed = GUEST_MEMORY;
+		call->failed = RUNTIME_MEMORY;
 		return set_memory_error(call);
 	}
 	if (!call->failed)
-		call->failed = GUEST_FAILED;
+		call->failed = RUNTIME_FAILED;
 	text = lua_tostring(L, -1);
 	if (text)
 		return add_error(call, text);
@@ -285,31 +285,31 @@ static void set_error(lua_State *L, struct guest_call *call, int status)
 }
 
 /* The library is not the one that the image was made with: it knows less of @call. */
-static void wrong_version(struct guest_call *call)
+static void wrong_version(struct runtime_call *call)
 {
-	call->failed = GUEST_FAILED;
+	call->failed = RUNTIME_FAILED;
 	strcpy(call->error, "lua.image is not of this version of the library");
 }
 
 /* -- The compound ------------------------------------------------------------------ */
 
-COSY_FUNCTION void lua_guest(struct guest_call *frame)
+COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 {
-	struct guest_call *call = COSY_SHARED(frame);
+	struct runtime_call *call = COSY_SHARED(frame);
 	int status = LUA_ERRMEM;
 
 	call->failed = 0;
 	call->stop = 0;
 	if (call->size != sizeof(*call))
 		return wrong_version(call);
-	guest = call;
+	runtime = call;
 	if (call->state) {
 		status = call_loaded(call->state, call);
 	} else {
-		guest_heap(call);
+		runtime_heap(call);
 		compiled_floor = call->floor;
 		call->exports = &exports;
-		call->state = lua_newstate(guest_alloc, NULL);
+		call->state = lua_newstate(runtime_alloc, NULL);
 		if (call->state)
 			status = lua_cpcall(call->state, load_script, call);
 		if (call->state)
@@ -320,6 +320,6 @@ COSY_FUNCTION void lua_guest(struct guest_call *frame)
 		if (call->state)
 			lua_settop(call->state, 0);
 	}
-	if (guest_stops())
-		call->failed = GUEST_STOPPED;
+	if (runtime_stops())
+		call->failed = RUNTIME_STOPPED;
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The interface between the guest, which is Lua as a compound, and its caller.
+ * The interface between the runtime, which is Lua as a compound, and its caller.
  */
-#ifndef LUA_GUEST_H
-#define LUA_GUEST_H
+#ifndef LUA_RUNTIME_H
+#define LUA_RUNTIME_H
 
 #include <stdint.h>
 
 #include "../../include/uapi/syscript.h"
 #include "../../kernel/output.h"
 
-#define GUEST_ERROR_LEN		2048
+#define RUNTIME_ERROR_LEN		2048
 
-/* guest_call.failed: the script has failed, and guest_call.error says why */
-#define GUEST_FAILED	1
-#define GUEST_MEMORY	2	/* over its memory limit */
-#define GUEST_RANGE	3	/* a result is no integer */
-#define GUEST_LEFT	4	/* left to another engine: nothing of it has run */
-#define GUEST_STOPPED	5	/* told to end, it has ended; it may be called again */
+/* runtime_call.failed: the script has failed, and runtime_call.error says why */
+#define RUNTIME_FAILED	1
+#define RUNTIME_MEMORY	2	/* over its memory limit */
+#define RUNTIME_RANGE	3	/* a result is no integer */
+#define RUNTIME_LEFT	4	/* left to another engine: nothing of it has run */
+#define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /**
- * struct guest_call - a script, and calls of its function run(); in the arena
- * @size:    of this structure; the guest accepts no other
+ * struct runtime_call - a script, and calls of its function run(); in the arena
+ * @size:    of this structure; the runtime accepts no other
  * @state:   Lua's; NULL: this call loads the script
  * @source:  its text
  * @name:    for messages, as Lua has it: "@file.lua"
@@ -38,10 +38,10 @@
  * @exports: for compiled functions, see layout.h
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop:    the run has to end, see struct image_header
- * @failed:  0 or GUEST_*
+ * @failed:  0 or RUNTIME_*
  * @output:  of print()
  */
-struct guest_call {
+struct runtime_call {
 	uint64_t size;
 	struct lua_State *state;
 	const char *source, *name;
@@ -54,12 +54,12 @@ struct guest_call {
 	int64_t args[SYSCRIPT_ARGS_MAX], results[SYSCRIPT_RESULTS_MAX];
 	uint64_t check, another;
 	uint64_t floor;
-	const struct guest_exports *exports;
+	const struct runtime_exports *exports;
 	const uint64_t *memory;
 	uint64_t stop;
 	uint64_t failed;
-	char error[GUEST_ERROR_LEN];
+	char error[RUNTIME_ERROR_LEN];
 	struct output output;
 };
 
-#endif /* LUA_GUEST_H */
+#endif /* LUA_RUNTIME_H */

@@ -12,12 +12,12 @@ from typing import Any
 
 import results
 
-WAYS = ("plain", "luajit", "guest", "compiled")
+WAYS = ("plain", "luajit", "interpreted", "compiled")
 
 
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
-    raw = results.in_guest(options, ["build/bench/guest", str(rounds)])
+    raw = results.in_guest(options, ["build/bench/lua", str(rounds)])
     seen = raw.pop("rounds")
     steps = {
         step: {way: results.summary([r[step][way] for r in seen]) for way in ways}
@@ -37,4 +37,4 @@ def show(result: dict[str, Any], rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(results.Measurement("guest", 15, 5, measure, show).main(__doc__))
+    sys.exit(results.Measurement("lua", 15, 5, measure, show).main(__doc__))

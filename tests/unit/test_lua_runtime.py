@@ -24,26 +24,26 @@ from runner import (
     COMMAND,
     CONFINED,
     CONFINED_CORPUS,
+    CONFINED_LIMITS,
     CORPUS_LIMITS,
-    GUEST_LIMITS,
     SPECIAL,
     USER,
     Attack,
-    guest,
+    confined_lua,
     here,
     outcome,
 )
 
 
 def run(*words: str | Path, **options) -> subprocess.CompletedProcess[str]:
-    command = [*guest("user"), *map(str, words)]
+    command = [*confined_lua("user"), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_does_as_luajit(script: Path) -> None:
     """One expected output for both engines."""
-    confined = outcome(here, [*guest("user"), *CORPUS_LIMITS, str(script)])
+    confined = outcome(here, [*confined_lua("user"), *CORPUS_LIMITS, str(script)])
     assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
     assert confined.status == 0
 
@@ -65,7 +65,7 @@ def test_puc(name: str) -> None:
 
 
 def test_special() -> None:
-    done = run(*GUEST_LIMITS, SPECIAL)
+    done = run(*CONFINED_LIMITS, SPECIAL)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -125,7 +125,7 @@ def test_usage() -> None:
 
 def test_has_no_frames() -> None:
     """What only LuaJIT's scripts have is said to be missing when it is called."""
-    done = run(*GUEST_LIMITS, "-e", "local frames = net.frames return frames(3)")
+    done = run(*CONFINED_LIMITS, "-e", "local frames = net.frames return frames(3)")
     assert done.returncode == 1
     assert "the confined engine has no net.frames()" in done.stderr
 
@@ -190,8 +190,8 @@ end
 
 def test_batches_fail_as_luajits() -> None:
     """The same results and texts."""
-    confined = run(*GUEST_LIMITS, "-e", WRONG)
-    command = [COMMAND, "run", "--backend", "user", "--engine", "luajit", *GUEST_LIMITS]
+    confined = run(*CONFINED_LIMITS, "-e", WRONG)
+    command = [COMMAND, "run", "--backend", "user", "--engine", "luajit", *CONFINED_LIMITS]
     luajit = subprocess.run([*command, "-e", WRONG], capture_output=True, text=True)
     assert (confined.returncode, luajit.returncode) == (0, 0), confined.stderr
     assert confined.stdout == luajit.stdout
@@ -373,7 +373,7 @@ def test_image_is_found(tmp_path: Path) -> None:
 
 def test_code_fits_its_room() -> None:
     """An account's own slot (engine/confined/kernel/room.h), whatever others hold."""
-    file = (BUILD / "lua-guest" / "lua.image").read_bytes()
+    file = (BUILD / "lua-runtime" / "lua.image").read_bytes()
     offset, n = struct.unpack_from("<II", file, 8)
     image = bytearray(file[offset : offset + n])
     # As its host fills it in: an arena of 4 MiB.

@@ -7,8 +7,8 @@
  *
  * The arithmetic of doubles is Berkeley SoftFloat's: the engine has no floating point.
  */
-#ifndef LUA_GUEST_NUMBER_H
-#define LUA_GUEST_NUMBER_H
+#ifndef LUA_RUNTIME_NUMBER_H
+#define LUA_RUNTIME_NUMBER_H
 
 #include <stdbool.h>
 
@@ -147,4 +147,4 @@ NUM_ONCE long num_parse_base(const char *s, char **end, int base);
 #define NUM_DIGITS_MAX	1500
 NUM_ONCE int num_digits(unsigned long bits, char *digits, int *n);
 
-#endif /* LUA_GUEST_NUMBER_H */
+#endif /* LUA_RUNTIME_NUMBER_H */

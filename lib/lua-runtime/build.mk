@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# Lua as a compound, for the confined engine: $(BUILD)/lua-runtime/lua.image.  The library
+# finds it next to itself, here or installed.
+
+LUA_RUNTIME := $(BUILD)/lua-runtime
+LUA_RUNTIME_PATCHES := $(sort $(wildcard lib/lua-runtime/patches/*.patch))
+LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] lib/lua-runtime/*/*.[ch]) engine/luajit/util_parts.h engine/confined/image.h \
+	engine/confined/image_batch.h kernel/fs/columns.h kernel/net/mmsg.h \
+	kernel/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h kernel/syscalls.def kernel/syscalls_nr.h
+SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source
+SOFTFLOAT_CFLAGS := -iquote lib/lua-runtime/softfloat -I$(SOFTFLOAT)/include -I$(SOFTFLOAT)/8086-SSE -I$(SOFTFLOAT)
+# Integers wrap; arguments of formats are pointers, too.
+LUA_RUNTIME_CFLAGS := -O2 -fno-unroll-loops -mllvm -inline-threshold=90 -fwrapv -Wno-int-conversion -Wno-unused-function
+
+.PHONY: lua-runtime
+lua-runtime: $(LUA_RUNTIME)/lua.image
+
+$(LUA_RUNTIME)/patched: $(LUA_RUNTIME_PATCHES) $(VENDOR_READY)
+	$(Q)rm -rf $(LUA_RUNTIME)/src
+	@mkdir -p $(LUA_RUNTIME)
+	$(Q)cp -r $(VENDOR)/lua-src/lua-5.1.5 $(LUA_RUNTIME)/src
+	$(Q)for p in $(LUA_RUNTIME_PATCHES); do \
+		patch -d $(LUA_RUNTIME)/src -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
+	@touch $@
+
+$(LUA_RUNTIME)/%.inc: engine/luajit/%.lua
+	@mkdir -p $(@D)
+	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
+
+$(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUNTIME)/types.inc $(BUILD)/gen/constants.inc $(LUA_RUNTIME)/patched \
+		$(BUILD)/cosy/cosy.so $(BUILD)/cosy/cosy-runtime.bc | $(BUILD)/cosy-cc
+	$(call say,COSY)
+	$(Q)$(BUILD)/cosy-cc $(LUA_RUNTIME_CFLAGS) -I$(LUA_RUNTIME)/src -I$(LUA_RUNTIME) -Ilib/lua-runtime -I$(BUILD)/gen \
+		$(SOFTFLOAT_CFLAGS) \
+		-c -o $@ lib/lua-runtime/runtime.c
+
+# A release has it with it, so that nobody needs clang for what is the same everywhere.
+ifneq ($(wildcard vendor/lua.image),)
+$(LUA_RUNTIME)/lua.image: vendor/lua.image
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+LUA_RUNTIME_HERE := yes
+else
+$(LUA_RUNTIME)/lua.image: $(LUA_RUNTIME)/runtime.o
+	$(Q)objcopy -O binary -j cosy.image $< $@
+LUA_RUNTIME_HERE = $(shell command -v $(COSY_CLANG) && command -v $(COSY_LLVM_CONFIG))
+endif
+
+# Built with the library where it can be; else the library says so when it is asked for.
+.PHONY: lua-runtime-if-here
+lua-runtime-if-here: $(if $(LUA_RUNTIME_HERE),$(LUA_RUNTIME)/lua.image)
+	$(if $(LUA_RUNTIME_HERE),,@echo "no clang here: the library gets no Lua for the confined engine\
+		(tools/deps clang, then make lua-runtime)" >&2)
+
+lib all: lua-runtime-if-here
+
+# -- tests: those of tests/lua and tests/attack, and PUC's own -------------------------
+
+LUA_TESTS := $(BUILD)/lua-tests
+LUA_TESTS_PACKAGE := golang-github-yuin-gopher-lua
+# Next to the kernels' packages: `make clean` leaves it.
+LUA_TESTS_ARCHIVE := $(BUILD)/apt/$(LUA_TESTS_PACKAGE).orig.tar.xz
+
+$(LUA_TESTS_ARCHIVE): | apps/source.py
+	$(call say,FETCH)
+	$(Q)apps/source.py $(LUA_TESTS_PACKAGE) $@
+
+$(LUA_TESTS)/complete: $(LUA_TESTS_ARCHIVE)
+	$(Q)rm -rf $(@D)
+	$(Q)mkdir -p $(@D)
+	$(Q)tar -xf $< -C $(@D) --strip-components=2 gopher-lua/_lua5.1-tests
+	@touch $@
+
+.PHONY: test-lua-runtime
+test-lua-runtime: all lua-runtime $(LUA_TESTS)/complete
+	$(PYTEST) --long tests/unit/test_lua_runtime.py $(PYTEST_ARGS)
+	vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- $(PYTEST) --long tests/vm/test_lua_runtime.py tests/vm/test_attacks.py \
+		-k 'lua_runtime or confined' $(PYTEST_ARGS)
+
+unit-programs guest-programs: lua-runtime $(LUA_TESTS)/complete
