@@ -38,7 +38,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../engine/confined/image.h"
+#include "../include/uapi/syscript_image.h"
 #include "measure.h"
 #include "source.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/confined/image.h"
+#include "../include/uapi/syscript_image.h"
 #include "../lib/lua/whole.h"
 #include "cli.h"
 #include "object.h"

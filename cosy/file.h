@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * A compound as cosy-cc puts it into a program: an image (see
- * engine/confined/image.h) that is not at its place yet, and its data.
+ * linux/syscript_image.h) that is not at its place yet, and its data.
  *
  * A file is a struct cosy_file, and the parts that it tells of, each at a multiple
  * of 8 bytes from its beginning.  Whoever loads it chooses a place for the data in

@@ -30,9 +30,9 @@
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
-#include "../engine/confined/image.h"
-#include "../engine/confined/user/memory.h"
+#include "../include/uapi/syscript_image.h"
 #include "../lib/compound.h"
+#include "../lib/user/arena.h"
 #include "../lib/user/user.h"
 #include "cosy.h"
 #include "file.h"

@@ -13,15 +13,10 @@ LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luaj
 		verify_x86.c machine.c batches.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/stubs.o
+UAPI := $(wildcard include/uapi/*.h)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h \
-	$(BUILD)/include/linux/syscript.h \
-	$(BUILD)/include/linux/syscript_files.h \
-	$(BUILD)/include/linux/syscript_cpufreq.h \
-	$(BUILD)/include/linux/syscript_events.h \
-	$(BUILD)/include/linux/syscript_netfilter.h \
-	$(BUILD)/include/linux/syscript_process.h \
-	$(BUILD)/include/linux/syscript_table.h
+	$(UAPI:include/uapi/%=$(BUILD)/include/linux/%)
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
 # What a program of this tree needs to be compiled and linked with the library.
@@ -41,13 +36,7 @@ lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a
 $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/syscript_files.h: lib/syscript_files.h
 $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
-$(BUILD)/include/linux/syscript.h: include/uapi/syscript.h
-$(BUILD)/include/linux/syscript_files.h: include/uapi/syscript_files.h
-$(BUILD)/include/linux/syscript_cpufreq.h: include/uapi/syscript_cpufreq.h
-$(BUILD)/include/linux/syscript_events.h: include/uapi/syscript_events.h
-$(BUILD)/include/linux/syscript_netfilter.h: include/uapi/syscript_netfilter.h
-$(BUILD)/include/linux/syscript_process.h: include/uapi/syscript_process.h
-$(BUILD)/include/linux/syscript_table.h: include/uapi/syscript_table.h
+$(UAPI:include/uapi/%=$(BUILD)/include/linux/%): $(BUILD)/include/linux/%: include/uapi/%
 # All that is compiled comes after these: here, what it is compiled with.
 $(LIB_HEADERS): | $(BUILD)/deps/build.ready
 	@mkdir -p $(@D)
@@ -103,18 +92,9 @@ install: install-lib
 install-lib:
 	$(call built,$(BUILD)/libsyscript.a $(BUILD)/libsyscript.so)
 	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
-	install -D -m 0644 include/uapi/syscript.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript.h
-	install -m 0644 lib/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/syscript_files.h
-	install -m 0644 lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)/syscript_sockets.h
-	install -m 0644 include/uapi/syscript_files.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_files.h
-	install -m 0644 include/uapi/syscript_cpufreq.h \
-		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_cpufreq.h
-	install -m 0644 include/uapi/syscript_events.h \
-		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_events.h
-	install -m 0644 include/uapi/syscript_netfilter.h \
-		$(DESTDIR)$(INCLUDEDIR)/linux/syscript_netfilter.h
-	install -m 0644 include/uapi/syscript_process.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_process.h
-	install -m 0644 include/uapi/syscript_table.h $(DESTDIR)$(INCLUDEDIR)/linux/syscript_table.h
+	install -d $(DESTDIR)$(INCLUDEDIR)/linux
+	install -m 0644 $(UAPI) $(DESTDIR)$(INCLUDEDIR)/linux
+	install -m 0644 lib/syscript_files.h lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)
 	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so

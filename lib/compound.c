@@ -7,11 +7,11 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/syscript_image.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/confined/image.h"
 #include "compound.h"
 #include "sys.h"
 

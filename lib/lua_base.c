@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* See lua_base.h. */
 #include <errno.h>
+#include <linux/syscript_image.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/confined/image.h"
-#include "../engine/confined/user/memory.h"
 #include "lua_base.h"
 
 /* The image, its machine code, of up to twice its size, and what is known of that. */

@@ -11,18 +11,18 @@
  * All that the script can write is in there, so what is read there is not believed.
  */
 #include <errno.h>
+#include <linux/syscript_image.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/confined/image.h"
-#include "../engine/confined/user/memory.h"
 #include "lua-runtime/runtime.h"
 #include "compound.h"
 #include "lua/link.h"
 #include "lua_base.h"
 #include "lua_host.h"
 #include "lua_image.h"
+#include "user/arena.h"
 #include "user/user.h"
 
 #define ARENA_START	4096

@@ -4,7 +4,7 @@
  */
 #include "cosy.hpp"
 
-#include "../../engine/confined/image.h"
+#include "../../include/uapi/syscript_image.h"
 #include "../file.h"
 
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>

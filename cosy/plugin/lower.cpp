@@ -9,7 +9,7 @@
  */
 #include "cosy.hpp"
 
-#include "../../engine/confined/image.h"
+#include "../../include/uapi/syscript_image.h"
 #include "../../kernel/syscalls_nr.h"
 
 #include <llvm/IR/AttributeMask.h>

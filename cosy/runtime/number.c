@@ -2,7 +2,7 @@
 /*
  * System calls whose number is known when they are made: -errno, or the result.
  */
-#include "../../engine/confined/image.h"
+#include "../../include/uapi/syscript_image.h"
 #include "runtime.h"
 
 long __cosy_syscall_number(long number, const long *args)

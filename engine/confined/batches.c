@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See image_batch.h.
+ * See syscript_image_batch.h.
  *
  * The arena is shared with the process, whose threads may be writing to it.  So a
  * batch's structure is copied before it is looked at, and only the copy counts; results

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Batches for images: see image_batch.h. */
+/* Batches for images: see syscript_image_batch.h. */
 #ifndef CONFINED_BATCHES_H
 #define CONFINED_BATCHES_H
 
-#include "image_batch.h"
+#include "../include/uapi/syscript_image_batch.h"
 #include "port.h"
 
 struct engine_vm;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The checker: says whether an image is valid, see image.h, and finds out what the
+ * The checker: says whether an image is valid, see syscript_image.h, and finds out what the
  * code generator needs to know about it.
  */
 #ifndef CONFINED_CHECK_H
 #define CONFINED_CHECK_H
 
-#include "image.h"
+#include "../include/uapi/syscript_image.h"
+#include "port.h"
 #include "context.h"
 
 /* checked.marks, for each instruction */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What an image does, in C: written from image.h alone, to compare the generated
+ * What an image does, in C: written from syscript_image.h alone, to compare the generated
  * code with.  It counts fuel and the machine's stack as that does, so both end a
  * run at the same instruction.
  */

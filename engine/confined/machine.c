@@ -2,7 +2,7 @@
 /*
  * See machine.h.
  */
-#include "image.h"
+#include "../include/uapi/syscript_image.h"
 #include "machine.h"
 
 #define AT(offset, field) \

@@ -8,7 +8,8 @@
 
 #include "batches.h"
 #include "engine.h"
-#include "image.h"
+#include "../include/uapi/syscript_image.h"
+#include "port.h"
 #include "machine.h"
 #include "run.h"
 

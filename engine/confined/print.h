@@ -3,7 +3,8 @@
 #ifndef CONFINED_PRINT_H
 #define CONFINED_PRINT_H
 
-#include "image.h"
+#include "../include/uapi/syscript_image.h"
+#include "port.h"
 
 /* Room for any instruction's text. */
 #define PRINT_LEN	96

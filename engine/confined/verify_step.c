@@ -4,7 +4,7 @@
  * tests/confined/prove.py proves for each kind of instruction that what is
  * accepted here leaves the arena nowhere, and that what is known after it holds.
  */
-#include "image.h"
+#include "../include/uapi/syscript_image.h"
 #include "verify_insn.h"
 
 static u32 arena_mask(const struct verify *v)

@@ -528,7 +528,7 @@ struct syscript_invoke {
 
 /*
  * Engine 1: confined.  The image is one of BPF instructions (format 0), which
- * engine/confined/image.h describes; what is not one is ENOEXEC.  The shared
+ * linux/syscript_image.h describes; what is not one is ENOEXEC.  The shared
  * memory is its arena: anonymous memory of the size that the image says, at a
  * multiple of that size.  Its pages are the script's until it is closed, and count
  * as locked (RLIMIT_MEMLOCK); what becomes of the mapping does not matter to it.

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../../kernel/syscalls_nr.h"
-#include "../../engine/confined/image.h"
-#include "../../engine/confined/image_batch.h"
+#include "../../include/uapi/syscript_image.h"
+#include "../../include/uapi/syscript_image_batch.h"
 #include "support.h"
 
 /* -- The engine ---------------------------------------------------------------- */

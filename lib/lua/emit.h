@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Instructions of images (engine/confined/image.h), with labels.  Where memory runs out,
+ * Instructions of images (linux/syscript_image.h), with labels.  Where memory runs out,
  * or a jump gets too long, @failed says so in the end.
  */
 #ifndef LIB_LUA_EMIT_H
 #define LIB_LUA_EMIT_H
 
-#include "../../engine/confined/image.h"
+#include <linux/syscript_image.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
 
 /* Calls of functions by their number in the table, which only the linker knows. */
 struct call_fixup {

@@ -6,7 +6,7 @@
 #include "compile.h"
 #include "link.h"
 
-/* Its parts: see image.h. */
+/* Its parts: see syscript_image.h. */
 struct parts {
 	struct image_header *header;
 	struct image_func *funcs;

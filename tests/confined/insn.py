@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Images by hand: engine/confined/image.h for Python."""
+"""Images by hand: include/uapi/syscript_image.h for Python."""
 
 from __future__ import annotations
 

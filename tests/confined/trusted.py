@@ -20,8 +20,9 @@ PARTS = {
         *(CONFINED + name for name in ("jit_x86.c", "jit.h", "fuel.c", "live.c")),
     ],
     "machine code's ends": [
-        *(CONFINED + name for name in ("stubs.S", "machine.*", "port.h", "image.h")),
+        *(CONFINED + name for name in ("stubs.S", "machine.*", "port.h")),
         "engine/confined/kernel/stubs.h",
+        "include/uapi/syscript_image.h",
     ],
     "arenas, code and images": [
         *(CONFINED + name for name in ("kernel/[!s]*", "engine.c", "place.h", "check.*")),
@@ -35,7 +36,7 @@ PARTS = {
         "kernel/fs/*.[ch]",
         "kernel/net/*.[ch]",
         CONFINED + "batches.[ch]",
-        CONFINED + "image_batch.h",
+        "include/uapi/syscript_image_batch.h",
     ],
 }
 # Not trusted, or out of strangers' reach.

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "../../engine/confined/image.h"
+#include "../../include/uapi/syscript_image.h"
 #include "../../engine/confined/table.c"
 #include "lib_test.h"
 

@@ -22,7 +22,7 @@
 #include "abi.h"
 #include "pass_fd.h"
 #include "uapi/syscript_files.h"
-#include "../../engine/confined/image.h"
+#include "../../include/uapi/syscript_image.h"
 
 #define FIELD(name)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, name))
 

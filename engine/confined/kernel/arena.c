@@ -17,7 +17,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "../image.h"
+#include "../include/uapi/syscript_image.h"
 #include "arena.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)

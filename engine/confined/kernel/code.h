@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
-#include "../image.h"
+#include "../include/uapi/syscript_image.h"
 #include "../jit.h"
 #include "context.h"
 #include "room.h"

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Memory of the confined engine in processes: arenas, their guards, generated code.
+ * Generated code of the confined engine in processes.
  */
 #ifndef CONFINED_MEMORY_H
 #define CONFINED_MEMORY_H
 
 #include "../jit.h"
-
-/*
- * Maps an arena of 2^@shift bytes, with addresses reserved around it for guards.  Returns
- * its address, or NULL.
- */
-void *arena_map(u32 shift);
-void arena_unmap(void *arena, u32 shift);
-
-/*
- * Code that runs in this process wants guards around its arena of @size bytes; they are
- * there until each arena_guard() has had its arena_unguard().  Around memory that is not
- * arena_map()'s they need free addresses.  Returns 0, or -errno: -EEXIST where something
- * else lies there.
- */
-int arena_guard(void *arena, size_t size);
-void arena_unguard(void *arena);
 
 /**
  * struct code - room for generated code, mapped twice

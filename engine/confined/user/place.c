@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "../../../lib/user/arena.h"
 #include "../check.h"
 #include "../place.h"
 #include "memory.h"

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../../engine/confined/image.h"
-#include "../../../engine/confined/image_batch.h"
+#include "../../../include/uapi/syscript_image.h"
+#include "../../../include/uapi/syscript_image_batch.h"
 #include "../../../include/uapi/syscript_files.h"
 
 #define BATCH(op, batch) \

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * IMAGE_CALL_BATCH: the batches of kernel/fs and kernel/net (files, entries, messages)
  * for images, with r1 one of enum image_batch and r2 the address of its structure.
@@ -8,10 +8,10 @@
  * not; if nothing is there, the result is -EFAULT.  r0 is the result of the functions
  * there, or -errno; -ENOSYS: there is no such batch.
  *
- * Types are those of C, not of port.h: programs for the engine include this, too.
+ * Types are those of C: programs for the engine include this, too.
  */
-#ifndef CONFINED_IMAGE_BATCH_H
-#define CONFINED_IMAGE_BATCH_H
+#ifndef _UAPI_SYSCRIPT_IMAGE_BATCH_H
+#define _UAPI_SYSCRIPT_IMAGE_BATCH_H
 
 /*
  *   PENDING   no structure.  1: a signal waits for the end of the run
@@ -90,4 +90,4 @@ struct image_batch_copy {
 
 #define IMAGE_COPY_MAX		65536
 
-#endif /* CONFINED_IMAGE_BATCH_H */
+#endif /* _UAPI_SYSCRIPT_IMAGE_BATCH_H */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * The format of the images that the confined engine runs, and the meaning of their
  * instructions.
@@ -6,7 +6,7 @@
  * An image is this header, and after it, without gaps,
  *
  *   struct image_func   funcs[nfuncs]   by start; the first starts at 0
- *   u32                 table[ntable]   functions that may be called by number
+ *   __u32               table[ntable]   functions that may be called by number
  *   (4 bytes of zero where ntable is odd)
  *   struct image_insn         insns[ninsns]
  *
@@ -47,10 +47,10 @@
  * A register that was never written holds 0, or what an earlier instruction left
  * in it: nothing that the program could not have computed.
  */
-#ifndef CONFINED_IMAGE_H
-#define CONFINED_IMAGE_H
+#ifndef _UAPI_SYSCRIPT_IMAGE_H
+#define _UAPI_SYSCRIPT_IMAGE_H
 
-#include "port.h"
+#include <linux/types.h>
 
 #define IMAGE_MAGIC		0x79736f43	/* "Cosy" */
 #define IMAGE_VERSION		1
@@ -94,17 +94,17 @@
  *               innermost IMAGE_CALL_TRY under way returns IMAGE_STOPPED
  */
 struct image_header {
-	u32 magic;
-	u16 version;
-	u16 flags;
-	u32 ninsns;
-	u32 nfuncs;
-	u32 ntable;
-	u32 arena_shift;
-	u32 stack_end;
-	u32 stack_size;
-	u32 native_size;
-	u32 stop;
+	__u32 magic;
+	__u16 version;
+	__u16 flags;
+	__u32 ninsns;
+	__u32 nfuncs;
+	__u32 ntable;
+	__u32 arena_shift;
+	__u32 stack_end;
+	__u32 stack_size;
+	__u32 native_size;
+	__u32 stop;
 };
 
 #define IMAGE_STOP_TIME		50000000	/* ns of the program's own code */
@@ -119,19 +119,19 @@ struct image_header {
  * @frame: bytes of its stack frame, a multiple of 8, 0 .. IMAGE_FRAME_MAX
  */
 struct image_func {
-	u32 start;
-	u32 frame;
+	__u32 start;
+	__u32 frame;
 };
 
 struct image_insn {
-	u8 code;
+	__u8 code;
 #if defined(__LITTLE_ENDIAN_BITFIELD) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	u8 dst : 4, src : 4;
+	__u8 dst : 4, src : 4;
 #else
 #error "images are little-endian"
 #endif
-	s16 off;
-	s32 imm;
+	__s16 off;
+	__s32 imm;
 };
 
 /* insn.code: class, then size and mode, or source and operation. */
@@ -215,7 +215,7 @@ struct image_insn {
  *   IMAGE_CALL_THROW    ends the innermost IMAGE_CALL_TRY under way; it returns
  *                       r1.  r6 to r10 are the caller's again
  *   IMAGE_CALL_ABORT    ends the run, with r1 in the text
- *   IMAGE_CALL_BATCH    batch r1, whose structure is at r2: image_batch.h
+ *   IMAGE_CALL_BATCH    batch r1, whose structure is at r2: linux/syscript_image_batch.h
  */
 #define IMAGE_CALL_SYSCALL	1
 #define IMAGE_CALL_TRY		2
@@ -237,4 +237,4 @@ enum image_reason {
 #define IMAGE_FUNCTION		0x2000
 #define IMAGE_FUNCTIONS_MAX	64
 
-#endif /* CONFINED_IMAGE_H */
+#endif /* _UAPI_SYSCRIPT_IMAGE_H */

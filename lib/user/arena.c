@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See arena.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../include/uapi/syscript_image.h"
+#include "arena.h"
+
+#define PAGE	4096UL
+
+/**
+ * struct known - an arena that was mapped here, or has guards
+ * @reserved: arena_map() has reserved the guards' addresses
+ * @guards:   how often they are wanted
+ */
+struct known {
+	struct known *next;
+	char *arena;
+	size_t size;
+	bool reserved;
+	unsigned int guards;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known *all;
+
+static void lock_take(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void lock_give(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* Before any handler of the program's or library's that may free what it has. */
+__attribute__((constructor))
+static void begin(void)
+{
+	pthread_atfork(lock_take, lock_give, lock_give);
+}
+
+static struct known **find(const char *arena)
+{
+	struct known **link = &all;
+
+	while (*link && (*link)->arena != arena)
+		link = &(*link)->next;
+	return link;
+}
+
+static struct known *add(char *arena, size_t size, bool reserved)
+{
+	struct known *known = malloc(sizeof(*known));
+
+	if (known) {
+		*known = (struct known){ all, arena, size, reserved, 0 };
+		all = known;
+	}
+	return known;
+}
+
+static void forget(struct known **link)
+{
+	struct known *known = *link;
+
+	*link = known->next;
+	free(known);
+}
+
+/* One page, over and over: what is written there is of no use to anyone. */
+static int map_guard(int page, char *from, int how)
+{
+	size_t at;
+	int err;
+
+	for (at = 0; at < IMAGE_GUARD; at += PAGE) {
+		if (mmap(from + at, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | how, page, 0) !=
+		    MAP_FAILED)
+			continue;
+		err = -errno;
+		munmap(from, at);
+		return err;
+	}
+	return 0;
+}
+
+static int map_guards(const struct known *known)
+{
+	int page = memfd_create("guard", MFD_CLOEXEC), err;
+	int how = known->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+
+	if (page < 0)
+		return -errno;
+	err = ftruncate(page, PAGE) ? -errno : 0;
+	if (!err)
+		err = map_guard(page, known->arena - IMAGE_GUARD, how);
+	if (!err) {
+		err = map_guard(page, known->arena + known->size, how);
+		if (err)
+			munmap(known->arena - IMAGE_GUARD, IMAGE_GUARD);
+	}
+	close(page);
+	return err;
+}
+
+static int guard(char *arena, size_t size)
+{
+	struct known **link = find(arena), *known = *link ?: add(arena, size, false);
+	int err = 0;
+
+	if (!known)
+		return -ENOMEM;
+	/* A program may see the first part of an arena; its guards are where all of it ends. */
+	if (size > known->size || (size < known->size && !known->reserved))
+		return -EEXIST;
+	if (!known->guards)
+		err = map_guards(known);
+	if (!err)
+		known->guards++;
+	else if (!known->reserved)
+		forget(find(arena));
+	return err;
+}
+
+int arena_guard(void *arena, size_t size)
+{
+	int err;
+
+	lock_take();
+	err = guard(arena, size);
+	lock_give();
+	return err;
+}
+
+static void unmap_guards(const struct known *known)
+{
+	munmap(known->arena - IMAGE_GUARD, IMAGE_GUARD);
+	munmap(known->arena + known->size, IMAGE_GUARD);
+}
+
+void arena_unguard(void *arena)
+{
+	struct known **link;
+
+	lock_take();
+	link = find(arena);
+	/* An arena that was unmapped before its last program has none any more. */
+	if (*link && !--(*link)->guards && !(*link)->reserved) {
+		unmap_guards(*link);
+		forget(link);
+	}
+	lock_give();
+}
+
+void *arena_map(unsigned int shift)
+{
+	size_t size = 1UL << shift, many = 2 * size + 2 * IMAGE_GUARD;
+	char *from, *arena;
+	bool is_known;
+
+	from = mmap(NULL, many, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0);
+	if (from == MAP_FAILED)
+		return NULL;
+	arena = (char *)(((unsigned long)from + IMAGE_GUARD + size - 1) & ~(size - 1));
+	/* Only the arena and its guards stay. */
+	if (arena - IMAGE_GUARD > from)
+		munmap(from, arena - IMAGE_GUARD - from);
+	if (from + many > arena + size + IMAGE_GUARD)
+		munmap(arena + size + IMAGE_GUARD,
+		       from + many - (arena + size + IMAGE_GUARD));
+	lock_take();
+	is_known = add(arena, size, true);
+	lock_give();
+	if (!is_known || mprotect(arena, size, PROT_READ | PROT_WRITE)) {
+		arena_unmap(arena, shift);
+		return NULL;
+	}
+	return arena;
+}
+
+void arena_unmap(void *arena, unsigned int shift)
+{
+	struct known **link;
+
+	lock_take();
+	link = find(arena);
+	if (*link)
+		forget(link);
+	lock_give();
+	munmap((char *)arena - IMAGE_GUARD, (1UL << shift) + 2 * IMAGE_GUARD);
+}
