@@ -165,6 +165,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     return (yield)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why tests were repeated: they may have passed since, and then nothing else says it."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"repeated: {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test that leaves scripts, not one after it that looks for its own."""
@@ -262,8 +269,14 @@ def tool_has_no_use(item: pytest.Item) -> str:
     return ""
 
 
+# An attack that succeeds once has succeeded: tests of these are never repeated.
+ATTACKS = re.compile(r"attack|hostile|lifetimes|leaks|rights|verify|mutants|addresses|endless")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if ATTACKS.search(item.nodeid):
+            item.add_marker(pytest.mark.flaky(reruns=0))
         if HAS_TOOL and (reason := tool_has_no_use(item)):
             item.add_marker(pytest.mark.skip(reason=reason))
         boots = item.get_closest_marker("boot") is not None
