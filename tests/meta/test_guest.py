@@ -21,6 +21,7 @@ def test_usage(guest) -> None:
 
 
 @boots
+@long  # as the gate itself, and test_a_fake_oops_fails_its_test_and_the_run()
 def test_status_and_output_are_the_commands(guest) -> None:
     script = 'id -un; id -Gn; touch "$HOME/a" "$TMPDIR/b" && pwd; echo e >&2; exec sh -c "exit 7"'
     done = guest("-u", "--", "sh", "-c", script)

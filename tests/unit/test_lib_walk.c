@@ -13,6 +13,7 @@
 
 #include "lib_test.h"
 
+#define DIRS	20		/* of "wide" */
 #define SIZES	"columns = { 'size' } sum = function(e, i) return e.size[i] end"
 
 static char top[] = "/tmp/syscript-walk-XXXXXX";
@@ -35,10 +36,10 @@ static void build_wide(void)
 	char name[64];
 
 	go_to("wide");
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < DIRS; i++) {
 		snprintf(name, sizeof(name), "dir %d", i);
 		CHECK(!mkdir(name, 0755));
-		for (int k = 0; k < i * 15; k++) {
+		for (int k = 0; k < i * 30; k++) {
 			snprintf(name, sizeof(name), "dir %d/file-%d", i, k);
 			if (k % 50 == 7)
 				CHECK(!mkdir(name, 0755));
@@ -129,7 +130,7 @@ static void test_functions(void)
 	CHECK_EQ(sums.entries, all.entries);
 	sums = sums_of("wide", "prune = function() return true end", 0);
 	CHECK_EQ(sums.dirs, 1);
-	CHECK_EQ(sums.entries, 43);
+	CHECK_EQ(sums.entries, DIRS + 3);
 	sums = sums_of("wide", "columns = { 'name' } prune = function(e, i) "
 		       "return e.name[i]:find('^dir 3') end", 0);
 	CHECK(sums.dirs > 10 && sums.dirs < all.dirs);
@@ -288,11 +289,11 @@ static void disturb(void)
 	char from[64], to[64];
 
 	for (unsigned int i = 0;; i++) {
-		snprintf(from, sizeof(from), "wide/dir %u/file-%u", i % 40, i % 97);
-		snprintf(to, sizeof(to), "wide/dir %u/file-%u", i * 7 % 40, i % 89 + 1000);
+		snprintf(from, sizeof(from), "wide/dir %u/file-%u", i % DIRS, i % 97);
+		snprintf(to, sizeof(to), "wide/dir %u/file-%u", i * 7 % DIRS, i % 89 + 1000);
 		rename(from, to);
 		rename(to, from);
-		snprintf(to, sizeof(to), "wide/dir %u", i % 40);
+		snprintf(to, sizeof(to), "wide/dir %u", i % DIRS);
 		rename(to, "elsewhere");
 		rename("elsewhere", to);
 		if (!mkdir("wide/dir 3/brief", 0755))

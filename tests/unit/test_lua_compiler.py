@@ -33,7 +33,7 @@ def both(text: str, *options: str) -> subprocess.CompletedProcess[str]:
     return compiled
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("first", range(0, 100, 10))
 @pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
 def test_random_programs(first: int, stress: str) -> None:
@@ -41,6 +41,7 @@ def test_random_programs(first: int, stress: str) -> None:
         both(stress + Program(seed).text())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_corpus_interpreted(script, monkeypatch: pytest.MonkeyPatch) -> None:
     """tests/unit/test_lua_runtime.py has it compiled."""

@@ -29,7 +29,7 @@ def test_corpus(script: Path) -> None:
     assert compiled.stderr == ""
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", USER, ids=str)
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
 def test_attack(path: Path, mode: Mode) -> None:

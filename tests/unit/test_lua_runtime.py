@@ -53,6 +53,7 @@ MODE = CONFINED["user"]
 HOSTILE = [a for a in map(Attack.read, ATTACKS) if a.suits(MODE) and a.path.stem != "scheduling"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("attack", HOSTILE, ids=lambda attack: attack.path.stem)
 def test_attack(attack: Attack) -> None:
     attack.check(here, MODE)

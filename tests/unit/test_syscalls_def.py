@@ -221,6 +221,7 @@ def test_constants_can_be_included_twice(constants: str, tmp_path: Path) -> None
     subprocess.run(["cc", "-Wall", "-Werror", "-fsyntax-only", str(source)], check=True)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("header", SAMPLE)
 def test_constants_equal_the_compilers(constants: str, tmp_path: Path, header: str) -> None:
     table = dict(rows(constants, "ERRNO") + rows(constants, "CONSTANT"))

@@ -423,7 +423,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("native", (0, 0x10000))
 @pytest.mark.parametrize("what", LOOPS)
 def test_killed(what: str, native: int) -> None:
@@ -854,7 +854,7 @@ def test_filter_kills_thread() -> None:
     assert result == {"end": 7}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_images(part: int) -> None:
     """Each with the result and the arena that the interpreter comes to."""

@@ -27,7 +27,7 @@ LUA = "syscall.write(1, 'on\\n', 3) while true do end"
 LUA_ENDS = {"time limit": ["--time-limit", "1s"], "SIGKILL": ["--time-limit", PATIENCE]}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("loop", LOOPS)
 def test_compound(loop: str, end: str, as_outsider) -> None:

@@ -100,7 +100,7 @@ def test_kills_what_is_not_to_run() -> None:
 
 def test_threads_that_storm(tmp_path: Path) -> None:
     """A program that spins, replaced and unloaded under processes on all CPUs."""
-    body = "for k in $(seq 60); do true & /bin/true; done; wait"
+    body = "for k in $(seq 30); do true & /bin/true; done; wait"
     storms = [subprocess.Popen(["sh", "-c", body]) for _ in range(2)]
     n = 0
     while any(s.poll() is None for s in storms):
@@ -146,7 +146,7 @@ def test_files_that_vanish(tmp_path: Path) -> None:
     subprocess.run(["umount", place], check=True)
     (place / "a").write_text("x")
     assert p.unload() == 0
-    body = f"for k in $(seq 40); do echo x >{place}/f$k; rm {place}/f$k; done"
+    body = f"for k in $(seq 15); do echo x >{place}/f$k; rm {place}/f$k; done"
     storms = [subprocess.Popen(["sh", "-c", body]) for _ in range(2)]
     n = 0
     while any(s.poll() is None for s in storms):

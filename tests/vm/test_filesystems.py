@@ -22,7 +22,7 @@ ENOUGH = 8000 // SLOWDOWN
 SOME = 300
 # Where each file is asked of a process.
 FEW = 50
-STORM_SECONDS = 5
+STORM_SECONDS = 3
 # From SIGKILL to the end of the process, on a busy emulated machine.
 DEATH = 60 * SLOWDOWN
 KERNEL = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
@@ -249,8 +249,8 @@ def test_races(place: Path) -> None:
 
 def test_killed(place: Path) -> None:
     with tmpfs(place / "killed") as top:
-        fill(top, 20000)
-        for _ in range(5):
+        fill(top, 5000)
+        for _ in range(2):
             command = [DIRCHECK, "endless", top]
             options = account("member")
             child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE, **options)

@@ -136,6 +136,7 @@ OTHERS = firewall_page.ROOT / "examples" / "netfilter" / "others"
 SAME = ("sources", "knock", "syn", "sample")
 
 
+@pytest.mark.long  # others/ is what the examples are compared with, and changes with these
 def test_nftables_does_the_same() -> None:
     """The rules next to the examples, by the checks of these."""
     result = in_own_namespace(

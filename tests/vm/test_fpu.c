@@ -12,7 +12,7 @@
 #include "abi.h"
 
 #define THREADS	3
-#define CALLS	3000
+#define CALLS	1000
 
 static const char source[] =
 	"local x = 0.1\n"

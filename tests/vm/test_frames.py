@@ -852,6 +852,7 @@ def test_conntrack_of_forwarded(mode: str, net: Wire, seven: socket.socket, open
         assert [server.recv(100) for _ in range(20)] == [b"%d" % i for i in range(20)]
 
 
+@pytest.mark.sample(2)
 def test_marks(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
     """The mark of a reply is its own socket's, and not that of who asked."""
     echo = Script(mode, ECHO.replace(PORTS["copied"], opened))

@@ -668,7 +668,7 @@ class Storm:
     """Of frames, and of takers that come and go, for some seconds."""
 
     def __init__(self, server: Namespace) -> None:
-        self.server, self.end, self.sent = server, time.monotonic() + 6, 0
+        self.server, self.end, self.sent = server, time.monotonic() + 4, 0
         work = (self.flood, self.come_and_go, self.come_and_go)
         self.threads = [threading.Thread(target=one) for one in work]
         for thread in self.threads:

@@ -51,7 +51,7 @@ end
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """A first storm fills what the kernel and the module keep for later."""
-    subprocess.run([STORM, "--seconds", "4"], check=True, **account("member"))
+    subprocess.run([STORM, "--seconds", "2"], check=True, **account("member"))
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def run_script(mode: Mode, source: str, *args: str) -> subprocess.Popen[str]:
 
 def test_storm(as_user: Run) -> None:
     """Threads register, call and close as fast as they can, on all CPUs."""
-    done = as_user([STORM, "--seconds", "4"])
+    done = as_user([STORM, "--seconds", "2"])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -147,7 +147,7 @@ def test_share(large_share: None, as_user: Run) -> None:
     first = fill(library)
     assert first > 4
     assert fill(library) == first
-    done = as_user([STORM, "--seconds", "4"])
+    done = as_user([STORM, "--seconds", "2"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert fill(library) == first
 
@@ -167,7 +167,7 @@ def test_floating_point_neighbours() -> None:
     """Floating-point registers of processes and of scripts do not mix."""
     neighbours = [
         subprocess.Popen(
-            [STORM, "--floats", "--seconds", "4"],
+            [STORM, "--floats", "--seconds", "2"],
             **account("member"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

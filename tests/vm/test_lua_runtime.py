@@ -28,7 +28,7 @@ from runner import (
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = confined_lua("kernel")
-OVER_TIME = "-e: over the time limit of 1000 ms: raise it with --time-limit"
+OVER_TIME = "-e: over the time limit of 400 ms: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
 closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
@@ -78,7 +78,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_time_limit(name: str, as_outsider) -> None:
-    done = as_outsider([*RUN, "--time-limit", "1s", "-e", LOOPS[name]], timeout=HANG)
+    done = as_outsider([*RUN, "--time-limit", "400ms", "-e", LOOPS[name]], timeout=HANG)
     assert (done.returncode, done.stderr) == (1, f"{OVER_TIME}\n")
 
 

@@ -37,6 +37,7 @@ KEYS_PER_GET, GETS = (
 )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", SCRIPTED)
 @pytest.mark.parametrize(
     ("account", "backend", "says"),
@@ -152,7 +153,7 @@ sys.stdout.buffer.write(sock.recv(100)[8:])
 """
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("address", [Wire.HOST, THERE6, "127.0.0.1", "::1"])
 def test_frames_server_asked_by_its_host(frames: Server, address: str) -> None:
     """What does not come by the device is the stack's, too."""

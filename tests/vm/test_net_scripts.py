@@ -241,6 +241,7 @@ def nonsense(seed: int) -> list[list[str]]:
     return [line.split() for line in lines]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["arp_icmp", "dns", "memcached_get", "udp_echo"])
 def test_malformed(net: Wire, far: socket.socket, backend: int, name: str, seed: int) -> None:
