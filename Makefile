@@ -185,6 +185,7 @@ deps: $(BUILD)/config.mk
 lint: deps lint-module
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
+	tools/check-format $(BUILD)/venv/bin/clang-format
 	$(PYTEST) -q tests/unit/test_c_style.py
 	tools/deps shell
 	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy lib safety scripts tests tools vm)

@@ -91,7 +91,7 @@ static void describe(const struct call *call, struct call_site *caller, unsigned
 	sprint_symbol(symbol, ip - 1);
 	module = split_symbol(symbol);
 	strscpy(caller->at, symbol, sizeof(caller->at));
-	caller->site = (struct evmon_site) {
+	caller->site = (struct evmon_site){
 		.file = caller->at, .name = call->name, .type = call->type,
 	};
 	place_add_of(&caller->site, module);
@@ -184,7 +184,7 @@ static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
 	struct under_way *under_way = (struct under_way *)instance->data;
 	struct call *call = call_of(instance);
 
-	*under_way = (struct under_way) {};
+	*under_way = (struct under_way){};
 	if (!call->argument)
 		return !evmon_is_on();
 	under_way->object = object_of(call, regs);
@@ -289,7 +289,7 @@ static int call_add(struct call_set *set, const char *line)
 		return -ENOMEM;
 	err = call_parse(call, line);
 	if (!err) {
-		call->others = (struct evmon_site) {
+		call->others = (struct evmon_site){
 			.file = "other callers", .name = call->name, .type = call->type,
 		};
 		err = call_start(call);

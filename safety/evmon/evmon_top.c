@@ -137,7 +137,7 @@ static void show_hot(struct seq_file *m, const struct hot *hot)
 	char longest[64];
 
 	place_text(longest, sizeof(longest),
-		   &(struct evmon_where) { .place = hot->longest_place });
+		   &(struct evmon_where){ .place = hot->longest_place });
 	seq_printf(m, "%s\t%s\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%s\n",
 		   place->module, place->name, evmon_text_of(place->type), hot->count,
 		   hot->waits, hot->wait, hot->wait_max, hot->held, hot->held_max, longest);

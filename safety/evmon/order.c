@@ -109,7 +109,7 @@ static struct known_lock *lock_find(struct order *order, const void *object, boo
 	}
 	/* Full: the new one is the likelier to be used. */
 	if (add)
-		*lock = (struct known_lock) { .object = object };
+		*lock = (struct known_lock){ .object = object };
 	return add ? lock : NULL;
 }
 
@@ -313,7 +313,7 @@ static bool pair_add(struct order *order, const struct held_lock *outer,
 		return true;
 	}
 	if (!is_pair(pair, a, b))
-		*pair = (struct pair) {
+		*pair = (struct pair){
 			.outer = a, .inner = b, .outer_life = a->life, .inner_life = b->life,
 			.edge = { .where = *here, .outer_where = outer->where },
 		};
@@ -336,7 +336,7 @@ static bool edge_add(struct order *order, const struct held_lock *outer,
 		found = back;
 	slot = edge_slot(order, a, b);
 	if (a != b && !*slot && order->edges_count < EDGES) {
-		order->edges[order->edges_count] = (struct edge) {
+		order->edges[order->edges_count] = (struct edge){
 			.outer = a, .inner = b, .where = *here,
 			.outer_where = outer->where,
 		};

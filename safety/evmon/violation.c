@@ -35,7 +35,7 @@ static bool may_log(void)
 
 struct evmon_where evmon_here(struct evmon_site *site)
 {
-	return (struct evmon_where) {
+	return (struct evmon_where){
 		.place = place_number(site),
 		.pid = task_pid_nr(current),
 		.jiffies = jiffies,
@@ -45,7 +45,7 @@ EXPORT_SYMBOL_GPL(evmon_here);
 
 struct evmon_where evmon_here_ip(unsigned long ip)
 {
-	return (struct evmon_where) {
+	return (struct evmon_where){
 		.ip = ip,
 		.pid = task_pid_nr(current),
 		.jiffies = jiffies,

@@ -299,7 +299,7 @@ struct kmem_cache *kgcc_cache_create_args(const char *where, const char *name,
 					  unsigned int size, struct kmem_cache_args *args,
 					  slab_flags_t flags)
 {
-	struct kmem_cache_args with = args ? *args : (struct kmem_cache_args) {};
+	struct kmem_cache_args with = args ? *args : (struct kmem_cache_args){};
 
 	with.usersize = with.usersize ?: 1;
 	return register_cache(__kmem_cache_create_args(name, with_tag(size), &with, flags),

@@ -123,10 +123,10 @@ static struct access find_access(const struct kgcc_site *site, unsigned long add
 		const struct kgcc_part *part = &site->parts[i];
 
 		if (object->kind == KGCC_FREED || from + part->lo < 0 || from + part->hi > size)
-			return (struct access) { from + part->lo, from + part->hi, part->where };
+			return (struct access){ from + part->lo, from + part->hi, part->where };
 	}
 	from = address - object->start;
-	return (struct access) { from, from + length, site->where };
+	return (struct access){ from, from + length, site->where };
 }
 
 static void report_header(int number, unsigned int flags, const struct access *access,

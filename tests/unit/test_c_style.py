@@ -126,3 +126,37 @@ def test_what_is_not_is_found(line: str, rule: str) -> None:
     assert any(rule in found for found in broken("kernel/a.c", text))
     quoted = '/* SPDX-License-Identifier: GPL-2.0 */\n\tf("if(a = b,c) // %s");\n'
     assert broken("kernel/a.c", quoted) == []
+
+
+CLANG_FORMAT = ROOT / "build/venv/bin/clang-format"
+FORMATTED = """\
+/* SPDX-License-Identifier: GPL-2.0 */
+#define LIMIT\t\t4\t/* as it may stand */
+
+int f(int a, char *b)
+{
+\tstruct s s = { .a = 1, .b = 2,
+\t\t       .c = 3 };
+
+\tif (a == LIMIT)
+\t\treturn *b + a *
+\t\t       s.a;
+\treturn 0;
+}
+"""
+
+
+def test_check_format(tmp_path: Path) -> None:
+    def check(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "a.c").write_text(text)
+        command = [ROOT / "tools/check-format", CLANG_FORMAT, tmp_path / "a.c"]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    assert check(FORMATTED).stdout == "1 files are formatted\n"
+    for line, right, wrong in (
+        (4, "char *b", "char * b"),
+        (9, "a == LIMIT", "a==LIMIT"),
+        (12, "\treturn 0", "\t\treturn 0"),
+    ):
+        done = check(FORMATTED.replace(right, wrong, 1))
+        assert done.returncode == 1 and f"a.c:{line}:\n" in done.stdout

@@ -272,7 +272,7 @@ static uint64_t field(const struct kernevents *ke, const void *record, enum fiel
 static void take_event(const struct kernevents *ke, const void *record, int cpu,
 		       uint64_t time, struct kernevent *event)
 {
-	*event = (struct kernevent) {
+	*event = (struct kernevent){
 		.time = time,
 		.object = field(ke, record, FIELD_OBJECT, 8),
 		.value = field(ke, record, FIELD_VALUE, 8),
@@ -302,7 +302,7 @@ static void take_batch(const struct kernevents *ke, const void *record, int cpu,
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		events[i] = (struct kernevent) {
+		events[i] = (struct kernevent){
 			.time = time_of(&packed[i], time, cycles, khz),
 			.object = packed[i].object,
 			.value = packed[i].value,
