@@ -426,7 +426,7 @@ static void reply(struct rings *rings, const struct io_uring_cqe *cqe, rings_ans
 }
 
 /* Returns how many were requests. */
-static unsigned int take(struct rings *rings, rings_answer *answer)
+static unsigned int take_answer(struct rings *rings, rings_answer *answer)
 {
 	unsigned int head, seen = 0, n = 0;
 	struct io_uring_cqe *cqe;
@@ -453,7 +453,7 @@ void rings_serve_uring(struct rings *rings, rings_answer *answer)
 		rings->receiver = receiver_open(rings->sock, ROOM);
 	do
 		receiver_wait(rings->receiver);
-	while (!take(rings, answer));
+	while (!take_answer(rings, answer));
 	if (io_uring_submit(&rings->receiver->uring) < 0)
 		measure_die("io_uring: %m");
 }

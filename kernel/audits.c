@@ -61,7 +61,7 @@ DEFINE_STATIC_CALL(audit_exit, no_exit);
 DEFINE_STATIC_CALL(audit_inode, no_inode);
 DEFINE_STATIC_CALL(audit_sockaddr, no_sockaddr);
 
-static void take(void *functions[6])
+static void use_functions(void *functions[6])
 {
 	static_call_update(audit_alloc, functions[0]);
 	static_call_update(audit_free, functions[1]);
@@ -169,7 +169,7 @@ void __init audits_init(void)
 			return;
 		}
 	}
-	take(found);
+	use_functions(found);
 	can_record = true;
 }
 
@@ -177,7 +177,7 @@ void audits_exit(void)
 {
 	void *none[] = { no_alloc, no_free, no_entry, no_exit, no_inode, no_sockaddr };
 
-	take(none);
+	use_functions(none);
 }
 
 #else /* CONFIG_AUDITSYSCALL */

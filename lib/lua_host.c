@@ -73,7 +73,7 @@ static struct vm *vm_of(struct engine_vm *vm)
 
 /* -- The arena -------------------------------------------------------------------- */
 
-static void *take(struct vm *vm, size_t size)
+static void *take_memory(struct vm *vm, size_t size)
 {
 	char *p = vm->at;
 
@@ -115,7 +115,7 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 
 	data += -(unsigned long)data & (file->align - 1);
 	vm->at = data + file->memory_size;
-	take(vm, -(unsigned long)vm->at & 15);
+	take_memory(vm, -(unsigned long)vm->at & 15);
 	file_load_data(file, data);
 	vm->base = lua_base_get(file, data - vm->arena, &header);
 	if (vm->base)
@@ -127,27 +127,27 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 {
 	struct run *run = vm->run;
 	long large = run_scratch(run);
-	struct runtime_call *call = take(vm, sizeof(*call));
+	struct runtime_call *call = take_memory(vm, sizeof(*call));
 	char name[SYSCRIPT_NAME_LEN + 1], *text;
 	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
 
-	vm->frame = take(vm, sizeof(*vm->frame));
+	vm->frame = take_memory(vm, sizeof(*vm->frame));
 	*vm->frame = vm->call = call;
 	vm->image->stop = (char *)&call->stop - vm->arena;
 	call->size = sizeof(*call);
 	call->check = run->flags & SYSCRIPT_CHECK;
 	call->another = vm->another;
-	text = take(vm, source->len + 1);
+	text = take_memory(vm, source->len + 1);
 	call->source = memcpy(text, source->data, source->len);
 	call->source_len = source->len;
-	call->name = memcpy(take(vm, sizeof(name)), name, len + 1);
+	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
 	call->arena = (unsigned long)vm->arena;
 	call->arena_size = 1UL << vm->shift;
 	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;
 	call->large = large > 0 ? large : 0;
 	call->large_size = LARGE_SIZE;
 	call->heap_size = run->memory_limit;
-	call->heap = take(vm, run->memory_limit);
+	call->heap = take_memory(vm, run->memory_limit);
 }
 
 /* -- The engine ------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static unsigned char *put(unsigned char *to, const void *from, size_t len)
 	return to + len;
 }
 
-static bool take(const unsigned char **from, const void *expected, size_t len)
+static bool take_expected(const unsigned char **from, const void *expected, size_t len)
 {
 	bool same = !memcmp(*from, expected, len);
 
@@ -150,11 +150,12 @@ static unsigned char *put_value(const struct dataset *data, uint32_t key, uint32
 bool dataset_value_is(const struct dataset *data, uint32_t key, const unsigned char *value,
 		      uint32_t *version)
 {
-	if (!take(&value, &key, sizeof(key)))
+	if (!take_expected(&value, &key, sizeof(key)))
 		return false;
 	memcpy(version, value, sizeof(*version));
 	value += sizeof(*version);
-	return take(&value, rest_of(data, key, *version), data->value_size - VALUE_SIZE_MIN);
+	return take_expected(&value, rest_of(data, key, *version),
+			     data->value_size - VALUE_SIZE_MIN);
 }
 
 size_t dataset_get(const struct dataset *data, const struct asked *asked, unsigned int keys,
@@ -197,9 +198,9 @@ static bool take_value(const struct dataset *data, const struct asked *asked,
 {
 	uint32_t version, key = asked->key;
 
-	if (!take(reply, value_is, LEN(value_is)) ||
-	    !take(reply, dataset_name(data, key), data->key_size) ||
-	    !take(reply, data->tail, data->tail_len) ||
+	if (!take_expected(reply, value_is, LEN(value_is)) ||
+	    !take_expected(reply, dataset_name(data, key), data->key_size) ||
+	    !take_expected(reply, data->tail, data->tail_len) ||
 	    !dataset_value_is(data, key, *reply, &version))
 		return false;
 	*reply += data->value_size;
@@ -218,7 +219,7 @@ enum reply dataset_check(const struct dataset *data, const struct asked *asked,
 	if (is_miss(reply, len))
 		return REPLY_MISS;
 	return len == data->reply_size && take_value(data, asked, &reply) &&
-			       take(&reply, end, LEN(end)) ? REPLY_RIGHT : REPLY_WRONG;
+			       take_expected(&reply, end, LEN(end)) ? REPLY_RIGHT : REPLY_WRONG;
 }
 
 enum reply dataset_check_value(const struct dataset *data, const struct asked *asked,
@@ -237,7 +238,8 @@ enum reply dataset_check_value(const struct dataset *data, const struct asked *a
 	for (unsigned int i = 0; i < keys && !(found && !(seen & 1ull << *at)); i++) {
 		const unsigned char *from = reply;
 
-		if (take_value(data, &asked[i], &from) && take(&from, end, reply + len - from)) {
+		if (take_value(data, &asked[i], &from) &&
+		    take_expected(&from, end, reply + len - from)) {
 			found = true;
 			*at = i;
 		}

@@ -182,7 +182,7 @@ static int receive(struct load *load)
 }
 
 /* Without a CPU of its own it does not keep others from theirs for long. */
-static uint64_t rest(struct load *load, uint64_t idle_since, uint64_t now)
+static uint64_t pause_load(struct load *load, uint64_t idle_since, uint64_t now)
 {
 	const struct load_options *options = load->options;
 	struct timespec wait = { 0, SLEEP_NS };
@@ -283,7 +283,7 @@ static void run_until(struct load *load, uint64_t end)
 			idle_since = now;
 			continue;
 		}
-		now = rest(load, idle_since, now);
+		now = pause_load(load, idle_since, now);
 		load->idle_ns += now - last;
 	}
 }

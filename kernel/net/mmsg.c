@@ -53,8 +53,9 @@ static_assert(MMSG_SEND_FLAGS == (MSG_DONTROUTE | MSG_DONTWAIT | MSG_CONFIRM |
 /* -- What is unusual -------------------------------------------------------- */
 
 /* @entry makes the call for the messages from @done on. */
-static __always_inline long rest(const struct batch *batch, unsigned int done,
-				 unsigned int flags, long (*entry)(const struct pt_regs *))
+static __always_inline long make_rest_of_calls(const struct batch *batch, unsigned int done,
+					       unsigned int flags,
+					       long (*entry)(const struct pt_regs *))
 {
 	struct pt_regs regs = {
 		.di = batch->regs->di,
@@ -193,7 +194,7 @@ static long recv_batch(struct socket *sock, const struct batch *batch)
 		cond_resched();
 	}
 	if (err == UNUSUAL) {
-		err = rest(batch, i, flags, entries_recvmmsg);
+		err = make_rest_of_calls(batch, i, flags, entries_recvmmsg);
 		i += max(err, 0L);
 		err = min(err, 0L);
 	}
@@ -384,7 +385,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 			ret = -EAGAIN;
 	}
 	if (ret == UNUSUAL) {
-		ret = rest(batch, i, flags, entries_sendmmsg);
+		ret = make_rest_of_calls(batch, i, flags, entries_sendmmsg);
 		i += max(ret, 0L);
 	}
 	return i ? (long)i : ret;

@@ -469,7 +469,7 @@ static int pack(struct builder *b, unsigned int cpus)
 	return 0;
 }
 
-static int build(struct builder *b, unsigned int cpus)
+static int build_image(struct builder *b, unsigned int cpus)
 {
 	struct value run = global_of(b, "run");
 	struct value copies = runtime_field(&b->runtime, global_of(b, "program").bits, "copies");
@@ -541,7 +541,7 @@ static int compile(struct whole *whole, const char *name, struct run *run,
 	b->name = name;
 	b->subsystem = subsystem;
 	if (lua_host_runtime(run->vm, &b->runtime) && runtime_read_protos(&b->runtime))
-		err = build(b, cpus);
+		err = build_image(b, cpus);
 	runtime_free(&b->runtime);
 	free_instances(b);
 	emit_free(&b->e);

@@ -119,7 +119,7 @@ static void keep(struct frames *frames, struct mmsghdr *msgs, const struct arriv
 	}
 }
 
-static long take(struct run *run, struct frames *frames, unsigned int max)
+static long take_arrivals(struct run *run, struct frames *frames, unsigned int max)
 {
 	struct mmsghdr msgs[FRAMES_MAX];
 	struct arrival arrivals[FRAMES_MAX];
@@ -159,7 +159,7 @@ static void wait_for_more(struct run *run, struct frames *frames,
 		return;
 	frames_syscall(run, SYS_nanosleep, (long)&hold, 0);
 	if (frames->n < wait->max)
-		take(run, frames, wait->max);
+		take_arrivals(run, frames, wait->max);
 }
 
 static void drop_received(struct frames *frames)
@@ -188,7 +188,7 @@ static long receive(struct run *run, struct frames *frames, const struct frames_
 	long ret, left = wait->timeout;
 
 	for (;;) {
-		ret = take(run, frames, wait->max);
+		ret = take_arrivals(run, frames, wait->max);
 		if (frames->n || (ret < 0 && ret != -EAGAIN))
 			return frames->n ? 0 : ret;
 		if (wait->timeout >= 0)

@@ -45,7 +45,7 @@ int limits_resolve(struct limits *limits, char *error, size_t len)
 	return -EINVAL;
 }
 
-static int take(struct limits_account *account, u64 memory, char *error, size_t len)
+static int take_share(struct limits_account *account, u64 memory, char *error, size_t len)
 {
 	if (account->scripts >= USER_SCRIPTS_MAX) {
 		snprintf(error, len, "this process has %u scripts already: close some",
@@ -73,7 +73,7 @@ int limits_charge(struct limits_account **account, enum context context, u64 mem
 	if (!current)
 		current = calloc(1, sizeof(*current));
 	if (current) {
-		err = take(current, memory, error, len);
+		err = take_share(current, memory, error, len);
 		*account = current;
 	}
 	pthread_mutex_unlock(&lock);

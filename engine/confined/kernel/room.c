@@ -135,8 +135,8 @@ static int take_lasting(struct room_area *area, char *error, size_t error_len)
 	return -ENOBUFS;
 }
 
-static int take(struct room_area *area, enum context context, char *error,
-		size_t error_len)
+static int take_area(struct room_area *area, enum context context, char *error,
+		     size_t error_len)
 {
 	lockdep_assert_held(&room_lock);
 	if (context == CONTEXT_ATOMIC)
@@ -165,7 +165,7 @@ int room_take(struct room_area *area, unsigned long n, enum context context, cha
 
 	spin_lock(&room_lock);
 	area->owner = find_owner(fresh->uid) ?: fresh;
-	err = take(area, context, error, error_len);
+	err = take_area(area, context, error, error_len);
 	if (!err && area->owner == fresh) {
 		hash_add(owners, &fresh->node, __kuid_val(fresh->uid));
 		fresh = NULL;
