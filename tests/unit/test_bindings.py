@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -89,13 +90,48 @@ def test_go(go_env: dict[str, str]) -> None:
     assert run(["gofmt", "-l", "."], ROOT / "bindings/go") == ""
 
 
+def put_readme(place: Path, env: dict[str, str]) -> str:
+    """The README's program as a module; returns the README."""
+    text = (ROOT / "bindings/go/README.md").read_text()
+    place.mkdir()
+    (place / "main.go").write_text(re.search(r"```go\n(.*?)```", text, re.DOTALL)[1])
+    run(["go", "mod", "init", "slurp"], place, **env)
+    return text
+
+
 @GO
 def test_go_readme(go_env: dict[str, str], tmp_path: Path) -> None:
-    text = (ROOT / "bindings/go/README.md").read_text()
-    (tmp_path / "slurp").mkdir()
-    (tmp_path / "slurp/main.go").write_text(re.search(r"```go\n(.*?)```", text, re.DOTALL)[1])
-    edit = re.search(r"^go mod edit.*$", text, re.MULTILINE)[0]
-    run(["go", "mod", "init", "slurp"], tmp_path / "slurp", **go_env)
-    run(edit.replace("/path/to/syscript", str(ROOT)).split(), tmp_path / "slurp", **go_env)
-    run(["go", "build", "."], tmp_path / "slurp", **go_env)
-    assert run(["./slurp"], tmp_path / "slurp") == "slurp\n"
+    place = tmp_path / "slurp"
+    edit = re.search(r"^go mod edit.*$", put_readme(place, go_env), re.MULTILINE)[0]
+    run(edit.replace("/path/to/syscript", str(ROOT)).split(), place, **go_env)
+    run(["go", "build", "."], place, **go_env)
+    assert run(["./slurp"], place) == "slurp\n"
+
+
+@GO
+def test_go_readme_from_a_server(go_env: dict[str, str], tmp_path: Path) -> None:
+    """Go fetches the module by the path that the README replaces it by."""
+    place = tmp_path / "slurp"
+    text = put_readme(place, go_env)
+    replace = re.search(r"`-replace (syscript=(\S+)@(v\S+))`", text)
+    serve = tmp_path / "server" / replace[2] / "@v"
+    serve.mkdir(parents=True)
+    version, folder = replace[3], ROOT / "bindings/go"
+    (serve / "list").write_text(f"{version}\n")
+    (serve / f"{version}.info").write_text(f'{{"Version": "{version}"}}')
+    shutil.copy(folder / "go.mod", serve / f"{version}.mod")
+    with zipfile.ZipFile(serve / f"{version}.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"{replace[2]}@{version}/{file.name}")
+    env = {
+        **go_env,
+        "GOPROXY": f"file://{tmp_path}/server",
+        "GONOSUMDB": "*",
+        "GOMODCACHE": str(tmp_path / "cache"),
+        "GOFLAGS": "-modcacherw",
+    }
+    require = f"syscript@{version}"
+    run(["go", "mod", "edit", "-require", require, "-replace", replace[1]], place, **env)
+    run(["go", "mod", "tidy"], place, **env)
+    run(["go", "build", "."], place, **env)
+    assert run(["./slurp"], place) == "slurp\n"
