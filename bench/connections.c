@@ -30,7 +30,7 @@
 #define ROOM		1024
 #define LEN		40		/* bytes of a request */
 #define STEPS		10		/* in a sample */
-#define WARM_UP		10		/* rounds: compiled by then */
+#define WARM_UP		30		/* rounds: compiled by then */
 
 static struct sockaddr_in address;
 static int listener, listener_epoll, epoll;

@@ -51,4 +51,4 @@ def show(result: dict[str, Any], rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(results.Measurement("connections", 30, 5, measure, show).main(__doc__))
+    sys.exit(results.Measurement("connections", 30, 20, measure, show).main(__doc__))

@@ -3,7 +3,7 @@
  * See run.h and gates.h: each system call as a function.
  *
  * A call is made from script code without a look at rare conditions; these are looked at
- * once, when it has returned: is_quiet().  All else goes through
+ * once, when it has returned: run_is_quiet().  All else goes through
  * run_syscall_sleepable().
  */
 #include <linux/bottom_half.h>
@@ -64,19 +64,6 @@ static __always_inline bool try_to_leave(struct run_own *own)
 	return false;
 }
 
-/*
- * Is there nothing to be done after a call?  @rare: flags of the thread that tell of
- * something, besides those that always do.
- */
-static __always_inline bool is_quiet(const struct run_own *own, unsigned long rare)
-{
-	rare |= USERMODE_FLAGS;
-	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
-	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
-	       !task_work_pending(own->task) &&
-	       jiffies == own->meanwhile.seen;
-}
-
 /* Is @ret none of -ERESTART*? */
 static __always_inline bool is_final(long ret)
 {
@@ -99,7 +86,7 @@ static __always_inline void come_back(struct run_own *own)
  */
 static __always_inline bool may_go_on(const struct run_own *own, long ret)
 {
-	return likely(is_quiet(own, _TIF_NEED_FPU_LOAD) && is_final(ret) &&
+	return likely(run_is_quiet(own, _TIF_NEED_FPU_LOAD) && is_final(ret) &&
 		      clock_sees(&own->run));
 }
 
@@ -289,7 +276,7 @@ static __always_inline long gate_preemptible(struct run *run, unsigned int index
 	}
 	/* Stays where it is: the compiler would move it out of the way and back. */
 	asm("" : "+a" (ret));
-	if (!(flags & SC_FAST) && unlikely(!is_quiet(own, 0)))
+	if (!(flags & SC_FAST) && unlikely(!run_is_quiet(own, 0)))
 		return run_after_syscall(run, ret, waits);
 	asm("" : "+a" (ret));
 	run->syscalls++;

@@ -131,7 +131,7 @@ static __always_inline void atomic_end(struct run_own *own)
 
 /*
  * Gates that find nothing rare look at no more than what can become so at any time:
- * is_quiet().
+ * run_is_quiet().
  */
 static __always_inline bool has_rare(const struct run_own *own)
 {

@@ -12,6 +12,7 @@
 
 #include "fpu.h"
 #include "run.h"
+#include "usermode.h"
 #include "watchers.h"
 
 struct frames_port;
@@ -124,6 +125,19 @@ static inline void run_look(struct run_own *own)
 static inline bool run_has_passed(unsigned long since, unsigned long ns)
 {
 	return time_after(jiffies, since + nsecs_to_jiffies(ns));
+}
+
+/*
+ * Is there nothing to be done after a call?  @rare: flags of the thread that tell of
+ * something, besides those that always do.
+ */
+static __always_inline bool run_is_quiet(const struct run_own *own, unsigned long rare)
+{
+	rare |= USERMODE_FLAGS;
+	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
+	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
+	       !task_work_pending(own->task) &&
+	       jiffies == own->meanwhile.seen;
 }
 
 /*

@@ -74,17 +74,25 @@ static __always_inline bool syscalls_may_nest(unsigned int flags, const struct p
 long syscalls_plain_watched(struct run *run, unsigned int index,
 			    const struct pt_regs *regs);
 
+static __always_inline long __syscalls_again(struct run *run, unsigned int index,
+					     long (*entry)(const struct pt_regs *regs),
+					     const struct pt_regs *regs)
+{
+	long ret = unlikely(watchers_watch()) ? syscalls_plain_watched(run, index, regs) :
+						entry(regs);
+
+	usermode_works();
+	return syscalls_result(ret);
+}
+
 static __always_inline long __syscalls_plain(struct run *run, unsigned int index,
 					     long (*entry)(const struct pt_regs *regs),
 					     long a, long b, long c, long d)
 {
 	/* Entries read their arguments and nothing else. */
 	const struct pt_regs regs = { .di = a, .si = b, .dx = c, .r10 = d };
-	long ret = unlikely(watchers_watch()) ? syscalls_plain_watched(run, index, &regs) :
-						entry(&regs);
 
-	usermode_works();
-	return syscalls_result(ret);
+	return __syscalls_again(run, index, entry, &regs);
 }
 
 /*
@@ -93,5 +101,9 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
  */
 #define syscalls_plain(run, name, a, b, c, d)	\
 	__syscalls_plain(run, ENTRIES_##name, entries_##name, a, b, c, d)
+
+/* The same for a call that is repeated: its arguments are in @regs. */
+#define syscalls_again(run, name, regs)	\
+	__syscalls_again(run, ENTRIES_##name, entries_##name, regs)
 
 #endif /* SYSCRIPT_SYSCALLS_H */

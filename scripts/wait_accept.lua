@@ -9,49 +9,43 @@
 --   flags    of accept4(2): SOCK_NONBLOCK, SOCK_CLOEXEC
 --   wait_ms  how long to wait for the first: 0 not at all, -1 for ever
 --
--- Listening sockets should not block: of one that does, one connection is
--- accepted, the one that epoll_wait(2) tells of.
---
 -- Returns how many, 0 if there was none, or the negative errno that the first
 -- one met.
 
-local EAGAIN, ECONNABORTED = -errno.EAGAIN, -errno.ECONNABORTED
-local F_GETFL, O_NONBLOCK = const.F_GETFL, const.O_NONBLOCK
-local epoll_wait, accept4, fcntl = syscall.epoll_wait, syscall.accept4, syscall.fcntl
-local fill, poke, band, min = util.fill, util.poke, bit.band, math.min
+local EAGAIN = -errno.EAGAIN
+local epoll_wait, accept = syscall.epoll_wait, net.accept
+local fill, poke, min, ceil = util.fill, util.poke, math.min, math.ceil
 local pending = util.pending
 
 local MOST = 64   -- listening sockets in a call
 -- Packed: no member of 8 bytes.
 local epoll_event = util.struct [[ uint32_t events; int fd; int high; ]]
 local ready = epoll_event(util.buffer(MOST * epoll_event.size), MOST)
+local events, first = ready[1][0], ready[1]
 
 -- Those that may have more.
-local listeners, blocks = {}, {}
+local listeners = {}
 
-local function note_ready(n)
-  for i = 1, n do
-    local fd = ready[i].fd
-    listeners[i] = fd
-    blocks[i] = band(fcntl(fd, F_GETFL), O_NONBLOCK) == 0
-  end
+local function note_from(from, lfd, n)
+  for i = 0, n - 1 do poke(from + 4 * i, "i4", lfd) end
 end
 
--- From each in turn, so that none keeps the others waiting.
+-- From each its share, so that none keeps the others waiting.
 local function accept_all(left, fds, from, max, flags)
   local n, err, i = 0, 0, 1
+  for k = 1, left do listeners[k] = ready[k].fd end
   -- A signal waits: what has been accepted is not to be lost.
   while left > 0 and n < max and not (n > 0 and pending()) do
-    local fd = accept4(listeners[i], 0, 0, flags)
-    if fd >= 0 then
-      poke(fds + 4 * n, "i4", fd)
-      if from ~= 0 then poke(from + 4 * n, "i4", listeners[i]) end
-      n = n + 1
-    elseif err == 0 and fd ~= EAGAIN and fd ~= ECONNABORTED then
-      err = fd
+    local lfd, share = listeners[i], ceil((max - n) / (left - i + 1))
+    local got = accept(lfd, fds + 4 * n, share, flags)
+    if got > 0 then
+      if from ~= 0 then note_from(from + 4 * n, lfd, got) end
+      n = n + got
+    elseif err == 0 and got ~= EAGAIN then
+      err = got
     end
-    if blocks[i] or (fd < 0 and fd ~= ECONNABORTED) then
-      listeners[i], blocks[i] = listeners[left], blocks[left]
+    if got < share then
+      listeners[i] = listeners[left]
       left = left - 1
     else
       i = i + 1
@@ -63,14 +57,12 @@ end
 
 function run(epfd, fds, from, max, flags, wait_ms)
   -- Before a single connection is accepted: the room is there.
-  if max > 0 then
-    fill(fds, 255, 4 * max)
-    if from ~= 0 then fill(from, 255, 4 * max) end
+  fill(fds, 255, 4 * max)
+  if from ~= 0 then fill(from, 255, 4 * max) end
+  local n = epoll_wait(epfd, events, min(max, MOST), wait_ms)
+  if n ~= 1 or from ~= 0 then
+    return n <= 0 and n or accept_all(n, fds, from, max, flags)
   end
-  local n = epoll_wait(epfd, ready[1][0], min(max, MOST), wait_ms)
-  if n <= 0 then
-    return n
-  end
-  note_ready(n)
-  return accept_all(n, fds, from, max, flags)
+  n = accept(first.fd, fds, max, flags)
+  return n == EAGAIN and 0 or n
 end

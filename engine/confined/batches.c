@@ -9,6 +9,7 @@
  */
 #include "batches.h"
 #include "fs/files.h"
+#include "net/accept.h"
 #include "net/mmsg.h"
 #include "fs/readdirplus.h"
 #include "engine.h"
@@ -195,6 +196,20 @@ static s64 transfer_call(struct engine_vm *vm, bool receives, u64 address)
 	return receives ? mmsg_recv(vm->run, &call) : mmsg_send(vm->run, &call);
 }
 
+/* -- Connections ---------------------------------------------------------------------- */
+
+static s64 accept_call(struct engine_vm *vm, u64 address)
+{
+	struct image_batch_accept given;
+	struct accept_request request;
+
+	READ_STRUCT(vm, &given, address);
+	request = (struct accept_request){
+		.fd = given.fd, .n = given.n, .flags = given.flags, .addr = given.fds,
+	};
+	return accept_batch(vm->run, &request);
+}
+
 /* -- Copies ---------------------------------------------------------------------------- */
 
 static s64 copy_call(struct engine_vm *vm, bool in, u64 address)
@@ -234,6 +249,8 @@ s64 batches_call(struct engine_vm *vm, u64 op, u64 address)
 	case IMAGE_BATCH_RECEIVE:
 	case IMAGE_BATCH_SEND:
 		return transfer_call(vm, op == IMAGE_BATCH_RECEIVE, address);
+	case IMAGE_BATCH_ACCEPT:
+		return accept_call(vm, address);
 	case IMAGE_BATCH_COPY_IN:
 	case IMAGE_BATCH_COPY_OUT:
 		return copy_call(vm, op == IMAGE_BATCH_COPY_IN, address);

@@ -83,7 +83,7 @@ static bool may_batch(const struct run *run, u64 op)
 {
 	if (op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES)
 		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
-	if (op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND)
+	if ((op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND) || op == IMAGE_BATCH_ACCEPT)
 		return run_may_use(run, SYSCRIPT_LIBRARY_NET);
 	return run_may_use(run, SYSCRIPT_LIBRARY_UTIL);
 }

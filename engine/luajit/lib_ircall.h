@@ -19,6 +19,7 @@
   _(ANY,	vm_copyin,		4,   A, TAB, CCI_L|CCI_T) \
   _(ANY,	vm_copyout,		5,   S, INT, CCI_L|CCI_T) \
   _(ANY,	vm_fill,		4,   S, INT, CCI_L|CCI_T) \
+  _(ANY,	vm_net_accept,	5,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_net_recv,		5,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_net_send,		6,   S, NUM, CCI_L|CCI_T) \
   _(ANY,	vm_frame_len,		2,   S, NUM, CCI_L|CCI_T) \
@@ -65,6 +66,10 @@ int vm_copyout(struct lua_State *L, struct GCtab *t, double addr, double n,
 
 /* Sets @n bytes of user memory to @byte. */
 int vm_fill(struct lua_State *L, double addr, double byte, double n);
+
+/* A batch of connections. */
+double vm_net_accept(struct lua_State *L, double fd, double addr, double n,
+		     double flags);
 
 /* A batch of messages; @ud holds a struct mmsg. */
 double vm_net_recv(struct lua_State *L, double fd, struct GCudata *ud, double n,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * net: batches of messages on sockets, see ../net/mmsg.h; of frames: lib_frames.c.
+ * net: batches of connections and of messages on sockets, see ../net/accept.h and
+ * ../net/mmsg.h; of frames: lib_frames.c.
  *
  * net.messages() imports a struct mmsghdr array once.  What it returns is a
  * userdata with a struct mmsg, the only kind of plain userdata that there is: scripts
@@ -21,6 +22,7 @@
 #include "lj_udata.h"
 #include "lj_lib.h"
 
+#include "net/accept.h"
 #include "net/frames.h"
 #include "net/mmsg.h"
 #include "lib.h"
@@ -51,6 +53,17 @@ static struct mmsg *mmsgof(GCudata *ud)
   return ud ? (struct mmsg *)uddata(ud) : NULL;
 }
 
+static int asfd(long fd)
+{
+  return fd == (int)fd ? (int)fd : -1;
+}
+
+/* Other bits are as unknown as those of an int. */
+static unsigned int asflags(long flags)
+{
+  return flags == (unsigned int)flags ? (unsigned int)flags : ~0u;
+}
+
 static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
 {
   long f, count, fl;
@@ -58,14 +71,27 @@ static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
     return 0;
   if (count < 0 || count > (call->mmsg ? (long)call->mmsg->n : MMSG_MAX))
     return 0;
-  call->fd = f == (int)f ? (int)f : -1;
+  call->fd = asfd(f);
   call->n = (unsigned int)count;
-  /* Other bits are as unknown as those of an int. */
-  call->flags = fl == (unsigned int)fl ? (unsigned int)fl : ~0u;
+  call->flags = asflags(fl);
   return 1;
 }
 
-/* Both give NaN, with nothing done, for what does not fit a call. */
+/* All give NaN, with nothing done, for what does not fit a call. */
+
+double vm_net_accept(lua_State *L, double fd, double addr, double n, double flags)
+{
+  struct accept_request request;
+  long f, a, count, fl;
+  if (!vm_isint(fd, &f) || !vm_isint(addr, &a) || !vm_isint(n, &count) ||
+      !vm_isint(flags, &fl) || count < 0 || count > (long)ACCEPT_MAX)
+    return VM_NAN;
+  request.fd = asfd(f);
+  request.n = (unsigned int)count;
+  request.flags = asflags(fl);
+  request.addr = (unsigned long)a;
+  return (double)vm_called(L, accept_batch(G2RUN(G(L)), &request));
+}
 
 double vm_net_recv(lua_State *L, double fd, GCudata *ud, double n, double flags)
 {
@@ -125,6 +151,14 @@ LJLIB_CF(net_messages)
   if (err)
     badmessages(L, err, wrong);
   return 1;
+}
+
+/* net.accept(fd, addr, n [, flags]) -> count or -errno */
+LJLIB_CF(net_accept)		LJLIB_REC(.)
+{
+  double fd = (double)vm_checkint(L, 1), addr = (double)vm_checkint(L, 2);
+  double n = (double)vm_checkint(L, 3), flags = (double)vm_optint(L, 4, 0);
+  return pushresult(L, vm_net_accept(L, fd, addr, n, flags), 3);
 }
 
 /* net.recv(fd, messages [, n [, flags]]) -> count or -errno */

@@ -216,6 +216,14 @@ static TRef recff_vm_optarg(jit_State *J, int i, lua_Number def)
   return !tr || tref_isnil(tr) ? lj_ir_knum(J, def) : recff_vm_num(J, tr);
 }
 
+static void LJ_FASTCALL recff_net_accept(jit_State *J, RecordFFData *rd)
+{
+  TRef fd = recff_vm_arg(J, 0), addr = recff_vm_arg(J, 1), n = recff_vm_arg(J, 2);
+  TRef tr = lj_ir_call(J, IRCALL_vm_net_accept, fd, addr, n, recff_vm_optarg(J, 3, 0));
+  J->base[0] = recff_vm_guardnum(J, tr);
+  UNUSED(rd);
+}
+
 static void LJ_FASTCALL recff_net_recv(jit_State *J, RecordFFData *rd)
 {
   TRef fd = recff_vm_arg(J, 0), ud = J->base[1];

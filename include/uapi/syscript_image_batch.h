@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * IMAGE_CALL_BATCH: the batches of kernel/fs and kernel/net (files, entries, messages)
- * for images, with r1 one of enum image_batch and r2 the address of its structure.
+ * IMAGE_CALL_BATCH: the batches of kernel/fs and kernel/net (files, entries, messages,
+ * connections) for images, with r1 one of enum image_batch and r2 the address of its
+ * structure.
  *
  * The structure is in the arena and read once: what other threads or the process write
  * there later changes nothing.  All addresses in it are the process's, in the arena or
@@ -27,6 +28,7 @@
  *             not such a number
  *   COPY_IN, COPY_OUT
  *             struct image_batch_copy.  0; -EFAULT, -EINVAL
+ *   ACCEPT    struct image_batch_accept.  How many connections: kernel/net/accept.h
  */
 enum image_batch {
 	IMAGE_BATCH_PENDING = 1,
@@ -34,6 +36,7 @@ enum image_batch {
 	IMAGE_BATCH_ENTRIES,
 	IMAGE_BATCH_MESSAGES, IMAGE_BATCH_FORGET, IMAGE_BATCH_RECEIVE, IMAGE_BATCH_SEND,
 	IMAGE_BATCH_COPY_IN, IMAGE_BATCH_COPY_OUT,
+	IMAGE_BATCH_ACCEPT,
 };
 
 /* struct files_request; @files: struct syscript_file[n] */
@@ -89,5 +92,12 @@ struct image_batch_copy {
 };
 
 #define IMAGE_COPY_MAX		65536
+
+/* struct accept_request; @fds: int[n] */
+struct image_batch_accept {
+	unsigned long fds;
+	int fd;
+	unsigned int n, flags;
+};
 
 #endif /* _UAPI_SYSCRIPT_IMAGE_BATCH_H */

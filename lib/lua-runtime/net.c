@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * net: batches of messages on sockets, as for LuaJIT (engine/luajit/lib_net.c).
+ * net: batches of connections and of messages on sockets, as for LuaJIT
+ * (engine/luajit/lib_net.c).
  * net.messages() has the engine import a struct mmsghdr array once; what it returns is
  * a userdata with the number that stands for that.
  */
 #include <errno.h>
 
+#include "../../kernel/net/accept.h"
 #include "../../kernel/net/mmsg.h"
 
 /* The name, in errors and in the registry. */
@@ -101,10 +103,34 @@ static unsigned int number_now(lua_State *L, struct messages *messages)
 }
 
 /* Bits beyond an int's are unknown, too; such a descriptor is invalid. */
+static int as_fd(long fd)
+{
+	return fd == (int)fd ? (int)fd : -1;
+}
+
+static unsigned int as_flags(long flags)
+{
+	return flags == (unsigned int)flags ? (unsigned int)flags : ~0U;
+}
+
 static void set_socket(struct image_batch_messages *call, long fd, long flags)
 {
-	call->fd = fd == (int)fd ? (int)fd : -1;
-	call->flags = flags == (unsigned int)flags ? (unsigned int)flags : ~0U;
+	call->fd = as_fd(fd);
+	call->flags = as_flags(flags);
+}
+
+/* net.accept(fd, addr, n [, flags]) -> count or -errno */
+static int net_accept(lua_State *L)
+{
+	long fd = check_long(L, 1), addr = check_long(L, 2), n = check_long(L, 3);
+	struct image_batch_accept call = {
+		.fds = addr, .fd = as_fd(fd), .flags = as_flags(opt_long(L, 4, 0)),
+	};
+
+	luaL_argcheck(L, n >= 0 && n <= (long)ACCEPT_MAX, 3, "number out of range");
+	call.n = (unsigned int)n;
+	push_long(L, runtime_batch(IMAGE_BATCH_ACCEPT, &call));
+	return 1;
 }
 
 /* net.recv(fd, messages [, n [, flags]]) -> count or -errno */
@@ -146,7 +172,7 @@ static int net_frames(lua_State *L)
 }
 
 static const luaL_Reg net_functions[] = {
-	{ "messages", net_messages }, { "recv", net_recv }, { "send", net_send },
+	{ "accept", net_accept }, { "messages", net_messages }, { "recv", net_recv }, { "send", net_send },
 	{ "frames", net_frames },
 	{ NULL, NULL },
 };

@@ -11,6 +11,8 @@ function run()
 		-- -1 means all of them, to net.recv() only.
 		assert(v == -1 or not pcall(net.recv, -1, m, v), tostring(v))
 		assert(not pcall(net.send, -1, headers, v), tostring(v))
+		-- As many as there are, up to 2^31 - 1.
+		assert(v == 65 or not pcall(net.accept, -1, headers, v), tostring(v))
 	end
 	for _, v in ipairs { "messages", {}, setmetatable({}, { __index = m }), print,
 			     coroutine.create(print), 1, true } do
@@ -20,10 +22,22 @@ function run()
 	for bit = 0, 52 do
 		assert(net.recv(0, m, 1, 2 ^ bit) < 0)
 		assert(net.send(0, headers, 1, 2 ^ bit) < 0)
+		assert(net.accept(0, headers, 1, 2 ^ bit) < 0)
 	end
 	for _, v in ipairs { 2 ^ 32, -2 ^ 32, 2 ^ 31, -2 ^ 53 } do
 		assert(net.recv(v, m, 1, 0) == -errno.EBADF)
 		assert(net.send(v, headers, 1, 0) == -errno.EBADF)
+		assert(net.accept(v, headers, 1, 0) == -errno.EBADF)
+	end
+	for _, v in ipairs { 0, 16, -4, 2 ^ 52, -2 ^ 52 } do
+		assert(net.accept(0, v, 1) == -errno.EFAULT)
+		assert(net.accept(0, v, 0) == 0)
+	end
+	for i = 1, 300 do
+		local n = i == 290 and 0.5 or i == 298 and 2 ^ 31 or 2
+		local ok, r = pcall(net.accept, -1, headers, n)
+		assert(ok == (i ~= 290 and i ~= 298), i)
+		assert(not ok or r == -errno.EBADF)
 	end
 	assert(not pcall(getmetatable(m) or error))
 	assert(not pcall(function() return m.x end) and not pcall(function() m[1] = 1 end))

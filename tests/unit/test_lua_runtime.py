@@ -170,6 +170,11 @@ local wrong = {
   function() util.fill(b, 255, 64) util.poke(b + 24, "u8", 0) return net.messages(b, 2) end,
   function() util.fill(b, 0, 64) util.poke(b, "u8", 1) util.poke(b + 8, "i4", -1)
              return net.messages(b, 1) end,
+  function() return net.accept(-1, b, -1) end,
+  function() return net.accept(-1, b, 2 ^ 31) end,
+  function() return net.accept(-1, b) end,
+  function() return net.accept(-1, b, 1), net.accept(-1, 16, 1), net.accept(-1, 16, 0) end,
+  function() return net.accept(2 ^ 32, b, 1, 2 ^ 40) end,
   function() return net.recv(-1, 5) end,
   function() return net.recv(-1, {}) end,
   function() return net.recv(-1, net.messages(b + 64, 1), 2) end,

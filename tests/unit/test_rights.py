@@ -39,6 +39,7 @@ def test_what_is_named_works() -> None:
         ("", "return syscall.getpid()", "this script may not call 'getpid'"),
         ("getpid,fs", "return util.peek(0)", "this script may not use 'util'"),
         ("statx,util,net", "return fs.stat_many(-100, 0, 0)", "this script may not use 'fs'"),
+        ("accept4,util,fs", "return net.accept(0)", "this script may not use 'net'"),
         ("recvmmsg,util,fs", "return net.recv(0)", "this script may not use 'net'"),
         # By way of what else there is.
         ("getpid", "return getmetatable(syscall).__index(syscall, 'getuid')()", "'getuid'"),
@@ -96,7 +97,7 @@ with syscript.Script("function run() return syscall.getuid() end", only=["getpid
 GETPID, GETUID = 39, 102
 UTIL, FS = 1, 2
 BASE, EXTENDS = 1 << 4, 1 << 5
-BATCH_STAT, BATCH_COPY_IN = 2, 11
+BATCH_STAT, BATCH_COPY_IN, BATCH_ACCEPT = 2, 11, 13
 
 
 lib = kernel.lib
@@ -158,6 +159,8 @@ def test_other_calls_of_an_image_fail() -> None:
     [
         (BATCH_STAT, "fs", True),
         (BATCH_STAT, "statx,util,net", False),
+        (BATCH_ACCEPT, "net", True),
+        (BATCH_ACCEPT, "accept4,util,fs", False),
         (BATCH_COPY_IN, "util", True),
         (BATCH_COPY_IN, "fs,net", False),
     ],

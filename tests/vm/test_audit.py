@@ -236,6 +236,27 @@ def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
     assert names >= {'"a"', '"b"', '"c"'}
 
 
+def test_batch_of_connections(audit: Auditing) -> None:
+    """Each of them is an accept4(2); the last finds none."""
+    audit.add(rule("accept4", key="syscript"))
+    fds = (ctypes.c_int * 3)()
+
+    def work() -> object:
+        library = Library()
+        fd, text = library.register(b"function run(fd, fds) return net.accept(fd, fds, 3) end")
+        assert fd >= 0, text
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            kept = [socket.create_connection(listener.getsockname()) for _ in range(2)]
+            done = library.call(fd, listener.fileno(), ctypes.addressof(fds))
+        return [done, library.error(fd), len(kept)]
+
+    (done, *_), events = watched(audit, work)
+    assert done == [1, 2]
+    assert [e.call["syscall"] for e in events] == [str(NUMBERS["accept4"])] * 3
+    assert [e.call["success"] for e in events] == ["yes", "yes", "no"]
+
+
 SEND = b"""local m function run(to, hdrs, fd)
   m = m or net.messages(hdrs, 1)
   return net.send(fd, hdrs, 1)

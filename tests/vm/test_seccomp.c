@@ -16,6 +16,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -822,8 +823,22 @@ static struct {
 	struct syscript_file file;
 	struct iovec iov;
 	struct mmsghdr msg;
-	int dir, socks[2];
+	int dir, socks[2], listener;
 } b;
+
+/* With two connections. */
+static int listening(void)
+{
+	const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "\0syscript-accept" };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	CHECK_EQ(bind(fd, (const void *)&address, sizeof(address)), 0);
+	CHECK_EQ(listen(fd, 2), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(connect(socket(AF_UNIX, SOCK_STREAM, 0), (const void *)&address,
+				 sizeof(address)), 0);
+	return fd;
+}
 
 static void set_up(void)
 {
@@ -839,6 +854,7 @@ static void set_up(void)
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, b.socks), 0);
 	CHECK_EQ(write(b.socks[0], "a", 1), 1);
 	CHECK_EQ(write(b.socks[0], "a", 1), 1);
+	b.listener = listening();
 }
 
 #define FILES(call)	"function run(file) local n = " call				\
@@ -877,6 +893,7 @@ static const struct batch {
 	{ SYS_statx, NAMES "return n > 0 and util.peek(data + 1032, \"i4\") end", b.data, &b.dir },
 	{ SYS_getdents64, COLUMNS "return n end", NULL, &b.dir },
 	{ SYS_statx, COLUMNS "return n > 0 and e.error[1] end", NULL, &b.dir },
+	{ SYS_accept4, "function run(fds, fd) return net.accept(fd, fds, 1) end", b.data, &b.listener },
 	{ SYS_recvmmsg, MESSAGES "return net.recv(fd, m, 1) end", &b.msg, &b.socks[1] },
 	{ SYS_sendmmsg, MESSAGES "return net.send(fd, addr, 1) end", &b.msg, &b.socks[0] },
 };

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -146,6 +148,27 @@ def test_batches_show_the_calls_they_stand_for(
     assert [number for number, _ in opened] == [NUMBERS["openat"]] * 2
     read = [call for call in enters(lines) if call[1][1] == ctypes.addressof(data)]
     assert [number for number, _ in read] == [NUMBERS["read"]] * 2
+
+
+def test_each_connection_of_a_batch_is_a_call(
+    library: Library, registered: Register, instance: Instance
+) -> None:
+    fds = (ctypes.c_int * 4)()
+    address = ctypes.addressof(fds)
+    fd = registered(b"function run(fd, fds) return net.accept(fd, fds, 4, const.SOCK_CLOEXEC) end")
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listener.setblocking(False)
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(listener.getsockname()))
+        instance.enable("raw_syscalls")
+        assert library.call(fd, listener.fileno(), address) == (1, 3)
+        lines = instance.lines()
+        accepts = [args for number, args in enters(lines) if number == NUMBERS["accept4"]]
+        assert accepts == [[listener.fileno(), 0, 0, socket.SOCK_CLOEXEC, 0, 0]] * 4
+    assert [fd > 0 for fd in fds] == [True] * 3 + [False]
+    for fd in fds[:3]:
+        os.close(fd)
 
 
 def test_off_again(library: Library, registered: Register, instance: Instance) -> None:

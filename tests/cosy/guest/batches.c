@@ -33,13 +33,14 @@ static struct image_batch_entries entries;
 static struct image_batch_import import;
 static struct image_batch_messages messages;
 static struct image_batch_copy copy;
+static struct image_batch_accept accepts;
 static struct mmsghdr hdr[4];
 static struct iovec iov[16];
 static struct sockaddr_in name[4];
 static struct syscript_file file[4];
 static char path[16], records[4096], data[4096];
 static struct sockaddr_in address;
-static int sock, dir;
+static int sock, dir, listener, fds[4];
 
 /* -- Set up -------------------------------------------------------------------------- */
 
@@ -57,6 +58,30 @@ static int make_socket(void)
 		exit(1);
 	}
 	return fd;
+}
+
+static int make_listener(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || listen(fd, 4)) {
+		perror("listen");
+		exit(1);
+	}
+	return fd;
+}
+
+/* So that a connection waits at the listener. */
+static void connect_one(void)
+{
+	struct sockaddr_in to;
+	socklen_t len = sizeof(to);
+
+	if (getsockname(listener, (void *)&to, &len) ||
+	    connect(socket(AF_INET, SOCK_STREAM, 0), (void *)&to, len)) {
+		perror("connect");
+		exit(1);
+	}
 }
 
 static void reset(void)
@@ -80,6 +105,8 @@ static void reset(void)
 	import = (struct image_batch_import){ (unsigned long)hdr, 4, 0 };
 	messages = (struct image_batch_messages){ 0, sock, 4, MSG_DONTWAIT, 1 };
 	copy = (struct image_batch_copy){ (unsigned long)data, (unsigned long)records, 64 };
+	memset(fds, 0, sizeof(fds));
+	accepts = (struct image_batch_accept){ (unsigned long)fds, listener, 4, SOCK_CLOEXEC };
 }
 
 static long batch(long op, void *at)
@@ -213,6 +240,26 @@ static void try_many_imports(void)
 	show("forget", batch(IMAGE_BATCH_FORGET, (void *)1));
 }
 
+static void try_accepts(void)
+{
+	TRY("accept", (void)0, IMAGE_BATCH_ACCEPT, &accepts);
+	show("first", fds[0]);
+	connect_one();
+	connect_one();
+	TRY("accept nowhere", accepts.fds = WILD, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept where it wraps", accepts.fds = -4UL, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept none", accepts.n = 0, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept too many", accepts.n = ~0U, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept with other flags", accepts.flags = 1, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept at a closed socket", accepts.fd = 12345, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept at a directory", accepts.fd = dir, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept at datagrams", accepts.fd = sock, IMAGE_BATCH_ACCEPT, &accepts);
+	TRY("accept", accepts.n = 0x7fffffff, IMAGE_BATCH_ACCEPT, &accepts);
+	show("then", fds[2]);
+	show("and", fds[3]);
+	show("close", close(fds[0]) | close(fds[1]));
+}
+
 static void try_copies(void)
 {
 	TRY("copy", strcpy(records, "text"), IMAGE_BATCH_COPY_IN, &copy);
@@ -231,16 +278,17 @@ static void try_all(void)
 {
 	show("pending", batch(IMAGE_BATCH_PENDING, 0));
 	show("no batch", batch(0, &files));
-	show("another", batch(IMAGE_BATCH_COPY_OUT + 1, &files));
+	show("another", batch(IMAGE_BATCH_ACCEPT + 1, &files));
 	show("far off", batch(1L << 32 | IMAGE_BATCH_STAT, &files));
 	try_files();
 	try_entries();
 	try_imports();
 	try_messages();
 	try_many_imports();
+	try_accepts();
 	try_copies();
 	/* Over the end of the arena, whatever there is. */
-	for (long op = 0; op <= IMAGE_BATCH_COPY_OUT; op++)
+	for (long op = 0; op <= IMAGE_BATCH_ACCEPT; op++)
 		for (long back = 1; back <= 64; back += 21)
 			if (op != IMAGE_BATCH_COPY_IN)
 				batch(op, (void *)-back);
@@ -263,12 +311,13 @@ static void *rewrite(void *arg)
 	unsigned long seed = (unsigned long)&seed;
 
 	while (!stop) {
-		void *things[] = { &files, &entries, &import, &messages, hdr, iov, file };
+		void *things[] = { &files, &entries, &import, &messages, hdr, iov, file, &accepts };
 		size_t sizes[] = { sizeof(files), sizeof(entries), sizeof(import),
-				   sizeof(messages), sizeof(hdr), sizeof(iov), sizeof(file) };
+				   sizeof(messages), sizeof(hdr), sizeof(iov), sizeof(file),
+				   sizeof(accepts) };
 
 		seed = seed * 6364136223846793005UL + 1442695040888963407UL;
-		int thing = (seed >> 33) % 7;
+		int thing = (seed >> 33) % 8;
 		volatile unsigned long *word = things[thing];
 		word += (seed >> 40) % (sizes[thing] / sizeof(*word));
 		unsigned long was = *word;
@@ -325,6 +374,7 @@ static long turns(long n)
 		BATCH(IMAGE_BATCH_SEND, &messages);
 		done += BATCH(IMAGE_BATCH_RECEIVE, &messages) > 0;
 		BATCH(IMAGE_BATCH_COPY_OUT, &copy);
+		BATCH(IMAGE_BATCH_ACCEPT, &accepts);
 		BATCH(IMAGE_BATCH_FORGET, number);
 	}
 	COSY_END;
@@ -364,6 +414,7 @@ int main(int argc, char **argv)
 	int ms = argc > 2 ? atoi(argv[2]) : 300;
 
 	sock = make_socket();
+	listener = make_listener();
 	dir = open("/proc/self/ns", O_RDONLY | O_DIRECTORY);
 	if (!strcmp(how, "rewrite"))
 		race(rewrite, ms);
