@@ -181,8 +181,8 @@ deps: $(BUILD)/config.mk
 ##module-deb     the module of kernel KREL as a package, signed by MODULE_KEY, MODULE_CERT
 ##test-deb       install, use, upgrade and purge them in a clean chroot
 
-##lint           check sources: C's style, the module by sparse, Python, shell
-lint: deps lint-module
+##lint           check sources: C's style, the module by sparse, the library by gcc, Python, shell
+lint: deps lint-module lint-analyzer
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
 	tools/check-format $(BUILD)/venv/bin/clang-format

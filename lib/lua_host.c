@@ -60,7 +60,7 @@ struct vm {
 	struct lua_base *base;
 	struct image_header *image;
 	size_t image_len;
-	char *arena, *at, *end;		/* what is free of it */
+	char *arena, *at;		/* what is free of it starts here */
 	uint32_t shift;
 	struct runtime_call *call, **frame;
 	bool another, stopped;
@@ -73,14 +73,12 @@ static struct vm *vm_of(struct engine_vm *vm)
 
 /* -- The arena -------------------------------------------------------------------- */
 
+/* There is enough: make_arena() has asked for all that is taken. */
 static void *take_memory(struct vm *vm, size_t size)
 {
 	char *p = vm->at;
 
-	size = (size + 15) & -16UL;
-	if (size > (size_t)(vm->end - p))
-		return NULL;
-	vm->at += size;
+	vm->at += (size + 15) & -16UL;
 	return p;
 }
 
@@ -97,9 +95,7 @@ static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 	vm->arena = arena_map(vm->shift);
 	if (!vm->arena)
 		return -ENOMEM;
-	size = 1UL << vm->shift;
 	vm->at = vm->arena + ARENA_START;
-	vm->end = vm->arena + size - STACK_SIZE - COMPILED_STACK - STACK_SPARE;
 	return 0;
 }
 
@@ -660,6 +656,8 @@ static uint64_t memory_of(const struct vm *vm, unsigned int which)
 	const uint64_t *memory = vm->call ? READ_ONCE(vm->call->memory) : NULL;
 	uintptr_t offset = (uintptr_t)memory - (uintptr_t)vm->arena;
 
+	if (!memory)
+		return 0;
 	return offset <= (1UL << vm->shift) - 16 && offset % 8 == 0 ? memory[which] : 0;
 }
 
