@@ -118,7 +118,7 @@ static int bad_count(lua_State *L, const struct name *call, int n)
 			  most == 1 ? "" : "s", n);
 }
 
-/* A copy, which garbage collection frees: the kernel may write there. */
+/* A copy, freed by garbage collection: the kernel may write there. */
 static long string_argument(lua_State *L, int i)
 {
 	size_t len;
@@ -167,7 +167,7 @@ static long argument(lua_State *L, const struct name *call, int i)
 	return no_integer(L, lua_tonumber(L, i));
 }
 
-/* One that was omitted, after @n others. */
+/* An argument that was omitted, after @n others. */
 static long omitted(lua_State *L, const struct name *call, int i, int n)
 {
 	char kind = call->text[i];

@@ -94,7 +94,7 @@ static unsigned int check_messages(lua_State *L, int arg, const struct messages 
 	return (unsigned int)n;
 }
 
-/* For the engine that there is now. */
+/* Imports them again if the engine has changed. */
 static unsigned int number_now(lua_State *L, struct messages *messages)
 {
 	if (messages->engine != runtime->engine)
@@ -177,7 +177,7 @@ static const luaL_Reg net_functions[] = {
 	{ NULL, NULL },
 };
 
-/* getmetatable() has nothing to give of it. */
+/* Hides the metatable from getmetatable(). */
 static void open_messages(lua_State *L)
 {
 	luaL_newmetatable(L, MESSAGES);

@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) long num_of_long(long v)
 
 static long num_of_ulong(unsigned long v)
 {
-	/* The last bit tells of what is shifted out. */
+	/* The last bit is set if any bit is shifted out. */
 	return v >> 63 ? num_scale(num_of_long((long)(v >> 1 | (v & 1))), 1) :
 			 num_of_long((long)v);
 }

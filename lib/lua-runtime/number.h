@@ -39,7 +39,7 @@ NUM_ONCE long num_to_long(long n);
 NUM_ONCE int num_to_int(long n);
 /* Modulo 2^32, and rounded, as LuaJIT's bit library does it. */
 NUM_ONCE unsigned int num_to_bits(long n);
-/* Is it an integer within 2^53, as system calls and addresses are? */
+/* Is it an integer within 2^53, as arguments of system calls and addresses must be? */
 NUM_ONCE bool num_is_integer(long n, long *v);
 
 /* The general case, out of line: any numbers. */

@@ -104,7 +104,7 @@ static inline void find_run(lua_State *L, StkId to)
 		look_for_run(L, to);
 }
 
-/* A compiled function has not just returned: has the interpreter to go on? */
+/* A compiled function did not simply return: must the interpreter continue? */
 static __attribute__((noinline)) bool is_left(lua_State *L, long status)
 {
 	ptrdiff_t func = savestack(L, L->base_ci->base);
@@ -112,7 +112,7 @@ static __attribute__((noinline)) bool is_left(lua_State *L, long status)
 	return run_on(L, func, LUA_MULTRET, status) == PCRLUA;
 }
 
-/* With @n arguments, on a stack that is empty but for them. */
+/* Calls with @n arguments, which are all that is on the stack. */
 static inline void call_it(lua_State *L, unsigned long n)
 {
 	unsigned long number = compiled_number(L->base);
@@ -157,7 +157,7 @@ static long call_run(void *ud)
 
 /* -- What another engine is better for --------------------------------------------- */
 
-/* Does a function say the name "frames", as far as it is to be seen? */
+/* Do a function's constants include the name "frames"? */
 static bool says_frames(const Proto *f)
 {
 	int i;
@@ -194,7 +194,7 @@ static void compile(lua_State *L, struct runtime_call *call)
 /* In the registry: run_name. */
 #define RUN_NAME	1
 
-/* Nearly all of what has been made by now stays: nothing is looked for until there is more. */
+/* Nearly all objects made so far stay alive: the collector waits until there are more. */
 static void begin_collecting(global_State *g)
 {
 	g->estimate = g->totalbytes;
@@ -253,7 +253,7 @@ static void add_error(struct runtime_call *call, const char *text)
 	strncat(call->error, text, RUNTIME_ERROR_LEN - 1 - strlen(call->error));
 }
 
-/* Memory for this text there may be none. */
+/* There may be no memory for this text. */
 static void set_memory_error(struct runtime_call *call)
 {
 	char number[24];
@@ -284,7 +284,7 @@ static void set_error(lua_State *L, struct runtime_call *call, int status)
 	add_error(call, " value");
 }
 
-/* The library is not the one that the image was made with: it knows less of @call. */
+/* The library is of another version than the image: @call has other fields. */
 static void wrong_version(struct runtime_call *call)
 {
 	call->failed = RUNTIME_FAILED;

@@ -17,7 +17,7 @@ static void leave_with(struct compiler *c, u32 status)
 
 /* -- Frames -------------------------------------------------------------------------------- */
 
-/* r1 to r4 are still what the function was called with. */
+/* r1 to r4 still hold the function's arguments. */
 static void emit_enter(struct compiler *c, const struct cold *cold)
 {
 	u32 interpret = emit_label(c->e);
@@ -30,7 +30,7 @@ static void emit_enter(struct compiler *c, const struct cold *cold)
 	leave_with(c, COMPILED_FRAME);
 }
 
-/* So many arguments as r3 says: the others are nil. */
+/* r3 arguments were passed: sets the other parameters to nil. */
 static void emit_missing(struct compiler *c, const struct cold *cold)
 {
 	u32 n, given;
@@ -44,7 +44,7 @@ static void emit_missing(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* Goes to @slow where there is no room.  r5 becomes the caller's struct CallInfo. */
+/* Goes to @slow if the stack is full.  r5 becomes the caller's struct CallInfo. */
 static void check_room(struct compiler *c, u32 slow)
 {
 	u32 need = (c->p->nregs + 2) * VALUE_SIZE;
@@ -88,7 +88,7 @@ static void enter_frame(struct compiler *c)
 	emit_mov(c->e, 0, REG_BASE);
 	emit_alu_imm(c->e, INSN_ADD, 0, slot(c->p->nregs));
 	emit_store(c->e, INSN_DW, 5, CI_TOP, 0);
-	/* Leftovers of earlier calls there may be pointers to freed memory. */
+	/* Earlier calls may have left pointers to freed memory there. */
 	emit_constant(c->e, 0, TAG_NIL);
 	for (r = c->p->nparams; r < c->p->nregs; r++)
 		emit_store(c->e, INSN_W, REG_BASE, slot_tag(r), 0);
@@ -111,7 +111,7 @@ void compile_begin(struct compiler *c)
 
 /* -- Returns ----------------------------------------------------------------------------------- */
 
-/* Another number is wanted, r2: all, or what the runtime sees to.  r1 stays. */
+/* The caller wants another number of results, r2: all, or what the runtime handles.  Keeps r1. */
 static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc], slow = emit_label(c->e);
@@ -131,7 +131,7 @@ static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 	leave_with(c, COMPILED_DONE);
 }
 
-/* One value or none, as was wanted, and no upvalues to close. */
+/* Returns one value or none, as the caller wants; there are no upvalues to close. */
 void compile_return(struct compiler *c)
 {
 	u32 i = insn_at(c), back, n = b_of(i) - 1;
@@ -169,7 +169,7 @@ void emit_call_slowly(struct compiler *c, const struct cold *cold)
 	emit_exit(c->e);
 }
 
-/* A compiled function has not just returned: r0 says what. */
+/* A compiled function did not simply return: r0 has the reason. */
 static void emit_finish(struct compiler *c, const struct cold *cold)
 {
 	u32 leave = emit_label(c->e);
@@ -182,7 +182,7 @@ static void emit_finish(struct compiler *c, const struct cold *cold)
 	emit_exit(c->e);
 }
 
-/* r3 = how many arguments there are. */
+/* r3 = the number of arguments. */
 static void count_arguments(struct compiler *c, u32 i)
 {
 	if (b_of(i))
@@ -193,7 +193,7 @@ static void count_arguments(struct compiler *c, u32 i)
 	emit_alu_imm(c->e, INSN_RSH, 3, 4);
 }
 
-/* r1 to r4 as a compiled function gets them, and where the caller goes on.  r5 stays. */
+/* Sets r1 to r4 for a compiled function, and where the caller continues.  Keeps r5. */
 void begin_call(struct compiler *c, u32 i)
 {
 	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
@@ -205,7 +205,7 @@ void begin_call(struct compiler *c, u32 i)
 	emit_insn(c->e, INSN_ALU | INSN_MOV, 4, 0, 0, (s32)c_of(i) - 1);
 }
 
-/* The closure's id in r5. */
+/* r5 = the closure's id. */
 static void load_id(struct compiler *c, u32 a, u32 slow)
 {
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
@@ -213,7 +213,7 @@ static void load_id(struct compiler *c, u32 a, u32 slow)
 	emit_load(c->e, INSN_W, 5, 5, CLOSURE_ID);
 }
 
-/* The compiled function that is expected in R(@a), or 0. */
+/* The compiled function that R(@a) probably holds, or 0. */
 static u32 expected_number(const struct compiler *c, u32 a)
 {
 	uint64_t closure = fact_at(&c->types, c->pc, a)->origin;
@@ -225,7 +225,7 @@ static u32 expected_number(const struct compiler *c, u32 a)
 	return p ? p->number : 0;
 }
 
-/* r5 is what to call, unless it is sure to be the one with @number. */
+/* r5 = the function to call, unless it is certainly the one with @number. */
 static void check_callee(struct compiler *c, u32 a, u32 number, u32 slow)
 {
 	if (number && fact_at(&c->types, c->pc, a)->sure)
@@ -254,7 +254,7 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
-/* Tail calls are left to the driver, which called this function: the stack does not grow. */
+/* Returns tail calls to the driver, which called this function, so that the stack does not grow. */
 static void compile_tailcall(struct compiler *c)
 {
 	u32 go_on = emit_label(c->e);

@@ -99,7 +99,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 		check_integer(c, reg, fail);
 }
 
-/* Of a register whose types are known before: is the tag there already? */
+/* Can the register hold only @types, so that its tag is there already? */
 static bool has_tag(const struct compiler *c, u32 reg, u8 types)
 {
 	return !(types_of_register(c, reg) & ~types);
@@ -175,7 +175,7 @@ void load_closure(struct compiler *c, u8 reg)
 	emit_load(c->e, INSN_DW, reg, reg, 0);
 }
 
-/* Where the value of upvalue @up is. */
+/* @reg = the address of upvalue @up's value. */
 static void load_upvalue(struct compiler *c, u8 reg, u32 up)
 {
 	load_closure(c, reg);
@@ -183,7 +183,7 @@ static void load_upvalue(struct compiler *c, u8 reg, u32 up)
 	emit_load(c->e, INSN_DW, reg, reg, UPVAL_V);
 }
 
-/* What the upvalue always holds. */
+/* R(@to) = @v, which the upvalue always holds. */
 static void load_fixed(struct compiler *c, u32 to, struct value v)
 {
 	switch (v.tag) {
@@ -218,7 +218,7 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 0);
 }
 
-/* The collector wants to know of objects only. */
+/* Only stores of objects concern the collector. */
 static void compile_setupval(struct compiler *c, u32 from, u32 up)
 {
 	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
@@ -251,7 +251,7 @@ static s64 constant_of(const struct compiler *c, u32 rk)
 	return (s64)c->p->k[rk & ~RK_K].bits;
 }
 
-/* r1 = 0 is no integer where r2 or what r3 has, the factors, are below 0: it is -0. */
+/* Goes to @fail if the product r1 is 0 and a factor, r2 or r3, is negative: that is -0. */
 static void check_zero(struct compiler *c, u32 fail)
 {
 	u32 fine = emit_label(c->e);
@@ -262,7 +262,7 @@ static void check_zero(struct compiler *c, u32 fail)
 	emit_land(c->e, fine);
 }
 
-/* r1 = r1 * r2, which fits 64 bits: both have 32, or one has few. */
+/* r1 = r1 * r2, which fits in 64 bits: both have 32 bits, or one has few. */
 static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
 {
 	s64 k = rk & RK_K ? constant_of(c, rk) : 0;
@@ -318,7 +318,7 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 
 	load_integer(c, 1, b_of(i), fail);
 	if (op_of(i) == OP_UNM) {
-		/* -0 is no integer. */
+		/* -0 is not an integer. */
 		emit_branch_imm(c->e, INSN_JEQ, 1, 0, fail);
 		emit_insn(c->e, INSN_ALU64 | INSN_NEG, 1, 0, 0, 0);
 	} else if (op_of(i) == OP_MOD) {
@@ -393,14 +393,14 @@ static u32 target_of(const struct compiler *c, u32 pc)
 	return c->labels[pc + 1 + sbx_of(c->p->code[pc])];
 }
 
-/* After a test: the jump that comes next is not emitted where it stands. */
+/* Skips the JMP after a test, which is compiled as part of the test. */
 static void compile_else(struct compiler *c)
 {
 	if (c->types.reached[c->pc + 1])
 		emit_jump(c->e, c->labels[c->pc + 2]);
 }
 
-/* Jumps, or not, if R(@reg) is false. */
+/* Jumps if R(@reg) is false, or if it is true. */
 static void emit_test(struct compiler *c, u32 reg, u32 if_false, u32 if_true)
 {
 	u8 types = types_of_register(c, reg);
@@ -438,7 +438,7 @@ static void compile_testset(struct compiler *c, u32 i)
 	emit_jump(c->e, target_of(c, c->pc + 1));
 }
 
-/* A helper has said whether it holds. */
+/* A helper has returned the result of the comparison. */
 static void emit_compared(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc];
@@ -491,7 +491,7 @@ static void compile_compare_integers(struct compiler *c, u32 i)
 	compile_else(c);
 }
 
-/* With nil, true, false or a string. */
+/* Compares with nil, true, false or a string. */
 static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct value k)
 {
 	u32 equal = a_of(i) ? target_of(c, c->pc + 1) : c->labels[c->pc + 2];
@@ -530,7 +530,7 @@ static void compile_compare(struct compiler *c, u32 i)
 
 /* -- Loops -------------------------------------------------------------------- */
 
-/* Loops over anything but integers are interpreted, and all that comes after them. */
+/* A loop over anything but integers is interpreted, with the code after it. */
 static void compile_forprep(struct compiler *c, u32 i)
 {
 	u32 a = a_of(i), leave = cold_leave(c);
@@ -553,7 +553,7 @@ static void compile_forprep(struct compiler *c, u32 i)
 	emit_jump(c->e, to);
 }
 
-/* The OP_FORPREP of the loop that ends at @pc, or none. */
+/* The OP_FORPREP of the loop that ends at @pc, if any. */
 static u32 find_forprep(const struct compiler *c, u32 pc)
 {
 	u32 start = pc + 1 + sbx_of(c->p->code[pc]), i;
@@ -674,7 +674,7 @@ static void compile_code(struct compiler *c)
 	}
 }
 
-/* They may add more. */
+/* Cold paths may add cold paths. */
 static void compile_colds(struct compiler *c)
 {
 	u32 i;

@@ -25,7 +25,7 @@
 
 struct compiler;
 
-/* Code that is seldom run, after the function: @emit makes it. */
+/* Rarely executed code, which @emit puts after the function. */
 struct cold {
 	void (*emit)(struct compiler *c, const struct cold *cold);
 	u32 label, back, pc;
@@ -58,33 +58,33 @@ static inline s32 slot_tag(u32 reg)
 	return slot(reg) + VALUE_TAG;
 }
 
-/* A label for code that is emitted later by @emit; it goes back to @back. */
+/* A label for code that @emit emits later; the code continues at @back. */
 u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
 	      u32 back);
 
-/* Where the interpreter takes over at this instruction. */
+/* A label where the interpreter takes over, at this instruction. */
 u32 cold_leave(struct compiler *c);
-/* Where a helper does this instruction, and the next one follows. */
+/* A label where a helper executes this instruction, and the next one follows. */
 u32 cold_helper(struct compiler *c, u32 helper, u32 back);
 
-/* Calls a helper with L and the pc; the frame may have moved. */
+/* Calls a helper with L and the pc; it may move the frame. */
 void call_helper(struct compiler *c, u32 helper, u32 pc);
 
-/* Goes to @fail unless @reg, r0 being spare, holds an integer of INTEGER_BITS. */
+/* Goes to @fail unless @reg holds an integer of INTEGER_BITS.  Overwrites r0. */
 void check_integer(struct compiler *c, u8 reg, u32 fail);
-/* The operand as an integer in @reg, or to @fail. */
+/* Loads the operand as an integer into @reg, or goes to @fail. */
 void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail);
 /* R(@to) = the integer in @reg. */
 void store_integer(struct compiler *c, u32 to, u8 reg);
-/* Goes to @fail unless R(@reg) has one tag of @tag's. */
+/* Goes to @fail unless R(@reg) has the tag @tag. */
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
 
 void compile_call(struct compiler *c);
-/* If a function of the runtime's is expected that can be done here. */
+/* Compiles the call inline if it probably is of a function that can be. */
 bool compile_intrinsic(struct compiler *c, u32 back);
-/* The arguments of a compiled function for the call @i. */
+/* Passes the arguments of call @i to a compiled function. */
 void begin_call(struct compiler *c, u32 i);
-/* The runtime's way to call, and to go on at @cold->back. */
+/* Has the runtime make the call, then continues at @cold->back. */
 void emit_call_slowly(struct compiler *c, const struct cold *cold);
 void compile_return(struct compiler *c);
 /* The running function's closure. */

@@ -4,7 +4,7 @@
 
 #include "emit.h"
 
-/* Room for one more of @size bytes after @n. */
+/* Makes room for another element of @size bytes after @n. */
 static void *grow(struct emit *e, void *array, u32 n, u32 *room, size_t size)
 {
 	void *more;

@@ -47,7 +47,7 @@ void emit_free(struct emit *e);
 
 u32 emit_label(struct emit *e);
 void emit_land(struct emit *e, u32 label);
-/* Fills in all jumps since @from, the first instruction of a function. */
+/* Resolves all jumps from @from on, the first instruction of a function. */
 void emit_resolve(struct emit *e);
 
 void emit_jump(struct emit *e, u32 label);
@@ -58,9 +58,9 @@ void emit_branch_imm(struct emit *e, u8 op, u8 dst, s32 imm, u32 label);
 void emit_alu(struct emit *e, u8 op, u8 dst, u8 src);
 void emit_alu_imm(struct emit *e, u8 op, u8 dst, s32 imm);
 void emit_mov(struct emit *e, u8 dst, u8 src);
-/* Any constant, as short as it can be. */
+/* Loads a constant by as few instructions as possible. */
 void emit_constant(struct emit *e, u8 dst, s64 value);
-/* The address of what is at @offset in the arena. */
+/* Loads the address of @offset in the arena. */
 void emit_address(struct emit *e, u8 dst, u32 offset);
 
 /* INSN_DW and so on. */

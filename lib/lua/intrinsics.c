@@ -13,7 +13,7 @@ static u32 insn_at(const struct compiler *c)
 	return c->p->code[c->pc];
 }
 
-/* r1 is a result that is too large for an integer as they lie there. */
+/* r1 is too large for an integer of INTEGER_BITS. */
 static void emit_large(struct compiler *c, const struct cold *cold)
 {
 	emit_mov(c->e, 3, 1);
@@ -21,7 +21,7 @@ static void emit_large(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* The integer in r1 is the call's result; nil come all others that are wanted. */
+/* r1 is the call's result; the others that the caller wants are nil. */
 static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
 {
 	u32 a = a_of(i), r, wanted = c_of(i) - 1;
@@ -43,7 +43,7 @@ static const u8 places[] = { 1, 2, 3, 4, 5, 0 };
 
 #define IS_OPTIONAL(kind)	(!((kind) & 0x20))
 
-/* Each omitted argument must be optional, and not a length. */
+/* An omitted argument must be optional, and not a length. */
 static bool takes(const char *kinds, u32 nargs)
 {
 	size_t most = strlen(kinds);
@@ -56,7 +56,7 @@ static bool takes(const char *kinds, u32 nargs)
 	return true;
 }
 
-/* Integers, each to its place; r0 is spare until the last one. */
+/* Loads integers into their places; r0 is free until the last one. */
 static void load_arguments(struct compiler *c, const char *kinds, u32 a, u32 nargs, u32 slow)
 {
 	u32 n;
@@ -112,7 +112,7 @@ static bool find_kind(const struct compiler *c, u32 reg, struct kind *kind)
 	u32 before = c->pc ? c->p->code[c->pc - 1] : 0;
 	char text[8];
 
-	/* It has just been loaded. */
+	/* The instruction before has just loaded it. */
 	if (!c->pc || c->types.target[c->pc] || op_of(before) != OP_LOADK || a_of(before) != reg)
 		return false;
 	runtime_text(c->runtime, c->p->k[bx_of(before)], text, sizeof(text));
@@ -169,7 +169,7 @@ static bool compile_peek(struct compiler *c, u32 i, u32 back)
 
 /* -- pcall() ---------------------------------------------------------------------------------- */
 
-/* The runtime does it, without what C functions cost. */
+/* The runtime's helper does it, without the cost of a call of a C function. */
 static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 {
 	u32 slow = cold_path(c, emit_call_slowly, 0, back), done = emit_label(c->e);
@@ -186,7 +186,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 
 /* -- Which one it is ------------------------------------------------------------------------- */
 
-/* The function of the runtime's that is expected in R(@a), or -1. */
+/* The function of the runtime that R(@a) probably holds, or -1. */
 static int expected_intrinsic(const struct compiler *c, u32 a)
 {
 	uint64_t closure = fact_at(&c->types, c->pc, a)->origin, f;

@@ -46,7 +46,7 @@ static void give_numbers(struct runtime *runtime, u32 first)
 			runtime->protos[i].number = first++;
 }
 
-/* One that goes to the interpreter, in place of what cannot be compiled but has a number. */
+/* For a function that has a number but cannot be compiled: enters the interpreter. */
 static void compile_nothing(const struct runtime *runtime, struct emit *e)
 {
 	emit_call(e, runtime->exports.helpers[HELPER_enter]);
@@ -90,7 +90,7 @@ static void add_functions(const struct parts *to, const struct image_header *bas
 	}
 }
 
-/* The function with @number in the table of both. */
+/* The function with @number in the joint table. */
 static void set_call(struct image_insn *insn, u32 at, const struct parts *base,
 		     const struct compiled *compiled, u32 number)
 {
@@ -139,7 +139,7 @@ static struct image_header *link_image(const struct image_header *image,
 	return linked;
 }
 
-/* What the runtime says it exports has to be in the image's table. */
+/* The numbers that the runtime exports must be in the image's table. */
 static bool check_exports(const struct runtime_exports *exports, u32 ntable)
 {
 	const uint64_t *numbers = exports->helpers;
@@ -178,7 +178,7 @@ static void write_word(const struct runtime *runtime, uint64_t address, uint32_t
 		memcpy(runtime->arena + at, &value, sizeof(value));
 }
 
-/* Closures have the number of their function, too. */
+/* Writes each function's number into its closures, too. */
 static void attach_closures(const struct runtime *runtime)
 {
 	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);

@@ -25,7 +25,7 @@ struct compiled {
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
 				    size_t *len);
 
-/* Tells the runtime of the numbers: from now on it calls the compiled functions. */
+/* Gives the runtime the numbers: from now on it calls the compiled functions. */
 void runtime_attach(const struct runtime *runtime);
 
 #endif /* LIB_LUA_LINK_H */

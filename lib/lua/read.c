@@ -84,19 +84,19 @@ static bool is_rk(const struct proto *p, uint32_t rk)
 	return rk & RK_K ? (rk & ~RK_K) < p->nk : rk < p->nregs;
 }
 
-/* Where an instruction begins, and no operand of one is. */
+/* Does an instruction begin there, not an operand of one? */
 static bool is_place(const struct proto *p, int64_t pc)
 {
 	return pc >= 0 && pc < p->ncode && p->begins[pc];
 }
 
-/* Skips an instruction, or it jumps where the next one says: there has to be one. */
+/* It skips the next instruction or jumps as that says, so there must be one. */
 static bool is_test(const struct proto *p, uint32_t pc)
 {
 	return is_place(p, pc + 1) && is_place(p, pc + 2) && op_of(p->code[pc + 1]) == OP_JMP;
 }
 
-/* The instructions after OP_CLOSURE say what it shares. */
+/* The instructions after OP_CLOSURE name the variables that it shares. */
 static bool check_closure(struct proto *p, uint32_t pc)
 {
 	uint32_t bx = bx_of(p->code[pc]), i, nups;
@@ -298,7 +298,7 @@ const struct proto *runtime_proto(const struct runtime *runtime, uint64_t addres
 	return find_proto(runtime, address);
 }
 
-/* Where there is no room for it, or too many: of none is known then what it shares. */
+/* No memory, or too many closures: then nothing is known of what any of them shares. */
 static void add_closure(struct runtime *runtime, uint64_t address, const struct proto *p)
 {
 	struct closure *more = NULL;
@@ -328,7 +328,7 @@ static void note_closure(struct runtime *runtime, uint64_t closure)
 		p->closure = closure;
 }
 
-/* One look at all objects for functions, and one for closures of these. */
+/* One pass over all objects for functions, one for their closures. */
 bool runtime_read_protos(struct runtime *runtime)
 {
 	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);

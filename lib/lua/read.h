@@ -76,7 +76,7 @@ struct runtime {
 
 /* Copies @len bytes from @address.  False if they are not all in the arena. */
 bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, size_t len);
-/* The same for a number of @len bytes, 0 if it is not there. */
+/* Reads a number of @len bytes; 0 if it is not in the arena. */
 uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len);
 struct value runtime_value(const struct runtime *runtime, uint64_t address);
 
@@ -87,7 +87,7 @@ void runtime_free(struct runtime *runtime);
 /* upvalues.c: fills in proto.fixed. */
 void runtime_find_fixed(const struct runtime *runtime);
 
-/* Instructions after the one at @pc that are operands of it. */
+/* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);
 
 /* The one at @address, or NULL. */

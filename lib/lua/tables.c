@@ -10,7 +10,7 @@ static u32 insn_at(const struct compiler *c)
 	return c->p->code[c->pc];
 }
 
-/* The constant index that is near enough for the offset of an access, or 0. */
+/* A constant index that fits in the offset of an access, or 0. */
 static s32 near_index(const struct compiler *c, u32 key)
 {
 	s64 k = key & RK_K ? (s64)c->p->k[key & ~RK_K].bits : 0;
@@ -53,7 +53,7 @@ static bool is_name(const struct compiler *c, u32 rk)
 	return rk & RK_K && c->p->k[rk & ~RK_K].tag == TAG_STRING;
 }
 
-/* r0 = where the table in r1 has the value of the string @k; or goes to @slow. */
+/* r0 = the address of field @k of the table in r1; goes to @slow if there is none. */
 static void find_field(struct compiler *c, u32 k, u32 slow)
 {
 	emit_address(c->e, 2, c->p->k[k].bits - (uintptr_t)c->runtime->arena);
@@ -75,7 +75,7 @@ static void find_global(struct compiler *c, u32 k, u32 slow)
 	find_field(c, k, slow);
 }
 
-/* R(@to) = what r0 leads to. */
+/* R(@to) = the value at the address in r0. */
 static void take_field(struct compiler *c, u32 to)
 {
 	emit_load(c->e, INSN_DW, 1, 0, 0);
@@ -144,7 +144,7 @@ void compile_gettable(struct compiler *c)
 	slow = cold_helper(c, HELPER_gettable, back);
 	at = load_element(c, 1, b_of(i), c_of(i), slow);
 	emit_load(c->e, INSN_W, 0, 1, at + VALUE_TAG);
-	/* Perhaps there is a metatable. */
+	/* There may be a metatable. */
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, slow);
 	emit_load(c->e, INSN_DW, 3, 1, at);
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(a_of(i)), 0);
@@ -175,7 +175,7 @@ static void load_value(struct compiler *c, u32 rk)
 	emit_constant(c->e, 5, k.tag);
 }
 
-/* To @slow if the collector has been at the table in r1, and has to know of the value. */
+/* Goes to @slow if the collector has marked the table in r1 and must be told of the value. */
 static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 {
 	if (!(types_of_value(c, rk) & ~(T_NUMBERS | T_NIL | T_BOOLEAN)))
@@ -184,7 +184,7 @@ static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK, slow);
 }
 
-/* One that is there: no metatable is asked then. */
+/* An existing element: its metatable is not consulted. */
 static void set_field(struct compiler *c, u32 i)
 {
 	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_settable, back);

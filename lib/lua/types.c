@@ -165,13 +165,13 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 	for (r = b_of(i); r <= c_of(i); r++)
 		types |= f[r].types;
 	types = types & ~(T_NUMBERS | T_STRING) ? T_ANY : T_STRING;
-	/* Its operands become strings. */
+	/* The operands become strings. */
 	for (r = b_of(i); r <= c_of(i); r++)
 		set(t, f, r, T_ANY, 0);
 	set(t, f, a_of(i), types, 0);
 }
 
-/* Makes what holds before the instruction at @pc what holds after it. */
+/* Updates the facts before the instruction at @pc to those after it. */
 static void step(const struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], a = a_of(i), b = b_of(i), c = c_of(i), r;
@@ -247,7 +247,7 @@ static void enqueue(struct types *t, uint32_t pc)
 	t->work[t->nwork++] = pc;
 }
 
-/* Control goes on at @pc with @f. */
+/* Control may reach @pc with the facts @f. */
 static void flow(struct types *t, uint32_t pc, const struct fact *f)
 {
 	struct fact *there = &t->facts[pc * t->p->nregs];

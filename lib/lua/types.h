@@ -55,19 +55,19 @@ static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uin
 	return &t->facts[pc * t->p->nregs + reg];
 }
 
-/* Of an operand that is a register or a constant. */
+/* The types of an operand, a register or a constant. */
 uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
 
 bool is_integer(uint64_t bits);
 
-/* Does it hold, whenever @p runs, what it held when the script was compiled: @value? */
+/* Does the upvalue always hold @value, as when the script was compiled? */
 bool upvalue_is_fixed(const struct runtime *runtime, const struct proto *p, uint32_t up,
 		      struct value *value);
 
-/* An upvalue that held an integer when the script was compiled is expected to. */
+/* An upvalue that held an integer when the script was compiled probably still does. */
 bool upvalue_is_integer(const struct runtime *runtime, const struct proto *p, uint32_t up);
 
-/* Has the loop of the OP_FORPREP at @pc a step that is known? */
+/* Is the step of the loop with the OP_FORPREP at @pc known? */
 bool for_step(const struct types *types, uint32_t pc, int64_t *step);
 
 /* The number of a system call, or -1. */

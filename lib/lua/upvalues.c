@@ -12,7 +12,7 @@
 /* Functions times functions in them: what an arena is made to hold may be endless. */
 #define WORK_MAX	(1U << 24)
 
-/* Upvalues by bits; of what is not known it is any of them. */
+/* A set of upvalues, one bit each; all of them if unknown. */
 #define ALL_UPVALUES	(~0ULL)
 
 static uint64_t bit_of(uint32_t up)
@@ -20,7 +20,7 @@ static uint64_t bit_of(uint32_t up)
 	return up < 64 ? 1ULL << up : ALL_UPVALUES;
 }
 
-/* What the function made at @pc assigns to of those that it shares with @p. */
+/* The upvalues shared with @p that the function created at @pc assigns to. */
 static uint64_t assigned_inside(const struct runtime *runtime, const struct proto *p, uint32_t pc)
 {
 	const struct proto *inner = runtime_proto(runtime, p->inner[bx_of(p->code[pc])]);
@@ -49,7 +49,7 @@ static uint64_t assigned_by(const struct runtime *runtime, const struct proto *p
 	return found;
 }
 
-/* Functions in functions: as many times as they are deep, which is seldom much. */
+/* Repeats as often as functions are nested, which is rarely deep. */
 static bool find_assigned(const struct runtime *runtime)
 {
 	uint32_t pass, i;
@@ -72,7 +72,7 @@ static uint64_t upvalue_of(const struct runtime *runtime, uint64_t closure, uint
 	return runtime_word(runtime, closure + CLOSURE_UPVALUES + 8 * up, 8);
 }
 
-/* Those of a closure that it assigns to.  Returns how many there are in @to by then. */
+/* Adds the upvalues that a closure assigns to.  Returns the number in @to. */
 static size_t add_assigned(const struct runtime *runtime, const struct closure *closure,
 			   uint64_t *to, size_t n)
 {
@@ -92,7 +92,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* All that is assigned to, in order.  NULL: there is no memory. */
+/* All upvalues that are assigned to, sorted.  NULL: no memory. */
 static uint64_t *list_assigned(const struct runtime *runtime, size_t *n)
 {
 	uint64_t *list = malloc((runtime->nclosures + 1) * 256 * sizeof(*list));
@@ -106,7 +106,7 @@ static uint64_t *list_assigned(const struct runtime *runtime, size_t *n)
 	return list;
 }
 
-/* The script itself made it, which does not run again. */
+/* The script's main function created it, and does not run again. */
 static bool is_made_once(const struct runtime *runtime, const struct proto *p)
 {
 	bool made = false;

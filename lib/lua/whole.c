@@ -127,7 +127,7 @@ static void make_labels(struct function *f)
 		f->labels[pc] = emit_label(f->e);
 }
 
-/* Lua takes registers for nil that it has not written: those that may be read so. */
+/* Lua reads unwritten registers as nil: sets those that may be read so. */
 static void clear_registers(struct function *f)
 {
 	for (uint32_t r = f->instance->nargs; r < f->p->nregs; r++) {
@@ -242,7 +242,7 @@ static bool write_instance(struct builder *b, struct instance *in)
 
 /* -- Instances --------------------------------------------------------------------------------- */
 
-/* Numbers of about the same size are one case. */
+/* Numbers of similar size count as one case. */
 static struct known usual(struct known k)
 {
 	if (k.kind != K_NUMBER)
@@ -285,7 +285,7 @@ static struct instance *add_instance(struct builder *b, uint64_t closure,
 	return in;
 }
 
-/* The kind of its result is known after it has been compiled. */
+/* Compiles it for the kind of its result, and keeps no code. */
 static bool look_at(struct builder *b, struct instance *in)
 {
 	struct emit scratch = { 0 };
@@ -395,7 +395,7 @@ static int build_once(struct builder *b, uint64_t run)
 				      "run() takes the packet" : "run() takes the CPUs");
 	if (!add_instance(b, run, args, nargs) || !look_at(b, b->instances[0]))
 		return b->again ? 0 : complain_of(b, "no memory");
-	/* First those that are called, as what is wrong is wrong in them; then for good. */
+	/* First the called functions, so that errors are reported there; then the final pass. */
 	for (uint32_t n = b->ninstances; n-- && !b->again; )
 		if (!write_instance(b, b->instances[n]))
 			return complain_of(b, "no memory");
@@ -447,7 +447,7 @@ static int pack(struct builder *b, unsigned int cpus)
 	struct image_func *func;
 	char *at;
 
-	/* No function calls itself, so all frames at once are more than enough. */
+	/* Without recursion, the sum of all frames is enough. */
 	for (uint32_t n = 0; n < b->ninstances; n++)
 		stack += b->instances[n]->frame;
 	header.stack_size = (stack + 15) / 16 * 16;

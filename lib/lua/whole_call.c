@@ -19,7 +19,7 @@ static const uint8_t sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] =
 #define PACKET(name, field)	FIELD(name, syscript_packet, field)
 #define CPUS(field)		FIELD(#field, syscript_cpufreq, field)
 
-/* Of each view, the last with no name. */
+/* The fields of each view; the last has no name. */
 static const struct field {
 	const char *name;
 	uint16_t at;
@@ -86,7 +86,7 @@ static void compile_static_field(struct function *f, uint32_t to, struct value t
 	if (runtime_word(&f->b->runtime, table.bits + TABLE_METATABLE, 8))
 		return refuse(f, "a table with a metatable");
 	if (key.kind == K_NUMBER) {
-		/* That nil is no key needs no look. */
+		/* Nil cannot be a key, so it is not looked up. */
 		get(f, 1, rk);
 		return compile_lookup(f, table, to);
 	}
@@ -359,7 +359,7 @@ static void call_table(struct function *f, uint32_t to, struct value table, cons
 	put(f, to, 1, (struct known){ .kind = K_BOOLEAN });
 }
 
-/* entry:add("field", number), which no other CPU comes in between of. */
+/* entry:add("field", number), atomically. */
 static void call_entry(struct function *f, uint32_t to, const char *name, uint32_t object,
 		       uint32_t nargs)
 {
@@ -455,7 +455,7 @@ static void call_most(struct function *f, uint32_t a, uint32_t nargs, bool most)
 	put(f, a, 1, result);
 }
 
-/* Of 32 bits, with a sign, as LuaJIT's. */
+/* Results are signed 32-bit numbers, as in LuaJIT. */
 static void call_bits(struct function *f, uint32_t a, uint32_t nargs, uint8_t op)
 {
 	struct known b = known_of(f, a + 1), c = known_of(f, a + 2), result = a_number(32, true);
@@ -556,7 +556,7 @@ static void call_instance(struct function *f, uint32_t a, uint32_t nargs, uint64
 	put(f, a, 0, in->result);
 }
 
-/* How many arguments: said, or up to the result of the call before. */
+/* The number of arguments: given, or up to the result of the previous call. */
 static bool count_arguments(struct function *f, uint32_t i, uint32_t *nargs)
 {
 	uint32_t before = f->pc ? f->p->code[f->pc - 1] : 0;

@@ -82,7 +82,7 @@ static bool is_changed(const struct builder *b, uint64_t id)
 	return n < b->nchanged;
 }
 
-/* A variable, or an array: what was made before this was found out is wrong. */
+/* A variable or an array that changes: code generated before this was known is wrong. */
 static void changes(struct function *f, uint64_t id)
 {
 	struct builder *b = f->b;
@@ -252,7 +252,7 @@ static bool is_array(const struct pairs *pairs)
 	return n == pairs->n && n;
 }
 
-/* r1 = the one of @size bytes at @at that it names, of @n, or nil. */
+/* r1 = the address of element r1 of @n, each of @size bytes, from @at on; or nil. */
 static void emit_element(struct function *f, uint32_t at, uint32_t n, uint8_t size)
 {
 	uint32_t none = emit_label(f->e), done = emit_label(f->e);

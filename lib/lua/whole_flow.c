@@ -15,7 +15,7 @@ static uint8_t bits_of(int64_t value)
 	return size ? 64 - __builtin_clzll(size) : 0;
 }
 
-/* Of a value that the loader has seen; numbers are integers or refused where they are used. */
+/* What is known of a constant; numbers that are not integers are refused where they are used. */
 struct known known_value(struct value v)
 {
 	switch (v.tag) {
@@ -47,7 +47,7 @@ static struct known joined_numbers(struct known a, struct known b)
 	a.nil |= b.nil;
 	a.below |= b.below;
 	a.fixed = a.fixed && b.fixed && a.value.bits == b.value.bits;
-	/* One more each time round a loop would take long. */
+	/* Growing by one with each pass of a loop would take too many passes. */
 	if (b.bits > a.bits)
 		a.bits = b.bits < 32 ? 32 : NUMBER_BITS;
 	if (!a.fixed)

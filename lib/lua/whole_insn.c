@@ -143,7 +143,7 @@ static void check_factors(struct function *f)
 	}
 }
 
-/* Signed where it has to be. */
+/* A signed division, if @below. */
 static void emit_divide(struct function *f, uint8_t op, uint8_t dst, uint8_t src, bool below)
 {
 	emit_insn(f->e, INSN_ALU64 | op | INSN_X, dst, src, below, 0);
@@ -239,7 +239,7 @@ static void compile_minus(struct function *f, uint32_t i)
 
 /* -- Tests ------------------------------------------------------------------------------- */
 
-/* What R(@reg) is taken for: 0 and 1, or -1 where only the run knows. */
+/* The truth value of R(@reg): 0 or 1, or -1 if known only at run time. */
 static int truth_of(struct known k)
 {
 	if (k.kind == K_NIL)
@@ -247,7 +247,7 @@ static int truth_of(struct known k)
 	return k.nil || k.kind == K_BOOLEAN || k.kind == K_MIXED ? -1 : 1;
 }
 
-/* Jumps if R(@reg) is false, and goes on if it is not. */
+/* Jumps if R(@reg) is false, else continues. */
 static void jump_if_false(struct function *f, uint32_t reg, uint32_t if_false)
 {
 	struct known k = known_of(f, reg);
@@ -268,7 +268,7 @@ static uint32_t jump_target(const struct function *f, uint32_t pc)
 	return pc + 1 + sbx_of(f->p->code[pc]);
 }
 
-/* To @pc, where R(@reg) was found to be true or false. */
+/* Control may reach @pc with R(@reg) known to be true or false. */
 static void flow_tested(struct function *f, uint32_t pc, uint32_t reg, bool is_true)
 {
 	struct known k = f->now[reg];
@@ -310,7 +310,7 @@ static void copy(struct function *f, uint32_t to, uint32_t rk)
 	put(f, to, 1, k);
 }
 
-/* R(A) becomes R(B) where that is what is wanted. */
+/* R(A) = R(B) if the test succeeds. */
 static bool compile_testset(struct function *f, uint32_t i)
 {
 	uint32_t held = jump_target(f, f->pc + 1), other = f->pc + 2;
@@ -357,7 +357,7 @@ static void compile_not(struct function *f, uint32_t i)
 	put(f, a_of(i), 1, (struct known){ .kind = K_BOOLEAN });
 }
 
-/* Are two values that are known equal?  -1: the run knows. */
+/* Are two known values equal?  -1: known only at run time. */
 static int equal(struct known b, struct known c)
 {
 	if (b.kind == K_STATIC && c.kind == K_STATIC)
@@ -448,7 +448,7 @@ static bool compile_forloop(struct function *f, uint32_t i)
 	struct known step = known_of(f, a + 2), limit = known_of(f, a + 1);
 	bool up = (int64_t)step.value.bits > 0;
 
-	/* Not reached through its beginning, whose step is no constant. */
+	/* Not reached from the loop's beginning: the step is not constant. */
 	if (step.kind != K_NUMBER || !step.fixed)
 		return false;
 	get(f, 1, a);
@@ -480,7 +480,7 @@ static void emit_result(struct function *f, struct known k)
 		       "run() returns a value that is not a number");
 }
 
-/* Up to the one result of the call before? */
+/* Does it return the one result of the call before? */
 static bool returns_call(const struct function *f, uint32_t i)
 {
 	uint32_t before = f->pc ? f->p->code[f->pc - 1] : 0;

@@ -79,7 +79,7 @@ struct subsystem {
 	enum view view;
 };
 
-/* Something that lies in the arena because of a value of Lua's. */
+/* Data in the arena that stands for a Lua value. */
 struct placed {
 	uint64_t id;		/* the value's address, or an upvalue's */
 	uint32_t at;
@@ -134,7 +134,7 @@ struct function {
 
 /* -- whole.c ------------------------------------------------------------------------ */
 
-/* That instruction is one that cannot be compiled: says why, once. */
+/* Refuses the instruction, with the reason; the first one is kept. */
 void refuse(struct function *f, const char *why, ...) __attribute__((format(printf, 2, 3)));
 /* The instance for a call of @closure, looked at; NULL: refused. */
 struct instance *instance_of(struct function *f, uint64_t closure, const struct known *args,
@@ -165,19 +165,19 @@ bool compile_one(struct function *f);
 void compile_entry(struct function *f);
 
 struct known known_of(const struct function *f, uint32_t rk);
-/* Lua's register or constant in @reg of the machine, and the other way round. */
+/* Loads Lua's register or constant into machine register @reg; stores it. */
 void get(struct function *f, uint8_t reg, uint32_t rk);
 void put(struct function *f, uint32_t to, uint8_t reg, struct known known);
 void put_nothing(struct function *f, uint32_t to, struct known known);
-/* The same, of a number that is no nil, at run time if need be. */
+/* The same for a number; checks at run time that it is not nil, if necessary. */
 bool get_number(struct function *f, uint8_t reg, uint32_t rk);
 void load_nil(struct function *f, uint8_t reg);
-/* Where a call ends with @reason. */
+/* A label where the run ends with @reason. */
 uint32_t fails(struct function *f, enum image_reason reason);
-/* @reg is a number of @known: it has to be one of Lua's. */
+/* Ends the run if @reg, a number of @known, exceeds Lua's integers. */
 struct known check_range(struct function *f, uint8_t reg, struct known known);
 struct late *later(struct function *f, void (*emit)(struct function *, const struct late *));
-/* Where there are 64 bytes for keys and pieces of packets, from r10 on. */
+/* The offset from r10 of 64 bytes for keys and pieces of packets. */
 int32_t spare(const struct function *f);
 
 /* -- whole_tidy.c --------------------------------------------------------------------- */
