@@ -230,9 +230,9 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 
 /*
  * In a user namespace a user can be as many users as they have subordinate ids, 65,536:
- * there the share is the namespace owner's, unless that is root, who keeps containers.
+ * there the account is the namespace owner's, unless that is root, who keeps containers.
  */
-kuid_t limits_payer(void)
+kuid_t limits_account_uid(void)
 {
 	const struct user_namespace *ns;
 	kuid_t uid = current_uid();
@@ -247,7 +247,7 @@ int limits_charge(struct limits_account **account, enum context context, u64 mem
 		  char *error, size_t error_len)
 {
 	struct limits_account *fresh, *user;
-	kuid_t uid = limits_payer();
+	kuid_t uid = limits_account_uid();
 	int err;
 
 	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
@@ -320,7 +320,7 @@ static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned l
 	unsigned long over = 0;
 
 	spin_lock(&limits_lock);
-	account = limits_find(limits_payer(), CONTEXT_PROCESS);
+	account = limits_find(limits_account_uid(), CONTEXT_PROCESS);
 	if (account->pinned + pinned->pages > limit)
 		over = account->pinned + pinned->pages;
 	else
@@ -332,7 +332,7 @@ static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned l
 
 /*
  * Twice: the kernel's count is of an id, and knows what else of the kernel has locked
- * pages for it; ours is of all ids that are one payer.
+ * pages for it; ours is of an account.
  */
 static unsigned long limits_take_both(struct limits_pinned *pinned, unsigned long limit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits of scripts: the bounds of one program, the share of one account (a
+ * Limits of scripts: the bounds of one program, the share of an account (a
  * user's in the module, a process's in libsyscript), and the switch that turns
  * all scripts off.
  */
@@ -47,8 +47,8 @@ static inline bool limits_enabled(void)
 	return READ_ONCE(limits_enabled_param);
 }
 
-/* The user whose share the caller uses. */
-kuid_t limits_payer(void);
+/* The id of the account that the caller is charged to. */
+kuid_t limits_account_uid(void);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged

@@ -215,7 +215,7 @@ class ProgramFile(pytest.File):
         for user in ["member"] if library else ["root", "member"]:
             item = Program.from_parent(self, name=user)
             text = self.path.read_text()
-            # Root goes another way only where the program asks who it is; and what includes
+            # Root's run differs only if the program asks for its user; and a program that includes
             # the source that it tests goes the same way on any machine.
             if (user == "root" and "geteuid()" not in text) or OWN_SOURCE.search(text):
                 item.add_marker(pytest.mark.long)

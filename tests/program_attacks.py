@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Programs for netfilter of someone who owns a user and a network namespace, and means ill.
+"""Hostile programs for netfilter, loaded by the owner of a user and a network namespace.
 
   program_attacks.py ATTACK SECONDS SEED    in such namespaces; writes JSON
 
@@ -68,7 +68,7 @@ def recurses(rng: random.Random) -> bytes:
 
 
 def goes_wild(rng: random.Random) -> bytes:
-    """Addresses of everywhere: they are masked, and lead to its own memory."""
+    """Addresses from everywhere are masked, and lead to the program's own memory."""
     code = b""
     for _ in range(20):
         where = rng.choice((0xFFFF888000000000, 0xFFFFFFFF81000000, 0, 1 << 63)) + rng.getrandbits(
@@ -99,7 +99,7 @@ def fills_tables(rng: random.Random) -> bytes:
 
 
 def stores(rng: random.Random) -> bytes:
-    """Anything anywhere in packets, and what comes of it goes on."""
+    """Writes anything anywhere in packets, and passes them on."""
     code = b""
     for _ in range(rng.randrange(1, 6)):
         offset = rng.choice((rng.randrange(64), rng.randrange(2000), rng.getrandbits(64)))
@@ -229,7 +229,7 @@ def send(rng: random.Random) -> int:
 
 
 def taps() -> list[socket.socket]:
-    """Others that hold each packet; they read it seldom."""
+    """Other sockets that hold each packet and seldom read it."""
     return [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2)]
 
 
@@ -242,7 +242,7 @@ def ip(words: str) -> bool:
 
 @contextlib.contextmanager
 def beside(work: Callable[[random.Random], int], seed: int) -> Iterator[None]:
-    """While another process does that, again and again; its failure is ours."""
+    """Another process does that again and again meanwhile; its failure fails the attack."""
     pid = os.fork()
     if not pid:
         rng = random.Random(seed)
@@ -422,7 +422,7 @@ def queue(seconds: float, rng: random.Random) -> dict:
 
 
 def counted(seconds: float, rng: random.Random) -> dict:
-    """A neighbour: a program that counts what comes, and nothing else does.
+    """A neighbour's program counts its packets, and nothing else does.
 
     A datagram may be lost on its way to the program: CPUs' backlogs are everybody's.
     """
@@ -460,7 +460,7 @@ def shares(seconds: float, rng: random.Random) -> dict:
 
 
 def hoard(seconds: float, rng: random.Random) -> None:
-    """Eight programs of 1 MiB, as it is told to; it does not say more in the end."""
+    """Eight programs of 1 MiB; the count at the end is not higher."""
     image = p.image([p.verdict(1)], shift=20)
     print("begin", flush=True)
     for line in sys.stdin:

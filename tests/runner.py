@@ -31,23 +31,23 @@ COMMAND = TESTS.parent / "build" / "syscript"
 CORPUS = sorted((TESTS / "lua").glob("*.lua"))
 ATTACKS = sorted((TESTS / "attack").glob("*.lua"))
 
-# Those of the corpus that are not the same on the confined engine: errors whose place is
-# that of a tail call, which compiled code knows.
+# Programs of the corpus with other output on the confined engine: compiled code reports
+# the line of a tail call in errors.
 OTHER_NAMES = "struct_views"
 CONFINED_CORPUS = [path for path in CORPUS if path.stem not in OTHER_NAMES.split()]
-# What is different with these.
+# A program whose output differs between the engines.
 SPECIAL = TESTS / "confined" / "special.lua"
 
 # Whether syscript.ko is built with tools of the safety kit.
 HAS_TOOL = bool(os.environ.get("SYSCRIPT_SAFETY"))
 
-# How much longer all takes on the debug kernel, or with a tool: patience grows with
-# it, and what is tested by sheer numbers has fewer.
+# How many times slower the debug kernel is, or a module with a tool: time limits are
+# multiplied by it, repetitions divided.
 SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 4 if HAS_TOOL else 1
 
 # ms.  Programs of the corpus take some ms natively; emulation is up to 50 times slower.
 PATIENCE = "10000"
-# Others want the processors meanwhile, which only a clock on the wall counts.
+# Wall-clock time also counts while other processes have the processors.
 WALL_PATIENCE = "50s"
 CORPUS_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "8192"]
 # A run that takes longer than this is a hang, whatever it prints in the end.
@@ -125,7 +125,7 @@ class Outcome:
 
 
 def here(command: list[str], **options) -> subprocess.CompletedProcess[str]:
-    """Run as who we are; where there is a guest, its fixture as_user does it."""
+    """Run as the current user; in a guest, the fixture as_user does it."""
     return subprocess.run(command, check=False, **options)
 
 
@@ -228,7 +228,7 @@ def account(user: str) -> dict[str, Any]:
 
 
 def in_namespace(command: list[str], user: str) -> str:
-    """The output of one that makes a user namespace, and then says a line and reads one.
+    """The output of a process that makes a user namespace, prints a line and reads one.
 
     In between it gets a hundred ids there; its output is what follows.
     """

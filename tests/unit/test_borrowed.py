@@ -120,7 +120,7 @@ def test_no_function_has_two_rows() -> None:
 
 
 def test_reader_sees() -> None:
-    """What is missing, superfluous, or in the row of another kernel is found."""
+    """Missing and superfluous functions are found, and those in another kernel's row."""
     found = rows("| `a` `b_*` | | x | y |\n| `c` | 6.12 7.2 | x | y |\n")
     assert missing(found, "6.1", {"a", "b_1", "c", "d"}) == ["c", "d"]
     assert missing(found, "7.2", {"a", "b_1", "c"}) == []

@@ -128,6 +128,19 @@ def test_what_is_not_is_found(line: str, rule: str) -> None:
     assert broken("kernel/a.c", quoted) == []
 
 
+def test_includes_point_one_way() -> None:
+    """The library knows engines by kernel/engine.h alone, the uapi headers nothing of ours."""
+    included = re.compile(r'^#include ["<]([^">]+)', re.MULTILINE)
+    for name in sources():
+        found = included.findall((ROOT / name).read_text())
+        if name.startswith(("lib/", "bench/", "kernel/fs/", "kernel/net/")):
+            assert not [path for path in found if "engine/luajit/" in path or "cli/" in path], name
+        if name.startswith("lib/"):
+            assert not [path for path in found if "engine/" in path], name
+        if name.startswith("include/uapi/"):
+            assert all(path.startswith("linux/") for path in found), name
+
+
 CLANG_FORMAT = ROOT / "build/venv/bin/clang-format"
 FORMATTED = """\
 /* SPDX-License-Identifier: GPL-2.0 */

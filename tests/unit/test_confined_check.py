@@ -278,7 +278,7 @@ def test_bombs(name: str) -> None:
 
 
 def test_contexts() -> None:
-    """What may be called where is said before all else about the call."""
+    """The first error of a call is that it may not be called in this context."""
     function, atomic = i.outside(i.FUNCTION), 4
     assert refused_code(function) == (
         "insn 0: calls a function of a subsystem, which only its programs have"

@@ -242,7 +242,7 @@ def test_long_code_looks_at_the_clock(how: str) -> None:
 
 
 def test_returns_look_at_the_clock() -> None:
-    """What waits for others to return is paid for when they have, not when they are called."""
+    """Instructions after a call are charged when it returns, not when it is made."""
     deep, rest = 2000, 400
     code = i.jump_ifi("eq", 1, 0, 8 + rest) + i.alui("sub", 1, 1) + i.call(-3)
     code += i.load(2, 2) * rest + i.arena(2, 0) + i.load(3, 2, 0x100) + i.alui("add", 3, 1)

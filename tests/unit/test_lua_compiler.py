@@ -210,7 +210,7 @@ def test_a_step_of_zero_never_ends() -> None:
 
 
 def test_functions_are_replaced() -> None:
-    """What was expected when the script was compiled is looked at each time."""
+    """Expectations from compile time are checked at each use."""
     text = """
     local getppid, peek, add = syscall.getppid, util.peek, function(a, b) return a + b end
     local b = util.buffer(8)

@@ -125,7 +125,7 @@ def test_usage() -> None:
 
 
 def test_has_no_frames() -> None:
-    """What only LuaJIT's scripts have is said to be missing when it is called."""
+    """A function that only LuaJIT's engine has is reported as missing when it is called."""
     done = run(*CONFINED_LIMITS, "-e", "local frames = net.frames return frames(3)")
     assert done.returncode == 1
     assert "the confined engine has no net.frames()" in done.stderr
@@ -323,7 +323,7 @@ with syscript.Script("local n = 40 function run(a) n = n + a print(n) return n e
 
 
 def test_bindings_have_it() -> None:
-    """Of a program that knows nothing of engines."""
+    """For a program that knows nothing about engines."""
     env = os.environ | {
         "SYSCRIPT_ENGINE": "confined",
         "SYSCRIPT_BACKEND": "user",

@@ -222,7 +222,7 @@ def test_duplicate() -> None:
 
 
 def test_late() -> None:
-    """What comes after its time-out is late: neither a duplicate nor an answer."""
+    """A reply after its time-out counts as late, neither as a duplicate nor as an answer."""
     load, did = run(
         ["--stall-at", "2000", "--stall-ms", "1500"],
         ["--requests", "10000", "--outstanding", "32", "--timeout", "1", "--ratio", "1:0"],
@@ -287,7 +287,7 @@ def test_closed_loop_waits_for_the_stall() -> None:
 
 
 def test_rate_out_of_reach() -> None:
-    """What could not be sent at all is told."""
+    """Requests that could not be sent are reported."""
     load, _ = run(
         ["--stall-at", "100", "--stall-ms", "1200"],
         ["--rate", "1000", "--seconds", "1", "--warm-up", "0", "--outstanding", "16"],

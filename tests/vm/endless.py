@@ -42,7 +42,7 @@ def running() -> bool:
 
 
 def time_limit(loop: list[bytes], arena: Arena) -> int:
-    """What its own code has taken; no time is counted while it is in a system call."""
+    """The time in its own code, without system calls."""
     fd = register(loop, arena, time_limit_ns=LIMIT)
     since = time.monotonic_ns()
     assert lib.call(fd)[0] == -errno.ETIME
@@ -62,7 +62,7 @@ def wall_limit(loop: list[bytes], arena: Arena) -> int:
 
 
 def sigkill(loop: list[bytes], arena: Arena) -> int:
-    """To the end of the process, not only of the run."""
+    """Until the process ends, not only the run."""
     child = os.fork()
     if not child:
         lib.call(register(loop, arena))

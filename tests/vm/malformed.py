@@ -20,7 +20,7 @@ GET = b"\0\1\0\0\0\1\0\0get key\r\n"
 
 
 def good(name: str) -> Packet:
-    """What the script answers, or knows to be for another."""
+    """A packet that the script answers, or knows to be for somebody else."""
     if name == "arp_icmp":
         return IP(**HOSTS) / ICMP(type=8) / Raw(b"ping")
     if name == "dns":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an account may take, and that it is counted before it is taken.
+"""An account's limits, and that they are checked before anything is allocated.
 
 tests/hostile/test_account_storms.py has the same by storms, for longer.
 """
@@ -98,7 +98,7 @@ os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
 
 
 def test_exec_does_not_begin_at_nothing() -> None:
-    """What a kept descriptor holds still counts, and shows in the list."""
+    """What an open descriptor holds still counts, and is listed."""
     command = [sys.executable, "-c", PRELUDE + BEFORE_EXEC, PRELUDE + AFTER_EXEC]
     done = subprocess.run(
         command, **account("outsider"), capture_output=True, text=True, timeout=60 * SLOWDOWN
@@ -220,7 +220,7 @@ def test_threads_share_what_is_under_way() -> None:
 
 
 def test_pins_are_all_released() -> None:
-    """Of processes that are killed while they register, run and close."""
+    """Processes are killed while they register, run and close."""
 
     def body(channel: Channel) -> None:
         channel.say("on")
@@ -263,7 +263,7 @@ def test_code_has_room_for_others() -> None:
 
 
 def test_code_of_a_higher_limit() -> None:
-    """Who waits for code that another program's limit forbids makes it by itself."""
+    """A program generates the code itself if the one it waits for exceeds its limit."""
 
     def body(channel: Channel, memory: int) -> None:
         with Arena() as arena:

@@ -26,7 +26,7 @@ from test_filters import CALLS, NUMBERS, Inside, Outside, in_child
 STORM = BUILD / "tests/vm/test_watcher_storm"
 AT_FDCWD = -100
 O_WRONLY, O_CREAT = os.O_WRONLY, os.O_CREAT
-# Of a record, what has to be the same inside and outside.
+# The fields of a record that must be the same inside and outside.
 SAME = {
     "SYSCALL": ("arch", "syscall", "success", "exit", "items", "uid", "comm", "key"),
     "PATH": ("item", "name", "inode", "mode", "nametype"),
@@ -63,7 +63,7 @@ def seen(event: Event) -> list[object]:
 
 
 def watched(audit: Auditing, work: Callable[[], object]) -> tuple[object, list[Event]]:
-    """What the work comes to, in a process that has a context; and what was recorded."""
+    """The result of the work in a process with an audit context, and the records."""
     status, said = in_child(lambda: [os.getpid(), work()])
     assert status == 0, said
     pid, result = said
@@ -205,7 +205,7 @@ def test_batches_of_files(batch: str, audit: Auditing, tmp_path: Path) -> None:
 
 
 def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
-    """Where calls are watched, whether there are extended attributes is left to the program."""
+    """If calls are watched, only the program looks for extended attributes."""
     for name in "abc":
         (tmp_path / name).touch()
     data = ctypes.create_string_buffer(4096)
@@ -306,7 +306,7 @@ def test_task_that_new_rules_exclude(audit: Auditing) -> None:
 
 
 def test_filters_of_an_audited_task(audit: Auditing) -> None:
-    """What a filter refuses is not recorded; what it kills leaves a whole task."""
+    """Calls that a filter refuses are not recorded; a killed task leaves no half record."""
     audit.add(rule("dup", "getpgid", key="syscript"))
 
     def work() -> object:

@@ -44,7 +44,7 @@ def test_member(as_user) -> None:
 
 
 def test_outsider(as_outsider) -> None:
-    """Who may open no device but /dev/syscript-confined."""
+    """For a user who may open /dev/syscript-confined only."""
     assert choice(as_outsider) == ("confined", "kernel")
     assert choice(as_outsider, "--backend", "kernel") == ("confined", "kernel")
     assert choice(as_outsider, "--engine", "luajit") == ("luajit", "user")
@@ -61,7 +61,7 @@ def test_nobody(as_outsider, nobodys) -> None:
     assert done.stderr.endswith(f"; the confined engine: {CONFINED} may not be opened\n")
 
 
-# What the confined engine has not, with LuaJIT's result.
+# Features that the confined engine lacks, with LuaJIT's results.
 LEFT = {
     "net.frames()": "return net.frames and 1",
     "take it": "const n = 5 return n",
@@ -84,7 +84,7 @@ def test_yields_across_pcall_stay(as_outsider) -> None:
 
 
 def test_nothing_runs_twice(as_outsider, tmp_path: Path) -> None:
-    """What has begun to run ends where it is, whatever it lacks."""
+    """A script that has begun to run is not moved to another engine."""
     note = tmp_path / "note"
     note.touch()
     note.chmod(0o666)

@@ -101,7 +101,7 @@ def test_clock_off_in_a_system_call(
 def test_watchdog(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None, flags: int
 ) -> None:
-    """What no clock sees is ended all the same, and others after it by the clock."""
+    """A script that the clock cannot see ends nevertheless, and the clock ends later ones."""
     Path("/dev/kmsg").write_text("<6>test: a fault is planted\n")
     # Before the clock has seen it.
     faults("blind", 1)
@@ -153,7 +153,7 @@ def timers() -> str:
 
 
 def test_timers_go_off() -> None:
-    """Who runs no scripts pays for none, on idle CPUs, too."""
+    """Without scripts there is no cost, on idle CPUs either."""
     library = Library()
     fd, text = library.register(b"function run() end")
     assert fd >= 0, text

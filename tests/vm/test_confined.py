@@ -70,7 +70,7 @@ def program(body: str) -> list[str]:
 
 
 def as_user(body: str, user: str = "outsider") -> dict:
-    """What a process of @user, who is in no group, puts into `result`."""
+    """The `result` of a process of @user, who is in no group."""
     done = subprocess.run(
         program(body), **account(user), capture_output=True, text=True, timeout=60 * SLOWDOWN
     )
@@ -141,7 +141,7 @@ def test_shared_buffer() -> None:
         at = arena.address + 0x100
         assert lib.call(fd, file.fileno(), at) == (1, 64 << 8 | ord("L"))
         assert arena.read(0x100, 5) == b"linux"
-        # Neither an address that nothing is at, nor one of the kernel's.
+        # An unmapped address, and one of the kernel.
         assert lib.call(fd, file.fileno(), 8)[1] >> 8 == -errno.EFAULT
         assert lib.call(fd, file.fileno(), -(2**63) + 0x1000)[1] >> 8 == -errno.EFAULT
         os.close(fd)
@@ -168,7 +168,7 @@ def test_calls_of_all_lengths() -> None:
 
 
 def test_calls_no_script() -> None:
-    """Neither by ioctl(2), nor by lseek(2), which calls outside: SYSCRIPT_SEEK_CALL."""
+    """Not by ioctl(2), nor, as outside, by lseek(2): SYSCRIPT_SEEK_CALL."""
     ioc_call, seek_call = 0xC090CA42, 4
     with Arena() as arena:
         callee = register([i.movi(0, 7) + i.EXIT], arena)
@@ -192,7 +192,7 @@ def test_calls_no_script() -> None:
 
 
 def test_files_are_released() -> None:
-    """By the call that drops the last reference, not at the end of the run."""
+    """The call that drops the last reference does it, not the end of the run."""
     with Arena() as arena:
         for native in (0, 0x10000):
             # dup2(r2, r1), read(r3, arena, 1): 0 at the end of a pipe without writers
@@ -377,7 +377,7 @@ def ended(what, fd, arena):
 
 @pytest.mark.parametrize("native", (0, 0x10000))
 def test_another_way_after_each_end(native: int) -> None:
-    """What has ended a run has ended that one: the next one writes what it has to, once."""
+    """The reason that ended one run does not end the next, which writes its data once."""
     result = as_user(
         WAYS + "with Arena() as arena:\n"
         "    def made(**limits):\n"
@@ -517,7 +517,7 @@ def test_exec_during_a_run() -> None:
 
 
 def test_owner_dies_and_another_has_it() -> None:
-    """Who was sent a descriptor cannot use it, waits for no run, and frees all in the end."""
+    """Whoever receives a descriptor cannot use it, waits for no run, and frees it at last."""
     here, there = socket.socketpair()
     body = (
         "with Arena() as arena:\n"
@@ -540,7 +540,7 @@ def test_owner_dies_and_another_has_it() -> None:
 
 
 def test_code_is_shared_and_bounded() -> None:
-    """One copy for all programs of an image; a user fills their share of the room."""
+    """Programs of an image share one copy of the code; a user can fill their share of the room."""
     result = as_user(
         "def big(n):\n"
         "    return [i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]\n"
@@ -674,7 +674,7 @@ def depths() -> Iterator[Callable[[], int]]:
 
 
 CALLS = 50
-# What is between: the call of the script, and a gate.
+# Kinds of calls in between: the call of the script, and a gate.
 BETWEEN = 800
 
 

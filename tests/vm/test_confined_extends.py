@@ -24,7 +24,7 @@ MEMORY = 64 << 10  # of which a user's scripts may have 16 MiB
 
 
 def extension(n: int) -> bytes:
-    """Its function returns what it got plus one, plus @n."""
+    """An extension whose function returns its argument plus one plus @n."""
     code = i.call_base(1) + i.alui("add", 0, n) + i.EXIT
     return i.Image([(code, 32)], table=[FIRST], flags=i.EXTENDS).pack()
 
@@ -68,7 +68,7 @@ def test_a_base_lives_as_long_as_what_extends_it() -> None:
         fds = [extend(base, arena, n)[0] for n in range(8)]
         assert min(fds) >= 0
         os.close(base)
-        # What has room now is other code, which must not lie where the base does.
+        # Other code, which has room now, must not lie where the base does.
         others = [register([i.movi(0, n) + i.EXIT], arena, memory=MEMORY) for n in range(8)]
         assert [lib.call(fd, FIRST, 7) for fd in fds] == [(1, 1008 + n) for n in range(8)]
         assert len(list(lib.scripts())) == 17
@@ -89,7 +89,7 @@ def test_what_is_no_base() -> None:
         assert extend(1000, arena)[0] == extend(1 << 32 | base, arena)[0] == -errno.EBADF
         assert lib.call(base)[0] == -errno.EPROTO
         assert lib.error(base) == "a base is not called, but extended"
-        # Its flags, and memory that it has no use for.
+        # Flags and memory that it may not have.
         both = BASE_FLAG | EXTENDS_FLAG
         assert lib.register(extension(0), engine=1, flags=both, base=base)[0] == -errno.EINVAL
         assert lib.register(IMAGE, engine=1, base=base)[0] == -errno.EINVAL
@@ -102,7 +102,7 @@ def test_what_is_no_base() -> None:
 
 
 def test_a_base_of_someone_else() -> None:
-    """Of the parent's, which the child has a descriptor of."""
+    """The child has a descriptor of the parent's program."""
     base = base_of()
 
     def body(channel: Channel) -> None:

@@ -35,7 +35,7 @@ def test_runs_in_the_kernel(as_outsider) -> None:
 
 
 def test_pins_what_is_used(as_outsider) -> None:
-    """Of the arena, once and not beside what was pinned for less."""
+    """The whole arena is charged once, instead of the part that was pinned before."""
     done = as_outsider([BUILD / "guest" / "pinned"], env=KERNEL)
     assert done.stdout == "0 128 1024\n", done.stderr
 
@@ -54,7 +54,7 @@ def test_faults_have_a_line(as_outsider) -> None:
 
 
 def test_batches_of_any_numbers(as_outsider) -> None:
-    """As in the process: what is out of range, wraps, or is not there."""
+    """Arguments out of range, that wrap, or name nothing, give the same errors as in a process."""
     done = as_outsider([BUILD / "guest" / "batches"], env=KERNEL)
     assert (done.returncode, done.stdout) == (0, BATCHES.read_text())
 
@@ -80,7 +80,7 @@ def short_limit() -> Iterator[None]:
 
 @pytest.mark.parametrize("what", ["compute", "call"])
 def test_ends_have_a_line(what: str, as_outsider, short_limit) -> None:
-    """Where it was when its time was up: in its own code, or in a system call of it."""
+    """Where it was when its time was up: in its own code or in a system call."""
     lines = (ROOT / "tests" / "cosy" / "guest" / "endless.c").read_text().splitlines()
     number = next(n for n, line in enumerate(lines, 1) if f"HERE: {what}" in line)
     done = as_outsider([BUILD / "guest" / "endless", what], env=KERNEL)

@@ -95,7 +95,7 @@ SYMBOLS = Path("/sys/kernel/debug/syscript/symbols")
 
 
 def symbols_of(name: str) -> list[tuple[int, str]]:
-    """Of a script in the kernel's list for profilers: addresses, and lines of code."""
+    """A script's symbols in the kernel's list for profilers: addresses and lines."""
     if not SYMBOLS.exists():
         subprocess.run(["mount", "-t", "debugfs", "none", "/sys/kernel/debug"], check=True)
     lines = SYMBOLS.read_text().splitlines()
@@ -113,7 +113,7 @@ def room() -> range:
 
 
 def test_symbols(holder, as_user) -> None:
-    """Who profiles sees machine code by the name and the line of its script."""
+    """A profiler shows machine code by the script's name and line."""
     process, _ = holder
     process.stdin.write("go\n")
     process.stdin.flush()

@@ -34,7 +34,7 @@ def governed() -> Iterator[None]:
     subprocess.run(["insmod", MODULE], check=True)
     TEMPERATURE.write_text("40000")
     govern("syscript")
-    # What the tests do themselves is no load of CPU 0.
+    # CPU 0 does not do the tests' own work.
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cpus)})
     yield

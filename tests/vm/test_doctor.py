@@ -37,7 +37,7 @@ def test_outsider_is_not_in_the_group(as_outsider) -> None:
     finally:
         CONFINED.chmod(0o666)
     assert first.startswith("sudo usermod -aG syscript outsider")
-    # What has nothing to do with it: guests load the module by themselves.
+    # Guests load the module themselves.
     assert rest == ["echo syscript | sudo tee /etc/modules-load.d/syscript.conf"]
 
 
@@ -58,5 +58,5 @@ def test_scripts_are_switched_off(as_user) -> None:
 
 
 def test_device_has_its_own_number() -> None:
-    """So that a node can be there before the module, which it then loads."""
+    """A device node can exist before the module: opening it loads the module."""
     assert "249 syscript" in Path("/proc/misc").read_text()

@@ -64,7 +64,7 @@ def named(text: str, at: int, size: int = 8) -> tuple[int, int, int]:
 
 
 def test_threads_begin_and_end() -> None:
-    """One of the same number forks off, has another program, and ends."""
+    """A process with the same number forks off, executes another program, and ends."""
     me = os.getpid()
     assert load("threads", "fork", looks_for((8, 4, me)), name="fork") == (0, "")
     assert load("threads", "exec", looks_for((8, 4, me), named("true", 32)), name="exec") == (0, "")
@@ -158,7 +158,7 @@ def test_files_that_vanish(tmp_path: Path) -> None:
 
 
 def test_timer() -> None:
-    """As often as was said, as the program says, and no more when it has gone."""
+    """The timer ticks as often as requested, then as the program says, and stops with it."""
     assert load("timer", "20", NOT_SEEN) == (0, "")
     assert comes(lambda: calls() >= 5)
     assert p.unload() == 0

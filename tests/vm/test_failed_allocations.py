@@ -42,7 +42,7 @@ IN_A_ROW = 4
 # More allocations than any of what is tested makes.
 MOST = 3000
 WANT = 42
-# Where there is no audit context to record a call in, the user backend is left.
+# Without an audit context to record a call in, only the user backend remains.
 NO_MEMORY = (-errno.ENOMEM, -errno.ENOBUFS, -errno.EOPNOTSUPP)
 # A page of the script's buffer that cannot be had makes its address a bad one.
 SAID = ("no memory", "bad address", "no room")
@@ -81,7 +81,7 @@ class Nth:
 
 
 class Pages:
-    """From the nth on, some pages in a row: what tries once more fails, too."""
+    """From the nth allocation on, several in a row fail, so that a second attempt fails, too."""
 
     def __init__(self) -> None:
         self.task = os.open("/proc/self/make-it-fail", os.O_RDWR)

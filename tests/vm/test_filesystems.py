@@ -20,7 +20,7 @@ MANY = 100_000 // SLOWDOWN
 # Of many blocks.
 ENOUGH = 8000 // SLOWDOWN
 SOME = 300
-# Where each file is asked of a process.
+# A file system that asks a process for each file.
 FEW = 50
 STORM_SECONDS = 3
 # From SIGKILL to the end of the process, on a busy emulated machine.
@@ -156,7 +156,7 @@ def test_same_entries(kind: str, place: Path) -> None:
         for path in (top, directory):
             dircheck("stable", path)
             dircheck("stable", path, member=True)
-        # As it is after a mount: nothing in the caches.
+        # Drops the caches, as after a mount.
         Path("/proc/sys/vm/drop_caches").write_text("2")
         dircheck("stable", directory, some + 2)
 

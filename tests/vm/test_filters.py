@@ -129,7 +129,7 @@ def needed(chosen: Filter) -> Filter:
 
 
 def nothing_else() -> Filter:
-    """As browsers' sandboxes: denied is what is not needed, with an errno."""
+    """Like browsers' sandboxes: unneeded calls are denied with an errno."""
     return needed(Filter(seccomp.error(errno.EPERM)))
 
 
@@ -137,7 +137,7 @@ PROFILES = {**seccomp.PROFILES, "default-deny": nothing_else}
 
 
 def same(first: list[int], again: list[int], third: list[int]) -> list[bool]:
-    """What is another number each time, such as an address, is the same as another."""
+    """Numbers that differ each time, such as addresses, compare equal."""
     return [
         a == c if a == b or min(a, c) < 0 else True
         for a, b, c in zip(first, again, third, strict=True)
@@ -210,7 +210,7 @@ def death(program: bytes, name: str, inside: bool) -> int:
 
 
 def test_death_is_the_same() -> None:
-    """For every call that services do not make."""
+    """For each call that services do not make."""
     program = seccomp.system_service(seccomp.KILL_PROCESS).exported()
     names = sorted(CALLS.keys() - seccomp.of_services())
     assert len(names) > 10 and "bpf" in names
@@ -241,7 +241,7 @@ def refused_seeks() -> dict[int, int]:
 
 
 def calls_with_lseek_refused(bind: Callable[[int], Callable[[int], object]]) -> list[object]:
-    """For each errno, a call that returns and one that fails; what is wrong."""
+    """For each errno, one call that returns and one that fails; returns the differences."""
     lib = Library()
     fd, text = lib.register(COUNTS)
     assert fd >= 0, text
@@ -357,7 +357,7 @@ def test_random_filters(seed: int) -> None:
 
 
 def after_a_trap() -> list[int]:
-    """What AUTO runs of a script come to, whose call is for a handler of SIGSYS."""
+    """The results of runs by AUTO of a script whose call goes to a handler of SIGSYS."""
     library = Library()
     signal.signal(signal.SIGSYS, lambda *_: None)
     chosen = Filter(seccomp.ALLOW)

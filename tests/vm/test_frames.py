@@ -132,7 +132,7 @@ def arrived(sock: socket.socket, n: int = 1) -> list[bytes]:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_echo(mode: str, net: Wire, far: socket.socket, family: int) -> None:
-    """Of every length that fits, odd ones too, through real sockets and their checksums."""
+    """Datagrams of all lengths, odd ones too, through real sockets and their checksums."""
     echo = Script(mode, ECHO)
     with net.to_server(7, family) as client:
         for size in (0, 1, 2, 17, 18, 63, 64, 500, 501, 1400, 1452):
@@ -638,7 +638,7 @@ def test_files_stay_whole(mode: str, net: Wire, far: socket.socket, tmp_path: Pa
 
 
 def test_peekers(net: Wire, far: socket.socket) -> None:
-    """Who peeks at the queue has the frame as well, while a script writes to it."""
+    """A reader that peeks at the queue holds the frame, too, while a script writes to it."""
     echo, over = Script("kernel", ECHO), threading.Event()
     torn: list[bytes] = []
 
@@ -709,7 +709,7 @@ def test_gro(net: Wire, far: socket.socket, near: socket.socket) -> None:
     """Datagrams that the receiving device has put together are single ones again."""
     burst, echo = Script("kernel", BURST), Script("kernel", ECHO)
     frame = ctypes.create_string_buffer(frame4(b"put together", fragment=0x4000))
-    # What comes from one that cuts segments up is not put together by the other.
+    # Segments that one program has cut up are not merged by the other.
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
     set_feature(net.server, b"far", ETHTOOL_SGRO, True)
     try:
@@ -837,7 +837,7 @@ end
 
 @pytest.mark.sample(2)
 def test_conntrack_of_forwarded(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
-    """What goes on to another address is a flow of its own, and not its first address's."""
+    """A packet redirected to another address belongs to that flow, not to its first address's."""
     forward = Script(mode, FORWARD.replace(PORTS["copied"], opened))
     with (
         accepted_only(net, "--dport 8", "conntrack --ctorigdstport 8", 20),
@@ -871,7 +871,7 @@ def test_marks(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
 
 
 def test_filters_on_the_way_out(mode: str, net: Wire, far: socket.socket) -> None:
-    """What an administrator has put behind a device sees what scripts send."""
+    """Filters that an administrator has attached to a device see what scripts send."""
     echo = Script(mode, ECHO)
     drop = "matchall action drop"
     net.server.tc("qdisc add dev far clsact")
@@ -1016,7 +1016,7 @@ def test_senders_time_stamps(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_overflow(mode: str, net: Wire, far: socket.socket) -> None:
-    """What the buffer has no room for is dropped and counted, as always."""
+    """Frames for which the buffer has no room are dropped and counted, as always."""
     echo = Script(mode, ECHO)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     with net.to_server(7) as client:
@@ -1078,7 +1078,7 @@ def test_full_send_buffer(mode: str, net: Wire, far: socket.socket) -> None:
         if again > 500:
             first, again = first + 1, again - 1000
         assert 2 <= first <= 20
-        # What has left meanwhile makes room.
+        # Frames sent meanwhile make room.
         assert again == -errno.EAGAIN or 0 <= again <= 40 - first
         far.setblocking(True)
         assert send(far.fileno(), 40) // 1000 == 40
@@ -1088,7 +1088,7 @@ def test_full_send_buffer(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_refused_sends(mode: str, net: Wire, far: socket.socket) -> None:
-    """What the device does not take is lost, and the next one is not."""
+    """A frame that the device refuses is lost; the next one is not."""
     lengths = Script(
         mode,
         """
@@ -1263,7 +1263,7 @@ def test_namespace_goes(mode: str) -> None:
 
 
 def test_frames_of_the_host_itself(mode: str, net: Wire, far: socket.socket) -> None:
-    """What the server's own stack sends, and what is for others, is not received."""
+    """Frames that the server's own stack sends, and those for others, are not received."""
     look = Script(mode, "function run(fd, all) return net.frames(fd, all == 1):receive(64, 0) end")
     with net.server.packet("far") as other, net.client.packet("near") as near:
         other.send(GOOD)
@@ -1730,7 +1730,7 @@ KEPT_ENDS = {**ENDS, "closed": "", "exit": ""}
 
 @pytest.mark.parametrize("how", KEPT_ENDS)
 def test_kept_to_the_end(net: Wire, far: socket.socket, how: str) -> None:
-    """What ends a call badly, and what ends the script, frees what was kept."""
+    """A failed call frees the frames that were kept, and so does the end of the script."""
     source = f"""
     function run(fd, again)
       local port = net.frames(fd)

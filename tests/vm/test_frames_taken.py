@@ -229,7 +229,7 @@ def test_filter_decides(net: Wire, far: socket.socket, seven: socket.socket) -> 
 
 
 def test_like_the_sockets_own(net: Wire, far: socket.socket) -> None:
-    """Who polls the socket and receives from it by itself sees what it always would."""
+    """A program that polls the socket and receives from it sees what it always does."""
     Script("kernel", OPEN)(far.fileno())
     with net.to_server(7) as client, net.server.packet("far") as tap:
         client.send(b"plain")
@@ -296,7 +296,7 @@ def test_senders_memory(net: Wire, far: socket.socket) -> None:
 
 
 def test_overflow(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """What the socket's buffer has no room for is dropped, counted, and not the stack's."""
+    """Frames that the socket has no room for are dropped and counted, not left to the stack."""
     receive = Script("kernel", RECEIVE)
     receive(far.fileno(), 1, 0)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
@@ -316,7 +316,7 @@ def test_overflow(net: Wire, far: socket.socket, seven: socket.socket) -> None:
 
 
 def test_flood(net: Wire, far: socket.socket) -> None:
-    """Of frames that no one reads: others are served meanwhile."""
+    """While nobody reads frames on one socket, others are served."""
     Script("kernel", OPEN)(far.fileno())
     over = threading.Event()
 
@@ -619,7 +619,7 @@ end
 
 @pytest.mark.parametrize("how", GOES)
 def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
-    """Who waits is told; what was down goes on, what is gone is gone."""
+    """A waiting script gets an error.  It can go on if the device comes up again."""
     waits, echo = Script(mode, WAITS), Script(mode, ECHO)
     results: list[int] = []
     with taker(net.server, "one") as one, net.server.packet("two") as two:

@@ -142,7 +142,7 @@ def fill(library: Library) -> int:
 
 
 def test_share(large_share: None, as_user: Run) -> None:
-    """As many scripts fit after a storm, and after each other, as before."""
+    """After a storm, as many scripts fit as before."""
     library = Library()
     first = fill(library)
     assert first > 4

@@ -24,7 +24,7 @@ ALONE = BUILD.parent / "vm" / "alone"
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """As many processes that never sleep as there are CPUs."""
+    """One process that never sleeps for each CPU."""
     loops = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
         for _ in range(os.cpu_count() or 1)

@@ -58,7 +58,7 @@ def test_special(as_outsider) -> None:
 
 
 def test_is_for_outsiders(as_outsider) -> None:
-    """Who may not open the device of all engines."""
+    """For a user who may not open the device of all engines."""
     code = "return syscall.getuid(), syscall.open('/dev/syscript', const.O_RDWR) == -errno.EACCES"
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
     uid = as_outsider(["id", "-u"]).stdout.strip()

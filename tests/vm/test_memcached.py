@@ -30,7 +30,7 @@ def devices_closed() -> Iterator[None]:
         device.chmod(mode)
 
 
-# As Facebook has it, too: from several threads, GETs of so many keys.
+# As at Facebook: several threads, GETs of several keys.
 KEYS_PER_GET, GETS = (
     {"syscript": 50, "syscript_interp": 1, "syscript_wait": 1, "confined": 1},
     {"syscript": 300, "syscript_interp": 2500, "syscript_wait": 2500, "confined": 2500},
@@ -44,7 +44,7 @@ KEYS_PER_GET, GETS = (
     [("member", "kernel", []), ("outsider", "kernel", []), ("nobody", "user", [SAYS_USER])],
 )
 def test_served(mode: str, account: str, backend: str, says: list[str]) -> None:
-    """One who may use no device is told once, not once for each of the workers."""
+    """A user who may open no device gets one message, not one for each worker."""
     with (
         devices_closed() if account == "nobody" else contextlib.nullcontext(),
         Server(mode, options=("-t", "3"), account=account.replace("nobody", "outsider")) as server,
@@ -156,7 +156,7 @@ sys.stdout.buffer.write(sock.recv(100)[8:])
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("address", [Wire.HOST, THERE6, "127.0.0.1", "::1"])
 def test_frames_server_asked_by_its_host(frames: Server, address: str) -> None:
-    """What does not come by the device is the stack's, too."""
+    """Packets that do not come through the device go to the stack, too."""
     command = ["ip", "netns", "exec", Wire.NAME, sys.executable, "-c", HERE, address]
     done = subprocess.run([*command, str(frames.port)], capture_output=True, check=True)
     assert done.stdout == b"END\r\n"

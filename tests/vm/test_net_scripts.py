@@ -138,7 +138,7 @@ def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
 
 
 def test_ping_command(net: Wire, far: socket.socket, ground: Server) -> None:
-    """As people ask: who has the address, and is it there?"""
+    """As people ask: who has the address, and does it answer?"""
     net.client.ip("link set near arp on")
     try:
         ground.serve(far.fileno(), ADDRESS, MAC, 5, 60000)
@@ -298,7 +298,7 @@ def test_cache(net: Wire, far: socket.socket, cache: Server) -> None:
 
 
 def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> None:
-    """What it does not know goes to an ordinary socket, whose replies come back."""
+    """Requests that it does not know go to an ordinary socket, whose replies come back."""
     key, value = text(b"key"), text(b"cached")
     assert cache.call(-1, *key[1:], *value[1:], 0) == 0
     net.server.tc("qdisc add dev far ingress")

@@ -19,7 +19,7 @@ def test_shared_packets() -> None:
 
 
 def test_storm() -> None:
-    """Of programs that come and go under packets; a neighbour misses none of its own."""
+    """Programs come and go under packets; a neighbour's program misses none of its own."""
     storm = judges.begin("storm", SECONDS, 1)
     neighbour = judges.begin("counted", SECONDS, 1, "member")
     judges.judge_neighbour(judges.end(neighbour, SECONDS))

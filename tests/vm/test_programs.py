@@ -62,7 +62,7 @@ OWN = p.OWN
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """What a test that failed has left in this namespace."""
+    """Removes what a failed test has left in this namespace."""
     yield
     for program in p.programs():
         p.unload(program.name)
@@ -143,7 +143,7 @@ def test_who_may() -> None:
 
 
 def test_contexts() -> None:
-    """What sleeps or is the current task's is refused before anything runs."""
+    """Calls that sleep or need the current task are refused before anything runs."""
     load = lambda *code, **options: p.load(p.image([b"".join([*code, i.EXIT])]), **options)  # noqa: E731
     refused = "insn 0: makes a system call, which only scripts of a process do"
     assert load(i.outside(i.SYSCALL + 110)) == (-errno.ENOEXEC, refused)  # getppid
@@ -673,7 +673,7 @@ result["listed"] = listed()
 
 
 def test_calls_of_processes() -> None:
-    """By its name, with numbers; who is in the namespace may, and who is not cannot."""
+    """Programs are called by name, with numbers, by processes in the namespace only."""
     result = in_own_namespace(f"""
 def run(*words, lines=None):
     done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True, input=lines)

@@ -2,7 +2,7 @@
 /*
  * The room for machine code: who has which pages of it.
  *
- * It has four parts.  Of the first two, an account (limits_payer()) gets one slot
+ * It has four parts.  Of the first two, an account (limits_account_uid()) gets one slot
  * each, exclusively while it has code there:
  *
  *   40 slots of 16 pages, 64 KiB, for images whose code fits,

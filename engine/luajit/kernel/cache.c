@@ -75,8 +75,8 @@ struct cache_entry *cache_get(const char *name, const char *source, size_t len)
 	return NULL;
 }
 
-/* The payer's own oldest entry goes first, so that none pushes out others'. */
-static struct cache_entry *make_room(kuid_t payer)
+/* The account's own oldest entry goes first, so that none pushes out others'. */
+static struct cache_entry *make_room(kuid_t account)
 {
 	struct cache_entry *entry, *own = NULL, *last = NULL;
 	unsigned int n = 0, n_own = 0;
@@ -85,7 +85,7 @@ static struct cache_entry *make_room(kuid_t payer)
 	list_for_each_entry(entry, &entries, node) {
 		n++;
 		last = entry;
-		if (!uid_eq(entry->payer, payer))
+		if (!uid_eq(entry->account, account))
 			continue;
 		n_own++;
 		own = entry;
@@ -107,7 +107,7 @@ void cache_add(const char *name, const char *source, size_t len,
 		return;
 	kref_init(&entry->ref);
 	entry->uid = current_uid();
-	entry->payer = limits_payer();
+	entry->account = limits_account_uid();
 	entry->digest = digest_of(name, source, len);
 	entry->used = jiffies;
 	strscpy(entry->name, name, sizeof(entry->name));
@@ -118,7 +118,7 @@ void cache_add(const char *name, const char *source, size_t len,
 	memcpy(entry->compiled, compiled, compiled_len);
 
 	spin_lock(&entries_lock);
-	old = make_room(entry->payer);
+	old = make_room(entry->account);
 	list_add(&entry->node, &entries);
 	spin_unlock(&entries_lock);
 	if (old)

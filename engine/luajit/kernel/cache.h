@@ -22,7 +22,7 @@ struct cache_entry {
 	struct kref ref;
 	struct list_head node;
 	kuid_t uid;
-	kuid_t payer;			/* limits_payer() */
+	kuid_t account;			/* limits_account_uid() */
 	u64 digest;			/* of source and name */
 	unsigned long used;		/* last, in jiffies */
 	char name[SYSCRIPT_NAME_LEN];
