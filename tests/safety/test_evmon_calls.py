@@ -152,6 +152,30 @@ def test_mutex_of_another_task(load, kernel_log) -> None:
     assert "released by another task" in kernel_log.read()
 
 
+@pytest.mark.planted
+def test_a_lock_that_sleeps(load, kernel_log) -> None:
+    load("evmon/evmon_spin")
+    with evmon("watch", "--json", "--lock", "unprepared_spin") as process:
+        do("sound")
+        do("sleep")
+        said = ended(process)
+    (found,) = [json.loads(line) for line in said if line.startswith("{")]
+    assert found["text"] == "held across sleep"
+    assert found["object"] == "unprepared_spin"
+    assert re.match(r"(do_word|write)[.\w]*\+0x", found["there"])
+    assert "held across sleep" in kernel_log.read()
+
+
+def test_events_of_a_function() -> None:
+    """Some CPUs are off, see one_cpu()."""
+    with evmon("log", "-t", "10", "--function", "unprepared_get(1)") as process:
+        do("sound")
+        do("sound")
+        said, told = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert [line.split()[-2] for line in said.splitlines()] == ["unprepared_get:1"] * 2
+
+
 def test_off_costs_nothing() -> None:
     """No probe is left, however it ends."""
     with evmon("watch", "--function", "vfs_unlink(dentry)", "--lock", "rename_lock") as process:
@@ -159,6 +183,12 @@ def test_off_costs_nothing() -> None:
         process.kill()
         process.wait()
     assert watched_functions() == []
+
+
+def test_says_that_no_monitor_is_loaded() -> None:
+    with evmon("watch", "--lock", "unprepared_spin") as process:
+        said = ended(process)
+    assert "evmon: no monitor judges --lock: load evmon_spin.ko" in said
 
 
 @pytest.mark.parametrize(

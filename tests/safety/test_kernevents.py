@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,6 +63,37 @@ def test_events_in_bulk(load) -> None:
     times = [event.time for event in found]
     assert times == sorted(times), "one process on one CPU, or two of them in turn"
     assert {event.pid for event in found} == {os.getpid()}
+
+
+@contextlib.contextmanager
+def cpu_off() -> Iterator[Path]:
+    """As no CPU is that a module comes to, see vm/alone: so it is loaded before."""
+    cpu = Path("/sys/devices/system/cpu/cpu1/online")
+    if not cpu.exists():
+        pytest.skip("no CPU that can be off")
+    cpu.write_text("0")
+    try:
+        yield cpu
+    finally:
+        cpu.write_text("1")
+
+
+def test_a_cpu_that_is_off(load) -> None:
+    """The others' events come, its own when it is on; waiting for them is not busy."""
+    load("evmon")
+    load("planted_locks+evmon")
+    with cpu_off() as cpu, kernevents.Kernevents("test", percent=1) as events:
+        do("sound")
+        assert {event.cpu for event in events.read(timeout=1)} == {0}
+        began, used = time.monotonic(), time.process_time()
+        assert not list(events.read(timeout=3))
+        assert time.monotonic() - began > 2.5
+        assert time.process_time() - used < 1
+        cpu.write_text("1")
+        os.sched_setaffinity(0, {1})
+        do("sound")
+        os.sched_setaffinity(0, {0, 1})
+        assert {event.cpu for event in events.read(timeout=5)} == {1}
 
 
 def test_more_events_than_fit_at_once(load) -> None:

@@ -26,6 +26,8 @@
 #define SYSTEM		"evmon"
 #define PLACES		"/sys/kernel/debug/evmon/places"
 #define FLUSH		"/sys/kernel/debug/evmon/flush"
+/* How often a CPU without a ring is looked at again. */
+#define LOOK_MS		1000
 
 enum field {
 	FIELD_ID,
@@ -37,6 +39,7 @@ enum field {
 };
 
 struct ring {
+	int fd;
 	struct tracefs_cpu *cpu;
 	struct kbuffer *page;
 	size_t taken;		/* events of the record that is next */
@@ -55,7 +58,7 @@ struct kernevents {
 	uint64_t lost;
 	int cpus;
 	struct ring *rings;
-	struct pollfd *polled;
+	struct pollfd *polled;	/* .fd < 0: the CPU has no ring yet, as it was never on */
 	void *pages;
 	size_t page_size;
 	struct kernevent_place *places;
@@ -117,20 +120,41 @@ static int find_format(struct kernevents *ke)
 	       find_fields(ke, event);
 }
 
+/* 1: there is a page, 0: there is none; or -errno. */
+static int load_page(struct kernevents *ke, int cpu)
+{
+	struct ring *ring = &ke->rings[cpu];
+	char *page = (char *)ke->pages + cpu * ke->page_size;
+	int n, missed;
+
+	errno = 0;
+	n = tracefs_cpu_read(ring->cpu, page, true);
+	/* Without a ring poll(2) would not wait. */
+	ke->polled[cpu].fd = n < 0 && errno == ENODEV ? -1 : ring->fd;
+	if (n <= 0)
+		return n < 0 && errno && errno != EAGAIN && errno != ENODEV ? -errno : 0;
+	kbuffer_load_subbuffer(ring->page, page);
+	missed = kbuffer_missed_events(ring->page);
+	ring->missed += missed > 0 ? missed : missed < 0;
+	ring->unread = true;
+	return 1;
+}
+
 static int open_ring(struct kernevents *ke, int cpu)
 {
 	struct ring *ring = &ke->rings[cpu];
 	char path[64];
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	ke->polled[cpu].fd = tracefs_instance_file_open(ke->instance, path,
-							O_RDONLY | O_NONBLOCK);
-	if (ke->polled[cpu].fd < 0)
+	ring->fd = tracefs_instance_file_open(ke->instance, path, O_RDONLY | O_NONBLOCK);
+	if (ring->fd < 0)
 		return -errno;
 	ke->polled[cpu].events = POLLIN;
-	ring->cpu = tracefs_cpu_alloc_fd(ke->polled[cpu].fd, ke->page_size, true);
+	ring->cpu = tracefs_cpu_alloc_fd(ring->fd, ke->page_size, true);
 	ring->page = kbuffer_alloc(KBUFFER_LSIZE_SAME_AS_HOST, KBUFFER_ENDIAN_SAME_AS_HOST);
-	return ring->cpu && ring->page ? 0 : -ENOMEM;
+	if (!ring->cpu || !ring->page)
+		return -ENOMEM;
+	return load_page(ke, cpu);
 }
 
 static int open_rings(struct kernevents *ke)
@@ -143,13 +167,13 @@ static int open_rings(struct kernevents *ke)
 	ke->rings = calloc(ke->cpus, sizeof(*ke->rings));
 	ke->polled = calloc(ke->cpus, sizeof(*ke->polled));
 	ke->pages = calloc(ke->cpus, ke->page_size);
+	for (cpu = 0; ke->rings && cpu < ke->cpus; cpu++)
+		ke->rings[cpu].fd = -1;
 	if (!ke->rings || !ke->polled || !ke->pages)
 		return -ENOMEM;
-	for (cpu = 0; cpu < ke->cpus; cpu++)
-		ke->polled[cpu].fd = -1;
-	for (cpu = 0; cpu < ke->cpus && !err; cpu++)
+	for (cpu = 0; cpu < ke->cpus && err >= 0; cpu++)
 		err = open_ring(ke, cpu);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /* To the trace event's own files. */
@@ -242,8 +266,8 @@ void kernevents_close(struct kernevents *ke)
 			kbuffer_free(ke->rings[cpu].page);
 		if (ke->rings[cpu].cpu)
 			tracefs_cpu_free_fd(ke->rings[cpu].cpu);
-		if (ke->polled && ke->polled[cpu].fd >= 0)
-			close(ke->polled[cpu].fd);
+		if (ke->rings[cpu].fd >= 0)
+			close(ke->rings[cpu].fd);
 	}
 	if (tracefs_instance_is_new(ke->instance))
 		tracefs_instance_destroy(ke->instance);
@@ -364,24 +388,6 @@ static size_t take_page(struct kernevents *ke, int cpu, struct kernevent *events
 	return n;
 }
 
-/* 1: there is a page, 0: there is none; or -errno. */
-static int load_page(struct kernevents *ke, int cpu)
-{
-	struct ring *ring = &ke->rings[cpu];
-	char *page = (char *)ke->pages + cpu * ke->page_size;
-	int n, missed;
-
-	errno = 0;
-	n = tracefs_cpu_read(ring->cpu, page, true);
-	if (n <= 0)
-		return n < 0 && errno && errno != EAGAIN ? -errno : 0;
-	kbuffer_load_subbuffer(ring->page, page);
-	missed = kbuffer_missed_events(ring->page);
-	ring->missed += missed > 0 ? missed : missed < 0;
-	ring->unread = true;
-	return 1;
-}
-
 static ssize_t take_all(struct kernevents *ke, struct kernevent *events, size_t count)
 {
 	size_t n = 0;
@@ -413,6 +419,48 @@ static bool is_unread(const struct kernevents *ke)
 	return false;
 }
 
+/* Does it wait for fewer CPUs than there are? */
+static bool lacks_rings(const struct kernevents *ke)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < ke->cpus; cpu++)
+		if (ke->polled[cpu].fd < 0)
+			return true;
+	return false;
+}
+
+/* Have any of them come meanwhile, with events? */
+static bool look_for_rings(struct kernevents *ke)
+{
+	bool found = false;
+	int cpu;
+
+	for (cpu = 0; cpu < ke->cpus; cpu++)
+		if (ke->polled[cpu].fd < 0)
+			found |= load_page(ke, cpu) > 0;
+	return found;
+}
+
+/* As poll(2). */
+static int wait_for_rings(struct kernevents *ke, int timeout_ms)
+{
+	int full, step;
+
+	for (;;) {
+		step = timeout_ms;
+		if (lacks_rings(ke) && (step < 0 || step > LOOK_MS))
+			step = LOOK_MS;
+		full = poll(ke->polled, ke->cpus, step);
+		if (full || step == timeout_ms)
+			return full;
+		if (look_for_rings(ke))
+			return 1;
+		if (timeout_ms > 0)
+			timeout_ms -= step;
+	}
+}
+
 ssize_t kernevents_read(struct kernevents *ke, struct kernevent *events, size_t count,
 			int timeout_ms)
 {
@@ -422,7 +470,7 @@ ssize_t kernevents_read(struct kernevents *ke, struct kernevent *events, size_t 
 		return 0;
 	/* What did not fit the last time needs no waiting. */
 	if (!is_unread(ke))
-		full = poll(ke->polled, ke->cpus, timeout_ms);
+		full = wait_for_rings(ke, timeout_ms);
 	if (full < 0)
 		return -errno;
 	err = full ? 0 : flush(ke);
@@ -490,12 +538,18 @@ static void read_places(struct kernevents *ke)
 	fclose(file);
 }
 
+/* A caller of a function is a place without a line. */
+static bool is_known(const struct kernevents *ke, uint32_t number)
+{
+	return number && number < ke->places_count && ke->places[number].file[0];
+}
+
 const struct kernevent_place *kernevents_place(struct kernevents *ke, uint32_t number)
 {
 	/* Places come with their first event. */
-	if (number >= ke->places_count || !ke->places[number].line)
+	if (!is_known(ke, number))
 		read_places(ke);
-	if (!number || number >= ke->places_count || !ke->places[number].line)
+	if (!is_known(ke, number))
 		return NULL;
 	return &ke->places[number];
 }

@@ -47,7 +47,7 @@ struct kernevent_place {
 	char module[32];
 	char file[48];
 	char name[48];		/* what the source calls the object, or "" */
-	uint32_t line;
+	uint32_t line;		/* 0: of a caller, .file is symbol+offset */
 	uint16_t type;
 };
 
@@ -79,7 +79,8 @@ int kernevents_open(struct kernevents **ke, const struct kernevents_options *opt
  * @timeout_ms:	how long to wait until a ring is as full as the options say; then what
  *		there is; -1: for ever
  *
- * Events of one CPU come in order, those of several are mixed.
+ * Events of one CPU come in order, those of several are mixed.  A CPU that was off is
+ * looked for once a second, at most.
  *
  * Return: how many there are, 0 after the timeout; -EINTR; or -errno of read(2).
  */
