@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNTIME = ROOT / "engine" / "lua-runtime"
+RUNTIME = ROOT / "lib" / "lua-runtime"
 SOFTFLOAT = "vendor/softfloat-sys/berkeley-softfloat-3/source"
 # Those of a release, or as fetched.
 SOURCE = next(p / SOFTFLOAT for p in (ROOT, ROOT / "build") if (p / SOFTFLOAT).exists())
