@@ -54,7 +54,7 @@ install-cli:
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_syscript
 	install -D -m 0644 cli/completions/syscript.fish \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/syscript.fish
-	for page in $(filter-out man/cosy%,$(wildcard man/*.[1-9])); do \
+	for page in $(filter-out man/cosy% man/consolidate%,$(wildcard man/*.[1-9])); do \
 		section=$${page##*.} file=$${page##*/}; \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \
 		install -D -m 0644 $$page $$dir/$$file; \

@@ -72,6 +72,7 @@ install-consolidate:
 		'PYTHONPATH=$$lib:$$lib/python exec /usr/bin/python3 -B -m consolidate "$$@"' \
 		>$(DESTDIR)$(PREFIX)/bin/consolidate
 	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
+	install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
 # A million lines, read and mined: seconds.
 .PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces

@@ -92,6 +92,9 @@ def test_manual_pages_are_of_what_is_installed(tmp_path: Path) -> None:
     pages = {Path(path).stem for path in paths if "/man/man1/" in path}
     assert {"syscript", "consolidate"} <= pages
     assert pages <= {Path(path).name for path in paths if "/bin/" in path}
+    # Without the command there is no page of it.
+    plan = done("make", "-n", "install-cli", "install-lib", "PREFIX=/usr/local")
+    assert "man/syscript.1" in plan and "man/consolidate.1" not in plan
 
 
 @pytest.mark.long
