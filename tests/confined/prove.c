@@ -124,10 +124,16 @@ bool prove_decode(const u8 *bytes, u32 left, struct verify_insn *in)
 PUBLIC const u16 *prove_row(u32 i, u32 *len);
 const u16 *prove_row(u32 i, u32 *len)
 {
-	if (i >= sizeof(patterns) / sizeof(*patterns))
-		return NULL;
-	*len = patterns[i].len;
-	return patterns[i].bytes;
+	u32 first;
+
+	for (first = 0; first < sizeof(patterns) / sizeof(*patterns); first++) {
+		if (i < patterns[first].n) {
+			*len = patterns[first].rows[i].len;
+			return patterns[first].rows[i].bytes;
+		}
+		i -= patterns[first].n;
+	}
+	return NULL;
 }
 
 /* -- What verify_step() makes of what is known ------------------------------------ */
