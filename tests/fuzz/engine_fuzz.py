@@ -234,17 +234,24 @@ class Engines:
         self.library = ctypes.CDLL(str(BUILD / "libsyscript.so"), use_errno=True)
         self.error = ctypes.create_string_buffer(2048)
         self.output = ctypes.create_string_buffer(1 << 15)
+        # The runtime, which is made with the first script and freed with the last, stays.
+        self.register("function run() end", WAYS["interpreted"])
 
-    def run(self, source: str, n: int, way: tuple[int, str]) -> list[tuple[int, bytes, bytes]]:
-        """How each of the @n programs in a script ends, and what it prints."""
+    def register(self, source: str, way: tuple[int, str]) -> int:
         engine, os.environ["SYSCRIPT_LUA_COMPILE"] = way
-        text, lib = source.encode(), self.library
+        text = source.encode()
         options = Options(
             size=ctypes.sizeof(Options), name=b"random", flags=NOJIT, backend=USER, engine=engine,
             memory_limit=MEMORY_LIMIT, time_limit_ns=TIME_LIMIT, wall_limit_ns=TIME_LIMIT * 2,
         )  # fmt: skip
         self.error.value = b""
-        fd = lib.syscript_register(text, len(text), ctypes.byref(options), self.error, 2048)
+        return self.library.syscript_register(
+            text, len(text), ctypes.byref(options), self.error, 2048
+        )
+
+    def run(self, source: str, n: int, way: tuple[int, str]) -> list[tuple[int, bytes, bytes]]:
+        """How each of the @n programs in a script ends, and what it prints."""
+        fd = self.register(source, way)
         if fd < 0:
             return [(fd, self.error.value, b"")] * n
         ends = []
@@ -252,7 +259,7 @@ class Engines:
             ends.append(self.call(fd, len(ends) + 1))
             if over(ends[-1]):
                 ends += ends[-1:] * (n - len(ends))
-        lib.syscript_close(fd)
+        self.library.syscript_close(fd)
         return ends
 
     def call(self, fd: int, i: int) -> tuple[int, bytes, bytes]:
