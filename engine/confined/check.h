@@ -65,8 +65,17 @@ bool image_syscall_known(u32 nr, const char **why);
 /* fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
 int image_charge(struct checked *checked);
 
-/* Is the instruction at @pc a call of functions that may call others, or of the base's? */
-bool image_calls_deep(const struct checked *checked, u32 pc);
+/* Is the call at @pc one of functions that may call others, or of the base's? */
+bool image_call_is_deep(const struct checked *checked, u32 pc);
+
+/* Is the instruction at @pc such a call? */
+static inline bool image_calls_deep(const struct checked *checked, u32 pc)
+{
+	const struct image_insn *insn = &checked->insns[pc];
+
+	return INSN_CLASS(insn->code) == INSN_JMP && INSN_OP(insn->code) == INSN_CALL &&
+	       image_call_is_deep(checked, pc);
+}
 
 /* One past the last instruction of function @f. */
 static inline u32 image_func_end(const struct checked *checked, u32 f)

@@ -48,12 +48,10 @@ static u32 cost(const struct image_insn *insn)
 	return MACHINE_COST;
 }
 
-bool image_calls_deep(const struct checked *checked, u32 pc)
+bool image_call_is_deep(const struct checked *checked, u32 pc)
 {
 	const struct image_insn *insn = &checked->insns[pc];
 
-	if (INSN_CLASS(insn->code) != INSN_JMP || INSN_OP(insn->code) != INSN_CALL)
-		return false;
 	if (insn->code & INSN_X)
 		return true;
 	if (insn->src == INSN_LOCAL)

@@ -21,6 +21,31 @@ struct jit_gate {
 };
 
 /**
+ * struct jit_fixup - a distance in code whose place is not known yet
+ * @at:    its place: 32 bits, from there on
+ * @index: of jit.offsets: what it leads to; or JIT_OUTSIDE, and @to has the address
+ */
+struct jit_fixup {
+	u32 at, index;
+	u64 to;
+};
+#define JIT_OUTSIDE	(~0U)
+
+/**
+ * struct jit_draft - the code as the first call has written it
+ * @key:    that of struct jit then
+ * @fits:   there was room for all of it
+ */
+struct jit_draft {
+	u8 *code;
+	struct jit_fixup *fixups;
+	u32 room, fixup_room, label_room;
+	u32 nfixups;
+	u64 key;
+	bool fits;
+};
+
+/**
  * struct jit - what to generate
  * @checked: the image
  * @base:    the code of the image that it extends, if any
@@ -37,6 +62,7 @@ struct jit_gate {
  * @offsets: room for ninsns + nfuncs numbers: where the code of each instruction
  *           begins, then where that of each function does
  * @labels:  room for @nlabels of them, for the verifier
+ * @draft:   of the first call; the second copies it
  * @numbers: where calls by number go
  * @beyond:  for an extension: where it looks up numbers that its base does not have
  */
@@ -55,6 +81,7 @@ struct jit {
 	struct verify_label *labels;
 	u32 nlabels;
 	u32 numbers, beyond;
+	struct jit_draft draft;
 };
 
 /* live.c: registers, by bits, that an instruction reads and writes. */
@@ -76,6 +103,36 @@ void image_live(const struct checked *checked, u16 *found);
  */
 int jit_generate(struct jit *jit);
 
+/* As much as most code takes.  Where it is not enough, or not to be had, all is made twice. */
+static inline void jit_draft(struct jit_draft *draft, const struct image_header *im)
+{
+	*draft = (struct jit_draft){
+		.room = 16 * im->ninsns + 64 * im->nfuncs + 16 * im->ntable + 256,
+		.fixup_room = im->ninsns + 4 * im->nfuncs + 2 * im->ntable + 16,
+		.label_room = im->ninsns / 2 + im->nfuncs + im->ntable + 16,
+	};
+	draft->code = image_alloc(draft->room);
+	draft->fixups = image_alloc(draft->fixup_room * sizeof(*draft->fixups));
+}
+
+static inline void jit_drop_draft(struct jit *jit)
+{
+	image_free(jit->draft.code);
+	image_free(jit->draft.fixups);
+	jit->draft = (struct jit_draft){ 0 };
+}
+
+/* Labels are the draft's, or room for them. */
+static inline int jit_measured(struct jit *jit)
+{
+	if (jit->draft.fits)
+		return 0;
+	jit_drop_draft(jit);
+	image_free(jit->labels);
+	jit->labels = image_alloc(jit->nlabels * sizeof(*jit->labels));
+	return jit->labels ? 0 : -ENOMEM;
+}
+
 /* The first call; allocates @offsets and @labels, which jit_release() frees. */
 static inline int jit_measure(struct jit *jit)
 {
@@ -83,21 +140,20 @@ static inline int jit_measure(struct jit *jit)
 	int err;
 
 	jit->code = NULL;
-	jit->labels = NULL;
+	jit_draft(&jit->draft, im);
+	jit->labels = image_alloc(jit->draft.label_room * sizeof(*jit->labels));
 	jit->offsets = image_alloc(((size_t)im->ninsns + im->nfuncs) * sizeof(u32));
 	jit->live = image_alloc(2UL * im->ninsns * sizeof(*jit->live));
 	if (!jit->offsets || !jit->live)
 		return -ENOMEM;
 	image_live(jit->checked, jit->live);
 	err = jit_generate(jit);
-	if (err)
-		return err;
-	jit->labels = image_alloc(jit->nlabels * sizeof(*jit->labels));
-	return jit->labels ? 0 : -ENOMEM;
+	return err ?: jit_measured(jit);
 }
 
 static inline void jit_release(struct jit *jit)
 {
+	jit_drop_draft(jit);
 	image_free(jit->live);
 	image_free(jit->offsets);
 	image_free(jit->labels);

@@ -9,7 +9,9 @@
  * become one that the machine has (fuse()).
  *
  * Backward jumps are as short as they can be, all others have 32 bits: so a first
- * pass finds out where everything lies, and a second one writes it.
+ * pass finds out where everything lies.  It writes the code as well, but for distances to
+ * what comes later or is elsewhere (struct jit_fixup), and those are all that is left to
+ * be written then.  Only where there is no room for that a second pass writes everything.
  */
 #include "jit.h"
 #include "machine.h"
@@ -48,12 +50,16 @@ enum { TEST = 0x85, MOV = 0x89, LOAD = 0x8b, LEA = 0x8d, MOVSXD = 0x63 };
 
 struct gen {
 	struct jit *jit;
+	u8 *code;		/* where to, if not NULL: @room bytes */
+	u32 room;
+	bool drafts;
 	const struct checked *checked;
 	u32 at;			/* bytes so far */
 	u32 pc;
 	u32 func;
 	u32 dispatch, try;	/* where these routines lie */
 	u32 nlabels, labelled;	/* and where the last one is */
+	u32 label_room;
 	u32 numbers;		/* what calls by number call */
 	u32 mask;		/* the arena's size less 1 */
 	u8 masked[2];		/* r10, r11: made from which register, or NONE */
@@ -79,8 +85,8 @@ struct place {
 
 static void put(struct gen *g, u8 byte)
 {
-	if (g->jit->code && g->at < g->jit->size)
-		g->jit->code[g->at] = byte;
+	if (g->at < g->room)
+		g->code[g->at] = byte;
 	g->at++;
 }
 
@@ -199,7 +205,7 @@ static void label(struct gen *g, struct verify_state known)
 	if (!g->nlabels || g->labelled != g->at)
 		g->nlabels++;
 	g->labelled = g->at;
-	if (g->jit->labels && g->nlabels <= g->jit->nlabels)
+	if (g->nlabels <= g->label_room)
 		g->jit->labels[g->nlabels - 1] = (struct verify_label){ g->at, known };
 }
 
@@ -213,14 +219,49 @@ static u32 hop(struct gen *g, u8 op)
 
 static void land(struct gen *g, u32 hop)
 {
-	if (g->jit->code && g->at <= g->jit->size)
-		g->jit->code[hop - 1] = g->at - hop;
+	if (g->at <= g->room)
+		g->code[hop - 1] = g->at - hop;
+}
+
+/*
+ * Addresses in a draft: of a place in it, and of what begins at an index of jit.offsets.
+ * No processor has addresses like these.
+ */
+#define DRAFT_PLACE	0x4000000000000000ULL
+#define DRAFT_INDEX	0x4100000000000000ULL
+#define DRAFT_KIND(to)	((to) & 0xff00000000000000ULL)
+
+static void leave_to_fix(struct gen *g, u64 to)
+{
+	struct jit_draft *draft = &g->jit->draft;
+	struct jit_fixup fixup = { g->at, JIT_OUTSIDE, to };
+
+	if (DRAFT_KIND(to) == DRAFT_PLACE)
+		return;
+	if (DRAFT_KIND(to) == DRAFT_INDEX)
+		fixup.index = to - DRAFT_INDEX;
+	if (draft->nfixups < draft->fixup_room)
+		draft->fixups[draft->nfixups] = fixup;
+	draft->nfixups++;
+}
+
+static u64 exec_at(struct gen *g, u32 offset)
+{
+	return (g->drafts ? DRAFT_PLACE : g->jit->exec) + offset;
+}
+
+/* The code of an instruction, or where calls of function @i - ninsns go. */
+static u64 exec_of(struct gen *g, u32 i)
+{
+	return g->drafts ? DRAFT_INDEX + i : exec_at(g, g->jit->offsets[i]);
 }
 
 static void leap(struct gen *g, u8 op, u64 to)
 {
 	put(g, op);
-	put32(g, to - (g->jit->exec + g->at + 4));
+	if (g->drafts)
+		leave_to_fix(g, to);
+	put32(g, to - exec_at(g, g->at + 4));
 }
 
 static void call_stub(struct gen *g, const u8 *stub)
@@ -240,11 +281,6 @@ static void jump_stub(struct gen *g, const u8 *stub)
 	jump(g, (u64)(unsigned long)stub);
 }
 
-static u64 exec_at(struct gen *g, u32 offset)
-{
-	return g->jit->exec + offset;
-}
-
 /* The instruction's number, for stubs. */
 static void put_number(struct gen *g)
 {
@@ -254,7 +290,7 @@ static void put_number(struct gen *g)
 /* Where calls of function @func go; its first instruction is after that. */
 static u64 entry_of(struct gen *g, u32 func)
 {
-	return exec_at(g, g->jit->offsets[g->checked->image->ninsns + func]);
+	return exec_of(g, g->checked->image->ninsns + func);
 }
 
 static u64 in_base(struct gen *g, u32 nr)
@@ -281,8 +317,7 @@ static void put_return(struct gen *g)
 /* A conditional (@op) or unconditional jump to instruction @target. */
 static void jump_insn(struct gen *g, u8 op, u32 target)
 {
-	u32 to = g->jit->offsets[target];
-	s32 distance = to - (g->at + 2);
+	s32 distance = g->jit->offsets[target] - (g->at + 2);
 
 	if (target <= g->pc && is_s8(distance)) {
 		put(g, op);
@@ -290,10 +325,10 @@ static void jump_insn(struct gen *g, u8 op, u32 target)
 		if (op == 0xeb)
 			put(g, 0xcc);
 	} else if (op == 0xeb) {
-		jump(g, exec_at(g, to));
+		jump(g, exec_of(g, target));
 	} else {
 		put(g, 0x0f);
-		leap(g, op + 0x10, exec_at(g, to));
+		leap(g, op + 0x10, exec_of(g, target));
 	}
 }
 
@@ -1097,10 +1132,10 @@ static void put_branches(struct gen *g, u32 from, u32 to, u32 credit)
 	hole = g->at;
 	credit -= hole - begin;
 	put_branches(g, from, middle, credit);
-	if (g->jit->code && g->at <= g->jit->size) {
+	if (g->at <= g->room) {
 		u32 distance = g->at - hole;
 
-		memcpy(g->jit->code + hole - 4, &distance, 4);
+		memcpy(g->code + hole - 4, &distance, 4);
 	}
 	label(g, (struct verify_state){ .calls = true, .credit = credit });
 	put_branches(g, middle, to, credit);
@@ -1477,28 +1512,71 @@ static void gen_func(struct gen *g)
 	}
 }
 
+static void gen_all(struct gen *g)
+{
+	if (g->checked->base)
+		put_numbers(g);
+	else
+		put_entry(g);
+	g->numbers = g->checked->base ? 0 : g->at;
+	put_dispatch(g);
+	put_try(g);
+	for (; g->func < g->checked->image->nfuncs; g->func++)
+		gen_func(g);
+}
+
+/* The first pass: the code's size, and the code if there is room. */
+static int write_draft(struct jit *jit, struct gen *g)
+{
+	struct jit_draft *draft = &jit->draft;
+
+	g->drafts = draft->code && draft->fixups && jit->labels;
+	if (g->drafts) {
+		g->code = draft->code;
+		g->room = draft->room;
+		g->label_room = draft->label_room;
+	}
+	gen_all(g);
+	jit->numbers = g->numbers;
+	jit->beyond = g->dispatch;
+	jit->size = g->at;
+	jit->nlabels = g->nlabels;
+	draft->key = jit->key;
+	draft->fits = g->drafts && g->at <= g->room && g->nlabels <= g->label_room &&
+		      draft->nfixups <= draft->fixup_room;
+	return 0;
+}
+
+static int copy_draft(struct jit *jit)
+{
+	const struct jit_draft *draft = &jit->draft;
+	u32 i;
+
+	memcpy(jit->code, draft->code, jit->size);
+	for (i = 0; i < draft->nfixups; i++) {
+		const struct jit_fixup *fixup = &draft->fixups[i];
+		u64 to = fixup->index == JIT_OUTSIDE ? fixup->to :
+						       jit->exec + jit->offsets[fixup->index];
+		u32 distance = to - (jit->exec + fixup->at + 4);
+
+		image_pause(i);
+		memcpy(jit->code + fixup->at, &distance, 4);
+	}
+	return 0;
+}
+
 int jit_generate(struct jit *jit)
 {
-	const struct image_header *im = jit->checked->image;
 	struct gen g = {
-		.jit = jit, .checked = jit->checked,
-		.mask = (1U << im->arena_shift) - 1,
+		.jit = jit, .checked = jit->checked, .code = jit->code,
+		.room = jit->code ? jit->size : 0, .label_room = jit->code ? jit->nlabels : 0,
+		.mask = (1U << jit->checked->image->arena_shift) - 1,
 	};
 
-	if (g.checked->base)
-		put_numbers(&g);
-	else
-		put_entry(&g);
-	g.numbers = g.checked->base ? 0 : g.at;
-	put_dispatch(&g);
-	put_try(&g);
-	for (; g.func < im->nfuncs; g.func++)
-		gen_func(&g);
-	jit->numbers = g.numbers;
-	jit->beyond = g.dispatch;
-	if (!jit->code) {
-		jit->size = g.at;
-		jit->nlabels = g.nlabels;
-	}
+	if (!jit->code)
+		return write_draft(jit, &g);
+	if (jit->draft.fits && jit->draft.key == jit->key)
+		return copy_draft(jit);
+	gen_all(&g);
 	return g.at == jit->size && g.nlabels == jit->nlabels ? 0 : -EFBIG;
 }

@@ -20,7 +20,7 @@ struct live {
 	u16 *after, *before;
 	u32 func;
 	u16 left;	/* what is read of r0 to r5 after functions have returned */
-	bool calls;	/* functions of this image call others of it */
+	bool ahead;	/* one has called itself, or one that comes later */
 };
 
 static u16 bit_of(u8 reg)
@@ -33,7 +33,7 @@ static bool calls_function(const struct image_insn *insn)
 	return insn->code & INSN_X || insn->src || insn->imm == IMAGE_CALL_TRY;
 }
 
-static struct insn_effect effect_of_jump(const struct image_insn *insn)
+static inline struct insn_effect effect_of_jump(const struct image_insn *insn)
 {
 	u16 source = insn->code & INSN_X ? bit_of(insn->src) : 0;
 
@@ -50,7 +50,7 @@ static struct insn_effect effect_of_jump(const struct image_insn *insn)
 	return (struct insn_effect){ bit_of(insn->dst) | source, 0 };
 }
 
-struct insn_effect insn_effect(const struct image_insn *insn)
+static inline struct insn_effect effect_of(const struct image_insn *insn)
 {
 	u16 dst = bit_of(insn->dst), src = bit_of(insn->src);
 
@@ -73,6 +73,24 @@ struct insn_effect insn_effect(const struct image_insn *insn)
 		};
 	}
 	return effect_of_jump(insn);
+}
+
+struct insn_effect insn_effect(const struct image_insn *insn)
+{
+	return effect_of(insn);
+}
+
+static inline bool is_straight(const struct image_insn *insn)
+{
+	return INSN_CLASS(insn->code) != INSN_JMP && INSN_CLASS(insn->code) != INSN_JMP32;
+}
+
+/* Read at an instruction, where @after is read after it. */
+static inline u16 read_at(const struct image_insn *insn, u16 after)
+{
+	struct insn_effect effect = effect_of(insn);
+
+	return (after & ~effect.writes) | effect.reads;
 }
 
 static u16 at_target(const struct live *l, u32 pc, s32 offset)
@@ -98,17 +116,15 @@ static u16 before(struct live *l, u32 pc, u16 after)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 	u16 saved = (l->checked->traits[l->func] & TRAIT_SAVES) << 6;
-	struct insn_effect effect;
 
 	if (insn->code == (INSN_JMP | INSN_EXIT))	/* what is saved is the caller's again */
 		return l->left | (ALL_REGISTERS & ~ARGUMENTS & ~saved);
 	if (insn->code == (INSN_JMP | INSN_CALL) && insn->src == INSN_LOCAL) {
 		/* It may look at what is read where it begins, and no more. */
-		l->calls = true;
+		l->ahead |= pc + 1 + insn->imm >= l->checked->funcs[l->func].start;
 		return after | at_target(l, pc, insn->imm);
 	}
-	effect = insn_effect(insn);
-	return (after & ~effect.writes) | effect.reads;
+	return read_at(insn, after);
 }
 
 /* Returns whether there may be more: it was found where a jump leads, and some lead back. */
@@ -125,10 +141,15 @@ static bool go_over(struct live *l)
 		image_pause(pc);
 		if (marks & MARK_SECOND)
 			continue;
-		l->after[pc] = after(l, pc, next);
-		next = before(l, pc, l->after[pc]);
+		if (is_straight(insn)) {
+			l->after[pc] = next;
+			next = read_at(insn, next);
+		} else {
+			l->after[pc] = after(l, pc, next);
+			next = before(l, pc, l->after[pc]);
+			loops |= insn_is_jump(insn) && insn_jump_offset(insn) < 0;
+		}
 		more |= marks & MARK_TARGET && next != l->before[pc];
-		loops |= insn_is_jump(insn) && insn_jump_offset(insn) < 0;
 		l->before[pc] = next;
 	}
 	return more && loops;
@@ -155,16 +176,17 @@ static bool find_function(struct live *l)
 	return l->before[start] != was;
 }
 
-/* Functions mostly come before their callers: a pass or two finds what callers read. */
+/* Functions mostly come before their callers: then a pass finds what callers read. */
 static void find_all(struct live *l)
 {
 	u32 pass;
 	bool more = true;
 
 	for (pass = 0; pass < PASSES && more; pass++) {
-		for (more = false, l->func = l->checked->image->nfuncs; l->func--;)
+		l->ahead = more = false;
+		for (l->func = 0; l->func < l->checked->image->nfuncs; l->func++)
 			more |= find_function(l);
-		more &= l->calls;
+		more &= l->ahead;
 	}
 	for (l->func = 0; more && l->func < l->checked->image->nfuncs; l->func++)
 		read_all(l);

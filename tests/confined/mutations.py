@@ -231,13 +231,22 @@ BREAKS = [
     ("\tcharge(g, g->checked->charges[g->checked->image->ninsns + g->func]);\n", ""),
     # Jumps and calls
     ("u32 target = g->pc + 1 + insn_jump_offset(insn);", "u32 target = g->pc + 2;"),
-    ("s32 distance = to - (g->at + 2);", "s32 distance = to - (g->at + 3);"),
-    ("put32(g, to - (g->jit->exec + g->at + 4));", "put32(g, to - (g->jit->exec + g->at + 5));"),
-    ("put32(g, to - (g->jit->exec + g->at + 4));", "put32(g, to - (g->jit->exec + g->at));"),
-    ("g->jit->code[hop - 1] = g->at - hop;", "g->jit->code[hop - 1] = g->at - hop - 1;"),
+    ("offsets[target] - (g->at + 2);", "offsets[target] - (g->at + 3);"),
+    ("put32(g, to - exec_at(g, g->at + 4));", "put32(g, to - exec_at(g, g->at + 5));"),
+    ("put32(g, to - exec_at(g, g->at + 4));", "put32(g, to - exec_at(g, g->at));"),
     (
-        "return exec_at(g, g->jit->offsets[g->checked->image->ninsns + func]);",
-        "return exec_at(g, g->jit->offsets[g->checked->funcs[func].start]);",
+        "u32 distance = to - (jit->exec + fixup->at + 4);",
+        "u32 distance = to - (jit->exec + fixup->at);",
+    ),
+    (
+        "memcpy(jit->code + fixup->at, &distance, 4);",
+        "memcpy(jit->code + fixup->at, &distance, 3);",
+    ),
+    ("fixup.index = to - DRAFT_INDEX;", "fixup.index = to - DRAFT_INDEX + 1;"),
+    ("g->code[hop - 1] = g->at - hop;", "g->code[hop - 1] = g->at - hop - 1;"),
+    (
+        "return exec_of(g, g->checked->image->ninsns + func);",
+        "return exec_of(g, g->checked->funcs[func].start);",
     ),
     (
         "return leap(g, 0xe8, entry_of(g, image_func_at(",

@@ -521,6 +521,8 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 	static u32 offsets[INSNS + FUNCS];
 	static u16 live[2 * INSNS];
 	static struct verify_label labels[INSNS + FUNCS + 2 * TABLE + 4];
+	static struct jit_fixup fixups[4 * (INSNS + FUNCS + TABLE)];
+	static u8 draft[CODE];
 	char error[128];
 	u32 size;
 
@@ -529,6 +531,13 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
 		.barrier = true, .live = live, .offsets = offsets, .labels = labels,
 	};
+	/* With room for a draft, with too little, and without. */
+	if (seed % 3)
+		jit->draft = (struct jit_draft){
+			.code = draft, .room = seed % 3 == 1 ? CODE : CODE / 64,
+			.fixups = fixups, .fixup_room = sizeof(fixups) / sizeof(*fixups),
+			.label_room = sizeof(labels) / sizeof(*labels),
+		};
 	memset(live, 0, sizeof(live));
 	image_live(checked, live);
 	if (jit_generate(jit) || jit->size > CODE ||
