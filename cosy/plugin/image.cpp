@@ -90,13 +90,25 @@ uint32_t ImageMaker::string(const std::string &text)
 
 /* -- Sections and functions --------------------------------------------------------- */
 
+/*
+ * Variables whose offsets are to be short, then others with contents, so that the rest
+ * need not be in the file.
+ */
+enum Turn { HOT, CONTENTS, ZEROS };
+
+static Turn turn_of(const ELFSectionRef &section)
+{
+	if (section.isBSS())
+		return ZEROS;
+	return cantFail(section.getName()) == ".data.hot" ? HOT : CONTENTS;
+}
+
 bool ImageMaker::place_sections()
 {
-	/* Those with contents first, so that the rest need not be in the file. */
-	for (bool with_contents : { true, false })
+	for (unsigned turn : { HOT, CONTENTS, ZEROS })
 		for (const ELFSectionRef section : elf.sections()) {
-			if (!(section.getFlags() & ELF::SHF_ALLOC) ||
-			    section.isBSS() == with_contents || !section.getSize())
+			if (!(section.getFlags() & ELF::SHF_ALLOC) || turn_of(section) != turn ||
+			    !section.getSize())
 				continue;
 			if (section.isText()) {
 				if (text != ~0ULL)
@@ -111,7 +123,7 @@ bool ImageMaker::place_sections()
 			align = std::max(align, (uint64_t)section.getAlignment().value());
 			places[section.getIndex()] = memory;
 			memory += section.getSize();
-			if (!with_contents)
+			if (turn == ZEROS)
 				continue;
 			StringRef contents = cantFail(section.getContents());
 			data.resize(memory);

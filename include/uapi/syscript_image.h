@@ -210,8 +210,9 @@ struct image_insn {
  *
  *   IMAGE_CALL_SYSCALL  the system call with number r1 and the six arguments at
  *                       r2: for numbers that only the run knows
- *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its
- *                       argument.  r0: what it returned, or what was thrown
+ *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its first
+ *                       argument, and as its second; r3 to r5 stay.  r0: what it
+ *                       returned, or what was thrown
  *   IMAGE_CALL_THROW    ends the innermost IMAGE_CALL_TRY under way; it returns
  *                       r1.  r6 to r10 are the caller's again
  *   IMAGE_CALL_ABORT    ends the run, with r1 in the text

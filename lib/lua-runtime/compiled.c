@@ -75,7 +75,7 @@ _Static_assert(TAG_NUMBER == LUA_TNUMBER && TAG_THREAD == LUA_TTHREAD && TAG_PRO
 
 /* -- Running them ----------------------------------------------------------------- */
 
-typedef long compiled(lua_State *L, StkId func, long nargs, unsigned long nresults);
+typedef long compiled(void *unused, StkId func, long nargs, unsigned long nresults, lua_State *L);
 
 static bool has_room(const lua_State *L)
 {
@@ -94,8 +94,8 @@ static long begin(lua_State *L, StkId func, int nresults, unsigned long tailcall
 {
 	long number = clvalue(func)->l.p->compiled;
 
-	return ((compiled *)number)(L, func, L->top - func - 1,
-				    (unsigned int)nresults | tailcalls << 32);
+	return ((compiled *)number)(func, func, L->top - func - 1,
+				    (unsigned int)nresults | tailcalls << 32, L);
 }
 
 /* The function called at @func has returned: restores L->top. */
@@ -130,12 +130,6 @@ static inline unsigned long compiled_number(const TValue *func)
 	unsigned long id = ttisfunction(func) ? clvalue(func)->c.id : 0;
 
 	return id < ID_SYSCALL ? id : 0;
-}
-
-static inline long call_number(unsigned long number, lua_State *L, StkId func, long nargs,
-			       unsigned int nresults)
-{
-	return ((compiled *)number)(L, func, nargs, nresults);
 }
 
 /* As luaD_pcall() after an error. */
@@ -234,7 +228,7 @@ static inline TValue *rk(const struct at *at, int index)
 	return ISK(index) ? at->p->k + INDEXK(index) : at->base + index;
 }
 
-/* The slow way into a function, as of a compiled function; 0 to hand over its frame. */
+/* The slow way into a compiled function; 0 to hand over its frame. */
 static long compiled_enter(lua_State *L, StkId func, long nargs, unsigned long nresults)
 {
 	compiled_pc(L->ci);
@@ -290,37 +284,20 @@ static uint64_t *counts(lua_State *L)
 	return (uint64_t *)&L->nCcalls;
 }
 
-/* A compiled function has not just returned to call_caught(). */
-static __attribute__((noinline)) void go_on_caught(lua_State *L, ptrdiff_t func, int nresults,
-						   long status)
+/* In place of a compiled function, for others: calls the one at @func. */
+static long call_caught(void *unused, StkId func, long nargs, unsigned long nresults, lua_State *L)
 {
-	if (run_on(L, func, nresults, status) == PCRLUA)
-		luaV_execute(L, 1);
+	luaD_call(L, func, (int)nresults);
+	return COMPILED_DONE;
 }
 
-/* L->ci is of pcall(): calls its first argument, so that the results come there. */
-static long call_caught(void *ud)
+/* The same for a compiled one that has not just returned: @status is how. */
+static long go_on_caught(void *unused, StkId func, long status, unsigned long nresults,
+			 lua_State *L)
 {
-	lua_State *L = ud;
-	StkId func = L->base;
-	ptrdiff_t place = savestack(L, func);
-	unsigned long number = compiled_number(func);
-	int nresults = L->ci->nresults;
-	long status;
-
-	nresults -= nresults > 0;
-	if (!number || !has_room(L) || L->nCcalls >= LUAI_MAXCCALLS - 1) {
-		luaD_call(L, func, nresults);
-		return 0;
-	}
-	L->nCcalls++;
-	status = call_number(number, L, func, L->top - func - 1, nresults);
-	if (status == COMPILED_DONE)
-		is_over(L, place, nresults);
-	else
-		go_on_caught(L, place, nresults, status);
-	L->nCcalls--;
-	return 0;
+	if (run_on(L, savestack(L, func), (int)nresults, status) == PCRLUA)
+		luaV_execute(L, 1);
+	return COMPILED_DONE;
 }
 
 /* There was an error, or a yield, or the run is to end. */
@@ -371,9 +348,18 @@ static __attribute__((noinline)) StkId grow_stack(lua_State *L, StkId func)
 	return restorestack(L, place);
 }
 
-/* As a compiled function, of pcall() at @func. */
-static long compiled_pcall(lua_State *L, StkId func, long nargs, unsigned long nresults)
+/* Is anything left to be done after a function that was tried? */
+static inline bool is_left(const struct lua_longjmp *jump, long status)
 {
+	return status != COMPILED_DONE && !jump->status && !runtime_stops();
+}
+
+/* As a compiled function, of pcall() at @func. */
+static long compiled_pcall(void *unused, StkId func, long nargs, unsigned long nresults,
+			   lua_State *L)
+{
+	long wanted = (int)nresults - ((int)nresults > 0), status;
+	unsigned long number = 0;
 	struct caught caught;
 
 	L->top = func + 1 + nargs;
@@ -389,13 +375,20 @@ static long compiled_pcall(lua_State *L, StkId func, long nargs, unsigned long n
 	caught.handler = L->errfunc;
 	L->errorJmp = &caught.jump;
 	L->errfunc = 0;
-	ENGINE(IMAGE_CALL_TRY)((long)call_caught, (long)L);
+	if (L->nCcalls < LUAI_MAXCCALLS - 1)
+		number = compiled_number(func + 1);
+	L->nCcalls += number != 0;
+	status = TRY(number ?: (unsigned long)call_caught, func + 1, nargs - 1, wanted, L);
+	if (is_left(&caught.jump, status))
+		TRY(go_on_caught, restoreci(L, caught.ci)->base, status, wanted, L);
 	L->errorJmp = caught.jump.previous;
 	L->errfunc = caught.handler;
-	if (caught.jump.status || runtime_stops())
+	if (caught.jump.status || runtime_stops()) {
 		fail_caught(L, &caught);
-	else
+	} else {
+		*counts(L) = caught.counts;
 		setbvalue(L->ci->func, 1);
+	}
 	L->ci--;
 	L->base = L->ci->base;
 	return COMPILED_DONE;

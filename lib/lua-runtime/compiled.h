@@ -10,7 +10,7 @@
 #include "lstate.h"
 
 /* No compiled function is called where the C stack is below this. */
-static unsigned long compiled_floor = ~0UL;
+static HOT unsigned long compiled_floor = ~0UL;
 
 /* Is the value at @func a function with a compiled form, and is there room to run it? */
 static int compiled_can(lua_State *L, const TValue *func);

@@ -93,9 +93,10 @@ enum {
 /* -- Compiled functions ------------------------------------------------------------------ */
 
 /*
- * A compiled function gets L; its place on the stack, which its arguments follow; their
- * number; and a word, with the wanted results, -1 for all, in the lower 32 bits, and in
- * the upper ones the tail calls that led to it.  It enters its frame and leaves it, as
+ * A compiled function gets in r2 its place on the stack, which its arguments follow; in
+ * r3 their number; in r4 a word, with the wanted results, -1 for all, in the lower 32
+ * bits, and in the upper ones the tail calls that led to it; and in r5 L.  In r1 is
+ * nothing: so IMAGE_CALL_TRY can call it.  It enters its frame and leaves it, as
  * luaD_precall() and luaD_poscall() do, but does not move L->top unless all results are
  * wanted.  It returns
  */
@@ -116,8 +117,8 @@ enum {
 
 /*
  * Called by compiled functions, with L and then mostly the pc of their present
- * instruction; enter and pcall as compiled functions are, field with a table and a
- * string.  compiled.c has each as compiled_NAME().
+ * instruction; pcall as compiled functions are, enter with L and the rest of that, field
+ * with a table and a string.  compiled.c has each as compiled_NAME().
  */
 #define HELPERS(X) \
 	X(enter) X(leave_at) X(call) X(pcall) X(finish) X(return) X(tail) \

@@ -67,10 +67,10 @@ static long result(lua_State *L, struct runtime_call *call, int i)
 }
 
 /* The string "run", which the registry keeps. */
-static TString *run_name;
+static HOT TString *run_name;
 
 /* The globals' node that had it last. */
-static Node *run_node, *run_nodes;
+static HOT Node *run_node, *run_nodes;
 
 /* Nodes may move when others are added, and all are new when there are many. */
 static inline bool knows_node(const Table *globals)
@@ -104,55 +104,99 @@ static inline void find_run(lua_State *L, StkId to)
 		look_for_run(L, to);
 }
 
-/* A compiled function did not simply return: must the interpreter continue? */
-static __attribute__((noinline)) bool is_left(lua_State *L, long status)
-{
-	ptrdiff_t func = savestack(L, L->base_ci->base);
+/* Of what run() raises: L->errorJmp between calls, too. */
+static HOT struct lua_longjmp run_jump;
 
-	return run_on(L, func, LUA_MULTRET, status) == PCRLUA;
+/* Small integers: false where there is anything else. */
+static inline bool put_arguments(const struct runtime_call *call, StkId to, long n)
+{
+	long i;
+
+	for (i = 0; i < n; i++) {
+		if (!num_is_int(call->args[i]))
+			return false;
+		setnvalue(to + i, call->args[i]);
+	}
+	return true;
 }
 
-/* Calls with @n arguments, which are all that is on the stack. */
-static inline void call_it(lua_State *L, unsigned long n)
+static inline bool take_integers(struct runtime_call *call, const TValue *from, long n)
 {
-	unsigned long number = compiled_number(L->base);
-	long status;
-
-	if (!number)
-		return luaD_call(L, L->base, LUA_MULTRET);
-	status = call_number(number, L, L->base, n, LUA_MULTRET);
-	if (status != COMPILED_DONE && is_left(L, status))
-		luaV_execute(L, 1);
-	luaC_checkGC(L);
-}
-
-static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_call *call)
-{
-	unsigned long i, n = call->nresults;
+	long i;
 
 	if (n > SYSCRIPT_RESULTS_MAX)
-		call->nresults = n = SYSCRIPT_RESULTS_MAX;
-	for (i = 0; i < n; i++)
-		call->results[i] = result(L, call, i + 1);
+		return false;
+	for (i = 0; i < n; i++) {
+		if (!ttisnumber(from + i) || !num_is_int(nvalue(from + i)))
+			return false;
+		call->results[i] = nvalue(from + i);
+	}
+	call->nresults = n;
+	return true;
 }
 
-/* On an empty stack. */
-static long call_run(void *ud)
+static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_call *call, long n)
 {
-	struct runtime_call *call = ud;
-	lua_State *L = call->state;
-	unsigned long i, n = call->nargs;
+	long i;
 
-	find_run(L, L->top);
+	if (n > SYSCRIPT_RESULTS_MAX)
+		n = SYSCRIPT_RESULTS_MAX;
+	for (i = 0; i < n; i++)
+		call->results[i] = result(L, call, i + 1);
+	call->nresults = n;
+}
+
+/* For TRY(), as what follows: the function at @base has returned @status. */
+static long end_run(void *unused, StkId base, long status, struct runtime_call *call, lua_State *L)
+{
+	if (status != COMPILED_DONE && run_on(L, savestack(L, base), LUA_MULTRET, status) == PCRLUA)
+		luaV_execute(L, 1);
+	take_results(L, call, L->top - L->base);
+	L->top = L->base;
+	luaC_checkGC(L);
+	return 0;
+}
+
+/* Whatever run() is, and its arguments are. */
+static long call_run(void *unused, StkId base, long n, struct runtime_call *call, lua_State *L)
+{
+	long i;
+
+	find_run(L, base);
 	L->top++;
 	for (i = 0; i < n; i++)
 		push_long(L, call->args[i]);
-	call_it(L, n);
-	call->nresults = L->top - L->base;
-	if (call->nresults)
-		take_results(L, call);
-	L->top = L->base;
-	return 0;
+	luaD_call(L, L->base, LUA_MULTRET);
+	return end_run(NULL, L->base, COMPILED_DONE, call, L);
+}
+
+static inline bool collects(const global_State *g)
+{
+	return g->totalbytes >= g->GCthreshold;
+}
+
+/* A compiled function with small integers is called at once; the stack is empty. */
+static inline void try_run(lua_State *L, struct runtime_call *call)
+{
+	bool known = knows_node(hvalue(gt(L)));
+	unsigned long number = known ? compiled_number(gval(run_node)) : 0;
+	StkId base = L->base;
+	long n = call->nargs, status;
+
+	if (!number || !put_arguments(call, base + 1, n)) {
+		TRY(call_run, base, n, (long)call, L);
+		return;
+	}
+	setobj2s(L, base, gval(run_node));
+	L->top = base + 1 + n;
+	status = TRY(number, base, n, (unsigned int)LUA_MULTRET, L);
+	if (run_jump.status || call->stop)
+		return;
+	base = L->base_ci->base;
+	if (status == COMPILED_DONE && !collects(G(L)) && take_integers(call, base, L->top - base))
+		L->top = base;
+	else
+		TRY(end_run, base, status, (long)call, L);
 }
 
 /* -- What another engine is better for --------------------------------------------- */
@@ -223,9 +267,6 @@ static int load_script(lua_State *L)
 	return 0;
 }
 
-/* Of what call_run() raises: L->errorJmp between calls, too. */
-static struct lua_longjmp run_jump;
-
 /* Of a call of run(), or of what loads the script: the stack is empty again. */
 static __attribute__((noinline)) int recover_run(lua_State *L)
 {
@@ -242,7 +283,7 @@ static __attribute__((noinline)) int recover_run(lua_State *L)
 
 static inline int call_loaded(lua_State *L, struct runtime_call *call)
 {
-	ENGINE(IMAGE_CALL_TRY)((long)call_run, (long)call);
+	try_run(L, call);
 	return run_jump.status || call->stop ? recover_run(L) : 0;
 }
 

@@ -15,6 +15,10 @@
 /* -- The engine ---------------------------------------------------------------- */
 
 #define ENGINE(number)	((long (*)(long, long))(number))
+/* Calls function @number with @func twice and the rest: a compiled one, or one like it. */
+#define TRY(number, func, nargs, nresults, L) \
+	((long (*)(long, void *, long, long, struct lua_State *))IMAGE_CALL_TRY) \
+	((long)(number), func, nargs, nresults, L)
 
 struct tried {
 	void (*f)(struct lua_State *, void *);
@@ -63,7 +67,7 @@ struct block {
 	struct block *next, **link;
 };
 
-static struct {
+static HOT struct {
 	char *from;
 	unsigned long size;
 	unsigned char *order;	/* of free blocks, and 1; by their first BLOCK */

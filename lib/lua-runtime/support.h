@@ -13,8 +13,11 @@ struct lua_State;
 
 /* -- The engine: see IMAGE_CALL_* --------------------------------------------- */
 
+/* Variables that are used all the time lie first: with 16 bits offsets need no key. */
+#define HOT	__attribute__((section(".data.hot")))
+
 /* The call under way, or the last one. */
-static const struct runtime_call *runtime;
+static HOT const struct runtime_call *runtime;
 
 /* Does the run have to end?  Then only the beginning of the run catches what is thrown. */
 static inline int runtime_stops(void)

@@ -17,11 +17,12 @@ static void leave_with(struct compiler *c, u32 status)
 
 /* -- Frames -------------------------------------------------------------------------------- */
 
-/* r1 to r4 still hold the function's arguments. */
+/* r2 to r4 still hold the function's arguments. */
 static void emit_enter(struct compiler *c, const struct cold *cold)
 {
 	u32 interpret = emit_label(c->e);
 
+	emit_mov(c->e, 1, REG_L);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_enter]);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, interpret);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
@@ -98,7 +99,7 @@ void compile_begin(struct compiler *c)
 {
 	u32 body = emit_label(c->e), slow = cold_path(c, emit_enter, 0, body);
 
-	emit_mov(c->e, REG_L, 1);
+	emit_mov(c->e, REG_L, 5);
 	if (c->p->is_vararg) {
 		emit_jump(c->e, slow);
 	} else {
@@ -193,24 +194,24 @@ static void count_arguments(struct compiler *c, u32 i)
 	emit_alu_imm(c->e, INSN_RSH, 3, 4);
 }
 
-/* Sets r1 to r4 for a compiled function, and where the caller continues.  Keeps r5. */
+/* Sets r2 to r5 for a compiled function, and where the caller continues.  Keeps r1. */
 void begin_call(struct compiler *c, u32 i)
 {
-	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
-	emit_store_imm(c->e, INSN_DW, 1, CI_SAVEDPC, c->pc + 1);
-	emit_mov(c->e, 1, REG_L);
+	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
+	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->pc + 1);
+	emit_mov(c->e, 5, REG_L);
 	emit_mov(c->e, 2, REG_BASE);
 	emit_alu_imm(c->e, INSN_ADD, 2, slot(a_of(i)));
 	count_arguments(c, i);
 	emit_insn(c->e, INSN_ALU | INSN_MOV, 4, 0, 0, (s32)c_of(i) - 1);
 }
 
-/* r5 = the closure's id. */
+/* r1 = the closure's id. */
 static void load_id(struct compiler *c, u32 a, u32 slow)
 {
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
-	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
-	emit_load(c->e, INSN_W, 5, 5, CLOSURE_ID);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(a));
+	emit_load(c->e, INSN_W, 1, 1, CLOSURE_ID);
 }
 
 /* The compiled function that R(@a) probably holds, or 0. */
@@ -225,17 +226,17 @@ static u32 expected_number(const struct compiler *c, u32 a)
 	return p ? p->number : 0;
 }
 
-/* r5 = the function to call, unless it is certainly the one with @number. */
+/* r1 = the function to call, unless it is certainly the one with @number. */
 static void check_callee(struct compiler *c, u32 a, u32 number, u32 slow)
 {
 	if (number && fact_at(&c->types, c->pc, a)->sure)
 		return;
 	load_id(c, a, slow);
 	if (number) {
-		emit_branch_imm(c->e, INSN_JNE, 5, number, slow);
+		emit_branch_imm(c->e, INSN_JNE, 1, number, slow);
 	} else {
-		emit_branch_imm(c->e, INSN_JEQ, 5, 0, slow);
-		emit_branch_imm(c->e, INSN_JGE, 5, ID_SYSCALL, slow);
+		emit_branch_imm(c->e, INSN_JEQ, 1, 0, slow);
+		emit_branch_imm(c->e, INSN_JGE, 1, ID_SYSCALL, slow);
 	}
 }
 
@@ -249,7 +250,7 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 	if (number)
 		emit_call(c->e, number);
 	else
-		emit_call_by(c->e, 5);
+		emit_call_by(c->e, 1);
 	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, finish);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
