@@ -93,6 +93,10 @@
 /* After cleaning up here, the caught error is thrown on to the next such place. */
 #define luai_tried(lj)		{ if (runtime_stops()) (lj)->status = LUA_ERRERR; }
 
+/* What messages call the C function that runs, where its caller has no name for it. */
+struct lua_State;
+static const char *luai_name(struct lua_State *L);
+
 #define luai_format(fmt, ...)	fmt
 #define luai_args(fmt, ...)	((const long[]){ 0, ##__VA_ARGS__ } + 1)
 

@@ -635,6 +635,28 @@ static const luaL_Reg bit_functions[] = {
 	{ NULL, NULL },
 };
 
+static const char *luai_name(lua_State *L)
+{
+	static const luaL_Reg others[] = {
+		{ "print", print }, { "pairs", luaB_pairs }, { "ipairs", luaB_ipairs },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg *const libraries[] = {
+		base_funcs, co_funcs, tab_funcs, strlib, table_functions, others,
+		bit_functions, math_functions, random_functions, util_functions,
+		net_functions, fs_functions,
+	};
+	lua_CFunction f = curr_func(L)->c.f;
+	const luaL_Reg *reg;
+	size_t i;
+
+	for (i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		for (reg = libraries[i]; reg->name; reg++)
+			if (reg->func == f)
+				return reg->name;
+	return "?";
+}
+
 /* A global table whose other fields come from @index when first asked for. */
 static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
 		       lua_CFunction index)

@@ -224,18 +224,18 @@ static const luaL_Reg math_functions[] = {
 	{ NULL, NULL },
 };
 
+static const luaL_Reg random_functions[] = {
+	{ "random", math_random }, { "randomseed", math_randomseed }, { NULL, NULL },
+};
+
 static void open_math(lua_State *L)
 {
-	static const luaL_Reg random[] = {
-		{ "random", math_random }, { "randomseed", math_randomseed }, { NULL, NULL },
-	};
-
 	luaL_register(L, "math", math_functions);
 	lua_pushnumber(L, num_of_bits(0x400921fb54442d18UL));
 	lua_setfield(L, -2, "pi");
 	lua_pushnumber(L, NUM_INFINITY);
 	lua_setfield(L, -2, "huge");
 	generator_seed(lua_newuserdata(L, sizeof(struct generator)), 0);
-	luaI_openlib(L, NULL, random, 1);
+	luaI_openlib(L, NULL, random_functions, 1);
 	lua_pop(L, 1);
 }

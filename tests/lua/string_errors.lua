@@ -31,6 +31,10 @@ function run()
 	text(string.format, "%q")
 	text(string.match, "x")
 	text(string.gmatch)
+	alias, string.alias = string.rep, math.floor
+	text(alias)
+	text(string.alias, {})
+	string.alias = nil
 	text(function() return ("x"):nope() end)
 	text(function() return ("x").y.z end)
 	text(function() local s = "x"; s.y = 1 end)
