@@ -23,7 +23,7 @@ from confined.mutations import BREAKS, WRONG
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
 REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "verify_x86.c", "machine.c"]
-REST += ["interpret.c", "user/memory.c", "stubs.S"]
+REST += ["interpret.c", "user/memory.c", "stubs.S", "../../lib/user/arena.c"]
 KEY = 0x5BD1E995A7C15F39
 IMAGES = 25
 RUNS = 60
