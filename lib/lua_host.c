@@ -130,6 +130,7 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 	vm->frame = take_memory(vm, sizeof(*vm->frame));
 	*vm->frame = vm->call = call;
 	vm->image->stop = (char *)&call->stop - vm->arena;
+	call->version = RUNTIME_VERSION;
 	call->size = sizeof(*call);
 	call->check = run->flags & SYSCRIPT_CHECK;
 	call->another = vm->another;

@@ -653,8 +653,12 @@ std::unique_ptr<Module> Pass::make_compound(Module &m, ArrayRef<Segment> segment
 	for (const char *name : {"llvm.used", "llvm.compiler.used", "llvm.global.annotations"})
 		if (auto *used = compound->getGlobalVariable(name))
 			used->eraseFromParent();
-	for (const Segment &segment : segments)
+	for (const Segment &segment : segments) {
 		entries.push_back(cast<Function>(map[segment.entry]));
+		/* Where it is a function of the program's, others call the original. */
+		entries.back()->removeFnAttr(Attribute::NoInline);
+		cast<Function>(map[segment.body])->removeFnAttr(Attribute::NoInline);
+	}
 	for (Function &f : *compound) {
 		forget_target(f);
 		for (Instruction &i : make_early_inc_range(instructions(f)))

@@ -120,7 +120,7 @@ static inline bool put_arguments(const struct runtime_call *call, StkId to, long
 	return true;
 }
 
-static inline bool take_integers(struct runtime_call *call, const TValue *from, long n)
+static bool take_integers(struct runtime_call *call, const TValue *from, long n)
 {
 	long i;
 
@@ -193,7 +193,9 @@ static inline void try_run(lua_State *L, struct runtime_call *call)
 	if (run_jump.status || call->stop)
 		return;
 	base = L->base_ci->base;
-	if (status == COMPILED_DONE && !collects(G(L)) && take_integers(call, base, L->top - base))
+	call->nresults = 0;
+	if (status == COMPILED_DONE && !collects(G(L)) &&
+	    (L->top == base || take_integers(call, base, L->top - base)))
 		L->top = base;
 	else
 		TRY(end_run, base, status, (long)call, L);
@@ -341,7 +343,7 @@ COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 
 	call->failed = 0;
 	call->stop = 0;
-	if (call->size != sizeof(*call))
+	if (call->version != RUNTIME_VERSION || call->size != sizeof(*call))
 		return wrong_version(call);
 	runtime = call;
 	if (call->state) {

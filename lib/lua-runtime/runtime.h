@@ -19,9 +19,13 @@
 #define RUNTIME_LEFT	4	/* left to another engine: nothing of it has run */
 #define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
+/* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
+#define RUNTIME_VERSION	2
+
 /**
  * struct runtime_call - a script, and calls of its function run(); in the arena
- * @size:    of this structure; the runtime accepts no other
+ * @version: RUNTIME_VERSION
+ * @size:    of this structure; the runtime accepts no other version and size
  * @state:   Lua's; NULL: this call loads the script
  * @source:  its text
  * @name:    for messages, as Lua has it: "@file.lua"
@@ -42,7 +46,7 @@
  * @output:  of print()
  */
 struct runtime_call {
-	uint64_t size;
+	uint32_t version, size;
 	struct lua_State *state;
 	const char *source, *name;
 	char *heap;
