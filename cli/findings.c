@@ -121,6 +121,7 @@ static void find_module(struct findings *f)
 {
 	char enabled[8], path[4608];
 
+	f->modules = exists("%s", "/proc/modules");
 	f->loaded = exists("%s", MODULE);
 	read_line(MODULE "/version", f->version, sizeof(f->version));
 	f->enabled = read_line(PARAMETERS "enabled", enabled, sizeof(enabled)) &&

@@ -14,6 +14,7 @@
 
 /**
  * struct findings - what is there; texts are "" where there is nothing to tell
+ * @modules:       the kernel loads modules
  * @loaded, @version, @enabled: the module that runs, and its switch
  * @installed:     depmod knows a module for this kernel
  * @built:         DKMS knows the source
@@ -36,6 +37,7 @@
  */
 struct findings {
 	struct utsname kernel;
+	bool modules;
 	bool loaded, enabled, installed, built, source, dkms, headers;
 	char version[64];
 	bool device, device_open, confined, confined_open;

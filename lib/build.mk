@@ -104,6 +104,7 @@ install-lib:
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
+		$(if $(SYSTEM_PREFIX),,-e 's|-L$${libdir}|& -Wl$(comma)-rpath$(comma)$${libdir}|') \
 		lib/libsyscript.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 	chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 

@@ -81,6 +81,9 @@ def test_prefix_of_ones_own(tmp_path: Path) -> None:
     paths = installed(tmp_path, "/home/me/syscript")
     assert all(path.startswith("/home/me/syscript/") for path in paths)
     assert f"/home/me/syscript/src/syscript-{VERSION}/dkms.conf" in paths
+    # No loader looks there by itself.
+    flags = (tmp_path / "home/me/syscript/lib/pkgconfig/libsyscript.pc").read_text()
+    assert "Libs: -L${libdir} -Wl,-rpath,${libdir} -lsyscript\n" in flags
     rules = done("make", "-n", "install", "PREFIX=/home/me/syscript")
     assert "packaging/activate" not in rules
     assert "packaging/activate" in done("make", "-n", "install", "PREFIX=/usr/local")
