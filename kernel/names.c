@@ -55,11 +55,6 @@ static struct names machine = {
 static unsigned int names_id __read_mostly;	/* of struct names in a struct net */
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
-static struct names *names_of(const struct syscript_embedding *embedding)
-{
-	return embedding->of_net ? net_generic(current->nsproxy->net_ns, names_id) : &machine;
-}
-
 static bool may_change(bool of_net)
 {
 	if (of_net)
@@ -290,7 +285,8 @@ static int put_in_place(struct names *names, struct name **fresh,
 static int load_program(struct name *name, struct hook_program *program,
 			const struct syscript_load *load, char *error)
 {
-	struct names *names = names_of(name->hook.embedding);
+	struct names *names = name->hook.embedding->of_net ?
+			      net_generic(current->nsproxy->net_ns, names_id) : &machine;
 	int err = mutex_lock_killable(&names->lock);
 
 	if (!err) {

@@ -218,13 +218,6 @@ static __always_inline void begin_anew(struct run_own *own)
 	run->error[0] = '\0';
 }
 
-static __always_inline void atomic_prepare(struct run_own *own, const void *stack)
-{
-	own->gate.used = stack && !own->thread;
-	own->samples.ns = 0;
-	own->samples.task_time = task_time();
-}
-
 static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
 				   void *stack, bool atomic)
 {
@@ -233,8 +226,11 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 
 	own->thread = current->flags & PF_KTHREAD;
 	begin_anew(own);
-	if (atomic)
-		atomic_prepare(own, stack);
+	if (atomic) {
+		own->gate.used = stack && !own->thread;
+		own->samples.ns = 0;
+		own->samples.task_time = task_time();
+	}
 	run->deadline = run->time + run->time_limit;
 	own->meanwhile.signalled = 0;
 	own->meanwhile.used = 0;

@@ -34,11 +34,6 @@ static void *ip_of(struct frames_cut *cut)
 	return cut->bytes + ETH_HLEN;
 }
 
-static void *transport_of(struct frames_cut *cut)
-{
-	return cut->bytes + cut->transport;
-}
-
 /* Both: the protocol of a whole packet whose first @len bytes these are, or 0. */
 static unsigned int find_ip4(struct frames_cut *cut, unsigned int len)
 {
@@ -78,7 +73,7 @@ static unsigned int find_headers(struct frames_cut *cut, unsigned int len)
 		header = sizeof(struct udphdr);
 		kind = SKB_GSO_UDP_L4;
 	} else if (protocol == IPPROTO_TCP && len >= cut->transport + sizeof(struct tcphdr)) {
-		header = 4 * ((const struct tcphdr *)transport_of(cut))->doff;
+		header = 4 * ((const struct tcphdr *)(cut->bytes + cut->transport))->doff;
 		kind = is_ip4(cut) ? SKB_GSO_TCPV4 : SKB_GSO_TCPV6;
 		if (header < sizeof(struct tcphdr))
 			return 0;

@@ -152,12 +152,6 @@ void frames_put_received(struct frames *frames)
 	frames_next_batch(frames);
 }
 
-static void put_queued(struct frames *frames)
-{
-	while (frames->nout)
-		frames_put(&frames->out[--frames->nout]);
-}
-
 /* -- Ports --------------------------------------------------------------------- */
 
 static struct frames_port *find_port(struct run *run, int fd)
@@ -292,7 +286,8 @@ void frames_end_run(struct frames_port *ports, bool may_keep)
 		if (!may_keep || !port->frames.keep)
 			frames_put_received(&port->frames);
 		port->frames.keep = 0;
-		put_queued(&port->frames);
+		while (port->frames.nout)
+			frames_put(&port->frames.out[--port->frames.nout]);
 	}
 	for (port = ports; port; port = port->next) {
 		if (port->rx && unlikely(frames_rx_orphaned(port->rx)))

@@ -104,11 +104,6 @@ static unsigned int take_pieces(struct frames_port *port, struct sk_buff *skb,
 	return put_back(sk, &rest);
 }
 
-static bool has_length(const struct sk_buff *skb)
-{
-	return skb->len >= ETH_HLEN && skb->len <= FRAME_MAX;
-}
-
 /* An SCTP checksum is no sum, and nothing here completes it later.  False: it cannot be. */
 static bool complete_sctp(struct sk_buff *skb)
 {
@@ -154,7 +149,7 @@ static unsigned int take_one(struct frames_port *port, struct sk_buff *skb, unsi
 		compat_sk_drops_add(port->sk, 1);
 	else if (skb_is_gso(ours))
 		return take_pieces(port, ours, max);
-	else if (has_length(ours) && make_private(port->sk, ours))
+	else if (ours->len >= ETH_HLEN && ours->len <= FRAME_MAX && make_private(port->sk, ours))
 		frames_give(&port->frames, ours);
 	else
 		drop_frame(port->sk, ours);
