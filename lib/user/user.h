@@ -7,6 +7,7 @@
  *   limits.c      the process's share
  *   engine.c      which engine has a number
  *   fork.c        what becomes of all that in a child
+ *   arena.c       arenas of images, and their guards
  *
  * and what the core offers engines (kernel/run.h, usermem.h, fs/, net/):
  *
