@@ -358,6 +358,12 @@ static int after(struct vm *vm, int err)
 	return err;
 }
 
+static inline void begin_call(struct runtime_call *call)
+{
+	call->failed = 0;
+	call->stop = 0;
+}
+
 static int enter(struct vm *vm)
 {
 	struct run *run = vm->run;
@@ -369,7 +375,7 @@ static int enter(struct vm *vm)
 			 run->name[0] ? run->name : "script");
 		return -ENOTRECOVERABLE;
 	}
-	vm->call->failed = 0;
+	begin_call(vm->call);
 	return after(vm, vm->inner ? enter_here(vm) : enter_kernel(vm));
 }
 
@@ -587,6 +593,7 @@ static inline int call_expecting(struct vm *vm, const struct expected *file, uns
 
 	if (!vm->kernel.registered || vm->stopped)
 		return -ESTALE;
+	begin_call(vm->call);
 	pass_arguments(vm->call, nargs, args);
 	vm->run->error[0] = '\0';
 	device_call_begin(&inner, 2);

@@ -73,10 +73,14 @@ static HOT TString *run_name;
 static HOT Node *run_node, *run_nodes;
 
 /* Nodes may move when others are added, and all are new when there are many. */
+static inline bool is_node(const Table *globals)
+{
+	return globals->node == run_nodes && gcvalue(gkey(run_node)) == obj2gco(run_name);
+}
+
 static inline bool knows_node(const Table *globals)
 {
-	return globals->node == run_nodes && gcvalue(gkey(run_node)) == obj2gco(run_name) &&
-	       !ttisnil(gval(run_node));
+	return is_node(globals) && !ttisnil(gval(run_node));
 }
 
 static __attribute__((noinline)) void look_for_run(lua_State *L, StkId to)
@@ -170,16 +174,10 @@ static long call_run(void *unused, StkId base, long n, struct runtime_call *call
 	return end_run(NULL, L->base, COMPILED_DONE, call, L);
 }
 
-static inline bool collects(const global_State *g)
-{
-	return g->totalbytes >= g->GCthreshold;
-}
-
 /* A compiled function with small integers is called at once; the stack is empty. */
 static inline void try_run(lua_State *L, struct runtime_call *call)
 {
-	bool known = knows_node(hvalue(gt(L)));
-	unsigned long number = known ? compiled_number(gval(run_node)) : 0;
+	unsigned long number = is_node(hvalue(gt(L))) ? compiled_number(gval(run_node)) : 0;
 	StkId base = L->base;
 	long n = call->nargs, status;
 
@@ -194,7 +192,7 @@ static inline void try_run(lua_State *L, struct runtime_call *call)
 		return;
 	base = L->base_ci->base;
 	call->nresults = 0;
-	if (status == COMPILED_DONE && !collects(G(L)) &&
+	if (status == COMPILED_DONE &&
 	    (L->top == base || take_integers(call, base, L->top - base)))
 		L->top = base;
 	else
@@ -341,14 +339,12 @@ COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 	struct runtime_call *call = COSY_SHARED(frame);
 	int status = LUA_ERRMEM;
 
-	call->failed = 0;
-	call->stop = 0;
-	if (call->version != RUNTIME_VERSION || call->size != sizeof(*call))
-		return wrong_version(call);
-	runtime = call;
 	if (call->state) {
 		status = call_loaded(call->state, call);
+	} else if (call->version != RUNTIME_VERSION || call->size != sizeof(*call)) {
+		return wrong_version(call);
 	} else {
+		runtime = call;
 		runtime_heap(call);
 		compiled_floor = call->floor;
 		call->exports = &exports;

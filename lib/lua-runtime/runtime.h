@@ -41,8 +41,8 @@
  * @floor:   stack address below which no compiled function is called
  * @exports: for compiled functions, see layout.h
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
- * @stop:    the run has to end, see struct image_header
- * @failed:  0 or RUNTIME_*
+ * @stop:    0 before each call; the run has to end, see struct image_header
+ * @failed:  0, as before each call, or RUNTIME_*
  * @output:  of print()
  */
 struct runtime_call {
