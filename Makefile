@@ -90,7 +90,7 @@ deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
 ##busybox cpio   build Debian's with compounds
-##+demo           memcached in five ways, du and ls plain and patched, in a guest (DEMO_ARGS=--seccomp)
+##+demo           memcached in six ways, du and ls plain and patched, in a guest (DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
 ##+cosy           the compiler for compounds, cosy-cc(1)
 ##lua-runtime    Lua as a compound, for syscript run --engine confined

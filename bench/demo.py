@@ -29,7 +29,7 @@ import rounds
 import walks
 from server import ServerError
 
-MODES = ["off", "mmsg", "io_uring", "syscript", "frames"]
+MODES = ["off", "mmsg", "io_uring", "syscript", "confined", "frames"]
 SIZE, OUTSTANDING, ROUNDS, SECONDS = 64, 16, 2, 0.3
 FILES = {
     "du": walks.Case(["du", "-s", "flat"]),

@@ -28,7 +28,7 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 		--keys-per-get 50 --threads 4 --outstanding 64 \
 		-o $(BUILD)/bench/memcached-facebook-icount.json $(BENCH_ARGS)
 
-# Five of them in short, and du and ls on 20,000 files: tables, and the README's plots
+# Six of them in short, and du and ls on 20,000 files: tables, and the README's plots
 # (DEMO_ARGS='--pictures docs').  DEMO_ARGS=--seccomp: memcached's servers alone, under the
 # seccomp filter of containers.
 DEMO_ARGS ?=
