@@ -14,6 +14,7 @@
 #include "../lib/lua/whole.h"
 #include "cli.h"
 #include "object.h"
+#include "sees.h"
 
 #define DATA_START	256		/* 0 is no address */
 #define FRAME		512		/* BPF's, of a function that uses r10 */
@@ -351,6 +352,7 @@ static int pack(struct reader *r)
 	at += sizeof(header) + funcs;
 	memcpy(at, stub, more * sizeof(stub[0]));
 	memcpy(at + more * sizeof(stub[0]), r->insns, r->ninsns * sizeof(stub[0]));
+	r->object->sees = sees_of(r->object->image, r->object->image_len);
 	return 0;
 }
 
@@ -385,7 +387,8 @@ static int read_lua(struct object *object, const char *path, const char *source,
 		.image = whole.image, .image_len = whole.image_len,
 		.data = whole.data, .data_len = whole.data_len,
 		.functions_len = whole.functions_len, .copies = whole.copies,
-		.memory = whole.memory, .lines = whole.lines, .nlines = whole.nlines,
+		.sees = whole.sees, .memory = whole.memory,
+		.lines = whole.lines, .nlines = whole.nlines,
 	};
 	memcpy(object->functions, whole.functions, whole.functions_len);
 	return 0;

@@ -12,6 +12,7 @@
  * @image, @data, @lines: for free()
  * @functions:    names of those that are defined nowhere
  * @copies:       what its variable syscript_copies says, or 64 of a packet
+ * @sees:         what it reads of its view, as in struct syscript_load
  * @memory:       bytes of its arena
  * @lines:        of its source, of @nlines instructions
  */
@@ -21,6 +22,7 @@ struct object {
 	char functions[SYSCRIPT_FUNCTION_NAMES_MAX];
 	size_t functions_len;
 	uint32_t copies;
+	uint64_t sees;
 	size_t memory;
 	uint16_t *lines;
 	uint32_t nlines;

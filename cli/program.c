@@ -99,6 +99,8 @@ static int load_object(struct syscript_load *load, const struct object *object)
 	load->functions = (uintptr_t)object->functions;
 	load->functions_len = object->functions_len;
 	load->copies = object->copies;
+	load->sees = object->sees;
+	load->flags |= SYSCRIPT_LOAD_SEES;
 	load->memory_limit = object->memory + MEMORY_BESIDES;
 	load->lines = (uintptr_t)object->lines;
 	load->lines_len = object->nlines * sizeof(*object->lines);

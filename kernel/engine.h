@@ -15,8 +15,10 @@
 #include "run.h"
 #include "../include/uapi/syscript.h"
 
+struct hook_program;
 struct module;
 struct syscript_event;
+struct syscript_seat;
 
 /**
  * struct engine_image - the image of a program
@@ -62,22 +64,6 @@ struct engine_findings {
 struct seat_error {
 	unsigned int end, pc, line;
 	unsigned long long value;
-};
-
-/**
- * struct seat_head - how each CPU's seat begins
- * @event: the call under way, or NULL
- * @view:  of syscript_event, here
- */
-struct seat_head {
-	struct syscript_event *event;
-	void *view;
-};
-
-/* A program's memory: where it is, and its size - 1. */
-struct seat_arena {
-	void *base;
-	unsigned long mask;
 };
 
 /* Machine code is at @start .. @end; it was made from @line, or 0 if unknown. */
@@ -147,22 +133,16 @@ struct engine_ops {
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
 
 	/*
-	 * CONTEXT_ATOMIC, with bottom halves off; see <linux/syscript_program.h>.  seats()
-	 * returns a struct seat_head __percpu * as a number, as some engines' files cannot
-	 * have that type.  The caller sets and clears seat_head.event.  seat_run() returns
-	 * the result, or sets event->failed; seat_error() then has the reason until the next
-	 * call on this CPU.  During a call seat_memory() returns @len bytes at @address of
-	 * the program's memory, or NULL; seat_arena() all of it; and seat_charge() takes
-	 * @fuel.
+	 * CONTEXT_ATOMIC, with bottom halves off; see <linux/syscript_program.h>, which has
+	 * the call itself, syscript_seat_run().  seats() makes them @program's, and returns a
+	 * struct syscript_seat __percpu * as a number, as some engines' files cannot have
+	 * that type.  The caller sets and clears its @event, and sets what is the hook's.
+	 * seat_error(): the last call on this CPU has ended, with a result that is not valid.
+	 * If it has failed @error gets the reason.
 	 * seat_text(), at any time: such a reason in words.
 	 */
-	unsigned long (*seats)(const struct engine_vm *vm);
-	long long (*seat_run)(struct seat_head *seat, unsigned int fuel);
-	void *(*seat_memory)(const struct syscript_event *event, unsigned long long address,
-			     unsigned int len);
-	struct seat_arena (*seat_arena)(const struct syscript_event *event);
-	void (*seat_charge)(const struct syscript_event *event, unsigned int fuel);
-	void (*seat_error)(const struct syscript_event *event, struct seat_error *error);
+	unsigned long (*seats)(const struct engine_vm *vm, struct hook_program *program);
+	void (*seat_error)(struct syscript_seat *seat, struct seat_error *error);
 	void (*seat_text)(const struct seat_error *error, char *text, unsigned long len);
 
 	/* Calls @add for each piece of its machine code, for profilers.  May be NULL. */
@@ -203,12 +183,5 @@ bool engines_age(void);
 
 /* luajit_engine's call(), for INDIRECT_CALL_1(): a retpoline is expensive there. */
 int luajit_call(struct engine_vm *vm, struct syscript_call *call);
-
-/* confined_engine's, in the same way. */
-long long seat_run(struct seat_head *seat, unsigned int fuel);
-void *seat_memory(const struct syscript_event *event, unsigned long long address,
-		  unsigned int len);
-struct seat_arena seat_arena(const struct syscript_event *event);
-void seat_charge(const struct syscript_event *event, unsigned int fuel);
 
 #endif /* SYSCRIPT_ENGINE_H */

@@ -4,7 +4,6 @@
 
 #include <linux/bottom_half.h>
 #include <linux/export.h>
-#include <linux/indirect_call_wrapper.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -16,8 +15,7 @@
 #include "compat.h"
 #include "hook.h"
 
-/* One call in so many is timed, a power of 2. */
-#define TIMED_ONE_IN	64
+static_assert(!offsetof(struct syscript_hook, called));
 
 /* seat_error.end where the engine has nothing to say: the result is out of range. */
 #define END_RESULT	(~0U)
@@ -62,9 +60,9 @@ static noinline void tell(const struct hook_program *program, const struct seat_
 /* Enough of them in a second: from here on the hook has no program.  True: it had. */
 static bool take_off(struct syscript_hook *hook, const struct hook_program *program)
 {
-	struct hook_program **place = (struct hook_program __force **)&hook->program;
+	struct syscript_seat __percpu *seats = program->seats;
 
-	if (cmpxchg(place, (struct hook_program *)program, NULL) != program)
+	if (cmpxchg(&hook->called.seats, seats, NULL) != seats)
 		return false;
 	hook->failed = true;
 	return true;
@@ -81,18 +79,17 @@ static bool count_error(struct syscript_hook *hook, const struct hook_program *p
 	return ++hook->errors > program->errors_max && take_off(hook, program);
 }
 
-static noinline void failed(struct syscript_event *event)
+s64 syscript_hook_failed(struct syscript_event *event, s64 result)
 {
-	struct syscript_hook *hook = event->hook;
-	const struct hook_program *program = event->program;
-	struct seat_error error = { .end = END_RESULT, .value = event->result };
+	struct syscript_seat *seat = event->seat;
+	const struct hook_program *program = seat->program;
+	struct syscript_hook *hook = seat->hook;
+	struct seat_error error = { .end = END_RESULT, .value = result };
 	bool off;
 
-	if (event->failed)
-		program->engine->seat_error(event, &error);
-	this_cpu_inc(hook->counters->errors);
-	this_cpu_inc(hook->counters->defaults);
-	event->result = READ_ONCE(hook->fallback);
+	program->engine->seat_error(seat, &error);
+	seat->counters->errors++;
+	seat->counters->defaults++;
 	event->failed = true;
 	spin_lock(&hook->lock);
 	hook->last = error;
@@ -100,98 +97,60 @@ static noinline void failed(struct syscript_event *event)
 	spin_unlock(&hook->lock);
 	if (off)
 		tell(program, &error);
+	return READ_ONCE(hook->fallback);
 }
+EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
 
 /* -- Calls ------------------------------------------------------------------------- */
 
-/* In soft interrupts, and where a caller has turned them off, bottom halves are off already. */
-static __always_inline void bh_disable(struct syscript_event *event)
-{
-	event->bh = !softirq_count();
-	if (event->bh)
-		local_bh_disable();
-}
+/* stubs.S; declared for this alone: it is no function that C can call. */
+void syscript_seat_run(void);
+EXPORT_SYMBOL_NS_GPL(syscript_seat_run, COMPAT_NS(SYSCRIPT));
 
-static __always_inline void bh_enable(const struct syscript_event *event)
+bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event)
 {
-	if (event->bh)
-		local_bh_enable();
-}
-
-static noinline bool leave_default(struct syscript_hook *hook, struct syscript_event *event)
-{
+	this_cpu_inc(hook->counters->calls);
 	this_cpu_inc(hook->counters->defaults);
 	event->result = READ_ONCE(hook->fallback);
-	bh_enable(event);
+	if (event->bh)
+		local_bh_enable();
 	return false;
 }
+EXPORT_SYMBOL_NS_GPL(syscript_hook_default, COMPAT_NS(SYSCRIPT));
 
-bool syscript_hook_begin(struct syscript_hook *hook, struct syscript_event *event)
+/* hook_count() sees @untimed as 0 while the two do not fit together. */
+static void count_calls(struct syscript_counters *counters)
 {
-	struct hook_program *program;
-	struct seat_head *seat;
-
-	bh_disable(event);
-	this_cpu_inc(hook->counters->calls);
-	program = rcu_dereference_bh(hook->program);
-	if (unlikely(!program || !limits_enabled()))
-		return leave_default(hook, event);
-	seat = this_cpu_ptr(program->seats);
-	if (unlikely(seat->event))
-		return leave_default(hook, event);
-	seat->event = event;
-	event->view = seat->view;
-	event->failed = false;
-	event->copies = program->copies;
-	event->hook = hook;
-	event->program = program;
-	event->seat = seat;
-	return true;
-}
-EXPORT_SYMBOL_NS_GPL(syscript_hook_begin, COMPAT_NS(SYSCRIPT));
-
-static __always_inline s64 enter(const struct hook_program *program, struct seat_head *seat)
-{
-	return INDIRECT_CALL_1(program->engine->seat_run, seat_run, seat, program->fuel);
+	WRITE_ONCE(counters->calls, counters->calls + SYSCRIPT_TIMED_ONE_IN);
+	smp_store_release(&counters->untimed, SYSCRIPT_TIMED_ONE_IN);
 }
 
-static noinline s64 enter_timed(const struct hook_program *program, struct seat_head *seat)
+s64 syscript_seat_run_timed(struct syscript_seat *seat)
 {
-	struct hook_counters __percpu *counters = seat->event->hook->counters;
-	u64 since = clock_cycles();
-	s64 result = enter(program, seat);
+	struct syscript_counters *counters = seat->counters;
+	u64 since;
+	s64 result;
 
-	this_cpu_add(counters->time, clock_ns(clock_cycles() - since) * TIMED_ONE_IN);
+	count_calls(counters);
+	since = clock_cycles();
+	result = syscript_seat_run_here(seat);
+	counters->time += clock_ns(clock_cycles() - since) * SYSCRIPT_TIMED_ONE_IN;
 	return result;
 }
-
-s64 syscript_hook_run(struct syscript_event *event)
-{
-	const struct hook_program *program = event->program;
-	struct seat_head *seat = event->seat;
-
-	if (unlikely(!(this_cpu_read(event->hook->counters->calls) % TIMED_ONE_IN)))
-		event->result = enter_timed(program, seat);
-	else
-		event->result = enter(program, seat);
-	seat->event = NULL;
-	if (unlikely(event->failed || (u64)event->result - program->low > program->span))
-		failed(event);
-	bh_enable(event);
-	return event->result;
-}
-EXPORT_SYMBOL_NS_GPL(syscript_hook_run, COMPAT_NS(SYSCRIPT));
+EXPORT_SYMBOL_NS_GPL(syscript_seat_run_timed, COMPAT_NS(SYSCRIPT));
 
 void *syscript_event_memory(const struct syscript_event *event, s64 address, u32 len)
 {
-	return INDIRECT_CALL_1(event->program->engine->seat_memory, seat_memory, event,
-			       address, len);
+	const struct syscript_seat *seat = event->seat;
+	u64 offset = address & seat->mask;
+
+	return len <= seat->mask + 1 - offset ? seat->base + offset : NULL;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_event_memory, COMPAT_NS(SYSCRIPT));
 
 void syscript_event_charge(const struct syscript_event *event, u32 fuel)
 {
-	event->program->engine->seat_charge(event, fuel);
+	*event->seat->fuel -= fuel;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_event_charge, COMPAT_NS(SYSCRIPT));
 
@@ -211,10 +170,14 @@ EXPORT_SYMBOL_NS_GPL(syscript_hook_set_private, COMPAT_NS(SYSCRIPT));
 
 int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embedding)
 {
-	hook->counters = alloc_percpu_gfp(struct hook_counters,
+	unsigned int cpu;
+
+	hook->counters = alloc_percpu_gfp(struct syscript_counters,
 					  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!hook->counters)
 		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(hook->counters, cpu)->untimed = SYSCRIPT_TIMED_ONE_IN;
 	spin_lock_init(&hook->lock);
 	hook->embedding = embedding;
 	hook->fallback = embedding->fallback;
@@ -227,10 +190,29 @@ void hook_exit(struct syscript_hook *hook)
 	free_percpu(hook->counters);
 }
 
+/* In which calls find all that they need. */
+static void set_seats(struct syscript_hook *hook, const struct hook_program *program)
+{
+	struct syscript_seat *seat;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		seat = per_cpu_ptr(program->seats, cpu);
+		seat->sees = program->sees;
+		seat->copies = program->copies;
+		seat->low = program->low;
+		seat->span = program->span;
+		seat->counters = per_cpu_ptr(hook->counters, cpu);
+		seat->hook = hook;
+	}
+}
+
 struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *program)
 {
 	struct hook_program *old = hook->own;
 
+	if (program)
+		set_seats(hook, program);
 	spin_lock_bh(&hook->lock);
 	hook->own = program;
 	hook->failed = false;
@@ -239,20 +221,35 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 	hook->last = (struct seat_error){ 0 };
 	if (program)
 		WRITE_ONCE(hook->fallback, program->fallback);
-	rcu_assign_pointer(hook->program, program);
+	smp_store_release(&hook->called.seats, program ? program->seats : NULL);
 	spin_unlock_bh(&hook->lock);
 	return old;
 }
 
-void hook_count(const struct syscript_hook *hook, struct hook_counters *sums)
+/* Also those that @untimed counts. */
+static u64 calls_of(const struct syscript_counters *counters)
 {
-	const struct hook_counters *counters;
+	u64 calls;
+	u32 untimed;
+
+	do {
+		calls = READ_ONCE(counters->calls);
+		smp_rmb();
+		untimed = READ_ONCE(counters->untimed);
+		smp_rmb();
+	} while (!untimed || calls != READ_ONCE(counters->calls));
+	return calls + SYSCRIPT_TIMED_ONE_IN - untimed;
+}
+
+void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums)
+{
+	const struct syscript_counters *counters;
 	unsigned int cpu;
 
 	memset(sums, 0, sizeof(*sums));
 	for_each_possible_cpu(cpu) {
 		counters = per_cpu_ptr(hook->counters, cpu);
-		sums->calls += READ_ONCE(counters->calls);
+		sums->calls += calls_of(counters);
 		sums->errors += READ_ONCE(counters->errors);
 		sums->defaults += READ_ONCE(counters->defaults);
 		sums->time += READ_ONCE(counters->time);

@@ -20,14 +20,16 @@
 /**
  * struct hook_program - a program that a hook calls
  * @copies:     bytes after the embedding's own that it wants to see
+ * @sees:       of struct syscript_seat
  * @errors_max: errors in a second after which it is taken off
  * @lines:      the source line of each of @nlines instructions
  * @owners:     the modules of libraries whose functions it calls, held; or NULL
  */
 struct hook_program {
 	const struct engine_ops *engine;
-	struct seat_head __percpu *seats;
+	struct syscript_seat __percpu *seats;
 	u32 fuel, copies, nfunctions, errors_max;
+	u64 sees;
 	s64 low, fallback;
 	u64 span;
 	struct program *program;
@@ -38,15 +40,10 @@ struct hook_program {
 	struct services services;
 };
 
-/* Of one CPU.  @time: ns, extrapolated from some calls. */
-struct hook_counters {
-	u64 calls, errors, defaults, time;
-};
-
 struct syscript_hook {
 	/* Calls touch these. */
-	struct hook_program __rcu *program;	/* NULL: none now */
-	struct hook_counters __percpu *counters;
+	struct syscript_hook_seats called;	/* first, see <linux/syscript_program.h> */
+	struct syscript_counters __percpu *counters;
 	s64 fallback;
 	void *private;
 
@@ -70,7 +67,7 @@ void hook_exit(struct syscript_hook *hook);
 struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *program);
 
 /* The sums over all CPUs, and the last error's text, "" if there was none. */
-void hook_count(const struct syscript_hook *hook, struct hook_counters *sums);
+void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums);
 void hook_error(struct syscript_hook *hook, char *text, size_t len);
 
 /* It may have no struct program yet. */

@@ -9,15 +9,18 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/export.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/syscript_program.h>
 #include <linux/user_namespace.h>
 
 #include "compat.h"
@@ -25,7 +28,26 @@
 #include "uapi/syscript.h"
 
 bool limits_enabled_param = true;
-module_param_named(enabled, limits_enabled_param, bool, 0644);
+/* The same for calls of programs, for which it is no load from memory. */
+DEFINE_STATIC_KEY_TRUE(syscript_enabled);
+EXPORT_SYMBOL_NS_GPL(syscript_enabled, COMPAT_NS(SYSCRIPT));
+
+static int enabled_set(const char *text, const struct kernel_param *kp)
+{
+	int err = param_set_bool(text, kp);
+
+	if (limits_enabled())
+		static_branch_enable(&syscript_enabled);
+	else
+		static_branch_disable(&syscript_enabled);
+	return err;
+}
+
+static const struct kernel_param_ops enabled_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG, .set = enabled_set, .get = param_get_bool,
+};
+module_param_cb(enabled, &enabled_ops, &limits_enabled_param, 0644);
+__MODULE_PARM_TYPE(enabled, "bool");
 MODULE_PARM_DESC(enabled, "Accept scripts and calls (default: Y)");
 
 static bool despite_lockdown;

@@ -114,6 +114,7 @@ static int set_bounds(struct hook_program *program,
 	program->errors_max = load->errors_max ?: embedding->errors_max ?:
 			      SYSCRIPT_ERRORS_DEFAULT;
 	program->copies = load->copies;
+	program->sees = load->flags & SYSCRIPT_LOAD_SEES ? load->sees : ~0ULL;
 	if (program->fallback < embedding->low || program->fallback > embedding->high) {
 		scnprintf(error, RUN_ERROR_LEN, "the default %lld is out of range: %s takes %lld .. %lld",
 			  program->fallback, embedding->name, embedding->low,
@@ -148,8 +149,8 @@ static int make_program(struct hook_program *program,
 	if (err)
 		return err;
 	program->engine = program->program->engine;
-	program->seats = (struct seat_head __percpu *)
-		program->engine->seats(program->program->vm);
+	program->seats = (struct syscript_seat __percpu *)
+		program->engine->seats(program->program->vm, program);
 	return 0;
 }
 
@@ -434,7 +435,7 @@ int names_invoke(struct syscript_invoke *arguments, const void *data, char *erro
 static void tell(struct name *name, bool of_machine, struct syscript_program *out)
 {
 	const struct hook_program *program = name->hook.own;
-	struct hook_counters sums;
+	struct syscript_counters sums;
 	struct engine_stats stats = { 0 };
 
 	memset(out, 0, sizeof(*out));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See services.h.  Calls are made with bottom halves off, on any CPU at once. */
-#include <linux/indirect_call_wrapper.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "engine/confined/table.h"
+#include "engine/confined/table.c"
 #include "hook.h"
 #include "services.h"
 
@@ -17,13 +16,13 @@ static_assert(SERVICES_LOCKS == TABLE_LOCKS);
 
 static __always_inline void charge(const struct syscript_event *event, u32 fuel)
 {
-	INDIRECT_CALL_1(event->program->engine->seat_charge, seat_charge, event, fuel);
+	*event->seat->fuel -= fuel;
 }
 
-/* What most keys are, without a loop. */
-static u32 hash_of(const struct table *table, const hsiphash_key_t *key)
+/* What most keys are, without a loop; numbers of Lua have 8 bytes, and few need them. */
+static __always_inline u32 hash_of(const struct table *table, const hsiphash_key_t *key)
 {
-	if (table->key_size <= 4)
+	if (table->key_size <= 8 && !(table->key[0] >> 32))
 		return hsiphash_1u32(table->key[0], key);
 	if (table->key_size <= 8)
 		return hsiphash_2u32(table->key[0], table->key[0] >> 32, key);
@@ -39,16 +38,15 @@ static u64 now_ms(void)
 }
 
 /* Of the table and the key that @args name.  NULL: there is none. */
-static spinlock_t *open_table(struct syscript_event *event, const s64 *args,
-			      struct table *table)
+static __always_inline spinlock_t *open_table(struct syscript_event *event, const s64 *args,
+					      struct table *table)
 {
-	struct services *services = &event->program->services;
-	struct seat_arena arena;
+	const struct syscript_seat *seat = event->seat;
+	struct services *services = &seat->program->services;
 	u32 hash;
 
 	charge(event, COST_FIND);
-	arena = INDIRECT_CALL_1(event->program->engine->seat_arena, seat_arena, event);
-	if (table_open(table, arena.base, arena.mask, args[0], args[1]))
+	if (table_open(table, seat->base, seat->mask, args[0], args[1]))
 		return NULL;
 	hash = hash_of(table, &services->key);
 	return &services->locks[table_hash(table, hash, now_ms())];

@@ -26,6 +26,9 @@ AT(MACHINE_AT_RARE, rare);
 AT(MACHINE_AT_CLOCK, clock);
 AT(MACHINE_AT_SEEN, seen);
 AT(MACHINE_AT_BEYOND, beyond);
+AT(MACHINE_AT_ENTRY, entry);
+AT(MACHINE_AT_BUDGET, budget);
+AT(MACHINE_AT_ATOMIC, atomic);
 
 /* stubs.S */
 extern const u8 confined_fault_function[];

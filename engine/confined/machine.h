@@ -60,6 +60,12 @@
 #define MACHINE_AT_CLOCK	152
 #define MACHINE_AT_SEEN		160
 #define MACHINE_AT_BEYOND	168
+#define MACHINE_AT_ENTRY	176
+#define MACHINE_AT_BUDGET	184
+#define MACHINE_AT_ATOMIC	192
+
+/* Of the machine in struct seat: kernel/seat.h. */
+#define SEAT_AT_MACHINE		128
 
 #ifndef __ASSEMBLER__
 
@@ -87,8 +93,9 @@
  * @beyond: where numbers lead that are not in an image's table: the code of its
  *          extension that looks them up, or, as machine_init() leaves it, the end of
  *          the run
- * @atomic: in CONTEXT_ATOMIC: the run has only the fuel that it begins with, and calls the
- *          subsystem's functions
+ * @entry:  in CONTEXT_ATOMIC: where the code begins,
+ * @budget: and the fuel of each run, which gets no more
+ * @atomic: in CONTEXT_ATOMIC: it calls the subsystem's functions
  */
 struct machine {
 	s64 fuel;
@@ -110,6 +117,8 @@ struct machine {
 	const volatile unsigned long *clock;
 	unsigned long seen;
 	u64 beyond;
+	const void *entry;
+	u64 budget;
 	bool atomic;
 };
 

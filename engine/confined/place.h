@@ -60,10 +60,7 @@ void place_put_arena(struct engine_vm *vm);
 #include "kernel/seat.h"
 
 #define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC)
-#define PLACE_OPS	.seats = seats, .seat_run = seat_run, \
-			.seat_memory = seat_memory, .seat_arena = seat_arena, \
-			.seat_charge = seat_charge, .seat_error = seat_error, \
-			.seat_text = seat_text,
+#define PLACE_OPS	.seats = seats, .seat_error = seat_error, .seat_text = seat_text,
 
 /* CONTEXT_ATOMIC: do the arena's initial contents, and all CPUs' stacks, fit? */
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);

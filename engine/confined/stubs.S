@@ -84,12 +84,60 @@ START(confined_enter)
 	RETURN
 FUNCTION_END(confined_enter)
 
-/* The end of a run from anywhere in it; r9 is all that is needed. */
+#ifdef __KERNEL__
+/*
+ * s64 syscript_seat_run(struct syscript_seat *seat)
+ *
+ * The same for a machine that the run before has left as machine_begin() does, which all
+ * do that do not fail.  For syscript_seat_run_here(): only rbp is kept.
+ */
+START(syscript_seat_run)
+	push %rbp
+	lea SEAT_AT_MACHINE(%rdi), %r9
+	mov MACHINE_AT_BUDGET(%r9), %rax
+	mov %rax, MACHINE_AT_FUEL(%r9)
+	mov MACHINE_AT_ENTRY(%r9), %rax
+	mov %rsp, MACHINE_AT_HOME(%r9)
+	mov %rsp, %rdx
+	sub MACHINE_AT_NATIVE_SIZE(%r9), %rdx
+	mov %rdx, MACHINE_AT_NATIVE(%r9)
+	mov MACHINE_AT_BASE(%r9), %r12
+	mov MACHINE_AT_FRAME(%r9), %ebp
+	mov MACHINE_AT_ARGS(%r9), %rdi
+	xor %esi, %esi
+	xor %edx, %edx
+	xor %ecx, %ecx
+	xor %r8d, %r8d
+	xor %ebx, %ebx
+	xor %r13d, %r13d
+	xor %r14d, %r14d
+	xor %r15d, %r15d
+	CALL_RAX
+	BARRIER_RAX
+.Lseat_home:
+	pop %rbp
+	RETURN
+FUNCTION_END(syscript_seat_run)
+#endif
+
+/*
+ * The end of a run from anywhere in it; r9 is all that is needed.  S64_MIN is what
+ * syscript_seat_run() returns then.
+ */
 STUB(confined_leave)
 .Lleave:
 	BARRIER
 	STUFF %ecx
+#ifdef __KERNEL__
+	cmpb $0, MACHINE_AT_ATOMIC(%r9)
+	je .Lhome
+	mov MACHINE_AT_HOME(%r9), %rsp
+	mov $1, %eax
+	shl $63, %rax
+	jmp .Lseat_home
+#else
 	jmp .Lhome
+#endif
 
 .Lfault:
 	mov %r11d, MACHINE_AT_PC(%r9)
@@ -229,18 +277,30 @@ STUB_END(confined_return)
  * BARRIER, on processors that need a loop: so many taken branches that nothing is
  * left of those before.  As many as the kernel's own has.
  */
-START(confined_clear_history)
+.macro CLEAR_HISTORY
 	mov $5, %ecx
-1:	mov $5, %eax
-2:	jmp 3f
+771:	mov $5, %eax
+772:	jmp 773f
 	nop
-3:	sub $1, %eax
-	jnz 2b
+773:	sub $1, %eax
+	jnz 772b
 	sub $1, %ecx
-	jnz 1b
+	jnz 771b
 	lfence
+.endm
+
+START(confined_clear_history)
+	CLEAR_HISTORY
 	RETURN
 FUNCTION_END(confined_clear_history)
+
+/* The same, and keeps rax. */
+START(confined_clear_history_rax)
+	mov %rax, %rdx
+	CLEAR_HISTORY
+	mov %rdx, %rax
+	RETURN
+FUNCTION_END(confined_clear_history_rax)
 #endif
 
 /* BARRIER, and all registers as they were but r10 and r11. */

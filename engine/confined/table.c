@@ -22,7 +22,7 @@ struct header {
 };
 
 /* 8 bytes and what a guard has after these. */
-static void *at(const struct table *table, u64 address)
+static __always_inline void *at(const struct table *table, u64 address)
 {
 	return table->base + (address & table->mask & ~7ULL);
 }
@@ -43,17 +43,18 @@ static u32 load_half(const u32 *half)
 }
 
 /* In words, of which the last has zeros after the key, whatever is there. */
-static void copy_key(struct table *table, u64 key)
+static __always_inline void copy_key(struct table *table, u64 key)
 {
 	const u8 *from = table->base + (key & table->mask);
 	u32 i;
 
-	for (i = 0; i < table->key_words; i++)
+	memcpy(table->key, from, 8);
+	for (i = 1; i < table->key_words; i++)
 		memcpy(&table->key[i], from + 8 * i, 8);
 	table->key[i - 1] &= ~0ULL >> (-8 * table->key_size & 63);
 }
 
-int table_open(struct table *table, void *base, u64 mask, u64 address, u64 key)
+static __always_inline int table_open(struct table *table, void *base, u64 mask, u64 address, u64 key)
 {
 	const struct header *header;
 	u32 entries;
@@ -78,12 +79,12 @@ int table_open(struct table *table, void *base, u64 mask, u64 address, u64 key)
 	return 0;
 }
 
-static u64 entry_size(const struct table *table)
+static __always_inline u64 entry_size(const struct table *table)
 {
 	return (table->key_words + (table->value_size + 7ULL) / 8) * 8;
 }
 
-u32 table_hash(struct table *table, u32 hash, u64 now)
+static __always_inline u32 table_hash(struct table *table, u32 hash, u64 now)
 {
 	u32 set = hash & (table->nsets - 1);
 
@@ -93,41 +94,44 @@ u32 table_hash(struct table *table, u32 hash, u64 now)
 	return set % TABLE_LOCKS;
 }
 
-static u64 *tag_of(const struct table *table, u32 way)
+static __always_inline u64 *tag_of(const struct table *table, u32 way)
 {
 	return (u64 *)at(table, table->set) + way;
 }
 
-static u64 entry_of(const struct table *table, u32 way)
+static __always_inline u64 entry_of(const struct table *table, u32 way)
 {
 	return table->set + WAYS * 8 + way * entry_size(table);
 }
 
-static u64 value_of(const struct table *table, u32 way)
+static __always_inline u64 value_of(const struct table *table, u32 way)
 {
 	return entry_of(table, way) + table->key_words * 8;
 }
 
-static bool has_key(const struct table *table, u32 way)
+static __always_inline bool has_key(const struct table *table, u32 way)
 {
 	const u64 *key = at(table, entry_of(table, way));
 	u32 i;
 
-	for (i = 0; i < table->key_words; i++)
+	/* Mostly it is one word. */
+	if (__atomic_load_n(key, __ATOMIC_RELAXED) != table->key[0])
+		return false;
+	for (i = 1; i < table->key_words; i++)
 		if (__atomic_load_n(key + i, __ATOMIC_RELAXED) != table->key[i])
 			return false;
 	return true;
 }
 
 /* ms; another CPU's clock may be a tick ahead. */
-static u64 age_of(const struct table *table, u64 tag)
+static __always_inline u64 age_of(const struct table *table, u64 tag)
 {
 	u64 age = (table->now - tag) & TABLE_NOW;
 
 	return age <= TABLE_NOW / 2 ? age : 0;
 }
 
-static bool is_old(const struct table *table, u64 tag)
+static __always_inline bool is_old(const struct table *table, u64 tag)
 {
 	return table->age && age_of(table, tag) > table->age;
 }
@@ -143,7 +147,7 @@ struct found {
 	u64 way, tag;
 };
 
-static struct found find_way(const struct table *table)
+static __always_inline struct found find_way(const struct table *table)
 {
 	u32 first = first_way(table), way, i;
 	u64 tag;
@@ -160,13 +164,13 @@ static struct found find_way(const struct table *table)
 	return (struct found){ WAYS, 0 };
 }
 
-static u64 fresh_tag(const struct table *table)
+static __always_inline u64 fresh_tag(const struct table *table)
 {
 	return table->hash << HASH_SHIFT | table->now;
 }
 
 /* Once in a ms only, so that CPUs which read do not write. */
-static void touch(const struct table *table, u32 way, u64 tag)
+static __always_inline void touch(const struct table *table, u32 way, u64 tag)
 {
 	u64 fresh = fresh_tag(table);
 
@@ -175,7 +179,7 @@ static void touch(const struct table *table, u32 way, u64 tag)
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-u64 table_find(const struct table *table)
+static __always_inline u64 table_find(const struct table *table)
 {
 	struct found found = find_way(table);
 
@@ -216,7 +220,7 @@ static void write_entry(const struct table *table, u32 way)
 	store_word(tag, fresh_tag(table));
 }
 
-u64 table_add(const struct table *table)
+static u64 table_add(const struct table *table)
 {
 	struct header *header = at(table, table->header);
 	struct found found = find_way(table);
@@ -236,7 +240,7 @@ u64 table_add(const struct table *table)
 	return value_of(table, way);
 }
 
-u64 table_delete(const struct table *table)
+static u64 table_delete(const struct table *table)
 {
 	struct found found = find_way(table);
 

@@ -3,6 +3,8 @@
  * Hash tables in an arena: uapi/syscript_table.h.  The arena may hold anything at any
  * time: addresses are masked as generated code masks its own, so that, whatever a table
  * says, only the arena or its guards are touched, in speculation, too.
+ *
+ * For services.c alone, which includes table.c: what a call passes on stays in registers.
  */
 #ifndef CONFINED_TABLE_H
 #define CONFINED_TABLE_H
@@ -33,17 +35,17 @@ struct table {
 };
 
 /* For the table at @header and the key at @key.  0, or -EINVAL: there is no table. */
-int table_open(struct table *table, void *base, u64 mask, u64 header, u64 key);
+static int table_open(struct table *table, void *base, u64 mask, u64 header, u64 key);
 
 /* For @table->key, of @table->key_size bytes.  Returns which of TABLE_LOCKS is its set's. */
-u32 table_hash(struct table *table, u32 hash, u64 now);
+static u32 table_hash(struct table *table, u32 hash, u64 now);
 
 /*
  * After the two: return the value's address in the arena, or 0.  find() takes no lock;
  * for the others the caller holds the set's.
  */
-u64 table_find(const struct table *table);
-u64 table_add(const struct table *table);
-u64 table_delete(const struct table *table);
+static u64 table_find(const struct table *table);
+static u64 table_add(const struct table *table);
+static u64 table_delete(const struct table *table);
 
 #endif /* CONFINED_TABLE_H */

@@ -26,8 +26,16 @@
 #ifndef _LINUX_SYSCRIPT_PROGRAM_H
 #define _LINUX_SYSCRIPT_PROGRAM_H
 
+#include <linux/bits.h>
+#include <linux/bottom_half.h>
+#include <linux/compiler.h>
+#include <linux/jump_label.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
 #include <linux/version.h>
+#include <asm/asm.h>
 
 /* For modules: MODULE_IMPORT_NS(SYSCRIPT_NAMESPACE) */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
@@ -36,9 +44,11 @@
 #define SYSCRIPT_NAMESPACE	SYSCRIPT
 #endif
 
+struct hook_program;
 struct module;
 struct net;
 struct syscript_hook;
+struct syscript_seat;
 
 /**
  * struct syscript_event - one call, on the caller's stack
@@ -47,7 +57,6 @@ struct syscript_hook;
  *          afterwards.  Not zeroed: earlier contents are the program's own
  * @result: the program's, or the default
  * @failed: after run: the program has failed, and this is the default
- * @copies: bytes after view_size that the program wants
  *
  * The fields below are not for embeddings.
  */
@@ -55,12 +64,9 @@ struct syscript_event {
 	void *view;
 	s64 result;
 	bool failed;
-	u32 copies;
 
 	bool bh;
-	struct syscript_hook *hook;
-	struct hook_program *program;
-	void *seat;
+	struct syscript_seat *seat;
 };
 
 /**
@@ -148,10 +154,21 @@ void syscript_embedding_unregister(const struct syscript_embedding *embedding);
 /*
  * Calls of a hook, in any context but that of hard interrupts.  begin() returns false
  * with the default in event->result; else bottom halves are off until run(), which
- * follows at once and returns event->result.
+ * follows at once and returns event->result.  They are at the end of this header.
  */
-bool syscript_hook_begin(struct syscript_hook *hook, struct syscript_event *event);
-s64 syscript_hook_run(struct syscript_event *event);
+static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
+						struct syscript_event *event);
+static __always_inline s64 syscript_hook_run(struct syscript_event *event);
+
+/* Between them: bytes after view_size that the program wants. */
+static __always_inline u32 syscript_event_copies(const struct syscript_event *event);
+
+/*
+ * Between them: does the program read any of the @len bytes at @offset of the view?  What
+ * it does not read, with what lies beyond 252, need not be filled in.
+ */
+static __always_inline bool syscript_event_sees(const struct syscript_event *event,
+						u32 offset, u32 len);
 
 /* What attach() has set for itself. */
 void syscript_hook_set_private(struct syscript_hook *hook, void *private);
@@ -165,5 +182,138 @@ void *syscript_event_memory(const struct syscript_event *event, s64 address, u32
 
 /* For functions: their work, in the program's fuel, besides the call itself. */
 void syscript_event_charge(const struct syscript_event *event, u32 fuel);
+
+/* -- Not for embeddings: how calls are made ---------------------------------------- */
+
+/* One call in so many is timed. */
+#define SYSCRIPT_TIMED_ONE_IN	64
+
+/**
+ * struct syscript_counters - of a hook, on one CPU
+ * @untimed: calls until one is timed, which is when @calls counts all of these
+ * @time:    ns, extrapolated from those
+ */
+struct syscript_counters {
+	u32 untimed;
+	u64 calls, errors, defaults, time;
+};
+
+/**
+ * struct syscript_seat - what one CPU needs to call a program
+ * @event:    the call under way, or NULL
+ * @view:     of struct syscript_event, here
+ * @sees:     bit i: the program reads the view's bytes from 4 * i on, the last: all beyond
+ * @copies:   bytes after view_size that it wants
+ * @low, @span: results from @low to @low + @span are valid: never S64_MIN, with which
+ *            syscript_seat_run() says that the program has failed
+ * @counters: of @hook, on this CPU
+ * @base, @mask: the program's memory: where it is, and its size - 1
+ * @fuel:     that the call has left
+ */
+struct syscript_seat {
+	struct syscript_event *event;
+	void *view;
+	u64 sees;
+	u32 copies;
+	s64 low;
+	u64 span;
+	struct syscript_counters *counters;
+	struct syscript_hook *hook;
+	struct hook_program *program;
+	void *base;
+	u64 mask;
+	s64 *fuel;
+};
+
+/* How a hook begins: @seats of its program, replaced by one store; NULL: none now. */
+struct syscript_hook_seats {
+	struct syscript_seat __percpu *seats;
+};
+
+/* The module's parameter. */
+DECLARE_STATIC_KEY_TRUE(syscript_enabled);
+
+bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event);
+s64 syscript_seat_run_timed(struct syscript_seat *seat);
+
+/*
+ * Calls syscript_seat_run(), which returns the result and keeps no register but rbp: who
+ * calls saves what has to be saved, once.
+ */
+static __always_inline s64 syscript_seat_run_here(struct syscript_seat *seat)
+{
+	s64 result;
+
+	asm volatile("call syscript_seat_run"
+		     : "=a" (result), "+D" (seat), ASM_CALL_CONSTRAINT
+		     : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13",
+			 "r14", "r15", "cc", "memory");
+	return result;
+}
+
+/* True where it has come to 0. */
+static __always_inline bool syscript_count_down(u32 *counter)
+{
+	bool zero;
+
+	asm volatile("decl %0" : "+m" (*counter), "=@ccz" (zero));
+	return zero;
+}
+s64 syscript_hook_failed(struct syscript_event *event, s64 result);
+
+static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
+						struct syscript_event *event)
+{
+	struct syscript_seat __percpu *seats;
+	struct syscript_seat *seat;
+
+	/* In soft interrupts, and where a caller has turned them off, they are off already. */
+	event->bh = !softirq_count();
+	if (event->bh)
+		local_bh_disable();
+	/* As rcu_dereference_bh() does. */
+	seats = READ_ONCE(((struct syscript_hook_seats *)hook)->seats);
+	if (unlikely(!seats) || !static_branch_likely(&syscript_enabled))
+		return syscript_hook_default(hook, event);
+	seat = this_cpu_ptr(seats);
+	if (unlikely(seat->event))
+		return syscript_hook_default(hook, event);
+	seat->event = event;
+	event->seat = seat;
+	event->view = seat->view;
+	event->failed = false;
+	return true;
+}
+
+static __always_inline s64 syscript_hook_run(struct syscript_event *event)
+{
+	struct syscript_seat *seat = event->seat;
+	s64 result;
+
+	if (unlikely(syscript_count_down(&seat->counters->untimed)))
+		result = syscript_seat_run_timed(seat);
+	else
+		result = syscript_seat_run_here(seat);
+	seat->event = NULL;
+	if (unlikely((u64)result - seat->low > seat->span))
+		result = syscript_hook_failed(event, result);
+	event->result = result;
+	if (event->bh)
+		local_bh_enable();
+	return result;
+}
+
+static __always_inline u32 syscript_event_copies(const struct syscript_event *event)
+{
+	return event->seat->copies;
+}
+
+static __always_inline bool syscript_event_sees(const struct syscript_event *event,
+						u32 offset, u32 len)
+{
+	u32 first = min_t(u32, offset / 4, 63), last = min_t(u32, (offset + len - 1) / 4, 63);
+
+	return event->seat->sees & GENMASK_ULL(last, first);
+}
 
 #endif /* _LINUX_SYSCRIPT_PROGRAM_H */

@@ -357,7 +357,9 @@ struct syscript_info {
 /* syscript_load.flags */
 #define SYSCRIPT_LOAD_NEW	(1 << 0)	/* replace nothing */
 #define SYSCRIPT_LOAD_FALLBACK	(1 << 1)	/* @fallback is set */
-#define SYSCRIPT_LOAD_FLAGS	(SYSCRIPT_LOAD_NEW | SYSCRIPT_LOAD_FALLBACK)
+#define SYSCRIPT_LOAD_SEES	(1 << 2)	/* @sees is set */
+#define SYSCRIPT_LOAD_FLAGS	(SYSCRIPT_LOAD_NEW | SYSCRIPT_LOAD_FALLBACK | \
+				 SYSCRIPT_LOAD_SEES)
 
 /**
  * struct syscript_load - a program for a subsystem
@@ -381,6 +383,9 @@ struct syscript_info {
  *                 source or 0, for texts of errors
  * @lines_len:     their length in bytes, or 0
  * @zero2:         zero
+ * @sees:          what the program reads of the packet or event: bit i is for the bytes
+ *                 from 4 * i on, the last also for all beyond.  The rest may not be filled
+ *                 in, and hold what an earlier call has left there
  */
 struct syscript_load {
 	__u32 flags;
@@ -405,6 +410,7 @@ struct syscript_load {
 	__u64 lines;
 	__u32 lines_len;
 	__u32 zero2;
+	__u64 sees;
 };
 
 /**

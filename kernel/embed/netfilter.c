@@ -36,20 +36,21 @@
  * struct call - what functions know of the call that they are made in
  * @changed: REWRITE_*, all that they have
  * @queue:   for SYSCRIPT_QUEUE
- * @family:  of netfilter: NFPROTO_*
  */
 struct call {
 	struct syscript_event event;
 	struct sk_buff *skb;
+	const struct nf_hook_state *state;
 	u32 changed;
-	u16 queue;
-	u8 family;
+	u32 queue;
 };
 
 /* Of IP; 0 of other families. */
 static u8 version_of(const struct call *call)
 {
-	return call->family == NFPROTO_IPV4 ? 4 : call->family == NFPROTO_IPV6 ? 6 : 0;
+	u8 family = call->state->pf;
+
+	return family == NFPROTO_IPV4 ? 4 : family == NFPROTO_IPV6 ? 6 : 0;
 }
 
 /* -- The view ---------------------------------------------------------------------- */
@@ -82,25 +83,56 @@ static __always_inline void find_transport(struct syscript_packet *p, u16 protoc
 	p->l4 = l4;
 }
 
-static __always_inline void show(struct call *call, const struct nf_hook_state *state)
-{
-	struct syscript_packet *p = call->event.view;
-	const struct sk_buff *skb = call->skb;
-	u16 protocol = ntohs(skb->protocol);
-	int start = skb_network_offset(skb);
-	u32 len = skb->len - start, have;
+#define FIELD(field)	\
+	offsetof(struct syscript_packet, field), sizeof_field(struct syscript_packet, field)
+#define SEES(event, field)	syscript_event_sees(event, FIELD(field))
 
-	p->len = len;
-	p->mark = skb->mark;
+/* What is found by the packet's bytes, and they. */
+static __always_inline void show_bytes(struct syscript_packet *p, const struct call *call)
+{
+	const struct sk_buff *skb = call->skb;
+	int start = skb_network_offset(skb);
+	u32 len = skb->len - start;
+
+	p->have = copy_packet(p->data, skb, start,
+			      min(len, syscript_event_copies(&call->event)));
+	find_transport(p, ntohs(skb->protocol), p->have);
+}
+
+static __always_inline void show_devices(struct syscript_packet *p,
+					 const struct nf_hook_state *state)
+{
 	p->in = state->in ? state->in->ifindex : 0;
 	p->out = state->out ? state->out->ifindex : 0;
-	p->protocol = protocol;
-	p->family = state->pf;
-	p->hook = state->hook;
-	p->now = (u64)jiffies * TICK_NSEC;
-	have = copy_packet(p->data, skb, start, min(len, call->event.copies));
-	p->have = have;
-	find_transport(p, protocol, have);
+}
+
+/* Only what the program reads. */
+static __always_inline void show(struct call *call)
+{
+	const struct syscript_event *event = &call->event;
+	const struct nf_hook_state *state = call->state;
+	struct syscript_packet *p = event->view;
+	const struct sk_buff *skb = call->skb;
+
+	if (!syscript_event_sees(event, 0, U32_MAX))
+		return;
+	if (SEES(event, len))
+		p->len = skb->len - skb_network_offset(skb);
+	if (SEES(event, mark))
+		p->mark = skb->mark;
+	if (SEES(event, in) || SEES(event, out))
+		show_devices(p, state);
+	if (SEES(event, protocol)) {
+		p->protocol = ntohs(skb->protocol);
+		p->family = state->pf;
+		p->hook = state->hook;
+	}
+	if (SEES(event, now))
+		p->now = (u64)jiffies * TICK_NSEC;
+	if (SEES(event, have) || SEES(event, l4) ||
+	    syscript_event_sees(event, offsetof(struct syscript_packet, data),
+				SYSCRIPT_PACKET_MAX))
+		show_bytes(p, call);
 }
 
 /* -- Functions --------------------------------------------------------------------- */
@@ -242,8 +274,9 @@ static int route_again(struct sk_buff *skb, const struct nf_hook_state *state)
 }
 
 /* A packet that goes on with other addresses or ports, as NAT does.  0 or -errno. */
-static noinline int tell_stack(struct call *call, const struct nf_hook_state *state)
+static noinline int tell_stack(struct call *call)
 {
+	const struct nf_hook_state *state = call->state;
 	struct sk_buff *skb = call->skb;
 
 	switch (state->hook) {
@@ -266,14 +299,14 @@ static noinline int tell_stack(struct call *call, const struct nf_hook_state *st
 }
 
 /* Of one that neither drops nor accepts a packet as it was. */
-static noinline unsigned int rare_verdict(struct call *call, const struct nf_hook_state *state,
-					  s64 result)
+static noinline unsigned int rare_verdict(struct call *call, s64 result)
 {
+	const struct nf_hook_state *state = call->state;
 	int err = 0;
 
 	if (call->changed & ~REWRITE_OTHERS && result != SYSCRIPT_DROP &&
 	    result != SYSCRIPT_REJECT)
-		err = tell_stack(call, state);
+		err = tell_stack(call);
 	if (err)
 		return NF_DROP_ERR(err);
 	if (result <= SYSCRIPT_ACCEPT)
@@ -283,26 +316,26 @@ static noinline unsigned int rare_verdict(struct call *call, const struct nf_hoo
 	return version_of(call) ? NF_QUEUE_NR(call->queue) : NF_DROP;
 }
 
-static __always_inline unsigned int verdict(struct call *call,
-					    const struct nf_hook_state *state, s64 result)
+static __always_inline unsigned int verdict(struct call *call, s64 result)
 {
 	if (likely(result <= SYSCRIPT_ACCEPT && !call->changed))
 		return result;
-	return rare_verdict(call, state, result);
+	return rare_verdict(call, result);
 }
 
-static unsigned int called(void *hook, struct sk_buff *skb, const struct nf_hook_state *state)
+/* It has no array that anything could be written beyond. */
+static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	struct call call __uninitialized;
 
 	call.skb = skb;
+	call.state = state;
 	call.changed = 0;
 	call.queue = 0;
-	call.family = state->pf;
 	if (unlikely(!syscript_hook_begin(hook, &call.event)))
-		return verdict(&call, state, call.event.result);
-	show(&call, state);
-	return verdict(&call, state, syscript_hook_run(&call.event));
+		return verdict(&call, call.event.result);
+	show(&call);
+	return verdict(&call, syscript_hook_run(&call.event));
 }
 
 /* -- Places ------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ int process_call(struct syscript_hook *hook, const struct process_arguments *arg
 {
 	struct syscript_arguments *view;
 	struct syscript_event event;
-	u32 i;
+	u32 i, copies;
 
 	if (!syscript_hook_begin(hook, &event))
 		return -ENOTRECOVERABLE;
@@ -30,8 +30,9 @@ int process_call(struct syscript_hook *hook, const struct process_arguments *arg
 	view->len = arguments->len;
 	for (i = 0; i < ARRAY_SIZE(view->args); i++)
 		view->args[i] = i < arguments->nargs ? arguments->args[i] : 0;
-	memset(view->data, 0, event.copies);
-	memcpy(view->data, arguments->data, min(arguments->len, event.copies));
+	copies = syscript_event_copies(&event);
+	memset(view->data, 0, copies);
+	memcpy(view->data, arguments->data, min(arguments->len, copies));
 	*result = syscript_hook_run(&event);
 	return event.failed ? -EPROTO : 0;
 }
@@ -57,7 +58,7 @@ static const struct syscript_embedding process = {
 	.copy_max = SYSCRIPT_PROCESS_DATA_MAX,
 	.fuel = FUEL,
 	.errors_max = U32_MAX,
-	.low = S64_MIN, .high = S64_MAX,
+	.low = S64_MIN + 1, .high = S64_MAX,
 	.attach = attach,
 	.detach = detach,
 };

@@ -476,6 +476,8 @@ static int build_image(struct builder *b, unsigned int cpus)
 	int err, rounds = 0;
 
 	b->out->copies = copies.tag == TAG_NUMBER ? (uint32_t)copies.bits : 64;
+	if (b->subsystem->view == VIEW_NUMBERS)
+		b->out->sees = UINT64_MAX;
 	if (b->subsystem->view != VIEW_PACKET)
 		b->out->copies = 0;
 	if (run.tag != TAG_FUNCTION || runtime_word(&b->runtime, run.bits + CLOSURE_IS_C, 1))

@@ -17,6 +17,7 @@
  * @image, @data, @lines: to be freed: whole_free()
  * @functions: names of those of the subsystem's that it calls
  * @copies:    bytes of a packet that it is shown
+ * @sees:      what it reads of its view, as in struct syscript_load
  * @memory:    bytes of its arena
  * @error:     why it is refused
  */
@@ -28,6 +29,7 @@ struct whole {
 	char functions[1024];
 	size_t functions_len;
 	uint32_t copies;
+	uint64_t sees;
 	size_t memory;
 	char error[2048];
 };

@@ -33,6 +33,15 @@ static const struct field {
 	CPUS(cpu), CPUS(frequency), CPUS(load), CPUS(min), CPUS(max), { 0 },
 };
 
+/* What is not read need not be filled in. */
+static void load_view(struct function *f, uint8_t reg, uint32_t at, uint8_t size)
+{
+	uint32_t bit = at / 4;
+
+	f->b->out->sees |= (size == 8 ? 3ULL : 1ULL) << (bit < 62 ? bit : 62);
+	emit_load(f->e, sizes[size], reg, REG_VIEW, at);
+}
+
 static void compile_view_field(struct function *f, uint32_t to, const char *name)
 {
 	bool packet = f->b->subsystem->view == VIEW_PACKET;
@@ -43,7 +52,7 @@ static void compile_view_field(struct function *f, uint32_t to, const char *name
 	if (!field->name)
 		return refuse(f, "%s no field '%s'", packet ? "a packet has" : "the CPUs have",
 			      name);
-	emit_load(f->e, sizes[field->size], 1, REG_VIEW, field->at);
+	load_view(f, 1, field->at, field->size);
 	if (field->size == 8) {
 		emit_alu_imm(f->e, INSN_DIV, 1, 1000000);
 		return put(f, to, 1, a_number(44, false));
@@ -203,7 +212,7 @@ static void compile_read(struct function *f, uint32_t to, uint32_t at, uint8_t s
 	late->size = size;
 	late->far = offset.fixed && !offset.nil;
 	late->value = offset.value.bits;
-	emit_load(f->e, INSN_W, 2, REG_VIEW, offsetof(struct syscript_packet, have));
+	load_view(f, 2, offsetof(struct syscript_packet, have), 4);
 	if (late->far && !offset.below && late->value < 1024) {
 		emit_branch_imm(f->e, INSN_JLT, 2, late->value + size, late->label);
 		emit_load(f->e, sizes[size], 1, REG_VIEW, DATA + late->value);

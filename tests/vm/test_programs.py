@@ -813,6 +813,43 @@ result["missing"] = run("call", "count")
     assert result["missing"][0] == 1 and "count:1: nil where a" in result["missing"][2]
 
 
+# Of the datagrams of arrives(), which another program has marked.
+FIELDS = {
+    "len": "== 128",
+    "have": "== 64",
+    "mark": "== 7",
+    "indev": "== 1",
+    "outdev": "== 1",
+    "protocol": "== 0x800",
+    "family": "== 2",
+    "hook": "% 2 == 1",
+    "transport": "== 17",
+    "l4": "== 20",
+    "ms": "> 0",
+    "u1": "(9) == 17",
+    "u2": "(22) == 4000",
+}
+
+
+def test_sees_what_it_reads() -> None:
+    """A field is filled in for a program that reads nothing else."""
+    result = in_own_namespace(f"""
+def load(name, source, where):
+    with open("/tmp/field.lua", "w") as f:
+        f.write(f"function run(p) {{source}} end")
+    subprocess.run([{str(COMMAND)!r}, "load", name, "/tmp/field.lua", "--at", where], check=True)
+load("marks", "p:set_mark(7) return ACCEPT", "inet output -5")
+for name, value in {FIELDS!r}.items():
+    place = "output" if name == "outdev" else "input"
+    what = (":" if value[0] == "(" else ".") + name + value
+    load("filter", f"return p{{what}} and ACCEPT or DROP", f"ip {{place}}")
+    result[name] = arrives(4000)
+    p.unload()
+p.unload("marks")
+""")
+    assert result == dict.fromkeys(FIELDS, 1)
+
+
 DROPS = """
 local seen = program.table{{ "count", keys = 2, entries = 64, age = 1 }}
 local n = 0

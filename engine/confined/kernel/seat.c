@@ -14,8 +14,9 @@
 #include "seat.h"
 
 static_assert(IMAGE_FUNCTIONS_MAX == SYSCRIPT_FUNCTIONS_MAX);
-/* seats() */
+/* seats(), stubs.S */
 static_assert(!offsetof(struct seat, head));
+static_assert(offsetof(struct seat, machine) == SEAT_AT_MACHINE);
 
 /* Frames are below it, so it is kept as they are: a multiple of 16. */
 static u32 view_room(const struct engine_vm *vm)
@@ -47,7 +48,7 @@ int seat_check(const struct engine_vm *vm)
 u64 seat_call(struct machine *machine, const u64 *args, u32 function)
 {
 	struct syscript_event *event = container_of(machine, struct seat, machine)->head.event;
-	const struct hook_program *program = event->program;
+	const struct hook_program *program = event->seat->program;
 
 	if (unlikely(function >= program->nfunctions)) {
 		machine->end = MACHINE_FUNCTION;
@@ -70,8 +71,10 @@ static void seat_init(struct seat *seat, const struct engine_vm *vm, unsigned in
 	machine->atomic = true;
 	machine->args[0] = machine->user + machine->frame;
 	seat->head.view = (void *)(unsigned long)machine->base + machine->frame;
-	seat->entry = vm->entry;
-	seat->mask = (1UL << vm->image.arena_shift) - 1;
+	machine->entry = vm->entry;
+	seat->head.base = (void *)(unsigned long)machine->base;
+	seat->head.mask = (1UL << vm->image.arena_shift) - 1;
+	seat->head.fuel = &machine->fuel;
 }
 
 int seat_make(struct engine_vm *vm)
@@ -92,55 +95,30 @@ void seat_free(struct engine_vm *vm)
 	free_percpu(vm->seats);
 }
 
-unsigned long seats(const struct engine_vm *vm)
+unsigned long seats(const struct engine_vm *vm, struct hook_program *program)
 {
+	struct seat *seat;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		seat = per_cpu_ptr(vm->seats, cpu);
+		seat->head.program = program;
+		seat->machine.budget = program->fuel;
+	}
 	return (unsigned long)vm->seats;
 }
 
-long long seat_run(struct seat_head *head, unsigned int fuel)
+/* And makes the machine ready again, as calls that do not fail leave it. */
+void seat_error(struct syscript_seat *head, struct seat_error *error)
 {
-	struct seat *seat = container_of(head, struct seat, head);
+	struct machine *machine = &container_of(head, struct seat, head)->machine;
 
-	machine_begin(&seat->machine);
-	seat->machine.fuel = fuel;
-	confined_enter(&seat->machine, seat->entry);
-	if (unlikely(seat->machine.end != MACHINE_DONE))
-		head->event->failed = true;
-	return seat->machine.value;
-}
-
-void *seat_memory(const struct syscript_event *event, unsigned long long address,
-		  unsigned int len)
-{
-	const struct seat *seat = event->seat;
-	u64 offset = address & seat->mask;
-
-	if (len > seat->mask + 1 - offset)
-		return NULL;
-	return (void *)(unsigned long)seat->machine.base + offset;
-}
-
-struct seat_arena seat_arena(const struct syscript_event *event)
-{
-	const struct seat *seat = event->seat;
-
-	return (struct seat_arena){ (void *)(unsigned long)seat->machine.base, seat->mask };
-}
-
-void seat_charge(const struct syscript_event *event, unsigned int fuel)
-{
-	struct seat *seat = event->seat;
-
-	seat->machine.fuel -= fuel;
-}
-
-void seat_error(const struct syscript_event *event, struct seat_error *error)
-{
-	const struct seat *seat = event->seat;
-
-	error->end = seat->machine.end;
-	error->pc = seat->machine.pc;
-	error->value = seat->machine.value;
+	if (machine->end == MACHINE_DONE)
+		return;
+	error->end = machine->end;
+	error->pc = machine->pc;
+	error->value = machine->value;
+	machine_begin(machine);
 }
 
 /* Of a program in Lua. */

@@ -7,6 +7,7 @@
 #ifndef CONFINED_SEAT_H
 #define CONFINED_SEAT_H
 
+#include <linux/syscript_program.h>
 #include <linux/types.h>
 
 #include "engine.h"
@@ -21,17 +22,11 @@
 
 struct engine_vm;
 struct seat_error;
-struct syscript_event;
 
-/**
- * struct seat - one CPU's seat
- * @mask: the arena's size - 1
- */
+/* One CPU's. */
 struct seat {
-	struct seat_head head;
-	struct machine machine;
-	const void *entry;
-	u64 mask;
+	struct syscript_seat head;
+	struct machine machine __aligned(64);
 };
 
 /* Can @vm's image have seats?  0, or -EINVAL with the reason in vm->run->error. */
@@ -44,8 +39,8 @@ void seat_free(struct engine_vm *vm);
 u64 seat_call(struct machine *machine, const u64 *args, u32 function);
 
 /* engine_ops of these names; the others are declared in engine.h. */
-unsigned long seats(const struct engine_vm *vm);
-void seat_error(const struct syscript_event *event, struct seat_error *error);
+unsigned long seats(const struct engine_vm *vm, struct hook_program *program);
+void seat_error(struct syscript_seat *head, struct seat_error *error);
 void seat_text(const struct seat_error *error, char *text, unsigned long len);
 
 #endif /* CONFINED_SEAT_H */

@@ -36,7 +36,8 @@
  * As the kernel does at its entry, and where it runs users' code: with a loop of its kind
  * where the processor needs one, or the fence where that is enough.
  */
-.macro BARRIER
-	ALTERNATIVE "", "call confined_clear_history", X86_FEATURE_CLEAR_BHB_LOOP
+.macro BARRIER function=confined_clear_history
+	ALTERNATIVE "", "call \function", X86_FEATURE_CLEAR_BHB_LOOP
 	ALTERNATIVE "", ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xf8", X86_FEATURE_CLEAR_BHB_HW
 .endm
+#define BARRIER_RAX	BARRIER confined_clear_history_rax
