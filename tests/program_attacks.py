@@ -40,7 +40,7 @@ PLACES = (
         for family in ("inet", "ip", "ip6", "bridge")
         for hook in ("prerouting", "input", "forward", "output", "postrouting")
     ),
-    *("arp input", "arp output"),
+    *("arp input", "arp output", "netdev ingress lo", "netdev egress lo"),
 )
 # What may be said of a load: shares are taken, or another process has loaded that name.
 SHARES = {0, -errno.EDQUOT, -errno.ENOBUFS, -errno.EEXIST, -errno.ENOMEM}
@@ -308,7 +308,8 @@ def vanish(seconds: float, rng: random.Random) -> dict:
         other.stdin.write(b"+")
         other.stdin.flush()
         code, options = hostile(rng)
-        assert p.load(code, where=rng.choice(PLACES), **options)[0] in SHARES
+        places = (*PLACES, *(f"netdev {hook} v0" for hook in ("ingress", "egress") * 6))
+        assert p.load(code, where=rng.choice(places), **options)[0] in SHARES
         with contextlib.suppress(OSError):
             for _ in range(30):
                 udp(rng, "10.9.0.2", socket.AF_INET)
@@ -334,6 +335,8 @@ def victim(seconds: float, rng: random.Random) -> dict:
     os.read(0, 1)
     ip("address add 10.9.0.2/24 dev v1")
     ip("link set v1 up")
+    code, options = hostile(rng)
+    p.load(code, name="v3", where=f"netdev {rng.choice(('ingress', 'egress'))} v1", **options)
     while True:
         send(rng)
         with contextlib.suppress(OSError):

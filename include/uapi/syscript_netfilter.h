@@ -8,7 +8,9 @@
  *
  * It is attached at "FAMILY HOOK [PRIORITY]": inet (IPv4 and IPv6), ip or ip6, with
  * prerouting, input, forward, output or postrouting; arp, with input or output; bridge,
- * with those of inet.  Lower priorities come first; 0 if there is none.
+ * with those of inet; netdev, with ingress or egress and then a device ("netdev ingress
+ * eth0 -5"), where only drop and accept are known.  Lower priorities come first; 0 if there
+ * is none.  If the device goes, so does the place, and the program is no longer called.
  */
 #ifndef _UAPI_SYSCRIPT_NETFILTER_H
 #define _UAPI_SYSCRIPT_NETFILTER_H
@@ -34,9 +36,9 @@
  * @mark:      as the packet has it
  * @in, @out:  the devices' numbers, or 0
  * @protocol:  of Ethernet: 0x800, 0x86dd, 0x806
- * @family:    2 IPv4, 10 IPv6, 3 ARP, 7 a bridge's
+ * @family:    2 IPv4, 10 IPv6, 3 ARP, 5 a device's, 7 a bridge's
  * @hook:      0 prerouting, 1 input, 2 forward, 3 output, 4 postrouting; of ARP 0 input,
- *             1 output
+ *             1 output; of a device 0 ingress, 1 egress
  * @transport: the protocol after IPv4's header, or IPv6's if it has no extensions; 255
  *             where the packet is neither, or a later fragment
  * @l4:        where that begins, in bytes from the network header
@@ -53,7 +55,7 @@
  *                                 @from; 0, or -1 and nothing is changed.  @data does not
  *                                 change
  *
- * packet_store() is for IPv4 and IPv6, not for arp and bridge, and updates checksums
+ * packet_store() is for IPv4 and IPv6, not for arp, bridge and netdev, and updates checksums
  * itself: bytes stored in their fields are ignored.  It can change the type of service
  * (traffic class, flow label), the identification of IPv4, the time to live; and, in TCP,
  * UDP, ICMP and ICMPv6 without extension headers except a fragment's, addresses, and the

@@ -5,6 +5,7 @@
  * and nonlinear packets need no care; rewrite.c checks and writes its stores, and after it
  * has returned the stack is told of them.
  */
+#include <linux/err.h>
 #include <linux/icmpv6.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -12,19 +13,16 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter.h>
-#include <linux/netfilter_arp.h>
-#include <linux/netfilter_bridge.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
 #include <linux/skbuff.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/syscript_program.h>
 #include <net/dst_metadata.h>
 #include <net/icmp.h>
 
 #include "compat.h"
 #include "netfilter.h"
+#include "places.h"
 #include "rewrite.h"
 #include "uapi/syscript_netfilter.h"
 
@@ -54,6 +52,14 @@ static u8 version_of(const struct call *call)
 }
 
 /* -- The view ---------------------------------------------------------------------- */
+
+/* Of the network header.  Who sends frames by himself may have told of one before them. */
+static __always_inline int start_of(const struct sk_buff *skb)
+{
+	int start = skb_network_offset(skb);
+
+	return likely((u32)start <= skb->len) ? start : 0;
+}
 
 static __always_inline u32 copy_packet(u8 *to, const struct sk_buff *skb, int start, u32 len)
 {
@@ -91,7 +97,7 @@ static __always_inline void find_transport(struct syscript_packet *p, u16 protoc
 static __always_inline void show_bytes(struct syscript_packet *p, const struct call *call)
 {
 	const struct sk_buff *skb = call->skb;
-	int start = skb_network_offset(skb);
+	int start = start_of(skb);
 	u32 len = skb->len - start;
 
 	p->have = copy_packet(p->data, skb, start,
@@ -117,7 +123,7 @@ static __always_inline void show(struct call *call)
 	if (!syscript_event_sees(event, 0, U32_MAX))
 		return;
 	if (SEES(event, len))
-		p->len = skb->len - skb_network_offset(skb);
+		p->len = skb->len - start_of(skb);
 	if (SEES(event, mark))
 		p->mark = skb->mark;
 	if (SEES(event, in) || SEES(event, out))
@@ -148,7 +154,7 @@ static s64 packet_load(struct syscript_event *event, const s64 *args)
 	to = syscript_event_memory(event, args[1], len);
 	/* Fragments that were put together are a list, of 8 bytes each at the least. */
 	syscript_event_charge(event, len + (skb_has_frag_list(skb) ? offset / 8 : 0));
-	return to && !skb_copy_bits(skb, skb_network_offset(skb) + offset, to, len) ? 0 : -1;
+	return to && !skb_copy_bits(skb, start_of(skb) + offset, to, len) ? 0 : -1;
 }
 
 static s64 packet_mark(struct syscript_event *event, const s64 *args)
@@ -324,7 +330,8 @@ static __always_inline unsigned int verdict(struct call *call, s64 result)
 }
 
 /* It has no array that anything could be written beyond. */
-static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb, const struct nf_hook_state *state)
+static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
+						const struct nf_hook_state *state)
 {
 	struct call call __uninitialized;
 
@@ -338,105 +345,24 @@ static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
 	return verdict(&call, syscript_hook_run(&call.event));
 }
 
-/* -- Places ------------------------------------------------------------------------ */
-
-/**
- * struct place - where a hook is
- * @ops:      netfilter's
- * @stand_in: of @ops, while it goes
- */
-struct place {
-	struct nf_hook_ops ops, stand_in;
-	struct net *net;
-	struct rcu_head rcu;
-};
+/* -- The embedding ------------------------------------------------------------------ */
 
 static_assert(SYSCRIPT_DROP == NF_DROP && SYSCRIPT_ACCEPT == NF_ACCEPT);
-static_assert(NF_INET_POST_ROUTING == (int)NF_BR_POST_ROUTING);
-
-/* Families, and hooks by their numbers: ARP's two are others. */
-static const char *const families[] = {
-	[NFPROTO_INET] = "inet", [NFPROTO_IPV4] = "ip", [NFPROTO_IPV6] = "ip6",
-#ifdef CONFIG_NETFILTER_FAMILY_ARP
-	[NFPROTO_ARP] = "arp",
-#endif
-#ifdef CONFIG_NETFILTER_FAMILY_BRIDGE
-	[NFPROTO_BRIDGE] = "bridge",
-#endif
-};
-static const char *const hooks[] = {
-	[NF_INET_PRE_ROUTING] = "prerouting", [NF_INET_LOCAL_IN] = "input",
-	[NF_INET_FORWARD] = "forward", [NF_INET_LOCAL_OUT] = "output",
-	[NF_INET_POST_ROUTING] = "postrouting",
-};
-static const char *const arp_hooks[] = { [NF_ARP_IN] = "input", [NF_ARP_OUT] = "output" };
-
-static int find(const char *const *names, int n, const char *name)
-{
-	while (n-- && (!names[n] || strcmp(names[n], name)))
-		;
-	return n;
-}
-
-static int parse(const char *where, struct nf_hook_ops *ops, char *error, size_t len)
-{
-	int pf, number, end = 0;
-	char family[16], hook[16];
-
-	sscanf(where, "%15s %15s%n %d%n", family, hook, &end, &ops->priority, &end);
-	if (end && !where[end]) {
-		pf = find(families, ARRAY_SIZE(families), family);
-		number = pf == NFPROTO_ARP ? find(arp_hooks, ARRAY_SIZE(arp_hooks), hook) :
-					     find(hooks, ARRAY_SIZE(hooks), hook);
-		ops->pf = pf;
-		ops->hooknum = number;
-		if (pf >= 0 && number >= 0)
-			return 0;
-	}
-	scnprintf(error, len, "netfilter has no place '%s': one is inet input -10", where);
-	return -EINVAL;
-}
 
 static int attach(struct syscript_hook *hook, struct net *net, const char *where,
 		  char *error, size_t len)
 {
-	struct place *place = kzalloc(sizeof(*place), GFP_KERNEL_ACCOUNT);
-	int err;
+	struct place *place = place_get(where, called, hook, net, error, len);
 
-	if (!place)
-		return -ENOMEM;
-	place->net = net;
-	place->ops.hook = called;
-	place->ops.priv = hook;
+	if (IS_ERR(place))
+		return PTR_ERR(place);
 	syscript_hook_set_private(hook, place);
-	err = parse(where, &place->ops, error, len) ?: nf_register_net_hook(net, &place->ops);
-	if (err)
-		kfree_rcu(place, rcu);	/* the first of two families may have shown it */
-	return err;
+	return 0;
 }
 
-static unsigned int pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
-{
-	return NF_ACCEPT;
-}
-
-/*
- * Packets in queues are dropped when a hook goes, by nf_reinject(), which warns if fewer hooks
- * remain than the number of theirs.
- */
 static void detach(struct syscript_hook *hook)
 {
-	struct place *place = syscript_hook_private(hook);
-	bool stands_in;
-
-	place->stand_in = place->ops;
-	place->stand_in.hook = pass;
-	place->stand_in.priority = INT_MAX;
-	stands_in = !nf_register_net_hook(place->net, &place->stand_in);
-	nf_unregister_net_hook(place->net, &place->ops);
-	if (stands_in)
-		nf_unregister_net_hook(place->net, &place->stand_in);
-	kfree_rcu(place, rcu);
+	place_put(syscript_hook_private(hook));
 }
 
 static const struct syscript_embedding netfilter = {
@@ -454,10 +380,18 @@ static const struct syscript_embedding netfilter = {
 
 int netfilter_init(void)
 {
-	return syscript_embedding_register(&netfilter);
+	int err = places_init();
+
+	if (err)
+		return err;
+	err = syscript_embedding_register(&netfilter);
+	if (err)
+		places_exit();
+	return err;
 }
 
 void netfilter_exit(void)
 {
 	syscript_embedding_unregister(&netfilter);
+	places_exit();
 }

@@ -101,7 +101,16 @@ result["programs"] = len(p.programs())
     assert not p.programs()
 
 
-@pytest.mark.parametrize("where", ["ip output -5", "ip6 output", "inet postrouting 7"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "ip output -5",
+        "ip6 output",
+        "inet postrouting 7",
+        "netdev ingress lo",
+        "netdev egress lo -3",
+    ],
+)
 def test_places(where: str) -> None:
     result = in_own_namespace(f"""
 result["load"] = p.load(p.image([p.verdict(p.DROP)]), where={where!r})
@@ -113,13 +122,60 @@ result["arrives"] = [arrives(4000), arrives(4000, socket.AF_INET6)]
 
 @pytest.mark.parametrize(
     "where",
-    ["", "inet", "inet nowhere", "inet6 input", "arp forward", "inet input x", "ip input 1 2"],
+    [
+        "",
+        "inet",
+        "inet nowhere",
+        "inet6 input",
+        "arp forward",
+        "inet input x",
+        "ip input 1 2",
+        "netdev ingress",
+        "netdev input lo",
+        "netdev ingress lo 1 2",
+    ],
 )
 def test_places_that_are_none(where: str) -> None:
     error, text = p.load(p.image([p.verdict(1)]), where=where)
     assert error == -errno.EINVAL
     assert f"no place '{where}'" in text
     assert not p.programs()
+
+
+def test_device_goes() -> None:
+    """By its end, or to another namespace: its programs stay, and are called no more."""
+    result = in_own_namespace("""
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+def send(device):
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((device, 0x800))
+        for size in (14, 20, 60, 600):
+            s.send(b"\\x45" * size)
+result["none"] = p.load(p.image([p.verdict(1)]), where="netdev egress nothing")
+ip("link", "add", "one", "up", "type", "veth", "peer", "two")
+ip("link", "set", "two", "up")
+result["load"] = [p.load(p.image([p.verdict(1)]), where="netdev egress one"),
+                  p.load(p.image([p.verdict(0)]), name="peer", where="netdev ingress two -1")]
+send("one")
+result["calls"] = [one(n).calls for n in ("filter", "peer")]
+child = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
+while os.readlink(f"/proc/{child.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+    time.sleep(0.05)
+ip("link", "set", "two", "netns", str(child.pid))
+result["left"] = one("peer").calls
+send("one")
+result["moved"] = [one(n).calls for n in ("filter", "peer")]
+ip("link", "del", "one")
+child.kill()
+result["unload"] = [p.unload(n) for n in ("filter", "peer")]
+""")
+    assert result["none"] == [-errno.ENODEV, "no device 'nothing'"]
+    assert result["load"] == [[0, ""]] * 2
+    assert result["calls"][0] >= 3 and result["calls"][1] >= 3
+    assert result["moved"][0] >= result["calls"][0] + 3
+    assert result["moved"][1] == result["left"]
+    assert result["unload"] == [0, 0]
 
 
 def test_who_may() -> None:
