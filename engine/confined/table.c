@@ -54,7 +54,8 @@ static __always_inline void copy_key(struct table *table, u64 key)
 	table->key[i - 1] &= ~0ULL >> (-8 * table->key_size & 63);
 }
 
-static __always_inline int table_open(struct table *table, void *base, u64 mask, u64 address, u64 key)
+static __always_inline int table_open(struct table *table, void *base, u64 mask, u64 address,
+				      u64 key)
 {
 	const struct header *header;
 	u32 entries;
