@@ -146,7 +146,7 @@ def test_files_that_vanish(tmp_path: Path) -> None:
     subprocess.run(["umount", place], check=True)
     (place / "a").write_text("x")
     assert p.unload() == 0
-    body = f"for k in $(seq 15); do echo x >{place}/f$k; rm {place}/f$k; done"
+    body = f"for k in $(seq 15); do echo x >{place}/f$$-$k; rm {place}/f$$-$k; done"
     storms = [subprocess.Popen(["sh", "-c", body]) for _ in range(2)]
     n = 0
     while any(s.poll() is None for s in storms):
