@@ -505,7 +505,8 @@ static int load_script(struct vm *vm)
 static int make_vm(struct vm *vm, const struct engine_image *source)
 {
 	const struct cosy_file *file = lua_image(vm->run->error, RUN_ERROR_LEN);
-	int err = file ? make_arena(vm, file, source->len) : -ENOSYS;
+	int err = file ? make_arena(vm, file, source->len) :
+			 vm->another ? -EOPNOTSUPP : -ENOSYS;
 
 	if (!err)
 		err = place_compound(vm, file);

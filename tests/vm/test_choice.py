@@ -61,6 +61,13 @@ def test_nobody(as_outsider, nobodys) -> None:
     assert done.stderr.endswith(f"; the confined engine: {CONFINED} may not be opened\n")
 
 
+def test_without_the_runtime(as_outsider) -> None:
+    """A program that was linked with the library's file has no lua.image next to it."""
+    done = run(as_outsider, "-e", f"print({ENGINE})", env={"SYSCRIPT_LUA_IMAGE": "/none"})
+    assert (done.returncode, done.stdout) == (0, "luajit\n"), done.stderr
+    assert "lua.image" in done.stderr
+
+
 # Features that the confined engine lacks, with LuaJIT's results.
 LEFT = {
     "net.frames()": "return net.frames and 1",
