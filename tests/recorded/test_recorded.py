@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, ROOT
 
-sys.path.insert(0, str(ROOT / "tests" / "unit"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "unit")]
 
 import crossed  # noqa: E402
 import programs  # noqa: E402
