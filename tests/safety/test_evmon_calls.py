@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,47 +49,56 @@ def one_cpu() -> Iterator[None]:
             cpu.write_text("1")
 
 
+class Command:
+    """What evmon says, from its beginning."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.told: list[str] = []
+
+    def ready(self) -> None:
+        """Functions are in the kernel's list before their probes are armed."""
+        for line in self.process.stderr:
+            self.told.append(line.rstrip())
+            if line.endswith("end with Ctrl-C\n"):
+                return
+        raise AssertionError(self.told)
+
+    def wait(self) -> list[str]:
+        said, told = self.process.communicate(timeout=60)
+        return [*said.splitlines(), *self.told, *told.splitlines()]
+
+
 @contextlib.contextmanager
-def evmon(*command: str) -> Iterator[subprocess.Popen[str]]:
+def evmon(*command: str) -> Iterator[Command]:
     """At work once its functions are probed."""
-    before = len(watched_functions())
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with (
         one_cpu(),
         subprocess.Popen([sys.executable, EVMON, *command], text=True, **pipes) as process,
     ):
-        deadline = time.monotonic() + 60
-        wanted = command.count("--function") + command.count("--take") + command.count("--drop")
-        # The last of a mutex, or of a spinlock, is its release.
-        last = "mutex_unlock" if "--mutex" in command else "_raw_spin_unlock_irqrestore"
-        locks = "--mutex" in command or "--lock" in command
-        while len(watched_functions()) < before + wanted or (
-            locks and last not in watched_functions()
-        ):
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        running = Command(process)
         try:
-            yield process
+            running.ready()
+            yield running
         finally:
             process.kill()
 
 
-def ended(process: subprocess.Popen[str]) -> list[str]:
+def ended(command: Command) -> list[str]:
     """What it said, and its last numbers."""
-    process.send_signal(signal.SIGINT)
-    said, told = process.communicate(timeout=60)
-    return [*said.splitlines(), *told.splitlines()]
+    command.process.send_signal(signal.SIGINT)
+    return command.wait()
 
 
 @pytest.mark.planted
 def test_references_of_a_module_that_was_not_built_with_it(load, kernel_log) -> None:
     load("evmon/evmon_refs")
     calls = ("--take", "unprepared_get(1+8)", "--drop", "unprepared_put(2+8)")
-    with evmon("watch", "--json", *calls) as process:
+    with evmon("watch", "--json", *calls) as command:
         do("sound")
         do("twice")
-        said = ended(process)
+        said = ended(command)
     (found,) = [json.loads(line) for line in said if line.startswith("{")]
     assert found["text"] == "dropped when it was zero"
     assert (found["object"], found["module"]) == ("unprepared_put:2", "unprepared")
@@ -103,20 +111,20 @@ def test_references_of_a_module_that_was_not_built_with_it(load, kernel_log) -> 
 def test_sound_references(load, kernel_log) -> None:
     load("evmon/evmon_refs")
     calls = ("--take", "unprepared_get(1+8)", "--drop", "unprepared_put(2+8)")
-    with evmon("watch", *calls) as process:
+    with evmon("watch", *calls) as command:
         do("sound")
-        ended(process)
+        ended(command)
     assert "violation" not in kernel_log.read()
 
 
 def test_one_lock_of_all(load) -> None:
     """Of two spinlocks that are taken alike, and the kernel's."""
     load("evmon/evmon_top")
-    with evmon("watch", "--lock", "unprepared_spin") as process:
+    with evmon("watch", "--lock", "unprepared_spin") as command:
         for _ in range(7):
             do("sound")
         shown = subprocess.run([EVMON, "top", "--json"], capture_output=True, check=True)
-        ended(process)
+        ended(command)
     hot = json.loads(shown.stdout)
     assert [(h["name"], h["kind"], h["count"]) for h in hot] == [
         ("unprepared_spin", "spinlock taken", 7)
@@ -127,11 +135,11 @@ def test_a_lock_of_the_kernel(load, tmp_path: Path) -> None:
     """What d_move() takes, as the paper's dcache_lock once was."""
     load("evmon/evmon_top")
     (tmp_path / "a").touch()
-    with evmon("watch", "--lock", "rename_lock") as process:
+    with evmon("watch", "--lock", "rename_lock") as command:
         for old, new in [("a", "b"), ("b", "c"), ("c", "d")]:
             (tmp_path / old).rename(tmp_path / new)
         shown = subprocess.run([EVMON, "top", "--json"], capture_output=True, check=True)
-        ended(process)
+        ended(command)
     (hot,) = json.loads(shown.stdout)
     assert hot["name"] == "rename_lock" and hot["count"] >= 3
     assert hot["longest"].startswith("d_move+")
@@ -140,10 +148,10 @@ def test_a_lock_of_the_kernel(load, tmp_path: Path) -> None:
 @pytest.mark.planted
 def test_mutex_of_another_task(load, kernel_log) -> None:
     load("evmon/evmon_mutex")
-    with evmon("watch", "--json", "--mutex", "unprepared_mutex") as process:
+    with evmon("watch", "--json", "--mutex", "unprepared_mutex") as command:
         do("sound")
         do("other")
-        said = ended(process)
+        said = ended(command)
     (found,) = [json.loads(line) for line in said if line.startswith("{")]
     assert found["text"] == "released by another task than took it"
     assert re.match(r"in_work[.\w]*\+0x", found["here"]) and re.match(
@@ -155,10 +163,10 @@ def test_mutex_of_another_task(load, kernel_log) -> None:
 @pytest.mark.planted
 def test_a_lock_that_sleeps(load, kernel_log) -> None:
     load("evmon/evmon_spin")
-    with evmon("watch", "--json", "--lock", "unprepared_spin") as process:
+    with evmon("watch", "--json", "--lock", "unprepared_spin") as command:
         do("sound")
         do("sleep")
-        said = ended(process)
+        said = ended(command)
     (found,) = [json.loads(line) for line in said if line.startswith("{")]
     assert found["text"] == "held across sleep"
     assert found["object"] == "unprepared_spin"
@@ -168,26 +176,26 @@ def test_a_lock_that_sleeps(load, kernel_log) -> None:
 
 def test_events_of_a_function() -> None:
     """Some CPUs are off, see one_cpu()."""
-    with evmon("log", "-t", "10", "--function", "unprepared_get(1)") as process:
+    with evmon("log", "-t", "10", "--function", "unprepared_get(1)") as command:
         do("sound")
         do("sound")
-        said, told = process.communicate(timeout=60)
-    assert process.returncode == 0, told
-    assert [line.split()[-2] for line in said.splitlines()] == ["unprepared_get:1"] * 2
+        said = command.wait()
+    assert command.process.returncode == 0, said
+    assert [line.split()[-2] for line in said[:2]] == ["unprepared_get:1"] * 2
 
 
 def test_off_costs_nothing() -> None:
     """No probe is left, however it ends."""
-    with evmon("watch", "--function", "vfs_unlink(dentry)", "--lock", "rename_lock") as process:
+    with evmon("watch", "--function", "vfs_unlink(dentry)", "--lock", "rename_lock") as command:
         assert {"vfs_unlink", "_raw_spin_lock"} <= set(watched_functions())
-        process.kill()
-        process.wait()
+        command.process.kill()
+        command.process.wait()
     assert watched_functions() == []
 
 
 def test_says_that_no_monitor_is_loaded() -> None:
-    with evmon("watch", "--lock", "unprepared_spin") as process:
-        said = ended(process)
+    with evmon("watch", "--lock", "unprepared_spin") as command:
+        said = ended(command)
     assert "evmon: no monitor judges --lock: load evmon_spin.ko" in said
 
 

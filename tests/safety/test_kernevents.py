@@ -170,7 +170,8 @@ def test_watch(load) -> None:
         do("mutex_other")
         do("spin_order")
         found = lines(2) + lines()
-    assert [line["text"] for line in found] == [
+    # Once more at the end, if it was seen more often by then.
+    assert list(dict.fromkeys(line["text"] for line in found)) == [
         "released by another task than took it",
         "order of locks",
     ]
