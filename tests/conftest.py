@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -127,6 +128,18 @@ def kernel_log(request: pytest.FixtureRequest) -> Iterator[KernelLog]:
     log = KernelLog(f"{request.node.nodeid} reads the log")
     yield log
     log.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A child that a test makes ends with the test: it would run all that follow."""
+    parent = os.getpid()
+    try:
+        return (yield)
+    finally:
+        if os.getpid() != parent:
+            traceback.print_exc()
+            os._exit(1)
 
 
 @pytest.hookimpl(wrapper=True)

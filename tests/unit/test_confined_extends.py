@@ -352,12 +352,16 @@ def calls(nr: int, *args: int) -> bytes:
     return b"".join(i.movi(n + 1, arg) for n, arg in enumerate(args)) + i.outside(i.SYSCALL + nr)
 
 
+# Far from where a kernel puts what may lie anywhere.
+PLACES = iter(range(1 << 40, 1 << 41, 1 << 24))
+MAP_FIXED_NOREPLACE = 0x100000
+
+
 def arena(size: int = 0x10000) -> dict[str, int]:
-    """Memory without neighbours."""
-    place = libc.mmap(None, 4 * size, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-    address = (place + 2 * size - 1) & -size
-    libc.munmap(place, address - place)
-    libc.munmap(address + size, place + 3 * size - address)
+    """Memory without neighbours, also when the library has mapped its own."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_FIXED_NOREPLACE
+    address = next(PLACES)
+    assert libc.mmap(address, size, 3, flags, -1, 0) == address
     return {"shared": address, "shared_len": size}
 
 
