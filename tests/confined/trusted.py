@@ -29,7 +29,7 @@ PARTS = {
     ],
     "runs, system calls, watchers": ["kernel/*.[chS]", "kernel/syscalls.def"],
     "programs of subsystems": [
-        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "process", "rewrite")),
+        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "places", "process", "rewrite")),
         *(CONFINED + name for name in ("kernel/seat.[ch]", "table.[ch]")),
     ],
     "batches": [
