@@ -158,6 +158,8 @@ static void runtime_format(char *to, const char *format, long v)
 		put_padded(to, &f, "", &c, 1, 0);
 	else if (f.conversion == 's')
 		put_padded(to, &f, "", (const char *)v, strlen((const char *)v), 0);
+	else if (f.conversion == 'p' && !v)
+		put_padded(to, &f, "", "NULL", 4, 0);
 	else
 		put_integer(to, &f, v);
 }

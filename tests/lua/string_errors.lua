@@ -29,6 +29,7 @@ function run()
 	text(string.format, "%d", {})
 	text(string.format, "%d", nil)
 	text(string.format, "%q")
+	text(util.str_in, 0, 4)
 	text(string.match, "x")
 	text(string.gmatch)
 	alias, string.alias = string.rep, math.floor
