@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import xml.dom.minidom
 from pathlib import Path
@@ -59,3 +60,10 @@ def test_the_readme_shows_plots_of_the_demo() -> None:
     for name in ("demo-memcached", "demo-files"):
         assert f"(docs/{name}.svg)" in readme
         xml.dom.minidom.parse(str(ROOT / "docs" / f"{name}.svg"))
+
+
+def test_memcached_is_measured_with_all_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo.rounds, "measure", vars)
+    parser = argparse.ArgumentParser()
+    demo.rounds.add_options(parser)
+    assert set(demo.memcached(seccomp=False)) == set(vars(parser.parse_args([])))
