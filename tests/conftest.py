@@ -51,6 +51,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 # Emulation is slow.
 PROGRAM_TIME = 300 * SLOWDOWN
+CHECK_FAILED = 1  # a condition that the program checks, and no crash
 SKIPPED = 77
 
 Done = subprocess.CompletedProcess[str]
@@ -247,8 +248,16 @@ class Program(pytest.Item):
         lines = done.stdout.strip().splitlines() or ["(no output)"]
         if done.returncode == SKIPPED:
             pytest.skip(lines[-1])
+        text = "\n".join([f"exit status {done.returncode}", *lines])
+        if done.returncode == CHECK_FAILED:
+            raise AssertionError(text)
         if done.returncode:
-            pytest.fail(f"exit status {done.returncode}\n" + "\n".join(lines), pytrace=False)
+            pytest.fail(text, pytrace=False)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:
+        if isinstance(excinfo.value, AssertionError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"{self.path.stem}[{self.name}]"
