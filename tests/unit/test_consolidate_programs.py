@@ -33,6 +33,7 @@ def recordings(name: str) -> tuple[Path, Path]:
 LONG = ("git_gc", "apt", "apt_cache")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.long] if n in LONG else []) for n in programs.PROGRAMS],

@@ -31,6 +31,7 @@ def run(program: Path, engine: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program], env=env, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
 def test_programs(source: Path, level: str, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_listed() -> None:
 VICTIMS = [(where, KERNEL if "fs." in code else MODES) for where, code in WHERE.items()]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("where", "mode"), in_turn(VICTIMS, str))
 def test_kill(where: str, mode: Mode) -> None:
     child = start(mode, VICTIM % WHERE[where], "--time-limit", "10000")

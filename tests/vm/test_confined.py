@@ -423,7 +423,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("native", (0, 0x10000))
 @pytest.mark.parametrize("what", LOOPS)
 def test_killed(what: str, native: int) -> None:

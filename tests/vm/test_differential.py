@@ -13,7 +13,7 @@ from runner import CORPUS, CORPUS_LIMITS, KERNEL, USER, Mode, Run, in_turn, outc
 PROGRAMS = [(script, KERNEL) for script in CORPUS]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("script", "mode"), in_turn(PROGRAMS, lambda script: script.stem))
 def test_differential(script: Path, mode: Mode, as_user: Run) -> None:
     reference = known(script, as_user)

@@ -144,6 +144,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", FILE_SYSTEMS)
 def test_same_entries(kind: str, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:
@@ -231,6 +232,7 @@ SLOW = pytest.param("fuse", marks=pytest.mark.long)
 STORMS = [SLOW if kind == "fuse" else kind for kind in FILE_SYSTEMS]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", STORMS)
 def test_storm(kind: str, place: Path) -> None:
     with FILE_SYSTEMS[kind](place / kind) as top:

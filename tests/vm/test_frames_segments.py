@@ -139,6 +139,7 @@ TUNNELS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", TUNNELS)
 def test_tunnels(net: Wire, far: socket.socket, kind: str) -> None:
     """Datagrams in one that stands for several, in a tunnel: dropped, counted, and no harm."""

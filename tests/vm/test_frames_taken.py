@@ -417,6 +417,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_device_is_taken(net: Wire, far: socket.socket, kind: str) -> None:
     """By a bridge, say: that is told, and it goes on as it was; as do scripts after it."""
@@ -473,6 +474,7 @@ DEATHS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", DEATHS)
 def test_script_dies(net: Wire, far: socket.socket, seven: socket.socket, how: str) -> None:
     """With frames in hand, on the queue, and more to come."""
@@ -617,6 +619,7 @@ end
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", GOES)
 def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
     """A waiting script gets an error.  It can go on if the device comes up again."""

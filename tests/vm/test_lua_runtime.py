@@ -76,6 +76,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_time_limit(name: str, as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", "400ms", "-e", LOOPS[name]], timeout=HANG)

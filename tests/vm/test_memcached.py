@@ -37,7 +37,7 @@ KEYS_PER_GET, GETS = (
 )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", SCRIPTED)
 @pytest.mark.parametrize(
     ("account", "backend", "says"),
@@ -127,6 +127,7 @@ REQUESTS = {
 }
 
 
+@pytest.mark.sample(2)
 def test_frames_or_the_stack(frames: Server) -> None:
     """Each request has its one reply, in frames where it is plain, else as ever."""
     for name, (address, option, n, plain) in REQUESTS.items():

@@ -101,7 +101,7 @@ def enough(library: Library, source: bytes, flags: int) -> tuple[int, int]:
     return high, want
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("flags", [0, NOJIT], ids=["jit", "interp"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_sweep(name: str, flags: int, library: Library) -> None:

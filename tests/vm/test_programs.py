@@ -101,6 +101,7 @@ result["programs"] = len(p.programs())
     assert not p.programs()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "where",
     [
