@@ -27,10 +27,13 @@
  */
 #define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
+/* What of the time between two ticks can be the script's. */
+#define LATE		(PERIOD + 2 * IDLE_LEEWAY)
 
 u32 clock_mult __ro_after_init;
 
 static u64 clock_period_cycles __ro_after_init;
+static u64 clock_late_cycles __ro_after_init;
 
 DEFINE_PER_CPU(struct clock, clocks);
 static enum cpuhp_state hotplug_state __ro_after_init;
@@ -74,6 +77,22 @@ static struct run_own *interrupted(const struct clock *clock)
 	return run ? run_own(run) : NULL;
 }
 
+/*
+ * A tick that comes later was held up by other interrupts, or the hypervisor had the CPU,
+ * or the virtual machine was stopped: none of that is charged to the script.
+ */
+static void count_tick(struct run_clock *clock)
+{
+	u64 now = clock_cycles(), late = now - clock->seen;
+
+	if (!clock->since)
+		clock->since = now - clock_period_cycles;
+	else if (late > clock_late_cycles)
+		clock->since += late - clock_late_cycles;
+	clock->seen = now;
+	clock->ticks++;
+}
+
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct clock *clock = container_of(timer, struct clock, timer);
@@ -85,9 +104,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	own = interrupted(clock);
 	if (own) {
 		clock->idle = 0;
-		own->clock.ticks++;
-		if (!own->clock.since)
-			own->clock.since = clock_cycles() - clock_period_cycles;
+		count_tick(&own->clock);
 		run_look(own);
 		if (is_wanted(own))
 			own->run.engine->interrupt(own->run.vm);
@@ -156,6 +173,7 @@ int clock_init(void)
 	}
 	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
 	clock_period_cycles = div_u64((u64)tsc_khz * PERIOD, NSEC_PER_MSEC);
+	clock_late_cycles = div_u64((u64)tsc_khz * LATE, NSEC_PER_MSEC);
 	for_each_possible_cpu(cpu)
 		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:clock",

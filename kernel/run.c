@@ -76,7 +76,7 @@ static __always_inline void atomic_begin(struct run_own *own, bool again)
 	if (unlikely(own->samples.next)) {
 		own->samples.next = false;
 		own->samples.timed = true;
-		own->clock.since = clock_cycles();
+		own->clock.since = own->clock.seen = clock_cycles();
 	}
 }
 

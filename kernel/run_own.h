@@ -50,8 +50,9 @@ struct run_clock {
 	 * ago; else the task's time.
 	 */
 	u64 since;
+	u64 seen;			/* with @since: then, or when a tick has seen it last */
+	unsigned long ticks;		/* how many have */
 	int cpu;			/* where it was last in script code, or -1 */
-	unsigned long ticks;		/* that found it in script code */
 };
 
 /* Stretches of script code that are timed, where ticks alone could be evaded. */

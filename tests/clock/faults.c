@@ -8,6 +8,7 @@
  *   hasty      the clock goes off at the first tick that finds no script code, not after
  *              some in a row
  *   blind      clock_watch() does nothing: no clock sees any run
+ *   stolen_us  each tick comes so much later
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -15,19 +16,23 @@
 
 #include "clock.h"
 
-static uint window_us;
+static uint window_us, stolen_us;
 module_param(window_us, uint, 0644);
+module_param(stolen_us, uint, 0644);
 static bool hasty, blind;
 module_param(hasty, bool, 0644);
 module_param(blind, bool, 0644);
 
 /* Interrupts are off: what comes meanwhile comes right after. */
+static void wait(uint us)
+{
+	while (us--)
+		udelay(1);
+}
+
 static int enters(struct kprobe *probe, struct pt_regs *regs)
 {
-	uint us;
-
-	for (us = READ_ONCE(window_us); us; us--)
-		udelay(1);
+	wait(READ_ONCE(window_us));
 	return 0;
 }
 
@@ -40,6 +45,7 @@ static int ticks(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct hrtimer *timer = (struct hrtimer *)regs->di;
 
+	wait(READ_ONCE(stolen_us));
 	if (READ_ONCE(hasty))
 		container_of(timer, struct clock, timer)->idle = UINT_MAX / 2;
 	return 0;

@@ -85,6 +85,14 @@ def test_ticks_on_the_way_in(
     assert UNWATCHED not in kernel_log.read()
 
 
+def test_what_others_take_is_not_charged(faults: Callable[[str, int], None]) -> None:
+    """As interrupts or a hypervisor do: of 40 ms between two ticks, few are the script's."""
+    faults("stolen_us", 40_000)
+    for flags in (0, NOJIT):
+        # Charged for all of it, it would end at the third tick.
+        assert ends(FOREVER, flags=flags) > 0.2
+
+
 def test_clock_off_in_a_system_call(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
 ) -> None:
