@@ -278,10 +278,9 @@ static long piece_of(long n)
 	return n < PIECE ? n : PIECE;
 }
 
-/* What is at the address of argument @i, or a copy of it, which is on the stack then. */
-static const char *read_memory(lua_State *L, int i, long n)
+/* What is at the address, or a copy of it, which is on the stack then. */
+static const char *read_memory(lua_State *L, unsigned long address, long n)
 {
-	unsigned long address = check_long(L, i);
 	char *copy;
 
 	if (runtime_in_arena(address, n))
@@ -308,12 +307,12 @@ static void write_memory(lua_State *L, unsigned long address, const char *p, lon
 		move(L, IMAGE_BATCH_COPY_OUT, address, p, n);
 }
 
-static long check_count(lua_State *L, int i, unsigned int size)
+static long check_count(lua_State *L, int i)
 {
 	long n = check_long(L, i);
 
 	luaL_argcheck(L, n >= 0 && n <= 1L << 30, i, "out of range");
-	return n * size;
+	return n;
 }
 
 static long load(const char *p, struct kind kind)
@@ -345,17 +344,18 @@ static bool fits(long v, struct kind kind)
 /* util.peek(addr [, kind]) -> value */
 static int util_peek(lua_State *L)
 {
+	unsigned long address = check_long(L, 1);
 	struct kind kind = check_kind(L, 2);
 
-	push_long(L, load(read_memory(L, 1, kind.size), kind));
+	push_long(L, load(read_memory(L, address, kind.size), kind));
 	return 1;
 }
 
 /* util.poke(addr, kind, value) */
 static int util_poke(lua_State *L)
 {
-	struct kind kind = check_kind(L, 2);
 	long v, address = check_long(L, 1);
+	struct kind kind = check_kind(L, 2);
 	char bytes[8];
 
 	if (!to_long(L, 3, &v) && !num_is_integer(luaL_checknumber(L, 3), &v))
@@ -369,11 +369,11 @@ static int util_poke(lua_State *L)
 /* util.copyin(addr, n [, kind [, table]]) -> table */
 static int util_copyin(lua_State *L)
 {
+	unsigned long address = check_long(L, 1);
+	long i, n = check_count(L, 2);
 	struct kind kind = check_kind(L, 3);
-	long i, n = check_count(L, 2, kind.size);
-	const char *p = read_memory(L, 1, n);
+	const char *p = read_memory(L, address, n * kind.size);
 
-	n /= kind.size;
 	if (lua_isnoneornil(L, 4))
 		lua_createtable(L, (int)n, 0);
 	else
@@ -389,28 +389,33 @@ static int util_copyin(lua_State *L)
 /* util.copyout(table, addr, n [, kind]) */
 static int util_copyout(lua_State *L)
 {
-	struct kind kind = check_kind(L, 4);
-	long i, v, n = check_count(L, 3, kind.size), address = check_long(L, 2);
-	char *from = lua_newuserdata(L, n), *p = from;
+	long i, v, n, address;
+	struct kind kind;
+	char *from, *p;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
-	for (i = 1; i <= n / kind.size; i++, p += kind.size) {
+	address = check_long(L, 2);
+	n = check_count(L, 3);
+	kind = check_kind(L, 4);
+	from = p = lua_newuserdata(L, n * kind.size);
+	for (i = 1; i <= n; i++, p += kind.size) {
 		lua_rawgeti(L, 1, (int)i);
 		if (!to_long(L, -1, &v) || !fits(v, kind))
 			luaL_error(L, "element %d is not an integer that fits", i);
 		store(p, v, kind);
 		lua_pop(L, 1);
 	}
-	write_memory(L, address, from, n);
+	write_memory(L, address, from, n * kind.size);
 	return 0;
 }
 
 /* util.str_in(addr, n) -> string of n bytes */
 static int util_str_in(lua_State *L)
 {
-	long n = check_count(L, 2, 1);
+	unsigned long address = check_long(L, 1);
+	long n = check_count(L, 2);
 
-	lua_pushlstring(L, read_memory(L, 1, n), n);
+	lua_pushlstring(L, read_memory(L, address, n), n);
 	return 1;
 }
 
@@ -419,10 +424,11 @@ static int util_str_out(lua_State *L)
 {
 	size_t len;
 	const char *s = luaL_checklstring(L, 1, &len);
+	unsigned long address = check_long(L, 2);
 
-	if (!lua_isnoneornil(L, 3) && check_count(L, 3, 1) < (long)len)
-		len = check_count(L, 3, 1);
-	write_memory(L, check_long(L, 2), s, len);
+	if (!lua_isnoneornil(L, 3) && check_count(L, 3) < (long)len)
+		len = check_count(L, 3);
+	write_memory(L, address, s, len);
 	lua_pushinteger(L, len);
 	return 1;
 }
@@ -431,7 +437,7 @@ static int util_str_out(lua_State *L)
 static int util_fill(lua_State *L)
 {
 	unsigned long address = check_long(L, 1);
-	long byte = check_long(L, 2), n = check_count(L, 3, 1), some;
+	long byte = check_long(L, 2), n = check_count(L, 3), some;
 	char bytes[PIECE];
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
@@ -451,7 +457,7 @@ static int util_fill(lua_State *L)
 static int util_compare(lua_State *L)
 {
 	unsigned long a = check_long(L, 1), b = check_long(L, 2);
-	long n = check_count(L, 3, 1), some;
+	long n = check_count(L, 3), some;
 	char pieces[2][PIECE];
 	int order = 0;
 

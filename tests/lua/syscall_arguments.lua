@@ -45,4 +45,13 @@ function run()
 	assert(errno.name(11) == "EAGAIN" and errno.name(95) == "EOPNOTSUPP")
 	assert(errno.name(0) == nil and errno.name(4095) == nil)
 	assert(not pcall(errno.name) and not pcall(errno.name, "ENOENT"))
+
+	-- Arguments are checked in their order.
+	fails("bad argument #1 to 'peek' (number expected, got table)", util.peek, {}, "i3")
+	fails("bad argument #1 to 'poke' (number expected, got table)", util.poke, {}, "i3")
+	fails("bad argument #1 to 'copyin' (number expected, got table)", util.copyin, {}, {}, "i3")
+	fails("bad argument #2 to 'copyin' (number expected, got table)", util.copyin, 0, {}, "i3")
+	fails("bad argument #1 to 'copyout' (table expected, got number)", util.copyout, 0, {}, 0, "i3")
+	fails("bad argument #1 to 'str_in' (number expected, got table)", util.str_in, {}, {})
+	fails("bad argument #2 to 'str_out' (number expected, got table)", util.str_out, "", {}, {})
 end
