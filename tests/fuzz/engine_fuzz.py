@@ -17,7 +17,6 @@ import random
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -35,8 +34,12 @@ WAYS = {
     "interpreted": (CONFINED, "no"),
     "compiled": (CONFINED, "yes"),
 }
-# Programs of one script: to have the engine's runtime costs more than to run one.
-PACK = 10
+# Programs of one script: to register one costs more than to run it.
+PACK = 20
+# LuaJIT runs first; a program that takes it longer than LONG seconds is dropped, since the
+# others take up to ten times as long, and most programs a tenth of it.
+LONG = 0.002
+LUAJIT_LIMIT = 20 * 10**6
 TIME_LIMIT = 400 * 10**6
 MEMORY_LIMIT = 4 << 20
 # Where a limit is met is no difference; nor how deep a stack is.
@@ -47,6 +50,9 @@ OVER = (
     "not enough memory",
     "stack overflow",
 )
+
+# A status, an error and what was printed.
+End = tuple[int, bytes, bytes]
 
 # Where rules change.
 NUMBERS = [
@@ -142,6 +148,8 @@ class Shared:
         kinds = [number(self.rng), number(self.rng), str(self.rng.randint(-9, 9)), '"text"', "nil"]
         kinds += [self.rng.choice(["true", "false"]), f"{{ {fields} }}", "object", "math.abs"]
         kinds += ["syscall.getpid", "pcall", "util.peek", "setmetatable({}, { __index = object })"]
+        kinds += ["setmetatable({ 5, 6 }, meta)", "meta", "{ 1, 2, 3, 4 }", "'12'", "2^52 - 1"]
+        kinds += ["setmetatable({}, { __newindex = object })", "table.insert", "string.rep"]
         return self.rng.choice(kinds)
 
     def read(self) -> str:
@@ -153,27 +161,62 @@ class Shared:
         kinds += [f"object:m({other})", f"{one}:m(1)", f"#{one}", f"not {one}"]
         kinds += [f"{self.rng.choice(self.functions)}({other})", f"pcall({one}, {other})"]
         kinds += [f"global{self.rng.randint(1, 2)}", f"(function() return {one} end)()"]
+        which = self.rng.choice(["2", "-1", "'#'"])
+        kinds += [f"select({which}, {one}, {other})", f"({one})[1]"]
+        kinds += [f"-{one}", f"{one} <= {other}", f"{one}({other}, n)"]
+        kinds += [f"({other}) * 2 ^ 51", f"({one} or 0) + 1", f"bit.bor({other}, 1)"]
+        # Yields out of what is called by C, metamethods and iterators.
+        kinds += [f"Y(function(...) return ... end, {one}, {other})", f"Y({one}, {other})"]
+        kinds += [f"Y(pcall, coroutine.yield, {other})"]
+        kinds += [f"Y(function(a) return a + yields end, {one})"]
+        kinds += [f"Y(function(a) for i in yields, a do return i end end, {other})"]
         return self.rng.choice(kinds)
 
+    def loop(self) -> str:
+        """Over integers and others, in which variables and their kinds change."""
+        one = self.rng.choice([*self.assigned, "n"])
+        first, last, step = (self.rng.choice(["0", "1", "3", "-2", "0.5", one]) for _ in range(3))
+        big = self.rng.choice(["2^51 - 2", "2^52", "-2^51 + 1", "2^53 - 1", "2^63"])
+        body = f"{self.simple()} if G() then break end"
+        return self.rng.choice(
+            [
+                f"for i = {first}, {last}, {step} do n = i {body} end",
+                f"for i = {big}, {big} + 3 do n = i {body} end",
+                f"local i = 0 while i < 4 do i = i + 1 {one} = {self.read()} {body} end",
+                f"local i = 0 repeat i = i + 1 local k = {one} {body} until k == i or i > 3",
+                f"for k, v in ipairs({{ {one}, 2, {self.read()} }}) do {one} = v {body} end",
+                f"local t = {{}} for i = 1, 5 do t[i] = {one} {one} = i {body} end P(t[1], t[2])",
+            ]
+        )
+
+    def simple(self) -> str:
+        one = self.rng.choice([*self.assigned, "n"])
+        return self.rng.choice(
+            [
+                f"{one} = {one} + 1", f"{one} = {self.read()}", f"P({one})",
+                f"pcall(function() {one} = {one} * 3 - 2^51 end)", f"{one} = -{one}",
+                f"object.x = {one}", f"{one} = object.x", f"{one} = ({one} or 1) + i",
+            ]
+        )  # fmt: skip
+
     def statement(self) -> str:
-        field, kind = self.rng.choice(self.FIELDS), self.rng.randrange(8)
-        if kind == 0 and self.assigned:
-            return f"{self.rng.choice(self.assigned)} = {self.read()}"
-        if kind == 1 and self.assigned:
-            name = self.rng.choice(self.assigned)
-            return f"do local function set(v) {name} = v end set({self.read()}) end"
-        if kind == 2:
-            return f"{self.rng.choice([*self.locals, 'object'])}.{field} = {self.read()}"
-        if kind == 3:
-            return f"global{self.rng.randint(1, 2)} = {self.read()}"
-        if kind == 4:
-            return f"if {self.read()} then P({self.read()}) end"
-        if kind == 5:
-            return f"for i = 1, 3 do n = i P({self.read()}) end"
-        if kind == 6:
-            made = f"local function make(a) return function() a = n {self.statement()} end end"
-            return f"do {made} make(1)() make(2)() end"
-        return f"P({self.read()})"
+        field = self.rng.choice(self.FIELDS)
+        made = f"local function make(a) return function() a = n {self.simple()} end end"
+        name = self.rng.choice(self.assigned) if self.assigned else "global1"
+        kinds = [
+            lambda: f"{name} = {self.read()}",
+            lambda: f"do local function set(v) {name} = v end set({self.read()}) end",
+            lambda: f"{self.rng.choice([*self.locals, 'object'])}.{field} = {self.read()}",
+            lambda: f"global{self.rng.randint(1, 2)} = {self.read()}",
+            lambda: f"if {self.read()} then P({self.read()}) end",
+            lambda: f"for i = 1, 3 do n = i P({self.read()}) end",
+            lambda: f"do local i = 1 {made} make(1)() make(2)() end",
+            lambda: f"do {self.loop()} end",
+            lambda: f"P(pcall(function() {self.loop()} end))",
+            lambda: f"P(Y(function() {self.loop()} return n end))",
+            lambda: f"P({self.read()})",
+        ]
+        return self.rng.choice(kinds)()
 
     def function(self, name: str) -> str:
         body = "\n".join(f"\tpcall(function() {self.statement()} end)" for _ in range(2))
@@ -195,6 +238,28 @@ SHARED = """\
 local calls = 0
 local object = { x = 1, longer = "s" }
 function object:m(n) return self.x, n end
+local yields = setmetatable({}, {
+	__add = function(a, b) return coroutine.yield(1), a == b end,
+	__call = function(t, s, k) if not k then return coroutine.yield(s) end end,
+})
+local meta = {
+	__index = function(t, k) return k end, __call = function(t, a) return a, t end,
+	__add = function(a, b) return b end, __sub = function(a) return a end,
+	__mul = function() return 7 end, __unm = function(a) return a end,
+	__lt = function() return true end, __le = function() return nil end,
+	__eq = function() return true end, __concat = function(a, b) return b end,
+	__newindex = function(t, k, v) rawset(t, k, v or k) end,
+}
+-- Calls it in a coroutine, and resumes that with what it yields until it ends.
+local function Y(f, ...)
+	local co, n = coroutine.create(f), 0
+	local function on(ok, ...)
+		n = n + 1
+		if not ok or coroutine.status(co) == "dead" or n > 4 then return ok, ... end
+		return on(coroutine.resume(co, ...))
+	end
+	return on(coroutine.resume(co, ...))
+end
 local function G() calls = calls + 1 return calls > 50 end
 local function P(...)
 	for i = 1, select("#", ...) do
@@ -209,7 +274,7 @@ end
 
 
 def program(rng: random.Random) -> str:
-    if rng.random() < 0.3:
+    if rng.random() < 0.6:
         return Shared(rng).program()
     if rng.random() < 0.5:
         # Of a table with holes any border is its length: take the first.
@@ -218,19 +283,35 @@ def program(rng: random.Random) -> str:
     return MORE % (*values[:3], values[3].replace(" ", ""), values[4])
 
 
-def over(end: tuple[int, bytes, bytes]) -> bool:
+def over(end: End) -> bool:
     return any(text.encode() in end[1] for text in OVER)
 
 
-def first_line(ends: list[tuple[int, bytes, bytes]]) -> str:
+def first_line(ends: list[End]) -> str:
     lines = [[*output.split(b"\n"), error] for _, error, output in ends]
     rows = (row for row in zip(*lines, strict=False) if len(set(row)) > 1)
     row = next(rows, [b"%d" % status for status, _, _ in ends])
     return "".join(f"  {name}: {text!r}\n" for name, text in zip(WAYS, row, strict=True))
 
 
+def blank(program: str) -> str:
+    """In its place, so that the lines of the others stay the same."""
+    return "\n" * program.count("\n") + "run = nil"
+
+
+def packed(programs: list[str]) -> str:
+    """One script of all of them."""
+    texts = "".join(f"do\n{p}\nall[#all + 1] = run or false\nend\n" for p in programs)
+    return (
+        f"local all = {{}}\n{texts}"
+        "function run(i) global1, global2 = nil, nil return all[i]() end\n"
+    )
+
+
 class Engines:
     def __init__(self) -> None:
+        # Programs of a script, by their places there, that took LuaJIT long.
+        self.long: set[int] = set()
         self.library = ctypes.CDLL(str(BUILD / "libsyscript.so"), use_errno=True)
         self.error = ctypes.create_string_buffer(2048)
         self.output = ctypes.create_string_buffer(1 << 15)
@@ -240,46 +321,58 @@ class Engines:
     def register(self, source: str, way: tuple[int, str]) -> int:
         engine, os.environ["SYSCRIPT_LUA_COMPILE"] = way
         text = source.encode()
+        limit = LUAJIT_LIMIT if engine == LUAJIT else TIME_LIMIT
         options = Options(
             size=ctypes.sizeof(Options), name=b"random", flags=NOJIT, backend=USER, engine=engine,
-            memory_limit=MEMORY_LIMIT, time_limit_ns=TIME_LIMIT, wall_limit_ns=TIME_LIMIT * 2,
+            memory_limit=MEMORY_LIMIT, time_limit_ns=limit, wall_limit_ns=TIME_LIMIT * 2,
         )  # fmt: skip
         self.error.value = b""
         return self.library.syscript_register(
             text, len(text), ctypes.byref(options), self.error, 2048
         )
 
-    def run(self, source: str, n: int, way: tuple[int, str]) -> list[tuple[int, bytes, bytes]]:
-        """How each of the @n programs in a script ends, and what it prints."""
-        fd = self.register(source, way)
+    def run(self, programs: list[str], way: tuple[int, str]) -> list[End]:
+        """How each of the programs of a script ends, and what it prints."""
+        fd = self.register(packed(programs), way)
         if fd < 0:
-            return [(fd, self.error.value, b"")] * n
-        ends = []
-        while len(ends) < n:
+            return [(fd, self.error.value, b"")] * len(programs)
+        ends: list[End] = []
+        while len(ends) < len(programs) and not (ends and over(ends[-1])):
             ends.append(self.call(fd, len(ends) + 1))
-            if over(ends[-1]):
-                ends += ends[-1:] * (n - len(ends))
         self.library.syscript_close(fd)
-        return ends
+        if len(ends) == len(programs):
+            return ends
+        # A script over a limit is dead: the others are run by a new one.
+        done = [blank(p) for p in programs[: len(ends)]]
+        return ends + self.run(done + programs[len(ends) :], way)[len(ends) :]
 
-    def call(self, fd: int, i: int) -> tuple[int, bytes, bytes]:
+    def call(self, fd: int, i: int) -> End:
         self.error.value = b""
+        since = time.thread_time()
         status = self.library.syscript_call(fd, 1, (ctypes.c_int64 * 1)(i), 0, None)
+        if time.thread_time() - since > LONG:
+            self.long.add(i - 1)
         if status < 0:
             self.library.syscript_error(fd, self.error, 2048)
         n = self.library.syscript_output(fd, self.output, ctypes.sizeof(self.output))
         return min(status, 0), self.error.value, self.output.raw[: max(n, 0)]
 
-    def differences(self, programs: list[str]) -> Iterator[tuple[str, str]]:
-        """Of the first program that has one; what comes after a limit is not looked at."""
-        packed = "local all = {}\n" + "".join(f"{p}\nall[#all + 1] = run\n" for p in programs)
-        packed += "function run(i) return all[i]() end\n"
-        seen = [self.run(packed, len(programs), way) for way in WAYS.values()]
-        for program, *ends in zip(programs, *seen, strict=True):
-            if any(map(over, ends)):
-                return
-            if any(end != ends[0] for end in ends):
-                yield program, first_line(ends)
+    def differences(self, programs: list[str]) -> tuple[int, list[tuple[str, str]]]:
+        """How many programs were compared, and those that have a difference."""
+        first, *others = WAYS.values()
+        self.long = set()
+        ends = self.run(programs, first)
+        short = [not over(end) and i not in self.long for i, end in enumerate(ends)]
+        programs = [p if keep else blank(p) for p, keep in zip(programs, short, strict=True)]
+        seen = [ends, *(self.run(programs, way) for way in others)]
+        compared, found = 0, []
+        for program, keep, *all_ends in zip(programs, short, *seen, strict=True):
+            if not keep or any(map(over, all_ends)):
+                continue
+            compared += 1
+            if any(end != all_ends[0] for end in all_ends):
+                found.append((program, first_line(all_ends)))
+        return compared, found
 
 
 def main() -> int:
@@ -290,17 +383,19 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=BUILD / "fuzz")
     arguments = parser.parse_args()
     seed = random.SystemRandom().getrandbits(32) if arguments.seed is None else arguments.seed
-    engines, end, done, failures = Engines(), time.monotonic() + arguments.seconds, 0, 0
+    engines, end = Engines(), time.monotonic() + arguments.seconds
+    made = done = failures = 0
     while done < arguments.programs and time.monotonic() < end and failures < 10:
-        programs = [program(random.Random(f"{seed}/{done + i}")) for i in range(PACK)]
-        for source, difference in engines.differences(programs):
+        programs = [program(random.Random(f"{seed}/{made + i}")) for i in range(PACK)]
+        compared, found = engines.differences(programs)
+        for source, difference in found:
             failures += 1
             arguments.keep.mkdir(parents=True, exist_ok=True)
-            path = arguments.keep / f"engines-{seed}-{done + programs.index(source)}.lua"
+            path = arguments.keep / f"engines-{seed}-{made + programs.index(source)}.lua"
             path.write_text(source)
-            print(f"{path}:\n{difference}")
-        done += PACK
-    print(f"seed {seed}: {done} programs, {failures} with a difference")
+            print(f"{path}:\n{difference}", flush=True)
+        made, done = made + PACK, done + compared
+    print(f"seed {seed}: {done} of {made} programs compared, {failures} with a difference")
     return failures != 0
 
 
