@@ -40,7 +40,7 @@ PLACES = (
         for family in ("inet", "ip", "ip6", "bridge")
         for hook in ("prerouting", "input", "forward", "output", "postrouting")
     ),
-    *("arp input", "arp output", "netdev ingress lo", "netdev egress lo"),
+    *("arp input", "arp output", "netdev ingress lo", "netdev egress lo", "inet ingress lo"),
 )
 # What may be said of a load: shares are taken, or another process has loaded that name.
 SHARES = {0, -errno.EDQUOT, -errno.ENOBUFS, -errno.EEXIST, -errno.ENOMEM}

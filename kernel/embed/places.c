@@ -7,6 +7,7 @@
  * of networks (rtnl), and so do these places.
  */
 #include <linux/err.h>
+#include <linux/if_ether.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
@@ -25,10 +26,13 @@
  * struct place - where a hook is
  * @ops:      netfilter's
  * @stand_in: of @ops, while it goes
+ * @fn:       that is called with @private
  * @node:     in at_devices, if it is at one that is still there
  */
 struct place {
 	struct nf_hook_ops ops, stand_in;
+	nf_hookfn *fn;
+	void *private;
 	struct net *net;
 	struct list_head node;
 	struct rcu_head rcu;
@@ -40,12 +44,18 @@ static_assert(NF_INET_POST_ROUTING == (int)NF_BR_POST_ROUTING);
 
 /* -- Names ------------------------------------------------------------------------- */
 
-#define HOOKS_MAX	5
+#define HOOKS_MAX	6
+#define IP_HOOKS	\
+	[NF_INET_PRE_ROUTING] = "prerouting", [NF_INET_LOCAL_IN] = "input",	\
+	[NF_INET_FORWARD] = "forward", [NF_INET_LOCAL_OUT] = "output",	\
+	[NF_INET_POST_ROUTING] = "postrouting"
 
+static const char *const ip_hooks[HOOKS_MAX] = { IP_HOOKS };
 static const char *const inet_hooks[HOOKS_MAX] = {
-	[NF_INET_PRE_ROUTING] = "prerouting", [NF_INET_LOCAL_IN] = "input",
-	[NF_INET_FORWARD] = "forward", [NF_INET_LOCAL_OUT] = "output",
-	[NF_INET_POST_ROUTING] = "postrouting",
+	IP_HOOKS,
+#ifdef CONFIG_NETFILTER_INGRESS
+	[NF_INET_INGRESS] = "ingress",
+#endif
 };
 static const char *const arp_hooks[HOOKS_MAX] = {
 	[NF_ARP_IN] = "input", [NF_ARP_OUT] = "output",
@@ -60,13 +70,13 @@ static const struct family {
 	const char *const *hooks;
 } families[] = {
 	{ "inet", NFPROTO_INET, inet_hooks },
-	{ "ip", NFPROTO_IPV4, inet_hooks },
-	{ "ip6", NFPROTO_IPV6, inet_hooks },
+	{ "ip", NFPROTO_IPV4, ip_hooks },
+	{ "ip6", NFPROTO_IPV6, ip_hooks },
 #ifdef CONFIG_NETFILTER_FAMILY_ARP
 	{ "arp", NFPROTO_ARP, arp_hooks },
 #endif
 #ifdef CONFIG_NETFILTER_FAMILY_BRIDGE
-	{ "bridge", NFPROTO_BRIDGE, inet_hooks },
+	{ "bridge", NFPROTO_BRIDGE, ip_hooks },
 #endif
 #ifdef CONFIG_NETFILTER_INGRESS
 	{ "netdev", NFPROTO_NETDEV, netdev_hooks },
@@ -91,7 +101,13 @@ static int find_hook(const struct family *family, const char *name)
 	return n;
 }
 
-/* "FAMILY HOOK [PRIORITY]"; with a device after the hook where the family has these. */
+static bool at_device(const struct nf_hook_ops *ops)
+{
+	return ops->pf == NFPROTO_NETDEV ||
+	       (ops->pf == NFPROTO_INET && ops->hooknum == NF_INET_INGRESS);
+}
+
+/* "FAMILY HOOK [PRIORITY]"; with a device after the hook where that is at one. */
 static int parse(const char *where, struct nf_hook_ops *ops, char *device, char *error,
 		 size_t len)
 {
@@ -108,7 +124,7 @@ static int parse(const char *where, struct nf_hook_ops *ops, char *device, char 
 	ops->pf = family->pf;
 	ops->hooknum = number;
 	end = 0;
-	if (ops->pf == NFPROTO_NETDEV && sscanf(where + at, " %15s%n", device, &end) < 1)
+	if (at_device(ops) && sscanf(where + at, " %15s%n", device, &end) < 1)
 		goto none;
 	at += end;
 	end = 0;
@@ -121,6 +137,17 @@ none:
 }
 
 /* -- Places ------------------------------------------------------------------------ */
+
+/* Where inet's hook sees all that its device receives. */
+static unsigned int ip_only(void *private, struct sk_buff *skb,
+			    const struct nf_hook_state *state)
+{
+	const struct place *place = private;
+
+	if (skb->protocol != htons(ETH_P_IP) && skb->protocol != htons(ETH_P_IPV6))
+		return NF_ACCEPT;
+	return place->fn(place->private, skb, state);
+}
 
 static int get_at_device(struct place *place, const char *device, char *error, size_t len)
 {
@@ -147,12 +174,18 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 	if (!place)
 		return ERR_PTR(-ENOMEM);
 	place->net = net;
+	place->fn = fn;
+	place->private = private;
 	place->ops.hook = fn;
 	place->ops.priv = private;
 	INIT_LIST_HEAD(&place->node);
 	err = parse(where, &place->ops, device, error, len);
+	if (place->ops.pf == NFPROTO_INET && at_device(&place->ops)) {
+		place->ops.hook = ip_only;
+		place->ops.priv = place;
+	}
 	if (!err)
-		err = place->ops.pf == NFPROTO_NETDEV ?
+		err = at_device(&place->ops) ?
 			get_at_device(place, device, error, len) :
 			nf_register_net_hook(net, &place->ops);
 	if (!err)
@@ -194,7 +227,7 @@ static void leave_family(struct place *place)
 
 void place_put(struct place *place)
 {
-	if (place->ops.pf == NFPROTO_NETDEV) {
+	if (at_device(&place->ops)) {
 		rtnl_lock();
 		leave_device(place);
 		rtnl_unlock();

@@ -110,6 +110,7 @@ result["programs"] = len(p.programs())
         "inet postrouting 7",
         "netdev ingress lo",
         "netdev egress lo -3",
+        "inet ingress lo",
     ],
 )
 def test_places(where: str) -> None:
@@ -134,6 +135,9 @@ result["arrives"] = [arrives(4000), arrives(4000, socket.AF_INET6)]
         "netdev ingress",
         "netdev input lo",
         "netdev ingress lo 1 2",
+        "inet ingress",
+        "ip ingress lo",
+        "bridge ingress lo",
     ],
 )
 def test_places_that_are_none(where: str) -> None:
@@ -148,35 +152,40 @@ def test_device_goes() -> None:
     result = in_own_namespace("""
 def ip(*words):
     subprocess.run(["ip", *words], check=True)
-def send(device):
+def send(device, protocol=0x800):
+    "Frames of the protocol, the first too short for any header."
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
-        s.bind((device, 0x800))
-        for size in (14, 20, 60, 600):
-            s.send(b"\\x45" * size)
+        s.bind((device, protocol))
+        for size in (0, 6, 46, 586):
+            s.send(b"\\x45" * 12 + protocol.to_bytes(2, "big") + b"\\x45" * size)
 result["none"] = p.load(p.image([p.verdict(1)]), where="netdev egress nothing")
 ip("link", "add", "one", "up", "type", "veth", "peer", "two")
 ip("link", "set", "two", "up")
 result["load"] = [p.load(p.image([p.verdict(1)]), where="netdev egress one"),
+                  p.load(p.image([p.verdict(0)]), name="ip", where="inet ingress two -2"),
                   p.load(p.image([p.verdict(0)]), name="peer", where="netdev ingress two -1")]
 send("one")
-result["calls"] = [one(n).calls for n in ("filter", "peer")]
+result["calls"] = [one(n).calls for n in ("filter", "ip", "peer")]
+send("one", 0x88b5)
+result["other"] = one("peer").calls
 child = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
 while os.readlink(f"/proc/{child.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
     time.sleep(0.05)
 ip("link", "set", "two", "netns", str(child.pid))
-result["left"] = one("peer").calls
+result["left"] = [one(n).calls for n in ("ip", "peer")]
 send("one")
-result["moved"] = [one(n).calls for n in ("filter", "peer")]
+result["moved"] = [one(n).calls for n in ("filter", "ip", "peer")]
 ip("link", "del", "one")
 child.kill()
-result["unload"] = [p.unload(n) for n in ("filter", "peer")]
+result["unload"] = [p.unload(n) for n in ("filter", "ip", "peer")]
 """)
     assert result["none"] == [-errno.ENODEV, "no device 'nothing'"]
-    assert result["load"] == [[0, ""]] * 2
+    assert result["load"] == [[0, ""]] * 3
     assert result["calls"][0] >= 3 and result["calls"][1] >= 3
+    assert result["calls"][2] == 0 and result["other"] >= 3
     assert result["moved"][0] >= result["calls"][0] + 3
-    assert result["moved"][1] == result["left"]
-    assert result["unload"] == [0, 0]
+    assert result["moved"][1:] == result["left"]
+    assert result["unload"] == [0, 0, 0]
 
 
 def test_who_may() -> None:
