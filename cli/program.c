@@ -42,6 +42,7 @@ static const char load_help[] =
 	"      --at PLACE          for netfilter family, hook, priority: \"inet input -10\"\n"
 	"      --default NUMBER    the result if it fails: for netfilter 0 drop, 1 accept\n"
 	"      --errors NUMBER     after this many in a second it is no longer called: 100\n"
+	"      --engine confined   the only engine that has programs\n"
 	"      --new               replace nothing\n"
 	"      --help              print this\n";
 
@@ -52,6 +53,15 @@ static bool parse_number(const char *text, long long *number)
 	errno = 0;
 	*number = strtoll(text, &end, 0);
 	return *text && !*end && !errno;
+}
+
+static int check_engine(const char *engine)
+{
+	if (!strcmp(engine, "confined"))
+		return 0;
+	if (!strcmp(engine, "luajit"))
+		return complain("engine luajit has no programs: it can end a call only after a millisecond; without --engine, Lua is compiled for the confined one");
+	return complain_usage("load", "engine '%s' is not confined", engine);
 }
 
 static int load_option(int option, struct syscript_load *load)
@@ -79,6 +89,8 @@ static int load_option(int option, struct syscript_load *load)
 			return complain_usage("load", "invalid number of errors '%s'", optarg);
 		load->errors_max = number;
 		return 0;
+	case 'E':
+		return check_engine(optarg);
 	case 'h':
 		fputs(load_help, stdout);
 		return -1;
@@ -120,6 +132,7 @@ int cmd_load(int argc, char **argv)
 		{ "at", required_argument, NULL, 'a' },
 		{ "default", required_argument, NULL, 'd' },
 		{ "errors", required_argument, NULL, 'e' },
+		{ "engine", required_argument, NULL, 'E' },
 		{ "new", no_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
 		{ },

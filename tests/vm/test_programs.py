@@ -496,14 +496,19 @@ def test_command() -> None:
 def run(*words):
     done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
-result["load"] = run("load", "--for", "netfilter", "--at", "inet input", "limit",
-                     {p.compiled("limit")!r})
+result["engines"] = [run("load", "--engine", e, "limit", "missing.lua") for e in ("luajit", "x")]
+result["load"] = run("load", "--for", "netfilter", "--at", "inet input", "--engine", "confined",
+                     "limit", {p.compiled("limit")!r})
 result["arrives"] = arrives(4000, n=30)
 result["others"] = arrives(4001, n=30)
 result["json"] = json.loads(run("programs", "--json")[1])
 result["table"] = run("programs")[1]
 result["unload"] = [run("unload", "limit"), run("unload", "limit")]
 """)
+    luajit, other = result["engines"]
+    assert luajit[:2] == [2, ""]
+    assert luajit[2].startswith("syscript: engine luajit has no programs: it can end a call only")
+    assert other[0] == 2 and "engine 'x' is not confined" in other[2]
     assert result["load"] == [0, "", ""]
     assert 10 <= result["arrives"] <= 20  # of one second, or of two
     assert result["others"] == 30
