@@ -57,32 +57,32 @@ static noinline void tell(const struct hook_program *program, const struct seat_
 		  program->errors_max, text, program->program->name);
 }
 
-/* Enough of them in a second: from here on the hook has no program.  True: it had. */
-static bool take_off(struct syscript_hook *hook, const struct hook_program *program)
+/* Enough of them in a second: from here on the hook has no program.  True: it had this one. */
+static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 {
 	struct syscript_seat __percpu *seats = program->seats;
 
 	if (cmpxchg(&hook->called.seats, seats, NULL) != seats)
 		return false;
-	hook->failed = true;
+	program->failed = true;
 	return true;
 }
 
 /* True: it was the last one that @program may have. */
-static bool count_error(struct syscript_hook *hook, const struct hook_program *program)
+static bool count_error(struct syscript_hook *hook, struct hook_program *program)
 {
 	lockdep_assert_held(&hook->lock);
-	if (time_after(jiffies, hook->second + HZ)) {
-		hook->second = jiffies;
-		hook->errors = 0;
+	if (time_after(jiffies, program->second + HZ)) {
+		program->second = jiffies;
+		program->errors = 0;
 	}
-	return ++hook->errors > program->errors_max && take_off(hook, program);
+	return ++program->errors > program->errors_max && take_off(hook, program);
 }
 
 s64 syscript_hook_failed(struct syscript_event *event, s64 result)
 {
 	struct syscript_seat *seat = event->seat;
-	const struct hook_program *program = seat->program;
+	struct hook_program *program = seat->program;
 	struct syscript_hook *hook = seat->hook;
 	struct seat_error error = { .end = END_RESULT, .value = result };
 	bool off;
@@ -92,12 +92,12 @@ s64 syscript_hook_failed(struct syscript_event *event, s64 result)
 	seat->counters->defaults++;
 	event->failed = true;
 	spin_lock(&hook->lock);
-	hook->last = error;
+	program->last = error;
 	off = count_error(hook, program);
 	spin_unlock(&hook->lock);
 	if (off)
 		tell(program, &error);
-	return READ_ONCE(hook->fallback);
+	return program->fallback;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
 
@@ -181,7 +181,6 @@ int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embed
 	spin_lock_init(&hook->lock);
 	hook->embedding = embedding;
 	hook->fallback = embedding->fallback;
-	hook->second = jiffies;
 	return 0;
 }
 
@@ -211,14 +210,12 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 {
 	struct hook_program *old = hook->own;
 
-	if (program)
+	if (program) {
 		set_seats(hook, program);
+		program->second = jiffies;
+	}
 	spin_lock_bh(&hook->lock);
 	hook->own = program;
-	hook->failed = false;
-	hook->errors = 0;
-	hook->second = jiffies;
-	hook->last = (struct seat_error){ 0 };
 	if (program)
 		WRITE_ONCE(hook->fallback, program->fallback);
 	smp_store_release(&hook->called.seats, program ? program->seats : NULL);
@@ -258,14 +255,16 @@ void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums
 
 void hook_error(struct syscript_hook *hook, char *text, size_t len)
 {
+	const struct hook_program *program;
 	struct seat_error error;
 
 	spin_lock_bh(&hook->lock);
-	error = hook->last;
+	program = hook->own;
+	error = program->last;
 	spin_unlock_bh(&hook->lock);
 	text[0] = '\0';
 	if (error.end)
-		text_of(hook->own, error, text, len);
+		text_of(program, error, text, len);
 }
 
 void hook_program_free(struct hook_program *program)

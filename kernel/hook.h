@@ -22,6 +22,9 @@
  * @copies:     bytes after the embedding's own that it wants to see
  * @sees:       of struct syscript_seat
  * @errors_max: errors in a second after which it is taken off
+ * @errors:     since @second (jiffies); with what follows, of the hook's lock: a call that
+ *              fails writes them, also one that has outlasted the program's replacement
+ * @failed:     it is taken off
  * @lines:      the source line of each of @nlines instructions
  * @owners:     the modules of libraries whose functions it calls, held; or NULL
  */
@@ -34,7 +37,10 @@ struct hook_program {
 	u64 span;
 	struct program *program;
 	u16 *lines;
-	u32 nlines;
+	u32 nlines, errors;
+	unsigned long second;
+	bool failed;
+	struct seat_error last;
 	hook_function *functions[SYSCRIPT_FUNCTIONS_MAX];
 	struct module *owners[SYSCRIPT_FUNCTIONS_MAX];
 	struct services services;
@@ -49,11 +55,7 @@ struct syscript_hook {
 
 	const struct syscript_embedding *embedding;
 	struct hook_program *own;	/* also after it has been taken off */
-	spinlock_t lock;		/* for the fields below, written by calls that fail */
-	unsigned long second;		/* jiffies */
-	u32 errors;			/* since then */
-	bool failed;
-	struct seat_error last;
+	spinlock_t lock;		/* for errors of programs */
 };
 
 /* For a new hook: 0 or -ENOMEM.  It has no program. */
@@ -66,7 +68,7 @@ void hook_exit(struct syscript_hook *hook);
  */
 struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *program);
 
-/* The sums over all CPUs, and the last error's text, "" if there was none. */
+/* The sums over all CPUs, and the text of its program's last error, "" if there was none. */
 void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums);
 void hook_error(struct syscript_hook *hook, char *text, size_t len);
 

@@ -444,7 +444,7 @@ static void tell(struct name *name, bool of_machine, struct syscript_program *ou
 	program->engine->stats(program->program->vm, &stats);
 	out->id = name->id;
 	out->uid = from_kuid_munged(current_user_ns(), name->uid);
-	out->state = name->hook.failed ? SYSCRIPT_PROGRAM_OFF : SYSCRIPT_PROGRAM_CALLED;
+	out->state = program->failed ? SYSCRIPT_PROGRAM_OFF : SYSCRIPT_PROGRAM_CALLED;
 	out->engine = program->engine->id;
 	out->format = program->program->format;
 	out->machine = of_machine;

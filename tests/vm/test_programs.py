@@ -363,6 +363,33 @@ for _ in range(20):
     assert set(result["errors"]) <= {401, 402}, result["errors"]
 
 
+def test_late_errors_are_not_of_the_next() -> None:
+    """A call that fails after its program was replaced: the new one has no error."""
+    result = in_own_namespace("""
+stop = False
+def send():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        while not stop:
+            s.sendto(b"x", ("127.0.0.1", 4000))
+threads = [threading.Thread(target=send) for _ in range(2)]
+spin, good = p.image([i.jump(-1) + i.EXIT]), p.image([p.verdict(1)])
+assert p.load(spin, errors_max=1 << 30) == (0, "")
+[t.start() for t in threads]
+result["failed"] = []
+for _ in range(20):
+    errors = one().errors
+    while one().errors == errors:
+        pass
+    result["failed"].append(one().error)
+    assert p.load(good, errors_max=1 << 30) == (0, "")
+    result["failed"].append(one().error)
+    assert p.load(spin, errors_max=1 << 30) == (0, "")
+stop = True
+[t.join() for t in threads]
+""")
+    assert result["failed"] == ["insn 0: over its budget", ""] * 20
+
+
 def test_loaded_at_once() -> None:
     """All are listed, in any order of loading."""
     result = in_own_namespace("""
