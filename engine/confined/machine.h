@@ -64,7 +64,8 @@
 #define MACHINE_AT_BUDGET	184
 #define MACHINE_AT_ATOMIC	192
 
-/* Of the machine in struct seat: kernel/seat.h. */
+/* In struct seat, kernel/seat.h: the call under way, and the machine. */
+#define SEAT_AT_EVENT		0
 #define SEAT_AT_MACHINE		128
 
 #ifndef __ASSEMBLER__

@@ -86,14 +86,14 @@ FUNCTION_END(confined_enter)
 
 #ifdef __KERNEL__
 /*
- * s64 syscript_seat_run(struct syscript_seat *seat)
+ * s64 syscript_seat_run(struct syscript_seat *seat), in rsi
  *
  * The same for a machine that the run before has left as machine_begin() does, which all
- * do that do not fail.  For syscript_seat_run_here(): only rbp is kept.
+ * do that do not fail; and the seat is free again.  For syscript_seat_run_here(): no
+ * register is kept.
  */
 START(syscript_seat_run)
-	push %rbp
-	lea SEAT_AT_MACHINE(%rdi), %r9
+	lea SEAT_AT_MACHINE(%rsi), %r9
 	mov MACHINE_AT_BUDGET(%r9), %rax
 	mov %rax, MACHINE_AT_FUEL(%r9)
 	mov MACHINE_AT_ENTRY(%r9), %rax
@@ -115,7 +115,7 @@ START(syscript_seat_run)
 	CALL_RAX
 	BARRIER_RAX
 .Lseat_home:
-	pop %rbp
+	movq $0, SEAT_AT_EVENT - SEAT_AT_MACHINE(%r9)
 	RETURN
 FUNCTION_END(syscript_seat_run)
 #endif

@@ -50,7 +50,7 @@ static int set(const char *text, const struct kernel_param *param)
 
 	mutex_lock(&lock);
 	if (!err && hook && syscript_hook_begin(hook, &event)) {
-		*(s64 *)event.view = number;
+		*(s64 *)syscript_event_view(&event) = number;
 		syscript_hook_run(&event);
 	}
 	result = event.result;

@@ -12,7 +12,7 @@
  *
  *	if (!syscript_hook_begin(hook, &event))
  *		return (the default) event.result;
- *	(fill in event.view)
+ *	(fill in syscript_event_view(&event))
  *	return syscript_hook_run(&event);
  *
  * If a program fails, exceeds its budget, or is missing at the moment, the default is
@@ -52,22 +52,22 @@ struct syscript_seat;
 
 /**
  * struct syscript_event - one call, on the caller's stack
- * @view:   what the program sees: syscript_embedding.view_size bytes and as many after
- *          these as it asked for; writable between begin and run, and invalid
- *          afterwards.  Not zeroed: earlier contents are the program's own
  * @result: the program's, or the default
- * @failed: after run: the program has failed, and this is the default
- *
- * The fields below are not for embeddings.
+ * @rare:   SYSCRIPT_EVENT_*
+ * @seat:   not for embeddings
  */
 struct syscript_event {
-	void *view;
 	s64 result;
-	bool failed;
-
-	bool bh;
+	u8 rare;
 	struct syscript_seat *seat;
 };
+
+/* After run: the program has failed, and the result is the default. */
+#define SYSCRIPT_EVENT_FAILED	(1U << 0)
+/* For the embedding, whose functions may have left something to be done after run. */
+#define SYSCRIPT_EVENT_OWN	(1U << 1)
+/* Not for embeddings: bottom halves were on. */
+#define SYSCRIPT_EVENT_BH	(1U << 2)
 
 /**
  * struct syscript_function - what a program may call
@@ -117,7 +117,7 @@ void syscript_library_unregister(const struct syscript_library *library);
  * @owner:     its module, which cannot be unloaded while it has programs
  * @of_net:    programs belong to a network namespace, and loading them needs
  *             CAP_NET_ADMIN over it; else to the machine, which needs CAP_SYS_ADMIN
- * @view_size: bytes of syscript_event.view, always
+ * @view_size: bytes of syscript_event_view(), always
  * @copy_max:  bytes after these that a program may ask for
  * @fuel:      of one call (engine/confined/machine.h): a unit is 50 ns at most
  * @errors_max: after this many errors in a second a program is no longer called, unless
@@ -160,6 +160,20 @@ static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 						struct syscript_event *event);
 static __always_inline s64 syscript_hook_run(struct syscript_event *event);
 
+/*
+ * run() in two steps.  end() checks the first one's result, and returns that or the
+ * default; an embedding may leave it out where event->rare is 0 and the result is one that
+ * it allows.
+ */
+static __always_inline s64 syscript_hook_run_program(struct syscript_event *event);
+static __always_inline s64 syscript_hook_end(struct syscript_event *event, s64 result);
+
+/*
+ * Between begin and run: what the program sees, syscript_embedding.view_size bytes and as
+ * many after these as it asked for.  Not zeroed: earlier contents are the program's own.
+ */
+static __always_inline void *syscript_event_view(const struct syscript_event *event);
+
 /* Between them: bytes after view_size that the program wants. */
 static __always_inline u32 syscript_event_copies(const struct syscript_event *event);
 
@@ -201,7 +215,7 @@ struct syscript_counters {
 /**
  * struct syscript_seat - what one CPU needs to call a program
  * @event:    the call under way, or NULL
- * @view:     of struct syscript_event, here
+ * @view:     what the program sees
  * @sees:     bit i: the program reads the view's bytes from 4 * i on, the last: all beyond
  * @copies:   bytes after view_size that it wants
  * @low, @span: results from @low to @low + @span are valid: never S64_MIN, with which
@@ -237,17 +251,25 @@ bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *ev
 s64 syscript_seat_run_timed(struct syscript_seat *seat);
 
 /*
- * Calls syscript_seat_run(), which returns the result and keeps no register but rbp: who
- * calls saves what has to be saved, once.
+ * Calls syscript_seat_run(), which gets the seat in rsi, as in rdi callers have their hook.
+ * It returns the result, with the seat free again, and keeps no register: who calls saves
+ * what has to be saved, once.  Only where rbp is a frame's it is kept.
  */
 static __always_inline s64 syscript_seat_run_here(struct syscript_seat *seat)
 {
 	s64 result;
 
-	asm volatile("call syscript_seat_run"
-		     : "=a" (result), "+D" (seat), ASM_CALL_CONSTRAINT
-		     : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13",
+#ifdef CONFIG_FRAME_POINTER
+	asm volatile("push %%rbp\n\tcall syscript_seat_run\n\tpop %%rbp"
+		     : "=a" (result), "+S" (seat), ASM_CALL_CONSTRAINT
+		     : : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
 			 "r14", "r15", "cc", "memory");
+#else
+	asm volatile("call syscript_seat_run"
+		     : "=a" (result), "+S" (seat)
+		     : : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+			 "r14", "r15", "rbp", "cc", "memory");
+#endif
 	return result;
 }
 
@@ -267,10 +289,12 @@ static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 	struct syscript_seat __percpu *seats;
 	struct syscript_seat *seat;
 
+	event->rare = 0;
 	/* In soft interrupts, and where a caller has turned them off, they are off already. */
-	event->bh = !softirq_count();
-	if (event->bh)
+	if (unlikely(!softirq_count())) {
+		event->rare = SYSCRIPT_EVENT_BH;
 		local_bh_disable();
+	}
 	/* As rcu_dereference_bh() does. */
 	seats = READ_ONCE(((struct syscript_hook_seats *)hook)->seats);
 	if (unlikely(!seats) || !static_branch_likely(&syscript_enabled))
@@ -280,27 +304,38 @@ static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 		return syscript_hook_default(hook, event);
 	seat->event = event;
 	event->seat = seat;
-	event->view = seat->view;
-	event->failed = false;
 	return true;
+}
+
+static __always_inline s64 syscript_hook_run_program(struct syscript_event *event)
+{
+	struct syscript_seat *seat = event->seat;
+
+	if (unlikely(syscript_count_down(&seat->counters->untimed)))
+		return syscript_seat_run_timed(seat);
+	return syscript_seat_run_here(seat);
+}
+
+static __always_inline s64 syscript_hook_end(struct syscript_event *event, s64 result)
+{
+	const struct syscript_seat *seat = event->seat;
+
+	if (unlikely((u64)result - seat->low > seat->span))
+		result = syscript_hook_failed(event, result);
+	event->result = result;
+	if (event->rare & SYSCRIPT_EVENT_BH)
+		local_bh_enable();
+	return result;
 }
 
 static __always_inline s64 syscript_hook_run(struct syscript_event *event)
 {
-	struct syscript_seat *seat = event->seat;
-	s64 result;
+	return syscript_hook_end(event, syscript_hook_run_program(event));
+}
 
-	if (unlikely(syscript_count_down(&seat->counters->untimed)))
-		result = syscript_seat_run_timed(seat);
-	else
-		result = syscript_seat_run_here(seat);
-	seat->event = NULL;
-	if (unlikely((u64)result - seat->low > seat->span))
-		result = syscript_hook_failed(event, result);
-	event->result = result;
-	if (event->bh)
-		local_bh_enable();
-	return result;
+static __always_inline void *syscript_event_view(const struct syscript_event *event)
+{
+	return event->seat->view;
 }
 
 static __always_inline u32 syscript_event_copies(const struct syscript_event *event)

@@ -113,7 +113,7 @@ static u32 ask(const struct cpufreq_policy *policy, u32 load)
 	rcu_read_lock();
 	place = rcu_dereference(hook);
 	if (place && syscript_hook_begin(place, &event)) {
-		*(struct syscript_cpufreq *)event.view = (struct syscript_cpufreq){
+		*(struct syscript_cpufreq *)syscript_event_view(&event) = (struct syscript_cpufreq){
 			.cpu = policy->cpu, .frequency = policy->cur, .load = load,
 			.min = policy->min, .max = policy->max,
 		};

@@ -53,7 +53,7 @@ static int on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
 	struct syscript_event event;
 
 	if ((mask & EVENTS) && syscript_hook_begin(watch->hook, &event)) {
-		show(event.view, mask, inode, name, cookie);
+		show(syscript_event_view(&event), mask, inode, name, cookie);
 		syscript_hook_run(&event);
 	}
 	return 0;

@@ -32,16 +32,29 @@
 
 /**
  * struct call - what functions know of the call that they are made in
- * @changed: REWRITE_*, all that they have
- * @queue:   for SYSCRIPT_QUEUE
+ * @changed: REWRITE_*, all that they have; not set if the event has no SYSCRIPT_EVENT_OWN
+ * @queue:   for SYSCRIPT_QUEUE; likewise
  */
 struct call {
-	struct syscript_event event;
 	struct sk_buff *skb;
 	const struct nf_hook_state *state;
+	struct syscript_event event;
 	u32 changed;
 	u32 queue;
 };
+
+/* A call with something to be done after it: @changed and @queue are set from here on. */
+static struct call *own_call(struct syscript_event *event)
+{
+	struct call *call = container_of(event, struct call, event);
+
+	if (!(event->rare & SYSCRIPT_EVENT_OWN)) {
+		event->rare |= SYSCRIPT_EVENT_OWN;
+		call->changed = 0;
+		call->queue = 0;
+	}
+	return call;
+}
 
 /* Of IP; 0 of other families. */
 static u8 version_of(const struct call *call)
@@ -117,7 +130,7 @@ static __always_inline void show(struct call *call)
 {
 	const struct syscript_event *event = &call->event;
 	const struct nf_hook_state *state = call->state;
-	struct syscript_packet *p = event->view;
+	struct syscript_packet *p = syscript_event_view(event);
 	const struct sk_buff *skb = call->skb;
 
 	if (!syscript_event_sees(event, 0, U32_MAX))
@@ -167,7 +180,7 @@ static s64 packet_queue(struct syscript_event *event, const s64 *args)
 {
 	if ((u64)args[0] > U16_MAX)
 		return -1;
-	container_of(event, struct call, event)->queue = args[0];
+	own_call(event)->queue = args[0];
 	return 0;
 }
 
@@ -238,7 +251,7 @@ static s64 packet_store(struct syscript_event *event, const s64 *args)
 	rewrite.to = bytes;
 	if (rewrite_packet(&rewrite))
 		return -1;
-	call->changed |= rewrite.changed;
+	own_call(event)->changed |= rewrite.changed;
 	tell_skb(skb, rewrite.changed);
 	return 0;
 }
@@ -304,13 +317,13 @@ static noinline int tell_stack(struct call *call)
 	return 0;
 }
 
-/* Of one that neither drops nor accepts a packet as it was. */
-static noinline unsigned int rare_verdict(struct call *call, s64 result)
+static unsigned int verdict(struct call *call, s64 result)
 {
 	const struct nf_hook_state *state = call->state;
+	bool own = call->event.rare & SYSCRIPT_EVENT_OWN;
 	int err = 0;
 
-	if (call->changed & ~REWRITE_OTHERS && result != SYSCRIPT_DROP &&
+	if (own && call->changed & ~REWRITE_OTHERS && result != SYSCRIPT_DROP &&
 	    result != SYSCRIPT_REJECT)
 		err = tell_stack(call);
 	if (err)
@@ -319,14 +332,18 @@ static noinline unsigned int rare_verdict(struct call *call, s64 result)
 		return result;
 	if (result == SYSCRIPT_REJECT)
 		return reject(call->skb, state);
-	return version_of(call) ? NF_QUEUE_NR(call->queue) : NF_DROP;
+	return version_of(call) ? NF_QUEUE_NR(own ? call->queue : 0) : NF_DROP;
 }
 
-static __always_inline unsigned int verdict(struct call *call, s64 result)
+/* Of a call that neither drops nor accepts a packet as it was, or has more to be done. */
+static noinline unsigned int rare_end(struct call *call, s64 result)
 {
-	if (likely(result <= SYSCRIPT_ACCEPT && !call->changed))
-		return result;
-	return rare_verdict(call, result);
+	return verdict(call, syscript_hook_end(&call->event, result));
+}
+
+static noinline unsigned int default_verdict(struct call *call)
+{
+	return verdict(call, call->event.result);
 }
 
 /* It has no array that anything could be written beyond. */
@@ -334,15 +351,17 @@ static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
 						const struct nf_hook_state *state)
 {
 	struct call call __uninitialized;
+	s64 result;
 
 	call.skb = skb;
 	call.state = state;
-	call.changed = 0;
-	call.queue = 0;
 	if (unlikely(!syscript_hook_begin(hook, &call.event)))
-		return verdict(&call, call.event.result);
+		return default_verdict(&call);
 	show(&call);
-	return verdict(&call, syscript_hook_run(&call.event));
+	result = syscript_hook_run_program(&call.event);
+	if (unlikely((u64)result > SYSCRIPT_ACCEPT || call.event.rare))
+		result = rare_end(&call, result);
+	return result;
 }
 
 /* -- The embedding ------------------------------------------------------------------ */

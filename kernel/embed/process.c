@@ -25,7 +25,7 @@ int process_call(struct syscript_hook *hook, const struct process_arguments *arg
 
 	if (!syscript_hook_begin(hook, &event))
 		return -ENOTRECOVERABLE;
-	view = event.view;
+	view = syscript_event_view(&event);
 	view->nargs = arguments->nargs;
 	view->len = arguments->len;
 	for (i = 0; i < ARRAY_SIZE(view->args); i++)
@@ -34,7 +34,7 @@ int process_call(struct syscript_hook *hook, const struct process_arguments *arg
 	memset(view->data, 0, copies);
 	memcpy(view->data, arguments->data, min(arguments->len, copies));
 	*result = syscript_hook_run(&event);
-	return event.failed ? -EPROTO : 0;
+	return event.rare & SYSCRIPT_EVENT_FAILED ? -EPROTO : 0;
 }
 
 static int attach(struct syscript_hook *hook, struct net *net, const char *where,

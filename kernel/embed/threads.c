@@ -41,7 +41,7 @@ static s64 call(struct syscript_hook *hook, struct task_struct *task)
 
 	if (!syscript_hook_begin(hook, &event))
 		return event.result;
-	show(event.view, task);
+	show(syscript_event_view(&event), task);
 	return syscript_hook_run(&event);
 }
 

@@ -28,7 +28,7 @@ static void call(struct work_struct *work)
 	u32 ms = timer->ms;
 
 	if (syscript_hook_begin(timer->hook, &event)) {
-		*(struct syscript_timer *)event.view = (struct syscript_timer){
+		*(struct syscript_timer *)syscript_event_view(&event) = (struct syscript_timer){
 			.number = timer->number++, .now = (u64)jiffies * TICK_NSEC,
 		};
 		syscript_hook_run(&event);

@@ -16,6 +16,7 @@
 static_assert(IMAGE_FUNCTIONS_MAX == SYSCRIPT_FUNCTIONS_MAX);
 /* seats(), stubs.S */
 static_assert(!offsetof(struct seat, head));
+static_assert(offsetof(struct seat, head.event) == SEAT_AT_EVENT);
 static_assert(offsetof(struct seat, machine) == SEAT_AT_MACHINE);
 
 /* Frames are below it, so it is kept as they are: a multiple of 16. */

@@ -37,7 +37,7 @@
  * where the processor needs one, or the fence where that is enough.
  */
 .macro BARRIER function=confined_clear_history
-	ALTERNATIVE "", "call \function", X86_FEATURE_CLEAR_BHB_LOOP
-	ALTERNATIVE "", ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xf8", X86_FEATURE_CLEAR_BHB_HW
+	ALTERNATIVE_2 "", "call \function", X86_FEATURE_CLEAR_BHB_LOOP, \
+			  ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xf8", X86_FEATURE_CLEAR_BHB_HW
 .endm
 #define BARRIER_RAX	BARRIER confined_clear_history_rax
