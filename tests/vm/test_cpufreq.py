@@ -51,9 +51,9 @@ def frequency() -> int:
 
 def comes(true: Callable[[], bool]) -> bool:
     end = time.monotonic() + 10 * SLOWDOWN
-    while not true() and time.monotonic() < end:
+    while not (found := true()) and time.monotonic() < end:
         time.sleep(0.05)
-    return true()
+    return found
 
 
 def load(code: bytes, where: str = "", **options) -> tuple[int, str]:

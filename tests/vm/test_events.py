@@ -54,9 +54,9 @@ def calls(name: str = "filter") -> int:
 
 def comes(true: Callable[[], bool]) -> bool:
     end = time.monotonic() + 10 * SLOWDOWN
-    while not true() and time.monotonic() < end:
+    while not (found := true()) and time.monotonic() < end:
         time.sleep(0.02)
-    return true()
+    return found
 
 
 def named(text: str, at: int, size: int = 8) -> tuple[int, int, int]:
