@@ -66,12 +66,9 @@ static u8 version_of(const struct call *call)
 
 /* -- The view ---------------------------------------------------------------------- */
 
-/* Of the network header.  Who sends frames by himself may have told of one before them. */
 static __always_inline int start_of(const struct sk_buff *skb)
 {
-	int start = skb_network_offset(skb);
-
-	return likely((u32)start <= skb->len) ? start : 0;
+	return packet_start(skb_network_offset(skb), skb->len);
 }
 
 static __always_inline u32 copy_packet(u8 *to, const struct sk_buff *skb, int start, u32 len)

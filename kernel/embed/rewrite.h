@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Changes of IP packets, with their checksums: what may be changed, and how.  Knows only
- * the bytes, not the structure that holds them.
+ * Packets: where they begin; changes of them, with their checksums: what may be changed,
+ * and how.  Knows only the bytes, not the structure that holds them.
  */
 #ifndef SYSCRIPT_EMBED_REWRITE_H
 #define SYSCRIPT_EMBED_REWRITE_H
@@ -12,6 +12,15 @@
 #else
 #include "../../engine/confined/port.h"
 #endif
+
+/*
+ * Where the network header begins in @len bytes, if that is at @offset, as the packet tells.
+ * Who sends frames by himself may have told of one before or beyond them.
+ */
+static inline int packet_start(int offset, u32 len)
+{
+	return (u32)offset <= len ? offset : 0;
+}
 
 /* Of a packet, so many have to be at rewrite.bytes, if it has them: all headers. */
 #define REWRITE_HEADERS	80

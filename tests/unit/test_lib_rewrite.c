@@ -307,8 +307,20 @@ static void refuses_what_is_cut(void)
 	}
 }
 
+/* What a program sees is in the packet, whatever that tells of its header. */
+static void begins_in_the_packet(void)
+{
+	CHECK_EQ(packet_start(0, 0), 0);
+	CHECK_EQ(packet_start(14, 60), 14);
+	CHECK_EQ(packet_start(60, 60), 60);
+	CHECK_EQ(packet_start(61, 60), 0);
+	CHECK_EQ(packet_start(-1, 60), 0);
+	CHECK_EQ(packet_start(-(1 << 16), 60), 0);
+}
+
 int main(void)
 {
+	begins_in_the_packet();
 	for (int i = 0; i < 3000; i++) {
 		keeps_sums_right();
 		writes_whole_headers();
