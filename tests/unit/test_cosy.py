@@ -43,6 +43,18 @@ def test_programs(source: Path, level: str, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, ""), engine
 
 
+@pytest.mark.parametrize(
+    "source", sorted((ROOT / "examples" / "netfilter").glob("*.c")), ids=lambda source: source.stem
+)
+def test_programs_for_subsystems(source: Path, tmp_path: Path) -> None:
+    """The object that clang makes with all options that a program needs."""
+    subprocess.run([COSY_CC, "--program", source, "-o", tmp_path / "cosy.o"], check=True)
+    clang = [os.environ.get("COSY_CLANG", "clang-19"), "-target", "bpf", "-mcpu=v4", "-O2"]
+    folders = [f"-I{ROOT}/build/include", "-I/usr/include/x86_64-linux-gnu"]
+    subprocess.run([*clang, *folders, "-c", source, "-o", tmp_path / "clang.o"], check=True)
+    assert (tmp_path / "cosy.o").read_bytes() == (tmp_path / "clang.o").read_bytes()
+
+
 def test_batches(tmp_path: Path) -> None:
     """By images: of numbers that are out of range, and with records that are rewritten."""
     source = TESTS / "guest" / "batches.c"
