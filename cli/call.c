@@ -24,13 +24,7 @@ static const char help[] =
 
 static const char *why(int err)
 {
-	switch (err) {
-	case ENOENT:
-		return "no such program in this network namespace";
-	case ESHUTDOWN:
-		return "programs are switched off (module parameter enabled)";
-	}
-	return strerror(err);
+	return err == ENOENT ? "no such program in this network namespace" : program_why(err);
 }
 
 /* The last of @args may be text.  0 or an exit status. */

@@ -395,11 +395,16 @@ static int read_lua(struct object *object, const char *path, const char *source,
 }
 
 /* An object begins as no text does. */
+static bool ends_with(const char *path, const char *end)
+{
+	size_t len = strlen(path), of_end = strlen(end);
+
+	return len > of_end && !strcmp(path + len - of_end, end);
+}
+
 static bool is_text(const char *path, const char *file, size_t len)
 {
-	size_t name = strlen(path);
-
-	return (len && file[0] != ELFMAG0) || (name > 4 && !strcmp(path + name - 4, ".lua"));
+	return (len && file[0] != ELFMAG0) || ends_with(path, ".lua");
 }
 
 int object_read(struct object *object, const char *path, const char *subsystem)
@@ -412,7 +417,11 @@ int object_read(struct object *object, const char *path, const char *subsystem)
 	if (!file)
 		return EXIT_USAGE;
 	if (is_text(path, file, r.len)) {
-		status = read_lua(object, path, file, r.len, subsystem);
+		if (ends_with(path, ".c"))
+			status = complain("%s has to be compiled: cosy-cc --program %s -o OBJECT",
+					  path, path);
+		else
+			status = read_lua(object, path, file, r.len, subsystem);
 		free(file);
 		return status;
 	}

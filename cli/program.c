@@ -21,7 +21,24 @@ static int open_device(void)
 {
 	int fd = open("/dev/syscript-confined", O_RDWR | O_CLOEXEC);
 
-	return fd < 0 ? open("/dev/syscript", O_RDWR | O_CLOEXEC) : fd;
+	fd = fd < 0 ? open("/dev/syscript", O_RDWR | O_CLOEXEC) : fd;
+	/* Which a request that fails with it explains. */
+	if (fd < 0 && errno == ENOENT)
+		errno = ENODEV;
+	return fd;
+}
+
+const char *program_why(int err)
+{
+	switch (err) {
+	case ENODEV:
+		return "the module is not loaded, see syscript doctor";
+	case EACCES:
+		return "no permission to open the module's device, see syscript doctor";
+	case ESHUTDOWN:
+		return "programs are switched off (module parameter enabled)";
+	}
+	return strerror(err);
 }
 
 int program_request(unsigned long number, void *argument)
@@ -121,7 +138,7 @@ static int load_object(struct syscript_load *load, const struct object *object)
 	err = program_request(SYSCRIPT_IOC_LOAD, load);
 	if (!err)
 		return 0;
-	complain("cannot load %s: %s", load->name, error[0] ? error : strerror(err));
+	complain("cannot load %s: %s", load->name, error[0] ? error : program_why(err));
 	return err == ENOEXEC ? EXIT_SCRIPT : EXIT_USAGE;
 }
 
@@ -176,7 +193,7 @@ int cmd_unload(int argc, char **argv)
 	err = program_request(SYSCRIPT_IOC_UNLOAD, &unload);
 	if (err)
 		return complain("cannot unload %s: %s", argv[1],
-				err == ENOENT ? "no such program" : strerror(err));
+				err == ENOENT ? "no such program" : program_why(err));
 	return 0;
 }
 
@@ -256,5 +273,5 @@ int cmd_programs(int argc, char **argv)
 	err = fd < 0 ? errno : print_programs(fd, json);
 	if (fd >= 0)
 		close(fd);
-	return err ? complain("cannot list programs: %s", strerror(err)) : 0;
+	return err ? complain("cannot list programs: %s", program_why(err)) : 0;
 }

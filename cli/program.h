@@ -6,6 +6,9 @@
 /* SYSCRIPT_IOC_* on the device: 0 or errno. */
 int program_request(unsigned long number, void *argument);
 
+/* Of such an errno, for people; ENOENT is the caller's. */
+const char *program_why(int err);
+
 /* Calls @name for each line of arguments, until there are no more.  An exit status. */
 int program_prompt(const char *name);
 

@@ -523,6 +523,8 @@ def test_command() -> None:
 def run(*words):
     done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
+source = {str(TESTS.parent / "examples" / "netfilter" / "sources.c")!r}
+result["source"] = run("load", "limit", source)
 result["engines"] = [run("load", "--engine", e, "limit", "missing.lua") for e in ("luajit", "x")]
 result["load"] = run("load", "--for", "netfilter", "--at", "inet input", "--engine", "confined",
                      "limit", {p.compiled("limit")!r})
@@ -532,6 +534,8 @@ result["json"] = json.loads(run("programs", "--json")[1])
 result["table"] = run("programs")[1]
 result["unload"] = [run("unload", "limit"), run("unload", "limit")]
 """)
+    assert result["source"][0] == 2
+    assert "sources.c has to be compiled: cosy-cc --program " in result["source"][2]
     luajit, other = result["engines"]
     assert luajit[:2] == [2, ""]
     assert luajit[2].startswith("syscript: engine luajit has no programs: it can end a call only")
