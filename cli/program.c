@@ -197,6 +197,17 @@ int cmd_unload(int argc, char **argv)
 	return 0;
 }
 
+static const char *state_of(const struct syscript_program *program)
+{
+	switch (program->state) {
+	case SYSCRIPT_PROGRAM_OFF:
+		return "off";
+	case SYSCRIPT_PROGRAM_GONE:
+		return "gone";
+	}
+	return "called";
+}
+
 static void print_json(const struct syscript_program *program, bool first)
 {
 	printf("%s\n  {\"name\": ", first ? "" : ",");
@@ -207,7 +218,7 @@ static void print_json(const struct syscript_program *program, bool first)
 	printf(", \"at\": ");
 	json_string(stdout, program->where);
 	printf(", \"state\": \"%s\", \"machine\": %s, \"default\": %lld, \"errors_max\": %u",
-	       program->state == SYSCRIPT_PROGRAM_OFF ? "off" : "called",
+	       state_of(program),
 	       program->machine ? "true" : "false", (long long)program->fallback,
 	       program->errors_max);
 	printf(", \"loads\": %llu, \"calls\": %llu, \"errors\": %llu, \"defaults\": %llu, \"run_time\": %llu, \"memory\": %llu, \"mcode\": %llu, \"error\": ",
@@ -227,7 +238,7 @@ static void print_row(const struct syscript_program *program, bool first)
 		       "LAST ERROR");
 	printf("%-16s %-10s %-20s %-6s %10llu %8llu %8llu %12llu %10llu  %s\n", program->name,
 	       program->subsystem, program->where,
-	       program->state == SYSCRIPT_PROGRAM_OFF ? "off" : "called",
+	       state_of(program),
 	       (unsigned long long)program->calls, (unsigned long long)program->errors,
 	       (unsigned long long)program->defaults, (unsigned long long)program->run_time,
 	       (unsigned long long)program->memory, program->error);

@@ -236,17 +236,28 @@ static int may_replace(const struct name *name, const struct syscript_embedding 
 	return -EEXIST;
 }
 
+static int attach_hook(struct name *name, char *error)
+{
+	const struct syscript_embedding *embedding = name->hook.embedding;
+	struct net *net = embedding->of_net ? current->nsproxy->net_ns : NULL;
+
+	return embedding->attach(&name->hook, net, name->where, error, RUN_ERROR_LEN);
+}
+
+static bool is_gone(const struct syscript_hook *hook)
+{
+	return hook->embedding->gone && hook->embedding->gone(hook);
+}
+
 /* The program is there before the first call, and the name once it is attached. */
 static int attach(struct names *names, struct name *name, struct hook_program *program,
 		  char *error)
 {
-	const struct syscript_embedding *embedding = name->hook.embedding;
-	struct net *net = embedding->of_net ? current->nsproxy->net_ns : NULL;
 	int err;
 
 	lockdep_assert_held(&names->lock);
 	hook_set(&name->hook, program);
-	err = embedding->attach(&name->hook, net, name->where, error, RUN_ERROR_LEN);
+	err = attach_hook(name, error);
 	if (err) {
 		hook_set(&name->hook, NULL);
 		return err;
@@ -275,6 +286,10 @@ static int put_in_place(struct names *names, struct name **fresh,
 		return err;
 	}
 	err = may_replace(name, (*fresh)->hook.embedding, load, error);
+	if (!err && is_gone(&name->hook)) {
+		name->hook.embedding->detach(&name->hook);
+		err = attach_hook(name, error);
+	}
 	if (err)
 		return err;
 	name->loads++;
@@ -444,7 +459,8 @@ static void tell(struct name *name, bool of_machine, struct syscript_program *ou
 	program->engine->stats(program->program->vm, &stats);
 	out->id = name->id;
 	out->uid = from_kuid_munged(current_user_ns(), name->uid);
-	out->state = program->failed ? SYSCRIPT_PROGRAM_OFF : SYSCRIPT_PROGRAM_CALLED;
+	out->state = is_gone(&name->hook) ? SYSCRIPT_PROGRAM_GONE :
+		     program->failed ? SYSCRIPT_PROGRAM_OFF : SYSCRIPT_PROGRAM_CALLED;
 	out->engine = program->engine->id;
 	out->format = program->program->format;
 	out->machine = of_machine;

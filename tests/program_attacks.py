@@ -34,6 +34,7 @@ TABLES = ("table_find", "table_add", "table_delete")
 LOAD, STORE, MARK, QUEUE, FIND, ADD, DELETE = range(7)
 # Of the arena: a table's header, its sets, and bytes for functions.
 TABLE, SETS, BYTES = 0x5000, 0x5100, 0x8000
+AT_DEVICES = ("netdev ingress", "netdev egress", "inet ingress")
 PLACES = (
     *(
         f"{family} {hook}"
@@ -308,13 +309,15 @@ def vanish(seconds: float, rng: random.Random) -> dict:
         other.stdin.write(b"+")
         other.stdin.flush()
         code, options = hostile(rng)
-        places = (*PLACES, *(f"netdev {hook} v0" for hook in ("ingress", "egress") * 6))
-        assert p.load(code, where=rng.choice(places), **options)[0] in SHARES
+        where = rng.choice((*PLACES, *(f"{hook} v0" for hook in AT_DEVICES * 6)))
+        assert p.load(code, where=where, **options)[0] in SHARES
         with contextlib.suppress(OSError):
             for _ in range(30):
                 udp(rng, "10.9.0.2", socket.AF_INET)
+        ip(rng.choice(("link delete v0", f"link set v0 netns {other.pid}", "link show v0")))
         if rng.randrange(2):
-            ip("link delete v0")
+            code, options = hostile(rng)
+            assert p.load(code, where=where, **options)[0] in (*SHARES, -errno.ENODEV)
         other.kill()
         with contextlib.suppress(OSError):
             udp(rng, "10.9.0.2", socket.AF_INET)
@@ -336,7 +339,7 @@ def victim(seconds: float, rng: random.Random) -> dict:
     ip("address add 10.9.0.2/24 dev v1")
     ip("link set v1 up")
     code, options = hostile(rng)
-    p.load(code, name="v3", where=f"netdev {rng.choice(('ingress', 'egress'))} v1", **options)
+    p.load(code, name="v3", where=f"{rng.choice(AT_DEVICES)} v1", **options)
     while True:
         send(rng)
         with contextlib.suppress(OSError):

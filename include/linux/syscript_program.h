@@ -131,6 +131,9 @@ void syscript_library_unregister(const struct syscript_library *library);
  *             reason in @error.  @net stays until @detach; do not hold it
  * @detach:    after its return no call begins; calls under way may continue until the
  *             next synchronize_net()
+ * @gone:      or NULL.  True: the hook's place has ended by itself, as one at a device does.
+ *             The program is listed as such; when it is loaded again, @detach and @attach
+ *             follow.  If that @attach fails, @gone and @detach are called once more
  */
 struct syscript_embedding {
 	const char *name;
@@ -142,6 +145,7 @@ struct syscript_embedding {
 	int (*attach)(struct syscript_hook *hook, struct net *net, const char *where,
 		      char *error, size_t len);
 	void (*detach)(struct syscript_hook *hook);
+	bool (*gone)(const struct syscript_hook *hook);
 };
 
 /*

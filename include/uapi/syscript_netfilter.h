@@ -11,7 +11,8 @@
  * with those of inet; netdev, with ingress or egress and then a device ("netdev ingress
  * eth0 -5"), where only drop and accept are known; inet, with ingress and then a device:
  * what netdev ingress has of IPv4 and IPv6.  Lower priorities come first; 0 if there is
- * none.  If the device goes, so does the place, and the program is no longer called.
+ * none.  If the device goes, so does the place, and the program is no longer called until
+ * it is loaded again.
  */
 #ifndef _UAPI_SYSCRIPT_NETFILTER_H
 #define _UAPI_SYSCRIPT_NETFILTER_H

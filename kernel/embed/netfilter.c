@@ -378,7 +378,18 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 
 static void detach(struct syscript_hook *hook)
 {
-	place_put(syscript_hook_private(hook));
+	struct place *place = syscript_hook_private(hook);
+
+	syscript_hook_set_private(hook, NULL);
+	if (place)
+		place_put(place);
+}
+
+static bool gone(const struct syscript_hook *hook)
+{
+	const struct place *place = syscript_hook_private(hook);
+
+	return !place || place_gone(place);
 }
 
 static const struct syscript_embedding netfilter = {
@@ -392,6 +403,7 @@ static const struct syscript_embedding netfilter = {
 	.functions = functions,
 	.attach = attach,
 	.detach = detach,
+	.gone = gone,
 };
 
 int netfilter_init(void)

@@ -203,6 +203,12 @@ static void leave_device(struct place *place)
 	nf_unregister_net_hook(place->net, &place->ops);
 }
 
+/* A look without RTNL: the device may go at any time anyway. */
+bool place_gone(const struct place *place)
+{
+	return at_device(&place->ops) && list_empty_careful(&place->node);
+}
+
 static unsigned int pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	return NF_ACCEPT;

@@ -15,6 +15,8 @@ struct place;
  */
 struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct net *net,
 			char *error, size_t len);
+/* It was at a device that is no longer there. */
+bool place_gone(const struct place *place);
 /* No call begins any more; those under way end by the next synchronize_net(). */
 void place_put(struct place *place);
 

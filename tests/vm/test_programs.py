@@ -175,8 +175,16 @@ ip("link", "set", "two", "netns", str(child.pid))
 result["left"] = [one(n).calls for n in ("ip", "peer")]
 send("one")
 result["moved"] = [one(n).calls for n in ("filter", "ip", "peer")]
+result["gone"] = [one(n).state for n in ("filter", "ip", "peer")]
+again = lambda: p.load(p.image([p.verdict(0)]), name="peer", where="netdev ingress two -1")
+result["again"] = [again()]
 ip("link", "del", "one")
 child.kill()
+ip("link", "add", "one", "up", "type", "veth", "peer", "two")
+ip("link", "set", "two", "up")
+result["again"].append(again())
+send("one")
+result["back"] = one("peer").calls - result["moved"][2], one("peer").loads, one("peer").state
 result["unload"] = [p.unload(n) for n in ("filter", "ip", "peer")]
 """)
     assert result["none"] == [-errno.ENODEV, "no device 'nothing'"]
@@ -185,6 +193,10 @@ result["unload"] = [p.unload(n) for n in ("filter", "ip", "peer")]
     assert result["calls"][2] == 0 and result["other"] >= 3
     assert result["moved"][0] >= result["calls"][0] + 3
     assert result["moved"][1:] == result["left"]
+    assert result["gone"] == [0, 2, 2]
+    # Once more where there is no such device, and where there is one.
+    assert result["again"] == [[-errno.ENODEV, "no device 'two'"], [0, ""]]
+    assert result["back"][0] >= 3 and result["back"][1:] == [2, 0]
     assert result["unload"] == [0, 0, 0]
 
 
