@@ -109,6 +109,22 @@ def test_dkms_tree_builds_by_itself(tmp_path: Path) -> None:
     assert (tree / "out/syscript.ko").exists()
 
 
+def modules_described(text: str) -> set[str]:
+    """The modules that DKMS installs by such a dkms.conf."""
+    names = re.findall(r'^BUILT_MODULE_NAME.*="(.*)"$', text, re.MULTILINE)
+    places = re.findall(r'^BUILT_MODULE_LOCATION.*="(.*)"$', text, re.MULTILINE)
+    return {f"{place}/{name}.ko" for place, name in zip(places, names, strict=True)}
+
+
+def test_dkms_installs_each_module_of_the_safety_kit() -> None:
+    built = {
+        f"out/{kbuild.parent.name}/{name}.ko"
+        for kbuild in (ROOT / "safety").glob("*/Kbuild")
+        for name in re.findall(r"^obj-m [:+]= (\w+)\.o", kbuild.read_text(), re.MULTILINE)
+    }
+    assert modules_described((ROOT / "safety/dkms.conf").read_text()) == built
+
+
 @pytest.mark.long
 def test_safety_kit_builds_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As DKMS builds it; then a module with each tool, by what was kept."""
@@ -118,10 +134,7 @@ def test_safety_kit_builds_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kept = tree / "built" / kernel.name
     monkeypatch.setenv("PLUGIN_HEADERS", done("vm/kernels.py", "plugin", "6.1"))
     done("sh", "build-kit", kernel / "headers", "out", kept, cwd=tree)
-    described = (tree / "dkms.conf").read_text()
-    names = re.findall(r'^BUILT_MODULE_NAME.*="(.*)"$', described, re.MULTILINE)
-    places = re.findall(r'^BUILT_MODULE_LOCATION.*="(.*)"$', described, re.MULTILINE)
-    paths = {f"{place}/{name}.ko" for place, name in zip(places, names, strict=True)}
+    paths = modules_described((tree / "dkms.conf").read_text())
     assert paths == {str(path.relative_to(tree)) for path in tree.glob("out/*/*.ko")}
     shutil.rmtree(tree / "out")
 
