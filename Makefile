@@ -21,7 +21,8 @@ else
 # A default kernel, and all that tools/deps installs for it: make makes this file first,
 # and starts again with it.  These goals do without, and those of the module need
 # neither QEMU nor Python's packages.
-LIGHT := clean help help-all lib cli consolidate-calibrate install install-% uninstall uninstall-% dist deb test-deb
+LIGHT := clean help help-all lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
+	install install-% uninstall uninstall-% dist deb test-deb
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb,$(HEAVY)),)
 -include $(BUILD)/config.mk

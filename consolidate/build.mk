@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 # consolidate(1): $(BUILD)/consolidate runs it from the tree, with the libraries of
-# build/venv.  The program that measures the cost model is C.
+# build/venv where tests have made that.  The program that measures the cost model is C.
 
 CONSOLIDATE := $(BUILD)/consolidate
 CALIBRATE := $(BUILD)/consolidate-calibrate
@@ -11,14 +11,15 @@ VERSION_FILE := $(BUILD)/gen/version
 consolidate-calibrate: $(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE)
 consolidate: $(CONSOLIDATE) $(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE) $(BUILD)/syscript
 
-$(CONSOLIDATE): consolidate/build.mk | $(BUILD)/config.mk
+$(CONSOLIDATE): consolidate/build.mk | $(BUILD)/deps/consolidate.ready
 	$(call say,GEN)
-	$(Q)printf '#!/bin/sh\nbuild=$$(dirname "$$(readlink -f "$$0")")\n%s\n' \
-		'PYTHONPATH=$$build/.. exec "$$build/venv/bin/python" -m consolidate "$$@"' >$@
+	$(Q)printf '#!/bin/sh\nbuild=$$(dirname "$$(readlink -f "$$0")")\n%s\n%s\n' \
+		'python=$$build/venv/bin/python; [ -x "$$python" ] || python=/usr/bin/python3' \
+		'PYTHONPATH=$$build/.. exec "$$python" -m consolidate "$$@"' >$@
 	$(Q)chmod 0755 $@
 
 # Audit records have calls by number.
-$(CALL_NUMBERS): kernel/syscalls_nr.h consolidate/build.mk | $(BUILD)/config.mk
+$(CALL_NUMBERS): kernel/syscalls_nr.h consolidate/build.mk | $(BUILD)/deps/build.ready
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -E -dM -include $< -x c /dev/null | \

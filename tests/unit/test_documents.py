@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"^(?:-- |/\* )(?:cc )?(\w+\.(?:lua|c))\b")
 # Commands of the README that take a machine of their own, and what runs them.
 ELSEWHERE = {
+    "sudo apt-get install git make": "tests run where these are",
     "make demo": "make bench-memcached, in short; needs minutes and a guest",
     "make test": "this is a part of it",
     "sudo make install": "make test-deb",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 from conftest import ROOT
 
@@ -21,3 +22,16 @@ def test_prerequisites_are_defined_before_they_are_named() -> None:
     files = [ROOT / "Makefile", *ROOT.glob("*/build.mk"), *ROOT.glob("*/*/build.mk")]
     defined = {name for file in files for name in ASSIGNED.findall(file.read_text())}
     assert undefined & defined == set()
+
+
+def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
+    """Nor what tests need: a newcomer is asked for as little as possible."""
+    goals = ["lib", "cli", "consolidate", "cosy", "lua-runtime", "examples"]
+    given = [f"BUILD={tmp_path}", f"VENDOR={ROOT / 'build/vendor'}", "VENDOR_READY="]
+    # -k: LuaJIT's part compiles what it has patched, and here that is not there.
+    command = ["make", "-nk", *given, *goals]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    groups = set(re.findall(r"^tools/deps ?(\S*)", done.stdout, re.MULTILINE))
+    assert groups == {"build", "clang", "consolidate"}
+    # Make remakes what it includes even where it only says what it would do.
+    assert list(tmp_path.glob("config*.mk")) == []
