@@ -508,12 +508,10 @@ static void take_from_tap(struct server *server)
 {
 	char frame[ROOM];
 	const char *payload;
-	int len;
+	unsigned int len;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		do {
-			len = wires_read(server->tap, frame, sizeof(frame), &payload);
-		} while (len < 0);
+		len = wires_next(server->tap, frame, sizeof(frame), &payload);
 		check_reply(server, payload, len, i);
 	}
 }
@@ -576,12 +574,10 @@ static void answer_by_hand(struct server *server, unsigned int *len)
 {
 	char frame[ROOM], reply[ROOM];
 	const char *payload;
-	int got;
+	unsigned int got;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		do {
-			got = wires_read(server->tap, frame, sizeof(frame), &payload);
-		} while (got < 0);
+		got = wires_next(server->tap, frame, sizeof(frame), &payload);
 		memcpy(reply, payload, got);
 		len[i] = wires_frame(server->frames[i], server->n, false, PORT, reply,
 				     answer(reply, got));

@@ -211,12 +211,10 @@ static void take_from_tap(struct server *server)
 {
 	char frame[ROOM];
 	const char *payload;
-	int len;
+	unsigned int len;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		do {
-			len = wires_read(server->tap, frame, sizeof(frame), &payload);
-		} while (len < 0);
+		len = wires_next(server->tap, frame, sizeof(frame), &payload);
 		if (!is_reply(payload, len, (server->asked + i) % NAMES))
 			measure_die("NSD, %s: a wrong reply", server->way);
 	}

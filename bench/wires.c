@@ -209,3 +209,13 @@ int wires_read(int tap, char *frame, size_t size, const char **payload)
 	*payload = d->payload;
 	return len - sizeof(*d);
 }
+
+unsigned int wires_next(int tap, char *frame, size_t size, const char **payload)
+{
+	int len;
+
+	do {
+		len = wires_read(tap, frame, size, payload);
+	} while (len < 0);
+	return len;
+}

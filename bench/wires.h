@@ -39,7 +39,10 @@ int wires_make_tap(unsigned int n, bool stack, char *device);
 unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
 			 const char *payload, unsigned int len);
 
-/* The datagram that comes next; -1: it was another frame.  Returns its length. */
+/* The datagram in the next frame: its length; -1: it has none. */
 int wires_read(int tap, char *frame, size_t size, const char **payload);
+
+/* The next datagram, past frames without one. */
+unsigned int wires_next(int tap, char *frame, size_t size, const char **payload);
 
 #endif
