@@ -23,12 +23,6 @@
 
 extern char entries_first[];
 
-asmlinkage long entries_none(const struct pt_regs *regs);
-asmlinkage long entries_none(const struct pt_regs *regs)
-{
-	return -ENOSYS;
-}
-
 long entries_call(unsigned int index, const struct pt_regs *regs)
 {
 	switch (index) {

@@ -3,6 +3,7 @@
  * See entries.h.  entries.c writes where each jump goes.  No SYM_FUNC_START(): it
  * begins with an endbr64 where the kernel has IBT, and these are called directly.
  */
+#include <linux/errno.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 
@@ -11,10 +12,15 @@
 
 	.text
 
+SYM_START(entries_none, SYM_L_LOCAL, SYM_A_NONE)
+	mov $-ENOSYS, %rax
+	RET
+SYM_FUNC_END(entries_none)
+
 #define SYSCALL(name, kinds, flags)		\
 	.balign ENTRIES_SIZE, 0xcc;		\
 	SYM_START(entries_##name, SYM_L_GLOBAL, SYM_A_NONE);	\
-	jmp entries_none;			\
+	jmp.d32 entries_none;			\
 	SYM_FUNC_END(entries_##name);		\
 	.set entries, entries + 1;
 

@@ -9,7 +9,9 @@
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/llist.h>
+#include <linux/linkage.h>
 #include <linux/module.h>
+#include <linux/objtool.h>
 #include <linux/printk.h>
 #include <linux/restart_block.h>
 #include <linux/sched/signal.h>
@@ -24,9 +26,6 @@
 #include "symbols.h"
 
 #if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && defined(CONFIG_SECCOMP_FILTER)
-
-/* stack.S: see there. */
-void stack_return(long ret, void *home);
 
 static bool can_wait __ro_after_init;
 
@@ -92,11 +91,20 @@ static long guarded(struct restart_block *block)
 	return -EINTR;
 }
 
-/* In place of do_exit(), with its argument and its caller's stack. */
+/*
+ * In place of do_exit(), with its argument and its caller's stack: returns @code from
+ * the call in ask_from().
+ */
 static noinline notrace void instead_of_exit(long code)
 {
-	stack_return(code, (void *)current->restart_block.arch_data);
+	unsigned long home = current->restart_block.arch_data;
+
+	asm_inline volatile("leaq -8(%[home]), %%rsp\n\t"
+			    ASM_RET
+			    : : "a" (code), [home] "r" (home) : "memory");
+	unreachable();
 }
+STACK_FRAME_NON_STANDARD(instead_of_exit);
 
 /* Not an oops while a filter is asked: that one is to end the task as ever. */
 static bool notrace is_filters(void)
@@ -120,7 +128,7 @@ static struct ftrace_ops do_exit_ops = {
 
 /*
  * Which returns the function graph tracer and kretprobes wait for: functions that
- * stack_return() has passed by do not return any more.
+ * instead_of_exit() has passed by do not return any more.
  *
  * Tools of root's that hook returns in ways of their own, BPF's trampolines, keep what
  * they hold for a function under way: they are not freed before the next boot.
@@ -184,7 +192,7 @@ static void set_returns(const struct returns *returns)
 #endif
 }
 
-/* *@home is the way back from there, for stack_return(). */
+/* *@home is the way back from there, for instead_of_exit(). */
 static __always_inline long ask_from(unsigned long *home)
 {
 	long ret;

@@ -68,20 +68,6 @@ START(stack_on)
 	RETURN
 END(stack_on)
 
-#ifdef __KERNEL__
-/*
- * void stack_return(long ret, void *home)
- *
- * Returns @ret now from what was called when the stack pointer was @home.
- */
-START(stack_return)
-	mov %rdi, %rax
-	lea -8(%rsi), %rsp
-	RETURN
-END(stack_return)
-NO_FRAME(stack_return)
-#endif
-
 /*
  * long stack_off(long (*fn)(void *), void *arg, void *home)
  *

@@ -77,6 +77,14 @@ static inline void frames_look_at(struct frame *frame, struct sk_buff *skb)
 	frame->room = min_t(unsigned int, skb->len + skb_tailroom(skb), FRAME_MAX);
 }
 
+/* @skb is linear. */
+static inline void frames_set_length(struct sk_buff *skb, unsigned int len)
+{
+	skb->len = 0;
+	skb_reset_tail_pointer(skb);
+	__skb_put(skb, len);
+}
+
 static inline void frames_put(struct frame *frame)
 {
 	kfree_skb(frame->buffer);

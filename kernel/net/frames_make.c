@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See frames.h: frames are made, and grow. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <net/sock.h>
+
+#include "frames_port.h"
+#include "run_own.h"
+
+/* A frame in the making, and one that needs more room. */
+struct room {
+	struct frames_work work;
+	struct frame *frame;
+	unsigned int room;
+};
+
+static long build_frame(struct frames_work *work)
+{
+	const struct room *room = container_of(work, struct room, work);
+	struct frames *frames = &work->port->frames;
+	struct sock *sk = work->port->sk;
+	struct sk_buff *skb;
+
+	if (frames->n == FRAMES_MAX || !frames_has_buffer(sk))
+		return -ENOBUFS;
+	skb = alloc_skb(LL_MAX_HEADER + room->room, GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_set_owner_r(skb, sk);
+	frames_give(frames, skb);
+	return frames->n - 1;
+}
+
+static long build_call(void *arg)
+{
+	return frames_with_socket(arg, build_frame);
+}
+
+long frames_build(struct run *run, struct frames *frames, unsigned int room)
+{
+	struct room new = { .work = { .run = run, .port = frames_port_of(frames) }, .room = room };
+
+	return room > FRAME_MAX ? -ENOBUFS : run_outside(run, build_call, &new.work);
+}
+
+/* Recharge: truesize grew. */
+static long grow_frame(void *arg)
+{
+	struct room *room = arg;
+	struct sk_buff *skb = room->frame->buffer;
+	struct sock *sk = room->work.port->sk;
+	int err;
+
+	if (!frames_has_buffer(sk))
+		return -ENOBUFS;
+	frames_set_length(skb, room->frame->len);
+	skb_orphan(skb);
+	err = pskb_expand_head(skb, 0, room->room - skb->len - skb_tailroom(skb), GFP_KERNEL);
+	skb_set_owner_r(skb, sk);
+	frames_look_at(room->frame, skb);
+	return err;
+}
+
+/* Room in front of the frame will do: most devices leave some there. */
+static bool move_up(struct frame *frame, unsigned int room)
+{
+	unsigned int by = round_up(room - frame->room, 16), len = frame->len;
+	struct sk_buff *skb = frame->buffer;
+
+	frames_set_length(skb, len);
+	if (by > skb_headroom(skb))
+		return false;
+	memmove(skb->data - by, skb->data, len);
+	__skb_push(skb, by);
+	frames_set_length(skb, len);
+	frames_look_at(frame, skb);
+	return true;
+}
+
+long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
+		 unsigned int room)
+{
+	struct room more = { .work = { .run = run, .port = frames_port_of(frames) },
+			     .frame = frame, .room = room };
+
+	if (room > FRAME_MAX)
+		return -ENOBUFS;
+	if (room <= frame->room || move_up(frame, room))
+		return 0;
+	return run_outside(run, grow_frame, &more);
+}
