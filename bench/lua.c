@@ -99,7 +99,7 @@ static void call_luajit(unsigned int nargs, const int64_t *args)
 
 typedef void caller(unsigned int nargs, const int64_t *args);
 
-static void take(caller *call, size_t step, uint64_t count)
+static void measure_calls(caller *call, size_t step, uint64_t count)
 {
 	const int64_t args[] = { (int64_t)step + 1, (int64_t)count };
 
@@ -149,7 +149,7 @@ static double sample(caller *call, size_t step)
 {
 	uint64_t since = measure_now();
 
-	take(call, step, COUNT);
+	measure_calls(call, step, COUNT);
 	return (double)(measure_now() - since) / COUNT;
 }
 
@@ -209,9 +209,9 @@ static void profile(const char *name, uint64_t count)
 		i++;
 	if (i == STEPS)
 		measure_die("no step %s", name);
-	take(call_compiled, i, count);
+	measure_calls(call_compiled, i, count);
 	mark_begin();
-	take(call_compiled, i, count);
+	measure_calls(call_compiled, i, count);
 	mark_end();
 }
 
@@ -240,9 +240,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (size_t i = 0; i < STEPS; i++) {	/* warms up */
-		take(call_interpreted, i, COUNT);
-		take(call_compiled, i, COUNT);
-		take(call_luajit, i, COUNT);
+		measure_calls(call_interpreted, i, COUNT);
+		measure_calls(call_compiled, i, COUNT);
+		measure_calls(call_luajit, i, COUNT);
 	}
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"rounds\": [",
 	       measure_kernel(), measure_accel());

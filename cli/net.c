@@ -17,7 +17,7 @@
 #define PORTS		8
 #define SOCKET_FD	3
 
-/* In a namespace of one's own: both ends are there, and the stack has one. */
+/* A namespace with both ends of a pair, of which the stack has one. */
 #define CLIENT		"client0"
 #define CLIENT_ADDRESS	"10.87.0.1/24"
 #define FRAMES_ADDRESS	"10.87.0.2"
@@ -336,7 +336,7 @@ static void show_one(const char *name, bool json, bool first)
 	fputs("}", stdout);
 }
 
-static int show(int argc, char **argv)
+static int show_namespace(int argc, char **argv)
 {
 	bool json = false, first = true;
 	struct dirent *entry;
@@ -387,7 +387,7 @@ int cmd_net(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv);
-	} commands[] = { { "setup", setup }, { "show", show }, { "undo", undo } };
+	} commands[] = { { "setup", setup }, { "show", show_namespace }, { "undo", undo } };
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return fputs(help, stdout), 0;

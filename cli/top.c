@@ -90,7 +90,7 @@ static void print_rates(const struct rate *rates, size_t n)
 	fflush(stdout);
 }
 
-static int show(const struct top *top, const struct sample *before, const struct sample *now)
+static int show_sample(const struct top *top, const struct sample *before, const struct sample *now)
 {
 	struct rate *rates = calloc(now->n ?: 1, sizeof(*rates));
 	double seconds = seconds_between(&before->at, &now->at);
@@ -119,7 +119,7 @@ static int run_top(const struct top *top)
 
 	for (long round = 0; !status && (!top->rounds || round < top->rounds); round++) {
 		nanosleep(&delay, NULL);
-		status = take_sample(&now) ?: show(top, &before, &now);
+		status = take_sample(&now) ?: show_sample(top, &before, &now);
 		free(before.scripts);
 		before = now;
 	}

@@ -68,7 +68,7 @@ void heap_add(void *from, size_t size)
 	insert(NULL, (uintptr_t)from, size);
 }
 
-static struct block *take(size_t size, size_t align)
+static struct block *take_block(size_t size, size_t align)
 {
 	struct block *block;
 
@@ -99,7 +99,7 @@ void *heap_get(size_t size, size_t align)
 	if (size <= SIZE_MAX - 15) {
 		size = size ? (size + 15) & ~(size_t)15 : 16;
 		pthread_mutex_lock(&lock);
-		block = take(size, align < 16 ? 16 : align);
+		block = take_block(size, align < 16 ? 16 : align);
 		pthread_mutex_unlock(&lock);
 	}
 	if (!block) {

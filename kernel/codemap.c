@@ -47,7 +47,7 @@ static void show_program(struct program *program, void *m)
 }
 
 /* As much as fits into the rooms for machine code. */
-static int show(struct seq_file *m, void *unused)
+static int codemap_show(struct seq_file *m, void *unused)
 {
 	return script_each(show_program, m);
 }
@@ -55,7 +55,7 @@ static int show(struct seq_file *m, void *unused)
 /* Addresses of the kernel: what /proc/kallsyms asks for where kptr_restrict is 1. */
 static int open(struct inode *inode, struct file *file)
 {
-	return capable(CAP_SYSLOG) ? single_open(file, show, NULL) : -EPERM;
+	return capable(CAP_SYSLOG) ? single_open(file, codemap_show, NULL) : -EPERM;
 }
 
 static const struct file_operations symbols_fops = {

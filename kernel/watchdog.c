@@ -28,7 +28,7 @@ DEFINE_PER_CPU(struct watchdog, watchdogs);
 static enum cpuhp_state hotplug_state __ro_after_init;
 
 /* The run whose script code this timer has interrupted, or NULL. */
-static struct run_own *found(const struct watchdog *dog)
+static struct run_own *run_interrupted(const struct watchdog *dog)
 {
 	const struct pt_regs *regs = get_irq_regs();
 
@@ -86,7 +86,7 @@ static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
 	/* Its CPU went offline: watchdog_reset(). */
 	if (dog != this_cpu_ptr(&watchdogs))
 		return HRTIMER_NORESTART;
-	own = found(dog);
+	own = run_interrupted(dog);
 	if (own) {
 		ends = look(dog, own);
 	} else if (!dog->heard && !run_may_enter()) {

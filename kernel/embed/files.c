@@ -32,8 +32,8 @@ struct watch {
 
 static struct fsnotify_group *group;	/* of all */
 
-static void show(struct syscript_file *to, u32 mask, const struct inode *inode,
-		 const struct qstr *name, u32 cookie)
+static void show_file(struct syscript_file *to, u32 mask, const struct inode *inode,
+		      const struct qstr *name, u32 cookie)
 {
 	memset(to, 0, sizeof(*to));
 	to->mask = mask & (EVENTS | FS_ISDIR);
@@ -53,7 +53,7 @@ static int on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
 	struct syscript_event event;
 
 	if ((mask & EVENTS) && syscript_hook_begin(watch->hook, &event)) {
-		show(syscript_event_view(&event), mask, inode, name, cookie);
+		show_file(syscript_event_view(&event), mask, inode, name, cookie);
 		syscript_hook_run(&event);
 	}
 	return 0;

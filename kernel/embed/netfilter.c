@@ -123,7 +123,7 @@ static __always_inline void show_devices(struct syscript_packet *p,
 }
 
 /* Only what the program reads. */
-static __always_inline void show(struct call *call)
+static __always_inline void show_packet(struct call *call)
 {
 	const struct syscript_event *event = &call->event;
 	const struct nf_hook_state *state = call->state;
@@ -354,7 +354,7 @@ static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
 	call.state = state;
 	if (unlikely(!syscript_hook_begin(hook, &call.event)))
 		return default_verdict(&call);
-	show(&call);
+	show_packet(&call);
 	result = syscript_hook_run_program(&call.event);
 	if (unlikely((u64)result > SYSCRIPT_ACCEPT || call.event.rare))
 		result = rare_end(&call, result);

@@ -18,7 +18,7 @@
 
 #define FUEL	8192	/* 0.4 ms at most */
 
-static void show(struct syscript_thread *to, struct task_struct *task)
+static void show_thread(struct syscript_thread *to, struct task_struct *task)
 {
 	const struct cred *cred;
 
@@ -41,7 +41,7 @@ static s64 call(struct syscript_hook *hook, struct task_struct *task)
 
 	if (!syscript_hook_begin(hook, &event))
 		return event.result;
-	show(syscript_event_view(&event), task);
+	show_thread(syscript_event_view(&event), task);
 	return syscript_hook_run(&event);
 }
 

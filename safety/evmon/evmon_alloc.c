@@ -472,7 +472,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *mo
 
 static struct notifier_block module_events = { .notifier_call = module_event };
 
-static void show(struct seq_file *m)
+static void alloc_show(struct seq_file *m)
 {
 	seq_printf(m, "modules\t%s\nlost\t%lu\n", modules, READ_ONCE(lost));
 }
@@ -480,7 +480,7 @@ static void show(struct seq_file *m)
 static struct evmon_monitor monitor = {
 	.name = "alloc",
 	.going = going,
-	.show = show,
+	.show = alloc_show,
 };
 
 static int __init evmon_alloc_init(void)

@@ -249,7 +249,7 @@ static void going(const struct module *module)
 	}
 }
 
-static void show(struct seq_file *m)
+static void refs_show(struct seq_file *m)
 {
 	seq_printf(m, "lost\t%lu\n", READ_ONCE(lost));
 }
@@ -259,7 +259,7 @@ static struct evmon_monitor monitor = {
 	.classes = BIT(EVMON_CLASS_REF),
 	.event = event,
 	.going = going,
-	.show = show,
+	.show = refs_show,
 };
 
 static int __init evmon_refs_init(void)

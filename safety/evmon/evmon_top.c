@@ -143,7 +143,7 @@ static void show_hot(struct seq_file *m, const struct hot *hot)
 		   hot->waits, hot->wait, hot->wait_max, hot->held, hot->held_max, longest);
 }
 
-static void show(struct seq_file *m)
+static void top_show(struct seq_file *m)
 {
 	unsigned int i;
 
@@ -157,7 +157,7 @@ static struct evmon_monitor monitor = {
 	.name = "top",
 	.classes = BIT(EVMON_CLASS_LOCK) | BIT(EVMON_CLASS_REF),
 	.event = event,
-	.show = show,
+	.show = top_show,
 };
 
 static int __init evmon_top_init(void)
