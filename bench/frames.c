@@ -5,9 +5,9 @@
  *
  *   veth           a pair between two network namespaces, client included
  *   veth_sleeping  the same; client and server are threads that wait for each other
- *   device         a tap: what comes and goes by its descriptor, as by a wire, is no
- *                  one's work; "nothing" is what it takes to write frames to it that
- *                  no one wants, to be subtracted
+ *   device         a tap: frames that come and go by its descriptor, as by a wire, cost
+ *                  the server nothing; "nothing" is the cost of writing frames to it
+ *                  that are dropped, to be subtracted
  *   client         the client on a tap, by which its replies come: its own work
  *   memcached      as device, and the server is memcached; "worker" is the part of it
  *                  that its worker executes, which is all but what takes frames in
@@ -17,8 +17,8 @@
  *
  * Next to them stand packet_rings and packet_blocks (AF_PACKET's, TPACKET_V2 and V3) and
  * xdp (AF_XDP, copy mode), with which a process does the headers itself, and io_uring on
- * an ordinary socket.  Blocks come when their time is up: what no one does until then is
- * not in their figures.
+ * an ordinary socket.  Blocks come when their time is up: the wait is not in their
+ * figures.
  *
  * usage: frames ROUNDS STEPS [WIRE WAY]	(as root)
  *
@@ -569,7 +569,7 @@ static void alone_open(struct server *server)
 		measure_die("client: %m");
 }
 
-/* Replies by hand, which are no one's work: their lengths. */
+/* Writes the replies itself, outside of what is measured.  @len: their lengths. */
 static void answer_by_hand(struct server *server, unsigned int *len)
 {
 	char frame[ROOM], reply[ROOM];

@@ -3,9 +3,9 @@
 """Measure a UDP server on frames of a device next to one with recvmmsg(2) and sendmmsg(2).
 
 Over a veth pair the same client asks both, and its work is in the figures; asleep in
-between, too. A tap stands for a card: what comes and goes by its descriptor is no one's
-work, and figures are of the server alone, with what its kernel does; for memcached, too,
-which sleeps in between. With --icount the guest counts instructions instead of time: the
+between, too. A tap stands for a card: frames that come and go by its descriptor cost
+nothing, so the figures are of the server alone, with its part of the kernel; for memcached,
+too, which sleeps in between. With --icount the guest counts instructions instead of time: the
 same in every boot.
 """
 
@@ -37,12 +37,12 @@ BESIDE = {
     "xdp": "AF_XDP, copied",
     "io_uring": "io_uring",
 }
-# Writing frames to a tap that no one wants is no work of who gets the others.
+# There the cost of writing frames to the tap is subtracted.
 TAPS = "device", "memcached", "client"
 
 
 def cost(found: dict[str, float], wire: str, way: str) -> float:
-    """Of a request, without what it takes to hand it to a device that no one listens to."""
+    """Of a request, without the cost of handing it to a device."""
     return found[f"{wire} {way}"] - (found["device nothing"] if wire in TAPS else 0)
 
 

@@ -320,7 +320,7 @@ static uint64_t longest_of(uint64_t (*once)(void))
 	return longest;
 }
 
-/* Whoever has been on a CPU that went offline may be anywhere since. */
+/* Tasks of a CPU that went offline may have moved anywhere. */
 static void stay(void)
 {
 	cpu_set_t set;

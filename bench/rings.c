@@ -87,7 +87,7 @@ static void swap(void *a, void *b, size_t n)
 	memcpy(b, t, n);
 }
 
-/* Makes of a request its reply, and returns its length; 0: it is none. */
+/* Turns a request into its reply, and returns its length; 0: it is no request. */
 static unsigned int turn_round(char *frame, unsigned int len, rings_answer *answer)
 {
 	struct headers *h = (struct headers *)frame;
@@ -226,7 +226,7 @@ void rings_serve_packet(struct rings *rings, rings_answer *answer)
 		send_out(rings);
 }
 
-/* Copies it over if it is a request: false, if it is none. */
+/* Copies it over.  False: it is no request. */
 static bool answer_block(struct rings *rings, const struct tpacket3_hdr *in, rings_answer *answer)
 {
 	struct tpacket3_hdr *out = (void *)(rings->out + rings->next_out % FRAMES * ROOM);

@@ -33,8 +33,8 @@ int wires_make_tap(unsigned int n, bool stack, char *device);
 
 /*
  * Writes to @to a frame for the tap of wire @n, a datagram for @port from its client,
- * with no checksum to look at, as from a card that has.  @odd: of a protocol that no one knows.  Returns its
- * length.
+ * with its checksum already verified, as by a card.  @odd: of an unknown protocol.
+ * Returns its length.
  */
 unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
 			 const char *payload, unsigned int len);

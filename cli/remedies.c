@@ -132,7 +132,7 @@ static void need_in_container(struct list *list, const struct findings *f)
 		     "podman run --device " DEVICE " ...    # docker: the same; bwrap: --dev-bind "
 		     DEVICE " " DEVICE);
 	if (!f->device || (!f->device_open && !f->denied))
-		need(list, "nobody in this container is in the host's group " GROUP,
+		need(list, "no process of this container is in the host's group " GROUP,
 		     "podman run --group-add keep-groups ...    # docker: --group-add GID, the group's number");
 }
 

@@ -228,7 +228,7 @@ static void step_jump(struct search *s, uint32_t at, struct state *state)
 	if (op == INSN_CALL) {
 		step_call(s, at, state);
 	} else if (op == INSN_EXIT) {
-		/* Whoever called a function may use what it returns. */
+		/* A caller may use what a function returns. */
 		lose(s, state->regs[0]);
 		return;
 	} else {

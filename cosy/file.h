@@ -4,8 +4,8 @@
  * linux/syscript_image.h) that is not at its place yet, and its data.
  *
  * A file is a struct cosy_file, and the parts that it tells of, each at a multiple
- * of 8 bytes from its beginning.  Whoever loads it chooses a place for the data in
- * the arena, and then
+ * of 8 bytes from its beginning.  The loader chooses a place for the data in the arena,
+ * and then
  *
  *   - copies data there, and zeroes what follows up to memory_size;
  *   - adds the place's address to the 64 bits at each of data_relocs;

@@ -157,8 +157,8 @@ static void get_returns(struct returns *returns)
 /*
  * The first hook is taken for that of the next function to return, so those of
  * functions that do not go behind all others; the task's end frees them.  Interrupts
- * put hooks of their own before the first, and take them off again.  Who only reads,
- * as stack traces do, never finds a circle.
+ * put hooks of their own before the first, and take them off again.  Readers of the
+ * list, such as stack traces, never find a circle.
  */
 static void set_hooks(struct llist_node *hooks)
 {

@@ -197,14 +197,14 @@ static noinline void change_hands(struct run_own *own, void *stack)
 static noinline void at_end(struct run_own *own, bool well)
 {
 	watchers_hide(&own->outer, current_pt_regs());
-	/* idle.c tidies up between two calls: what these keep is not its affair. */
+	/* idle.c tidies up between two calls, and leaves the frames that they keep. */
 	if (!own->thread)
 		frames_end_run(own->held.ports, well);
 }
 
 /*
- * What the last run of a process has left is no concern of this one.  idle.c's keep it:
- * the process has yet to read its error.
+ * Clears what the last run has left.  Not for idle.c's runs: the process may still read
+ * its error.
  */
 static __always_inline void begin_anew(struct run_own *own)
 {

@@ -129,8 +129,8 @@ DEB := $(BUILD)/deb
 DEB_REVISION ?= 1
 DEB_VERSION := $(LIB_VERSION)-$(DEB_REVISION)
 
-# Nothing was announced to Debian's archive that this could close; who builds in a
-# container is root.
+# The package is not in Debian's archive, so there is no bug for it to close; builders in
+# containers are root.
 LINTIAN := --suppress-tags initial-upload-closes-no-bugs --allow-root
 
 deb: dist $(BUILD)/deps/deb.ready

@@ -6,7 +6,7 @@ As a plugin of pytest, `--costs DIRECTORY` has each test's seconds added to a fi
 guest they are the emulator's (/run/emulator, see vm/inside), all that the kernel does among them.
 
   tests/costs.py part NAME DIRECTORY COMMAND...   run a part of the tests, add what it cost
-  tests/costs.py report [--slowest N] DIRECTORY   what the last run cost, and who is over budget
+  tests/costs.py report [--slowest N] DIRECTORY   what the last run cost, what is over budget
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ of SCTP, files' pages, frames with a false description - while devices change ho
 cut and merge, filters cut what comes, and others hold copies of it. It is received by a
 packet socket, or taken from the stack, on any device that has Ethernet frames.
 
-What is judged: the kernel's log, by whoever runs this; that sockets hold no more than
-their buffers; and that nothing is held in the end.
+This checks that sockets hold no more than their buffers, and nothing in the end. The
+caller checks the kernel's log.
 """
 
 from __future__ import annotations
@@ -409,7 +409,7 @@ class Shapes:
         self.counts[f"{name} stream"] += 1
 
     def send_liar(self) -> None:
-        """A frame that was seen, with a description that is none of it."""
+        """A frame that was seen, with a false description."""
         frame = self.random.choice(self.seen)
         kind = self.random.choice([0, 1, 3, 4, 5, 0x81, 0x84])
         size = self.random.choice([1, 8, 100, 536, 1400, 65535])

@@ -4,8 +4,8 @@
 
   program_attacks.py ATTACK SECONDS SEED    in such namespaces; writes JSON
 
-What is judged here is what the owner sees; by whoever runs this, the kernel's log, what
-neighbours see, and that nothing is left.
+This checks what the owner sees. The caller checks the kernel's log, what neighbours see,
+and that nothing is left.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def fills_tables(rng: random.Random) -> bytes:
         code += i.imm64(2, BYTES, i.ARENA) + i.store(2, 0, 3)
         code += i.imm64(1, TABLE, i.ARENA) + i.imm64(2, BYTES, i.ARENA)
         code += i.outside(i.FUNCTION + rng.choice((FIND, ADD, ADD, DELETE)))
-        # The value, if there is one, becomes anything: also if it is none any more.
+        # Writes anything to the value, if there is one, even after it was deleted.
         code += i.jump_ifi("eq", 0, 0, 1) + i.store(0, rng.randrange(0, 64, 8), 0)
     return code + p.verdict(1)
 

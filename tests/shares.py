@@ -6,9 +6,9 @@ marked `sample(n)` one in n is made: on diagonals through its parameters, so tha
 parameters with n values and more each value is met.
 
 `--share DIRECTORY`, a new one, has several runs make the same tests together, in guests as
-well.  Each takes what no other has taken by making a directory of its name there; so whoever
-is done first takes more, however slow the machine, and all are made once: who does not get a
-chunk knows that another has it, and that one fails if it cannot make it.
+well.  A run takes a chunk of tests by making a directory with its name there.  So a run that
+is done early takes more, however slow the machine, and each test is made once: a chunk that
+another run has taken is that run's to make, or to fail.
 """
 
 from __future__ import annotations

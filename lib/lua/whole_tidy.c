@@ -419,7 +419,7 @@ static void close_up(struct tidy *t)
 {
 	struct emit *e = t->f->e;
 	uint16_t *lines = t->f->b->out->lines;
-	uint32_t *number = (uint32_t *)t->to, n, at = 0;	/* nobody needs that any more */
+	uint32_t *number = (uint32_t *)t->to, n, at = 0;	/* not needed any more */
 
 	for (n = 0; n < t->n; n++) {
 		bool there = is_there(t, n);

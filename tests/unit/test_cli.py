@@ -572,7 +572,7 @@ def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
 
 
 def test_doctor_leaves_audit_alone() -> None:
-    """No one is to drop audit rules for a program's sake."""
+    """It advises nobody to drop audit rules."""
     sources = "".join(path.read_text() for path in (ROOT / "cli").glob("*.c"))
     assert "auditctl" not in sources and "audit rules" in sources
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""syscript net: its command line, and a namespace of one's own where there may be any."""
+"""syscript net: its command line, and a namespace of its own where namespaces are allowed."""
 
 import subprocess
 from pathlib import Path

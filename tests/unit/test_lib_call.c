@@ -25,7 +25,7 @@ static void arguments(void)
 	CHECK_EQ(lua_syscall(fd, 8, 1, 2, 3, 4, 5, 6, 7, 8), 36);
 	CHECK_EQ(lua_syscall(fd, 2, 1L << 40, -1), (1L << 40) - 1);
 	CHECK_EQ(lua_syscall(address, 2, buffer, 2), 3);
-	/* The plain function, for who has no macro. */
+	/* The plain function, for languages without macros. */
 	CHECK_EQ((lua_syscall)(fd, 2, 20L, 22L), 42);
 	CHECK_EQ(lua_syscall(fd, 9, 1), -EINVAL);
 	CHECK_EQ(syscript_call(fd, 9, NULL, 0, NULL), -EINVAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A script's constants do not come to lie in executable memory, or whoever can make
- * the processor jump there chooses instructions.  Looked for in the machine code of
- * the user backend, which is made as in the kernel.
+ * A script's constants are not in executable memory, where an attacker who can make the
+ * processor jump to them would have chosen the instructions.  This searches the machine
+ * code of the user backend, which is made as in the kernel.
  */
 #include <stdbool.h>
 #include <stdint.h>

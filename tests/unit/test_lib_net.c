@@ -187,7 +187,7 @@ static void play_send(enum way way)
 	for (int i = 0; i < BATCH; i++)
 		scene->results[1] = scene->results[1] * 31 + recv(in, got, sizeof(got), MSG_DONTWAIT) +
 			got[0];
-	/* The fourth has a name that is none: three are sent. */
+	/* The fourth has an invalid address: three are sent. */
 	scene->names[3].ss_family = AF_UNIX;
 	scene->results[2] = send_batch(way, out, BATCH, MSG_NOSIGNAL);
 	for (int i = 0; i < 3; i++)

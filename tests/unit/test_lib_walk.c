@@ -249,7 +249,7 @@ static void test_restart(void)
 	CHECK_EQ(descriptors(), before);
 }
 
-/* Tokens that no one was given. */
+/* Tokens that were never handed out. */
 static void test_tokens(void)
 {
 	static char source[1 << 16];

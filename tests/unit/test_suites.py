@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, ROOT
 
-# Whether the library asks for the kernel: it gets a script of the module, or an error where
-# there is none, as nothing else will do.
+# Whether the library insists on the kernel: without the module it gets an error instead of
+# a script of the user backend.
 PROGRAM = """
 import ctypes, os, sys
 library = ctypes.CDLL(sys.argv[1])

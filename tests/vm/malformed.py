@@ -20,7 +20,7 @@ GET = b"\0\1\0\0\0\1\0\0get key\r\n"
 
 
 def good(name: str) -> Packet:
-    """A packet that the script answers, or knows to be for somebody else."""
+    """A packet that the script answers, or recognizes as another host's."""
     if name == "arp_icmp":
         return IP(**HOSTS) / ICMP(type=8) / Raw(b"ping")
     if name == "dns":

@@ -395,7 +395,7 @@ static void test_call_tells(abi_way *way)
 	call = good;
 	CHECK_EQ(way(fd, &call), -EPROTO);
 	CHECK_EQ(call.state, 0);
-	/* No script was to be run: whoever asks again gets the same. */
+	/* No script was run, and asking again gets the same. */
 	good.flags = SYSCRIPT_CALL_TELL;
 	good.nargs = SYSCRIPT_ARGS_MAX + 1;
 	call = good;

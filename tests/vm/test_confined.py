@@ -517,7 +517,7 @@ def test_exec_during_a_run() -> None:
 
 
 def test_owner_dies_and_another_has_it() -> None:
-    """Whoever receives a descriptor cannot use it, waits for no run, and frees it at last."""
+    """The receiver of a descriptor cannot use it, waits for no run, and frees it in the end."""
     here, there = socket.socketpair()
     body = (
         "with Arena() as arena:\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A call leaves the caller's floating-point state as it was, whatever the
- * script computes, wherever it blocks, and whoever else uses the FPU meanwhile:
+ * script computes, wherever it blocks, and however others use the FPU meanwhile:
  * XMM and YMM registers, MXCSR, and the x87.
  */
 #include <pthread.h>

@@ -283,7 +283,7 @@ def test_gso(net: Wire, far: socket.socket) -> None:
 
 
 def test_senders_memory(net: Wire, far: socket.socket) -> None:
-    """A sender that lends its pages has them back although no one reads the frame."""
+    """A sender that lends its pages gets them back even if the frame is never read."""
     Script("kernel", OPEN)(far.fileno())
     with net.to_server(7) as client:
         client.setsockopt(socket.SOL_SOCKET, 60, 1)  # SO_ZEROCOPY
@@ -316,7 +316,7 @@ def test_overflow(net: Wire, far: socket.socket, seven: socket.socket) -> None:
 
 
 def test_flood(net: Wire, far: socket.socket) -> None:
-    """While nobody reads frames on one socket, others are served."""
+    """While one socket's frames are not read, other sockets are served."""
     Script("kernel", OPEN)(far.fileno())
     over = threading.Event()
 
@@ -570,7 +570,7 @@ def test_socket_is_anothers_too(net: Wire, far: socket.socket, seven: socket.soc
         _, fds, _, _ = socket.recv_fds(theirs, 1, 1)
         with socket.socket(fileno=fds[0]) as passed:
             assert passed.recv(100)[42:] == b"whose?"
-            # Its descriptor is another one here, and this call is none of the port's.
+            # Here the descriptor has another number, so the script finds no port.
             assert script.fails(987)
             assert is_taken(client, seven)
             close(script)

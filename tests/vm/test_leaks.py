@@ -134,7 +134,7 @@ def fill(library: Library) -> int:
         fds.append(found[0])
         assert len(fds) < 4096, "no end to the share"
     assert found[0] == -errno.EDQUOT, found
-    # Those that have got theirs are none the worse for it.
+    # Scripts registered before the limit still run.
     assert [library.call(fd) for fd in fds] == [(1, 500000)] * len(fds)
     for fd in fds:
         os.close(fd)

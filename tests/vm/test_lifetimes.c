@@ -235,7 +235,7 @@ static void owner_check(struct cell *cell, int err, const struct syscript_call *
 		CHECK_EQ(err, 0);
 		CHECK_EQ(call->results[0], RESULT);
 	}
-	/* Whoever looks at the owner's scripts next finds it usable. */
+	/* Others that look at the owner's scripts find it usable. */
 	must(write(cell->lost[1], &c, 1) == 1, "write");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Whose memory scripts hold: it counts in the cgroup of whoever runs them, users
- * cannot take it from each other, and pages count, not only what is used of them.
+ * Whom the memory of scripts is charged to: the cgroup of the process that runs them,
+ * in whole pages; and users cannot take each other's share.
  */
 #include <grp.h>
 #include <signal.h>
@@ -95,7 +95,7 @@ static void end(const struct child *child)
 	close(child->said);
 }
 
-/* -- Nobody's memory is somebody else's ------------------------------------ */
+/* -- Users do not take each other's share ----------------------------------- */
 
 static void take_share(int script_mib)
 {

@@ -671,7 +671,7 @@ def total(data):
     return n
 
 def raw(sum_is_right):
-    "A datagram whose sum its sender has made, and nobody makes again."
+    "A datagram with the checksum that its sender computed; nothing corrects it later."
     source, to = socket.inet_aton("10.0.0.1"), socket.inet_aton("10.0.0.9")
     text = b"seven b"
     head = struct.pack("!HHHH", 3001, 4000, 8 + len(text), 0)

@@ -615,7 +615,7 @@ static void *supervise(void *arg)
 			return NULL;
 		CHECK_EQ(req.data.nr, SYS_dup);
 		CHECK_EQ(req.data.arch, AUDIT_ARCH_X86_64);
-		/* What dup(2) does not take is nobody's leavings. */
+		/* Arguments that dup(2) does not take are 0, not left over from another call. */
 		for (int i = 1; i < 6; i++)
 			CHECK_EQ(req.data.args[i], 0);
 		s->seen++;

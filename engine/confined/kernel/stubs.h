@@ -17,9 +17,9 @@
 #define INTRA_CALL	ANNOTATE_INTRA_FUNCTION_CALL
 
 /*
- * A return that is predicted to go where nothing happens: this is the one indirect jump
- * that an image's author can make at will, and no one, the author included, can have
- * trained its prediction.
+ * A return whose prediction leads to a loop that does nothing.  This is the one indirect
+ * jump that an image's author can make at will; its prediction cannot be trained, not even
+ * by the author.
  */
 .macro JUMP_BEYOND
 	ANNOTATE_INTRA_FUNCTION_CALL
