@@ -95,7 +95,7 @@ deps: $(BUILD)/config.mk
 ##examples       programs that use files and sockets in batches
 ##+cosy           the compiler for compounds, cosy-cc(1)
 ##lua-runtime    Lua as a compound, for syscript run --engine confined
-##+consolidate    build the tool that finds what to make scripts of, consolidate(1)
+##+consolidate    build the tool that finds system calls worth a script, consolidate(1)
 ##+test           unit tests and guest tests on kernel KREL, side by side: what each change passes
 ##test-verify    plant faults in the confined engine's code generator: its verifier must refuse them
 ##prove          docs/design/proof.md's part on single machine instructions, PROVE=claims for a part
@@ -172,8 +172,7 @@ deps: $(BUILD)/config.mk
 ##bench-hooks    programs that netfilter calls, next to nftables and eBPF; build/bench/hooks.json
 ##bench-hooks-icount the same in instructions
 ##bench-files    files and directories compared with plain calls; build/bench/files.json
-##+lib            build the library; needs a compiler and the crates, nothing else
-##cli            build the command, in the same way
+##+lib cli        build the library and the command; needs a compiler and the crates, nothing else
 ##+install        install what lib and cli have built, the manual, and the module's source
 ##uninstall      remove what install has installed
 ##install-safety install the safety kit, its source for DKMS; uninstall-safety
@@ -201,7 +200,7 @@ clean:
 # Lines of the first list begin with ##+.
 .PHONY: help-all
 help:
-	@sed -n 's/^##+\([^ ]*\)  */make \1\t/p' Makefile | expand -t 24
+	@sed -n 's/^##+\(.*[^ ]\)   *\(.*\)/make \1\t\2/p' Makefile | expand -t 24
 	@echo "make help-all lists all $$(grep -c '^##' Makefile): tests, benchmarks, single programs, packages"
 
 help-all:

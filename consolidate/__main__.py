@@ -24,17 +24,23 @@ from consolidate.trace.reader import Trace
 
 
 def traces(parser: argparse.ArgumentParser, count: str = "+") -> None:
-    parser.add_argument("trace", nargs=count, type=Path, help="of strace, perf trace or audit")
+    parser.add_argument(
+        "trace", nargs=count, type=Path, help="output of strace, perf trace or audit"
+    )
     parser.set_defaults(backend=None)
-    parser.add_argument("--cost-model", type=Path, metavar="FILE", help="not this machine's")
-    parser.add_argument("--most", type=int, default=20, metavar="N", help="candidates, at most")
-    parser.add_argument("--seconds", type=float, metavar="S", help="time without the tracer")
+    parser.add_argument("--cost-model", type=Path, metavar="FILE", help="instead of this machine's")
+    parser.add_argument(
+        "--most", type=int, default=20, metavar="N", help="show at most N candidates (%(default)d)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="how long the program takes untraced"
+    )
     parser.add_argument(
         "--gap",
         type=float,
         default=tape.GAP * 1e3,
         metavar="MS",
-        help="longest work between two calls of a sequence (%(default)g)",
+        help="longest time between two calls of a sequence (%(default)g)",
     )
 
 
@@ -45,18 +51,30 @@ def numbered(parser: argparse.ArgumentParser) -> None:
 
 def record_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", type=Path, required=True, help="the trace to write")
-    parser.add_argument("-p", dest="pids", type=int, action="append", default=[], metavar="PID")
-    parser.add_argument("--stacks", action="store_true", help="also where each call comes from")
     parser.add_argument(
-        "--again", action="store_true", help="also run it without the tracer, to time it"
+        "-p",
+        dest="pids",
+        type=int,
+        action="append",
+        default=[],
+        metavar="PID",
+        help="trace this process (repeatable)",
     )
     parser.add_argument(
-        "--audit", action="store_true", help="by the kernel's audit, without a tracer; as root"
+        "--stacks", action="store_true", help="record where in the program each call is made"
     )
     parser.add_argument(
-        "--system", action="store_true", help="the whole machine, by perf trace; as root"
+        "--again", action="store_true", help="run it again without the tracer, to time it"
     )
-    parser.add_argument("--seconds", type=float, metavar="S", help="how long, with --system")
+    parser.add_argument(
+        "--audit", action="store_true", help="use the kernel's audit instead of a tracer (root)"
+    )
+    parser.add_argument(
+        "--system", action="store_true", help="record the whole machine with perf trace (root)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="with --system: stop after S seconds"
+    )
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="COMMAND ...")
 
 
@@ -67,37 +85,57 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
     record_options(commands.add_parser("record", help="trace a command, or running processes"))
 
-    one = commands.add_parser("report", help="what could be consolidated, and what that saves")
-    traces(one)
-    one.add_argument("--backend", choices=["kernel", "user"], help="whose cost model is used")
-    one.add_argument("--json", action="store_true", help="for programs")
-    one.add_argument("--svg", type=Path, metavar="FILE", help="draw the graph of calls")
-    one.add_argument("--html", type=Path, metavar="FILE", help="the whole report, for a browser")
-
-    one = commands.add_parser("show", help="a candidate in full, with lines of the trace")
-    numbered(one)
-
-    one = commands.add_parser("script", help="write the script of a candidate, and its C")
-    numbered(one)
-    one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write files there")
-    one.add_argument("--name", help="of the script and its C functions")
-    one.add_argument("--assume", action="store_true", help="constants that the trace cannot prove")
-
-    one = commands.add_parser("measure", help="replay a candidate both ways, in a guest")
-    numbered(one)
-    one.add_argument("--guest", default="6.1", metavar="KERNEL", help="(%(default)s)")
-    one.add_argument("--here", action="store_true", help="on this machine, not in a guest")
-    one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
-    one.add_argument(
-        "--written", action="store_true", help="the generated script, not the library's"
+    one = commands.add_parser(
+        "report", help="list calls that scripts could make, and what that saves"
     )
-    one.add_argument("--rounds", type=int, default=measure.ROUNDS, metavar="N")
-    one.add_argument("--json", action="store_true", help="for programs")
+    traces(one)
+    one.add_argument(
+        "--backend", choices=["kernel", "user"], help="use the cost model of this backend"
+    )
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.add_argument("--svg", type=Path, metavar="FILE", help="draw the graph of calls")
+    one.add_argument(
+        "--html", type=Path, metavar="FILE", help="write the report as a page for a browser"
+    )
+
+    one = commands.add_parser("show", help="show a candidate in full, with lines of the trace")
+    numbered(one)
+
+    one = commands.add_parser("script", help="write the script of a candidate, and a C header")
+    numbered(one)
+    one.add_argument("-o", dest="output", type=Path, metavar="DIR", help="write the files to DIR")
+    one.add_argument("--name", help="name of the script and its C functions")
+    one.add_argument(
+        "--assume", action="store_true", help="accept constants that the trace cannot prove"
+    )
+
+    one = commands.add_parser("measure", help="time a candidate with plain calls and as a script")
+    numbered(one)
+    one.add_argument(
+        "--guest", default="6.1", metavar="KERNEL", help="kernel of the guest (%(default)s)"
+    )
+    one.add_argument("--here", action="store_true", help="run on this machine, not in a guest")
+    one.add_argument(
+        "--backend", choices=["kernel", "user"], default="kernel", help="which backend runs it"
+    )
+    one.add_argument(
+        "--written", action="store_true", help="run the generated script, not the library's"
+    )
+    one.add_argument(
+        "--rounds", type=int, default=measure.ROUNDS, metavar="N", help="repeat N times"
+    )
+    one.add_argument("--json", action="store_true", help="print JSON")
 
     one = commands.add_parser("calibrate", help="measure the cost model of this machine")
-    one.add_argument("--backend", choices=["kernel", "user"], default="kernel")
-    one.add_argument("--guest", metavar="KERNEL", help="in a guest, from the source tree")
-    one.add_argument("--rounds", type=int, default=calibrate.ROUNDS, metavar="N")
+    one.add_argument(
+        "--backend", choices=["kernel", "user"], default="kernel", help="which backend runs it"
+    )
+    one.add_argument(
+        "--guest", metavar="KERNEL", help="measure in a guest with this kernel (source tree only)"
+    )
+    one.add_argument(
+        "--rounds", type=int, default=calibrate.ROUNDS, metavar="N", help="repeat N times"
+    )
     return parser.parse_args(argv)
 
 
