@@ -173,7 +173,7 @@ def page(report: Report, trace: Trace) -> str:
     marked = graph.in_candidates(report.candidates)
     data = {
         "title": report.title,
-        "about": f"{report.calls} calls of {report.threads} threads{table.took(report.clock)}."
+        "about": f"{table.extent(report)}."
         + (f" Cost model: {report.costs}." if report.costs else f" {table.NO_COST_MODEL}"),
         "sums": sums(report),
         "candidates": [

@@ -179,9 +179,13 @@ def together(report: Report) -> str:
     return line + "."
 
 
+def extent(report: Report) -> str:
+    threads = "1 thread" if report.threads == 1 else f"{report.threads} threads"
+    return f"{report.calls} calls of {threads}{took(report.clock)}"
+
+
 def show(report: Report, console: Console) -> None:
-    line = f"{report.calls} calls of {report.threads} threads{took(report.clock)}"
-    console.print(line, highlight=False)
+    console.print(extent(report), highlight=False)
     if report.dropped:
         console.print("Not considered:")
         left_out(report, console)
