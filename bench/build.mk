@@ -24,6 +24,7 @@ $(BUILD)/bench/nsd: $(BUILD)/bench/wires.o
 $(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
 
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
+$(BUILD)/bench/hooks: $(BUILD)/bench/datagrams.o
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Iconsolidate/cost -MMD -MP

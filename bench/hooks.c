@@ -8,31 +8,33 @@
  * Writes JSON: in each round every way once, in ns for a datagram.  A way whose program
  * cannot be loaded on this kernel, or has not been built, is not in it.
  */
-#include <arpa/inet.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf_netfilter.h"
+#include "datagrams.h"
 #include "measure.h"
 #include "order.h"
+#include "source.h"
 #include "../vm/profile/mark.h"
 
 #define CPU		1
 #define PORT		4000	/* that programs look for */
 #define OTHER_PORT	4001
 #define WARM_UP		300	/* datagrams */
-#define COMMAND		512
+#define SCRIPT_CALLS	20000	/* in each of so many samples: */
+#define SAMPLES		5
+#define TIME_LIMIT	10000000000ULL
 
 #define OBJECTS		"build/bench/programs/"
 #define LOAD		"build/syscript load bench --at 'ip input' "
 #define LOAD_LUA	LOAD "bench/hooks/"
 #define UNLOAD		"build/syscript unload bench"
+#define EMPTY		LOAD OBJECTS "empty.o"
 
 #define NFT		"nft -f bench/hooks/"
 #define NFT_OFF		"nft flush ruleset"
@@ -53,7 +55,7 @@ struct way {
 
 static const struct way ways[] = {
 	{ "nothing", "true", "true", PORT },
-	{ "empty", LOAD OBJECTS "empty.o", UNLOAD, PORT },
+	{ "empty", EMPTY, UNLOAD, PORT },
 	{ "confined_accept", LOAD OBJECTS "port.o", UNLOAD, PORT },
 	{ "confined_rate", LOAD OBJECTS "rate.o", UNLOAD, PORT },
 	{ "confined_rate_other", LOAD OBJECTS "rate.o", UNLOAD, OTHER_PORT },
@@ -73,54 +75,24 @@ static const struct way ways[] = {
 
 #define NWAYS	(sizeof(ways) / sizeof(*ways))
 
-/* Its exit status; what it prints is not ours. */
-static int run(const char *command)
-{
-	char text[COMMAND];
-	int status;
-
-	snprintf(text, sizeof(text), "(%s) >&2", command);
-	status = system(text);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+static char getppids_text[] =
+	"local getppid = syscall.getppid\n"
+	"function run(n) local getppid = getppid for i = 1, n do getppid() end end\n";
+static const struct source getppids = {
+	"getppids", getppids_text, sizeof(getppids_text) - 1
+};
 
 static bool turn_on(const struct way *way)
 {
-	return way->on ? !run(way->on) : !bpf_netfilter_on();
+	return way->on ? !datagrams_run(way->on) : !bpf_netfilter_on();
 }
 
 static void turn_off(const struct way *way)
 {
 	if (!way->off)
 		bpf_netfilter_off();
-	else if (run(way->off))
+	else if (datagrams_run(way->off))
 		measure_die("%s cannot be turned off", way->name);
-}
-
-static int receiver(int port)
-{
-	struct sockaddr_in name = {
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-
-	if (sock < 0 || bind(sock, (struct sockaddr *)&name, sizeof(name)))
-		measure_die("port %d: %m", port);
-	return sock;
-}
-
-static int sender(int port)
-{
-	struct sockaddr_in name = {
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-
-	if (sock < 0 || connect(sock, (struct sockaddr *)&name, sizeof(name)))
-		measure_die("port %d: %m", port);
-	return sock;
 }
 
 static double exchange(int from, int to, long steps)
@@ -135,6 +107,38 @@ static double exchange(int from, int to, long steps)
 	return (double)(measure_now() - since) / steps;
 }
 
+/*
+ * A system call of a script of a process, with its loop's step: what programs must not touch.
+ * The shortest of several samples, as the compiler and the machine only ever add to it.
+ */
+static double script_call(int script)
+{
+	double shortest = 0;
+
+	for (int i = 0; i < SAMPLES; i++) {
+		uint64_t since = measure_now();
+		int ret = syscript_call(script, 1, (const int64_t[]){ SCRIPT_CALLS }, 0, NULL);
+		double took = (double)(measure_now() - since) / SCRIPT_CALLS;
+
+		if (ret < 0)
+			measure_die("a script: %s", syscript_strerror(ret));
+		shortest = i && shortest < took ? shortest : took;
+	}
+	return shortest;
+}
+
+/* With no program loaded, with one, and after that. */
+static void measure_script(int script, double *took)
+{
+	took[0] = script_call(script);
+	if (datagrams_run(EMPTY))
+		measure_die("no program can be loaded");
+	took[1] = script_call(script);
+	if (datagrams_run(UNLOAD))
+		measure_die("a program cannot be unloaded");
+	took[2] = script_call(script);
+}
+
 /* ns for a datagram, or -1: there is no such way here. */
 static double measure(const struct way *way, long steps)
 {
@@ -143,8 +147,8 @@ static double measure(const struct way *way, long steps)
 
 	if (!turn_on(way))
 		return -1;
-	from = sender(way->port);
-	to = receiver(way->port);
+	from = datagrams_sender(way->port);
+	to = datagrams_receiver(way->port);
 	exchange(from, to, WARM_UP);
 	mark_begin();
 	took = exchange(from, to, steps);
@@ -155,11 +159,14 @@ static double measure(const struct way *way, long steps)
 	return took;
 }
 
-static void print_round(const double *took, bool first)
+static void print_round(const double *took, const double *script, bool first)
 {
 	const char *comma = "";
 
 	printf("%s{", first ? "" : ", ");
+	if (script)
+		printf("\"script\": {\"without\": %.2f, \"loaded\": %.2f, \"after\": %.2f}, ",
+		       script[0], script[1], script[2]);
 	for (unsigned int i = 0; i < NWAYS; i++) {
 		if (took[i] < 0)
 			continue;
@@ -174,19 +181,22 @@ int main(int argc, char **argv)
 	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 	long steps = argc > 2 ? atol(argv[2]) : 0;
 	const char *only = argc > 3 ? argv[3] : NULL;
-	double took[NWAYS];
+	double took[NWAYS], calls[3];
+	int script;
 
 	if (rounds < 1 || steps < 1)
 		measure_die("usage: hooks ROUNDS STEPS [WAY]");
 	for (unsigned int i = 0; i < NWAYS; i++)
 		took[i] = only && strcmp(only, ways[i].name) ? -1 : 0;
-	/* A network without anything of anyone else's. */
-	if (unshare(CLONE_NEWNET) || run("ip link set lo up"))
-		measure_die("no network namespace: %m");
+	datagrams_network();
 	measure_pin(CPU);
+	script = source_register(&getppids, SYSCRIPT_BACKEND_KERNEL, 0, 0, TIME_LIMIT);
+	script_call(script);
 	printf("{\"kernel\": \"%s\", \"accel\": \"%s\", \"steps\": %ld, \"rounds\": [",
 	       measure_kernel(), measure_accel(), steps);
 	for (int round = 0; round < rounds; round++) {
+		if (!only)
+			measure_script(script, calls);
 		for (unsigned int i = 0; i < NWAYS; i++) {
 			unsigned int at = order_at(i, NWAYS, round);
 
@@ -194,7 +204,7 @@ int main(int argc, char **argv)
 			if (took[at] >= 0)
 				took[at] = measure(&ways[at], steps);
 		}
-		print_round(took, !round);
+		print_round(took, only ? NULL : calls, !round);
 	}
 	printf("]}\n");
 	return 0;

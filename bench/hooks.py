@@ -14,6 +14,8 @@ from typing import Any
 import results
 
 STEPS = 2000
+# Of instructions: less than a tick of the timer takes to come, so that few rounds have one.
+COUNTED_STEPS = 100
 NOTHING = "nothing"
 # Of each way: what it is, and how many instructions it may take on Linux 6.1.
 WAYS: dict[str, tuple[str, float | None]] = {
@@ -34,13 +36,19 @@ WAYS: dict[str, tuple[str, float | None]] = {
     "xdp_rate": ("eBPF at generic XDP, array", None),
     "bpf_netfilter_empty": ("eBPF at netfilter, does nothing", None),
 }
+# Rows that a reader may look for, and why they are not there.
+NO_LUAJIT = "LuaJIT runs no programs: docs/design/programs.md, 'LuaJIT is not in this context'"
+ABSENT = {"luajit_arguments": NO_LUAJIT, "luajit_view": NO_LUAJIT}
+# What programs may change at a system call of a process's script.
+UNCHANGED = 0.01
 # Of nftables' figure for the same filter.
 RATIO = 0.45
 
 
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--icount" if icount else "--fair"]
-    raw = results.in_guest(options, ["build/bench/hooks", str(rounds), str(STEPS)])
+    steps = COUNTED_STEPS if icount else STEPS
+    raw = results.in_guest(options, ["build/bench/hooks", str(rounds), str(steps)])
     seen = raw.pop("rounds")
     # What there is is the same in all rounds.
     ways = {
@@ -49,7 +57,10 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
         if way in seen[0]
     }
     base = results.summary([took[NOTHING] for took in seen])
-    return {**raw, NOTHING: base, **ways}
+    calls = {
+        when: results.summary([took["script"][when] for took in seen]) for when in seen[0]["script"]
+    }
+    return {**raw, NOTHING: base, **ways, "script_getppid": calls, "absent": ABSENT}
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
@@ -67,6 +78,14 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows.append([what, f"{found:.0f}", *bound, *[""] * (2 - len(bound))])
     results.show([f"a datagram over lo takes more, {unit}", "", "at most", ""], rows)
     print(f"\nWith nothing on its way it takes {result[NOTHING]['median']:.0f}.")
+    calls = {when: took["median"] for when, took in result["script_getppid"].items()}
+    most = max(abs(took / calls["without"] - 1) for took in calls.values())
+    print(
+        f"getppid() of a script takes {calls['without']:.1f} before a program is loaded,"
+        f" {calls['loaded']:.1f} with one and {calls['after']:.1f} afterwards"
+        f" ({results.verdict(most, UNCHANGED)} {UNCHANGED:.0%})."
+    )
+    print(f"No rows {' and '.join(ABSENT)}: {NO_LUAJIT}.")
     ratio = result["confined_rate"]["median"] / result["nftables_rate"]["median"]
     print(
         f"The rate filter takes {ratio:.2f} of nftables' ({results.verdict(ratio, RATIO)} {RATIO})."
