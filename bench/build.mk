@@ -4,7 +4,8 @@
 BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
-	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks
+	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
+	$(BUILD)/bench/flood
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
 
@@ -24,7 +25,7 @@ $(BUILD)/bench/nsd: $(BUILD)/bench/wires.o
 $(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
 
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
-$(BUILD)/bench/hooks: $(BUILD)/bench/datagrams.o
+$(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Iconsolidate/cost -MMD -MP
@@ -193,6 +194,11 @@ bench-hooks:
 
 bench-hooks-icount:
 	bench/hooks.py -k $(KREL) --icount -o $(BUILD)/bench/hooks-icount.json
+
+# The examples' filter, as what it is for: examples/netfilter/sources.
+.PHONY: bench-flood
+bench-flood: $(BUILD)/bench/flood $(BUILD)/tests/programs/sources.o $(BUILD)/syscript module
+	bench/flood.py -k $(KREL) -o $(BUILD)/bench/flood.json
 
 # The engine next to the distribution's luajit, without system calls.
 .PHONY: bench-language
