@@ -30,5 +30,13 @@ function run()
 	local sum = 0
 	for k = 1, 60 do sum = sum + loadstring("local x = ... return x * " .. k)(k) end
 	assert(sum == 73810)
+	-- The names of chunks in messages.
+	for n = 30, 70, 4 do
+		for _, name in ipairs { "", "@", "=", "x\n", "x\t", "\t" } do
+			print(select(2, load("= 1", name .. ("n"):rep(n))))
+			print(select(2, pcall(load("error('here')", name .. ("n"):rep(n)))))
+		end
+	end
+	for n = 40, 56 do print(select(2, load(("n"):rep(n)))) end
 	return sum
 end
