@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from confined.lua_programs import Program
+from conftest import ROOT
 from runner import CONFINED_CORPUS, CONFINED_LIMITS, confined_lua, here, outcome
 
 RUN = [*confined_lua("user"), *CONFINED_LIMITS]
@@ -263,3 +265,14 @@ def test_memory_is_exhausted_anywhere() -> None:
     for kib in (1, 5, 50):
         done = both(text.replace("run(kib)", f"run(kib) kib = {kib}"), "--memory-limit", "512K")
         assert done.returncode in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [(0, 100), pytest.param(100, 2000, marks=pytest.mark.long)]
+)
+def test_scripts_that_write_over_themselves(first: int, last: int) -> None:
+    program = ROOT / "tests" / "confined" / "overwritten.py"
+    command = [sys.executable, program, str(first), str(last)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(int(count) for count in done.stdout.split())
