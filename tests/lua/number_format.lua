@@ -3,9 +3,11 @@
 local values = { 0, 1, -1, 10, 1e14, 1e15, 1e16, 123456789012345, 0.1, 0.2, 0.3,
 	1 / 3, 2 / 3, 1e-5, 1e-4, 123.456, 1e21, 1e22, 1e23, 5e-324, 2.2250738585072014e-308,
 	1.7976931348623157e308, 2 ^ 63, 2 ^ 53 + 2, 0.1 + 0.2, 9.5, 0.5, 1.5, 2.5,
-	99999999999999.5, 999999999999995, 1e100 }
+	99999999999999.5, 999999999999995, 1e100, 1.0282312889578505e-236 }
 
 function run()
+	-- One that is whole, and above a tie, once it is rescaled.
+	assert(tostring(1.0282312889578505e-236) == "1.0282312889579e-236")
 	for _, v in ipairs(values) do
 		print(tostring(v), tostring(-v), v .. "", string.format("%.17g", v))
 		assert(tonumber(string.format("%.17g", v)) == v)
