@@ -49,6 +49,9 @@ WHAT = {
     "geometric_mean": "geometric mean of all calls",
     "empty_call_over_getppid": "call of an empty run() / getppid()",
 }
+# A script on the confined engine costs less than the same calls outside, and as much as a
+# compound, and a tenth.
+CONFINED_AT_MOST, OVER_COMPOUND = 0.999, 1.1
 # Instructions that a call from an interpreted loop may take beyond a compiled one's.
 INTERP_AT_MOST = 60
 
@@ -128,6 +131,18 @@ def show_bounds(result: dict[str, Any]) -> None:
     results.show(["inside / outside, compiled", "median", "min .. max", "at most", "aim", ""], rows)
 
 
+def show_confined(result: dict[str, Any]) -> None:
+    rows = []
+    for name in (name for name in BOUNDS if name in result["calls"]):
+        found = result["calls"][name]["ratio_confined"]
+        aim = OVER_COMPOUND * result["calls"][name]["ratio_compound"]["median"]
+        spread = f"{found['min']:.3f} .. {found['max']:.3f}"
+        verdict = results.verdict(found["median"], CONFINED_AT_MOST, aim)
+        rows.append([name, f"{found['median']:.3f}", spread, "below 1", f"{aim:.3f}", verdict])
+    head = ["inside / outside, Lua on the confined engine", "median", "min .. max", "bound", "aim"]
+    results.show([*head, ""], rows)
+
+
 def show(result: dict[str, Any], rounds: int) -> None:
     under = f", under the filter {result['filter']}" if result["filter"] else ""
     if result.get("threads"):
@@ -136,6 +151,8 @@ def show(result: dict[str, Any], rounds: int) -> None:
     show_calls(result)
     print()
     show_bounds(result)
+    print()
+    show_confined(result)
 
 
 def main() -> int:
