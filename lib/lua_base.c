@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lua_base.h"
+#include "lua_opened.h"
 
 /* The image, its machine code, of up to twice its size, and what is known of that. */
 #define CODE_FACTOR	3
@@ -18,6 +19,7 @@
  * @users:  scripts, and those who are making one
  * @making: guards the rest
  * @run:    of @here, or NULL
+ * @opened: of an arena whose script had @memory_limit, or NULL
  */
 struct lua_base {
 	struct lua_base *next;
@@ -29,6 +31,8 @@ struct lua_base {
 	struct run *run;
 	struct engine_vm *here;
 	struct compound kernel;
+	struct lua_opened *opened;
+	size_t memory_limit;
 };
 
 /* Never held for long, nor while memory is allocated: fork(2) takes it. */
@@ -79,6 +83,7 @@ static void destroy(struct lua_base *base)
 	if (base->run)
 		run_destroy(base->run);
 	compound_close(&base->kernel);
+	lua_opened_free(base->opened);
 	pthread_mutex_destroy(&base->making);
 	free(base->image);
 	free(base);
@@ -231,4 +236,29 @@ struct image_header *lua_base_extend(const struct lua_base *base, size_t *len)
 	image->insn.code = INSN_JMP | INSN_EXIT;
 	*len = sizeof(*image);
 	return &image->header;
+}
+
+/* -- Arenas ------------------------------------------------------------------------------ */
+
+bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena)
+{
+	const struct lua_opened *opened;
+
+	pthread_mutex_lock(&base->making);
+	opened = base->memory_limit == memory_limit ? base->opened : NULL;
+	pthread_mutex_unlock(&base->making);
+	if (opened)
+		lua_opened_copy(opened, arena);
+	return opened;
+}
+
+void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena, size_t from,
+		   size_t to)
+{
+	pthread_mutex_lock(&base->making);
+	if (!base->opened) {
+		base->opened = lua_opened_keep(arena, 1UL << base->image->arena_shift, from, to);
+		base->memory_limit = memory_limit;
+	}
+	pthread_mutex_unlock(&base->making);
 }

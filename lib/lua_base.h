@@ -39,6 +39,15 @@ int lua_base_in_kernel(struct lua_base *base, char *error);
  */
 struct image_header *lua_base_extend(const struct lua_base *base, size_t *len);
 
+/*
+ * Lua's memory lies, and is divided, in the same way in arenas of one size and one memory
+ * limit.  So the first one whose libraries are open is kept, from @from to @to, and the
+ * others begin as copies: true, or there is none with that limit.
+ */
+void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena, size_t from,
+		   size_t to);
+bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena);
+
 /* The child's scripts do not share the parent's. */
 void lua_base_fork(enum fork_step step);
 

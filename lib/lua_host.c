@@ -4,8 +4,9 @@
  *
  *   a page that nothing lies in, so that 0 is no address
  *   the compound's data
- *   the call, the script
+ *   the call
  *   memory for Lua: as much as the limit says
+ *   from the next page on: the script
  *   the compound's stack
  *
  * All that the script can write is in there, so what is read there is not believed.
@@ -25,7 +26,8 @@
 #include "user/arena.h"
 #include "user/user.h"
 
-#define ARENA_START	4096
+#define PAGE		4096UL
+#define ARENA_START	PAGE
 /* Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself. */
 #define STACK_SIZE	(640U << 10)
 #define NATIVE_SIZE	(192U << 10)
@@ -87,7 +89,7 @@ static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 	size_t size = ARENA_START + file->memory_size + file->align +
 		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
 		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
-		      source_len + 256 + vm->run->memory_limit;
+		      source_len + 256 + vm->run->memory_limit + PAGE;
 
 	vm->shift = IMAGE_ARENA_SHIFT_MIN;
 	while (1UL << vm->shift < size)
@@ -112,11 +114,14 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	data += -(unsigned long)data & (file->align - 1);
 	vm->at = data + file->memory_size;
 	take_memory(vm, -(unsigned long)vm->at & 15);
-	file_load_data(file, data);
 	vm->base = lua_base_get(file, data - vm->arena, &header);
 	if (vm->base)
 		vm->image = lua_base_extend(vm->base, &vm->image_len);
-	return vm->image ? 0 : -ENOMEM;
+	if (!vm->image)
+		return -ENOMEM;
+	if (!lua_base_open(vm->base, vm->run->memory_limit, vm->arena))
+		file_load_data(file, data);
+	return 0;
 }
 
 static void place_call(struct vm *vm, const struct engine_image *source)
@@ -134,10 +139,7 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 	call->size = sizeof(*call);
 	call->check = run->flags & SYSCRIPT_CHECK;
 	call->another = vm->another;
-	text = take_memory(vm, source->len + 1);
-	call->source = memcpy(text, source->data, source->len);
-	call->source_len = source->len;
-	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
+	call->engine = 0;
 	call->arena = (unsigned long)vm->arena;
 	call->arena_size = 1UL << vm->shift;
 	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;
@@ -145,6 +147,11 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 	call->large_size = LARGE_SIZE;
 	call->heap_size = run->memory_limit;
 	call->heap = take_memory(vm, run->memory_limit);
+	take_memory(vm, -(unsigned long)vm->at & (PAGE - 1));
+	text = take_memory(vm, source->len + 1);
+	call->source = memcpy(text, source->data, source->len);
+	call->source_len = source->len;
+	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
 }
 
 /* -- The engine ------------------------------------------------------------------- */
@@ -486,6 +493,20 @@ static void lua_destroy(struct engine_vm *engine_vm)
 	free(vm);
 }
 
+static int open_lua(struct vm *vm)
+{
+	unsigned long limit = vm->run->memory_limit;
+	int err;
+
+	if (vm->call->opened)
+		return 0;
+	err = enter(vm);
+	if (!err)
+		lua_base_keep(vm->base, limit, vm->arena, ARENA_START,
+			      vm->call->heap + limit - vm->arena);
+	return err;
+}
+
 static int load_script(struct vm *vm)
 {
 	char told[RUN_ERROR_LEN];
@@ -493,7 +514,7 @@ static int load_script(struct vm *vm)
 
 	/* Why it is not in the kernel, if there is more to say than that there is no device. */
 	snprintf(told, sizeof(told), "%s", vm->run->error);
-	err = enter(vm);
+	err = open_lua(vm) ?: enter(vm);
 	vm->another = false;
 	if (!err && !vm->call->check)
 		err = compile_script(vm);

@@ -245,13 +245,18 @@ static void begin_collecting(global_State *g)
 	setthreshold(g);
 }
 
+static int open_state(lua_State *L)
+{
+	lua_gc(L, LUA_GCSTOP, 0);
+	open_libraries(L);
+	return 0;
+}
+
 /* Runs the script itself, which defines run(). */
 static int load_script(lua_State *L)
 {
 	struct runtime_call *call = lua_touserdata(L, 1);
 
-	lua_gc(L, LUA_GCSTOP, 0);
-	open_libraries(L);
 	compile(L, call);
 	begin_collecting(G(L));
 	if (call->check)
@@ -334,30 +339,41 @@ static void wrong_version(struct runtime_call *call)
 
 /* -- The compound ------------------------------------------------------------------ */
 
+static int open_lua(struct runtime_call *call)
+{
+	int status;
+
+	runtime = call;
+	runtime_heap(call);
+	compiled_floor = call->floor;
+	call->exports = &exports;
+	call->opened = lua_newstate(runtime_alloc, NULL);
+	if (!call->opened)
+		return LUA_ERRMEM;
+	status = lua_cpcall(call->opened, open_state, NULL);
+	call->opened->errorJmp = &run_jump;
+	return status;
+}
+
 COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 {
 	struct runtime_call *call = COSY_SHARED(frame);
-	int status = LUA_ERRMEM;
+	int status;
 
 	if (call->state) {
 		status = call_loaded(call->state, call);
-	} else if (call->version != RUNTIME_VERSION || call->size != sizeof(*call)) {
-		return wrong_version(call);
+	} else if (call->opened) {
+		call->state = call->opened;
+		status = lua_cpcall(call->state, load_script, call);
+	} else if (call->version == RUNTIME_VERSION && call->size == sizeof(*call)) {
+		status = open_lua(call);
 	} else {
-		runtime = call;
-		runtime_heap(call);
-		compiled_floor = call->floor;
-		call->exports = &exports;
-		call->state = lua_newstate(runtime_alloc, NULL);
-		if (call->state)
-			status = lua_cpcall(call->state, load_script, call);
-		if (call->state)
-			call->state->errorJmp = &run_jump;
+		return wrong_version(call);
 	}
 	if (status) {
-		set_error(call->state, call, status);
-		if (call->state)
-			lua_settop(call->state, 0);
+		set_error(call->opened, call, status);
+		if (call->opened)
+			lua_settop(call->opened, 0);
 	}
 	if (runtime_stops())
 		call->failed = RUNTIME_STOPPED;

@@ -20,13 +20,15 @@
 #define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
-#define RUNTIME_VERSION	2
+#define RUNTIME_VERSION	3
 
 /**
  * struct runtime_call - a script, and calls of its function run(); in the arena
  * @version: RUNTIME_VERSION
  * @size:    of this structure; the runtime accepts no other version and size
- * @state:   Lua's; NULL: this call loads the script
+ * @opened:  Lua's state with its libraries; NULL: this call makes it, and no more.  What is
+ *           in the arena then serves for other scripts, see lua_opened.c
+ * @state:   the same; NULL: this call loads the script
  * @source:  its text
  * @name:    for messages, as Lua has it: "@file.lua"
  * @heap:    memory for Lua
@@ -47,7 +49,7 @@
  */
 struct runtime_call {
 	uint32_t version, size;
-	struct lua_State *state;
+	struct lua_State *opened, *state;
 	const char *source, *name;
 	char *heap;
 	uint64_t source_len, heap_size;

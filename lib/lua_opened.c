@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See lua_opened.h.
+ *
+ * A word whose value is an address in the arena is one: Lua's numbers, texts and tables
+ * of functions have no such values, since the six bytes of an address of a process are no
+ * text, and no integer that the libraries have.  No table has keys that are hashed by
+ * their addresses.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua_opened.h"
+
+#define PAGE	4096
+#define WORDS	(PAGE / sizeof(uint64_t))
+
+/**
+ * struct lua_opened - pages
+ * @pages:      where they are in the arena
+ * @addresses:  where they have addresses, which are offsets in @copy
+ * @copy:       what is in them
+ */
+struct lua_opened {
+	size_t npages, naddresses;
+	uint32_t *pages, *addresses;
+	uint64_t (*copy)[WORDS];
+};
+
+static bool is_used(const uint64_t *page)
+{
+	size_t i;
+
+	for (i = 0; i < WORDS && !page[i]; i++)
+		;
+	return i < WORDS;
+}
+
+static size_t count_used(const char *arena, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (; from < to; from += PAGE)
+		n += is_used((const uint64_t *)(arena + from));
+	return n;
+}
+
+void lua_opened_free(struct lua_opened *opened)
+{
+	if (!opened)
+		return;
+	free(opened->pages);
+	free(opened->addresses);
+	free(opened->copy);
+	free(opened);
+}
+
+static struct lua_opened *make(size_t npages)
+{
+	struct lua_opened *opened = calloc(1, sizeof(*opened));
+
+	if (!opened)
+		return NULL;
+	opened->pages = malloc(npages * sizeof(*opened->pages));
+	opened->addresses = malloc(npages * WORDS * sizeof(*opened->addresses));
+	opened->copy = malloc(npages * PAGE);
+	if (opened->pages && opened->addresses && opened->copy)
+		return opened;
+	lua_opened_free(opened);
+	return NULL;
+}
+
+static void keep_page(struct lua_opened *opened, const char *arena, size_t size, size_t at)
+{
+	uint64_t *copy = opened->copy[opened->npages];
+	size_t i;
+
+	opened->pages[opened->npages++] = at;
+	memcpy(copy, arena + at, PAGE);
+	for (i = 0; i < WORDS; i++) {
+		if (copy[i] - (uintptr_t)arena >= size)
+			continue;
+		copy[i] -= (uintptr_t)arena;
+		opened->addresses[opened->naddresses++] = at + i * sizeof(*copy);
+	}
+}
+
+struct lua_opened *lua_opened_keep(const char *arena, size_t size, size_t from, size_t to)
+{
+	size_t npages = count_used(arena, from, to);
+	struct lua_opened *opened = make(npages);
+
+	for (; opened && opened->npages < npages && from < to; from += PAGE)
+		if (is_used((const uint64_t *)(arena + from)))
+			keep_page(opened, arena, size, from);
+	return opened;
+}
+
+void lua_opened_copy(const struct lua_opened *opened, char *arena)
+{
+	size_t i;
+
+	for (i = 0; i < opened->npages; i++)
+		memcpy(arena + opened->pages[i], opened->copy[i], PAGE);
+	for (i = 0; i < opened->naddresses; i++)
+		*(uint64_t *)(arena + opened->addresses[i]) += (uintptr_t)arena;
+}
