@@ -92,10 +92,9 @@ static void put(struct gen *g, u8 byte)
 
 static void put32(struct gen *g, u32 v)
 {
-	unsigned int i;
-
-	for (i = 0; i < 4; i++)
-		put(g, v >> (8 * i));
+	if (g->at + sizeof(v) <= g->room)
+		memcpy(g->code + g->at, &v, sizeof(v));
+	g->at += sizeof(v);
 }
 
 static void put64(struct gen *g, u64 v)

@@ -14,6 +14,9 @@
 /* Loops within loops; functions that take more are rare, and have all registers read. */
 #define PASSES		8
 
+/* In @before: a jump from a later place leads there. */
+#define LOOP			0x8000
+
 /* @before is room for what is read at each instruction, or after it. */
 struct live {
 	const struct checked *checked;
@@ -25,7 +28,7 @@ struct live {
 
 static u16 bit_of(u8 reg)
 {
-	return reg < INSN_R10 ? 1 << reg : 0;
+	return 1 << reg & ALL_REGISTERS;
 }
 
 static bool calls_function(const struct image_insn *insn)
@@ -85,17 +88,26 @@ static inline bool is_straight(const struct image_insn *insn)
 	return INSN_CLASS(insn->code) != INSN_JMP && INSN_CLASS(insn->code) != INSN_JMP32;
 }
 
-/* Read at an instruction, where @after is read after it. */
-static inline u16 read_at(const struct image_insn *insn, u16 after)
+/* Read at an instruction, where @after is read after it: by its effect_of(), in line. */
+static inline u16 read_at_straight(const struct image_insn *insn, u16 after)
 {
-	struct insn_effect effect = effect_of(insn);
+	u16 dst = bit_of(insn->dst), src = bit_of(insn->src);
+	struct insn_effect effect;
 
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_ALU: case INSN_ALU64:
+		after = INSN_OP(insn->code) == INSN_MOV ? after & ~dst : after | dst;
+		return insn->code & INSN_X ? after | src : after;
+	case INSN_LDX:
+		return (after & ~dst) | src;
+	}
+	effect = effect_of(insn);
 	return (after & ~effect.writes) | effect.reads;
 }
 
 static u16 at_target(const struct live *l, u32 pc, s32 offset)
 {
-	return l->before[pc + 1 + offset];
+	return l->before[pc + 1 + offset] & ALL_REGISTERS;
 }
 
 /* Read after the instruction, where @next is read at the one behind it. */
@@ -116,6 +128,7 @@ static u16 before(struct live *l, u32 pc, u16 after)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 	u16 saved = (l->checked->traits[l->func] & TRAIT_SAVES) << 6;
+	struct insn_effect effect;
 
 	if (insn->code == (INSN_JMP | INSN_EXIT))	/* what is saved is the caller's again */
 		return l->left | (ALL_REGISTERS & ~ARGUMENTS & ~saved);
@@ -124,35 +137,37 @@ static u16 before(struct live *l, u32 pc, u16 after)
 		l->ahead |= pc + 1 + insn->imm >= l->checked->funcs[l->func].start;
 		return after | at_target(l, pc, insn->imm);
 	}
-	return read_at(insn, after);
+	effect = effect_of_jump(insn);
+	return (after & ~effect.writes) | effect.reads;
 }
 
-/* Returns whether there may be more: it was found where a jump leads, and some lead back. */
+/* Returns whether there may be more: it was found where jumps lead back to. */
 static bool go_over(struct live *l)
 {
 	u32 start = l->checked->funcs[l->func].start, pc = image_func_end(l->checked, l->func);
-	bool more = false, loops = false;
-	u16 next = 0;
+	bool more = false;
+	u16 next = 0, was;
 
 	while (pc-- > start) {
 		const struct image_insn *insn = &l->checked->insns[pc];
-		u8 marks = l->checked->marks[pc];
 
 		image_pause(pc);
-		if (marks & MARK_SECOND)
+		if (l->checked->marks[pc] & MARK_SECOND)
 			continue;
 		if (is_straight(insn)) {
 			l->after[pc] = next;
-			next = read_at(insn, next);
+			next = read_at_straight(insn, next);
 		} else {
 			l->after[pc] = after(l, pc, next);
 			next = before(l, pc, l->after[pc]);
-			loops |= insn_is_jump(insn) && insn_jump_offset(insn) < 0;
+			if (insn_is_jump(insn) && insn_jump_offset(insn) < 0)
+				l->before[pc + 1 + insn_jump_offset(insn)] |= LOOP;
 		}
-		more |= marks & MARK_TARGET && next != l->before[pc];
-		l->before[pc] = next;
+		was = l->before[pc];
+		more |= was & LOOP && (was & ALL_REGISTERS) != next;
+		l->before[pc] = next | (was & LOOP);
 	}
-	return more && loops;
+	return more;
 }
 
 static void read_all(struct live *l)
@@ -167,13 +182,13 @@ static void read_all(struct live *l)
 static bool find_function(struct live *l)
 {
 	u32 start = l->checked->funcs[l->func].start, pass;
-	u16 was = l->before[start];
+	u16 was = l->before[start] & ALL_REGISTERS;
 
 	for (pass = 0; pass < PASSES && go_over(l); pass++)
 		;
 	if (pass == PASSES)
 		read_all(l);
-	return l->before[start] != was;
+	return (l->before[start] & ALL_REGISTERS) != was;
 }
 
 /* Functions mostly come before their callers: then a pass finds what callers read. */

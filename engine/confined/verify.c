@@ -308,10 +308,14 @@ static const char *check_insn(struct verifier *c)
 /* A constant that has the bytes is made of other bytes with another key. */
 static bool has_landing(struct verifier *c)
 {
-	for (c->pos = !c->v->base; c->v->size - c->pos >= 4; c->pos++)
-		if (verify_landing(c->v->code + c->pos))
-			return true;
-	return false;
+	const u8 *code = c->v->code;
+	u32 pos, end = c->v->size < 4 ? 0 : c->v->size - 3;
+
+	for (pos = !c->v->base; pos < end; pos++)
+		if (verify_landing(code + pos))
+			break;
+	c->pos = pos;
+	return pos < end;
 }
 
 /* No way leads to where an extension begins but by a label. */

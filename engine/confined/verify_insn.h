@@ -71,7 +71,16 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
  */
 bool verify_decode(const u8 *code, u32 left, struct verify_insn *in);
 
-/* Is @code, 4 bytes, where indirect branches may land? */
-bool verify_landing(const u8 *code);
+/* Where indirect branches may land: endbr64. */
+#define V_LANDING	0xf3, 0x0f, 0x1e, 0xfa
+
+/* Are @code's 4 bytes that? */
+static inline bool verify_landing(const u8 *code)
+{
+	static const u8 landing[] = { V_LANDING };
+
+	return code[0] == landing[0] && code[1] == landing[1] && code[2] == landing[2] &&
+	       code[3] == landing[3];
+}
 
 #endif /* CONFINED_VERIFY_INSN_H */

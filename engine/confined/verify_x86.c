@@ -26,7 +26,7 @@ enum { ANY = 0x100, IMM = 0x200, TO = 0x300, TO8 = 0x400, BARRIER = 0x500 };
 /* A branch over what is behind it: r11 = ANY4; call TO4 */
 #define UNLESS(jcc)	jcc, 0x0b, 0x41, 0xbb, ANY4, 0xe8, TO4
 
-static const u16 entry[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xc0 };
+static const u16 entry[] = { V_LANDING, 0x31, 0xc0 };
 /* With int3 after them, should a processor run on. */
 static const u16 jump[] = { 0xe9, TO4, 0xcc };
 static const u16 jump_short[] = { 0xeb, TO8, 0xcc };
@@ -158,9 +158,12 @@ static bool fits(const struct pattern *row, const u8 *code, struct verify_insn *
 	u32 i;
 
 	for (i = 0; i < row->len; i++) {
+		if (row->bytes[i] < ANY) {
+			if (row->bytes[i] != code[i])
+				return false;
+			continue;
+		}
 		switch (row->bytes[i]) {
-		case ANY:
-			break;
 		case IMM:
 			in->imm = s32_at(code + i);
 			break;
@@ -173,9 +176,6 @@ static bool fits(const struct pattern *row, const u8 *code, struct verify_insn *
 		case BARRIER:
 			in->barrier = (s64)i + 4 + s32_at(code + i);
 			break;
-		default:
-			if (row->bytes[i] != code[i])
-				return false;
 		}
 	}
 	return true;
@@ -198,9 +198,12 @@ static bool decode_row(const struct pattern *row, const u8 *code, u32 left,
 static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 {
 	const struct pattern *row = patterns[*code].rows, *end = row + patterns[*code].n;
+	u16 second = left > 1 ? code[1] : ANY;
 
+	/* Most of them differ in the second byte already. */
 	for (; row < end; row++)
-		if (decode_row(row, code, left, in))
+		if ((row->bytes[1] == second || row->bytes[1] >= ANY) &&
+		    decode_row(row, code, left, in))
 			return true;
 	return false;
 }
@@ -449,10 +452,4 @@ bool verify_decode(const u8 *code, u32 left, struct verify_insn *in)
 		*in = none;
 	}
 	return decode_insn(code, left, in);
-}
-
-bool verify_landing(const u8 *code)
-{
-	return code[0] == entry[0] && code[1] == entry[1] && code[2] == entry[2] &&
-	       code[3] == entry[3];
 }
