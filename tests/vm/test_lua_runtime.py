@@ -31,7 +31,7 @@ RUN = confined_lua("kernel")
 OVER_TIME = "-e: over the time limit of 400 ms: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
-closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
+assumptions closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
 string_find syscall_arguments table_sort tail_call_errors
 """
 SCRIPTS = [path for path in CONFINED_CORPUS if path.stem in NAMES.split()]
