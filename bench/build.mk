@@ -31,12 +31,13 @@ $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Iconsolidate/cost -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
-$(BUILD)/bench/inner_compound.o: bench/inner_compound.c $(BUILD)/cosy-cc
+INNER_COMPOUNDS := $(addprefix $(BUILD)/bench/,inner_compound.o inner_empty.o)
+$(INNER_COMPOUNDS): $(BUILD)/bench/%.o: bench/%.c $(BUILD)/cosy-cc
 	$(call say,COSY)
 	@mkdir -p $(@D)
 	$(Q)$(BENCH_COSY) -c -o $@ $<
 
-$(BUILD)/bench/inner: $(BUILD)/bench/inner_compound.o
+$(BUILD)/bench/inner: $(INNER_COMPOUNDS)
 $(BUILD)/bench/inner: private LIB_LIBS += $(BENCH_COSY_LIBS)
 
 $(BUILD)/bench/compound_plain.o: bench/compound_apps.c $(BUILD)/cosy-cc

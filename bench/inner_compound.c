@@ -22,22 +22,6 @@
 	}
 #include "inner.def"
 
-/* Too little for a compound, if it did not depend on anything. */
-COSY_FUNCTION static long almost_nothing(long a)
-{
-	return a ^ 1;
-}
-
-static long compound_empty(long count, long a, long b, long c, long d, long p, long q)
-{
-	long r = 0;
-
-	(void)a, (void)b, (void)c, (void)d, (void)p, (void)q;
-	while (count-- && !r)
-		r = almost_nothing(1);
-	return r;
-}
-
 long (*const inner_compounds[])(long count, long a, long b, long c, long d, long p, long q) = {
 #define CALL(result, name, ...)
 #define PROBE(name, prepare, calls)	compound_##name,

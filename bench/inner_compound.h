@@ -6,4 +6,7 @@
 extern long (*const inner_compounds[])(long count, long a, long b, long c, long d, long p,
 				       long q);
 
+/* The empty one. */
+long compound_empty(long count, long a, long b, long c, long d, long p, long q);
+
 #endif /* INNER_COMPOUND_H */

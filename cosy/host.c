@@ -61,8 +61,8 @@ static struct {
 	bool forced;			/* no other will do */
 	struct thread *threads;
 	char *arena;			/* or NULL */
+	unsigned long size;		/* 0 without one */
 	uintptr_t end;
-	uint32_t shift;
 	struct loaded *units[UNITS_MAX];
 	uint64_t nunits;
 } cosy = {
@@ -81,6 +81,7 @@ struct thread {
 	char *at, *end;			/* room for frames */
 	struct large *large;
 	bool tried;
+	int *errno_at;
 	struct thread_script *scripts;	/* by unit, those that there are */
 	uint64_t nscripts;
 	uintptr_t reach;		/* of the arena they see what is before this */
@@ -202,24 +203,28 @@ static void fork_parent(void)
 
 static void start(void)
 {
+	uint32_t shift;
+
 	pthread_key_create(&thread_key, thread_end);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	choose_engine();
-	cosy.shift = wanted_shift();
+	shift = wanted_shift();
 	if (cosy.engine == NATIVE)
 		return;
-	cosy.arena = arena_map(cosy.shift);
+	cosy.arena = arena_map(shift);
 	if (!cosy.arena) {
 		cosy.engine = NATIVE;
 		return;
 	}
-	cosy.end = (uintptr_t)cosy.arena + (1UL << cosy.shift);
-	heap_add(cosy.arena + 4096, (1UL << cosy.shift) - 4096);
+	cosy.size = 1UL << shift;
+	cosy.end = (uintptr_t)cosy.arena + cosy.size;
+	heap_add(cosy.arena + 4096, cosy.size - 4096);
 }
 
+/* Nothing, where there is none. */
 static bool in_arena(const void *p)
 {
-	return cosy.arena && (size_t)((const char *)p - cosy.arena) < 1UL << cosy.shift;
+	return (uintptr_t)p - (uintptr_t)cosy.arena < cosy.size;
 }
 
 void *cosy_malloc(size_t size)
@@ -277,6 +282,7 @@ static void thread_start(void)
 	if (!thread.piece)
 		return;
 	memset(thread.piece, 0, sizeof(struct cosy_piece));
+	thread.errno_at = &errno;
 	thread.at = thread.piece + 64;
 	thread.end = thread.piece + FRAMES_SIZE;
 	pthread_setspecific(thread_key, &thread);
@@ -289,10 +295,16 @@ static void thread_start(void)
 	pthread_mutex_unlock(&cosy.lock);
 }
 
-static void *push_large(uint64_t size)
+__attribute__((noinline))
+static void *push_any(uint64_t size)
 {
-	struct large *large = malloc(sizeof(*large));
+	struct large *large;
 
+	if (!thread.tried) {
+		thread_start();
+		return cosy_push(size);
+	}
+	large = malloc(sizeof(*large));
 	if (!large)
 		abort();
 	large->memory = cosy_malloc(size);
@@ -309,25 +321,18 @@ void *cosy_push(uint64_t size)
 {
 	void *frame = thread.at;
 
-	if (!thread.tried) {
-		thread_start();
-		frame = thread.at;
-	}
-	if (size > (uint64_t)(thread.end - thread.at))
-		return push_large(size);
+	if (__builtin_expect(size > (uint64_t)(thread.end - thread.at), 0))
+		return push_any(size);
 	thread.at += size;
 	return frame;
 }
 
-void cosy_pop(void *frame)
+/* Those of functions that were left by longjmp() go as well. */
+__attribute__((noinline))
+static void pop_large(void *frame)
 {
 	struct large *large = thread.large;
 
-	if ((uint64_t)((char *)frame - thread.piece) < FRAMES_SIZE && thread.piece) {
-		thread.at = frame;
-		return;
-	}
-	/* Those of functions that were left by longjmp() go as well. */
 	while (large) {
 		bool last = large->memory == frame;
 
@@ -338,6 +343,15 @@ void cosy_pop(void *frame)
 			break;
 		large = thread.large;
 	}
+}
+
+/* Without a piece, all before its end is none. */
+void cosy_pop(void *frame)
+{
+	if (__builtin_expect((uint64_t)(thread.end - (char *)frame - 1) < FRAMES_SIZE, 1))
+		thread.at = frame;
+	else
+		pop_large(frame);
 }
 
 /* -- Units ------------------------------------------------------------------------- */
@@ -528,7 +542,7 @@ static inline bool reaches_all(void)
 /* Scripts that see too little are closed: the next call registers them again. */
 static void reach_all(void)
 {
-	unsigned long size = 1UL << cosy.shift;
+	unsigned long size = cosy.size;
 
 	if (!thread.reach && __libc_single_threaded)
 		for (size = 1UL << IMAGE_ARENA_SHIFT_MIN;
@@ -569,43 +583,58 @@ static struct thread_script *ready_script(struct loaded *loaded)
 	return script;
 }
 
-__attribute__((noinline))
-static long call_failed(struct cosy_unit *unit, struct thread_script *script, int err,
-			void *frame, long (*host)(void *))
+static inline void pass_errno(void)
 {
+	((struct cosy_piece *)thread.piece)->errno_value = *thread.errno_at;
+}
+
+static inline void take_errno(void)
+{
+	*thread.errno_at = ((struct cosy_piece *)thread.piece)->errno_value;
+}
+
+/* Has what it needs from @call, so that calls that succeed need not keep it. */
+__attribute__((noinline))
+static long call_failed(struct cosy_unit *unit, long (*host)(void *),
+			struct syscript_call *call, long ret)
+{
+	struct compound *compound = &thread.scripts[unit->number].kernel;
+	int err = device_call_ioctl(compound->fd, call, ret);
 	char error[512];
 
-	if (compound_has_failed(&script->kernel, err, error, sizeof(error)))
+	if (!err) {
+		take_errno();
+		return call->results[0];
+	}
+	if (compound_has_failed(compound, err, error, sizeof(error)))
 		tell(unit, error);
-	return host(frame);
+	return host((void *)call->args[1]);
 }
 
 static inline long call_kernel(struct cosy_unit *unit, struct thread_script *script,
-			       long which, void *frame, long (*host)(void *))
+			       long which, void *frame, long (*host)(void *), bool quiet)
 {
-	struct cosy_piece *piece = (void *)thread.piece;
-	int *number = &errno, err;
-	long value;
+	struct syscript_call call;	/* what is not passed is not read */
+	long ret;
 
-	piece->errno_value = *number;
-	err = compound_call(&script->kernel, which, (long)frame, &value);
-	if (__builtin_expect(err, 0))
-		return call_failed(unit, script, err, frame, host);
-	*number = piece->errno_value;
-	return value;
+	pass_errno();
+	compound_call_begin(&call, which, (long)frame, quiet);
+	ret = device_seek(script->kernel.fd, &call);
+	if (__builtin_expect(ret != SYSCRIPT_SEEK_CALLED, 0))
+		return call_failed(unit, host, &call, ret);
+	take_errno();
+	return quiet ? 0 : call.results[0];
 }
 
 static long call_here(struct cosy_unit *unit, struct thread_script *script, long which,
 		      void *frame)
 {
-	struct cosy_piece *piece = (void *)thread.piece;
 	struct syscript_call call = { .nargs = 2, .args = { which, (long)frame } };
-	int *number = &errno;
 
-	piece->errno_value = *number;
+	pass_errno();
 	if (user_call(script->here, &call))
 		tell(unit, script->here->program->run->error);
-	*number = piece->errno_value;
+	take_errno();
 	return call.results[0];
 }
 
@@ -625,15 +654,26 @@ static long call_any(struct cosy_unit *unit, long which, void *frame, long (*hos
 	if (!script)
 		return host(frame);
 	return script->here ? call_here(unit, script, which, frame) :
-			      call_kernel(unit, script, which, frame, host);
+			      call_kernel(unit, script, which, frame, host, false);
 }
 
-long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
+static inline long call(struct cosy_unit *unit, long which, void *frame,
+			long (*host)(void *), bool quiet)
 {
 	struct thread_script *script = &thread.scripts[unit->number];
 
 	if (__builtin_expect(unit->number < thread.nscripts, 1) && script->kernel.registered &&
-	    reaches_all() && (!frame || in_arena(frame)))
-		return call_kernel(unit, script, which, frame, host);
+	    reaches_all() && (in_arena(frame) || !frame))
+		return call_kernel(unit, script, which, frame, host, quiet);
 	return call_any(unit, which, frame, host);
+}
+
+long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
+{
+	return call(unit, which, frame, host, false);
+}
+
+void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
+{
+	call(unit, which, frame, host, true);
 }

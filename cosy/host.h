@@ -57,5 +57,7 @@ void cosy_pop(void *frame);
  * what that does: by which way control left the segment.
  */
 long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
+/* Where there is one way. */
+void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 
 #endif /* COSY_HOST_H */

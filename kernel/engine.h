@@ -181,7 +181,8 @@ void engine_unregister(const struct engine_ops *engine);
 bool engines_age(void);
 #endif
 
-/* luajit_engine's call(), for INDIRECT_CALL_1(): a retpoline is expensive there. */
+/* Engines' call(), for INDIRECT_CALL_2(): a retpoline is expensive there. */
 int luajit_call(struct engine_vm *vm, struct syscript_call *call);
+int confined_call(struct engine_vm *vm, struct syscript_call *call);
 
 #endif /* SYSCRIPT_ENGINE_H */

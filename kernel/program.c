@@ -7,7 +7,7 @@
 #ifdef __KERNEL__
 #include <linux/indirect_call_wrapper.h>
 #else
-#define INDIRECT_CALL_1(f, guess, ...)	((f)(__VA_ARGS__))
+#define INDIRECT_CALL_2(f, guess, other, ...)	((f)(__VA_ARGS__))
 #endif
 
 static bool is_limit(int err)
@@ -70,7 +70,8 @@ int program_call(struct program *program, struct syscript_call *call)
 		return -ENOTRECOVERABLE;
 	WRITE_ONCE(program->calls, program->calls + 1);
 	WRITE_ONCE(program->running, true);
-	err = INDIRECT_CALL_1(program->engine->call, luajit_call, program->vm, call);
+	err = INDIRECT_CALL_2(program->engine->call, luajit_call, confined_call, program->vm,
+			      call);
 	WRITE_ONCE(program->running, false);
 	if (unlikely(err))
 		program_failed(program, err);

@@ -59,19 +59,14 @@ bool compound_engine_is_there(void);
  */
 int compound_register(struct compound *compound, struct syscript_register *reg);
 
-/* Calls it with two arguments.  Returns 0 with the result in @value, or -errno. */
-static inline int compound_call(const struct compound *compound, long a, long b, long *value)
+/* Before a call of it with two arguments: @quiet, where nobody asks for the result. */
+static inline void compound_call_begin(struct syscript_call *call, long a, long b, bool quiet)
 {
-	struct syscript_call call;	/* the arguments that are not passed are not read */
-	int err;
-
-	device_call_begin(&call, 2);
-	call.args[0] = a;
-	call.args[1] = b;
-	err = device_call(compound->fd, &call);
-	if (__builtin_expect(!err, 1))
-		*value = call.results[0];
-	return err;
+	device_call_begin(call, 2);
+	if (quiet)
+		call->flags |= SYSCRIPT_CALL_QUIET;
+	call->args[0] = a;
+	call->args[1] = b;
 }
 
 /*

@@ -48,6 +48,12 @@ static inline void device_call_begin(struct syscript_call *call, unsigned int na
 	call->state = 0;
 }
 
+/* SYSCRIPT_SEEK_CALLED, or something to be handed to device_call_ioctl(). */
+static inline long device_seek(int fd, struct syscript_call *call)
+{
+	return sys_call3(SYS_lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
+}
+
 /**
  * struct expected - the file that a descriptor of the process has to refer to
  */
@@ -66,7 +72,7 @@ static inline int device_call_expecting(int fd, struct syscript_call *call,
 	call->fd = file->fd;
 	call->dev = file->dev;
 	call->ino = file->ino;
-	ret = sys_call(lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
+	ret = device_seek(fd, call);
 	if (__builtin_expect(ret == SYSCRIPT_SEEK_CALLED, 1))
 		return 0;
 	return call->state == SYSCRIPT_CALL_ENDED ? (int)ret : -ESTALE;
@@ -74,7 +80,7 @@ static inline int device_call_expecting(int fd, struct syscript_call *call,
 
 static inline int device_call(int fd, struct syscript_call *call)
 {
-	long ret = sys_call(lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
+	long ret = device_seek(fd, call);
 
 	return __builtin_expect(ret == SYSCRIPT_SEEK_CALLED, 1) ? 0 :
 	       device_call_ioctl(fd, call, ret);

@@ -281,10 +281,12 @@ static int enter_here(struct vm *vm)
  */
 static int enter_kernel(struct vm *vm)
 {
+	struct syscript_call call;
 	bool ran;
-	long unused;
-	int err = compound_call(&vm->kernel, 0, (intptr_t)vm->frame, &unused);
+	int err;
 
+	compound_call_begin(&call, 0, (intptr_t)vm->frame, true);
+	err = device_call(vm->kernel.fd, &call);
 	if (!err)
 		return 0;
 	ran = compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN);

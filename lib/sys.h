@@ -24,6 +24,18 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e, lo
 	return ret;
 }
 
+/* Where every instruction counts. */
+static inline long sys_call3(long nr, long a, long b, long c)
+{
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
 #define SYS_CALL(name, a, b, c, d, e, f, ...)				\
 	sys_call6(SYS_##name, (long)(a), (long)(b), (long)(c),		\
 		  (long)(d), (long)(e), (long)(f))

@@ -608,20 +608,25 @@ static void add_constructor(Module &m, GlobalVariable *unit)
 	appendToGlobalCtors(m, f, 101);
 }
 
-/* cosy_call(&unit, which, frame, entry) for entry(frame). */
+/*
+ * cosy_call(&unit, which, frame, entry) for entry(frame); or cosy_run(), where nobody asks
+ * by which way control left.
+ */
 static void replace_call(Module &m, GlobalVariable *unit, unsigned which,
 			 const Segment &segment)
 {
 	IRBuilder<> b(segment.call);
+	bool quiet = segment.call->use_empty();
 	FunctionCallee callee = m.getOrInsertFunction(
-		"cosy_call", b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(),
-		b.getPtrTy());
+		quiet ? "cosy_run" : "cosy_call", quiet ? b.getVoidTy() : b.getInt64Ty(),
+		b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getPtrTy());
 	CallInst *changed = b.CreateCall(callee, {unit, b.getInt64(which),
 						  segment.call->getArgOperand(0),
 						  segment.entry});
 
 	changed->setDebugLoc(segment.call->getDebugLoc());
-	segment.call->replaceAllUsesWith(changed);
+	if (!quiet)
+		segment.call->replaceAllUsesWith(changed);
 	segment.call->eraseFromParent();
 }
 

@@ -222,22 +222,22 @@ static bool is_base(const struct engine_vm *vm)
 	return vm->run->flags & SYSCRIPT_BASE;
 }
 
-static int confined_call(struct engine_vm *vm, struct syscript_call *call)
+int confined_call(struct engine_vm *vm, struct syscript_call *call)
 {
 	struct machine *machine = &vm->machine;
-	unsigned int i;
+	unsigned int i, nargs = call->nargs;
 
 	if (unlikely(is_base(vm))) {
 		scnprintf(vm->run->error, RUN_ERROR_LEN, "a base is not called, but extended");
 		return -EPROTO;
 	}
-	if (unlikely(call->nargs > ARGS_MAX)) {
+	if (unlikely(nargs > ARGS_MAX)) {
 		scnprintf(vm->run->error, RUN_ERROR_LEN, "%u arguments: there can be %u",
-			  call->nargs, ARGS_MAX);
+			  nargs, ARGS_MAX);
 		return -ERANGE;
 	}
 	memset(machine->args, 0, sizeof(machine->args));
-	for (i = 0; i < call->nargs; i++)
+	for (i = 0; i < nargs; i++)
 		machine->args[i] = call->args[i];
 	machine_begin(machine);
 	vm->stop_by = 0;

@@ -66,6 +66,13 @@ void place_put_arena(struct engine_vm *vm);
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);
 /* The arena's charge to the program's memory: a process pays for its own. */
 size_t place_arena_memory(const struct engine_vm *vm);
+
+/* The machine's clock and flags have been looked at, or will be at once. */
+static inline void place_look(struct engine_vm *vm)
+{
+	vm->machine.flags = &current_thread_info()->flags;
+	vm->machine.seen = jiffies;
+}
 #else
 #define PLACE_CONTEXTS	IN_PROCESS
 #define noinline	__attribute__((noinline))
@@ -88,10 +95,13 @@ static inline u64 seat_call(struct machine *machine, const u64 *args, u32 functi
 	(void)machine, (void)args, (void)function;
 	return -EOPNOTSUPP;
 }
-#endif
 
-/* The machine's clock and flags have been looked at, or will be at once. */
-void place_look(struct engine_vm *vm);
+/* As machine_init() has set it: each check is a machine_poll(). */
+static inline void place_look(struct engine_vm *vm)
+{
+	(void)vm;
+}
+#endif
 
 void *place_get_stack(size_t size);
 void place_put_stack(void *stack, size_t size);

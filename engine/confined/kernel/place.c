@@ -144,12 +144,6 @@ int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
 						    get_arena(vm, image);
 }
 
-void place_look(struct engine_vm *vm)
-{
-	vm->machine.flags = &current_thread_info()->flags;
-	vm->machine.seen = jiffies;
-}
-
 void place_put_arena(struct engine_vm *vm)
 {
 	seat_free(vm);

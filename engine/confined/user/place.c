@@ -96,12 +96,6 @@ void place_put_arena(struct engine_vm *vm)
 	arena_unguard((void *)(unsigned long)vm->machine.user);
 }
 
-/* As machine_init() has set it: each check is a machine_poll(). */
-void place_look(struct engine_vm *vm)
-{
-	(void)vm;
-}
-
 /* The first page is there to be hit by what goes over its end. */
 void *place_get_stack(size_t size)
 {
