@@ -28,7 +28,7 @@ USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote kernel -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
-$(BUILD)/lib/lua_image.o: private CFLAGS += -DLIBDIR='"$(LIBDIR)"'
+$(BUILD)/lib/lua_image.o: private LIB_BUILD_CFLAGS += -DLIBDIR='"$(LIBDIR)"'
 
 .PHONY: lib
 lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a

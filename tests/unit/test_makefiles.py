@@ -35,3 +35,12 @@ def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
     assert groups == {"build", "clang", "consolidate"}
     # Make remakes what it includes even where it only says what it would do.
     assert list(tmp_path.glob("config*.mk")) == []
+
+
+def test_flags_of_the_command_line_replace_none_of_ours(tmp_path: Path) -> None:
+    """Debian's packages give CFLAGS, and a user may."""
+    goal = f"{tmp_path}/lib/lua_image.o"
+    command = ["make", "-n", "V=1", f"BUILD={tmp_path}", "CFLAGS=-O1", "LIBDIR=/given", goal]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    (compiled,) = re.findall(r".* -c -o .*lua_image\.o .*", done.stdout)
+    assert " -O1 " in compiled and "LIBDIR='\"/given\"'" in compiled
