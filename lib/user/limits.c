@@ -52,7 +52,7 @@ static int take_share(struct limits_account *account, u64 memory, char *error, s
 			 account->scripts);
 		return -EDQUOT;
 	}
-	if (memory > USER_MEMORY_MAX - account->memory) {
+	if (memory > USER_MEMORY_ALL_MAX - account->memory) {
 		snprintf(error, len,
 			 "this process's scripts hold %lu bytes, %lu more are too many: close some, or ask for a lower memory limit",
 			 (unsigned long)account->memory, (unsigned long)memory);

@@ -35,10 +35,12 @@
 
 /*
  * The defaults of the module's parameters: what registers there does here.  But for the
- * number of scripts, which is how many of the lowest memory limit there can be.
+ * scripts of one process, which count here wherever they run: an administrator may allow
+ * more in the kernel than a user has by default.
  */
-#define USER_SCRIPTS_MAX	(USER_MEMORY_MAX / SYSCRIPT_MEMORY_MIN)
-#define USER_MEMORY_MAX		(16UL << 20)	/* bytes, one script and all */
+#define USER_SCRIPTS_MAX	1024
+#define USER_MEMORY_MAX		(16UL << 20)	/* bytes, one script */
+#define USER_MEMORY_ALL_MAX	(USER_SCRIPTS_MAX * SYSCRIPT_MEMORY_MIN)
 #define USER_TIME_MAX		10000000000UL	/* ns */
 
 #define PAGE_SIZE		4096UL

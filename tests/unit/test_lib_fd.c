@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* A script is an fd: close, dup, reuse of its number, fork, the quota. */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "lib_test.h"
 
-#define PROCESS_MAX	256	/* scripts of a process */
+#define PROCESS_MAX	1024	/* USER_SCRIPTS_MAX */
 
 static const char counter[] = "local n = 0; function run() n = n + 1; return n end";
 
@@ -146,8 +147,13 @@ static int most_scripts(int fd)
 
 static void quota(void)
 {
-	int fds[PROCESS_MAX], most, other;
+	static int fds[PROCESS_MAX];
+	struct rlimit files;
+	int most, other;
 
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
 	fds[0] = load_small();
 	most = most_scripts(fds[0]);
 	for (int i = 1; i < most; i++)
@@ -163,13 +169,18 @@ static void quota(void)
 static void memory_quota(void)
 {
 	struct syscript_options options = { .size = sizeof(options), .memory_limit = 10 << 20 };
-	int fd = load_with(counter, &options);
+	int fds[64 / 10 + 1], n = 0;
 	char error[200];
 
-	CHECK_EQ(syscript_register(counter, strlen(counter), &options, error, sizeof(error)),
-		 -EDQUOT);
-	CHECK(strstr(error, "close some"));
-	close(fd);
+	do {
+		CHECK(n < (int)(sizeof(fds) / sizeof(*fds)));
+		fds[n] = syscript_register(counter, strlen(counter), &options, error,
+					   sizeof(error));
+	} while (fds[n++] >= 0);
+	CHECK_EQ(fds[--n], -EDQUOT);
+	CHECK(n && strstr(error, "close some"));
+	while (n--)
+		close(fds[n]);
 	close(load_with(counter, &options));
 }
 
