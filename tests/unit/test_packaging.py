@@ -100,6 +100,25 @@ def test_manual_pages_are_of_what_is_installed(tmp_path: Path) -> None:
     assert "man/syscript.1" in plan and "man/consolidate.1" not in plan
 
 
+def test_debian_packages_have_what_is_installed(tmp_path: Path) -> None:
+    """Each file is in a package, and each line of theirs names a file."""
+    options = ["PREFIX=/usr", "LIBDIR=/usr/lib/any", "CONSOLIDATE_LIBRARIES="]
+    done("make", "-s", "install", f"DESTDIR={tmp_path}", *options)
+    packed: set[Path] = set()
+    lists = [
+        *(ROOT / "packaging/debian").glob("*.install"),
+        ROOT / "packaging/debian/not-installed",
+    ]
+    for line in (line for path in lists for line in path.read_text().splitlines()):
+        named = list(tmp_path.glob(line))
+        # What debian/rules copies by itself.
+        assert named or line == "usr/lib/python3", line
+        packed |= {file for path in named for file in (path, *path.rglob("*"))}
+    # cosy-cc, where it is built, is in none.
+    left = {path for path in tmp_path.rglob("*") if not path.is_dir()} - packed
+    assert {path for path in left if "cosy" not in str(path)} == set()
+
+
 @pytest.mark.long
 def test_dkms_tree_builds_by_itself(tmp_path: Path) -> None:
     """Nothing of the repository is near it: a path that leads there by chance does not."""
