@@ -22,7 +22,8 @@ int datagrams_run(const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int datagrams_receiver(int port)
+/* @join is bind(2) or connect(2). */
+static int open_socket(int port, int (*join)(int sock, const struct sockaddr *name, socklen_t len))
 {
 	struct sockaddr_in name = {
 		.sin_family = AF_INET, .sin_port = htons(port),
@@ -30,22 +31,19 @@ int datagrams_receiver(int port)
 	};
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 
-	if (sock < 0 || bind(sock, (struct sockaddr *)&name, sizeof(name)))
+	if (sock < 0 || join(sock, (struct sockaddr *)&name, sizeof(name)))
 		measure_die("port %d: %m", port);
 	return sock;
 }
 
+int datagrams_receiver(int port)
+{
+	return open_socket(port, bind);
+}
+
 int datagrams_sender(int port)
 {
-	struct sockaddr_in name = {
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-
-	if (sock < 0 || connect(sock, (struct sockaddr *)&name, sizeof(name)))
-		measure_die("port %d: %m", port);
-	return sock;
+	return open_socket(port, connect);
 }
 
 void datagrams_network(void)
