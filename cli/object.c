@@ -394,7 +394,6 @@ static int read_lua(struct object *object, const char *path, const char *source,
 	return 0;
 }
 
-/* An object begins as no text does. */
 static bool ends_with(const char *path, const char *end)
 {
 	size_t len = strlen(path), of_end = strlen(end);
@@ -402,6 +401,7 @@ static bool ends_with(const char *path, const char *end)
 	return len > of_end && !strcmp(path + len - of_end, end);
 }
 
+/* An object begins as no text does. */
 static bool is_text(const char *path, const char *file, size_t len)
 {
 	return (len && file[0] != ELFMAG0) || ends_with(path, ".lua");

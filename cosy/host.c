@@ -221,7 +221,7 @@ static void start(void)
 	heap_add(cosy.arena + 4096, cosy.size - 4096);
 }
 
-/* Nothing, where there is none. */
+/* False without an arena, whose size is 0 then. */
 static bool in_arena(const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)cosy.arena < cosy.size;
@@ -327,7 +327,7 @@ void *cosy_push(uint64_t size)
 	return frame;
 }
 
-/* Those of functions that were left by longjmp() go as well. */
+/* Frees @frame, and later ones of functions that were left by longjmp(). */
 __attribute__((noinline))
 static void pop_large(void *frame)
 {
@@ -345,7 +345,7 @@ static void pop_large(void *frame)
 	}
 }
 
-/* Without a piece, all before its end is none. */
+/* A thread without a piece has large frames only: its @end is NULL. */
 void cosy_pop(void *frame)
 {
 	if (__builtin_expect((uint64_t)(thread.end - (char *)frame - 1) < FRAMES_SIZE, 1))

@@ -78,17 +78,17 @@ static struct run_own *interrupted(const struct clock *clock)
 }
 
 /*
- * A tick that comes later was held up by other interrupts, or the hypervisor had the CPU,
- * or the virtual machine was stopped: none of that is charged to the script.
+ * Of a gap between two ticks the script is charged for LATE at most: for the rest other
+ * interrupts or the hypervisor had the CPU, or the virtual machine was stopped.
  */
 static void count_tick(struct run_clock *clock)
 {
-	u64 now = clock_cycles(), late = now - clock->seen;
+	u64 now = clock_cycles(), gap = now - clock->seen;
 
 	if (!clock->since)
 		clock->since = now - clock_period_cycles;
-	else if (late > clock_late_cycles)
-		clock->since += late - clock_late_cycles;
+	else if (gap > clock_late_cycles)
+		clock->since += gap - clock_late_cycles;
 	clock->seen = now;
 	clock->ticks++;
 }
