@@ -430,7 +430,7 @@ struct syscript_unload {
 /* syscript_program.state */
 #define SYSCRIPT_PROGRAM_CALLED	0
 #define SYSCRIPT_PROGRAM_OFF	1	/* after too many errors: the default is left */
-#define SYSCRIPT_PROGRAM_GONE	2	/* its place is, with a device: load it again */
+#define SYSCRIPT_PROGRAM_GONE	2	/* its place is, with a device or file: load it again */
 
 /**
  * struct syscript_program - a program's counters

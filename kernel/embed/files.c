@@ -109,16 +109,27 @@ static void detach(struct syscript_hook *hook)
 {
 	struct watch *watch = syscript_hook_private(hook);
 
+	syscript_hook_set_private(hook, NULL);
+	if (!watch)
+		return;
 	fsnotify_destroy_mark(&watch->mark, group);
 	fsnotify_put_mark(&watch->mark);
 	/* No event is in it any more. */
 	fsnotify_wait_marks_destroyed();
 }
 
+/* Its file was deleted and is open no more, or its file system was unmounted. */
+static bool gone(const struct syscript_hook *hook)
+{
+	const struct watch *watch = syscript_hook_private(hook);
+
+	return !watch || !(READ_ONCE(watch->mark.flags) & FSNOTIFY_MARK_FLAG_ATTACHED);
+}
+
 static const struct syscript_embedding embedding = {
 	.name = "files", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_file), .fuel = FUEL,
-	.attach = attach, .detach = detach,
+	.attach = attach, .detach = detach, .gone = gone,
 };
 
 int embed_files_init(void)

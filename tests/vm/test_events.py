@@ -19,6 +19,7 @@ from runner import SLOWDOWN
 # Calls of a program are its only trace here: it fails where it sees what it looks for.
 SEEN = i.movi(0, -1) + i.EXIT
 NOT_SEEN = i.movi(0, 0) + i.EXIT
+CALLED, GONE = 0, 2  # SYSCRIPT_PROGRAM_*
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +51,10 @@ def errors(name: str = "filter") -> int:
 
 def calls(name: str = "filter") -> int:
     return next(x for x in p.programs() if x.name == name).calls
+
+
+def state(name: str = "filter") -> int:
+    return next(x for x in p.programs() if x.name == name).state
 
 
 def comes(true: Callable[[], bool]) -> bool:
@@ -145,6 +150,7 @@ def test_files_that_vanish(tmp_path: Path) -> None:
     assert calls() >= 3
     subprocess.run(["umount", place], check=True)
     (place / "a").write_text("x")
+    assert state() == GONE
     assert p.unload() == 0
     body = f"for k in $(seq 15); do echo x >{place}/f$$-$k; rm {place}/f$$-$k; done"
     storms = [subprocess.Popen(["sh", "-c", body]) for _ in range(2)]
@@ -155,6 +161,30 @@ def test_files_that_vanish(tmp_path: Path) -> None:
         if n % 2:
             assert p.unload() == 0
     assert all(s.returncode == 0 for s in storms)
+
+
+def test_files_that_come_again(tmp_path: Path) -> None:
+    """A deleted file's program is gone with it, and called again when loaded again."""
+    file = tmp_path / "file"
+    file.write_text("x")
+    assert load("files", str(file), NOT_SEEN) == (0, "")
+    with file.open() as held:
+        file.unlink()
+        assert state() == CALLED  # its inode is there yet
+        os.fstat(held.fileno())
+    assert comes(lambda: state() == GONE)
+    err, text = load("files", str(file), NOT_SEEN)
+    assert err == -errno.ENOENT and str(file) in text
+    assert state() == GONE
+    file.write_text("x")
+    before = calls()
+    assert load("files", str(file), NOT_SEEN) == (0, "")
+    file.read_text()
+    assert state() == CALLED and calls() > before
+    file.unlink()
+    assert comes(lambda: state() == GONE)
+    assert load("files", str(file), NOT_SEEN)[0] == -errno.ENOENT
+    assert p.unload() == 0  # attached nowhere
 
 
 def test_timer() -> None:
