@@ -26,6 +26,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import apart
 from confined import insn as i
 from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
@@ -71,11 +72,7 @@ def program(body: str) -> list[str]:
 
 def as_user(body: str, user: str = "outsider") -> dict:
     """The `result` of a process of @user, who is in no group."""
-    done = subprocess.run(
-        program(body), **account(user), capture_output=True, text=True, timeout=60 * SLOWDOWN
-    )
-    assert not done.returncode, done.stderr
-    return json.loads(done.stdout)
+    return apart.run(PRELUDE + body, user)
 
 
 def test_calls_and_lists() -> None:

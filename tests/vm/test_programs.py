@@ -15,10 +15,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import apart
 import programs as p
 from confined import insn as i
 from confined.kernel import Arena, lib
-from runner import COMMAND, HANG, SLOWDOWN, account
+from runner import COMMAND, SLOWDOWN, account
 
 TESTS = Path(__file__).resolve().parents[1]
 PRELUDE = f"""
@@ -68,12 +69,9 @@ def nothing_left() -> Iterator[None]:
         p.unload(program.name)
 
 
-def in_own_namespace(body: str, user: str = "outsider", own: list[str] = OWN) -> dict:
+def in_own_namespace(body: str, user: str = "outsider") -> dict:
     """What a process of @user, in a user and a network namespace of theirs, puts in `result`."""
-    command = [*own, sys.executable, "-c", PRELUDE + body + "\nprint(json.dumps(result))"]
-    done = subprocess.run(command, **account(user), capture_output=True, text=True, timeout=HANG)
-    assert not done.returncode, done.stderr
-    return json.loads(done.stdout)
+    return apart.run(PRELUDE + body, user, own=True)
 
 
 def test_drops_what_it_says() -> None:
