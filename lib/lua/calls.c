@@ -126,10 +126,29 @@ static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 		emit_jump(c->e, cold->back);
 	}
 	emit_land(c->e, slow);
-	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, cold->pc);
-	emit_call(c->e, c->runtime->exports.helpers[HELPER_return]);
+	emit_jump(c->e, c->slow_return);
+}
+
+/* Removes the frame; r1 is its struct CallInfo. */
+static void emit_epilogue(struct compiler *c)
+{
+	emit_land(c->e, c->epilogue);
+	emit_load(c->e, INSN_DW, 2, 1, CI_BASE - CI_SIZE);
+	emit_alu_imm(c->e, INSN_SUB, 1, CI_SIZE);
+	emit_store(c->e, INSN_DW, REG_L, STATE_CI, 1);
+	emit_store(c->e, INSN_DW, REG_L, STATE_BASE, 2);
 	leave_with(c, COMPILED_DONE);
+}
+
+static bool is_last_return(const struct compiler *c)
+{
+	u32 pc;
+
+	for (pc = c->pc + 1; pc < c->p->ncode; pc++)
+		if (c->types.reached[pc] && op_of(c->p->code[pc]) == OP_RETURN)
+			return false;
+	return true;
 }
 
 /* Returns one value or none, as the caller wants; there are no upvalues to close. */
@@ -150,37 +169,50 @@ void compile_return(struct compiler *c)
 		emit_store(c->e, INSN_DW, REG_BASE, slot(0) - VALUE_SIZE, 2);
 		emit_store(c->e, INSN_W, REG_BASE, slot_tag(0) - VALUE_SIZE, 3);
 	}
-	emit_load(c->e, INSN_DW, 2, 1, CI_BASE - CI_SIZE);
-	emit_alu_imm(c->e, INSN_SUB, 1, CI_SIZE);
-	emit_store(c->e, INSN_DW, REG_L, STATE_CI, 1);
-	emit_store(c->e, INSN_DW, REG_L, STATE_BASE, 2);
-	leave_with(c, COMPILED_DONE);
+	if (is_last_return(c))
+		emit_epilogue(c);
+	else
+		emit_jump(c->e, c->epilogue);
+}
+
+void emit_shared(struct compiler *c)
+{
+	if (emit_is_wanted(c->e, c->epilogue))
+		emit_epilogue(c);
+	if (emit_is_wanted(c->e, c->slow_return)) {
+		emit_land(c->e, c->slow_return);
+		emit_mov(c->e, 1, REG_L);
+		emit_call(c->e, c->runtime->exports.helpers[HELPER_return]);
+		leave_with(c, COMPILED_DONE);
+	}
+	if (emit_is_wanted(c->e, c->leave)) {
+		emit_land(c->e, c->leave);
+		emit_mov(c->e, 1, REG_L);
+		emit_call(c->e, c->runtime->exports.helpers[HELPER_leave_at]);
+		emit_jump(c->e, c->exit);
+	}
+	if (emit_is_wanted(c->e, c->exit)) {
+		emit_land(c->e, c->exit);
+		emit_exit(c->e);
+	}
 }
 
 /* -- Calls -------------------------------------------------------------------- */
 
 void emit_call_slowly(struct compiler *c, const struct cold *cold)
 {
-	u32 leave = emit_label(c->e);
-
 	call_helper(c, HELPER_call, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, 0, leave);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 	emit_jump(c->e, cold->back);
-	emit_land(c->e, leave);
-	emit_exit(c->e);
 }
 
 /* A compiled function did not simply return: r0 has the reason. */
 static void emit_finish(struct compiler *c, const struct cold *cold)
 {
-	u32 leave = emit_label(c->e);
-
 	emit_mov(c->e, 3, 0);
 	call_helper(c, HELPER_finish, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, 0, leave);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 	emit_jump(c->e, cold->back);
-	emit_land(c->e, leave);
-	emit_exit(c->e);
 }
 
 /* r3 = the number of arguments. */
@@ -217,7 +249,7 @@ static void load_id(struct compiler *c, u32 a, u32 slow)
 /* The compiled function that R(@a) probably holds, or 0. */
 static u32 expected_number(const struct compiler *c, u32 a)
 {
-	uint64_t closure = fact_at(&c->types, c->pc, a)->origin;
+	uint64_t closure = function_at(&c->types, c->pc, a);
 	const struct proto *p;
 
 	if (!closure || closure < (uintptr_t)c->runtime->arena)
@@ -240,6 +272,21 @@ static void check_callee(struct compiler *c, u32 a, u32 number, u32 slow)
 	}
 }
 
+/* A function of the runtime's, which has no compiled form. */
+static bool is_c_function(const struct compiler *c, u32 a)
+{
+	uint64_t closure = function_at(&c->types, c->pc, a);
+
+	return runtime_word(c->runtime, closure + CLOSURE_IS_C, 1) &&
+	       !runtime_word(c->runtime, closure + CLOSURE_ID, 4);
+}
+
+static void call_c(struct compiler *c)
+{
+	call_helper(c, HELPER_call, c->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+}
+
 static void call_compiled(struct compiler *c, u32 i, u32 back)
 {
 	u32 a = a_of(i), slow = cold_path(c, emit_call_slowly, 0, back);
@@ -258,12 +305,8 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 /* Returns tail calls to the driver, which called this function, so that the stack does not grow. */
 static void compile_tailcall(struct compiler *c)
 {
-	u32 go_on = emit_label(c->e);
-
 	call_helper(c, HELPER_tail, c->pc);
-	emit_branch_imm(c->e, INSN_JEQ, 0, COMPILED_DONE, go_on);
-	emit_exit(c->e);
-	emit_land(c->e, go_on);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 }
 
 void compile_call(struct compiler *c)
@@ -273,7 +316,11 @@ void compile_call(struct compiler *c)
 	if (op_of(i) == OP_TAILCALL)
 		return compile_tailcall(c);
 	back = emit_label(c->e);
-	if (!compile_intrinsic(c, back))
+	if (compile_intrinsic(c, back))
+		;
+	else if (is_c_function(c, a_of(i)))
+		call_c(c);
+	else
 		call_compiled(c, i, back);
 	emit_land(c->e, back);
 }

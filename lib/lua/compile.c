@@ -44,10 +44,8 @@ void call_helper(struct compiler *c, u32 helper, u32 pc)
 
 static void emit_leave(struct compiler *c, const struct cold *cold)
 {
-	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, cold->pc);
-	emit_call(c->e, c->runtime->exports.helpers[HELPER_leave_at]);
-	emit_exit(c->e);
+	emit_jump(c->e, c->leave);
 }
 
 u32 cold_leave(struct compiler *c)
@@ -91,8 +89,10 @@ void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail)
 
 void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 {
-	if (rk & RK_K)
-		return emit_constant(c->e, reg, c->p->k[rk & ~RK_K].bits);
+	s64 k;
+
+	if (rk_is_constant(&c->types, c->pc, rk, &k) || rk & RK_K)
+		return emit_constant(c->e, reg, k);
 	check_tag(c, rk, T_NUMBERS, TAG_NUMBER, fail);
 	emit_load(c->e, INSN_DW, reg, REG_BASE, slot(rk));
 	if (types_of_register(c, rk) != T_INTEGER)
@@ -241,14 +241,9 @@ static bool may_be_integer(const struct compiler *c, u32 rk)
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
 }
 
-static bool is_small(s64 v)
+static bool is_constant(const struct compiler *c, u32 rk, s64 *k)
 {
-	return v == (s32)v;
-}
-
-static s64 constant_of(const struct compiler *c, u32 rk)
-{
-	return (s64)c->p->k[rk & ~RK_K].bits;
+	return rk_is_constant(&c->types, c->pc, rk, k);
 }
 
 /* Goes to @fail if the product r1 is 0 and a factor, r2 or r3, is negative: that is -0. */
@@ -262,19 +257,21 @@ static void check_zero(struct compiler *c, u32 fail)
 	emit_land(c->e, fine);
 }
 
-/* r1 = r1 * r2, which fits in 64 bits: both have 32 bits, or one has few. */
+/* r1 = r1 * RK(@rk), which fits in 64 bits: both have 32 bits, or one has few. */
 static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
 {
-	s64 k = rk & RK_K ? constant_of(c, rk) : 0;
+	s64 k;
+	bool is_few = is_constant(c, rk, &k) && k >= -2048 && k <= 2048;
 
-	if (!(rk & RK_K) || k < -2048 || k > 2048) {
+	if (is_few && k > 0)
+		return emit_alu_imm(c->e, INSN_MUL, 1, k);
+	load_integer(c, 2, rk, fail);
+	if (!is_few) {
 		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 1, 32, 0);
 		emit_branch(c->e, INSN_JNE, 0, 1, fail);
 		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 2, 32, 0);
 		emit_branch(c->e, INSN_JNE, 0, 2, fail);
 	}
-	if (k > 0)
-		return emit_alu(c->e, INSN_MUL, 1, 2);
 	emit_mov(c->e, 3, 1);
 	emit_alu(c->e, INSN_MUL, 1, 2);
 	check_zero(c, fail);
@@ -298,6 +295,7 @@ static void emit_modulo(struct compiler *c, s64 k)
 static bool is_fast_arith(const struct compiler *c, u32 i)
 {
 	u32 rc = op_of(i) == OP_UNM ? b_of(i) : c_of(i);
+	s64 k;
 
 	if (!may_be_integer(c, b_of(i)) || !may_be_integer(c, rc))
 		return false;
@@ -305,7 +303,7 @@ static bool is_fast_arith(const struct compiler *c, u32 i)
 	case OP_ADD: case OP_SUB: case OP_MUL: case OP_UNM:
 		return true;
 	case OP_MOD:
-		return rc & RK_K && is_small(constant_of(c, rc)) && constant_of(c, rc) > 0;
+		return is_constant(c, rc, &k) && k > 0;
 	default:
 		return false;
 	}
@@ -314,7 +312,8 @@ static bool is_fast_arith(const struct compiler *c, u32 i)
 static void emit_arith(struct compiler *c, u32 i, u32 fail)
 {
 	u32 rc = c_of(i);
-	bool is_k = op_of(i) != OP_UNM && rc & RK_K && is_small(constant_of(c, rc));
+	s64 k;
+	bool is_k = op_of(i) != OP_UNM && is_constant(c, rc, &k);
 
 	load_integer(c, 1, b_of(i), fail);
 	if (op_of(i) == OP_UNM) {
@@ -322,12 +321,11 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 		emit_branch_imm(c->e, INSN_JEQ, 1, 0, fail);
 		emit_insn(c->e, INSN_ALU64 | INSN_NEG, 1, 0, 0, 0);
 	} else if (op_of(i) == OP_MOD) {
-		return emit_modulo(c, constant_of(c, rc));
+		return emit_modulo(c, k);
 	} else if (op_of(i) == OP_MUL) {
-		load_integer(c, 2, rc, fail);
 		emit_multiply(c, rc, fail);
 	} else if (is_k) {
-		emit_alu_imm(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, constant_of(c, rc));
+		emit_alu_imm(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, k);
 	} else {
 		load_integer(c, 2, rc, fail);
 		emit_alu(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, 2);
@@ -476,15 +474,32 @@ static u8 jump_op(enum op op, bool holds)
 	}
 }
 
+/* The same with the operands exchanged. */
+static u8 exchanged(u8 op)
+{
+	switch (op) {
+	case INSN_JSLT: return INSN_JSGT;
+	case INSN_JSGE: return INSN_JSLE;
+	case INSN_JSLE: return INSN_JSGE;
+	case INSN_JSGT: return INSN_JSLT;
+	default: return op;
+	}
+}
+
 static void compile_compare_integers(struct compiler *c, u32 i)
 {
-	u32 slow = cold_compare(c), to = target_of(c, c->pc + 1), rc = c_of(i);
+	u32 slow = cold_compare(c), to = target_of(c, c->pc + 1), rb = b_of(i), rc = c_of(i);
 	u8 op = jump_op(op_of(i), a_of(i));
+	s64 k;
 
-	load_integer(c, 1, b_of(i), slow);
-	if (rc & RK_K && is_small(constant_of(c, rc))) {
-		emit_branch_imm(c->e, op, 1, constant_of(c, rc), to);
+	if (is_constant(c, rb, &k)) {
+		load_integer(c, 1, rc, slow);
+		emit_branch_imm(c->e, exchanged(op), 1, k, to);
+	} else if (is_constant(c, rc, &k)) {
+		load_integer(c, 1, rb, slow);
+		emit_branch_imm(c->e, op, 1, k, to);
 	} else {
+		load_integer(c, 1, rb, slow);
 		load_integer(c, 2, rc, slow);
 		emit_branch(c->e, op, 1, 2, to);
 	}
@@ -538,7 +553,8 @@ static void compile_forprep(struct compiler *c, u32 i)
 	s64 step;
 
 	load_integer(c, 1, a, leave);
-	load_integer(c, 2, a + 1, leave);
+	if (types_of_register(c, a + 1) != T_INTEGER)
+		load_integer(c, 2, a + 1, leave);
 	if (for_step(&c->types, c->pc, &step)) {
 		emit_alu_imm(c->e, INSN_SUB, 1, step);
 	} else {
@@ -682,10 +698,13 @@ static void compile_colds(struct compiler *c)
 	for (i = 0; i < c->ncolds && !c->e->failed; i++) {
 		struct cold cold = c->colds[i];
 
+		if (!emit_is_wanted(c->e, cold.label))
+			continue;
 		c->pc = cold.pc;
 		emit_land(c->e, cold.label);
 		cold.emit(c, &cold);
 	}
+	emit_shared(c);
 }
 
 static bool make_labels(struct compiler *c)
@@ -695,6 +714,10 @@ static bool make_labels(struct compiler *c)
 	c->labels = calloc(c->p->ncode + 2, sizeof(*c->labels));
 	for (pc = 0; c->labels && pc < c->p->ncode; pc++)
 		c->labels[pc] = emit_label(c->e);
+	c->leave = emit_label(c->e);
+	c->exit = emit_label(c->e);
+	c->epilogue = emit_label(c->e);
+	c->slow_return = emit_label(c->e);
 	return c->labels;
 }
 

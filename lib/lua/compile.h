@@ -39,6 +39,8 @@ struct compiler {
 	struct types types;
 	u32 pc;
 	u32 *labels;		/* of instructions */
+	/* Where all do that leave, with the pc in r2; that exit, with r0; that return. */
+	u32 leave, exit, epilogue, slow_return;
 	struct cold *colds;
 	u32 ncolds, cold_room;
 };
@@ -87,6 +89,8 @@ void begin_call(struct compiler *c, u32 i);
 /* Has the runtime make the call, then continues at @cold->back. */
 void emit_call_slowly(struct compiler *c, const struct cold *cold);
 void compile_return(struct compiler *c);
+/* What several instructions share, after all of them. */
+void emit_shared(struct compiler *c);
 /* The running function's closure. */
 void load_closure(struct compiler *c, u8 reg);
 void compile_getglobal(struct compiler *c);

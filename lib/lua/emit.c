@@ -46,7 +46,7 @@ u32 emit_label(struct emit *e)
 {
 	if (!GROW(e, labels, nlabels, label_room))
 		return 0;
-	e->labels[e->nlabels] = -1;
+	e->labels[e->nlabels] = LABEL_NEW;
 	return e->nlabels++;
 }
 
@@ -56,8 +56,15 @@ void emit_land(struct emit *e, u32 label)
 		e->labels[label] = e->n;
 }
 
+bool emit_is_wanted(const struct emit *e, u32 label)
+{
+	return label < e->nlabels && e->labels[label] == LABEL_WANTED;
+}
+
 static void add_jump(struct emit *e, u32 label)
 {
+	if (label < e->nlabels && e->labels[label] == LABEL_NEW)
+		e->labels[label] = LABEL_WANTED;
 	if (GROW(e, jumps, njumps, jump_room))
 		e->jumps[e->njumps++] = (struct jump_fixup){ e->n, label };
 }

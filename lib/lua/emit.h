@@ -31,7 +31,7 @@ struct jump_fixup {
 struct emit {
 	struct image_insn *insns;
 	u32 n, room;
-	s32 *labels;		/* where they are, -1: not yet */
+	s32 *labels;		/* where they are, LABEL_NEW, or LABEL_WANTED: by a jump */
 	u32 nlabels, label_room;
 	struct jump_fixup *jumps;
 	u32 njumps, jump_room;
@@ -41,12 +41,16 @@ struct emit {
 };
 
 #define NO_LABEL	(~0U)
+#define LABEL_NEW	(-1)
+#define LABEL_WANTED	(-2)
 
 void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm);
 void emit_free(struct emit *e);
 
 u32 emit_label(struct emit *e);
 void emit_land(struct emit *e, u32 label);
+/* Does a jump lead to it, which has not been landed yet? */
+bool emit_is_wanted(const struct emit *e, u32 label);
 /* Resolves all jumps from @from on, the first instruction of a function. */
 void emit_resolve(struct emit *e);
 

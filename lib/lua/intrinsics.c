@@ -96,7 +96,7 @@ static bool compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
 	load_arguments(c, kinds, a, nargs, slow);
 	emit_syscall(c->e, nr);
 	emit_mov(c->e, 1, 0);
-	store_result(c, i, true, back);
+	store_result(c, i, !syscall_is_small(nr), back);
 	return true;
 }
 
@@ -172,14 +172,12 @@ static bool compile_peek(struct compiler *c, u32 i, u32 back)
 /* The runtime's helper does it, without the cost of a call of a C function. */
 static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 {
-	u32 slow = cold_path(c, emit_call_slowly, 0, back), done = emit_label(c->e);
+	u32 slow = cold_path(c, emit_call_slowly, 0, back);
 
 	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
 	begin_call(c, i);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_pcall]);
-	emit_branch_imm(c->e, INSN_JEQ, 0, COMPILED_DONE, done);
-	emit_exit(c->e);
-	emit_land(c->e, done);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 	return true;
 }
@@ -189,7 +187,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 /* The function of the runtime that R(@a) probably holds, or -1. */
 static int expected_intrinsic(const struct compiler *c, u32 a)
 {
-	uint64_t closure = fact_at(&c->types, c->pc, a)->origin, f;
+	uint64_t closure = function_at(&c->types, c->pc, a), f;
 	int n;
 
 	if (closure < (uintptr_t)c->runtime->arena ||
@@ -202,21 +200,10 @@ static int expected_intrinsic(const struct compiler *c, u32 a)
 	return -1;
 }
 
-static long expected_syscall(const struct compiler *c, u32 a)
-{
-	uint64_t origin = fact_at(&c->types, c->pc, a)->origin;
-
-	if (origin >= (uintptr_t)c->runtime->arena)
-		origin = runtime_word(c->runtime, origin + CLOSURE_ID, 4);
-	if (origin < ID_SYSCALL || origin >= ID_SYSCALL + 0x1000)
-		return -1;
-	return origin - ID_SYSCALL;
-}
-
 bool compile_intrinsic(struct compiler *c, u32 back)
 {
 	u32 i = insn_at(c), a = a_of(i);
-	long nr = expected_syscall(c, a);
+	long nr = syscall_of(c->runtime, function_at(&c->types, c->pc, a));
 
 	if (expected_intrinsic(c, a) == INTRINSIC_luaB_pcall)
 		return compile_pcall(c, i, back);

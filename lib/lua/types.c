@@ -87,6 +87,26 @@ uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk)
 	return fact_at(types, pc, rk)->types;
 }
 
+bool rk_is_constant(const struct types *types, uint32_t pc, uint32_t rk, int64_t *value)
+{
+	const struct fact *f;
+
+	if (rk & RK_K) {
+		*value = types->p->k[rk & ~RK_K].bits;
+		return types_of_rk(types, pc, rk) == T_INTEGER && *value == (int32_t)*value;
+	}
+	f = fact_at(types, pc, rk);
+	*value = f->origin;
+	return f->constant && *value == (int32_t)*value;
+}
+
+uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg)
+{
+	const struct fact *f = fact_at(types, pc, reg);
+
+	return f->types & T_FUNCTION ? f->origin : 0;
+}
+
 static void set(const struct types *t, struct fact *f, uint32_t reg, uint8_t types, uint64_t origin)
 {
 	if (reg >= t->p->nregs)
@@ -94,6 +114,7 @@ static void set(const struct types *t, struct fact *f, uint32_t reg, uint8_t typ
 	f[reg].types = t->p->captured[reg] ? T_ANY : types;
 	f[reg].origin = origin;
 	f[reg].sure = false;
+	f[reg].constant = false;
 }
 
 static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fact from)
@@ -102,17 +123,26 @@ static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fac
 		return;
 	set(t, f, reg, from.types, from.origin);
 	f[reg].sure = from.sure && !t->p->captured[reg];
+	f[reg].constant = from.constant && !t->p->captured[reg];
+}
+
+/* What @v is, if it is nothing else. */
+static struct fact fact_of(struct value v)
+{
+	uint8_t types = types_of(v);
+
+	if (types == T_INTEGER)
+		return (struct fact){ .types = types, .constant = true, .origin = v.bits };
+	return (struct fact){ .types = types, .sure = true, .origin = origin_of(v) };
 }
 
 static void set_upvalue(const struct types *t, struct fact *f, uint32_t reg, uint32_t up)
 {
 	struct value v;
-	bool fixed = upvalue_is_fixed(t->runtime, t->p, up, &v);
-	struct fact fact = { .types = types_of(v), .origin = origin_of(v), .sure = fixed };
 
-	if (!fixed && fact.types != T_INTEGER)
-		fact.types = T_ANY;
-	copy(t, f, reg, fact);
+	if (upvalue_is_fixed(t->runtime, t->p, up, &v))
+		return copy(t, f, reg, fact_of(v));
+	set(t, f, reg, types_of(v) == T_INTEGER ? T_INTEGER : T_ANY, origin_of(v));
 }
 
 static void forget_from(const struct types *t, struct fact *f, uint32_t reg)
@@ -138,21 +168,13 @@ static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 
 bool for_step(const struct types *t, uint32_t pc, int64_t *step)
 {
-	uint32_t before = pc ? t->p->code[pc - 1] : 0;
-	struct value k;
-
-	if (!pc || t->target[pc] || op_of(before) != OP_LOADK ||
-	    a_of(before) != a_of(t->p->code[pc]) + 2)
-		return false;
-	k = t->p->k[bx_of(before)];
-	*step = k.bits;
-	return types_of(k) == T_INTEGER && *step == (int32_t)*step && *step;
+	return rk_is_constant(t, pc, a_of(t->p->code[pc]) + 2, step) && *step;
 }
 
 static uint64_t gettable_origin(const struct types *t, const struct fact *f, uint32_t table,
 				uint32_t key)
 {
-	if (!(key & RK_K))
+	if (!(key & RK_K) || !(f[table].types & T_TABLE))
 		return 0;
 	return field_origin(t->runtime, f[table].origin, t->p->k[key & ~RK_K]);
 }
@@ -171,6 +193,17 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 	set(t, f, a_of(i), types, 0);
 }
 
+static void call(const struct types *t, struct fact *f, uint32_t i)
+{
+	uint32_t a = a_of(i);
+	bool is_small = f[a].sure && f[a].types == T_FUNCTION &&
+			syscall_is_small(syscall_of(t->runtime, f[a].origin));
+
+	forget_from(t, f, a);
+	if (is_small && c_of(i) > 1)
+		set(t, f, a, T_INTEGER, 0);
+}
+
 /* Updates the facts before the instruction at @pc to those after it. */
 static void step(const struct types *t, uint32_t pc, struct fact *f)
 {
@@ -181,7 +214,7 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 		copy(t, f, a, f[b]);
 		break;
 	case OP_LOADK:
-		set(t, f, a, types_of(t->p->k[bx_of(i)]), 0);
+		copy(t, f, a, fact_of(t->p->k[bx_of(i)]));
 		break;
 	case OP_LOADBOOL: case OP_NOT:
 		set(t, f, a, T_BOOLEAN, 0);
@@ -216,7 +249,10 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 	case OP_CONCAT:
 		concat(t, f, i);
 		break;
-	case OP_CALL: case OP_TAILCALL: case OP_VARARG:
+	case OP_CALL:
+		call(t, f, i);
+		break;
+	case OP_TAILCALL: case OP_VARARG:
 		forget_from(t, f, a);
 		break;
 	case OP_TFORLOOP:
@@ -239,37 +275,42 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 
 /* -- All of them ------------------------------------------------------------------------------ */
 
-static void enqueue(struct types *t, uint32_t pc)
+/* Returns whether there is more than @to had. */
+static bool merge(struct fact *to, const struct fact *from)
 {
-	if (t->waiting[pc])
-		return;
-	t->waiting[pc] = true;
-	t->work[t->nwork++] = pc;
+	struct fact was = *to;
+	bool same = was.origin == from->origin;
+
+	if (same && was.types == from->types && was.sure == from->sure &&
+	    was.constant == from->constant)
+		return false;
+	to->types |= from->types;
+	to->origin = same ? was.origin : 0;
+	to->sure &= same && from->sure;
+	to->constant &= same && from->constant;
+	return to->types != was.types || to->origin != was.origin || to->sure != was.sure ||
+	       to->constant != was.constant;
 }
 
 /* Control may reach @pc with the facts @f. */
 static void flow(struct types *t, uint32_t pc, const struct fact *f)
 {
 	struct fact *there = &t->facts[pc * t->p->nregs];
-	bool changed = !t->reached[pc];
+	bool changed = false;
 	uint32_t r;
 
-	for (r = 0; r < t->p->nregs; r++) {
-		uint8_t types = there[r].types | f[r].types;
-		uint64_t origin = f[r].origin;
-		bool sure = f[r].sure;
-
-		if (t->reached[pc] && there[r].origin != origin)
-			origin = 0;
-		if (t->reached[pc])
-			sure &= there[r].sure && origin;
-		changed |= types != there[r].types || origin != there[r].origin ||
-			   sure != there[r].sure;
-		there[r] = (struct fact){ types, sure, origin };
+	if (!t->reached[pc]) {
+		memcpy(there, f, t->p->nregs * sizeof(*f));
+		t->reached[pc] = changed = true;
+	} else {
+		for (r = 0; r < t->p->nregs; r++)
+			changed |= merge(&there[r], &f[r]);
 	}
-	t->reached[pc] = true;
-	if (changed)
-		enqueue(t, pc);
+	if (!changed)
+		return;
+	t->waiting[pc] = true;
+	if (pc < t->next)
+		t->next = pc;
 }
 
 static uint32_t jump_target(const struct proto *p, uint32_t pc)
@@ -362,13 +403,15 @@ bool types_infer(struct types *t, const struct runtime *runtime, const struct pr
 	t->reached = calloc(p->ncode + 2, 1);
 	t->target = calloc(p->ncode + 2, 1);
 	t->waiting = calloc(p->ncode + 2, 1);
-	t->work = calloc(p->ncode + 2, sizeof(*t->work));
-	if (!t->facts || !t->reached || !t->target || !t->waiting || !t->work)
+	if (!t->facts || !t->reached || !t->target || !t->waiting)
 		return false;
 	mark_targets(t);
 	begin(t);
-	while (t->nwork) {
-		pc = t->work[--t->nwork];
+	/* The first one that waits: what leads to an instruction mostly comes before it. */
+	for (pc = 0; pc < p->ncode; pc = t->next) {
+		t->next = pc + 1;
+		if (!t->waiting[pc])
+			continue;
 		t->waiting[pc] = false;
 		memcpy(f, &t->facts[pc * p->nregs], p->nregs * sizeof(*f));
 		flow_on(t, pc, f);
@@ -382,5 +425,4 @@ void types_free(struct types *t)
 	free(t->reached);
 	free(t->target);
 	free(t->waiting);
-	free(t->work);
 }

@@ -24,10 +24,11 @@ enum {
  * @origin: what it held when the script was compiled, for a guess: the address of a
  *          function or table, or ID_SYSCALL and a number; NEW_TABLE; 0: unknown
  * @sure:   it is that and nothing else
+ * @constant: it is an integer, which @origin is
  */
 struct fact {
 	uint8_t types;
-	bool sure;
+	bool sure, constant;
 	uint64_t origin;
 };
 
@@ -35,15 +36,15 @@ struct fact {
  * struct types - for each instruction @facts[pc * p->nregs + register]
  * @reached: it is ever executed
  * @target:  more than the instruction before leads there
+ * The rest is of types_infer().
  */
 struct types {
 	const struct runtime *runtime;
 	const struct proto *p;
 	struct fact *facts;
 	bool *reached, *target;
-	uint32_t *work;
-	uint32_t nwork;
-	bool *waiting;
+	bool *waiting;		/* its facts have changed since it was looked at */
+	uint32_t next;		/* to look at */
 };
 
 /* False if there is no memory, or too much would be needed. */
@@ -57,6 +58,10 @@ static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uin
 
 /* The types of an operand, a register or a constant. */
 uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
+/* Is the operand always the same integer, of 32 bits? */
+bool rk_is_constant(const struct types *types, uint32_t pc, uint32_t rk, int64_t *value);
+/* The function that the register probably holds, fact.origin, or 0. */
+uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg);
 
 bool is_integer(uint64_t bits);
 
@@ -74,5 +79,9 @@ bool for_step(const struct types *types, uint32_t pc, int64_t *step);
 long syscall_number(const char *name);
 /* Kinds of its arguments, as in syscalls.def. */
 const char *syscall_kinds(long nr);
+/* Is its result always of fewer bits than INTEGER_BITS? */
+bool syscall_is_small(long nr);
+/* The system call that is the function at @origin, or -1. */
+long syscall_of(const struct runtime *runtime, uint64_t origin);
 
 #endif /* LIB_LUA_TYPES_H */

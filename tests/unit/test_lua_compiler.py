@@ -107,6 +107,68 @@ def test_upvalues_that_nothing_assigns_to_are_constants() -> None:
     assert mcode(text % "local m", True) < mcode(text % "n", True)
 
 
+# A sum of what is passed to it, as there is more than can be printed.
+COLLECT = """
+local sum, count = 0, 0
+local function collect(...)
+  for i = 1, select("#", ...) do
+    local text = tostring(select(i, ...))
+    for k = 1, #text do sum = (sum * 31 + text:byte(k)) % 2 ^ 32 end
+    count = count + 1
+  end
+end
+local function report(...) print(..., count, sum) sum, count = 0, 0 end
+"""
+KNOWN = ("0", "1", "-1", "8", "2048", "-2049", "2 ^ 31 - 1", "-2 ^ 31", "2 ^ 51 - 1", "0.5")
+
+
+@pytest.mark.parametrize("form", ["K", "local k = K", "upvalue"])
+def test_operands_that_are_known(form: str) -> None:
+    """On either side, of arithmetic, comparisons and loops, next to all kinds of others."""
+    text = [COLLECT, "local others = { 0, 1, -1, 7, 8, 2 ^ 31, -2 ^ 31 - 1, 2 ^ 50, -2 ^ 51, 0.5 }"]
+    for n, value in enumerate(KNOWN):
+        k = f"({value})" if form == "K" else "k"
+        known = f"local k = {value}"
+        text += [
+            "do",
+            known if form == "upvalue" else "",
+            f"function calculate{n}(a)",
+            known if form.startswith("local") else "",
+            f"  collect(a + {k}, {k} + a, a - {k}, {k} - a, a * {k}, {k} * a, {k} * {k}, -{k})",
+            f"  collect(a % {k}, {k} % a, {k} + {k}, {k} - {k})",
+            f"  collect(a < {k}, {k} < a, a <= {k}, {k} <= a, a == {k}, {k} ~= a, {k} < {k})",
+            f"  local i = a if i < {k} then collect(i - 1) elseif {k} == i then collect(i) end",
+            f"  for j = {k}, {k} + 2 do a = a + {k} end collect(a)",
+            f"  local m = {k} for j = 1, 2 do collect(m + a, a * m, m < a) m = 7 end",
+            f"  if {k} == 0 then return end",
+            f"  for j = a, a + 3 * {k}, {k} do collect(j) if j ~= a then break end end",
+            "end",
+            "end",
+        ]
+    calls = "".join(f" pcall(calculate{n}, a) report({n}, a)" for n in range(len(KNOWN)))
+    text.append(f"function run() for _, a in ipairs(others) do{calls} end end")
+    done = both("\n".join(text))
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 100, done.stderr
+
+
+def test_results_of_system_calls() -> None:
+    """Numbers of bytes are integers, also where the runtime makes the call."""
+    text = """
+    local write, close, getpid, lseek = syscall.write, syscall.close, syscall.getpid, syscall.lseek
+    local abs = math.abs
+    function run()
+      for _, text in ipairs { util.buffer(8), "some text" } do
+        local n, more = write(-1, text, 8)
+        if n < 0 and n == -errno.EBADF and more == nil then print(n + 1, n * 2, close(-1) - n) end
+        print(pcall(write, -1, {}, 8), lseek(-1, 0, 0) < 0, abs(n), (abs(-0.5)))
+      end
+      print(getpid() - getpid(), select("#", write(-1, "text", 4)))
+    end
+    """
+    done = both(text)
+    assert done.returncode == 0 and done.stdout.count("-8\t-18\t0") == 2, done.stderr
+
+
 def test_overflow_goes_on_interpreted() -> None:
     """Of the integers that compiled code knows, in the middle of loops and calls."""
     text = """
