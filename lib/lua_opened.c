@@ -100,10 +100,12 @@ struct lua_opened *lua_opened_keep(const char *arena, size_t size, size_t from, 
 
 void lua_opened_copy(const struct lua_opened *opened, char *arena)
 {
+	const uint32_t *at = opened->addresses, *end = at + opened->naddresses;
 	size_t i;
 
 	for (i = 0; i < opened->npages; i++)
 		memcpy(arena + opened->pages[i], opened->copy[i], PAGE);
-	for (i = 0; i < opened->naddresses; i++)
-		*(uint64_t *)(arena + opened->addresses[i]) += (uintptr_t)arena;
+	#pragma GCC unroll 8
+	for (; at < end; at++)
+		*(uint64_t *)(arena + *at) += (uintptr_t)arena;
 }

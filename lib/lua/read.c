@@ -20,13 +20,6 @@ bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, siz
 	return true;
 }
 
-uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len)
-{
-	uint64_t v = 0;
-
-	return runtime_read(runtime, address, &v, len) ? v : 0;
-}
-
 struct value runtime_value(const struct runtime *runtime, uint64_t address)
 {
 	return (struct value){

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../lua-runtime/layout.h"
 
@@ -77,7 +78,15 @@ struct runtime {
 /* Copies @len bytes from @address.  False if they are not all in the arena. */
 bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, size_t len);
 /* Reads a number of @len bytes; 0 if it is not in the arena. */
-uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len);
+static inline uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len)
+{
+	uint64_t at = address - (uintptr_t)runtime->arena, v = 0;
+
+	if (at < runtime->size && len <= runtime->size - at)
+		memcpy(&v, runtime->arena + at, len);
+	return v;
+}
+
 struct value runtime_value(const struct runtime *runtime, uint64_t address);
 
 /* Finds all functions that are well-formed; false if there is no memory. */
