@@ -14,8 +14,9 @@
 /* Loops within loops; functions that take more are rare, and have all registers read. */
 #define PASSES		8
 
-/* In @before: a jump from a later place leads there. */
+/* In @before: a jump from a later place leads there; other places are read of there. */
 #define LOOP			0x8000
+#define LEADS_ON		0x4000
 
 /* @before is room for what is read at each instruction, or after it. */
 struct live {
@@ -141,31 +142,54 @@ static u16 before(struct live *l, u32 pc, u16 after)
 	return (after & ~effect.writes) | effect.reads;
 }
 
-/* Returns whether there may be more: it was found where jumps lead back to. */
-static bool go_over(struct live *l)
+static void mark(struct live *l, u32 pc)
 {
-	u32 start = l->checked->funcs[l->func].start, pc = image_func_end(l->checked, l->func);
-	bool more = false;
-	u16 next = 0, was;
+	const struct image_insn *insn = &l->checked->insns[pc];
 
-	while (pc-- > start) {
-		const struct image_insn *insn = &l->checked->insns[pc];
+	if (is_straight(insn))
+		return;
+	l->before[pc] |= LEADS_ON;
+	if (insn_is_jump(insn) && insn_jump_offset(insn) < 0)
+		l->before[pc + 1 + insn_jump_offset(insn)] |= LOOP;
+}
 
+/* Read at an instruction, where @next is read at the one behind it. */
+static u16 look_at(struct live *l, u32 pc, u16 next)
+{
+	const struct image_insn *insn = &l->checked->insns[pc];
+
+	if (l->checked->marks[pc] & MARK_SECOND)
+		return next;
+	if (is_straight(insn)) {
+		l->after[pc] = next;
+		return read_at_straight(insn, next);
+	}
+	l->after[pc] = after(l, pc, next);
+	return before(l, pc, l->after[pc]);
+}
+
+/*
+ * Returns whether there may be more: it was found where jumps lead back to.  After the
+ * @first time only that is looked at whose result may be another one.
+ */
+static bool go_over(struct live *l, bool first)
+{
+	u32 start = l->checked->funcs[l->func].start, end = image_func_end(l->checked, l->func), pc;
+	bool more = false, changed = first;
+	u16 next, was;
+
+	for (pc = end; pc-- > start;) {
 		image_pause(pc);
-		if (l->checked->marks[pc] & MARK_SECOND)
-			continue;
-		if (is_straight(insn)) {
-			l->after[pc] = next;
-			next = read_at_straight(insn, next);
-		} else {
-			l->after[pc] = after(l, pc, next);
-			next = before(l, pc, l->after[pc]);
-			if (insn_is_jump(insn) && insn_jump_offset(insn) < 0)
-				l->before[pc + 1 + insn_jump_offset(insn)] |= LOOP;
-		}
+		if (first)
+			mark(l, pc);
 		was = l->before[pc];
-		more |= was & LOOP && (was & ALL_REGISTERS) != next;
-		l->before[pc] = next | (was & LOOP);
+		if (!changed && !(was & LEADS_ON))
+			continue;
+		next = pc + 1 < end ? l->before[pc + 1] & ALL_REGISTERS : 0;
+		next = look_at(l, pc, next) | (was & ~ALL_REGISTERS);
+		more |= was & LOOP && was != next;
+		changed = first || was != next;
+		l->before[pc] = next;
 	}
 	return more;
 }
@@ -179,12 +203,12 @@ static void read_all(struct live *l)
 }
 
 /* Returns whether more is read where the function begins than was known. */
-static bool find_function(struct live *l)
+static bool find_function(struct live *l, bool first)
 {
 	u32 start = l->checked->funcs[l->func].start, pass;
 	u16 was = l->before[start] & ALL_REGISTERS;
 
-	for (pass = 0; pass < PASSES && go_over(l); pass++)
+	for (pass = 0; pass < PASSES && go_over(l, first && !pass); pass++)
 		;
 	if (pass == PASSES)
 		read_all(l);
@@ -192,7 +216,7 @@ static bool find_function(struct live *l)
 }
 
 /* Functions mostly come before their callers: then a pass finds what callers read. */
-static void find_all(struct live *l)
+static void find_all(struct live *l, bool first)
 {
 	u32 pass;
 	bool more = true;
@@ -200,7 +224,7 @@ static void find_all(struct live *l)
 	for (pass = 0; pass < PASSES && more; pass++) {
 		l->ahead = more = false;
 		for (l->func = 0; l->func < l->checked->image->nfuncs; l->func++)
-			more |= find_function(l);
+			more |= find_function(l, first && !pass);
 		more &= l->ahead;
 	}
 	for (l->func = 0; more && l->func < l->checked->image->nfuncs; l->func++)
@@ -230,9 +254,9 @@ void image_live(const struct checked *checked, u16 *found)
 		.left = checked->base ? ARGUMENTS : 1,
 	};
 
-	find_all(&l);
+	find_all(&l, true);
 	if (checked->base || !is_looked_at(&l))
 		return;
 	l.left = ARGUMENTS;
-	find_all(&l);
+	find_all(&l, false);
 }

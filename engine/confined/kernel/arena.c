@@ -23,7 +23,7 @@
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
 #define PIN_AT_ONCE	512UL
 /* As direct I/O holds them, which is not charged either. */
-#define LOOK_AT_ONCE	16UL
+#define LOOK_AT_ONCE	64UL
 
 static DEFINE_HASHTABLE(arenas, 8);
 static DEFINE_SPINLOCK(arenas_lock);
