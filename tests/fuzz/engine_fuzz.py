@@ -39,7 +39,7 @@ PACK = 20
 # LuaJIT runs first; a program that takes it longer than LONG seconds is dropped, since the
 # others take up to ten times as long, and most programs a tenth of it.
 LONG = 0.002
-LUAJIT_LIMIT = 20 * 10**6
+LUAJIT_LIMIT = 10 * 10**6
 TIME_LIMIT = 400 * 10**6
 MEMORY_LIMIT = 4 << 20
 # Where a limit is met is no difference; nor how deep a stack is.
