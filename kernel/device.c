@@ -127,6 +127,7 @@ static long device_call_any_size(struct script *script,
  * Straight loads and stores instead of copies: an empty call costs little more
  * than an empty ioctl, and each copy_*_user() would be a good part of that.
  * No indexing: a bounds check would be a call, which must not happen there.
+ * Compounds have two arguments, which take a third of what they would in the loop.
  */
 static __always_inline int device_call_in(struct syscript_call *call,
 					  const struct syscript_call __user *user)
@@ -140,17 +141,22 @@ static __always_inline int device_call_in(struct syscript_call *call,
 	unsafe_get_user(call->nargs, &user->nargs, fault);
 	unsafe_get_user(call->nresults, &user->nresults, fault);
 	unsafe_get_user(call->state, &user->state, fault);
-	if (call->nargs > SYSCRIPT_ARGS_MAX)
+	if (likely(call->nargs == 2)) {
+		unsafe_get_user(call->args[0], &user->args[0], fault);
+		unsafe_get_user(call->args[1], &user->args[1], fault);
+	} else if (call->nargs <= SYSCRIPT_ARGS_MAX) {
+		for (end = to + call->nargs; to < end; to++, from++)
+			unsafe_get_user(*to, from, fault);
+	} else {
 		goto bad;
-	for (end = to + call->nargs; to < end; to++, from++)
-		unsafe_get_user(*to, from, fault);
+	}
 	if (call->flags & SYSCRIPT_CALL_EXPECT) {
 		unsafe_get_user(call->fd, &user->fd, fault);
 		unsafe_get_user(call->dev, &user->dev, fault);
 		unsafe_get_user(call->ino, &user->ino, fault);
 	}
 	user_access_end();
-	return call->flags & ~SYSCRIPT_CALL_FLAGS || call->state ? -EINVAL : 0;
+	return (call->flags & ~SYSCRIPT_CALL_FLAGS) | call->state ? -EINVAL : 0;
 bad:
 	user_access_end();
 	return -EINVAL;

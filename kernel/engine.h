@@ -184,5 +184,7 @@ bool engines_age(void);
 /* Engines' call(), for INDIRECT_CALL_2(): a retpoline is expensive there. */
 int luajit_call(struct engine_vm *vm, struct syscript_call *call);
 int confined_call(struct engine_vm *vm, struct syscript_call *call);
+/* What it has run_script() call. */
+long confined_enter(void *machine);
 
 #endif /* SYSCRIPT_ENGINE_H */

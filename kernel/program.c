@@ -8,6 +8,7 @@
 #include <linux/indirect_call_wrapper.h>
 #else
 #define INDIRECT_CALL_2(f, guess, other, ...)	((f)(__VA_ARGS__))
+#define noinline	__attribute__((noinline))
 #endif
 
 static bool is_limit(int err)
@@ -52,7 +53,7 @@ void program_die(struct program *program)
 	program->charged = 0;
 }
 
-void program_failed(struct program *program, int err)
+noinline void program_failed(struct program *program, int err)
 {
 	if (is_limit(err) || err == -ENOMEM || err == -ECANCELED) {
 		WRITE_ONCE(program->kills, program->kills + 1);

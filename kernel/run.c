@@ -133,31 +133,37 @@ static __always_inline void atomic_end(struct run_own *own)
  * Gates that find nothing rare look at no more than what can become so at any time:
  * run_is_quiet().
  */
-static __always_inline bool has_rare(const struct run_own *own)
+static __always_inline bool task_has_rare(void)
 {
-	return own->run.doom || own->meanwhile.signalled || test_restore_sigmask() ||
-	       !audit_dummy_context();
+	return unlikely(test_restore_sigmask()) || unlikely(!audit_dummy_context());
 }
 
-static __always_inline void preemptible_begin(struct run_own *own)
+static __always_inline bool has_rare(const struct run_own *own)
+{
+	return own->run.doom || own->meanwhile.signalled || task_has_rare();
+}
+
+static __always_inline void preemptible_begin(struct run_own *own, bool stack)
 {
 	unsigned long closed = ~own->meanwhile.seen;
 	unsigned long open = own->gate.rare ? closed : own->meanwhile.seen;
 
 	own->clock.since = task_time();
-	own->gate.open = own->stack ? closed : open;
-	own->gate.open_home = own->stack ? open : closed;
+	own->gate.open = stack ? closed : open;
+	own->gate.open_home = stack ? open : closed;
 }
 
 /*
  * @atomic is own->atomic, where callers can say it twice: what only one kind of engine
  * needs costs the other one nothing.  @again: it has been left in the middle of the run.
+ * @stack: it runs on one of its own.
  */
-static __always_inline void run_begin(struct run_own *own, bool atomic, bool again)
+static __always_inline void run_begin(struct run_own *own, bool atomic, bool again, bool stack,
+				      bool rare)
 {
-	own->gate.rare = has_rare(own);
+	own->gate.rare = rare;
 	if (!atomic)
-		return preemptible_begin(own);
+		return preemptible_begin(own, stack);
 	atomic_begin(own, again);
 	if (unlikely(own->gate.rare || !own->gate.used))
 		run_look(own);
@@ -191,6 +197,7 @@ static noinline void change_hands(struct run_own *own, void *stack)
 	own->id = atomic64_inc_return(&ids);
 	own->task = current;
 	own->stack = (unsigned long)stack;
+	own->home = NULL;
 	own->atomic = !own->run.engine->preemptible;
 }
 
@@ -203,29 +210,32 @@ static noinline void at_end(struct run_own *own, bool well)
 }
 
 /*
- * Clears what the last run has left.  Not for idle.c's runs: the process may still read
- * its error.
+ * Clears what the last run has left, and says whether a doom has stayed.  Not for idle.c's
+ * runs: the process may still read its error.
  */
-static __always_inline void begin_anew(struct run_own *own)
+static __always_inline bool begin_anew(struct run_own *own)
 {
 	struct run *run = &own->run;
+	int doom = run->doom;
 
 	if (unlikely(own->thread))
-		return;
-	if (unlikely(run->doom) && run_doom_passes(run->doom))
-		run->doom = 0;
+		return doom;
+	if (unlikely(doom) && run_doom_passes(doom))
+		run->doom = doom = 0;
 	run->error_len = 0;
 	run->error[0] = '\0';
+	return doom;
 }
 
 static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
 				   void *stack, bool atomic)
 {
 	struct run *run = &own->run;
+	bool rare;
 	long ret;
 
 	own->thread = current->flags & PF_KTHREAD;
-	begin_anew(own);
+	rare = begin_anew(own) || task_has_rare();
 	if (atomic) {
 		own->gate.used = stack && !own->thread;
 		own->samples.ns = 0;
@@ -235,15 +245,13 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	own->meanwhile.signalled = 0;
 	own->meanwhile.used = 0;
 	own->meanwhile.seen = jiffies;
-	run_begin(own, atomic, false);
+	run_begin(own, atomic, false, stack, rare);
 	if (atomic)
 		fpu_take(&own->fpu);
-	if (stack) {
+	if (stack)
 		ret = stack_on(fn, arg, stack, &own->home);
-	} else {
-		own->home = NULL;
-		ret = fn(arg);
-	}
+	else
+		ret = INDIRECT_CALL_1(fn, confined_enter, arg);
 	if (atomic)
 		fpu_restore(&own->fpu);
 	run_end(own, atomic);
@@ -252,14 +260,36 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	return ret;
 }
 
+/* Each saves only the registers that it needs itself. */
+static noinline long run_atomic(struct run_own *own, long (*fn)(void *arg), void *arg,
+				void *stack)
+{
+	return run_as(own, fn, arg, stack, true);
+}
+
+static noinline long run_preemptible(struct run_own *own, long (*fn)(void *arg), void *arg,
+				     void *stack)
+{
+	return stack ? run_as(own, fn, arg, stack, false) :
+		       run_as(own, fn, arg, NULL, false);
+}
+
+static noinline long run_anew(struct run_own *own, long (*fn)(void *arg), void *arg,
+			      void *stack)
+{
+	change_hands(own, stack);
+	return own->atomic ? run_atomic(own, fn, arg, stack) :
+			     run_preemptible(own, fn, arg, stack);
+}
+
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 {
 	struct run_own *own = run_own(run);
 
 	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
-		change_hands(own, stack);
-	return own->atomic ? run_as(own, fn, arg, stack, true) :
-			     run_as(own, fn, arg, stack, false);
+		return run_anew(own, fn, arg, stack);
+	return own->atomic ? run_atomic(own, fn, arg, stack) :
+			     run_preemptible(own, fn, arg, stack);
 }
 EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));
 
@@ -399,7 +429,7 @@ long run_sleepable(void *arg)
 		run_doom(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, sleepable_syscall, work);
 	look(own, work->waits);
-	run_begin(own, own->atomic, true);
+	run_begin(own, own->atomic, true, own->stack, has_rare(own));
 	return ret;
 }
 

@@ -180,16 +180,21 @@ void script_put(struct script *script)
 	put(script);
 }
 
-static int script_run(struct script *script, struct syscript_call *call)
+/* Out of line: what they need would otherwise be at hand in each call. */
+static noinline void script_trace_call(const struct script *script)
 {
-	struct program *program = script->program;
-	int err;
+	trace_call(script->id, script->program->name);
+}
 
-	trace_call(script->id, program->name);
-	err = program_call(program, call);
-	trace_done(script->id, program->name, err);
-	if (likely(!err))
-		return 0;
+static noinline void script_trace_done(const struct script *script, int err)
+{
+	trace_done(script->id, script->program->name, err);
+}
+
+static noinline void script_failed(struct script *script, int err)
+{
+	const struct program *program = script->program;
+
 	/* Once only: later callers find it dead and get -ENOTRECOVERABLE. */
 	if (!program_is_alive(program) && err != -ENOTRECOVERABLE) {
 		trace_kill(script->id, program->name, err);
@@ -197,6 +202,19 @@ static int script_run(struct script *script, struct syscript_call *call)
 	}
 	if (program_kills(program->flags, err))
 		script_kill_caller(script, program->name, err);
+}
+
+static int script_run(struct script *script, struct syscript_call *call)
+{
+	int err;
+
+	if (trace_call_enabled())
+		script_trace_call(script);
+	err = program_call(script->program, call);
+	if (trace_done_enabled())
+		script_trace_done(script, err);
+	if (unlikely(err))
+		script_failed(script, err);
 	return err;
 }
 

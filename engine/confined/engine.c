@@ -177,14 +177,6 @@ void machine_poll(struct machine *machine)
 
 /* -- engine.h ------------------------------------------------------------------------ */
 
-static long enter(void *arg)
-{
-	struct engine_vm *vm = arg;
-
-	confined_enter(&vm->machine, vm->entry);
-	return 0;
-}
-
 static const char *doom_text(int doom)
 {
 	switch (doom) {
@@ -222,10 +214,21 @@ static bool is_base(const struct engine_vm *vm)
 	return vm->run->flags & SYSCRIPT_BASE;
 }
 
+static inline void take_args(struct machine *machine, const struct syscript_call *call,
+			     unsigned int nargs)
+{
+	unsigned int i;
+
+	for (i = 0; i < nargs; i++)
+		machine->args[i] = call->args[i];
+	for (; i < ARGS_MAX; i++)
+		machine->args[i] = 0;
+}
+
 int confined_call(struct engine_vm *vm, struct syscript_call *call)
 {
 	struct machine *machine = &vm->machine;
-	unsigned int i, nargs = call->nargs;
+	unsigned int nargs = call->nargs;
 
 	if (unlikely(is_base(vm))) {
 		scnprintf(vm->run->error, RUN_ERROR_LEN, "a base is not called, but extended");
@@ -236,13 +239,15 @@ int confined_call(struct engine_vm *vm, struct syscript_call *call)
 			  nargs, ARGS_MAX);
 		return -ERANGE;
 	}
-	memset(machine->args, 0, sizeof(machine->args));
-	for (i = 0; i < nargs; i++)
-		machine->args[i] = call->args[i];
+	/* Compounds have two. */
+	if (likely(nargs == 2))
+		take_args(machine, call, 2);
+	else
+		take_args(machine, call, nargs);
 	machine_begin(machine);
 	vm->stop_by = 0;
 	place_look(vm);
-	run_script(vm->run, enter, vm, vm->stack ? vm->stack + vm->stack_size : NULL);
+	run_script(vm->run, confined_enter, machine, vm->stack ? vm->stack + vm->stack_size : NULL);
 	return finish(vm, call);
 }
 

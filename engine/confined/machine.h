@@ -94,8 +94,8 @@
  * @beyond: where numbers lead that are not in an image's table: the code of its
  *          extension that looks them up, or, as machine_init() leaves it, the end of
  *          the run
- * @entry:  in CONTEXT_ATOMIC: where the code begins,
- * @budget: and the fuel of each run, which gets no more
+ * @entry:  where runs begin: in the image's machine code, or in its base's
+ * @budget: in CONTEXT_ATOMIC: the fuel of each run, which gets no more
  * @atomic: in CONTEXT_ATOMIC: it calls the subsystem's functions
  */
 struct machine {
@@ -127,7 +127,7 @@ struct machine {
 #define MACHINE_NATIVE_CALL	8
 #define MACHINE_NATIVE_TRY	64
 
-/* Sets @machine up, in place, for @image: all but @user, @base, @args and @run. */
+/* Sets @machine up, in place, for @image: all but @user, @base, @entry, @args and @run. */
 struct image_header;
 void machine_init(struct machine *machine, const struct image_header *image);
 
@@ -147,8 +147,8 @@ struct checked;
 void machine_interpret(const struct checked *checked, const struct checked *base,
 		       struct machine *machine);
 
-/* stubs.S: runs generated code, which begins at @code. */
-void confined_enter(struct machine *machine, const void *code);
+/* stubs.S: runs generated code, @machine->entry.  Returns 0, for run_script(). */
+long confined_enter(void *machine);
 
 /* Ends a run from a function that generated code has called.  Does not return. */
 void confined_stop(struct machine *machine);

@@ -19,7 +19,6 @@ struct seat;
 
 /**
  * struct engine_vm - a program
- * @entry:     where runs begin: in its own machine code, or in its base's
  * @beyond:    for an extension: the value of machine.beyond; else 0
  * @first_insn: the number of its own first instruction
  * @stop_by:   the limit of run.time for a run that has been told to end; else 0
@@ -36,7 +35,7 @@ struct engine_vm {
 	struct arena *arena;
 	struct code *code;
 	struct image_header image;
-	const void *entry, *code_start;
+	const void *code_start;
 	u64 beyond;
 	u32 first_insn;
 	unsigned long stop_by;

@@ -42,9 +42,9 @@
 	.text
 
 /*
- * void confined_enter(struct machine *run, const void *code)
+ * long confined_enter(void *machine)
  *
- * Calls function 0 of the image.
+ * Calls function 0 of the image, and returns 0.
  */
 START(confined_enter)
 	push %rbp
@@ -54,7 +54,7 @@ START(confined_enter)
 	push %r14
 	push %r15
 	mov %rdi, %r9
-	mov %rsi, %rax
+	mov MACHINE_AT_ENTRY(%r9), %rax
 	mov %rsp, MACHINE_AT_HOME(%r9)
 	mov %rsp, %rdx
 	sub MACHINE_AT_NATIVE_SIZE(%r9), %rdx
@@ -81,6 +81,7 @@ START(confined_enter)
 	pop %r12
 	pop %rbx
 	pop %rbp
+	xor %eax, %eax
 	RETURN
 FUNCTION_END(confined_enter)
 

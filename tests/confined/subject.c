@@ -191,9 +191,10 @@ struct machine *subject_run(struct subject *m, int how, const u64 *args, u32 pol
 		m->machine.flags = m->flags;
 	m->polls = polls;
 	m->ncalls = 0;
+	m->machine.entry = m->base ? m->base->code.exec : m->code.exec;
 	running = m;
 	if (how)
-		confined_enter(&m->machine, m->base ? m->base->code.exec : m->code.exec);
+		confined_enter(&m->machine);
 	else
 		machine_interpret(&m->checked, m->base ? &m->base->checked : NULL, &m->machine);
 	running = NULL;

@@ -574,7 +574,8 @@ static void run_both(const struct checked *checked, struct jit *jit, u64 seed)
 	machine_interpret(checked, NULL, &runs[0]);
 	digest = calls;
 	prepare(&runs[1], checked, 1, seed);
-	confined_enter(&runs[1], (void *)jit->exec);
+	runs[1].entry = (void *)jit->exec;
+	confined_enter(&runs[1]);
 	if (digest != calls)
 		fail("calls differ", &runs[0], &runs[1]);
 	if (runs[0].end != runs[1].end || runs[0].fuel != runs[1].fuel)
@@ -679,8 +680,9 @@ static void run_mutant(const struct checked *checked, struct jit *jit, u64 seed)
 	struct machine machine, before;
 
 	prepare(&machine, checked, 1, seed);
+	machine.entry = (void *)jit->exec;
 	before = machine;
-	confined_enter(&machine, (void *)jit->exec);
+	confined_enter(&machine);
 	check_machine(&before, machine);
 	clear(arenas[1]);
 }

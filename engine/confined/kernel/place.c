@@ -71,7 +71,7 @@ int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_
 
 	if (err)
 		return err;
-	vm->entry = image->base ? image->base->entry : vm->code->entry;
+	vm->machine.entry = image->base ? image->base->machine.entry : vm->code->entry;
 	vm->beyond = vm->code->beyond;
 	vm->code_start = vm->code->entry;
 	vm->code_size = vm->code->size;

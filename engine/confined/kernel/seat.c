@@ -72,7 +72,7 @@ static void seat_init(struct seat *seat, const struct engine_vm *vm, unsigned in
 	machine->atomic = true;
 	machine->args[0] = machine->user + machine->frame;
 	seat->head.view = (void *)(unsigned long)machine->base + machine->frame;
-	machine->entry = vm->entry;
+	machine->entry = vm->machine.entry;
 	seat->head.base = (void *)(unsigned long)machine->base;
 	seat->head.mask = (1UL << vm->image.arena_shift) - 1;
 	seat->head.fuel = &machine->fuel;

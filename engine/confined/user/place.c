@@ -60,7 +60,7 @@ int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_
 		return err;
 	}
 	vm->code = code;
-	vm->entry = image->base ? image->base->entry : code->exec;
+	vm->machine.entry = image->base ? image->base->machine.entry : code->exec;
 	vm->beyond = code->beyond;
 	vm->code_start = code->exec;
 	vm->code_size = code->size;
