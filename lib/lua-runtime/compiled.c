@@ -70,6 +70,7 @@ AT(TString, tsv.len, STRING_LEN);
 _Static_assert(sizeof(TValue) == VALUE_SIZE && sizeof(CallInfo) == CI_SIZE &&
 	       sizeof(Node) == NODE_SIZE && sizeof(TString) == STRING_TEXT, "sizes");
 _Static_assert(bitmask(BLACKBIT) == OBJECT_BLACK, "marks");
+_Static_assert(MINUS_ZERO == NUM_MINUS_ZERO, "-0");
 _Static_assert(TAG_NUMBER == LUA_TNUMBER && TAG_THREAD == LUA_TTHREAD && TAG_PROTO == LUA_TPROTO,
 	       "tags");
 

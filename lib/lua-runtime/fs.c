@@ -224,7 +224,9 @@ static void fill_numbers(const struct image_batch_entries *dir, int column, TVal
 	case COLUMN_##name:							\
 		for (; p < end; p += column_entry(p)->reclen, to++) {		\
 			const struct syscript_dirent *entry = column_entry(p);	\
-			setnvalue(to, num_of_long((long)(value)));			\
+			long v = (long)(value);						\
+											\
+			setnvalue(to, num_is_int(v) ? v : num_of_long(v));		\
 		}								\
 		break;
 	COLUMNS(COLUMN_CASE)

@@ -89,6 +89,7 @@ enum {
 
 /* Integers of so many bits, with the sign, stand for themselves. */
 #define INTEGER_BITS	52
+#define MINUS_ZERO	0x0008000000000001L
 
 /* -- Compiled functions ------------------------------------------------------------------ */
 

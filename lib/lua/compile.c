@@ -525,6 +525,37 @@ static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct v
 	emit_jump(c->e, equal);
 }
 
+/*
+ * Compares with an integer: each has one word, so anything else is another value, but -0.
+ */
+static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
+{
+	u32 to = target_of(c, c->pc + 1), next = c->labels[c->pc + 2];
+	u32 equal = a_of(i) ? to : next, other = a_of(i) ? next : to;
+
+	check_tag(c, reg, T_NUMBERS, TAG_NUMBER, other);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(reg));
+	if (k) {
+		emit_branch_imm(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, k, to);
+	} else {
+		emit_branch_imm(c->e, INSN_JEQ, 1, 0, equal);
+		emit_constant(c->e, 0, MINUS_ZERO);
+		emit_branch(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, 0, to);
+	}
+	compile_else(c);
+}
+
+/* Of the operands of an OP_EQ one is an integer, *@k, and the other a register. */
+static bool equals_integer(const struct compiler *c, u32 i, u32 *reg, s64 *k)
+{
+	bool first = is_constant(c, b_of(i), k);
+
+	if (op_of(i) != OP_EQ || (!first && !is_constant(c, c_of(i), k)))
+		return false;
+	*reg = first ? c_of(i) : b_of(i);
+	return !(*reg & RK_K) && types_of_register(c, *reg) != T_INTEGER;
+}
+
 static bool is_plain_constant(const struct compiler *c, u32 rk)
 {
 	return rk & RK_K && c->p->k[rk & ~RK_K].tag != TAG_NUMBER;
@@ -532,12 +563,15 @@ static bool is_plain_constant(const struct compiler *c, u32 rk)
 
 static void compile_compare(struct compiler *c, u32 i)
 {
-	u32 rb = b_of(i), rc = c_of(i);
+	u32 rb = b_of(i), rc = c_of(i), reg;
+	s64 k;
 
 	if (op_of(i) == OP_EQ && is_plain_constant(c, rc) && !(rb & RK_K))
 		return compile_equals_constant(c, i, rb, c->p->k[rc & ~RK_K]);
 	if (op_of(i) == OP_EQ && is_plain_constant(c, rb) && !(rc & RK_K))
 		return compile_equals_constant(c, i, rc, c->p->k[rb & ~RK_K]);
+	if (equals_integer(c, i, &reg, &k))
+		return compile_equals_integer(c, i, reg, k);
 	if (may_be_integer(c, rb) && may_be_integer(c, rc))
 		return compile_compare_integers(c, i);
 	compile_compare_slow(c, i);

@@ -323,6 +323,12 @@ static uint32_t next_of(const struct types *t, uint32_t pc)
 	return pc + 1 + proto_operands(t->p, pc);
 }
 
+/* May a test of such a value say that it is true, or false? */
+static bool may_be(uint8_t types, bool truth)
+{
+	return types & (truth ? ~T_NIL : T_NIL | T_BOOLEAN);
+}
+
 static void flow_on(struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], next = next_of(t, pc);
@@ -336,13 +342,22 @@ static void flow_on(struct types *t, uint32_t pc, struct fact *f)
 	case OP_LOADBOOL:
 		return flow(t, next + !!c_of(i), f);
 	case OP_TESTSET:
-		flow(t, next + 1, f);
+		if (may_be(f[b_of(i)].types, !c_of(i)))
+			flow(t, next + 1, f);
+		if (!may_be(f[b_of(i)].types, c_of(i)))
+			return;
 		copy(t, f, a_of(i), f[b_of(i)]);
 		return flow(t, jump_target(t->p, next), f);
+	case OP_TEST:
+		if (may_be(f[a_of(i)].types, !c_of(i)))
+			flow(t, next + 1, f);
+		if (may_be(f[a_of(i)].types, c_of(i)))
+			flow(t, jump_target(t->p, next), f);
+		return;
 	case OP_TFORLOOP:
 		flow(t, next + 1, f);
 		return flow(t, jump_target(t->p, next), f);
-	case OP_EQ: case OP_LT: case OP_LE: case OP_TEST:
+	case OP_EQ: case OP_LT: case OP_LE:
 		flow(t, next + 1, f);
 		return flow(t, jump_target(t->p, next), f);
 	case OP_FORLOOP:

@@ -112,12 +112,18 @@ COLLECT = """
 local sum, count = 0, 0
 local function collect(...)
   for i = 1, select("#", ...) do
-    local text = tostring(select(i, ...))
+    local v = select(i, ...)
+    local text = type(v) == "table" and "table" or tostring(v)
     for k = 1, #text do sum = (sum * 31 + text:byte(k)) % 2 ^ 32 end
     count = count + 1
   end
 end
-local function report(...) print(..., count, sum) sum, count = 0, 0 end
+local function report(n, a) print(n, type(a), count, sum) sum, count = 0, 0 end
+"""
+# What operands that are known meet: all kinds of numbers, and others.
+OTHERS = """
+local others = { 0, 1, -1, 7, 8, 2 ^ 31, -2 ^ 31 - 1, 2 ^ 50, -2 ^ 51, 0.5, -0, 0 / 0, "8", false,
+  setmetatable({}, { __eq = function() return true end, __lt = function() return true end }) }
 """
 KNOWN = ("0", "1", "-1", "8", "2048", "-2049", "2 ^ 31 - 1", "-2 ^ 31", "2 ^ 51 - 1", "0.5")
 
@@ -125,7 +131,7 @@ KNOWN = ("0", "1", "-1", "8", "2048", "-2049", "2 ^ 31 - 1", "-2 ^ 31", "2 ^ 51 
 @pytest.mark.parametrize("form", ["K", "local k = K", "upvalue"])
 def test_operands_that_are_known(form: str) -> None:
     """On either side, of arithmetic, comparisons and loops, next to all kinds of others."""
-    text = [COLLECT, "local others = { 0, 1, -1, 7, 8, 2 ^ 31, -2 ^ 31 - 1, 2 ^ 50, -2 ^ 51, 0.5 }"]
+    text = [COLLECT, OTHERS]
     for n, value in enumerate(KNOWN):
         k = f"({value})" if form == "K" else "k"
         known = f"local k = {value}"
@@ -137,6 +143,9 @@ def test_operands_that_are_known(form: str) -> None:
             f"  collect(a + {k}, {k} + a, a - {k}, {k} - a, a * {k}, {k} * a, {k} * {k}, -{k})",
             f"  collect(a % {k}, {k} % a, {k} + {k}, {k} - {k})",
             f"  collect(a < {k}, {k} < a, a <= {k}, {k} <= a, a == {k}, {k} ~= a, {k} < {k})",
+            "  collect(a == a, a ~= a)",
+            f"  if a == {k} then collect(a, 1) end if {k} ~= a then collect(a, 2) end",
+            f"  local b = {k} == a and a == {k} or a ~= {k} collect(b, not b and nil or {k})",
             f"  local i = a if i < {k} then collect(i - 1) elseif {k} == i then collect(i) end",
             f"  for j = {k}, {k} + 2 do a = a + {k} end collect(a)",
             f"  local m = {k} for j = 1, 2 do collect(m + a, a * m, m < a) m = 7 end",
@@ -148,7 +157,39 @@ def test_operands_that_are_known(form: str) -> None:
     calls = "".join(f" pcall(calculate{n}, a) report({n}, a)" for n in range(len(KNOWN)))
     text.append(f"function run() for _, a in ipairs(others) do{calls} end end")
     done = both("\n".join(text))
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 100, done.stderr
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 150, done.stderr
+
+
+def test_tests_of_what_is_known() -> None:
+    """Code that cannot be reached is not there; what can be, is."""
+    text = """
+    local off, on, no, zero = nil, { 0 }, false, 0
+    local changed
+    local function change() changed = not changed end
+    function run()
+      for i = 1, 3 do
+        local seen = off and off.field or on and on[1] or "no"
+        local late
+        if late or zero then late = i elseif no then late = "no" end
+        local a, b = late and no, off or zero
+        while not late or off do break end
+        if not off then seen = seen + 1 end
+        change()
+        local flag = not changed
+        if flag then print("unchanged") else print("changed") end
+        local other = flag or i
+        print(other, flag and i)
+        print(seen, late, a, b, changed and 1 or 2, not (off or no), off == nil and zero)
+      end
+      local last = nil
+      for i = 1, 3 do
+        print(last and last + 1 or "first")
+        last = i
+      end
+    end
+    """
+    done = both(text)
+    assert done.returncode == 0 and "first\n2\n3\n" in done.stdout, done.stderr
 
 
 def test_results_of_system_calls() -> None:
