@@ -17,8 +17,8 @@ $(BUILD)/tests/cosy/programs/files: $(COSY_FILES) tests/cosy/files/variables.h $
 
 guest-programs: $(COSY_TESTS) $(BUILD)/tests/cosy/programs/files
 
-# Random C programs: make test-csmith CSMITH_COUNT=5000 CSMITH_SEED=1 CSMITH_JOBS=2
-CSMITH_COUNT ?= 5000
+# Random C programs: make test-csmith CSMITH_COUNT=10000 CSMITH_SEED=1 CSMITH_JOBS=2
+CSMITH_COUNT ?= 10000
 CSMITH_SEED ?= 1
 CSMITH_JOBS ?= 1
 

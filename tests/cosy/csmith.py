@@ -5,51 +5,76 @@ usage: csmith.py [--seed N] [--count N] [--jobs N]
 
 What csmith generates is one call that reads and writes the program's variables; that
 call is the segment.  Programs that do not end soon are not counted.
+
+A program alone costs a second, most of it for starting and linking compilers, and for
+csmith's long programs.  So several are compiled as one file, and most of them are short.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COSY_CC = ROOT / "build" / "cosy-cc"
-OPTIONS = ["--no-float", "--no-packed-struct", "--no-volatiles", "--no-argc"]
+OPTIONS = ["--no-float", "--no-packed-struct", "--no-volatiles", "--no-argc", "--quiet"]
+SHORT = ["--concise", "--max-funcs", "4", "--max-block-depth", "3"]
+# One in so many is as long as csmith makes them.
+LONG_ONE_IN = 64
+BATCH = 16
 # Programs that never end have to stay so: clang would take an end for granted.
 INCLUDE = ["-I/usr/include/csmith", "-w", "-fno-finite-loops"]
 # What has ended plainly after the first does so as a compound before the second.
-SECONDS = 1
+SECONDS = 0.25
 SECONDS_COSY = 60
+# What a program has for itself, outside of its functions.
+NAME = re.compile(r"\b(?:func_\d+|g_\d+|[SU]\d+|main|__undefined)\b")
 
 
-def program(seed: int) -> str:
-    """With the segment marked."""
-    generated = subprocess.run(
-        ["csmith", "-s", str(seed), *OPTIONS], check=True, capture_output=True, text=True
-    ).stdout
-    call = "    func_1();\n"
-    assert generated.count(call) == 1
-    marked = generated.replace(call, f"    COSY_START;\n{call}    COSY_END;\n")
-    return "#include <cosy.h>\n" + marked
+@dataclass
+class Program:
+    """From @seed; @number among those that are compiled together."""
+
+    seed: int
+    number: int
+
+    def source(self) -> str:
+        """With the segment marked, and names of its own."""
+        size = SHORT if self.seed % LONG_ONE_IN else []
+        command = ["csmith", "-s", str(self.seed), *OPTIONS, *size]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        call = "    func_1();\n"
+        assert done.stdout.count(call) == 1
+        marked = done.stdout.replace(call, f"    COSY_START;\n{call}    COSY_END;\n")
+        return NAME.sub(lambda name: f"{name[0]}_{self.number}", marked)
+
+    def run(self, binary: Path, seconds: float, **env: str) -> str | None:
+        try:
+            done = subprocess.run(
+                [binary, str(self.number)],
+                env=os.environ | env,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        return f"{done.returncode} {done.stdout}{done.stderr}"
 
 
-def run(command: list[str | Path], seconds: int, **env: str) -> str | None:
-    try:
-        done = subprocess.run(
-            command,
-            env=os.environ | env,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return f"{done.returncode} {done.stdout}{done.stderr}"
+def source_of(programs: list[Program]) -> str:
+    """One file, which runs the program whose number it is given."""
+    cases = "".join(f"\tcase {p.number}: return main_{p.number}();\n" for p in programs)
+    main = f"int main(int n, char **args)\n{{\n\tswitch (atoi(args[1])) {{\n{cases}\t}}\n}}\n"
+    text = "\n".join(p.source() for p in programs)
+    return f"#include <cosy.h>\n#include <stdlib.h>\n{text}\n{main}"
 
 
 def build(source: Path, program: Path, *options: str) -> str:
@@ -59,24 +84,28 @@ def build(source: Path, program: Path, *options: str) -> str:
     return f"does not compile {options}: {done.stderr[:2000]}" if done.returncode else ""
 
 
-def compare(seed: int) -> str:
+def judge(program: Program, plain: Path, cosy: Path, level: str) -> str:
     """'same', 'endless', or what is wrong."""
+    want = program.run(plain, SECONDS)
+    if want is None:
+        return "endless"
+    engine = os.environ.get("COSY_ENGINE", "user")
+    got = program.run(cosy, SECONDS_COSY, COSY_ENGINE=engine, COSY_ARENA=str(1 << 22))
+    return "same" if got == want else f"{level} prints {got!r}, and plain {want!r}"
+
+
+def compare(seeds: range) -> list[str]:
+    """A verdict for each.  What the optimiser makes of a program, the plain one has not."""
+    level = f"-O{seeds[0] // BATCH % 3}"
+    programs = [Program(seed, number) for number, seed in enumerate(seeds)]
     with tempfile.TemporaryDirectory() as directory:
         source, plain, cosy = (Path(directory) / name for name in ("p.c", "plain", "cosy"))
-        source.write_text(program(seed))
-        level = f"-O{seed % 3}"
-        wrong = build(source, plain, "--user", level)
-        if wrong:
-            return wrong
-        want = run([plain], SECONDS)
-        if want is None:
-            return "endless"
-        wrong = build(source, cosy, level)
-        if wrong:
-            return wrong
-        engine = os.environ.get("COSY_ENGINE", "user")
-        got = run([cosy], SECONDS_COSY, COSY_ENGINE=engine, COSY_ARENA=str(1 << 22))
-        return "same" if got == want else f"{level} prints {got!r}, and plain {want!r}"
+        source.write_text(source_of(programs))
+        wrong = build(source, plain, "--user", "-O0") or build(source, cosy, level)
+        if not wrong:
+            return [judge(program, plain, cosy, level) for program in programs]
+    # Which one is it?
+    return [wrong] if len(seeds) == 1 else [compare(seeds[i : i + 1])[0] for i in range(len(seeds))]
 
 
 def main() -> int:
@@ -86,15 +115,18 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     counts = {"same": 0, "endless": 0, "different": 0}
-    seeds = range(args.seed, args.seed + args.count)
+    end = args.seed + args.count
+    batches = [range(n, min(n + BATCH, end)) for n in range(args.seed, end, BATCH)]
+    print(f"seeds {args.seed} to {end - 1}", flush=True)
     with ThreadPoolExecutor(args.jobs) as pool:
-        for seed, verdict in zip(seeds, pool.map(compare, seeds), strict=True):
-            if verdict not in counts:
-                print(f"seed {seed}: {verdict}", flush=True)
-                verdict = "different"
-            counts[verdict] += 1
-            if not sum(counts.values()) % 100:
-                print(f"{sum(counts.values())} of {args.count}", file=sys.stderr, flush=True)
+        for seeds, verdicts in zip(batches, pool.map(compare, batches), strict=True):
+            for seed, verdict in zip(seeds, verdicts, strict=True):
+                if verdict not in counts:
+                    print(f"seed {seed}: {verdict}", flush=True)
+                counts[verdict if verdict in counts else "different"] += 1
+            done = sum(counts.values())
+            if done % (50 * BATCH) == 0:
+                print(f"{done} of {args.count}", file=sys.stderr, flush=True)
     print(f"{counts['same']} same, {counts['different']} different, {counts['endless']} endless")
     return bool(counts["different"])
 
