@@ -284,6 +284,21 @@ result["drop"] = of(p.verdict(-1), flags=p.FALLBACK, fallback=p.DROP)
     assert result["function"][1]["error"].endswith("calls a function that does not exist")
 
 
+def test_functions_take_the_budget() -> None:
+    """Many calls in a row, each of which is paid for: no more of them than there is fuel."""
+    result = in_own_namespace("""
+load = i.movi(1, 0) + i.imm64(2, 0x200, i.ARENA) + i.movi(3, 256) + i.outside(i.FUNCTION)
+result["load"] = p.load(p.image([load * 300 + p.verdict(p.DROP)]), functions=("packet_load",))
+result["arrives"] = arrives(4000)
+result["listed"] = listed()
+""")
+    assert result["load"] == [0, ""]
+    assert (result["arrives"], result["listed"]["errors"]) == (1, result["listed"]["calls"])
+    insn, _, text = result["listed"]["error"].removeprefix("insn ").partition(": ")
+    # A call is five instructions.
+    assert text == "over its budget" and int(insn) < 30 * 5
+
+
 def test_functions_and_data() -> None:
     """Bytes far in the packet, the mark, and memory that stays."""
     result = in_own_namespace("""

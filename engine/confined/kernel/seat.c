@@ -57,6 +57,11 @@ u64 seat_call(struct machine *machine, const u64 *args, u32 function)
 	}
 	function = array_index_nospec(function, IMAGE_FUNCTIONS_MAX);
 	machine->fuel -= COST_FUNCTION;
+	/* Functions charge more than is known beforehand, and code may look at it much later. */
+	if (unlikely(machine->fuel < 0)) {
+		machine->end = MACHINE_STOP;
+		return 0;
+	}
 	return program->functions[function](event, (const s64 *)args);
 }
 
