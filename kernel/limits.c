@@ -252,16 +252,22 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 
 /*
  * In a user namespace a user can be as many users as they have subordinate ids, 65,536:
- * there the account is the namespace owner's, unless that is root, who keeps containers.
+ * there the account is the namespace owner's.  If that is root, who keeps containers, each
+ * user there has one for scripts.  Programs are loaded by those who have rights over the
+ * container's network, and could be any user of it: all share the account of its root.
  */
-kuid_t limits_account_uid(void)
+kuid_t limits_account_uid(enum context context)
 {
-	const struct user_namespace *ns;
-	kuid_t uid = current_uid();
+	kuid_t uid = current_uid(), root;
+	struct user_namespace *ns;
 
-	for (ns = current_user_ns(); ns->parent; ns = ns->parent)
+	for (ns = current_user_ns(); ns->parent; ns = ns->parent) {
+		root = make_kuid(ns, 0);
 		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 			uid = ns->owner;
+		else if (context == CONTEXT_ATOMIC && uid_valid(root))
+			uid = root;
+	}
 	return uid;
 }
 
@@ -269,7 +275,7 @@ int limits_charge(struct limits_account **account, enum context context, u64 mem
 		  char *error, size_t error_len)
 {
 	struct limits_account *fresh, *user;
-	kuid_t uid = limits_account_uid();
+	kuid_t uid = limits_account_uid(context);
 	int err;
 
 	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
@@ -342,7 +348,7 @@ static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned l
 	unsigned long over = 0;
 
 	spin_lock(&limits_lock);
-	account = limits_find(limits_account_uid(), CONTEXT_PROCESS);
+	account = limits_find(limits_account_uid(CONTEXT_PROCESS), CONTEXT_PROCESS);
 	if (account->pinned + pinned->pages > limit)
 		over = account->pinned + pinned->pages;
 	else

@@ -47,8 +47,8 @@ static inline bool limits_enabled(void)
 	return READ_ONCE(limits_enabled_param);
 }
 
-/* The id of the account that the caller is charged to. */
-kuid_t limits_account_uid(void);
+/* The id of the account that the caller is charged to, for what runs in @context. */
+kuid_t limits_account_uid(enum context context);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged

@@ -19,7 +19,7 @@ import apart
 import programs as p
 from confined import insn as i
 from confined.kernel import Arena, lib
-from runner import COMMAND, SLOWDOWN, account
+from runner import COMMAND, SLOWDOWN, account, in_namespace
 
 TESTS = Path(__file__).resolve().parents[1]
 PRELUDE = f"""
@@ -495,6 +495,30 @@ result["left"] = p.load(image)
     assert result["big"][0] == -errno.ENOBUFS and "machine code" in result["big"][1]
     assert result["memory"][0] == -errno.EINVAL
     assert result["left"] == [0, ""]
+
+
+CONTAINER = """
+import ctypes
+libc = ctypes.CDLL(None)
+assert not libc.unshare(0x50000000)  # of users and networks
+print(flush=True)
+sys.stdin.readline()
+loads = []
+for uid in range(3):
+    libc.prctl(28, 1 << 2, 0, 0, 0)  # SECBIT_NO_SETUID_FIXUP: the rights stay
+    os.setresuid(uid, uid, uid)
+    loads += [p.load(p.image([p.verdict(1)]), name=f"n{uid}{k}")[0] for k in range(9)]
+for program in p.programs():
+    p.unload(program.name)
+print(json.dumps(loads))
+"""
+
+
+def test_container_has_one_share() -> None:
+    """Its root is any of its users, but has no more programs than one."""
+    prelude = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
+    loads = json.loads(in_namespace([sys.executable, "-c", prelude + CONTAINER], "root"))
+    assert loads == [0] * 16 + [-errno.EDQUOT] * 11
 
 
 def test_another_namespace_is_out_of_reach() -> None:

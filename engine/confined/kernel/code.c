@@ -379,7 +379,8 @@ int code_get(struct code **code, const void *data, size_t len, enum context cont
 	     struct code *base, size_t max, char *error, size_t error_len)
 {
 	struct code like = {
-		.image = (void *)data, .len = len, .uid = limits_account_uid(), .context = context,
+		.image = (void *)data, .len = len, .uid = limits_account_uid(context),
+		.context = context,
 		.base = base,
 	};
 	int err;

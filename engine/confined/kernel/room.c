@@ -159,7 +159,7 @@ int room_take(struct room_area *area, unsigned long n, enum context context, cha
 
 	if (!fresh)
 		return -ENOMEM;
-	fresh->uid = limits_account_uid();
+	fresh->uid = limits_account_uid(context);
 	fresh->slots[0] = fresh->slots[1] = fresh->slots[LASTING] = NO_SLOT;
 	area->n = n;
 

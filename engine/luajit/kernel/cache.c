@@ -107,7 +107,7 @@ void cache_add(const char *name, const char *source, size_t len,
 		return;
 	kref_init(&entry->ref);
 	entry->uid = current_uid();
-	entry->account = limits_account_uid();
+	entry->account = limits_account_uid(CONTEXT_PROCESS);
 	entry->digest = digest_of(name, source, len);
 	entry->used = jiffies;
 	strscpy(entry->name, name, sizeof(entry->name));
