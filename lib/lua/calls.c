@@ -4,6 +4,9 @@
  */
 #include "compile.h"
 
+/* More results are the runtime's to return. */
+#define RETURNS_MAX	3
+
 static u32 insn_at(const struct compiler *c)
 {
 	return c->p->code[c->pc];
@@ -151,23 +154,23 @@ static bool is_last_return(const struct compiler *c)
 	return true;
 }
 
-/* Returns one value or none, as the caller wants; there are no upvalues to close. */
+/* Returns a few values, as many as the caller wants; there are no upvalues to close. */
 void compile_return(struct compiler *c)
 {
-	u32 i = insn_at(c), back, n = b_of(i) - 1;
+	u32 i = insn_at(c), back, n = b_of(i) - 1, r;
 
-	if (n > 1 || c->p->has_closures || c->p->is_vararg)
+	if (n > RETURNS_MAX || c->p->has_closures || c->p->is_vararg)
 		return emit_jump(c->e, cold_path(c, emit_return_slowly, 0, 0));
 	back = emit_label(c->e);
 	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
 	emit_load(c->e, INSN_W, 2, 1, CI_NRESULTS);
 	emit_branch_imm(c->e, INSN_JNE, 2, n, cold_path(c, emit_return_slowly, 0, back));
 	emit_land(c->e, back);
-	if (n) {
-		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a_of(i)));
-		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(a_of(i)));
-		emit_store(c->e, INSN_DW, REG_BASE, slot(0) - VALUE_SIZE, 2);
-		emit_store(c->e, INSN_W, REG_BASE, slot_tag(0) - VALUE_SIZE, 3);
+	for (r = 0; r < n; r++) {
+		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a_of(i) + r));
+		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(a_of(i) + r));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(r) - VALUE_SIZE, 2);
+		emit_store(c->e, INSN_W, REG_BASE, slot_tag(r) - VALUE_SIZE, 3);
 	}
 	if (is_last_return(c))
 		emit_epilogue(c);

@@ -172,9 +172,14 @@ void emit_exit(struct emit *e)
 	emit_insn(e, INSN_JMP | INSN_EXIT, 0, 0, 0, 0);
 }
 
+void emit_engine_call(struct emit *e, u32 call)
+{
+	emit_insn(e, INSN_JMP | INSN_CALL, 0, 0, 0, call);
+}
+
 void emit_syscall(struct emit *e, u32 nr)
 {
-	emit_insn(e, INSN_JMP | INSN_CALL, 0, 0, 0, IMAGE_SYSCALL + nr);
+	emit_engine_call(e, IMAGE_SYSCALL + nr);
 }
 
 void emit_call(struct emit *e, u32 number)

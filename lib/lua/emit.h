@@ -73,8 +73,9 @@ void emit_store(struct emit *e, u8 size, u8 base, s32 off, u8 src);
 void emit_store_imm(struct emit *e, u8 size, u8 base, s32 off, s32 imm);
 
 void emit_exit(struct emit *e);
-/* System call @nr. */
+/* System call @nr, or another call of the engine. */
 void emit_syscall(struct emit *e, u32 nr);
+void emit_engine_call(struct emit *e, u32 call);
 /* The function that has @number in the table: itself, or whatever dst names. */
 void emit_call(struct emit *e, u32 number);
 void emit_call_by(struct emit *e, u8 reg);

@@ -4,6 +4,7 @@
  * something, and are done in place of a call: system calls, and access to memory.
  * Whether it is them is looked at each time.
  */
+#include <linux/syscript_image_batch.h>
 #include <string.h>
 
 #include "compile.h"
@@ -21,14 +22,22 @@ static void emit_large(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* r1 is the call's result; the others that the caller wants are nil. */
-static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+/* Sets the results after the first that the caller wants to nil; false if it wants none. */
+static bool wants_result(struct compiler *c, u32 i)
 {
-	u32 a = a_of(i), r, wanted = c_of(i) - 1;
+	u32 r, wanted = c_of(i) - 1;
 
 	for (r = 1; r < wanted; r++)
-		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a + r), TAG_NIL);
-	if (!wanted)
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a_of(i) + r), TAG_NIL);
+	return wanted;
+}
+
+/* r1 is the call's result. */
+static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+{
+	u32 a = a_of(i);
+
+	if (!wants_result(c, i))
 		return;
 	if (may_be_large)
 		check_integer(c, 1, cold_path(c, emit_large, 0, back));
@@ -167,6 +176,25 @@ static bool compile_peek(struct compiler *c, u32 i, u32 back)
 	return true;
 }
 
+static void compile_pending(struct compiler *c, u32 i, u32 back)
+{
+	u32 a = a_of(i), done = emit_label(c->e);
+
+	check_function(c, a, INTRINSIC_util_pending, cold_path(c, emit_call_slowly, 0, back));
+	emit_constant(c->e, 1, IMAGE_BATCH_PENDING);
+	emit_constant(c->e, 2, 0);
+	emit_engine_call(c->e, IMAGE_CALL_BATCH);
+	if (!wants_result(c, i))
+		return;
+	emit_mov(c->e, 1, 0);
+	emit_constant(c->e, 0, 1);
+	emit_branch_imm(c->e, INSN_JEQ, 1, 1, done);
+	emit_constant(c->e, 0, 0);
+	emit_land(c->e, done);
+	emit_store(c->e, INSN_W, REG_BASE, slot(a), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a), TAG_BOOLEAN);
+}
+
 /* -- pcall() ---------------------------------------------------------------------------------- */
 
 /* The runtime's helper does it, without the cost of a call of a C function. */
@@ -214,6 +242,9 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 	switch (expected_intrinsic(c, a)) {
 	case INTRINSIC_util_peek:
 		return compile_peek(c, i, back);
+	case INTRINSIC_util_pending:
+		compile_pending(c, i, back);
+		return true;
 	default:
 		return false;
 	}

@@ -160,6 +160,39 @@ def test_operands_that_are_known(form: str) -> None:
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 150, done.stderr
 
 
+def test_numbers_of_results() -> None:
+    """As many as there are, where the caller wants fewer, more, or all of them."""
+    functions = "".join(
+        f"function all.f{n}(a, b) {'a, b = b, a' if n % 2 else ''} return {values} end\n"
+        for n, values in enumerate(("", "a", "a, b", "b, a, 7", "a, nil, b, 'x'", "1, 2, b, 4, a"))
+    )
+    text = f"""
+    local all, pending = {{}}, util.pending
+    {functions}
+    local function pairs_of(f) return f(1, "one") end
+    local function wrapped(f) return (f(1, "one")), f(2, "two") end
+    function run(...)
+      for n = 0, 5 do
+        local f = all["f" .. n]
+        local a = f(1, 2)
+        local b, c = f("b", "c")
+        local d, e, g, h, i, j = f(n, "t")
+        f()
+        print(n, a, b, c, d, e, g, h, i, j, select("#", f(1, 2)))
+        print(n, pairs_of(f), wrapped(f))
+        print(pcall(f, n, n), f(f(n, "n")))
+        print(coroutine.wrap(function() coroutine.yield(f(n, n)) return f(3, 4) end)())
+      end
+      local p, q = pending()
+      pending()
+      print(p, q, pending(), pending() and 1, not pending(), select("#", pending()))
+      return all.f3(5, 6)
+    end
+    """
+    done = both(text)
+    assert done.returncode == 0 and "false\tnil\tfalse\tfalse\ttrue\t1" in done.stdout, done.stderr
+
+
 def test_tests_of_what_is_known() -> None:
     """Code that cannot be reached is not there; what can be, is."""
     text = """
