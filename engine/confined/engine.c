@@ -108,6 +108,18 @@ static bool ends_itself(struct engine_vm *vm)
 	return run->time < vm->stop_by;
 }
 
+/*
+ * Fuel of a run that has been told to end, before long, and at other places of a loop each
+ * time: compiled functions can be left only in their own code, not in the base's.
+ */
+#define FUEL_TO_END	1024
+
+static s64 fuel_to_end(struct engine_vm *vm)
+{
+	vm->told += 41;
+	return vm->told % FUEL_TO_END;
+}
+
 /* The run is doomed: what becomes of it where its fuel has run out. */
 static u32 end_at_poll(struct engine_vm *vm)
 {
@@ -121,8 +133,7 @@ static void confined_end(struct engine_vm *vm)
 {
 	if (!ends_itself(vm))
 		confined_stop(&vm->machine);
-	/* It looks at what is to be done before long. */
-	vm->machine.fuel = 0;
+	vm->machine.fuel = fuel_to_end(vm);
 }
 
 /* -- Calls --------------------------------------------------------------------------- */
@@ -171,8 +182,10 @@ void machine_poll(struct machine *machine)
 	place_look(vm);
 	run_poll(vm->run);
 	machine->fuel = IMAGE_FUEL;
-	if (vm->run->doom)
+	if (vm->run->doom) {
 		machine->end = end_at_poll(vm);
+		machine->fuel = fuel_to_end(vm);
+	}
 }
 
 /* -- engine.h ------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ struct seat;
  * @beyond:    for an extension: the value of machine.beyond; else 0
  * @first_insn: the number of its own first instruction
  * @stop_by:   the limit of run.time for a run that has been told to end; else 0
+ * @told:      makes fuel_to_end() vary
  * @code_start: where its own machine code begins
  * @code_size: bytes of that
  * @memory:    bytes of that, and of the image as far as it is kept
@@ -39,6 +40,7 @@ struct engine_vm {
 	u64 beyond;
 	u32 first_insn;
 	unsigned long stop_by;
+	u32 told;
 	size_t code_size, memory, memory_max, pinned;
 	void *stack;
 	size_t stack_size;

@@ -28,6 +28,8 @@ LOOPS = {
     "caught": "while true do pcall(function() while true do end end) end",
     "handler": "xpcall(function() while true do end end, function() while true do end end)",
     "system calls": "while true do syscall.getppid() end",
+    "field": "local t = { x = 1 } while true do local x = t.x end",
+    "fields": "local t = { x = 1 } while true do t.x = t.x + t.x end",
     "coroutine": "coroutine.wrap(function() while true do end end)()",
     "yields": "local f = coroutine.wrap(function() while true do coroutine.yield() end end)\n"
     "while true do pcall(f) end",
