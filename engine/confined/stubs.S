@@ -13,6 +13,7 @@
 #include "kernel/stubs.h"
 #else
 #define START(name)	.globl name; .hidden name; .type name, @function; name: endbr64
+#define START_ANY	START
 #define STUB(name)	.globl name; .hidden name; .type name, @function; name:
 #define FUNCTION_END(name)	.size name, . - name
 #define STUB_END(name)	.size name, . - name
@@ -46,7 +47,7 @@
  *
  * Calls function 0 of the image, and returns 0.
  */
-START(confined_enter)
+START_ANY(confined_enter)
 	push %rbp
 	push %rbx
 	push %r12

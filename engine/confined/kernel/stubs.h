@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Kernel definitions for stubs.S. */
+#include <linux/cfi_types.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/alternative.h>
@@ -7,6 +8,8 @@
 #include <asm/nospec-branch.h>
 
 #define START(name)	STACK_FRAME_NON_STANDARD name; SYM_FUNC_START(name)
+/* May be called by address: newer kernels give others no endbr64. */
+#define START_ANY(name)	STACK_FRAME_NON_STANDARD name; SYM_TYPED_FUNC_START(name)
 #define FUNCTION_END(name)	SYM_FUNC_END(name)
 /* Reached by direct calls and jumps only. */
 #define STUB(name)	STACK_FRAME_NON_STANDARD name; \
