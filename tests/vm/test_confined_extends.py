@@ -9,6 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confined import insn as i
@@ -141,10 +143,11 @@ def test_who_registers_calls_and_closes_at_once() -> None:
     assert not list(lib.scripts())
 
 
-def test_many() -> None:
+@pytest.mark.parametrize("many", [500, pytest.param(2000, marks=pytest.mark.long)])
+def test_many(many: int) -> None:
     with Arena() as arena:
         base = base_of()
-        for n in range(2000):
+        for n in range(many):
             fd, text = extend(base, arena, n)
             assert fd >= 0, text
             assert lib.call(fd, FIRST, 7) == (1, 1008 + n)
