@@ -33,6 +33,9 @@
 #define ITER_SOURCE	WRITE
 #define ITER_DEST	READ
 #endif
+#ifndef __no_stack_protector
+#define __no_stack_protector	__attribute__((__no_stack_protector__))
+#endif
 
 /* Where all variables on the stack are zeroed. */
 #ifndef __uninitialized
