@@ -392,6 +392,14 @@ public:
 	SmallVector<char, 0> object(Module &m);
 };
 
+static void set_option(const char *name, const char *value)
+{
+	auto option = cl::getRegisteredOptions().find(name);
+
+	if (option != cl::getRegisteredOptions().end())
+		option->second->addOccurrence(0, name, value);
+}
+
 Generator::Generator()
 {
 	std::string why;
@@ -400,9 +408,9 @@ Generator::Generator()
 	LLVMInitializeBPFTarget();
 	LLVMInitializeBPFTargetMC();
 	LLVMInitializeBPFAsmPrinter();
-	auto option = cl::getRegisteredOptions().find("bpf-stack-size");
-	if (option != cl::getRegisteredOptions().end())
-		option->second->addOccurrence(0, "bpf-stack-size", "32768");
+	set_option("bpf-stack-size", "32768");
+	/* LLVM 19's removes a left shift by 32 that the program needs, and clang ends there. */
+	set_option("disable-bpf-peephole", "true");
 	TargetOptions options;
 	options.EmitStackSizeSection = true;
 	const Target *target = TargetRegistry::lookupTarget("bpfel", why);

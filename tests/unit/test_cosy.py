@@ -236,6 +236,13 @@ def loads(tmp_path: Path, *options: str) -> int:
     return text.count("movzx ")
 
 
+def test_peephole_is_off(tmp_path: Path) -> None:
+    """LLVM's for BPF removes code that is needed: tests/cosy/csmith.py --seed 23686 --count 1."""
+    command = [COSY_CC, "-O1", "-mllvm", "-debug-pass=Structure", "-o", tmp_path / "p", PROGRAMS[0]]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "-bpf-isel" in done.stderr and "-bpf-mi-zext-elim" not in done.stderr
+
+
 def test_short_loops_are_unrolled(tmp_path: Path) -> None:
     """Not where that is forbidden, as for the library's Lua, which has to be short."""
     assert loads(tmp_path) - loads(tmp_path, "-fno-unroll-loops") >= 3
