@@ -23,7 +23,7 @@ class Bound(NamedTuple):
 
 
 BOUNDS = {
-    "empty_call_over_getppid": Bound(2.2, 1.9),
+    "empty_call_over_getppid": Bound(2.4, 2.2),
     "inner.getppid": Bound(0.40, 0.30),
     "inner.lseek": Bound(0.55, 0.45),
     "inner.epoll_wait0": Bound(0.55, 0.45),
