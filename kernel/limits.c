@@ -254,7 +254,8 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
  * In a user namespace a user can be as many users as they have subordinate ids, 65,536:
  * there the account is the namespace owner's.  If that is root, who keeps containers, each
  * user there has one for scripts.  Programs are loaded by those who have rights over the
- * container's network, and could be any user of it: all share the account of its root.
+ * container's network, and could be any user of it: all share the account of its root,
+ * unless that is the machine's.
  */
 kuid_t limits_account_uid(enum context context)
 {
@@ -265,7 +266,8 @@ kuid_t limits_account_uid(enum context context)
 		root = make_kuid(ns, 0);
 		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 			uid = ns->owner;
-		else if (context == CONTEXT_ATOMIC && uid_valid(root))
+		else if (context == CONTEXT_ATOMIC && uid_valid(root) &&
+			 !uid_eq(root, GLOBAL_ROOT_UID))
 			uid = root;
 	}
 	return uid;

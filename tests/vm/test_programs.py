@@ -521,6 +521,37 @@ def test_container_has_one_share() -> None:
     assert loads == [0] * 16 + [-errno.EDQUOT] * 11
 
 
+# Users that it does not map to others keep their own shares.
+PLAIN_CONTAINER = """
+import ctypes
+unshare = ctypes.CDLL(None).unshare
+assert unshare(0x10000000) == 0  # CLONE_NEWUSER
+print(flush=True)
+user = int(input())
+os.setuid(user)
+assert unshare(0x50000000) == 0  # and CLONE_NEWNET
+image = p.image([p.verdict(1)])
+print(json.dumps([p.load(image, name=f"n{k}")[0] for k in range(17)]), flush=True)
+input()
+"""
+
+
+def test_a_users_programs_are_not_roots() -> None:
+    """In a container whose ids are the machine's, of a namespace within."""
+    prelude = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
+    command = [sys.executable, "-c", prelude + PLAIN_CONTAINER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as inside:
+        inside.stdout.readline()
+        for ids in ("uid", "gid"):
+            Path(f"/proc/{inside.pid}/{ids}_map").write_text("0 0 65536")
+        inside.stdin.write(f"{account('outsider')['group']}\n")
+        inside.stdin.flush()
+        assert json.loads(inside.stdout.readline()) == [0] * 16 + [-errno.EDQUOT]
+        assert p.load(p.image([p.verdict(1)])) == (0, "")
+        inside.communicate("\n")
+
+
 def test_another_namespace_is_out_of_reach() -> None:
     """Its programs are not listed, not unloaded, and count for the same user."""
     holder = """
