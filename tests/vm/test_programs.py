@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import json
+import pwd
 import subprocess
 import sys
 import time
@@ -497,6 +498,8 @@ result["left"] = p.load(image)
     assert result["left"] == [0, ""]
 
 
+# PRELUDE for those who have no network yet.
+BARE = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
 CONTAINER = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -516,8 +519,7 @@ print(json.dumps(loads))
 
 def test_container_has_one_share() -> None:
     """Its root is any of its users, but has no more programs than one."""
-    prelude = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
-    loads = json.loads(in_namespace([sys.executable, "-c", prelude + CONTAINER], "root"))
+    loads = json.loads(in_namespace([sys.executable, "-c", BARE + CONTAINER], "root"))
     assert loads == [0] * 16 + [-errno.EDQUOT] * 11
 
 
@@ -538,14 +540,13 @@ input()
 
 def test_a_users_programs_are_not_roots() -> None:
     """In a container whose ids are the machine's, of a namespace within."""
-    prelude = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
-    command = [sys.executable, "-c", prelude + PLAIN_CONTAINER]
+    command = [sys.executable, "-c", BARE + PLAIN_CONTAINER]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as inside:
         inside.stdout.readline()
         for ids in ("uid", "gid"):
             Path(f"/proc/{inside.pid}/{ids}_map").write_text("0 0 65536")
-        inside.stdin.write(f"{account('outsider')['group']}\n")
+        inside.stdin.write(f"{pwd.getpwnam('outsider').pw_uid}\n")
         inside.stdin.flush()
         assert json.loads(inside.stdout.readline()) == [0] * 16 + [-errno.EDQUOT]
         assert p.load(p.image([p.verdict(1)])) == (0, "")
