@@ -409,7 +409,7 @@ Generator::Generator()
 	LLVMInitializeBPFTargetMC();
 	LLVMInitializeBPFAsmPrinter();
 	set_option("bpf-stack-size", "32768");
-	/* LLVM 19's removes a left shift by 32 that the program needs, and clang ends there. */
+	/* LLVM 19's peephole removes shifts by 32 that the program needs; then clang crashes. */
 	set_option("disable-bpf-peephole", "true");
 	TargetOptions options;
 	options.EmitStackSizeSection = true;

@@ -14,7 +14,7 @@
 /* Loops within loops; functions that take more are rare, and have all registers read. */
 #define PASSES		8
 
-/* In @before: a jump from a later place leads there; other places are read of there. */
+/* In @before: a jump from a later place leads there; what is read depends on others. */
 #define LOOP			0x8000
 #define LEADS_ON		0x4000
 
