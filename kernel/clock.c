@@ -7,6 +7,8 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
@@ -29,6 +31,7 @@
 #define IDLE_PERIODS	16
 /* What of the time between two ticks can be the script's. */
 #define LATE		(PERIOD + 2 * IDLE_LEEWAY)
+#define MEASURED	(4 * NSEC_PER_MSEC)
 
 u32 clock_mult __ro_after_init;
 
@@ -163,17 +166,53 @@ static int clock_reset(unsigned int cpu)
 	return 0;
 }
 
+/* Cycles per ms, as this CPU's counter and the system's clock see MEASURED ns. */
+static u64 measured_khz(void)
+{
+	u64 since, cycles, ns;
+	ktime_t start;
+
+	preempt_disable();
+	start = ktime_get();
+	since = clock_cycles();
+	do {
+		cpu_relax();
+		ns = ktime_to_ns(ktime_sub(ktime_get(), start));
+		cycles = clock_cycles() - since;
+	} while (ns < MEASURED);
+	preempt_enable();
+	return div64_u64(cycles * NSEC_PER_MSEC, ns);
+}
+
+/*
+ * Where the counter is the system's clock, the kernel knows its frequency.  Elsewhere that
+ * was measured once, at boot, and a busy host of this virtual machine can have made it
+ * wrong by half.  The middle one of three: an interruption spoils one.
+ */
+static u64 frequency_khz(void)
+{
+	u64 a, b, c;
+
+	if (!check_tsc_unstable())
+		return tsc_khz;
+	a = measured_khz();
+	b = measured_khz();
+	c = measured_khz();
+	return max(min(a, b), min(max(a, b), c));
+}
+
 int clock_init(void)
 {
+	u64 khz = tsc_khz ? frequency_khz() : 0;
 	int cpu, state;
 
-	if (!tsc_khz) {
+	if (!khz) {
 		pr_err("the frequency of this machine's time-stamp counter is not known\n");
 		return -ENODEV;
 	}
-	clock_mult = (u32)div_u64((u64)NSEC_PER_MSEC << 22, tsc_khz);
-	clock_period_cycles = div_u64((u64)tsc_khz * PERIOD, NSEC_PER_MSEC);
-	clock_late_cycles = div_u64((u64)tsc_khz * LATE, NSEC_PER_MSEC);
+	clock_mult = (u32)div64_u64((u64)NSEC_PER_MSEC << 22, khz);
+	clock_period_cycles = div_u64(khz * PERIOD, NSEC_PER_MSEC);
+	clock_late_cycles = div_u64(khz * LATE, NSEC_PER_MSEC);
 	for_each_possible_cpu(cpu)
 		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:clock",
