@@ -7,8 +7,9 @@
 #include <asm/cpufeatures.h>
 #include <asm/nospec-branch.h>
 
-#define START(name)	STACK_FRAME_NON_STANDARD name; SYM_FUNC_START(name)
-/* May be called by address: newer kernels give others no endbr64. */
+/* Called directly only, though exported: newer kernels give these no endbr64. */
+#define START(name)	STACK_FRAME_NON_STANDARD name; SYM_FUNC_START(name); ANNOTATE_NOENDBR
+/* May be called by address. */
 #define START_ANY(name)	STACK_FRAME_NON_STANDARD name; SYM_TYPED_FUNC_START(name)
 #define FUNCTION_END(name)	SYM_FUNC_END(name)
 /* Reached by direct calls and jumps only. */
