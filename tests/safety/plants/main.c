@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Planted faults, each a function: the name of one is written to
+ * /sys/kernel/debug/plants, and its writer's task commits it.  plants.def is their table.
+ */
+#include <linux/completion.h>
+#include <linux/debug_locks.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kasan.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+
+#include "plants.h"
+
+long off = 1;
+volatile u64 sink;
+char __user *user;
+
+static struct dentry *file;
+static struct kmem_cache *cache;
+
+/* A constructor keeps it from being merged with other caches. */
+static void constructed(void *p)
+{
+	memset(p, 0, OWN_SIZE);
+}
+
+struct kmem_cache *own_cache(void)
+{
+	return cache;
+}
+
+void *own_object(void)
+{
+	void *p = kmem_cache_alloc(cache, GFP_KERNEL);
+
+	/* What lies before the first one of a page may be anything. */
+	if (p && !offset_in_page(p))
+		return kmem_cache_alloc(cache, GFP_KERNEL);
+	return p;
+}
+
+/* -- other contexts -------------------------------------------------------------- */
+
+static void (*elsewhere)(void);
+static struct completion elsewhere_done;
+
+static void run_elsewhere(void)
+{
+	elsewhere();
+	complete(&elsewhere_done);
+}
+
+static void in_work(struct work_struct *unused)
+{
+	run_elsewhere();
+}
+static DECLARE_WORK(work, in_work);
+
+static void in_tasklet(struct tasklet_struct *unused)
+{
+	run_elsewhere();
+}
+static DECLARE_TASKLET(tasklet, in_tasklet);
+
+static void in_irq_work(struct irq_work *unused)
+{
+	run_elsewhere();
+}
+static struct irq_work irq_work = IRQ_WORK_INIT_HARD(in_irq_work);
+
+static void in_timer(struct timer_list *unused)
+{
+	run_elsewhere();
+}
+static DEFINE_TIMER(timer, in_timer);
+
+static void expect(void (*fn)(void))
+{
+	elsewhere = fn;
+	init_completion(&elsewhere_done);
+}
+
+void in_work_of(void (*fn)(void))
+{
+	expect(fn);
+	schedule_work(&work);
+	wait_for_completion(&elsewhere_done);
+}
+
+void in_softirq_of(void (*fn)(void))
+{
+	expect(fn);
+	tasklet_schedule(&tasklet);
+	wait_for_completion(&elsewhere_done);
+}
+
+void in_hardirq_of(void (*fn)(void))
+{
+	expect(fn);
+	irq_work_queue(&irq_work);
+	wait_for_completion(&elsewhere_done);
+}
+
+void in_timer_of(void (*fn)(void))
+{
+	expect(fn);
+	mod_timer(&timer, jiffies + 1);
+	wait_for_completion(&elsewhere_done);
+}
+
+/* -- the file -------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*fn)(void);
+} plants[] = {
+#define PLANT(name, kind, wrong, tools) { #name, name },
+#include "plants.def"
+#undef PLANT
+};
+
+/* lockdep stops at its first report. */
+static void watch_locks_again(void)
+{
+#ifdef CONFIG_LOCKDEP
+	debug_locks = 1;
+	debug_locks_silent = 0;
+#endif
+}
+
+static ssize_t plants_write(struct file *f, const char __user *from, size_t len, loff_t *pos)
+{
+	char name[64] = "";
+	unsigned int i;
+
+	if (len >= sizeof(name))
+		return -E2BIG;
+	if (copy_from_user(name, from, len))
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(plants); i++) {
+		if (strcmp(plants[i].name, name))
+			continue;
+		user = (char __user *)from;
+		watch_locks_again();
+		plants[i].fn();
+		return len;
+	}
+	return -ENOENT;
+}
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	.write = plants_write,
+};
+
+static int __init plants_init(void)
+{
+	cache = kmem_cache_create("plants", OWN_SIZE, 64, 0, constructed);
+	if (!cache)
+		return -ENOMEM;
+#if IS_ENABLED(CONFIG_KASAN_MODULE_TEST)
+	kasan_save_enable_multi_shot();
+#endif
+	file = debugfs_create_file("plants", 0200, NULL, NULL, &fops);
+	return 0;
+}
+
+static void __exit plants_exit(void)
+{
+	debugfs_remove(file);
+	rcu_barrier();
+	kmem_cache_destroy(cache);
+}
+
+module_init(plants_init);
+module_exit(plants_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Planted faults, for the table of what finds them");
