@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# The planted faults, for the table of what finds them: tests/safety/plants.
-
+# The planted faults, for the table of what finds them: tests/safety/plants.  They are of
+# 6.1, for which there is a kernel with other tools, too.
+ifneq ($(filter 6.1.% debug,$(KREL)),)
 $(foreach tool,kgcc evmon kefence,$(eval $(call \
 	safety_module,plants+$(tool),safety-tests,tests/safety/plants)))
 $(eval $(call safety_module,plants,safety-tests,tests/safety/plants))
+endif
