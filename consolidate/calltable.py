@@ -14,7 +14,7 @@ from functools import cache
 from consolidate import places
 from consolidate.errors import ConsolidateError
 
-LINE = re.compile(r'^SYSCALL(_EXCLUDED)?\((\w+), "([^"]*)"(?:, (\w+))?', re.M)
+LINE = re.compile(r'^SYSCALL(_EXCLUDED)?\((\w+), "([^"]*)"(?:, ([\w |]+))?', re.M)
 
 
 def words(text: str) -> frozenset[str]:
@@ -120,9 +120,9 @@ def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
     kinds: dict[str, str] = {}
     left_out: dict[str, str] = {}
     fast = set()
-    for left, name, text, flag in LINE.findall(path.read_text()):
+    for left, name, text, flags in LINE.findall(path.read_text()):
         (left_out if left else kinds)[name] = text
-        if flag == "SC_FAST":
+        if "SC_FAST" in flags:
             fast.add(name)
     return kinds, left_out, fast
 

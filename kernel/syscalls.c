@@ -145,6 +145,8 @@ static int call_if_allowed(struct watchers_call *call, int asked, unsigned int i
 		return asked;
 	if (!asked)
 		call->ret = call_now(index, regs);
+	else if (call_flags[index] & SC_INT)
+		call->ret = (int)call->ret;
 	watchers_leave(call);
 	*ret = call->ret;
 	return 0;

@@ -9,8 +9,9 @@
 static const struct name {
 	const char *name, *kinds;
 	long nr;
+	unsigned int flags;
 } names[] = {
-#define SYSCALL(name, kinds, flags)	{ #name, kinds, __NR_##name },
+#define SYSCALL(name, kinds, flags)	{ #name, kinds, __NR_##name, flags },
 #include "../../kernel/syscalls.def"
 };
 
@@ -32,23 +33,12 @@ const char *syscall_kinds(long nr)
 	return NULL;
 }
 
-/* Numbers of bytes, which the kernel keeps below 2^31, descriptors and other ints. */
 bool syscall_is_small(long nr)
 {
-	switch (nr) {
-	case __NR_read: case __NR_pread64: case __NR_readv: case __NR_preadv:
-	case __NR_write: case __NR_pwrite64: case __NR_writev: case __NR_pwritev:
-	case __NR_recvfrom: case __NR_recvmsg: case __NR_recvmmsg:
-	case __NR_sendto: case __NR_sendmsg: case __NR_sendmmsg:
-	case __NR_open: case __NR_openat: case __NR_close: case __NR_getdents64:
-	case __NR_stat: case __NR_fstat: case __NR_lstat: case __NR_newfstatat: case __NR_statx:
-	case __NR_accept: case __NR_accept4: case __NR_socket:
-	case __NR_poll: case __NR_epoll_wait: case __NR_epoll_pwait: case __NR_epoll_ctl:
-	case __NR_getpid: case __NR_getppid: case __NR_gettid:
-		return true;
-	default:
-		return false;
-	}
+	for (size_t i = 0; i < NAMES; i++)
+		if (names[i].nr == nr)
+			return names[i].flags & SC_INT;
+	return false;
 }
 
 long syscall_of(const struct runtime *runtime, uint64_t origin)

@@ -89,6 +89,8 @@ long run_syscall(struct run *run, unsigned int index, const long *args)
 		ret = -EINTR;
 	else if (!call_nests(entry, args))
 		ret = plain_syscall(run, entry->nr, args, entry->flags & SC_WAITS);
+	if (entry->flags & SC_INT)
+		ret = (int)ret;
 	if (unlikely(run->doom) && run->engine->end)
 		run->engine->end(run->vm);
 	return ret;

@@ -599,7 +599,7 @@ struct supervised {
 	unsigned int seen;
 };
 
-/* Refuses dup(5), answers dup(6) with 4711, lets dup(1) go on. */
+/* Refuses dup(5), answers dup(6) with 4711 and dup(7) with no int, lets dup(1) go on. */
 static void *supervise(void *arg)
 {
 	struct supervised *s = arg;
@@ -624,6 +624,8 @@ static void *supervise(void *arg)
 			resp.error = -EXDEV;
 		else if (req.data.args[0] == 6)
 			resp.val = 4711;
+		else if (req.data.args[0] == 7)
+			resp.val = 1LL << 52 | 42;
 		else
 			resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 		CHECK_EQ(ioctl(s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp), 0);
@@ -647,9 +649,11 @@ static void test_supervisor(void)
 	CHECK_EQ(result, -EXDEV);
 	CHECK_EQ(abi_call(fd, 6, 0, &result), 0);
 	CHECK_EQ(result, 4711);
+	CHECK_EQ(abi_call(fd, 7, 0, &result), 0);
+	CHECK_EQ(result, 42);
 	CHECK_EQ(abi_call(fd, 1, 0, &result), 0);
 	CHECK(result > 2 && result != 4711);
-	CHECK_EQ(s.seen, 3);
+	CHECK_EQ(s.seen, 4);
 }
 
 /* -- What can happen while a supervisor is asked --------------------------------- */
