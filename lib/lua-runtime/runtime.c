@@ -111,32 +111,64 @@ static inline void find_run(lua_State *L, StkId to)
 /* Of what run() raises: L->errorJmp between calls, too. */
 static HOT struct lua_longjmp run_jump;
 
-/* Small integers: false where there is anything else. */
-static inline bool put_arguments(const struct runtime_call *call, StkId to, long n)
-{
-	long i;
+/*
+ * Arguments and results that are small integers: values[i] for i < n.  @beyond has what is
+ * right of the signs of all of them, plus 1, or-ed: one test does for all.
+ */
+struct passing {
+	int64_t *values;
+	TValue *stack;
+	long n;
+	unsigned long beyond;
+};
 
-	for (i = 0; i < n; i++) {
-		if (!num_is_int(call->args[i]))
-			return false;
-		setnvalue(to + i, call->args[i]);
-	}
+static inline void pass(struct passing *p, int64_t v)
+{
+	p->beyond |= (unsigned long)(v >> 51) + 1;
+}
+
+static inline bool put_argument(struct passing *p, long i)
+{
+	if (i >= p->n)
+		return false;
+	pass(p, p->values[i]);
+	setnvalue(p->stack + i, p->values[i]);
 	return true;
 }
 
-static bool take_integers(struct runtime_call *call, const TValue *from, long n)
+static inline bool take_result(struct passing *p, long i)
 {
-	long i;
+	if (i >= p->n)
+		return false;
+	p->beyond |= ttisnumber(p->stack + i) ? 0 : 2;
+	pass(p, nvalue(p->stack + i));
+	p->values[i] = nvalue(p->stack + i);
+	return true;
+}
+
+/* One piece of code for each: a loop would take as much again. */
+#define ALL_OF(one, p)	\
+	((void)(one(p, 0) && one(p, 1) && one(p, 2) && one(p, 3) && one(p, 4) && one(p, 5) && \
+		one(p, 6) && one(p, 7)))
+_Static_assert(SYSCRIPT_ARGS_MAX == 8 && SYSCRIPT_RESULTS_MAX == 8, "ALL_OF()");
+
+static inline bool put_arguments(struct runtime_call *call, StkId to, long n)
+{
+	struct passing p = { call->args, to, n, 0 };
+
+	ALL_OF(put_argument, &p);
+	return p.beyond < 2;
+}
+
+static inline bool take_integers(struct runtime_call *call, StkId from, long n)
+{
+	struct passing p = { call->results, from, n, 0 };
 
 	if (n > SYSCRIPT_RESULTS_MAX)
 		return false;
-	for (i = 0; i < n; i++) {
-		if (!ttisnumber(from + i) || !num_is_int(nvalue(from + i)))
-			return false;
-		call->results[i] = nvalue(from + i);
-	}
+	ALL_OF(take_result, &p);
 	call->nresults = n;
-	return true;
+	return p.beyond < 2;
 }
 
 static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_call *call, long n)
@@ -174,29 +206,35 @@ static long call_run(void *unused, StkId base, long n, struct runtime_call *call
 	return end_run(NULL, L->base, COMPILED_DONE, call, L);
 }
 
-/* A compiled function with small integers is called at once; the stack is empty. */
-static inline void try_run(lua_State *L, struct runtime_call *call)
+#define NOT_CALLED	(-1)
+
+/*
+ * A compiled function with small integers is called at once; the stack is empty.  Returns how
+ * that has ended; COMPILED_DONE: without anything else.
+ */
+static inline long call_compiled_run(lua_State *L, struct runtime_call *call)
 {
 	unsigned long number = is_node(hvalue(gt(L))) ? compiled_number(gval(run_node)) : 0;
 	StkId base = L->base;
-	long n = call->nargs, status;
+	long n = call->nargs;
 
-	if (!number || !put_arguments(call, base + 1, n)) {
-		TRY(call_run, base, n, (long)call, L);
-		return;
-	}
+	if (!number || !put_arguments(call, base + 1, n))
+		return NOT_CALLED;
 	setobj2s(L, base, gval(run_node));
 	L->top = base + 1 + n;
-	status = TRY(number, base, n, (unsigned int)LUA_MULTRET, L);
-	if (run_jump.status || call->stop)
-		return;
-	base = L->base_ci->base;
-	call->nresults = 0;
-	if (status == COMPILED_DONE &&
-	    (L->top == base || take_integers(call, base, L->top - base)))
-		L->top = base;
-	else
-		TRY(end_run, base, status, (long)call, L);
+	return TRY(number, base, n, (unsigned int)LUA_MULTRET, L);
+}
+
+/* Takes the results of one that has done all; else, or where the run is to end, false. */
+static inline bool finish_quickly(lua_State *L, struct runtime_call *call, long status)
+{
+	StkId base = L->base;
+
+	if (status != COMPILED_DONE || run_jump.status ||
+	    !take_integers(call, base, L->top - base))
+		return false;
+	L->top = base;
+	return !call->stop;
 }
 
 /* -- What another engine is better for --------------------------------------------- */
@@ -286,9 +324,13 @@ static __attribute__((noinline)) int recover_run(lua_State *L)
 	return status;
 }
 
-static inline int call_loaded(lua_State *L, struct runtime_call *call)
+/* @status: of run(), or NOT_CALLED */
+static int finish_run(lua_State *L, struct runtime_call *call, long status)
 {
-	try_run(L, call);
+	if (status == NOT_CALLED)
+		TRY(call_run, L->base, call->nargs, (long)call, L);
+	else if (!run_jump.status && !call->stop)
+		TRY(end_run, L->base_ci->base, status, (long)call, L);
 	return run_jump.status || call->stop ? recover_run(L) : 0;
 }
 
@@ -355,13 +397,13 @@ static int open_lua(struct runtime_call *call)
 	return status;
 }
 
-COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
+/* @run: what has become of run(), if the script is loaded */
+static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long run)
 {
-	struct runtime_call *call = COSY_SHARED(frame);
 	int status;
 
 	if (call->state) {
-		status = call_loaded(call->state, call);
+		status = finish_run(call->state, call, run);
 	} else if (call->opened) {
 		call->state = call->opened;
 		status = lua_cpcall(call->state, load_script, call);
@@ -377,4 +419,18 @@ COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 	}
 	if (runtime_stops())
 		call->failed = RUNTIME_STOPPED;
+}
+
+COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
+{
+	struct runtime_call *call = COSY_SHARED(frame);
+	lua_State *L = call->state;
+	long run = NOT_CALLED;
+
+	if (L) {
+		run = call_compiled_run(L, call);
+		if (finish_quickly(L, call, run))
+			return;
+	}
+	go_slowly(call, run);
 }
