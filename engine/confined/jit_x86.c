@@ -1384,6 +1384,33 @@ static u32 fuse_load(struct gen *g)
 	return 2;
 }
 
+/* An address in the arena that one load or store uses, and nothing else: it is in that one. */
+static u32 fuse_address(struct gen *g)
+{
+	const struct image_insn *address = peek(g, 0), *use = peek(g, 2);
+	u8 reg = address->dst;
+	bool written = insn_effect(use).writes & 1 << reg;
+
+	if (address->src != INSN_ARENA || base_of(use) != reg ||
+	    g->checked->image->flags & IMAGE_CHECKED ||
+	    !is_plain(g, (s64)address->imm + use->off))
+		return 0;
+	if (INSN_CLASS(use->code) == INSN_STX && use->src == reg)
+		return 0;
+	if (!written && is_live(g, g->pc + 2, 1 << reg))
+		return 0;
+	g->known[reg] = address->imm;
+	g->pc += 2;
+	if (INSN_CLASS(use->code) == INSN_LDX)
+		gen_load(g, use);
+	else
+		gen_store(g, use);
+	g->pc -= 2;
+	if (!written)
+		forget_reg(g, reg);
+	return 3;
+}
+
 /* Makes one instruction of this one and those behind it.  Returns how many, or 0. */
 static u32 fuse(struct gen *g)
 {
@@ -1395,6 +1422,8 @@ static u32 fuse(struct gen *g)
 	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_LSH:
 		return fuse_sum(g);
+	case INSN_LD | INSN_IMM | INSN_DW:
+		return fuse_address(g);
 	case INSN_LDX | INSN_MEM | INSN_W:
 	case INSN_LDX | INSN_MEM | INSN_DW:
 		return fuse_load(g);
