@@ -22,14 +22,19 @@ static void emit_large(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* Sets the results after the first that the caller wants to nil; false if it wants none. */
-static bool wants_result(struct compiler *c, u32 i)
+/* Sets the results after the first @n that the caller wants to nil; false if it wants none. */
+static bool wants_results(struct compiler *c, u32 i, u32 n)
 {
 	u32 r, wanted = c_of(i) - 1;
 
-	for (r = 1; r < wanted; r++)
+	for (r = n; r < wanted; r++)
 		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a_of(i) + r), TAG_NIL);
 	return wanted;
+}
+
+static bool wants_result(struct compiler *c, u32 i)
+{
+	return wants_results(c, i, 1);
 }
 
 /* r1 is the call's result. */
@@ -116,15 +121,31 @@ struct kind {
 	bool is_signed, is_big;
 };
 
+/*
+ * The instruction that has loaded the constant in R(@reg): on the straight line before this
+ * one, after which only registers above have been written.  NULL: there is none.
+ */
+static const u32 *find_load(const struct compiler *c, u32 reg)
+{
+	u32 pc = c->pc;
+
+	while (pc && !c->types.target[pc]) {
+		const u32 *before = &c->p->code[--pc];
+
+		if (a_of(*before) <= reg)
+			return op_of(*before) == OP_LOADK && a_of(*before) == reg ? before : NULL;
+	}
+	return NULL;
+}
+
 static bool find_kind(const struct compiler *c, u32 reg, struct kind *kind)
 {
-	u32 before = c->pc ? c->p->code[c->pc - 1] : 0;
+	const u32 *load = find_load(c, reg);
 	char text[8];
 
-	/* The instruction before has just loaded it. */
-	if (!c->pc || c->types.target[c->pc] || op_of(before) != OP_LOADK || a_of(before) != reg)
+	if (!load || bx_of(*load) >= c->p->nk)
 		return false;
-	runtime_text(c->runtime, c->p->k[bx_of(before)], text, sizeof(text));
+	runtime_text(c->runtime, c->p->k[bx_of(*load)], text, sizeof(text));
 	if (strlen(text) != 2 || !strchr("iub", text[0]) || !strchr("1248", text[1]))
 		return false;
 	*kind = (struct kind){ text[1] - '0', text[0] == 'i', text[0] == 'b' };
@@ -140,9 +161,10 @@ static void check_address(struct compiler *c, u32 size, u32 slow)
 	emit_branch_imm(c->e, INSN_JGT, 0, c->runtime->size - size, slow);
 }
 
+static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] = INSN_DW };
+
 static void emit_peek(struct compiler *c, struct kind kind)
 {
-	static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] = INSN_DW };
 	u8 mode = kind.is_signed && kind.size < 8 ? INSN_MEMSX : INSN_MEM;
 
 	emit_insn(c->e, INSN_LDX | mode | sizes[kind.size], 1, 1, 0, 0);
@@ -173,6 +195,39 @@ static bool compile_peek(struct compiler *c, u32 i, u32 back)
 	check_address(c, kind.size, slow);
 	emit_peek(c, kind);
 	store_result(c, i, kind.size == 8, back);
+	return true;
+}
+
+/* Goes to @slow unless r3 fits, as signed or as unsigned. */
+static void check_fits(struct compiler *c, struct kind kind, u32 slow)
+{
+	u32 bits = kind.size * 8;
+
+	if (bits == 64)
+		return;
+	emit_mov(c->e, 0, 3);
+	emit_alu_imm(c->e, INSN_SUB, 0, (s32)(~0U << (bits - 1)));
+	emit_alu_imm(c->e, INSN_RSH, 0, bits - 1);
+	emit_branch_imm(c->e, INSN_JGT, 0, 2, slow);
+}
+
+static bool compile_poke(struct compiler *c, u32 i, u32 back)
+{
+	u32 a = a_of(i), slow;
+	struct kind kind;
+
+	if (b_of(i) != 4 || !find_kind(c, a + 2, &kind))
+		return false;
+	slow = cold_path(c, emit_call_slowly, 0, back);
+	check_function(c, a, INTRINSIC_util_poke, slow);
+	load_integer(c, 1, a + 1, slow);
+	load_integer(c, 3, a + 3, slow);
+	check_address(c, kind.size, slow);
+	check_fits(c, kind, slow);
+	if (kind.is_big)
+		emit_insn(c->e, INSN_ALU64 | INSN_END, 3, 0, 0, kind.size * 8);
+	emit_insn(c->e, INSN_STX | INSN_MEM | sizes[kind.size], 1, 3, 0, 0);
+	wants_results(c, i, 0);
 	return true;
 }
 
@@ -242,6 +297,8 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 	switch (expected_intrinsic(c, a)) {
 	case INTRINSIC_util_peek:
 		return compile_peek(c, i, back);
+	case INTRINSIC_util_poke:
+		return compile_poke(c, i, back);
 	case INTRINSIC_util_pending:
 		compile_pending(c, i, back);
 		return true;

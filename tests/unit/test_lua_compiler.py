@@ -243,6 +243,47 @@ def test_results_of_system_calls() -> None:
     assert done.returncode == 0 and done.stdout.count("-8\t-18\t0") == 2, done.stderr
 
 
+def test_memory_is_written() -> None:
+    """By values that fit or do not, of each kind, near both ends of what may be written."""
+    kinds = [sign + size for sign in "iub" for size in "1248" if sign + size != "b1"]
+    pokes = "".join(
+        f"function all.{kind}(b, v, n) poke(b + n % 2, '{kind}', v)"
+        f" local one, two = poke(b + 8, '{kind}', v + n * 0) return one, two end\n"
+        for kind in kinds
+    )
+    text = f"""
+    local all, poke, peek = {{}}, util.poke, util.peek
+    local far = util.buffer(524288)
+    {pokes}
+    local values = {{ 0, 1, -1, 0.5, 5.0, "7", "x", false }}
+    for bits = 8, 64, 8 do
+      for _, d in ipairs {{ -1, 0, 1 }} do
+        values[#values + 1] = 2 ^ (bits - 1) + d
+        values[#values + 1] = -(2 ^ (bits - 1)) + d
+        values[#values + 1] = 2 ^ bits + d
+      end
+    end
+    function run()
+      local near, sum, failed = util.buffer(24), 0, 0
+      for _, kind in ipairs {{ {", ".join(repr(kind) for kind in kinds)} }} do
+        for n, v in ipairs(values) do
+          for _, b in ipairs {{ near, far, 8 }} do
+            local ok, why, more = pcall(all[kind], b, v, n)
+            if not ok then failed = failed + 1 why = why:gsub("%d+$", "") end
+            sum = sum + (ok and more == nil and 1 or #why)
+          end
+          for i = 0, 16 do sum = (sum * 31 + peek(near + i, "u1") + peek(far + i, "u1")) % 2 ^ 32 end
+        end
+      end
+      print(sum, failed)
+      poke = function() return "poked" end
+      print(all.i4(near, 1, 1))
+    end
+    """
+    done = both(text)
+    assert done.returncode == 0 and "poked\tnil" in done.stdout, done.stderr
+
+
 def test_overflow_goes_on_interpreted() -> None:
     """Of the integers that compiled code knows, in the middle of loops and calls."""
     text = """
@@ -330,6 +371,9 @@ ERRORS = [
     "syscall.lseek(-1)",
     "local peek = util.peek peek()",
     "util.peek(1)",
+    "util.poke(1, 'i4', 0)",
+    "util.poke(util.buffer(8), 'i4')",
+    "util.poke(util.buffer(8), 'i3', 0)",
     "return #5",
     "local n = 0 return 1 % n",
 ]
