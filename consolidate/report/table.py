@@ -44,15 +44,22 @@ EVENT_LOOP = (
 )
 
 
+def brief(value: float, digits: int) -> str:
+    """A number with so many digits, or the whole number, but never an exponent."""
+    if abs(value) >= 10**digits - 0.5:
+        return f"{value:.0f}"
+    return f"{round(value, 3) + 0.0:.{digits}g}"
+
+
 def seconds(value: float) -> str:
     for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
         if abs(value) * scale >= 1 or unit == "us":
-            return f"{value * scale:.3g} {unit}"
+            return f"{brief(value * scale, 3)} {unit}"
     return ""
 
 
 def span(cost: Cost, scale: float, unit: str = "") -> str:
-    low, middle, high = (f"{value * scale:.2g}" for value in (cost.low, cost.middle, cost.high))
+    low, middle, high = (brief(value * scale, 2) for value in (cost.low, cost.middle, cost.high))
     return f"{middle}{unit} ({low}..{high})"
 
 
@@ -163,7 +170,7 @@ def programs(report: Report) -> Table:
 def size(count: float) -> str:
     for unit, scale in (("MB", 1e6), ("KB", 1e3)):
         if count >= scale:
-            return f"{count / scale:.3g} {unit}"
+            return f"{brief(count / scale, 3)} {unit}"
     return f"{count:.0f} bytes"
 
 

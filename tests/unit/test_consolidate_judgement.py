@@ -461,3 +461,11 @@ def test_picture_has_a_legend_and_no_colour_twice(tmp_path: Path) -> None:
 
 def test_forty_colours_are_forty() -> None:
     assert len(set(graph.colours(list(range(40))).values())) == 40
+
+
+def test_numbers_have_no_exponents() -> None:
+    values = (0, 1e-7, -1e-7, 0.0324, 9.96, 99.4, 99.5, 180.2, -320.4, 123456.7)
+    shown = [table.brief(value, 2) for value in values]
+    assert shown == ["0", "0", "0", "0.032", "10", "99", "100", "180", "-320", "123457"]
+    assert table.seconds(1234.5) == "1234 s"
+    assert table.seconds(-0.00018) == "-180 us"
