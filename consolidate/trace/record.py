@@ -18,7 +18,8 @@ from consolidate.trace.reader import ABOUT
 
 # Threads and children, time and duration, what descriptors are, and the names that
 # getdents listed: they show where the paths of later calls come from.
-OPTIONS = ("-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents,getdents64")
+# Nor does it tell of each process that it attaches to.
+OPTIONS = ("-q", "-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents,getdents64")
 STACKS = ("-k",)
 # strace's own failure, before the command began.
 FAILED = 1
@@ -76,6 +77,7 @@ def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> i
     if command:
         status = run_with_terminal([*argv, "--", *command])
     else:
+        print(f"consolidate: recording to {output}: Ctrl-C ends it", file=sys.stderr)
         with Ending() as ending:
             status = ending.run(argv)
     if status == FAILED and not output.stat().st_size:
