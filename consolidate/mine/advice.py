@@ -33,6 +33,7 @@ DEVICE_SHARE = 0.1
 LEAST = 20
 SHARE = 0.005
 
+OPENS = calltable.words("open openat")
 WRITERS = calltable.words("write writev")
 DEVICE = calltable.words(
     "read pread64 readv preadv write pwrite64 writev pwritev fsync fdatasync sync_file_range"
@@ -119,17 +120,29 @@ class Adviser:
         self.trace = trace
         self.aside = aside
         self.found: dict[tuple[str, str, str], Found] = defaultdict(Found)
+        # Of the thread that is looked at: see left().
+        self.calls: list[tuple[int, Call, int | None, str | None]] = []
 
     def __call__(self) -> list[Advice]:
         for thread in self.trace.threads.values():
-            if thread.calls:
-                self.read_again(thread)
-                self.copies(thread)
-                self.small_writes(thread)
-                self.small_reads(thread)
-                self.asked_again(thread)
-                self.listings(thread)
-                self.device(thread)
+            aside = self.aside.setdefault(thread.tid, {})
+            self.calls = [
+                (i, call, *values.head(call.args))
+                for i, call in enumerate(thread.calls)
+                if i not in aside
+            ]
+            made = {call.name for _, call, _, _ in self.calls}
+            for names, look in (
+                (OPENS, self.read_again),
+                (WRITERS, self.copies),
+                (WRITERS, self.small_writes),
+                (depend.READERS, self.small_reads),
+                (ASKERS, self.asked_again),
+                (LISTERS, self.listings),
+                (DEVICE, self.device),
+            ):
+                if not made.isdisjoint(names):
+                    look(thread)
         return sorted(self.advices(), key=lambda one: -one.saved)
 
     def advices(self) -> Iterator[Advice]:
@@ -140,10 +153,12 @@ class Adviser:
                 text = TEXTS[kind](what, found)
                 yield Advice(kind, text, where, found.count, found.would_be, found.example)
 
-    def left(self, thread: Thread) -> Iterator[tuple[int, Call]]:
-        """The calls that are not yet set aside."""
-        aside = self.aside.setdefault(thread.tid, {})
-        return ((i, call) for i, call in enumerate(thread.calls) if i not in aside)
+    def left(self, thread: Thread) -> list[tuple[int, Call, int | None, str | None]]:
+        """The calls that are not yet set aside: each with its index, descriptor, and path."""
+        aside = self.aside[thread.tid]
+        if len(self.calls) + len(aside) > len(thread.calls):
+            self.calls = [one for one in self.calls if one[0] not in aside]
+        return self.calls
 
     def note(self, thread: Thread, kind: str, what: str, series: Series, would_be: int) -> None:
         calls = [thread.calls[i] for i in series.indices]
@@ -153,15 +168,14 @@ class Adviser:
     def take(self, thread: Thread, kind: str, what: str, series: Series, would_be: int) -> None:
         """Note it, and set the calls aside."""
         self.note(thread, kind, what, series, would_be)
-        aside = self.aside.setdefault(thread.tid, {})
-        aside.update(dict.fromkeys(series.indices, ASIDE[kind]))
+        self.aside[thread.tid].update(dict.fromkeys(series.indices, ASIDE[kind]))
 
     # -- copies --------------------------------------------------------------------
 
     def copies(self, thread: Thread) -> None:
         """read() and write() of the same bytes, in turn."""
         series, pair, before = Series(), None, None
-        for i, call in self.left(thread):
+        for i, call, _, _ in self.left(thread):
             if call.name == "write" and before is not None and is_copy(before[1], call):
                 both = (kind_of(before[1]), kind_of(call))
                 if both != pair:
@@ -183,8 +197,7 @@ class Adviser:
 
     def small_writes(self, thread: Thread) -> None:
         open_series: dict[int, tuple[str, Series]] = {}
-        for i, call in self.left(thread):
-            fd, path = values.head(call.args)
+        for i, call, fd, path in self.left(thread):
             if call.name in WRITERS and call.ret and is_plain(path):
                 what, series = open_series.setdefault(fd, (named(fd, path), Series()))
                 series.add(i, call.ret)
@@ -201,8 +214,7 @@ class Adviser:
     def small_reads(self, thread: Thread) -> None:
         """Reads of one file, one after the other, each filling its buffer."""
         series, last = Series(), None
-        for i, call in self.left(thread):
-            fd, path = values.head(call.args)
+        for i, call, fd, path in self.left(thread):
             if is_full_read(call) and is_plain(path):
                 if last != (fd, call.ret):
                     self.read(thread, series)
@@ -227,7 +239,7 @@ class Adviser:
     def asked_again(self, thread: Thread) -> None:
         asked: dict[tuple[str, str], tuple[tuple, Series]] = {}
         often = self.asked_often(thread)
-        for i, call in self.left(thread):
+        for i, call, _, _ in self.left(thread) if often else ():
             if (call.name, first_string(call.args)) not in often:
                 continue
             key = call.name, question(call)
@@ -242,9 +254,11 @@ class Adviser:
     def asked_often(self, thread: Thread) -> set[tuple[str, str]]:
         """Calls, and the first string of each, with the same answer that often: few of all."""
         same = Counter(
-            (call.name, call.args)
-            for _, call in self.left(thread)
-            if call.name in ASKERS and is_told(call)
+            [
+                (call.name, call.args)
+                for _, call, _, _ in self.left(thread)
+                if call.name in ASKERS and is_told(call)
+            ]
         )
         return {(n, first_string(args)) for (n, args), count in same.items() if count >= ASKED}
 
@@ -262,13 +276,12 @@ class Adviser:
         """Files that are opened to be read, closed, and opened again."""
         reads: dict[str, list[Series]] = defaultdict(list)
         opened: dict[int, tuple[str, Series]] = {}
-        for i, call in self.left(thread):
-            if call.name in ("open", "openat") and call.error is None:
+        for i, call, fd, _ in self.left(thread):
+            if call.name in OPENS and call.error is None:
                 opened.pop(call.ret, None)
                 if FOR_READING.search(call.args):
                     opened[call.ret] = path_of(call), Series([i])
                 continue
-            fd, _ = values.head(call.args)
             fd = values.mapped(call.args) if call.name == "mmap" else fd
             if fd not in opened:
                 continue
@@ -289,7 +302,7 @@ class Adviser:
         """Directories whose names are asked for their attributes, one by one."""
         names: frozenset[bytes] = frozenset()
         found, directories, example = 0, 0, None
-        for _, call in self.left(thread):
+        for _, call, _, _ in self.left(thread):
             if call.name in LISTERS and call.ret and call.error is None:
                 names = entries(call)
                 directories += bool(names)
@@ -303,8 +316,8 @@ class Adviser:
         """Calls whose time is that of a device, which no mode switch less makes shorter."""
         took: dict[str, list[float]] = defaultdict(list)
         example: dict[str, Call] = {}
-        for _, call in self.left(thread):
-            if call.name in DEVICE and call.took and is_plain(values.head(call.args)[1]):
+        for _, call, _, path in self.left(thread):
+            if call.name in DEVICE and call.took and is_plain(path):
                 took[call.name].append(call.took)
                 example.setdefault(call.name, call)
         span = self.trace.span() or 0.0

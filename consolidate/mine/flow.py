@@ -145,11 +145,6 @@ class Flow:
         found = [step.path[:i] for i in range(1, len(step.path)) if step.path[:i] in self.loops]
         return found if step.repeat in (Repeat.ONCE, Repeat.UNTIL) else [*found, step.path]
 
-    def visible(self, step: int, user: int) -> bool:
-        """Whether a step's values are available to a later one, not lost with a loop."""
-        mine, others = self.around(step), self.around(user)
-        return mine == others[: len(mine)]
-
 
 @lru_cache(maxsize=4096)
 def names_in(args: str) -> frozenset[bytes]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -39,14 +39,19 @@ from consolidate.trace.values import Value
 RUNS = 32
 INSTANCES = 8
 REPEATS = 6
-# Calls of a template that are looked at, in all of its samples.
-MOST_CALLS = 1500
+# Calls of a template that are looked at, in all of its samples: of a candidate, and
+# of one of hundreds of templates that may become one.
+MOST_CALLS, FEWER_CALLS = 1500, 700
 # Calls of a kind in a row that are so many steps rather than a loop.
 UNROLLED = 4
 # The share of them that has to agree.
 AGREE = 0.9
 # Calls from which on it is no accident that all moved as much as they were to.
 FULL_FROM = 3
+
+
+# Of a value: where it comes from, which step, which argument of it.
+Key = tuple[Kind, int, int]
 
 
 @dataclass(slots=True)
@@ -83,27 +88,27 @@ class Argument:
     """The observed values of one argument of a step."""
 
     seen: list[Value] = field(default_factory=list)
-    # Of what else it was the value, and how often: (kind, step, argument).
-    agreed: Counter = field(default_factory=Counter)
+    # Of what else it was the value, and how often.
+    agreed: dict[Key, int] = field(default_factory=dict)
     by_instance: list[set[str]] = field(default_factory=list)
-    by_run: dict[int, set[str]] = field(default_factory=dict)
+    by_run: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @property
     def is_constant(self) -> bool:
-        return all(value.text == self.seen[0].text for value in self.seen)
+        return len(set().union(*self.by_run.values())) == 1
 
-    def every(self, key: tuple[Kind, int, int]) -> bool:
-        return self.agreed[key] == len(self.seen)
+    def every(self, key: Key) -> bool:
+        return self.agreed.get(key, 0) == len(self.seen)
 
-    def always(self, key: tuple[Kind, int, int]) -> bool:
-        return self.agreed[key] >= AGREE * len(self.seen)
+    def always(self, key: Key) -> bool:
+        return self.agreed.get(key, 0) >= AGREE * len(self.seen)
 
 
 class Now:
     """The known values in an instance at a certain call, by step."""
 
     def __init__(self) -> None:
-        self.of: dict[tuple, set[tuple[Kind, int, int]]] = defaultdict(set)
+        self.of: dict[tuple, set[Key]] = defaultdict(set)
         self.held: dict[int, list[tuple]] = {}  # the values of each step's last call
         self.texts: dict[tuple[int, int], bytes] = {}  # what was read into buffers
 
@@ -137,20 +142,23 @@ class Now:
             if value.string:
                 self.texts[step, filled] = value.string
 
-    def sources(self, letter: str, value: Value, drains: bool) -> set[tuple[Kind, int, int]]:
-        """All that has this value now."""
-        found = set(self.of.get((letter, value.text), ()))
+    def sources(self, letter: str, value: Value, drains: bool) -> Iterator[Iterable[Key]]:
+        """All that has this value now, each once."""
+        of = self.of.get
+        shared = of((letter, value.text), ())
+        yield shared
         if value.number is not None:
-            found |= self.of.get(("number", value.number), set())
-        if letter == "f" and value.number is not None:
-            found |= self.of.get(("ready", value.number), set())
-        if value.string is not None:
-            found |= self.of.get(("name", value.string.rpartition(b"/")[2]), set())
+            yield of(("number", value.number), ())
+            if letter == "f":
+                yield of(("ready", value.number), ())
+        elif value.string is not None:
+            yield of(("name", value.string.rpartition(b"/")[2]), ())
         if drains and value.string is not None:
-            found |= {(Kind.SHARED, *key) for key, text in self.texts.items() if alike(text, value)}
+            yield {
+                (Kind.SHARED, *key) for key, text in self.texts.items() if alike(text, value)
+            }.difference(shared)
         elif drains and value.is_address:
-            found |= self.of.get(("address", value.number), set())
-        return found
+            yield of(("address", value.number), set()).difference(shared)
 
 
 def alike(text: bytes, value: Value) -> bool:
@@ -169,7 +177,14 @@ def is_until(step: Step, after: Step) -> bool:
 class Follower:
     """Finds out where the arguments of a template's steps come from."""
 
-    def __init__(self, template: Template, matcher: Matcher, tape: Tape, runs: list[Run]) -> None:
+    def __init__(
+        self,
+        template: Template,
+        matcher: Matcher,
+        tape: Tape,
+        runs: list[Run],
+        most: int = MOST_CALLS,
+    ) -> None:
         self.steps = list(steps_of(template, tape.symbols))
         self.index = {step.path: i for i, step in enumerate(self.steps)}
         self.kinds = [calltable.kinds(step.name) for step in self.steps]
@@ -177,13 +192,14 @@ class Follower:
         self.runs: list[list[Instance]] = []
         count = 0
         for run in runs:
-            if count > MOST_CALLS:
+            if count > most:
                 break
             self.runs.append(list(matcher.instances(tape, run, INSTANCES)))
             count += sum(one.end - one.begin for one in self.runs[-1])
         self.flow.samples = sum(one.whole for run in self.runs for one in run)
         self.arguments: list[list[Argument]] = [[] for _ in self.steps]
         self.rets: list[list[Call]] = [[] for _ in self.steps]
+        self.visible: list[list[int]] = []  # of each step, see visible_steps()
 
     def __call__(self) -> Flow:
         if not self.flow.samples:
@@ -194,6 +210,7 @@ class Follower:
             self.flow.refused = "a part of it never comes"
             return self.flow
         self.repeats()
+        self.visible = self.visible_steps()
         self.find_passes()
         for number, step in enumerate(self.steps):
             step.args = [self.source(number, arg) for arg in range(len(self.arguments[number]))]
@@ -227,15 +244,17 @@ class Follower:
             arguments = self.arguments[number]
             while len(arguments) < len(firing.args):
                 arguments.append(Argument(by_instance=[set()]))
+            drained = DRAINERS.get(firing.call.name)
             for arg, value in enumerate(firing.args):
                 argument = arguments[arg]
                 argument.seen.append(value)
                 argument.by_instance[-1].add(value.text)
-                argument.by_run.setdefault(run, set()).add(value.text)
+                argument.by_run[run].add(value.text)
                 letter = kinds[arg] if arg < len(kinds) else "i"
-                drains = DRAINERS.get(firing.call.name) == arg
-                for key in now.sources(letter, value, drains):
-                    argument.agreed[key] += 1
+                agreed = argument.agreed
+                for keys in now.sources(letter, value, arg == drained):
+                    for key in keys:
+                        agreed[key] = agreed.get(key, 0) + 1
             self.advance(now, firing)
             now.add(firing, kinds)
 
@@ -250,7 +269,8 @@ class Follower:
         if before is not None:
             start = values.of_call(before.name, before.args)[arg].number or 0
         if before is None or number == start + (before.ret or 0):
-            self.arguments[firing.step][arg].agreed[Kind.ADVANCE, firing.step, -1] += 1
+            agreed, key = self.arguments[firing.step][arg].agreed, (Kind.ADVANCE, firing.step, -1)
+            agreed[key] = agreed.get(key, 0) + 1
 
     # -- repetitions -----------------------------------------------------------
 
@@ -435,15 +455,22 @@ class Follower:
         around = [loop for path, loop in self.flow.loops.items() if path == step.path[: len(path)]]
         return any(one.repeat is repeat for one in [step, *around])
 
-    def before(self, number: int) -> Iterator[int]:
-        """The steps before one whose values it can have, the nearest first."""
-        return (step for step in range(number - 1, -1, -1) if self.flow.visible(step, number))
+    def visible_steps(self) -> list[list[int]]:
+        """For each step those before it whose values it can have, the nearest first.
+
+        What is in a loop is lost with it.
+        """
+        around = [self.flow.around(number) for number in range(len(self.steps))]
+        return [
+            [step for step in reversed(range(number)) if loops[: len(around[step])] == around[step]]
+            for number, loops in enumerate(around)
+        ]
 
     def from_result(
         self, number: int, letter: str, argument: Argument, opened: bool
     ) -> Source | None:
         """The result of the nearest step before that always equals the argument."""
-        for step in self.before(number):
+        for step in self.visible[number]:
             if not argument.always((Kind.RESULT, step, -1)) or self.flow.opens(step) != opened:
                 continue
             if self.steps[step].outcome == OK and (opened or self.tells(step)):
@@ -459,14 +486,14 @@ class Follower:
         """The wait before that found it ready."""
         if not self.within(number, Repeat.READY):
             return None
-        for step in self.before(number):
+        for step in self.visible[number]:
             if argument.always((Kind.READY, step, -1)):
                 return Source(Kind.READY, letter, step=step)
         return None
 
     def shared(self, number: int, letter: str, argument: Argument) -> Source | None:
         """An argument of a step before that it always equals."""
-        for step in self.before(number):
+        for step in self.visible[number]:
             for other, source in enumerate(self.steps[step].args):
                 own = source.letter == letter and source.kind in (Kind.PARAM, Kind.READY)
                 key = Kind.SHARED, step, other
@@ -478,7 +505,7 @@ class Follower:
 
     def drained(self, number: int, letter: str, argument: Argument) -> Source | None:
         """The buffer of a step before whose text, or address, is what is sent."""
-        for step in self.before(number):
+        for step in self.visible[number]:
             other = FILLERS.get(self.steps[step].name)
             if other is not None and argument.always((Kind.SHARED, step, other)):
                 return Source(Kind.SHARED, letter, step=step, arg=other)
@@ -528,7 +555,7 @@ class Follower:
                     continue
                 argument = self.arguments[number][arg]
                 for opener in filter(self.flow.opens, range(len(self.steps))):
-                    same = argument.agreed[Kind.RESULT, opener, -1]
+                    same = argument.agreed.get((Kind.RESULT, opener, -1), 0)
                     if opener < number and same >= AGREE * len(argument.seen):
                         self.flow.needs.add((opener, number))
                     elif opener >= number and same >= AGREE * self.later_turns(number) > 0:
@@ -568,7 +595,8 @@ def follow(template: Template, tape: Tape) -> Flow:
 def sampled(template: Template, tape: Tape) -> Flow:
     matcher = Matcher(template, tape)
     runs = matcher.runs()
-    return Follower(template, matcher, tape, runs[:: len(runs) // RUNS + 1])()
+    some = runs[:: len(runs) // RUNS + 1]
+    return Follower(template, matcher, tape, some, FEWER_CALLS)()
 
 
 def is_few(one: Step | Loop) -> bool:

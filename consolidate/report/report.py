@@ -50,9 +50,9 @@ def programs(trace: Trace) -> list[Program]:
         one = found.setdefault(command, Program(command))
         processes.setdefault(command, set()).add(thread.process or thread.tid)
         one.calls += len(thread.calls)
-        for call in thread.calls:
-            one.copied += copied.of_call(call)
-            one.kinds[calltable.kind_of(call.name)] += 1
+        one.copied += sum(map(copied.of_call, thread.calls))
+        for name, count in Counter(call.name for call in thread.calls).items():
+            one.kinds[calltable.kind_of(name)] += count
     for one in found.values():
         one.processes = len(processes[one.command])
     return sorted(found.values(), key=lambda one: -one.calls)

@@ -52,7 +52,10 @@ EPOLL_WAITS = calltable.words("epoll_wait epoll_pwait epoll_pwait2")
 
 def path_bytes(call: Call) -> int:
     """Of the paths, with their ends; escapes count as written."""
-    return sum(len(text) + 1 for text in values.TEXT.findall(call.args))
+    args = call.args
+    if "\\" not in args and args.count('"') == 2:
+        return args.rindex('"') - args.index('"')
+    return sum(len(text) + 1 for text in values.TEXT.findall(args))
 
 
 def of_call(call: Call) -> int:

@@ -99,8 +99,10 @@ class Reader:
     def __init__(self, trace: Trace, path: Path, form, tid: int) -> None:
         self.trace = trace
         self.name = str(path)
-        self.parse = form.parser()
+        self.ordinary = getattr(form, "ordinary", None)
+        self.parse = form.unusual if self.ordinary is not None else form.parser()
         self.tid = tid
+        self.written: dict[str | None, Thread] = {}  # by their numbers as written
         self.number = 0
         self.clock = 0.0
         self.last_start: float | None = None
@@ -110,9 +112,15 @@ class Reader:
         self.stacks: dict[tuple[str, ...], tuple[str, ...]] = {}  # each once
 
     def read(self, lines: Iterator[str]) -> None:
-        parse = self.parse
+        parse, ordinary = self.parse, self.ordinary
         for number, text in enumerate(lines, 1):
             self.number = number
+            found = ordinary(text) if ordinary is not None else None
+            if found is not None:
+                if self.frames:
+                    self.stacked()
+                self.next_call(*found)
+                continue
             line = parse(text)
             kind = line.kind
             if self.frames and kind is not LineKind.FRAME:
@@ -135,6 +143,20 @@ class Reader:
         call.line = self.number
         thread.calls.append(call)
         self.last = call
+
+    def next_call(self, pid: str | None, call: Call) -> None:
+        """What call() does, of the lines that a long trace has millions of."""
+        thread = self.written.get(pid)
+        if thread is None:
+            tid = int(pid) if pid else self.tid
+            thread = self.written[pid] = self.trace.thread(tid)
+        if call.start is not None:
+            call.start = self.time(call.start, False)
+        if thread.pending is not None:
+            self.lose(thread)
+        if call.name in strace.FORKS:
+            self.child(thread, call)
+        self.finished(thread, call)
 
     def call(self, line: Line) -> None:
         thread = self.thread(line)

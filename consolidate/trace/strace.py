@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 
 from consolidate import calltable
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
@@ -98,11 +99,14 @@ def resumed(text: str, tid: int | None, start: float | None, relative: bool) -> 
     return Line(LineKind.RESUMED, tid, call, relative=relative)
 
 
-def ordinary(match: re.Match[str]) -> Line:
+def ordinary(text: str) -> tuple[str | None, Call] | None:
+    """An ordinary line's call, and its thread's number as written; None of other lines."""
+    match = ORDINARY.match(text)
+    if match is None:
+        return None
     pid, bare, start, name, args, result, ret, error, took = match.groups()
-    pid = pid or bare
     call = Call(
-        calltable.ALIASES.get(name, name),
+        intern(calltable.ALIASES.get(name, name)),
         args,
         int(ret),
         error,
@@ -110,7 +114,7 @@ def ordinary(match: re.Match[str]) -> Line:
         float(start) if start is not None else None,
         float(took) if took is not None else None,
     )
-    return Line(LineKind.CALL, int(pid) if pid else None, call, name_of_child=name in FORKS)
+    return pid or bare, call
 
 
 def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
@@ -125,9 +129,16 @@ def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
 
 def parse(text: str) -> Line:
     """One line."""
-    match = ORDINARY.match(text)
-    if match is not None:
-        return ordinary(match)
+    found = ordinary(text)
+    if found is None:
+        return unusual(text)
+    pid, call = found
+    tid = int(pid) if pid else None
+    return Line(LineKind.CALL, tid, call, name_of_child=call.name in FORKS)
+
+
+def unusual(text: str) -> Line:
+    """One line that is not ordinary."""
     text = text.rstrip()
     if text.startswith(FRAME):
         return Line(LineKind.FRAME, why=text.removeprefix(FRAME))

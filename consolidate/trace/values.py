@@ -77,24 +77,41 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 def head(args: str) -> tuple[int | None, str | None]:
     """A call's first argument, if it is a number, and the path of the descriptor that it is."""
+    if args[:1] > "9":
+        return None, None
+    end = args.find(", ")
+    first = args[:end] if end >= 0 else args
+    return head_of(first if first[-1:] == ">" or first.isdigit() else args)
+
+
+@lru_cache(maxsize=4096)
+def head_of(args: str) -> tuple[int | None, str | None]:
     match = HEAD.match(args)
     return (int(match[1]), match[2]) if match is not None else (None, None)
 
 
 def first_raw(args: str) -> str:
-    """A call's first string, as the trace has it."""
+    """A call's first string, as the trace has it; empty if it has none."""
+    begin = args.find('"')
+    end = args.find('"', begin + 1) if begin >= 0 else -1
+    if end < 0:
+        return ""
+    text = args[begin + 1 : end]
+    if "\\" not in text:
+        return text
     match = TEXT.search(args)
     return match[1] if match is not None else ""
 
 
 def first_text(args: str) -> bytes:
-    """A call's first string; empty if it has none."""
-    match = TEXT.search(args)
-    return unescape(match[1]) if match is not None else b""
+    """The same, as the call had it."""
+    return unescape(first_raw(args))
 
 
 def unescape(text: str) -> bytes:
     """A string as strace writes it."""
+    if "\\" not in text:
+        return text.encode()
 
     def character(match: re.Match[str]) -> str:
         hexadecimal, octal, other = match.groups()
