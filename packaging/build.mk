@@ -44,7 +44,7 @@ install-dkms:
 # The safety kit: a tree of its own for DKMS, commands that are links there, and the
 # library if it is built.  Nothing of it is in `make install`.
 SAFETYDIR = /usr/src/syscript-safety-$(LIB_VERSION)
-SAFETY_TREE := $(addprefix safety/,kefence evmon kgcc README.md build-kit build-module \
+SAFETY_TREE := $(addprefix safety/,core kefence evmon kgcc README.md build-kit build-module \
 	safety.mk $(notdir $(wildcard safety/*.h safety/*.py)))
 
 .PHONY: install-safety uninstall-safety

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Instrumented modules and their settings.
- *
- * clients_lock guards the list and who writes settings.  Readers of the list use
- * RCU, readers of settings take each field as it is.  Clients are never removed
- * while Kefence is loaded.
- */
+/* Instrumented modules and their settings. */
 #include <linux/glob.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
-#include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/rculist.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "cache.h"
 #include "client.h"
 #include "object.h"
 #include "pool.h"
+#include "report.h"
 #include "site.h"
-#include "violation.h"
 
 struct client client_default = {
 	.settings = {
@@ -32,47 +24,17 @@ struct client client_default = {
 		.kmalloc = true,
 		.size_max = POOL_OBJECT_MAX,
 	},
-	.name = "*",
+	.entry.name = "*",
 };
 
-static LIST_HEAD(clients);
-static DEFINE_MUTEX(clients_lock);
+static struct client *client_at(struct entry *entry)
+{
+	return container_of(entry, struct client, entry);
+}
 
 struct client *client_of(unsigned long ip)
 {
-	struct client *client, *found = &client_default;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(client, &clients, node) {
-		const struct module *module = READ_ONCE(client->module);
-
-		if (module && within_module(ip, module)) {
-			found = client;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static struct client *client_named(const char *name)
-{
-	struct client *client;
-
-	lockdep_assert_held(&clients_lock);
-	if (!strcmp(name, client_default.name))
-		return &client_default;
-	list_for_each_entry(client, &clients, node)
-		if (!strcmp(client->name, name))
-			return client;
-
-	client = kzalloc(sizeof(*client), GFP_KERNEL);
-	if (!client)
-		return NULL;
-	client->settings = client_default.settings;
-	strscpy(client->name, name, sizeof(client->name));
-	list_add_tail_rcu(&client->node, &clients);
-	return client;
+	return client_at(registry_of(&client_registry, ip));
 }
 
 static bool globs_match(const char *globs, const char *name)
@@ -101,153 +63,94 @@ static const char *const policies[] = { "all", "rate", NULL };
 static const char *const stackses[] = { "off", "path", "all", NULL };
 static const char *const reports[] = { "once", "all", NULL };
 
-static int parse_align(unsigned int *align, const char *value)
+static int parse_align(void *to, char *value)
 {
-	int err = kstrtouint(value, 0, align);
+	struct settings *settings = to;
+	unsigned int align;
+	int err = kstrtouint(value, 0, &align);
 
 	if (err)
 		return err;
-	return *align <= PAGE_SIZE && (!*align || is_power_of_2(*align)) ? 0 : -EINVAL;
+	if (align > PAGE_SIZE || (align && !is_power_of_2(align)))
+		return -EINVAL;
+	settings->align = align;
+	return 0;
 }
 
-static int parse_sizes(struct settings *settings, char *value)
+static int parse_sizes(void *to, char *value)
 {
-	char *max = strchr(value, '-');
+	struct settings *settings = to;
+	char *max = value;
 
+	strsep(&max, "-");
 	if (!max)
 		return -EINVAL;
-	*max++ = '\0';
 	return kstrtoul(value, 0, &settings->size_min) ?:
 	       kstrtoul(max, 0, &settings->size_max);
 }
 
-static int parse_caches(struct settings *settings, const char *value)
+static void show_sizes(struct seq_file *m, const void *from)
 {
+	const struct settings *settings = from;
+
+	seq_printf(m, "%lu-%lu", settings->size_min, settings->size_max);
+}
+
+static int parse_caches(void *to, char *value)
+{
+	struct settings *settings = to;
+
 	if (strscpy(settings->caches, value, sizeof(settings->caches)) < 0)
 		return -E2BIG;
 	settings->kmalloc = globs_match(value, "kmalloc");
 	return 0;
 }
 
-/* The index of @value in @names, in @to. */
-#define parse_name(names, value, to) ({					\
-	int index_ = match_string(names, -1, value);			\
-	if (index_ >= 0)						\
-		(to) = index_;						\
-	min(index_, 0); })
-
-static int parse_setting(struct settings *settings, const char *key, char *value)
+static void show_caches(struct seq_file *m, const void *from)
 {
-	if (!strcmp(key, "action"))
-		return parse_name(actions, value, settings->action);
-	if (!strcmp(key, "side"))
-		return parse_name(sides, value, settings->side);
-	if (!strcmp(key, "policy"))
-		return parse_name(policies, value, settings->policy);
-	if (!strcmp(key, "stacks"))
-		return parse_name(stackses, value, settings->stacks);
-	if (!strcmp(key, "reports"))
-		return parse_name(reports, value, settings->every);
-	if (!strcmp(key, "align"))
-		return parse_align(&settings->align, value);
-	if (!strcmp(key, "budget"))
-		return kstrtoul(value, 0, &settings->budget);
-	if (!strcmp(key, "sizes"))
-		return parse_sizes(settings, value);
-	if (!strcmp(key, "caches"))
-		return parse_caches(settings, value);
-	return -EINVAL;
+	const struct settings *settings = from;
+
+	seq_puts(m, settings->caches);
 }
 
-static int client_parse(struct client *client, const char *text)
+static const struct setting keys[] = {
+	{ "action", SETTING_AT(struct settings, action), .names = actions },
+	{ "side", SETTING_AT(struct settings, side), .names = sides },
+	{ "policy", SETTING_AT(struct settings, policy), .names = policies },
+	{ "stacks", SETTING_AT(struct settings, stacks), .names = stackses },
+	{ "reports", SETTING_AT(struct settings, every), .names = reports },
+	{ "align", SETTING_AT(struct settings, align), .parse = parse_align },
+	{ "budget", SETTING_AT(struct settings, budget) },
+	{ "sizes", .parse = parse_sizes, .show = show_sizes },
+	{ "caches", .parse = parse_caches, .show = show_caches },
+	{ }
+};
+
+static void settings_changed(struct entry *entry)
 {
-	struct settings settings = client->settings;
-	char *copy, *rest, *pair;
-	int err = 0;
-
-	copy = rest = kstrdup(text, GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	while (!err && (pair = strsep(&rest, " \t"))) {
-		char *value = strchr(pair, '=');
-
-		if (!*pair)
-			continue;
-		if (value)
-			*value++ = '\0';
-		err = value ? parse_setting(&settings, pair, value) : -EINVAL;
-	}
-	kfree(copy);
-	if (!err) {
-		client->settings = settings;
-		cache_settings_changed(client);
-	}
-	return err;
+	cache_settings_changed(client_at(entry));
 }
 
-static int client_set_line(char *line)
+static void show_state(struct seq_file *m, const struct entry *entry)
 {
-	struct client *client;
-	char *name;
-	int err;
+	const struct client *client = container_of(entry, struct client, entry);
 
-	line = strim(line);
-	name = strsep(&line, ": \t");
-	if (!*name)
-		return 0;
-	if (!line)
-		return -EINVAL;
-	client = client_named(name);
-	if (!client)
-		return -ENOMEM;
-	err = client_parse(client, line);
-	if (err || client != &client_default)
-		return err;
-	list_for_each_entry(client, &clients, node)
-		err = err ?: client_parse(client, line);
-	return err;
+	seq_printf(m, " # %sloaded, %ld live, %ld pages, %ld of %ld guarded, %ld violations",
+		   entry->module ? "" : "not ", atomic_long_read(&client->live),
+		   atomic_long_read(&client->pages), atomic_long_read(&client->guarded),
+		   atomic_long_read(&client->allocs), atomic_long_read(&entry->violations));
 }
 
-int client_set(char *text)
-{
-	char *line;
-	int err = 0;
-
-	mutex_lock(&clients_lock);
-	while (!err && (line = strsep(&text, "\n;")))
-		err = client_set_line(line);
-	mutex_unlock(&clients_lock);
-	return err;
-}
-
-static void client_show_one(struct seq_file *m, const struct client *client)
-{
-	const struct settings *s = &client->settings;
-
-	seq_printf(m, "%s action=%s side=%s policy=%s stacks=%s reports=%s align=%u budget=%lu sizes=%lu-%lu caches=%s",
-		   client->name, actions[s->action], sides[s->side],
-		   policies[s->policy], stackses[s->stacks], reports[s->every],
-		   s->align, s->budget, s->size_min, s->size_max, s->caches);
-	if (client != &client_default)
-		seq_printf(m, " # %sloaded, %ld live, %ld pages, %ld of %ld guarded, %ld violations",
-			   client->module ? "" : "not ", atomic_long_read(&client->live),
-			   atomic_long_read(&client->pages),
-			   atomic_long_read(&client->guarded),
-			   atomic_long_read(&client->allocs),
-			   atomic_long_read(&client->violations));
-	seq_putc(m, '\n');
-}
-
-void client_show(struct seq_file *m)
-{
-	struct client *client;
-
-	mutex_lock(&clients_lock);
-	client_show_one(m, &client_default);
-	list_for_each_entry(client, &clients, node)
-		client_show_one(m, client);
-	mutex_unlock(&clients_lock);
-}
+struct registry client_registry = {
+	REGISTRY_INIT(client_registry),
+	.entry_size = sizeof(struct client),
+	.settings = offsetof(struct client, settings),
+	.settings_size = sizeof(struct settings),
+	.keys = keys,
+	.fallback = &client_default.entry,
+	.changed = settings_changed,
+	.show = show_state,
+};
 
 /* -- counts ------------------------------------------------------------------ */
 
@@ -270,11 +173,11 @@ void client_count_pages(struct client *client, long pages)
 		;
 }
 
-static void client_show_counts_one(struct seq_file *m, struct client *client)
+static void client_show_counts_one(struct seq_file *m, const struct client *client)
 {
 	unsigned int i;
 
-	seq_printf(m, "%s\t%ld\t%ld\t%ld\t%ld\t%ld", client->name,
+	seq_printf(m, "%s\t%ld\t%ld\t%ld\t%ld\t%ld", client->entry.name,
 		   atomic_long_read(&client->allocs), atomic_long_read(&client->guarded),
 		   atomic_long_read(&client->bytes), atomic_long_read(&client->pages),
 		   atomic_long_read(&client->most_pages));
@@ -285,51 +188,52 @@ static void client_show_counts_one(struct seq_file *m, struct client *client)
 
 void client_show_counts(struct seq_file *m)
 {
-	struct client *client;
+	struct entry *entry;
 	unsigned int i;
 
 	seq_puts(m, "module\tallocs\tguarded\tbytes\tpages\tmost");
 	for (i = 0; i < SIZE_BITS; i++)
 		seq_printf(m, "\t%lu", 1UL << i);
 	seq_puts(m, "\tmore\n");
-	mutex_lock(&clients_lock);
-	list_for_each_entry(client, &clients, node)
-		client_show_counts_one(m, client);
-	mutex_unlock(&clients_lock);
+	mutex_lock(&client_registry.lock);
+	registry_for_each(&client_registry, entry)
+		client_show_counts_one(m, client_at(entry));
+	mutex_unlock(&client_registry.lock);
 }
 
 /* -- modules come and go ------------------------------------------------------ */
 
 static int module_coming(struct module *module)
 {
-	struct client *client;
+	struct entry *entry;
 
-	mutex_lock(&clients_lock);
-	client = client_named(module->name);
-	if (client)
-		WRITE_ONCE(client->module, module);
-	mutex_unlock(&clients_lock);
+	mutex_lock(&client_registry.lock);
+	entry = registry_named(&client_registry, module->name);
+	if (entry)
+		WRITE_ONCE(entry->module, module);
+	mutex_unlock(&client_registry.lock);
 	/* What happened at addresses that have another meaning now. */
-	violation_forget();
-	return client ? 0 : -ENOMEM;
+	report_forget();
+	return entry ? 0 : -ENOMEM;
 }
 
 static void module_going(struct module *module)
 {
-	struct client *client, *gone = NULL;
+	struct client *gone = NULL;
+	struct entry *entry;
 
-	mutex_lock(&clients_lock);
-	list_for_each_entry(client, &clients, node)
-		if (client->module == module)
-			gone = client;
-	mutex_unlock(&clients_lock);
+	mutex_lock(&client_registry.lock);
+	registry_for_each(&client_registry, entry)
+		if (entry->module == module)
+			gone = client_at(entry);
+	mutex_unlock(&client_registry.lock);
 	if (!gone)
 		return;
 
 	/* 1. Its exit function has run: what is alive now stays so. */
 	object_report_leaks(gone);
 	/* 2. No place is looked up as this module's any more. */
-	WRITE_ONCE(gone->module, NULL);
+	WRITE_ONCE(gone->entry.module, NULL);
 	synchronize_rcu();
 	/* 3. So none that this forgets can come again. */
 	site_forget(gone);
@@ -355,9 +259,6 @@ int client_init(void)
 
 void client_exit(void)
 {
-	struct client *client, *next;
-
 	unregister_module_notifier(&module_events);
-	list_for_each_entry_safe(client, next, &clients, node)
-		kfree(client);
+	registry_free(&client_registry);
 }

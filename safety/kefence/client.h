@@ -10,6 +10,8 @@
 #include <linux/module.h>
 #include <linux/types.h>
 
+#include "registry.h"
+
 struct seq_file;
 
 /* What follows a violation, once it is told. */
@@ -46,7 +48,7 @@ struct settings {
 	enum policy policy;
 	enum stacks stacks;
 	unsigned int align;		/* 1: exact, 0: see object.c */
-	bool every;			/* violation is told, not just a place's first */
+	unsigned int every;		/* violation is told, not just a place's first */
 	bool kmalloc;			/* matches ->caches */
 	unsigned long budget;		/* pages, 0: all that there are */
 	unsigned long size_min, size_max;
@@ -57,15 +59,13 @@ struct settings {
 #define SIZE_BITS	20
 
 struct client {
-	struct list_head node;
+	struct entry entry;
 	struct settings settings;
 	atomic_long_t pages;		/* of slots in use */
 	atomic_long_t most_pages;	/* at one time */
-	atomic_long_t live, allocs, guarded, violations;
+	atomic_long_t live, allocs, guarded;
 	atomic_long_t bytes;		/* asked for, guarded or not */
 	atomic_long_t sizes[SIZE_BITS + 1]; /* up to 2^i bytes; the last one: any more */
-	struct module *module;		/* NULL if not loaded */
-	char name[MODULE_NAME_LEN];
 };
 
 /* Whose settings count for code that belongs to no client, and for new clients. */
@@ -83,12 +83,8 @@ struct client *client_of(unsigned long ip);
 /* Whether a cache's name is among those that are set. */
 bool client_wants_cache(const struct client *client, const char *name);
 
-/*
- * One or more lines "NAME KEY=VALUE...", of modules that need not be loaded; the
- * name * stands for all that there are and all to come.
- */
-int client_set(char *text);
-void client_show(struct seq_file *m);
+/* All clients, and what is set for them. */
+extern struct registry client_registry;
 
 /* An allocation, guarded or not.  Any context. */
 void client_count_alloc(struct client *client, size_t size);
@@ -96,8 +92,5 @@ void client_count_alloc(struct client *client, size_t size);
 void client_count_pages(struct client *client, long pages);
 /* What was counted, a table with tabs. */
 void client_show_counts(struct seq_file *m);
-
-/* The unloading module's objects have been reported, its places are forgotten. */
-void client_gone(struct client *client);
 
 #endif /* KEFENCE_CLIENT_H */

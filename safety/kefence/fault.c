@@ -32,6 +32,7 @@
 #include "hook.h"
 #include "object.h"
 #include "pool.h"
+#include "report.h"
 #include "violation.h"
 
 /* A loop is shorter than this, and its steps are. */
@@ -251,7 +252,7 @@ static bool access_follow(const struct access *access, enum action action)
 	case ACTION_CRASH:
 		return false;
 	case ACTION_KILL:
-		if (violation_kill())
+		if (report_kill())
 			stop_string(access->regs);
 		break;
 	default:

@@ -15,9 +15,9 @@
 #include "fault.h"
 #include "object.h"
 #include "pool.h"
+#include "report.h"
 #include "site.h"
 #include "view.h"
-#include "violation.h"
 
 #define KEFENCE_VERSION	"0.1.0"
 
@@ -49,7 +49,7 @@ static int __init kefence_init(void)
 	err = pool_init(budget);
 	if (err)
 		goto exit_site;
-	violation_init();
+	report_init();
 	err = corefree_init();
 	if (err)
 		goto exit_pool;
@@ -60,7 +60,7 @@ static int __init kefence_init(void)
 	if (err)
 		goto exit_fault;
 	if (settings) {
-		err = client_set(settings);
+		err = registry_set(&client_registry, settings);
 		if (err) {
 			pr_err("settings: not understood, see kefence(8)\n");
 			goto exit_client;
@@ -92,7 +92,7 @@ static void __exit kefence_exit(void)
 	object_flush();
 	corefree_exit();
 	fault_exit();
-	violation_exit();
+	report_exit();
 	pool_exit();
 	cache_exit();
 	site_exit();

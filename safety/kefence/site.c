@@ -234,7 +234,7 @@ static void site_show_one(struct seq_file *m, struct site *site)
 {
 	long timed = atomic_long_read(&site->timed);
 
-	seq_printf(m, "%s\t%s\t%ld\t%ld\t%ld\t%ld\t%ld\t%ld\n", site->client->name,
+	seq_printf(m, "%s\t%s\t%ld\t%ld\t%ld\t%ld\t%ld\t%ld\n", site->client->entry.name,
 		   site->name, atomic_long_read(&site->allocs),
 		   atomic_long_read(&site->guarded),
 		   atomic_long_read(&site->frees), atomic_long_read(&site->live),

@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Telling of violations.
- *
- * A violation is a header line, "kefence: violation: KIND: ...", and lines with the
- * same number before them, "kefence: [N] ...", so that those of two CPUs can be
- * told apart.  Addresses are printed as the kernel does, as symbols or hashed.
- */
+/* Telling of violations. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
-#include <linux/ratelimit.h>
-#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/stackdepot.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 #include "cache.h"
 #include "client.h"
-#include "kill.h"
+#include "report.h"
 #include "site.h"
 #include "violation.h"
 #include "words.h"
-
-#define STACK_LEN	32
-#define TOLD_BITS	9
-#define TOLD_PROBES	8
 
 static const char *const kinds[VIOLATION_KINDS] = {
 	[VIOLATION_OVERRUN]		= "overrun",
@@ -42,85 +28,16 @@ static const char *const kinds[VIOLATION_KINDS] = {
 };
 
 static atomic_long_t counts[VIOLATION_KINDS];
-static atomic_t last_number;
-
-/* -- whether it is told ------------------------------------------------------- */
-
-/* A set of places and kinds.  When full, rate-limit. */
-static unsigned long told[1 << TOLD_BITS];
-
-static bool told_before(unsigned long ip, enum violation_kind kind)
-{
-	unsigned long key = (ip << 4 | kind) + 1;
-	unsigned int i, start = hash_long(key, TOLD_BITS);
-
-	for (i = 0; i < TOLD_PROBES; i++) {
-		unsigned long *entry = &told[(start + i) % ARRAY_SIZE(told)];
-		unsigned long was = cmpxchg(entry, 0, key);
-
-		if (!was)
-			return false;
-		if (was == key)
-			return true;
-	}
-	return false;
-}
-
-void violation_forget(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(told); i++)
-		WRITE_ONCE(told[i], 0);
-}
+static_assert(VIOLATION_KINDS <= REPORT_KINDS);
 
 static bool is_told(struct client *client, unsigned long ip, enum violation_kind kind)
 {
-	/* One for each kind: a hundred leaks leave room for a fault. */
-	static struct ratelimit_state ratelimits[VIOLATION_KINDS] = {
-		[0 ... VIOLATION_KINDS - 1] =
-			RATELIMIT_STATE_INIT_FLAGS(ratelimits, 10 * HZ, 20,
-						   RATELIMIT_MSG_ON_RELEASE),
-	};
-
 	atomic_long_inc(&counts[kind]);
-	atomic_long_inc(&client->violations);
-	if (READ_ONCE(client->settings.every))
-		return true;
-	return !told_before(ip, kind) && __ratelimit(&ratelimits[kind]);
+	return report_wanted(&client->entry, READ_ONCE(client->settings.every),
+			     report_before(ip, kind), kind);
 }
 
 /* -- telling ------------------------------------------------------------------ */
-
-static void tell_where(int number, unsigned long ip)
-{
-	/* The process chooses its name: escaped, it cannot pass for lines of ours. */
-	pr_err("[%d] at %pS, in %s, process %d (%*pE), CPU %d\n", number, (void *)ip,
-	       context(), task_pid_nr(current), (int)strlen(current->comm),
-	       current->comm, raw_smp_processor_id());
-}
-
-static void tell_stack(int number, const unsigned long *entries, unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		pr_err("[%d]   %pB\n", number, (void *)entries[i]);
-}
-
-/* From the caller of @ip on, which is on the stack: below are Kefence and a fault. */
-static void tell_stack_here(int number, unsigned long ip)
-{
-	unsigned long entries[STACK_LEN];
-	unsigned int i, n;
-
-	n = stack_trace_save(entries, STACK_LEN, 1);
-	for (i = 0; i < n; i++)
-		if (entries[i] == ip)
-			break;
-	if (i < n)
-		tell_stack(number, entries + i + 1, n - i - 1);
-}
 
 static void tell_event(int number, const char *what, const struct slot_event *event)
 {
@@ -139,7 +56,7 @@ static void tell_event(int number, const char *what, const struct slot_event *ev
 	if (!event->stack)
 		return;
 	n = stack_depot_fetch(event->stack, &entries);
-	tell_stack(number, entries, n);
+	report_stack(number, entries, n);
 }
 
 static void tell_object(int number, const struct slot *slot)
@@ -149,15 +66,10 @@ static void tell_object(int number, const struct slot *slot)
 	pr_err("[%d] object %p of %u byte%s%s%s, of module %s\n", number,
 	       (void *)slot->object, slot->size, plural(slot->size),
 	       slot->cache ? ", cache " : "", slot->cache ? slot->cache->name : "",
-	       slot->client->name);
+	       slot->client->entry.name);
 	tell_event(number, "allocated", &slot->born);
 	if (READ_ONCE(slot->state) != SLOT_LIVE)
 		tell_event(number, "freed", &slot->died);
-}
-
-static int next_number(void)
-{
-	return atomic_inc_return(&last_number);
 }
 
 /* -- accesses ----------------------------------------------------------------- */
@@ -204,10 +116,10 @@ enum action violation_of_access(const struct slot *slot, enum violation_kind kin
 	int number;
 
 	if (is_told(client, regs->ip, kind)) {
-		number = next_number();
+		number = report_number();
 		tell_access(number, slot, kind, addr, write, false);
-		tell_where(number, regs->ip);
-		tell_stack_here(number, regs->ip);
+		report_where(number, NULL, regs->ip);
+		report_stack_here(number, regs->ip);
 		tell_object(number, slot);
 	}
 	return READ_ONCE(client->settings.action);
@@ -220,7 +132,7 @@ static void follow(const struct client *client)
 {
 	switch (READ_ONCE(client->settings.action)) {
 	case ACTION_KILL:
-		kill_current();
+		report_kill();
 		break;
 	case ACTION_CRASH:
 		BUG();
@@ -231,8 +143,8 @@ static void follow(const struct client *client)
 
 static void tell_site(int number, const struct slot *slot, struct site *site)
 {
-	tell_where(number, site->ip);
-	tell_stack_here(number, site->ip);
+	report_where(number, NULL, site->ip);
+	report_stack_here(number, site->ip);
 	tell_object(number, slot);
 }
 
@@ -243,7 +155,7 @@ void violation_of_free(struct slot *slot, unsigned long addr,
 	int number;
 
 	if (is_told(client, site->ip, kind)) {
-		number = next_number();
+		number = report_number();
 		if (kind == VIOLATION_INVALID_FREE)
 			pr_err("violation: %s: at offset %ld, object of %u byte%s [%d]\n",
 			       kinds[kind], (long)(addr - slot->object), slot->size,
@@ -262,11 +174,11 @@ void violation_of_foreign_free(unsigned long addr, struct site *site)
 	int number;
 
 	if (is_told(client, site->ip, VIOLATION_INVALID_FREE)) {
-		number = next_number();
+		number = report_number();
 		pr_err("violation: %s: %pS is no allocated memory [%d]\n",
 		       kinds[VIOLATION_INVALID_FREE], (void *)addr, number);
-		tell_where(number, site->ip);
-		tell_stack_here(number, site->ip);
+		report_where(number, NULL, site->ip);
+		report_stack_here(number, site->ip);
 	}
 	follow(client);
 }
@@ -279,7 +191,7 @@ void violation_of_canary(struct slot *slot, unsigned long addr, struct site *sit
 	int number;
 
 	if (is_told(client, slot->born.ip, kind)) {
-		number = next_number();
+		number = report_number();
 		tell_access(number, slot, kind, addr, true, true);
 		pr_err("[%d] the write itself was not seen, as it stayed within a page: set %s for the module to see it\n",
 		       number, kind == VIOLATION_OVERRUN ? "align=1" : "side=start");
@@ -294,7 +206,7 @@ void violation_of_leak(struct slot *slot)
 
 	if (!is_told(slot->client, slot->born.ip, VIOLATION_LEAK))
 		return;
-	number = next_number();
+	number = report_number();
 	pr_err("violation: leak: the module goes, an object of %u byte%s stays [%d]\n",
 	       slot->size, plural(slot->size), number);
 	tell_object(number, slot);
@@ -308,18 +220,13 @@ void violation_of_cache(const struct cache *cache, unsigned long ip)
 	live = atomic_long_read(&cache->live);
 	if (!live || !is_told(cache->client, ip, VIOLATION_LEAK))
 		return;
-	number = next_number();
+	number = report_number();
 	pr_err("violation: leak: cache %s is destroyed with %ld object%s in it [%d]\n",
 	       cache->name, live, plural(live), number);
-	tell_where(number, ip);
+	report_where(number, NULL, ip);
 }
 
 /* -- for others ---------------------------------------------------------------- */
-
-bool violation_kill(void)
-{
-	return kill_current();
-}
 
 void violation_show(struct seq_file *m)
 {
@@ -327,14 +234,4 @@ void violation_show(struct seq_file *m)
 
 	for (i = 0; i < VIOLATION_KINDS; i++)
 		seq_printf(m, "%s\t%ld\n", kinds[i], atomic_long_read(&counts[i]));
-}
-
-void violation_init(void)
-{
-	kill_init();
-}
-
-void violation_exit(void)
-{
-	kill_exit();
 }

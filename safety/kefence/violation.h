@@ -41,14 +41,6 @@ void violation_of_canary(struct slot *slot, unsigned long addr, struct site *sit
 void violation_of_leak(struct slot *slot);
 void violation_of_cache(const struct cache *cache, unsigned long ip);
 
-/* The task under way ends at its next return to user space, if it is one that can. */
-bool violation_kill(void);
-
-/* Places told before are told again. */
-void violation_forget(void);
-
 void violation_show(struct seq_file *m);
-void violation_init(void);
-void violation_exit(void);
 
 #endif /* KEFENCE_VIOLATION_H */

@@ -7,15 +7,15 @@
 #include "heap.h"
 #include "module.h"
 #include "region.h"
+#include "report.h"
 #include "slab.h"
 #include "view.h"
-#include "violation.h"
 
 static int __init kgcc_init(void)
 {
 	int err;
 
-	kgcc_violation_init();
+	report_init();
 	err = kgcc_slab_init();
 	if (err)
 		return err;
@@ -41,7 +41,7 @@ static void __exit kgcc_exit(void)
 {
 	kgcc_view_exit();
 	kgcc_module_exit();
-	kgcc_violation_exit();
+	report_exit();
 	kgcc_check_exit();
 	kgcc_region_exit();
 	kgcc_heap_exit();

@@ -3,15 +3,14 @@
  * Instrumented modules come and go.  Their sites are found through their jump labels:
  * the key of each is the start of a struct kgcc_site.
  *
- * modules_lock guards the list, settings, and sites.  Readers of the list in any
- * context use RCU: entries are removed only when kgcc.ko goes.
+ * The registry's lock guards sites as well.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/rculist.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -27,44 +26,19 @@
 /* How often sites are looked at that may be due to be switched off. */
 #define PERIOD	(HZ / 10)
 
-struct kgcc_module kgcc_module_default = { .name = "*" };
+struct kgcc_module kgcc_module_default = { .entry.name = "*" };
 
 /* For the assembly too, which knows its key by this name. */
 struct static_key_false kgcc_counting = STATIC_KEY_FALSE_INIT;
 
-static LIST_HEAD(modules);
-static DEFINE_MUTEX(modules_lock);
+static struct kgcc_module *module_at(struct entry *entry)
+{
+	return container_of(entry, struct kgcc_module, entry);
+}
 
 struct kgcc_module *kgcc_module_of(unsigned long address)
 {
-	struct kgcc_module *m;
-
-	list_for_each_entry_rcu(m, &modules, node) {
-		const struct module *module = READ_ONCE(m->module);
-
-		if (module && within_module(address, module))
-			return m;
-	}
-	return &kgcc_module_default;
-}
-
-static struct kgcc_module *module_named(const char *name)
-{
-	struct kgcc_module *m;
-
-	lockdep_assert_held(&modules_lock);
-	if (!strcmp(name, kgcc_module_default.name))
-		return &kgcc_module_default;
-	list_for_each_entry(m, &modules, node)
-		if (!strcmp(m->name, name))
-			return m;
-	m = kzalloc(sizeof(*m), GFP_KERNEL);
-	if (!m)
-		return NULL;
-	m->settings = kgcc_module_default.settings;
-	strscpy(m->name, name, sizeof(m->name));
-	list_add_tail_rcu(&m->node, &modules);
-	return m;
+	return module_at(registry_of(&kgcc_registry, address));
 }
 
 /* -- sites ----------------------------------------------------------------------- */
@@ -110,17 +84,19 @@ static DECLARE_DELAYED_WORK(looking, look);
 
 static void look(struct work_struct *work)
 {
-	struct kgcc_module *m;
+	struct entry *entry;
 	bool again = false;
 
-	mutex_lock(&modules_lock);
-	list_for_each_entry(m, &modules, node) {
+	mutex_lock(&kgcc_registry.lock);
+	registry_for_each(&kgcc_registry, entry) {
+		struct kgcc_module *m = module_at(entry);
+
 		if (!m->settings.after)
 			continue;
 		again = true;
 		switch_off_proven(m);
 	}
-	mutex_unlock(&modules_lock);
+	mutex_unlock(&kgcc_registry.lock);
 	if (again)
 		schedule_delayed_work(&looking, PERIOD);
 }
@@ -131,7 +107,7 @@ static int settle_timing(bool time)
 	static bool is_on;
 	int err = 0;
 
-	lockdep_assert_held(&modules_lock);
+	lockdep_assert_held(&kgcc_registry.lock);
 	if (time == is_on)
 		return 0;
 	if (time)
@@ -147,13 +123,13 @@ static int settle_timing(bool time)
 static int settle(void)
 {
 	enum kgcc_count count = kgcc_module_default.settings.count;
-	struct kgcc_module *m;
+	struct entry *entry;
 	bool after = false;
 
-	lockdep_assert_held(&modules_lock);
-	list_for_each_entry(m, &modules, node) {
-		count = max(count, m->settings.count);
-		after |= m->settings.after;
+	lockdep_assert_held(&kgcc_registry.lock);
+	registry_for_each(&kgcc_registry, entry) {
+		count = max(count, module_at(entry)->settings.count);
+		after |= module_at(entry)->settings.after;
 	}
 	if (count || after)
 		static_branch_enable(&kgcc_counting);
@@ -218,7 +194,7 @@ static int module_coming(struct module *module)
 {
 	unsigned int n = list_sites(module, NULL);
 	struct kgcc_site **sites;
-	struct kgcc_module *m;
+	struct entry *entry;
 
 	if (!n)
 		return 0;
@@ -227,34 +203,36 @@ static int module_coming(struct module *module)
 		return -ENOMEM;
 	list_sites(module, sites);
 	add_variables(sites, n);
-	mutex_lock(&modules_lock);
-	m = module_named(module->name);
-	if (m) {
-		m->sites = sites;
-		m->n = n;
-		WRITE_ONCE(m->module, module);
+	mutex_lock(&kgcc_registry.lock);
+	entry = registry_named(&kgcc_registry, module->name);
+	if (entry) {
+		module_at(entry)->sites = sites;
+		module_at(entry)->n = n;
+		WRITE_ONCE(entry->module, module);
 		settle();
 	} else {
 		kvfree(sites);
 	}
-	mutex_unlock(&modules_lock);
-	return m ? 0 : -ENOMEM;
+	mutex_unlock(&kgcc_registry.lock);
+	return entry ? 0 : -ENOMEM;
 }
 
 static void module_going(struct module *module)
 {
-	struct kgcc_module *m;
+	struct entry *entry;
 
-	mutex_lock(&modules_lock);
-	list_for_each_entry(m, &modules, node) {
-		if (m->module != module)
+	mutex_lock(&kgcc_registry.lock);
+	registry_for_each(&kgcc_registry, entry) {
+		struct kgcc_module *m = module_at(entry);
+
+		if (entry->module != module)
 			continue;
-		WRITE_ONCE(m->module, NULL);
+		WRITE_ONCE(entry->module, NULL);
 		kvfree(m->sites);
 		m->sites = NULL;
 		m->n = 0;
 	}
-	mutex_unlock(&modules_lock);
+	mutex_unlock(&kgcc_registry.lock);
 	kgcc_module_for_each_range(module, kgcc_region_remove);
 	kgcc_module_for_each_range(module, kgcc_peer_forget);
 	kgcc_module_for_each_range(module, kgcc_profile_forget);
@@ -288,134 +266,62 @@ int kgcc_module_init(void)
 
 void kgcc_module_exit(void)
 {
-	struct kgcc_module *m, *next;
-
 	unregister_module_notifier(&notifier);
 	cancel_delayed_work_sync(&looking);
-	mutex_lock(&modules_lock);
+	mutex_lock(&kgcc_registry.lock);
 	settle_timing(false);
-	mutex_unlock(&modules_lock);
+	mutex_unlock(&kgcc_registry.lock);
 	kgcc_profile_exit();
-	list_for_each_entry_safe(m, next, &modules, node)
-		kfree(m);
+	registry_free(&kgcc_registry);
 }
 
 /* -- settings as text -------------------------------------------------------------- */
 
-static const char *const actions[] = { "log", "kill", "crash" };
-static const char *const reports[] = { "once", "all" };
-static const char *const switches[] = { "off", "on" };
-static const char *const counts[] = { "off", "on", "time" };
+static const char *const actions[] = { "log", "kill", "crash", NULL };
+static const char *const reports[] = { "once", "all", NULL };
+static const char *const switches[] = { "off", "on", NULL };
+static const char *const counts[] = { "off", "on", "time", NULL };
 
-struct change {
-	struct kgcc_settings settings;
-	int state;			/* -1: as it is */
-};
-
-static int parse(struct change *change, const char *key, const char *value)
+static int parse_state(void *to, char *value)
 {
-	int i;
+	struct kgcc_settings *settings = to;
+	int i = match_string(switches, -1, value);
 
-	if (!strcmp(key, "after"))
-		return kstrtouint(value, 0, &change->settings.after);
-	if (!strcmp(key, "action")) {
-		i = match_string(actions, ARRAY_SIZE(actions), value);
-		change->settings.action = i;
-	} else if (!strcmp(key, "reports")) {
-		i = match_string(reports, ARRAY_SIZE(reports), value);
-		change->settings.every = i;
-	} else if (!strcmp(key, "count")) {
-		i = match_string(counts, ARRAY_SIZE(counts), value);
-		change->settings.count = i;
-	} else if (!strcmp(key, "state")) {
-		i = match_string(switches, ARRAY_SIZE(switches), value);
-		change->state = i;
-	} else {
-		i = -EINVAL;
-	}
+	if (i >= 0)
+		settings->state = i ? KGCC_ALL_ON : KGCC_ALL_OFF;
 	return min(i, 0);
 }
 
-static int set_module(struct kgcc_module *m, const char *text)
+static const struct setting keys[] = {
+	{ "action", SETTING_AT(struct kgcc_settings, action), .names = actions },
+	{ "reports", SETTING_AT(struct kgcc_settings, every), .names = reports },
+	{ "after", SETTING_AT(struct kgcc_settings, after) },
+	{ "count", SETTING_AT(struct kgcc_settings, count), .names = counts },
+	{ "state", .parse = parse_state, .is_command = true },
+	{ }
+};
+
+static void settings_changed(struct entry *entry)
 {
-	struct change change = { m->settings, -1 };
-	char *copy = kstrdup(text, GFP_KERNEL), *rest = copy, *pair;
-	int err = copy ? 0 : -ENOMEM;
+	struct kgcc_module *m = module_at(entry);
 
-	while (!err && (pair = strsep(&rest, " \t"))) {
-		char *value = strchr(pair, '=');
-
-		if (!*pair)
-			continue;
-		if (value)
-			*value++ = 0;
-		err = value ? parse(&change, pair, value) : -EINVAL;
-	}
-	kfree(copy);
-	if (err)
-		return err;
-	m->settings = change.settings;
-	if (change.state >= 0)
-		switch_sites(m, change.state);
-	return 0;
+	if (m->settings.state != KGCC_AS_THEY_ARE)
+		switch_sites(m, m->settings.state == KGCC_ALL_ON);
+	m->settings.state = KGCC_AS_THEY_ARE;
 }
 
-static int set_all(const char *text)
-{
-	int err = set_module(&kgcc_module_default, text);
-	struct kgcc_module *m;
-
-	list_for_each_entry(m, &modules, node)
-		if (!err)
-			err = set_module(m, text);
-	return err;
-}
-
-int kgcc_module_set(char *line)
-{
-	struct kgcc_module *m;
-	char *name;
-	int err;
-
-	line = strim(line);
-	name = strsep(&line, " \t");
-	if (!*name)
-		return 0;
-	if (!line || strlen(name) >= MODULE_NAME_LEN)
-		return -EINVAL;
-	mutex_lock(&modules_lock);
-	m = module_named(name);
-	if (!m)
-		err = -ENOMEM;
-	else if (m == &kgcc_module_default)
-		err = set_all(line);
-	else
-		err = set_module(m, line);
-	err = settle() ?: err;
-	mutex_unlock(&modules_lock);
-	return err;
-}
+struct registry kgcc_registry = {
+	REGISTRY_INIT(kgcc_registry),
+	.entry_size = sizeof(struct kgcc_module),
+	.settings = offsetof(struct kgcc_module, settings),
+	.settings_size = sizeof(struct kgcc_settings),
+	.keys = keys,
+	.fallback = &kgcc_module_default.entry,
+	.changed = settings_changed,
+	.settle = settle,
+};
 
 /* -- to read ------------------------------------------------------------------------- */
-
-static void show_settings(struct seq_file *m, const struct kgcc_module *module)
-{
-	const struct kgcc_settings *s = &module->settings;
-
-	seq_printf(m, "%s action=%s reports=%s after=%u count=%s\n", module->name,
-		   actions[s->action], reports[s->every], s->after, counts[s->count]);
-}
-
-void kgcc_module_show_settings(struct seq_file *m)
-{
-	struct kgcc_module *module;
-
-	mutex_lock(&modules_lock);
-	show_settings(m, &kgcc_module_default);
-	list_for_each_entry(module, &modules, node)
-		show_settings(m, module);
-	mutex_unlock(&modules_lock);
-}
 
 static const char *kind_of(const struct kgcc_site *site)
 {
@@ -433,34 +339,37 @@ static const char *kind_of(const struct kgcc_site *site)
 /* module, kind, accesses, hits, errors, state, place, ns */
 void kgcc_module_show_sites(struct seq_file *m)
 {
-	struct kgcc_module *module;
+	struct entry *entry;
 
-	mutex_lock(&modules_lock);
-	list_for_each_entry(module, &modules, node) {
+	mutex_lock(&kgcc_registry.lock);
+	registry_for_each(&kgcc_registry, entry) {
+		const struct kgcc_module *module = module_at(entry);
+
 		for (unsigned int i = 0; i < module->n; i++) {
 			const struct kgcc_site *site = module->sites[i];
 
-			seq_printf(m, "%s\t%s\t%llu\t%u\t%u\t%s\t%s\t%llu\n", module->name,
+			seq_printf(m, "%s\t%s\t%llu\t%u\t%u\t%s\t%s\t%llu\n", entry->name,
 				   kind_of(site), max(site->nparts, 1ULL), READ_ONCE(site->hits),
 				   READ_ONCE(site->errors), switches[is_on(site)], site->where,
 				   kgcc_profile_ns(site));
 		}
 	}
-	mutex_unlock(&modules_lock);
+	mutex_unlock(&kgcc_registry.lock);
 }
 
 void kgcc_module_show_totals(struct seq_file *m)
 {
-	struct kgcc_module *module;
+	struct entry *entry;
 
-	mutex_lock(&modules_lock);
-	list_for_each_entry(module, &modules, node) {
+	mutex_lock(&kgcc_registry.lock);
+	registry_for_each(&kgcc_registry, entry) {
+		const struct kgcc_module *module = module_at(entry);
 		unsigned int on = 0;
 
 		for (unsigned int i = 0; i < module->n; i++)
 			on += is_on(module->sites[i]);
-		seq_printf(m, "module\t%s\t%u sites\t%u on\t%ld violations\n", module->name,
-			   module->n, on, atomic_long_read(&module->violations));
+		seq_printf(m, "module\t%s\t%u sites\t%u on\t%ld violations\n", entry->name,
+			   module->n, on, atomic_long_read(&entry->violations));
 	}
-	mutex_unlock(&modules_lock);
+	mutex_unlock(&kgcc_registry.lock);
 }

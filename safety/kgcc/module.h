@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Instrumented modules, by name, and what is set for each.  An entry outlives its
- * module: its settings count again when the module is loaded again.
- */
+/* Instrumented modules, by name, and what is set for each. */
 #ifndef KGCC_MODULE_H
 #define KGCC_MODULE_H
 
 #include "kgcc.h"
+#include "registry.h"
 
 struct seq_file;
 
@@ -15,21 +13,22 @@ enum kgcc_action { KGCC_LOG, KGCC_KILL, KGCC_CRASH };
 
 enum kgcc_count { KGCC_COUNT_OFF, KGCC_COUNT_ON, KGCC_COUNT_TIME };
 
+/* Of all sites of a module at once. */
+enum kgcc_state { KGCC_AS_THEY_ARE, KGCC_ALL_OFF, KGCC_ALL_ON };
+
 struct kgcc_settings {
 	enum kgcc_action action;
 	unsigned int after;		/* clean executions until a site is off, 0: never */
-	bool every;			/* violation is reported, not just a site's first */
+	unsigned int every;		/* violation is reported, not just a site's first */
 	enum kgcc_count count;		/* hits, even if nothing is to be switched off */
+	enum kgcc_state state;		/* to be done, not kept */
 };
 
 struct kgcc_module {
-	struct list_head node;
+	struct entry entry;
 	struct kgcc_settings settings;
-	atomic_long_t violations;
-	struct module *module;		/* NULL if not loaded */
 	struct kgcc_site **sites;
 	unsigned int n;
-	char name[MODULE_NAME_LEN];
 };
 
 /* Whose settings count for new modules. */
@@ -41,14 +40,9 @@ void kgcc_module_exit(void);
 /* The module that an address lies in.  Under RCU, in any context. */
 struct kgcc_module *kgcc_module_of(unsigned long address);
 
-/*
- * "NAME KEY=VALUE...": of modules that need not be loaded; the name * stands for all
- * there are and all to come.  -EINVAL, -ENOMEM.  state=on and state=off switch the
- * sites of those that are loaded.
- */
-int kgcc_module_set(char *line);
+/* All that there are, and what is set for them. */
+extern struct registry kgcc_registry;
 
-void kgcc_module_show_settings(struct seq_file *m);
 void kgcc_module_show_sites(struct seq_file *m);
 void kgcc_module_show_totals(struct seq_file *m);
 

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/debugfs.h>
-#include <linux/module.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
+#include <linux/cpumask.h>
 
 #include "check.h"
+#include "files.h"
 #include "module.h"
 #include "peer.h"
 #include "region.h"
 #include "view.h"
 
-#define LINE_MAX_BYTES	4096
-
 static struct dentry *directory;
 
-static int sites_show(struct seq_file *m, void *unused)
-{
-	kgcc_module_show_sites(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(sites);
+SAFETY_FILE(sites, kgcc_module_show_sites);
+SAFETY_SETTINGS(&kgcc_registry);
 
 static const char *const kinds[KGCC_KINDS] = {
 	[KGCC_NOTHING] = "nothing",
@@ -34,7 +25,7 @@ static const char *const kinds[KGCC_KINDS] = {
 	[KGCC_STACK] = "stack",
 };
 
-static int counters_show(struct seq_file *m, void *unused)
+static void show_counters(struct seq_file *m)
 {
 	struct kgcc_lookups sum;
 
@@ -47,47 +38,8 @@ static int counters_show(struct seq_file *m, void *unused)
 		   sizeof(struct kgcc_kept) * KGCC_SLOTS * num_possible_cpus());
 	seq_printf(m, "memory\tvariables\t%zu\n", kgcc_region_bytes());
 	seq_printf(m, "memory\tpeers\t%zu\n", kgcc_peer_bytes());
-	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(counters);
-
-static int settings_show(struct seq_file *m, void *unused)
-{
-	kgcc_module_show_settings(m);
-	return 0;
-}
-
-static int settings_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, settings_show, NULL);
-}
-
-/* Lines, each as kgcc_module_set() has it; those before a bad one count. */
-static ssize_t settings_write(struct file *file, const char __user *text, size_t size,
-			      loff_t *offset)
-{
-	char *copy, *rest, *line;
-	int err = 0;
-
-	if (size > LINE_MAX_BYTES)
-		return -E2BIG;
-	copy = rest = memdup_user_nul(text, size);
-	if (IS_ERR(copy))
-		return PTR_ERR(copy);
-	while (!err && (line = strsep(&rest, "\n")))
-		err = kgcc_module_set(line);
-	kfree(copy);
-	return err ?: size;
-}
-
-static const struct file_operations settings_fops = {
-	.owner = THIS_MODULE,
-	.open = settings_open,
-	.read = seq_read,
-	.write = settings_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+SAFETY_FILE(counters, show_counters);
 
 void kgcc_view_init(void)
 {

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Reports of violations, and what follows.
- *
- * A violation is a header line, "kgcc: violation: KIND: ...", and lines with the same
- * number, "kgcc: [N] ...".  Addresses are printed as symbols or hashed.
- */
+/* Reports of violations, and what follows. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/printk.h>
-#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/stacktrace.h>
 
-#include "kill.h"
 #include "module.h"
+#include "report.h"
 #include "violation.h"
 #include "words.h"
 
-#define STACK_LEN	16
-
-static atomic_t last_number;
+/* What is limited by itself. */
+enum kind { BOUNDS, FREED, WILD, FREE, RULE };
 
 /* -- reports -------------------------------------------------------------------- */
 
@@ -53,21 +44,6 @@ static const char *noun(const struct kgcc_object *object)
 	}
 }
 
-static void report_where(int number, const char *where, unsigned long ip)
-{
-	unsigned long entries[STACK_LEN];
-	unsigned int n = stack_trace_save(entries, STACK_LEN, 1), own = 0;
-
-	/* The process chooses its name: escaped, it cannot pass for lines of ours. */
-	pr_err("[%d] at %s, %pS, in %s, process %d (%*pE), CPU %d\n", number, where,
-	       (void *)ip, context(), task_pid_nr(current), (int)strlen(current->comm),
-	       current->comm, raw_smp_processor_id());
-	while (own < n && within_module(entries[own], THIS_MODULE))
-		own++;
-	for (; own < n; own++)
-		pr_err("[%d]   %pB\n", number, (void *)entries[own]);
-}
-
 static void report_object(int number, const struct kgcc_object *object)
 {
 	if (object->kind <= KGCC_UNKNOWN)
@@ -80,23 +56,23 @@ static void report_object(int number, const struct kgcc_object *object)
 	       object->freed ? ", freed at " : "", object->freed ?: "");
 }
 
-/* Counts a violation; is it to be reported?  before: was one reported for this site? */
-static bool should_report(struct kgcc_module *m, u32 *before)
+/* @before: was one reported for this site?  NULL: it has none. */
+static bool should_report(struct kgcc_module *m, u32 *before, enum kind kind)
 {
-	static struct ratelimit_state ratelimit =
-		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20, RATELIMIT_MSG_ON_RELEASE);
+	return report_wanted(&m->entry, READ_ONCE(m->settings.every), before, kind);
+}
 
-	atomic_long_inc(&m->violations);
-	if (READ_ONCE(m->settings.every))
-		return true;
-	return !(before && xchg(before, 1)) && __ratelimit(&ratelimit);
+static void report_place(int number, const char *where, unsigned long ip)
+{
+	report_where(number, where, ip);
+	report_stack_here(number, 0);
 }
 
 static void act(const struct kgcc_module *m)
 {
 	switch (READ_ONCE(m->settings.action)) {
 	case KGCC_KILL:
-		kill_current();
+		report_kill();
 		break;
 	case KGCC_CRASH:
 		BUG();
@@ -148,6 +124,18 @@ static void report_header(int number, unsigned int flags, const struct access *a
 	       size, plural(size), number);
 }
 
+static enum kind kind_of(const struct kgcc_object *object)
+{
+	switch (object->kind) {
+	case KGCC_FREED:
+		return FREED;
+	case KGCC_NOTHING:
+		return WILD;
+	default:
+		return BOUNDS;
+	}
+}
+
 /* Whose, and how often it was told before: NULL if that does not count. */
 static void report_access(struct kgcc_module *m, u32 *before, unsigned int flags,
 			  unsigned long address, const struct access *access,
@@ -156,8 +144,8 @@ static void report_access(struct kgcc_module *m, u32 *before, unsigned int flags
 	long length = access->hi - access->lo;
 	int number;
 
-	if (should_report(m, before)) {
-		number = atomic_inc_return(&last_number);
+	if (should_report(m, before, kind_of(object))) {
+		number = report_number();
 		if (object->kind == KGCC_NOTHING)
 			pr_err("violation: wild access: %s of %ld byte%s at %s [%d]\n",
 			       verb(flags), length, plural(length),
@@ -165,7 +153,7 @@ static void report_access(struct kgcc_module *m, u32 *before, unsigned int flags
 			       number);
 		else
 			report_header(number, flags, access, object);
-		report_where(number, access->where, ip);
+		report_place(number, access->where, ip);
 		report_object(number, object);
 	}
 	act(m);
@@ -206,10 +194,10 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 
 	rcu_read_lock();
 	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors)) {
-		number = atomic_inc_return(&last_number);
+	if (should_report(m, &site->errors, kind_of(object))) {
+		number = report_number();
 		report_header(number, site->flags, &access, object);
-		report_where(number, access.where, ip);
+		report_place(number, access.where, ip);
 		pr_err("[%d] the pointer left its object at %s\n", number, where);
 		report_object(number, object);
 	}
@@ -221,7 +209,7 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 __printf(3, 4)
 static void report_site(struct kgcc_site *site, unsigned long ip, const char *format, ...)
 {
-	int number = atomic_inc_return(&last_number);
+	int number = report_number();
 	struct va_format text = { .fmt = format };
 	va_list args;
 
@@ -229,7 +217,7 @@ static void report_site(struct kgcc_site *site, unsigned long ip, const char *fo
 	text.va = &args;
 	pr_err("violation: %pV [%d]\n", &text, number);
 	va_end(args);
-	report_where(number, site->where, ip);
+	report_place(number, site->where, ip);
 }
 
 void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsigned long ip)
@@ -238,7 +226,7 @@ void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsig
 
 	rcu_read_lock();
 	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors))
+	if (should_report(m, &site->errors, BOUNDS))
 		report_site(site, ip, "%s: %s at %s %ld, %s %s",
 			    (long)offset < 0 ? "underrun" : "overrun", verb(site->flags),
 			    site->flags & KGCC_MEMBER ? "index" : "offset", (long)offset,
@@ -253,7 +241,7 @@ void kgcc_violation_rule(struct kgcc_site *site, unsigned long value, unsigned l
 
 	rcu_read_lock();
 	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors))
+	if (should_report(m, &site->errors, RULE))
 		report_site(site, ip, "rule: %s does not hold: %ld", site->object, (long)value);
 	act(m);
 	rcu_read_unlock();
@@ -270,8 +258,8 @@ void kgcc_violation_free(const void *address, enum kgcc_free state,
 
 	rcu_read_lock();
 	m = kgcc_module_of(ip);
-	if (should_report(m, NULL)) {
-		number = atomic_inc_return(&last_number);
+	if (should_report(m, NULL, FREE)) {
+		number = report_number();
 		if (state == KGCC_FREE_TWICE)
 			pr_err("violation: double free: object of %lu bytes [%d]\n",
 			       object->end - object->start, number);
@@ -279,21 +267,9 @@ void kgcc_violation_free(const void *address, enum kgcc_free state,
 			pr_err("violation: invalid free: at offset %lu, object of %lu bytes [%d]\n",
 			       (unsigned long)address - object->start,
 			       object->end - object->start, number);
-		report_where(number, where, ip);
+		report_place(number, where, ip);
 		report_object(number, object);
 	}
 	act(m);
 	rcu_read_unlock();
-}
-
-/* -- init and exit -------------------------------------------------------------- */
-
-void kgcc_violation_init(void)
-{
-	kill_init();
-}
-
-void kgcc_violation_exit(void)
-{
-	kill_exit();
 }

@@ -30,7 +30,4 @@ void kgcc_violation_free(const void *address, enum kgcc_free state,
 			 const struct kgcc_object *object, const char *where,
 			 unsigned long ip);
 
-void kgcc_violation_init(void);
-void kgcc_violation_exit(void);
-
 #endif
