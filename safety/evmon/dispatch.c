@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/seq_file.h>
 
@@ -79,6 +80,19 @@ void evmon_event(struct evmon_site *site, const void *object, u64 value)
 }
 EXPORT_SYMBOL_GPL(evmon_event);
 
+void evmon_waits(struct evmon_site *site, const void *object)
+{
+	unsigned long class = BIT(evmon_class_of(site->type));
+	const struct evmon_monitor *monitor;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(monitor, &monitors, node)
+		if (monitor->classes & class && monitor->wait)
+			monitor->wait(site, object);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(evmon_waits);
+
 /* An open ring has events emitted, too. */
 int evmon_batch_on(void)
 {
@@ -108,6 +122,8 @@ void evmon_trace_off(void)
 
 void evmon_register(struct evmon_monitor *monitor)
 {
+	ratelimit_state_init(&monitor->limit, 10 * HZ, 20);
+	ratelimit_set_flags(&monitor->limit, RATELIMIT_MSG_ON_RELEASE);
 	mutex_lock(&monitors_lock);
 	list_add_tail_rcu(&monitor->node, &monitors);
 	mutex_unlock(&monitors_lock);

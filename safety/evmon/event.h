@@ -62,6 +62,15 @@ DECLARE_STATIC_KEY_FALSE(evmon_on);
  */
 void evmon_event(struct evmon_site *site, const void *object, u64 value);
 
+/**
+ * evmon_waits - a lock is about to be waited for, by who will emit an event once it is taken
+ * @site:	the event's
+ * @object:	the lock
+ *
+ * For monitors only, as this wait may never end.  As evmon_event().
+ */
+void evmon_waits(struct evmon_site *site, const void *object);
+
 /* True if a monitor is registered. */
 #define evmon_is_on()	static_branch_unlikely(&evmon_on)
 

@@ -7,9 +7,9 @@
  * that may sleep, where none may.  With EVMON_ATOMICS defined
  * so does what is usual with atomic_t as reference counters.
  *
- * Operations within inline functions of the headers below emit none, nor do guard()
- * and scoped_guard(): both halves are missing, so nothing is told wrongly.   Kernels with
- * lockdep have better, and there all of this is off.
+ * Operations within inline functions of the headers below emit none, nor do conditional
+ * guards: both halves are missing, so nothing is told wrongly.  Kernels with lockdep have
+ * better, and there all of this is off.
  */
 #ifndef EVMON_H
 #define EVMON_H
@@ -20,6 +20,7 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
+#include <linux/kthread.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -28,8 +29,10 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
+#include <linux/sched.h>
 #include <linux/semaphore.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
@@ -43,17 +46,26 @@
 
 #ifndef CONFIG_DEBUG_LOCK_ALLOC
 
-/* While someone listens: no second look at evmon_on. */
-#define evmon_emit_now(type, object, name, value)			\
-	evmon_emit_as(type, object, name, value, false, false)
-#define evmon_emit_as(type_, object_, name_, value_, tried_, nested_) do {\
+#define EVMON_SITE(type_, name_, tried_, nested_)			\
 	static struct evmon_site evmon_site_ = {			\
 		.file = __FILE__, .name = (name_), .module = THIS_MODULE,\
 		.line = __LINE__, .type = (type_), .tried = (tried_),	\
 		.nested = (nested_),					\
-	};								\
+	}
+/* Where a scope ends there is no line. */
+#define EVMON_SITE_OF_FILE(type_, name_)				\
+	static struct evmon_site evmon_site_ = {			\
+		.file = __BASE_FILE__, .name = (name_), .module = THIS_MODULE,\
+		.type = (type_),					\
+	}
+
+/* While someone listens: no second look at evmon_on. */
+#define evmon_emit_now(type, object, name, value)			\
+	evmon_emit_as(type, object, name, value, false, false)
+#define evmon_emit_as(type, object, name, value, tried, nested) do {	\
+	EVMON_SITE(type, name, tried, nested);				\
 									\
-	evmon_event(&evmon_site_, object_, value_);			\
+	evmon_event(&evmon_site_, object, value);			\
 } while (0)
 
 /* Nanoseconds of what is waited for, 1 at least. */
@@ -69,11 +81,14 @@
 	evmon_take_as(type, object, name, try, take, false)
 #define evmon_take_as(type, object, name, try, take, nested) do {	\
 	if (evmon_is_on()) {						\
+		EVMON_SITE(type, name, false, nested);			\
 		u64 evmon_waited_ = 0;					\
 									\
-		if (!(try))						\
+		if (!(try)) {						\
+			evmon_waits(&evmon_site_, object);		\
 			evmon_waited_ = evmon_wait(take);		\
-		evmon_emit_as(type, object, name, evmon_waited_, false, nested);\
+		}							\
+		evmon_event(&evmon_site_, object, evmon_waited_);	\
 	} else {							\
 		take;							\
 	}								\
@@ -84,10 +99,13 @@
 	typeof(take) evmon_result_;					\
 									\
 	if (evmon_is_on()) {						\
-		u64 evmon_waited_ = evmon_wait(evmon_result_ = (take));	\
+		EVMON_SITE(type, name, false, false);			\
+		u64 evmon_waited_;					\
 									\
+		evmon_waits(&evmon_site_, object);			\
+		evmon_waited_ = evmon_wait(evmon_result_ = (take));	\
 		if (taken(evmon_result_))				\
-			evmon_emit_now(type, object, name, evmon_waited_);\
+			evmon_event(&evmon_site_, object, evmon_waited_);\
 	} else {							\
 		evmon_result_ = (take);					\
 	}								\
@@ -183,12 +201,6 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 	(void)(subclass);						\
 	evmon_spin_lock(lock, #lock, true);				\
 } while (0)
-#define spin_lock_bh(lock) do {						\
-	spinlock_t *evmon_lock_ = (lock);				\
-									\
-	evmon_take(EVMON_SPIN_ACQUIRE, evmon_lock_, #lock,		\
-		   (spin_trylock_bh)(evmon_lock_), (spin_lock_bh)(evmon_lock_));\
-} while (0)
 #define spin_lock_irq(lock) do {					\
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
@@ -200,13 +212,15 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
 	if (evmon_is_on()) {						\
+		EVMON_SITE(EVMON_SPIN_ACQUIRE_IRQ, #lock, false, false);	\
 		u64 evmon_waited_ = 0;					\
 									\
 		flags = evmon_irq_save();				\
-		if (!(spin_trylock)(evmon_lock_))			\
+		if (!(spin_trylock)(evmon_lock_)) {			\
+			evmon_waits(&evmon_site_, evmon_lock_);		\
 			evmon_waited_ = evmon_wait((spin_lock)(evmon_lock_));\
-		evmon_emit_now(EVMON_SPIN_ACQUIRE_IRQ, evmon_lock_, #lock,\
-			       evmon_waited_);				\
+		}							\
+		evmon_event(&evmon_site_, evmon_lock_, evmon_waited_);	\
 	} else {							\
 		flags = evmon_spin_lock_irqsave(evmon_lock_);		\
 	}								\
@@ -224,12 +238,6 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 									\
 	evmon_release(EVMON_SPIN_RELEASE, evmon_lock_, #lock, 0,	\
 		      (spin_unlock)(evmon_lock_));			\
-} while (0)
-#define spin_unlock_bh(lock) do {					\
-	spinlock_t *evmon_lock_ = (lock);				\
-									\
-	evmon_release(EVMON_SPIN_RELEASE, evmon_lock_, #lock, 0,	\
-		      (spin_unlock_bh)(evmon_lock_));			\
 } while (0)
 #define spin_unlock_irq(lock) do {					\
 	spinlock_t *evmon_lock_ = (lock);				\
@@ -310,8 +318,10 @@ static __always_inline void evmon_write_unlock(rwlock_t *lock) { write_unlock(lo
 		      evmon_write_unlock(evmon_lock_));			\
 } while (0)
 
-/* There these locks sleep, and leave interrupts on. */
+/* There these locks sleep, and leave interrupts and softirqs as they are. */
 #ifndef CONFIG_PREEMPT_RT
+#define spin_lock_bh(lock)			do { local_bh_disable(); spin_lock(lock); } while (0)
+#define spin_unlock_bh(lock)			do { spin_unlock(lock); local_bh_enable(); } while (0)
 #undef read_lock_irqsave
 #undef write_lock_irqsave
 #undef read_unlock_irqrestore
@@ -374,25 +384,133 @@ static __always_inline void evmon_preempt_enable(void) { preempt_enable(); }
 		      !IS_ENABLED(CONFIG_PREEMPT_COUNT) || preempt_count() & PREEMPT_MASK,\
 		      evmon_preempt_enable())
 
+/* -- guards --------------------------------------------------------------------------- */
+
+#ifdef DEFINE_GUARD
+
+#define evmon_guard(class, type, object, name, ...) ({			\
+	class_##class##_t evmon_guard_ = (class_##class##_constructor)(__VA_ARGS__);\
+									\
+	evmon_emit(type, object, name, 0);				\
+	evmon_guard_;							\
+})
+#define evmon_guard_lock(class, type, lock, name) ({			\
+	typeof(lock) evmon_lock_ = (lock);				\
+									\
+	evmon_guard(class, type, evmon_lock_, name, evmon_lock_);	\
+})
+#define EVMON_UNGUARD(class, type, object, value)			\
+	static __always_inline void evmon_##class##_unguard(class_##class##_t *guard)\
+	{								\
+		EVMON_SITE_OF_FILE(type, #class);			\
+									\
+		if (evmon_is_on())					\
+			evmon_event(&evmon_site_, object, value);	\
+		class_##class##_destructor(guard);			\
+	}
+/* A guard is a pointer to its lock, or a structure that begins with it. */
+#define EVMON_UNGUARD_LOCK(class, type, value)				\
+	EVMON_UNGUARD(class, type, *(void **)guard, value)
+
+EVMON_UNGUARD_LOCK(mutex, EVMON_MUTEX_RELEASE, 0)
+EVMON_UNGUARD_LOCK(rwsem_read, EVMON_RWSEM_READ_RELEASE, 0)
+EVMON_UNGUARD_LOCK(rwsem_write, EVMON_RWSEM_WRITE_RELEASE, 0)
+EVMON_UNGUARD_LOCK(spinlock, EVMON_SPIN_RELEASE, 0)
+EVMON_UNGUARD_LOCK(spinlock_irq, EVMON_SPIN_RELEASE_IRQ, EVMON_ON_AGAIN | EVMON_REGARDLESS)
+EVMON_UNGUARD_LOCK(spinlock_irqsave, EVMON_SPIN_RELEASE_IRQ, evmon_restored(guard->flags))
+EVMON_UNGUARD(rcu, EVMON_RCU_END, EVMON_RCU, 1)
+EVMON_UNGUARD(preempt, EVMON_PREEMPT_END, EVMON_PREEMPT, 1)
+EVMON_UNGUARD(irq, EVMON_IRQ_ON, NULL, 0)
+EVMON_UNGUARD(irqsave, EVMON_IRQ_RESTORE, NULL, evmon_restored(guard->flags))
+
+#undef class_mutex_constructor
+#undef class_mutex_destructor
+#define class_mutex_constructor(lock)	evmon_guard_lock(mutex, EVMON_MUTEX_ACQUIRE, lock, #lock)
+#define class_mutex_destructor		evmon_mutex_unguard
+#undef class_rwsem_read_constructor
+#undef class_rwsem_read_destructor
+#define class_rwsem_read_constructor(lock)	evmon_guard_lock(rwsem_read, EVMON_RWSEM_READ, lock, #lock)
+#define class_rwsem_read_destructor		evmon_rwsem_read_unguard
+#undef class_rwsem_write_constructor
+#undef class_rwsem_write_destructor
+#define class_rwsem_write_constructor(lock)	evmon_guard_lock(rwsem_write, EVMON_RWSEM_WRITE, lock, #lock)
+#define class_rwsem_write_destructor		evmon_rwsem_write_unguard
+#undef class_spinlock_constructor
+#undef class_spinlock_destructor
+#define class_spinlock_constructor(lock)	evmon_guard_lock(spinlock, EVMON_SPIN_ACQUIRE, lock, #lock)
+#define class_spinlock_destructor		evmon_spinlock_unguard
+#undef class_spinlock_irq_constructor
+#undef class_spinlock_irq_destructor
+#define class_spinlock_irq_constructor(lock)	evmon_guard_lock(spinlock_irq, EVMON_SPIN_ACQUIRE_IRQ, lock, #lock)
+#define class_spinlock_irq_destructor		evmon_spinlock_irq_unguard
+#undef class_spinlock_irqsave_constructor
+#undef class_spinlock_irqsave_destructor
+#define class_spinlock_irqsave_constructor(lock)	evmon_guard_lock(spinlock_irqsave, EVMON_SPIN_ACQUIRE_IRQ, lock, #lock)
+#define class_spinlock_irqsave_destructor		evmon_spinlock_irqsave_unguard
+#undef class_rcu_constructor
+#undef class_rcu_destructor
+#define class_rcu_constructor()		evmon_guard(rcu, EVMON_RCU_BEGIN, EVMON_RCU, "rcu")
+#define class_rcu_destructor		evmon_rcu_unguard
+#undef class_preempt_constructor
+#undef class_preempt_destructor
+#define class_preempt_constructor()		evmon_guard(preempt, EVMON_PREEMPT_BEGIN, EVMON_PREEMPT, "preempt")
+#define class_preempt_destructor		evmon_preempt_unguard
+#undef class_irq_constructor
+#undef class_irq_destructor
+#define class_irq_constructor()		evmon_guard(irq, EVMON_IRQ_OFF, NULL, "irq")
+#define class_irq_destructor		evmon_irq_unguard
+#undef class_irqsave_constructor
+#undef class_irqsave_destructor
+#define class_irqsave_constructor()		evmon_guard(irqsave, EVMON_IRQ_OFF, NULL, "irqsave")
+#define class_irqsave_destructor		evmon_irqsave_unguard
+
+#endif /* DEFINE_GUARD */
+
 /* -- calls that may sleep, where none may ------------------------------------------ */
 
 #define evmon_may_sleep(name)						\
-	(evmon_is_on() && (preempt_count() || irqs_disabled()) && !pagefault_disabled() ? \
+	(evmon_is_on() && (preempt_count() || irqs_disabled() || rcu_preempt_depth()) &&\
+	 !pagefault_disabled() ?					\
 	 ({ evmon_emit_now(EVMON_MAY_SLEEP, NULL, name, 0); 0; }) : 0)
+#define evmon_sleeper(function, ...)					\
+	(evmon_may_sleep(#function), (function)(__VA_ARGS__))
 
-#define copy_from_user(to, from, n)					\
-	(evmon_may_sleep("copy_from_user"), (copy_from_user)(to, from, n))
-#define copy_to_user(to, from, n)					\
-	(evmon_may_sleep("copy_to_user"), (copy_to_user)(to, from, n))
-#define msleep(ms)	(evmon_may_sleep("msleep"), (msleep)(ms))
-#define wait_for_completion(done)					\
-	(evmon_may_sleep("wait_for_completion"), (wait_for_completion)(done))
-#define synchronize_rcu()						\
-	(evmon_may_sleep("synchronize_rcu"), (synchronize_rcu)())
-#define flush_work(work)						\
-	(evmon_may_sleep("flush_work"), (flush_work)(work))
-#define cancel_work_sync(work)						\
-	(evmon_may_sleep("cancel_work_sync"), (cancel_work_sync)(work))
+/* What waits in macros says so itself: wait_event(), get_user(). */
+#undef might_sleep
+#undef might_fault
+#undef cond_resched
+#undef flush_workqueue
+#define might_sleep()	do { evmon_may_sleep("might_sleep"); might_resched(); } while (0)
+#define might_fault()	((void)evmon_may_sleep("might_fault"))
+#define cond_resched()	(evmon_may_sleep("cond_resched"), _cond_resched())
+
+#define copy_from_user(...)	evmon_sleeper(copy_from_user, __VA_ARGS__)
+#define copy_to_user(...)	evmon_sleeper(copy_to_user, __VA_ARGS__)
+#define clear_user(...)	evmon_sleeper(clear_user, __VA_ARGS__)
+#define strncpy_from_user(...)	evmon_sleeper(strncpy_from_user, __VA_ARGS__)
+#define msleep(...)	evmon_sleeper(msleep, __VA_ARGS__)
+#define msleep_interruptible(...)	evmon_sleeper(msleep_interruptible, __VA_ARGS__)
+#define usleep_range(...)	evmon_sleeper(usleep_range, __VA_ARGS__)
+#define wait_for_completion(...)	evmon_sleeper(wait_for_completion, __VA_ARGS__)
+#define wait_for_completion_timeout(...)\
+	evmon_sleeper(wait_for_completion_timeout, __VA_ARGS__)
+#define wait_for_completion_interruptible(...)\
+	evmon_sleeper(wait_for_completion_interruptible, __VA_ARGS__)
+#define wait_for_completion_killable(...)\
+	evmon_sleeper(wait_for_completion_killable, __VA_ARGS__)
+#define schedule_timeout_interruptible(...)\
+	evmon_sleeper(schedule_timeout_interruptible, __VA_ARGS__)
+#define schedule_timeout_uninterruptible(...)\
+	evmon_sleeper(schedule_timeout_uninterruptible, __VA_ARGS__)
+#define synchronize_rcu()	evmon_sleeper(synchronize_rcu)
+#define synchronize_srcu(...)	evmon_sleeper(synchronize_srcu, __VA_ARGS__)
+#define flush_work(...)	evmon_sleeper(flush_work, __VA_ARGS__)
+#define flush_delayed_work(...)	evmon_sleeper(flush_delayed_work, __VA_ARGS__)
+#define flush_workqueue(wq)	(evmon_may_sleep("flush_workqueue"), __flush_workqueue(wq))
+#define cancel_work_sync(...)	evmon_sleeper(cancel_work_sync, __VA_ARGS__)
+#define cancel_delayed_work_sync(...)\
+	evmon_sleeper(cancel_delayed_work_sync, __VA_ARGS__)
+#define kthread_stop(...)	evmon_sleeper(kthread_stop, __VA_ARGS__)
 
 /* -- mutexes ------------------------------------------------------------------ */
 

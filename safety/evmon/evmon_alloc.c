@@ -25,8 +25,8 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <linux/version.h>
-#include <trace/events/kmem.h>
 
+#include "memory.h"
 #include "monitor.h"
 
 #define OBJECTS_BITS	16
@@ -131,28 +131,19 @@ static void died(unsigned long ip, const void *start)
 		evmon_violation(&monitor, start, &here, "freed", &before, "freed twice");
 }
 
-static void on_kmalloc(void *data, unsigned long ip, const void *start, size_t asked,
-		       size_t got, gfp_t flags, int node)
+static void on_born(struct memory_listener *listener, unsigned long ip, const void *start,
+		    size_t size, gfp_t flags)
 {
-	born(ip, start, asked);
+	born(ip, start, size);
 }
 
-static void on_cache_alloc(void *data, unsigned long ip, const void *start,
-			   struct kmem_cache *cache, gfp_t flags, int node)
-{
-	born(ip, start, kmem_cache_size(cache));
-}
-
-static void on_kfree(void *data, unsigned long ip, const void *start)
+static void on_died(struct memory_listener *listener, unsigned long ip, const void *start,
+		    const struct kmem_cache *cache)
 {
 	died(ip, start);
 }
 
-static void on_cache_free(void *data, unsigned long ip, const void *start,
-			  const struct kmem_cache *cache)
-{
-	died(ip, start);
-}
+static struct memory_listener memory = { .born = on_born, .died = on_died };
 
 /*
  * -- what is freed without a tracepoint -----------------------------------------
@@ -493,13 +484,12 @@ static int __init evmon_alloc_init(void)
 	err = register_module_notifier(&module_events);
 	if (err)
 		goto free_objects;
-	err = register_trace_kmalloc(on_kmalloc, NULL) ?:
-	      register_trace_kmem_cache_alloc(on_cache_alloc, NULL) ?:
-	      register_trace_kfree(on_kfree, NULL) ?:
-	      register_trace_kmem_cache_free(on_cache_free, NULL) ?:
-	      register_kprobes(probes, ARRAY_SIZE(probes));
+	err = memory_listen(&memory);
 	if (err)
 		goto unregister;
+	err = register_kprobes(probes, ARRAY_SIZE(probes));
+	if (err)
+		goto ignore;
 	others_on();
 	evmon_register(&monitor);
 	watch_all_loaded();
@@ -507,12 +497,9 @@ static int __init evmon_alloc_init(void)
 		pr_warn("no module is watched: say which, modules=NAME,...\n");
 	return 0;
 
+ignore:
+	memory_ignore(&memory);
 unregister:
-	unregister_trace_kmem_cache_free(on_cache_free, NULL);
-	unregister_trace_kfree(on_kfree, NULL);
-	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);
-	unregister_trace_kmalloc(on_kmalloc, NULL);
-	tracepoint_synchronize_unregister();
 	unregister_module_notifier(&module_events);
 free_objects:
 	kvfree(objects);
@@ -524,11 +511,7 @@ static void __exit evmon_alloc_exit(void)
 	evmon_unregister(&monitor);
 	others_off();
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
-	unregister_trace_kmem_cache_free(on_cache_free, NULL);
-	unregister_trace_kfree(on_kfree, NULL);
-	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);
-	unregister_trace_kmalloc(on_kmalloc, NULL);
-	tracepoint_synchronize_unregister();
+	memory_ignore(&memory);
 	unregister_module_notifier(&module_events);
 	kvfree(objects);
 }

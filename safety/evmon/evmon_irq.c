@@ -109,7 +109,7 @@ static void tell_forgotten(struct irq_work *work)
 	WRITE_ONCE(i->pending, false);
 }
 
-static void switched(struct task_struct *task)
+static void switched(struct switches *switches, struct task_struct *task)
 {
 	struct irqs *i = this_cpu_ptr(&irqs);
 
@@ -124,11 +124,7 @@ static void switched(struct task_struct *task)
 	i->nested = 0;
 }
 
-static void exited(struct task_struct *task)
-{
-}
-
-static struct switches switches = { .out = switched, .exit = exited };
+static struct switches switches = { .out = switched };
 
 static struct evmon_monitor monitor = {
 	.name = "irq",

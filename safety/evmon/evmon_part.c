@@ -57,15 +57,15 @@ static void tell_all(struct task_struct *task, const char *what)
 		if (holder->locks[i].object)
 			evmon_violation(&monitor, NULL, &here, "begun", &holder->locks[i].where,
 					"%s, %s", evmon_text_of(holder->locks[i].type), what);
-	held_clear(holder);
+	held_clear(held, holder);
 }
 
-static void returned(struct task_struct *task)
+static void returned(struct switches *switches, struct task_struct *task)
 {
 	tell_all(task, "and not ended on return to user space");
 }
 
-static void exited(struct task_struct *task)
+static void exited(struct switches *switches, struct task_struct *task)
 {
 	tell_all(task, "and not ended by a task that ends");
 }
@@ -90,7 +90,7 @@ static void tell_slept(struct irq_work *work)
 }
 
 /* A reader of RCU may be preempted: it goes on running. */
-static void switched(struct task_struct *task)
+static void switched(struct switches *switches, struct task_struct *task)
 {
 	struct holder *holder = held_by(held, task);
 	struct slept *s = this_cpu_ptr(&slept);
@@ -105,7 +105,7 @@ static void switched(struct task_struct *task)
 		irq_work_queue(&s->work);
 	}
 	/* Once. */
-	held_clear(holder);
+	held_clear(held, holder);
 }
 
 static struct switches switches = { .out = switched, .exit = exited, .user = returned };

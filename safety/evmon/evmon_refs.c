@@ -19,8 +19,8 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <trace/events/kmem.h>
 
+#include "memory.h"
 #include "monitor.h"
 #include "place.h"
 
@@ -178,26 +178,13 @@ static void forget(const void *start, size_t size)
 		forget_of_page(page, start, start + size);
 }
 
-static void on_kfree(void *data, unsigned long ip, const void *start)
+static void died(struct memory_listener *listener, unsigned long ip, const void *start,
+		 const struct kmem_cache *cache)
 {
-	/* Other memory is large, or another tool's. */
-	if (!ZERO_OR_NULL_PTR(start) && virt_addr_valid(start) &&
-	    PageSlab(virt_to_head_page(start)))
-		forget(start, ksize(start));
+	forget(start, memory_size(start, cache));
 }
 
-static void on_cache_free(void *data, unsigned long ip, const void *start,
-			  const struct kmem_cache *cache)
-{
-	forget(start, kmem_cache_size((struct kmem_cache *)cache));
-}
-
-static void unregister_traces(void)
-{
-	unregister_trace_kmem_cache_free(on_cache_free, NULL);
-	unregister_trace_kfree(on_kfree, NULL);
-	tracepoint_synchronize_unregister();
-}
+static struct memory_listener memory = { .died = died };
 
 /* -- modules go --------------------------------------------------------------- */
 
@@ -269,10 +256,8 @@ static int __init evmon_refs_init(void)
 	counters = kvcalloc(1 << COUNTERS_BITS, sizeof(*counters), GFP_KERNEL);
 	if (!counters)
 		return -ENOMEM;
-	err = register_trace_kfree(on_kfree, NULL) ?:
-	      register_trace_kmem_cache_free(on_cache_free, NULL);
+	err = memory_listen(&memory);
 	if (err) {
-		unregister_traces();
 		kvfree(counters);
 		return err;
 	}
@@ -283,7 +268,7 @@ static int __init evmon_refs_init(void)
 static void __exit evmon_refs_exit(void)
 {
 	evmon_unregister(&monitor);
-	unregister_traces();
+	memory_ignore(&memory);
 	kvfree(counters);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of spinlocks and rwlocks: held across sleep, and while what may sleep is
- * called; released by another than who took it, freed while held, taken in two orders,
- * taken in an interrupt that could come while it is held.
+ * The monitor of spinlocks and rwlocks, and of what may sleep: held across sleep, or on
+ * return to user space; released by another than who took it, freed while held, taken in two
+ * orders, or again by its holder, taken in an interrupt that could come while it is held; what
+ * may sleep called where nothing may, with a spinlock or without.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
@@ -10,43 +11,31 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
-#include <trace/events/kmem.h>
 
-#include "held.h"
-#include "monitor.h"
-#include "order.h"
-#include "switches.h"
+#include "locks.h"
 
-static struct held_set *held;
-static struct order *order;
+static struct locks locks;
 static struct evmon_monitor monitor;
 
 static void taken(struct evmon_site *site, const void *object)
 {
-	struct holder *holder = held_by_me(held);
-
-	order_context(order, site, object);
-	order_take(order, holder, site, object);
-	held_add(held, site, object);
+	order_context(locks.order, site, object);
+	locks_taken(&locks, site, object);
 }
 
-/* Memory that is freed with locks in it that this holder has. */
-static void freed(const void *start, size_t size, unsigned long ip)
+static void wait(struct evmon_site *site, const void *object)
 {
-	const struct holder *holder = held_by_me(held);
-	struct evmon_where here;
-	unsigned int i;
-
-	for (i = 0; holder && i < holder->depth; i++) {
-		const struct held_lock *lock = &holder->locks[i];
-
-		if (!lock->object || lock->object < start || lock->object >= start + size)
-			continue;
-		here = evmon_here_ip(ip);
-		evmon_violation(&monitor, lock->object, &here, "taken", &lock->where,
-				"freed while it is held");
+	switch (site->type) {
+	case EVMON_SPIN_ACQUIRE:
+	case EVMON_SPIN_ACQUIRE_IRQ:
+	case EVMON_RWLOCK_READ:
+	case EVMON_RWLOCK_WRITE:
+		/* Unless interrupts go off only once it is free. */
+		if (site->type != EVMON_SPIN_ACQUIRE_IRQ || in_hardirq())
+			order_context(locks.order, site, object);
+		locks_wait(&locks, site, object);
 	}
 }
 
@@ -55,24 +44,27 @@ static void released(struct evmon_site *site, const void *object)
 	struct evmon_where here = evmon_here(site);
 	struct held_lock lock;
 
-	if (held_remove(held, object, &lock) == HELD_BY_OTHER)
+	if (held_remove(locks.held, object, &lock) == HELD_BY_OTHER)
 		evmon_violation(&monitor, object, &here, "taken", &lock.where,
 				"released by another than who took it");
 }
 
 static const struct held_lock *last_held(void)
 {
-	const struct holder *holder = held_by_me(held);
-	const struct held_lock *lock;
+	const struct holder *holder = held_by_me(locks.held);
+	unsigned int i = holder ? holder->depth : 0;
 
-	if (!holder || !holder->depth)
-		return NULL;
-	lock = &holder->locks[holder->depth - 1];
-	return lock->object ? lock : NULL;
+	while (i--)
+		if (locks_is_kept(&holder->locks[i]))
+			return &holder->locks[i];
+	return NULL;
 }
 
-/* Why nothing may sleep here, or NULL. */
-static const char *atomic_context(void)
+/*
+ * Why nothing may sleep here, or NULL.  What calls this has preemption off itself, so many
+ * times, and RCU's read-side sections.
+ */
+static const char *atomic_context(const struct memory_depth *own)
 {
 	if (in_hardirq() || in_serving_softirq())
 		return "in an interrupt";
@@ -80,14 +72,19 @@ static const char *atomic_context(void)
 		return "with interrupts off";
 	if (softirq_count())
 		return "with softirqs off";
+	if ((preempt_count() & PREEMPT_MASK) > own->preempt)
+		return "with preemption off";
+	if (rcu_preempt_depth() > own->rcu)
+		return "in a read-side section of RCU";
 	return NULL;
 }
 
 /* What may sleep is entered where it must not, whether or not it sleeps. */
-static void may_sleep(const struct evmon_where *here, const void *object, const char *what)
+static void may_sleep(const struct evmon_where *here, const void *object, const char *what,
+		      const struct memory_depth *own)
 {
 	const struct held_lock *lock = last_held();
-	const char *context = lock ? NULL : atomic_context();
+	const char *context = lock ? NULL : atomic_context(own);
 
 	if (lock)
 		evmon_violation(&monitor, object, here, "spinlock taken", &lock->where,
@@ -96,11 +93,20 @@ static void may_sleep(const struct evmon_where *here, const void *object, const 
 		evmon_violation(&monitor, object, here, NULL, NULL, "%s %s", what, context);
 }
 
+/* Of the dispatcher. */
+static const struct memory_depth in_event = {
+	.preempt = !IS_ENABLED(CONFIG_PREEMPT_RCU),
+	.rcu = IS_ENABLED(CONFIG_PREEMPT_RCU),
+};
+
+/* Of probes, which turn preemption off: not known. */
+static const struct memory_depth in_probe = { .preempt = INT_MAX, .rcu = INT_MAX };
+
 static void event_may_sleep(struct evmon_site *site, const void *object)
 {
 	struct evmon_where here = evmon_here(site);
 
-	may_sleep(&here, object, evmon_text_of(site->type));
+	may_sleep(&here, object, evmon_text_of(site->type), site->line ? &in_event : &in_probe);
 }
 
 static void event(struct evmon_site *site, const void *object, u64 value)
@@ -108,7 +114,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	switch (site->type) {
 	case EVMON_SPIN_INIT:
 	case EVMON_RWLOCK_INIT:
-		order_init(order, site, object, value);
+		order_init(locks.order, site, object, value);
 		break;
 	case EVMON_SPIN_ACQUIRE:
 	case EVMON_SPIN_ACQUIRE_IRQ:
@@ -134,63 +140,26 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 
 /* -- memory ------------------------------------------------------------------------- */
 
-/* From the kernel's tracepoints: the allocator need not be instrumented. */
 static void allocates(unsigned long ip, gfp_t flags)
 {
-	const struct held_lock *lock = gfpflags_allow_blocking(flags) ? last_held() : NULL;
 	struct evmon_where here;
 
-	if (likely(!lock))
+	if (!gfpflags_allow_blocking(flags) ||
+	    likely(!(held_any(locks.held) && last_held()) && !atomic_context(memory_depth())))
 		return;
-	here = evmon_here_ip(ip);
-	evmon_violation(&monitor, lock->object, &here, "spinlock taken", &lock->where,
-			"memory allocated that may sleep, while a spinlock is held");
+	here = evmon_here_ip(ip ?: evmon_caller());
+	may_sleep(&here, NULL, "memory allocated that may sleep,", memory_depth());
 }
 
-static void on_kmalloc(void *data, unsigned long ip, const void *start, size_t asked,
-		       size_t got, gfp_t flags, int node)
+static void born(struct memory_listener *listener, unsigned long ip, const void *start,
+		 size_t size, gfp_t flags)
 {
 	allocates(ip, flags);
 }
 
-static void on_cache_alloc(void *data, unsigned long ip, const void *start,
-			   struct kmem_cache *cache, gfp_t flags, int node)
+static void pages(struct memory_listener *listener, gfp_t flags)
 {
-	allocates(ip, flags);
-}
-
-static void on_kfree(void *data, unsigned long ip, const void *start)
-{
-	if (held_by_me(held) && !ZERO_OR_NULL_PTR(start))
-		freed(start, ksize(start), ip);
-}
-
-static void on_cache_free(void *data, unsigned long ip, const void *start,
-			  const struct kmem_cache *cache)
-{
-	if (held_by_me(held))
-		freed(start, kmem_cache_size((struct kmem_cache *)cache), ip);
-}
-
-static void memory_off(void)
-{
-	unregister_trace_kmem_cache_free(on_cache_free, NULL);
-	unregister_trace_kfree(on_kfree, NULL);
-	unregister_trace_kmem_cache_alloc(on_cache_alloc, NULL);
-	unregister_trace_kmalloc(on_kmalloc, NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static int memory_on(void)
-{
-	int err = register_trace_kmalloc(on_kmalloc, NULL) ?:
-		  register_trace_kmem_cache_alloc(on_cache_alloc, NULL) ?:
-		  register_trace_kfree(on_kfree, NULL) ?:
-		  register_trace_kmem_cache_free(on_cache_free, NULL);
-
-	if (err)
-		memory_off();
-	return err;
+	allocates(0, flags);
 }
 
 /* -- held by who runs no more ------------------------------------------------- */
@@ -214,16 +183,16 @@ static void tell_slept(struct irq_work *work)
 	WRITE_ONCE(s->pending, false);
 }
 
-static void switched(struct task_struct *task)
+static void out(struct task_struct *task)
 {
-	struct holder *holder = held_by(held, task);
+	struct holder *holder = held_by(locks.held, task);
 	struct slept *s = this_cpu_ptr(&slept);
 	const struct held_lock *lock;
 
 	if (!holder || READ_ONCE(s->pending))
 		return;
 	lock = &holder->locks[holder->depth - 1];
-	if (lock->object) {
+	if (locks_is_kept(lock)) {
 		s->pending = true;
 		s->object = lock->object;
 		s->taken = lock->where;
@@ -232,63 +201,38 @@ static void switched(struct task_struct *task)
 		irq_work_queue(&s->work);
 	}
 	/* Once. */
-	held_clear(holder);
+	held_clear(locks.held, holder);
 }
-
-static void exited(struct task_struct *task)
-{
-	struct holder *holder = held_by(held, task);
-
-	if (holder)
-		held_clear(holder);
-}
-
-static struct switches switches = { .out = switched, .exit = exited };
 
 static struct evmon_monitor monitor = {
 	.name = "spinlock",
 	.classes = BIT(EVMON_CLASS_LOCK),
 	.event = event,
+	.wait = wait,
+};
+
+static struct locks locks = {
+	.monitor = &monitor,
+	.out = out,
+	.memory = { .born = born, .pages = pages },
 };
 
 static int __init evmon_spin_init(void)
 {
-	int err = -ENOMEM, cpu;
+	int cpu;
 
 	for_each_possible_cpu(cpu)
 		per_cpu(slept, cpu).work = IRQ_WORK_INIT_HARD(tell_slept);
-	held = held_create();
-	order = order_create(&monitor);
-	if (!held || !order)
-		goto destroy;
-	err = switches_register(&switches);
-	if (err)
-		goto destroy;
-	err = memory_on();
-	if (err)
-		goto unregister;
-	evmon_register(&monitor);
-	return 0;
-
-unregister:
-	switches_unregister(&switches);
-destroy:
-	order_destroy(order);
-	held_destroy(held);
-	return err;
+	return locks_start(&locks);
 }
 
 static void __exit evmon_spin_exit(void)
 {
 	int cpu;
 
-	evmon_unregister(&monitor);
-	memory_off();
-	switches_unregister(&switches);
+	locks_stop(&locks);
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu(slept, cpu).work);
-	order_destroy(order);
-	held_destroy(held);
 }
 
 module_init(evmon_spin_init);

@@ -3,20 +3,28 @@
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/preempt.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 
 #include "held.h"
 
 #define HOLDERS_BITS	10
 #define HOLDERS		(1U << HOLDERS_BITS)
 #define HOLDER_PROBES	16
+#define PAGES_BITS	8
 
 struct held_set {
 	atomic_long_t lost;
+	/* How much is held, and in how many of the pages with a hash. */
+	atomic_t count;
+	atomic_t pages[1 << PAGES_BITS];
 	struct holder holders[HOLDERS];
 };
 
@@ -84,6 +92,23 @@ struct holder *held_by(struct held_set *set, const struct task_struct *task)
 }
 EXPORT_SYMBOL_GPL(held_by);
 
+static atomic_t *held_page(struct held_set *set, const void *object)
+{
+	return &set->pages[hash_long((unsigned long)object >> PAGE_SHIFT, PAGES_BITS)];
+}
+
+static void count_add(struct held_set *set, const void *object, int n)
+{
+	atomic_add(n, held_page(set, object));
+	atomic_add(n, &set->count);
+}
+
+bool held_any(const struct held_set *set)
+{
+	return atomic_read(&set->count);
+}
+EXPORT_SYMBOL_GPL(held_any);
+
 /* By its holder: what others released goes, as far as it is on top. */
 static void holder_trim(struct holder *holder)
 {
@@ -107,6 +132,7 @@ bool held_add(struct held_set *set, struct evmon_site *site, const void *object)
 	lock->where = evmon_here(site);
 	lock->since = ktime_get_mono_fast_ns();
 	lock->type = site->type;
+	count_add(set, object, 1);
 	WRITE_ONCE(lock->object, object);
 	smp_store_release(&holder->depth, holder->depth + 1);
 	return true;
@@ -123,7 +149,8 @@ static void holder_shrink(struct holder *holder, unsigned int i)
 		smp_store_release(&holder->key, 0);
 }
 
-static bool remove_mine(struct holder *holder, const void *object, struct held_lock *lock)
+static bool remove_mine(struct held_set *set, struct holder *holder, const void *object,
+			struct held_lock *lock)
 {
 	unsigned int i = holder ? holder->depth : 0;
 
@@ -131,6 +158,9 @@ static bool remove_mine(struct holder *holder, const void *object, struct held_l
 		if (holder->locks[i].object != object)
 			continue;
 		*lock = holder->locks[i];
+		/* Another may have been first. */
+		if (cmpxchg(&holder->locks[i].object, object, NULL) == object)
+			count_add(set, object, -1);
 		holder_shrink(holder, i);
 		return true;
 	}
@@ -151,8 +181,10 @@ static bool remove_others(struct held_set *set, const void *object, struct held_
 			if (READ_ONCE(holder->locks[j].object) != object)
 				continue;
 			*lock = holder->locks[j];
-			if (cmpxchg(&holder->locks[j].object, object, NULL) == object)
+			if (cmpxchg(&holder->locks[j].object, object, NULL) == object) {
+				count_add(set, object, -1);
 				return true;
+			}
 		}
 	}
 	return false;
@@ -161,18 +193,58 @@ static bool remove_others(struct held_set *set, const void *object, struct held_
 enum held_by_whom held_remove(struct held_set *set, const void *object,
 			      struct held_lock *lock)
 {
-	if (remove_mine(held_by_me(set), object, lock))
+	if (remove_mine(set, held_by_me(set), object, lock))
 		return HELD_BY_ME;
 	return remove_others(set, object, lock) ? HELD_BY_OTHER : HELD_BY_NONE;
 }
 EXPORT_SYMBOL_GPL(held_remove);
 
-void held_clear(struct holder *holder)
+void held_forget(struct held_set *set, const struct held_lock *lock)
 {
+	const void *object = xchg(&((struct held_lock *)lock)->object, NULL);
+
+	if (object)
+		count_add(set, object, -1);
+}
+EXPORT_SYMBOL_GPL(held_forget);
+
+void held_clear(struct held_set *set, struct holder *holder)
+{
+	unsigned int i;
+
+	for (i = 0; i < holder->depth; i++)
+		held_forget(set, &holder->locks[i]);
 	holder->depth = 0;
 	smp_store_release(&holder->key, 0);
 }
 EXPORT_SYMBOL_GPL(held_clear);
+
+bool held_is_locked(const struct held_lock *lock)
+{
+#ifndef CONFIG_PREEMPT_RT
+	union {
+		spinlock_t spin;
+		struct mutex mutex;
+		struct rw_semaphore rwsem;
+	} copy;
+
+	switch (lock->type) {
+	case EVMON_SPIN_ACQUIRE:
+	case EVMON_SPIN_ACQUIRE_IRQ:
+		return !copy_from_kernel_nofault(&copy.spin, lock->object, sizeof(copy.spin)) &&
+		       spin_is_locked(&copy.spin);
+	case EVMON_MUTEX_ACQUIRE:
+		return !copy_from_kernel_nofault(&copy.mutex, lock->object, sizeof(copy.mutex)) &&
+		       mutex_is_locked(&copy.mutex);
+	case EVMON_RWSEM_READ:
+	case EVMON_RWSEM_WRITE:
+		return !copy_from_kernel_nofault(&copy.rwsem, lock->object, sizeof(copy.rwsem)) &&
+		       rwsem_is_locked(&copy.rwsem);
+	}
+#endif
+	return true;
+}
+EXPORT_SYMBOL_GPL(held_is_locked);
 
 void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
 	       void *data)
@@ -190,3 +262,35 @@ void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, vo
 	}
 }
 EXPORT_SYMBOL_GPL(held_walk);
+
+struct within {
+	const void *start, *end;
+	void (*fn)(const struct held_lock *lock, void *data);
+	void *data;
+};
+
+static void call_within(const struct held_lock *lock, void *data)
+{
+	const struct within *within = data;
+	const void *object = READ_ONCE(lock->object);
+
+	if (object >= within->start && object < within->end)
+		within->fn(lock, within->data);
+}
+
+void held_walk_in(struct held_set *set, const void *start, size_t size,
+		  void (*fn)(const struct held_lock *lock, void *data), void *data)
+{
+	struct within within = { .start = start, .end = start + size, .fn = fn, .data = data };
+	const void *page;
+
+	if (!size)
+		return;
+	for (page = PTR_ALIGN_DOWN(start, PAGE_SIZE); page < within.end; page += PAGE_SIZE) {
+		if (!atomic_read(held_page(set, page)))
+			continue;
+		held_walk(set, call_within, &within);
+		break;
+	}
+}
+EXPORT_SYMBOL_GPL(held_walk_in);

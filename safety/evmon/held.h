@@ -25,6 +25,7 @@ struct holder {
 };
 
 struct held_set;
+struct task_struct;
 
 struct held_set *held_create(void);
 void held_destroy(struct held_set *set);
@@ -42,11 +43,25 @@ enum held_by_whom { HELD_BY_NONE, HELD_BY_ME, HELD_BY_OTHER };
 enum held_by_whom held_remove(struct held_set *set, const void *object,
 			      struct held_lock *lock);
 
-/* Forgets all that it holds. */
-void held_clear(struct holder *holder);
+/*
+ * Code without events may have released it since, and freed its memory: what the lock says
+ * itself counts.  Where that is not known it is believed to be locked.
+ */
+bool held_is_locked(const struct held_lock *lock);
+
+/* It is held no more. */
+void held_forget(struct held_set *set, const struct held_lock *lock);
+/* Forgets all that a holder holds. */
+void held_clear(struct held_set *set, struct holder *holder);
+
+/* Whether anything is held at all.  Cheap. */
+bool held_any(const struct held_set *set);
 
 /* Calls @fn for all that is held. */
 void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
 	       void *data);
+/* The same for what lies in this memory; cheap if nothing does. */
+void held_walk_in(struct held_set *set, const void *start, size_t size,
+		  void (*fn)(const struct held_lock *lock, void *data), void *data);
 
 #endif /* EVMON_HELD_H */

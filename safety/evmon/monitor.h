@@ -7,6 +7,7 @@
 #define EVMON_MONITOR_H
 
 #include <linux/list.h>
+#include <linux/ratelimit_types.h>
 #include <linux/types.h>
 
 #include "event.h"
@@ -28,6 +29,7 @@ const char *evmon_text_of(u16 type);
  * @classes:	BIT(enum evmon_class) of what it is called for
  * @event:	called at each; any context, so it may take raw spinlocks only with
  *		interrupts off, and none in an NMI
+ * @wait:	a lock is not free, and is about to be waited for; may be NULL.  As @event
  * @going:	a module's exit function has returned, its sites are still there; may
  *		be NULL.  May sleep
  * @show:	its part of debugfs's file "monitors"; may be NULL
@@ -36,9 +38,12 @@ struct evmon_monitor {
 	const char *name;
 	unsigned long classes;
 	void (*event)(struct evmon_site *site, const void *object, u64 value);
+	void (*wait)(struct evmon_site *site, const void *object);
 	void (*going)(const struct module *module);
 	void (*show)(struct seq_file *m);
 	struct list_head node;
+	/* Of reports in the log: a hundred of one monitor leave room for another's. */
+	struct ratelimit_state limit;
 };
 
 /**
@@ -80,6 +85,8 @@ void evmon_stack_save(struct evmon_stack *stack);
 /* This place, process and moment. */
 struct evmon_where evmon_here(struct evmon_site *site);
 struct evmon_where evmon_here_ip(unsigned long ip);
+/* Who of a module called what the kernel tells of without saying who; slow. */
+unsigned long evmon_caller(void);
 
 /**
  * evmon_violation - count a violation, and tell of the first for a pair of places
@@ -95,13 +102,13 @@ struct evmon_where evmon_here_ip(unsigned long ip);
  * Return: the report's number, 0 if nothing was told.
  */
 __printf(6, 7)
-int evmon_violation(const struct evmon_monitor *monitor, const void *object,
+int evmon_violation(struct evmon_monitor *monitor, const void *object,
 		     const struct evmon_where *here, const char *there,
 		     const struct evmon_where *other, const char *format, ...);
 
 /* The same with the stack of who did it; NULL: this one. */
 __printf(7, 8)
-int evmon_violation_of(const struct evmon_monitor *monitor, const void *object,
+int evmon_violation_of(struct evmon_monitor *monitor, const void *object,
 		       const struct evmon_where *here, const struct evmon_stack *stack,
 		       const char *there, const struct evmon_where *other,
 		       const char *format, ...);

@@ -64,7 +64,7 @@ struct pair {
 
 struct order {
 	raw_spinlock_t lock;
-	const struct evmon_monitor *monitor;
+	struct evmon_monitor *monitor;
 	unsigned int edges_count;
 	u32 lives;
 	struct pair pairs[1 << PAIRS_BITS];	/* a newer one takes an older one's place */
@@ -75,7 +75,7 @@ struct order {
 	struct edge edges[EDGES];
 };
 
-struct order *order_create(const struct evmon_monitor *monitor)
+struct order *order_create(struct evmon_monitor *monitor)
 {
 	struct order *order = kvzalloc(sizeof(*order), GFP_KERNEL);
 
@@ -362,7 +362,7 @@ void order_take(struct order *order, const struct holder *holder,
 	for (i = 0; holder && i < holder->depth; i++) {
 		const struct held_lock *outer = &holder->locks[i];
 
-		if (!outer->object || outer->object == object ||
+		if (!outer->object || outer->object == object || !held_is_locked(outer) ||
 		    looked_at(order, pair_number(outer, object, here.place)) ||
 		    !edge_add(order, outer, &here, object, site->nested, &back))
 			continue;

@@ -12,7 +12,7 @@
 
 struct order;
 
-struct order *order_create(const struct evmon_monitor *monitor);
+struct order *order_create(struct evmon_monitor *monitor);
 void order_destroy(struct order *order);
 
 /* A lock was initialised. */

@@ -16,32 +16,33 @@ static unsigned int listeners_count;
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next)
 {
-	const struct switches *switches;
+	struct switches *switches;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(switches, &listeners, node)
-		switches->out(prev);
+		switches->out(switches, prev);
 	rcu_read_unlock();
 }
 
 static void on_exit(void *data, struct task_struct *task)
 {
-	const struct switches *switches;
+	struct switches *switches;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(switches, &listeners, node)
-		switches->exit(task);
+		if (switches->exit)
+			switches->exit(switches, task);
 	rcu_read_unlock();
 }
 
 static void on_user(void *data, struct pt_regs *regs, long result)
 {
-	const struct switches *switches;
+	struct switches *switches;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(switches, &listeners, node)
 		if (switches->user)
-			switches->user(current);
+			switches->user(switches, current);
 	rcu_read_unlock();
 }
 

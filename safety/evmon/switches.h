@@ -13,11 +13,11 @@ struct task_struct;
 
 struct switches {
 	/* @task stops running, with interrupts off and the run queue locked: tell later. */
-	void (*out)(struct task_struct *task);
-	/* @task, which runs, ends. */
-	void (*exit)(struct task_struct *task);
+	void (*out)(struct switches *switches, struct task_struct *task);
+	/* @task, which runs, ends; may be NULL. */
+	void (*exit)(struct switches *switches, struct task_struct *task);
 	/* It returns from a system call to user space; may be NULL. */
-	void (*user)(struct task_struct *task);
+	void (*user)(struct switches *switches, struct task_struct *task);
 	struct list_head node;
 };
 

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What can be seen in debugfs. */
-#include <linux/debugfs.h>
-#include <linux/fs.h>
-#include <linux/seq_file.h>
-
 #include "batch.h"
 #include "calls.h"
 #include "dispatch.h"
+#include "files.h"
 #include "place.h"
 #include "seen.h"
 #include "view.h"
 
 static struct dentry *top;
 
-static int places_show(struct seq_file *m, void *data)
-{
-	place_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(places);
-
-static int monitors_show(struct seq_file *m, void *data)
-{
-	dispatch_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(monitors);
-
-static int violations_show(struct seq_file *m, void *data)
-{
-	seen_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(violations);
+SAFETY_FILE(places, place_show);
+SAFETY_FILE(monitors, dispatch_show);
+SAFETY_FILE(violations, seen_show);
 
 static ssize_t flush_write(struct file *file, const char __user *source, size_t len,
 			   loff_t *pos)

@@ -10,6 +10,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/pgtable.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
@@ -18,20 +19,9 @@
 
 #include "monitor.h"
 #include "place.h"
+#include "report.h"
 #include "seen.h"
 #include "trace.h"
-#include "words.h"
-
-static atomic_t last_number;
-
-static bool may_log(void)
-{
-	static struct ratelimit_state ratelimit =
-		RATELIMIT_STATE_INIT_FLAGS(ratelimit, 10 * HZ, 20,
-					   RATELIMIT_MSG_ON_RELEASE);
-
-	return __ratelimit(&ratelimit);
-}
 
 struct evmon_where evmon_here(struct evmon_site *site)
 {
@@ -52,6 +42,27 @@ struct evmon_where evmon_here_ip(unsigned long ip)
 	};
 }
 EXPORT_SYMBOL_GPL(evmon_here_ip);
+
+static bool is_of_module(unsigned long ip)
+{
+	return ip >= MODULES_VADDR && ip < MODULES_END;
+}
+
+/* The monitor is on top, then the kernel. */
+unsigned long evmon_caller(void)
+{
+	unsigned long entries[24], own = 0;
+	unsigned int i, n;
+
+	n = stack_trace_save(entries, ARRAY_SIZE(entries), 1);
+	while (own < n && is_of_module(entries[own]))
+		own++;
+	for (i = own; i < n; i++)
+		if (is_of_module(entries[i]))
+			return entries[i];
+	return own < n ? entries[own] : 0;
+}
+EXPORT_SYMBOL_GPL(evmon_caller);
 
 void evmon_violation_more(int number, const char *what, const struct evmon_where *where)
 {
@@ -76,24 +87,6 @@ void evmon_stack_save(struct evmon_stack *stack)
 }
 EXPORT_SYMBOL_GPL(evmon_stack_save);
 
-static void tell_here(int number)
-{
-	/* The process chooses its name. */
-	pr_err("[%d] in %s, process %d (%*pE), CPU %d\n", number, context(),
-	       task_pid_nr(current), (int)strlen(current->comm), current->comm,
-	       raw_smp_processor_id());
-}
-
-static void tell_stack(int number, const struct evmon_stack *stack)
-{
-	unsigned int i;
-
-	/* Evmon itself is on top. */
-	for (i = 0; i < stack->len; i++)
-		if (!within_module(stack->entries[i], THIS_MODULE))
-			pr_err("[%d]   %pB\n", number, (void *)stack->entries[i]);
-}
-
 /* What the object is called: by the source, so at a place of an instrumented module. */
 static const char *name_of(const struct evmon_where *here, const struct evmon_where *other)
 {
@@ -104,12 +97,11 @@ static const char *name_of(const struct evmon_where *here, const struct evmon_wh
 	return place ? place->name : "";
 }
 
-static int violation(const struct evmon_monitor *monitor, const void *object,
+static int violation(struct evmon_monitor *monitor, const void *object,
 		     const struct evmon_where *here, const struct evmon_stack *stack,
 		     const char *there, const struct evmon_where *other,
 		     const char *format, va_list args)
 {
-	struct evmon_stack mine;
 	char text[SEEN_TEXT];
 	struct seen *seen;
 	bool is_new;
@@ -123,26 +115,27 @@ static int violation(const struct evmon_monitor *monitor, const void *object,
 			      other ? other->place : 0, text);
 	if (!is_new)
 		return 0;
-	number = atomic_inc_return(&last_number);
+	number = report_number();
 	if (seen)
 		seen_describe(seen, number, monitor, here, other, text);
-	if (!may_log())
+	if (!__ratelimit(&monitor->limit))
 		return 0;
 
 	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here, other),
 	       object, number);
 	evmon_violation_more(number, "here", here);
-	if (!stack) {
-		tell_here(number);
-		evmon_stack_save(&mine);
+	if (stack) {
+		report_stack(number, stack->entries, stack->len);
+	} else {
+		report_where(number, NULL, 0);
+		report_stack_here(number, 0);
 	}
-	tell_stack(number, stack ?: &mine);
 	if (other)
 		evmon_violation_more(number, there, other);
 	return number;
 }
 
-int evmon_violation(const struct evmon_monitor *monitor, const void *object,
+int evmon_violation(struct evmon_monitor *monitor, const void *object,
 		    const struct evmon_where *here, const char *there,
 		    const struct evmon_where *other, const char *format, ...)
 {
@@ -156,7 +149,7 @@ int evmon_violation(const struct evmon_monitor *monitor, const void *object,
 }
 EXPORT_SYMBOL_GPL(evmon_violation);
 
-int evmon_violation_of(const struct evmon_monitor *monitor, const void *object,
+int evmon_violation_of(struct evmon_monitor *monitor, const void *object,
 		       const struct evmon_where *here, const struct evmon_stack *stack,
 		       const char *there, const struct evmon_where *other,
 		       const char *format, ...)

@@ -14,13 +14,17 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rwsem.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/semaphore.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/timer.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #ifdef EVMON_H
@@ -331,6 +335,148 @@ static void irq_then_copy(void)
 	local_irq_enable();
 }
 
+static void irq_then_alloc(void)
+{
+	void *p;
+
+	local_irq_disable();
+	p = kmalloc(100, GFP_KERNEL);
+	local_irq_enable();
+	kfree(p);
+}
+
+static void preempt_then_alloc(void)
+{
+	void *p;
+
+	preempt_disable();
+	p = kmalloc(100, GFP_KERNEL);
+	preempt_enable();
+	kfree(p);
+}
+
+static void rcu_then_alloc(void)
+{
+	void *p;
+
+	rcu_read_lock();
+	p = kmalloc(100, GFP_KERNEL);
+	rcu_read_unlock();
+	kfree(p);
+}
+
+static void alloc_here(void)
+{
+	void *p = kmalloc(100, GFP_KERNEL);
+
+	kfree(p);
+}
+
+static void softirq_alloc(void)
+{
+	in_softirq_here(alloc_here);
+}
+
+static void spin_then_pages(void)
+{
+	struct page *page;
+
+	spin_lock(&c->spin);
+	page = alloc_pages(GFP_KERNEL, 0);
+	spin_unlock(&c->spin);
+	if (page)
+		__free_pages(page, 0);
+}
+
+static void preempt_then_copy(void)
+{
+	char letter;
+
+	preempt_disable();
+	if (copy_from_user(&letter, NULL, 1))
+		letter = 0;
+	preempt_enable();
+}
+
+static void rcu_then_copy(void)
+{
+	char letter;
+
+	rcu_read_lock();
+	if (copy_from_user(&letter, NULL, 1))
+		letter = 0;
+	rcu_read_unlock();
+}
+
+static void rcu_then_mutex(void)
+{
+	rcu_read_lock();
+	mutex_lock(&c->mutex);
+	mutex_unlock(&c->mutex);
+	rcu_read_unlock();
+}
+
+static void preempt_then_mutex(void)
+{
+	preempt_disable();
+	mutex_lock(&c->mutex);
+	mutex_unlock(&c->mutex);
+	preempt_enable();
+}
+
+/* What they wait for is there already: none of them sleeps. */
+static void spin_then_wait_event(void)
+{
+	static DECLARE_WAIT_QUEUE_HEAD(queue);
+
+	spin_lock(&c->spin);
+	wait_event(queue, true);
+	spin_unlock(&c->spin);
+}
+
+static void spin_then_get_user(void)
+{
+	char letter;
+
+	spin_lock(&c->spin);
+	if (get_user(letter, (char __user *)NULL))
+		letter = 0;
+	spin_unlock(&c->spin);
+}
+
+static void spin_then_cancel(void)
+{
+	static struct delayed_work later;
+
+	INIT_DELAYED_WORK(&later, in_work);
+	spin_lock(&c->spin);
+	cancel_delayed_work_sync(&later);
+	spin_unlock(&c->spin);
+}
+
+static void spin_then_resched(void)
+{
+	spin_lock(&c->spin);
+	cond_resched();
+	spin_unlock(&c->spin);
+}
+
+/* Without page faults it fails instead of sleeping. */
+static void sound_inatomic(void)
+{
+	char letter;
+
+	spin_lock(&c->spin);
+	pagefault_disable();
+	if (copy_from_user(&letter, NULL, 1))
+		letter = 0;
+	pagefault_enable();
+	spin_unlock(&c->spin);
+	rcu_read_lock();
+	kfree(kmalloc(100, GFP_NOWAIT));
+	rcu_read_unlock();
+}
+
 static void sound_atomic(void)
 {
 	void *p;
@@ -360,6 +506,114 @@ static void spin_freed(void)
 	spin_lock(&thing->spin);
 	kfree(thing);
 	spin_unlock(&thing->spin);
+}
+
+static void mutex_freed(void)
+{
+	struct thing *thing = thing_create();
+
+	mutex_lock(&thing->mutex);
+	kfree(thing);
+	mutex_unlock(&thing->mutex);
+}
+
+/* Of a cache where none is allocated before it is released. */
+static struct kmem_cache *cache;
+static struct thing *of_cache;
+
+static void construct(void *object)
+{
+	memset(object, 0, sizeof(struct thing));
+}
+
+static void free_it(void)
+{
+	kmem_cache_free(cache, of_cache);
+}
+
+static void mutex_freed_by_other(void)
+{
+	cache = kmem_cache_create("planted_things", sizeof(struct thing), 0, 0, construct);
+	of_cache = cache ? kmem_cache_alloc(cache, GFP_KERNEL) : NULL;
+	if (of_cache) {
+		mutex_init(&of_cache->mutex);
+		mutex_lock(&of_cache->mutex);
+		in_kthread(free_it);
+		mutex_unlock(&of_cache->mutex);
+	}
+	kmem_cache_destroy(cache);
+}
+
+/* Whoever waited for it may free it. */
+static void sound_freed(void)
+{
+	struct thing *thing = thing_create();
+
+	mutex_lock(&thing->mutex);
+	mutex_unlock(&thing->mutex);
+	down(&thing->sem);
+	kfree(thing);
+}
+
+/* For ever, if it were not killed. */
+static void mutex_again(void)
+{
+	mutex_lock(&c->mutex);
+	if (!mutex_lock_killable(&c->mutex))
+		mutex_unlock(&c->mutex);
+	mutex_unlock(&c->mutex);
+}
+
+static void release_late(struct timer_list *timer)
+{
+	arch_spin_unlock(&c->spin.rlock.raw_lock);
+}
+static DEFINE_TIMER(releasing, release_late);
+
+/* For ever, if none took pity. */
+static void spin_again(void)
+{
+	spin_lock(&c->spin);
+	mod_timer(&releasing, jiffies + 2);
+	spin_lock(&c->spin);
+	spin_unlock(&c->spin);
+	spin_unlock(&c->spin);
+}
+
+/* Two that wait for each other, until they are killed. */
+static struct completion first_has, second_has;
+
+static int second_waits(void *unused)
+{
+	allow_signal(SIGKILL);
+	mutex_lock(&static_mutex);
+	complete(&second_has);
+	wait_for_completion(&first_has);
+	if (!mutex_lock_killable(&c->mutex))
+		mutex_unlock(&c->mutex);
+	mutex_unlock(&static_mutex);
+	return 0;
+}
+
+static void mutex_deadlock(void)
+{
+	struct task_struct *task;
+
+	init_completion(&first_has);
+	init_completion(&second_has);
+	task = kthread_run(second_waits, NULL, "planted");
+	if (IS_ERR(task))
+		return;
+	get_task_struct(task);
+	mutex_lock(&c->mutex);
+	complete(&first_has);
+	wait_for_completion(&second_has);
+	if (!mutex_lock_killable(&static_mutex))
+		mutex_unlock(&static_mutex);
+	mutex_unlock(&c->mutex);
+	send_sig(SIGKILL, task, 1);
+	kthread_stop(task);
+	put_task_struct(task);
 }
 
 static void mutex_uninitialised(void)
@@ -398,6 +652,69 @@ static void preempt_kept(void)
 	preempt_disable();
 	preempt_enable_notrace();
 }
+
+/* Taken with bottom halves off, released with them left so. */
+static void bh_mismatch(void)
+{
+	spin_lock_bh(&c->spin);
+	spin_unlock(&c->spin);
+	(local_bh_enable)();
+}
+
+/* Without the kernel's own word on it. */
+static void spin_kept(void)
+{
+	spin_lock(&c->spin);
+	preempt_enable_notrace();
+}
+
+/* As an inline function of the kernel's headers does: no event. */
+static void sound_released(void)
+{
+	mutex_lock(&c->mutex);
+	(mutex_unlock)(&c->mutex);
+	down_write(&c->rwsem);
+	(up_write)(&c->rwsem);
+	spin_lock(&c->spin);
+	(spin_unlock)(&c->spin);
+}
+
+#ifdef DEFINE_GUARD
+static void guard_order(void)
+{
+	{
+		guard(mutex)(&static_mutex);
+		guard(mutex)(&c->mutex);
+	}
+	{
+		guard(mutex)(&c->mutex);
+		guard(mutex)(&static_mutex);
+	}
+}
+
+static void guard_then_alloc(void)
+{
+	guard(spinlock_irqsave)(&c->spin);
+	kfree(kmalloc(100, GFP_KERNEL));
+}
+
+static void sound_guards(void)
+{
+	scoped_guard(mutex, &static_mutex) {
+		guard(rwsem_write)(&b->rwsem);
+	}
+	scoped_guard(rwsem_read, &a->rwsem) {
+		guard(rwsem_read)(&b->rwsem);
+	}
+	scoped_guard(spinlock_irq, &a->spin) {
+		guard(rcu)();
+	}
+	scoped_guard(spinlock, &a->spin) {
+		guard(preempt)();
+	}
+	guard(irqsave)();
+}
+#endif
 
 static void sound_parts(void)
 {
@@ -730,7 +1047,7 @@ static noinline void page_leak(void)
 
 static noinline void percpu_leak(void)
 {
-	WRITE_ONCE(leaked, (__force void *)__alloc_percpu(24, 8));
+	WRITE_ONCE(leaked, (void *)(__force unsigned long)__alloc_percpu(24, 8));
 }
 
 static noinline void skb_leak(void)
@@ -794,7 +1111,17 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(spin_freed), FAULT(mutex_uninitialised), FAULT(rcu_slept), FAULT(bh_slept),
 	FAULT(rcu_kept), FAULT(preempt_kept), FAULT(sound_parts), FAULT(mutex_kept_by_kthread),
 	FAULT(mutex_kept_by_task), FAULT(vmalloc_leak), FAULT(pages_leak), FAULT(page_leak),
-	FAULT(percpu_leak), FAULT(skb_leak), FAULT(sound_memory),
+	FAULT(percpu_leak), FAULT(skb_leak), FAULT(sound_memory), FAULT(irq_then_alloc),
+	FAULT(preempt_then_alloc), FAULT(rcu_then_alloc), FAULT(softirq_alloc),
+	FAULT(spin_then_pages), FAULT(preempt_then_copy), FAULT(rcu_then_copy),
+	FAULT(rcu_then_mutex), FAULT(preempt_then_mutex), FAULT(spin_then_wait_event),
+	FAULT(spin_then_get_user), FAULT(spin_then_cancel), FAULT(spin_then_resched),
+	FAULT(sound_inatomic), FAULT(mutex_freed), FAULT(mutex_freed_by_other),
+	FAULT(sound_freed), FAULT(mutex_again), FAULT(spin_again), FAULT(mutex_deadlock),
+	FAULT(bh_mismatch), FAULT(spin_kept), FAULT(sound_released),
+#ifdef DEFINE_GUARD
+	FAULT(guard_order), FAULT(guard_then_alloc), FAULT(sound_guards),
+#endif
 };
 
 /* -- the file ----------------------------------------------------------------- */

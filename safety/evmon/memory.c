@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocations and frees of the whole kernel.
+ *
+ * listeners_lock guards the list against writers; tracepoints use RCU.
+ */
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "memory.h"
+#include "tracepoints.h"
+
+static LIST_HEAD(listeners);
+static DEFINE_MUTEX(listeners_lock);
+static unsigned int listeners_count;
+
+#define tell(callback, ...) do {					\
+	struct memory_listener *listener_;				\
+									\
+	rcu_read_lock();						\
+	list_for_each_entry_rcu(listener_, &listeners, node)		\
+		if (listener_->callback)				\
+			listener_->callback(listener_, __VA_ARGS__);	\
+	rcu_read_unlock();						\
+} while (0)
+
+static void on_kmalloc(void *data, unsigned long ip, const void *start, size_t asked,
+		       size_t got, gfp_t flags, int node)
+{
+	tell(born, ip, start, asked, flags);
+}
+
+static void on_cache_alloc(void *data, unsigned long ip, const void *start,
+			   struct kmem_cache *cache, gfp_t flags, int node)
+{
+	tell(born, ip, start, kmem_cache_size(cache), flags);
+}
+
+static void on_kfree(void *data, unsigned long ip, const void *start)
+{
+	tell(died, ip, start, NULL);
+}
+
+static void on_cache_free(void *data, unsigned long ip, const void *start,
+			  const struct kmem_cache *cache)
+{
+	tell(died, ip, start, cache);
+}
+
+static void on_pages(void *data, struct page *page, unsigned int order, gfp_t flags,
+		     int migratetype)
+{
+	tell(pages, flags);
+}
+
+static struct tracepoint_probe probes[] = {
+	{ "kmalloc", on_kmalloc },
+	{ "kmem_cache_alloc", on_cache_alloc },
+	{ "kfree", on_kfree },
+	{ "kmem_cache_free", on_cache_free },
+	{ "mm_page_alloc", on_pages },
+};
+
+/* -- what kernels call probes with: preemption off, or on ----------------------------- */
+
+static struct task_struct *measuring;
+static struct memory_depth depth;
+
+static void measure_born(struct memory_listener *listener, unsigned long ip,
+			 const void *start, size_t size, gfp_t flags)
+{
+	if (measuring == current)
+		depth = (struct memory_depth){
+			.preempt = preempt_count() & PREEMPT_MASK,
+			.rcu = rcu_preempt_depth(),
+		};
+}
+
+static struct memory_listener measurer = { .born = measure_born };
+
+/* By an allocation of one's own. */
+static void measure(void)
+{
+	measuring = current;
+	list_add_rcu(&measurer.node, &listeners);
+	kfree(kmalloc(sizeof(long), GFP_KERNEL));
+	list_del_rcu(&measurer.node);
+	synchronize_rcu();
+}
+
+const struct memory_depth *memory_depth(void)
+{
+	return &depth;
+}
+EXPORT_SYMBOL_GPL(memory_depth);
+
+/* -- listeners ------------------------------------------------------------------------ */
+
+/* What is neither of a slab nor large is another tool's, which knows more of it. */
+size_t memory_size(const void *start, const struct kmem_cache *cache)
+{
+	struct page *page;
+
+	if (cache)
+		return kmem_cache_size((struct kmem_cache *)cache);
+	if (ZERO_OR_NULL_PTR(start) || !virt_addr_valid(start))
+		return 0;
+	page = virt_to_head_page(start);
+	if (PageSlab(page))
+		return ksize(start);
+	return PageHead(page) ? page_size(page) : 0;
+}
+EXPORT_SYMBOL_GPL(memory_size);
+
+int memory_listen(struct memory_listener *listener)
+{
+	int err = 0;
+
+	mutex_lock(&listeners_lock);
+	if (!listeners_count) {
+		err = tracepoint_probes_on(probes, ARRAY_SIZE(probes));
+		if (!err)
+			measure();
+	}
+	if (!err) {
+		listeners_count++;
+		list_add_tail_rcu(&listener->node, &listeners);
+	}
+	mutex_unlock(&listeners_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(memory_listen);
+
+void memory_ignore(struct memory_listener *listener)
+{
+	mutex_lock(&listeners_lock);
+	list_del_rcu(&listener->node);
+	if (!--listeners_count)
+		tracepoint_probes_off(probes, ARRAY_SIZE(probes));
+	mutex_unlock(&listeners_lock);
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(memory_ignore);
