@@ -37,8 +37,10 @@ static unsigned int object_align(const struct request *request,
 {
 	unsigned int align = READ_ONCE(client->settings.align);
 
+	if (align == 1)
+		return 1;
 	if (request->cache)
-		return max(request->cache->align, 1U);
+		return max(request->cache->align, align ?: 1);
 	if (align)
 		return align;
 	if (request->gfp & KEFENCE_GFP_STRUCT && !request->constant)

@@ -183,6 +183,16 @@ void violation_of_foreign_free(unsigned long addr, struct site *site)
 	follow(client);
 }
 
+/* The setting with which such a write faults. */
+static const char *setting_for(const struct slot *slot, enum violation_kind kind)
+{
+	if (kind == VIOLATION_UNDERRUN)
+		return "side=start";
+	/* At its pages' start, or at their end but for its alignment. */
+	return slot->object == pool_slot_end(slot) - PAGE_ALIGN(slot->size) ? "side=end" :
+									      "align=1";
+}
+
 void violation_of_canary(struct slot *slot, unsigned long addr, struct site *site)
 {
 	enum violation_kind kind = addr < slot->object ? VIOLATION_UNDERRUN :
@@ -194,7 +204,7 @@ void violation_of_canary(struct slot *slot, unsigned long addr, struct site *sit
 		number = report_number();
 		tell_access(number, slot, kind, addr, true, true);
 		pr_err("[%d] the write itself was not seen, as it stayed within a page: set %s for the module to see it\n",
-		       number, kind == VIOLATION_OVERRUN ? "align=1" : "side=start");
+		       number, setting_for(slot, kind));
 		tell_site(number, slot, site);
 	}
 	follow(client);

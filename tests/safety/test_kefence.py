@@ -150,6 +150,36 @@ def test_slack_of_an_aligned_object(violations, kernel_log) -> None:
     assert "the write itself was not seen" in kernel_log.read()
 
 
+@pytest.fixture
+def set_to() -> Iterator[Callable[..., None]]:
+    yield settings
+    settings(side="end", align=0)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("side", "steps", "what", "hint"),
+    [
+        ("end", "alloc cache_align 88; write 93; free cache_align", "overrun by 6", "align=1"),
+        ("end", "alloc kmalloc 96; write -3; free kfree", "underrun by 3", "side=start"),
+        ("start", "alloc kmalloc 96; write 100; free kfree", "overrun by 5", "side=end"),
+    ],
+)
+def test_setting_that_is_named_shows_the_write(
+    side: str, steps: str, what: str, hint: str, set_to, violations, kernel_log
+) -> None:
+    size = steps.split()[2].strip(";")
+    set_to(side=side)
+    do(steps)
+    assert violations() == [f"{what} bytes: write, seen when it is freed, object of {size} bytes"]
+    assert f"set {hint} for the module to see it" in kernel_log.read()
+    name, _, value = hint.partition("=")
+    set_to(**{name: value})
+    do(steps)
+    assert violations()[1:] == [f"{what} bytes: write, object of {size} bytes"]
+    assert "at access_write+" in kernel_log.read()
+
+
 @pytest.mark.planted
 @pytest.mark.parametrize(
     ("steps", "expected"),
