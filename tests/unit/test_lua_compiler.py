@@ -272,7 +272,9 @@ def test_memory_is_written() -> None:
             if not ok then failed = failed + 1 why = why:gsub("%d+$", "") end
             sum = sum + (ok and more == nil and 1 or #why)
           end
-          for i = 0, 16 do sum = (sum * 31 + peek(near + i, "u1") + peek(far + i, "u1")) % 2 ^ 32 end
+          for i = 0, 16 do
+            sum = (sum * 31 + peek(near + i, "u1") + peek(far + i, "u1")) % 2 ^ 32
+          end
         end
       end
       print(sum, failed)
