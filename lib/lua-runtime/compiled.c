@@ -59,6 +59,7 @@ AT(Proto, is_vararg, PROTO_IS_VARARG);
 AT(Proto, maxstacksize, PROTO_MAXSTACKSIZE);
 AT(Table, flags, TABLE_FLAGS);
 AT(Table, lsizenode, TABLE_LSIZENODE);
+AT(Table, nodemask, TABLE_NODEMASK);
 AT(Table, metatable, TABLE_METATABLE);
 AT(Table, array, TABLE_ARRAY);
 AT(Table, node, TABLE_NODE);
@@ -66,6 +67,7 @@ AT(Table, sizearray, TABLE_SIZEARRAY);
 AT(Node, i_key, NODE_KEY);
 AT(Node, i_key.nk.tt, NODE_KEY_TAG);
 AT(Node, i_key.nk.next, NODE_NEXT);
+AT(TString, tsv.hash, STRING_HASH);
 AT(TString, tsv.len, STRING_LEN);
 _Static_assert(sizeof(TValue) == VALUE_SIZE && sizeof(CallInfo) == CI_SIZE &&
 	       sizeof(Node) == NODE_SIZE && sizeof(TString) == STRING_TEXT, "sizes");
@@ -256,6 +258,29 @@ static long go_on(lua_State *L, int how)
 		how = L->status == LUA_YIELD ? PCRYIELD : PCRC;
 	}
 	return how == PCRYIELD ? COMPILED_YIELD : COMPILED_DONE;
+}
+
+/*
+ * The code of the function at @func was put into its caller's, and the interpreter has to go
+ * on in it at @pc: its registers are where they belong, but it has no frame.
+ */
+static long compiled_resume(lua_State *L, StkId func, long pc, long nresults)
+{
+	const Proto *p = clvalue(func)->l.p;
+	CallInfo *ci;
+
+	compiled_pc(L->ci);
+	L->savedpc = L->ci->savedpc;
+	L->top = func + 1 + p->maxstacksize;
+	ci = inc_ci(L);
+	ci->func = func;
+	L->base = ci->base = func + 1;
+	ci->top = L->top;
+	ci->tailcalls = 0;
+	ci->nresults = (int)nresults;
+	L->savedpc = p->code + pc;
+	luai_threadyield(L);
+	return go_on(L, PCRLUA);
 }
 
 static long compiled_call_at(lua_State *L, long pc)
@@ -670,9 +695,14 @@ static long compiled_integer(lua_State *L, long pc, long value)
 /* Where @t has the value of @key, or 0 where that is nil. */
 static long compiled_field(Table *t, TString *key)
 {
-	const TValue *value = luaH_getstr(t, key);
+	Node *n = &t->node[key->tsv.hash & t->nodemask];
 
-	return ttisnil(value) ? 0 : (long)value;
+	while (rawtsvalue(gkey(n)) != key || !ttisstring(gkey(n))) {
+		n = gnext(n);
+		if (!n)
+			return 0;
+	}
+	return ttisnil(gval(n)) ? 0 : (long)gval(n);
 }
 
 #define compiled_call compiled_call_at

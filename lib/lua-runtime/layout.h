@@ -66,6 +66,7 @@
 
 #define TABLE_FLAGS	10
 #define TABLE_LSIZENODE	11
+#define TABLE_NODEMASK	12
 #define TABLE_METATABLE	16
 #define TABLE_ARRAY	24
 #define TABLE_NODE	32
@@ -76,6 +77,7 @@
 #define NODE_NEXT	32
 #define NODE_SIZE	40
 
+#define STRING_HASH	12
 #define STRING_LEN	16
 #define STRING_TEXT	24
 
@@ -118,11 +120,11 @@ enum {
 
 /*
  * Called by compiled functions, with L and then mostly the pc of their present
- * instruction; pcall as compiled functions are, enter with L and the rest of that, field
- * with a table and a string.  compiled.c has each as compiled_NAME().
+ * instruction; pcall as compiled functions are, enter with L and the rest of that, resume
+ * with L and a function's place, pc and wanted results, field with a table and a string.  compiled.c has each as compiled_NAME().
  */
 #define HELPERS(X) \
-	X(enter) X(leave_at) X(call) X(pcall) X(finish) X(return) X(tail) \
+	X(enter) X(leave_at) X(resume) X(call) X(pcall) X(finish) X(return) X(tail) \
 	X(getglobal) X(setglobal) X(gettable) X(settable) X(self) X(setupval) \
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
 	X(closure) X(vararg) X(integer) X(field)

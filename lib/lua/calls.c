@@ -2,6 +2,8 @@
 /*
  * See compile.h.  Calls, returns and frames.
  */
+#include <stdlib.h>
+
 #include "compile.h"
 
 /* More results are the runtime's to return. */
@@ -42,16 +44,28 @@ static void emit_missing(struct compiler *c, const struct cold *cold)
 	for (n = 0; n < c->p->nparams; n++) {
 		given = emit_label(c->e);
 		emit_branch_imm(c->e, INSN_JSGT, 3, n, given);
-		emit_store_imm(c->e, INSN_W, 2, slot_tag(n + 1), TAG_NIL);
+		emit_store_imm(c->e, INSN_W, 2, slot_tag(c, n + 1), TAG_NIL);
 		emit_land(c->e, given);
 	}
 	emit_jump(c->e, cold->back);
 }
 
+/* The most that the frame and those of inline functions have. */
+static u32 registers_of(const struct compiler *c)
+{
+	u32 most = c->p->nregs, pc, n;
+
+	for (pc = 0; pc < c->p->ncode; pc++) {
+		n = c->inlines[pc] ? a_of(c->p->code[pc]) + 1 + c->inlines[pc]->nregs : 0;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 /* Goes to @slow if the stack is full.  r5 becomes the caller's struct CallInfo. */
 static void check_room(struct compiler *c, u32 slow)
 {
-	u32 need = (c->p->nregs + 2) * VALUE_SIZE;
+	u32 need = (registers_of(c) + 2) * VALUE_SIZE;
 
 	if (c->p->has_calls) {
 		emit_mov(c->e, 0, INSN_R10);
@@ -90,12 +104,12 @@ static void enter_frame(struct compiler *c)
 	emit_store(c->e, INSN_DW, 5, CI_FUNC, 2);
 	emit_store(c->e, INSN_DW, 5, CI_NRESULTS, 4);
 	emit_mov(c->e, 0, REG_BASE);
-	emit_alu_imm(c->e, INSN_ADD, 0, slot(c->p->nregs));
+	emit_alu_imm(c->e, INSN_ADD, 0, slot(c, c->p->nregs));
 	emit_store(c->e, INSN_DW, 5, CI_TOP, 0);
 	/* Earlier calls may have left pointers to freed memory there. */
 	emit_constant(c->e, 0, TAG_NIL);
 	for (r = c->p->nparams; r < c->p->nregs; r++)
-		emit_store(c->e, INSN_W, REG_BASE, slot_tag(r), 0);
+		emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, r), 0);
 }
 
 void compile_begin(struct compiler *c)
@@ -124,7 +138,7 @@ static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 		emit_insn(c->e, INSN_ALU | INSN_ADD, 2, 0, 0, 1);
 		emit_branch_imm(c->e, INSN_JNE, 2, 0, slow);
 		emit_mov(c->e, 0, REG_BASE);
-		emit_alu_imm(c->e, INSN_ADD, 0, slot(b_of(i) - 1) - VALUE_SIZE);
+		emit_alu_imm(c->e, INSN_ADD, 0, slot(c, b_of(i) - 1) - VALUE_SIZE);
 		emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
 		emit_jump(c->e, cold->back);
 	}
@@ -154,11 +168,33 @@ static bool is_last_return(const struct compiler *c)
 	return true;
 }
 
+/* To the function that the code has been put into. */
+static void return_inline(struct compiler *c, u32 i)
+{
+	u32 wanted = c_of(c->caller->p->code[c->call]) - 1, r;
+
+	for (r = 0; r < wanted; r++) {
+		if (r < b_of(i) - 1)
+			copy_value(c, slot(c, r) - VALUE_SIZE, a_of(i) + r);
+		else
+			emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, r) - VALUE_SIZE,
+				       TAG_NIL);
+	}
+	c->returns_cached = wanted && b_of(i) == 2 && is_cached(c, a_of(i)) && !c->returned;
+	c->returned = true;
+	if (!is_last_return(c)) {
+		c->returns_cached = false;
+		emit_jump(c->e, c->back);
+	}
+}
+
 /* Returns a few values, as many as the caller wants; there are no upvalues to close. */
 void compile_return(struct compiler *c)
 {
 	u32 i = insn_at(c), back, n = b_of(i) - 1, r;
 
+	if (c->caller)
+		return return_inline(c, i);
 	if (n > RETURNS_MAX || c->p->has_closures || c->p->is_vararg)
 		return emit_jump(c->e, cold_path(c, emit_return_slowly, 0, 0));
 	back = emit_label(c->e);
@@ -167,10 +203,10 @@ void compile_return(struct compiler *c)
 	emit_branch_imm(c->e, INSN_JNE, 2, n, cold_path(c, emit_return_slowly, 0, back));
 	emit_land(c->e, back);
 	for (r = 0; r < n; r++) {
-		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a_of(i) + r));
-		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(a_of(i) + r));
-		emit_store(c->e, INSN_DW, REG_BASE, slot(r) - VALUE_SIZE, 2);
-		emit_store(c->e, INSN_W, REG_BASE, slot_tag(r) - VALUE_SIZE, 3);
+		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, a_of(i) + r));
+		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(c, a_of(i) + r));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, r) - VALUE_SIZE, 2);
+		emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, r) - VALUE_SIZE, 3);
 	}
 	if (is_last_return(c))
 		emit_epilogue(c);
@@ -236,7 +272,7 @@ void begin_call(struct compiler *c, u32 i)
 	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->pc + 1);
 	emit_mov(c->e, 5, REG_L);
 	emit_mov(c->e, 2, REG_BASE);
-	emit_alu_imm(c->e, INSN_ADD, 2, slot(a_of(i)));
+	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a_of(i)));
 	count_arguments(c, i);
 	emit_insn(c->e, INSN_ALU | INSN_MOV, 4, 0, 0, (s32)c_of(i) - 1);
 }
@@ -245,7 +281,7 @@ void begin_call(struct compiler *c, u32 i)
 static void load_id(struct compiler *c, u32 a, u32 slow)
 {
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(a));
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
 	emit_load(c->e, INSN_W, 1, 1, CLOSURE_ID);
 }
 
@@ -286,15 +322,18 @@ static bool is_c_function(const struct compiler *c, u32 a)
 
 static void call_c(struct compiler *c)
 {
+	defer_flush(c);
 	call_helper(c, HELPER_call, c->pc);
 	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 }
 
 static void call_compiled(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), slow = cold_path(c, emit_call_slowly, 0, back);
-	u32 finish = cold_path(c, emit_finish, 0, back), number = expected_number(c, a);
+	u32 a = a_of(i), slow, finish, number = expected_number(c, a);
 
+	defer_flush(c);
+	slow = cold_path(c, emit_call_slowly, 0, back);
+	finish = cold_path(c, emit_finish, 0, back);
 	check_callee(c, a, number, slow);
 	begin_call(c, i);
 	if (number)
@@ -312,6 +351,47 @@ static void compile_tailcall(struct compiler *c)
 	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 }
 
+/* Registers that are not arguments begin as nil. */
+static void defer_nils(struct compiler *c, u32 nargs)
+{
+	u32 first = c->shift - c->caller->shift, r;
+
+	for (r = 0; r < c->p->nregs; r++) {
+		c->has_deferred[r] |= r >= c->p->nparams || c->caller->has_deferred[first + r];
+		if (r >= c->p->nparams || r >= nargs)
+			defer_value(c, r, (struct value){ .tag = TAG_NIL }, DEFER_ALWAYS);
+	}
+}
+
+/* Puts the code of the called function in the place of the call. */
+static void compile_inline(struct compiler *c, u32 i, u32 back)
+{
+	const struct fact *f = fact_at(&c->types, c->pc, a_of(i));
+	struct compiler *inner = calloc(1, sizeof(*inner));
+
+	if (!inner) {
+		c->e->failed = true;
+		return;
+	}
+	*inner = (struct compiler){
+		.runtime = c->runtime, .p = c->inlines[c->pc], .e = c->e, .caller = c,
+		.shift = c->shift + a_of(i) + 1, .call = c->pc, .back = back,
+		.deferral = c->deferral, .next = c->inlined,
+	};
+	c->inlined = inner;
+	types_inline(&c->types, c->pc, fact_at(&c->types, c->pc, 0), &inner->result);
+	if (!types_infer_for(&inner->types, c->runtime, inner->p, f + 1, b_of(i) - 1) ||
+	    !compile_prepare(inner)) {
+		c->e->failed = true;
+		return;
+	}
+	defer_nils(inner, b_of(i) - 1);
+	compile_code(inner);
+	defer_forget_from(c, inner->shift - 1);
+	if (inner->returns_cached)
+		set_cached(c, a_of(i));
+}
+
 void compile_call(struct compiler *c)
 {
 	u32 i = insn_at(c), back;
@@ -319,6 +399,12 @@ void compile_call(struct compiler *c)
 	if (op_of(i) == OP_TAILCALL)
 		return compile_tailcall(c);
 	back = emit_label(c->e);
+	if (c->inlines[c->pc]) {
+		compile_inline(c, i, back);
+		return emit_land(c->e, back);
+	}
+	/* Arguments go where it is. */
+	c->deferral->cached = NOT_CACHED;
 	if (compile_intrinsic(c, back))
 		;
 	else if (is_c_function(c, a_of(i)))

@@ -3,6 +3,7 @@
  * See compile.h.  Instructions that are not calls or table accesses.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "compile.h"
 
@@ -29,13 +30,24 @@ u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct c
 	}
 	c->colds[c->ncolds] = (struct cold){
 		.emit = emit, .label = emit_label(c->e), .back = back, .pc = c->pc,
-		.helper = helper,
+		.helper = helper, .deferral = *c->deferral,
 	};
 	return c->colds[c->ncolds++].label;
 }
 
+u32 cold_path_to(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 back,
+		 u32 target)
+{
+	u32 label = cold_path(c, emit, 0, back);
+
+	if (c->ncolds)
+		c->colds[c->ncolds - 1].target = target;
+	return label;
+}
+
 void call_helper(struct compiler *c, u32 helper, u32 pc)
 {
+	defer_flush(c);
 	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, pc);
 	emit_call(c->e, c->runtime->exports.helpers[helper]);
@@ -48,20 +60,65 @@ static void emit_leave(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, c->leave);
 }
 
+/* After a cold path: what is cached where it goes on, the value at @at of the frame. */
+static void load_cached(struct compiler *c, s32 at)
+{
+	emit_load(c->e, INSN_DW, 5, REG_BASE, at);
+	emit_load(c->e, INSN_W, 4, REG_BASE, at + VALUE_TAG);
+}
+
+/* The frame of an inline function, at the place of the call: goes on in the interpreter. */
+static void emit_resume(struct compiler *c, const struct cold *cold)
+{
+	struct compiler *to = c->caller;
+	u32 i = to->p->code[c->call], wrong = emit_label(c->e);
+	s32 at = slot(to, a_of(i));
+
+	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
+	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->call + 1);
+	emit_mov(c->e, 1, REG_L);
+	emit_mov(c->e, 2, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 2, at);
+	emit_constant(c->e, 3, cold->pc);
+	emit_constant(c->e, 4, c_of(i) - 1);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_resume]);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, to->exit);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+	if (c->returns_cached)
+		load_cached(c, at);
+	if (c_of(i) == 1 || (c->result != T_INTEGER && c->result != T_BOOLEAN))
+		return emit_jump(c->e, c->back);
+	emit_load(c->e, INSN_W, 0, REG_BASE, at + VALUE_TAG);
+	emit_branch_imm(c->e, INSN_JNE, 0, c->result == T_INTEGER ? TAG_NUMBER : TAG_BOOLEAN,
+			wrong);
+	if (c->result == T_INTEGER) {
+		emit_load(c->e, INSN_DW, 1, REG_BASE, at);
+		check_integer(c, 1, wrong);
+	}
+	emit_jump(c->e, c->back);
+	emit_land(c->e, wrong);
+	emit_constant(c->e, 2, c->call + 1);
+	emit_jump(c->e, to->leave);
+}
+
 u32 cold_leave(struct compiler *c)
 {
-	return cold_path(c, emit_leave, 0, 0);
+	return cold_path(c, c->caller ? emit_resume : emit_leave, 0, 0);
 }
 
 static void emit_helper(struct compiler *c, const struct cold *cold)
 {
+	u32 i = c->p->code[cold->pc];
+
 	call_helper(c, cold->helper, cold->pc);
+	if (op_of(i) == OP_GETTABLE || op_of(i) == OP_GETGLOBAL || op_of(i) == OP_SELF)
+		load_cached(c, slot(c, a_of(i)));
 	emit_jump(c->e, cold->back);
 }
 
 u32 cold_helper(struct compiler *c, u32 helper, u32 back)
 {
-	return cold_path(c, emit_helper, helper, back);
+	return cold_path(c, c->caller ? emit_resume : emit_helper, helper, back);
 }
 
 /* -- Values ------------------------------------------------------------------------------- */
@@ -83,8 +140,18 @@ void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail)
 {
 	if (!(types_of_register(c, reg) & ~types))
 		return;
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+	if (is_cached(c, reg))
+		return emit_branch_imm(c->e, INSN_JNE, 4, tag, fail);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
 	emit_branch_imm(c->e, INSN_JNE, 0, tag, fail);
+}
+
+static void load_register(struct compiler *c, u8 reg, u32 from)
+{
+	if (is_cached(c, from))
+		emit_mov(c->e, reg, 5);
+	else
+		emit_load(c->e, INSN_DW, reg, REG_BASE, slot(c, from));
 }
 
 void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
@@ -94,7 +161,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 	if (rk_is_constant(&c->types, c->pc, rk, &k) || rk & RK_K)
 		return emit_constant(c->e, reg, k);
 	check_tag(c, rk, T_NUMBERS, TAG_NUMBER, fail);
-	emit_load(c->e, INSN_DW, reg, REG_BASE, slot(rk));
+	load_register(c, reg, rk);
 	if (types_of_register(c, rk) != T_INTEGER)
 		check_integer(c, reg, fail);
 }
@@ -102,14 +169,24 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 /* Can the register hold only @types, so that its tag is there already? */
 static bool has_tag(const struct compiler *c, u32 reg, u8 types)
 {
-	return !(types_of_register(c, reg) & ~types);
+	return !(types_of_register(c, reg) & ~types) && !c->has_deferred[reg];
+}
+
+void load_object(struct compiler *c, u8 reg, u32 from)
+{
+	const struct fact *f = fact_at(&c->types, c->pc, from);
+
+	if (defer_has(c, from))
+		emit_address(c->e, reg, f->origin - (uintptr_t)c->runtime->arena);
+	else
+		emit_load(c->e, INSN_DW, reg, REG_BASE, slot(c, from));
 }
 
 void store_integer(struct compiler *c, u32 to, u8 reg)
 {
-	emit_store(c->e, INSN_DW, REG_BASE, slot(to), reg);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), reg);
 	if (!has_tag(c, to, T_NUMBERS))
-		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), TAG_NUMBER);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, to), TAG_NUMBER);
 }
 
 /* -- Moves ---------------------------------------------------------------------------------- */
@@ -121,24 +198,47 @@ static const struct {
 	{ T_STRING, TAG_STRING }, { T_TABLE, TAG_TABLE }, { T_FUNCTION, TAG_FUNCTION },
 };
 
-static void compile_move(struct compiler *c, u32 to, u32 from)
+/* The place in @tags of that of values of these types, or -1. */
+static int tag_of(u8 types)
 {
-	u8 types = types_of_register(c, from);
 	size_t i;
 
+	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (!(types & ~tags[i].types))
+			return i;
+	return -1;
+}
+
+static void copy_tagged(struct compiler *c, s32 to, u32 from, u8 there)
+{
+	u8 types = types_of_register(c, from);
+	int n = tag_of(types);
+
+	if (is_cached(c, from) && n < 0) {
+		emit_store(c->e, INSN_DW, REG_BASE, to, 5);
+		return emit_store(c->e, INSN_W, REG_BASE, to + VALUE_TAG, 4);
+	}
 	if (types != T_NIL) {
-		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(from));
-		emit_store(c->e, INSN_DW, REG_BASE, slot(to), 0);
+		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(c, from));
+		emit_store(c->e, INSN_DW, REG_BASE, to, 0);
 	}
-	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
-		if (types & ~tags[i].types)
-			continue;
-		if (!has_tag(c, to, tags[i].types))
-			emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), tags[i].tag);
-		return;
+	if (n < 0) {
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, from));
+		emit_store(c->e, INSN_W, REG_BASE, to + VALUE_TAG, 0);
+	} else if (there & ~tags[n].types) {
+		emit_store_imm(c->e, INSN_W, REG_BASE, to + VALUE_TAG, tags[n].tag);
 	}
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(from));
-	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 0);
+}
+
+void copy_value(struct compiler *c, s32 to, u32 from)
+{
+	copy_tagged(c, to, from, T_ANY);
+}
+
+static void compile_move(struct compiler *c, u32 to, u32 from)
+{
+	copy_tagged(c, slot(c, to), from,
+		    c->has_deferred[to] ? T_ANY : types_of_register(c, to));
 }
 
 static void compile_loadk(struct compiler *c, u32 to, struct value k)
@@ -148,20 +248,20 @@ static void compile_loadk(struct compiler *c, u32 to, struct value k)
 		return store_integer(c, to, 0);
 	}
 	emit_address(c->e, 0, k.bits - (uintptr_t)c->runtime->arena);
-	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 0);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), k.tag);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, to), k.tag);
 }
 
 static void store_boolean(struct compiler *c, u32 to, u32 value)
 {
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot(to), value);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(to), TAG_BOOLEAN);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot(c, to), value);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, to), TAG_BOOLEAN);
 }
 
 static void compile_loadnil(struct compiler *c, u32 from, u32 to)
 {
 	for (; from <= to; from++)
-		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(from), TAG_NIL);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, from), TAG_NIL);
 }
 
 /* -- Upvalues ----------------------------------------------------------------- */
@@ -169,7 +269,7 @@ static void compile_loadnil(struct compiler *c, u32 from, u32 to)
 void load_closure(struct compiler *c, u8 reg)
 {
 	if (!c->p->is_vararg)
-		return emit_load(c->e, INSN_DW, reg, REG_BASE, slot(0) - VALUE_SIZE);
+		return emit_load(c->e, INSN_DW, reg, REG_BASE, slot(c, 0) - VALUE_SIZE);
 	emit_load(c->e, INSN_DW, reg, REG_L, STATE_CI);
 	emit_load(c->e, INSN_DW, reg, reg, CI_FUNC);
 	emit_load(c->e, INSN_DW, reg, reg, 0);
@@ -214,8 +314,8 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	}
 	emit_load(c->e, INSN_DW, 2, 1, 0);
 	emit_load(c->e, INSN_W, 0, 1, VALUE_TAG);
-	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 2);
-	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 0);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), 2);
+	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, to), 0);
 }
 
 /* Only stores of objects concern the collector. */
@@ -224,11 +324,11 @@ static void compile_setupval(struct compiler *c, u32 from, u32 up)
 	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
 	u8 types = types_of_register(c, from);
 
-	emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(from));
+	emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(c, from));
 	if (types & ~(T_NUMBERS | T_NIL | T_BOOLEAN))
 		emit_branch_imm(c->e, INSN_JGE, 3, TAG_STRING, slow);
 	load_upvalue(c, 1, up);
-	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(from));
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, from));
 	emit_store(c->e, INSN_DW, 1, 0, 2);
 	emit_store(c->e, INSN_W, 1, VALUE_TAG, 3);
 	emit_land(c->e, back);
@@ -348,7 +448,12 @@ static void compile_arith(struct compiler *c)
 	back = emit_label(c->e);
 	fail = sure ? cold_leave(c) : cold_helper(c, HELPER_arith, back);
 	emit_arith(c, i, fail);
-	store_integer(c, a_of(i), 1);
+	/* The tag of an operand is there. */
+	if (!c->has_deferred[a_of(i)] &&
+	    (a_of(i) == b_of(i) || (op_of(i) != OP_UNM && a_of(i) == c_of(i))))
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
+	else
+		store_integer(c, a_of(i), 1);
 	emit_land(c->e, back);
 }
 
@@ -356,10 +461,10 @@ static void compile_not(struct compiler *c, u32 to, u32 from)
 {
 	u32 is_false = emit_label(c->e), done = emit_label(c->e), is_true = emit_label(c->e);
 
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(from));
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, from));
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, is_false);
 	emit_branch_imm(c->e, INSN_JNE, 0, TAG_BOOLEAN, is_true);
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot(from));
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot(c, from));
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, is_false);
 	emit_land(c->e, is_true);
 	store_boolean(c, to, 0);
@@ -378,7 +483,7 @@ static void compile_len(struct compiler *c, u32 to, u32 from)
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_len, back);
 	check_tag(c, from, T_STRING, TAG_STRING, slow);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(from));
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, from));
 	emit_load(c->e, INSN_DW, 1, 1, STRING_LEN);
 	store_integer(c, to, 1);
 	emit_land(c->e, back);
@@ -398,23 +503,31 @@ static void compile_else(struct compiler *c)
 		emit_jump(c->e, c->labels[c->pc + 2]);
 }
 
+/* After a test: goes to @label, unless its code comes next anyway. */
+static void jump_on(struct compiler *c, u32 label)
+{
+	if (op_of(insn_at(c)) != OP_TEST || label != c->labels[c->pc + 2] ||
+	    c->types.reached[c->pc + 1])
+		emit_jump(c->e, label);
+}
+
 /* Jumps if R(@reg) is false, or if it is true. */
 static void emit_test(struct compiler *c, u32 reg, u32 if_false, u32 if_true)
 {
 	u8 types = types_of_register(c, reg);
 
 	if (!(types & (T_NIL | T_BOOLEAN)))
-		return emit_jump(c->e, if_true);
+		return jump_on(c, if_true);
 	if (types == T_NIL)
-		return emit_jump(c->e, if_false);
+		return jump_on(c, if_false);
 	if (types != T_BOOLEAN) {
-		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
 		if (types & T_NIL)
 			emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, if_false);
 		if (types & ~(T_NIL | T_BOOLEAN))
 			emit_branch_imm(c->e, INSN_JNE, 0, TAG_BOOLEAN, if_true);
 	}
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot(reg));
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot(c, reg));
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, if_false);
 	emit_jump(c->e, if_true);
 }
@@ -441,18 +554,15 @@ static void emit_compared(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc];
 
-	call_helper(c, cold->helper, cold->pc);
+	call_helper(c, HELPER_compare, cold->pc);
 	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), cold->target);
 	emit_jump(c->e, cold->back);
 }
 
 static u32 cold_compare(struct compiler *c)
 {
-	u32 label = cold_path(c, emit_compared, HELPER_compare, c->labels[c->pc + 2]);
-
-	if (c->ncolds)
-		c->colds[c->ncolds - 1].target = target_of(c, c->pc + 1);
-	return label;
+	return cold_path_to(c, c->caller ? emit_resume : emit_compared, c->labels[c->pc + 2],
+			    target_of(c, c->pc + 1));
 }
 
 static void compile_compare_slow(struct compiler *c, u32 i)
@@ -512,13 +622,13 @@ static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct v
 	u32 equal = a_of(i) ? target_of(c, c->pc + 1) : c->labels[c->pc + 2];
 	u32 other = a_of(i) ? c->labels[c->pc + 2] : target_of(c, c->pc + 1);
 
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(reg));
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
 	emit_branch_imm(c->e, INSN_JNE, 0, k.tag, other);
 	if (k.tag == TAG_BOOLEAN) {
-		emit_load(c->e, INSN_W, 0, REG_BASE, slot(reg));
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot(c, reg));
 		emit_branch_imm(c->e, INSN_JNE, 0, k.bits & 1, other);
 	} else if (k.tag == TAG_STRING) {
-		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(reg));
+		emit_load(c->e, INSN_DW, 0, REG_BASE, slot(c, reg));
 		emit_address(c->e, 1, k.bits - (uintptr_t)c->runtime->arena);
 		emit_branch(c->e, INSN_JNE, 0, 1, other);
 	}
@@ -534,7 +644,7 @@ static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
 	u32 equal = a_of(i) ? to : next, other = a_of(i) ? next : to;
 
 	check_tag(c, reg, T_NUMBERS, TAG_NUMBER, other);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(reg));
+	load_register(c, 1, reg);
 	if (k) {
 		emit_branch_imm(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, k, to);
 	} else {
@@ -597,9 +707,9 @@ static void compile_forprep(struct compiler *c, u32 i)
 		emit_branch_imm(c->e, INSN_JEQ, 2, 0, leave);
 		emit_alu(c->e, INSN_SUB, 1, 2);
 	}
-	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
 	if (!has_tag(c, a + 3, T_NUMBERS))
-		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a + 3), TAG_NUMBER);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a + 3), TAG_NUMBER);
 	emit_jump(c->e, to);
 }
 
@@ -622,13 +732,13 @@ static void compile_forloop(struct compiler *c, u32 i)
 	u32 done = emit_label(c->e), down = emit_label(c->e), go_on = emit_label(c->e);
 	s64 step;
 
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(a));
-	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(a + 1));
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, a + 1));
 	if (prep != ~0U && for_step(&c->types, prep, &step)) {
 		emit_alu_imm(c->e, INSN_ADD, 1, step);
 		emit_branch(c->e, step > 0 ? INSN_JSGT : INSN_JSLT, 1, 2, done);
 	} else {
-		emit_load(c->e, INSN_DW, 3, REG_BASE, slot(a + 2));
+		emit_load(c->e, INSN_DW, 3, REG_BASE, slot(c, a + 2));
 		emit_alu(c->e, INSN_ADD, 1, 3);
 		emit_branch_imm(c->e, INSN_JSLE, 3, 0, down);
 		emit_branch(c->e, INSN_JSGT, 1, 2, done);
@@ -637,7 +747,7 @@ static void compile_forloop(struct compiler *c, u32 i)
 		emit_branch(c->e, INSN_JSLT, 1, 2, done);
 		emit_land(c->e, go_on);
 	}
-	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
 	store_integer(c, a + 3, 1);
 	emit_jump(c->e, again);
 	emit_land(c->e, done);
@@ -715,18 +825,28 @@ static void compile_insn(struct compiler *c)
 	}
 }
 
-static void compile_code(struct compiler *c)
+void compile_code(struct compiler *c)
 {
 	for (c->pc = 0; c->pc < c->p->ncode; c->pc += 1 + proto_operands(c->p, c->pc)) {
-		emit_land(c->e, c->labels[c->pc]);
 		if (c->types.reached[c->pc])
-			compile_insn(c);
+			defer_before(c);
+		emit_land(c->e, c->labels[c->pc]);
+		if (c->types.target[c->pc])
+			c->deferral->cached = NOT_CACHED;
+		if (!c->types.reached[c->pc] || defer_insn(c))
+			continue;
+		c->deferral->fresh = false;
+		compile_insn(c);
+		defer_after(c);
+		if (!c->deferral->fresh)
+			c->deferral->cached = NOT_CACHED;
 	}
 }
 
 /* Cold paths may add cold paths. */
 static void compile_colds(struct compiler *c)
 {
+	struct compiler *inner;
 	u32 i;
 
 	for (i = 0; i < c->ncolds && !c->e->failed; i++) {
@@ -735,10 +855,15 @@ static void compile_colds(struct compiler *c)
 		if (!emit_is_wanted(c->e, cold.label))
 			continue;
 		c->pc = cold.pc;
+		c->deferral->cached = NOT_CACHED;
 		emit_land(c->e, cold.label);
+		defer_store_all(c, &cold.deferral, 4);
 		cold.emit(c, &cold);
 	}
-	emit_shared(c);
+	for (inner = c->inlined; inner; inner = inner->next)
+		compile_colds(inner);
+	if (!c->caller)
+		emit_shared(c);
 }
 
 static bool make_labels(struct compiler *c)
@@ -765,23 +890,89 @@ static void forget(struct emit *e, u32 insns, u32 calls)
 	e->failed = false;
 }
 
+static bool find_inlines(struct compiler *c)
+{
+	u32 pc;
+	u8 result;
+
+	c->inlines = calloc(c->p->ncode + 1, sizeof(*c->inlines));
+	for (pc = 0; c->inlines && pc < c->p->ncode; pc += 1 + proto_operands(c->p, pc))
+		if (c->types.reached[pc])
+			c->inlines[pc] = types_inline(&c->types, pc, fact_at(&c->types, pc, 0),
+						      &result);
+	return c->inlines;
+}
+
+/* Does nothing from @start to @end call another function, or the runtime? */
+static bool is_tight(struct compiler *c, u32 start, u32 end)
+{
+	bool tight = true;
+
+	for (c->pc = start; c->pc < end && tight; c->pc += 1 + proto_operands(c->p, c->pc))
+		tight = !c->types.reached[c->pc] || defer_is_quiet(c);
+	c->pc = 0;
+	return tight;
+}
+
+static bool find_loops(struct compiler *c)
+{
+	u32 pc, i, start;
+
+	c->in_loop = calloc(c->p->ncode + 1, sizeof(*c->in_loop));
+	if (!c->in_loop)
+		return false;
+	if (c->caller)
+		memset(c->in_loop, c->caller->in_loop[c->call], c->p->ncode);
+	for (pc = 0; pc < c->p->ncode; pc += 1 + proto_operands(c->p, pc)) {
+		i = c->p->code[pc];
+		start = pc + 1 + sbx_of(i);
+		if ((op_of(i) == OP_JMP || op_of(i) == OP_FORLOOP) && start <= pc &&
+		    is_tight(c, start, pc))
+			memset(c->in_loop + start, true, pc - start);
+	}
+	return true;
+}
+
+bool compile_prepare(struct compiler *c)
+{
+	return make_labels(c) && find_inlines(c) && find_loops(c) && defer_find(c);
+}
+
+static void release(struct compiler *c)
+{
+	struct compiler *inner;
+
+	while (c->inlined) {
+		inner = c->inlined;
+		c->inlined = inner->next;
+		release(inner);
+		free(inner);
+	}
+	types_free(&c->types);
+	free(c->labels);
+	free(c->colds);
+	free(c->inlines);
+	free(c->in_loop);
+	free(c->defer_until);
+}
+
 bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e)
 {
-	struct compiler c = { .runtime = runtime, .p = p, .e = e };
+	struct deferral deferral = { .cached = NOT_CACHED };
+	struct compiler c = { .runtime = runtime, .p = p, .e = e, .deferral = &deferral };
 	u32 insns = e->n, calls = e->ncalls;
-	bool done = types_infer(&c.types, runtime, p) && make_labels(&c);
+	bool done = types_infer(&c.types, runtime, p) && compile_prepare(&c);
 
 	if (done) {
 		compile_begin(&c);
 		compile_code(&c);
+		deferral = (struct deferral){ .cached = NOT_CACHED };
 		compile_colds(&c);
 		emit_resolve(e);
 		done = !e->failed;
 	}
 	if (!done)
 		forget(e, insns, calls);
-	types_free(&c.types);
-	free(c.labels);
-	free(c.colds);
+	release(&c);
 	return done;
 }

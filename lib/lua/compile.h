@@ -25,13 +25,54 @@
 
 struct compiler;
 
-/* Rarely executed code, which @emit puts after the function. */
+/**
+ * struct deferred - a value that has not been stored
+ * @place: its register, from the frame's first on
+ * @by:    what has deferred it, in whose code @until is the last instruction that wants it
+ */
+struct deferred {
+	u32 place, until;
+	const struct compiler *by;
+	struct value value;
+};
+
+#define DEFERRED_MOST	16
+#define DEFER_ALWAYS	(~0U)
+
+/*
+ * @cached: the place of a register whose value and tag are in r5 and r4, too; NOT_CACHED.
+ * Only this instruction has loaded it, if @fresh.
+ */
+struct deferral {
+	u32 n, cached;
+	bool fresh;
+	struct deferred at[DEFERRED_MOST];
+};
+
+#define NOT_CACHED	(~0U)
+
+/* Rarely executed code, which @emit puts after the function.  It stores @deferral first. */
 struct cold {
 	void (*emit)(struct compiler *c, const struct cold *cold);
 	u32 label, back, pc;
 	u32 helper, target;
+	struct deferral deferral;
 };
 
+/**
+ * struct compiler - of a function
+ * @inlines: for each instruction, the function whose code takes the place of the call
+ * @in_loop: for each instruction, it is in a loop that calls nothing, of the caller if there
+ *           is one
+ * @defer_until: for each instruction, the last one that wants its value, if that is deferred
+ * @has_deferred: of some instruction the value for this register is
+ * @deferral: what is deferred here, also of the function that the code is put into
+ * @caller:  that function, at whose instruction @call the code is; it goes on at @back, with
+ *           a result of the types @result
+ * @returned: there was a return; @returns_cached: after the only one the result is cached
+ * @shift:   where the first register is, from the frame's first on
+ * @inlined: compilers whose cold paths are to come, linked by @next
+ */
 struct compiler {
 	const struct runtime *runtime;
 	const struct proto *p;
@@ -43,6 +84,15 @@ struct compiler {
 	u32 leave, exit, epilogue, slow_return;
 	struct cold *colds;
 	u32 ncolds, cold_room;
+	const struct proto **inlines;
+	bool *in_loop;
+	u32 *defer_until;
+	bool has_deferred[REGISTERS];
+	struct deferral *deferral;
+	struct compiler *caller, *inlined, *next;
+	u32 shift, call, back;
+	u8 result;
+	bool returned, returns_cached;
 };
 
 /* Adds the code of @p.  False if it has to be interpreted. */
@@ -50,19 +100,35 @@ bool compile_proto(const struct runtime *runtime, const struct proto *p, struct 
 
 /* -- For the parts of the compiler ------------------------------------------------------ */
 
-static inline s32 slot(u32 reg)
+static inline s32 slot(const struct compiler *c, u32 reg)
 {
-	return (s32)reg * VALUE_SIZE;
+	return (s32)(c->shift + reg) * VALUE_SIZE;
 }
 
-static inline s32 slot_tag(u32 reg)
+static inline s32 slot_tag(const struct compiler *c, u32 reg)
 {
-	return slot(reg) + VALUE_TAG;
+	return slot(c, reg) + VALUE_TAG;
+}
+
+static inline bool is_cached(const struct compiler *c, u32 reg)
+{
+	return c->deferral->cached == c->shift + reg;
+}
+
+/* r5 and r4 are the value and the tag of R(@reg), until the end of the next instruction. */
+static inline void set_cached(struct compiler *c, u32 reg)
+{
+	c->deferral->cached = c->shift + reg;
+	c->deferral->fresh = true;
 }
 
 /* A label for code that @emit emits later; the code continues at @back. */
 u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
 	      u32 back);
+
+/* The same for code that may also go on at @target. */
+u32 cold_path_to(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 back,
+		 u32 target);
 
 /* A label where the interpreter takes over, at this instruction. */
 u32 cold_leave(struct compiler *c);
@@ -80,6 +146,37 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail);
 void store_integer(struct compiler *c, u32 to, u8 reg);
 /* Goes to @fail unless R(@reg) has the tag @tag. */
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
+
+/* defer.c: finds what to defer. */
+bool defer_find(struct compiler *c);
+/* Defers the value of this instruction, if it is to be; then that needs no code. */
+bool defer_insn(struct compiler *c);
+/* Before and after each instruction: stores what it reads, and forgets what it ends. */
+void defer_before(struct compiler *c);
+void defer_after(struct compiler *c);
+/* Does the instruction, on its fast way, let nothing else look at registers? */
+bool defer_is_quiet(const struct compiler *c);
+void defer_value(struct compiler *c, u32 reg, struct value v, u32 until);
+bool defer_has(const struct compiler *c, u32 reg);
+/* Stores all; overwrites r0. */
+void defer_flush(struct compiler *c);
+void defer_store_all(struct compiler *c, const struct deferral *deferral, u8 spare);
+/* Forgets those whose places are @place and after it. */
+void defer_forget_from(struct compiler *c, u32 place);
+
+/* The code of a function, after it has been entered. */
+void compile_code(struct compiler *c);
+/* Prepares for it.  False if there is no memory. */
+bool compile_prepare(struct compiler *c);
+/* Loads the object in R(@from). */
+void load_object(struct compiler *c, u8 reg, u32 from);
+/* Copies a value from R(@from) to @to, which may have any tag. */
+void copy_value(struct compiler *c, s32 to, u32 from);
+
+/* Is the instruction a call that compile_intrinsic() compiles without one? */
+bool is_intrinsic(const struct compiler *c);
+/* And does its code not read the argument, or function, R(@reg)? */
+bool intrinsic_knows(const struct compiler *c, u32 reg);
 
 void compile_call(struct compiler *c);
 /* Compiles the call inline if it probably is of a function that can be. */

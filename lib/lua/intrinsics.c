@@ -28,7 +28,7 @@ static bool wants_results(struct compiler *c, u32 i, u32 n)
 	u32 r, wanted = c_of(i) - 1;
 
 	for (r = n; r < wanted; r++)
-		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a_of(i) + r), TAG_NIL);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(i) + r), TAG_NIL);
 	return wanted;
 }
 
@@ -46,8 +46,8 @@ static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
 		return;
 	if (may_be_large)
 		check_integer(c, 1, cold_path(c, emit_large, 0, back));
-	emit_store(c->e, INSN_DW, REG_BASE, slot(a), 1);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a), TAG_NUMBER);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NUMBER);
 }
 
 /* -- System calls ------------------------------------------------------------------------ */
@@ -70,9 +70,36 @@ static bool takes(const char *kinds, u32 nargs)
 	return true;
 }
 
-/* Loads integers into their places; r0 is free until the last one. */
-static void load_arguments(struct compiler *c, const char *kinds, u32 a, u32 nargs, u32 slow)
+/* An argument is a string, whose text the kernel reads. */
+static void emit_text(struct compiler *c, const struct cold *cold)
 {
+	u8 reg = places[cold->helper];
+
+	emit_load(c->e, INSN_DW, reg, REG_BASE,
+		  slot(c, a_of(c->p->code[cold->pc]) + 1 + cold->helper));
+	emit_alu_imm(c->e, INSN_ADD, reg, STRING_TEXT);
+	emit_jump(c->e, cold->back);
+}
+
+/* Loads argument @n, an integer or a string, which the kernel does not write to. */
+static void load_text(struct compiler *c, u32 reg, u32 n, u32 slow)
+{
+	u32 back = emit_label(c->e), text = cold_path(c, emit_text, n, back);
+
+	/* It goes on here, where nothing has been stored either. */
+	if (c->ncolds)
+		c->colds[c->ncolds - 1].deferral.n = 0;
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
+	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_STRING, text);
+	load_integer(c, places[n], reg, slow);
+	emit_land(c->e, back);
+}
+
+/* Loads arguments into their places; r0 is free until the last one. */
+static void load_arguments(struct compiler *c, long nr, u32 a, u32 nargs, u32 slow)
+{
+	const char *kinds = syscall_kinds(nr);
+	s64 k;
 	u32 n;
 
 	if (nargs == 6 && fact_at(&c->types, c->pc, a + 6)->types != T_INTEGER)
@@ -80,10 +107,15 @@ static void load_arguments(struct compiler *c, const char *kinds, u32 a, u32 nar
 	for (n = 0; kinds[n]; n++) {
 		if (n >= nargs)
 			emit_constant(c->e, places[n], 0);
+		else if (kinds[n] == 's' && syscall_only_reads(nr) &&
+			 fact_at(&c->types, c->pc, a + 1 + n)->types & T_STRING)
+			load_text(c, a + 1 + n, n, slow);
 		else if (places[n])
 			load_integer(c, places[n], a + 1 + n, slow);
+		else if (rk_is_constant(&c->types, c->pc, a + 1 + n, &k))
+			emit_constant(c->e, 0, k);
 		else
-			emit_load(c->e, INSN_DW, 0, REG_BASE, slot(a + 1 + n));
+			emit_load(c->e, INSN_DW, 0, REG_BASE, slot(c, a + 1 + n));
 	}
 }
 
@@ -92,26 +124,21 @@ static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 	if (fact_at(&c->types, c->pc, a)->sure)
 		return;
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
-	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(c, a));
 	emit_load(c->e, INSN_W, 5, 5, CLOSURE_ID);
 	emit_constant(c->e, 0, ID_SYSCALL + nr);
 	emit_branch(c->e, INSN_JNE, 5, 0, slow);
 }
 
-static bool compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
+static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
 {
-	const char *kinds = syscall_kinds(nr);
-	u32 a = a_of(i), nargs = b_of(i) - 1, slow;
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_call_slowly, 0, back);
 
-	if (!kinds || !takes(kinds, nargs))
-		return false;
-	slow = cold_path(c, emit_call_slowly, 0, back);
 	check_syscall(c, a, nr, slow);
-	load_arguments(c, kinds, a, nargs, slow);
+	load_arguments(c, nr, a, nargs, slow);
 	emit_syscall(c->e, nr);
 	emit_mov(c->e, 1, 0);
 	store_result(c, i, !syscall_is_small(nr), back);
-	return true;
 }
 
 /* -- Memory ---------------------------------------------------------------------------------- */
@@ -177,25 +204,24 @@ static void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 	if (fact_at(&c->types, c->pc, a)->sure)
 		return;
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
-	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(a));
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(c, a));
 	emit_load(c->e, INSN_DW, 5, 5, CLOSURE_F);
 	emit_branch_imm(c->e, INSN_JNE, 5, c->runtime->exports.intrinsics[intrinsic], slow);
 }
 
-static bool compile_peek(struct compiler *c, u32 i, u32 back)
+static void compile_peek(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), nargs = b_of(i) - 1, slow;
+	u32 a = a_of(i), slow;
 	struct kind kind = { 4, true, false };
 
-	if (nargs < 1 || nargs > 2 || (nargs == 2 && !find_kind(c, a + 2, &kind)))
-		return false;
+	if (b_of(i) == 3)
+		find_kind(c, a + 2, &kind);
 	slow = cold_path(c, emit_call_slowly, 0, back);
 	check_function(c, a, INTRINSIC_util_peek, slow);
 	load_integer(c, 1, a + 1, slow);
 	check_address(c, kind.size, slow);
 	emit_peek(c, kind);
 	store_result(c, i, kind.size == 8, back);
-	return true;
 }
 
 /* Goes to @slow unless r3 fits, as signed or as unsigned. */
@@ -211,14 +237,12 @@ static void check_fits(struct compiler *c, struct kind kind, u32 slow)
 	emit_branch_imm(c->e, INSN_JGT, 0, 2, slow);
 }
 
-static bool compile_poke(struct compiler *c, u32 i, u32 back)
+static void compile_poke(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), slow;
+	u32 a = a_of(i), slow = cold_path(c, emit_call_slowly, 0, back);
 	struct kind kind;
 
-	if (b_of(i) != 4 || !find_kind(c, a + 2, &kind))
-		return false;
-	slow = cold_path(c, emit_call_slowly, 0, back);
+	find_kind(c, a + 2, &kind);
 	check_function(c, a, INTRINSIC_util_poke, slow);
 	load_integer(c, 1, a + 1, slow);
 	load_integer(c, 3, a + 3, slow);
@@ -228,7 +252,6 @@ static bool compile_poke(struct compiler *c, u32 i, u32 back)
 		emit_insn(c->e, INSN_ALU64 | INSN_END, 3, 0, 0, kind.size * 8);
 	emit_insn(c->e, INSN_STX | INSN_MEM | sizes[kind.size], 1, 3, 0, 0);
 	wants_results(c, i, 0);
-	return true;
 }
 
 static void compile_pending(struct compiler *c, u32 i, u32 back)
@@ -246,8 +269,8 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 	emit_branch_imm(c->e, INSN_JEQ, 1, 1, done);
 	emit_constant(c->e, 0, 0);
 	emit_land(c->e, done);
-	emit_store(c->e, INSN_W, REG_BASE, slot(a), 0);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a), TAG_BOOLEAN);
+	emit_store(c->e, INSN_W, REG_BASE, slot(c, a), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_BOOLEAN);
 }
 
 /* -- pcall() ---------------------------------------------------------------------------------- */
@@ -255,8 +278,10 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 /* The runtime's helper does it, without the cost of a call of a C function. */
 static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 {
-	u32 slow = cold_path(c, emit_call_slowly, 0, back);
+	u32 slow;
 
+	defer_flush(c);
+	slow = cold_path(c, emit_call_slowly, 0, back);
 	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
 	begin_call(c, i);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_pcall]);
@@ -283,26 +308,67 @@ static int expected_intrinsic(const struct compiler *c, u32 a)
 	return -1;
 }
 
+static long expected_syscall(const struct compiler *c, u32 i)
+{
+	long nr = syscall_of(c->runtime, function_at(&c->types, c->pc, a_of(i)));
+	const char *kinds = nr < 0 ? NULL : syscall_kinds(nr);
+
+	return kinds && takes(kinds, b_of(i) - 1) ? nr : -1;
+}
+
+bool is_intrinsic(const struct compiler *c)
+{
+	u32 i = insn_at(c);
+	struct kind kind;
+
+	if (op_of(i) != OP_CALL || !b_of(i) || !c_of(i))
+		return false;
+	switch (expected_intrinsic(c, a_of(i))) {
+	case INTRINSIC_util_peek:
+		return b_of(i) == 2 || (b_of(i) == 3 && find_kind(c, a_of(i) + 2, &kind));
+	case INTRINSIC_util_poke:
+		return b_of(i) == 4 && find_kind(c, a_of(i) + 2, &kind);
+	case INTRINSIC_util_pending:
+		return true;
+	default:
+		return expected_syscall(c, i) >= 0;
+	}
+}
+
+bool intrinsic_knows(const struct compiler *c, u32 reg)
+{
+	u32 i = insn_at(c), a = a_of(i);
+	s64 k;
+
+	if (reg == a)
+		return fact_at(&c->types, c->pc, a)->sure;
+	if (rk_is_constant(&c->types, c->pc, reg, &k))
+		return true;
+	/* The kind. */
+	return reg == a + 2 && (expected_intrinsic(c, a) == INTRINSIC_util_peek ||
+				expected_intrinsic(c, a) == INTRINSIC_util_poke);
+}
+
 bool compile_intrinsic(struct compiler *c, u32 back)
 {
 	u32 i = insn_at(c), a = a_of(i);
-	long nr = syscall_of(c->runtime, function_at(&c->types, c->pc, a));
 
 	if (expected_intrinsic(c, a) == INTRINSIC_luaB_pcall)
 		return compile_pcall(c, i, back);
-	if (!b_of(i) || !c_of(i))
+	if (!is_intrinsic(c))
 		return false;
-	if (nr >= 0)
-		return compile_syscall(c, i, nr, back);
 	switch (expected_intrinsic(c, a)) {
 	case INTRINSIC_util_peek:
-		return compile_peek(c, i, back);
+		compile_peek(c, i, back);
+		break;
 	case INTRINSIC_util_poke:
-		return compile_poke(c, i, back);
+		compile_poke(c, i, back);
+		break;
 	case INTRINSIC_util_pending:
 		compile_pending(c, i, back);
-		return true;
+		break;
 	default:
-		return false;
+		compile_syscall(c, i, expected_syscall(c, i), back);
 	}
+	return true;
 }

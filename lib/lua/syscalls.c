@@ -41,6 +41,22 @@ bool syscall_is_small(long nr)
 	return false;
 }
 
+/* Paths, and data to be written. */
+bool syscall_only_reads(long nr)
+{
+	switch (nr) {
+	case __NR_open: case __NR_openat: case __NR_access: case __NR_faccessat:
+	case __NR_stat: case __NR_lstat: case __NR_newfstatat: case __NR_statx:
+	case __NR_readlink: case __NR_readlinkat: case __NR_mkdir: case __NR_mkdirat:
+	case __NR_unlink: case __NR_unlinkat: case __NR_rmdir:
+	case __NR_rename: case __NR_renameat: case __NR_renameat2:
+	case __NR_write: case __NR_pwrite64: case __NR_sendto:
+		return true;
+	default:
+		return false;
+	}
+}
+
 long syscall_of(const struct runtime *runtime, uint64_t origin)
 {
 	if (origin >= (uintptr_t)runtime->arena)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Accesses to tables: elements of their array parts are done here, and
- * fields by a helper that only looks for them.
+ * See compile.h.  Accesses to tables: elements of their array parts, and fields where they
+ * probably are; else a helper looks for them.
  */
 #include "compile.h"
 
@@ -30,127 +30,25 @@ static s32 load_element(struct compiler *c, u8 to, u32 table, u32 key, u32 slow)
 	if (!k)
 		load_integer(c, 2, key, slow);
 	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(table));
+	load_object(c, 1, table);
 	emit_load(c->e, INSN_W, 3, 1, TABLE_SIZEARRAY);
 	if (k) {
 		emit_branch_imm(c->e, INSN_JLT, 3, k, slow);
 		emit_load(c->e, INSN_DW, to, 1, TABLE_ARRAY);
-		return slot(k - 1);
+		return (k - 1) * VALUE_SIZE;
 	}
 	emit_alu_imm(c->e, INSN_SUB, 2, 1);
 	emit_branch(c->e, INSN_JGE, 2, 3, slow);
 	emit_alu_imm(c->e, INSN_LSH, 2, 4);
-	emit_load(c->e, INSN_DW, 3, 1, TABLE_ARRAY);
-	emit_alu(c->e, INSN_ADD, 3, 2);
-	emit_mov(c->e, to, 3);
+	if (to == 2)
+		emit_load(c->e, INSN_DW, 3, 1, TABLE_ARRAY);
+	else
+		emit_load(c->e, INSN_DW, to, 1, TABLE_ARRAY);
+	emit_alu(c->e, INSN_ADD, to, to == 2 ? 3 : 2);
 	return 0;
 }
 
-/* -- Fields ------------------------------------------------------------------- */
-
-static bool is_name(const struct compiler *c, u32 rk)
-{
-	return rk & RK_K && c->p->k[rk & ~RK_K].tag == TAG_STRING;
-}
-
-/* r0 = the address of field @k of the table in r1; goes to @slow if there is none. */
-static void find_field(struct compiler *c, u32 k, u32 slow)
-{
-	emit_address(c->e, 2, c->p->k[k].bits - (uintptr_t)c->runtime->arena);
-	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
-	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
-}
-
-static void find_field_of(struct compiler *c, u32 table, u32 k, u32 slow)
-{
-	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(table));
-	find_field(c, k, slow);
-}
-
-static void find_global(struct compiler *c, u32 k, u32 slow)
-{
-	load_closure(c, 1);
-	emit_load(c->e, INSN_DW, 1, 1, CLOSURE_ENV);
-	find_field(c, k, slow);
-}
-
-/* R(@to) = the value at the address in r0. */
-static void take_field(struct compiler *c, u32 to)
-{
-	emit_load(c->e, INSN_DW, 1, 0, 0);
-	emit_load(c->e, INSN_W, 2, 0, VALUE_TAG);
-	emit_store(c->e, INSN_DW, REG_BASE, slot(to), 1);
-	emit_store(c->e, INSN_W, REG_BASE, slot_tag(to), 2);
-}
-
-static bool may_be_table(const struct compiler *c, u32 reg)
-{
-	return fact_at(&c->types, c->pc, reg)->types & T_TABLE;
-}
-
-void compile_getglobal(struct compiler *c)
-{
-	u32 i = insn_at(c), back = emit_label(c->e);
-
-	find_global(c, bx_of(i), cold_helper(c, HELPER_getglobal, back));
-	take_field(c, a_of(i));
-	emit_land(c->e, back);
-}
-
-void compile_self(struct compiler *c)
-{
-	u32 i = insn_at(c), back;
-
-	if (!is_name(c, c_of(i)) || !may_be_table(c, b_of(i)))
-		return call_helper(c, HELPER_self, c->pc);
-	back = emit_label(c->e);
-	find_field_of(c, b_of(i), c_of(i) & ~RK_K, cold_helper(c, HELPER_self, back));
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(b_of(i)));
-	emit_store(c->e, INSN_DW, REG_BASE, slot(a_of(i) + 1), 1);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(a_of(i) + 1), TAG_TABLE);
-	take_field(c, a_of(i));
-	emit_land(c->e, back);
-}
-
-static void get_field(struct compiler *c, u32 i)
-{
-	u32 back = emit_label(c->e);
-
-	find_field_of(c, b_of(i), c_of(i) & ~RK_K, cold_helper(c, HELPER_gettable, back));
-	take_field(c, a_of(i));
-	emit_land(c->e, back);
-}
-
-/* -- Elements ----------------------------------------------------------------- */
-
-static bool is_index(const struct compiler *c, u32 rk)
-{
-	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
-}
-
-void compile_gettable(struct compiler *c)
-{
-	u32 i = insn_at(c), back, slow;
-	s32 at;
-
-	if (!may_be_table(c, b_of(i)))
-		return call_helper(c, HELPER_gettable, c->pc);
-	if (is_name(c, c_of(i)))
-		return get_field(c, i);
-	if (!is_index(c, c_of(i)))
-		return call_helper(c, HELPER_gettable, c->pc);
-	back = emit_label(c->e);
-	slow = cold_helper(c, HELPER_gettable, back);
-	at = load_element(c, 1, b_of(i), c_of(i), slow);
-	emit_load(c->e, INSN_W, 0, 1, at + VALUE_TAG);
-	/* There may be a metatable. */
-	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, slow);
-	emit_load(c->e, INSN_DW, 3, 1, at);
-	emit_store(c->e, INSN_W, REG_BASE, slot_tag(a_of(i)), 0);
-	emit_store(c->e, INSN_DW, REG_BASE, slot(a_of(i)), 3);
-	emit_land(c->e, back);
-}
+/* -- Values ------------------------------------------------------------------- */
 
 static u8 types_of_value(const struct compiler *c, u32 rk)
 {
@@ -163,8 +61,8 @@ static void load_value(struct compiler *c, u32 rk)
 	struct value k;
 
 	if (!(rk & RK_K)) {
-		emit_load(c->e, INSN_DW, 4, REG_BASE, slot(rk));
-		emit_load(c->e, INSN_W, 5, REG_BASE, slot_tag(rk));
+		emit_load(c->e, INSN_DW, 4, REG_BASE, slot(c, rk));
+		emit_load(c->e, INSN_W, 5, REG_BASE, slot_tag(c, rk));
 		return;
 	}
 	k = c->p->k[rk & ~RK_K];
@@ -184,18 +82,235 @@ static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK, slow);
 }
 
-/* An existing element: its metatable is not consulted. */
-static void set_field(struct compiler *c, u32 i)
-{
-	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_settable, back);
+/* -- Fields ------------------------------------------------------------------- */
 
-	find_field_of(c, a_of(i), b_of(i) & ~RK_K, slow);
-	emit_mov(c->e, 2, 0);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(a_of(i)));
-	check_barrier(c, c_of(i), slow);
-	load_value(c, c_of(i));
-	emit_store(c->e, INSN_DW, 2, 0, 4);
-	emit_store(c->e, INSN_W, 2, VALUE_TAG, 5);
+/* Nodes that offsets of accesses reach, and bits of hashes that constants have. */
+#define NODES_NEAR	512
+#define HASH_BITS	0x7fff
+
+static bool is_name(const struct compiler *c, u32 rk)
+{
+	return rk & RK_K && c->p->k[rk & ~RK_K].tag == TAG_STRING;
+}
+
+/* The name that this instruction looks up, a string. */
+static u64 name_of(const struct compiler *c)
+{
+	u32 i = insn_at(c), k = op_of(i) == OP_SETTABLE ? b_of(i) : c_of(i);
+
+	return c->p->k[op_of(i) == OP_GETGLOBAL ? bx_of(i) : k & ~RK_K].bits;
+}
+
+static void load_name(struct compiler *c, u8 reg)
+{
+	emit_address(c->e, reg, name_of(c) - (uintptr_t)c->runtime->arena);
+}
+
+/* Loads the table that has the field into @reg. */
+static void load_table(struct compiler *c, u8 reg, u32 slow)
+{
+	u32 i = insn_at(c), table = op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i);
+
+	if (op_of(i) == OP_GETGLOBAL) {
+		load_closure(c, reg);
+		emit_load(c->e, INSN_DW, reg, reg, CLOSURE_ENV);
+	} else {
+		check_tag(c, table, T_TABLE, TAG_TABLE, slow);
+		load_object(c, reg, table);
+	}
+}
+
+/* Which node of the table had the field when the script was compiled, or -1. */
+static s32 expected_node(const struct compiler *c)
+{
+	u32 i = insn_at(c), table = op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i), n, mask;
+	u64 origin, nodes;
+	struct value key;
+
+	if (op_of(i) == OP_GETGLOBAL)
+		origin = runtime_value(c->runtime, c->runtime->state + STATE_GLOBALS).bits;
+	else
+		origin = fact_at(&c->types, c->pc, table)->origin;
+	nodes = runtime_word(c->runtime, origin + TABLE_NODE, 8);
+	mask = runtime_word(c->runtime, origin + TABLE_NODEMASK, 4);
+	for (n = 0; n <= mask && n < NODES_NEAR; n++) {
+		key = runtime_value(c->runtime, nodes + (u64)n * NODE_SIZE + NODE_KEY);
+		if (key.tag == TAG_STRING && key.bits == name_of(c))
+			return n;
+	}
+	return -1;
+}
+
+/*
+ * r3 and the returned offset = the node of the table in r1 that probably has the field:
+ * @n, or else the one where names with its hash are first looked for.  Keeps r1.
+ */
+static s32 find_node(struct compiler *c, s32 n, u32 miss)
+{
+	u32 hash = runtime_word(c->runtime, name_of(c) + STRING_HASH, 4) & HASH_BITS;
+
+	if (n)
+		emit_load(c->e, INSN_W, 2, 1, TABLE_NODEMASK);
+	if (n > 0)
+		emit_branch_imm(c->e, INSN_JLT, 2, n, miss);
+	emit_load(c->e, INSN_DW, 3, 1, TABLE_NODE);
+	if (n >= 0)
+		return n * NODE_SIZE;
+	emit_alu_imm(c->e, INSN_AND, 2, hash);
+	emit_alu_imm(c->e, INSN_MUL, 2, NODE_SIZE);
+	emit_alu(c->e, INSN_ADD, 3, 2);
+	return 0;
+}
+
+/* Goes to @miss unless the node at r3 + @at has the name in r2; then r4 is its value's tag. */
+static void check_node(struct compiler *c, s32 at, u32 miss, u32 slow)
+{
+	emit_load(c->e, INSN_DW, 0, 3, at + NODE_KEY);
+	emit_branch(c->e, INSN_JNE, 0, 2, miss);
+	emit_load(c->e, INSN_W, 0, 3, at + NODE_KEY_TAG);
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_STRING, miss);
+	emit_load(c->e, INSN_W, 4, 3, at + VALUE_TAG);
+	emit_branch_imm(c->e, INSN_JEQ, 4, TAG_NIL, slow);
+}
+
+/* R(@to) = r5, with the tag in r4. */
+static void take_value(struct compiler *c, u32 to)
+{
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), 5);
+	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, to), 4);
+	set_cached(c, to);
+}
+
+/* An existing element of the table in r1, at @reg + @at: its metatable is not consulted. */
+static void set_element(struct compiler *c, u8 reg, s32 at, u32 slow)
+{
+	u32 rk = c_of(insn_at(c));
+
+	check_barrier(c, rk, slow);
+	load_value(c, rk);
+	emit_store(c->e, INSN_DW, reg, at, 4);
+	emit_store(c->e, INSN_W, reg, at + VALUE_TAG, 5);
+}
+
+/* What the instruction does with the field that was found. */
+static void use_field(struct compiler *c, s32 at, u32 slow)
+{
+	u32 i = insn_at(c);
+
+	if (op_of(i) == OP_SETTABLE)
+		return set_element(c, 3, at, slow);
+	if (op_of(i) == OP_SELF) {
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i) + 1), 1);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(i) + 1), TAG_TABLE);
+	}
+	emit_load(c->e, INSN_DW, 5, 3, at);
+	take_value(c, a_of(i));
+}
+
+/* Has the runtime find the field of the table in r1. */
+static void call_field(struct compiler *c, u32 slow)
+{
+	u32 i = insn_at(c);
+
+	load_name(c, 2);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_mov(c->e, 3, 0);
+	emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
+	if (op_of(i) == OP_SETTABLE || op_of(i) == OP_SELF)
+		load_object(c, 1, op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i));
+	use_field(c, 0, slow);
+}
+
+/* It is not where the table had it. */
+static void emit_missed(struct compiler *c, const struct cold *cold)
+{
+	call_field(c, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
+/* It is not in the first node with its hash, r3: looks through those after it. */
+static void emit_next_node(struct compiler *c, const struct cold *cold)
+{
+	u32 next = emit_label(c->e);
+
+	emit_land(c->e, next);
+	emit_load(c->e, INSN_DW, 3, 3, NODE_NEXT);
+	emit_branch_imm(c->e, INSN_JEQ, 3, 0, cold->target);
+	check_node(c, 0, next, cold->target);
+	use_field(c, 0, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
+static void find_inline(struct compiler *c, u32 back, u32 slow)
+{
+	s32 n = expected_node(c), at;
+	u32 miss = cold_path_to(c, n < 0 ? emit_next_node : emit_missed, back, slow);
+
+	at = find_node(c, n, miss);
+	load_name(c, 2);
+	check_node(c, at, miss, slow);
+	use_field(c, at, slow);
+}
+
+/* Inline in loops that call nothing, as that is 40 instructions. */
+static void compile_field(struct compiler *c, u32 helper)
+{
+	u32 back = emit_label(c->e), slow = cold_helper(c, helper, back);
+
+	load_table(c, 1, slow);
+	if (c->in_loop[c->pc])
+		find_inline(c, back, slow);
+	else
+		call_field(c, slow);
+	emit_land(c->e, back);
+}
+
+static bool may_be_table(const struct compiler *c, u32 reg)
+{
+	return fact_at(&c->types, c->pc, reg)->types & T_TABLE;
+}
+
+void compile_getglobal(struct compiler *c)
+{
+	compile_field(c, HELPER_getglobal);
+}
+
+void compile_self(struct compiler *c)
+{
+	u32 i = insn_at(c);
+
+	if (!is_name(c, c_of(i)) || !may_be_table(c, b_of(i)))
+		return call_helper(c, HELPER_self, c->pc);
+	compile_field(c, HELPER_self);
+}
+
+/* -- Elements ----------------------------------------------------------------- */
+
+static bool is_index(const struct compiler *c, u32 rk)
+{
+	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
+}
+
+void compile_gettable(struct compiler *c)
+{
+	u32 i = insn_at(c), back, slow;
+	s32 at;
+
+	if (!may_be_table(c, b_of(i)))
+		return call_helper(c, HELPER_gettable, c->pc);
+	if (is_name(c, c_of(i)))
+		return compile_field(c, HELPER_gettable);
+	if (!is_index(c, c_of(i)))
+		return call_helper(c, HELPER_gettable, c->pc);
+	back = emit_label(c->e);
+	slow = cold_helper(c, HELPER_gettable, back);
+	at = load_element(c, 1, b_of(i), c_of(i), slow);
+	emit_load(c->e, INSN_W, 4, 1, at + VALUE_TAG);
+	/* There may be a metatable. */
+	emit_branch_imm(c->e, INSN_JEQ, 4, TAG_NIL, slow);
+	emit_load(c->e, INSN_DW, 5, 1, at);
+	take_value(c, a_of(i));
 	emit_land(c->e, back);
 }
 
@@ -207,7 +322,7 @@ void compile_settable(struct compiler *c)
 	if (!may_be_table(c, a_of(i)))
 		return call_helper(c, HELPER_settable, c->pc);
 	if (is_name(c, b_of(i)) && fact_at(&c->types, c->pc, a_of(i))->origin != NEW_TABLE)
-		return set_field(c, i);
+		return compile_field(c, HELPER_settable);
 	if (!is_index(c, b_of(i)))
 		return call_helper(c, HELPER_settable, c->pc);
 	back = emit_label(c->e);
@@ -215,9 +330,6 @@ void compile_settable(struct compiler *c)
 	at = load_element(c, 2, a_of(i), b_of(i), slow);
 	emit_load(c->e, INSN_W, 0, 2, at + VALUE_TAG);
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, slow);
-	check_barrier(c, c_of(i), slow);
-	load_value(c, c_of(i));
-	emit_store(c->e, INSN_DW, 2, at, 4);
-	emit_store(c->e, INSN_W, 2, at + VALUE_TAG, 5);
+	set_element(c, 2, at, slow);
 	emit_land(c->e, back);
 }

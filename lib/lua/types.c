@@ -193,15 +193,20 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 	set(t, f, a_of(i), types, 0);
 }
 
-static void call(const struct types *t, struct fact *f, uint32_t i)
+static void call(const struct types *t, uint32_t pc, struct fact *f)
 {
-	uint32_t a = a_of(i);
-	bool is_small = f[a].sure && f[a].types == T_FUNCTION &&
-			syscall_is_small(syscall_of(t->runtime, f[a].origin));
+	uint32_t i = t->p->code[pc], a = a_of(i);
+	uint8_t result = T_ANY;
 
+	if (f[a].sure && f[a].types == T_FUNCTION &&
+	    syscall_is_small(syscall_of(t->runtime, f[a].origin)))
+		result = T_INTEGER;
+	else
+		types_inline(t, pc, f, &result);
 	forget_from(t, f, a);
-	if (is_small && c_of(i) > 1)
-		set(t, f, a, T_INTEGER, 0);
+	/* These the caller can check after a call that was not inline after all. */
+	if (c_of(i) > 1 && (result == T_INTEGER || result == T_BOOLEAN))
+		set(t, f, a, result, 0);
 }
 
 /* Updates the facts before the instruction at @pc to those after it. */
@@ -250,7 +255,7 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 		concat(t, f, i);
 		break;
 	case OP_CALL:
-		call(t, f, i);
+		call(t, pc, f);
 		break;
 	case OP_TAILCALL: case OP_VARARG:
 		forget_from(t, f, a);
@@ -401,17 +406,26 @@ static void begin(struct types *t)
 		/* Registers of parameters; the others are nil. */
 		bool given = r < t->p->nparams || t->p->is_vararg;
 
-		set(t, f, r, given ? T_ANY : T_NIL, 0);
+		if (t->args && given && r < t->nargs)
+			copy(t, f, r, t->args[r]);
+		else
+			set(t, f, r, given && !t->args ? T_ANY : T_NIL, 0);
 	}
 	flow(t, 0, f);
 }
 
 bool types_infer(struct types *t, const struct runtime *runtime, const struct proto *p)
 {
+	return types_infer_for(t, runtime, p, NULL, 0);
+}
+
+bool types_infer_for(struct types *t, const struct runtime *runtime, const struct proto *p,
+		     const struct fact *args, uint32_t nargs)
+{
 	struct fact f[REGISTERS];
 	uint32_t pc;
 
-	*t = (struct types){ .runtime = runtime, .p = p };
+	*t = (struct types){ .runtime = runtime, .p = p, .args = args, .nargs = nargs };
 	if (p->ncode * p->nregs > FACTS_MAX)
 		return false;
 	t->facts = calloc(p->ncode * p->nregs, sizeof(*t->facts));

@@ -36,6 +36,7 @@ struct fact {
  * struct types - for each instruction @facts[pc * p->nregs + register]
  * @reached: it is ever executed
  * @target:  more than the instruction before leads there
+ * @args:    of the call that it is compiled for, @nargs of them; NULL: for any
  * The rest is of types_infer().
  */
 struct types {
@@ -43,18 +44,30 @@ struct types {
 	const struct proto *p;
 	struct fact *facts;
 	bool *reached, *target;
+	const struct fact *args;
+	uint32_t nargs;
 	bool *waiting;		/* its facts have changed since it was looked at */
 	uint32_t next;		/* to look at */
 };
 
 /* False if there is no memory, or too much would be needed. */
 bool types_infer(struct types *types, const struct runtime *runtime, const struct proto *p);
+/* The same, of a function that is called with @args. */
+bool types_infer_for(struct types *types, const struct runtime *runtime, const struct proto *p,
+		     const struct fact *args, uint32_t nargs);
 void types_free(struct types *types);
 
 static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uint32_t reg)
 {
 	return &t->facts[pc * t->p->nregs + reg];
 }
+
+/*
+ * inline.c: the function that the instruction at @pc calls, with the facts @f before it, if
+ * its code can take the call's place; then @result has the types of what it returns first.
+ */
+const struct proto *types_inline(const struct types *types, uint32_t pc, const struct fact *f,
+				 uint8_t *result);
 
 /* The types of an operand, a register or a constant. */
 uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
@@ -81,6 +94,8 @@ long syscall_number(const char *name);
 const char *syscall_kinds(long nr);
 /* Is its result always of fewer bits than INTEGER_BITS? */
 bool syscall_is_small(long nr);
+/* Does the kernel write to none of its arguments that may be strings? */
+bool syscall_only_reads(long nr);
 /* The system call that is the function at @origin, or -1. */
 long syscall_of(const struct runtime *runtime, uint64_t origin);
 

@@ -142,6 +142,7 @@ class Shared:
         self.locals = [f"v{i}" for i in range(rng.randint(2, 7))]
         self.assigned = [name for name in self.locals if rng.random() < 0.4]
         self.functions = [f"f{i}" for i in range(rng.randint(2, 5))]
+        self.small = [f"s{i}" for i in range(rng.randint(1, 4))]
 
     def value(self) -> str:
         fields = ", ".join(f"{name} = {number(self.rng)}" for name in self.FIELDS[:3])
@@ -160,6 +161,7 @@ class Shared:
         kinds = [one, f"{one} {operator} {other}", f"{one}.{field}", f"({one})[{other}]"]
         kinds += [f"object:m({other})", f"{one}:m(1)", f"#{one}", f"not {one}"]
         kinds += [f"{self.rng.choice(self.functions)}({other})", f"pcall({one}, {other})"]
+        kinds += [self.call_small(), self.call_small()]
         kinds += [f"global{self.rng.randint(1, 2)}", f"(function() return {one} end)()"]
         which = self.rng.choice(["2", "-1", "'#'"])
         kinds += [f"select({which}, {one}, {other})", f"({one})[1]"]
@@ -171,6 +173,38 @@ class Shared:
         kinds += [f"Y(function(a) return a + yields end, {one})"]
         kinds += [f"Y(function(a) for i in yields, a do return i end end, {other})"]
         return self.rng.choice(kinds)
+
+    def call_small(self) -> str:
+        kinds = [*self.locals, "n", "object", "nil", "3", "0.5", "2^51 - 1", "'k'", "-7"]
+        given = ", ".join(self.rng.choice(kinds) for _ in range(self.rng.randint(0, 3)))
+        return f"{self.rng.choice(self.small)}({given})"
+
+    def small_value(self) -> str:
+        field = self.rng.choice(self.FIELDS)
+        one, other = (self.rng.choice(["a", "b", "c", *self.locals, "2", "1"]) for _ in range(2))
+        operator = self.rng.choice(["+", "-", "*", "<", "==", "~=", "<=", "and", "or", "+ 1 -"])
+        kinds = [one, f"{one} {operator} {other}", f"({one}).{field}", f"({one})[{other}]"]
+        kinds += [f"#{one}", f"not {one}", f"-{one}", "global1", f"{one} == nil", f"{one} == 'k'"]
+        kinds += [f"{one}.{field} {operator} {other}", f"object.{field}", f"{one} > 2 and {other}"]
+        return self.rng.choice(kinds)
+
+    def small_statement(self) -> str:
+        field = self.rng.choice(self.FIELDS)
+        name = self.rng.choice([*self.assigned, "a", "global1"])
+        kinds = [f"if {self.small_value()} then return {self.small_value()} end"]
+        kinds += [f"{name} = {self.small_value()}", f"local d = {self.small_value()} c = d"]
+        kinds += [f"a.{field} = {self.small_value()}", "local d, e if b then d = a end c = d or e"]
+        kinds += [f"if {self.small_value()} then b = {self.small_value()} else c = b end"]
+        return self.rng.choice(kinds)
+
+    def small_function(self, name: str) -> str:
+        """One whose code may take the place of its calls: nothing assigns to it."""
+        body = " ".join(self.small_statement() for _ in range(self.rng.choice([0, 0, 1, 1, 2])))
+        values = ", ".join(self.small_value() for _ in range(self.rng.choice([0, 1, 1, 1, 1, 2])))
+        given, rest = self.rng.choice(
+            [("a", "local b, c = a"), ("a, b", "local c = b"), ("a, b, c", ""), ("a, b, c", "")]
+        )
+        return f"local function {name}({given}) {rest} {body} return {values} end"
 
     def loop(self) -> str:
         """Over integers and others, in which variables and their kinds change."""
@@ -215,12 +249,17 @@ class Shared:
             lambda: f"P(pcall(function() {self.loop()} end))",
             lambda: f"P(Y(function() {self.loop()} return n end))",
             lambda: f"P({self.read()})",
+            lambda: f"n = {self.call_small()}",
+            lambda: f"P({self.call_small()})",
+            lambda: f"local d, e = {self.call_small()} P(d, e)",
+            lambda: f"for i = 1, 3 do local d = {self.call_small()} P(d, i) n = d end",
         ]
         return self.rng.choice(kinds)()
 
     def function(self, name: str) -> str:
         body = "\n".join(f"\tpcall(function() {self.statement()} end)" for _ in range(2))
         body += "\n\t" + "\n\t".join(self.statement() for _ in range(self.rng.randint(1, 4)))
+        body += f"\n\tfor i = 1, 3 do local d = {self.call_small()} P(d, {self.call_small()}) end"
         return (
             f"function {name}(n)\n\tif G() then return 0 end\n{body}\n\treturn {self.read()}\nend"
         )
@@ -228,6 +267,7 @@ class Shared:
     def program(self) -> str:
         lines = ["do", SHARED, f"local {', '.join(self.functions)}"]
         lines += [f"local {name} = {self.value()}" for name in self.locals]
+        lines += map(self.small_function, self.small)
         lines += map(self.function, self.functions)
         calls = [self.rng.choice(self.functions) for _ in range(6)]
         run = "\n".join(f"\tP(pcall({name}, {self.value()}))" for name in calls)

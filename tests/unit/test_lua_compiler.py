@@ -107,6 +107,135 @@ def test_upvalues_that_nothing_assigns_to_are_constants() -> None:
     assert mcode(text % "local m", True) < mcode(text % "n", True)
 
 
+def test_fields_that_move() -> None:
+    text = """
+    local t = { one = 1, two = 2, three = 3, four = 4 }
+    local meta = setmetatable({}, { __index = function(_, k) return k end })
+    local function fields(t) return t.one, t.two, t.three, t.four, t.five end
+    local function set(t, v) t.one = v t.three = v and { v } end
+    local function show()
+      local three = t.three
+      print(t.one, t.two, type(three) == "table" and three[1] or three, t.four, t.five)
+      print(fields(t))
+    end
+    function run()
+      show()
+      print(fields(meta)) print(fields({})) print(fields({ five = 5, one = 0 }))
+      for i = 1, 40 do t[i], t["k" .. i], t.five = i, -i, i end
+      show()
+      for i = 1, 40 do t[i], t["k" .. i] = nil, nil end
+      t.two, t.five = nil, nil
+      collectgarbage()
+      set(t, 9) show() set(t, nil) show() t.three = "again" show()
+      for i = 1, 9 do t[2 ^ i + 0.5] = i end
+      set(t, 8) show()
+      set(meta, "m") print(rawget(meta, "one"), rawget(meta, "three")[1])
+      print(pcall(fields, 5)) print(fields("text"))
+      one = "global" print(one) one = nil print(one)
+    end
+    """.replace("print(fields(t))", "print((fields(t)))")
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+SMALL = """
+local columns = { size = { 1, 2.5, "3", nil, 2 ^ 51 - 1 }, name = { "a" } }
+local limit, count, yes = 2, 0, true
+local function size(c, i) return c.size[i] end
+local function is_over(c, i) return c.size[i] > limit end
+local function larger(a, b) if a > b then return a end return b end
+local function sum(a, b) return a + b end
+local function least(a, b) local c if b then c = a end return c, b, a end
+local function counted(a) count = count + a end
+local function set(t, v) t.last = v return t.last == v and yes end
+local function length(s) return #s end
+local function sign(n) return n < 0 and -1 or n > 0 and 1 or 0 end
+local object = setmetatable({ last = 0 }, {
+  __add = function(a, b) return "sum" end, __lt = function() return true end,
+  __index = function(t, k) return k .. "?" end, __len = function() return 7 end,
+})
+local values = { 1, -5, 2.5, 2 ^ 51 - 1, 2 ^ 51, "4", "text", false, object, columns }
+"""
+SMALL_CALLS = (
+    *("size(columns, v)", "size(v, 1)", "is_over(columns, v)", "larger(v, 3)", "larger(3, v)"),
+    *("sum(v, 1)", "sum(v, v)", "least(v)", "least(v, v)", "least()", "counted(v)", "set(v, 1)"),
+    *("set(object, v)", "set(columns, v)", "length(v)", "sign(v)", "sum(sum(v, 1), v)"),
+    "larger(sum(v, 2), size(columns, 2), v)",
+)
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+@pytest.mark.parametrize("call", SMALL_CALLS)
+def test_small_functions(call: str, stress: str) -> None:
+    """Their code takes the place of calls, but for slow paths: those have their frames."""
+    text = f"""
+    local function once(v) local a, b, c, d = {call} return a, b, c, d end
+    local function often(v) local s = 0 for i = 1, 3 do s = {call} end return s, count end
+    local function added(v) return 1 + ({call}) end
+    function run()
+      local function show(ok, ...)
+        local all = {{ ... }}
+        for i = 1, 4 do
+          if type(all[i]) == "table" then all[i] = all[i] == object and "object" or "table" end
+        end
+        print(ok, all[1], all[2], all[3], all[4])
+      end
+      for i = 1, #values do
+        local v = values[i]
+        show(pcall(once, v)) show(pcall(often, v)) show(pcall(added, v))
+        show(coroutine.resume(coroutine.create(once), v))
+      end
+    end
+    """
+    assert both(stress + SMALL + text).returncode == 0
+
+
+def test_small_functions_that_yield() -> None:
+    text = """
+    local function field(t) return t.x end
+    local function add(a, b) return a + b end
+    local yields = setmetatable({}, {
+      __index = function(_, k) return coroutine.yield(k) end,
+      __add = function(a, b) return coroutine.yield("+"), b end,
+    })
+    local function both(t) local a = field(t) local b = add(t, a) return a, b, a end
+    function run()
+      local co = coroutine.wrap(both)
+      print(co(yields)) print(co(1)) print(co("two"))
+    end
+    """
+    assert both(text).stdout == "x\n+\n1\ttwo\t1\n"
+
+
+def test_small_functions_that_overflow() -> None:
+    """Their results are integers, until one is not."""
+    text = """
+    local function twice(i) return i * 2 end
+    local function is_large(i) if i > 2 ^ 51 - 3 then return i + i end return i end
+    local function one()
+      for i = 2 ^ 50 - 2, 2 ^ 50 + 2 do
+        local n = twice(i)
+        local rest = n % 10
+        print(rest, n, n + 1)
+      end
+    end
+    local function other()
+      for i = 2 ^ 51 - 4, 2 ^ 51 - 1 do
+        local n = is_large(i)
+        local rest = n % 4
+        print(rest, n, n - 1)
+      end
+    end
+    function run() one() other() end
+    """
+    assert both(text).returncode == 0
+
+
+def test_small_functions_take_the_place_of_calls() -> None:
+    text = "local function f() end %s function run() " + "f() " * 50 + "end"
+    called, inline = "function change() f = 1 end", "local g function change() g = 1 end"
+    assert mcode(text % called, True) > mcode(text % inline, True) + 2000
+
+
 # A sum of what is passed to it, as there is more than can be printed.
 COLLECT = """
 local sum, count = 0, 0
