@@ -167,43 +167,64 @@ static const struct {
 	COLUMNS(COLUMN_ROW)
 };
 
-/* The columns that fs.entries() fills. */
+/* The columns that fs.entries() fills: numbers, those with a bit in @have. */
 struct columns {
 	Table *of[COLUMN__MAX], *names, *dirs;
-	unsigned int mask;
+	unsigned int mask, have;
 };
 
-/* Where the table of a column goes, or NULL if there is no such column. */
-static Table **column_of(struct columns *columns, const char *name)
+static Table **number_column(struct columns *columns, const char *name)
 {
 	int i;
 
 	for (i = 0; i < COLUMN__MAX; i++)
 		if (*name == *column_table[i].name && !strcmp(name, column_table[i].name)) {
 			columns->mask |= column_table[i].mask;
+			columns->have |= 1U << i;
 			return &columns->of[i];
 		}
-	if (!strcmp(name, "name"))
-		return &columns->names;
-	return strcmp(name, "dirname") ? NULL : &columns->dirs;
+	return NULL;
 }
 
-static void get_columns(lua_State *L, int index, struct columns *columns)
+/* Where the table of a column goes, or NULL if there is no such column. */
+static Table **column_of(struct columns *columns, const char *name)
+{
+	if (*name == 'n' && !strcmp(name, "name"))
+		return &columns->names;
+	if (*name == 'd' && !strcmp(name, "dirname"))
+		return &columns->dirs;
+	return number_column(columns, name);
+}
+
+static void add_column(lua_State *L, struct columns *columns, const TValue *key,
+		       const TValue *value)
 {
 	Table **to;
 
-	memset(columns, 0, sizeof(*columns));
-	for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-		if (lua_type(L, -2) != LUA_TSTRING)
-			luaL_error(L, "columns are named: { name = {}, size = {} }");
-		to = column_of(columns, lua_tostring(L, -2));
-		if (!to)
-			luaL_error(L, "a directory entry has no column '%s'",
-				   lua_tostring(L, -2));
-		if (!lua_istable(L, -1))
-			luaL_error(L, "column '%s' is not a table", lua_tostring(L, -2));
-		*to = (Table *)lua_topointer(L, -1);
-	}
+	if (!ttisstring(key))
+		luaL_error(L, "columns are named: { name = {}, size = {} }");
+	to = column_of(columns, svalue(key));
+	if (!to)
+		luaL_error(L, "a directory entry has no column '%s'", svalue(key));
+	if (!ttistable(value))
+		luaL_error(L, "column '%s' is not a table", svalue(key));
+	*to = hvalue(value);
+}
+
+static void get_columns(lua_State *L, const Table *t, struct columns *columns)
+{
+	TValue number;
+	int i;
+
+	columns->names = columns->dirs = NULL;
+	columns->mask = columns->have = 0;
+	setnvalue(&number, 1);
+	for (i = 0; i < t->sizearray; i++)
+		if (!ttisnil(&t->array[i]))
+			add_column(L, columns, &number, &t->array[i]);
+	for (i = 0; i < sizenode(t); i++)
+		if (!ttisnil(gval(gnode(t, i))))
+			add_column(L, columns, key2tval(gnode(t, i)), gval(gnode(t, i)));
 }
 
 /* A table's [1..n]. */
@@ -214,10 +235,25 @@ static TValue *room_for(lua_State *L, Table *t, unsigned int n)
 	return t->array;
 }
 
+static inline void set_number(TValue *to, lua_Number n, int tag)
+{
+	to->value.n = n;
+	to->tt = tag;
+}
+
+/* For a register: a constant is loaded each time that it is stored. */
+static inline int number_tag(void)
+{
+	volatile int tag = LUA_TNUMBER;
+
+	return tag;
+}
+
 /* One field of all entries of a batch. */
 static void fill_numbers(const struct image_batch_entries *dir, int column, TValue *to)
 {
 	const char *p = (const char *)dir->to, *end = p + dir->used;
+	int tag = number_tag();
 
 	switch (column) {
 #define COLUMN_CASE(name, mask, value)						\
@@ -226,44 +262,98 @@ static void fill_numbers(const struct image_batch_entries *dir, int column, TVal
 			const struct syscript_dirent *entry = column_entry(p);	\
 			long v = (long)(value);						\
 											\
-			setnvalue(to, num_is_int(v) ? v : num_of_long(v));		\
+			set_number(to, num_is_int(v) ? v : num_of_long(v), tag);	\
 		}								\
 		break;
 	COLUMNS(COLUMN_CASE)
 	}
 }
 
-/* Strings; those of directories only leave false for the others. */
-static void fill_names(lua_State *L, const struct image_batch_entries *dir, Table *t,
-		       bool dirs_only)
+static void set_name(lua_State *L, Table *t, TValue *to, const struct syscript_dirent *entry)
+{
+	setsvalue(L, to, luaS_newlstr(L, entry->name, entry->namelen));
+	luaC_barriert(L, t, to);
+}
+
+static void fill_names(lua_State *L, const struct image_batch_entries *dir, Table *t)
+{
+	const char *p = (const char *)dir->to, *end = p + dir->used;
+	TValue *to = room_for(L, t, dir->n);
+
+	for (; p < end; p += column_entry(p)->reclen, to++)
+		set_name(L, t, to, column_entry(p));
+}
+
+/* Strings for directories, false for the others. */
+static void fill_dirs(lua_State *L, const struct image_batch_entries *dir, Table *t)
 {
 	const char *p = (const char *)dir->to, *end = p + dir->used;
 	TValue *to = room_for(L, t, dir->n);
 
 	for (; p < end; p += column_entry(p)->reclen, to++) {
-		const struct syscript_dirent *entry = column_entry(p);
-
-		if (dirs_only && !column_isdir(entry)) {
-			setbvalue(to, 0);
-		} else {
-			setsvalue(L, to, luaS_newlstr(L, entry->name, entry->namelen));
-			luaC_barriert(L, t, to);
-		}
+		setbvalue(to, 0);
+		if (column_isdir(column_entry(p)))
+			set_name(L, t, to, column_entry(p));
 	}
+}
+
+#define WALKED	(1U << COLUMN_error | 1U << COLUMN_type)
+
+/* What walks read of each entry, at once. */
+static void fill_walked(lua_State *L, const struct image_batch_entries *dir, Table *errors,
+			Table *types, Table *dirs)
+{
+	const char *p = (const char *)dir->to, *end = p + dir->used;
+	TValue *error = room_for(L, errors, dir->n), *type = room_for(L, types, dir->n);
+	TValue *to = room_for(L, dirs, dir->n);
+	int tag = number_tag();
+
+	while (p < end) {
+		const struct syscript_dirent *entry = column_entry(p);
+		int is = column_type(entry);
+
+		p += entry->reclen;
+		set_number(error++, entry->error, tag);
+		set_number(type++, is, tag);
+		setbvalue(to, 0);
+		if (is == C_DT_DIR || is == C_DT_UNKNOWN)
+			set_name(L, dirs, to, entry);
+		to++;
+	}
+}
+
+/* Is no other column in the table of one that walks read?  The last one would win. */
+static bool are_apart(const struct columns *columns)
+{
+	const Table *errors = columns->of[COLUMN_error], *types = columns->of[COLUMN_type];
+	unsigned int have = columns->have & ~WALKED;
+	int i;
+
+	for (i = 0; have >> i; i++)
+		if (have >> i & 1 && (columns->of[i] == errors || columns->of[i] == types ||
+				      columns->of[i] == columns->dirs))
+			return false;
+	return columns->dirs && columns->dirs != columns->names && columns->names != errors &&
+	       columns->names != types;
 }
 
 static void fill_columns(lua_State *L, const struct image_batch_entries *dir,
 			 const struct columns *columns)
 {
+	bool walked = (columns->have & WALKED) == WALKED && are_apart(columns);
+	unsigned int have = columns->have & ~(walked ? WALKED : 0);
 	int i;
 
-	for (i = 0; i < COLUMN__MAX; i++)
-		if (columns->of[i])
+	for (i = 0; have >> i; i++)
+		if (have >> i & 1)
 			fill_numbers(dir, i, room_for(L, columns->of[i], dir->n));
 	if (columns->names)
-		fill_names(L, dir, columns->names, false);
-	if (columns->dirs)
-		fill_names(L, dir, columns->dirs, true);
+		fill_names(L, dir, columns->names);
+	if (walked)
+		fill_walked(L, dir, columns->of[COLUMN_error], columns->of[COLUMN_type],
+			    columns->dirs);
+	else if (columns->dirs)
+		fill_dirs(L, dir, columns->dirs);
 }
 
 /* fs.entries(fd, columns [, max]) -> n, end */
@@ -275,7 +365,7 @@ static int fs_entries(lua_State *L)
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 3);
-	get_columns(L, 2, &columns);
+	get_columns(L, hvalue(L->base + 1), &columns);
 	dir.fd = (int)check_long(L, 1);
 	max = opt_long(L, 3, READDIRPLUS_ROOM);
 	luaL_argcheck(L, max >= 1, 3, "number out of range");

@@ -17,7 +17,8 @@
 
 static inline bool num_is_int(long n)
 {
-	return (long)((unsigned long)n << 12) >> 12 == n;
+	/* What is right of the sign is 0 or -1: no constant of 64 bits, which takes three. */
+	return (unsigned long)(n >> 51) + 1 < 2;
 }
 
 /* Are all three?  One test of what is right of the sign: 0 and -1 are. */
