@@ -41,9 +41,10 @@ local e = { type = {}, error = {}, dirname = {} }
 for _, name in ipairs(columns) do e[name] = {} end
 local stat = util.buffer(144)     -- struct stat
 
--- The levels from the top to where we are.  A level's directories are gone into
--- batch by batch, so that no more than the names of one batch are kept of it:
--- names[1] to names[count], of which names[next] is the next one.
+-- The levels from the top to where we are, levels[1] to levels[depth]; those after it
+-- wait to be used again.  A level's directories are gone into batch by batch, so that no
+-- more than the names of one batch are kept of it: names[1] to names[count], of which
+-- names[next] is the next one.
 local levels, depth = {}, 0
 local batch, at = 0, 0            -- of e: entries, and those that are done
 local generation, current = 0, 0
@@ -62,16 +63,19 @@ local function close_far(level)
   level.pos = tell(level.fd)
   level.dev, level.low, level.high = identity(level.fd)
   close(level.fd)
-  level.fd = nil
+  level.fd = false
 end
 
 local function push(fd, name)
   local above = levels[depth]
   depth = depth + 1
-  levels[depth] = {
-    fd = fd, names = { false }, count = 0, next = 1, done = false,
-    path = want_paths and (above and above.path .. name .. "/" or "") or nil,
-  }
+  local level = levels[depth]
+  if not level then
+    level = { fd = fd, names = {}, count = 0, next = 1, done = false, path = false }
+    levels[depth] = level
+  end
+  level.fd, level.count, level.next, level.done = fd, 0, 1, false
+  level.path = want_paths and (above and above.path .. name .. "/" or "")
   counts.dirs = counts.dirs + 1
   if depth > DEPTH_OPEN + 1 then
     close_far(levels[depth - DEPTH_OPEN])
@@ -81,7 +85,7 @@ end
 local function drop()
   local level = levels[depth]
   if level.fd then close(level.fd) end
-  levels[depth] = nil
+  level.fd = false
   depth = depth - 1
 end
 
@@ -113,7 +117,6 @@ local function look(level)
   local matches, total, failed, n = 0, 0, 0, level.count
   for i = at + 1, batch do
     local err = errors[i]
-    if err ~= 0 and err ~= ENOENT then failed = failed + 1 end
     if err == 0 then
       if not match or match(e, i) then
         matches = matches + 1
@@ -126,6 +129,8 @@ local function look(level)
       end
     elseif err == ENOENT then
       counts.entries = counts.entries - 1
+    else
+      failed = failed + 1
     end
   end
   counts.entries = counts.entries + batch - at
