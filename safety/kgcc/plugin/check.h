@@ -86,7 +86,14 @@ bool is_wide(const_tree type);
 void find_escapes(tree pointer, vec<struct escape> &at);
 
 /* early.cc */
+/* Bytes that assembly accesses, as found before inlining. */
+struct marked_access {
+	tree address, length;
+	unsigned int flags;
+};
 bool look_early(function *fun);
+bool is_marked_access(gimple *stmt, struct marked_access *access);
+void remove_marks(function *fun);
 bool is_of_page(tree root);
 
 /* collect.cc */
@@ -115,8 +122,6 @@ void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record
 void emit_leave(gimple_stmt_iterator *gsi, tree record);
 void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,
 		 HOST_WIDE_INT size, unsigned int flags);
-void emit_length(gimple_stmt_iterator *gsi, location_t where, tree address, tree length,
-		 unsigned int flags);
 void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
 		  const char *relation, HOST_WIDE_INT number, const char *text);
 void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const char *name,

@@ -291,16 +291,21 @@ static void add_operands(struct collector *c, gasm *stmt)
 		walk_stmt_load_store_ops(stmt, c, asm_loads, asm_stores);
 }
 
+static void add_bytes(struct collector *c, tree pointer, tree length, unsigned int flags)
+{
+	if (TREE_CODE(pointer) == INTEGER_CST)
+		return;
+	if (tree_fits_shwi_p(length) && tree_to_shwi(length) > 0)
+		add_access(c, pointer, 0, tree_to_shwi(length), NULL_TREE, flags);
+	else if (!CONSTANT_CLASS_P(length))
+		add_access(c, pointer, 0, 0, length, flags);
+}
+
 static void add_argument(struct collector *c, gcall *call, int arg, tree length,
 			 unsigned int flags)
 {
-	if (arg < 0 || TREE_CODE(gimple_call_arg(call, arg)) == INTEGER_CST)
-		return;
-	if (tree_fits_shwi_p(length) && tree_to_shwi(length) > 0)
-		add_access(c, gimple_call_arg(call, arg), 0, tree_to_shwi(length), NULL_TREE,
-			   flags);
-	else if (!CONSTANT_CLASS_P(length))
-		add_access(c, gimple_call_arg(call, arg), 0, 0, length, flags);
+	if (arg >= 0)
+		add_bytes(c, gimple_call_arg(call, arg), length, flags);
 }
 
 /* __atomic_load_4, __sync_fetch_and_add_8: the bytes that a builtin accesses, or 0. */
@@ -526,6 +531,7 @@ static void add_constants(struct collector *c)
 void collect_checks(function *fun, vec<struct check *> &checks)
 {
 	struct collector c = { checks, NULL, {} };
+	struct marked_access access;
 	basic_block bb;
 
 	FOR_EACH_BB_FN(bb, fun) {
@@ -535,7 +541,9 @@ void collect_checks(function *fun, vec<struct check *> &checks)
 			c.stmt = gsi_stmt(gsi);
 			if (is_gimple_debug(c.stmt) || gimple_clobber_p(c.stmt))
 				continue;
-			if (gimple_code(c.stmt) == GIMPLE_ASM)
+			if (is_marked_access(c.stmt, &access))
+				add_bytes(&c, access.address, access.length, access.flags);
+			else if (gimple_code(c.stmt) == GIMPLE_ASM)
 				add_operands(&c, as_a<gasm *>(c.stmt));
 			else
 				walk_stmt_load_store_ops(c.stmt, &c, loads, stores);

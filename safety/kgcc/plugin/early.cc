@@ -52,6 +52,7 @@ static const char *const page_makers[] = {
 	"lowmem_page_address", "pfn_to_kaddr", "kmap_local_page", "kmap_atomic", "kmap",
 };
 
+static const char access_text[] = "# kgcc: accessed";
 static const char object_text[] = "# kgcc: of an object";
 static const char page_text[] = "# kgcc: of a page";
 
@@ -63,7 +64,57 @@ template <size_t n> static bool is_any(const char *name, const char *const (&nam
 	return false;
 }
 
-static void check_copy(gimple_stmt_iterator *gsi, const char *name)
+/*
+ * What is accessed becomes an operand of assembly that is empty: when that function is
+ * inlined, and more is known, collect.cc makes a check of it like of other accesses.
+ */
+static void mark_access(gimple_stmt_iterator *gsi, tree address, tree length, unsigned int flags)
+{
+	tree inputs[] = { address, length, build_int_cst(unsigned_type_node, flags) };
+	static const char *const constraints[] = { "r", "er", "i" };
+	vec<tree, va_gc> *in = NULL;
+	gasm *code;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(inputs); i++) {
+		tree constraint = build_string(strlen(constraints[i]) + 1, constraints[i]);
+		tree value = force_gimple_operand_gsi(gsi, inputs[i], true, NULL_TREE, true,
+						      GSI_SAME_STMT);
+
+		vec_safe_push(in, build_tree_list(build_tree_list(NULL_TREE, constraint), value));
+	}
+	code = gimple_build_asm_vec(access_text, in, NULL, NULL, NULL);
+	gimple_asm_set_volatile(code, true);
+	gimple_set_location(code, gimple_location(gsi_stmt(*gsi)));
+	gsi_insert_before(gsi, code, GSI_SAME_STMT);
+}
+
+bool is_marked_access(gimple *stmt, struct marked_access *access)
+{
+	gasm *code = dyn_cast<gasm *>(stmt);
+
+	if (!code || strcmp(gimple_asm_string(code), access_text))
+		return false;
+	access->address = TREE_VALUE(gimple_asm_input_op(code, 0));
+	access->length = TREE_VALUE(gimple_asm_input_op(code, 1));
+	access->flags = tree_to_uhwi(TREE_VALUE(gimple_asm_input_op(code, 2)));
+	return true;
+}
+
+/* Once they are checked. */
+void remove_marks(function *fun)
+{
+	struct marked_access access;
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun)
+		for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi);)
+			if (is_marked_access(gsi_stmt(gsi), &access))
+				gsi_remove(&gsi, true);
+			else
+				gsi_next(&gsi);
+}
+
+static bool mark_copy(gimple_stmt_iterator *gsi, const char *name)
 {
 	gcall *call = as_a<gcall *>(gsi_stmt(*gsi));
 	tree length;
@@ -73,27 +124,29 @@ static void check_copy(gimple_stmt_iterator *gsi, const char *name)
 			continue;
 		length = fold_convert(sizetype, gimple_call_arg(call, copy.length));
 		length = fold_build2(MULT_EXPR, sizetype, length, size_int(copy.unit));
-		emit_length(gsi, gimple_location(call), gimple_call_arg(call, copy.memory),
-			    length, copy.flags);
+		mark_access(gsi, gimple_call_arg(call, copy.memory), length, copy.flags);
+		return true;
 	}
+	return false;
 }
 
 /* The byte that the bit is in. */
-static void check_bit(gimple_stmt_iterator *gsi, const char *name)
+static bool mark_bit(gimple_stmt_iterator *gsi, const char *name)
 {
 	gcall *call = as_a<gcall *>(gsi_stmt(*gsi));
-	tree number, memory, byte;
+	tree number, byte;
 
 	for (const auto &bit : bits) {
 		if (strcmp(name, bit.name) || gimple_call_num_args(call) < 2)
 			continue;
 		number = fold_convert(long_integer_type_node, gimple_call_arg(call, 0));
-		memory = gimple_call_arg(call, 1);
 		byte = fold_build2(RSHIFT_EXPR, long_integer_type_node, number,
 				   build_int_cst(integer_type_node, 3));
-		emit_bounds(gsi, gimple_location(call), memory,
-			    fold_build_pointer_plus(memory, byte), 1, bit.flags);
+		mark_access(gsi, fold_build_pointer_plus(gimple_call_arg(call, 1), byte),
+			    size_one_node, bit.flags);
+		return true;
 	}
+	return false;
 }
 
 /* The result goes through assembly that is empty: where it came from is hidden. */
@@ -136,8 +189,8 @@ static bool look_at(gimple_stmt_iterator *gsi)
 	if (!callee || !DECL_NAME(callee))
 		return false;
 	name = IDENTIFIER_POINTER(DECL_NAME(callee));
-	check_copy(gsi, name);
-	check_bit(gsi, name);
+	if (mark_copy(gsi, name) || mark_bit(gsi, name))
+		return true;
 	if (is_any(name, makers))
 		hide_origin(gsi, object_text);
 	else if (is_any(name, page_makers))

@@ -486,21 +486,6 @@ void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree
 	emit_lookup(&check);
 }
 
-/* LENGTH bytes from an address. */
-void emit_length(gimple_stmt_iterator *gsi, location_t where, tree address, tree length,
-		 unsigned int flags)
-{
-	struct check check = {};
-
-	length = fold_convert(long_unsigned_type_node, length);
-	check.stmt = gsi_stmt(*gsi);
-	check.root = check.addr = address;
-	check.length = force_gimple_operand_gsi(gsi, length, true, NULL_TREE, true,
-						GSI_SAME_STMT);
-	check.parts.safe_push({ 0, 0, where, flags });
-	emit_lookup(&check);
-}
-
 /* The jump that is taken where a relation holds. */
 static const char *jump_of(const char *relation, bool is_signed)
 {

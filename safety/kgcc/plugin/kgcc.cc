@@ -138,6 +138,7 @@ unsigned int check_pass::execute(function *fun)
 		if (!check->gone)
 			emit_check(check);
 	forget_user_access();
+	remove_marks(fun);
 	if (options.hooks)
 		redirect_calls(fun);
 	for (struct check *check : checks)

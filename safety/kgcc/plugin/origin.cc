@@ -343,8 +343,12 @@ static void find_escapes_by(gimple *stmt, tree pointer, hash_set<tree> &seen,
 static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 			    vec<struct escape> &at)
 {
+	struct marked_access access;
 	tree result;
 
+	/* It is checked as an access. */
+	if (is_marked_access(stmt, &access))
+		return;
 	switch (gimple_code(stmt)) {
 	case GIMPLE_RETURN:
 	case GIMPLE_ASM:
