@@ -77,8 +77,14 @@ void kgcc_check_sum(struct kgcc_lookups *sum)
 	}
 }
 
+/* Bytes up to the object's end, of a pointer that may lie behind that. */
+static unsigned long room_of(const struct kgcc_object *object, unsigned long pointer)
+{
+	return pointer < object->end ? object->end - pointer : 0;
+}
+
 /* An interrupt's own check must not find half of it. */
-static void keep(unsigned long pointer, const struct kgcc_object *object)
+static __always_inline void keep(unsigned long pointer, const struct kgcc_object *object)
 {
 	struct kgcc_kept *kept;
 	unsigned long flags;
@@ -89,7 +95,7 @@ static void keep(unsigned long pointer, const struct kgcc_object *object)
 	kept = this_cpu_ptr(kgcc_kept) + kgcc_slot(pointer);
 	WRITE_ONCE(kept->pointer, 0);
 	barrier();
-	kept->room = object->end - pointer;
+	kept->room = room_of(object, pointer);
 	kept->start = object->start;
 	kept->end = object->end;
 	kept->witness = object->witness;
@@ -98,6 +104,11 @@ static void keep(unsigned long pointer, const struct kgcc_object *object)
 	WRITE_ONCE(kept->pointer, pointer);
 out:
 	local_irq_restore(flags);
+}
+
+void kgcc_check_keep(unsigned long pointer, const struct kgcc_object *object)
+{
+	keep(pointer, object);
 }
 
 static void count(enum kgcc_kind kind)
@@ -161,8 +172,8 @@ static bool check_peer(struct kgcc_site *site, unsigned long pointer, unsigned l
 	return true;
 }
 
-void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
-		unsigned long length, unsigned long ip)
+unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+			 unsigned long length, const unsigned long *ip)
 {
 	struct kgcc_object object;
 
@@ -171,23 +182,24 @@ void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long add
 	length -= site->lo;
 	/* Of nothing, memcpy() may have any pointer. */
 	if (!length && !(site->flags & KGCC_ARITH))
-		return;
-	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, ip))
-		return;
+		return 0;
+	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, *ip))
+		return 0;
 	if (site->flags & KGCC_PAGE && kgcc_in_slab(pointer))
 		pointer = address;
 	kgcc_find(pointer, &object);
 	count(object.kind);
 	if (is_good(&object, address, length)) {
 		keep(pointer, &object);
-		return;
+		return room_of(&object, pointer);
 	}
 	if (is_good_before(pointer, address, length))
-		return;
+		return 0;
 	if (site->flags & KGCC_ARITH)
 		left(site, address, &object);
 	else
-		kgcc_violation(site, pointer, address, length, &object, ip);
+		kgcc_violation(site, pointer, address, length, &object, *ip);
+	return 0;
 }
 
 void kgcc_check_outside(struct kgcc_site *site, unsigned long offset, unsigned long ip)
@@ -203,6 +215,9 @@ void kgcc_check_rule(struct kgcc_site *site, unsigned long value, unsigned long 
 EXPORT_SYMBOL_GPL(kgcc_field);
 EXPORT_SYMBOL_GPL(kgcc_range);
 EXPORT_SYMBOL_GPL(kgcc_length);
+EXPORT_SYMBOL_GPL(kgcc_field_room);
+EXPORT_SYMBOL_GPL(kgcc_range_room);
+EXPORT_SYMBOL_GPL(kgcc_length_room);
 EXPORT_SYMBOL_GPL(kgcc_outside);
 EXPORT_SYMBOL_GPL(kgcc_rule);
 EXPORT_SYMBOL_GPL(kgcc_enter);

@@ -52,6 +52,9 @@ struct kgcc_lookups {
 int kgcc_check_init(void);
 void kgcc_check_exit(void);
 
+/* Keep what the lookup of a pointer came to, on this CPU. */
+void kgcc_check_keep(unsigned long pointer, const struct kgcc_object *object);
+
 /* Keep nothing of a slot, on all CPUs. */
 void kgcc_check_forget(unsigned int slot);
 
@@ -61,14 +64,21 @@ void kgcc_check_sum(struct kgcc_lookups *sum);
 void kgcc_field(void);
 void kgcc_range(void);
 void kgcc_length(void);
+/* The same, which also leave the object's bytes from the pointer on in r9, 0: not known. */
+void kgcc_field_room(void);
+void kgcc_range_room(void);
+void kgcc_length_room(void);
 void kgcc_outside(void);
 void kgcc_rule(void);
 void kgcc_enter(void);
 void kgcc_leave(void);
 
-/* For the assembly. */
-void kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
-		unsigned long length, unsigned long ip);
+/*
+ * For the assembly: returns the room.  ip points to the caller's address, where the stack
+ * of what it checks starts.
+ */
+unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+			 unsigned long length, const unsigned long *ip);
 void kgcc_check_outside(struct kgcc_site *site, unsigned long offset, unsigned long ip);
 void kgcc_check_rule(struct kgcc_site *site, unsigned long value, unsigned long ip);
 

@@ -65,26 +65,47 @@
 	.size	\name, . - \name
 .endm
 
+/* Leaves the room in r9, where the caller wants it; \slot is where it is kept. */
+.macro LEAVE_ROOM slot, room
+	.if \room
+	movq	%gs:KGCC_KEPT_ROOM(\slot), %r9
+	.endif
+.endm
+
+/* Executions are counted: a room that is not known makes callers come each time. */
+.macro COUNTED name, room
+	.if \room
+	call	\name
+	xorl	%r9d, %r9d
+	RET
+	.else
+	call	counted
+	jmp	.Lchecked_\name
+	.endif
+.endm
+
 /* Bytes up to the site's HI, from the pointer on. */
-ENTRY_OF kgcc_field
-	COUNT	.Lcount_field
-.Lfield:
+.macro FIELD name, room
+ENTRY_OF \name
+	COUNT	.Lcount\@
+.Lchecked_\name:
 	FIND_SLOT %r10, %r8
-	jne	.Lslow_field
+	jne	.Lslow\@
 	movq	HI(%r11), %r9
 	cmpq	%gs:KGCC_KEPT_ROOM(%r8), %r9
-	ja	.Lslow_field
-	READ_WITNESS %r8, %r9, .Lslow_field
-	jne	.Lslow_field
+	ja	.Lslow\@
+	READ_WITNESS %r8, %r9, .Lslow\@
+	jne	.Lslow\@
+	LEAVE_ROOM %r8, \room
 	RET
-.Lcount_field:
-	call	counted
-	jmp	.Lfield
-.Lslow_field:
+.Lcount\@:
+	COUNTED	kgcc_field, \room
+.Lslow\@:
 	movq	%r10, %r9
 	movq	HI(%r11), %r8
 	jmp	slow
-END_OF kgcc_field
+END_OF \name
+.endm
 
 /* \length bytes from r9 on, in the object of r10: or jumps to \slow.  Changes rax. */
 .macro CHECK_BOUNDS length, slot, slow
@@ -102,40 +123,51 @@ END_OF kgcc_field
 .endm
 
 /* HI bytes from an address that was computed from the pointer. */
-ENTRY_OF kgcc_range
-	COUNT	.Lcount_range
-.Lrange:
+.macro RANGE name, room
+ENTRY_OF \name
+	COUNT	.Lcount\@
+.Lchecked_\name:
 	pushq	%rax
-	CHECK_BOUNDS HI(%r11), %r8, .Lslow_range
+	CHECK_BOUNDS HI(%r11), %r8, .Lslow\@
+	LEAVE_ROOM %r8, \room
 	popq	%rax
 	RET
-.Lcount_range:
-	call	counted
-	jmp	.Lrange
-.Lslow_range:
+.Lcount\@:
+	COUNTED	kgcc_range, \room
+.Lslow\@:
 	popq	%rax
 	movq	HI(%r11), %r8
 	jmp	slow
-END_OF kgcc_range
+END_OF \name
+.endm
 
 /* The same, of a length in r8. */
-ENTRY_OF kgcc_length
-	COUNT	.Lcount_length
-.Llength:
+.macro LENGTH name, room
+ENTRY_OF \name
+	COUNT	.Lcount\@
+.Lchecked_\name:
 	pushq	%rax
 	pushq	%rcx
-	CHECK_BOUNDS %r8, %rcx, .Lslow_length
+	CHECK_BOUNDS %r8, %rcx, .Lslow\@
+	LEAVE_ROOM %rcx, \room
 	popq	%rcx
 	popq	%rax
 	RET
-.Lcount_length:
-	call	counted
-	jmp	.Llength
-.Lslow_length:
+.Lcount\@:
+	COUNTED	kgcc_length, \room
+.Lslow\@:
 	popq	%rcx
 	popq	%rax
 	jmp	slow
-END_OF kgcc_length
+END_OF \name
+.endm
+
+	FIELD	kgcc_field, 0
+	FIELD	kgcc_field_room, 1
+	RANGE	kgcc_range, 0
+	RANGE	kgcc_range_room, 1
+	LENGTH	kgcc_length, 0
+	LENGTH	kgcc_length_room, 1
 
 .macro SAVE
 	pushq	%rax
@@ -174,15 +206,16 @@ SYM_FUNC_START_LOCAL(counted)
 	RET
 SYM_FUNC_END(counted)
 
-/* Not kept, or not within what is kept: kgcc_check(site, pointer, address, length). */
+/* Not kept, or not within: r9 = kgcc_check(site, pointer, address, length). */
 SYM_FUNC_START_LOCAL(slow)
 	SAVE
 	movq	%r11, %rdi
 	movq	%r10, %rsi
 	movq	%r9, %rdx
 	movq	%r8, %rcx
-	movq	40(%rsp), %r8
+	leaq	40(%rsp), %r8
 	call	kgcc_check
+	movq	%rax, %r9
 	RESTORE
 	RET
 SYM_FUNC_END(slow)

@@ -160,6 +160,13 @@ def test_pointers_of_a_loop_are_checked_after_it(set_back) -> None:
     assert 1 <= sum(site["hits"] for site in sites_at("/* found here */")) <= 2
 
 
+def test_compared_checks_are_counted(set_back) -> None:
+    """Those of later rounds look nothing up, unless hits are counted."""
+    settings(count="on")
+    do("heap_loop_break", "good")
+    assert sum(site["hits"] for site in sites_at("/* each round */")) == 10
+
+
 def ns_at(text: str) -> int:
     """The time after the checks of a line."""
     line = next(i for i, found in enumerate(SOURCE.read_text().splitlines(), 1) if text in found)
@@ -183,7 +190,7 @@ def test_time_from_check_to_check(set_back) -> None:
     assert ns_at("/* delayed */") >= 3_000_000
     assert ns_at("/* slept */") == 0
     assert ns_at("/* returned */") < 90_000_000
-    shown = kgcc("top", "pointers")
+    shown = kgcc("top", "-n", "3", "pointers")
     assert re.search(r"^main\.c:\d+ .* \d+\.\d +\d+\.\d %$", shown, re.MULTILINE)
     before = ns_at("/* delayed */")
     do("timed", "good")

@@ -32,6 +32,11 @@ PROGRAMS = {
     "ends_after": ("v", "sink = p[0]; if (zero) task_exit(); sink = p[2];"),
     "freed_by_other": ("v", "sink = p[0]; helper_drop(p, 3 + zero); sink = p[0];"),
     "kept_by_other": ("e", "sink = p[0]; helper_drop(p, zero); sink = p[0];"),
+    # What a lookup found is compared with later, but not after a free, nor before the root.
+    "room": ("e", "sink = p[0]; if (zero) kfree(p); sink = p[1 + zero];"),
+    "room_freed": ("v", "sink = p[0]; if (!zero) kfree(p); sink = p[1 + zero];"),
+    "room_before": ("v", "sink = p[0]; sink = p[zero - 1];"),
+    "room_over": ("v", "for (long i = 0;; i++) if (p[i] == 77) break;"),
 }
 
 

@@ -26,6 +26,8 @@ struct check {
 	HOST_WIDE_INT lo, hi;
 	tree length;			/* instead of HI - LO, if not constant */
 	auto_vec<struct part> parts;
+	tree room;			/* a variable for what the lookup finds, or NULL */
+	bool compares;			/* with that, and looks up only then */
 	bool hoisted;			/* made before the loop as well */
 	bool gone;			/* not needed: covered by others */
 };
@@ -55,7 +57,8 @@ struct counts {
 	unsigned int merged;		/* ... or by one made earlier for several, */
 	unsigned int hoisted;		/* ... or by one before the loop */
 	unsigned int emitted;		/* checks in the code */
-	unsigned int against_map;	/* of which so many look an object up */
+	unsigned int against_map;	/* of which so many look an object up, ... */
+	unsigned int compared;		/* ... if it is not known from a lookup before */
 	unsigned int frames;		/* functions that register locals */
 	unsigned int ruled;		/* operations that rules matched, by action */
 	unsigned int taken;		/* calls of takers of pairs, ... */
@@ -116,7 +119,11 @@ void reduce_checks(function *fun, vec<struct check *> &checks);
 /* loops.cc */
 void hoist_checks(function *fun, vec<struct check *> &checks);
 
+/* rooms.cc */
+void share_rooms(function *fun, vec<struct check *> &checks);
+
 /* emit.cc */
+bool binds_register(function *fun);
 void emit_check(struct check *check);
 void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record);
 void emit_leave(gimple_stmt_iterator *gsi, tree record);

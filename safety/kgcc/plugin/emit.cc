@@ -142,7 +142,7 @@ tree site_of(const struct check *check, const char *object)
  * A local variable may be bound to one of the registers that checks use.  A check may
  * come between what sets it and the assembly that it is for.
  */
-static bool binds_register(function *fun)
+bool binds_register(function *fun)
 {
 	static const char *const clobbered[] = { KGCC_CLOBBERS };
 	unsigned int i;
@@ -172,62 +172,54 @@ static void add_clobber(vec<tree, va_gc> *&clobbers, const char *name)
 	vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name) + 1, name)));
 }
 
-static gasm *build_check_asm(const char *text, const vec<std::pair<const char *, tree>> &inputs,
-			     bool memory)
+/* ROOM, if there is one, is changed, and the first operand. */
+static gasm *build_check_asm(std::string text, const vec<std::pair<const char *, tree>> &inputs,
+			     bool memory, tree room = NULL_TREE)
 {
 	static const char *const clobbered[] = { KGCC_CLOBBERS };
-	vec<tree, va_gc> *in = NULL, *clobbers = NULL;
+	vec<tree, va_gc> *in = NULL, *out = NULL, *clobbers = NULL;
 	bool keep = binds_register(cfun);
 	gasm *stmt;
 
 	for (const auto &input : inputs)
 		vec_safe_push(in, operand(input.first, input.second, keep));
+	if (room) {
+		vec_safe_push(out, operand("=r", room, keep));
+		vec_safe_push(in, operand("0", room, keep));
+	}
 	if (keep)
-		text = concat("\tpushq %%r8\n\tpushq %%r9\n\tpushq %%r10\n\tpushq %%r11\n", text,
-			      "\tpopq %%r11\n\tpopq %%r10\n\tpopq %%r9\n\tpopq %%r8\n", NULL);
+		text = "\tpushq %%r8\n\tpushq %%r9\n\tpushq %%r10\n\tpushq %%r11\n" + text +
+		       "\tpopq %%r11\n\tpopq %%r10\n\tpopq %%r9\n\tpopq %%r8\n";
 	else
 		for (const char *name : clobbered)
 			add_clobber(clobbers, name);
 	add_clobber(clobbers, "cc");
 	if (memory)
 		add_clobber(clobbers, "memory");
-	stmt = gimple_build_asm_vec(text, in, NULL, clobbers, NULL);
+	stmt = gimple_build_asm_vec(text.c_str(), in, out, clobbers, NULL);
 	gimple_asm_set_volatile(stmt, true);
 	return stmt;
 }
 
-/* Around what a static key switches, on or off at first. */
+/* What a static key switches, on or off at first. */
 #define KEY_ON "1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define KEY_OFF "1:\tjmp.d32 2f\n"
-#define KEY_END(key) \
-	"2:\n" \
-	"\t.pushsection __jump_table, \"aw\"\n" \
-	"\t.balign 8\n" \
-	"\t.long 1b - ., 2b - .\n" \
-	"\t.quad " key " + 1 - .\n" \
-	"\t.popsection\n"
-/* %0 is the site. */
-#define WITH_KEY(body) KEY_ON body KEY_END("%c0")
 
-static const char field_text[] =
-	WITH_KEY("\tmovq %1, %%r10\n"
-		 "\tmovq %0, %%r11\n"
-		 "\tcall kgcc_field\n");
-static const char range_text[] =
-	WITH_KEY("\tmovq %1, %%r10\n"
-		 "\tleaq %c3(%2), %%r9\n"
-		 "\tmovq %0, %%r11\n"
-		 "\tcall kgcc_range\n");
-static const char length_text[] =
-	WITH_KEY("\tmovq %1, %%r10\n"
-		 "\tleaq %c3(%2), %%r9\n"
-		 "\tmovq %4, %%r8\n"
-		 "\tmovq %0, %%r11\n"
-		 "\tcall kgcc_length\n");
+static std::string switched(const char *state, const std::string &body, const std::string &key)
+{
+	return state + body +
+	       "2:\n"
+	       "\t.pushsection __jump_table, \"aw\"\n"
+	       "\t.balign 8\n"
+	       "\t.long 1b - ., 2b - .\n"
+	       "\t.quad " + key + " + 1 - .\n"
+	       "\t.popsection\n";
+}
+
 static const char enter_text[] =
-	WITH_KEY("\tmovq %1, %%r10\n"
-		 "\tmovq %0, %%r11\n"
-		 "\tcall kgcc_enter\n");
+	"\tmovq %1, %%r10\n"
+	"\tmovq %0, %%r11\n"
+	"\tcall kgcc_enter\n";
 /* It is not in the list if its function was entered while that was switched off. */
 static const char leave_text[] =
 	"\tcmpq $0, 8(%0)\n"
@@ -313,30 +305,89 @@ static void count_from(struct check *check, HOST_WIDE_INT lo)
 	}
 }
 
+/* Assembly in the making.  Its operands have numbers, that of a room is 0. */
+struct code {
+	auto_vec<std::pair<const char *, tree>> in;
+	tree room;
+
+	std::string add(const char *constraint, tree value)
+	{
+		in.safe_push({ constraint, value });
+		return std::to_string(in.length() - !room);
+	}
+};
+
+/* To 2f if all bytes are within the room, of which some are at OFFSET from the root. */
+static std::string compare_field(struct code *code, HOST_WIDE_INT end)
+{
+	return "\tcmpq %" + code->add("er", word(end)) + ", %0\n\tjae 2f\n";
+}
+
+/* From LO after an address on: the same.  What begins before the root is not. */
+static std::string compare_range(struct code *code, const std::string &root,
+				 const std::string &address, HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
+{
+	std::string end = code->add("i", word(lo + bytes));
+	std::string text = "\tleaq %c" + end + "(%" + address + "), %%r9\n"
+			   "\tsubq %" + root + ", %%r9\n"
+			   "\tcmpq %0, %%r9\n";
+
+	if (!bytes)
+		return text + "\tjbe 2f\n";
+	return text + "\tja 3f\n\tcmpq %" + code->add("er", word(bytes)) +
+	       ", %%r9\n\tjae 2f\n3:\n";
+}
+
+static std::string compare_length(const std::string &root, const std::string &address,
+				  const std::string &lo, const std::string &length)
+{
+	return "\tleaq %c" + lo + "(%" + address + "), %%r9\n"
+	       "\tsubq %" + root + ", %%r9\n"
+	       "\tmovq %0, %%r8\n"
+	       "\tsubq %%r9, %%r8\n"
+	       "\tjb 3f\n"
+	       "\tcmpq %" + length + ", %%r8\n"
+	       "\tjae 2f\n3:\n";
+}
+
 static void emit_lookup(struct check *check)
 {
-	tree site, root = pointer_to(check->root);
-	auto_vec<std::pair<const char *, tree>> in;
-	const char *text = field_text;
-	HOST_WIDE_INT lo = check->lo;
+	bool arith = check->parts[0].flags & KGCC_ARITH;
+	bool of_root = !check->addr && check->lo >= 0;
+	HOST_WIDE_INT lo = check->lo, end = check->hi;
+	tree pointer = pointer_to(check->root);
+	std::string text, site, root, name = "kgcc_field";
+	struct code code = {};
 
 	/* What begins before the root is checked as a range. */
-	if (!check->addr && (lo < 0 || (check->parts[0].flags & KGCC_ARITH)))
-		check->addr = root;
+	if (!check->addr && (lo < 0 || arith))
+		check->addr = pointer;
 	if (check->addr)
 		count_from(check, lo);
-	site = build_fold_addr_expr(site_of(check, NULL));
-	in.safe_push({ "i", site });
-	in.safe_push({ "r", root });
+	code.room = check->room;
+	site = code.add("i", build_fold_addr_expr(site_of(check, NULL)));
+	root = code.add("r", pointer);
+	if (check->compares && of_root)
+		text = compare_field(&code, end);
 	if (check->addr) {
-		text = check->length ? length_text : range_text;
-		in.safe_push({ "r", check->addr });
-		in.safe_push({ "i", word(lo) });
+		std::string address = code.add("r", check->addr), from = code.add("i", word(lo));
+		std::string length = check->length ? code.add("r", check->length) : "";
+
+		if (check->compares && !of_root)
+			text = check->length
+			       ? compare_length(root, address, from, length)
+			       : compare_range(&code, root, address, lo, end - lo);
+		text += "\tleaq %c" + from + "(%" + address + "), %%r9\n";
 		if (check->length)
-			in.safe_push({ "r", check->length });
+			text += "\tmovq %" + length + ", %%r8\n";
+		name = check->length ? "kgcc_length" : "kgcc_range";
 	}
-	insert_call(check, build_check_asm(text, in, false));
+	text += "\tmovq %" + root + ", %%r10\n\tmovq %" + site + ", %%r11\n"
+		"\tcall " + name + (check->room ? "_room\n\tmovq %%r9, %0\n" : "\n");
+	insert_call(check, build_check_asm(switched(KEY_ON, text, "%c" + site), code.in, false,
+					   check->room));
 	totals.against_map++;
+	totals.compared += check->compares;
 }
 
 /* -- against a variable's size ----------------------------------------------------- */
@@ -458,7 +509,8 @@ void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record
 
 	in.safe_push({ "i", build_fold_addr_expr(site_of(site, NULL)) });
 	in.safe_push({ "r", build_fold_addr_expr(record) });
-	gsi_insert_before(gsi, build_check_asm(enter_text, in, true), GSI_SAME_STMT);
+	gsi_insert_before(gsi, build_check_asm(switched(KEY_ON, enter_text, "%c0"), in, true),
+			  GSI_SAME_STMT);
 }
 
 void emit_leave(gimple_stmt_iterator *gsi, tree record)
@@ -515,30 +567,28 @@ void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
 	const char *jump = jump_of(relation, !TYPE_UNSIGNED(TREE_TYPE(value)));
 	auto_vec<std::pair<const char *, tree>> in;
 	struct check check = {};
+	std::string body;
 	gimple *stmt;
 
 	check.parts.safe_push({ 0, 0, where, KGCC_RULE });
 	in.safe_push({ "i", build_fold_addr_expr(site_of(&check, text)) });
 	in.safe_push({ "r", word_at(gsi, value) });
 	in.safe_push({ "e", word(number) });
-	stmt = build_check_asm(concat(KEY_ON "\tcmpq %2, %1\n\t", jump,
-				      " 2f\n"
-				      "\tmovq %1, %%r10\n"
-				      "\tmovq %0, %%r11\n"
-				      "\tcall kgcc_rule\n" KEY_END("%c0"), NULL),
-			       in, false);
+	body = "\tcmpq %2, %1\n\t" + std::string(jump) + " 2f\n"
+	       "\tmovq %1, %%r10\n"
+	       "\tmovq %0, %%r11\n"
+	       "\tcall kgcc_rule\n";
+	stmt = build_check_asm(switched(KEY_ON, body, "%c0"), in, false);
 	gimple_set_location(stmt, where);
 	gsi_insert_before(gsi, stmt, GSI_SAME_STMT);
 }
 
 /* evmon_event(site, object, value), while anything listens. */
 static const char event_text[] =
-	KEY_OFF
 	"\tpushq %%rax\n\tpushq %%rcx\n\tpushq %%rdx\n\tpushq %%rsi\n\tpushq %%rdi\n"
 	"\tmovq %0, %%rdi\n"
 	"\tcall evmon_event\n"
-	"\tpopq %%rdi\n\tpopq %%rsi\n\tpopq %%rdx\n\tpopq %%rcx\n\tpopq %%rax\n"
-	KEY_END("evmon_on");
+	"\tpopq %%rdi\n\tpopq %%rsi\n\tpopq %%rdx\n\tpopq %%rcx\n\tpopq %%rax\n";
 
 /* &__this_module, which most files know already. */
 static tree this_module(void)
@@ -578,7 +628,7 @@ void emit_event(gimple_stmt_iterator *gsi, unsigned int type, location_t where,
 	in.safe_push({ "i", event_site(type, where, name) });
 	in.safe_push({ "S", word_at(gsi, object) });
 	in.safe_push({ "d", word_at(gsi, value) });
-	stmt = build_check_asm(event_text, in, true);
+	stmt = build_check_asm(switched(KEY_OFF, event_text, "evmon_on"), in, true);
 	gimple_set_location(stmt, where);
 	gsi_insert_before(gsi, stmt, GSI_SAME_STMT);
 }

@@ -89,7 +89,7 @@ public:
 
 const pass_data check_data = {
 	GIMPLE_PASS, "kgcc_check", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0,
-	TODO_update_ssa_only_virtuals,
+	TODO_update_ssa,
 };
 
 class check_pass : public gimple_opt_pass {
@@ -127,8 +127,10 @@ unsigned int check_pass::execute(function *fun)
 	learn_lifetime(fun);
 	if (!options.rules_only) {
 		collect_checks(fun, checks);
-		if (options.eliminate)
+		if (options.eliminate) {
 			reduce_checks(fun, checks);
+			share_rooms(fun, checks);
+		}
 		register_locals(fun);
 		register_strings(fun);
 	}
@@ -161,11 +163,11 @@ static void write_stats(void *, void *)
 	fprintf(file,
 		"{\"file\": \"%s\", \"naive\": %u, \"optimised\": %u, \"proven\": %u, "
 		"\"member\": %u, \"unused\": %u, \"covered\": %u, \"merged\": %u, "
-		"\"hoisted\": %u, \"emitted\": %u, \"against_map\": %u, \"frames\": %u, "
+		"\"hoisted\": %u, \"emitted\": %u, \"against_map\": %u, \"compared\": %u, \"frames\": %u, "
 		"\"ruled\": %u, \"taken\": %u, \"kept\": %u}\n",
 		main_input_filename, totals.naive, totals.optimised, totals.proven, totals.member,
 		totals.unused, totals.covered, totals.merged, totals.hoisted, totals.emitted,
-		totals.against_map, totals.frames, totals.ruled, totals.taken, totals.kept);
+		totals.against_map, totals.compared, totals.frames, totals.ruled, totals.taken, totals.kept);
 	fclose(file);
 }
 

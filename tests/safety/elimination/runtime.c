@@ -148,28 +148,30 @@ static bool within(const struct object *object, unsigned long address, unsigned 
 	       length <= object->end - address;
 }
 
-/* As kgcc_check() in safety/kgcc/check.c. */
-__attribute__((used)) void check(const struct site *site, unsigned long pointer,
-				 unsigned long address, unsigned long length)
+/* As kgcc_check() in safety/kgcc/check.c: the object's bytes from the pointer on, or 0. */
+__attribute__((used)) unsigned long check(const struct site *site, unsigned long pointer,
+					  unsigned long address, unsigned long length)
 {
-	bool arithmetic = site->flags & KGCC_ARITH;
+	bool arithmetic = site->flags & KGCC_ARITH, peer;
 	struct object object;
 
 	address += site->lo;
 	length -= site->lo;
 	if (!length && !arithmetic)
-		return;
-	if (!find_peer(pointer, &object) && !find(site, pointer, &object)) {
+		return 0;
+	peer = find_peer(pointer, &object);
+	if (!peer && !find(site, pointer, &object)) {
 		if (!arithmetic)
 			violation(site);
-		return;
+		return 0;
 	}
 	if (within(&object, address, length))
-		return;
+		return peer || pointer > object.end ? 0 : object.end - pointer;
 	if (!arithmetic)
 		violation(site);
 	if (!object.freed)
 		add_peer(address, &object);
+	return 0;
 }
 
 __attribute__((used)) void outside(const struct site *site)
@@ -193,11 +195,15 @@ __attribute__((used)) void leave(struct record *record)
 		"movq %rsp, %rbp; andq $-16, %rsp; cld;"
 #define RESTORE	"movq %rbp, %rsp; popq %rbp; popq %rdi; popq %rsi; popq %rdx; popq %rcx; popq %rax; ret;"
 #define ENTRY(name, arguments, function) \
-	asm(".text; .globl " name "; " name ": " SAVE arguments "call " function ";" RESTORE)
+	asm(".text; .globl " name "; " name ": " SAVE arguments "call " function ";" \
+	    "movq %rax, %r9;" RESTORE)
 
 ENTRY("kgcc_field", "movq %r11, %rdi; movq %r10, %rsi; movq %r10, %rdx; movq 16(%r11), %rcx;", "check");
+ENTRY("kgcc_field_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r10, %rdx; movq 16(%r11), %rcx;", "check");
 ENTRY("kgcc_range", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq 16(%r11), %rcx;", "check");
+ENTRY("kgcc_range_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq 16(%r11), %rcx;", "check");
 ENTRY("kgcc_length", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq %r8, %rcx;", "check");
+ENTRY("kgcc_length_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq %r8, %rcx;", "check");
 ENTRY("kgcc_outside", "movq %r11, %rdi;", "outside");
 ENTRY("kgcc_enter", "movq $1, 8(%r10); movq %r10, %rdi;", "enter");
 ENTRY("kgcc_leave", "movq %r10, %rdi;", "leave");

@@ -271,7 +271,7 @@ static noinline void heap_loop_break(void)
 	u32 *p = kzalloc(40, GFP_KERNEL);
 
 	for (long i = 0; i < 100; i++) {
-		sink = READ_ONCE(p[i]);
+		sink = READ_ONCE(p[i]);	/* each round */
 		if (i == 9 + off)
 			break;
 	}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""KGCC looks a root's object up once: later checks compare with what was found.
+
+Bit operations are checked like other accesses, although they are assembly.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from in_compiler import compiled
+
+SOURCE = """
+struct item { int key, flag; long value; struct item *next; };
+void kfree(const void *object);
+void *kmalloc_large(unsigned long size, unsigned int flags);
+long other(long value);
+unsigned long strlen(const char *s);
+
+long once(struct item *p, long n) { return p->key + (n > 3 ? p->value : 0); }
+long freed(struct item *p, long n)
+{
+	long sum = p->key;
+
+	kfree(p);
+	return n ? sum + p->flag : sum;
+}
+long freed_on_a_path(struct item *p, long n)
+{
+	long sum = p->key;
+
+	if (n)
+		kfree(p);
+	return sum + p->flag;
+}
+long kept(struct item *p, const char *s)
+{
+	long sum = p->key;
+
+	return strlen(s) ? sum + p->value : sum;
+}
+long loop(char *p, long n)
+{
+	for (long i = 0; i < n; i++)
+		if (p[i] == 3)
+			return i;
+	return 0;
+}
+long loop_that_frees(char *p, long n)
+{
+	for (long i = 0; i < n; i++)
+		if (p[i] == 3)
+			n = other(i);
+	return 0;
+}
+long before(struct item *p, long n) { return p->key + (n ? p[-1].value : 0); }
+/* As the kernel's: seen as a call, and then as assembly. */
+static inline __attribute__((always_inline)) void arch_set_bit(long n, volatile long *p)
+{
+	asm volatile("lock orb %b1, %0" : "+m" (*((volatile char *)p + (n >> 3)))
+	: "iq" (1 << (n & 7)) : "memory");
+}
+void bits(struct item *p)
+{
+	arch_set_bit(3, &p->value);
+	p->flag = 1;
+	arch_set_bit(9, &p->value);
+}
+int length(char *p, long n)
+{
+	p[0] = 1;
+	if (n > 8)
+		__builtin_memset(p, 0, n);
+	return 0;
+}
+"""
+FIELD, ROOM = (False, "field"), (False, "field_room")
+# Whether each check compares, and what it calls else.
+CHECKS = {
+    "once": [ROOM, (True, "field_room")],
+    "freed": [FIELD, FIELD],
+    "freed_on_a_path": [ROOM, (True, "field_room")],
+    "kept": [ROOM, FIELD, (True, "field_room")],
+    "loop": [(True, "range_room")],
+    "loop_that_frees": [(True, "range_room")],
+    "bits": [FIELD],
+    "before": [FIELD, (False, "range")],
+    "length": [ROOM, (True, "length_room")],
+}
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory) -> dict[str, str]:
+    done = compiled(SOURCE, tmp_path_factory.mktemp("rooms"))
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"^(\w+):\n(.*?)\.size\s+\1", done.stdout, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+def checks_in(code: str) -> list[tuple[bool, str]]:
+    found = re.findall(r"#APP(.*?)call kgcc_(field|range|length)(_room)?\n", code, re.DOTALL)
+    return [("cmpq" in before, name + room) for before, name, room in found]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_checks(name: str, functions: dict[str, str]) -> None:
+    assert sorted(checks_in(functions[name])) == sorted(CHECKS[name])
+
+
+def test_nothing_is_known_after_a_free(functions: dict[str, str]) -> None:
+    """The room is 0 there: 'xorl %eax, %eax' after the call."""
+    after = functions["freed_on_a_path"].partition("call\tkgcc_kfree")[2]
+    room = re.search(r"cmpq \$\d+, %r?(\w\w)", functions["freed_on_a_path"])
+    assert room and re.search(rf"xorl\t%e{room[1]}, %e{room[1]}|\$0, %e{room[1]}", after)
+
+
+def test_options(tmp_path: Path) -> None:
+    done = compiled(SOURCE, tmp_path, "all-checks")
+    assert done.returncode == 0 and "_room" not in done.stdout
