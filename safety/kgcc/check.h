@@ -11,7 +11,7 @@
  * The slot of a pointer: bits in the middle of its product with the golden ratio, which
  * the pointer's lower half decides, whatever the distance of the objects is.
  */
-#define KGCC_SLOT_BITS	8
+#define KGCC_SLOT_BITS	9
 #define KGCC_SLOT_FACTOR 0x61c88647
 #define KGCC_SLOT_LOW	22
 #define KGCC_SLOT_SHIFT	6		/* bytes of a slot */

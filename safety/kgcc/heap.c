@@ -18,6 +18,7 @@
 #include <linux/random.h>
 #include <linux/rculist.h>
 
+#include "check.h"
 #include "heap.h"
 #include "object.h"
 #include "slab.h"
@@ -100,25 +101,20 @@ static void tag_dead(struct tag *tag, const char *where)
 static void describe(const struct tag *tag, unsigned long word, unsigned long start,
 		     struct kgcc_object *object)
 {
-	*object = (struct kgcc_object) {
-		.kind = state_of(word) == LIVE ? KGCC_HEAP : KGCC_FREED,
-		.start = start,
-		.end = start + size_of(word),
-		.witness = &tag->word,
-		.value = word,
-		.allocated = text(tag->allocated),
-		.freed = text(tag->freed),
-	};
+	kgcc_object_set(object, state_of(word) == LIVE ? KGCC_HEAP : KGCC_FREED, start,
+			start + size_of(word), &tag->word, word);
+	object->allocated = text(tag->allocated);
+	object->freed = text(tag->freed);
 }
 
 /* -- caches -------------------------------------------------------------------- */
 
-/* Under RCU. */
+/* Under RCU's sched flavour, which is but preemption that is off. */
 static struct kgcc_cache *find_cache(const struct kmem_cache *cache)
 {
 	struct kgcc_cache *c;
 
-	hash_for_each_possible_rcu(caches, c, node, (unsigned long)cache)
+	hash_for_each_possible_rcu_notrace(caches, c, node, (unsigned long)cache)
 		if (c->cache == cache)
 			return c;
 	return NULL;
@@ -146,13 +142,13 @@ void kgcc_cache_remove(struct kmem_cache *cache)
 	unsigned long flags;
 
 	spin_lock_irqsave(&caches_lock, flags);
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	c = find_cache(cache);
 	if (c) {
 		hash_del_rcu(&c->node);
 		kfree_rcu(c, rcu);
 	}
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 	spin_unlock_irqrestore(&caches_lock, flags);
 }
 
@@ -160,11 +156,11 @@ void kgcc_cache_share(struct kmem_cache *cache)
 {
 	struct kgcc_cache *c;
 
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	c = find_cache(cache);
 	if (c)
 		WRITE_ONCE(c->shared, true);
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 }
 
 /* -- objects ------------------------------------------------------------------- */
@@ -192,25 +188,19 @@ bool kgcc_heap_find(const struct kgcc_slot *slot, struct kgcc_object *object)
 	unsigned long word;
 	struct tag *tag;
 
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	tag = slot_tag(slot, &cache);
 	if (!tag) {
-		rcu_read_unlock();
+		rcu_read_unlock_sched();
 		return false;
 	}
 	word = READ_ONCE(tag->word);
-	if (is_marked(tag, word, slot->start) && !READ_ONCE(cache->shared)) {
+	if (is_marked(tag, word, slot->start) && !READ_ONCE(cache->shared))
 		describe(tag, word, slot->start, object);
-	} else {
-		*object = (struct kgcc_object) {
-			.kind = KGCC_SLAB,
-			.start = slot->start,
-			.end = slot->start + cache->size,
-			.witness = &tag->word,
-			.value = word,
-		};
-	}
-	rcu_read_unlock();
+	else
+		kgcc_object_set(object, KGCC_SLAB, slot->start, slot->start + cache->size,
+				&tag->word, word);
+	rcu_read_unlock_sched();
 	return true;
 }
 
@@ -235,17 +225,24 @@ static bool find_slot(const void *address, struct kgcc_slot *slot)
 
 void kgcc_heap_allocated(void *object, size_t size, const char *where)
 {
+	unsigned long start = (unsigned long)object;
+	struct kgcc_object found;
 	struct kgcc_cache *cache;
 	struct kgcc_slot slot;
 	struct tag *tag;
 
 	if (!find_slot(object, &slot))
 		return;
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	tag = slot_tag(&slot, &cache);
 	if (tag)
 		tag_live(tag, cache->exact ? size : cache->size, where);
-	rcu_read_unlock();
+	if (tag && !READ_ONCE(cache->shared)) {
+		/* It will be looked up soon. */
+		describe(tag, tag->word, start, &found);
+		kgcc_check_keep(start, &found);
+	}
+	rcu_read_unlock_sched();
 }
 
 void kgcc_heap_allocated_pages(void *object, size_t size, const char *where)

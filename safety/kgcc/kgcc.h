@@ -73,4 +73,17 @@ struct kgcc_object {
 	const char *allocated, *freed;	/* file:line, or NULL */
 };
 
+/* One with no more than this: word by word, as an initializer would clear it all before. */
+static inline void kgcc_object_set(struct kgcc_object *object, enum kgcc_kind kind,
+				   unsigned long start, unsigned long end,
+				   const unsigned long *witness, unsigned long value)
+{
+	object->kind = kind;
+	object->start = start;
+	object->end = end;
+	object->witness = witness;
+	object->value = value;
+	object->name = object->allocated = object->freed = NULL;
+}
+
 #endif

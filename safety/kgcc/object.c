@@ -8,6 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 
 #include "heap.h"
 #include "object.h"
@@ -20,12 +21,7 @@ const unsigned long kgcc_always;
 static void set(struct kgcc_object *object, enum kgcc_kind kind, unsigned long start,
 		unsigned long end)
 {
-	*object = (struct kgcc_object) {
-		.kind = kind,
-		.start = start,
-		.end = end,
-		.witness = &kgcc_always,
-	};
+	kgcc_object_set(object, kind, start, end, &kgcc_always, 0);
 }
 
 static void unknown(unsigned long address, struct kgcc_object *object)
@@ -58,20 +54,31 @@ static void find_pages(struct page *page, unsigned long address, struct kgcc_obj
 	}
 }
 
+/* The page of objects that an address is in, or NULL: most are, and this is cheap. */
+static struct page *slab_page(unsigned long address)
+{
+	struct page *page = virt_to_page((void *)address);
+	unsigned long flags;
+
+	/* Where there is no memory, there may be no struct page. */
+	__get_kernel_nofault(&flags, &page->flags, unsigned long, gone);
+	page = compound_head(page);
+	return PageSlab(page) ? page : NULL;
+gone:
+	return NULL;
+}
+
 static void find_direct(unsigned long address, struct kgcc_object *object)
 {
-	struct page *page;
+	struct page *page = slab_page(address);
 
-	if (!virt_addr_valid((void *)address)) {
-		set(object, KGCC_NOTHING, address, address);
-		return;
-	}
-	page = virt_to_head_page((void *)address);
-	if (PageSlab(page)) {
+	if (page) {
 		if (!kgcc_slab_find(page, address, object))
 			unknown(address, object);
+	} else if (virt_addr_valid((void *)address)) {
+		find_pages(virt_to_head_page((void *)address), address, object);
 	} else {
-		find_pages(page, address, object);
+		set(object, KGCC_NOTHING, address, address);
 	}
 }
 
@@ -123,8 +130,7 @@ void kgcc_find(unsigned long address, struct kgcc_object *object)
 
 bool kgcc_in_slab(unsigned long address)
 {
-	return kgcc_in_direct_map(address) && virt_addr_valid((void *)address) &&
-	       PageSlab(virt_to_head_page((void *)address));
+	return kgcc_in_direct_map(address) && slab_page(address);
 }
 
 bool kgcc_find_before(unsigned long address, struct kgcc_object *object)

@@ -20,11 +20,10 @@ struct peer {
 	const char *where;
 };
 
-/* In the order of the slots that lookups are kept in. */
-static struct peer peers[KGCC_SLOTS][WAYS];
-u64 kgcc_peers[KGCC_SLOTS];
-static raw_spinlock_t locks[KGCC_SLOTS] = {
-	[0 ... KGCC_SLOTS - 1] = __RAW_SPIN_LOCK_UNLOCKED(locks),
+static struct peer peers[KGCC_PEER_SETS][WAYS];
+u64 kgcc_peers[KGCC_PEER_SETS];
+static raw_spinlock_t locks[KGCC_PEER_SETS] = {
+	[0 ... KGCC_PEER_SETS - 1] = __RAW_SPIN_LOCK_UNLOCKED(locks),
 };
 
 static bool is_alive(const struct peer *peer)
@@ -38,7 +37,7 @@ static bool is_alive(const struct peer *peer)
 
 static struct peer *find(unsigned long address)
 {
-	struct peer *set = peers[kgcc_slot(address)];
+	struct peer *set = peers[kgcc_peer_set(address)];
 
 	for (unsigned int i = 0; i < WAYS; i++) {
 		if (set[i].address != address || set[i].task != current)
@@ -52,27 +51,27 @@ static struct peer *find(unsigned long address)
 
 void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, const char *where)
 {
-	unsigned int slot = kgcc_slot(address);
+	unsigned int set = kgcc_peer_set(address);
 	unsigned long flags;
 	struct peer *peer;
 	bool known;
 
 	if (!address)
 		return;
-	raw_spin_lock_irqsave(&locks[slot], flags);
+	raw_spin_lock_irqsave(&locks[set], flags);
 	peer = find(address);
 	known = peer;
 	if (!peer)
-		peer = &peers[slot][kgcc_peers[slot]++ % WAYS];
+		peer = &peers[set][kgcc_peers[set]++ % WAYS];
 	*peer = (struct peer) { address, current, *object, where };
-	raw_spin_unlock_irqrestore(&locks[slot], flags);
+	raw_spin_unlock_irqrestore(&locks[set], flags);
 	if (!known)
-		kgcc_check_forget(slot);
+		kgcc_check_forget(kgcc_slot(address));
 }
 
 bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const char **where)
 {
-	raw_spinlock_t *lock = &locks[kgcc_slot(address)];
+	raw_spinlock_t *lock = &locks[kgcc_peer_set(address)];
 	unsigned long flags;
 	struct peer *peer;
 
@@ -88,7 +87,7 @@ bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const cha
 
 bool kgcc_peer_none_of(unsigned long address)
 {
-	const struct peer *set = peers[kgcc_slot(address)];
+	const struct peer *set = peers[kgcc_peer_set(address)];
 
 	for (unsigned int i = 0; i < WAYS; i++)
 		if (READ_ONCE(set[i].address) == address)
@@ -101,23 +100,23 @@ size_t kgcc_peer_bytes(void)
 	return sizeof(peers);
 }
 
-static void forget(unsigned int slot, unsigned long start, unsigned long end)
+static void forget(unsigned int set, unsigned long start, unsigned long end)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&locks[slot], flags);
+	raw_spin_lock_irqsave(&locks[set], flags);
 	for (unsigned int i = 0; i < WAYS; i++) {
-		struct peer *peer = &peers[slot][i];
+		struct peer *peer = &peers[set][i];
 		unsigned long where = (unsigned long)peer->where;
 
 		if (peer->address && where >= start && where < end)
 			WRITE_ONCE(peer->address, 0);
 	}
-	raw_spin_unlock_irqrestore(&locks[slot], flags);
+	raw_spin_unlock_irqrestore(&locks[set], flags);
 }
 
 void kgcc_peer_forget(unsigned long start, unsigned long end)
 {
-	for (unsigned int slot = 0; slot < KGCC_SLOTS; slot++)
-		forget(slot, start, end);
+	for (unsigned int set = 0; set < KGCC_PEER_SETS; set++)
+		forget(set, start, end);
 }

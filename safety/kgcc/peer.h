@@ -13,15 +13,23 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 /* Whose peer an address is, and where it became one. */
 bool kgcc_peer_find(unsigned long address, struct kgcc_object *object, const char **where);
 
-/* How many peers each slot has had, for kept lookups: mostly 0. */
-extern u64 kgcc_peers[KGCC_SLOTS];
+/* Addresses whose lookups are kept in one slot share a set of peers. */
+#define KGCC_PEER_SETS	256u
+
+static inline unsigned int kgcc_peer_set(unsigned long address)
+{
+	return kgcc_slot(address) % KGCC_PEER_SETS;
+}
+
+/* How many peers each set has had: mostly 0. */
+extern u64 kgcc_peers[KGCC_PEER_SETS];
 
 bool kgcc_peer_none_of(unsigned long address);
 
 /* Whether lookups of an address may be kept for the next time. */
 static inline bool kgcc_peer_none(unsigned long address)
 {
-	return !READ_ONCE(kgcc_peers[kgcc_slot(address)]) || kgcc_peer_none_of(address);
+	return !READ_ONCE(kgcc_peers[kgcc_peer_set(address)]) || kgcc_peer_none_of(address);
 }
 
 /* Drop those made at texts in a range: their module goes. */

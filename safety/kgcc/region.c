@@ -115,15 +115,10 @@ static bool describe(const struct region *region, struct kgcc_object *object)
 {
 	if (!region)
 		return false;
-	*object = (struct kgcc_object) {
-		.kind = KGCC_REGION,
-		.start = region->start,
-		.end = region->end,
-		.witness = &region->alive,
-		.value = READ_ONCE(region->alive),
-		.name = region->name,
-		.allocated = region->where,
-	};
+	kgcc_object_set(object, KGCC_REGION, region->start, region->end, &region->alive,
+			READ_ONCE(region->alive));
+	object->name = region->name;
+	object->allocated = region->where;
 	return object->value;
 }
 

@@ -115,7 +115,6 @@ bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *
 	if (!stride)
 		return false;
 	slot->start = base + rounddown((u32)(address - base), stride);
-	slot->size = kmem_cache_size(slot->cache);
 	/* What is left at a slab's end is no slot. */
 	return slot->start + stride <= base + page_size(page);
 }
@@ -128,12 +127,7 @@ bool kgcc_slab_find(struct page *page, unsigned long address, struct kgcc_object
 		return false;
 	if (kgcc_heap_find(&slot, object))
 		return true;
-	*object = (struct kgcc_object) {
-		.kind = KGCC_SLAB,
-		.start = slot.start,
-		.end = slot.start + slot.size,
-		.witness = slot.witness,
-		.value = (unsigned long)slot.cache,
-	};
+	kgcc_object_set(object, KGCC_SLAB, slot.start, slot.start + kmem_cache_size(slot.cache),
+			slot.witness, (unsigned long)slot.cache);
 	return address <= object->end;
 }

@@ -8,7 +8,6 @@
 struct kgcc_slot {
 	struct kmem_cache *cache;
 	unsigned long start;		/* of the slot */
-	unsigned int size;		/* of the object in it */
 	const unsigned long *witness;	/* in the page: which cache it belongs to */
 };
 

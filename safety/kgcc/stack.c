@@ -26,14 +26,9 @@ static void describe(const struct kgcc_record *record, unsigned long i,
 {
 	unsigned long start = (unsigned long)record->address[i];
 
-	*object = (struct kgcc_object) {
-		.kind = KGCC_LOCAL,
-		.start = start,
-		.end = start + record->locals[i].size,
-		.witness = &record->alive,
-		.value = record->alive,
-		.name = record->locals[i].name,
-	};
+	kgcc_object_set(object, KGCC_LOCAL, start, start + record->locals[i].size,
+			&record->alive, record->alive);
+	object->name = record->locals[i].name;
 }
 
 /* Finds the local that has an address, else in object one that ends there. */
@@ -51,6 +46,19 @@ static bool find_local(const struct kgcc_record *record, unsigned long address,
 	return false;
 }
 
+/* Callers' frames are above their callees': the last record before an address, or the first. */
+static const struct kgcc_record *last_below(const struct kgcc_record *record,
+					    unsigned long stack, unsigned long address)
+{
+	for (int i = 0; i < DEPTH && on_stack(stack, (unsigned long)record); i++) {
+		if ((unsigned long)record->outer > address ||
+		    !on_stack(stack, (unsigned long)record->outer))
+			break;
+		record = record->outer;
+	}
+	return record;
+}
+
 bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 {
 	unsigned long stack = (unsigned long)task_stack_page(current);
@@ -60,7 +68,9 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 	if (!on_stack(stack, address))
 		return false;
 	object->kind = KGCC_STACK;
-	for (int i = 0; i < DEPTH && on_stack(stack, (unsigned long)record); i++) {
+	record = last_below(record, stack, address);
+	/* A frame has its record below its locals, or above them. */
+	for (int i = 0; i < 2 && on_stack(stack, (unsigned long)record); i++) {
 		if (find_local(record, address, object))
 			return true;
 		record = record->outer;
@@ -68,12 +78,7 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 	if (object->kind == KGCC_LOCAL)
 		return true;
 	/* Until a function is entered or left. */
-	*object = (struct kgcc_object) {
-		.kind = KGCC_STACK,
-		.start = stack + KGCC_STACK_HEAD + sizeof(long),
-		.end = stack + THREAD_SIZE,
-		.witness = head,
-		.value = *head,
-	};
+	kgcc_object_set(object, KGCC_STACK, stack + KGCC_STACK_HEAD + sizeof(long),
+			stack + THREAD_SIZE, head, *head);
 	return true;
 }
