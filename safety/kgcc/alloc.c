@@ -259,11 +259,11 @@ static unsigned int with_tag(unsigned int size)
 }
 
 static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int size,
-					 slab_flags_t flags)
+					 slab_flags_t flags, void (*constructor)(void *))
 {
 	if (!cache)
 		return NULL;
-	if (kgcc_cache_add(cache, size, false)) {
+	if (kgcc_cache_add(cache, size, false, constructor)) {
 		kmem_cache_destroy(cache);
 		return NULL;
 	}
@@ -281,8 +281,9 @@ struct kmem_cache *kgcc_cache_create_usercopy(const char *where, const char *nam
 {
 	/* What may be copied to user space, were it a byte, is not merged with others. */
 	return register_cache(kmem_cache_create_usercopy(name, with_tag(size), align, flags,
-							 useroffset, usersize ?: 1, constructor),
-			      size, flags);
+							 useroffset, usersize ?: 1,
+							 constructor ? kgcc_heap_construct : NULL),
+			      size, flags, constructor);
 }
 EXPORT_SYMBOL_GPL(kgcc_cache_create_usercopy);
 
@@ -302,8 +303,9 @@ struct kmem_cache *kgcc_cache_create_args(const char *where, const char *name,
 	struct kmem_cache_args with = args ? *args : (struct kmem_cache_args){};
 
 	with.usersize = with.usersize ?: 1;
+	with.ctor = with.ctor ? kgcc_heap_construct : NULL;
 	return register_cache(__kmem_cache_create_args(name, with_tag(size), &with, flags),
-			      size, flags);
+			      size, flags, args ? args->ctor : NULL);
 }
 EXPORT_SYMBOL_GPL(kgcc_cache_create_args);
 #endif

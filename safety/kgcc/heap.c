@@ -120,7 +120,8 @@ static struct kgcc_cache *find_cache(const struct kmem_cache *cache)
 	return NULL;
 }
 
-int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact)
+int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact,
+		   void (*constructor)(void *object))
 {
 	struct kgcc_cache *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	unsigned long flags;
@@ -130,6 +131,7 @@ int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact)
 	c->cache = cache;
 	c->size = size;
 	c->exact = exact;
+	c->constructor = constructor;
 	spin_lock_irqsave(&caches_lock, flags);
 	hash_add_rcu(caches, &c->node, (unsigned long)cache);
 	spin_unlock_irqrestore(&caches_lock, flags);
@@ -221,6 +223,27 @@ static bool find_slot(const void *address, struct kgcc_slot *slot)
 		return false;
 	page = virt_to_head_page(address);
 	return PageSlab(page) && kgcc_slab_slot(page, (unsigned long)address, slot);
+}
+
+/* A new slab's memory may have been one before: it is no freed object of that. */
+void kgcc_heap_construct(void *object)
+{
+	void (*constructor)(void *object) = NULL;
+	struct kgcc_cache *cache;
+	struct kgcc_slot slot;
+	struct tag *tag;
+
+	if (!find_slot(object, &slot))
+		return;
+	rcu_read_lock_sched();
+	tag = slot_tag(&slot, &cache);
+	if (tag) {
+		WRITE_ONCE(tag->word, 0);
+		constructor = cache->constructor;
+	}
+	rcu_read_unlock_sched();
+	if (constructor)
+		constructor(object);
 }
 
 void kgcc_heap_allocated(void *object, size_t size, const char *where)
@@ -320,7 +343,7 @@ static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int
 	/* What may be copied to user space is never merged with other caches. */
 	cache = kmem_cache_create_usercopy(name, kgcc_tag_offset(size) + sizeof(struct tag),
 					   align, 0, 0, size, NULL);
-	if (cache && kgcc_cache_add(cache, size, true)) {
+	if (cache && kgcc_cache_add(cache, size, true, NULL)) {
 		kmem_cache_destroy(cache);
 		return NULL;
 	}

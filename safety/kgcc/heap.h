@@ -18,6 +18,7 @@ struct kgcc_cache {
 	unsigned int size;		/* of objects, without the tag */
 	bool exact;			/* each object has a size of its own: kmalloc() */
 	bool shared;			/* others allocate and free there, too */
+	void (*constructor)(void *object);
 	struct rcu_head rcu;
 };
 
@@ -41,9 +42,13 @@ void kgcc_heap_exit(void);
 struct kmem_cache *kgcc_heap_cache(size_t size);
 
 /* Register the caches that instrumented modules create. */
-int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact);
+int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact,
+		   void (*constructor)(void *object));
 void kgcc_cache_remove(struct kmem_cache *cache);
 void kgcc_cache_share(struct kmem_cache *cache);
+
+/* The constructor of all caches that have one: calls the cache's own. */
+void kgcc_heap_construct(void *object);
 
 /* After an object is allocated in one of these caches, or in pages of its own. */
 void kgcc_heap_allocated(void *object, size_t size, const char *where);
