@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -360,6 +361,16 @@ void kgcc_note_pages(const char *where, struct page *page, unsigned int order)
 }
 EXPORT_SYMBOL_GPL(kgcc_note_pages);
 
+void kgcc_note_percpu(const char *where, void __percpu *memory, size_t size)
+{
+	int cpu;
+
+	if (memory)
+		for_each_possible_cpu(cpu)
+			kgcc_note(where, per_cpu_ptr(memory, cpu), size);
+}
+EXPORT_SYMBOL_GPL(kgcc_note_percpu);
+
 void kgcc_forget(const void *memory)
 {
 	unsigned long start = (unsigned long)memory;
@@ -368,6 +379,16 @@ void kgcc_forget(const void *memory)
 		kgcc_region_remove(start, start + 1);
 }
 EXPORT_SYMBOL_GPL(kgcc_forget);
+
+void kgcc_forget_percpu(void __percpu *memory)
+{
+	int cpu;
+
+	if (memory)
+		for_each_possible_cpu(cpu)
+			kgcc_forget(per_cpu_ptr(memory, cpu));
+}
+EXPORT_SYMBOL_GPL(kgcc_forget_percpu);
 
 void kgcc_forget_pages(struct page *page, unsigned int order)
 {

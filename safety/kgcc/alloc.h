@@ -50,10 +50,12 @@ void kgcc_cache_free(const char *where, struct kmem_cache *cache, void *object);
 /* Others may allocate and free there from now on. */
 void kgcc_cache_hand_out(struct kmem_cache *cache);
 
-/* After and before calls that stay as they are: of vmalloc(), of page allocations. */
+/* After and before calls that stay as they are: of vmalloc(), pages, per-CPU memory. */
 void kgcc_note(const char *where, void *memory, size_t size);
 void kgcc_note_pages(const char *where, struct page *page, unsigned int order);
+void kgcc_note_percpu(const char *where, void __percpu *memory, size_t size);
 void kgcc_forget(const void *memory);
+void kgcc_forget_percpu(void __percpu *memory);
 void kgcc_forget_pages(struct page *page, unsigned int order);
 
 #endif

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "object.h"
 #include "peer.h"
+#include "stack.h"
 #include "violation.h"
 
 static_assert(offsetof(struct kgcc_kept, pointer) == KGCC_KEPT_POINTER);
@@ -132,6 +133,7 @@ static bool is_good(const struct kgcc_object *object, unsigned long address,
 		return true;
 	case KGCC_NOTHING:
 	case KGCC_FREED:
+	case KGCC_RETURNED:
 		return false;
 	default:
 		return within(object, address, length);
@@ -150,7 +152,8 @@ static bool is_good_before(unsigned long pointer, unsigned long address, unsigne
 static void left(const struct kgcc_site *site, unsigned long address,
 		 const struct kgcc_object *object)
 {
-	if (object->kind != KGCC_NOTHING && object->kind != KGCC_FREED)
+	if (object->kind != KGCC_NOTHING && object->kind != KGCC_FREED &&
+	    object->kind != KGCC_RETURNED)
 		kgcc_peer_add(address, object, site->where);
 }
 
@@ -188,6 +191,8 @@ unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned
 	if (site->flags & KGCC_PAGE && kgcc_in_slab(pointer))
 		pointer = address;
 	kgcc_find(pointer, &object);
+	if (object.kind == KGCC_STACK && kgcc_stack_returned(pointer, (unsigned long)ip))
+		object.kind = KGCC_RETURNED;
 	count(object.kind);
 	if (is_good(&object, address, length)) {
 		keep(pointer, &object);

@@ -57,6 +57,7 @@ enum kgcc_kind {
 	KGCC_REGION,			/* a variable, or memory of vmalloc() */
 	KGCC_LOCAL,			/* of a function that runs */
 	KGCC_STACK,			/* of the task, nothing more is known */
+	KGCC_RETURNED,			/* below what runs there: of a function that returned */
 	KGCC_KINDS,
 };
 

@@ -82,3 +82,11 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 			stack + THREAD_SIZE, head, *head);
 	return true;
 }
+
+/* Interrupts and exceptions may run on other stacks: the task's own has not moved then. */
+bool kgcc_stack_returned(unsigned long address, unsigned long top)
+{
+	unsigned long stack = (unsigned long)task_stack_page(current);
+
+	return address < top && on_stack(stack, address) && on_stack(stack, top);
+}

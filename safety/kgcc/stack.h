@@ -27,4 +27,7 @@ struct kgcc_record {
 
 bool kgcc_stack_find(unsigned long address, struct kgcc_object *object);
 
+/* Whether what runs on this task's stack has left an address: top is what it has there. */
+bool kgcc_stack_returned(unsigned long address, unsigned long top);
+
 #endif

@@ -23,6 +23,7 @@ static const char *const kinds[KGCC_KINDS] = {
 	[KGCC_REGION] = "region",
 	[KGCC_LOCAL] = "local",
 	[KGCC_STACK] = "stack",
+	[KGCC_RETURNED] = "returned",
 };
 
 static void show_counters(struct seq_file *m)

@@ -38,6 +38,7 @@ static const char *noun(const struct kgcc_object *object)
 	case KGCC_LOCAL:
 		return "local variable";
 	case KGCC_STACK:
+	case KGCC_RETURNED:
 		return "stack";
 	default:
 		return is_named(object) ? "variable" : "memory";
@@ -114,6 +115,12 @@ static void report_header(int number, unsigned int flags, const struct access *a
 		pr_err("violation: use after free: %s of %ld byte%s at offset %ld, object of %ld byte%s [%d]\n",
 		       verb(flags), access->hi - access->lo, plural(access->hi - access->lo),
 		       access->lo, size, plural(size), number);
+		return;
+	}
+	if (object->kind == KGCC_RETURNED) {
+		pr_err("violation: use after return: %s of %ld byte%s, local variable of a function that returned [%d]\n",
+		       verb(flags), access->hi - access->lo, plural(access->hi - access->lo),
+		       number);
 		return;
 	}
 	by = access->hi > size ? access->hi - size : -access->lo;

@@ -107,6 +107,10 @@ static const struct hook {
 	{ "get_free_pages", NOTED_ORDER, "kgcc_note" },
 	{ "get_zeroed_page", NOTED_ORDER, "kgcc_note" },
 	{ "free_pages", FORGOTTEN, "kgcc_forget" },
+	{ "__alloc_percpu", NOTED, "kgcc_note_percpu" },
+	{ "__alloc_percpu_gfp", NOTED, "kgcc_note_percpu" },
+	{ "pcpu_alloc", NOTED, "kgcc_note_percpu" },
+	{ "free_percpu", FORGOTTEN, "kgcc_forget_percpu" },
 };
 
 static bool same_name(const char *name, const char *wanted)

@@ -7,6 +7,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -47,6 +48,9 @@ static u32 scalar;
 	_(free_tiny, "use after free: read of 1 byte at offset 0, object of 8 bytes") \
 	_(page_list, "overrun by 1 byte: read of 1 byte at offset 64, object of 64 bytes") \
 	_(page_added, "overrun by 1 byte: read of 1 byte at offset 64, object of 64 bytes") \
+	_(percpu_index, "overrun by 4 bytes: read of 4 bytes at offset 40, memory of 40 bytes") \
+	_(percpu_this, "overrun by 4 bytes: read of 4 bytes at offset 40, memory of 40 bytes") \
+	_(stack_returned, "use after return: read of 4 bytes, local variable of a function that returned") \
 	_(ends_task, "overrun by 4 bytes: read of 4 bytes at offset 4, object of 4 bytes")
 
 /* -- pointers made by something else than arithmetic --------------------------------- */
@@ -280,6 +284,43 @@ static noinline void page_added(void)
 	sink = READ_ONCE(page[offset_in_page(p) + 63 + off]);
 	kfree(p);
 	kfree(first);
+}
+
+/* -- memory that is no heap ------------------------------------------------------------------- */
+
+static noinline void percpu_index(void)
+{
+	u32 __percpu *p = __alloc_percpu(40, 8);
+
+	sink = READ_ONCE(per_cpu_ptr(p, 0)[9 + off]);
+	free_percpu(p);
+}
+
+static noinline void percpu_this(void)
+{
+	u32 __percpu *p = __alloc_percpu(40, 8);
+
+	sink = READ_ONCE(get_cpu_ptr(p)[9 + off]);
+	put_cpu_ptr(p);
+	free_percpu(p);
+}
+
+static noinline u32 *address_of_local(void)
+{
+	u32 local[4] = { off }, *p = local;
+
+	sink = other_read(p);
+	OPTIMIZER_HIDE_VAR(p);
+	return p;
+}
+
+static noinline void stack_returned(void)
+{
+	u32 *p = address_of_local(), good = 1;
+
+	if (!off)
+		p = &good;
+	sink = READ_ONCE(*p);
 }
 
 /* -- tasks that end in the middle of a function ------------------------------------------------ */
