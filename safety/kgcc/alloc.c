@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "compat.h"
 #include "heap.h"
+#include "library.h"
 #include "region.h"
 #include "violation.h"
 
@@ -149,15 +150,17 @@ void *kgcc_kmemdup(const char *where, const void *s, size_t length, gfp_t flags)
 {
 	void *copy = kgcc_kmalloc(where, length, flags, NUMA_NO_NODE);
 
+	kgcc_library_read(where, s, length, _RET_IP_);
 	if (copy)
 		memcpy(copy, s, length);
 	return copy;
 }
 EXPORT_SYMBOL_GPL(kgcc_kmemdup);
 
-char *kgcc_kmemdup_nul(const char *where, const char *s, size_t length, gfp_t flags)
+/* With a zero after it. */
+static char *duplicate(const char *where, const char *s, size_t length, gfp_t flags)
 {
-	char *copy = s ? kgcc_kmalloc(where, length + 1, flags, NUMA_NO_NODE) : NULL;
+	char *copy = kgcc_kmalloc(where, length + 1, flags, NUMA_NO_NODE);
 
 	if (copy) {
 		memcpy(copy, s, length);
@@ -165,17 +168,29 @@ char *kgcc_kmemdup_nul(const char *where, const char *s, size_t length, gfp_t fl
 	}
 	return copy;
 }
+
+char *kgcc_kmemdup_nul(const char *where, const char *s, size_t length, gfp_t flags)
+{
+	if (!s)
+		return NULL;
+	kgcc_library_read(where, s, length, _RET_IP_);
+	return duplicate(where, s, length, flags);
+}
 EXPORT_SYMBOL_GPL(kgcc_kmemdup_nul);
 
 char *kgcc_kstrdup(const char *where, const char *s, gfp_t flags)
 {
-	return s ? kgcc_kmemdup_nul(where, s, strlen(s), flags) : NULL;
+	if (!s)
+		return NULL;
+	return duplicate(where, s, kgcc_library_string(where, s, SIZE_MAX, _RET_IP_), flags);
 }
 EXPORT_SYMBOL_GPL(kgcc_kstrdup);
 
 char *kgcc_kstrndup(const char *where, const char *s, size_t max, gfp_t flags)
 {
-	return s ? kgcc_kmemdup_nul(where, s, strnlen(s, max), flags) : NULL;
+	if (!s)
+		return NULL;
+	return duplicate(where, s, kgcc_library_string(where, s, max, _RET_IP_), flags);
 }
 EXPORT_SYMBOL_GPL(kgcc_kstrndup);
 

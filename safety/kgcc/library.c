@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "library.h"
 #include "object.h"
@@ -45,7 +46,7 @@ static void check(const char *where, unsigned int flags, const void *p, size_t l
 }
 
 /* Up to the zero, or MAX bytes. */
-static size_t read_string(const char *where, const char *s, size_t max, unsigned long ip)
+size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip)
 {
 	struct room room;
 	size_t length;
@@ -61,6 +62,16 @@ static size_t read_string(const char *where, const char *s, size_t max, unsigned
 		return strnlen(s, max);
 	}
 	return length;
+}
+
+void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip)
+{
+	struct room room;
+
+	if (!length)
+		return;
+	find_room(from, &room);
+	check(where, KGCC_READ, from, length, &room, ip);
 }
 
 static void write_bytes(const char *where, const void *to, size_t length, unsigned long ip)
@@ -98,13 +109,13 @@ static void read_both(const char *where, const char *a, const char *b, size_t ma
 
 size_t kgcc_strlen(const char *where, const char *s)
 {
-	return read_string(where, s, SIZE_MAX, _RET_IP_);
+	return kgcc_library_string(where, s, SIZE_MAX, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(kgcc_strlen);
 
 size_t kgcc_strnlen(const char *where, const char *s, size_t max)
 {
-	return read_string(where, s, max, _RET_IP_);
+	return kgcc_library_string(where, s, max, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(kgcc_strnlen);
 
@@ -155,15 +166,15 @@ EXPORT_SYMBOL_GPL(kgcc_strchr);
 
 char *kgcc_strrchr(const char *where, const char *s, int c)
 {
-	read_string(where, s, SIZE_MAX, _RET_IP_);
+	kgcc_library_string(where, s, SIZE_MAX, _RET_IP_);
 	return strrchr(s, c);
 }
 EXPORT_SYMBOL_GPL(kgcc_strrchr);
 
 char *kgcc_strstr(const char *where, const char *a, const char *b)
 {
-	read_string(where, a, SIZE_MAX, _RET_IP_);
-	read_string(where, b, SIZE_MAX, _RET_IP_);
+	kgcc_library_string(where, a, SIZE_MAX, _RET_IP_);
+	kgcc_library_string(where, b, SIZE_MAX, _RET_IP_);
 	return strstr(a, b);
 }
 EXPORT_SYMBOL_GPL(kgcc_strstr);
@@ -172,7 +183,7 @@ EXPORT_SYMBOL_GPL(kgcc_strstr);
 
 char *kgcc_strcpy(const char *where, char *to, const char *from)
 {
-	size_t length = read_string(where, from, SIZE_MAX, _RET_IP_);
+	size_t length = kgcc_library_string(where, from, SIZE_MAX, _RET_IP_);
 
 	write_bytes(where, to, length + 1, _RET_IP_);
 	return memcpy(to, from, length + 1);
@@ -181,7 +192,7 @@ EXPORT_SYMBOL_GPL(kgcc_strcpy);
 
 char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size)
 {
-	size_t length = read_string(where, from, size, _RET_IP_);
+	size_t length = kgcc_library_string(where, from, size, _RET_IP_);
 
 	write_bytes(where, to, size, _RET_IP_);
 	memcpy(to, from, length);
@@ -206,7 +217,7 @@ static size_t copy_string(const char *where, char *to, const char *from, size_t 
 
 size_t kgcc_strlcpy(const char *where, char *to, const char *from, size_t size)
 {
-	size_t length = read_string(where, from, SIZE_MAX, _RET_IP_);
+	size_t length = kgcc_library_string(where, from, SIZE_MAX, _RET_IP_);
 
 	copy_string(where, to, from, length, size, _RET_IP_);
 	return length;
@@ -219,7 +230,7 @@ ssize_t kgcc_strscpy(const char *where, char *to, const char *from, size_t size)
 
 	if (!size || size > INT_MAX)
 		return -E2BIG;
-	length = read_string(where, from, size, _RET_IP_);
+	length = kgcc_library_string(where, from, size, _RET_IP_);
 	copy_string(where, to, from, length, size, _RET_IP_);
 	return length < size ? length : -E2BIG;
 }
@@ -228,8 +239,8 @@ EXPORT_SYMBOL_GPL(kgcc_strscpy);
 static char *append(const char *where, char *to, const char *from, size_t max,
 		    unsigned long ip)
 {
-	size_t old = read_string(where, to, SIZE_MAX, ip);
-	size_t length = read_string(where, from, max, ip);
+	size_t old = kgcc_library_string(where, to, SIZE_MAX, ip);
+	size_t length = kgcc_library_string(where, from, max, ip);
 
 	write_bytes(where, to, old + length + 1, ip);
 	memcpy(to + old, from, length);
@@ -318,3 +329,132 @@ int kgcc_scnprintf(const char *where, char *to, size_t size, const char *format,
 	return fitting(length, size);
 }
 EXPORT_SYMBOL_GPL(kgcc_scnprintf);
+
+/* -- scanf() ---------------------------------------------------------------------- */
+
+/* A conversion: its letter, and the bytes that it writes, 0: a string's. */
+struct conversion {
+	char letter;
+	bool skipped;
+	size_t bytes;
+};
+
+static size_t bytes_of(char letter, const char *qualifier, int width)
+{
+	if (letter == 'c')
+		return max(width, 1);
+	if (letter == 's' || letter == '[')
+		return 0;
+	switch (*qualifier) {
+	case 'h':
+		return qualifier[1] == 'h' ? 1 : 2;
+	case 'l':
+	case 'L':
+	case 'q':
+	case 'z':
+	case 't':
+	case 'j':
+		return 8;
+	default:
+		return 4;
+	}
+}
+
+/* The end of "[a-z]", whose first letter may be the bracket. */
+static const char *end_of_set(const char *format)
+{
+	format += *format == '^';
+	format += *format == ']';
+	return strchrnul(format, ']');
+}
+
+/* The next one, and where the format goes on after it: NULL if there is none. */
+static const char *next_conversion(const char *format, struct conversion *conversion)
+{
+	const char *qualifier;
+	int width = 0;
+
+	while ((format = strchr(format, '%')) && format[1] == '%')
+		format += 2;
+	if (!format)
+		return NULL;
+	format++;
+	conversion->skipped = *format == '*';
+	format += conversion->skipped;
+	while (isdigit(*format))
+		width = min(width * 10 + *format++ - '0', SHRT_MAX);
+	qualifier = format;
+	while (*format && strchr("hlLqztj", *format))
+		format++;
+	if (!*format)
+		return NULL;
+	conversion->letter = *format++;
+	conversion->bytes = bytes_of(conversion->letter, qualifier, width);
+	if (conversion->letter == '[')
+		format = end_of_set(format);
+	return format;
+}
+
+/* What was written is known only now. */
+static void check_conversions(const char *where, const char *format, int n, va_list args,
+			      unsigned long ip)
+{
+	struct conversion conversion;
+
+	while ((format = next_conversion(format, &conversion))) {
+		void *to = conversion.skipped ? NULL : va_arg(args, void *);
+
+		if (!to)
+			continue;
+		/* How far it came is not counted: %n is no input. */
+		if (conversion.letter != 'n' && --n < 0)
+			return;
+		write_bytes(where, to, conversion.bytes ?: strlen(to) + 1, ip);
+	}
+}
+
+static int scan(const char *where, const char *from, const char *format, va_list args,
+		unsigned long ip)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, args);
+	n = vsscanf(from, format, args);
+	check_conversions(where, format, n, again, ip);
+	va_end(again);
+	return n;
+}
+
+int kgcc_vsscanf(const char *where, const char *from, const char *format, va_list args)
+{
+	return scan(where, from, format, args, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_vsscanf);
+
+int kgcc_sscanf(const char *where, const char *from, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = scan(where, from, format, args, _RET_IP_);
+	va_end(args);
+	return n;
+}
+EXPORT_SYMBOL_GPL(kgcc_sscanf);
+
+/* -- strings of user space ---------------------------------------------------------- */
+
+long kgcc_strncpy_from_user(const char *where, char *to, const char __user *from, long max)
+{
+	struct room room;
+	long length;
+
+	find_room(to, &room);
+	length = strncpy_from_user(to, from, max);
+	if (length >= 0 && max > 0)
+		check(where, KGCC_WRITE, to, min(length + 1, max), &room, _RET_IP_);
+	return length;
+}
+EXPORT_SYMBOL_GPL(kgcc_strncpy_from_user);

@@ -6,7 +6,12 @@
 #ifndef KGCC_LIBRARY_H
 #define KGCC_LIBRARY_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
+
+/* For other functions of ours, which are called from ip: bytes, and a string's length. */
+void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip);
+size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip);
 
 size_t kgcc_strlen(const char *where, const char *s);
 size_t kgcc_strnlen(const char *where, const char *s, size_t max);
@@ -34,5 +39,10 @@ __printf(4, 0) int kgcc_vsnprintf(const char *where, char *to, size_t size, cons
 				  va_list args);
 __printf(4, 0) int kgcc_vscnprintf(const char *where, char *to, size_t size,
 				   const char *format, va_list args);
+__scanf(3, 4) int kgcc_sscanf(const char *where, const char *from, const char *format, ...);
+__scanf(3, 0) int kgcc_vsscanf(const char *where, const char *from, const char *format,
+			       va_list args);
+
+long kgcc_strncpy_from_user(const char *where, char *to, const char __user *from, long max);
 
 #endif

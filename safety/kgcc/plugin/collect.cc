@@ -23,6 +23,7 @@ static const struct {
 	int length;
 	int unit = 1;
 	int times = -1;			/* an argument that the length is multiplied with */
+	int plus = -1;			/* ... or that is added to it */
 } memory_functions[] = {
 	{ "memcpy", 0, 1, -1, 2 }, { "__memcpy", 0, 1, -1, 2 },
 	{ "memmove", 0, 1, -1, 2 }, { "__memmove", 0, 1, -1, 2 },
@@ -41,7 +42,17 @@ static const struct {
 	{ "_find_first_zero_bit", -1, 0, -1, 1, BITS },
 	{ "_find_next_zero_bit", -1, 0, -1, 1, BITS }, { "_find_last_bit", -1, 0, -1, 1, BITS },
 	{ "__bitmap_weight", -1, 0, -1, 1, BITS }, { "__bitmap_and", 0, 1, 2, 3, BITS },
-	{ "__bitmap_or", 0, 1, 2, 3, BITS }, { "__bitmap_equal", -1, 0, 1, 2, BITS },
+	{ "__bitmap_or", 0, 1, 2, 3, BITS }, { "__bitmap_xor", 0, 1, 2, 3, BITS },
+	{ "__bitmap_andnot", 0, 1, 2, 3, BITS }, { "__bitmap_complement", 0, 1, -1, 2, BITS },
+	{ "__bitmap_equal", -1, 0, 1, 2, BITS }, { "__bitmap_subset", -1, 0, 1, 2, BITS },
+	{ "__bitmap_intersects", -1, 0, 1, 2, BITS },
+	{ "__bitmap_set", 0, -1, -1, 1, BITS, -1, 2 },
+	{ "__bitmap_clear", 0, -1, -1, 1, BITS, -1, 2 },
+	{ "bitmap_find_next_zero_area_off", -1, 0, -1, 1, BITS },
+	{ "csum_partial", -1, 0, -1, 1 }, { "crc8", -1, 1, -1, 2 }, { "crc_itu_t", -1, 1, -1, 2 },
+	{ "xxh32", -1, 0, -1, 1 }, { "xxh64", -1, 0, -1, 1 },
+	{ "skb_copy_bits", 2, -1, -1, 3 }, { "skb_store_bits", -1, 2, -1, 3 },
+	{ "nla_memcpy", 0, -1, -1, 2 }, { "copy_from_kernel_nofault", 0, -1, -1, 2 },
 	{ "_copy_from_user", 0, -1, -1, 2 }, { "_copy_to_user", -1, 1, -1, 2 },
 	{ "_copy_to_iter", -1, 0, -1, 1 }, { "_copy_from_iter", 0, -1, -1, 1 },
 };
@@ -330,15 +341,18 @@ static void add_atomic(struct collector *c, gcall *call, const char *name)
 		add_argument(c, call, 1, size_int(bytes), KGCC_READ);
 }
 
-/* In bytes, computed before the call where it is not. */
-static tree length_of(gcall *call, int argument, int unit, int times)
+/* In bytes, a word: computed before the call where it is not. */
+static tree length_of(gcall *call, int argument, int unit, int times, int plus)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(call);
 	tree length = gimple_call_arg(call, argument), bytes;
 
-	if (unit == 1 && times < 0)
+	if (unit == 1 && times < 0 && plus < 0 && is_wide(TREE_TYPE(length)))
 		return length;
 	bytes = fold_convert(sizetype, length);
+	if (plus >= 0)
+		bytes = fold_build2(PLUS_EXPR, sizetype, bytes,
+				    fold_convert(sizetype, gimple_call_arg(call, plus)));
 	if (unit == BITS)
 		bytes = fold_build2(RSHIFT_EXPR, sizetype,
 				    fold_build2(PLUS_EXPR, sizetype, bytes, size_int(7)),
@@ -363,9 +377,9 @@ static void add_memory_function(struct collector *c, gcall *call)
 	if (startswith(name, "__builtin_"))
 		name += strlen("__builtin_");
 	for (const auto &f : memory_functions) {
-		if (strcmp(name, f.name) || (int)gimple_call_num_args(call) <= f.length)
+		if (strcmp(name, f.name) || (int)gimple_call_num_args(call) <= MAX(f.length, f.plus))
 			continue;
-		tree length = length_of(call, f.length, f.unit, f.times);
+		tree length = length_of(call, f.length, f.unit, f.times, f.plus);
 
 		add_argument(c, call, f.write, length, KGCC_WRITE);
 		add_argument(c, call, f.read, length, KGCC_READ);

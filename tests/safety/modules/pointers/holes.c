@@ -39,6 +39,7 @@ static u32 scalar;
 	_(builtin_add, "overrun by 4 bytes: access of 4 bytes at offset 12, object of 12 bytes") \
 	_(builtin_sync, "overrun by 4 bytes: access of 4 bytes at offset 12, object of 12 bytes") \
 	_(user_inatomic, "overrun by 1 byte: write of 13 bytes at offset 0, object of 12 bytes") \
+	_(user_string, "overrun by 1 byte: write of 13 bytes at offset 0, object of 12 bytes") \
 	_(bit_set, "overrun by 1 byte: access of 1 byte at offset 16, object of 16 bytes") \
 	_(bit_test, "overrun by 1 byte: read of 1 byte at offset 16, object of 16 bytes") \
 	_(literal_index, "overrun: read at offset 11, variable .string. of 11 bytes") \
@@ -198,6 +199,9 @@ HEAP_ACCESS(user_inatomic, u8, 12,
 	    pagefault_disable();
 	    sink = __copy_from_user_inatomic(p, running_text, 12 + off);
 	    pagefault_enable())
+
+/* Longer than the buffer: its name is in it. */
+HEAP_ACCESS(user_string, u8, 12, sink = strncpy_from_user(p, running_text, 12 + off))
 
 /* -- strings of the source --------------------------------------------------------------- */
 

@@ -12,11 +12,13 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
+#include <net/checksum.h>
 
 #include "pointers.h"
 
 static long off;
 static volatile u64 sink;
+static int skipped;
 
 #define CASES(_) \
 	_(library_strlen, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
@@ -36,7 +38,13 @@ static volatile u64 sink;
 	_(library_sort, "overrun by 4 bytes: (write of 12 bytes at offset 0|read of 4 bytes at offset 8), object of 8 bytes") \
 	_(library_hex, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
 	_(library_memset32, "overrun by 4 bytes: write of 12 bytes at offset 0, object of 8 bytes") \
-	_(library_find_bit, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes")
+	_(library_find_bit, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_set_bits, "overrun by 1 byte: write of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_checksum, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_kmemdup, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_kstrdup, "overrun by 1 byte: read of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_scan_string, "overrun by 1 byte: write of 9 bytes at offset 0, object of 8 bytes") \
+	_(library_scan_number, "overrun by 4 bytes: write of 4 bytes at offset 8, object of 8 bytes")
 
 /* 8 bytes in a slot of 24, so that what is wrong by little meets nothing. */
 #define CASE_OF(name, text, statement)					\
@@ -78,6 +86,15 @@ CASE_OF(library_hex, "", char line[80];
 	sink = hex_dump_to_buffer(p, length, 16, 1, line, sizeof(line), false))
 CASE_OF(library_memset32, "", memset32((u32 *)p, 7, 2 + off))
 CASE_OF(library_find_bit, "", sink = find_first_bit((unsigned long *)p, 64 + off))
+
+CASE_OF(library_set_bits, "", bitmap_set((unsigned long *)p, 7, 57 + off))
+CASE_OF(library_checksum, "", sink = (__force u32)csum_partial(p, length, 0))
+CASE_OF(library_kmemdup, "", char *copy = kmemdup(p, length, GFP_KERNEL);
+	OPTIMIZER_HIDE_VAR(copy); kfree(copy))
+CASE_OF(library_kstrdup, source, char *copy = kstrdup(p, GFP_KERNEL);
+	OPTIMIZER_HIDE_VAR(copy); kfree(copy))
+CASE_OF(library_scan_string, "", sink = sscanf(source, "%s", p))
+CASE_OF(library_scan_number, "", sink = sscanf("6 7 8", "%*d %d%n", (int *)p + 1 + off, &skipped))
 
 static noinline void library_freed(void)
 {
