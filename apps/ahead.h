@@ -35,8 +35,13 @@ enum { AHEAD_MASK = 0x7ff };
 static inline bool
 ahead_always (void)
 {
-  char const *wish = getenv ("SYSCRIPT_AHEAD");
-  return wish && strcmp (wish, "always") == 0;
+  static int wished = -1;
+  if (wished < 0)
+    {
+      char const *wish = getenv ("SYSCRIPT_AHEAD");
+      wished = wish && strcmp (wish, "always") == 0;
+    }
+  return wished;
 }
 
 /* The library, if scripts run in the kernel here; or NULL.  */

@@ -39,6 +39,8 @@ free_ahead (FTS *sp)
 # define ahead_age(sp) ((void) 0)
 # define ahead_more(sp) false
 # define ahead_known(sp, p) ((void) 0)
+# define alloc_entry(sp, size) malloc (size)
+# define free_entry(sp, p) free (p)
 
 #else
 
@@ -51,6 +53,9 @@ enum { AHEAD_MOST = 256 };
 /* Nanoseconds after which attributes are looked up anew.  */
 enum { AHEAD_AGE = 1000000000 };
 
+/* Bytes of an entry that is used again, which has a name of less than 32.  */
+enum { AHEAD_ENTRY = FLEXSIZEOF (FTSENT, fts_name, 32) };
+
 /* FTSENT.fts_known: the turn in which its attributes were read, or 0, or this.  */
 enum { SEVERAL_NAMES = -1 };
 
@@ -61,7 +66,8 @@ typedef ssize_t readdirplus_fn (int, void *, size_t, unsigned int, unsigned int,
 static stat_many_fn *stat_many;
 static readdirplus_fn *readdirplus;
 
-/* ENTRY of a directory is returned as DIRENT.  Attributes are of TURN, which BEGAN then. */
+/* ENTRY of a directory is returned as DIRENT.  Attributes are of TURN, which BEGAN then.
+   SPARE entries of AHEAD_ENTRY bytes are linked by fts_link.  */
 struct ahead
 {
   struct syscript_file file[AHEAD_MOST];
@@ -73,6 +79,7 @@ struct ahead
   struct dirent dirent;
   int turn;
   struct timespec began;
+  FTSENT *spare;
 };
 
 /* Do scripts run in the kernel here?  */
@@ -110,6 +117,7 @@ looks_ahead (FTS *sp)
       sp->fts_ahead->at = sp->fts_ahead->end = 0;
       sp->fts_ahead->entry = NULL;
       sp->fts_ahead->turn = 1;
+      sp->fts_ahead->spare = NULL;
       clock_gettime (CLOCK_MONOTONIC_COARSE, &sp->fts_ahead->began);
     }
   return true;
@@ -296,9 +304,43 @@ stat_ahead (FTS *sp, FTSENT *p)
           : S_ISREG (p->fts_statp->st_mode) ? FTS_F : FTS_DEFAULT);
 }
 
+/* -- Entries --------------------------------------------------------------- */
+
+/* The entries of a directory are allocated together and freed one by one, which malloc()
+   is slow at: so they are used for those of the next.  */
+static FTSENT *
+alloc_entry (FTS *sp, size_t size)
+{
+  FTSENT *p = sp->fts_ahead ? sp->fts_ahead->spare : NULL;
+  if (size > AHEAD_ENTRY)
+    return malloc (size);
+  if (!p)
+    return malloc (AHEAD_ENTRY);
+  sp->fts_ahead->spare = p->fts_link;
+  return p;
+}
+
+static void
+free_entry (FTS *sp, FTSENT *p)
+{
+  if (sp->fts_ahead && FLEXSIZEOF (FTSENT, fts_name, p->fts_namelen + 1) <= AHEAD_ENTRY)
+    {
+      p->fts_link = sp->fts_ahead->spare;
+      sp->fts_ahead->spare = p;
+    }
+  else
+    free (p);
+}
+
 static void
 free_ahead (FTS *sp)
 {
+  FTSENT *p;
+  while (sp->fts_ahead && (p = sp->fts_ahead->spare))
+    {
+      sp->fts_ahead->spare = p->fts_link;
+      free (p);
+    }
   free (sp->fts_ahead);
 }
 
