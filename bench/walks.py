@@ -37,21 +37,25 @@ NSD_STEPS = 20
 
 
 class Case(NamedTuple):
-    """A command, which of PARTS it is about, and what is removed before it runs."""
+    """A command, which of PARTS it does, and what is removed before it runs.
+
+    alone: the patch saves nothing else
+    """
 
     command: list[str]
     part: str = ""
     where: str = "."
     made: str = "nothing"
+    alone: bool = True
 
 
 CASES = {
     "du": Case(["du", "-s", "flat"], "tree"),
     "find": Case(["find", "flat", "-newer", "begin", "-size", "+3"], "tree"),
     "chmod": Case(["chmod", "-R", "u+w", "flat"], "tree"),
-    "ls_l": Case(["ls", "-lR", "flat"]),
-    "du_nested": Case(["du", "-s", "nested"]),
-    "find_nested": Case(["find", "nested", "-newer", "begin", "-size", "+3"]),
+    "ls_l": Case(["ls", "-lR", "flat"], "tree", alone=False),
+    "du_nested": Case(["du", "-s", "nested"], "nested"),
+    "find_nested": Case(["find", "nested", "-newer", "begin", "-size", "+3"], "nested"),
     "rsync": Case(["rsync", "-ain", "flat/", "empty/"], "tree"),
     "rsync_copy": Case(["rsync", "-ai", "some/", "copy/"], "some", made="copy"),
     "ninja": Case(["ninja"], "build", where="build"),
@@ -60,7 +64,14 @@ CASES = {
     "few_files_rsync": Case(["rsync", "-ain", "few/", "empty/"]),
 }
 # What bench/looks looks at.
-PARTS = {"tree": "20,000 files", "some": "4,000 files", "build": "30,000 files by path"}
+PARTS = {
+    "tree": "20,000 files",
+    "nested": "20,000 files in 800 directories",
+    "some": "4,000 files",
+    "build": "30,000 files by path",
+}
+# What a program could do instead, with two processors or many calls at once.
+RIVALS = ("threads", "uring")
 # What it reads for it: by name its kind, its lines, and from where.
 looks: dict[str, tuple[str, list[str], str]] = {}
 
@@ -86,6 +97,8 @@ def make_trees() -> None:
     Path("empty").mkdir()
     paths = ninja_build.make_build(Path("build"), sources=8000, headers=14000, each=20)
     looks["tree"] = ("tree", [f"flat/{number}" for number in range(20)], ".")
+    nested = [f"nested/{number}{below}" for number in range(400) for below in ("", "/below")]
+    looks["nested"] = ("tree", nested, ".")
     looks["some"] = ("tree", [f"some/{number}" for number in range(4)], ".")
     looks["build"] = ("paths", paths, "build")
 
@@ -176,21 +189,33 @@ def medians(rows: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
     }
 
 
-def summed_up(rows: list[dict[str, Any]], part: dict[str, Any] | None) -> dict[str, Any]:
-    """Of a program; @part: of bench/looks, what it does of this program's work.
+def instead(whole: dict[str, Any], part: dict[str, Any], way: str) -> dict[str, float]:
+    """The whole program, if it did its part so: over the plain one, CPU and elapsed."""
+    return {
+        name: 1 + (part[way][key] - part["plain"][key]) / whole["plain"][key]
+        for name, key in (("ratio", "median"), ("elapsed_ratio", "elapsed"))
+    }
+
+
+def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> dict[str, Any]:
+    """Of a program, and of @parts: what bench/looks takes for its part of the work.
 
     of_part: what is left of that part by what the patch saves.
+    threads, uring: computed from the two, no program was changed for it.
     """
     found = medians(rows)
     found["ratio"] = results.summary([row["ahead"]["cpu"] / row["plain"]["cpu"] for row in rows])
     found["elapsed_ratio"] = median(
         row["ahead"]["elapsed"] / row["plain"]["elapsed"] for row in rows
     )
-    if part:
+    if case.part:
+        part = parts[case.part]
         plain = part["plain"]["median"]
         saved = found["plain"]["median"] - found["ahead"]["median"]
         found["part"] = plain / found["plain"]["median"]
-        found["of_part"] = 1 - saved / plain
+        if case.alone:
+            found["of_part"] = 1 - saved / plain
+        found |= {way: instead(found, part, way) for way in RIVALS}
     return found
 
 
@@ -206,7 +231,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options.append("--icount" if icount else "--fair")
     raw = results.in_guest(options, ["python3", "bench/walks.py", "--here", str(rounds)])
     parts = {name: medians(raw.pop(name)) for name in PARTS}
-    cases = {name: summed_up(raw.pop(name), parts.get(case.part)) for name, case in CASES.items()}
+    cases = {name: summed_up(raw.pop(name), case, parts) for name, case in CASES.items()}
     cases["nsd"] = queries(raw.pop("nsd"))
     return {**raw, "parts": parts, "cases": cases}
 
@@ -228,6 +253,13 @@ def show_parts(parts: dict[str, Any], unit: str, timed: bool) -> None:
     results.show([f"looking alone, {unit}", "plain", "2 threads", "io_uring", "script"], rows)
 
 
+def shown_rival(found: dict[str, float] | None, timed: bool) -> str:
+    if found is None:
+        return ""
+    elapsed = f", {found['elapsed_ratio']:.2f} elapsed" if timed else ""
+    return f"{found['ratio']:.2f}{elapsed}"
+
+
 def show(result: dict[str, Any], rounds: int) -> None:
     results.headline(f"programs that look at many files, {rounds} rounds", result)
     rows = []
@@ -240,10 +272,11 @@ def show(result: dict[str, Any], rounds: int) -> None:
             + [f"{found['ratio']['median']:.3f}"]
             + [f"{found['elapsed_ratio']:.3f}" if timed else ""]
             + [f"{found[key]:.2f}" if key in found else "" for key in ("part", "of_part")]
+            + [shown_rival(found.get(way), timed) for way in RIVALS]
             + [" ".join(case.command)]
         )
     results.show(
-        [unit, *WAYS, "ratio", "elapsed", "part", "of that", "command"],
+        [unit, *WAYS, "ratio", "elapsed", "part", "of that", "2 threads", "io_uring", "command"],
         rows,
     )
     show_parts(result["parts"], unit, timed)
