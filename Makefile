@@ -120,6 +120,8 @@ deps: $(BUILD)/config.mk
 ##debug-kernel   build that kernel
 ##+safety         the safety kit: tools for kernel modules, see safety/README.md
 ##test-safety    its tests, in a guest on kernel KREL
+##safety-dist    the kit by itself: build/safety-kit-VERSION.tar.xz
+##test-safety-dist that, unpacked, built and tested elsewhere, in a guest
 ##test-safety-syscript syscript.ko built with each tool, under all its guest tests
 ##fuzz-kgcc      random programs: all of KGCC's checks, and those left after elimination
 ##bench-safety   what its tools cost a file system; build/bench/safety.json

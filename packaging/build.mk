@@ -41,37 +41,16 @@ install-dkms:
 	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
 	chmod -R u=rwX,go=rX $(DKMSDIR)
 
-# The safety kit: a tree of its own for DKMS, commands that are links there, and the
-# library if it is built.  Nothing of it is in `make install`.
-SAFETYDIR = /usr/src/syscript-safety-$(LIB_VERSION)
-SAFETY_TREE := $(addprefix safety/,core kefence evmon kgcc README.md build-kit build-module \
-	safety.mk $(notdir $(wildcard safety/*.h safety/*.py)))
+# The safety kit stands alone: safety/Makefile.  Nothing of it is in `make install`.
+safety_alone = $(MAKE) -s -C safety VERSION=$(LIB_VERSION) LIBRARY_OUT=$(abspath $(BUILD)) \
+	DESTDIR=$(abspath $(DESTDIR)) PREFIX=$(PREFIX)
 
 .PHONY: install-safety uninstall-safety
 install-safety:
-	rm -rf $(DESTDIR)$(SAFETYDIR)
-	install -d $(DESTDIR)$(SAFETYDIR) $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/lib
-	cp -r $(SAFETY_TREE) COPYING $(DESTDIR)$(SAFETYDIR)
-	sed 's/@VERSION@/$(LIB_VERSION)/' safety/dkms.conf >$(DESTDIR)$(SAFETYDIR)/dkms.conf
-	chmod -R u=rwX,go=rX $(DESTDIR)$(SAFETYDIR)
-	for tool in kefence evmon kgcc; do \
-		ln -sfn $(SAFETYDIR)/$$tool/$$tool $(DESTDIR)$(PREFIX)/sbin/$$tool; \
-	done
-	for page in safety/man/*.[38]; do \
-		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
-	done
-	[ ! -e $(BUILD)/libkernevents.so ] || { \
-		install -m 0755 $(BUILD)/evmon-log $(DESTDIR)$(PREFIX)/sbin && \
-		install -m 0755 $(BUILD)/libkernevents.so \
-			$(DESTDIR)$(PREFIX)/lib/libkernevents.so.0; }
+	$(safety_alone) install
 
 uninstall-safety:
-	rm -rf $(DESTDIR)$(SAFETYDIR)
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/sbin/,kefence evmon kgcc evmon-log) \
-		$(DESTDIR)$(PREFIX)/lib/libkernevents.so.0
-	for page in safety/man/*.[38]; do \
-		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
-	done
+	$(safety_alone) uninstall
 
 # On this machine itself, as root: the linker, the group and udev learn of it.
 install-activate: install-lib install-cli install-packaging install-dkms
@@ -120,6 +99,44 @@ dist: $(VENDOR_READY) $(BUILD)/lua-runtime/lua.image
 	$(Q)tar -C $(BUILD)/dist --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime=@$$(git log -1 --format=%ct) -c $(DIST_NAME) | xz -T0 >$(DIST)
 	$(Q)rm -rf $(BUILD)/dist
+
+# The safety kit by itself, of the last commit: with its tests, design pages and manual.
+SAFETY_NAME := safety-kit-$(LIB_VERSION)
+SAFETY_DIST := $(BUILD)/$(SAFETY_NAME).tar.xz
+SAFETY_TOP := $(BUILD)/safety-dist
+SAFETY_STAGE = $(SAFETY_TOP)/$(SAFETY_NAME)
+# Tests of it that need the repository.
+SAFETY_HERE := kefence_boots user_programs kgcc_scaling
+SAFETY_PAGES := event-monitors kefence kgcc
+
+.PHONY: safety-dist test-safety-dist
+safety-dist:
+	$(call say,DIST,$(SAFETY_DIST))
+	$(Q)rm -rf $(SAFETY_STAGE) && mkdir -p $(SAFETY_STAGE)/tests $(SAFETY_STAGE)/docs
+	$(Q)git archive HEAD safety | tar -x -C $(SAFETY_STAGE) --strip-components=1
+	$(Q)rm -rf $(SAFETY_STAGE)/bench $(SAFETY_STAGE)/build.mk $(SAFETY_STAGE)/*/build.mk
+	$(Q)git archive HEAD tests/safety | tar -x -C $(SAFETY_STAGE)/tests --strip-components=2
+	$(Q)rm -f $(SAFETY_HERE:%=$(SAFETY_STAGE)/tests/test_%.py) $(SAFETY_STAGE)/tests/build.mk
+	$(Q)cp vm/alone vm/kernlog.py $(SAFETY_STAGE)/tests
+	$(Q)cp tests/unit/test_safety_reports.py $(SAFETY_STAGE)/tests/test_reports.py
+	$(Q)cp $(SAFETY_PAGES:%=docs/design/%.md) $(SAFETY_STAGE)/docs
+	$(Q)cp -r COPYING LICENSES $(SAFETY_STAGE)
+	$(Q)sed -i 's,\.\./docs/design/,docs/,g' $(SAFETY_STAGE)/README.md
+	$(Q)tar -C $(SAFETY_TOP) --sort=name --owner=0 --group=0 --numeric-owner \
+		--mtime=@$$(git log -1 --format=%ct) -c $(SAFETY_NAME) | xz -T0 >$(SAFETY_DIST)
+	$(Q)rm -rf $(SAFETY_TOP)
+
+# Unpacked, built there by its own Makefile, and tested in a guest: nothing of the
+# repository is used but the guest.
+SAFETY_AWAY := $(abspath $(BUILD))/safety-away
+safety_away = env -u MAKEFLAGS make -C $(SAFETY_AWAY)/$(SAFETY_NAME) KDIR=$(KDIR) KREL=$(KREL) \
+	PYTEST='$(abspath $(BUILD))/venv/bin/python -m pytest -p no:cacheprovider'
+test-safety-dist: safety-dist $(KTREE)/complete
+	rm -rf $(SAFETY_AWAY) && mkdir -p $(SAFETY_AWAY)
+	tar -xf $(SAFETY_DIST) -C $(SAFETY_AWAY)
+	PLUGIN_HEADERS="$$(vm/kernels.py plugin $(KREL))" $(safety_away) check
+	vm/guest -k $(KREL) --planted --timeout $(SAFETY_TIME) -- $(safety_away) test-only \
+		PYTEST_ARGS='$(PYTEST_ARGS)'
 
 # -- Debian packages: $(BUILD)/deb/*.deb ---------------------------------------
 

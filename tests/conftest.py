@@ -98,35 +98,10 @@ def guest() -> Callable[..., Done]:
     return run
 
 
-class KernelLog:
-    """The kernel's log from here on."""
-
-    def __init__(self, marker: str) -> None:
-        self.fd = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
-        os.lseek(self.fd, 0, os.SEEK_END)
-        os.write(self.fd, f"<6>test: {marker}\n".encode())
-        self.text = ""
-
-    def read(self) -> str:
-        """All that was logged so far; lost lines are reported, not skipped."""
-        while True:
-            try:
-                record = os.read(self.fd, 8192).decode(errors="replace")
-            except BlockingIOError:
-                return self.text
-            except BrokenPipeError:
-                self.text += "(records were overwritten before they were read)\n"
-                continue
-            self.text += record.partition(";")[2]
-
-    def close(self) -> None:
-        os.close(self.fd)
-
-
 @pytest.fixture
-def kernel_log(request: pytest.FixtureRequest) -> Iterator[KernelLog]:
+def kernel_log(request: pytest.FixtureRequest) -> Iterator[kernlog.KernelLog]:
     """kernel_log.read(): what the kernel has logged during this test."""
-    log = KernelLog(f"{request.node.nodeid} reads the log")
+    log = kernlog.KernelLog(f"{request.node.nodeid} reads the log")
     yield log
     log.close()
 
@@ -148,7 +123,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test in which the kernel complained."""
     if not IN_GUEST:
         return (yield)
-    log = KernelLog(item.nodeid)
+    log = kernlog.KernelLog(item.nodeid)
     try:
         result = yield
     finally:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a kernel log may not say.  The one list: vm/guest and the tests use it."""
+"""A kernel's log, and what it may not say.  The one list: vm/guest and the tests use it."""
 
 from __future__ import annotations
 
+import os
 import re
 
 _BAD = re.compile(
@@ -49,3 +50,28 @@ def excerpt(log: str, before: int = 3, after: int = 40, planted: bool = False) -
         if is_bad(line, planted or here):
             return "\n".join(lines[max(0, number - before) : number + after])
     return ""
+
+
+class KernelLog:
+    """The kernel's log from here on."""
+
+    def __init__(self, marker: str) -> None:
+        self.fd = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+        os.write(self.fd, f"<6>test: {marker}\n".encode())
+        self.text = ""
+
+    def read(self) -> str:
+        """All that was logged so far; lost lines are reported, not skipped."""
+        while True:
+            try:
+                record = os.read(self.fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return self.text
+            except BrokenPipeError:
+                self.text += "(records were overwritten before they were read)\n"
+                continue
+            self.text += record.partition(";")[2]
+
+    def close(self) -> None:
+        os.close(self.fd)

@@ -11,23 +11,10 @@ $(eval $(call safety_test,unprepared))
 
 # -- libkernevents, and what writes its events to a file ------------------------
 
-KERNEVENTS := safety/evmon/lib
-KERNEVENTS_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Isafety/evmon \
-	$(shell pkg-config --cflags libtracefs) $(CFLAGS)
-KERNEVENTS_LIBS = $(shell pkg-config --libs libtracefs)
-
 safety: $(BUILD)/libkernevents.so $(BUILD)/evmon-log
 
-$(BUILD)/libkernevents.so: $(KERNEVENTS)/kernevents.c $(KERNEVENTS)/kernevents.h \
-		safety/evmon/events.def safety/evmon/packed.h $(KERNEVENTS)/libkernevents.map \
+$(BUILD)/libkernevents.so $(BUILD)/evmon-log &: $(wildcard safety/evmon/lib/*.[ch]) \
+		safety/evmon/events.def safety/evmon/packed.h safety/evmon/lib/libkernevents.map \
 		| $(BUILD)/deps/safety.ready
 	$(call say,CC)
-	$(Q)$(CC) $(KERNEVENTS_CFLAGS) -shared -fPIC -Wl,-soname,libkernevents.so.0 \
-		-Wl,--version-script=$(KERNEVENTS)/libkernevents.map \
-		-o $@ $< $(KERNEVENTS_LIBS)
-	$(Q)ln -sf libkernevents.so $(BUILD)/libkernevents.so.0
-
-$(BUILD)/evmon-log: $(KERNEVENTS)/evmon-log.c $(BUILD)/libkernevents.so
-	$(call say,CC)
-	$(Q)$(CC) $(KERNEVENTS_CFLAGS) -o $@ $< -L$(BUILD) -lkernevents \
-		-Wl,-rpath,'$$ORIGIN'
+	$(Q)$(MAKE) -s -C safety library LIBRARY_OUT=$(abspath $(BUILD)) CFLAGS='$(CFLAGS)'

@@ -18,6 +18,7 @@ $(KGCC_HEADERS): $(KTREE)/complete
 $(SAFETY_OUT)/kgcc/kgcc.ko: $(KGCC_SO)
 
 $(eval $(call safety_test,pointers+kgcc))
+$(eval $(call safety_test,leaky+kgcc))
 
 # Random programs, with all checks and with those that elimination leaves: FUZZ_SEED is
 # the first file's, of KGCC_PROGRAMS each.

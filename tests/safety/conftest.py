@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from kernels import ROOT
+from kit import ALONE
 from modules_in_guest import MODULES, insmod, path_of, rmmod
+
+if ALONE:
+    from fixtures import *  # noqa: F403
 
 __all__ = ["MODULES", "load", "load_module"]
 
@@ -19,7 +22,7 @@ def loader() -> Iterator[Callable[..., None]]:
     def load(directory: str, **parameters: object) -> None:
         path = path_of(directory)
         if not path.exists():
-            pytest.skip(f"there is no {path.relative_to(ROOT)}")
+            pytest.skip(f"there is no {path.name}")
         loaded.append(insmod(directory, **parameters))
 
     yield load

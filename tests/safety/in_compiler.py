@@ -8,21 +8,23 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from kernels import ROOT
+from kit import ALONE, SHARED
 from modules_in_guest import MODULES
 
 PLUGIN = MODULES / "kgcc" / "kgcc.so"
 
 
+def kernel_compiler() -> str:
+    if ALONE:
+        return "gcc"
+    command = [SHARED / "kernels.py", "cc", MODULES.name.removeprefix("safety-")]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def compiled(source: str, directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Its assembly, by the compiler of the guest's kernel."""
     (directory / "test.c").write_text(source)
-    compiler = subprocess.run(
-        [ROOT / "vm" / "kernels.py", "cc", MODULES.name.removeprefix("safety-")],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    compiler = kernel_compiler()
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     return subprocess.run(

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
-from kernels import BUILD, ROOT
+from kit import SHARED, built
 
-MODULES = BUILD / f"safety-{os.environ.get('SYSCRIPT_GUEST')}"
+MODULES = built()
 
 
 def alone(*command: str | Path) -> None:
     """Run what patches the kernel's text; its failure is the test's."""
-    done = subprocess.run([ROOT / "vm" / "alone", *command], capture_output=True, text=True)
+    done = subprocess.run([SHARED / "alone", *command], capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stderr}"
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 from modules_in_guest import alone
 from planted_locks import PLANTED, do, line_of, load_with
 
 DEBUG = Path("/sys/kernel/debug/evmon")
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc", "top"]
-EVMON = ROOT / "safety" / "evmon" / "evmon"
+EVMON = KIT / "evmon" / "evmon"
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 
-EVMON = ROOT / "safety" / "evmon" / "evmon"
+EVMON = KIT / "evmon" / "evmon"
 UNPREPARED = Path("/sys/kernel/debug/unprepared")
 PROBES = Path("/sys/kernel/debug/kprobes/list")
 DEBUG = Path("/sys/kernel/debug/evmon")

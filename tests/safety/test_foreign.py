@@ -13,7 +13,7 @@ import reiserfs
 from conftest import MODULES
 from ecryptfs import mounted
 from exercise import exercise
-from kernels import ROOT
+from kit import KIT
 
 TEXT = "nothing but the truth\n" * 1000
 
@@ -53,7 +53,7 @@ def test_reiserfs_works(tool: str, load, tmp_path: Path) -> None:
 def test_most_checks_are_removed(module: str) -> None:
     stats = MODULES / f"{module}+kgcc" / "checks"
     if not stats.exists():
-        pytest.skip(f"there is no {stats.relative_to(ROOT)}")
-    kgcc = ROOT / "safety" / "kgcc" / "kgcc"
+        pytest.skip(f"there is no {stats.name}")
+    kgcc = KIT / "kgcc" / "kgcc"
     done = subprocess.run([kgcc, "removed", "--json", stats], capture_output=True, check=True)
     assert json.loads(done.stdout)["removed"] > 0.5

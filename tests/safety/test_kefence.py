@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 
 PLANTED = Path("/sys/kernel/debug/planted")
-KEFENCE = ROOT / "safety" / "kefence" / "kefence"
+KEFENCE = KIT / "kefence" / "kefence"
 DEBUG = Path("/sys/kernel/debug/kefence")
 
 # Sizes of a page's worth, of odd numbers of bytes, of several pages.

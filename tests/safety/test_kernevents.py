@@ -17,20 +17,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 from planted_locks import do, line_of, load_with
 
-sys.path.append(str(ROOT / "safety" / "evmon" / "lib"))
+sys.path.append(str(KIT / "evmon" / "lib"))
 
 import kernevents  # noqa: E402
 
-EVMON = ROOT / "safety" / "evmon" / "evmon"
+EVMON = KIT / "evmon" / "evmon"
 PLACES = Path("/sys/kernel/debug/evmon/places")
 TRACE = Path("/sys/kernel/tracing/instances/test-violations")
 
 
 def types() -> list[str]:
-    text = (ROOT / "safety" / "evmon" / "events.def").read_text()
+    text = (KIT / "evmon" / "events.def").read_text()
     return re.findall(r"^EVENT\((\w+),", text, re.MULTILINE)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 
 POINTERS = Path("/sys/kernel/debug/pointers")
 DEBUG = Path("/sys/kernel/debug/kgcc")
-KGCC = ROOT / "safety" / "kgcc" / "kgcc"
+KGCC = KIT / "kgcc" / "kgcc"
 SOURCES = Path(__file__).parent / "modules" / "pointers"
 SOURCE = SOURCES / "main.c"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from in_compiler import compiled
-from kernels import ROOT
+from kit import KIT
 
-KERNEL_RULES = ROOT / "safety" / "kgcc" / "kernel.rules"
+KERNEL_RULES = KIT / "kgcc" / "kernel.rules"
 SOURCE = (Path(__file__).parent / "rules" / "paths.c").read_text()
 OWN_RULE = "pair thing_begin(result) if nonzero: thing_finish(argument 1);"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from ecryptfs import mounted
 from in_compiler import compiled
-from kernels import ROOT
+from kit import KIT
 
-sys.path.append(str(ROOT / "safety" / "evmon" / "lib"))
+sys.path.append(str(KIT / "evmon" / "lib"))
 
 import kernevents  # noqa: E402
 
-KGCC = ROOT / "safety" / "kgcc" / "kgcc"
+KGCC = KIT / "kgcc" / "kgcc"
 RULES = Path(__file__).parent / "rules" / "ecryptfs.rules"
 
 SOURCE = """

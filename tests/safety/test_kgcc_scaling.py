@@ -12,10 +12,10 @@ import subprocess
 import sys
 
 import pytest
-from kernels import ROOT
+from kit import KIT
 from modules_in_guest import path_of
 
-sys.path.insert(0, str(ROOT / "safety" / "bench"))
+sys.path.insert(0, str(KIT / "bench"))
 
 import scaling
 

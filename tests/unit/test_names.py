@@ -73,8 +73,10 @@ def words(pattern: re.Pattern[str]) -> set[str]:
 
 @cache
 def goals() -> set[str]:
-    done = subprocess.run(["make", "-qp", "help"], cwd=ROOT, capture_output=True, text=True)
-    return set(re.findall(r"^([\w-]+):", done.stdout, re.M))
+    """Of the repository, and of the safety kit by itself."""
+    asked = [["make", "-qp", "help"], ["make", "-qp", "-C", "safety", "clean"]]
+    done = [subprocess.run(words, cwd=ROOT, capture_output=True, text=True) for words in asked]
+    return set(re.findall(r"^([\w-]+):", "".join(d.stdout for d in done), re.M))
 
 
 @cache

@@ -174,6 +174,32 @@ def test_safety_kit_is_uninstalled(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == []
 
 
+@pytest.fixture
+def kit(tmp_path: Path) -> Path:
+    """The safety kit's tarball, unpacked: `make test-safety-dist` builds it, too."""
+    tarball = tmp_path / "kit.tar.xz"
+    done("make", "-s", "safety-dist", f"SAFETY_DIST={tarball}", f"SAFETY_TOP={tmp_path / 'stage'}")
+    done("tar", "-xf", tarball, "-C", tmp_path)
+    return tmp_path / f"safety-kit-{VERSION}"
+
+
+def test_safety_kit_is_taken_away(kit: Path, tmp_path: Path) -> None:
+    """It has what it needs: its Makefile's version, its tests, what it installs."""
+    assert f"\nVERSION := {VERSION}\n" in (kit / "Makefile").read_text()
+    python = [ROOT / "build" / "venv" / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider"]
+    assert "passed" in done(*python, "-q", "tests/test_reports.py", cwd=kit)
+    assert " error" not in done(*python, "-q", "--collect-only", "tests", cwd=kit)
+    done("make", "-s", "install", f"DESTDIR={tmp_path}/root", "PREFIX=/usr", cwd=kit)
+    assert (tmp_path / "root/usr/sbin/evmon").is_symlink()
+    assert (tmp_path / f"root/usr/src/syscript-safety-{VERSION}/core/registry.c").exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/kgcc.md"])
+def test_links_of_the_safety_kit_lead_somewhere(page: str, kit: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", (kit / page).read_text())
+    assert [link for link in links if not (kit / page).parent.joinpath(link).exists()] == []
+
+
 def test_installed_consolidate_measures(tmp_path: Path) -> None:
     """By the library that was installed with it, without the source tree."""
     prefix = tmp_path / "prefix"

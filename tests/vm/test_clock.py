@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import KernelLog
+from kernlog import KernelLog
 from library import Library
 from runner import SLOWDOWN
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests have of the repository's conftest.py, for a kit that is by itself: a plugin.
+
+The tests load modules at fault, as root: on a virtual machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import kernlog
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "planted: loads modules at fault")
+    config.addinivalue_line("markers", "boot: boots guests of its own")
+    config.addinivalue_line("markers", "long: takes long")
+
+
+@pytest.fixture
+def kernel_log(request: pytest.FixtureRequest) -> Iterator[kernlog.KernelLog]:
+    """kernel_log.read(): what the kernel has logged during this test."""
+    log = kernlog.KernelLog(f"{request.node.nodeid} reads the log")
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def as_outsider() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """as_outsider(command): as a user without rights."""
+
+    def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+        words = [str(word) for word in command]
+        return subprocess.run(words, user=65534, group=65534, extra_groups=[], check=False)
+
+    return run
+
+
+def loads(item: pytest.Item) -> bool:
+    """Whether it loads modules: the others run on any machine."""
+    return item.path.name != "test_reports.py"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail the test in which the kernel complained."""
+    if not loads(item):
+        return (yield)
+    log = kernlog.KernelLog(item.nodeid)
+    try:
+        result = yield
+    finally:
+        planted = item.get_closest_marker("planted") is not None
+        bad = kernlog.excerpt(log.read(), planted=planted)
+        log.close()
+        if bad:
+            pytest.fail(f"the kernel's log tells of a broken kernel:\n{bad}", pytrace=False)
+    return result
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if os.geteuid() and loads(item):
+            item.add_marker(pytest.mark.skip(reason="loads modules: as root, in a virtual machine"))
