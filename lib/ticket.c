@@ -51,7 +51,7 @@ int ticket_take(struct ticket_lock *lock)
 	pthread_mutex_lock(&lock->mutex);
 	if (!take_or_join(lock))
 		wait_for_turn(lock);
-	__atomic_store_n(&lock->holder, pthread_self(), __ATOMIC_RELAXED);
+	__atomic_store_n(&lock->holder, ticket_self(), __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock->mutex);
 	pthread_setcancelstate(cancel, NULL);
 	return 0;

@@ -11,6 +11,7 @@
 #include "builtin.h"
 #include "suites.h"
 #include "syscript.h"
+#include "ticket.h"
 
 #define INSTANCES	4
 /* Enough for them, and a small part of a user's share. */
@@ -32,12 +33,13 @@ static const char *const names[] = {
 
 /* @fd is one more than the descriptor: 0 if there is none yet. */
 struct instance {
-	pthread_mutex_t lock;
+	struct ticket_lock turn;
 	int fd;
 };
 
 static struct instance instances[BUILTINS][INSTANCES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
 
 const char *builtin_source(enum builtin which)
 {
@@ -48,13 +50,14 @@ const char *builtin_source(enum builtin which)
 static void init_locks(void)
 {
 	for (int i = 0; i < BUILTINS * INSTANCES; i++)
-		pthread_mutex_init(&instances[0][i].lock, NULL);
+		ticket_init(&instances[0][i].turn);
 }
 
 static void init(void)
 {
 	init_locks();
 	pthread_atfork(NULL, NULL, init_locks);
+	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 }
 
 static int make(enum builtin which, enum syscript_backend backend)
@@ -120,22 +123,29 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;
 }
 
+/* One that no other thread has, else the first when its turn comes.  NULL: it is ours. */
+static struct instance *take_instance(enum builtin which)
+{
+	struct instance *first = instances[which], *instance;
+
+	for (instance = first; instance < first + INSTANCES; instance++)
+		if (ticket_try(&instance->turn))
+			return instance;
+	return ticket_take(&first->turn) ? NULL : first;
+}
+
 int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 		 unsigned int nresults, int64_t *results)
 {
-	struct instance *instance = instances[which];
-	int i, ret;
+	struct instance *instance;
+	int ret;
 
-	pthread_once(&once, init);
-	for (i = 0; i < INSTANCES; i++, instance++) {
-		if (!pthread_mutex_trylock(&instance->lock))
-			break;
-	}
-	if (i == INSTANCES) {
-		instance = instances[which];
-		pthread_mutex_lock(&instance->lock);
-	}
+	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		pthread_once(&once, init);
+	instance = take_instance(which);
+	if (!instance)
+		return -EDEADLK;
 	ret = call(which, instance, nargs, args, nresults, results);
-	pthread_mutex_unlock(&instance->lock);
+	ticket_give(&instance->turn);
 	return ret;
 }
