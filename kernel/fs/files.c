@@ -25,6 +25,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/unistd.h>
+#include <asm/word-at-a-time.h>
 
 #include "compat.h"
 #include "attributes.h"
@@ -160,13 +161,46 @@ static bool files_same_parent(struct files *files, unsigned int len)
 	return false;
 }
 
+/* -- Paths ----------------------------------------------------------------- */
+
+#define WORD	sizeof(unsigned long)
+
+/*
+ * strncpy_from_user() of PATH_MAX bytes, which spends most of its time on checking that
+ * they are in one object.  What is near the end of a mapping is left to it.
+ */
+static long files_read_path(char *to, const char __user *from)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	unsigned long word, bits;
+	long len;
+
+	if (!user_read_access_begin(from, PATH_MAX))
+		goto slow;
+	for (len = 0; len < PATH_MAX; len += WORD) {
+		unsafe_get_user(word, (const unsigned long __user *)(from + len), fault);
+		*(unsigned long *)(to + len) = word;
+		if (has_zero(word, &bits, &constants)) {
+			bits = create_zero_mask(prep_zero_mask(word, bits, &constants));
+			len += find_zero(bits);
+			break;
+		}
+	}
+	user_read_access_end();
+	return len;
+fault:
+	user_read_access_end();
+slow:
+	return strncpy_from_user(to, from, PATH_MAX);
+}
+
 /*
  * Reads a path and finds its directory: true if the last name is one to be
  * looked up there.
  */
 static bool files_find_name(struct files *files, u64 addr)
 {
-	long len = strncpy_from_user(files->path, (const char __user *)addr, PATH_MAX);
+	long len = files_read_path(files->path, (const char __user *)addr);
 	unsigned int dir_len = len;
 
 	if (len <= 0 || len >= PATH_MAX)
@@ -515,6 +549,21 @@ struct call {
 	const struct files_request *request;
 };
 
+/* All but the result, which is for the process to read. */
+static bool files_get(struct syscript_file *f, const struct syscript_file __user *user)
+{
+	if (!user_read_access_begin(user, sizeof(*user)))
+		return false;
+	unsafe_get_user(f->path, &user->path, fault);
+	unsafe_get_user(f->data, &user->data, fault);
+	unsafe_get_user(f->size, &user->size, fault);
+	user_read_access_end();
+	return true;
+fault:
+	user_read_access_end();
+	return false;
+}
+
 static long as_syscall(void *arg)
 {
 	struct call *call = arg;
@@ -532,7 +581,7 @@ static long as_syscall(void *arg)
 	files.path = buffer + READDIRPLUS_ROOM;
 	files_init_parents(&files, files.path + PATH_MAX);
 	for (i = 0; i < request->n && !err; i++, user++) {
-		if (copy_from_user(&f, user, sizeof(f))) {
+		if (!files_get(&f, user)) {
 			err = -EFAULT;
 			break;
 		}
