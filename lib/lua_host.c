@@ -646,16 +646,17 @@ static inline int ended_quick(struct script *script, int ret)
 	return user_failed(script, ret);
 }
 
+/* Another process's script the kernel does not call: it has that process's memory. */
 int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
-		   int64_t *results)
+		   int64_t *results, lua_call_slowly *slowly)
 {
 	struct script *script = user_fd_quick(fd);
 	struct expected file;
 	int ret = -ESTALE;
 
 	if (!script)
-		return ret;
-	if (!user_fd_foreign(script) && ticket_try(&script->turn)) {
+		return slowly(fd, nargs, args, nresults_max, results);
+	if (ticket_try(&script->turn)) {
 		if (script->program->vm) {
 			file = (struct expected){ fd, script->dev, script->ino };
 			WRITE_ONCE(script->program->running, true);
@@ -666,7 +667,7 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 		ticket_give(&script->turn);
 	}
 	user_fd_put(script);
-	return ret;
+	return ret == -ESTALE ? slowly(fd, nargs, args, nresults_max, results) : ret;
 }
 
 static void lua_end(struct engine_vm *vm)

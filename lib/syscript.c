@@ -172,25 +172,12 @@ static inline int call_any(int fd, struct syscript_call *call)
 	return err == -EOPNOTSUPP ? call_moved(fd, call) : err;
 }
 
-/* The most frequent case of scripts that this process is the host of. */
-static inline int call_quick(int fd, unsigned int nargs, const int64_t *args,
-			     unsigned int nresults_max, int64_t *results)
-{
-	return __atomic_load_n(&user_fd_count, __ATOMIC_RELAXED) ?
-		lua_call_quick(fd, nargs, args, nresults_max, results) : -ESTALE;
-}
-
-int syscript_call(int fd, unsigned int nargs, const int64_t *args,
-		  unsigned int nresults_max, int64_t *results)
+static int call_slowly(int fd, unsigned int nargs, const int64_t *args,
+		       unsigned int nresults_max, int64_t *results)
 {
 	struct syscript_call call;
 	int err;
 
-	if (nargs > SYSCRIPT_ARGS_MAX)
-		return -EINVAL;
-	err = call_quick(fd, nargs, args, nresults_max, results);
-	if (err != -ESTALE)
-		return err;
 	device_call_begin(&call, nargs);
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = args[i];
@@ -203,6 +190,24 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 	for (unsigned int i = 0; i < call.nresults && i < nresults_max; i++)
 		results[i] = call.results[i];
 	return call.nresults;
+}
+
+/* Of a process that is the host of scripts, most calls are of these. */
+int syscript_call(int fd, unsigned int nargs, const int64_t *args,
+		  unsigned int nresults_max, int64_t *results)
+{
+	if (nargs > SYSCRIPT_ARGS_MAX)
+		return -EINVAL;
+	if (__atomic_load_n(&user_fd_count, __ATOMIC_RELAXED))
+		return lua_call_quick(fd, nargs, args, nresults_max, results, call_slowly);
+	return call_slowly(fd, nargs, args, nresults_max, results);
+}
+
+static int call_not(int fd, unsigned int nargs, const int64_t *args,
+		    unsigned int nresults_max, int64_t *results)
+{
+	(void)fd, (void)nargs, (void)args, (void)nresults_max, (void)results;
+	return -ESTALE;
 }
 
 long (lua_syscall)(int fd, unsigned int nargs, ...)
@@ -218,9 +223,11 @@ long (lua_syscall)(int fd, unsigned int nargs, ...)
 	for (unsigned int i = 0; i < nargs; i++)
 		call.args[i] = va_arg(list, long);
 	va_end(list);
-	err = call_quick(fd, nargs, (int64_t *)call.args, 1, &result);
-	if (err != -ESTALE)
-		return err > 0 ? (long)result : err;
+	if (__atomic_load_n(&user_fd_count, __ATOMIC_RELAXED)) {
+		err = lua_call_quick(fd, nargs, (int64_t *)call.args, 1, &result, call_not);
+		if (err != -ESTALE)
+			return err > 0 ? (long)result : err;
+	}
 	device_call_begin(&call, nargs);
 	err = call_any(fd, &call);
 	return err ? err : call.nresults ? (long)call.results[0] : 0;
