@@ -9,26 +9,10 @@
 -- more; -1 if only reading could tell.  Or a negative errno: -EINTR if a signal
 -- came before the end.
 
-local openat, read, close, lseek = syscall.openat, syscall.read, syscall.close, syscall.lseek
-local OPEN, SEEK_END = const.O_RDONLY + const.O_CLOEXEC, const.SEEK_END
-local EINTR, pending = -errno.EINTR, util.pending
+local read_file = fs.read_file
 
 function run(dirfd, path, buf, size)
-  local fd = openat(dirfd, path, OPEN)
-  if fd < 0 then return fd end
-  local done, n, total = 0, 0, -1
-  repeat
-    n = read(fd, buf + done, size - done)
-    if n > 0 then done = done + n end
-    if n > 0 and done < size and pending() then n, done = EINTR, 0 end
-  until n <= 0 or done == size
-  if n == 0 then
-    total = done
-  elseif n > 0 then
-    total = lseek(fd, 0, SEEK_END)
-    if total < done then total = -1 end
-  end
-  close(fd)
-  if n < 0 and done == 0 then return n end
-  return done, total
+  local n, total = read_file(dirfd, path, buf, size)
+  if n < 0 then return n end
+  return n, total
 end

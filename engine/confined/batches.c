@@ -51,6 +51,23 @@ static s64 files_call(struct engine_vm *vm, enum files_op op, u64 address)
 	return files_batch(vm->run, &request);
 }
 
+static s64 file_call(struct engine_vm *vm, u64 address)
+{
+	struct image_batch_file given;
+	struct files_reading reading;
+	s64 ret;
+
+	READ_STRUCT(vm, &given, address);
+	reading = (struct files_reading){
+		.dirfd = given.dirfd, .flags = given.flags, .path = given.path,
+		.addr = given.addr, .size = given.size,
+	};
+	ret = files_read(vm->run, &reading);
+	given.total = reading.total;
+	memcpy(in_arena(vm, address), &given, sizeof(given));
+	return ret;
+}
+
 static s64 entries_call(struct engine_vm *vm, u64 address)
 {
 	struct image_batch_entries given;
@@ -240,6 +257,8 @@ s64 batches_call(struct engine_vm *vm, u64 op, u64 address)
 		return files_call(vm, FILES_WRITE, address);
 	case IMAGE_BATCH_OPEN:
 		return files_call(vm, FILES_OPEN, address);
+	case IMAGE_BATCH_READ_FILE:
+		return file_call(vm, address);
 	case IMAGE_BATCH_ENTRIES:
 		return entries_call(vm, address);
 	case IMAGE_BATCH_MESSAGES:

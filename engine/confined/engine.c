@@ -81,7 +81,7 @@ static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 /* Those of memory are of no library: the arena is the program's, the rest util's. */
 static bool may_batch(const struct run *run, u64 op)
 {
-	if (op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES)
+	if ((op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES) || op == IMAGE_BATCH_READ_FILE)
 		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
 	if ((op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND) || op == IMAGE_BATCH_ACCEPT)
 		return run_may_use(run, SYSCRIPT_LIBRARY_NET);

@@ -369,6 +369,24 @@ LJLIB_CF(fs_read_files)
   return dofiles(L, FILES_READ, opt);
 }
 
+/* fs.read_file(dirfd, path, addr, size [, flags]) -> n, total */
+LJLIB_CF(fs_read_file)
+{
+  struct files_reading file;
+  long n;
+  file.dirfd = (int)vm_checkint(L, 1);
+  file.path = (unsigned long)vm_checkint(L, 2);
+  file.addr = (unsigned long)vm_checkint(L, 3);
+  file.size = (unsigned long)vm_checkint(L, 4);
+  file.flags = (int)vm_optint(L, 5, 0);
+  n = vm_called(L, files_read(G2RUN(G(L)), &file));
+  setnumV(L->top++, (double)n);
+  if (n < 0)
+    return 1;
+  setnumV(L->top++, (double)file.total);
+  return 2;
+}
+
 /* fs.write_files(dirfd, files, n, flags [, mode]) -> n */
 LJLIB_CF(fs_write_files)
 {

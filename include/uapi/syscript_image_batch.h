@@ -29,6 +29,7 @@
  *   COPY_IN, COPY_OUT
  *             struct image_batch_copy.  0; -EFAULT, -EINVAL
  *   ACCEPT    struct image_batch_accept.  How many connections: kernel/net/accept.h
+ *   READ_FILE struct image_batch_file.  The bytes read: kernel/fs/files.h
  */
 enum image_batch {
 	IMAGE_BATCH_PENDING = 1,
@@ -37,6 +38,7 @@ enum image_batch {
 	IMAGE_BATCH_MESSAGES, IMAGE_BATCH_FORGET, IMAGE_BATCH_RECEIVE, IMAGE_BATCH_SEND,
 	IMAGE_BATCH_COPY_IN, IMAGE_BATCH_COPY_OUT,
 	IMAGE_BATCH_ACCEPT,
+	IMAGE_BATCH_READ_FILE,
 };
 
 /* struct files_request; @files: struct syscript_file[n] */
@@ -45,6 +47,13 @@ struct image_batch_files {
 	unsigned int n;
 	int dirfd, flags;
 	unsigned int mode, mask;
+};
+
+/* struct files_reading; @total: out */
+struct image_batch_file {
+	unsigned long path, addr, size;
+	int dirfd, flags;
+	long long total;
 };
 
 /**

@@ -53,6 +53,8 @@ struct files {
 	char *path;			/* of the file that it is about */
 	const char *name;		/* in @path, after the last slash */
 	unsigned int len;
+	s64 size;			/* of a file that has filled its buffer */
+	bool wants_size;
 	struct files_parent parents[FILES_PARENTS], *parent;	/* of the last one */
 };
 
@@ -69,8 +71,11 @@ static void files_init_parents(struct files *files, char *room)
 {
 	unsigned int i;
 
-	for (i = 0; i < FILES_PARENTS; i++)
+	for (i = 0; i < FILES_PARENTS; i++) {
+		files->parents[i].is_held = false;
+		files->parents[i].len = 0;
 		files->parents[i].dir = room + i * PATH_MAX;
+	}
 	files->parent = files->parents;
 }
 
@@ -169,7 +174,7 @@ static bool files_same_parent(struct files *files, unsigned int len)
  * strncpy_from_user() of PATH_MAX bytes, which spends most of its time on checking that
  * they are in one object.  What is near the end of a mapping is left to it.
  */
-static long files_read_path(char *to, const char __user *from)
+static long files_copy_path(char *to, const char __user *from)
 {
 	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
 	unsigned long word, bits;
@@ -194,17 +199,22 @@ slow:
 	return strncpy_from_user(to, from, PATH_MAX);
 }
 
+static bool files_read_path(struct files *files, u64 addr)
+{
+	long len = files_copy_path(files->path, (const char __user *)addr);
+
+	files->len = len;
+	return len > 0 && len < PATH_MAX;
+}
+
 /*
- * Reads a path and finds its directory: true if the last name is one to be
+ * Finds the directory of a path that has been read: true if the last name is one to be
  * looked up there.
  */
-static bool files_find_name(struct files *files, u64 addr)
+static bool files_find_parent_of_name(struct files *files)
 {
-	long len = files_read_path(files->path, (const char __user *)addr);
-	unsigned int dir_len = len;
+	unsigned int len = files->len, dir_len = len;
 
-	if (len <= 0 || len >= PATH_MAX)
-		return false;
 	while (dir_len && files->path[dir_len - 1] != '/')
 		dir_len--;
 	files->name = files->path + dir_len;
@@ -212,6 +222,11 @@ static bool files_find_name(struct files *files, u64 addr)
 	if (!files->len || files->len > NAME_MAX || attributes_is_dot(files->name, files->len))
 		return false;
 	return files_same_parent(files, dir_len) || !files_find_parent(files, dir_len);
+}
+
+static bool files_find_name(struct files *files, u64 addr)
+{
+	return files_read_path(files, addr) && files_find_parent_of_name(files);
 }
 
 /* -- Attributes ------------------------------------------------------------ */
@@ -285,10 +300,30 @@ static noinline long files_stat_watched(struct files *files, const struct syscri
 #define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
 			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
 
+/* With a single name, a root of its own makes no difference. */
+static struct file *files_open_name(struct files *files, int flags)
+{
+	struct file *file;
+
+	if (!files_find_parent_of_name(files))
+		return NULL;
+	file = file_open_root(&files->parent->at.path, files->name,
+			      flags | O_NOFOLLOW | O_LARGEFILE,
+			      files->request->mode);
+	/* A symbolic link: where it leads is not for us to say. */
+	return file == ERR_PTR(-ELOOP) ? NULL : file;
+}
+
+/* For one file its directory is not looked up by itself, if the path begins where open(2) does. */
+static bool files_is_alone(const struct files *files)
+{
+	return files->request->n == 1 &&
+	       (files->path[0] == '/' || files->request->dirfd == AT_FDCWD);
+}
+
 /*
- * The file, if there is nothing special about it, opened as open(2) opens it: with a
- * single name, a root of its own makes no difference.  NULL if the system call has to
- * do it.
+ * The file, if there is nothing special about it, opened as open(2) opens it.  NULL if
+ * the system call has to do it.
  */
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
@@ -296,15 +331,14 @@ static struct file *files_open_plain(struct files *files, const struct syscript_
 	struct file *file;
 
 	/* Watchers see the system calls. */
-	if ((flags & ~PLAIN_FLAGS) || watchers_watch() || !files_find_name(files, f->path))
+	if ((flags & ~PLAIN_FLAGS) || watchers_watch() || !files_read_path(files, f->path))
 		return NULL;
-	file = file_open_root(&files->parent->at.path, files->name,
-			      flags | O_NOFOLLOW | O_LARGEFILE,
-			      files->request->mode);
-	if (IS_ERR(file))
-		/* A symbolic link: where it leads is not for us to say. */
-		return file == ERR_PTR(-ELOOP) ? NULL : file;
-	compat_fsnotify_open(file);
+	if (files_is_alone(files))
+		file = filp_open(files->path, flags | O_LARGEFILE, files->request->mode);
+	else
+		file = files_open_name(files, flags);
+	if (!IS_ERR_OR_NULL(file))
+		compat_fsnotify_open(file);
 	return file;
 }
 
@@ -514,12 +548,15 @@ static long files_transfer(struct files *files, const struct syscript_file *f, i
 		else
 			done = reads ? files_read_all(files->run, file, f->data, f->size) :
 				       files_write_all(files->run, file, f->data, f->size);
+		files->size = i_size_read(file_inode(file));
 		return files_close_after(file, done);
 	}
 	fd = file ? files_give_fd(file, flags) : files_open_slow(files, f, flags);
 	if (fd < 0)
 		return fd;
 	done = files_transfer_slow(files->run, reads, fd, f->data, f->size);
+	if (files->wants_size && done == f->size && !files->run->doom)
+		files->size = syscalls_plain(files->run, lseek, fd, 0, SEEK_END, 0);
 	/* In a run that has to end, no call. */
 	err = files->run->doom ? close_fd(fd) :
 	      syscalls_plain(files->run, close, fd, 0, 0, 0);
@@ -542,6 +579,24 @@ static long files_one(struct files *files, const struct syscript_file *f)
 		return files_transfer(files, f, O_WRONLY | O_CLOEXEC | files->request->flags);
 	}
 	return -EINVAL;
+}
+
+/* False: there is no memory. */
+static bool files_prepare(struct files *files, struct run *run, const struct files_request *request)
+{
+	char *buffer = run_buffer(run);
+
+	static_assert(READDIRPLUS_ROOM + (1 + FILES_PARENTS) * PATH_MAX <= RUN_BUFFER_SIZE);
+	if (!buffer)
+		return false;
+	files->run = run;
+	files->request = request;
+	files->wants_size = false;
+	files->size = -1;
+	/* After the records of a directory, which stay valid. */
+	files->path = buffer + READDIRPLUS_ROOM;
+	files_init_parents(files, files->path + PATH_MAX);
+	return true;
 }
 
 struct call {
@@ -569,17 +624,13 @@ static long as_syscall(void *arg)
 	struct call *call = arg;
 	const struct files_request *request = call->request;
 	struct syscript_file __user *user = (void __user *)request->addr;
-	struct files files = { .run = call->run, .request = request };
+	struct files files __uninitialized;
 	struct syscript_file f;
-	char *buffer = run_buffer(call->run);
 	unsigned int i;
 	int err = 0;
 
-	if (!buffer)
+	if (!files_prepare(&files, call->run, request))
 		return -ENOMEM;
-	/* After the records of a directory, which stay valid. */
-	files.path = buffer + READDIRPLUS_ROOM;
-	files_init_parents(&files, files.path + PATH_MAX);
 	for (i = 0; i < request->n && !err; i++, user++) {
 		if (!files_get(&f, user)) {
 			err = -EFAULT;
@@ -601,6 +652,40 @@ long files_batch(struct run *run, const struct files_request *request)
 {
 	struct call call = { run, request };
 
-	static_assert(READDIRPLUS_ROOM + (1 + FILES_PARENTS) * PATH_MAX <= RUN_BUFFER_SIZE);
 	return run_as_syscall(run, as_syscall, &call, request->op != FILES_STAT);
+}
+
+/* -- One file ------------------------------------------------------------------ */
+
+struct reading_call {
+	struct run *run;
+	struct files_reading *reading;
+};
+
+static long read_as_syscall(void *arg)
+{
+	struct reading_call *call = arg;
+	struct files_reading *reading = call->reading;
+	const struct files_request request = { .op = FILES_READ, .dirfd = reading->dirfd, .n = 1 };
+	const struct syscript_file f = {
+		.path = reading->path, .data = reading->addr, .size = reading->size,
+	};
+	struct files files __uninitialized;
+	long done;
+
+	if (!files_prepare(&files, call->run, &request))
+		return -ENOMEM;
+	files.wants_size = true;
+	done = files_transfer(&files, &f, O_RDONLY | O_CLOEXEC | reading->flags);
+	files_drop_parents(&files);
+	if (done >= 0)
+		reading->total = done < f.size ? done : files_total(done, files.size);
+	return done > 0 && done < f.size && signal_pending(current) ? -EINTR : done;
+}
+
+long files_read(struct run *run, struct files_reading *reading)
+{
+	struct reading_call call = { run, reading };
+
+	return run_as_syscall(run, read_as_syscall, &call, true);
 }

@@ -40,4 +40,37 @@ struct files_request {
  */
 long files_batch(struct run *run, const struct files_request *request);
 
+/**
+ * struct files_reading - a file to be read
+ * @dirfd: where relative paths begin, or AT_FDCWD
+ * @path:  user address of its name
+ * @addr:  user address of the buffer
+ * @size:  bytes there
+ * @flags: O_*, with O_CLOEXEC and O_RDONLY, which it adds
+ * @total: out, without an error: the file's size, at most FILES_TOTAL_MAX; -1 where only
+ *         reading could tell
+ */
+struct files_reading {
+	int dirfd, flags;
+	unsigned long path, addr, size;
+	long long total;
+};
+
+/* An integer in every engine. */
+#define FILES_TOTAL_MAX		((1LL << 51) - 1)
+
+/*
+ * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR if
+ * a signal came before that.  Stands for a system call, too.
+ */
+long files_read(struct run *run, struct files_reading *reading);
+
+/* Of a file that has filled the buffer of @n bytes, and has @size: what is its total? */
+static inline long long files_total(long n, long long size)
+{
+	if (size < n)
+		return -1;
+	return size < FILES_TOTAL_MAX ? size : FILES_TOTAL_MAX;
+}
+
 #endif /* SYSCRIPT_FILES_H */

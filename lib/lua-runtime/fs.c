@@ -444,6 +444,23 @@ static int fs_read_files(lua_State *L)
 	return do_files(L, IMAGE_BATCH_READ, opt_long(L, 4, 0), 0, 0);
 }
 
+/* fs.read_file(dirfd, path, addr, size [, flags]) -> n, total */
+static int fs_read_file(lua_State *L)
+{
+	struct image_batch_file file = {
+		.dirfd = (int)check_long(L, 1), .path = check_long(L, 2),
+		.addr = check_long(L, 3), .size = check_long(L, 4),
+		.flags = (int)opt_long(L, 5, 0),
+	};
+	long n = runtime_batch(IMAGE_BATCH_READ_FILE, &file);
+
+	push_long(L, n);
+	if (n < 0)
+		return 1;
+	push_long(L, (long)file.total);
+	return 2;
+}
+
 /* fs.write_files(dirfd, files, n, flags [, mode]) -> n */
 static int fs_write_files(lua_State *L)
 {
@@ -464,6 +481,7 @@ static const luaL_Reg fs_functions[] = {
 	{ "readdirplus", fs_readdirplus }, { "stat_entries", fs_stat_entries },
 	{ "entries", fs_entries }, { "tell", fs_tell }, { "seek", fs_seek },
 	{ "stat_files", fs_stat_files }, { "read_files", fs_read_files },
-	{ "write_files", fs_write_files }, { "open_files", fs_open_files },
+	{ "read_file", fs_read_file }, { "write_files", fs_write_files },
+	{ "open_files", fs_open_files },
 	{ NULL, NULL },
 };

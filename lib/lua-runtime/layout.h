@@ -131,7 +131,7 @@ enum {
 
 /* C functions of scripts that compiled functions have inline. */
 #define INTRINSICS(X) \
-	X(util_peek) X(util_poke) X(util_pending) X(luaB_pcall)
+	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall)
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };

@@ -37,17 +37,22 @@ static bool wants_result(struct compiler *c, u32 i)
 	return wants_results(c, i, 1);
 }
 
-/* r1 is the call's result. */
-static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+/* r1 is the first result of the @n of the call. */
+static void store_results(struct compiler *c, u32 i, u32 n, bool may_be_large, u32 back)
 {
 	u32 a = a_of(i);
 
-	if (!wants_result(c, i))
+	if (!wants_results(c, i, n))
 		return;
 	if (may_be_large)
 		check_integer(c, 1, cold_path(c, emit_large, 0, back));
 	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NUMBER);
+}
+
+static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+{
+	store_results(c, i, 1, may_be_large, back);
 }
 
 /* -- System calls ------------------------------------------------------------------------ */
@@ -273,6 +278,58 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_BOOLEAN);
 }
 
+/* -- Files ------------------------------------------------------------------------------------ */
+
+/* Where the structure is: the frame of a function that calls others has room for it. */
+#define IN_FRAME(field)	\
+	((s32)offsetof(struct image_batch_file, field) - (s32)sizeof(struct image_batch_file))
+
+/* The second result: the file's size, unless there was an error, in r1. */
+static void store_total(struct compiler *c, u32 i)
+{
+	u32 a = a_of(i) + 1, failed = emit_label(c->e);
+
+	if (c_of(i) - 1 < 2)
+		return;
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NIL);
+	emit_branch_imm(c->e, INSN_JSLT, 1, 0, failed);
+	emit_load(c->e, INSN_DW, 0, INSN_R10, IN_FRAME(total));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NUMBER);
+	emit_land(c->e, failed);
+}
+
+/* The bytes are of a buffer in memory, which is smaller than large integers. */
+static void compile_read_file(struct compiler *c, u32 i, u32 back)
+{
+	static const struct {
+		u8 size;
+		s32 at;
+	} fields[] = {
+		{ INSN_W, IN_FRAME(dirfd) }, { INSN_DW, IN_FRAME(path) },
+		{ INSN_DW, IN_FRAME(addr) }, { INSN_DW, IN_FRAME(size) },
+		{ INSN_W, IN_FRAME(flags) },
+	};
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow, n;
+
+	_Static_assert(sizeof(struct image_batch_file) <= FRAME_SIZE, "FRAME_SIZE");
+	slow = cold_path(c, emit_call_slowly, 0, back);
+	check_function(c, a, INTRINSIC_fs_read_file, slow);
+	for (n = 0; n < nargs; n++) {
+		load_integer(c, 1, a + 1 + n, slow);
+		emit_store(c->e, fields[n].size, INSN_R10, fields[n].at, 1);
+	}
+	if (nargs == 4)
+		emit_store_imm(c->e, INSN_W, INSN_R10, IN_FRAME(flags), 0);
+	emit_constant(c->e, 1, IMAGE_BATCH_READ_FILE);
+	emit_mov(c->e, 2, INSN_R10);
+	emit_alu_imm(c->e, INSN_ADD, 2, -(s32)sizeof(struct image_batch_file));
+	emit_engine_call(c->e, IMAGE_CALL_BATCH);
+	emit_mov(c->e, 1, 0);
+	store_results(c, i, 2, false, back);
+	store_total(c, i);
+}
+
 /* -- pcall() ---------------------------------------------------------------------------------- */
 
 /* The runtime's helper does it, without the cost of a call of a C function. */
@@ -328,6 +385,8 @@ bool is_intrinsic(const struct compiler *c)
 		return b_of(i) == 2 || (b_of(i) == 3 && find_kind(c, a_of(i) + 2, &kind));
 	case INTRINSIC_util_poke:
 		return b_of(i) == 4 && find_kind(c, a_of(i) + 2, &kind);
+	case INTRINSIC_fs_read_file:
+		return b_of(i) == 5 || b_of(i) == 6;
 	case INTRINSIC_util_pending:
 		return true;
 	default:
@@ -363,6 +422,9 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 		break;
 	case INTRINSIC_util_poke:
 		compile_poke(c, i, back);
+		break;
+	case INTRINSIC_fs_read_file:
+		compile_read_file(c, i, back);
 		break;
 	case INTRINSIC_util_pending:
 		compile_pending(c, i, back);

@@ -44,7 +44,9 @@ static long open_file(const struct files_request *files, struct syscript_file *f
 	return fd;
 }
 
-static long transfer(const struct files_request *files, struct syscript_file *f)
+/* @total: of what it fills, its size; or NULL */
+static long transfer(const struct files_request *files, struct syscript_file *f,
+		     long long *total)
 {
 	bool reads = files->op == FILES_READ;
 	int flags = files->flags | O_CLOEXEC | (reads ? O_RDONLY : O_WRONLY);
@@ -61,6 +63,9 @@ static long transfer(const struct files_request *files, struct syscript_file *f)
 			break;
 		done += n;
 	} while (done < f->size);
+	if (total)
+		*total = done < f->size ? (long long)done :
+			 files_total(done, sys_call(lseek, fd, 0, SEEK_END));
 	err = sys_call(close, fd);
 	if (done)
 		n = done;
@@ -83,7 +88,7 @@ static long file_op(struct run *run, const struct files_request *files,
 	case FILES_OPEN:
 		return open_file(files, f);
 	default:
-		return transfer(files, f);
+		return transfer(files, f, NULL);
 	}
 }
 
@@ -106,4 +111,21 @@ long files_batch(struct run *run, const struct files_request *files)
 	}
 	run_enter(run);
 	return i ? i : err;
+}
+
+long files_read(struct run *run, struct files_reading *reading)
+{
+	const struct files_request request = {
+		.op = FILES_READ, .dirfd = reading->dirfd, .flags = reading->flags,
+	};
+	struct syscript_file f = {
+		.path = reading->path, .data = reading->addr, .size = reading->size,
+	};
+	long n;
+
+	run->syscalls++;
+	run_leave(run);
+	n = transfer(&request, &f, &reading->total);
+	run_enter(run);
+	return n > 0 && n < (long)f.size && run_pending(run) ? -EINTR : n;
 }

@@ -24,6 +24,8 @@ function run()
 		assert(util.peek(f + 24, "i8") == EFAULT)
 		assert(fs.write_files(d, f, 1, const.O_CREAT) == 1)
 		assert(util.peek(f + 24, "i8") == EFAULT)
+		assert(fs.read_file(d, a, path, 4) == EFAULT)
+		assert(fs.read_file(d, path, a, 100) == EFAULT)
 		-- A good path.
 		util.copyout({ path, a, 100, 0 }, f, 4, "i8")
 		assert(fs.read_files(d, f, 1) == 1)
@@ -37,6 +39,7 @@ function run()
 	util.copyout({ path, zero, 2 ^ 53, 0 }, f, 4, "i8")
 	assert(fs.read_files(d, f, 1, const.O_DIRECTORY) == 1)
 	assert(util.peek(f + 24, "i8") == -errno.ENOTDIR)
+	assert(fs.read_file(d, path, zero, 2 ^ 53, const.O_DIRECTORY) == -errno.ENOTDIR)
 	syscall.close(d)
 	return 0
 end

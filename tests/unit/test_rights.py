@@ -97,7 +97,7 @@ with syscript.Script("function run() return syscall.getuid() end", only=["getpid
 GETPID, GETUID = 39, 102
 UTIL, FS = 1, 2
 BASE, EXTENDS = 1 << 4, 1 << 5
-BATCH_STAT, BATCH_COPY_IN, BATCH_ACCEPT = 2, 11, 13
+BATCH_STAT, BATCH_COPY_IN, BATCH_ACCEPT, BATCH_READ_FILE = 2, 11, 13, 14
 
 
 lib = kernel.lib
@@ -159,6 +159,8 @@ def test_other_calls_of_an_image_fail() -> None:
     [
         (BATCH_STAT, "fs", True),
         (BATCH_STAT, "statx,util,net", False),
+        (BATCH_READ_FILE, "fs", True),
+        (BATCH_READ_FILE, "openat,read,close,util,net", False),
         (BATCH_ACCEPT, "net", True),
         (BATCH_ACCEPT, "accept4,util,fs", False),
         (BATCH_COPY_IN, "util", True),

@@ -178,6 +178,11 @@ def test_watches_on_files(audit: Auditing, tmp_path: Path) -> None:
 BATCHES = {
     "stat_files": (b"function run(f) return fs.stat_files(const.AT_FDCWD, f, 1) end", "statx"),
     "read_files": (b"function run(f) return fs.read_files(const.AT_FDCWD, f, 1) end", "openat"),
+    "read_file": (
+        b"local peek = util.peek function run(f) return (fs.read_file("
+        b"const.AT_FDCWD, peek(f, 'i8'), peek(f + 8, 'i8'), 1)) end",
+        "openat",
+    ),
     "open_files": (b"function run(f) return fs.open_files(const.AT_FDCWD, f, 1, 0) end", "openat"),
 }
 

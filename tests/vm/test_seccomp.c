@@ -863,6 +863,9 @@ static void set_up(void)
 
 #define FILES(call)	"function run(file) local n = " call				\
 			" return n == 1 and util.peek(file + 24, \"i8\") or n end"
+#define FILE_OF(call)	"local peek = util.peek function run(file) return (" call	\
+			"(const.AT_FDCWD, peek(file, \"i8\"), peek(file + 8, \"i8\"), "	\
+			"peek(file + 16, \"i8\"))) end"
 #define ENTRIES		"local start function run(data, dir) "			\
 			"start = start or fs.tell(dir) fs.seek(dir, start) "		\
 			"local n = fs.readdirplus(dir, data, 4096, const.STATX_MTIME) "
@@ -888,6 +891,9 @@ static const struct batch {
 	{ SYS_openat, FILES("fs.read_files(const.AT_FDCWD, file, 1)"), &b.file, NULL },
 	{ SYS_read, FILES("fs.read_files(const.AT_FDCWD, file, 1)"), &b.file, NULL },
 	{ SYS_close, FILES("fs.read_files(const.AT_FDCWD, file, 1)"), &b.file, NULL },
+	{ SYS_openat, FILE_OF("fs.read_file"), &b.file, NULL },
+	{ SYS_read, FILE_OF("fs.read_file"), &b.file, NULL },
+	{ SYS_close, FILE_OF("fs.read_file"), &b.file, NULL },
 	{ SYS_openat, FILES("fs.write_files(const.AT_FDCWD, file, 1, 0)"), &b.file, NULL },
 	{ SYS_write, FILES("fs.write_files(const.AT_FDCWD, file, 1, 0)"), &b.file, NULL },
 	{ SYS_openat, FILES("fs.open_files(const.AT_FDCWD, file, 1, 0)"), &b.file, NULL },

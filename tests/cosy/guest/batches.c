@@ -29,6 +29,7 @@
 #define ALL	0xfffU
 
 static struct image_batch_files files;
+static struct image_batch_file whole;
 static struct image_batch_entries entries;
 static struct image_batch_import import;
 static struct image_batch_messages messages;
@@ -98,6 +99,10 @@ static void reset(void)
 		} };
 	}
 	files = (struct image_batch_files){ (unsigned long)file, 4, AT_FDCWD, 0, 0, ALL };
+	whole = (struct image_batch_file){
+		.path = (unsigned long)path, .addr = (unsigned long)records,
+		.size = sizeof(records), .dirfd = AT_FDCWD,
+	};
 	entries = (struct image_batch_entries){
 		.fd = dir, .mask = ALL, .max = 3, .to = (unsigned long)records,
 		.room = sizeof(records),
@@ -152,6 +157,23 @@ static void try_files(void)
 	    IMAGE_BATCH_STAT, &files);
 	TRY("no directory", files.dirfd = 12345; strcpy(path, "x"), IMAGE_BATCH_STAT, &files);
 	show("result", file[0].result);
+}
+
+static void try_file(void)
+{
+	TRY("a whole file", strcpy(path, "/dev/null"), IMAGE_BATCH_READ_FILE, &whole);
+	show("its size", whole.total);
+	TRY("room nowhere", strcpy(path, "/etc/passwd"); whole.addr = WILD,
+	    IMAGE_BATCH_READ_FILE, &whole);
+	TRY("room that wraps", strcpy(path, "/dev/null"); whole.addr = -8UL; whole.size = 16,
+	    IMAGE_BATCH_READ_FILE, &whole);
+	TRY("a path nowhere", whole.path = WILD, IMAGE_BATCH_READ_FILE, &whole);
+	TRY("all flags", whole.flags = ~0, IMAGE_BATCH_READ_FILE, &whole);
+	TRY("no directory", whole.dirfd = 12345; strcpy(path, "x"), IMAGE_BATCH_READ_FILE,
+	    &whole);
+	TRY("over the request", whole.addr = (unsigned long)&whole; whole.size = sizeof(whole);
+	    strcpy(path, "/dev/zero"), IMAGE_BATCH_READ_FILE, &whole);
+	show("its size", whole.total);
 }
 
 static void try_entries(void)
@@ -278,9 +300,10 @@ static void try_all(void)
 {
 	show("pending", batch(IMAGE_BATCH_PENDING, 0));
 	show("no batch", batch(0, &files));
-	show("another", batch(IMAGE_BATCH_ACCEPT + 1, &files));
+	show("another", batch(IMAGE_BATCH_READ_FILE + 1, &files));
 	show("far off", batch(1L << 32 | IMAGE_BATCH_STAT, &files));
 	try_files();
+	try_file();
 	try_entries();
 	try_imports();
 	try_messages();
@@ -288,7 +311,7 @@ static void try_all(void)
 	try_accepts();
 	try_copies();
 	/* Over the end of the arena, whatever there is. */
-	for (long op = 0; op <= IMAGE_BATCH_ACCEPT; op++)
+	for (long op = 0; op <= IMAGE_BATCH_READ_FILE; op++)
 		for (long back = 1; back <= 64; back += 21)
 			if (op != IMAGE_BATCH_COPY_IN)
 				batch(op, (void *)-back);
@@ -311,13 +334,14 @@ static void *rewrite(void *arg)
 	unsigned long seed = (unsigned long)&seed;
 
 	while (!stop) {
-		void *things[] = { &files, &entries, &import, &messages, hdr, iov, file, &accepts };
+		void *things[] = { &files, &entries, &import, &messages, hdr, iov, file,
+				   &accepts, &whole };
 		size_t sizes[] = { sizeof(files), sizeof(entries), sizeof(import),
 				   sizeof(messages), sizeof(hdr), sizeof(iov), sizeof(file),
-				   sizeof(accepts) };
+				   sizeof(accepts), sizeof(whole) };
 
 		seed = seed * 6364136223846793005UL + 1442695040888963407UL;
-		int thing = (seed >> 33) % 8;
+		int thing = (seed >> 33) % 9;
 		volatile unsigned long *word = things[thing];
 		word += (seed >> 40) % (sizes[thing] / sizeof(*word));
 		unsigned long was = *word;
@@ -373,6 +397,7 @@ static long turns(long n)
 		messages.addr = (unsigned long)hdr;
 		BATCH(IMAGE_BATCH_SEND, &messages);
 		done += BATCH(IMAGE_BATCH_RECEIVE, &messages) > 0;
+		BATCH(IMAGE_BATCH_READ_FILE, &whole);
 		BATCH(IMAGE_BATCH_COPY_OUT, &copy);
 		BATCH(IMAGE_BATCH_ACCEPT, &accepts);
 		BATCH(IMAGE_BATCH_FORGET, number);
@@ -389,6 +414,9 @@ static void race(void *(*other)(void *), int ms)
 
 	target = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	reset();
+	/* In a process its descriptor may become the socket, which it would wait at. */
+	if (other == reopen)
+		whole.path = WILD;
 	if (other == unmap) {
 		entries.to = copy.there = (unsigned long)target;
 		file[1].data = (unsigned long)target + 4000;
