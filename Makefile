@@ -126,6 +126,7 @@ deps: $(BUILD)/config.mk
 ##fuzz-kgcc      random programs: all of KGCC's checks, and those left after elimination
 ##bench-safety   what its tools cost a file system; build/bench/safety.json
 ##bench-safety-icount the same in instructions
+##bench-safety-detection which tool finds which planted fault; docs/safety-detection.md
 ##bench-safety-user-icount what checks of the compiler cost a daemon in user space
 ##bench-safety-scaling KGCC's checks on two CPUs; build/bench/safety-scaling.json
 ##bench-safety-kasan-icount what KASAN costs instead; builds a kernel

@@ -119,9 +119,9 @@ safety-dist:
 	$(Q)rm -f $(SAFETY_HERE:%=$(SAFETY_STAGE)/tests/test_%.py) $(SAFETY_STAGE)/tests/build.mk
 	$(Q)cp vm/alone vm/kernlog.py $(SAFETY_STAGE)/tests
 	$(Q)cp tests/unit/test_safety_reports.py $(SAFETY_STAGE)/tests/test_reports.py
-	$(Q)cp $(SAFETY_PAGES:%=docs/design/%.md) $(SAFETY_STAGE)/docs
+	$(Q)cp $(SAFETY_PAGES:%=docs/design/%.md) docs/safety-detection.md $(SAFETY_STAGE)/docs
 	$(Q)cp -r COPYING LICENSES $(SAFETY_STAGE)
-	$(Q)sed -i 's,\.\./docs/design/,docs/,g' $(SAFETY_STAGE)/README.md
+	$(Q)sed -i 's,\.\./docs/\(design/\)\?,docs/,g' $(SAFETY_STAGE)/README.md
 	$(Q)tar -C $(SAFETY_TOP) --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime=@$$(git log -1 --format=%ct) -c $(SAFETY_NAME) | xz -T0 >$(SAFETY_DIST)
 	$(Q)rm -rf $(SAFETY_TOP)

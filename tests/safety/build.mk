@@ -6,3 +6,9 @@ $(foreach tool,kgcc evmon kefence,$(eval $(call \
 	safety_module,plants+$(tool),safety-tests,tests/safety/plants)))
 $(eval $(call safety_module,plants,safety-tests,tests/safety/plants))
 endif
+
+# All tools, in guests; those of the debug kernel only if that is built.
+.PHONY: bench-safety-detection
+bench-safety-detection: deps safety-tests
+	$(if $(wildcard $(DEBUG_TREE)/complete),$(MAKE) KREL=debug $(BUILD)/safety-debug/plants/plants.ko)
+	tests/safety/plants/detection.py -k $(KREL) -o $(BUILD)/bench/safety-detection.json

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
 PLANTS = Path(__file__).resolve().parents[1] / "safety" / "plants"
 sys.path.insert(0, str(PLANTS))
 
+from detection import left  # noqa: E402
+from inside import PATTERNS  # noqa: E402
+from plants_page import FOUND, MISSED, page, read_page  # noqa: E402
 from plants_table import functions, is_of, plants  # noqa: E402
 
 
@@ -30,3 +35,44 @@ def test_reports_are_told_apart() -> None:
     assert not is_of(second, "allocated at leak_kmalloc+0x12/0x40 [plants]")
     (file, line, _) = next(row for row in functions() if row[2] == "leak_array")
     assert is_of(second, f"allocated at {file}:{line}") and not is_of(first, f"at {file}:{line}")
+
+
+def test_page_has_what_was_found_and_what_was_missed() -> None:
+    results = {plant.name: {} for plant in plants()}
+    results["heap_read"] = {"kgcc": "a report", "stock": "an oops"}
+    results["sound_list"] = {"evmon": "a report"}
+    text = page(results, "6.1")
+    rows = read_page(text)
+    assert list(rows) == [plant.name for plant in plants()]
+    assert rows["heap_read"]["KGCC"] == rows["heap_read"]["no tool"] == FOUND
+    assert rows["heap_write"]["KGCC"] == MISSED and rows["heap_write"]["no tool"] == ""
+    assert "KASAN" not in rows["heap_read"]
+    (evmon,) = re.findall(r"^\| evmon \| \d+ \|.*", text, re.MULTILINE)
+    assert evmon.endswith("| `sound_list` |")
+
+
+def test_a_run_goes_on_after_what_ended_its_guest(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    names = [plant.name for plant in plants()]
+    assert left("stock", results) == names
+    lines = [{"name": name, "reports": {}, "end": ""} for name in names if name != "leak_list"]
+    lines.append({"name": "leak_list", "reports": {}, "end": "guest"})
+    results.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    # Leaks are judged together, at the end; not with what ended the guest.
+    again = [plant.name for plant in plants() if plant.is_leak or plant.is_sound]
+    assert left("stock", results) == [name for name in again if name != "leak_list"]
+    with results.open("a") as file:
+        print('{"leaks": true}', file=file)
+    assert left("stock", results) == []
+
+
+def test_reports_are_known() -> None:
+    for column, text in {
+        "kgcc": "kgcc: violation: overrun by 1 byte: read of 1 byte, object of 13 bytes [3]",
+        "kasan": "BUG: KASAN: slab-out-of-bounds in heap_read+0x1/0x2 [plants]",
+        "kfence": "BUG: KFENCE: use-after-free read in freed_read+0x1/0x2 [plants]",
+        "lockdep": "WARNING: possible circular locking dependency detected",
+        "stock": "WARNING: CPU: 0 PID: 9 at lib/refcount.c:25 refcount_warn_saturate+0x1/0x2",
+    }.items():
+        assert re.search(PATTERNS[column], text)
+    assert not re.search(PATTERNS["stock"], "plants: heap_read")

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Commit planted faults in a guest, one after the other; what each tool says of them.
+
+usage: inside.py [-c] TOOL FILE [NAME...]
+
+-c: what was loaded is removed at the end, which some of what is planted prevents.
+
+A line of JSON for each is added to FILE: {"begin": NAME} before it, {"name": NAME, "text":
+what was reported or None, "end": how it ended} after it.  Whoever started the guest knows by
+the last line which one ended it.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "vm")]
+
+from modules_in_guest import MODULES, alone, insmod  # noqa: E402
+from plants_table import Plant, is_of, plants  # noqa: E402
+
+DEBUG = Path("/sys/kernel/debug")
+PANIC_ON_OOPS = Path("/proc/sys/kernel/panic_on_oops")
+KMEMLEAK = DEBUG / "kmemleak"
+KFENCE_INTERVAL = Path("/sys/module/kfence/parameters/sample_interval")
+# Seconds for one, until it hangs; for what it started to come to an end.
+TIME, AFTER = 20, 0.05
+# KFENCE guards one object in an interval of so many ms: as many tries.
+INTERVAL, TRIES = 1, 10
+
+# What the stock kernel itself says.
+KERNEL = (
+    r"BUG: .*|kernel BUG at .*|WARNING: .*|Oops: .*|.*list_(?:add|del) corruption.*|refcount_t: .*"
+)
+LOCKS = (
+    r"WARNING: (?:possible|inconsistent|bad|suspicious|held|lock held|Nested).*|.*lock held when.*"
+    r"|WARNING: .*lock.*|BUG: sleeping function .*|BUG: scheduling while .*|BUG: Invalid wait.*"
+    r"|INFO: trying to register non-static key.*|DEBUG_LOCKS_WARN_ON.*|.*Illegal context switch.*"
+    r"|WARNING: .*(?:rcu|softirq|entry/common|sched).*|BUG: spinlock .*|BUG: rwlock .*"
+    r"|BUG: workqueue leaked .*|BUG: using .*"
+)
+# By the name of a column: what the log has of it.
+PATTERNS = {
+    "stock": KERNEL,
+    "kgcc": r"kgcc: violation: .*",
+    "evmon": r"evmon: violation: .*",
+    "kefence": r"kefence: violation: .*",
+    "kasan": r"BUG: KASAN: .*",
+    "ubsan": r"UBSAN: .*",
+    "lockdep": LOCKS,
+    "other": r"ODEBUG: .*|.*list_(?:add|del) corruption.*|refcount_t: .*|.*unable to handle.*"
+    r"|kernel BUG at .*|WARNING: .*",
+    "kfence": r"BUG: KFENCE: .*",
+}
+# By the name of a run: the module's directory, the tools' modules, the columns.
+MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
+PARAMETERS = {
+    "evmon/evmon_irq": {"limit_us": 100_000},
+    "evmon/evmon_alloc": {"modules": "plants"},
+    "kefence": {"settings": "*:reports=all"},
+}
+RUNS: dict[str, tuple[str, list[str], list[str]]] = {
+    "stock": ("plants", [], ["stock"]),
+    "kgcc": ("plants+kgcc", ["kgcc"], ["kgcc"]),
+    "evmon": ("plants+evmon", ["evmon", *(f"evmon/evmon_{name}" for name in MONITORS)], ["evmon"]),
+    "kefence": ("plants+kefence", ["kefence"], ["kefence"]),
+    "debug": ("plants", [], ["kasan", "ubsan", "lockdep", "other"]),
+    "kfence": ("plants", [], ["kfence"]),
+}
+
+
+def wanted(run: str) -> list[Plant]:
+    """The plants of a run: KFENCE is asked only about objects of the heap."""
+    if run != "kfence":
+        return plants()
+    return [plant for plant in plants() if "kefence" in plant.tools and not plant.is_leak]
+
+
+class Log:
+    """The kernel's, from where it was last read."""
+
+    def __init__(self) -> None:
+        self.fd = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def mark(self, text: str) -> None:
+        os.write(self.fd, f"<6>plants: {text}\n".encode())
+
+    def read(self) -> str:
+        text = ""
+        while True:
+            try:
+                text += os.read(self.fd, 8192).decode(errors="replace").partition(";")[2]
+            except BlockingIOError:
+                return text
+            except BrokenPipeError:
+                continue
+
+
+class Violations:
+    """evmon's file of violations: the log has each pair of places once, and not too many."""
+
+    def __init__(self) -> None:
+        self.seen = self.rows()
+
+    def rows(self) -> dict[str, int]:
+        path = DEBUG / "evmon" / "violations"
+        rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+        return {"\t".join([row[0], *row[2:]]): int(row[1]) for row in rows}
+
+    def read(self) -> str:
+        before, self.seen = self.seen, self.rows()
+        new = [row for row, count in self.seen.items() if count > before.get(row, 0)]
+        return "".join(f"evmon: violation: {row}\n" for row in new)
+
+
+def commit(plant: Plant) -> str:
+    """In a process of its own; how that ended."""
+    buffer = mmap.mmap(-1, mmap.PAGESIZE)
+    name = plant.name.encode() + b"\0"
+    buffer[: len(name)] = name
+    child = os.fork()
+    if not child:
+        file = os.open(DEBUG / "plants", os.O_WRONLY)
+        os._exit(0 if os.write(file, memoryview(buffer)[: len(name)]) > 0 else 1)
+    deadline = time.monotonic() + TIME
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            signaled = os.WIFSIGNALED(status)
+            return signal.Signals(os.WTERMSIG(status)).name if signaled else ""
+        time.sleep(0.01)
+    return "hangs"
+
+
+class Run:
+    def __init__(self, name: str, results: Path) -> None:
+        self.name = name
+        self.module, self.tools, self.columns = RUNS[name]
+        self.results = results.open("a")
+        # An oops is a result.
+        self.panics = PANIC_ON_OOPS.read_text()
+        PANIC_ON_OOPS.write_text("0")
+        for tool in self.tools:
+            insmod(tool, **PARAMETERS.get(tool, {}))
+        if name == "kgcc":
+            (DEBUG / "kgcc" / "settings").write_text("* reports=all\n")
+        if name == "kfence":
+            KFENCE_INTERVAL.write_text(str(INTERVAL))
+        self.log = Log()
+        self.violations = Violations() if name == "evmon" else None
+        insmod(self.module)
+
+    def write(self, result: dict[str, Any]) -> None:
+        self.results.write(json.dumps(result) + "\n")
+        self.results.flush()
+        os.fsync(self.results.fileno())
+
+    def said(self) -> str:
+        text = self.log.read()
+        return text + self.violations.read() if self.violations else text
+
+    def reports(self, text: str) -> dict[str, str]:
+        """The first line of each column's report."""
+        found = {name: re.search(PATTERNS[name], text) for name in self.columns}
+        return {name: match[0][:200] for name, match in found.items() if match}
+
+    def commit(self, plant: Plant) -> bool:
+        """False: it never ended."""
+        self.write({"begin": plant.name})
+        self.said()
+        self.log.mark(plant.name)
+        reports, end = {}, ""
+        for _ in range(TRIES if self.name == "kfence" else 1):
+            end = commit(plant)
+            time.sleep(AFTER)
+            reports |= self.reports(self.said())
+            if end or reports:
+                break
+        self.write({"name": plant.name, "reports": reports, "end": end})
+        return end != "hangs"
+
+    def leaks(self, those: list[Plant]) -> None:
+        """What is said of them when their module is removed."""
+        self.said()
+        texts = {name: "" for name in self.columns}
+        if self.name == "debug":
+            for _ in range(2):
+                KMEMLEAK.write_text("scan")
+                time.sleep(6)
+            texts = {"kmemleak": KMEMLEAK.read_text()}
+            KMEMLEAK.write_text("clear")
+        alone("rmmod", "plants")
+        time.sleep(1)
+        if self.name != "debug":
+            texts = {self.columns[0]: self.said()}
+        for column, text in texts.items():
+            for plant in those:
+                if is_of(plant, text):
+                    self.write({"name": plant.name, "reports": {column: "leak"}, "end": ""})
+        self.write({"leaks": True})
+        insmod(self.module)
+
+    def all(self, those: list[Plant]) -> None:
+        first = [plant for plant in those if plant.is_leak or plant.is_sound]
+        for plant in sorted(first, key=lambda plant: plant.is_sound):
+            if not self.commit(plant):
+                return
+        if first:
+            self.leaks(first)
+        for plant in those:
+            if plant not in first and not self.commit(plant):
+                return
+
+    def close(self) -> None:
+        """Leave the guest as it was, if what was planted allows it."""
+        for name in ["plants", *(Path(tool).name for tool in reversed(self.tools))]:
+            alone("rmmod", name)
+        PANIC_ON_OOPS.write_text(self.panics)
+
+
+def main() -> int:
+    closes = sys.argv[1] == "-c"
+    name, results, *names = sys.argv[1 + closes :]
+    those = [plant for plant in wanted(name) if plant.name in names or not names]
+    if not (MODULES / RUNS[name][0]).exists():
+        print(f"{MODULES / RUNS[name][0]} is not built", file=sys.stderr)
+        return 1
+    run = Run(name, Path(results))
+    run.all(those)
+    if closes:
+        run.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""docs/safety-detection.md: who finds what, from a run's results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from plants_table import Plant, plants
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "safety-detection.md"
+KIT = {"kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
+# By their names in results; "kit" is any of the kit's.
+COLUMNS = {
+    **KIT,
+    "stock": "no tool",
+    "kasan": "KASAN",
+    "kfence": "KFENCE",
+    "ubsan": "UBSAN",
+    "lockdep": "lockdep",
+    "kmemleak": "kmemleak",
+    "other": "others",
+    "gcc": "`-Wall`",
+    "analyzer": "`-fanalyzer`",
+}
+DEBUG = ["kasan", "ubsan", "lockdep", "kmemleak", "other"]
+FOUND, MISSED, NONE = "+", "**missed**", ""
+Results = dict[str, dict[str, str]]
+
+
+def said(results: Results, those: Iterable[Plant], column: str) -> int:
+    return sum(column in results[plant.name] for plant in those)
+
+
+def is_found(results: Results, plant: Plant, columns: Iterable[str]) -> bool:
+    return any(column in results[plant.name] for column in columns)
+
+
+def columns(results: Results) -> list[str]:
+    """Those of which there is a run: of the debug kernel's only if that is built."""
+    return [name for name in COLUMNS if any(name in found for found in results.values())]
+
+
+def row(cells: Iterable[object]) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def table(header: list[str], rows: list[list[object]]) -> str:
+    return "\n".join([row(header), row(["---"] * len(header)), *map(row, rows)])
+
+
+def titles(results: Results) -> list[str]:
+    return [COLUMNS[name] for name in columns(results)]
+
+
+def false_reports(results: Results, tool: str) -> list[str]:
+    return [
+        f"`{plant.name}`" for plant in plants() if plant.is_sound and tool in results[plant.name]
+    ]
+
+
+def claims(results: Results) -> str:
+    """What each tool of the kit finds of what its manual says that it finds."""
+    rows = []
+    for tool, name in KIT.items():
+        if tool not in columns(results):
+            continue
+        those = [plant for plant in plants() if tool in plant.tools]
+        found = said(results, those, tool)
+        missed = [f"`{plant.name}`" for plant in those if tool not in results[plant.name]]
+        false = false_reports(results, tool)
+        share = f"{100 * found / len(those):.0f} %"
+        rows.append([name, len(those), found, share, ", ".join(missed), ", ".join(false) or "none"])
+    header = ["", "faults that its manual covers", "found", "", "missed", "false reports"]
+    return table(header, rows)
+
+
+def kinds(results: Results) -> str:
+    by_kind: dict[str, list[Plant]] = {}
+    for plant in plants():
+        by_kind.setdefault(plant.kind, []).append(plant)
+    rows = []
+    for kind, those in by_kind.items():
+        kit = sum(is_found(results, plant, KIT) for plant in those)
+        debug = sum(is_found(results, plant, DEBUG) for plant in those)
+        counts = [said(results, those, column) or "" for column in columns(results)]
+        rows.append([kind, len(those), kit or "", debug or "", *counts])
+    header = ["kind", "faults", "the kit", "debug kernel", *titles(results)]
+    return table(header, rows)
+
+
+def beside(results: Results) -> str:
+    """What only one side finds."""
+    if not set(DEBUG) & set(columns(results)):
+        return "Not run yet: `make debug-kernel bench-safety-detection`."
+    faults = [plant for plant in plants() if not plant.is_sound]
+    kit = {plant.name for plant in faults if is_found(results, plant, [*KIT, "stock"])}
+    debug = {plant.name for plant in faults if is_found(results, plant, DEBUG)}
+    lines = [
+        f"Of {len(faults)} faults, the kit finds {len(kit)} on a stock kernel, together with what "
+        f"that kernel says itself; the debug kernel finds {len(debug)}, {len(kit & debug)} of them "
+        "the same."
+    ]
+    for text, names in (
+        ("The debug kernel only", debug - kit),
+        ("The kit only", kit - debug),
+        ("Neither", {plant.name for plant in faults} - kit - debug),
+    ):
+        listed = ", ".join(f"`{plant.name}`" for plant in faults if plant.name in names)
+        lines += ["", f"{text} ({len(names)}): {listed or 'none'}."]
+    return "\n".join(lines)
+
+
+def cell(results: Results, plant: Plant, column: str) -> str:
+    if column in results[plant.name]:
+        return FOUND
+    return MISSED if column in plant.tools else NONE
+
+
+def each(results: Results) -> str:
+    rows = [
+        [
+            f"`{plant.name}`",
+            plant.kind,
+            plant.wrong,
+            *(cell(results, plant, c) for c in columns(results)),
+        ]
+        for plant in plants()
+    ]
+    return table(["fault", "kind", "what is wrong", *titles(results)], rows)
+
+
+def page(results: Results, kernel: str) -> str:
+    sound = sum(plant.is_sound for plant in plants())
+    return (
+        (Path(__file__).parent / "page.template")
+        .read_text()
+        .format(
+            plants=len(plants()) - sound,
+            sound=sound,
+            kernel=kernel,
+            claims=claims(results),
+            beside=beside(results),
+            kinds=kinds(results),
+            all=each(results),
+        )
+    )
+
+
+def write_page(results: Results, kernel: str) -> None:
+    PAGE.write_text(page(results, kernel))
+    print(f"written to {PAGE}")
+
+
+def read_page(text: str) -> dict[str, dict[str, str]]:
+    """By plant: kind, what is wrong, and each column's cell."""
+    header: list[str] = []
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "fault":
+            header = cells
+        elif header and cells[0].startswith("`"):
+            rows[cells[0].strip("`")] = dict(zip(header[1:], cells[1:], strict=True))
+    return rows
