@@ -23,25 +23,38 @@ import generate  # noqa: E402
 
 # As kbuild has them, as far as checks are concerned.
 FLAGS = [
-    *("-std=gnu11", "-O2", "-g", "-w", "-fno-pie", "-fno-strict-aliasing"),
+    *("-std=gnu11", "-O2", "-w", "-fno-pie", "-fno-strict-aliasing"),
     *("-fno-strict-overflow", "-fno-delete-null-pointer-checks", "-fno-allow-store-data-races"),
     *("-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone", "-ffreestanding"),
+]
+# What comes after the plugin takes a third of the compiler's time.  It is done in full, and
+# debug information written, for one file in so many only.
+IN_FULL = 8
+QUICK = [
+    *("-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-ivopts", "-fno-gcse"),
+    *("-fno-rerun-cse-after-loop", "-fno-schedule-insns2", "-fno-peephole2", "-fno-ipa-ra"),
+    *("-fno-reorder-blocks-and-partition", "-fno-crossjumping", "-fno-cprop-registers"),
 ]
 RUNS = 8
 # A run that took too long says nothing.
 UNKNOWN = "t"
 
 
+def flags_of(seed: int) -> list[str]:
+    return [*FLAGS, *(QUICK if seed % IN_FULL else ["-g"])]
+
+
 def compile_with(
-    cc: str, plugin: Path, options: list[str], source: Path, out: Path, runtime: Path
+    command: list[str], plugin: Path, options: list[str], source: Path, out: Path, runtime: Path
 ) -> None:
     arguments = [f"-fplugin={plugin}", *(f"-fplugin-arg-{plugin.stem}-{o}" for o in options)]
     subprocess.run(
-        [cc, *FLAGS, *arguments, f"-I{HERE}", "-c", str(source), "-o", str(out.with_suffix(".o"))],
+        [*command, *arguments, f"-I{HERE}", "-c", str(source), "-o", str(out.with_suffix(".o"))],
         check=True,
     )
     subprocess.run(
-        [cc, "-no-pie", str(out.with_suffix(".o")), str(runtime), "-o", str(out)], check=True
+        [command[0], "-no-pie", str(out.with_suffix(".o")), str(runtime), "-o", str(out)],
+        check=True,
     )
 
 
@@ -61,7 +74,7 @@ def compare(args: argparse.Namespace, seed: int, runtime: Path, top: Path) -> tu
     source = top / "programs.c"
     source.write_text(generate.source(seed, args.programs))
     for name, options in (("all", ["all-checks"]), ("left", args.options)):
-        compile_with(args.cc, args.plugin, options, source, top / name, runtime)
+        compile_with([args.cc, *flags_of(seed)], args.plugin, options, source, top / name, runtime)
     differ = violations = 0
     for i, (left, right) in enumerate(zip(ends(top / "all"), ends(top / "left"), strict=True)):
         violations += left.count("v")

@@ -76,7 +76,7 @@ static const char *violated;
 enum { ENDED, VIOLATED, LEFT, LONG, FAULT };
 
 /* Microseconds of a processor that a run may take. */
-#define LONGEST	20000
+#define LONGEST	5000
 
 /* -- the map -------------------------------------------------------------------------- */
 
