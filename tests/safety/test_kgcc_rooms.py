@@ -68,6 +68,46 @@ void bits(struct item *p)
 	p->flag = 1;
 	arch_set_bit(9, &p->value);
 }
+struct holder { int *at[4]; };
+long again(struct holder *h, int *q)
+{
+	long sum = h->at[1][0];
+
+	q[1] = 3;
+	return sum + h->at[1][5];
+}
+long again_freed(struct holder *h, int *q)
+{
+	long sum = h->at[1][0];
+
+	kfree(q);
+	return sum + h->at[1][5];
+}
+/* The first pointer is used after the second one was loaded: each has its own. */
+long crossed(struct holder *h, int *q)
+{
+	int *a = h->at[1], *b;
+	long sum = a[0];
+
+	q[1] = 3;
+	b = h->at[1];
+	sum += b[0];
+	q[2] = sum;
+	sum += a[sum ? 5 : 6];
+	return sum + b[7];
+}
+long in_rounds(struct holder *h, int *q, long n)
+{
+	for (long i = 0; i < n; i++)
+		q[i] = h->at[1][7];
+	return 0;
+}
+long another(struct holder *h, long n)
+{
+	for (; n; n--)
+		h = *(struct holder **)h->at[3];
+	return (long)h;
+}
 int length(char *p, long n)
 {
 	p[0] = 1;
@@ -85,6 +125,11 @@ CHECKS = {
     "kept": [ROOM, FIELD, (True, "field_room")],
     "loop": [(True, "range_room")],
     "loop_that_frees": [(True, "range_room")],
+    "again": [FIELD, FIELD, ROOM, (True, "field_room")],
+    "again_freed": [FIELD, FIELD, FIELD, FIELD],
+    "crossed": [FIELD, FIELD, FIELD, ROOM, (True, "range_room")],
+    "in_rounds": [FIELD, (True, "field_room"), (False, "length")],
+    "another": [FIELD, FIELD],
     "bits": [FIELD],
     "before": [FIELD, (False, "range")],
     "length": [ROOM, (True, "length_room")],
@@ -107,6 +152,13 @@ def checks_in(code: str) -> list[tuple[bool, str]]:
 @pytest.mark.parametrize("name", CHECKS)
 def test_checks(name: str, functions: dict[str, str]) -> None:
     assert sorted(checks_in(functions[name])) == sorted(CHECKS[name])
+
+
+def test_room_stays_if_the_pointer_does(functions: dict[str, str]) -> None:
+    """A pointer that is loaded again is compared with the one before."""
+    for name in ("again", "in_rounds"):
+        assert re.search(r"cmpq\t%r\w+, %r\w+\n\tcmovne\t", functions[name]), name
+    assert "cmov" not in functions["again_freed"] + functions["another"]
 
 
 def test_nothing_is_known_after_a_free(functions: dict[str, str]) -> None:

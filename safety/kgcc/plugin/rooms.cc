@@ -6,10 +6,28 @@
  * room is 0.  It is 0 at first, and again where the object may have been freed.
  *
  * The room is known on some paths only, as other facts are, but need not be on all.
+ *
+ * Roots that are loaded from the same place, in a loop's rounds or again after a store,
+ * mostly have the same value.  They share a variable, and another one has the value of the
+ * last of them: where the next one is loaded, the room stays if the values are equal.
  */
 #include "check.h"
 
 namespace {
+
+enum direction { FORWARD, BACKWARD };
+
+/* Roots that share a room: always that of the one that was defined last. */
+struct group {
+	tree place;			/* where they are loaded from; NULL: a root of its own */
+	unsigned int members;
+	tree room, last;		/* variables, or NULL */
+};
+
+struct root {
+	tree name;
+	unsigned int group;
+};
 
 class rooms {
 public:
@@ -21,21 +39,33 @@ private:
 	function *fun;
 	vec<struct check *> &checks;
 	hash_map<tree, unsigned int> numbers;			/* of roots */
-	auto_vec<tree> roots, variables;			/* by number */
+	auto_vec<struct root> roots;
+	auto_vec<struct group> groups;
 	hash_map<void *, auto_vec<struct check *> *> at;	/* by statement or block */
 	sbitmap *in, *out;
 
-	unsigned int *number_of(tree name);
+	/* Of a set, by root or by group: those that part get one of their own. */
+	unsigned int bits() { return 2 * roots.length() + 1; }
+	struct root *root_of(tree name);
 	void place(struct check *check);
+	unsigned int group_of(tree place);
+	void gather();
+	void find_stale(sbitmap stale);
+	void follow_stale(basic_block bb, sbitmap set, sbitmap stale);
+	void choose();
+	void make_variables(struct group *group);
+	void clear(gimple *stmt, unsigned int group);
+	void define(const struct root *root, bool known);
+	void clear_all();
+	void begin();
+	template <typename Visit> void each_at(void *key, bool after, Visit visit);
+	template <typename Visit> void each_root(gimple *stmt, Visit visit);
+	template <typename Visit, typename Set, typename Free>
+	void forward(basic_block bb, sbitmap set, Visit visit, Set defines, Free frees);
+	template <typename Visit> void backward(basic_block bb, sbitmap set, Visit visit);
+	template <typename Transfer> void solve(enum direction direction, Transfer transfer);
 	void solve_known();
 	void solve_wanted();
-	void choose();
-	void clear_after(gimple *stmt, tree variable);
-	void clear_all();
-	template <typename Visit> void each_at(void *key, bool after, Visit visit);
-	template <typename Visit, typename Free>
-	void forward(basic_block bb, sbitmap set, Visit visit, Free frees);
-	template <typename Visit> void backward(basic_block bb, sbitmap set, Visit visit);
 };
 
 }
@@ -60,13 +90,39 @@ static bool can_compare(const struct check *check)
 	return check->addr || check->lo >= 0;
 }
 
+/* What a root is loaded from, or NULL. */
+static tree place_of(const struct root *root)
+{
+	gimple *def = SSA_NAME_DEF_STMT(root->name);
+
+	return gimple_assign_load_p(def) && !gimple_has_volatile_ops(def)
+	       ? gimple_assign_rhs1(def) : NULL_TREE;
+}
+
+static tree is_of_loop(tree *expression, int *, void *data)
+{
+	const class loop *loop = (const class loop *)data;
+	basic_block bb = TREE_CODE(*expression) == SSA_NAME
+			 ? gimple_bb(SSA_NAME_DEF_STMT(*expression)) : NULL;
+
+	return bb && flow_bb_inside_loop_p(loop, bb) ? *expression : NULL_TREE;
+}
+
+/* Whether a loop loads it from the same place in each round. */
+static bool is_repeated(const struct root *root, tree place)
+{
+	class loop *loop = gimple_bb(SSA_NAME_DEF_STMT(root->name))->loop_father;
+
+	return loop_outer(loop) && !walk_tree(&place, is_of_loop, loop, NULL);
+}
+
 rooms::rooms(function *f, vec<struct check *> &all) : fun(f), checks(all)
 {
 	for (struct check *check : checks)
 		if (is_lookup(check))
 			place(check);
-	in = sbitmap_vector_alloc(last_basic_block_for_fn(fun), MAX(roots.length(), 1));
-	out = sbitmap_vector_alloc(last_basic_block_for_fn(fun), MAX(roots.length(), 1));
+	in = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
+	out = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
 }
 
 rooms::~rooms()
@@ -86,8 +142,7 @@ void rooms::place(struct check *check)
 
 	if (!known) {
 		number = roots.length();
-		roots.safe_push(check->root);
-		variables.safe_push(NULL_TREE);
+		roots.safe_push({ check->root, 0 });
 	}
 	if (!list)
 		list = new auto_vec<struct check *>();
@@ -95,9 +150,11 @@ void rooms::place(struct check *check)
 }
 
 /* NULL where it is no root. */
-unsigned int *rooms::number_of(tree name)
+struct root *rooms::root_of(tree name)
 {
-	return name && TREE_CODE(name) == SSA_NAME ? numbers.get(name) : NULL;
+	unsigned int *number = name && TREE_CODE(name) == SSA_NAME ? numbers.get(name) : NULL;
+
+	return number ? &roots[*number] : NULL;
 }
 
 template <typename Visit> void rooms::each_at(void *key, bool after, Visit visit)
@@ -107,75 +164,30 @@ template <typename Visit> void rooms::each_at(void *key, bool after, Visit visit
 	if (list)
 		for (struct check *check : **list)
 			if (check->after == after)
-				visit(check);
+				visit(check, root_of(check->root));
 }
 
-/* In the order in which checks are executed. */
-template <typename Visit, typename Free>
-void rooms::forward(basic_block bb, sbitmap set, Visit visit, Free frees)
+/* Those that a statement defines. */
+template <typename Visit> void rooms::each_root(gimple *stmt, Visit visit)
 {
-	auto look = [&](struct check *check) {
-		visit(check, *number_of(check->root));
-		bitmap_set_bit(set, *number_of(check->root));
-	};
-	auto forget = [&](tree name) {
-		if (number_of(name))
-			bitmap_clear_bit(set, *number_of(name));
-	};
 	ssa_op_iter iterator;
 	tree name;
 
-	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-		forget(gimple_phi_result(gsi_stmt(gsi)));
-	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
-		gimple *stmt = gsi_stmt(gsi);
-
-		each_at(stmt, false, look);
-		if (may_free(stmt)) {
-			frees(stmt, set);
-			bitmap_clear(set);
-		}
-		FOR_EACH_SSA_TREE_OPERAND(name, stmt, iterator, SSA_OP_DEF)
-			forget(name);
-		each_at(stmt, true, look);
+	if (gimple_code(stmt) == GIMPLE_PHI) {
+		if (root_of(gimple_phi_result(stmt)))
+			visit(root_of(gimple_phi_result(stmt)));
+		return;
 	}
-	each_at(bb, false, look);
+	FOR_EACH_SSA_TREE_OPERAND(name, stmt, iterator, SSA_OP_DEF)
+		if (root_of(name))
+			visit(root_of(name));
 }
 
-/* The other way; a check that compares wants its root's room. */
-template <typename Visit> void rooms::backward(basic_block bb, sbitmap set, Visit visit)
+/* Sets of what holds at each block's begin and end, on one path to it or from it at least. */
+template <typename Transfer> void rooms::solve(enum direction direction, Transfer transfer)
 {
-	auto look = [&](struct check *check) {
-		visit(check, *number_of(check->root));
-		if (check->compares)
-			bitmap_set_bit(set, *number_of(check->root));
-	};
-	auto forget = [&](tree name) {
-		if (number_of(name))
-			bitmap_clear_bit(set, *number_of(name));
-	};
-	ssa_op_iter iterator;
-	tree name;
-
-	each_at(bb, false, look);
-	for (auto gsi = gsi_last_bb(bb); !gsi_end_p(gsi); gsi_prev(&gsi)) {
-		gimple *stmt = gsi_stmt(gsi);
-
-		each_at(stmt, true, look);
-		if (may_free(stmt))
-			bitmap_clear(set);
-		FOR_EACH_SSA_TREE_OPERAND(name, stmt, iterator, SSA_OP_DEF)
-			forget(name);
-		each_at(stmt, false, look);
-	}
-	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-		forget(gimple_phi_result(gsi_stmt(gsi)));
-}
-
-/* At the start of each block: the roots whose room is known, on one path at least. */
-void rooms::solve_known()
-{
-	auto_sbitmap set(MAX(roots.length(), 1));
+	sbitmap *first = direction == FORWARD ? in : out, *last = direction == FORWARD ? out : in;
+	auto_sbitmap set(bits());
 	bool changed = true;
 	edge_iterator iterator;
 	basic_block bb;
@@ -186,113 +198,292 @@ void rooms::solve_known()
 	while (changed) {
 		changed = false;
 		FOR_EACH_BB_FN(bb, fun) {
-			FOR_EACH_EDGE(e, iterator, bb->preds)
-				bitmap_ior(in[bb->index], in[bb->index], out[e->src->index]);
-			bitmap_copy(set, in[bb->index]);
-			forward(bb, set, [](struct check *, unsigned int) {},
-				[](gimple *, sbitmap) {});
-			changed |= !bitmap_equal_p(set, out[bb->index]);
-			bitmap_copy(out[bb->index], set);
+			sbitmap from = first[bb->index];
+
+			if (direction == FORWARD)
+				FOR_EACH_EDGE(e, iterator, bb->preds)
+					bitmap_ior(from, from, last[e->src->index]);
+			else
+				FOR_EACH_EDGE(e, iterator, bb->succs)
+					bitmap_ior(from, from, last[e->dest->index]);
+			bitmap_copy(set, from);
+			transfer(bb, set);
+			changed |= !bitmap_equal_p(set, last[bb->index]);
+			bitmap_copy(last[bb->index], set);
 		}
 	}
 }
 
-/* At the end of each block: the roots whose room is compared with, on some path. */
+/* -- which roots share ------------------------------------------------------------- */
+
+unsigned int rooms::group_of(tree place)
+{
+	for (unsigned int i = 0; place && i < groups.length(); i++)
+		if (groups[i].place && operand_equal_p(groups[i].place, place))
+			return i;
+	groups.safe_push({ place, 0, NULL_TREE, NULL_TREE });
+	return groups.length() - 1;
+}
+
+/* In the set: roots of which another one of their group was defined later. */
+void rooms::follow_stale(basic_block bb, sbitmap set, sbitmap stale)
+{
+	auto look = [&](struct check *, struct root *root) {
+		if (bitmap_bit_p(set, root - roots.address()))
+			bitmap_set_bit(stale, root - roots.address());
+	};
+	auto define = [&](struct root *root) {
+		for (unsigned int i = 0; i < roots.length(); i++)
+			if (roots[i].group == root->group)
+				bitmap_set_bit(set, i);
+		bitmap_clear_bit(set, root - roots.address());
+	};
+
+	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+		each_root(gsi_stmt(gsi), define);
+	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+		each_at(gsi_stmt(gsi), false, look);
+		each_root(gsi_stmt(gsi), define);
+		each_at(gsi_stmt(gsi), true, look);
+	}
+	each_at(bb, false, look);
+}
+
+/* Roots that are checked while the room may be another one's. */
+void rooms::find_stale(sbitmap stale)
+{
+	bitmap_clear(stale);
+	solve(FORWARD, [&](basic_block bb, sbitmap set) { follow_stale(bb, set, stale); });
+}
+
+/* Into groups; what gains nothing by one has its own. */
+void rooms::gather()
+{
+	auto_sbitmap stale(bits());
+
+	for (struct root &root : roots)
+		root.group = group_of(place_of(&root));
+	find_stale(stale);
+	for (unsigned int i = 0; i < roots.length(); i++)
+		if (bitmap_bit_p(stale, i))
+			roots[i].group = group_of(NULL_TREE);
+	for (const struct root &root : roots)
+		groups[root.group].members++;
+	for (const struct root &root : roots) {
+		struct group *group = &groups[root.group];
+
+		if (group->place && group->members == 1 && !is_repeated(&root, group->place))
+			group->place = NULL_TREE;
+	}
+}
+
+/* -- whose rooms are known, and whose are wanted -------------------------------------- */
+
+/* In the order in which checks are executed. */
+template <typename Visit, typename Set, typename Free>
+void rooms::forward(basic_block bb, sbitmap set, Visit visit, Set defines, Free frees)
+{
+	auto look = [&](struct check *check, struct root *root) {
+		visit(check, root->group, set);
+		bitmap_set_bit(set, root->group);
+	};
+	auto define = [&](struct root *root) {
+		defines(root, set);
+		if (!groups[root->group].place)
+			bitmap_clear_bit(set, root->group);
+	};
+
+	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+		each_root(gsi_stmt(gsi), define);
+	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+		gimple *stmt = gsi_stmt(gsi);
+
+		each_at(stmt, false, look);
+		if (may_free(stmt)) {
+			frees(stmt, set);
+			bitmap_clear(set);
+		}
+		each_root(stmt, define);
+		each_at(stmt, true, look);
+	}
+	each_at(bb, false, look);
+}
+
+/* The other way; a check that compares wants its root's room. */
+template <typename Visit> void rooms::backward(basic_block bb, sbitmap set, Visit visit)
+{
+	auto look = [&](struct check *check, struct root *root) {
+		visit(check, root->group, set);
+		if (check->compares)
+			bitmap_set_bit(set, root->group);
+	};
+	auto define = [&](struct root *root) {
+		if (!groups[root->group].place)
+			bitmap_clear_bit(set, root->group);
+	};
+
+	each_at(bb, false, look);
+	for (auto gsi = gsi_last_bb(bb); !gsi_end_p(gsi); gsi_prev(&gsi)) {
+		gimple *stmt = gsi_stmt(gsi);
+
+		each_at(stmt, true, look);
+		each_root(stmt, define);
+		if (may_free(stmt))
+			bitmap_clear(set);
+		each_at(stmt, false, look);
+	}
+	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+		each_root(gsi_stmt(gsi), define);
+}
+
+void rooms::solve_known()
+{
+	solve(FORWARD, [this](basic_block bb, sbitmap set) {
+		forward(bb, set, [](struct check *, unsigned int, sbitmap) {},
+			[](struct root *, sbitmap) {}, [](gimple *, sbitmap) {});
+	});
+}
+
 void rooms::solve_wanted()
 {
-	auto_sbitmap set(MAX(roots.length(), 1));
-	bool changed = true;
-	edge_iterator iterator;
-	basic_block bb;
-	edge e;
+	solve(BACKWARD, [this](basic_block bb, sbitmap set) {
+		backward(bb, set, [](struct check *, unsigned int, sbitmap) {});
+	});
+}
 
-	bitmap_vector_clear(in, last_basic_block_for_fn(fun));
-	bitmap_vector_clear(out, last_basic_block_for_fn(fun));
-	while (changed) {
-		changed = false;
-		FOR_EACH_BB_REVERSE_FN(bb, fun) {
-			FOR_EACH_EDGE(e, iterator, bb->succs)
-				bitmap_ior(out[bb->index], out[bb->index], in[e->dest->index]);
-			bitmap_copy(set, out[bb->index]);
-			backward(bb, set, [](struct check *, unsigned int) {});
-			changed |= !bitmap_equal_p(set, in[bb->index]);
-			bitmap_copy(in[bb->index], set);
-		}
-	}
+void rooms::make_variables(struct group *group)
+{
+	if (!group->room)
+		group->room = create_tmp_reg(long_unsigned_type_node, "room");
+	if (!group->last && group->place)
+		group->last = create_tmp_reg(ptr_type_node, "last");
 }
 
 /* Which checks compare; and of those that look up, which are to leave what they find. */
 void rooms::choose()
 {
-	auto_sbitmap set(MAX(roots.length(), 1));
+	auto_sbitmap set(bits());
 	basic_block bb;
 
+	solve_known();
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, in[bb->index]);
-		forward(bb, set, [&](struct check *check, unsigned int root) {
-			check->compares = can_compare(check) && bitmap_bit_p(set, root);
-			if (check->compares && !variables[root])
-				variables[root] = create_tmp_reg(long_unsigned_type_node, "room");
-		}, [](gimple *, sbitmap) {});
+		forward(bb, set, [this](struct check *check, unsigned int group, sbitmap known) {
+			check->compares = can_compare(check) && bitmap_bit_p(known, group);
+			if (check->compares)
+				make_variables(&groups[group]);
+		}, [](struct root *, sbitmap) {}, [](gimple *, sbitmap) {});
 	}
 	solve_wanted();
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, out[bb->index]);
-		backward(bb, set, [&](struct check *check, unsigned int root) {
-			if (check->compares || bitmap_bit_p(set, root))
-				check->room = variables[root];
+		backward(bb, set, [this](struct check *check, unsigned int group, sbitmap wanted) {
+			if (check->compares || bitmap_bit_p(wanted, group))
+				check->room = groups[group].room;
 		});
 	}
 }
 
-/* What a statement gives, or leaves, is not known. */
-void rooms::clear_after(gimple *stmt, tree variable)
+/* -- where nothing is known any more ---------------------------------------------------- */
+
+static gimple *assign(tree variable, tree value)
 {
-	gimple *clear = gimple_build_assign(variable, build_zero_cst(TREE_TYPE(variable)));
+	return gimple_build_assign(variable, value ? value : build_zero_cst(TREE_TYPE(variable)));
+}
+
+static void insert_after(function *fun, gimple *stmt, gimple_seq seq)
+{
 	gimple_stmt_iterator gsi;
 
 	switch (gimple_code(stmt)) {
 	case GIMPLE_NOP:
-		gsi_insert_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), clear);
+		gsi_insert_seq_on_edge_immediate(
+			single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), seq);
 		break;
 	case GIMPLE_PHI:
 		gsi = gsi_after_labels(gimple_bb(stmt));
-		gsi_insert_before(&gsi, clear, GSI_NEW_STMT);
+		gsi_insert_seq_before(&gsi, seq, GSI_NEW_STMT);
 		break;
 	default:
 		gsi = gsi_for_stmt(stmt);
-		gsi_insert_after(&gsi, clear, GSI_NEW_STMT);
+		gsi_insert_seq_after(&gsi, seq, GSI_NEW_STMT);
 	}
+}
+
+void rooms::clear(gimple *stmt, unsigned int group)
+{
+	gimple_seq seq = NULL;
+
+	gimple_seq_add_stmt(&seq, assign(groups[group].room, NULL_TREE));
+	insert_after(fun, stmt, seq);
+}
+
+/* A root's room is not known, unless its value is that of the last one. */
+void rooms::define(const struct root *root, bool known)
+{
+	const struct group *group = &groups[root->group];
+	tree zero = build_zero_cst(long_unsigned_type_node);
+	gimple_seq seq = NULL;
+
+	if (group->last && known) {
+		tree same = make_ssa_name(boolean_type_node);
+
+		gimple_seq_add_stmt(&seq, gimple_build_assign(same, EQ_EXPR, root->name,
+							      group->last));
+		gimple_seq_add_stmt(&seq, gimple_build_assign(group->room, COND_EXPR, same,
+							      group->room, zero));
+	} else {
+		gimple_seq_add_stmt(&seq, assign(group->room, zero));
+	}
+	if (group->last)
+		gimple_seq_add_stmt(&seq, assign(group->last, root->name));
+	insert_after(fun, SSA_NAME_DEF_STMT(root->name), seq);
 }
 
 void rooms::clear_all()
 {
 	auto_vec<std::pair<gimple *, unsigned int>> freed;
-	auto_sbitmap set(MAX(roots.length(), 1));
+	auto_sbitmap set(bits()), follows(bits());
 	basic_block bb;
 
+	bitmap_clear(follows);
 	solve_known();
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, in[bb->index]);
-		forward(bb, set, [](struct check *, unsigned int) {},
+		forward(bb, set, [](struct check *, unsigned int, sbitmap) {},
+			[&](struct root *root, sbitmap known) {
+				if (bitmap_bit_p(known, root->group))
+					bitmap_set_bit(follows, root - roots.address());
+			},
 			[&](gimple *stmt, sbitmap known) {
-				for (unsigned int i = 0; i < roots.length(); i++)
-					if (variables[i] && bitmap_bit_p(known, i))
+				for (unsigned int i = 0; i < groups.length(); i++)
+					if (groups[i].room && bitmap_bit_p(known, i))
 						freed.safe_push({ stmt, i });
 			});
 	}
 	for (const auto &one : freed)
-		clear_after(one.first, variables[one.second]);
+		clear(one.first, one.second);
 	for (unsigned int i = 0; i < roots.length(); i++)
-		if (variables[i])
-			clear_after(SSA_NAME_DEF_STMT(roots[i]), variables[i]);
+		if (groups[roots[i].group].room)
+			define(&roots[i], bitmap_bit_p(follows, i));
+}
+
+/* Of a group: until the first of its roots is defined. */
+void rooms::begin()
+{
+	for (const struct group &group : groups)
+		if (group.last)
+			gsi_insert_on_edge_immediate(
+				single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)),
+				assign(group.room, NULL_TREE));
 }
 
 void rooms::share()
 {
-	solve_known();
+	gather();
 	choose();
 	clear_all();
+	begin();
 }
 
 /* After a call that ends a block nothing can be inserted. */

@@ -127,12 +127,18 @@ class Program:
             f"max_pointer({name} + {self.number()}, {name})",
             f"({self.number()} > 2 ? {name} : {self.pick('p', 'q', 'r', 's')})",
             f"(u8 *)other_pointer({name})",
+            f"(u8 *){self.loaded()}",
+            f"((u8 *){self.loaded()} + {self.index()})",
             "(u8 *)words",
             "bytes",
             "(u8 *)&scalar",
             "local",
         )
         return self.any.choice(ways)
+
+    def loaded(self) -> str:
+        """A pointer that is loaded again wherever it is used, as stores may change it."""
+        return f"e->pointer[{self.pick('0', '1', '2', '(k & 3)')}]"
 
     def place(self) -> str:
         """What can be read and written."""
@@ -142,6 +148,8 @@ class Program:
             f"(({element} *){self.pointer()})[{self.index()}]",
             f"(({element} *){self.pointer()})[{self.index()}]",
             f"*({element} *)({self.pointer()} + {self.index()})",
+            f"(({element} *){self.loaded()})[{self.index()}]",
+            f"((struct item *){self.loaded()})->{member}",
             f"((struct item *){self.pointer()})->{member}",
             f"((struct item *){self.pointer()})[{self.index()}].{member}",
             f"items[{self.index()}].{member}",
@@ -177,6 +185,7 @@ class Program:
             f"{name} = {self.pick('p', 'q', 'r', 's')};",
             f"{name} = {self.pointer()};",
             f"k = {self.index()};",
+            f"{self.loaded()} = {self.pick('p', 'q', 'r', 's')};",
             f"m += {self.any.choice(SMALL)};",
         )
         self.add(depth, self.any.choice(ways))
@@ -201,7 +210,7 @@ class Program:
 
     def free_between(self, depth: int) -> None:
         """The same memory is used before and after it may be freed."""
-        name = self.pick("p", "q", "r", "s")
+        name = self.pick("p", "q", "r", "s", self.loaded())
         place = f"(({self.pick(*ELEMENTS)} *){name})[{self.pick('0', '1', 'j')}]"
         self.add(depth, f"sum += {place};")
         frees = (
@@ -211,6 +220,23 @@ class Program:
         )
         self.add(depth, self.any.choice(frees))
         self.add(depth, self.pick(f"sum += {place};", f"{place} = 1;"))
+
+    def reload(self, depth: int) -> None:
+        """A place is loaded from again, where the pointer may have become another one."""
+        loaded = self.loaded()
+        for _ in range(self.any.randint(2, 3)):
+            self.add(depth, f"sum += ((u32 *){loaded})[{self.pick('0', '1', '2', '4', 'j')}];")
+            changes = (
+                f"if ({self.condition()}) {loaded} = {self.pick('p', 'q', 'r', 's')};",
+                f"{loaded} = {self.pick('p', 'q', 'r', 's')}; sum += other(k);",
+                f"{loaded} = k > m ? {self.pick('p', 'q', 'r', 's')} : {self.pick('q', 'r')};",
+                f"{loaded} += {self.pick('4', '8', 'j', 'k')};",
+                f"helper_drop({self.pick('p', 'q')}, {self.number()});",
+                f"{self.place()} = {self.number()};",
+                f"{self.place()} = {self.number()};",
+            )
+            self.add(depth, self.any.choice(changes))
+        self.add(depth, f"sum += ((u8 *){loaded})[{self.pick('0', '7', '15', '16')}];")
 
     def leave(self, depth: int) -> None:
         way = self.pick("return sum;", "task_exit();", *(["break;"] if self.counters else []))
@@ -257,7 +283,7 @@ class Program:
         for _ in range(self.any.randint(1, 3)):
             ways: list[Callable[[int], None]] = [
                 *(self.read, self.read, self.write, self.write, self.change),
-                *(self.call, self.leave, self.free_between, *nested),
+                *(self.call, self.leave, self.free_between, self.reload, *nested),
             ]
             self.any.choice(ways)(depth)
 
