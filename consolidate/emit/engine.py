@@ -22,8 +22,15 @@ def command() -> str:
 def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     argv = [command(), *verb, "-"]
+    # What a script prints may be any bytes.
     return subprocess.run(
-        argv, input=script, capture_output=True, text=True, env=environment, check=False
+        argv,
+        input=script,
+        capture_output=True,
+        text=True,
+        errors="backslashreplace",
+        env=environment,
+        check=False,
     )
 
 

@@ -121,8 +121,8 @@ def unescape(text: str) -> bytes:
             return chr(int(octal, 8) & 255)
         return chr(ESCAPED[other]) if other in ESCAPED else other
 
-    encoded = ESCAPE.sub(character, text)
-    return encoded.encode("latin-1") if encoded.isascii() else encoded.encode("utf-8")
+    # strace escapes all bytes above 127; a tool that writes names as they are, none.
+    return ESCAPE.sub(character, text).encode("latin-1" if text.isascii() else "utf-8")
 
 
 @lru_cache(maxsize=65536)

@@ -337,6 +337,8 @@ def test_arguments_are_taken_apart(args: str, parts: list[str]) -> None:
 
 
 def test_escapes() -> None:
+    assert values.unescape(r"\303\266\377") == b"\xc3\xb6\xff"
+    assert values.unescape("\u00f6") == b"\xc3\xb6"
     assert values.unescape(r"a\n\t\"\\\177\0\x41") == b'a\n\t"\\\x7f\x00A'
 
 
