@@ -76,7 +76,7 @@ install-consolidate:
 	install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
 # A million lines, read and mined: seconds.
-.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces
+.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-live test-live-guest
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
@@ -99,6 +99,14 @@ count-costs: consolidate module
 
 # Of real programs, recorded here: longer than the unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
-	$(PYTEST) tests/recorded $(PYTEST_ARGS)
+	$(PYTEST) tests/recorded --ignore tests/recorded/test_live.py $(PYTEST_ARGS)
+
+# Scripts in the programs' place; of programs that are installed, and in the kernel.
+test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
+	$(PYTEST) tests/recorded/test_live.py $(PYTEST_ARGS)
+
+test-live-guest: consolidate $(BUILD)/libsyscript.so module
+	vm/guest -m -u -k $(KREL) --timeout 900 -- env SYSCRIPT_BACKEND=kernel \
+		$(PYTEST) --long tests/unit/test_consolidate_live.py $(PYTEST_ARGS)
 
 -include $(CALIBRATE_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

@@ -21,6 +21,7 @@ from conftest import BUILD, ROOT
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "unit")]
 
 import crossed  # noqa: E402
+import homes  # noqa: E402
 import programs  # noqa: E402
 from traces import run  # noqa: E402
 
@@ -293,6 +294,8 @@ def test_desk(tmp_path: Path) -> None:
 def test_program_on_other_files(name: str, tmp_path: Path) -> None:
     """As tests/unit/test_consolidate_programs.py does with recordings, of what is here."""
     need(NEEDED.get(name, name))
-    result = crossed.crossed(*programs.record(name, tmp_path))
+    with homes.alone():
+        recordings = programs.record(name, tmp_path)
+    result = crossed.crossed(*recordings)
     assert result.wrong == []
     assert result.scripts and result.whole

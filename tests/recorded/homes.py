@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The files that a recorded program finds, made anew, and live.py on them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import programs
+from programs import HOME
+
+RECORDED = Path(__file__).resolve().parent
+PYTHON = RECORDED.parents[1] / "build" / "venv" / "bin" / "python"
+# As the program finds them, twice; as it leaves them; and its recording.
+SAVED, AGAIN, OWN, TRACES = (
+    HOME.with_suffix(f".{name}") for name in ("saved", "again", "own", "t")
+)
+
+
+class Prepared(Exception):
+    """The files are there; the command need not run."""
+
+
+class Keeping(programs.Recorder):
+    """Keeps the files that a command would find."""
+
+    def command(self, command: list[str | Path]) -> list[str]:
+        copy(HOME, SAVED)
+        raise Prepared
+
+
+class Recording(programs.Recorder):
+    """The same, and records the command with all of its data."""
+
+    def command(self, command: list[str | Path]) -> list[str]:
+        for kept in (SAVED, AGAIN):
+            copy(HOME, kept)
+        recording = super().command(command)
+        at = recording.index("--")
+        return [*recording[:at], "-s", str(1 << 20), *recording[at:]]
+
+
+def copy(files: Path, to: Path) -> None:
+    """With those that may not be read."""
+    modes = {
+        path.relative_to(files): path.stat().st_mode
+        for path in files.rglob("*")
+        if not path.is_symlink()
+    }
+    closed = [path for path, mode in modes.items() if not mode & 0o400]
+    for path in closed:
+        (files / path).chmod(0o700)
+    subprocess.run(["cp", "-a", files, to], check=True)
+    for path in closed:
+        for top in (files, to):
+            (top / path).chmod(modes[path])
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Paths in recordings are the same everywhere: one test at a time has them."""
+    lock = os.open(HOME.parent, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    remove()
+    try:
+        yield
+    finally:
+        remove()
+        os.close(lock)
+
+
+def remove() -> None:
+    for path in (HOME, SAVED, AGAIN, OWN, TRACES):
+        subprocess.run(["chmod", "-Rf", "u+rwx", path], check=False)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def prepare(name: str) -> None:
+    """HOME, as the program finds it on other files, and SAVED, a copy."""
+    for path in (HOME, TRACES):
+        path.mkdir()
+        programs.own(path)
+    with contextlib.suppress(Prepared):
+        programs.PROGRAMS[name](Keeping(TRACES / "trace"), True)
+
+
+def record(name: str) -> Path:
+    """The same, and lets the program itself run: what it leaves is OWN."""
+    for path in (HOME, TRACES):
+        path.mkdir()
+        programs.own(path)
+    trace = TRACES / "trace"
+    programs.PROGRAMS[name](Recording(trace), True)
+    HOME.rename(OWN)
+    AGAIN.rename(HOME)
+    return trace
+
+
+def archived(name: str, which: str) -> Path:
+    return RECORDED / "traces" / f"{name}.{which}.gz"
+
+
+def live(one: Path, other: Path) -> dict:
+    """By an ordinary user: root may read all."""
+    own = [OWN] if OWN.exists() else []
+    command = [PYTHON, RECORDED / "live.py", one, other, HOME, SAVED, *own]
+    done = subprocess.run(
+        programs.as_nobody(command), capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

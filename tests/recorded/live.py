@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scripts of one recording in the program's place, for real, on other files.
+
+The calls of the other recording are made again, each by itself as the program made them; then on
+the same files anew, where a script does the sequences that it is for, and where it stops the
+program's calls go on.  Both have to come to the same: the result of each call, what it
+wrote to memory, the files, and the descriptors.
+
+`live.py ONE OTHER HOME SAVED [OWN]` prints what came of it, as JSON; SAVED has the files as the
+program found them, which are to be in HOME; OWN, those that it left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+import crossed  # noqa: E402
+from machine import LISTING, ROOM, Machine, Made, NotMade, address_of_data, in_order, opens  # noqa: E402
+
+from consolidate.emit import write  # noqa: E402
+from consolidate.emit.plan import Param, Record, Result  # noqa: E402
+from consolidate.emit.verify import Example, TracedCall, passes, traced_calls  # noqa: E402
+from consolidate.emit.write import Written  # noqa: E402
+from consolidate.mine import follow, tape  # noqa: E402
+from consolidate.mine.candidate import sequence  # noqa: E402
+from consolidate.mine.constants import Origin  # noqa: E402
+from consolidate.mine.flow import LISTERS, Kind  # noqa: E402
+from consolidate.mine.match import Instance  # noqa: E402
+from consolidate.report import report  # noqa: E402
+from consolidate.trace import reader, values  # noqa: E402
+from consolidate.trace.call import Call  # noqa: E402
+
+# Items in one call of a script.
+ITEMS = 3
+POKE = re.compile(r'util\.poke\((.*), "i8", (-?[\d +]+)\)')
+CHANGING = ("/proc/", "/sys/", "/dev/urandom")  # no two reads of these are the same
+OLD = 3600  # seconds: a time that was set, and did not just pass
+
+
+class Library:
+    """Registers and calls scripts."""
+
+    def __init__(self) -> None:
+        self.lib = ctypes.CDLL(str(ROOT / "build" / "libsyscript.so"))
+        self.lib.syscript_error.restype = ctypes.c_char_p
+        self.backends: Counter[int] = Counter()
+
+    def register(self, text: str) -> int:
+        error = ctypes.create_string_buffer(1024)
+        script = text.encode()
+        found = self.lib.syscript_register(script, ctypes.c_size_t(len(script)), None, error, 1024)
+        assert found >= 0, (found, error.value)
+        self.backends[self.lib.syscript_backend(found)] += 1
+        return found
+
+    def call(self, script: int, args: list[int]) -> list[int]:
+        """The three results of a script's run()."""
+        results = (ctypes.c_int64 * 3)()
+        given = (ctypes.c_int64 * len(args))(*args)
+        ret = self.lib.syscript_call(script, len(args), given, 3, results)
+        error = ctypes.create_string_buffer(1024)
+        self.lib.syscript_error(script, error, 1024)
+        assert ret >= 0, (ret, error.value)
+        return list(results)
+
+
+class Live(Example):
+    """Items of a script in memory, and which call of the program each of its results is of."""
+
+    def __init__(self, script: Written, instances: list[Instance], machine: Machine, tid: int):
+        super().__init__(script.plan, instances)
+        self.machine, self.process = machine, machine.enter(tid)
+        self.records: dict[tuple, int] = {}
+        self.items = machine.memory.room(max(8, self.plan.item.size * len(instances)))
+        self.common = machine.memory.room(max(8, self.plan.common.size))
+        for i in range(len(instances)):
+            self.poke(self.record(self.plan.item, f"{self.items + i * self.plan.item.size}", i, {}))
+        self.poke(self.record(self.plan.common, str(self.common), 0, {}))
+
+    # -- what the program passes -----------------------------------------------------
+
+    def poke(self, lines: list[str]) -> None:
+        for line in lines:
+            at, value = POKE.fullmatch(line).groups()
+            ctypes.c_int64.from_address(total(at)).value = total(value)
+
+    def record(self, record: Record, at: str, item: int, turns: dict[int, int]) -> list[str]:
+        self.records[id(record), item, tuple(sorted(turns.items()))] = total(at)
+        return super().record(record, at, item, turns)
+
+    def address(self, expression: str) -> str:
+        size = int(re.fullmatch(r"util\.buffer\((\d+)\)", expression)[1])
+        return str(self.machine.memory.room(size))
+
+    def new_value(self, param: Param, traced: TracedCall | None, arg: int) -> str:
+        if traced is None or arg >= len(traced.args):
+            return "0" if param.letter in "fi" else str(self.machine.memory.room())
+        value = traced.args[arg]
+        if param.letter == "f":
+            return str(self.machine.descriptor(self.process, value))
+        if param.letter == "i" or param.constant:
+            return str(self.machine.number(value))
+        if param.fills:
+            return str(self.machine.memory.room())
+        return str(self.machine.pointer(traced.call.name, arg, traced.args))
+
+    def room(self, node, inside: list[TracedCall]) -> int:
+        listing = node.gathers == "stream" and self.plan.steps[node.first].name in LISTERS
+        return LISTING if listing else ROOM if node.gathers == "stream" else 4096
+
+    # -- what came of it ----------------------------------------------------------------
+
+    def peek(self, record: Record, of: Param | Result, item: int, turns: dict[int, int]) -> int:
+        at = self.records[id(record), item, tuple(sorted(turns.items()))]
+        return ctypes.c_int64.from_address(at + 8 * record.place(of)).value
+
+    def holder(self, of: Param | Result) -> Record:
+        fields = lambda record: [*record.params, *record.results]  # noqa: E731
+        return next(record for record in self.plan.records() if of in fields(record))
+
+    def turns_in(self, record: Record, traced: TracedCall) -> dict[int, int]:
+        """The turns of the loops over entries that a record is in."""
+        if record in (self.plan.item, self.plan.common):
+            return {}
+        return {k: v for k, v in traced.turns.items() if k <= self.node_of(record).first}
+
+    def result(self, traced: TracedCall) -> int | None:
+        """What the script says that a call returned; None if it does not say it of each."""
+        step = self.step_of(traced)
+        field_ = self.plan.by_step.get(step)
+        if (
+            field_ is None
+            or step in self.loops
+            or any(f in self.loops for f in self.around(traced))
+        ):
+            return None
+        return self.peek(self.plan.item, field_, traced.item, {})
+
+    def around(self, traced: TracedCall) -> Iterator[int]:
+        return (first for first in traced.turns if first != traced.number)
+
+    def argument_at(self, traced: TracedCall, arg: int) -> int | None:
+        """The address that the script gave to a call, if it is the only one that got it."""
+        step = self.step_of(traced)
+        if step in self.loops or any(f in self.loops for f in self.around(traced)):
+            return None
+        source = self.plan.steps[step].args[arg]
+        while source.kind is Kind.SHARED:
+            step, arg = self.plan.target(source.step), source.arg
+            source = self.plan.steps[step].args[arg]
+        param = self.plan.by_arg.get((step, arg))
+        if param is None or sum(p is param for p in self.plan.by_arg.values()) > 1:
+            return None
+        record = self.holder(param)
+        item = traced.item if record is self.plan.item else 0
+        return self.peek(record, param, item, {})
+
+
+def total(text: str) -> int:
+    return sum(map(int, text.split(" + ")))
+
+
+@dataclass(slots=True)
+class Place:
+    """An iteration of the program in which a script is called."""
+
+    script: Written
+    instance: Instance
+    calls: list[tuple[int, int]]  # thread, index
+
+
+@dataclass(slots=True)
+class Lived:
+    """What came of it."""
+
+    scripts: int = 0  # that were called
+    called: int = 0
+    items: int = 0
+    whole: int = 0  # items
+    stopped: int = 0
+    calls: int = 0  # that scripts made
+    outcomes: set[str] = field(default_factory=set)  # of the calls that they stopped at
+    left_out: int = 0  # items with calls that are not made here
+    made: int = 0  # calls that were made, of the whole recording
+    as_recorded: int = 0  # of these, those that came out as the program's own did
+    kernel: bool = False  # by scripts in the kernel
+    sequences: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    not_as_the_program: list[str] = field(default_factory=list)  # what it left
+
+
+class Living:
+    """Makes the calls of a recording, in places by scripts."""
+
+    def __init__(
+        self, trace, home: str, library: Library, plain: dict | None, lived: Lived
+    ) -> None:
+        self.trace, self.library, self.plain, self.lived = trace, library, plain, lived
+        self.machine = Machine(trace, home)
+        self.made: dict[tuple[int, int], Made] = {}
+        self.scripts: dict[int, int] = {}
+
+    def run(self, places: list[Place]) -> None:
+        begins = {place.calls[0]: i for i, place in enumerate(places)}
+        for thread, i in in_order(self.trace):
+            at = (thread.tid, i)
+            if at in begins and at not in self.made:
+                self.in_place(places, begins[at])
+            if at not in self.made:
+                self.made[at] = self.machine.make(thread.tid, thread.calls[i])
+
+    # -- scripts ---------------------------------------------------------------------
+
+    def ready(self, place: Place) -> bool:
+        """Whether all of it can be made here: nothing of it was skipped when each call was."""
+        return all(self.plain[at].ret is not None for at in place.calls)
+
+    def together(self, places: list[Place], first: int) -> list[Place]:
+        """A few iterations that follow each other, if one call of the script does several."""
+        found = [places[first]]
+        for place in places[first + 1 : first + ITEMS]:
+            follows = found[-1].instance.end == place.instance.begin
+            if not follows or place.script is not found[0].script or not self.ready(place):
+                break
+            batched = found[0].script.plan.candidate.batched and passed(found[-1])
+            if not batched or not same_common(found[0], place):
+                break
+            found.append(place)
+        return found
+
+    def in_place(self, places: list[Place], first: int) -> None:
+        if not self.ready(places[first]):
+            self.lived.left_out += 1
+            return
+        for some in (self.together(places, first), [places[first]]):
+            try:
+                live = Live(some[0].script, [p.instance for p in some], self.machine, tid_of(some))
+            except NotMade:
+                continue
+            self.call(some, live)
+            return
+
+    def call(self, some: list[Place], live: Live) -> None:
+        script = some[0].script
+        key = id(script)
+        if key not in self.scripts:
+            self.scripts[key] = self.library.register(script.lua)
+            self.lived.sequences.append(sequence(script.plan.candidate))
+        common = [live.common] if script.plan.common.params else []
+        end = self.library.call(self.scripts[key], [live.items, len(some), *common])
+        self.lived.called += 1
+        for item, place in enumerate(some[: end[0] + 1]):
+            stopped = end[1:] if item == end[0] else None
+            self.lived.items += 1
+            self.lived.whole += stopped is None
+            self.lived.stopped += stopped is not None
+            self.took(live, item, place, stopped)
+
+    def took(self, live: Live, item: int, place: Place, stopped: list[int] | None) -> None:
+        """The program knows what the script has done for an item, and goes on from there."""
+        traced = [one for one in live.traced if one.item == item]
+        done = traced if stopped is None else self.up_to(live, traced, place, *stopped)
+        self.lived.calls += len(done)
+        process = self.machine.enter(tid_of([place]))
+        unseen = set()
+        for one, at in reversed(list(zip(done, place.calls, strict=False))):
+            ret = live.result(one)
+            plain = self.plain[at]
+            data = None
+            if ret is not None:
+                data = self.data(live, one, ret, unseen)
+            self.made[at] = Made(one.call, plain.ret if ret is None else ret, data)
+        for one, at in zip(done, place.calls, strict=False):
+            self.note(live, process, one, self.made[at], live.result(one) is not None)
+
+    def up_to(self, live: Live, traced, place: Place, step: int, result: int) -> list[TracedCall]:
+        """The calls to the one that a script stopped at."""
+        for i, (one, at) in enumerate(zip(traced, place.calls, strict=True)):
+            plain = self.plain[at].ret
+            if live.step_of(one) + 1 == step:
+                same = plain == result or (opens(one.call) and result >= 0 and plain >= 0)
+                if same:
+                    self.lived.outcomes.add(os_name(result))
+                    return traced[: i + 1]
+        self.lived.wrong.append(
+            f"{sequence(place.script.plan.candidate)}: stopped at step {step}, {result}, where"
+            f" the program has {[str(self.plain[at]) for at in place.calls]}"
+        )
+        return traced
+
+    def data(self, live: Live, one: TracedCall, ret: int, seen: set[int]) -> bytes | None:
+        args = [arg for arg in range(len(live.sources(one)))]
+        arg = address_of_data(one.call.name, args)
+        at = live.argument_at(one, arg) if arg is not None else None
+        if at is None or at in seen:
+            return None
+        seen.add(at)
+        return self.machine.written(one.call.name, at, ret)
+
+    def note(self, live: Live, process, one: TracedCall, made: Made, known: bool) -> None:
+        """Descriptors that the script has opened, and closed."""
+        call = one.call
+        if opens(call) and call.ret is not None and call.ret >= 0 and made.ret >= 0:
+            if known:
+                process.files[call.ret] = made.ret
+            else:
+                process.files.pop(call.ret, None)
+        elif call.name == "close" and made.ret == 0:
+            process.files.pop(one.args[0].number, None)
+
+
+def same_common(a: Place, b: Place) -> bool:
+    """Whether what one call of the script gets for all of its items is the same for both."""
+
+    def given(place: Place) -> list[list[str]]:
+        traced = list(traced_calls(place.script.plan, place.instance, 0))
+        return [
+            [values.of_call(m.call.name, m.call.args)[arg].text for m in traced if m.number == step]
+            for param in place.script.plan.common.params
+            for step, arg in param.steps
+        ]
+
+    return given(a) == given(b)
+
+
+def os_name(result: int) -> str:
+    return errno.errorcode.get(-result, "other") if result < 0 else "ok"
+
+
+def tid_of(some: list[Place]) -> int:
+    return some[0].calls[0][0]
+
+
+def passed(place: Place) -> bool:
+    return place.instance.whole or passes(place.script.plan, place.instance)
+
+
+# -- Files ---------------------------------------------------------------------------
+
+
+def files(top: Path) -> list[tuple]:
+    """All that is in a directory, but for times that just passed, and inodes."""
+    found = []
+    now = time.time()
+    for path in [top, *sorted(top.rglob("*"))]:
+        st = path.lstat()
+        text = b""
+        if stat.S_ISLNK(st.st_mode):
+            text = bytes(path.readlink())
+        elif stat.S_ISREG(st.st_mode):
+            text = content(path, st.st_mode)
+        elif stat.S_ISDIR(st.st_mode) and not os.access(path, os.R_OK | os.X_OK):
+            text = b"closed"
+        old = st.st_mtime_ns if st.st_mtime < now - OLD else 0
+        links = 0 if stat.S_ISDIR(st.st_mode) else st.st_nlink
+        size = 0 if stat.S_ISDIR(st.st_mode) else st.st_size
+        attributes = sorted(os.listxattr(path, follow_symlinks=False))
+        of = hashlib.sha256(text).hexdigest()[:16]
+        name = str(path.relative_to(top))
+        found.append((name, st.st_mode, st.st_uid, st.st_gid, size, links, of, old, attributes))
+    return found
+
+
+def content(path: Path, mode: int) -> bytes:
+    """Of files that may not be read as well: they are ours."""
+    if os.access(path, os.R_OK):
+        return path.read_bytes()
+    path.chmod(0o600)
+    text = path.read_bytes()
+    path.chmod(stat.S_IMODE(mode))
+    return text
+
+
+def exchange(home: Path, saved: Path) -> None:
+    """The files as the program found them; what became of the others is in SAVED then."""
+    between = home.with_suffix(".between")
+    home.rename(between)
+    saved.rename(home)
+    between.rename(saved)
+    os.chdir(home)
+
+
+# -- Both ----------------------------------------------------------------------------
+
+
+def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
+    """Where the program does what a script is for, in order; none twice."""
+    whole = tape.cut(trace)
+    where = {
+        (whole.thread(at).tid, index): at for at, index in enumerate(whole.indices) if index >= 0
+    }
+    owners = zip(other.owners, other.indices, strict=True)
+    wanted = {where[other.threads[owner].tid, index] for owner, index in owners if index >= 0}
+    taken: set[tuple[int, int]] = set()
+    found = []
+    for script in scripts:
+        for one in crossed.instances(script.plan.candidate, other):
+            if not crossed.usable(script.plan.candidate, one):
+                continue
+            one = gone_on(script, moved(one, whole, where), wanted)
+            calls = [(whole.thread(at).tid, whole.indices[at]) for at in parts_of(one)]
+            if not is_of_itself(one) or taken & set(calls):
+                continue
+            taken |= set(calls)
+            found.append(Place(script, one, calls))
+    return sorted(found, key=lambda place: place.instance.begin)
+
+
+def moved(one: Instance, whole: tape.Tape, where: dict[tuple[int, int], int]) -> Instance:
+    """The same on a tape from which no call is set aside for other advice."""
+
+    def at(place: int) -> int:
+        return where[one.tape.thread(place).tid, one.tape.indices[place]]
+
+    parts = [
+        [moved(what, whole, where) if isinstance(what, Instance) else at(what) for what in part]
+        for part in one.parts
+    ]
+    begin, end = at(one.begin), at(one.end - 1) + 1
+    return Instance(begin, end, one.whole, whole, parts, one.left_at, one.foreign)
+
+
+def gone_on(script: Written, one: Instance, wanted: set[int]) -> Instance:
+    """With what the program did after it, if that is what a loop of the script does.
+
+    The recording that the script is of had one read of each file, say, and here there are more.
+    @wanted: places of calls that are not set aside.
+    """
+    plan = script.plan
+    if one.left_at is None or any(
+        isinstance(what, Instance) for part in one.parts for what in part
+    ):
+        return one
+    step = next(i for i, step in enumerate(plan.steps) if step.path == (one.left_at,))
+    names = [(step.name, step.outcome) for step in plan.steps]
+    if step not in plan.alias:
+        return one
+    parts = [list(part) for part in one.parts[: step - 1]]
+    loop, at = [], one.parts[step - 1][0]
+    while one.tape.text[at] != tape.END and kind(one.tape.call(at)) == names[step - 1]:
+        loop.append(at)
+        at += 1
+    parts.append(loop)
+    for name in names[step:]:
+        while one.tape.text[at] != tape.END and at not in wanted:
+            at += 1
+        if one.tape.text[at] == tape.END or kind(one.tape.call(at)) != name:
+            return one
+        parts.append([at])
+        at += 1
+    return Instance(one.begin, at, True, one.tape, parts)
+
+
+def is_of_itself(one: Instance) -> bool:
+    """Whether no call between those of an iteration has a descriptor of theirs."""
+    own = parts_of(one)
+    fds = {values.head(one.tape.call(at).args)[0] for at in own} - {None}
+    others = set(range(one.begin, one.end)) - set(own)
+    return not any(values.head(one.tape.call(at).args)[0] in fds for at in others)
+
+
+def kind(call: Call) -> tuple[str, str]:
+    return call.name, tape.outcome(call)
+
+
+def parts_of(one: Instance) -> list[int]:
+    found = []
+    for part in one.parts:
+        for what in part:
+            found += parts_of(what) if isinstance(what, Instance) else [what]
+    return found
+
+
+def scripts_of(one: Path) -> list[Written]:
+    made, _ = report.make([one], None, 20, tape.GAP)
+    return [write.script(candidate, one.name) for candidate in made.candidates]
+
+
+def recorded(made: Made) -> bool:
+    """Whether a call came out as the program's own did."""
+    call: Call = made.call
+    if call.error is not None:
+        return os_name(made.ret) == call.error
+    return made.ret >= 0 and (opens(call) or made.ret == call.ret or call.name in LISTERS)
+
+
+def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = None) -> Lived:
+    lived, library = Lived(), Library()
+    os.chdir(home)
+    trace, on = reader.read([other]), crossed.tape_of(other)
+    plain = Living(trace, str(home), library, None, lived)
+    plain.run([])
+    made = {at: one for at, one in plain.made.items() if one.ret is not None}
+    lived.made = len(made)
+    lived.as_recorded = sum(map(recorded, made.values()))
+    before, open_before = files(home), plain.machine.files()
+    plain.machine.close()
+    exchange(home, saved)
+    scripted = Living(trace, str(home), library, plain.made, lived)
+    scripted.run(places(scripts_of(one), trace, on))
+    lived.scripts = len(scripted.scripts)
+    after, open_after = files(home), scripted.machine.files()
+    lived.wrong += differences(plain, scripted)
+    lived.wrong += [f"file {a} is {b}" for a, b in zip_longest(before, after) if a != b]
+    lived.wrong += [
+        f"descriptor {a} is {b}" for a, b in zip_longest(open_before, open_after) if a != b
+    ]
+    lived.kernel = 1 in library.backends
+    if own is not None:
+        lived.not_as_the_program = [
+            f"{a} is {b}" for a, b in zip_longest(files(own), after) if a != b
+        ]
+    return lived
+
+
+def differences(plain: Living, scripted: Living) -> Iterator[str]:
+    for at, made in plain.made.items():
+        other = scripted.made[at]
+        if not made.same(other) and not any(path in made.call.args for path in CHANGING):
+            yield f"{made}, by scripts {other.ret}" + (
+                "" if made.ret != other.ret else ": other data"
+            )
+
+
+def main() -> int:
+    if os.environ.get("FROZEN"):  # what never changed in a recording is a constant: wrong
+        follow.origin = lambda *_: Origin.CODE
+    lived = live(*map(Path, sys.argv[1:]))
+    print(json.dumps({name: shown(getattr(lived, name)) for name in lived.__slots__}))
+    return 0
+
+
+def shown(value: object) -> object:
+    return sorted(value) if isinstance(value, set) else value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
