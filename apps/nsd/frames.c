@@ -88,10 +88,9 @@ conditions4(struct condition *to, const struct sockaddr_in *address)
 {
 	const struct condition all[] = {
 		NO_TAG,
-		{ BPF_H, 12, ~0u, ETH_P_IP },
-		{ BPF_B, 14, ~0u, 0x45 },
-		{ BPF_H, 20, 0x3fff, 0 },
-		{ BPF_B, 23, ~0u, IPPROTO_UDP },
+		/* IPv4, a header of 20 bytes; no fragment, UDP */
+		{ BPF_W, 12, 0xffffff00, ETH_P_IP << 16 | 0x4500 },
+		{ BPF_W, 20, 0x3fff00ff, IPPROTO_UDP },
 		{ BPF_H, 36, ~0u, ntohs(address->sin_port) },
 		{ BPF_W, 30, ~0u, ntohl(address->sin_addr.s_addr) },
 	};
@@ -135,15 +134,19 @@ conditions_of(struct condition *to, const struct nsd_socket *sock)
 static struct sock_filter *
 write_block(struct sock_filter *at, const struct condition *c, unsigned int n)
 {
+	struct sock_filter *jumps[CONDITIONS_MAX];
 	unsigned int i;
 
 	for(i = 0; i < n; i++, c++) {
 		*at++ = (struct sock_filter)BPF_STMT(BPF_LD | c->size | BPF_ABS, c->offset);
-		*at++ = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask);
-		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value,
-			0, 3 * (n - i - 1) + 1);
+		if(~c->mask)
+			*at++ = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask);
+		jumps[i] = at;
+		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, 0);
 	}
 	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+	for(i = 0; i < n; i++)
+		jumps[i]->jf = at - jumps[i] - 1;
 	return at;
 }
 
