@@ -173,10 +173,12 @@ $(BENCH_APPS:=-icount): bench-%-icount: % module
 PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/looks $(BUILD)/bench/nsd
 .PHONY: bench-programs bench-programs-icount
 bench-programs: $(PROGRAMS_NEED)
-	bench/walks.py -k $(KREL) -o $(BUILD)/bench/programs.json
+	tools/deps programs
+	bench/walks.py -k $(KREL) -o $(BUILD)/bench/programs.json $(BENCH_ARGS)
 
 bench-programs-icount: $(PROGRAMS_NEED)
-	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json
+	tools/deps programs
+	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
 
 # Programs for subsystems: ours, and eBPF's, whose maps are described by BTF (-g).
 HOOK_PROGRAMS := $(patsubst bench/hooks/%.c,$(BUILD)/bench/programs/%.o,$(wildcard bench/hooks/*.c))

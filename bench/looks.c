@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Looks at files in four ways: by plain calls, with threads, by io_uring, by scripts.
+ * Looks at files, or removes them, by plain calls, with threads, by io_uring, by scripts.
  * The work that patched programs save a part of (apps/), alone and next to its rivals.
  *
- *   looks plain|threads|uring|script tree|paths <LINES
+ *   looks plain|threads|uring|script tree|paths|remove <LINES
  *
- * tree:  each line is a directory, which is read, and each of its entries looked at
- * paths: each line is a file
+ * tree:   each line is a directory, which is read, and each of its entries looked at
+ * paths:  each line is a file
+ * remove: each line is a directory, of which all files are removed, as by rm -r
  *
  * Prints what it took as JSON, in ns: elapsed, and of the processors.
  */
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "syscript.h"
 #include "syscript_files.h"
 
 #define THREADS	2
@@ -101,17 +103,68 @@ static void look_script(int dir, struct batch *batch)
 		add(!batch->files[i].result, batch->stats[i].size);
 }
 
+/* -- The same, and they are removed ------------------------------------------ */
+
+static void remove_plain(int dir, struct batch *batch)
+{
+	for (unsigned int i = 0; i < batch->n; i++)
+		add(!unlinkat(dir, batch->names[i], 0), 0);
+}
+
+static void remove_uring(int dir, struct batch *batch)
+{
+	struct io_uring_cqe *cqe;
+
+	for (unsigned int i = 0; i < batch->n; i++)
+		io_uring_prep_unlinkat(io_uring_get_sqe(&ring), dir, batch->names[i], 0);
+	if (io_uring_submit_and_wait(&ring, batch->n) < 0)
+		measure_die("io_uring_enter: %s", strerror(errno));
+	for (unsigned int i = 0; i < batch->n; i++) {
+		if (io_uring_wait_cqe(&ring, &cqe) || cqe->res)
+			measure_die("io_uring: not removed");
+		add(true, 0);
+		io_uring_cqe_seen(&ring, cqe);
+	}
+}
+
+/* The least that a script can do: it ends at a failure, and stores no results. */
+static const char remove_script[] =
+	"local unlinkat = syscall.unlinkat\n"
+	"function run(dir, names, size, n)\n"
+	"  for i = 0, n - 1 do\n"
+	"    if unlinkat(dir, names + i * size, 0) < 0 then return i end\n"
+	"  end\n"
+	"  return n\n"
+	"end\n";
+
+static void remove_by_script(int dir, struct batch *batch)
+{
+	static _Thread_local int script = -1;
+	const int64_t args[] = { dir, (intptr_t)batch->room, sizeof(batch->room[0]), batch->n };
+	char error[256] = "";
+	int64_t done = 0;
+
+	if (script < 0)
+		script = syscript_register(remove_script, sizeof(remove_script) - 1, NULL, error,
+					   sizeof(error));
+	if (script < 0 || syscript_call(script, 4, args, 1, &done) < 0 || done != batch->n)
+		measure_die("script: %s", error);
+	for (unsigned int i = 0; i < batch->n; i++)
+		add(true, 0);
+}
+
 struct way {
 	const char *name;
 	void (*look)(int dir, struct batch *batch);
+	void (*remove)(int dir, struct batch *batch);
 	unsigned int threads;
 };
 
 static const struct way *way, ways[] = {
-	{ "plain", look_plain, 1 },
-	{ "threads", look_plain, THREADS },
-	{ "uring", look_uring, 1 },
-	{ "script", look_script, 1 },
+	{ "plain", look_plain, remove_plain, 1 },
+	{ "threads", look_plain, remove_plain, THREADS },
+	{ "uring", look_uring, remove_uring, 1 },
+	{ "script", look_script, remove_by_script, 1 },
 };
 
 /* -- All of them ------------------------------------------------------------ */
@@ -125,7 +178,8 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-static void read_directory(const char *path, struct batch *batch)
+static void read_directory(const char *path, struct batch *batch,
+			   void (*work)(int dir, struct batch *batch))
 {
 	DIR *dir = fdopendir(open_directory(path));
 	struct dirent *entry;
@@ -136,11 +190,11 @@ static void read_directory(const char *path, struct batch *batch)
 			continue;
 		batch->names[batch->n] = strcpy(batch->room[batch->n], entry->d_name);
 		if (++batch->n == BATCH) {
-			way->look(dirfd(dir), batch);
+			work(dirfd(dir), batch);
 			batch->n = 0;
 		}
 	}
-	way->look(dirfd(dir), batch);
+	work(dirfd(dir), batch);
 	closedir(dir);
 }
 
@@ -175,8 +229,20 @@ static void *read_trees(void *arg)
 		if (way->look == look_script)
 			read_directory_plus(lines[line]);
 		else
-			read_directory(lines[line], batch);
+			read_directory(lines[line], batch, way->look);
 	}
+	free(batch);
+	return NULL;
+}
+
+static void *remove_files(void *arg)
+{
+	struct batch *batch = malloc(sizeof(*batch));
+	size_t line;
+
+	(void)arg;
+	while ((line = next_line++) < count)
+		read_directory(lines[line], batch, way->remove);
 	free(batch);
 	return NULL;
 }
@@ -231,21 +297,33 @@ static uint64_t cpu_now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+static const struct kind {
+	const char *name;
+	void *(*work)(void *arg);
+} *kind, kinds[] = {
+	{ "tree", read_trees },
+	{ "paths", look_at_paths },
+	{ "remove", remove_files },
+};
+
 int main(int argc, char **argv)
 {
 	uint64_t began, cpu_began;
 
+	for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(argv[2], kinds[i].name))
+			kind = &kinds[i];
 	for (size_t i = 0; argc == 3 && i < sizeof(ways) / sizeof(*ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			way = &ways[i];
-	if (!way || (strcmp(argv[2], "tree") && strcmp(argv[2], "paths")))
-		measure_die("usage: looks plain|threads|uring|script tree|paths <LINES");
+	if (!way || !kind)
+		measure_die("usage: looks plain|threads|uring|script tree|paths|remove <LINES");
 	read_lines();
 	began = measure_now();
 	cpu_began = cpu_now();
 	if (way->look == look_uring && io_uring_queue_init(BATCH, &ring, 0))
 		measure_die("no io_uring here");
-	run(strcmp(argv[2], "tree") ? look_at_paths : read_trees);
+	run(kind->work);
 	printf("{\"elapsed\": %lu, \"cpu\": %lu, \"files\": %ld, \"bytes\": %ld}\n",
 	       measure_now() - began, cpu_now() - cpu_began, looked, bytes);
 	return 0;

@@ -7,6 +7,9 @@ registering its scripts is in it.  The part of it that the patch is about, looki
 files, is measured by itself (bench/looks), next to its rivals: two threads, io_uring.
 
 NSD is measured for each query (bench/nsd): recvmmsg(2) and sendmmsg(2), and frames.
+
+rm and ccache have no patch, as it would gain nothing: they are measured as they are, and the
+part that it would be about by itself, by all ways.
 """
 
 from __future__ import annotations
@@ -70,6 +73,12 @@ PARTS = {
     "some": "4,000 files",
     "build": "30,000 files by path",
 }
+# Of programs without a patch: what they run, whichever way.
+UNPATCHED = {
+    "rm": ["/bin/rm", "-r", "gone"],
+    "ccache": ["/usr/bin/ccache", "g++", "-c", "source.cc"],
+}
+SOURCE = "#include <iostream>\n#include <map>\n#include <regex>\nint main() {}\n"
 # What a program could do instead, with two processors or many calls at once.
 RIVALS = ("threads", "uring")
 # What it reads for it: by name its kind, its lines, and from where.
@@ -95,6 +104,10 @@ def make_trees() -> None:
         files(Path(f"some/{number}"), 1000)
     files(Path("few"), 5)
     Path("empty").mkdir()
+    Path("source.cc").write_text(SOURCE)
+    headers = subprocess.run(["g++", "-M", "source.cc"], stdout=subprocess.PIPE, check=True)
+    looks["headers"] = ("paths", headers.stdout.decode().replace("\\\n", "").split()[2:], ".")
+    looks["gone"] = ("remove", [f"gone/{number}" for number in range(4)], ".")
     paths = ninja_build.make_build(Path("build"), sources=8000, headers=14000, each=20)
     looks["tree"] = ("tree", [f"flat/{number}" for number in range(20)], ".")
     nested = [f"nested/{number}{below}" for number in range(400) for below in ("", "/below")]
@@ -112,9 +125,10 @@ def run(way: str, case: Case) -> dict[str, float]:
     return run_program(WALKS / way / case.command[0], case)
 
 
-def run_program(program: Path, case: Case) -> dict[str, float]:
+def run_program(program: Path, case: Case, given: str = "") -> dict[str, float]:
     """What a process and its children take, in us, or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
+    environment |= {"PATH": os.environ["PATH"], "CCACHE_DIR": str(Path("ccache").absolute())}
     shutil.rmtree(case.made, ignore_errors=True)
     begin, began = cpu_time(), time.monotonic()
     done = subprocess.run(
@@ -122,7 +136,7 @@ def run_program(program: Path, case: Case) -> dict[str, float]:
         executable=program,
         cwd=case.where,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        input=given.encode(),
         stdout=subprocess.PIPE,
         check=True,
     )
@@ -156,6 +170,34 @@ def look(way: str, part: str) -> dict[str, float]:
 seen_files: dict[str, int] = {}
 
 
+def unpatched(name: str) -> dict[str, dict[str, float]]:
+    """The program, and its part by all ways.
+
+    A hit of ccache is a process, which would load the library and register the script: so the
+    part is a process, too.
+    """
+    found = {}
+    for way in ("program", *LOOK_WAYS):
+        if name == "rm":
+            shutil.rmtree("gone", ignore_errors=True)
+            for number in range(4):
+                files(Path(f"gone/{number}"), 1000)
+        if way == "program":
+            found[way] = run_program(Path(UNPATCHED[name][0]), Case(UNPATCHED[name]))
+        elif name == "rm":
+            found[way] = look(way, "gone")
+        else:
+            found[way] = run_looks(way, "headers")
+    return found
+
+
+def run_looks(way: str, part: str) -> dict[str, float]:
+    kind, lines, _ = looks[part]
+    command = [str(LOOKS), way, kind]
+    seen.pop(tuple(command), None)  # it prints times
+    return run_program(LOOKS, Case(command), "\n".join(lines))
+
+
 def nsd(rounds: int) -> list[dict[str, float]]:
     """What a query takes, in ns."""
     command = [NSD, str(rounds), str(NSD_STEPS)]
@@ -174,6 +216,8 @@ def here(rounds: int) -> dict[str, Any]:
         for name, case in CASES.items():
             rows = [{way: run(way, case) for way in WAYS} for _ in range(rounds + 1)]
             found[name] = rows[1:]
+        for name in UNPATCHED:
+            found[name] = [unpatched(name) for _ in range(rounds + 1)][1:]
         for part in PARTS:
             rows = [{way: look(way, part) for way in LOOK_WAYS} for _ in range(rounds + 1)]
             found[part] = rows[1:]
@@ -219,6 +263,20 @@ def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> 
     return found
 
 
+def without_patch(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A program, and what it would take if it did a part in another way: computed."""
+    found = medians(rows)
+    whole = {"plain": found["program"]}
+    return {
+        "plain": found["program"],
+        "part": found["plain"]["median"] / found["program"]["median"],
+        "parts": {way: found[way] for way in LOOK_WAYS},
+        **{way: instead(whole, found, way) for way in LOOK_WAYS[1:]},
+        "ratio": {"median": instead(whole, found, "script")["ratio"]},
+        "computed": True,
+    }
+
+
 def queries(rows: list[dict[str, float]]) -> dict[str, Any]:
     """NSD's."""
     found = {way: results.summary([row[way] for row in rows]) for way in NSD_WAYS}
@@ -232,6 +290,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     raw = results.in_guest(options, ["python3", "bench/walks.py", "--here", str(rounds)])
     parts = {name: medians(raw.pop(name)) for name in PARTS}
     cases = {name: summed_up(raw.pop(name), case, parts) for name, case in CASES.items()}
+    cases |= {name: without_patch(raw.pop(name)) for name in UNPATCHED}
     cases["nsd"] = queries(raw.pop("nsd"))
     return {**raw, "parts": parts, "cases": cases}
 
@@ -251,6 +310,17 @@ def show_parts(parts: dict[str, Any], unit: str, timed: bool) -> None:
             )
     print()
     results.show([f"looking alone, {unit}", "plain", "2 threads", "io_uring", "script"], rows)
+
+
+def show_unpatched(cases: dict[str, Any], unit: str, timed: bool) -> None:
+    rows = [
+        [f"{name}: {' '.join(UNPATCHED[name])}", f"{cases[name]['plain']['median']:,.0f}"]
+        + [f"{cases[name]['part']:.2f}"]
+        + [shown_rival(cases[name][way], timed) for way in LOOK_WAYS[1:]]
+        for name in UNPATCHED
+    ]
+    print()
+    results.show([f"without a patch, {unit}", "plain", "part", *LOOK_WAYS[1:]], rows)
 
 
 def shown_rival(found: dict[str, float] | None, timed: bool) -> str:
@@ -280,6 +350,7 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows,
     )
     show_parts(result["parts"], unit, timed)
+    show_unpatched(result["cases"], unit, timed)
     found = result["cases"]["nsd"]
     row = ["NSD", *(f"{found[way]['median']:,.0f}" for way in NSD_WAYS)]
     row.append(f"{found['ratio']['median']:.3f}")
