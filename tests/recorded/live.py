@@ -31,7 +31,19 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 import crossed  # noqa: E402
-from machine import LISTING, ROOM, Machine, Made, NotMade, address_of_data, in_order, opens  # noqa: E402
+from machine import (  # noqa: E402
+    LISTING,
+    ROOM,
+    Machine,
+    Made,
+    NotMade,
+    address_of_data,
+    in_order,
+    libc,
+    opens,
+    tables,
+)
+from programs import NOBODY  # noqa: E402
 
 from consolidate.emit import write  # noqa: E402
 from consolidate.emit.plan import Param, Record, Result  # noqa: E402
@@ -45,7 +57,9 @@ from consolidate.mine.match import Instance  # noqa: E402
 from consolidate.report import report  # noqa: E402
 from consolidate.trace import reader, values  # noqa: E402
 from consolidate.trace.call import Call  # noqa: E402
+from consolidate.trace.reader import Trace  # noqa: E402
 
+PR_SET_DUMPABLE = 4
 # Items in one call of a script.
 ITEMS = 3
 POKE = re.compile(r'util\.poke\((.*), "i8", (-?[\d +]+)\)')
@@ -209,10 +223,10 @@ class Living:
     """Makes the calls of a recording, in places by scripts."""
 
     def __init__(
-        self, trace, home: str, library: Library, plain: dict | None, lived: Lived
+        self, trace: Trace, machine: Machine, library: Library, plain: dict | None, lived: Lived
     ) -> None:
         self.trace, self.library, self.plain, self.lived = trace, library, plain, lived
-        self.machine = Machine(trace, home)
+        self.machine = machine
         self.made: dict[tuple[int, int], Made] = {}
         self.scripts: dict[int, int] = {}
 
@@ -500,11 +514,22 @@ def recorded(made: Made) -> bool:
     return made.ret >= 0 and (opens(call) or made.ret == call.ret or call.name in LISTERS)
 
 
+def become_ordinary() -> None:
+    """Root may read all."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        libc.prctl(PR_SET_DUMPABLE, 1)  # /proc/self is this user's then
+
+
 def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = None) -> Lived:
     lived, library = Lived(), Library()
-    os.chdir(home)
     trace, on = reader.read([other]), crossed.tape_of(other)
-    plain = Living(trace, str(home), library, None, lived)
+    scripts, known = scripts_of(one), tables(trace)
+    become_ordinary()
+    os.chdir(home)
+    plain = Living(trace, Machine(known, str(home)), library, None, lived)
     plain.run([])
     made = {at: one for at, one in plain.made.items() if one.ret is not None}
     lived.made = len(made)
@@ -512,8 +537,8 @@ def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = Non
     before, open_before = files(home), plain.machine.files()
     plain.machine.close()
     exchange(home, saved)
-    scripted = Living(trace, str(home), library, plain.made, lived)
-    scripted.run(places(scripts_of(one), trace, on))
+    scripted = Living(trace, Machine(known, str(home)), library, plain.made, lived)
+    scripted.run(places(scripts, trace, on))
     lived.scripts = len(scripted.scripts)
     after, open_after = files(home), scripted.machine.files()
     lived.wrong += differences(plain, scripted)

@@ -84,6 +84,20 @@ def numbers_of_calls() -> dict[str, int]:
 
 
 @dataclass(slots=True)
+class Tables:
+    """Numbers of calls, and of the constants in a recording."""
+
+    numbers: dict[str, int]
+    constants: dict[str, int]
+
+
+def tables(trace: Trace) -> Tables:
+    texts = (call.args for thread in trace.threads.values() for call in thread.calls)
+    found = constants(name for text in texts for name in CONSTANT.findall(strip(text)))
+    return Tables(numbers_of_calls(), found)
+
+
+@dataclass(slots=True)
 class Process:
     """Descriptors as recorded, and what they are here."""
 
@@ -163,14 +177,12 @@ def repeated(value: Value, size: int) -> bytes:
 class Machine:
     """All processes of a recording."""
 
-    def __init__(self, trace: Trace, home: str) -> None:
+    def __init__(self, tables: Tables, home: str) -> None:
         self.home = home
-        self.numbers = numbers_of_calls()
+        self.numbers, self.constants = tables.numbers, tables.constants
         self.memory = Memory()
         self.processes: dict[int, Process] = {}
         self.current: Process | None = None
-        texts = (call.args for thread in trace.threads.values() for call in thread.calls)
-        self.constants = constants(name for text in texts for name in CONSTANT.findall(strip(text)))
 
     # -- processes -----------------------------------------------------------------
 
