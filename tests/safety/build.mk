@@ -12,3 +12,8 @@ endif
 bench-safety-detection: deps safety-tests
 	$(if $(wildcard $(DEBUG_TREE)/complete),$(MAKE) KREL=debug $(BUILD)/safety-debug/plants/plants.ko)
 	tests/safety/plants/detection.py -k $(KREL) -o $(BUILD)/bench/safety-detection.json
+
+# Modules that others published, built with each tool and exercised: docs/safety-modules.md.
+.PHONY: test-safety-modules
+test-safety-modules: deps safety
+	tests/safety/published/run.py -k $(KREL) -o $(BUILD)/bench/safety-modules.json

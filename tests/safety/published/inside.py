@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Load and exercise published modules in a guest, all built with one tool.
+
+usage: inside.py TOOL FILE [NAME...]
+
+A line of JSON for each is added to FILE: {"begin": NAME} before it, and after it what
+failed, what the tool reported, and what the kernel said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[2] / "vm")]
+
+import kernlog  # noqa: E402
+from modules_in_guest import MODULES, alone, insmod, is_loaded  # noqa: E402
+from published import PUBLISHED, Published  # noqa: E402
+
+MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
+TIME = 300
+
+
+def load_tool(tool: str) -> None:
+    if tool:
+        insmod(tool)
+    for name in MONITORS if tool == "evmon" else []:
+        # What an emulated clock takes for long is not.
+        parameters = {"limit_us": 1_000_000} if name == "irq" else {}
+        if name == "alloc":
+            loaded = [name_of(word) for one in PUBLISHED for word in one.load.split()]
+            parameters = {"modules": ",".join(loaded)}
+        insmod(f"evmon/evmon_{name}", **parameters)
+
+
+def name_of(word: str) -> str:
+    return Path(word.partition(":")[0]).name.replace("-", "_")
+
+
+def load(one: Published, tool: str) -> list[str]:
+    """Its modules, after what they need of the kernel's."""
+    directory = MODULES / "+".join(filter(None, [f"published-{one.name}", tool]))
+    own = {name_of(word) for word in one.load.split()}
+    for needed in one.needs.split():
+        subprocess.run(["modprobe", needed], check=True)
+    loaded = []
+    for word in one.load.split():
+        file, *parameters = word.split(":")
+        path = directory / f"{file}.ko"
+        depends = subprocess.run(
+            ["modinfo", "-F", "depends", path], capture_output=True, text=True, check=True
+        ).stdout
+        for needed in depends.strip().split(","):
+            if needed and needed.replace("-", "_") not in own and not is_loaded(needed):
+                subprocess.run(["modprobe", needed], check=True)
+        alone("insmod", path, *parameters)
+        loaded.append(name_of(word))
+    return loaded
+
+
+def exercised(one: Published) -> str:
+    """In a process of its own; what failed."""
+    with tempfile.TemporaryDirectory() as top:
+        call = f"exercises.{one.exercise.__name__}(pathlib.Path({top!r}))"
+        code = f"import pathlib, exercises; {call}"
+        path = os.pathsep.join(sys.path[:3])
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=TIME,
+            check=False,
+        )
+    if not done.returncode:
+        return ""
+    print(done.stderr, file=sys.stderr, flush=True)
+    return done.stderr.strip().splitlines()[-1]
+
+
+def through(one: Published, tool: str) -> str:
+    """Load, exercise, remove; what failed."""
+    loaded: list[str] = []
+    try:
+        loaded = load(one, tool)
+        failed = exercised(one)
+    except (AssertionError, subprocess.SubprocessError) as error:
+        failed = str(error).strip().splitlines()[-1]
+    time.sleep(0.5)
+    for name in reversed(loaded):
+        try:
+            alone("rmmod", name)
+        except AssertionError as error:
+            return failed or str(error).strip()
+    return failed
+
+
+def judged(text: str) -> tuple[list[str], str]:
+    """The tools' reports, each with its lines; what else is bad."""
+    reports = []
+    for header in re.findall(r"\w+: violation: .*\[\d+\]", text):
+        (tool, number) = re.match(r"(\w+): .*(\[\d+\])$", header).groups()
+        lines = [line for line in text.splitlines() if line.startswith(f"{tool}: {number}")]
+        reports.append("\n".join([header, *lines]))
+    return reports, kernlog.excerpt(text, planted=True)
+
+
+def main() -> int:
+    tool, results, *names = sys.argv[1:]
+    tool = tool.removeprefix("plain")
+    load_tool(tool)
+    with Path(results).open("a") as file:
+        for one in PUBLISHED:
+            if one.name not in names:
+                continue
+            print(json.dumps({"begin": one.name}), file=file, flush=True)
+            print(one.name, flush=True)
+            log = kernlog.KernelLog(f"published: {one.name}")
+            failed = through(one, tool)
+            time.sleep(0.5)
+            reports, bad = judged(log.read())
+            log.close()
+            result = {"name": one.name, "failed": failed, "reports": reports, "bad": bad}
+            print(json.dumps(result), file=file, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What reports of published modules turned out to be, by hand.
+
+(module, what its report has, "bug" or "false", what it is)
+"""
+
+JUDGEMENTS: list[tuple[str, str, str, str]] = [
+    (
+        *("dm-writeboost", r"leak[\s\S]*try_alloc_writeback_ios|try_alloc_writeback_ios", "bug"),
+        "`dm-writeboost-metadata.c:1127`: free_writeback_ios() frees as many segments as were "
+        "written back last (`nr_cur_batched_writeback`), not as many as there are; the others, "
+        "with their arrays, leak when the target goes",
+    ),
+    (
+        *("xtables-addons", r"dst\.h:\d+ (delude|tarpit|xttarpit)", "bug"),
+        "`xt_DELUDE.c:131`: dst_metric() is asked for RTAX_HOPLIMIT, of which the kernel warns: "
+        "ip4_dst_hoplimit() is for that",
+    ),
+    (
+        *("evdi", r"evdi_(painter|crtc)|the guest ended", "bug"),
+        "`evdi_drm_drv.c:299`: drm_dev_unplug() unloads the device, which frees it "
+        "(`evdi_drm_drv.c:237`), and drm_atomic_helper_shutdown() in the next line uses it "
+        "(`evdi_modeset.c:82`)",
+    ),
+]

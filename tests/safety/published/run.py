@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Published modules under the kit: fetched, built with each tool, exercised in a guest.
+
+What is built stays below build/, what was seen is docs/safety-modules.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "vm")]
+
+import kernels  # noqa: E402
+from published import PUBLISHED, TOOLS, Published  # noqa: E402
+from published_page import write_page  # noqa: E402
+
+FETCHED = ROOT / "build" / "published"
+say = partial(print, file=sys.stderr, flush=True)
+
+
+def fetch(those: list[Published], release: str) -> dict[str, Path]:
+    """Where the source of each is."""
+    directories = sorted({one.source for one in those if one.is_kernel})
+    found = zip(directories, kernels.source_directories(release, directories), strict=True)
+    places = dict(found)
+    for one in those:
+        packages = [*one.programs.split(), *([] if one.is_kernel else [one.source])]
+        for package in packages:
+            if not (FETCHED / package / "usr").exists():
+                kernels.source(package, FETCHED / package)
+        if not one.is_kernel:
+            (places[one.source],) = (FETCHED / one.source / "usr" / "src").iterdir()
+    return places
+
+
+def arranged(one: Published, place: Path, headers: Path) -> Path:
+    """A directory to build: one of our own if its makefile or sources are not as wanted."""
+    place /= one.below
+    if not one.kbuild and not one.prepare:
+        return place
+    own = FETCHED / "arranged" / one.name
+    if one.prepare and not own.exists():
+        shutil.copytree(place, own)
+        environment = {**os.environ, "KDIR": str(headers), "FETCHED": str(FETCHED)}
+        run = partial(subprocess.run, capture_output=True, check=True)
+        run(one.prepare, shell=True, cwd=own, env=environment)
+    if one.kbuild:
+        own.mkdir(parents=True, exist_ok=True)
+        # Of the kernel's tree without what is below.
+        entries = [path for path in place.iterdir() if path.is_file() or not one.is_kernel]
+        for path in entries:
+            link = own / path.name
+            if path.name not in ("Makefile", "Kconfig", "Kbuild") and not link.exists():
+                link.symlink_to(path)
+        (own / "Kbuild").write_text(f"{one.kbuild}\n")
+    return own
+
+
+def build(one: Published, tool: str, place: Path, release: str) -> str:
+    """With a tool; what went wrong."""
+    headers = (kernels.fetch(release) / "headers").resolve()
+    out = kernels.BUILD / f"safety-{release}"
+    directory = out / "+".join(filter(None, [f"published-{one.name}", tool]))
+    settings = [setting.replace("@", str(place)) for setting in one.settings]
+    command = [ROOT / "safety" / "build-module", headers, directory, arranged(one, place, headers)]
+    done = subprocess.run(
+        [*command, *filter(None, [tool]), "--", "W=0", *settings],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+    return (errors or done.stderr.splitlines() or ["?"])[0] if done.returncode else ""
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def guests(tool: str, names: list[str], kernel: str, path: Path) -> None:
+    """All that was built, in as many guests as it takes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    while todo := [n for n in names if n not in {line.get("name") for line in lines(path)}]:
+        before = len(lines(path))
+        command = ["build/venv/bin/python", HERE / "inside.py", tool or "plain", path, *todo]
+        done = subprocess.run(
+            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "400", "--", *command],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        after = lines(path)
+        if len(after) == before:
+            raise SystemExit(f"{tool}: nothing was run:\n{done.stderr}")
+        if "begin" in after[-1]:
+            end = {"name": after[-1]["begin"], "failed": "the guest ended", "reports": []}
+            with path.open("a") as file:
+                print(json.dumps({**end, "bad": done.stderr[-3000:]}), file=file)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("-k", dest="kernel", default="6.1")
+    options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
+    options.add_argument("--only", default="", help="modules; of others the last results count")
+    options.add_argument("--tools", default=",".join(tool or "plain" for tool in TOOLS))
+    args = options.parse_args()
+    names = args.only.split(",") if args.only else [one.name for one in PUBLISHED]
+    those = [one for one in PUBLISHED if one.name in names]
+    tools = [tool.removeprefix("plain") for tool in args.tools.split(",")]
+    release = kernels.release_of(args.kernel)
+    places = fetch(those, release)
+    # Guests see build/bench read-only.
+    kept = FETCHED / "results"
+    results: dict[str, dict[str, Any]] = {one.name: {} for one in PUBLISHED}
+    if args.output.exists():
+        results |= json.loads(args.output.read_text())
+    for tool in tools:
+        built = []
+        for one in those:
+            say(f"building {one.name} with {tool or 'no tool'}")
+            failed = build(one, tool, places[one.source], release)
+            results[one.name][tool or "plain"] = {"failed": f"does not build: {failed}"}
+            built += [] if failed else [one.name]
+        path = kept / f"{tool or 'plain'}.jsonl"
+        guests(tool, built, args.kernel, path)
+        for line in lines(path):
+            if "name" in line:
+                results[line["name"]][tool or "plain"] = line
+        args.output.write_text(json.dumps(results, indent=1) + "\n")
+    write_page(results, args.kernel)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
