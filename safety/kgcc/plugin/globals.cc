@@ -71,8 +71,9 @@ static void pad_variables(void *, void *)
 {
 	varpool_node *node;
 
+	/* modpost asks for the size of a table of devices, by an alias. */
 	FOR_EACH_DEFINED_VARIABLE(node)
-		if (!node->alias)
+		if (!node->alias && !node->has_aliases_p())
 			pad_variable(node->decl);
 }
 
