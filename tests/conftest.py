@@ -24,6 +24,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,16 +124,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test in which the kernel complained."""
     if not IN_GUEST:
         return (yield)
-    log = kernlog.KernelLog(item.nodeid)
-    try:
-        result = yield
-    finally:
-        planted = item.get_closest_marker("planted") is not None
-        bad = kernlog.excerpt(log.read(), planted=planted)
-        log.close()
-        if bad:
-            pytest.fail(f"the kernel's log tells of a broken kernel:\n{bad}", pytrace=False)
-    return result
+    planted = item.get_closest_marker("planted") is not None
+    with kernlog.watched(item.nodeid, planted, partial(pytest.fail, pytrace=False)):
+        return (yield)
 
 
 def scripts() -> dict[int, str]:

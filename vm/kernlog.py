@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Callable, Iterator
 
 _BAD = re.compile(
     r"""
@@ -75,3 +77,16 @@ class KernelLog:
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+@contextlib.contextmanager
+def watched(marker: str, planted: bool, fail: Callable[[str], object]) -> Iterator[None]:
+    """Call fail() with what the kernel complained of meanwhile, whatever else failed."""
+    log = KernelLog(marker)
+    try:
+        yield
+    finally:
+        bad = excerpt(log.read(), planted=planted)
+        log.close()
+        if bad:
+            fail(f"the kernel's log tells of a broken kernel:\n{bad}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 import kernlog
@@ -50,16 +51,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test in which the kernel complained."""
     if not loads(item):
         return (yield)
-    log = kernlog.KernelLog(item.nodeid)
-    try:
-        result = yield
-    finally:
-        planted = item.get_closest_marker("planted") is not None
-        bad = kernlog.excerpt(log.read(), planted=planted)
-        log.close()
-        if bad:
-            pytest.fail(f"the kernel's log tells of a broken kernel:\n{bad}", pytrace=False)
-    return result
+    planted = item.get_closest_marker("planted") is not None
+    with kernlog.watched(item.nodeid, planted, partial(pytest.fail, pytrace=False)):
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
