@@ -35,6 +35,15 @@ long freed_on_a_path(struct item *p, long n)
 		kfree(p);
 	return sum + p->flag;
 }
+long freed_loaded(struct item **at, long n)
+{
+	struct item *p = *at;
+	long sum = p->key;
+
+	if (n)
+		kfree(p);
+	return sum + p->flag;
+}
 long kept(struct item *p, const char *s)
 {
 	long sum = p->key;
@@ -69,14 +78,14 @@ void bits(struct item *p)
 	arch_set_bit(9, &p->value);
 }
 struct holder { int *at[4]; };
-long again(struct holder *h, int *q)
+long again(struct holder *h, char *q)
 {
 	long sum = h->at[1][0];
 
 	q[1] = 3;
 	return sum + h->at[1][5];
 }
-long again_freed(struct holder *h, int *q)
+long again_freed(struct holder *h, char *q)
 {
 	long sum = h->at[1][0];
 
@@ -84,7 +93,7 @@ long again_freed(struct holder *h, int *q)
 	return sum + h->at[1][5];
 }
 /* The first pointer is used after the second one was loaded: each has its own. */
-long crossed(struct holder *h, int *q)
+long crossed(struct holder *h, char *q)
 {
 	int *a = h->at[1], *b;
 	long sum = a[0];
@@ -96,7 +105,7 @@ long crossed(struct holder *h, int *q)
 	sum += a[sum ? 5 : 6];
 	return sum + b[7];
 }
-long in_rounds(struct holder *h, int *q, long n)
+long in_rounds(struct holder *h, char *q, long n)
 {
 	for (long i = 0; i < n; i++)
 		q[i] = h->at[1][7];
@@ -120,13 +129,14 @@ FIELD, ROOM = (False, "field"), (False, "field_room")
 # Whether each check compares, and what it calls else.
 CHECKS = {
     "once": [ROOM, (True, "field_room")],
-    "freed": [FIELD, FIELD],
+    "freed": [ROOM, (True, "field_room")],
+    "freed_loaded": [FIELD, ROOM, (True, "field_room")],
     "freed_on_a_path": [ROOM, (True, "field_room")],
     "kept": [ROOM, FIELD, (True, "field_room")],
     "loop": [(True, "range_room")],
     "loop_that_frees": [(True, "range_room")],
     "again": [FIELD, FIELD, ROOM, (True, "field_room")],
-    "again_freed": [FIELD, FIELD, FIELD, FIELD],
+    "again_freed": [ROOM, FIELD, FIELD, (True, "field_room")],
     "crossed": [FIELD, FIELD, FIELD, ROOM, (True, "range_room")],
     "in_rounds": [FIELD, (True, "field_room"), (False, "length")],
     "another": [FIELD, FIELD],
@@ -145,7 +155,8 @@ def functions(tmp_path_factory) -> dict[str, str]:
 
 
 def checks_in(code: str) -> list[tuple[bool, str]]:
-    found = re.findall(r"#APP(.*?)call kgcc_(field|range|length)(_room)?\n", code, re.DOTALL)
+    pattern = r"#APP((?:(?!#NO_APP).)*?)call kgcc_(field|range|length)(_room)?\n"
+    found = re.findall(pattern, code, re.DOTALL)
     return [("cmpq" in before, name + room) for before, name, room in found]
 
 
@@ -163,9 +174,17 @@ def test_room_stays_if_the_pointer_does(functions: dict[str, str]) -> None:
 
 def test_nothing_is_known_after_a_free(functions: dict[str, str]) -> None:
     """The room is 0 there: 'xorl %eax, %eax' after the call."""
-    after = functions["freed_on_a_path"].partition("call\tkgcc_kfree")[2]
-    room = re.search(r"cmpq \$\d+, %r?(\w\w)", functions["freed_on_a_path"])
+    after = functions["freed_loaded"].partition("call\tkgcc_kfree")[2]
+    room = re.search(r"cmpq \$\d+, %r?(\w\w)", functions["freed_loaded"])
     assert room and re.search(rf"xorl\t%e{room[1]}, %e{room[1]}|\$0, %e{room[1]}", after)
+
+
+def test_what_callers_have_on_the_stack_is_not_freed(functions: dict[str, str]) -> None:
+    """The room of an argument stays by a mask, of the stack that the function runs on."""
+    code = functions["freed_on_a_path"]
+    mask = re.search(r"xorq %rsp, (%r\w+)\n\tcmpq \$16384, \1\n\tsbbq \1, \1\n", code)
+    room = re.search(r"cmpq \$\d+, (%r\w+)\n\tjae 2f", code)
+    assert mask and room and f"andq\t{mask[1]}, {room[1]}\n" in code
 
 
 def test_options(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ void share_rooms(function *fun, vec<struct check *> &checks);
 /* emit.cc */
 bool binds_register(function *fun);
 void emit_check(struct check *check);
+gimple *mask_of_stack(tree mask, tree pointer);
 void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record);
 void emit_leave(gimple_stmt_iterator *gsi, tree record);
 void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,

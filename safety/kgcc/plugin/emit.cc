@@ -235,6 +235,12 @@ static const char within_text[] =
 	"\tmovq %0, %%r11\n"
 	"\tcall kgcc_outside\n"
 	"1:\n";
+/* A stack is aligned to its size, which is at least this on x86-64. */
+static const char mask_text[] =
+	"\tmovq %1, %0\n"
+	"\txorq %%rsp, %0\n"
+	"\tcmpq $16384, %0\n"
+	"\tsbbq %0, %0\n";
 static const char outside_text[] =
 	"\tmovq %1, %%r10\n"
 	"\tmovq %0, %%r11\n"
@@ -487,6 +493,17 @@ void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const 
 	stmt = build_check_asm(outside_text, in, false);
 	gimple_set_location(stmt, where);
 	gsi_insert_after(gsi, stmt, GSI_NEW_STMT);
+}
+
+/* All ones if a pointer is into the stack that the function runs on, or 0. */
+gimple *mask_of_stack(tree mask, tree pointer)
+{
+	vec<tree, va_gc> *in = NULL, *out = NULL, *clobbers = NULL;
+
+	vec_safe_push(out, operand("=&r", mask, false));
+	vec_safe_push(in, operand("r", pointer, false));
+	add_clobber(clobbers, "cc");
+	return gimple_build_asm_vec(mask_text, in, out, clobbers, NULL);
 }
 
 void emit_check(struct check *check)

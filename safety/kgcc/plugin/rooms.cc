@@ -10,6 +10,9 @@
  * Roots that are loaded from the same place, in a loop's rounds or again after a store,
  * mostly have the same value.  They share a variable, and another one has the value of the
  * last of them: where the next one is loaded, the room stays if the values are equal.
+ *
+ * What is on the stack of the function's callers is not freed by what the function calls:
+ * the room of an argument stays, by a mask that is made when the function is entered.
  */
 #include "check.h"
 
@@ -21,7 +24,9 @@ enum direction { FORWARD, BACKWARD };
 struct group {
 	tree place;			/* where they are loaded from; NULL: a root of its own */
 	unsigned int members;
-	tree room, last;		/* variables, or NULL */
+	bool argument;
+	tree room, last, above;		/* variables, or NULL */
+	bool masked;			/* somewhere */
 };
 
 struct root {
@@ -43,6 +48,7 @@ private:
 	auto_vec<struct group> groups;
 	hash_map<void *, auto_vec<struct check *> *> at;	/* by statement or block */
 	sbitmap *in, *out;
+	sbitmap arguments;					/* those groups */
 
 	/* Of a set, by root or by group: those that part get one of their own. */
 	unsigned int bits() { return 2 * roots.length() + 1; }
@@ -54,7 +60,7 @@ private:
 	void follow_stale(basic_block bb, sbitmap set, sbitmap stale);
 	void choose();
 	void make_variables(struct group *group);
-	void clear(gimple *stmt, unsigned int group);
+	void clear(gimple *stmt, struct group *group);
 	void define(const struct root *root, bool known);
 	void clear_all();
 	void begin();
@@ -123,12 +129,14 @@ rooms::rooms(function *f, vec<struct check *> &all) : fun(f), checks(all)
 			place(check);
 	in = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
 	out = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
+	arguments = sbitmap_alloc(bits());
 }
 
 rooms::~rooms()
 {
 	sbitmap_vector_free(in);
 	sbitmap_vector_free(out);
+	sbitmap_free(arguments);
 	for (auto entry : at)
 		delete entry.second;
 }
@@ -221,7 +229,7 @@ unsigned int rooms::group_of(tree place)
 	for (unsigned int i = 0; place && i < groups.length(); i++)
 		if (groups[i].place && operand_equal_p(groups[i].place, place))
 			return i;
-	groups.safe_push({ place, 0, NULL_TREE, NULL_TREE });
+	groups.safe_push({ place, 0, false, NULL_TREE, NULL_TREE, NULL_TREE, false });
 	return groups.length() - 1;
 }
 
@@ -267,8 +275,14 @@ void rooms::gather()
 	for (unsigned int i = 0; i < roots.length(); i++)
 		if (bitmap_bit_p(stale, i))
 			roots[i].group = group_of(NULL_TREE);
-	for (const struct root &root : roots)
+	bitmap_clear(arguments);
+	for (const struct root &root : roots) {
 		groups[root.group].members++;
+		if (SSA_NAME_IS_DEFAULT_DEF(root.name)) {
+			groups[root.group].argument = true;
+			bitmap_set_bit(arguments, root.group);
+		}
+	}
 	for (const struct root &root : roots) {
 		struct group *group = &groups[root.group];
 
@@ -301,7 +315,7 @@ void rooms::forward(basic_block bb, sbitmap set, Visit visit, Set defines, Free 
 		each_at(stmt, false, look);
 		if (may_free(stmt)) {
 			frees(stmt, set);
-			bitmap_clear(set);
+			bitmap_and(set, set, arguments);
 		}
 		each_root(stmt, define);
 		each_at(stmt, true, look);
@@ -329,7 +343,7 @@ template <typename Visit> void rooms::backward(basic_block bb, sbitmap set, Visi
 		each_at(stmt, true, look);
 		each_root(stmt, define);
 		if (may_free(stmt))
-			bitmap_clear(set);
+			bitmap_and(set, set, arguments);
 		each_at(stmt, false, look);
 	}
 	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
@@ -357,6 +371,8 @@ void rooms::make_variables(struct group *group)
 		group->room = create_tmp_reg(long_unsigned_type_node, "room");
 	if (!group->last && group->place)
 		group->last = create_tmp_reg(ptr_type_node, "last");
+	if (!group->above && group->argument)
+		group->above = create_tmp_reg(long_unsigned_type_node, "above");
 }
 
 /* Which checks compare; and of those that look up, which are to leave what they find. */
@@ -410,11 +426,17 @@ static void insert_after(function *fun, gimple *stmt, gimple_seq seq)
 	}
 }
 
-void rooms::clear(gimple *stmt, unsigned int group)
+/* Something may have been freed. */
+void rooms::clear(gimple *stmt, struct group *group)
 {
 	gimple_seq seq = NULL;
 
-	gimple_seq_add_stmt(&seq, assign(groups[group].room, NULL_TREE));
+	if (group->above)
+		gimple_seq_add_stmt(&seq, gimple_build_assign(group->room, BIT_AND_EXPR,
+							      group->room, group->above));
+	else
+		gimple_seq_add_stmt(&seq, assign(group->room, NULL_TREE));
+	group->masked = group->above;
 	insert_after(fun, stmt, seq);
 }
 
@@ -462,20 +484,27 @@ void rooms::clear_all()
 			});
 	}
 	for (const auto &one : freed)
-		clear(one.first, one.second);
+		clear(one.first, &groups[one.second]);
 	for (unsigned int i = 0; i < roots.length(); i++)
 		if (groups[roots[i].group].room)
 			define(&roots[i], bitmap_bit_p(follows, i));
 }
 
-/* Of a group: until the first of its roots is defined. */
+/* Of a group: until the first of its roots is defined.  And the masks. */
 void rooms::begin()
 {
+	gimple_seq seq = NULL;
+
 	for (const struct group &group : groups)
 		if (group.last)
-			gsi_insert_on_edge_immediate(
-				single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)),
-				assign(group.room, NULL_TREE));
+			gimple_seq_add_stmt(&seq, assign(group.room, NULL_TREE));
+	for (const struct root &root : roots)
+		if (groups[root.group].masked)
+			gimple_seq_add_stmt(&seq, mask_of_stack(groups[root.group].above,
+								root.name));
+	if (seq)
+		gsi_insert_seq_on_edge_immediate(
+			single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), seq);
 }
 
 void rooms::share()

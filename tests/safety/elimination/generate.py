@@ -56,6 +56,15 @@ static u64 helper_sum(const u8 *p, long n)
 	return sum;
 }
 
+/* What a caller has on its stack stays, what is on the heap may not. */
+static noinline u64 helper_around(u32 *p, void *q, long at, long really)
+{
+	u64 sum = p[0];
+
+	helper_drop(q, really);
+	return sum + p[at] + p[1];
+}
+
 static inline u8 helper_way(const u8 *p, long n)
 {
 	if (n >= 4)
@@ -191,12 +200,14 @@ class Program:
         self.add(depth, self.any.choice(ways))
 
     def call(self, depth: int) -> None:
-        name = self.pick("p", "q", "r", "s")
+        name, other = self.pick("p", "q", "r", "s"), self.number()
         ways = (
             f"sum += other({self.number()});",
             f"sum += helper_read((u32 *){self.pointer()}, {self.index()});",
             f"helper_drop({name}, {self.number()});",
             f"helper_keep((u32 *){name});",
+            f"sum += helper_around((u32 *){self.pointer()}, {name}, {self.index()}, {other});",
+            f"sum += helper_around((u32 *){name}, {name}, {self.pick('0', '1', 'j')}, {other});",
             f"sum += helper_sum({self.pointer()}, {self.number()});",
             f"sum += helper_way({self.pointer()}, {self.number()});",
             f"__builtin_memset({self.pointer()}, 1, {self.number()});",
@@ -300,7 +311,9 @@ static noinline long {name}(struct environment *e)
 	void (*volatile drop)(void *, long) = helper_drop;
 	u64 sum = 0;
 """
-        tail = "\tsink = sum + n + m + k + j + local[0] + table[0] + *p + *q + *r;\n"
+        # To read what was freed is an error once more, which hides one that was missed.
+        read = self.pick("", "", " + *p + *q + *r")
+        tail = f"\tsink = sum + n + m + k + j + local[0] + table[0]{read};\n"
         return "\n".join([head, *self.lines, tail + "\treturn sum;\n}\n"])
 
 
