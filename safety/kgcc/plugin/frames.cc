@@ -11,9 +11,12 @@ enum { OUTER, ALIVE, LOCALS, N, ADDRESSES };
 /* Also if the compiler knows that a function it is given to keeps no copy of it. */
 static bool is_registered(tree var)
 {
-	return !TREE_STATIC(var) && !DECL_EXTERNAL(var) && !DECL_HARD_REGISTER(var) &&
-	       TREE_ADDRESSABLE(var) && DECL_SIZE_UNIT(var) &&
-	       tree_fits_uhwi_p(DECL_SIZE_UNIT(var)) && tree_to_uhwi(DECL_SIZE_UNIT(var));
+	/* Arguments have no such flag. */
+	if (VAR_P(var) && DECL_HARD_REGISTER(var))
+		return false;
+	return !TREE_STATIC(var) && !DECL_EXTERNAL(var) && TREE_ADDRESSABLE(var) &&
+	       DECL_SIZE_UNIT(var) && tree_fits_uhwi_p(DECL_SIZE_UNIT(var)) &&
+	       tree_to_uhwi(DECL_SIZE_UNIT(var));
 }
 
 static void find_locals(function *fun, vec<tree> &locals)
