@@ -124,11 +124,11 @@ deps: $(BUILD)/config.mk
 ##safety-dist    the kit by itself: build/safety-kit-VERSION.tar.xz
 ##test-safety-dist that, unpacked, built and tested elsewhere, in a guest
 ##test-safety-syscript syscript.ko built with each tool, under all its guest tests
-##test-safety-modules modules of Debian and of the kernel's tree with each tool; docs/safety-modules.md
+##test-safety-modules modules of Debian and of the kernel's tree with each tool; safety/docs/modules.md
 ##fuzz-kgcc      random programs: all of KGCC's checks, and those left after elimination
 ##bench-safety   what its tools cost a file system; build/bench/safety.json
 ##bench-safety-icount the same in instructions
-##bench-safety-detection which tool finds which planted fault; docs/safety-detection.md
+##bench-safety-detection which tool finds which planted fault; safety/docs/detection.md
 ##bench-safety-user-icount what checks of the compiler cost a daemon in user space
 ##bench-safety-scaling KGCC's checks on two CPUs; build/bench/safety-scaling.json
 ##bench-safety-kasan-icount what KASAN costs instead; builds a kernel

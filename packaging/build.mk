@@ -106,22 +106,18 @@ SAFETY_DIST := $(BUILD)/$(SAFETY_NAME).tar.xz
 SAFETY_TOP := $(BUILD)/safety-dist
 SAFETY_STAGE = $(SAFETY_TOP)/$(SAFETY_NAME)
 # Tests of it that need the repository.
-SAFETY_HERE := kefence_boots user_programs kgcc_scaling
-SAFETY_PAGES := event-monitors kefence kgcc
+SAFETY_HERE := published build.mk test_kefence_boots.py test_user_programs.py test_kgcc_scaling.py
 
 .PHONY: safety-dist test-safety-dist
 safety-dist:
 	$(call say,DIST,$(SAFETY_DIST))
-	$(Q)rm -rf $(SAFETY_STAGE) && mkdir -p $(SAFETY_STAGE)/tests $(SAFETY_STAGE)/docs
+	$(Q)rm -rf $(SAFETY_STAGE) && mkdir -p $(SAFETY_STAGE)
 	$(Q)git archive HEAD safety | tar -x -C $(SAFETY_STAGE) --strip-components=1
-	$(Q)rm -rf $(SAFETY_STAGE)/bench $(SAFETY_STAGE)/build.mk $(SAFETY_STAGE)/*/build.mk
-	$(Q)git archive HEAD tests/safety | tar -x -C $(SAFETY_STAGE)/tests --strip-components=2
-	$(Q)rm -f $(SAFETY_HERE:%=$(SAFETY_STAGE)/tests/test_%.py) $(SAFETY_STAGE)/tests/build.mk
+	$(Q)rm -rf $(SAFETY_STAGE)/bench $(SAFETY_STAGE)/build.mk $(SAFETY_STAGE)/*/build.mk \
+		$(SAFETY_HERE:%=$(SAFETY_STAGE)/tests/%)
 	$(Q)cp vm/alone vm/kernlog.py $(SAFETY_STAGE)/tests
 	$(Q)cp tests/unit/test_safety_reports.py $(SAFETY_STAGE)/tests/test_reports.py
-	$(Q)cp $(SAFETY_PAGES:%=docs/design/%.md) docs/safety-detection.md $(SAFETY_STAGE)/docs
 	$(Q)cp -r COPYING LICENSES $(SAFETY_STAGE)
-	$(Q)sed -i 's,\.\./docs/\(design/\)\?,docs/,g' $(SAFETY_STAGE)/README.md
 	$(Q)tar -C $(SAFETY_TOP) --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime=@$$(git log -1 --format=%ct) -c $(SAFETY_NAME) | xz -T0 >$(SAFETY_DIST)
 	$(Q)rm -rf $(SAFETY_TOP)

@@ -7,7 +7,7 @@
 #   kefence/kefence.ko             a tool's own, from safety/kefence
 #   ecryptfs/ecryptfs.ko           a third party's, from the kernel's source
 #   ecryptfs+kefence/ecryptfs.ko   the same, built with a tool; +kefence+kgcc with two
-#   NAME+kefence/NAME.ko           a module of the tests, from tests/safety/modules/NAME
+#   NAME+kefence/NAME.ko           a module of the tests, from safety/tests/modules/NAME
 
 SAFETY_OUT := $(BUILD)/safety-$(KREL)
 
@@ -35,7 +35,7 @@ endef
 #   $(eval $(call safety_test,planted+kefence))
 #   $(eval $(call safety_foreign,ecryptfs+kefence[,SETTINGS]))
 safety_tool = $(call safety_module,$(1),safety,safety/$(1))
-safety_test = $(call safety_module,$(1),safety-tests,tests/safety/modules/$(call safety_name,$(1)))
+safety_test = $(call safety_module,$(1),safety-tests,safety/tests/modules/$(call safety_name,$(1)))
 safety_foreign = $(if $(filter $(call safety_name,$(1)),$(SAFETY_FOREIGN)),$(call \
 	safety_module,$(1),safety-tests,$$$$(vm/kernels.py sources $(KREL) \
 	fs/$(call safety_name,$(1))),$(SAFETY_SETTINGS_$(call safety_name,$(1))) $(2)))
@@ -82,5 +82,5 @@ safety-tests: safety
 
 test-safety: deps safety-tests
 	vm/guest -k $(KREL) --planted --timeout $(SAFETY_TIME) -- \
-		$(PYTEST) tests/safety $(PYTEST_ARGS)
-	KREL=$(KREL) $(PYTEST) tests/safety -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: none
+		$(PYTEST) safety/tests $(PYTEST_ARGS)
+	KREL=$(KREL) $(PYTEST) safety/tests -m boot $(PYTEST_ARGS) || [ $$? = 5 ] # 5: none

@@ -277,5 +277,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-vm`"))
         elif not IN_GUEST and item.path.is_relative_to(TESTS / "hostile"):
             item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-attack`"))
-        elif not IN_GUEST and not boots and item.path.is_relative_to(TESTS / "safety"):
+        elif not IN_GUEST and not boots and item.path.is_relative_to(ROOT / "safety"):
             item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-safety`"))

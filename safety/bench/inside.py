@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / name) for name in ("tests/safety", "vm", "safety/evmon/lib")]
+sys.path += [str(ROOT / name) for name in ("safety/tests", "vm", "safety/evmon/lib")]
 
 import ecryptfs  # noqa: E402
 import reiserfs  # noqa: E402

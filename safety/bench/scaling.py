@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Measure how KGCC's checks scale with two CPUs.
 
-Two CPUs use pointers at once, or one alone (tests/safety/modules/scaling); 2 would be as
+Two CPUs use pointers at once, or one alone (safety/tests/modules/scaling); 2 would be as
 if the other were not there.  The module is built with KGCC, and plainly, which shows what
 the machine itself makes of two CPUs.  A run takes some milliseconds: of many the fastest
 is what nothing else interrupted, and a scaling is of the fastest of both.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / name) for name in ("bench", "tests/safety", "vm")]
+sys.path += [str(ROOT / name) for name in ("bench", "safety/tests", "vm")]
 
 import results  # noqa: E402
 from modules_in_guest import insmod, rmmod  # noqa: E402

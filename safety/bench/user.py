@@ -4,7 +4,7 @@
 
 GETs and SETs, nine to one, over UDP, one worker, in a guest that counts instructions: what
 the worker takes for a GET, built as it is, with AddressSanitizer, and with the compiler's
-checks that need no runtime.  docs/design/kgcc.md says why there is no `kgcc --user`.
+checks that need no runtime.  safety/docs/kgcc.md says why there is no `kgcc --user`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
  * The allocator's functions that Kefence stands in for: those that modules link
  * to, under the names of all kernels from 6.1 on.  What a kernel lacks does not
  * matter here.  The one list: kefence.h redirects by it, alloc.c implements it,
- * tests/safety/test_symbols.py holds it against what the kernels export.
+ * safety/tests/test_symbols.py holds it against what the kernels export.
  */
 #ifndef KEFENCE_SYMBOLS_H
 #define KEFENCE_SYMBOLS_H

@@ -26,7 +26,7 @@ KGCC_SECONDS ?= 600
 KGCC_PROGRAMS ?= 200
 .PHONY: fuzz-kgcc
 fuzz-kgcc: $(KGCC_SO)
-	$(BUILD)/venv/bin/python3 tests/safety/elimination/fuzz.py $(KGCC_SO) \
+	$(BUILD)/venv/bin/python3 safety/tests/elimination/fuzz.py $(KGCC_SO) \
 		--cc $$(sed -n 's,.*/gcc/[^/]*/\([0-9]*\)/.*,gcc-\1,p' $(KGCC_HEADERS)) \
 		--programs $(KGCC_PROGRAMS) --files 1000000 --seconds $(KGCC_SECONDS) \
 		$(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
@@ -36,7 +36,7 @@ $(eval $(call safety_test,scaling+kgcc))
 # Rules that hold of it; what the compiler removed is counted in a file of each.
 kgcc_stats = KGCC_STATS=$(abspath $(SAFETY_OUT))/$(1)+kgcc/checks
 $(eval $(call safety_foreign,ecryptfs+kgcc,$(call kgcc_stats,ecryptfs) \
-	KGCC_RULES=$(abspath tests/safety/rules/ecryptfs.rules)))
+	KGCC_RULES=$(abspath safety/tests/rules/ecryptfs.rules)))
 $(eval $(call safety_foreign,ecryptfs+evmon+kgcc,\
-	KGCC_OPTIONS=rules-only KGCC_RULES=$(abspath tests/safety/rules/events.rules)))
+	KGCC_OPTIONS=rules-only KGCC_RULES=$(abspath safety/tests/rules/events.rules)))
 $(eval $(call safety_foreign,reiserfs+kgcc,$(call kgcc_stats,reiserfs)))

@@ -14,7 +14,7 @@ import kernels
 import pytest
 from kernels import BUILD, ROOT
 
-HERE = ROOT / "tests" / "safety" / "elimination"
+HERE = ROOT / "safety" / "tests" / "elimination"
 sys.path.insert(0, str(HERE))
 
 import fuzz  # noqa: E402

@@ -48,7 +48,7 @@ OTHERS = """
 # Examples, and what is made when something runs.
 MADE = """
     library_faces recff_util_name ratio_interp util_name
-    inner.json memcached.json syscript.d.lua x.lua tests/safety/modules/NAME lib_*.c
+    inner.json memcached.json syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
     bench/inner major.minor.patch
 """
 

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-PLANTS = Path(__file__).resolve().parents[1] / "safety" / "plants"
+PLANTS = Path(__file__).resolve().parents[2] / "safety" / "tests" / "plants"
 sys.path.insert(0, str(PLANTS))
 
 from detection import left  # noqa: E402

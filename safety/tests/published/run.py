@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Published modules under the kit: fetched, built with each tool, exercised in a guest.
 
-What is built stays below build/, what was seen is docs/safety-modules.md.
+What is built stays below build/, what was seen is safety/docs/modules.md.
 """
 
 from __future__ import annotations

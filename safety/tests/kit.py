@@ -7,14 +7,15 @@ import os
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# By itself it has its tests below it, and next to them what they need of the repository.
-ALONE = (HERE.parent / "safety.mk").exists()
-KIT = HERE.parent if ALONE else HERE.parents[1] / "safety"
-SHARED = HERE if ALONE else HERE.parents[1] / "vm"
+KIT = HERE.parent
+REPOSITORY = HERE.parents[1]
+# By itself it has next to its tests what they need of the repository.
+ALONE = (HERE / "kernlog.py").exists()
+SHARED = HERE if ALONE else REPOSITORY / "vm"
 
 
 def built() -> Path:
     if named := os.environ.get("SAFETY_BUILT"):
         return Path(named)
-    top = HERE.parents[1] / "build"
+    top = REPOSITORY / "build"
     return top / f"safety-{os.environ.get('SYSCRIPT_GUEST')}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the compiler's checks find in user space, by which docs/design/kgcc.md answers
+"""What the compiler's checks find in user space, by which safety/docs/kgcc.md answers
 whether there should be a `kgcc --user`."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "user" / "faults.c"
-DESIGN = Path(__file__).parents[2] / "docs" / "design" / "kgcc.md"
+DESIGN = Path(__file__).parents[1] / "docs" / "kgcc.md"
 
 ADDRESS = ["-fsanitize=address"]
 BOTH = ["-fsanitize=address,bounds", "-fno-sanitize-recover=all"]

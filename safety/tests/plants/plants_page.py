@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/safety-detection.md: who finds what, from a run's results."""
+"""safety/docs/detection.md: who finds what, from a run's results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plants_table import Plant, plants
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "safety-detection.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "detection.md"
 KIT = {"kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
 # By their names in results; "kit" is any of the kit's.
 COLUMNS = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/safety-modules.md: what the tools report of published modules, from a run's results."""
+"""safety/docs/modules.md: what the tools report of published modules, from a run's results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import kernlog
 from judgements import JUDGEMENTS
 from published import NOT_EXERCISED, PUBLISHED, Published
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "safety-modules.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "modules.md"
 TOOLS = {"plain": "no tool", "kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
 Results = dict[str, dict[str, Any]]
 
