@@ -37,6 +37,12 @@ PROGRAMS = {
     "room_freed": ("v", "sink = p[0]; if (!zero) kfree(p); sink = p[1 + zero];"),
     "room_before": ("v", "sink = p[0]; sink = p[zero - 1];"),
     "room_over": ("v", "for (long i = 0;; i++) if (p[i] == 77) break;"),
+    # A pointer that is loaded again may be the same, or another one.
+    "loaded_again": ("e", "e->pointer[zero] = p; READ(0); e->pointer[zero] = p; READ(0);"),
+    "loaded_another": ("v", "e->pointer[zero] = p; READ(0); e->pointer[zero] = q; READ(0);"),
+    # What a caller has on its stack is not freed by a call.
+    "argument_stays": ("e", "u32 local[4] = { 0 }; sink = helper_around(local, p, 1, 3 + zero);"),
+    "argument_freed": ("v", "sink = helper_around((u32 *)p, p, 1, 3 + zero);"),
 }
 
 
@@ -44,13 +50,15 @@ def source() -> str:
     texts = [
         f"static noinline long {name}(struct environment *e)\n{{\n"
         "\tvolatile long nothing = 0;\n\tlong zero = nothing;\n"
-        "\tu64 huge = (1ul << 61) + 1 + zero, *p = __kmalloc(16 + zero, 0);\n\n"
+        "\tu64 huge = (1ul << 61) + 1 + zero, *p = __kmalloc(16 + zero, 0);\n"
+        "\tu64 *q = __kmalloc(8 + zero, 0);\n\n"
         f"\t{text}\n\treturn 0;\n}}\n"
         for name, (_, text) in PROGRAMS.items()
     ]
     table = f"long (*const programs[])(struct environment *) = {{ {', '.join(PROGRAMS)} }};\n"
     count = f"const unsigned int n_programs = {len(PROGRAMS)};\n"
-    return "\n".join([generate.HEADER, *texts, table, count, generate.RESET])
+    read = "#define READ(i) (sink = ((u64 *)e->pointer[i])[1])\n"
+    return "\n".join([generate.HEADER, read, *texts, table, count, generate.RESET])
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +93,8 @@ def run(plugin: Path, compiler: str, tmp_path_factory) -> Callable[[str, list[st
     def run(text: str, options: list[str]) -> list[str]:
         path = top / "programs.c"
         path.write_text(text)
-        fuzz.compile_with(compiler, plugin, options, path, top / "programs", runtime)
+        command = [compiler, *fuzz.flags_of(0)]
+        fuzz.compile_with(command, plugin, options, path, top / "programs", runtime)
         return fuzz.ends(top / "programs")
 
     return run
