@@ -270,7 +270,8 @@ void sound_bits(void)
 
 void sound_tree(void)
 {
-	struct item { struct rb_node node; u64 key; } *items = kcalloc(8, sizeof(*items), GFP_KERNEL);
+	struct item { struct rb_node node; u64 key; } *items =
+		kcalloc(8, sizeof(*items), GFP_KERNEL);
 	struct rb_root root = RB_ROOT;
 	struct rb_node *node;
 

@@ -1096,9 +1096,10 @@ static void alloc_twice(void)
 
 #define FAULT(name) { #name, name }
 static const struct { const char *name; void (*fn)(void); } faults[] = {
-	FAULT(sound), FAULT(sound_drop), FAULT(spin_other), FAULT(spin_then_mutex), FAULT(spin_sleep),
-	FAULT(spin_order), FAULT(spin_hardirq), FAULT(spin_softirq), FAULT(mutex_other),
-	FAULT(mutex_twice), FAULT(mutex_order), FAULT(mutex_circle), FAULT(mutex_long),
+	FAULT(sound), FAULT(sound_drop), FAULT(spin_other), FAULT(spin_then_mutex),
+	FAULT(spin_sleep), FAULT(spin_order), FAULT(spin_hardirq),
+	FAULT(spin_softirq), FAULT(mutex_other), FAULT(mutex_twice),
+	FAULT(mutex_order), FAULT(mutex_circle), FAULT(mutex_long),
 	FAULT(mutex_kept), FAULT(rwsem_other), FAULT(sem_twice),
 	FAULT(ref_taken_at_zero), FAULT(ref_dropped_at_zero), FAULT(ref_leak),
 	FAULT(refcount_at_zero), FAULT(irq_long), FAULT(irq_long_spin),
