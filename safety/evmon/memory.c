@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Allocations and frees of the whole kernel.
- *
- * listeners_lock guards the list against writers; tracepoints use RCU.
- */
+/* Allocations and frees of the whole kernel. */
 #include <linux/export.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
-#include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "listeners.h"
 #include "memory.h"
-#include "tracepoints.h"
 
-static LIST_HEAD(listeners);
-static DEFINE_MUTEX(listeners_lock);
-static unsigned int listeners_count;
+static struct listeners listeners;
 
-#define tell(callback, ...) do {					\
-	struct memory_listener *listener_;				\
-									\
-	rcu_read_lock();						\
-	list_for_each_entry_rcu(listener_, &listeners, node)		\
-		if (listener_->callback)				\
-			listener_->callback(listener_, __VA_ARGS__);	\
-	rcu_read_unlock();						\
-} while (0)
+#define tell(callback, ...) \
+	listeners_call(&listeners, struct memory_listener, callback, __VA_ARGS__)
 
 static void on_kmalloc(void *data, unsigned long ip, const void *start, size_t asked,
 		       size_t got, gfp_t flags, int node)
@@ -88,11 +72,13 @@ static struct memory_listener measurer = { .born = measure_born };
 static void measure(void)
 {
 	measuring = current;
-	list_add_rcu(&measurer.node, &listeners);
+	list_add_rcu(&measurer.node, &listeners.list);
 	kfree(kmalloc(sizeof(long), GFP_KERNEL));
 	list_del_rcu(&measurer.node);
 	synchronize_rcu();
 }
+
+DEFINE_LISTENERS(listeners, probes, measure);
 
 const struct memory_depth *memory_depth(void)
 {
@@ -120,30 +106,12 @@ EXPORT_SYMBOL_GPL(memory_size);
 
 int memory_listen(struct memory_listener *listener)
 {
-	int err = 0;
-
-	mutex_lock(&listeners_lock);
-	if (!listeners_count) {
-		err = tracepoint_probes_on(probes, ARRAY_SIZE(probes));
-		if (!err)
-			measure();
-	}
-	if (!err) {
-		listeners_count++;
-		list_add_tail_rcu(&listener->node, &listeners);
-	}
-	mutex_unlock(&listeners_lock);
-	return err;
+	return listeners_add(&listeners, &listener->node);
 }
 EXPORT_SYMBOL_GPL(memory_listen);
 
 void memory_ignore(struct memory_listener *listener)
 {
-	mutex_lock(&listeners_lock);
-	list_del_rcu(&listener->node);
-	if (!--listeners_count)
-		tracepoint_probes_off(probes, ARRAY_SIZE(probes));
-	mutex_unlock(&listeners_lock);
-	synchronize_rcu();
+	listeners_remove(&listeners, &listener->node);
 }
 EXPORT_SYMBOL_GPL(memory_ignore);
