@@ -572,7 +572,7 @@ static void compile_compare_slow(struct compiler *c, u32 i)
 	compile_else(c);
 }
 
-static u8 jump_op(enum op op, bool holds)
+u8 compare_op(enum op op, bool holds)
 {
 	switch (op) {
 	case OP_EQ:
@@ -599,7 +599,7 @@ static u8 exchanged(u8 op)
 static void compile_compare_integers(struct compiler *c, u32 i)
 {
 	u32 slow = cold_compare(c), to = target_of(c, c->pc + 1), rb = b_of(i), rc = c_of(i);
-	u8 op = jump_op(op_of(i), a_of(i));
+	u8 op = compare_op(op_of(i), a_of(i));
 	s64 k;
 
 	if (is_constant(c, rb, &k)) {
@@ -713,8 +713,7 @@ static void compile_forprep(struct compiler *c, u32 i)
 	emit_jump(c->e, to);
 }
 
-/* The OP_FORPREP of the loop that ends at @pc, if any. */
-static u32 find_forprep(const struct compiler *c, u32 pc)
+u32 loop_prep(const struct compiler *c, u32 pc)
 {
 	u32 start = pc + 1 + sbx_of(c->p->code[pc]), i;
 
@@ -728,7 +727,8 @@ static u32 find_forprep(const struct compiler *c, u32 pc)
 
 static void compile_forloop(struct compiler *c, u32 i)
 {
-	u32 a = a_of(i), prep = find_forprep(c, c->pc), again = target_of(c, c->pc);
+	u32 a = a_of(i), prep = loop_prep(c, c->pc);
+	u32 again = c->fast[c->pc] ? cold_path(c, loop_emit, 0, 0) : target_of(c, c->pc);
 	u32 done = emit_label(c->e), down = emit_label(c->e), go_on = emit_label(c->e);
 	s64 step;
 
@@ -935,7 +935,8 @@ static bool find_loops(struct compiler *c)
 
 bool compile_prepare(struct compiler *c)
 {
-	return make_labels(c) && find_inlines(c) && find_loops(c) && defer_find(c);
+	return make_labels(c) && find_inlines(c) && find_loops(c) && loop_find(c) &&
+	       defer_find(c);
 }
 
 static void release(struct compiler *c)
@@ -953,10 +954,20 @@ static void release(struct compiler *c)
 	free(c->colds);
 	free(c->inlines);
 	free(c->in_loop);
+	free(c->fast);
 	free(c->defer_until);
 }
 
-bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e)
+/* Of functions that call others the stack is measured in frames, so that each has one. */
+static u32 frame_of(const struct compiler *c)
+{
+	u32 size = c->p->has_calls ? FRAME_SIZE : 0, slots = c->slots * 8;
+
+	return slots > size ? (slots + 15) / 16 * 16 : size;
+}
+
+bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e,
+		   u32 *frame)
 {
 	struct deferral deferral = { .cached = NOT_CACHED };
 	struct compiler c = { .runtime = runtime, .p = p, .e = e, .deferral = &deferral };
@@ -970,6 +981,7 @@ bool compile_proto(const struct runtime *runtime, const struct proto *p, struct 
 		compile_colds(&c);
 		emit_resolve(e);
 		done = !e->failed;
+		*frame = frame_of(&c);
 	}
 	if (!done)
 		forget(e, insns, calls);

@@ -64,6 +64,7 @@ struct cold {
  * @inlines: for each instruction, the function whose code takes the place of the call
  * @in_loop: for each instruction, it is in a loop that calls nothing, of the caller if there
  *           is one
+ * @fast:    for each instruction, it ends a loop of loop.c, of which the frame has @slots
  * @defer_until: for each instruction, the last one that wants its value, if that is deferred
  * @has_deferred: of some instruction the value for this register is
  * @deferral: what is deferred here, also of the function that the code is put into
@@ -85,7 +86,8 @@ struct compiler {
 	struct cold *colds;
 	u32 ncolds, cold_room;
 	const struct proto **inlines;
-	bool *in_loop;
+	bool *in_loop, *fast;
+	u32 slots;
 	u32 *defer_until;
 	bool has_deferred[REGISTERS];
 	struct deferral *deferral;
@@ -95,8 +97,9 @@ struct compiler {
 	bool returned, returns_cached;
 };
 
-/* Adds the code of @p.  False if it has to be interpreted. */
-bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e);
+/* Adds the code of @p, with its frame's bytes.  False if it has to be interpreted. */
+bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e,
+		   u32 *frame);
 
 /* -- For the parts of the compiler ------------------------------------------------------ */
 
@@ -135,6 +138,9 @@ u32 cold_leave(struct compiler *c);
 /* A label where a helper executes this instruction, and the next one follows. */
 u32 cold_helper(struct compiler *c, u32 helper, u32 back);
 
+/* The jump if a comparison holds, or if it does not. */
+u8 compare_op(enum op op, bool holds);
+
 /* Calls a helper with L and the pc; it may move the frame. */
 void call_helper(struct compiler *c, u32 helper, u32 pc);
 
@@ -161,8 +167,23 @@ bool defer_has(const struct compiler *c, u32 reg);
 /* Stores all; overwrites r0. */
 void defer_flush(struct compiler *c);
 void defer_store_all(struct compiler *c, const struct deferral *deferral, u8 spare);
+/* Stores @v at @place of the frame. */
+void defer_store(struct compiler *c, u32 place, struct value v, u8 spare);
+/* Does the instruction read the register?  Of some, more than they do is said. */
+bool defer_reads(u32 i, u32 reg);
+/* Has it another value after the instruction, wherever that leads to? */
+bool defer_writes(u32 i, u32 reg);
+/* Is it written before it is read, from @pc on?  @seen is of searches with other numbers. */
+bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc);
 /* Forgets those whose places are @place and after it. */
 void defer_forget_from(struct compiler *c, u32 place);
+
+/* loop.c: finds loops whose values are better in registers. */
+bool loop_find(struct compiler *c);
+/* The code of such a loop, which is entered at the end of a pass of its other code. */
+void loop_emit(struct compiler *c, const struct cold *cold);
+/* The OP_FORPREP of the loop that ends at @pc, or ~0U. */
+u32 loop_prep(const struct compiler *c, u32 pc);
 
 /* The code of a function, after it has been entered. */
 void compile_code(struct compiler *c);

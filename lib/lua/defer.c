@@ -19,7 +19,7 @@ static bool is_within(u32 reg, u32 first, u32 n)
 }
 
 /* Does the instruction read the register?  Of some, more than they do is said. */
-static bool reads(u32 i, u32 reg)
+bool defer_reads(u32 i, u32 reg)
 {
 	u32 a = a_of(i), b = b_of(i), c = c_of(i);
 
@@ -50,7 +50,7 @@ static bool reads(u32 i, u32 reg)
 }
 
 /* Has it another value after the instruction, wherever that leads to? */
-static bool writes(u32 i, u32 reg)
+bool defer_writes(u32 i, u32 reg)
 {
 	u32 a = a_of(i);
 
@@ -104,12 +104,12 @@ static bool is_dead(struct search *s, u32 pc)
 
 	while (pc < p->ncode && s->seen[pc] != s->number) {
 		i = p->code[pc];
-		if (!s->left-- || reads(i, s->reg) || op_of(i) == OP_TFORLOOP) {
+		if (!s->left-- || defer_reads(i, s->reg) || op_of(i) == OP_TFORLOOP) {
 			s->left = 0;
 			return false;
 		}
 		s->seen[pc] = s->number;
-		if (writes(i, s->reg) || op_of(i) == OP_RETURN)
+		if (defer_writes(i, s->reg) || op_of(i) == OP_RETURN)
 			return true;
 		if (op_of(i) == OP_JMP || op_of(i) == OP_FORPREP) {
 			pc += 1 + sbx_of(i);
@@ -124,6 +124,13 @@ static bool is_dead(struct search *s, u32 pc)
 			pc++;
 	}
 	return true;
+}
+
+bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc)
+{
+	struct search s = { p, seen, number, reg, LOOK_AHEAD };
+
+	return is_dead(&s, pc);
 }
 
 /* -- Which are deferred ------------------------------------------------------------------- */
@@ -166,7 +173,7 @@ static u32 find_end(struct compiler *c, u32 pc, u32 reg, u32 *seen)
 		i = c->p->code[pc];
 		if (c->types.target[pc] || !c->types.reached[pc])
 			return 0;
-		if (writes(i, reg) || op_of(i) == OP_RETURN)
+		if (defer_writes(i, reg) || op_of(i) == OP_RETURN)
 			return pc;
 		if (is_test(i))
 			return is_dead(&s, pc + 2) &&
@@ -200,7 +207,7 @@ bool defer_find(struct compiler *c)
 
 /* -- Storing them after all ---------------------------------------------------------------- */
 
-static void store_value(struct compiler *c, u32 place, struct value v, u8 spare)
+void defer_store(struct compiler *c, u32 place, struct value v, u8 spare)
 {
 	s32 at = (s32)place * VALUE_SIZE;
 
@@ -226,7 +233,7 @@ void defer_store_all(struct compiler *c, const struct deferral *d, u8 spare)
 	u32 n;
 
 	for (n = 0; n < d->n; n++)
-		store_value(c, d->at[n].place, d->at[n].value, spare);
+		defer_store(c, d->at[n].place, d->at[n].value, spare);
 }
 
 static void drop(struct deferral *d, u32 n)
@@ -248,7 +255,7 @@ static void flush_place(struct compiler *c, u32 place)
 	for (n = 0; n < d->n; n++) {
 		if (d->at[n].place != place)
 			continue;
-		store_value(c, place, d->at[n].value, 0);
+		defer_store(c, place, d->at[n].value, 0);
 		return drop(d, n);
 	}
 }
@@ -367,7 +374,7 @@ void defer_before(struct compiler *c)
 	for (n = d->n; n--;) {
 		struct deferred one = d->at[n];
 		u32 reg = one.place - c->shift;
-		bool read = one.place >= c->shift && reads(i, reg) && !is_aware(c, reg);
+		bool read = one.place >= c->shift && defer_reads(i, reg) && !is_aware(c, reg);
 
 		if (read || (is_jump(i) && !ends_here(c, &one)))
 			flush_place(c, one.place);
@@ -387,7 +394,7 @@ void defer_after(struct compiler *c)
 		const struct deferred *one = &d->at[n];
 
 		if (ends_here(c, one) ||
-		    (one->place >= c->shift && writes(i, one->place - c->shift)))
+		    (one->place >= c->shift && defer_writes(i, one->place - c->shift)))
 			drop(d, n);
 	}
 }

@@ -68,10 +68,11 @@ static bool compile_all(struct runtime *runtime, struct compiled *out)
 
 		if (!p->number)
 			continue;
-		out->frames[out->n] = p->has_calls ? FRAME_SIZE : 0;
-		out->starts[out->n++] = out->emit.n;
-		if (!compile_proto(runtime, p, &out->emit))
+		out->frames[out->n] = FRAME_SIZE;
+		out->starts[out->n] = out->emit.n;
+		if (!compile_proto(runtime, p, &out->emit, &out->frames[out->n]))
 			compile_nothing(runtime, &out->emit);
+		out->n++;
 	}
 	return out->n && !out->emit.failed;
 }

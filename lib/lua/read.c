@@ -6,6 +6,8 @@
 #include "opcodes.h"
 #include "read.h"
 
+/* Nodes of tables that offsets of accesses reach. */
+#define NODES_NEAR	512
 /* Longer functions are interpreted. */
 #define CODE_MAX	8192
 #define PROTOS_MAX	4096
@@ -51,6 +53,20 @@ struct value runtime_field(const struct runtime *runtime, uint64_t table, const 
 			return runtime_value(runtime, node);
 	}
 	return (struct value){ .tag = TAG_NIL };
+}
+
+int32_t runtime_node(const struct runtime *runtime, uint64_t table, uint64_t name)
+{
+	uint64_t nodes = runtime_word(runtime, table + TABLE_NODE, 8);
+	uint32_t mask = runtime_word(runtime, table + TABLE_NODEMASK, 4), n;
+	struct value key;
+
+	for (n = 0; n <= mask && n < NODES_NEAR; n++) {
+		key = runtime_value(runtime, nodes + (uint64_t)n * NODE_SIZE + NODE_KEY);
+		if (key.tag == TAG_STRING && key.bits == name)
+			return n;
+	}
+	return -1;
 }
 
 /* -- A function: its parts, and whether it is well-formed ------------------------- */

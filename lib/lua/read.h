@@ -105,6 +105,9 @@ const struct proto *runtime_proto(const struct runtime *runtime, uint64_t addres
 /* The field @name of the table at @table, nil if it has none. */
 struct value runtime_field(const struct runtime *runtime, uint64_t table, const char *name);
 
+/* Its node of the table, by number, that has the string at @name as key: near, or -1. */
+int32_t runtime_node(const struct runtime *runtime, uint64_t table, uint64_t name);
+
 /* The text of a string, cut to what fits in @to. */
 void runtime_text(const struct runtime *runtime, struct value string, char *to, size_t size);
 

@@ -84,8 +84,7 @@ static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 
 /* -- Fields ------------------------------------------------------------------- */
 
-/* Nodes that offsets of accesses reach, and bits of hashes that constants have. */
-#define NODES_NEAR	512
+/* Bits of hashes that constants have. */
 #define HASH_BITS	0x7fff
 
 static bool is_name(const struct compiler *c, u32 rk)
@@ -123,22 +122,14 @@ static void load_table(struct compiler *c, u8 reg, u32 slow)
 /* Which node of the table had the field when the script was compiled, or -1. */
 static s32 expected_node(const struct compiler *c)
 {
-	u32 i = insn_at(c), table = op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i), n, mask;
-	u64 origin, nodes;
-	struct value key;
+	u32 i = insn_at(c), table = op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i);
+	u64 origin;
 
 	if (op_of(i) == OP_GETGLOBAL)
 		origin = runtime_value(c->runtime, c->runtime->state + STATE_GLOBALS).bits;
 	else
 		origin = fact_at(&c->types, c->pc, table)->origin;
-	nodes = runtime_word(c->runtime, origin + TABLE_NODE, 8);
-	mask = runtime_word(c->runtime, origin + TABLE_NODEMASK, 4);
-	for (n = 0; n <= mask && n < NODES_NEAR; n++) {
-		key = runtime_value(c->runtime, nodes + (u64)n * NODE_SIZE + NODE_KEY);
-		if (key.tag == TAG_STRING && key.bits == name_of(c))
-			return n;
-	}
-	return -1;
+	return runtime_node(c->runtime, origin, name_of(c));
 }
 
 /*

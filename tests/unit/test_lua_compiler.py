@@ -482,6 +482,63 @@ end
 """
 
 
+# Loops that only look at things: what they leave when they are left, of each kind.
+LOOPS = {
+    "the counter": "local a for i = 1, 3 do a = i end print(a)",
+    "the counter, and a break": "local a"
+    " for i = 1, 9 do a = i if t[i] == 3 then break end end print(a)",
+    "sums": "local s, n = 0, 0 for i = 1, 9 do s = s + t[i] n = n - 1 end print(s, n)",
+    "a sum that is no integer": "local s = 0 for i = 1, 12 do s = s + odd[i] end print(s)",
+    "a sum that is too large": "local s = 2^51 - 8 for i = 1, 9 do s = s + 1 end print(s)",
+    "a difference": "local s = -2^51 + 8 for i = 1, 9 do s = s - 1 end print(s)",
+    "two large ones": "local s = 2^51 - 1 for i = 1, 3 do s = s + t[i] end print(s)",
+    "minus 0": "local n = 0 for i = 1, 12 do if odd[i] == 0 then n = n + 1 end end print(n)",
+    "other kinds": "local w, n = { true, 1, false, '1', 0, {}, 1 }, 0 for i = 1, 9 do"
+    " if w[i] == 1 then n = n + 1 end if w[i] == 0 then n = n + 10 end end print(n)",
+    "beyond the end": "local n = 0"
+    " for i = -3, 99 do if t[i] == nil then n = n + i end end print(n)",
+    "far beyond": "for i = 2^51 - 3, 2^51 - 1 do if t[i] then print(i) end print(i) end",
+    "a field": "local s = 0 for i = 1, 9 do s = s + e.t[i] + e.k end print(s)",
+    "a field that changes": "local s = 0 for i = 1, 9 do s = s + e.k"
+    " if t[i] == 4 then e.k = i e.t = odd end s = s + e.t[3] end e.k, e.t = 7, t print(s)",
+    "an array that grows": "local u, s = { 1 }, 0"
+    " for i = 1, 9 do if t[i] < 5 then u[#u + 1] = i end s = s + u[1] end print(s, #u)",
+    "small functions": "local s = 0 for i = 1, 9 do s = s + of(e, i) + most(t[i], 4) end print(s)",
+    "a small function that is slow": "local s = 0"
+    " for i = 1, 12 do local v = of(e2, i) if v == 0.5 then s = s + i end end print(s)",
+    "arguments": "local function f(t, a, b, s)"
+    " for i = a, b do if t[i] == 3 then s = i end end return s end"
+    " print(f(t, 1, 9, nil), f(t, 1, 9, 'x'), f(odd, 1, 12, 0.5), f('t', 3, 2))",
+    "a table that is none": "print(pcall(function(t)"
+    " for i = 1, 2 do local x = t[i] + 1 end end, 5))",
+    "values on the way out": "for i = 1, 9 do local a, b, c = nil, 'b', true"
+    " if t[i] == 5 then print(a, b, c, i, most(i, 7)) end end",
+    "tags of registers": "do local a, b, c, d, f, g = 's', 's', 's', 's', 's', 's' end"
+    " local n = 0 for i = 1, 9 do do local y = i + 2 n = n + y end"
+    " if i == 5 then up = up + i end end print(up, n)",
+    "comparisons": "local n = 0 for i = 1, 9 do"
+    " if t[i] < 3 then n = n + 1 elseif t[i] <= i then n = n + 10 end"
+    " if i > 8 then n = n + 100 end if not (t[i] ~= 9) then n = n + 1000 end end print(n)",
+    "a metatable": "local m = setmetatable({ 1 }, { __index = function(_, i) return i * 2 end })"
+    " local s = 0 for i = 1, 5 do s = s + m[i] end print(s)",
+}
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+@pytest.mark.parametrize("what", LOOPS)
+def test_loops_that_look(what: str, stress: str) -> None:
+    both(f"""
+    {stress}
+    local t = {{ 1, 2, 3, 4, 5, 6, 7, 8, 9 }}
+    local odd = {{ 1, 2, 0.5, -0.0, 0, "7", 2^51, -2^51, 2^53, 2, 1, 0 }}
+    local e, e2, up = {{ t = t, k = 7 }}, {{ t = odd }}, 0
+    local function of(e, i) return e.t[i] end
+    local function most(a, b) if a < b then return b end return a end
+    local function loop() {LOOPS[what]} end
+    function run() loop() loop() end
+    """)
+
+
 def test_yields() -> None:
     assert "attempt to index local 'n'" in both(YIELDS).stdout
 

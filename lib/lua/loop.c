@@ -1,0 +1,1094 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Loops over integers that only look at things, a second time and without
+ * Lua's frame: numbers are in machine registers and in the function's own frame (r10),
+ * where they have no tags and need no masks.  What stays the same during the loop, as
+ * where the elements of its tables are, is looked up before it.
+ *
+ * Such code does the usual only.  Anything else leaves it at the beginning of an
+ * instruction: stores what Lua's frame lacks, and goes on in the other code of the loop,
+ * which comes back at its end.  Nothing here changes a table or calls a function, so there
+ * is nothing to undo, and what was looked up stays true.
+ *
+ * r8 is the loop's counter, r9 where its element is in an array, in bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile.h"
+
+#define LOOP_INSNS	96
+#define LOOP_REGISTERS	48
+#define EXITS		48
+#define TABLES		8
+#define SLOTS		28		/* words of the frame */
+#define REG_COUNTER	8
+#define REG_OFFSET	9
+#define CACHED		5		/* may have a slot's value */
+#define CONSTANT_MOST	(1 << 20)
+#define INTEGER_MOST	((1L << (INTEGER_BITS - 1)) - 1)
+
+enum { SLOT_LIMIT, SLOT_MOST, SLOT_LEAST, SLOT_FIRST };
+
+enum kind {
+	K_NOTHING,	/* of several kinds, or not looked at again */
+	K_FRAME,	/* in Lua's register @n, as before the loop */
+	K_INTEGER, K_NUMBER,	/* in slot @n */
+	K_COUNTER,
+	K_VALUE,	/* @value */
+	K_TABLE,	/* tables[@n] */
+};
+
+struct known {
+	u8 kind, n;
+	struct value value;
+};
+
+/* What is looked up before the loop: the field @name, if there is one, of a table. */
+struct table {
+	bool in_frame;
+	u32 reg;
+	u64 address, name;
+	u32 node;
+	u8 tag, slot;
+};
+
+/* Where the loop is left, for the instruction @pc. */
+struct leave {
+	u32 label, pc;
+	struct known now[LOOP_REGISTERS];
+};
+
+/**
+ * struct scope - the loop's function, or one that it calls, which is inline
+ * @known:   for each instruction, of all registers before it
+ * @reached: 1: from the instruction before; 2: by a jump
+ * @slots:   of its registers, 0: none yet
+ */
+struct scope {
+	const struct proto *p;
+	struct known *known;
+	u8 *reached;
+	u32 *labels;
+	u8 *slots;
+};
+
+/**
+ * struct fast - such a loop
+ * @first:   its first instruction; @last: its OP_FORLOOP
+ * @written: registers that it writes, of which the next pass, or the code after the
+ *           loop, reads those that are @carried: they are integers
+ * @kept:    slots with integers of registers, which are loaded before the loop
+ * @stable:  slots that do not change
+ * @cached:  the slot whose value is in r5, too
+ * @done:    of @leaves, that at the loop's end
+ * @leave:   the label to leave the present instruction, once there is one
+ */
+struct fast {
+	struct compiler *c;
+	u32 first, last, top;
+	struct scope outer, inner, *scope;
+	struct known now[LOOP_REGISTERS];
+	u8 outer_slots[REGISTERS], inner_slots[REGISTERS], kept[REGISTERS];
+	bool written[REGISTERS], carried[REGISTERS], stable[SLOTS];
+	u32 nslots, cached, leave, pc, call;
+	struct table tables[TABLES];
+	u32 ntables, nleaves, done;
+	struct leave leaves[EXITS];
+	u32 *seen, searches;
+	bool failed;
+};
+
+enum end { REFUSED, GOES_ON, ENDS };
+
+static s32 place_of(u32 slot)
+{
+	return -8 * ((s32)slot + 1);
+}
+
+static u32 new_slot(struct fast *f)
+{
+	if (f->nslots < SLOTS)
+		return f->nslots++;
+	f->failed = true;
+	return 0;
+}
+
+static u32 insn_at(const struct fast *f)
+{
+	return f->scope->p->code[f->pc];
+}
+
+static bool is_dead(struct fast *f, u32 reg, u32 pc)
+{
+	return defer_is_dead(f->c->p, f->seen, ++f->searches, reg, pc);
+}
+
+/* -- Leaving ---------------------------------------------------------------------------- */
+
+static u32 leave_for(struct fast *f, u32 pc, const struct known *now)
+{
+	struct leave *to = &f->leaves[f->nleaves];
+
+	if (f->nleaves == EXITS) {
+		f->failed = true;
+		return 0;
+	}
+	f->nleaves++;
+	to->label = emit_label(f->c->e);
+	to->pc = pc;
+	memcpy(to->now, now, f->c->p->nregs * sizeof(*now));
+	return to->label;
+}
+
+/* A label for leaving the instruction, of the loop's function, as if it had not begun. */
+static u32 leaves(struct fast *f)
+{
+	u32 pc = f->scope == &f->outer ? f->pc : f->call;
+
+	if (f->leave == NO_LABEL)
+		f->leave = leave_for(f, pc, &f->outer.known[pc * f->c->p->nregs]);
+	return f->leave;
+}
+
+/* -- What is known ------------------------------------------------------------------------- */
+
+static bool is_same(const struct known *a, const struct known *b)
+{
+	return a->kind == b->kind && a->n == b->n && a->value.tag == b->value.tag &&
+	       a->value.bits == b->value.bits;
+}
+
+static bool is_number(const struct known *k)
+{
+	return k->kind == K_INTEGER || k->kind == K_NUMBER;
+}
+
+static struct known merged(const struct known *a, const struct known *b)
+{
+	if (is_same(a, b))
+		return *a;
+	if (is_number(a) && is_number(b) && a->n == b->n)
+		return (struct known){ .kind = K_NUMBER, .n = a->n };
+	return (struct known){ .kind = K_NOTHING };
+}
+
+/* Control may come to @pc of @scope with @now. */
+static void flow(struct scope *scope, u32 pc, const struct known *now, u8 how)
+{
+	struct known *there = &scope->known[pc * scope->p->nregs];
+	u32 r;
+
+	for (r = 0; r < scope->p->nregs; r++)
+		there[r] = scope->reached[pc] ? merged(&there[r], &now[r]) : now[r];
+	if (scope->reached[pc] < how)
+		scope->reached[pc] = how;
+}
+
+/* The same, for a jump: its label. */
+static u32 jumps_to(struct fast *f, u32 pc)
+{
+	if (f->scope == &f->outer && (pc < f->first || pc > f->last))
+		return leave_for(f, pc, f->now);
+	flow(f->scope, pc, f->now, 2);
+	return f->scope->labels[pc];
+}
+
+/* -- Values ------------------------------------------------------------------------------- */
+
+/* The register that has the slot's value: r5, or else @spare. */
+static u8 get_slot(struct fast *f, u32 slot, u8 spare)
+{
+	if (f->cached == slot)
+		return CACHED;
+	emit_load(f->c->e, INSN_DW, spare, INSN_R10, place_of(slot));
+	return spare;
+}
+
+static void put_slot(struct fast *f, u32 slot, u8 reg)
+{
+	if (reg == CACHED)
+		f->cached = slot;
+	else if (f->cached == slot)
+		f->cached = NOT_CACHED;
+	emit_store(f->c->e, INSN_DW, INSN_R10, place_of(slot), reg);
+}
+
+static u32 slot_of(struct fast *f, struct scope *scope, u32 reg)
+{
+	if (!scope->slots[reg])
+		scope->slots[reg] = new_slot(f);
+	return scope->slots[reg];
+}
+
+static struct known known_of(const struct fast *f, u32 rk)
+{
+	if (!(rk & RK_K))
+		return f->now[rk];
+	return (struct known){ .kind = K_VALUE, .value = f->scope->p->k[rk & ~RK_K] };
+}
+
+static bool is_constant(const struct fast *f, u32 rk, s64 *v)
+{
+	struct known k = known_of(f, rk);
+
+	*v = k.value.bits;
+	return k.kind == K_VALUE && k.value.tag == TAG_NUMBER && *v >= -CONSTANT_MOST &&
+	       *v <= CONSTANT_MOST;
+}
+
+static const struct fact *fact_before(const struct fast *f, u32 reg)
+{
+	return fact_at(&f->c->types, f->first, reg);
+}
+
+/* The slot of an integer that a register of Lua's has all the time, or 0. */
+static u32 keep(struct fast *f, u32 reg)
+{
+	if (!(fact_before(f, reg)->types & T_INTEGER))
+		return 0;
+	if (!f->kept[reg]) {
+		f->kept[reg] = new_slot(f);
+		f->stable[f->kept[reg]] = true;
+	}
+	return f->kept[reg];
+}
+
+/* The register that has the integer RK(@rk), which is not to be changed; 0: refused. */
+static u8 get_integer(struct fast *f, u32 rk, u8 spare)
+{
+	struct known k = known_of(f, rk);
+	u8 reg;
+	s64 v;
+
+	switch (k.kind) {
+	case K_VALUE:
+		if (!is_constant(f, rk, &v))
+			return 0;
+		emit_constant(f->c->e, spare, v);
+		return spare;
+	case K_COUNTER:
+		return REG_COUNTER;
+	case K_FRAME:
+		k.n = keep(f, k.n);
+		return k.n ? get_slot(f, k.n, spare) : 0;
+	case K_INTEGER:
+		return get_slot(f, k.n, spare);
+	case K_NUMBER:
+		reg = get_slot(f, k.n, spare);
+		check_integer(f->c, reg, leaves(f));
+		f->now[rk].kind = K_INTEGER;
+		return reg;
+	default:
+		return 0;
+	}
+}
+
+/* Copies a number into the register's slot; one that is @carried has to be an integer. */
+static struct known copied(struct fast *f, struct scope *scope, u32 reg, struct known k,
+			   bool carried)
+{
+	u32 to = slot_of(f, scope, reg);
+	u8 from = get_slot(f, k.n, 1);
+
+	if (carried && k.kind == K_NUMBER) {
+		check_integer(f->c, from, leaves(f));
+		k.kind = K_INTEGER;
+	}
+	if (k.n != to)
+		put_slot(f, to, from);
+	k.n = to;
+	return k;
+}
+
+/* Stores what a carried register becomes, an integer, in its slot.  False: it is none. */
+static bool carry(struct fast *f, u32 reg, struct known *k)
+{
+	u32 slot = f->outer_slots[reg];
+
+	if (k->kind == K_VALUE && k->value.tag == TAG_NUMBER && is_integer(k->value.bits)) {
+		emit_constant(f->c->e, 1, k->value.bits);
+		put_slot(f, slot, 1);
+	} else if (k->kind == K_COUNTER) {
+		put_slot(f, slot, REG_COUNTER);
+	} else if (is_number(k)) {
+		*k = copied(f, &f->outer, reg, *k, true);
+		return true;
+	} else {
+		return false;
+	}
+	*k = (struct known){ .kind = K_INTEGER, .n = slot };
+	return true;
+}
+
+/* R(@reg) of @scope, of which @now is known, becomes @k.  False: refused. */
+static bool assign(struct fast *f, struct scope *scope, struct known *now, u32 reg, struct known k)
+{
+	if (scope == &f->outer && f->carried[reg]) {
+		if (!carry(f, reg, &k))
+			return false;
+	} else if (is_number(&k) && !f->stable[k.n]) {
+		k = copied(f, scope, reg, k, false);
+	}
+	now[reg] = k;
+	return true;
+}
+
+/* R(@reg) becomes the number in register @from. */
+static void put_number(struct fast *f, u32 reg, u8 kind, u8 from)
+{
+	u32 slot = slot_of(f, f->scope, reg);
+
+	put_slot(f, slot, from);
+	f->now[reg] = (struct known){ .kind = kind, .n = slot };
+}
+
+/* -- Tables ------------------------------------------------------------------------------- */
+
+static struct known add_table(struct fast *f, struct table table)
+{
+	struct known k = { .kind = K_TABLE };
+
+	for (; k.n < f->ntables; k.n++) {
+		const struct table *t = &f->tables[k.n];
+
+		if (t->in_frame == table.in_frame && t->reg == table.reg &&
+		    t->address == table.address && t->name == table.name)
+			break;
+	}
+	if (k.n == TABLES) {
+		f->failed = true;
+		k.n = 0;
+	} else if (k.n == f->ntables) {
+		table.slot = new_slot(f);
+		if (table.tag == TAG_TABLE)
+			new_slot(f);
+		f->stable[table.slot] = true;
+		f->tables[f->ntables++] = table;
+	}
+	if (table.tag == TAG_NUMBER)
+		k = (struct known){ .kind = K_INTEGER, .n = f->tables[k.n].slot };
+	return k;
+}
+
+/* The table in R(@reg), whose elements are looked at. */
+static const struct table *table_of(struct fast *f, u32 reg)
+{
+	struct known k = f->now[reg];
+
+	if (k.kind == K_FRAME && fact_before(f, k.n)->types & T_TABLE)
+		k = add_table(f, (struct table){ .in_frame = true, .reg = k.n, .tag = TAG_TABLE });
+	else if (k.kind == K_VALUE && k.value.tag == TAG_TABLE)
+		k = add_table(f, (struct table){ .address = k.value.bits, .tag = TAG_TABLE });
+	return k.kind == K_TABLE ? &f->tables[k.n] : NULL;
+}
+
+/* The field of a table that is known: what it has now it will probably have. */
+static bool compile_field(struct fast *f, u32 i)
+{
+	struct known k = f->now[b_of(i)];
+	const struct runtime *runtime = f->c->runtime;
+	struct table t = { .address = k.value.bits, .name = known_of(f, c_of(i)).value.bits };
+	struct value v;
+	s32 n;
+
+	if (k.kind != K_VALUE || k.value.tag != TAG_TABLE)
+		return false;
+	n = runtime_node(runtime, t.address, t.name);
+	if (n < 0)
+		return false;
+	t.node = n;
+	v = runtime_value(runtime, runtime_word(runtime, t.address + TABLE_NODE, 8) +
+				   (u64)t.node * NODE_SIZE);
+	t.tag = v.tag;
+	if (v.tag != TAG_TABLE && (v.tag != TAG_NUMBER || !is_integer(v.bits)))
+		return false;
+	return assign(f, f->scope, f->now, a_of(i), add_table(f, t));
+}
+
+/* Is the first that becomes of R(@reg) what becomes of numbers? */
+static bool is_for_number(const struct fast *f, u32 reg)
+{
+	const struct proto *p = f->scope->p;
+	u32 pc, i, other;
+
+	for (pc = f->pc + 1; pc < p->ncode; pc++) {
+		i = p->code[pc];
+		if (!defer_reads(i, reg))
+			continue;
+		other = b_of(i) == reg ? c_of(i) : b_of(i);
+		switch (op_of(i)) {
+		case OP_EQ:
+			return !(other & RK_K) || p->k[other & ~RK_K].tag == TAG_NUMBER;
+		case OP_ADD: case OP_SUB: case OP_LT: case OP_LE: case OP_MOVE: case OP_RETURN:
+			return true;
+		case OP_CALL:
+			return f->scope == &f->outer && f->c->inlines[pc];
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/* The register with the offset of element RK(@rk): not below 0, as it is unsigned; 0: refused. */
+static u8 get_offset(struct fast *f, u32 rk)
+{
+	u8 reg;
+
+	if (known_of(f, rk).kind == K_COUNTER)
+		return REG_OFFSET;
+	reg = get_integer(f, rk, 1);
+	if (!reg)
+		return 0;
+	emit_mov(f->c->e, 1, reg);
+	emit_alu_imm(f->c->e, INSN_SUB, 1, 1);
+	emit_alu_imm(f->c->e, INSN_LSH, 1, 4);
+	return 1;
+}
+
+static bool compile_element(struct fast *f, u32 i)
+{
+	struct emit *e = f->c->e;
+	struct known key = known_of(f, c_of(i));
+	const struct table *t;
+	u32 a = a_of(i);
+	u8 offset;
+
+	if (key.kind == K_VALUE && key.value.tag == TAG_STRING)
+		return compile_field(f, i);
+	t = is_for_number(f, a) ? table_of(f, b_of(i)) : NULL;
+	offset = t ? get_offset(f, c_of(i)) : 0;
+	if (!offset)
+		return false;
+	emit_load(e, INSN_DW, 2, INSN_R10, place_of(t->slot));
+	emit_branch(e, INSN_JGE, offset, 2, leaves(f));
+	emit_load(e, INSN_DW, 3, INSN_R10, place_of(t->slot + 1));
+	emit_alu(e, INSN_ADD, 3, offset);
+	emit_load(e, INSN_W, 4, 3, VALUE_TAG);
+	emit_branch_imm(e, INSN_JNE, 4, TAG_NUMBER, leaves(f));
+	emit_load(e, INSN_DW, CACHED, 3, 0);
+	f->cached = NOT_CACHED;
+	if (f->scope == &f->outer && f->carried[a]) {
+		check_integer(f->c, CACHED, leaves(f));
+		put_number(f, a, K_INTEGER, CACHED);
+	} else {
+		put_number(f, a, K_NUMBER, CACHED);
+	}
+	return true;
+}
+
+/* -- Arithmetic and comparisons -------------------------------------------------------------- */
+
+/* Leaves unless r1 is an integer, of which only one end can have been passed. */
+static void check_end(struct fast *f, bool most)
+{
+	emit_load(f->c->e, INSN_DW, 2, INSN_R10, place_of(most ? SLOT_MOST : SLOT_LEAST));
+	emit_branch(f->c->e, most ? INSN_JSGT : INSN_JSLT, 1, 2, leaves(f));
+}
+
+static bool compile_sum(struct fast *f, u32 i)
+{
+	u32 b = b_of(i), c = c_of(i);
+	u8 op = op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, rb, rc;
+	s64 k;
+
+	if (op == INSN_ADD && is_constant(f, b, &k)) {
+		b = c;
+		c = b_of(i);
+	}
+	rb = get_integer(f, b, 1);
+	if (!rb)
+		return false;
+	if (is_constant(f, c, &k)) {
+		emit_mov(f->c->e, 1, rb);
+		emit_alu_imm(f->c->e, op, 1, k);
+		check_end(f, (k > 0) == (op == INSN_ADD));
+	} else {
+		rc = get_integer(f, c, 2);
+		if (!rc)
+			return false;
+		emit_mov(f->c->e, 1, rb);
+		emit_alu(f->c->e, op, 1, rc);
+		check_integer(f->c, 1, leaves(f));
+	}
+	put_number(f, a_of(i), K_INTEGER, 1);
+	return true;
+}
+
+static u32 target_of(const struct fast *f, u32 pc)
+{
+	return pc + 1 + sbx_of(f->scope->p->code[pc]);
+}
+
+/* After a test, whose jump is part of it: its other way. */
+static enum end goes_on_after(struct fast *f)
+{
+	flow(f->scope, f->pc + 2, f->now, f->scope->reached[f->pc + 1] ? 2 : 1);
+	if (f->scope->reached[f->pc + 1])
+		emit_jump(f->c->e, f->scope->labels[f->pc + 2]);
+	return ENDS;
+}
+
+/* The outcome of a test is known. */
+static enum end goes(struct fast *f, bool jumps)
+{
+	if (!jumps)
+		return goes_on_after(f);
+	emit_jump(f->c->e, jumps_to(f, target_of(f, f->pc + 1)));
+	return ENDS;
+}
+
+/* Is a number, perhaps not an integer, equal to 0?  Not if it is an integer, and not 0. */
+static enum end equals_zero(struct fast *f, u32 i, u8 reg)
+{
+	u32 jump = jumps_to(f, target_of(f, f->pc + 1)), next = f->scope->labels[f->pc + 2];
+
+	flow(f->scope, f->pc + 2, f->now, 2);
+	emit_branch_imm(f->c->e, INSN_JEQ, reg, 0, a_of(i) ? jump : next);
+	check_integer(f->c, reg, leaves(f));
+	emit_jump(f->c->e, a_of(i) ? next : jump);
+	return ENDS;
+}
+
+/* A number is compared with the integer @k: each has one word. */
+static enum end equals_constant(struct fast *f, u32 i, u32 rk, s64 k)
+{
+	struct known known = known_of(f, rk);
+	u8 reg;
+
+	if (known.kind == K_VALUE && known.value.tag != TAG_NUMBER)
+		return goes(f, !a_of(i));
+	if (known.kind == K_NUMBER) {
+		reg = get_slot(f, known.n, 1);
+		if (!k)
+			return equals_zero(f, i, reg);
+	} else {
+		reg = get_integer(f, rk, 1);
+		if (!reg)
+			return REFUSED;
+	}
+	emit_branch_imm(f->c->e, a_of(i) ? INSN_JEQ : INSN_JNE, reg, k,
+			jumps_to(f, target_of(f, f->pc + 1)));
+	return goes_on_after(f);
+}
+
+static enum end compile_compare(struct fast *f, u32 i)
+{
+	u32 b = b_of(i), c = c_of(i), jump;
+	u8 op = compare_op(op_of(i), a_of(i)), rb, rc;
+	s64 k;
+
+	if (op_of(i) == OP_EQ && is_constant(f, c, &k))
+		return equals_constant(f, i, b, k);
+	if (op_of(i) == OP_EQ && is_constant(f, b, &k))
+		return equals_constant(f, i, c, k);
+	rb = get_integer(f, b, 1);
+	rc = rb ? get_integer(f, c, 2) : 0;
+	if (!rc)
+		return REFUSED;
+	jump = jumps_to(f, target_of(f, f->pc + 1));
+	emit_branch(f->c->e, op, rb, rc, jump);
+	return goes_on_after(f);
+}
+
+/* The types that the register may have. */
+static u8 types_of(const struct fast *f, const struct known *k)
+{
+	switch (k->kind) {
+	case K_FRAME:
+		return fact_before(f, k->n)->types;
+	case K_VALUE:
+		return k->value.tag == TAG_NIL ? T_NIL :
+		       k->value.tag == TAG_BOOLEAN ? T_BOOLEAN : T_OTHER;
+	case K_NOTHING:
+		return T_ANY;
+	default:
+		return T_OTHER;
+	}
+}
+
+static enum end compile_test(struct fast *f, u32 i)
+{
+	struct known k = f->now[a_of(i)];
+	u8 types = types_of(f, &k);
+	bool truth = types != T_NIL;
+
+	if (k.kind == K_VALUE && types == T_BOOLEAN)
+		truth = k.value.bits & 1;
+	else if (types != T_NIL && types & (T_NIL | T_BOOLEAN))
+		return REFUSED;
+	return goes(f, truth == !!c_of(i));
+}
+
+/* -- Calls --------------------------------------------------------------------------------- */
+
+static enum end compile_one(struct fast *f);
+
+/* Compiles instructions from @pc to @end: all jumps lead forward. */
+static void compile_scope(struct fast *f, u32 pc, u32 end)
+{
+	struct scope *scope = f->scope;
+	struct emit *e = f->c->e;
+	enum end how;
+
+	for (; pc < end && !f->failed; pc++) {
+		u32 n = e->n, njumps = e->njumps;
+
+		if (!scope->reached[pc])
+			continue;
+		memcpy(f->now, &scope->known[pc * scope->p->nregs],
+		       scope->p->nregs * sizeof(*f->now));
+		emit_land(e, scope->labels[pc]);
+		if (scope->reached[pc] == 2)
+			f->cached = NOT_CACHED;
+		f->pc = pc;
+		if (scope == &f->outer)
+			f->leave = NO_LABEL;
+		how = compile_one(f);
+		if (how == GOES_ON) {
+			flow(scope, pc + 1, f->now, 1);
+		} else if (how == REFUSED) {
+			e->n = n;
+			e->njumps = njumps;
+			emit_jump(e, leaves(f));
+		}
+	}
+}
+
+static bool make_scope(struct fast *f, struct scope *scope, const struct proto *p)
+{
+	u32 pc;
+
+	scope->p = p;
+	scope->known = calloc((p->ncode + 2) * p->nregs, sizeof(*scope->known));
+	scope->reached = calloc(p->ncode + 2, 1);
+	scope->labels = calloc(p->ncode + 2, sizeof(*scope->labels));
+	if (!scope->known || !scope->reached || !scope->labels)
+		return false;
+	for (pc = 0; pc < p->ncode + 2; pc++)
+		scope->labels[pc] = emit_label(f->c->e);
+	return true;
+}
+
+static void free_scope(struct scope *scope)
+{
+	free(scope->known);
+	free(scope->reached);
+	free(scope->labels);
+	*scope = (struct scope){ .slots = scope->slots };
+}
+
+/* Of the function that is inline: the caller goes on after its call. */
+static enum end compile_result(struct fast *f, u32 i)
+{
+	struct scope *outer = &f->outer;
+	u32 call = outer->p->code[f->call], a = a_of(call), r, pc;
+	struct known after[LOOP_REGISTERS], k;
+	bool last = true;
+
+	memcpy(after, &outer->known[f->call * outer->p->nregs], outer->p->nregs * sizeof(*after));
+	for (r = a; r < outer->p->nregs; r++)
+		after[r] = (struct known){ .kind = K_NOTHING };
+	for (r = 0; r + 1 < c_of(call); r++) {
+		k = (struct known){ .kind = K_VALUE, .value.tag = TAG_NIL };
+		if (r + 1 < b_of(i))
+			k = f->now[a_of(i) + r];
+		if (!assign(f, outer, after, a + r, k))
+			return REFUSED;
+	}
+	for (pc = f->pc + 1; pc < f->scope->p->ncode; pc++)
+		last &= !f->scope->reached[pc];
+	flow(outer, f->call + 1, after, last && outer->reached[f->call + 1] < 2 ? 1 : 2);
+	if (!last)
+		emit_jump(f->c->e, outer->labels[f->call + 1]);
+	return ENDS;
+}
+
+static enum end compile_inside(struct fast *f, u32 i)
+{
+	const struct proto *p = f->scope == &f->outer ? f->c->inlines[f->pc] : NULL;
+	u32 r, pc = f->pc, a = a_of(i);
+	struct known *begin;
+
+	/* Of several results one could overwrite an argument that is the next. */
+	if (!p || c_of(i) > 2 || p->nregs > LOOP_REGISTERS || !make_scope(f, &f->inner, p)) {
+		free_scope(&f->inner);
+		return REFUSED;
+	}
+	begin = f->inner.known;
+	for (r = 0; r < p->nregs; r++) {
+		begin[r] = (struct known){ .kind = K_VALUE, .value.tag = TAG_NIL };
+		if (r < p->nparams && r + 1 < b_of(i))
+			begin[r] = f->now[a + 1 + r];
+	}
+	memset(f->inner_slots, 0, sizeof(f->inner_slots));
+	f->inner.reached[0] = 1;
+	f->scope = &f->inner;
+	f->call = pc;
+	compile_scope(f, 0, p->ncode);
+	f->scope = &f->outer;
+	f->pc = pc;
+	free_scope(&f->inner);
+	return ENDS;
+}
+
+/* -- Instructions ---------------------------------------------------------------------------- */
+
+static enum end compile_value(struct fast *f, u32 reg, struct value v)
+{
+	struct known k = { .kind = K_VALUE, .value = v };
+
+	return assign(f, f->scope, f->now, reg, k) ? GOES_ON : REFUSED;
+}
+
+static enum end compile_one(struct fast *f)
+{
+	u32 i = insn_at(f), a = a_of(i), b = b_of(i);
+	struct value v;
+
+	switch (op_of(i)) {
+	case OP_MOVE:
+		return assign(f, f->scope, f->now, a, f->now[b]) ? GOES_ON : REFUSED;
+	case OP_LOADK:
+		return compile_value(f, a, f->scope->p->k[bx_of(i)]);
+	case OP_LOADBOOL:
+		v = (struct value){ .tag = TAG_BOOLEAN, .bits = b };
+		return c_of(i) ? REFUSED : compile_value(f, a, v);
+	case OP_LOADNIL:
+		return a == b ? compile_value(f, a, (struct value){ .tag = TAG_NIL }) : REFUSED;
+	case OP_GETUPVAL:
+		return upvalue_is_fixed(f->c->runtime, f->scope->p, b, &v) ?
+			       compile_value(f, a, v) : REFUSED;
+	case OP_GETTABLE:
+		return compile_element(f, i) ? GOES_ON : REFUSED;
+	case OP_ADD: case OP_SUB:
+		return compile_sum(f, i) ? GOES_ON : REFUSED;
+	case OP_EQ: case OP_LT: case OP_LE:
+		return compile_compare(f, i);
+	case OP_TEST:
+		return compile_test(f, i);
+	case OP_JMP:
+		emit_jump(f->c->e, jumps_to(f, target_of(f, f->pc)));
+		return ENDS;
+	case OP_CALL:
+		return compile_inside(f, i);
+	case OP_RETURN:
+		return f->scope == &f->inner ? compile_result(f, i) : REFUSED;
+	default:
+		return REFUSED;
+	}
+}
+
+/* -- Before the loop ----------------------------------------------------------------------- */
+
+static void load_kept(struct fast *f, u32 reg, u32 fail)
+{
+	struct emit *e = f->c->e;
+	u8 types = fact_before(f, reg)->types;
+
+	if (types & ~T_NUMBERS) {
+		emit_load(e, INSN_W, 0, REG_BASE, slot_tag(f->c, reg));
+		emit_branch_imm(e, INSN_JNE, 0, TAG_NUMBER, fail);
+	}
+	emit_load(e, INSN_DW, 1, REG_BASE, slot(f->c, reg));
+	if (types != T_INTEGER)
+		check_integer(f->c, 1, fail);
+	emit_store(e, INSN_DW, INSN_R10, place_of(f->kept[reg]), 1);
+}
+
+/* r1 = the value of the field of the table in r1. */
+static void load_field(struct fast *f, const struct table *t, u32 fail)
+{
+	struct emit *e = f->c->e;
+	s32 at = t->node * NODE_SIZE;
+
+	if (t->node) {
+		emit_load(e, INSN_W, 2, 1, TABLE_NODEMASK);
+		emit_branch_imm(e, INSN_JLT, 2, t->node, fail);
+	}
+	emit_load(e, INSN_DW, 3, 1, TABLE_NODE);
+	emit_address(e, 2, t->name - (uintptr_t)f->c->runtime->arena);
+	emit_load(e, INSN_DW, 0, 3, at + NODE_KEY);
+	emit_branch(e, INSN_JNE, 0, 2, fail);
+	emit_load(e, INSN_W, 0, 3, at + NODE_KEY_TAG);
+	emit_branch_imm(e, INSN_JNE, 0, TAG_STRING, fail);
+	emit_load(e, INSN_W, 0, 3, at + VALUE_TAG);
+	emit_branch_imm(e, INSN_JNE, 0, t->tag, fail);
+	emit_load(e, INSN_DW, 1, 3, at);
+}
+
+static void load_table(struct fast *f, const struct table *t, u32 fail)
+{
+	struct emit *e = f->c->e;
+
+	if (!t->in_frame) {
+		emit_address(e, 1, t->address - (uintptr_t)f->c->runtime->arena);
+	} else {
+		if (fact_before(f, t->reg)->types != T_TABLE) {
+			emit_load(e, INSN_W, 0, REG_BASE, slot_tag(f->c, t->reg));
+			emit_branch_imm(e, INSN_JNE, 0, TAG_TABLE, fail);
+		}
+		emit_load(e, INSN_DW, 1, REG_BASE, slot(f->c, t->reg));
+	}
+	if (t->name)
+		load_field(f, t, fail);
+	if (t->tag == TAG_NUMBER) {
+		check_integer(f->c, 1, fail);
+		return emit_store(e, INSN_DW, INSN_R10, place_of(t->slot), 1);
+	}
+	emit_load(e, INSN_W, 2, 1, TABLE_SIZEARRAY);
+	emit_alu_imm(e, INSN_LSH, 2, 4);
+	emit_store(e, INSN_DW, INSN_R10, place_of(t->slot), 2);
+	emit_load(e, INSN_DW, 2, 1, TABLE_ARRAY);
+	emit_store(e, INSN_DW, INSN_R10, place_of(t->slot + 1), 2);
+}
+
+static void store_constant(struct fast *f, u32 slot, s64 v)
+{
+	emit_constant(f->c->e, 1, v);
+	emit_store(f->c->e, INSN_DW, INSN_R10, place_of(slot), 1);
+}
+
+/* Enters the loop, or its other code if values are not as expected. */
+static void emit_begin(struct fast *f)
+{
+	struct compiler *c = f->c;
+	u32 a = a_of(c->p->code[f->last]), fail = c->labels[f->first], n;
+
+	for (n = 0; n < c->p->nregs; n++)
+		if (f->kept[n])
+			load_kept(f, n, fail);
+	for (n = 0; n < f->ntables; n++)
+		load_table(f, &f->tables[n], fail);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a + 1));
+	emit_store(c->e, INSN_DW, INSN_R10, place_of(SLOT_LIMIT), 1);
+	store_constant(f, SLOT_MOST, INTEGER_MOST);
+	store_constant(f, SLOT_LEAST, -INTEGER_MOST - 1);
+	emit_load(c->e, INSN_DW, REG_COUNTER, REG_BASE, slot(c, a));
+	emit_mov(c->e, REG_OFFSET, REG_COUNTER);
+	emit_alu_imm(c->e, INSN_SUB, REG_OFFSET, 1);
+	emit_alu_imm(c->e, INSN_LSH, REG_OFFSET, 4);
+	emit_jump(c->e, f->top);
+}
+
+/* -- After it ------------------------------------------------------------------------------ */
+
+/* Stores what Lua's register lacks, if anything looks at it from @pc on. */
+static void store_register(struct fast *f, u32 reg, const struct known *k, u32 pc)
+{
+	struct compiler *c = f->c;
+
+	if ((k->kind == K_FRAME && k->n == reg) || f->carried[reg] || is_dead(f, reg, pc))
+		return;
+	switch (k->kind) {
+	case K_INTEGER: case K_NUMBER:
+		emit_load(c->e, INSN_DW, 1, INSN_R10, place_of(k->n));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, reg), 1);
+		break;
+	case K_COUNTER:
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, reg), REG_COUNTER);
+		break;
+	case K_VALUE:
+		return defer_store(c, reg, k->value, 1);
+	default:
+		f->failed = true;
+		return;
+	}
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, reg), TAG_NUMBER);
+}
+
+/* Stores what all ways out of the loop store, and goes on at the instruction in r2. */
+static void emit_end(struct fast *f)
+{
+	struct compiler *c = f->c;
+	u32 a = a_of(c->p->code[f->last]), n, m;
+
+	for (n = 0; n < c->p->nregs; n++) {
+		if (!f->carried[n])
+			continue;
+		emit_load(c->e, INSN_DW, 1, INSN_R10, place_of(f->outer_slots[n]));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, n), 1);
+	}
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), REG_COUNTER);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + 3), REG_COUNTER);
+	for (n = 1; n < f->nleaves; n++) {
+		for (m = 0; m < n && f->leaves[m].pc != f->leaves[n].pc; m++)
+			;
+		if (m == n)
+			emit_branch_imm(c->e, INSN_JEQ, 2, f->leaves[n].pc,
+					c->labels[f->leaves[n].pc]);
+	}
+	emit_jump(c->e, c->labels[f->leaves[0].pc]);
+}
+
+static void emit_leaves(struct fast *f)
+{
+	struct emit *e = f->c->e;
+	u32 end = emit_label(e), n, r;
+
+	for (n = 0; n < f->nleaves && !f->failed; n++) {
+		const struct leave *to = &f->leaves[n];
+
+		emit_land(e, to->label);
+		/* Registers may have the counter of the last pass. */
+		if (n == f->done)
+			emit_alu_imm(e, INSN_SUB, REG_COUNTER, 1);
+		for (r = 0; r < f->c->p->nregs; r++)
+			store_register(f, r, &to->now[r], to->pc);
+		emit_constant(e, 2, to->pc);
+		emit_jump(e, end);
+	}
+	emit_land(e, end);
+	emit_end(f);
+}
+
+/* -- The loop ------------------------------------------------------------------------------ */
+
+/* What is known at the beginning of each pass. */
+static bool begin(struct fast *f)
+{
+	struct compiler *c = f->c;
+	u32 pc, r, a = a_of(c->p->code[f->last]);
+
+	for (r = 0; r < c->p->nregs; r++) {
+		for (pc = f->first; pc < f->last; pc++)
+			f->written[r] |= defer_writes(c->p->code[pc], r);
+		f->now[r] = (struct known){ .kind = K_FRAME, .n = r };
+		if (!f->written[r])
+			continue;
+		f->now[r] = (struct known){ .kind = K_NOTHING };
+		if (is_dead(f, r, f->first))
+			continue;
+		if (!(fact_before(f, r)->types & T_INTEGER))
+			return false;
+		f->carried[r] = true;
+		f->kept[r] = slot_of(f, &f->outer, r);
+		f->now[r] = (struct known){ .kind = K_INTEGER, .n = f->kept[r] };
+	}
+	if (f->written[a] || f->written[a + 1] || f->written[a + 2] || f->written[a + 3])
+		return false;
+	f->now[a + 3] = (struct known){ .kind = K_COUNTER };
+	flow(&f->outer, f->first, f->now, 2);
+	return true;
+}
+
+static void emit_again(struct fast *f)
+{
+	struct emit *e = f->c->e;
+	struct known *now = &f->outer.known[f->last * f->c->p->nregs];
+	u32 done = leave_for(f, f->last + 1, now);
+
+	f->done = f->nleaves - 1;
+	emit_land(e, f->outer.labels[f->last]);
+	emit_alu_imm(e, INSN_ADD, REG_COUNTER, 1);
+	emit_load(e, INSN_DW, 2, INSN_R10, place_of(SLOT_LIMIT));
+	emit_branch(e, INSN_JSGT, REG_COUNTER, 2, done);
+	emit_alu_imm(e, INSN_ADD, REG_OFFSET, 16);
+	emit_jump(e, f->top);
+}
+
+/* False: it is not worth it, or too much. */
+static bool emit_fast(struct fast *f)
+{
+	struct emit *e = f->c->e;
+	u32 start = emit_label(e);
+
+	if (!make_scope(f, &f->outer, f->c->p) || !begin(f))
+		return false;
+	emit_jump(e, start);
+	emit_land(e, f->top);
+	compile_scope(f, f->first, f->last);
+	if (f->failed || !f->outer.reached[f->last])
+		return false;
+	emit_again(f);
+	emit_leaves(f);
+	emit_land(e, start);
+	emit_begin(f);
+	return !f->failed && !e->failed;
+}
+
+static bool compile_fast(struct compiler *c, u32 first, u32 last)
+{
+	struct fast *f = calloc(1, sizeof(*f));
+	u32 n = c->e->n, njumps = c->e->njumps, r;
+	bool done = false;
+
+	if (f)
+		f->seen = calloc(c->p->ncode + 1, sizeof(*f->seen));
+	if (f && f->seen) {
+		*f = (struct fast){
+			.c = c, .first = first, .last = last, .top = emit_label(c->e),
+			.outer.slots = f->outer_slots, .inner.slots = f->inner_slots,
+			.scope = &f->outer, .nslots = SLOT_FIRST, .cached = NOT_CACHED,
+			.seen = f->seen,
+		};
+		done = emit_fast(f);
+		if (f->nslots > c->slots)
+			c->slots = f->nslots;
+		/* The frame need not have the tags that the types say: all are stored. */
+		for (r = 0; r < REGISTERS && done; r++)
+			c->has_deferred[r] |= f->written[r] || r >= c->p->nregs;
+		free_scope(&f->outer);
+		free(f->seen);
+	}
+	free(f);
+	if (!done) {
+		c->e->n = n;
+		c->e->njumps = njumps;
+	}
+	return done;
+}
+
+/* Is it a loop of steps by 1, without another one in it, and without closures? */
+static bool may_be_fast(const struct compiler *c, u32 first, u32 last)
+{
+	s64 step;
+	u32 pc, i;
+
+	if (c->caller || c->p->has_closures || c->p->nregs > LOOP_REGISTERS ||
+	    last - first > LOOP_INSNS || !for_step(&c->types, first - 1, &step) || step != 1)
+		return false;
+	for (pc = first; pc < last; pc++) {
+		i = c->p->code[pc];
+		if (op_of(i) == OP_FORPREP || op_of(i) == OP_FORLOOP || op_of(i) == OP_TFORLOOP ||
+		    (op_of(i) == OP_JMP && sbx_of(i) < 0))
+			return false;
+	}
+	return true;
+}
+
+void loop_emit(struct compiler *c, const struct cold *cold)
+{
+	u32 first = cold->pc + 1 + sbx_of(c->p->code[cold->pc]);
+
+	if (!compile_fast(c, first, cold->pc))
+		emit_jump(c->e, c->labels[first]);
+}
+
+bool loop_find(struct compiler *c)
+{
+	u32 pc, i, first, n, njumps;
+
+	c->fast = calloc(c->p->ncode + 1, sizeof(*c->fast));
+	if (!c->fast)
+		return false;
+	for (pc = 0; pc < c->p->ncode; pc += 1 + proto_operands(c->p, pc)) {
+		i = c->p->code[pc];
+		first = pc + 1 + sbx_of(i);
+		if (op_of(i) != OP_FORLOOP || !c->types.reached[pc] ||
+		    loop_prep(c, pc) == ~0U || !may_be_fast(c, first, pc))
+			continue;
+		n = c->e->n;
+		njumps = c->e->njumps;
+		c->fast[pc] = compile_fast(c, first, pc);
+		c->e->n = n;
+		c->e->njumps = njumps;
+		if (!c->fast[pc])
+			continue;
+		/* The loop's other code is entered at any instruction, and is seldom run. */
+		memset(c->types.target + first, true, pc + 2 - first);
+		memset(c->in_loop + first, false, pc + 1 - first);
+	}
+	return true;
+}
