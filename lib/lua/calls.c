@@ -238,22 +238,6 @@ void emit_shared(struct compiler *c)
 
 /* -- Calls -------------------------------------------------------------------- */
 
-void emit_call_slowly(struct compiler *c, const struct cold *cold)
-{
-	call_helper(c, HELPER_call, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
-	emit_jump(c->e, cold->back);
-}
-
-/* A compiled function did not simply return: r0 has the reason. */
-static void emit_finish(struct compiler *c, const struct cold *cold)
-{
-	emit_mov(c->e, 3, 0);
-	call_helper(c, HELPER_finish, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
-	emit_jump(c->e, cold->back);
-}
-
 /* r3 = the number of arguments. */
 static void count_arguments(struct compiler *c, u32 i)
 {
@@ -332,8 +316,9 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 	u32 a = a_of(i), slow, finish, number = expected_number(c, a);
 
 	defer_flush(c);
-	slow = cold_path(c, emit_call_slowly, 0, back);
-	finish = cold_path(c, emit_finish, 0, back);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
+	/* A compiled function did not simply return: r0 has the reason. */
+	finish = cold_path(c, emit_helper, HELPER_finish, back);
 	check_callee(c, a, number, slow);
 	begin_call(c, i);
 	if (number)

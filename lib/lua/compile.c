@@ -67,19 +67,28 @@ static void load_cached(struct compiler *c, s32 at)
 	emit_load(c->e, INSN_W, 4, REG_BASE, at + VALUE_TAG);
 }
 
-/* The frame of an inline function, at the place of the call: goes on in the interpreter. */
 static void emit_resume(struct compiler *c, const struct cold *cold)
+{
+	emit_constant(c->e, 3, cold->pc);
+	emit_jump(c->e, c->resume);
+}
+
+/*
+ * The frame of an inline function, at the place of the call, for all of its slow ways: goes
+ * on in the interpreter, at the instruction in r3.
+ */
+static void emit_shared_resume(struct compiler *c)
 {
 	struct compiler *to = c->caller;
 	u32 i = to->p->code[c->call], wrong = emit_label(c->e);
 	s32 at = slot(to, a_of(i));
 
+	emit_land(c->e, c->resume);
 	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
 	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->call + 1);
 	emit_mov(c->e, 1, REG_L);
 	emit_mov(c->e, 2, REG_BASE);
 	emit_alu_imm(c->e, INSN_ADD, 2, at);
-	emit_constant(c->e, 3, cold->pc);
 	emit_constant(c->e, 4, c_of(i) - 1);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_resume]);
 	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, to->exit);
@@ -106,14 +115,73 @@ u32 cold_leave(struct compiler *c)
 	return cold_path(c, c->caller ? emit_resume : emit_leave, 0, 0);
 }
 
-static void emit_helper(struct compiler *c, const struct cold *cold)
+/* Does what follows expect the result in r5 and r4, too? */
+static bool helper_caches(u32 helper)
 {
-	u32 i = c->p->code[cold->pc];
+	return helper == HELPER_gettable || helper == HELPER_getglobal || helper == HELPER_self;
+}
 
+/* The words of the frame between a cold path and what it shares with others. */
+#define HELPED_PC	(-8)
+#define HELPED_SLOT	(-16)
+
+void emit_helper(struct compiler *c, const struct cold *cold)
+{
+	u32 a = a_of(c->p->code[cold->pc]);
+
+	if (c->p->has_calls) {
+		emit_constant(c->e, 2, cold->pc);
+		if (helper_caches(cold->helper))
+			emit_constant(c->e, 3, slot(c, a));
+		return emit_jump(c->e, c->helped[cold->helper]);
+	}
 	call_helper(c, cold->helper, cold->pc);
-	if (op_of(i) == OP_GETTABLE || op_of(i) == OP_GETGLOBAL || op_of(i) == OP_SELF)
-		load_cached(c, slot(c, a_of(i)));
+	if (helper_caches(cold->helper))
+		load_cached(c, slot(c, a));
 	emit_jump(c->e, cold->back);
+}
+
+/* Goes on where the instruction whose pc is in r2 does. */
+static void go_back(struct compiler *c, u32 helper)
+{
+	const struct cold *last = NULL, *cold;
+
+	for (cold = c->colds; cold < c->colds + c->ncolds; cold++) {
+		if (cold->emit != emit_helper || cold->helper != helper || !cold->wanted)
+			continue;
+		if (last)
+			emit_branch_imm(c->e, INSN_JEQ, 2, last->pc, last->back);
+		last = cold;
+	}
+	if (last)
+		emit_jump(c->e, last->back);
+}
+
+/*
+ * What all cold paths share that call this helper, with the pc in r2: to have it only once
+ * is worth to look for the way back.
+ */
+static void emit_shared_helper(struct compiler *c, u32 helper)
+{
+	emit_land(c->e, c->helped[helper]);
+	emit_store(c->e, INSN_DW, INSN_R10, HELPED_PC, 2);
+	if (helper_caches(helper))
+		emit_store(c->e, INSN_DW, INSN_R10, HELPED_SLOT, 3);
+	if (helper == HELPER_finish)
+		emit_mov(c->e, 3, 0);
+	emit_mov(c->e, 1, REG_L);
+	emit_call(c->e, c->runtime->exports.helpers[helper]);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+	if (helper == HELPER_call || helper == HELPER_finish)
+		emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	emit_load(c->e, INSN_DW, 2, INSN_R10, HELPED_PC);
+	if (helper_caches(helper)) {
+		emit_load(c->e, INSN_DW, 3, INSN_R10, HELPED_SLOT);
+		emit_alu(c->e, INSN_ADD, 3, REG_BASE);
+		emit_load(c->e, INSN_DW, 5, 3, 0);
+		emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
+	}
+	go_back(c, helper);
 }
 
 u32 cold_helper(struct compiler *c, u32 helper, u32 back)
@@ -854,6 +922,7 @@ static void compile_colds(struct compiler *c)
 
 		if (!emit_is_wanted(c->e, cold.label))
 			continue;
+		c->colds[i].wanted = true;
 		c->pc = cold.pc;
 		c->deferral->cached = NOT_CACHED;
 		emit_land(c->e, cold.label);
@@ -862,13 +931,18 @@ static void compile_colds(struct compiler *c)
 	}
 	for (inner = c->inlined; inner; inner = inner->next)
 		compile_colds(inner);
+	if (c->caller && emit_is_wanted(c->e, c->resume))
+		emit_shared_resume(c);
+	for (i = 0; i < HELPERS_N; i++)
+		if (emit_is_wanted(c->e, c->helped[i]))
+			emit_shared_helper(c, i);
 	if (!c->caller)
 		emit_shared(c);
 }
 
 static bool make_labels(struct compiler *c)
 {
-	u32 pc;
+	u32 pc, n;
 
 	c->labels = calloc(c->p->ncode + 2, sizeof(*c->labels));
 	for (pc = 0; c->labels && pc < c->p->ncode; pc++)
@@ -877,6 +951,9 @@ static bool make_labels(struct compiler *c)
 	c->exit = emit_label(c->e);
 	c->epilogue = emit_label(c->e);
 	c->slow_return = emit_label(c->e);
+	c->resume = emit_label(c->e);
+	for (n = 0; n < HELPERS_N; n++)
+		c->helped[n] = emit_label(c->e);
 	return c->labels;
 }
 

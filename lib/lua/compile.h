@@ -56,6 +56,7 @@ struct cold {
 	void (*emit)(struct compiler *c, const struct cold *cold);
 	u32 label, back, pc;
 	u32 helper, target;
+	bool wanted;
 	struct deferral deferral;
 };
 
@@ -81,8 +82,12 @@ struct compiler {
 	struct types types;
 	u32 pc;
 	u32 *labels;		/* of instructions */
-	/* Where all do that leave, with the pc in r2; that exit, with r0; that return. */
+	/*
+	 * Where all do that leave, with the pc in r2; that exit, with r0; that return; that
+	 * get a frame, with the pc in r3; that call a helper.
+	 */
 	u32 leave, exit, epilogue, slow_return;
+	u32 resume, helped[HELPERS_N];
 	struct cold *colds;
 	u32 ncolds, cold_room;
 	const struct proto **inlines;
@@ -204,8 +209,8 @@ void compile_call(struct compiler *c);
 bool compile_intrinsic(struct compiler *c, u32 back);
 /* Passes the arguments of call @i to a compiled function. */
 void begin_call(struct compiler *c, u32 i);
-/* Has the runtime make the call, then continues at @cold->back. */
-void emit_call_slowly(struct compiler *c, const struct cold *cold);
+/* Has the runtime do the instruction, or the rest of a call, then continues at @cold->back. */
+void emit_helper(struct compiler *c, const struct cold *cold);
 void compile_return(struct compiler *c);
 /* What several instructions share, after all of them. */
 void emit_shared(struct compiler *c);

@@ -137,7 +137,7 @@ static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 
 static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
 {
-	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_call_slowly, 0, back);
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_helper, HELPER_call, back);
 
 	check_syscall(c, a, nr, slow);
 	load_arguments(c, nr, a, nargs, slow);
@@ -221,7 +221,7 @@ static void compile_peek(struct compiler *c, u32 i, u32 back)
 
 	if (b_of(i) == 3)
 		find_kind(c, a + 2, &kind);
-	slow = cold_path(c, emit_call_slowly, 0, back);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
 	check_function(c, a, INTRINSIC_util_peek, slow);
 	load_integer(c, 1, a + 1, slow);
 	check_address(c, kind.size, slow);
@@ -244,7 +244,7 @@ static void check_fits(struct compiler *c, struct kind kind, u32 slow)
 
 static void compile_poke(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), slow = cold_path(c, emit_call_slowly, 0, back);
+	u32 a = a_of(i), slow = cold_path(c, emit_helper, HELPER_call, back);
 	struct kind kind;
 
 	find_kind(c, a + 2, &kind);
@@ -263,7 +263,7 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 {
 	u32 a = a_of(i), done = emit_label(c->e);
 
-	check_function(c, a, INTRINSIC_util_pending, cold_path(c, emit_call_slowly, 0, back));
+	check_function(c, a, INTRINSIC_util_pending, cold_path(c, emit_helper, HELPER_call, back));
 	emit_constant(c->e, 1, IMAGE_BATCH_PENDING);
 	emit_constant(c->e, 2, 0);
 	emit_engine_call(c->e, IMAGE_CALL_BATCH);
@@ -313,7 +313,7 @@ static void compile_read_file(struct compiler *c, u32 i, u32 back)
 	u32 a = a_of(i), nargs = b_of(i) - 1, slow, n;
 
 	_Static_assert(sizeof(struct image_batch_file) <= FRAME_SIZE, "FRAME_SIZE");
-	slow = cold_path(c, emit_call_slowly, 0, back);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
 	check_function(c, a, INTRINSIC_fs_read_file, slow);
 	for (n = 0; n < nargs; n++) {
 		load_integer(c, 1, a + 1 + n, slow);
@@ -338,7 +338,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 	u32 slow;
 
 	defer_flush(c);
-	slow = cold_path(c, emit_call_slowly, 0, back);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
 	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
 	begin_call(c, i);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_pcall]);

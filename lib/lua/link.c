@@ -6,6 +6,9 @@
 #include "compile.h"
 #include "link.h"
 
+/* About as many instructions become the 64 KiB of code that each account is sure to get. */
+#define INSNS_FIT	6400
+
 /* Its parts: see syscript_image.h. */
 struct parts {
 	struct image_header *header;
@@ -39,11 +42,11 @@ static struct parts parts_of(struct image_header *header)
 /* Functions that calls refer to need their numbers before anything is compiled. */
 static void give_numbers(struct runtime *runtime, u32 first)
 {
-	u32 i;
+	struct proto *p;
 
-	for (i = 0; i < runtime->nprotos; i++)
-		if (runtime->protos[i].line)	/* the script itself is run once */
-			runtime->protos[i].number = first++;
+	for (p = runtime->protos; p < runtime->protos + runtime->nprotos; p++)
+		/* The script itself is run once. */
+		p->number = p->line && p->reached ? first++ : 0;
 }
 
 /* For a function that has a number but cannot be compiled: enters the interpreter. */
@@ -153,20 +156,40 @@ static bool check_exports(const struct runtime_exports *exports, u32 ntable)
 	return true;
 }
 
+static void free_compiled(struct compiled *compiled)
+{
+	emit_free(&compiled->emit);
+	free(compiled->starts);
+	free(compiled->frames);
+	*compiled = (struct compiled){ 0 };
+}
+
+/* Compiles what run() reaches, or @few of it. */
+static bool compile_reached(struct runtime *runtime, u32 first, struct compiled *out, bool few)
+{
+	if (!runtime_find_reached(runtime, few))
+		return false;
+	give_numbers(runtime, first);
+	return compile_all(runtime, out);
+}
+
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
 				    size_t *len)
 {
 	struct compiled compiled = { 0 };
 	struct image_header *linked = NULL;
+	bool done;
 
 	if (!check_exports(&runtime->exports, image->ntable) || !runtime_read_protos(runtime))
 		return NULL;
-	give_numbers(runtime, image->ntable);
-	if (compile_all(runtime, &compiled))
+	done = compile_reached(runtime, image->ntable, &compiled, false);
+	if (compiled.emit.n > INSNS_FIT) {
+		free_compiled(&compiled);
+		done = compile_reached(runtime, image->ntable, &compiled, true);
+	}
+	if (done)
 		linked = link_image(image, &compiled, len);
-	emit_free(&compiled.emit);
-	free(compiled.starts);
-	free(compiled.frames);
+	free_compiled(&compiled);
 	return linked;
 }
 

@@ -31,6 +31,7 @@ struct value {
  * @assigned: upvalues that it or a function in it assigns to, by bits
  * @fixed:    upvalues of its only closure that nothing can assign to any more
  * @captured: registers that closures share with it
+ * @reached:  run() may call it
  * @inner:    addresses of the functions in it, and how many upvalues they have
  */
 struct proto {
@@ -50,6 +51,7 @@ struct proto {
 	bool is_over;		/* the script itself, which has run */
 	bool captured[REGISTERS];
 	bool has_closures, has_calls;
+	bool reached;
 };
 
 /* A closure, and the function that it is of; NULL: one that is not well-formed. */
@@ -95,6 +97,9 @@ void runtime_free(struct runtime *runtime);
 
 /* upvalues.c: fills in proto.fixed. */
 void runtime_find_fixed(const struct runtime *runtime);
+
+/* reach.c: fills in proto.reached, for @few if so many are too many.  False: no memory. */
+bool runtime_find_reached(struct runtime *runtime, bool few);
 
 /* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);

@@ -539,6 +539,43 @@ def test_loops_that_look(what: str, stress: str) -> None:
     """)
 
 
+SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
+# Of machine code, which each account is sure to get.
+GUARANTEED = 64 << 10
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_code_of_scripts_fits_in_what_each_account_gets(script) -> None:
+    assert 0 < mcode(script.read_text(), True) <= GUARANTEED
+
+
+def test_what_run_cannot_reach_is_not_compiled() -> None:
+    unused = "local function unused(n) local t = {} for i = 1, n do t[i] = i .. n end return t end"
+    used = "function run() return 1 end"
+    assert mcode(f"{unused} unused(3) {used}", True) == mcode(used, True)
+
+
+# Ways to functions, some of which the compiler does not find.
+WAYS = {
+    "a variable": "local function f(n) return n + 1 end function run() print(f(1)) end",
+    "a field": "local t = { f = function(n) return n + 1 end } function run() print(t.f(1)) end",
+    "a name that is made": "local t = { fa = function(n) return n + 1 end }"
+    " function run() print(t['f' .. 'a'](1)) end",
+    "a global": "function f(n) return n + 1 end function run() print(_G['f'](1), f(2)) end",
+    "a metamethod": "local t = setmetatable({}, { __index = function(_, n) return n + 1 end,"
+    " __call = function(_, n) return n + 2 end }) function run() print(t[1], t(1)) end",
+    "a coroutine": "local c = coroutine.wrap(function(n) while true do n = coroutine.yield(n + 1)"
+    " end end) function run() print(c(1), c(2)) end",
+    "later": "local function f(n) return n + 1 end"
+    " function run() run = function() print(f(1)) end run() end",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_to_functions(way: str) -> None:
+    assert both(WAYS[way]).returncode == 0
+
+
 def test_yields() -> None:
     assert "attempt to index local 'n'" in both(YIELDS).stdout
 
