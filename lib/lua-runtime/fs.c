@@ -167,48 +167,68 @@ static const struct {
 	COLUMNS(COLUMN_ROW)
 };
 
-/* The columns that fs.entries() fills: numbers, those with a bit in @have. */
+enum { COLUMN_NAMES = COLUMN__MAX, COLUMN_DIRS, COLUMNS_N };
+
+/* The columns that fs.entries() fills: numbers, those with a bit in @have, and two of names. */
 struct columns {
-	Table *of[COLUMN__MAX], *names, *dirs;
+	Table *of[COLUMNS_N];
 	unsigned int mask, have;
 };
 
-static Table **number_column(struct columns *columns, const char *name)
+/* Names that were looked up, by their hashes: they are never freed, so no others take their places. */
+static HOT struct {
+	const TString *name;
+	int column;
+} columns_known[64];
+
+static int find_column(const char *name)
 {
 	int i;
 
+	if (!strcmp(name, "name"))
+		return COLUMN_NAMES;
+	if (!strcmp(name, "dirname"))
+		return COLUMN_DIRS;
 	for (i = 0; i < COLUMN__MAX; i++)
-		if (*name == *column_table[i].name && !strcmp(name, column_table[i].name)) {
-			columns->mask |= column_table[i].mask;
-			columns->have |= 1U << i;
-			return &columns->of[i];
-		}
-	return NULL;
+		if (!strcmp(name, column_table[i].name))
+			return i;
+	return -1;
 }
 
-/* Where the table of a column goes, or NULL if there is no such column. */
-static Table **column_of(struct columns *columns, const char *name)
+/* The column's number, or -1. */
+static int column_of(TString *name)
 {
-	if (*name == 'n' && !strcmp(name, "name"))
-		return &columns->names;
-	if (*name == 'd' && !strcmp(name, "dirname"))
-		return &columns->dirs;
-	return number_column(columns, name);
+	unsigned int at = name->tsv.hash % 64;
+	int column;
+
+	if (columns_known[at].name == name)
+		return columns_known[at].column;
+	column = find_column(getstr(name));
+	if (column >= 0) {
+		luaS_fix(name);
+		columns_known[at].name = name;
+		columns_known[at].column = column;
+	}
+	return column;
 }
 
 static void add_column(lua_State *L, struct columns *columns, const TValue *key,
 		       const TValue *value)
 {
-	Table **to;
+	int column;
 
 	if (!ttisstring(key))
 		luaL_error(L, "columns are named: { name = {}, size = {} }");
-	to = column_of(columns, svalue(key));
-	if (!to)
+	column = column_of(rawtsvalue(key));
+	if (column < 0)
 		luaL_error(L, "a directory entry has no column '%s'", svalue(key));
 	if (!ttistable(value))
 		luaL_error(L, "column '%s' is not a table", svalue(key));
-	*to = hvalue(value);
+	columns->of[column] = hvalue(value);
+	if (column < COLUMN__MAX) {
+		columns->mask |= column_table[column].mask;
+		columns->have |= 1U << column;
+	}
 }
 
 static void get_columns(lua_State *L, const Table *t, struct columns *columns)
@@ -216,7 +236,7 @@ static void get_columns(lua_State *L, const Table *t, struct columns *columns)
 	TValue number;
 	int i;
 
-	columns->names = columns->dirs = NULL;
+	columns->of[COLUMN_NAMES] = columns->of[COLUMN_DIRS] = NULL;
 	columns->mask = columns->have = 0;
 	setnvalue(&number, 1);
 	for (i = 0; i < t->sizearray; i++)
@@ -326,15 +346,15 @@ static void fill_walked(lua_State *L, const struct image_batch_entries *dir, Tab
 static bool are_apart(const struct columns *columns)
 {
 	const Table *errors = columns->of[COLUMN_error], *types = columns->of[COLUMN_type];
+	const Table *names = columns->of[COLUMN_NAMES], *dirs = columns->of[COLUMN_DIRS];
 	unsigned int have = columns->have & ~WALKED;
 	int i;
 
 	for (i = 0; have >> i; i++)
 		if (have >> i & 1 && (columns->of[i] == errors || columns->of[i] == types ||
-				      columns->of[i] == columns->dirs))
+				      columns->of[i] == dirs))
 			return false;
-	return columns->dirs && columns->dirs != columns->names && columns->names != errors &&
-	       columns->names != types;
+	return dirs && dirs != names && names != errors && names != types;
 }
 
 static void fill_columns(lua_State *L, const struct image_batch_entries *dir,
@@ -347,13 +367,13 @@ static void fill_columns(lua_State *L, const struct image_batch_entries *dir,
 	for (i = 0; have >> i; i++)
 		if (have >> i & 1)
 			fill_numbers(dir, i, room_for(L, columns->of[i], dir->n));
-	if (columns->names)
-		fill_names(L, dir, columns->names);
+	if (columns->of[COLUMN_NAMES])
+		fill_names(L, dir, columns->of[COLUMN_NAMES]);
 	if (walked)
 		fill_walked(L, dir, columns->of[COLUMN_error], columns->of[COLUMN_type],
-			    columns->dirs);
-	else if (columns->dirs)
-		fill_dirs(L, dir, columns->dirs);
+			    columns->of[COLUMN_DIRS]);
+	else if (columns->of[COLUMN_DIRS])
+		fill_dirs(L, dir, columns->of[COLUMN_DIRS]);
 }
 
 /* fs.entries(fd, columns [, max]) -> n, end */
