@@ -49,7 +49,8 @@ local levels, depth = {}, 0
 local batch, at = 0, 0            -- of e: entries, and those that are done
 local generation, current = 0, 0
 local want_paths, top_dev = false, 0
-local counts = { entries = 0, matches = 0, sum = 0, errors = 0, dirs = 0 }
+-- What this call returns.
+local seen, matched, total, failed, bytes, dirs = 0, 0, 0, 0, 0, 0
 
 local function identity(fd)
   local ret = newfstatat(fd, "", stat, const.AT_EMPTY_PATH)
@@ -76,7 +77,7 @@ local function push(fd, name)
   end
   level.fd, level.count, level.next, level.done = fd, 0, 1, false
   level.path = want_paths and (above and above.path .. name .. "/" or "")
-  counts.dirs = counts.dirs + 1
+  dirs = dirs + 1
   if depth > DEPTH_OPEN + 1 then
     close_far(levels[depth - DEPTH_OPEN])
   end
@@ -106,7 +107,7 @@ local function pop()
   drop()
   -- It was moved: what is left of it, and of those above it, cannot be reached.
   while depth > 0 and not levels[depth].fd do
-    counts.errors = counts.errors + 1
+    failed = failed + 1
     drop()
   end
 end
@@ -114,13 +115,13 @@ end
 -- The entries of a batch that no path is wanted of: nothing can stop it.
 local function look(level)
   local types, errors, names = e.type, e.error, level.names
-  local matches, total, failed, n = 0, 0, 0, level.count
+  local found, added, errs, n = 0, 0, 0, level.count
   for i = at + 1, batch do
     local err = errors[i]
     if err == 0 then
       if not match or match(e, i) then
-        matches = matches + 1
-        if sum then total = total + sum(e, i) end
+        found = found + 1
+        if sum then added = added + sum(e, i) end
       end
       if types[i] == DT_DIR and not (prune and prune(e, i)) and
          (top_dev == 0 or e.dev[i] == top_dev) then
@@ -128,34 +129,28 @@ local function look(level)
         names[n] = e.dirname[i]
       end
     elseif err == ENOENT then
-      counts.entries = counts.entries - 1
+      seen = seen - 1
     else
-      failed = failed + 1
+      errs = errs + 1
     end
   end
-  counts.entries = counts.entries + batch - at
-  counts.matches = counts.matches + matches
-  counts.sum = counts.sum + total
-  counts.errors = counts.errors + failed
+  seen = seen + batch - at
+  matched, total, failed = matched + found, total + added, failed + errs
   level.count, at = n, batch
 end
 
 -- The same with paths, up to the first that has no room: false.
 local function look_and_tell(level, out, room)
-  local used = counts.bytes
   while at < batch do
     local i = at + 1
     local err = e.error[i]
     if err == 0 then
       if not match or match(e, i) then
         local path = level.path .. e.name[i] .. "\0"
-        if #path > room - used then
-          counts.bytes = used
-          return false
-        end
-        used = used + str_out(path, out + used)
-        counts.matches = counts.matches + 1
-        if sum then counts.sum = counts.sum + sum(e, i) end
+        if #path > room - bytes then return false end
+        bytes = bytes + str_out(path, out + bytes)
+        matched = matched + 1
+        if sum then total = total + sum(e, i) end
       end
       if e.type[i] == DT_DIR and not (prune and prune(e, i)) and
          (top_dev == 0 or e.dev[i] == top_dev) then
@@ -163,12 +158,11 @@ local function look_and_tell(level, out, room)
         level.names[level.count] = e.dirname[i]
       end
     elseif err ~= ENOENT then
-      counts.errors = counts.errors + 1
+      failed = failed + 1
     end
-    if err ~= ENOENT then counts.entries = counts.entries + 1 end
+    if err ~= ENOENT then seen = seen + 1 end
     at = i
   end
-  counts.bytes = used
   return true
 end
 
@@ -180,7 +174,7 @@ local function step(level)
     if fd >= 0 then
       push(fd, name)
     elseif fd ~= ENOENT then
-      counts.errors = counts.errors + 1
+      failed = failed + 1
     end
   elseif level.done then
     pop()
@@ -190,7 +184,7 @@ local function step(level)
     batch, at = n, 0
     level.done = done
     if n < 0 then
-      counts.errors = counts.errors + 1
+      failed = failed + 1
       batch, level.done = 0, true
     elseif n == 0 then
       level.done = true
@@ -223,13 +217,11 @@ end
 
 local function results()
   if depth == 0 then current = 0 end
-  return current, counts.entries, counts.matches, counts.sum, counts.errors,
-         counts.bytes, counts.dirs
+  return current, seen, matched, total, failed, bytes, dirs
 end
 
 function run(dir, token, budget, out, room, flags)
-  for name in pairs(counts) do counts[name] = 0 end
-  counts.bytes = 0
+  seen, matched, total, failed, bytes, dirs = 0, 0, 0, 0, 0, 0
   if token == -1 then
     while depth > 0 do drop() end
     return results()
@@ -240,8 +232,8 @@ function run(dir, token, budget, out, room, flags)
     return EINVAL
   end
   -- A signal waits: the next call goes on from here.
-  while depth > 0 and counts.entries < budget and
-        not (counts.entries > 0 and pending()) do
+  while depth > 0 and seen < budget and
+        not (seen > 0 and pending()) do
     local level = levels[depth]
     if at == batch then
       step(level)
@@ -249,7 +241,7 @@ function run(dir, token, budget, out, room, flags)
       look(level)
     else
       if not look_and_tell(level, out, room) then
-        if counts.bytes == 0 then counts.bytes = ENAMETOOLONG end
+        if bytes == 0 then bytes = ENAMETOOLONG end
         break
       end
     end
