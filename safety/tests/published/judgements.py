@@ -6,10 +6,21 @@
 
 JUDGEMENTS: list[tuple[str, str, str, str]] = [
     (
+        *("apfs", r"order of locks: &nxs_mutex", "bug"),
+        "`super.c:1532`: a mount takes `nx_big_sem` (`inode.c:802`) under `nxs_mutex`, a "
+        "transaction takes them in the other order (`transaction.c:424`): a second volume's "
+        "mount and a write to the first may wait for each other for ever",
+    ),
+    (
         *("dm-writeboost", r"leak[\s\S]*try_alloc_writeback_ios|try_alloc_writeback_ios", "bug"),
         "`dm-writeboost-metadata.c:1127`: free_writeback_ios() frees as many segments as were "
         "written back last (`nr_cur_batched_writeback`), not as many as there are; the others, "
         "with their arrays, leak when the target goes",
+    ),
+    (
+        *("dm-writeboost", r"kgcc: .* object of the kernel of 4096 bytes", "false"),
+        "its cache has SLAB_RED_ZONE, by which objects do not begin where their slots do: KGCC "
+        "takes the bounds of the slot before",
     ),
     (
         *("xtables-addons", r"dst\.h:\d+ (delude|tarpit|xttarpit)", "bug"),
