@@ -11,6 +11,7 @@
 #include "plants.h"
 
 static u8 source[64] = "a source that is long enough for all of them, and ends here";
+static u8 target[64];
 
 /* An object of 13 bytes, and 13 or a byte more as a length that compilers do not know. */
 #define LIBRARY(name, statement)					\
@@ -29,7 +30,7 @@ static u8 source[64] = "a source that is long enough for all of them, and ends h
 #define UNENDED(name, statement) LIBRARY(name, memset(p, 'a', 13); statement)
 
 LIBRARY(library_memcpy, memcpy(p, source, length))
-LIBRARY(library_memcpy_from, memcpy(source, p, length))
+LIBRARY(library_memcpy_from, memcpy(target, p, length))
 LIBRARY(library_memmove, memmove(p, source, length))
 LIBRARY(library_memset, memset(p, 0, length))
 LIBRARY(library_memcmp, sink = memcmp(p, (u8[16]){}, length))
