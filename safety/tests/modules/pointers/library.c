@@ -12,9 +12,15 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
+#include <linux/version.h>
 #include <net/checksum.h>
 
 #include "pointers.h"
+
+/* The kernel has no strncpy() any more, modules of its past may. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+char *strncpy(char *to, const char *from, size_t size);
+#endif
 
 static long off;
 static volatile u64 sink;
