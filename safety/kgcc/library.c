@@ -179,6 +179,29 @@ char *kgcc_strstr(const char *where, const char *a, const char *b)
 }
 EXPORT_SYMBOL_GPL(kgcc_strstr);
 
+/* Up to one of the letters, if one is there. */
+char *kgcc_strsep(const char *where, char **s, const char *letters)
+{
+	struct room room;
+	size_t i = 0;
+
+	if (*s) {
+		find_room(*s, &room);
+		while (i < room.bytes && (*s)[i] && !strchr(letters, (*s)[i]))
+			i++;
+		check(where, KGCC_READ, *s, i + 1, &room, _RET_IP_);
+	}
+	return strsep(s, letters);
+}
+EXPORT_SYMBOL_GPL(kgcc_strsep);
+
+/* Before the kernel stops: it does not say where. */
+void kgcc_fortified(const char *where)
+{
+	kgcc_violation_fortified(where, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_fortified);
+
 /* -- writers ---------------------------------------------------------------------- */
 
 char *kgcc_strcpy(const char *where, char *to, const char *from)

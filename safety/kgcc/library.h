@@ -22,6 +22,8 @@ int kgcc_strncasecmp(const char *where, const char *a, const char *b, size_t max
 char *kgcc_strchr(const char *where, const char *s, int c);
 char *kgcc_strrchr(const char *where, const char *s, int c);
 char *kgcc_strstr(const char *where, const char *a, const char *b);
+void kgcc_fortified(const char *where);
+char *kgcc_strsep(const char *where, char **s, const char *letters);
 
 char *kgcc_strcpy(const char *where, char *to, const char *from);
 char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size);

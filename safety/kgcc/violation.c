@@ -191,6 +191,22 @@ void kgcc_violation_call(const char *where, unsigned int flags, unsigned long ad
 	rcu_read_unlock();
 }
 
+void kgcc_violation_fortified(const char *where, unsigned long ip)
+{
+	struct kgcc_module *m;
+	int number;
+
+	rcu_read_lock();
+	m = kgcc_module_of(ip);
+	if (should_report(m, NULL, BOUNDS)) {
+		number = report_number();
+		pr_err("violation: overrun: a length that FORTIFY_SOURCE refuses [%d]\n", number);
+		report_place(number, where, ip);
+	}
+	act(m);
+	rcu_read_unlock();
+}
+
 void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,
 			 const char *where, unsigned long ip)

@@ -14,6 +14,9 @@ void kgcc_violation_call(const char *where, unsigned int flags, unsigned long ad
 			 unsigned long length, const struct kgcc_object *object,
 			 unsigned long ip);
 
+/* The kernel's own check, FORTIFY_SOURCE, stops a call of the library's at where. */
+void kgcc_violation_fortified(const char *where, unsigned long ip);
+
 /* The pointer had left its object before, at where. */
 void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,

@@ -21,6 +21,7 @@ enum kind {
 	NOTED_ORDER,		/* the same, of a function that returns an address */
 	FORGOTTEN,		/* ... before it: first argument */
 	FORGOTTEN_PAGES,	/* ... before it: page, order */
+	ANNOUNCED,		/* ... before it: none */
 	KEPT,			/* or none: it does not hand a cache on */
 };
 
@@ -67,6 +68,7 @@ static const struct hook {
 	{ "strchr", SAME, "kgcc_strchr" },
 	{ "strrchr", SAME, "kgcc_strrchr" },
 	{ "strstr", SAME, "kgcc_strstr" },
+	{ "strsep", SAME, "kgcc_strsep" },
 	{ "strcpy", SAME, "kgcc_strcpy" },
 	{ "strncpy", SAME, "kgcc_strncpy" },
 	{ "strlcpy", SAME, "kgcc_strlcpy" },
@@ -114,6 +116,8 @@ static const struct hook {
 	{ "__alloc_percpu_gfp", NOTED, "kgcc_note_percpu" },
 	{ "pcpu_alloc", NOTED, "kgcc_note_percpu" },
 	{ "free_percpu", FORGOTTEN, "kgcc_forget_percpu" },
+	{ "fortify_panic", ANNOUNCED, "kgcc_fortified" },
+	{ "__fortify_panic", ANNOUNCED, "kgcc_fortified" },
 };
 
 static bool same_name(const char *name, const char *wanted)
@@ -333,6 +337,9 @@ bool redirect_call(gcall *call)
 	case FORGOTTEN:
 	case FORGOTTEN_PAGES:
 		forget(call, hook);
+		return true;
+	case ANNOUNCED:
+		add_call(call, hook->replacement, args, false);
 		return true;
 	default:
 		return false;
