@@ -39,7 +39,7 @@ class Way(NamedTuple):
 WAYS = {
     "kept": Way("found in what the CPU keeps", 32, False),
     "shared": Way("the same, of the same objects", 32, True),
-    "looked_up": Way("looked up each time", 2048, False),
+    "looked_up": Way("looked up each time", 8192, False),
 }
 
 

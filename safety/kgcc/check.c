@@ -2,6 +2,7 @@
 /* The slow path of a check: what is not in the assembly's slots. */
 #include <linux/percpu.h>
 #include <linux/smp.h>
+#include <linux/vmalloc.h>
 
 #include "check.h"
 #include "object.h"
@@ -28,9 +29,8 @@ static_assert(sizeof(struct kgcc_variable) == 8 * KGCC_VARIABLE_WORDS);
 static_assert(sizeof(struct kgcc_site) == 8 * KGCC_SITE_WORDS);
 static_assert(sizeof(struct kgcc_part) == 8 * KGCC_PART_WORDS);
 
-/* For the assembly: offsets of this CPU's. */
-struct kgcc_kept __percpu *kgcc_kept;
-u64 __percpu *kgcc_entered;
+/* More than the allocator of per-CPU memory has. */
+DEFINE_PER_CPU(struct kgcc_kept *, kgcc_kept);
 
 static DEFINE_PER_CPU(struct kgcc_lookups, lookups);
 
@@ -38,22 +38,23 @@ int kgcc_check_init(void)
 {
 	int cpu;
 
-	kgcc_kept = __alloc_percpu(sizeof(*kgcc_kept) * KGCC_SLOTS, sizeof(*kgcc_kept));
-	kgcc_entered = alloc_percpu(u64);
-	if (!kgcc_kept || !kgcc_entered) {
-		kgcc_check_exit();
-		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		per_cpu(kgcc_kept, cpu) = vzalloc_node(sizeof(struct kgcc_kept) * KGCC_SLOTS,
+						       cpu_to_node(cpu));
+		if (!per_cpu(kgcc_kept, cpu)) {
+			kgcc_check_exit();
+			return -ENOMEM;
+		}
 	}
-	/* Odd, and different from CPU to CPU. */
-	for_each_possible_cpu(cpu)
-		*per_cpu_ptr(kgcc_entered, cpu) = (u64)cpu << 48 | 1;
 	return 0;
 }
 
 void kgcc_check_exit(void)
 {
-	free_percpu(kgcc_kept);
-	free_percpu(kgcc_entered);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		vfree(per_cpu(kgcc_kept, cpu));
 }
 
 void kgcc_check_forget(unsigned int slot)
@@ -61,7 +62,13 @@ void kgcc_check_forget(unsigned int slot)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu_ptr(kgcc_kept, cpu)[slot].pointer, 0);
+		WRITE_ONCE(per_cpu(kgcc_kept, cpu)[slot].pointer, 0);
+}
+
+void kgcc_check_forget_all(void)
+{
+	for (unsigned int slot = 0; slot < KGCC_SLOTS; slot++)
+		kgcc_check_forget(slot);
 }
 
 void kgcc_check_sum(struct kgcc_lookups *sum)
@@ -93,7 +100,7 @@ static __always_inline void keep(unsigned long pointer, const struct kgcc_object
 	local_irq_save(flags);
 	if (!kgcc_peer_none(pointer))
 		goto out;
-	kept = this_cpu_ptr(kgcc_kept) + kgcc_slot(pointer);
+	kept = this_cpu_read(kgcc_kept) + kgcc_slot(pointer);
 	WRITE_ONCE(kept->pointer, 0);
 	barrier();
 	kept->room = room_of(object, pointer);
@@ -150,8 +157,10 @@ static bool is_good_before(unsigned long pointer, unsigned long address, unsigne
 }
 
 static void left(const struct kgcc_site *site, unsigned long address,
-		 const struct kgcc_object *object)
+		 struct kgcc_object *object)
 {
+	if (object->kind == KGCC_LOCAL)
+		kgcc_stack_renew(object);
 	if (object->kind != KGCC_NOTHING && object->kind != KGCC_FREED &&
 	    object->kind != KGCC_RETURNED)
 		kgcc_peer_add(address, object, site->where);

@@ -11,7 +11,7 @@
  * The slot of a pointer: bits in the middle of its product with the golden ratio, which
  * the pointer's lower half decides, whatever the distance of the objects is.
  */
-#define KGCC_SLOT_BITS	9
+#define KGCC_SLOT_BITS	11
 #define KGCC_SLOT_FACTOR 0x61c88647
 #define KGCC_SLOT_LOW	22
 #define KGCC_SLOT_SHIFT	6		/* bytes of a slot */
@@ -55,8 +55,9 @@ void kgcc_check_exit(void);
 /* Keep what the lookup of a pointer came to, on this CPU. */
 void kgcc_check_keep(unsigned long pointer, const struct kgcc_object *object);
 
-/* Keep nothing of a slot, on all CPUs. */
+/* Keep nothing of a slot, on all CPUs, or of any. */
 void kgcc_check_forget(unsigned int slot);
+void kgcc_check_forget_all(void);
 
 void kgcc_check_sum(struct kgcc_lookups *sum);
 

@@ -21,13 +21,13 @@
 
 	.text
 
-/* \slot: what is kept for \pointer on this CPU, as an offset of %gs */
+/* \slot: what is kept for \pointer on this CPU */
 .macro FIND_SLOT pointer, slot
 	imulq	$KGCC_SLOT_FACTOR, \pointer, \slot
 	shrq	$(KGCC_SLOT_LOW - KGCC_SLOT_SHIFT), \slot
 	andq	$(((1 << KGCC_SLOT_BITS) - 1) << KGCC_SLOT_SHIFT), \slot
-	addq	kgcc_kept(%rip), \slot
-	cmpq	%gs:KGCC_KEPT_POINTER(\slot), \pointer
+	addq	PER_CPU_VAR(kgcc_kept), \slot
+	cmpq	KGCC_KEPT_POINTER(\slot), \pointer
 .endm
 
 /*
@@ -35,11 +35,11 @@
  * memory that is mapped no more: then it is not.
  */
 .macro READ_WITNESS slot, temp, gone
-	movq	%gs:KGCC_KEPT_WITNESS(\slot), \temp
+	movq	KGCC_KEPT_WITNESS(\slot), \temp
 .Lread\@:
 	movq	(\temp), \temp
 	_ASM_EXTABLE(.Lread\@, \gone)
-	cmpq	%gs:KGCC_KEPT_VALUE(\slot), \temp
+	cmpq	KGCC_KEPT_VALUE(\slot), \temp
 .endm
 
 /* A jump while \key is on: hits are counted, or timed. */
@@ -68,7 +68,7 @@
 /* Leaves the room in r9, where the caller wants it; \slot is where it is kept. */
 .macro LEAVE_ROOM slot, room
 	.if \room
-	movq	%gs:KGCC_KEPT_ROOM(\slot), %r9
+	movq	KGCC_KEPT_ROOM(\slot), %r9
 	.endif
 .endm
 
@@ -92,7 +92,7 @@ ENTRY_OF \name
 	FIND_SLOT %r10, %r8
 	jne	.Lslow\@
 	movq	HI(%r11), %r9
-	cmpq	%gs:KGCC_KEPT_ROOM(%r8), %r9
+	cmpq	KGCC_KEPT_ROOM(%r8), %r9
 	ja	.Lslow\@
 	READ_WITNESS %r8, %r9, .Lslow\@
 	jne	.Lslow\@
@@ -111,9 +111,9 @@ END_OF \name
 .macro CHECK_BOUNDS length, slot, slow
 	FIND_SLOT %r10, \slot
 	jne	\slow
-	cmpq	%gs:KGCC_KEPT_START(\slot), %r9
+	cmpq	KGCC_KEPT_START(\slot), %r9
 	jb	\slow
-	movq	%gs:KGCC_KEPT_END(\slot), %rax
+	movq	KGCC_KEPT_END(\slot), %rax
 	subq	%r9, %rax
 	jb	\slow
 	cmpq	\length, %rax
@@ -243,7 +243,10 @@ END_OF kgcc_rule
 
 /*
  * The record in r10 is put into the list of the task's stack, if it lies on that:
- * interrupts have stacks of their own.
+ * interrupts have stacks of their own.  It is alive by a number that says where which
+ * locals lie, seen from the record: if the function is entered there again, what was
+ * looked up before is valid again.  A function's arguments may lie elsewhere, if it aligns
+ * its stack, and come last.
  */
 ENTRY_OF kgcc_enter
 	COUNT	.Lcount_enter
@@ -257,9 +260,12 @@ ENTRY_OF kgcc_enter
 	movq	8(%r9), %r8
 	movq	%r8, (%r10)
 	movq	%r10, 8(%r9)
-	movq	kgcc_entered(%rip), %r8
-	addq	$2, %gs:(%r8)
-	movq	%gs:(%r8), %r8
+	movq	16(%r10), %r8
+	movq	24(%r10), %r9
+	movq	24(%r10, %r9, 8), %r9
+	subq	%r10, %r9
+	shlq	$32, %r9
+	xorq	%r9, %r8
 	movq	%r8, 8(%r10)
 1:	RET
 .Lcount_enter:

@@ -21,6 +21,7 @@ struct peer {
 };
 
 static struct peer peers[KGCC_PEER_SETS][WAYS];
+static u8 turns[KGCC_PEER_SETS];
 u64 kgcc_peers[KGCC_PEER_SETS];
 static raw_spinlock_t locks[KGCC_PEER_SETS] = {
 	[0 ... KGCC_PEER_SETS - 1] = __RAW_SPIN_LOCK_UNLOCKED(locks),
@@ -49,6 +50,17 @@ static struct peer *find(unsigned long address)
 	return NULL;
 }
 
+/* Under the set's lock. */
+static u64 bits_of(const struct peer *set)
+{
+	u64 bits = 0;
+
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (set[i].address)
+			bits |= kgcc_peer_bit(set[i].address);
+	return bits;
+}
+
 void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, const char *where)
 {
 	unsigned int set = kgcc_peer_set(address);
@@ -62,8 +74,11 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 	peer = find(address);
 	known = peer;
 	if (!peer)
-		peer = &peers[set][kgcc_peers[set]++ % WAYS];
+		peer = &peers[set][turns[set]++ % WAYS];
+	/* Whoever sees the peer sees its bit. */
+	WRITE_ONCE(kgcc_peers[set], kgcc_peers[set] | kgcc_peer_bit(address));
 	*peer = (struct peer) { address, current, *object, where };
+	WRITE_ONCE(kgcc_peers[set], bits_of(peers[set]));
 	raw_spin_unlock_irqrestore(&locks[set], flags);
 	if (!known)
 		kgcc_check_forget(kgcc_slot(address));

@@ -21,15 +21,21 @@ static inline unsigned int kgcc_peer_set(unsigned long address)
 	return kgcc_slot(address) % KGCC_PEER_SETS;
 }
 
-/* How many peers each set has had: mostly 0. */
+/* Of each set: a bit for the address of each peer. */
 extern u64 kgcc_peers[KGCC_PEER_SETS];
+
+static inline u64 kgcc_peer_bit(unsigned long address)
+{
+	return 1ull << (address >> 3 & 63);
+}
 
 bool kgcc_peer_none_of(unsigned long address);
 
 /* Whether lookups of an address may be kept for the next time. */
 static inline bool kgcc_peer_none(unsigned long address)
 {
-	return !READ_ONCE(kgcc_peers[kgcc_peer_set(address)]) || kgcc_peer_none_of(address);
+	return !(READ_ONCE(kgcc_peers[kgcc_peer_set(address)]) & kgcc_peer_bit(address)) ||
+	       kgcc_peer_none_of(address);
 }
 
 /* Drop those made at texts in a range: their module goes. */

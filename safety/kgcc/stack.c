@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/sched/task_stack.h>
 
 #include "stack.h"
@@ -81,6 +82,16 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 	kgcc_object_set(object, KGCC_STACK, stack + KGCC_STACK_HEAD + sizeof(long),
 			stack + THREAD_SIZE, head, *head);
 	return true;
+}
+
+/* The number that a function gets when it is entered is even, and the same each time. */
+void kgcc_stack_renew(struct kgcc_object *object)
+{
+	struct kgcc_record *record = container_of(object->witness, struct kgcc_record, alive);
+	static atomic64_t serial = ATOMIC64_INIT(1);
+
+	if (!(object->value & 1))
+		object->value = record->alive = atomic64_add_return(2, &serial);
 }
 
 /* Interrupts and exceptions may run on other stacks: the task's own has not moved then. */

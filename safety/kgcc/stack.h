@@ -27,6 +27,9 @@ struct kgcc_record {
 
 bool kgcc_stack_find(unsigned long address, struct kgcc_object *object);
 
+/* What is to be known of a local ends with this run of its function, as peers do. */
+void kgcc_stack_renew(struct kgcc_object *object);
+
 /* Whether what runs on this task's stack has left an address: top is what it has there. */
 bool kgcc_stack_returned(unsigned long address, unsigned long top);
 

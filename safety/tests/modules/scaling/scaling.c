@@ -16,8 +16,8 @@
 #include <linux/uaccess.h>
 
 #define CPUS_MAX	8
-#define OBJECTS_MAX	4096
-#define ACCESSES	2048	/* short, so that the machine is seldom taken away */
+#define OBJECTS_MAX	8192
+#define ACCESSES	8192	/* short, so that the machine is seldom taken away */
 
 struct item {
 	u64 value;
