@@ -53,6 +53,33 @@ static bool aligns(const_tree mask)
 	return TREE_CODE(mask) == INTEGER_CST && as_signed(mask) < 0 && as_signed(mask) > -4096;
 }
 
+/*
+ * Whether it has this_cpu_off in it, or what else is loaded from the CPU's own memory, which
+ * is another address space: what names per-CPU memory is no pointer, but becomes one by it.
+ */
+static bool is_of_cpu(tree value, int depth = 0)
+{
+	gassign *assign = TREE_CODE(value) == SSA_NAME
+			  ? dyn_cast<gassign *>(SSA_NAME_DEF_STMT(value)) : NULL;
+	tree from;
+
+	if (!assign || depth == DEPTH)
+		return false;
+	from = gimple_assign_rhs1(assign);
+	switch (gimple_assign_rhs_code(assign)) {
+	case PLUS_EXPR:
+	case MINUS_EXPR:
+		return is_of_cpu(from, depth + 1) ||
+		       is_of_cpu(gimple_assign_rhs2(assign), depth + 1);
+	case SSA_NAME:
+	CASE_CONVERT:
+		return is_of_cpu(from, depth + 1);
+	default:
+		return gimple_assign_load_p(assign) &&
+		       !ADDR_SPACE_GENERIC_P(TYPE_ADDR_SPACE(TREE_TYPE(from)));
+	}
+}
+
 /* The sum's operand that was a pointer, if only one was. */
 static tree step_sum(gassign *assign, struct origin *o, int depth)
 {
@@ -62,7 +89,7 @@ static tree step_sum(gassign *assign, struct origin *o, int depth)
 	tree in_a = step_integer(a, &of_a, depth), in_b = step_integer(b, &of_b, depth);
 	tree other = in_a ? b : a;
 
-	if (!in_a == !in_b || (in_b && minus))
+	if (!in_a == !in_b || (in_b && minus) || is_of_cpu(other))
 		return NULL_TREE;
 	*o = in_a ? of_a : of_b;
 	if (TREE_CODE(other) == INTEGER_CST && absu_hwi(as_signed(other)) < HOST_WIDE_INT_1U << 40)
@@ -135,6 +162,8 @@ static tree step_assignment(gassign *assign, struct origin *o, hash_set<gimple *
 	case ADDR_EXPR:
 		return step_reference(TREE_OPERAND(value, 0), o);
 	case POINTER_PLUS_EXPR:
+		if (is_of_cpu(gimple_assign_rhs2(assign)))
+			return NULL_TREE;
 		if (tree_fits_shwi_p(gimple_assign_rhs2(assign))) {
 			o->offset += tree_to_shwi(gimple_assign_rhs2(assign));
 		} else {
