@@ -283,6 +283,22 @@ char *kgcc_strncat(const char *where, char *to, const char *from, size_t max)
 }
 EXPORT_SYMBOL_GPL(kgcc_strncat);
 
+/* What strcat() is to FORTIFY_SOURCE since 6.2, with any size. */
+size_t kgcc_strlcat(const char *where, char *to, const char *from, size_t size)
+{
+	size_t old = kgcc_library_string(where, to, size, _RET_IP_);
+	size_t length = kgcc_library_string(where, from, SIZE_MAX, _RET_IP_);
+	size_t fits = old < size ? min(length, size - old - 1) : 0;
+
+	if (old < size) {
+		write_bytes(where, to, old + fits + 1, _RET_IP_);
+		memcpy(to + old, from, fits);
+		to[old + fits] = 0;
+	}
+	return old + length;
+}
+EXPORT_SYMBOL_GPL(kgcc_strlcat);
+
 /* -- formats ---------------------------------------------------------------------- */
 
 static int print(const char *where, char *to, size_t size, const char *format, va_list args,

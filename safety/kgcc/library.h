@@ -30,6 +30,7 @@ char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size);
 size_t kgcc_strlcpy(const char *where, char *to, const char *from, size_t size);
 ssize_t kgcc_strscpy(const char *where, char *to, const char *from, size_t size);
 char *kgcc_strcat(const char *where, char *to, const char *from);
+size_t kgcc_strlcat(const char *where, char *to, const char *from, size_t size);
 char *kgcc_strncat(const char *where, char *to, const char *from, size_t max);
 
 __printf(3, 4) int kgcc_sprintf(const char *where, char *to, const char *format, ...);

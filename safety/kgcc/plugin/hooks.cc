@@ -76,6 +76,7 @@ static const struct hook {
 	{ "sized_strscpy", SAME, "kgcc_strscpy" },
 	{ "strcat", SAME, "kgcc_strcat" },
 	{ "strncat", SAME, "kgcc_strncat" },
+	{ "strlcat", SAME, "kgcc_strlcat" },
 	{ "sprintf", SAME, "kgcc_sprintf" },
 	{ "snprintf", SAME, "kgcc_snprintf" },
 	{ "scnprintf", SAME, "kgcc_scnprintf" },
