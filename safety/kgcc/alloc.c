@@ -274,6 +274,9 @@ static unsigned int with_tag(unsigned int size)
 	return kgcc_tag_offset(size) + KGCC_TAG_BYTES;
 }
 
+/* The kernel's own red zones would move the objects within their slots. */
+#define KERNEL_CHECKS	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+
 static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int size,
 					 slab_flags_t flags, void (*constructor)(void *))
 {
@@ -295,6 +298,7 @@ struct kmem_cache *kgcc_cache_create_usercopy(const char *where, const char *nam
 					      unsigned int usersize,
 					      void (*constructor)(void *))
 {
+	flags &= ~KERNEL_CHECKS;
 	/* What may be copied to user space, were it a byte, is not merged with others. */
 	return register_cache(kmem_cache_create_usercopy(name, with_tag(size), align, flags,
 							 useroffset, usersize ?: 1,
@@ -318,6 +322,7 @@ struct kmem_cache *kgcc_cache_create_args(const char *where, const char *name,
 {
 	struct kmem_cache_args with = args ? *args : (struct kmem_cache_args){};
 
+	flags &= ~KERNEL_CHECKS;
 	with.usersize = with.usersize ?: 1;
 	with.ctor = with.ctor ? kgcc_heap_construct : NULL;
 	return register_cache(__kmem_cache_create_args(name, with_tag(size), &with, flags),

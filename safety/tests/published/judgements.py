@@ -18,11 +18,6 @@ JUDGEMENTS: list[tuple[str, str, str, str]] = [
         "with their arrays, leak when the target goes",
     ),
     (
-        *("dm-writeboost", r"kgcc: .* object of the kernel of 4096 bytes", "false"),
-        "its cache has SLAB_RED_ZONE, by which objects do not begin where their slots do: KGCC "
-        "takes the bounds of the slot before",
-    ),
-    (
         *("xtables-addons", r"dst\.h:\d+ (delude|tarpit|xttarpit)", "bug"),
         "`xt_DELUDE.c:131`: dst_metric() is asked for RTAX_HOPLIMIT, of which the kernel warns: "
         "ip4_dst_hoplimit() is for that",
