@@ -114,6 +114,9 @@ static inline struct file *compat_shmem_file_setup(const char *name, loff_t size
 #endif
 }
 
+/* Is struct filename known to be made by setting ->name, and all else zero? */
+#define COMPAT_PLAIN_FILENAME	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
+
 /* Newer kernels do so wherever a file is opened. */
 static inline void compat_fsnotify_open(struct file *file)
 {

@@ -14,6 +14,7 @@
 #include <linux/nospec.h>
 #include <linux/sched/task_stack.h>
 
+#include "fs/files_entry.h"
 #include "net/mmsg_entry.h"
 #include "clock.h"
 #include "compat.h"
@@ -363,6 +364,30 @@ const struct gate gates_preemptible[] = {
 	},
 #include "syscalls.def"
 };
+
+/* -- Files ---------------------------------------------------------------------- */
+
+/* A preemptible engine's as a system call, see gate_preemptible(). */
+long files_read(struct run *run, struct files_reading *reading)
+{
+	struct run_own *own = run_own(run);
+	long ret;
+
+	if (unlikely(own->atomic || !is_open(own) || watchers_watch_at_entry(own->task)))
+		return files_read_sleepable(run, reading);
+	own->call.switches = own->task->nvcsw;
+	own->call.regs.di = (unsigned long)run;
+	own->call.regs.si = (unsigned long)reading;
+	ret = own->home ? call_at_home(own, files_read_entry) :
+			  files_read_entry(&own->call.regs);
+	run->syscalls++;
+	/* It may have looked at the clocks itself, or asked watchers. */
+	if (unlikely(run->doom || !is_open(own) || !run_is_quiet(own, 0)))
+		return run_after_batch(run, ret);
+	return ret;
+}
+
+/* -- By number ------------------------------------------------------------------ */
 
 static long call_gate(struct run *run, const struct gate *gate, const long *args)
 {

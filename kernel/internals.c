@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <asm/unistd.h>
 
+#include "compat.h"
 #include "fpu.h"
 #include "internals.h"
 #include "symbols.h"
@@ -97,8 +98,27 @@ static void __init find_task_time(void)
 		static_call_update(internals_task_time, found);
 }
 
+/* -- Files that are opened ------------------------------------------------------ */
+
+static struct file *open_copied(struct filename *name, int flags, umode_t mode)
+{
+	return filp_open(name->name, flags, mode);
+}
+
+DEFINE_STATIC_CALL(internals_open_name, open_copied);
+
+/* It saves the copy of the name. */
+static void __init find_open_name(void)
+{
+	void *found = COMPAT_PLAIN_FILENAME ? symbols_find("file_open_name") : NULL;
+
+	if (found)
+		static_call_update(internals_open_name, found);
+}
+
 int __init internals_init(void)
 {
 	find_task_time();
+	find_open_name();
 	return find_syscalls() ?: find_load_fpu();
 }

@@ -20,6 +20,7 @@
  * Found by name, and done without if missing: __secure_computing() (filters.c),
  * do_exit() (exits.c), audit's functions (audits.c), security_socket_sendmsg() and
  * security_socket_recvmsg() (net/frames_port.c), task_sched_runtime() (run.c),
+ * file_open_name() (fs/files.c),
  * pagetable_free_kernel() (luajit/kernel/arena.c).  docs/design/borrowed.md says what they
  * expect, and what the functions expect that the kernel exports.
  *
@@ -54,6 +55,16 @@ extern const sys_call_ptr_t *internals_syscalls;
 
 /* switch_fpu_return(), which newer kernels export to KVM only. */
 DECLARE_STATIC_CALL(internals_load_fpu, void (void));
+
+struct file;
+struct filename;
+
+/*
+ * file_open_name() of a name that has nothing but ->name and stays only until this
+ * returns: for tasks without an audit context, which would keep it.
+ */
+DECLARE_STATIC_CALL(internals_open_name,
+		    struct file *(struct filename *name, int flags, umode_t mode));
 
 /* task_sched_runtime(), or what the scheduler has accounted for so far. */
 DECLARE_STATIC_CALL(internals_task_time, u64 (struct task_struct *task));

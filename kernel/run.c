@@ -486,13 +486,18 @@ MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool wai
 }
 
 /* The tick came after script code was left: none of the time is its. */
-static MAY_END long leave_after(struct sleepable *work)
+static long look_after(struct sleepable *work)
 {
 	struct run_own *own = work->own;
 
 	if (!own->atomic)
 		own->clock.since = task_time();
-	return syscall_returned(own, do_sleepable_late(work));
+	return do_sleepable_late(work);
+}
+
+static MAY_END long leave_after(struct sleepable *work)
+{
+	return syscall_returned(work->own, look_after(work));
 }
 
 MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
@@ -512,6 +517,15 @@ MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 	};
 
 	return leave_after(&work);
+}
+
+long run_after_batch(struct run *run, long ret)
+{
+	struct sleepable work = {
+		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = true,
+	};
+
+	return look_after(&work);
 }
 
 static long sleepable_as_syscall(struct sleepable *work)

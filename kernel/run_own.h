@@ -149,6 +149,8 @@ static __always_inline bool run_is_quiet(const struct run_own *own, unsigned lon
 long run_syscall_sleepable(struct run *run, unsigned int index, bool waits);
 long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer);
 long run_after_syscall(struct run *run, long ret, bool waits);
+/* The same for a gate that stands for several calls: the engine looks at run->doom. */
+long run_after_batch(struct run *run, long ret);
 
 /*
  * Runs fn(arg) where it may sleep.  Unlike run_as_syscall(), for work that does not

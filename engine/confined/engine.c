@@ -56,7 +56,7 @@ static u64 call_by_number(struct engine_vm *vm, u64 nr, const long *args)
 }
 
 /* IMAGE_CALL_SYSCALL: the number and the arguments are the program's. */
-static u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
+static noinline u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
 {
 	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
 	long args[6];
@@ -81,6 +81,8 @@ static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 /* Those of memory are of no library: the arena is the program's, the rest util's. */
 static bool may_batch(const struct run *run, u64 op)
 {
+	if (likely(!run->only))
+		return true;
 	if ((op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES) || op == IMAGE_BATCH_READ_FILE)
 		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
 	if ((op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND) || op == IMAGE_BATCH_ACCEPT)
@@ -154,10 +156,10 @@ static noinline u64 call_process(const u64 *args, struct machine *machine, u32 c
 {
 	struct engine_vm *vm = container_of(machine, struct engine_vm, machine);
 
+	if (likely(call == IMAGE_CALL_BATCH))
+		return call_batch(vm, args[0], args[1]);
 	if (call == IMAGE_CALL_SYSCALL)
 		return call_from_arena(vm, args[0], args[1]);
-	if (call == IMAGE_CALL_BATCH)
-		return call_batch(vm, args[0], args[1]);
 	return call_by_number(vm, call - IMAGE_SYSCALL, (const long *)args);
 }
 

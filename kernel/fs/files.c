@@ -7,6 +7,7 @@
  * All that is not plainly a regular file under its name is left to the system
  * calls themselves.
  */
+#include <linux/audit.h>
 #include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
@@ -21,6 +22,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/xacct.h>
+#include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -29,7 +31,8 @@
 
 #include "compat.h"
 #include "attributes.h"
-#include "files.h"
+#include "files_entry.h"
+#include "internals.h"
 #include "readdirplus.h"
 #include "run_own.h"
 #include "syscalls.h"
@@ -55,7 +58,9 @@ struct files {
 	unsigned int len;
 	s64 size;			/* of a file that has filled its buffer */
 	bool wants_size;
-	struct files_parent parents[FILES_PARENTS], *parent;	/* of the last one */
+	bool is_part;			/* there was more to read when it had to stop */
+	struct files_parent parents[FILES_PARENTS];
+	struct files_parent *parent;	/* of the last one; NULL: there is none yet */
 };
 
 /* -- Directories ----------------------------------------------------------- */
@@ -67,8 +72,9 @@ static void files_drop_parent(struct files_parent *parent)
 	parent->is_held = false;
 }
 
-static void files_init_parents(struct files *files, char *room)
+static noinline void files_init_parents(struct files *files)
 {
+	char *room = files->path + PATH_MAX;
 	unsigned int i;
 
 	for (i = 0; i < FILES_PARENTS; i++) {
@@ -83,6 +89,8 @@ static void files_drop_parents(struct files *files)
 {
 	unsigned int i;
 
+	if (!files->parent)
+		return;
 	for (i = 0; i < FILES_PARENTS; i++)
 		files_drop_parent(&files->parents[i]);
 }
@@ -221,6 +229,8 @@ static bool files_find_parent_of_name(struct files *files)
 	files->len = len - dir_len;
 	if (!files->len || files->len > NAME_MAX || attributes_is_dot(files->name, files->len))
 		return false;
+	if (!files->parent)
+		files_init_parents(files);
 	return files_same_parent(files, dir_len) || !files_find_parent(files, dir_len);
 }
 
@@ -314,11 +324,38 @@ static struct file *files_open_name(struct files *files, int flags)
 	return file == ERR_PTR(-ELOOP) ? NULL : file;
 }
 
-/* For one file its directory is not looked up by itself, if the path begins where open(2) does. */
+/*
+ * A single file is opened by its whole path, if that begins where the kernel's begin: to
+ * look up the directory first would pay only for a second file there.
+ */
 static bool files_is_alone(const struct files *files)
 {
 	return files->request->n == 1 &&
 	       (files->path[0] == '/' || files->request->dirfd == AT_FDCWD);
+}
+
+static struct file *files_open_path(const struct files *files, int flags)
+{
+	struct filename name = { .name = files->path };
+
+	return static_call(internals_open_name)(&name, flags | O_LARGEFILE,
+						files->request->mode);
+}
+
+/* files_open_plain() without a look at watchers. */
+static __always_inline struct file *files_open_unwatched(struct files *files,
+							 const struct syscript_file *f,
+							 int flags)
+{
+	struct file *file;
+
+	if ((flags & ~PLAIN_FLAGS) || !files_read_path(files, f->path))
+		return NULL;
+	file = files_is_alone(files) && audit_dummy_context() ? files_open_path(files, flags) :
+								files_open_name(files, flags);
+	if (!IS_ERR_OR_NULL(file))
+		compat_fsnotify_open(file);
+	return file;
 }
 
 /*
@@ -328,18 +365,8 @@ static bool files_is_alone(const struct files *files)
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
 {
-	struct file *file;
-
 	/* Watchers see the system calls. */
-	if ((flags & ~PLAIN_FLAGS) || watchers_watch() || !files_read_path(files, f->path))
-		return NULL;
-	if (files_is_alone(files))
-		file = filp_open(files->path, flags | O_LARGEFILE, files->request->mode);
-	else
-		file = files_open_name(files, flags);
-	if (!IS_ERR_OR_NULL(file))
-		compat_fsnotify_open(file);
-	return file;
+	return watchers_watch() ? NULL : files_open_unwatched(files, f, flags);
 }
 
 static long files_open_slow(const struct files *files, const struct syscript_file *f,
@@ -449,7 +476,7 @@ static bool has_to_stop(struct run *run)
 }
 
 /* Until it is full or at its end; what comes after some data is no error. */
-static ssize_t files_read_all(struct run *run, struct file *file, u64 addr, size_t size)
+static ssize_t files_read_all(struct files *files, struct file *file, u64 addr, size_t size)
 {
 	struct iov_iter iter;
 	ssize_t done = 0, n;
@@ -464,7 +491,10 @@ static ssize_t files_read_all(struct run *run, struct file *file, u64 addr, size
 			break;
 		add_rchar(current, n);
 		done += n;
-	} while (done < size && pos != i_size_read(file_inode(file)) && !has_to_stop(run));
+		if (done == size || pos == i_size_read(file_inode(file)))
+			return done;
+	} while (!has_to_stop(files->run));
+	files->is_part = n;
 	return done ?: n;
 }
 
@@ -487,9 +517,10 @@ static ssize_t files_write_all(struct run *run, struct file *file, u64 addr, siz
 	return done ?: n;
 }
 
-static ssize_t files_transfer_slow(struct run *run, bool reads, long fd, u64 addr,
+static ssize_t files_transfer_slow(struct files *files, bool reads, long fd, u64 addr,
 				   size_t size)
 {
+	struct run *run = files->run;
 	ssize_t done = 0, n;
 	size_t some;
 
@@ -501,6 +532,7 @@ static ssize_t files_transfer_slow(struct run *run, bool reads, long fd, u64 add
 			break;
 		done += n;
 	} while (done < size && !has_to_stop(run));
+	files->is_part = n && done < size;
 	return done ?: n;
 }
 
@@ -533,34 +565,57 @@ static long files_give_fd(struct file *file, int flags)
 	return fd;
 }
 
-static long files_transfer(struct files *files, const struct syscript_file *f, int flags)
+static long files_transfer_plain(struct files *files, const struct syscript_file *f, bool reads,
+				 struct file *file)
+{
+	long done;
+
+	if (unlikely(!access_ok((void __user *)f->data, f->size)))
+		done = -EFAULT;
+	else
+		done = reads ? files_read_all(files, file, f->data, f->size) :
+			       files_write_all(files->run, file, f->data, f->size);
+	files->size = i_size_read(file_inode(file));
+	return files_close_after(file, done);
+}
+
+/* By system calls, but for openat(2) if there is a @file. */
+static noinline long files_transfer_fd(struct files *files, const struct syscript_file *f,
+				       int flags, struct file *file)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
-	struct file *file = files_open_plain(files, f, flags);
 	long fd, done;
 	int err;
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	if (file && is_plain_file(file, reads)) {
-		if (unlikely(!access_ok((void __user *)f->data, f->size)))
-			done = -EFAULT;
-		else
-			done = reads ? files_read_all(files->run, file, f->data, f->size) :
-				       files_write_all(files->run, file, f->data, f->size);
-		files->size = i_size_read(file_inode(file));
-		return files_close_after(file, done);
-	}
 	fd = file ? files_give_fd(file, flags) : files_open_slow(files, f, flags);
 	if (fd < 0)
 		return fd;
-	done = files_transfer_slow(files->run, reads, fd, f->data, f->size);
+	done = files_transfer_slow(files, reads, fd, f->data, f->size);
 	if (files->wants_size && done == f->size && !files->run->doom)
 		files->size = syscalls_plain(files->run, lseek, fd, 0, SEEK_END, 0);
 	/* In a run that has to end, no call. */
 	err = files->run->doom ? close_fd(fd) :
 	      syscalls_plain(files->run, close, fd, 0, 0, 0);
 	return done >= 0 && err ? err : done;
+}
+
+/* With what files_open_plain() has returned. */
+static __always_inline long files_transfer_opened(struct files *files,
+						  const struct syscript_file *f, int flags,
+						  struct file *file)
+{
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	return likely(file && is_plain_file(file, reads)) ?
+		files_transfer_plain(files, f, reads, file) :
+		files_transfer_fd(files, f, flags, file);
+}
+
+static long files_transfer(struct files *files, const struct syscript_file *f, int flags)
+{
+	return files_transfer_opened(files, f, flags, files_open_plain(files, f, flags));
 }
 
 /* -- Batches --------------------------------------------------------------- */
@@ -592,10 +647,11 @@ static bool files_prepare(struct files *files, struct run *run, const struct fil
 	files->run = run;
 	files->request = request;
 	files->wants_size = false;
+	files->is_part = false;
 	files->size = -1;
 	/* After the records of a directory, which stay valid. */
 	files->path = buffer + READDIRPLUS_ROOM;
-	files_init_parents(files, files->path + PATH_MAX);
+	files->parent = NULL;
 	return true;
 }
 
@@ -657,6 +713,41 @@ long files_batch(struct run *run, const struct files_request *request)
 
 /* -- One file ------------------------------------------------------------------ */
 
+static __always_inline long files_read_one(struct run *run, struct files_reading *reading,
+					   bool may_be_watched)
+{
+	const struct files_request request = { .op = FILES_READ, .dirfd = reading->dirfd, .n = 1 };
+	const struct syscript_file f = {
+		.path = reading->path, .data = reading->addr, .size = reading->size,
+	};
+	int flags = O_RDONLY | O_CLOEXEC | reading->flags;
+	struct files files __uninitialized;
+	struct file *file;
+	long done;
+
+	if (!files_prepare(&files, run, &request))
+		return -ENOMEM;
+	files.wants_size = true;
+	file = may_be_watched ? files_open_plain(&files, &f, flags) :
+				files_open_unwatched(&files, &f, flags);
+	done = files_transfer_opened(&files, &f, flags, file);
+	files_drop_parents(&files);
+	if (done >= 0)
+		reading->total = done < f.size ? done : files_total(done, files.size);
+	return done > 0 && files.is_part && signal_pending(current) ? -EINTR : done;
+}
+
+long files_read_entry(const struct pt_regs *regs)
+{
+	struct run *run = (struct run *)regs->di;
+	struct files_reading *reading = (struct files_reading *)regs->si;
+	long ret = files_read_one(run, reading, false);
+
+	/* The file is released before the next call. */
+	usermode_works();
+	return syscalls_result(ret);
+}
+
 struct reading_call {
 	struct run *run;
 	struct files_reading *reading;
@@ -665,25 +756,11 @@ struct reading_call {
 static long read_as_syscall(void *arg)
 {
 	struct reading_call *call = arg;
-	struct files_reading *reading = call->reading;
-	const struct files_request request = { .op = FILES_READ, .dirfd = reading->dirfd, .n = 1 };
-	const struct syscript_file f = {
-		.path = reading->path, .data = reading->addr, .size = reading->size,
-	};
-	struct files files __uninitialized;
-	long done;
 
-	if (!files_prepare(&files, call->run, &request))
-		return -ENOMEM;
-	files.wants_size = true;
-	done = files_transfer(&files, &f, O_RDONLY | O_CLOEXEC | reading->flags);
-	files_drop_parents(&files);
-	if (done >= 0)
-		reading->total = done < f.size ? done : files_total(done, files.size);
-	return done > 0 && done < f.size && signal_pending(current) ? -EINTR : done;
+	return files_read_one(call->run, call->reading, true);
 }
 
-long files_read(struct run *run, struct files_reading *reading)
+long files_read_sleepable(struct run *run, struct files_reading *reading)
 {
 	struct reading_call call = { run, reading };
 

@@ -41,18 +41,18 @@ struct files_request {
 long files_batch(struct run *run, const struct files_request *request);
 
 /**
- * struct files_reading - a file to be read
- * @dirfd: where relative paths begin, or AT_FDCWD
+ * struct files_reading - a file to be read, as struct image_batch_file
  * @path:  user address of its name
  * @addr:  user address of the buffer
  * @size:  bytes there
+ * @dirfd: where relative paths begin, or AT_FDCWD
  * @flags: O_*, with O_CLOEXEC and O_RDONLY, which it adds
  * @total: out, without an error: the file's size, at most FILES_TOTAL_MAX; -1 where only
  *         reading could tell
  */
 struct files_reading {
-	int dirfd, flags;
 	unsigned long path, addr, size;
+	int dirfd, flags;
 	long long total;
 };
 
@@ -61,7 +61,7 @@ struct files_reading {
 
 /*
  * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR if
- * a signal came before that.  Stands for a system call, too.
+ * a signal came before that, and only then.  Stands for a system call, too.
  */
 long files_read(struct run *run, struct files_reading *reading);
 

@@ -44,9 +44,12 @@ static long open_file(const struct files_request *files, struct syscript_file *f
 	return fd;
 }
 
-/* @total: of what it fills, its size; or NULL */
+/*
+ * @total: of what it fills, its size; or NULL.  @is_part: it has ended before the end of
+ * the file or of what is written
+ */
 static long transfer(const struct files_request *files, struct syscript_file *f,
-		     long long *total)
+		     long long *total, bool *is_part)
 {
 	bool reads = files->op == FILES_READ;
 	int flags = files->flags | O_CLOEXEC | (reads ? O_RDONLY : O_WRONLY);
@@ -63,6 +66,7 @@ static long transfer(const struct files_request *files, struct syscript_file *f,
 			break;
 		done += n;
 	} while (done < f->size);
+	*is_part = n && done < f->size;
 	if (total)
 		*total = done < f->size ? (long long)done :
 			 files_total(done, sys_call(lseek, fd, 0, SEEK_END));
@@ -77,6 +81,7 @@ static long file_op(struct run *run, const struct files_request *files,
 {
 	bool stats = files->op == FILES_STAT || (files->op == FILES_OPEN && f->data);
 	struct syscript_stat old;
+	bool is_part;
 
 	/* Memory that the kernel would not write to is not written here either. */
 	if (stats && (usermem_copy_in(run, &old, f->data, sizeof(old)) ||
@@ -88,7 +93,7 @@ static long file_op(struct run *run, const struct files_request *files,
 	case FILES_OPEN:
 		return open_file(files, f);
 	default:
-		return transfer(files, f, NULL);
+		return transfer(files, f, NULL, &is_part);
 	}
 }
 
@@ -121,11 +126,12 @@ long files_read(struct run *run, struct files_reading *reading)
 	struct syscript_file f = {
 		.path = reading->path, .data = reading->addr, .size = reading->size,
 	};
+	bool is_part = false;
 	long n;
 
 	run->syscalls++;
 	run_leave(run);
-	n = transfer(&request, &f, &reading->total);
+	n = transfer(&request, &f, &reading->total, &is_part);
 	run_enter(run);
-	return n > 0 && n < (long)f.size && run_pending(run) ? -EINTR : n;
+	return n > 0 && is_part && run_pending(run) ? -EINTR : n;
 }

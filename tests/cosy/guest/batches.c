@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,27 @@ static void try_file(void)
 	show("its size", whole.total);
 }
 
+static void handler(int number)
+{
+	(void)number;
+}
+
+/* All of a file was read: a signal that waits for the end of the run is no error. */
+static void try_signal(void)
+{
+	pid_t pid = getpid();
+	long ret;
+
+	signal(SIGUSR1, handler);
+	reset();
+	strcpy(path, "/etc/passwd");
+	COSY_START;
+	kill(pid, SIGUSR1);
+	ret = BATCH(IMAGE_BATCH_READ_FILE, &whole);
+	COSY_END;
+	show("with a signal", ret > 0 && ret == whole.total);
+}
+
 static void try_entries(void)
 {
 	TRY("entries", lseek(dir, 0, SEEK_SET), IMAGE_BATCH_ENTRIES, &entries);
@@ -304,6 +326,7 @@ static void try_all(void)
 	show("far off", batch(1L << 32 | IMAGE_BATCH_STAT, &files));
 	try_files();
 	try_file();
+	try_signal();
 	try_entries();
 	try_imports();
 	try_messages();
