@@ -79,7 +79,7 @@ static noinline long device_call_tell(struct syscript_call __user *user, u32 fla
  * A library that knows scripts by descriptors of its own has the number only, which may
  * be another file's by now.  The file is compared, and not used.
  */
-static int device_call_expects(const struct syscript_call *call)
+static noinline int device_call_expects_file(const struct syscript_call *call)
 {
 	struct fd fd = fdget(call->fd);
 	const struct inode *inode;
@@ -91,6 +91,15 @@ static int device_call_expects(const struct syscript_call *call)
 	same = inode->i_ino == call->ino && new_encode_dev(inode->i_sb->s_dev) == call->dev;
 	fdput(fd);
 	return same ? 0 : -ESTALE;
+}
+
+/* Or it knows the script, whose number another script may have by now. */
+static inline int device_call_expects(const struct script *script,
+				      const struct syscript_call *call)
+{
+	if (call->fd != SYSCRIPT_EXPECT_SCRIPT)
+		return device_call_expects_file(call);
+	return script_is(script, call->ino) ? 0 : -ESTALE;
 }
 
 static long device_call_any_size(struct script *script,
@@ -106,7 +115,7 @@ static long device_call_any_size(struct script *script,
 		return err;
 	err = request_check_call(&call);
 	if (!err && call.flags & SYSCRIPT_CALL_EXPECT)
-		err = device_call_expects(&call);
+		err = device_call_expects(script, &call);
 	if (err)
 		return err;
 	err = script_call(script, &call);
@@ -195,7 +204,7 @@ static __always_inline long device_call(struct script *script,
 	if (unlikely(err))
 		return script_may_use(script) ?: err;
 	if (call.flags & SYSCRIPT_CALL_EXPECT) {
-		err = device_call_expects(&call);
+		err = device_call_expects(script, &call);
 		if (unlikely(err))
 			return err;
 	}

@@ -52,10 +52,10 @@ struct script {
 	struct mm_struct *mm;		/* held to be compared, never used */
 	refcount_t refs;		/* the file, calls under way, what extends it */
 	u64 idle_calls;			/* see script_idle() */
+	unsigned long id;
 
 	wait_queue_head_t death;
 	unsigned int walkers;
-	unsigned long id;
 	struct script *base;		/* that it extends, held; or NULL */
 	struct file *device;		/* keeps the module, see script_free() */
 	struct pid *pid;
@@ -85,6 +85,11 @@ int script_may_use(const struct script *script)
 	if (unlikely(script->mm != current->mm))
 		return -EXDEV;
 	return 0;
+}
+
+bool script_is(const struct script *script, u64 id)
+{
+	return script->id == id;
 }
 
 /* What SYSCRIPT_KILL asks for. */

@@ -24,6 +24,8 @@ int script_may_create(void);
 
 /* May the calling task use @script, now?  As above, and -EXDEV. */
 int script_may_use(const struct script *script);
+/* Has it this id? */
+bool script_is(const struct script *script, u64 id);
 
 /*
  * Charges the calling process for a script as @reg says.  The script holds @device, an

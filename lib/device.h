@@ -55,12 +55,18 @@ static inline long device_seek(int fd, struct syscript_call *call)
 }
 
 /**
- * struct expected - the file that a descriptor of the process has to refer to
+ * struct expected - the file that a descriptor of the process has to refer to, or the
+ * script that it has to be
  */
 struct expected {
 	int fd;
 	unsigned long dev, ino;
 };
+
+static inline struct expected expected_script(unsigned long id)
+{
+	return (struct expected){ .fd = SYSCRIPT_EXPECT_SCRIPT, .ino = id };
+}
 
 /* device_call() without results if @file is there: -ESTALE if nothing has run. */
 static inline int device_call_expecting(int fd, struct syscript_call *call,

@@ -647,27 +647,55 @@ static inline int ended_quick(struct script *script, int ret)
 }
 
 /* Another process's script the kernel does not call: it has that process's memory. */
+static inline int call_quick(struct script *script, const struct expected *file,
+			     unsigned int nargs, const int64_t *args,
+			     unsigned int nresults_max, int64_t *results)
+{
+	int ret = -ESTALE;
+
+	if (!ticket_try(&script->turn))
+		return ret;
+	if (script->program->vm) {
+		WRITE_ONCE(script->program->running, true);
+		ret = call_expecting(vm_of(script->program->vm), file, nargs, args, nresults_max,
+				     results);
+		ret = ended_quick(script, ret);
+	}
+	ticket_give(&script->turn);
+	return ret;
+}
+
 int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
 		   int64_t *results, lua_call_slowly *slowly)
 {
 	struct script *script = user_fd_quick(fd);
 	struct expected file;
-	int ret = -ESTALE;
+	int ret;
 
 	if (!script)
 		return slowly(fd, nargs, args, nresults_max, results);
-	if (ticket_try(&script->turn)) {
-		if (script->program->vm) {
-			file = (struct expected){ fd, script->dev, script->ino };
-			WRITE_ONCE(script->program->running, true);
-			ret = call_expecting(vm_of(script->program->vm), &file, nargs, args,
-					     nresults_max, results);
-			ret = ended_quick(script, ret);
-		}
-		ticket_give(&script->turn);
-	}
+	file = (struct expected){ fd, script->dev, script->ino };
+	ret = call_quick(script, &file, nargs, args, nresults_max, results);
 	user_fd_put(script);
 	return ret == -ESTALE ? slowly(fd, nargs, args, nresults_max, results) : ret;
+}
+
+struct script *lua_keep(int fd)
+{
+	struct script *script = user_fd_get(fd);
+
+	if (!script || run_own(script->program->run)->kernel_id)
+		return script;
+	user_fd_put(script);
+	return NULL;
+}
+
+int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
+		  unsigned int nresults_max, int64_t *results)
+{
+	struct expected file = expected_script(run_own(script->program->run)->kernel_id);
+
+	return call_quick(script, &file, nargs, args, nresults_max, results);
 }
 
 static void lua_end(struct engine_vm *vm)

@@ -35,4 +35,14 @@ typedef int lua_call_slowly(int fd, unsigned int nargs, const int64_t *args,
 int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
 		   int64_t *results, lua_call_slowly *slowly);
 
+/*
+ * The script at @fd, if it is in the kernel, with a reference for user_fd_put(); or NULL.
+ * Where nobody else knows @fd it can be called without a look at that: -ESTALE if nothing
+ * has run.
+ */
+struct script;
+struct script *lua_keep(int fd);
+int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
+		  unsigned int nresults_max, int64_t *results);
+
 #endif /* LIB_LUA_HOST_H */

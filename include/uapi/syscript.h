@@ -202,6 +202,8 @@ struct syscript_register {
 #define SYSCRIPT_CALL_FLAGS	(SYSCRIPT_CALL_TELL | SYSCRIPT_CALL_EXPECT | \
 				 SYSCRIPT_CALL_QUIET)
 
+#define SYSCRIPT_EXPECT_SCRIPT	-1		/* as syscript_call.fd; see there */
+
 /* syscript_call.state */
 #define SYSCRIPT_CALL_ENDED	1	/* the error is the call's: not to be repeated */
 
@@ -219,7 +221,8 @@ struct syscript_register {
  * @results:  out: the first @nresults, or as many as fit; the rest are unchanged
  * @fd:       with SYSCRIPT_CALL_EXPECT a descriptor of the caller for the file with
  *            inode @ino on device @dev, as of fstat(2); for any other file ESTALE.
- *            Otherwise these are ignored
+ *            Or SYSCRIPT_EXPECT_SCRIPT: for any script but the one with id @ino
+ *            ESTALE.  Otherwise these are ignored
  * @reserved: zero
  */
 struct syscript_call {

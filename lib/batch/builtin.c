@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../lua_host.h"
+#include "../user/user.h"
 #include "builtin.h"
 #include "suites.h"
 #include "syscript.h"
@@ -31,10 +33,15 @@ static const char *const names[] = {
 #undef BUILTIN
 };
 
-/* @fd is one more than the descriptor: 0 if there is none yet. */
+/*
+ * struct instance - a registration
+ * @fd:   one more than the descriptor: 0 if there is none yet
+ * @kept: the script, while it can be called without a look at the descriptor; or NULL
+ */
 struct instance {
 	struct ticket_lock turn;
 	int fd;
+	struct script *kept;
 };
 
 static struct instance instances[BUILTINS][INSTANCES];
@@ -99,8 +106,15 @@ static bool is_lost(int err, bool *ours)
 	return *ours || err == -EBADF || err == -ENOTTY;
 }
 
-static int call(enum builtin which, struct instance *instance, unsigned int nargs,
-		const int64_t *args, unsigned int nresults, int64_t *results)
+static void drop_kept(struct instance *instance)
+{
+	if (instance->kept)
+		user_fd_put(instance->kept);
+	instance->kept = NULL;
+}
+
+static int call_by_number(enum builtin which, struct instance *instance, unsigned int nargs,
+			  const int64_t *args, unsigned int nresults, int64_t *results)
 {
 	int ret = 0;
 	bool ours;
@@ -111,13 +125,29 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 			if (ret < 0)
 				return ret;
 			instance->fd = ret + 1;
+			instance->kept = lua_keep(ret);
 		}
 		ret = syscript_call(instance->fd - 1, nargs, args, nresults, results);
 		if (ret >= 0 || !is_lost(ret, &ours))
 			break;
+		drop_kept(instance);
 		if (ours)
 			syscript_close(instance->fd - 1);
 		instance->fd = 0;
+	}
+	return ret;
+}
+
+static int call(enum builtin which, struct instance *instance, unsigned int nargs,
+		const int64_t *args, unsigned int nresults, int64_t *results)
+{
+	int ret = -ESTALE;
+
+	if (instance->kept)
+		ret = lua_call_kept(instance->kept, nargs, args, nresults, results);
+	if (ret == -ESTALE) {
+		drop_kept(instance);
+		ret = call_by_number(which, instance, nargs, args, nresults, results);
 	}
 	/* Only a bad address causes an error, or keeps these scripts from being called. */
 	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;

@@ -251,7 +251,7 @@ static void test_call_expects(abi_way *way)
 	CHECK_EQ(call.results[0], 42);
 	call.fd = fd;
 	CHECK_EQ(way(fd, &call), -ESTALE);
-	call.fd = -1;
+	call.fd = -2;
 	CHECK_EQ(way(fd, &call), -ESTALE);
 	call.fd = ends[1];
 	call.dev++;
@@ -274,6 +274,33 @@ static void test_call_expects(abi_way *way)
 	CHECK_EQ(info.calls, 2);
 	close(ends[0]);
 	close(ends[1]);
+	close(fd);
+}
+
+/* Or the script itself is expected: whose number another one may have. */
+static void test_call_expects_script(abi_way *way)
+{
+	struct syscript_call call = {
+		.flags = SYSCRIPT_CALL_EXPECT, .nargs = 2, .args = { 40, 2 },
+		.fd = SYSCRIPT_EXPECT_SCRIPT,
+	};
+	int fd = abi_must_register(ABI_ADD), other = abi_must_register(ABI_ADD);
+	struct syscript_info info;
+
+	CHECK_EQ(abi_info(fd, &info), 0);
+	call.ino = info.id;
+	CHECK_EQ(way(fd, &call), 0);
+	CHECK_EQ(call.results[0], 42);
+	call.nresults = 0;
+	CHECK_EQ(way(other, &call), -ESTALE);
+	call.ino++;
+	CHECK_EQ(way(fd, &call), -ESTALE);
+	call.ino = 0;
+	CHECK_EQ(way(fd, &call), -ESTALE);
+	CHECK_EQ(abi_info(other, &info), 0);
+	CHECK_EQ(info.calls, 0);
+	CHECK_EQ(call.state, 0);
+	close(other);
 	close(fd);
 }
 
@@ -528,6 +555,8 @@ int main(void)
 	test_call_fields(abi_call_seek);
 	test_call_expects(abi_call_ioctl);
 	test_call_expects(abi_call_seek);
+	test_call_expects_script(abi_call_ioctl);
+	test_call_expects_script(abi_call_seek);
 	test_call_tells(abi_call_ioctl);
 	test_call_tells(abi_call_seek);
 	test_call_results(abi_call_ioctl);
