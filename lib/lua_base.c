@@ -38,6 +38,8 @@ struct lua_base {
 /* Never held for long, nor while memory is allocated: fork(2) takes it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lua_base *bases;
+/* The one of these that has no users. */
+static struct lua_base *idle;
 
 /* -- All of them ------------------------------------------------------------------- */
 
@@ -55,25 +57,53 @@ static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
 	}
 	if (found)
 		found->users++;
+	if (found == idle)
+		idle = NULL;
 	pthread_mutex_unlock(&lock);
 	return found;
 }
 
-static bool is_last(struct lua_base *base)
+/* With the lock. */
+static void forget(const struct lua_base *base)
 {
 	struct lua_base **link;
-	bool last;
 
-	pthread_mutex_lock(&lock);
-	last = !--base->users;
-	for (link = &bases; last && *link; link = &(*link)->next) {
+	for (link = &bases; *link; link = &(*link)->next) {
 		if (*link == base) {
 			*link = base->next;
 			break;
 		}
 	}
+}
+
+/* With the lock. */
+static bool is_known(const struct lua_base *base)
+{
+	const struct lua_base *known = bases;
+
+	while (known && known != base)
+		known = known->next;
+	return known;
+}
+
+/* One user less: returns the one that is to be destroyed, or NULL. */
+static struct lua_base *give_up(struct lua_base *base)
+{
+	struct lua_base *old = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (!--base->users) {
+		/* A parent's is not for this process's scripts. */
+		if (is_known(base)) {
+			old = idle;
+			idle = base;
+			forget(old);
+		} else {
+			old = base;
+		}
+	}
 	pthread_mutex_unlock(&lock);
-	return last;
+	return old;
 }
 
 static void destroy(struct lua_base *base)
@@ -110,6 +140,20 @@ static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
 	return base;
 }
 
+/* Its share of what the user may have is for those that are used. */
+static void drop_idle(void)
+{
+	struct lua_base *old;
+
+	pthread_mutex_lock(&lock);
+	old = idle;
+	idle = NULL;
+	forget(old);
+	pthread_mutex_unlock(&lock);
+	if (old)
+		destroy(old);
+}
+
 struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 			      const struct image_header *header)
 {
@@ -120,6 +164,7 @@ struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 	own = make(file, offset, header);
 	if (!own)
 		return NULL;
+	drop_idle();
 	base = find_or_add(own, header->arena_shift);
 	if (base != own)
 		destroy(own);
@@ -128,7 +173,8 @@ struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 
 void lua_base_put(struct lua_base *base)
 {
-	if (is_last(base))
+	base = give_up(base);
+	if (base)
 		destroy(base);
 }
 
@@ -139,8 +185,11 @@ void lua_base_fork(enum fork_step step)
 		return;
 	}
 	/* Users keep theirs; some may be half made, by threads that the child lacks. */
-	if (step == FORK_CHILD)
-		bases = NULL;
+	if (step == FORK_CHILD) {
+		if (idle)
+			compound_close(&idle->kernel);
+		bases = idle = NULL;
+	}
 	pthread_mutex_unlock(&lock);
 }
 

@@ -2,7 +2,8 @@
 /*
  * Lua's runtime as the base that the images of scripts extend: it is checked and compiled
  * once for all scripts of the process whose arenas have one size, in the kernel and in
- * this process, where scripts want it, and goes with the last of them.
+ * this process, where scripts want it.  What the last of them leaves stays for the next
+ * one, unless that has another size.
  */
 #ifndef LIB_LUA_BASE_H
 #define LIB_LUA_BASE_H
