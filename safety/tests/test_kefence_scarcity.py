@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from modules_in_guest import path_of
 from test_kefence import do, guarded, settings
 
 SITES = Path("/sys/kernel/debug/kefence/sites")
+POOL = Path("/sys/kernel/debug/kefence/pool")
 # Allocators whose sites the module has not used before.
 NEW = ["kzalloc", "kcalloc", "kmalloc_node"]
 # The least that there can be: 2 MiB, of which two pages are a slot.
@@ -42,6 +44,16 @@ def guarded_at(allocator: str) -> int:
     return int(
         re.search(rf"\talloc_{allocator}\+\S+ \[planted\]\t\d+\t(\d+)", SITES.read_text())[1]
     )
+
+
+def grow_to(pages: int) -> None:
+    """By small objects: those who allocate do not wait for a pool that another task enlarges."""
+    for _ in range(20):
+        do("many kmalloc 900")
+        if f"\npages\t{pages}\n" in POOL.read_text():
+            return
+        time.sleep(0.1)
+    raise AssertionError(POOL.read_text())
 
 
 def test_the_least_budget_guards(scarce) -> None:
@@ -86,6 +98,7 @@ def test_by_cache(scarce) -> None:
 
 def test_large_objects_next_to_many_small_ones(scarce) -> None:
     scarce(4 * CHUNK, policy="all")
+    grow_to(3 * CHUNK)
     assert count("many kmalloc 900") == 3 * SLOTS
     assert count("many kmalloc 900; alloc kmalloc 20000; next") == 3 * SLOTS + 1
 
