@@ -106,7 +106,7 @@ test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded/test_live.py $(PYTEST_ARGS)
 
 test-live-guest: consolidate $(BUILD)/libsyscript.so module
-	vm/guest -m -u -k $(KREL) --timeout 900 -- env SYSCRIPT_BACKEND=kernel \
+	vm/guest -m -k $(KREL) --timeout 900 -- env SYSCRIPT_BACKEND=kernel \
 		$(PYTEST) --long tests/unit/test_consolidate_live.py $(PYTEST_ARGS)
 
 -include $(CALIBRATE_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

@@ -515,9 +515,10 @@ def recorded(made: Made) -> bool:
 
 
 def become_ordinary() -> None:
-    """Root may read all."""
+    """Root may read all.  Who may call scripts in the kernel, goes on with that."""
     if os.geteuid() == 0:
-        os.setgroups([])
+        device = Path("/dev/syscript")
+        os.setgroups([device.stat().st_gid] if device.exists() else [])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
         libc.prctl(PR_SET_DUMPABLE, 1)  # /proc/self is this user's then
