@@ -220,6 +220,17 @@ void sound_percpu(void)
 	free_percpu(p);
 }
 
+void sound_red_zones(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("plants_zoned", 4096, 4096, SLAB_RED_ZONE,
+						     NULL);
+	u8 *p = kmem_cache_alloc(cache, GFP_KERNEL);
+
+	memset(p, 1, 4096);
+	kmem_cache_free(cache, p);
+	kmem_cache_destroy(cache);
+}
+
 void sound_mempool(void)
 {
 	mempool_t *pool = mempool_create_kmalloc_pool(2, 40);
