@@ -21,11 +21,10 @@ ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "vm"), str(HERE.parent)]
 
 import kernels  # noqa: E402
-from inside import PATTERNS, RUNS, wanted  # noqa: E402
+from inside import PATTERNS, RUNS  # noqa: E402
 from plants_page import write_page  # noqa: E402
 from plants_table import function_at, plants  # noqa: E402
 
-DEBUG_RUNS = ("debug", "kfence")
 COMPILE = "compile"
 WARNING = re.compile(r"(\w+\.c):(\d+):\d+: warning: .*\[-W([\w-]+)(?:=\d*)?\]")
 
@@ -34,7 +33,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def left(run: str, path: Path) -> list[str]:
+def left(path: Path) -> list[str]:
     """The plants that are still to be committed."""
     written = lines(path)
     ended = {line["name"] for line in written if "name" in line}
@@ -42,7 +41,7 @@ def left(run: str, path: Path) -> list[str]:
     died = {line["name"] for line in written if line.get("end") in ("guest", "hangs")}
     return [
         plant.name
-        for plant in wanted(run)
+        for plant in plants()
         if plant.name not in ended
         or (plant.is_leak or plant.is_sound)
         and not leaks
@@ -67,7 +66,7 @@ def post_mortem(path: Path, columns: list[str], said: str) -> None:
 
 def run_in_guests(run: str, kernel: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    while todo := left(run, path):
+    while todo := left(path):
         before = len(lines(path))
         print(f"{run}: {len(todo)} to go", file=sys.stderr, flush=True)
         inside = HERE / "inside.py"
@@ -143,11 +142,11 @@ def main() -> int:
         path = kept / f"{run}.jsonl"
         if run == COMPILE:
             compile_time(args.kernel, path)
-        elif run in DEBUG_RUNS and not (kernels.TREES / "debug" / "complete").exists():
+        elif run == "debug" and not (kernels.TREES / "debug" / "complete").exists():
             print(f"{run}: there is no debug kernel: make debug-kernel", file=sys.stderr)
         else:
             path.unlink(missing_ok=True)
-            run_in_guests(run, "debug" if run in DEBUG_RUNS else args.kernel, path)
+            run_in_guests(run, run if run == "debug" else args.kernel, path)
     found = merged(kept)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(json.dumps(found, indent=1) + "\n")

@@ -32,22 +32,12 @@ from plants_table import Plant, is_of, plants  # noqa: E402
 DEBUG = Path("/sys/kernel/debug")
 PANIC_ON_OOPS = Path("/proc/sys/kernel/panic_on_oops")
 KMEMLEAK = DEBUG / "kmemleak"
-KFENCE_INTERVAL = Path("/sys/module/kfence/parameters/sample_interval")
 # Seconds for one, until it hangs; for what it started to come to an end.
 TIME, AFTER = 20, 0.05
-# KFENCE guards one object in an interval of so many ms: as many tries.
-INTERVAL, TRIES = 1, 10
 
 # What the stock kernel itself says.
 KERNEL = (
     r"BUG: .*|kernel BUG at .*|WARNING: .*|Oops: .*|.*list_(?:add|del) corruption.*|refcount_t: .*"
-)
-LOCKS = (
-    r"WARNING: (?:possible|inconsistent|bad|suspicious|held|lock held|Nested).*|.*lock held when.*"
-    r"|WARNING: .*lock.*|BUG: sleeping function .*|BUG: scheduling while .*|BUG: Invalid wait.*"
-    r"|INFO: trying to register non-static key.*|DEBUG_LOCKS_WARN_ON.*|.*Illegal context switch.*"
-    r"|WARNING: .*(?:rcu|softirq|entry/common|sched).*|BUG: spinlock .*|BUG: rwlock .*"
-    r"|BUG: workqueue leaked .*|BUG: using .*"
 )
 # By the name of a column: what the log has of it.
 PATTERNS = {
@@ -57,10 +47,6 @@ PATTERNS = {
     "kefence": r"kefence: violation: .*",
     "kasan": r"BUG: KASAN: .*",
     "ubsan": r"UBSAN: .*",
-    "lockdep": LOCKS,
-    "other": r"ODEBUG: .*|.*list_(?:add|del) corruption.*|refcount_t: .*|.*unable to handle.*"
-    r"|kernel BUG at .*|WARNING: .*",
-    "kfence": r"BUG: KFENCE: .*",
 }
 # By the name of a run: the module's directory, the tools' modules, the columns.
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
@@ -74,16 +60,8 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "kgcc": ("plants+kgcc", ["kgcc"], ["kgcc"]),
     "evmon": ("plants+evmon", ["evmon", *(f"evmon/evmon_{name}" for name in MONITORS)], ["evmon"]),
     "kefence": ("plants+kefence", ["kefence"], ["kefence"]),
-    "debug": ("plants", [], ["kasan", "ubsan", "lockdep", "other"]),
-    "kfence": ("plants", [], ["kfence"]),
+    "debug": ("plants", [], ["kasan", "ubsan"]),
 }
-
-
-def wanted(run: str) -> list[Plant]:
-    """The plants of a run: KFENCE is asked only about objects of the heap."""
-    if run != "kfence":
-        return plants()
-    return [plant for plant in plants() if "kefence" in plant.tools and not plant.is_leak]
 
 
 class Log:
@@ -155,8 +133,6 @@ class Run:
             insmod(tool, **PARAMETERS.get(tool, {}))
         if name == "kgcc":
             (DEBUG / "kgcc" / "settings").write_text("* reports=all\n")
-        if name == "kfence":
-            KFENCE_INTERVAL.write_text(str(INTERVAL))
         self.log = Log()
         self.violations = Violations() if name == "evmon" else None
         insmod(self.module)
@@ -180,13 +156,9 @@ class Run:
         self.write({"begin": plant.name})
         self.said()
         self.log.mark(plant.name)
-        reports, end = {}, ""
-        for _ in range(TRIES if self.name == "kfence" else 1):
-            end = commit(plant)
-            time.sleep(AFTER)
-            reports |= self.reports(self.said())
-            if end or reports:
-                break
+        end = commit(plant)
+        time.sleep(AFTER)
+        reports = self.reports(self.said())
         self.write({"name": plant.name, "reports": reports, "end": end})
         return end != "hangs"
 
@@ -232,7 +204,7 @@ class Run:
 def main() -> int:
     closes = sys.argv[1] == "-c"
     name, results, *names = sys.argv[1 + closes :]
-    those = [plant for plant in wanted(name) if plant.name in names or not names]
+    those = [plant for plant in plants() if plant.name in names or not names]
     if not (MODULES / RUNS[name][0]).exists():
         print(f"{MODULES / RUNS[name][0]} is not built", file=sys.stderr)
         return 1

@@ -4,7 +4,6 @@
  * /sys/kernel/debug/plants, and its writer's task commits it.  plants.def is their table.
  */
 #include <linux/completion.h>
-#include <linux/debug_locks.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -125,15 +124,6 @@ static const struct {
 #undef PLANT
 };
 
-/* lockdep stops at its first report. */
-static void watch_locks_again(void)
-{
-#ifdef CONFIG_LOCKDEP
-	debug_locks = 1;
-	debug_locks_silent = 0;
-#endif
-}
-
 static ssize_t plants_write(struct file *f, const char __user *from, size_t len, loff_t *pos)
 {
 	char name[64] = "";
@@ -147,7 +137,6 @@ static ssize_t plants_write(struct file *f, const char __user *from, size_t len,
 		if (strcmp(plants[i].name, name))
 			continue;
 		user = (char __user *)from;
-		watch_locks_again();
 		plants[i].fn();
 		return len;
 	}
@@ -158,6 +147,11 @@ static const struct file_operations fops = {
 	.owner = THIS_MODULE,
 	.write = plants_write,
 };
+
+#if IS_ENABLED(CONFIG_KASAN_MODULE_TEST)
+/* Declared for KASAN's own tests only. */
+bool kasan_save_enable_multi_shot(void);
+#endif
 
 static int __init plants_init(void)
 {
