@@ -958,11 +958,9 @@ static bool make_labels(struct compiler *c)
 }
 
 /* Removes the code of a function that failed. */
-static void forget(struct emit *e, u32 insns, u32 calls)
+static void forget(struct emit *e, struct emit_mark before)
 {
-	e->n = insns;
-	e->ncalls = calls;
-	e->njumps = 0;
+	emit_rewind(e, before);
 	e->nlabels = 0;
 	e->failed = false;
 }
@@ -1048,7 +1046,7 @@ bool compile_proto(const struct runtime *runtime, const struct proto *p, struct 
 {
 	struct deferral deferral = { .cached = NOT_CACHED };
 	struct compiler c = { .runtime = runtime, .p = p, .e = e, .deferral = &deferral };
-	u32 insns = e->n, calls = e->ncalls;
+	struct emit_mark before = emit_mark(e);
 	bool done = types_infer(&c.types, runtime, p) && compile_prepare(&c);
 
 	if (done) {
@@ -1061,7 +1059,7 @@ bool compile_proto(const struct runtime *runtime, const struct proto *p, struct 
 		*frame = frame_of(&c);
 	}
 	if (!done)
-		forget(e, insns, calls);
+		forget(e, before);
 	release(&c);
 	return done;
 }

@@ -220,6 +220,10 @@ void compile_getglobal(struct compiler *c);
 void compile_self(struct compiler *c);
 void compile_gettable(struct compiler *c);
 void compile_settable(struct compiler *c);
+/* r3 = the nodes of the table in r1; to @miss if it has too few for node @n.  Keeps r1. */
+void load_nodes(struct compiler *c, u32 n, u32 miss);
+/* To @miss unless the key of the node at r3 + @at is the string in r2. */
+void check_key(struct compiler *c, s32 at, u32 miss);
 void compile_begin(struct compiler *c);
 
 #endif /* LIB_LUA_COMPILE_H */

@@ -42,6 +42,18 @@ void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm)
 
 /* -- Jumps ---------------------------------------------------------------------------- */
 
+struct emit_mark emit_mark(const struct emit *e)
+{
+	return (struct emit_mark){ e->n, e->njumps, e->ncalls };
+}
+
+void emit_rewind(struct emit *e, struct emit_mark mark)
+{
+	e->n = mark.n;
+	e->njumps = mark.njumps;
+	e->ncalls = mark.ncalls;
+}
+
 u32 emit_label(struct emit *e)
 {
 	if (!GROW(e, labels, nlabels, label_room))

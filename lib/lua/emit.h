@@ -47,6 +47,14 @@ struct emit {
 void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm);
 void emit_free(struct emit *e);
 
+/* How much code there was: with emit_rewind(), what has been added since is removed. */
+struct emit_mark {
+	u32 n, njumps, ncalls;
+};
+
+struct emit_mark emit_mark(const struct emit *e);
+void emit_rewind(struct emit *e, struct emit_mark mark);
+
 u32 emit_label(struct emit *e);
 void emit_land(struct emit *e, u32 label);
 /* Does a jump lead to it, which has not been landed yet? */

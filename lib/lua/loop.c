@@ -633,7 +633,7 @@ static void compile_scope(struct fast *f, u32 pc, u32 end)
 	enum end how;
 
 	for (; pc < end && !f->failed; pc++) {
-		u32 n = e->n, njumps = e->njumps;
+		struct emit_mark before = emit_mark(e);
 
 		if (!scope->reached[pc])
 			continue;
@@ -649,8 +649,7 @@ static void compile_scope(struct fast *f, u32 pc, u32 end)
 		if (how == GOES_ON) {
 			flow(scope, pc + 1, f->now, 1);
 		} else if (how == REFUSED) {
-			e->n = n;
-			e->njumps = njumps;
+			emit_rewind(e, before);
 			emit_jump(e, leaves(f));
 		}
 	}
@@ -803,16 +802,9 @@ static void load_field(struct fast *f, const struct table *t, u32 fail)
 	struct emit *e = f->c->e;
 	s32 at = t->node * NODE_SIZE;
 
-	if (t->node) {
-		emit_load(e, INSN_W, 2, 1, TABLE_NODEMASK);
-		emit_branch_imm(e, INSN_JLT, 2, t->node, fail);
-	}
-	emit_load(e, INSN_DW, 3, 1, TABLE_NODE);
+	load_nodes(f->c, t->node, fail);
 	emit_address(e, 2, t->name - (uintptr_t)f->c->runtime->arena);
-	emit_load(e, INSN_DW, 0, 3, at + NODE_KEY);
-	emit_branch(e, INSN_JNE, 0, 2, fail);
-	emit_load(e, INSN_W, 0, 3, at + NODE_KEY_TAG);
-	emit_branch_imm(e, INSN_JNE, 0, TAG_STRING, fail);
+	check_key(f->c, at, fail);
 	emit_load(e, INSN_W, 0, 3, at + VALUE_TAG);
 	emit_branch_imm(e, INSN_JNE, 0, t->tag, fail);
 	emit_load(e, INSN_DW, 1, 3, at);
@@ -1011,8 +1003,9 @@ static bool emit_fast(struct fast *f)
 static bool compile_fast(struct compiler *c, u32 first, u32 last)
 {
 	struct fast *f = calloc(1, sizeof(*f));
-	u32 n = c->e->n, njumps = c->e->njumps, r;
+	struct emit_mark before = emit_mark(c->e);
 	bool done = false;
+	u32 r;
 
 	if (f)
 		f->seen = calloc(c->p->ncode + 1, sizeof(*f->seen));
@@ -1033,10 +1026,8 @@ static bool compile_fast(struct compiler *c, u32 first, u32 last)
 		free(f->seen);
 	}
 	free(f);
-	if (!done) {
-		c->e->n = n;
-		c->e->njumps = njumps;
-	}
+	if (!done)
+		emit_rewind(c->e, before);
 	return done;
 }
 
@@ -1068,7 +1059,8 @@ void loop_emit(struct compiler *c, const struct cold *cold)
 
 bool loop_find(struct compiler *c)
 {
-	u32 pc, i, first, n, njumps;
+	struct emit_mark before = emit_mark(c->e);
+	u32 pc, i, first;
 
 	c->fast = calloc(c->p->ncode + 1, sizeof(*c->fast));
 	if (!c->fast)
@@ -1079,11 +1071,8 @@ bool loop_find(struct compiler *c)
 		if (op_of(i) != OP_FORLOOP || !c->types.reached[pc] ||
 		    loop_prep(c, pc) == ~0U || !may_be_fast(c, first, pc))
 			continue;
-		n = c->e->n;
-		njumps = c->e->njumps;
 		c->fast[pc] = compile_fast(c, first, pc);
-		c->e->n = n;
-		c->e->njumps = njumps;
+		emit_rewind(c->e, before);
 		if (!c->fast[pc])
 			continue;
 		/* The loop's other code is entered at any instruction, and is seldom run. */

@@ -132,6 +132,23 @@ static s32 expected_node(const struct compiler *c)
 	return runtime_node(c->runtime, origin, name_of(c));
 }
 
+void load_nodes(struct compiler *c, u32 n, u32 miss)
+{
+	if (n) {
+		emit_load(c->e, INSN_W, 2, 1, TABLE_NODEMASK);
+		emit_branch_imm(c->e, INSN_JLT, 2, n, miss);
+	}
+	emit_load(c->e, INSN_DW, 3, 1, TABLE_NODE);
+}
+
+void check_key(struct compiler *c, s32 at, u32 miss)
+{
+	emit_load(c->e, INSN_DW, 0, 3, at + NODE_KEY);
+	emit_branch(c->e, INSN_JNE, 0, 2, miss);
+	emit_load(c->e, INSN_W, 0, 3, at + NODE_KEY_TAG);
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_STRING, miss);
+}
+
 /*
  * r3 and the returned offset = the node of the table in r1 that probably has the field:
  * @n, or else the one where names with its hash are first looked for.  Keeps r1.
@@ -140,13 +157,12 @@ static s32 find_node(struct compiler *c, s32 n, u32 miss)
 {
 	u32 hash = runtime_word(c->runtime, name_of(c) + STRING_HASH, 4) & HASH_BITS;
 
-	if (n)
-		emit_load(c->e, INSN_W, 2, 1, TABLE_NODEMASK);
-	if (n > 0)
-		emit_branch_imm(c->e, INSN_JLT, 2, n, miss);
-	emit_load(c->e, INSN_DW, 3, 1, TABLE_NODE);
-	if (n >= 0)
+	if (n >= 0) {
+		load_nodes(c, n, miss);
 		return n * NODE_SIZE;
+	}
+	emit_load(c->e, INSN_W, 2, 1, TABLE_NODEMASK);
+	emit_load(c->e, INSN_DW, 3, 1, TABLE_NODE);
 	emit_alu_imm(c->e, INSN_AND, 2, hash);
 	emit_alu_imm(c->e, INSN_MUL, 2, NODE_SIZE);
 	emit_alu(c->e, INSN_ADD, 3, 2);
@@ -156,10 +172,7 @@ static s32 find_node(struct compiler *c, s32 n, u32 miss)
 /* Goes to @miss unless the node at r3 + @at has the name in r2; then r4 is its value's tag. */
 static void check_node(struct compiler *c, s32 at, u32 miss, u32 slow)
 {
-	emit_load(c->e, INSN_DW, 0, 3, at + NODE_KEY);
-	emit_branch(c->e, INSN_JNE, 0, 2, miss);
-	emit_load(c->e, INSN_W, 0, 3, at + NODE_KEY_TAG);
-	emit_branch_imm(c->e, INSN_JNE, 0, TAG_STRING, miss);
+	check_key(c, at, miss);
 	emit_load(c->e, INSN_W, 4, 3, at + VALUE_TAG);
 	emit_branch_imm(c->e, INSN_JEQ, 4, TAG_NIL, slow);
 }
