@@ -86,22 +86,25 @@ static bool is_known(const struct lua_base *base)
 	return known;
 }
 
+/* With the lock: keeps @base, or nothing, for the next; returns what was kept before, or NULL. */
+static struct lua_base *keep_idle(struct lua_base *base)
+{
+	struct lua_base *old = idle;
+
+	idle = base;
+	forget(old);
+	return old;
+}
+
 /* One user less: returns the one that is to be destroyed, or NULL. */
 static struct lua_base *give_up(struct lua_base *base)
 {
 	struct lua_base *old = NULL;
 
 	pthread_mutex_lock(&lock);
-	if (!--base->users) {
-		/* A parent's is not for this process's scripts. */
-		if (is_known(base)) {
-			old = idle;
-			idle = base;
-			forget(old);
-		} else {
-			old = base;
-		}
-	}
+	/* A parent's is not for this process's scripts. */
+	if (!--base->users)
+		old = is_known(base) ? keep_idle(base) : base;
 	pthread_mutex_unlock(&lock);
 	return old;
 }
@@ -146,9 +149,7 @@ static void drop_idle(void)
 	struct lua_base *old;
 
 	pthread_mutex_lock(&lock);
-	old = idle;
-	idle = NULL;
-	forget(old);
+	old = keep_idle(NULL);
 	pthread_mutex_unlock(&lock);
 	if (old)
 		destroy(old);
