@@ -21,16 +21,17 @@ import re
 import stat
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(Path(__file__).parent)]
+os.environ["SYSCRIPT_LIBRARY"] = str(ROOT / "build" / "libsyscript.so")
 
 import crossed  # noqa: E402
+import syscript  # noqa: E402
 from machine import (  # noqa: E402
     LISTING,
     ROOM,
@@ -65,33 +66,6 @@ ITEMS = 3
 POKE = re.compile(r'util\.poke\((.*), "i8", (-?[\d +]+)\)')
 CHANGING = ("/proc/", "/sys/", "/dev/urandom")  # no two reads of these are the same
 OLD = 3600  # seconds: a time that was set, and did not just pass
-
-
-class Library:
-    """Registers and calls scripts."""
-
-    def __init__(self) -> None:
-        self.lib = ctypes.CDLL(str(ROOT / "build" / "libsyscript.so"))
-        self.lib.syscript_error.restype = ctypes.c_char_p
-        self.backends: Counter[int] = Counter()
-
-    def register(self, text: str) -> int:
-        error = ctypes.create_string_buffer(1024)
-        script = text.encode()
-        found = self.lib.syscript_register(script, ctypes.c_size_t(len(script)), None, error, 1024)
-        assert found >= 0, (found, error.value)
-        self.backends[self.lib.syscript_backend(found)] += 1
-        return found
-
-    def call(self, script: int, args: list[int]) -> list[int]:
-        """The three results of a script's run()."""
-        results = (ctypes.c_int64 * 3)()
-        given = (ctypes.c_int64 * len(args))(*args)
-        ret = self.lib.syscript_call(script, len(args), given, 3, results)
-        error = ctypes.create_string_buffer(1024)
-        self.lib.syscript_error(script, error, 1024)
-        assert ret >= 0, (ret, error.value)
-        return list(results)
 
 
 class Live(Example):
@@ -222,13 +196,11 @@ class Lived:
 class Living:
     """Makes the calls of a recording, in places by scripts."""
 
-    def __init__(
-        self, trace: Trace, machine: Machine, library: Library, plain: dict | None, lived: Lived
-    ) -> None:
-        self.trace, self.library, self.plain, self.lived = trace, library, plain, lived
+    def __init__(self, trace: Trace, machine: Machine, plain: dict | None, lived: Lived) -> None:
+        self.trace, self.plain, self.lived = trace, plain, lived
         self.machine = machine
         self.made: dict[tuple[int, int], Made] = {}
-        self.scripts: dict[int, int] = {}
+        self.scripts: dict[int, syscript.Script] = {}
 
     def run(self, places: list[Place]) -> None:
         begins = {place.calls[0]: i for i, place in enumerate(places)}
@@ -274,10 +246,10 @@ class Living:
         script = some[0].script
         key = id(script)
         if key not in self.scripts:
-            self.scripts[key] = self.library.register(script.lua)
+            self.scripts[key] = syscript.Script(script.lua)
             self.lived.sequences.append(sequence(script.plan.candidate))
         common = [live.common] if script.plan.common.params else []
-        end = self.library.call(self.scripts[key], [live.items, len(some), *common])
+        end = self.scripts[key].call(live.items, len(some), *common)
         self.lived.called += 1
         for item, place in enumerate(some[: end[0] + 1]):
             stopped = end[1:] if item == end[0] else None
@@ -286,7 +258,7 @@ class Living:
             self.lived.stopped += stopped is not None
             self.took(live, item, place, stopped)
 
-    def took(self, live: Live, item: int, place: Place, stopped: list[int] | None) -> None:
+    def took(self, live: Live, item: int, place: Place, stopped: tuple[int, ...] | None) -> None:
         """The program knows what the script has done for an item, and goes on from there."""
         traced = [one for one in live.traced if one.item == item]
         done = traced if stopped is None else self.up_to(live, traced, place, *stopped)
@@ -525,12 +497,12 @@ def become_ordinary() -> None:
 
 
 def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = None) -> Lived:
-    lived, library = Lived(), Library()
+    lived = Lived()
     trace, on = reader.read([other]), crossed.tape_of(other)
     scripts, known = scripts_of(one), tables(trace)
     become_ordinary()
     os.chdir(home)
-    plain = Living(trace, Machine(known, str(home)), library, None, lived)
+    plain = Living(trace, Machine(known, str(home)), None, lived)
     plain.run([])
     made = {at: one for at, one in plain.made.items() if one.ret is not None}
     lived.made = len(made)
@@ -538,7 +510,7 @@ def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = Non
     before, open_before = files(home), plain.machine.files()
     plain.machine.close()
     exchange(home, saved)
-    scripted = Living(trace, Machine(known, str(home)), library, plain.made, lived)
+    scripted = Living(trace, Machine(known, str(home)), plain.made, lived)
     scripted.run(places(scripts, trace, on))
     lived.scripts = len(scripted.scripts)
     after, open_after = files(home), scripted.machine.files()
@@ -547,7 +519,7 @@ def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = Non
     lived.wrong += [
         f"descriptor {a} is {b}" for a, b in zip_longest(open_before, open_after) if a != b
     ]
-    lived.kernel = 1 in library.backends
+    lived.kernel = any(s.backend == "kernel" for s in scripted.scripts.values())
     if own is not None:
         lived.not_as_the_program = [
             f"{a} is {b}" for a, b in zip_longest(files(own), after) if a != b
