@@ -4,8 +4,9 @@
  *
  * A word whose value is an address in the arena is one: Lua's numbers, texts and tables
  * of functions have no such values, since the six bytes of an address of a process are no
- * text, and no integer that the libraries have.  No table has keys that are hashed by
- * their addresses.
+ * text, and no integer that the libraries have.  Nor has a word, next to a small number, half
+ * of an address that was there before: the runtime zeroes what it allocates until then.  No
+ * table has keys that are hashed by their addresses.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -389,10 +389,11 @@ static int open_lua(struct runtime_call *call)
 	runtime_heap(call);
 	compiled_floor = call->floor;
 	call->exports = &exports;
-	call->opened = lua_newstate(runtime_alloc, NULL);
+	call->opened = lua_newstate(runtime_alloc_zeroed, NULL);
 	if (!call->opened)
 		return LUA_ERRMEM;
 	status = lua_cpcall(call->opened, open_state, NULL);
+	lua_setallocf(call->opened, runtime_alloc, NULL);
 	call->opened->errorJmp = &run_jump;
 	return status;
 }

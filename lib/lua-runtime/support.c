@@ -185,6 +185,19 @@ static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_si
 	return moved;
 }
 
+/*
+ * For what other scripts get copies of, see lua_opened.c: no word may have half of an address
+ * that was there before.
+ */
+static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t new_size)
+{
+	char *block = runtime_alloc(unused, p, old_size, new_size);
+
+	if (block && old_size < new_size)
+		memset(block + old_size, 0, (BLOCK << order_of(new_size)) - old_size);
+	return block;
+}
+
 static int runtime_in_arena(unsigned long address, unsigned long n)
 {
 	unsigned long offset = address - heap.arena;

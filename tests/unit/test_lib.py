@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+IMAGE = BUILD / "lua-runtime" / "lua.image"
 PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
 
 
@@ -33,7 +34,7 @@ def compile_program(source: Path) -> Path:
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
 def test_program(source: Path) -> None:
     program = compile_program(source)
-    env = {**os.environ, "SYSCRIPT_BACKEND": "user"}
+    env = {**os.environ, "SYSCRIPT_BACKEND": "user", "SYSCRIPT_LUA_IMAGE": str(IMAGE)}
     done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=120)
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())
@@ -70,7 +71,7 @@ def test_program_on_the_confined_engine(name: str) -> None:
         **os.environ,
         "SYSCRIPT_BACKEND": "user",
         "SYSCRIPT_ENGINE": "confined",
-        "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-runtime" / "lua.image"),
+        "SYSCRIPT_LUA_IMAGE": str(IMAGE),
     }
     done = subprocess.run(
         [compile_program(source)], env=env, capture_output=True, text=True, timeout=120

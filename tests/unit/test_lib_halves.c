@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The first arena is where the lower half of its addresses is that of small numbers: in the
+ * arenas of other scripts, which begin as copies of it, these stay numbers.
+ */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "lib_test.h"
+
+#define PLACE		0x600000000000UL
+#define GUARD		(9UL << 12)
+#define LIKE_AN_ARENA	(2 * GUARD)	/* and a power of two */
+
+static const char source[] =
+	"function run()\n"
+	"  assert(syscall.getpid() > 1 and const.O_CREAT == 64 and math.max(1, 2) == 2)\n"
+	"  return 1\n"
+	"end\n";
+
+static int placed;
+
+/* The library's, too, which takes the first place that is aligned. */
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	if (!at && prot == PROT_NONE && len % (1UL << 20) == LIKE_AN_ARENA && !placed++)
+		at = (void *)(PLACE - GUARD);
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+}
+
+int main(void)
+{
+	struct syscript_options options = {
+		.backend = SYSCRIPT_BACKEND_USER, .engine = SYSCRIPT_LUA_ON_CONFINED,
+	};
+	int i, fd;
+
+	for (i = 0; i < 3; i++) {
+		fd = load_with(source, &options);
+		CHECK_EQ(lua_syscall(fd, 0), 1);
+		CHECK_EQ(syscript_close(fd), 0);
+	}
+	CHECK_EQ(placed, 3);
+	return 0;
+}
