@@ -133,9 +133,9 @@ def show_bounds(result: dict[str, Any]) -> None:
 
 def show_confined(result: dict[str, Any]) -> None:
     rows = []
-    for name in (name for name in BOUNDS if name in result["calls"]):
-        found = result["calls"][name]["ratio_confined"]
-        aim = OVER_COMPOUND * result["calls"][name]["ratio_compound"]["median"]
+    for name, ways in result["calls"].items():
+        found = ways["ratio_confined"]
+        aim = OVER_COMPOUND * ways["ratio_compound"]["median"]
         spread = f"{found['min']:.3f} .. {found['max']:.3f}"
         verdict = results.verdict(found["median"], CONFINED_AT_MOST, aim)
         rows.append([name, f"{found['median']:.3f}", spread, "below 1", f"{aim:.3f}", verdict])
