@@ -187,9 +187,8 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 	for (r = b_of(i); r <= c_of(i); r++)
 		types |= f[r].types;
 	types = types & ~(T_NUMBERS | T_STRING) ? T_ANY : T_STRING;
-	/* The operands become strings. */
-	for (r = b_of(i); r <= c_of(i); r++)
-		set(t, f, r, T_ANY, 0);
+	/* The operands become strings; a metamethod has its frame after them. */
+	forget_from(t, f, b_of(i));
 	set(t, f, a_of(i), types, 0);
 }
 

@@ -76,6 +76,20 @@ ASSIGNS = {
 }
 
 
+def test_registers_after_a_concatenation() -> None:
+    """Above its operands a metamethod has had its frame."""
+    text = """
+    local meta = { __concat = function(a, b) return b end }
+    local function show(...) print(...) end
+    local function f(a, b)
+      local c = a .. b
+      do local d, e = 5 show(e) end
+    end
+    function run() pcall(f, "text", setmetatable({}, meta)) end
+    """
+    assert both(text).stdout == "nil\n"
+
+
 @pytest.mark.parametrize("who", ASSIGNS)
 def test_upvalues_that_are_assigned_to(who: str) -> None:
     for value in ("5", "0.5", "-2 ^ 40 - 0.5"):
