@@ -22,6 +22,12 @@ function run()
 	local redirect = setmetatable({}, { __newindex = store, __index = store })
 	redirect.a = 1
 	assert(rawget(redirect, "a") == nil and store.a == 1 and redirect.a == 1)
+	local nan, keys = 0 / 0, 0
+	local any = setmetatable({}, { __newindex = function(_, k)
+		keys = keys + ((k == nil or k ~= k) and 1 or 0)
+	end })
+	any[store.nothing], any[nan] = 1, 2
+	assert(keys == 2 and next(any) == nil)
 	local cache = setmetatable({}, { __index = function(t, k)
 		local v = k < 2 and k or t[k - 1] + t[k - 2]
 		t[k] = v
