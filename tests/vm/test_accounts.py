@@ -325,7 +325,7 @@ def test_new_code_on_all_cpus() -> None:
         threads = [threading.Thread(target=run) for _ in range(os.cpu_count() or 1)]
         for thread in threads:
             thread.start()
-        for n in range(1, 200):
+        for n in range(1, 80):
             fd, text = register(i.Image([i.movi(0, n) + i.EXIT]).pack(), arena)
             assert fd >= 0, text
             before, now = now, [fd, n]

@@ -18,7 +18,7 @@ BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
 MANY = 100_000 // SLOWDOWN
 # Of many blocks.
-ENOUGH = 8000 // SLOWDOWN
+ENOUGH = 4000 // SLOWDOWN
 SOME = 300
 # A file system that asks a process for each file.
 FEW = 50

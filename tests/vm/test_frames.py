@@ -1916,5 +1916,6 @@ def check_ordinary_user(as_user: AsUser, *words: str) -> None:
     assert done.stdout.strip() == "answered 4"
 
 
+@pytest.mark.long  # as in test_frames_taken.py
 def test_ordinary_user(as_user: AsUser) -> None:
     check_ordinary_user(as_user)

@@ -540,6 +540,7 @@ def test_device_goes_next_to_a_ring(net: Wire) -> None:
 # -- All of it ----------------------------------------------------------------------
 
 
+@pytest.mark.long  # as test_tunnels() and what is around it, with chance
 @pytest.mark.skipif(wire.ON_DEBUG, reason="it has no tunnels, and few of the rest")
 def test_shapes() -> None:
     """`make test-attack` for a moment."""

@@ -45,7 +45,7 @@ def test_graph_of_killed_threads(
 ) -> None:
     """A filter's KILL_THREAD leaves functions without a return, and those around them return."""
     graph(["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"])
-    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "once"])
+    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
     assert done.returncode == 0, done.stdout
     seen = (tracefs / "trace").read_text()
     assert "ksys_lseek" in seen and "__seccomp_filter" in seen
@@ -75,7 +75,7 @@ def test_kretprobes_of_killed_threads(
     outer, inner = ["ksys_lseek", "__x64_sys_lseek"], ["__seccomp_filter", "__secure_computing"]
     kretprobes([*outer, *inner])
     (tracefs / "trace").write_text("")
-    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "once"])
+    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
     assert done.returncode == 0, done.stdout
     seen = (tracefs / "trace").read_text()
     assert all(f"{name}_returns" in seen for name in (*outer, *inner))

@@ -88,6 +88,7 @@ def test_pair() -> None:
     assert not Path("/run/netns/web").exists()
 
 
+@pytest.mark.long  # as test_pair(), on another kind of device
 @needs_tc
 def test_macvlan() -> None:
     """On a device that is another's; and what cannot be made leaves nothing."""

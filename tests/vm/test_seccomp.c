@@ -954,11 +954,24 @@ static void test_batch_trapped(void)
 	CHECK_EQ(handled, 0);
 }
 
-/* With an argument, as part of another test: without what is tried again and again. */
+static void test_deaths(void)
+{
+	CHECK_DIES_OF(kill_process, SIGSYS);
+	CHECK_DIES_OF(kill_only_thread, SIGSYS);
+	CHECK_DIES_OF(trap_without_handler, SIGSYS);
+	CHECK_DIES_OF(trap_blocked, SIGSYS);
+	CHECK_DIES_OF(strict, SIGKILL);
+	test_kill_thread();
+}
+
+/* With an argument, as part of another test: what ends threads in the middle of a call. */
 int main(int argc, char **argv)
 {
 	(void)argv;
 	abi_open();
+	test_deaths();
+	if (argc > 1)
+		return abi_verdict();
 	CHECK_EQ(in_child(test_allow), 0);
 	CHECK_EQ(in_child(test_errno), 0);
 	CHECK_EQ(in_child(test_argument), 0);
@@ -966,15 +979,8 @@ int main(int argc, char **argv)
 	CHECK_EQ(in_child(test_trap), 0);
 	CHECK_EQ(in_child(test_trace_without_tracer), 0);
 	CHECK_EQ(in_child(test_trace), 0);
-	if (argc == 1) {
-		CHECK_EQ(in_child(test_sudden_tracer), 0);
-		CHECK_EQ(in_child(test_sudden_change), 0);
-	}
-	CHECK_DIES_OF(kill_process, SIGSYS);
-	CHECK_DIES_OF(kill_only_thread, SIGSYS);
-	CHECK_DIES_OF(trap_without_handler, SIGSYS);
-	CHECK_DIES_OF(trap_blocked, SIGSYS);
-	CHECK_DIES_OF(strict, SIGKILL);
+	CHECK_EQ(in_child(test_sudden_tracer), 0);
+	CHECK_EQ(in_child(test_sudden_change), 0);
 	for (end = ends; end < ends + sizeof(ends) / sizeof(ends[0]); end++)
 		CHECK_EQ(in_child(test_registers), 0);
 	CHECK_EQ(in_child(test_supervisor), 0);
@@ -983,6 +989,5 @@ int main(int argc, char **argv)
 	for (batch = batches; batch < batches + sizeof(batches) / sizeof(batches[0]); batch++)
 		CHECK_EQ(in_child(test_batch), 0);
 	CHECK_EQ(in_child(test_batch_trapped), 0);
-	test_kill_thread();
 	return abi_verdict();
 }
