@@ -187,6 +187,11 @@ def pytest_unconfigure() -> None:
         os._exit(1)
 
 
+# Of the library's tests: the kernel, with Lua for the confined engine.
+LIBRARY_ENV = {
+    "SYSCRIPT_BACKEND": "kernel",
+    "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-runtime" / "lua.image"),
+}
 OWN_SOURCE = re.compile(r'#include "\.\./\.\./\S+\.c"')
 
 
@@ -203,7 +208,7 @@ class ProgramFile(pytest.File):
             if (user == "root" and "geteuid()" not in text) or OWN_SOURCE.search(text):
                 item.add_marker(pytest.mark.long)
             item.user = user
-            item.env = {"SYSCRIPT_BACKEND": "kernel"} if library else {}
+            item.env = LIBRARY_ENV if library else {}
             yield item
 
 
