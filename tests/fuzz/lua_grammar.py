@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 _INTEGERS = "0 1 -1 2 3 7 10 255 256 1000 0x7fffffff 0x80000000 -0x80000000 2^31 2^32 2^53 -2^53"
 _FRACTIONS = (
@@ -25,8 +26,9 @@ KINDS = ("num", "str", "tab", "fun")
 class Generator:
     """Makes one program.  Every name is bound; what is printed is the same anywhere."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, rounds: Sequence[int] = (3, 10, 80, 200)) -> None:
         self.rng = rng
+        self.rounds = rounds
         self.names = 0
         self.scopes: list[dict[str, list[str]]] = [{kind: [] for kind in KINDS}]
 
@@ -120,7 +122,7 @@ class Generator:
     def loop(self, depth: int) -> list[str]:
         rng = self.rng
         # Long enough to be compiled where they are not nested.
-        rounds = rng.choice([3, 10, 80, 200]) if depth >= 2 else rng.choice([2, 5, 9])
+        rounds = rng.choice(self.rounds) if depth >= 2 else rng.choice([2, 5, 9])
         self.scopes.append({kind: [] for kind in KINDS})
         name = self.fresh("num")
         guard = [f"if {self.truth(2)} then break end"] if rng.random() < 0.2 else []
@@ -212,8 +214,8 @@ class Generator:
         nested += [self.protected, self.coroutine]
         return self.rng.choice(simple + nested if depth > 0 else simple)(depth)
 
-    def program(self) -> str:
-        body = self.block(3, self.rng.randint(6, 18))
+    def program(self, size: int = 18) -> str:
+        body = self.block(3, self.rng.randint(min(size, 6), size))
         return (
             PROLOGUE
             + "\n".join(body)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random Lua programs for engine_fuzz.py, by templates: see Templates."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+Part = str | tuple[str, str]
+Rule = list[list[Part]] | Callable[[random.Random], str]
+
+
+class Fast(random.Random):
+    """Chooses in a fifth of the time, a little less evenly."""
+
+    def choice(self, seq):  # type: ignore[no-untyped-def]
+        return seq[int(self.random() * len(seq))]
+
+    def randrange(self, n: int) -> int:  # type: ignore[override]
+        return int(self.random() * n)
+
+    def randint(self, a: int, b: int) -> int:
+        return a + int(self.random() * (b - a + 1))
+
+
+def parsed(line: str) -> tuple[int, list[Part]]:
+    """A template's weight and parts: texts, and (name, rule) for what is put in, one may be ''."""
+    weight, text = re.fullmatch(r"(?:\*(\d+)(?: |$))?(.*)", line.strip()).groups()  # type: ignore[union-attr]
+    parts: list[Part] = []
+    names: set[str] = set()
+    pieces = re.split(r"\$(\w+)(?:=(\w+))?", text)
+    for i in range(0, len(pieces) - 1, 3):
+        name, rule = pieces[i + 1], pieces[i + 2]
+        if rule:
+            names.add(name)
+        elif name not in names:
+            name, rule = "", name
+        parts += [pieces[i], (name, rule or "")]
+    return int(weight or 1), [part for part in [*parts, pieces[-1]] if part]
+
+
+class Templates:
+    """
+    Rules, each a line with its name and a colon, then one template a line.  In these $name is one
+    made by that rule, and so is $x=name, which $x then repeats.  A template may begin with *N,
+    how often it stands there.
+    """
+
+    def __init__(self, text: str, **functions: Callable[[random.Random], str]) -> None:
+        self.rules: dict[str, Rule] = dict(functions)
+        text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+        for block in re.split(r"\n(?=\w+:\n)", text.strip("\n")):
+            name, *lines = block.split("\n")
+            templates = [parsed(line) for line in lines]
+            self.rules[name.rstrip(":")] = [parts for n, parts in templates for _ in range(n)]
+
+    def names(self, rule: str, names: Iterable[str]) -> None:
+        """Has @rule be one of them."""
+        self.rules[rule] = [[name] for name in names]
+
+    def add(self, rng: random.Random, rule: str, out: list[str]) -> None:
+        """Adds one that is made by @rule to @out."""
+        made = self.rules[rule]
+        if not isinstance(made, list):
+            return out.append(made(rng))
+        known = {}
+        for part in made[int(rng.random() * len(made))]:
+            if isinstance(part, str):
+                out.append(part)
+            elif not part[0]:
+                self.add(rng, part[1], out)
+            else:
+                if part[1]:
+                    known[part[0]] = self.make(rng, part[1])
+                out.append(known[part[0]])
+        return None
+
+    def make(self, rng: random.Random, rule: str) -> str:
+        out: list[str] = []
+        self.add(rng, rule, out)
+        return "".join(out)
+
+
+# Where rules change.
+NUMBERS = [
+    *("0", "-0", "-0.0", "1", "-1", "0.5", "1/0", "-1/0", "0/0", "3.0", "5e-324", "1e308", "1e15"),
+    *("2^31", "2^51", "-2^51", "2^51-1", "2^53", "2^53-1", "2^53+1", "-2^53", "1-2^53", "2^63"),
+]
+
+
+def number(rng: random.Random) -> str:
+    """One of every kind: as a script has it, so that reading it is a test, too."""
+    kind = rng.randrange(8)
+    if kind == 0:
+        return str(rng.randint(-100, 100))
+    if kind == 1:
+        return str(rng.randint(-(2**53), 2**53))
+    if kind == 2:
+        return repr(rng.uniform(-10, 10))
+    if kind == 3:
+        return repr(rng.uniform(-1, 1) * 10 ** rng.randint(-320, 308))
+    if kind == 4:
+        return f"{rng.choice(['', '-'])}2 ^ {rng.randint(-1074, 1023)}"
+    if kind == 5:
+        digits = "".join(rng.choice("0123456789") for _ in range(rng.randint(1, 40)))
+        return f"{digits}.{digits[::-1]}e{rng.randint(-60, 60)}"
+    if kind == 6:
+        whole, rest = rng.getrandbits(rng.randint(1, 80)), rng.getrandbits(12)
+        return f"0x{whole:x}.{rest:x}p{rng.randint(-99, 99)}"
+    return rng.choice(NUMBERS)
+
+
+def integer(rng: random.Random) -> str:
+    return str(rng.randint(-9, 9))
+
+
+def column(rng: random.Random) -> str:
+    """An array of mostly small integers."""
+    odd = [
+        "0.5",
+        "1.5",
+        "-2.5",
+        "-0.0",
+        "nil",
+        "'3'",
+        "2^51 - 1",
+        "-2^51",
+        "2^53",
+        "true",
+        "{}",
+        "1/0",
+    ]
+    some = [integer(rng) for _ in range(rng.randint(0, 14))]
+    if some and rng.random() < 0.5:
+        some[rng.randrange(len(some))] = rng.choice(odd)
+    if rng.random() < 0.2:
+        some = [f"{one}.5" if one.isdigit() and rng.random() < 0.4 else one for one in some]
+    return ", ".join(some)
+
+
+PRELUDE = (HERE / "prelude.lua").read_text()
+
+
+FUNCTIONS = [
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log10"),
+    *("sqrt", "floor", "ceil", "abs", "deg", "rad", "frexp", "modf"),
+]
+FORMATS = [
+    *("%d", "%u", "%x", "%5.1f", "%.0f", "%g", "%+.3e", "%a", "%.3a", "%-20.15g|", "%020.2f"),
+    *("%#g", "%#o", "%.99f"),
+]
+
+
+def mathematics(rng: random.Random) -> str:
+    """What the grammar has not: functions, loops and texts of fractions."""
+    names = ", ".join(f'"{rng.choice(FUNCTIONS)}"' for _ in range(3))
+    some = ", ".join(f'"{rng.choice(FORMATS)}"' for _ in range(3))
+    a, b, c, d = (number(rng) for _ in range(4))
+    text = number(rng).replace(" ", "")
+    return f"""
+function run()
+	local a, b, c = {a}, {b}, {c}
+	P(a + b, a - b, a * b, a / b, a % b, a ^ b, -a, {d}, {d} * {b}, {a} - {c})
+	P(a < b, a <= b, a == b, a > b, a >= b, a ~= b, tostring(a), tostring(b))
+	MATH(a, b, c, {{ {names} }}, "{text}", {{ {some} }})
+end
+"""
+
+
+# Functions that share local variables of the script; some variables are assigned to.
+SHARED = Templates((HERE / "shared.templates").read_text(), number=number, integer=integer)
+
+
+def shared(rng: random.Random) -> str:
+    rules = SHARED
+    names = [f"v{i}" for i in range(rng.randint(2, 5))]
+    written = [name for name in names if rng.random() < 0.4]
+    functions = [f"f{i}" for i in range(rng.randint(1, 2))]
+    small = [f"s{i}" for i in range(rng.randint(1, 2))]
+    rules.names("local", names)
+    rules.names("written", [*written, "n", "global1"])
+    rules.names("function", functions)
+    rules.names("small", small)
+
+    def make(rule: str) -> str:
+        return rules.make(rng, rule)
+
+    lines = [
+        'local object = { x = 1, longer = "s" }',
+        "function object:m(n) return self.x, n end",
+        f"local meta, {', '.join(functions)} = new_meta()",
+        f"local xs, ys, n = {{ {column(rng)} }}, {{ {column(rng)} }}",
+        "local cols = { xs = xs, ys = ys, k = 3 }",
+        "local function pick(e, i) return e.xs[i] end",
+        "local function most(a, b) if a < b then return b end return a end",
+    ]
+    lines += [f"local {name} = {make('value')}" for name in names]
+    lines += [f"local function look(n) {make('looks')} end"]
+    for name in small:
+        given, _, rest = make("small_rest").partition(") ")
+        body, result = make("small_body"), make("small_result")
+        lines.append(f"local function {name}{given.rstrip(')')}) {rest} {body} return {result} end")
+    for name in functions:
+        lines += [f"function {name}(n)", "if G() then return 0 end"]
+        lines += [f"pcall(function() {make('statement')} end)", make("body")]
+        lines += [f"return {make('read')}", "end"]
+    return "\n".join([*lines, f"function run()\ncalls = 0\n{make('run')}\nend"])
+
+
+# Registers that had something else before a loop, and what loops may leave in them.
+LOOPS = Templates((HERE / "loops.templates").read_text(), number=number, integer=integer)
+
+
+# Only functions without closures and varargs have loops with registers.
+OTHER = {rule: LOOPS.rules[rule] for rule in ("dots", "closure", "protected", "loop")}
+PLAIN = {
+    rule: LOOPS.rules[other]
+    for rule, other in zip(OTHER, ("leaf", "exit", "after", "look_loop"), strict=True)
+}
+LOOPS.rules["look_loop"] += OTHER["loop"][:3]
+
+
+def loops(rng: random.Random) -> str:
+    def make(rule: str) -> str:
+        return LOOPS.make(rng, rule)
+
+    lines = [
+        f"local u, w, C, T = 0, nil, {{ {column(rng)} }}, {{ {column(rng)} }}",
+        f"local H, K = {{ 1, nil, 3, [7] = 4, [9] = {make('any')} }}, {{ 1, 2, 3, 4, 5 }}",
+        f"local E, cols = setmetatable({{ {column(rng)} }}, META), {{ xs = C, k = 3 }}",
+    ]
+    names = ["f1", "f2"][: rng.choice([1, 1, 2])]
+    for name in names:
+        plain = rng.random() < 0.7
+        LOOPS.rules.update(PLAIN if plain else OTHER)
+        starts = ["look_start"] * 3 if plain else ["start", "any", "any"]
+        start = f"local s, x, y = {', '.join(map(make, starts))}"
+        lines += [f"local function {name}(a, b{'' if plain else ', ...'})", start]
+        lines += [make("statements"), f"do {make('statement')} return s, x, y, u, w end", "end"]
+    lines += ["function run()", "calls = 0"]
+    for name in names:
+        for _ in range(3):
+            given = ", ".join([make("given"), *(make("any") for _ in range(rng.randint(0, 2)))])
+            how = "Y(" if rng.random() < 0.15 else "pcall("
+            lines.append(f"P({how}{name}, {given}))")
+    return "\n".join([*lines, "end"])
