@@ -73,7 +73,7 @@ def program(seed: str) -> str:
 
 
 # How often each kind of programs is made.
-KINDS = [*[loops] * 20, *[shared] * 15, *[mathematics] * 4, grammatical]
+KINDS = [*[loops] * 58, *[shared] * 28, *[mathematics] * 13, grammatical]
 
 
 def over(end: End) -> bool:
