@@ -102,6 +102,7 @@ RUN = """\
 function run(i)
 	global1, global2, z, k = nil, nil, nil, nil
 	for i = 1, 4 do sv[i].a, sv[i].b = 0, 0 end
+	util.fill(buf, 0, 64)
 	return all[i]()
 end
 """

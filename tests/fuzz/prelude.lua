@@ -9,6 +9,8 @@ local function V(v)
 	if kind == "number" then return v ~= v and "nan" or format("%.17g", v) end
 	if kind == "string" then
 		if find(v, "0x", 1, true) then v = gsub(v, "0x%x+", "") end
+		-- An address with a fraction added.
+		if find(v, "e+14", 1, true) then v = gsub(v, "1%.%d+e%+14", "") end
 		if find(v, "builtin: ", 1, true) then v = gsub(v, "builtin: %S+", "") end
 		return "'" .. v .. "'"
 	end
@@ -53,7 +55,7 @@ local META, f0 = new_meta(), true
 local function pick(t, i) return t[i] end
 local function less(a, b) if a < b then return a end return b end
 local S = util.struct "int a; long b; uint16_t c[3]; int8_t d;"
-local sv = S.new(4)
+local sv, buf = S.new(4), util.buffer(64)
 local function MATH(a, b, c, names, text_of_it, formats)
 	for _, name in ipairs(names) do P(name, math[name](a)) end
 	P(math.atan2(a, b), math.fmod(a, b), math.max(a, b), math.min(a, c))
