@@ -240,7 +240,8 @@ def loops(rng: random.Random) -> str:
         starts = ["look_start"] * 3 if plain else ["start", "any", "any"]
         start = f"local s, x, y = {', '.join(map(make, starts))}"
         lines += [f"local function {name}(a, b{'' if plain else ', ...'})", start]
-        lines += [make("statements"), f"do {make('statement')} return s, x, y, u, w end", "end"]
+        body = "briefs" if plain and rng.random() < 0.4 else "statements"
+        lines += [make(body), f"do {make('statement')} return s, x, y, u, w end", "end"]
     lines += ["function run()", "calls = 0"]
     for name in names:
         for _ in range(3):
