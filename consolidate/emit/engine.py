@@ -19,6 +19,10 @@ def command() -> str:
     return str(found)
 
 
+# A machine may be busy, or emulated.
+PATIENCE = "10s"
+
+
 def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     argv = [command(), *verb, "-"]
@@ -42,7 +46,7 @@ def unknown(names: set[str]) -> frozenset[str]:
         f'if not pcall(function() return const.{name} end) then print("{name}") end'
         for name in sorted(names)
     )
-    done = run(f"{tests}\nfunction run() end\n", ["run"])
+    done = run(f"{tests}\nfunction run() end\n", ["run", "--time-limit", PATIENCE])
     if done.returncode:
         raise ConsolidateError(f"syscript cannot run scripts here: {done.stderr.strip()}")
     return frozenset(done.stdout.split()) & names
