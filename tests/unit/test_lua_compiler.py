@@ -553,6 +553,198 @@ def test_loops_that_look(what: str, stress: str) -> None:
     """)
 
 
+# The same with arguments of all kinds: arrays t and u, of which others lie before and after
+# them, from a to b, and s.
+LOOPS_OVER = {
+    "sum": "for i = a, b do s = s + t[i] end return s",
+    "differences": "local n = 9 for i = a, b do s = t[i] - s n = 3 - i + n end return s, n",
+    "constants": "for i = a, b do s = 1 + s s = s - 3 s = 5 - s s = -1 + s end return s",
+    "equal": "local n = 0 for i = a, b do if t[i] == 1 then n = n + i end end return n",
+    "equal to none": "local n = 0"
+    " for i = a, b do if t[i] == nil or u[i] == 'x' then n = n + i end end return n",
+    "not 0": "local n = 0 for i = a, b do if t[i] ~= 0 then n = n + i end end return n",
+    "the last": "local n = 0 for i = a, b do n = t[i] end return n",
+    "the last but one": "local n, m = 0, 0 for i = a, b do m = n local v = t[i] n = v end"
+    " return n, m",
+    "the largest": "for i = a, b do local v = t[i] if v > s then s = v end end return s",
+    "the first": "for i = a, b do local v, w = t[i], u[i]"
+    " if v == 3 then return v, w, i elseif w == 5 then return i end end",
+    "by an index": "for i = a, b do local k = u[i] + 1 s = s + t[k] end return s",
+    "by another": "local k = 9 for i = a, b do k = k - 1 s = s + t[k] end return s, k",
+    "turns": "local x, y = 0, 1 for i = a, b do x, y = y, x + y if y == 5 then x = s end end"
+    " return x, y",
+    "copies": "local x, y, z = 1, 2, 3 for i = a, b do local w = x + y x = y y = z z = w"
+    " if t[i] == 4 then x = i end end return x, y, z",
+    "an integer": "for i = a, b do if t[i] == 3 then s = 7 end end return s",
+    "half": "local n, m = 1, 0 for i = a, b do if n < 1 then m = m + 1 end"
+    " if t[i] == 3 then n = 0.5 end end return n, m",
+    "what the last pass left": "local n, m, l = 1, 0, 3 for i = a, b do"
+    " if n < 3 then m = m + 1 end if l < 3 then m = m + 10 end local v = t[i] l = v n = t[i] end"
+    " return n, m, l",
+    "integers or numbers": "local n = 0 for i = a, b do local k = i + 0"
+    " if u[i] == 3 then k = t[5] end if k < 3 then n = n + 1 end end return n",
+    "either array": "local n = 0 for i = a, b do local w = t if u[i] == 3 then w = u end"
+    " n = n + w[i] end return n",
+    "equal to true": "local n = 0 for i = a, b do local y = true if t[i] == y then n = n + 1 end"
+    " if y == 1 then n = n + 10 else n = n + 100 end end return n",
+    "a word": "local n, m = 1 for i = a, b do if u[i] == 3 then n = 'x' end m = n end return n, m",
+    "nothing": "local n = 1 for i = a, b do if u[i] == 3 then n = nil end end return n, s",
+    "true": "local n for i = a, b do n = i if u[i] == 3 then n = true break end end return n",
+    "the counter": "local n, m = 0, 0 for i = a, b do n = i if t[i] == 3 then m = n s = i end end"
+    " return n, m, s",
+    "a counter that is changed": "for i = a, b do i = i + 1 s = s + i end return s",
+    "kinds": "local n = 0 for i = a, b do local k = t[i] if i == 3 then k = s + 1"
+    " elseif i == 4 then k = s - 1 end n = n + k end return n",
+    "kinds of one": "local n = 0 for i = a, b do local k = t[i] if i == 2 then k = u[i] + 1 end"
+    " if k == 3 then n = n + 1 end if k == 0 then n = n + 5 end n = n + k end return n",
+    "one of two": "local n = 0 for i = a, b do local v, w = t[i], u[i]"
+    " if w == 3 then v = u[2] end n = n + v if i == 4 then w = v + 1 end n = n + w end return n",
+    "one of two, if none is 0": "local n = 0 for i = a, b do local v, w = t[i], u[i]"
+    " if w == 0 then v = u[2] end n = n + v if w ~= 0 then v = u[3] end n = n + v end return n",
+    "values": "local n = 0 for i = a, b do local k = 5 if u[i] == 2 then k = 5 n = n + 1 end"
+    " if u[i] == 3 then n = n + k end n = n + k end return n",
+    "other values": "local n = 0 for i = a, b do local k = 5 if u[i] == 2 then k = 6 end"
+    " if u[i] == 3 then n = n + k end end return n",
+    "values of kinds": "local n = 0 for i = a, b do local k = 1 if u[i] == 2 then k = true end"
+    " if u[i] == 3 then if k == 1 then n = n + i end end end return n",
+    "tests": "local n = 0 for i = a, b do local k, m = false, true if k then n = n + 100 end"
+    " if not m then n = n + 10 end if m then n = n + i end local l if l then n = n - 1 end"
+    " if not l then n = n + 1000 end end return n",
+    "tests of others": "local n = 0 for i = a, b do if s then n = n + 1 end end return n",
+    "tests of numbers": "local n = 0 for i = a, b do local v = t[i] n = n + v"
+    " if v then n = n + 1 end if i then n = n + 10 end end return n",
+    "tests of what may be": "local n = 0 for i = a, b do local k if u[i] == 3 then k = i end"
+    " if u[i] == 4 then if k then n = n + 1 end end n = n + i end return n",
+    "a way back": "local n = 0 for i = a, b do local v = 0"
+    " while v < 3 do v = v + 1 n = n + u[v] end end return n",
+    "loops": "local n = 0 for i = a, b do for k = i, 4 do n = n + t[k] end n = n + i end return n",
+    "steps": "local n, m = 0, 0 for i = b, a, -1 do n = n + t[i] end"
+    " local step = s == 0 and 2 or 3 for i = a, b, 2 do m = m - t[i] end"
+    " for i = a, b, step do m = m - i end return n, m",
+    "a way out to before": "local n, k = 0, 0 ::again:: k = k + 1 for i = a, b do n = n + t[i]"
+    " if n == 6 then n = n + 1 goto again end end return n, k",
+    "closures": "local all = {} for i = a, b do local k = t[i] s = s + k"
+    " all[#all + 1] = function() k = k + 1 return k + s end end return all[1](), all[#all]()",
+    "calls": "for i = a, b do s = s + larger(t[i], u[i]) local v = larger(u[i], t[i])"
+    " if v == 3 then s = s - 1 end end return s",
+    "calls with less": "local n = 0 for i = a, b do if least(i) then n = n + 1 end"
+    " if least(nil, i) then n = n + 10 end if least(i, t[i]) then n = n + 100 end"
+    " if least(i, 2, 3) == i then n = n + i end if least(i, nil, 3) then n = n + 1000 end"
+    " end return n",
+    "calls for more": "local n, m = 0, 0 for i = a, b do local x, y = turned(i, t[i])"
+    " n = n + x m = m - y end return n, m",
+    "calls for one": "local n = 0 for i = a, b do local x = turned(i, u[i]) turned(x, 1)"
+    " n = n + x end return n",
+    "calls, twice": "local n = 0 for i = a, b do n = n + over(i, 4) + over(t[i], u[i])"
+    " local v, w = larger(t[i], u[i]), larger(u[i], t[i]) n = n + v - w end return n",
+    "fields": "local n = 0 for i = a, b do n = n + of(e, i) + key(e) - of(e2, i) end return n",
+    "either field": "local n = 0 for i = a, b do local k = key(e)"
+    " if u[i] == 3 then k = key(e2) end if k < 3 then n = n + i end end return n",
+    "calls for none": "local n = 0 for i = a, b do local x = empty(i)"
+    " if not x then n = n + i end end return n",
+    "fields of two": "local n = 0 for i = a, b do n = n + key(e) - key(e2) end return n",
+    "fields and elements": "local n = 0"
+    " for i = a, b do n = n + of(e, i) + t[i] - u[i] + other(e, i) end return n",
+    "fields that are not there": "local n = 0 for i = a, b do n = n + none(e, i) end return n",
+    "fields that are strange": "local n = 0"
+    " for i = a, b do n = n + half(e) + larger(word(e), 3) end return n",
+    "system calls": "local n = 0 for i = a, b do n = n + lseek(file, i, 0)"
+    " if getppid() < 1 then n = 0 end fsync(file) end return n",
+    "system calls with elements": "local n, m = 0, 0 for i = a, b do local v = t[i]"
+    " m = lseek(file, v, 0) n = n + m + lseek(file, t[i], 0) end return n, m",
+    "system calls with sums": "local r for i = a, b do r = lseek(file, s, 0)"
+    " if r < 0 then break end s = s + i end return r, s",
+    "system calls with more": "local n, x, y = 0 for i = a, b do x, y = lseek(file, i, 0)"
+    " if y then n = n + 1 end x = lseek(file, t[i], 0, 1) n = n + x end return n, x, y",
+    "system calls with less": "local n = 0"
+    " for i = a, b do n = n + close(-1) + lseek(file, i) end return n",
+    "system calls with six": "local n = 0 for i = a, b do local r = mmap(0, 4096, 0, 34, -1, t[i])"
+    " if r < 0 then n = n + r else n = n + munmap(r, 4096) + 100 end"
+    " r = mmap(0, 4096, 0, 34, -1, i) if r < 0 then n = n + r else munmap(r, 4096) end"
+    " end return n",
+    "large results": "local r, n, large = 0, 1, u[1] * 2^50 lseek(file, 0, 0)"
+    " for i = a, b do n = n + 1 r = lseek(file, large, 1) n = n + 1"
+    " if t[i] == 3 then r = n end end return r, n",
+    "large results on the way": "local m, n, large = 7, 0, u[1] * 2^50 lseek(file, 0, 0)"
+    " for i = a, b do local k = i + m local r = lseek(file, large, 1) n = n + k m = k"
+    " if r == 5 then n = 0 end end return m, n, lseek(file, 0, 1)",
+    "in the way": "for i = a, b do local x, y, z = t[i], 's', e if x == 5 then"
+    " return x, y, z.k, i end end return s",
+    "calls of others": "local n = 0 for i = a, b do local v = t[i] n = n + v"
+    " if v == 3 then e.k = e.k + 1 n = n + #tostring(n) end end return n",
+    "tables": "local n = 0 for i = a, b do "
+    + " ".join(f"n = n + c{k}[i]" for k in range(9))
+    + " end return n",
+    "many numbers": "local n = 0 for i = a, b do "
+    + " ".join(f"local v{k} = i + {k}" for k in range(26))
+    + " n = n + v0 + v13 - v25 end return n",
+    "many ways out": "local n = 0 for i = a, b do "
+    + " ".join(f"n = n + t[i] - {k}" for k in range(20))
+    + " end return n",
+    "many variables": "local "
+    + ", ".join(f"v{k}" for k in range(45))
+    + " = 1 local n = 0 for i = a, b do n = n + t[i] v44 = n end return n, v44, v0",
+}
+LOOPED = """
+local e, e2 = { k = 7, h = 0.5, w = "w" }, { k = 2 }
+local all = {}
+for i = 1, 12 do all[i] = { 1, 2, 3, 4, 5, 6, 7, 8 } end
+e.t, e2.t = all[7], all[8]
+e.o, e2.o = all[1], all[2]
+local c0, c1, c2, c3, c4, c5, c6, c7, c8 = { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 }, { 1, 1, 1 },
+  { 2, 3, 4 }, { 5, 6, 7 }, { 8, 9, 0 }, { 9, 8, 7 }, { 3, 6, 9 }
+local arrays = {
+  all[6], all[5], { 3, 1, 0, -1, 0.5, -0.0, 4, 4 }, { 1, 2, 2^51 - 1, 1, -2^51, -1, 3, 8 },
+  { 3, false, nil, {}, 3, 2, "x", 5 }, { 0, "7", 3 }, {}, setmetatable({ 1, [4] = 3 },
+  { __index = function(_, i) return i end }), "text", { 2^52, 2^53, -2^53, 1/0, 0/0, 3, 0, 1 },
+}
+local ends = { { 1, 8 }, { 0, 3 }, { 5, 9 }, { -2, 1 }, { 3, 2 }, { 2, 2 }, { 1.5, 4 }, { 1, 2.5 },
+  { 2^51 - 3, 2^51 - 1 }, { 2^51 - 2, 2^51 + 1 }, { "1", 3 } }
+local sums = { 0, 5, 2^51 - 3, -2^51 + 9, 0.5, -0.0, "4", "x", false }
+local file = syscall.memfd_create("looped", 0)
+local lseek, getppid, fsync, close = syscall.lseek, syscall.getppid, syscall.fsync, syscall.close
+local mmap, munmap = syscall.mmap, syscall.munmap
+local function larger(a, b) if a > b then return a end return b end
+local function least(a, b) local c if b then c = a end return c end
+local function turned(a, b) return b, a end
+local function over(a, b) if a < b then return 1 end return 0 end
+local function of(e, i) return e.t[i] end
+local function other(e, i) return e.o[i] end
+local function empty() end
+local function key(e) return e.k end
+local function half(e) return e.h end
+local function word(e) return e.w end
+local function none(e, i) return e.none[i] end
+"""
+LOOPED_RUN = """
+local function run_over(f)
+  for n, t in ipairs(arrays) do
+    for _, range in ipairs(ends) do
+      local s = sums[n % #sums + 1]
+      collect(pcall(f, t, arrays[1], range[1], range[2], 0))
+      collect(pcall(f, arrays[2], t, range[1], range[2], s))
+      collect(pcall(f, t, t, range[1], range[2], s))
+    end
+  end
+  for _, s in ipairs(sums) do collect(pcall(f, all[3], all[4], 1, 8, s)) end
+end
+local function change()
+  e.k = 0.5 run_over(f) e.k = "x" run_over(f) e.k = 3
+  e.t = 5 run_over(f) e.t = { 1, 2 } run_over(f) e.t = all[9]
+  e2.k = nil for i = 1, 30 do e2["f" .. i] = i end run_over(f) e2.k, e.o = 1, all[2]
+  e.h, e.w = 2, 5 run_over(f) e.h, e.w, e.t = 3, "w", nil run_over(f)
+end
+function run() run_over(f) change() print(count, sum) end
+"""
+
+
+@pytest.mark.parametrize("what", LOOPS_OVER)
+def test_loops_over_all_kinds(what: str) -> None:
+    text = f"{LOOPED} local function f(t, u, a, b, s) {LOOPS_OVER[what]} end {LOOPED_RUN}"
+    done = both(COLLECT + text)
+    assert done.returncode == 0, done.stderr
+
+
 SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
 # Of machine code, which each account is sure to get.
 GUARANTEED = 64 << 10
