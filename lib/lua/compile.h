@@ -204,6 +204,11 @@ bool is_intrinsic(const struct compiler *c);
 /* And does its code not read the argument, or function, R(@reg)? */
 bool intrinsic_knows(const struct compiler *c, u32 reg);
 
+/* The system call that the call at @pc certainly is, if it has as many arguments, or -1. */
+long certain_syscall(const struct compiler *c, u32 pc);
+/* The registers of its arguments. */
+extern const u8 syscall_places[];
+
 void compile_call(struct compiler *c);
 /* Compiles the call inline if it probably is of a function that can be. */
 bool compile_intrinsic(struct compiler *c, u32 back);

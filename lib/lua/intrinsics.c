@@ -57,8 +57,7 @@ static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
 
 /* -- System calls ------------------------------------------------------------------------ */
 
-/* Where arguments go. */
-static const u8 places[] = { 1, 2, 3, 4, 5, 0 };
+const u8 syscall_places[] = { 1, 2, 3, 4, 5, 0 };
 
 #define IS_OPTIONAL(kind)	(!((kind) & 0x20))
 
@@ -78,7 +77,7 @@ static bool takes(const char *kinds, u32 nargs)
 /* An argument is a string, whose text the kernel reads. */
 static void emit_text(struct compiler *c, const struct cold *cold)
 {
-	u8 reg = places[cold->helper];
+	u8 reg = syscall_places[cold->helper];
 
 	emit_load(c->e, INSN_DW, reg, REG_BASE,
 		  slot(c, a_of(c->p->code[cold->pc]) + 1 + cold->helper));
@@ -96,7 +95,7 @@ static void load_text(struct compiler *c, u32 reg, u32 n, u32 slow)
 		c->colds[c->ncolds - 1].deferral.n = 0;
 	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_STRING, text);
-	load_integer(c, places[n], reg, slow);
+	load_integer(c, syscall_places[n], reg, slow);
 	emit_land(c->e, back);
 }
 
@@ -111,12 +110,12 @@ static void load_arguments(struct compiler *c, long nr, u32 a, u32 nargs, u32 sl
 		load_integer(c, 1, a + 6, slow);
 	for (n = 0; kinds[n]; n++) {
 		if (n >= nargs)
-			emit_constant(c->e, places[n], 0);
+			emit_constant(c->e, syscall_places[n], 0);
 		else if (kinds[n] == 's' && syscall_only_reads(nr) &&
 			 fact_at(&c->types, c->pc, a + 1 + n)->types & T_STRING)
 			load_text(c, a + 1 + n, n, slow);
-		else if (places[n])
-			load_integer(c, places[n], a + 1 + n, slow);
+		else if (syscall_places[n])
+			load_integer(c, syscall_places[n], a + 1 + n, slow);
 		else if (rk_is_constant(&c->types, c->pc, a + 1 + n, &k))
 			emit_constant(c->e, 0, k);
 		else
@@ -365,12 +364,22 @@ static int expected_intrinsic(const struct compiler *c, u32 a)
 	return -1;
 }
 
-static long expected_syscall(const struct compiler *c, u32 i)
+static long expected_syscall(const struct compiler *c, u32 pc)
 {
-	long nr = syscall_of(c->runtime, function_at(&c->types, c->pc, a_of(i)));
+	u32 i = c->p->code[pc];
+	long nr = syscall_of(c->runtime, function_at(&c->types, pc, a_of(i)));
 	const char *kinds = nr < 0 ? NULL : syscall_kinds(nr);
 
 	return kinds && takes(kinds, b_of(i) - 1) ? nr : -1;
+}
+
+long certain_syscall(const struct compiler *c, u32 pc)
+{
+	u32 i = c->p->code[pc];
+
+	if (!b_of(i) || !c_of(i) || !fact_at(&c->types, pc, a_of(i))->sure)
+		return -1;
+	return expected_syscall(c, pc);
 }
 
 bool is_intrinsic(const struct compiler *c)
@@ -390,7 +399,7 @@ bool is_intrinsic(const struct compiler *c)
 	case INTRINSIC_util_pending:
 		return true;
 	default:
-		return expected_syscall(c, i) >= 0;
+		return expected_syscall(c, c->pc) >= 0;
 	}
 }
 
@@ -430,7 +439,7 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 		compile_pending(c, i, back);
 		break;
 	default:
-		compile_syscall(c, i, expected_syscall(c, i), back);
+		compile_syscall(c, i, expected_syscall(c, c->pc), back);
 	}
 	return true;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Loops over integers that only look at things, a second time and without
- * Lua's frame: numbers are in machine registers and in the function's own frame (r10),
- * where they have no tags and need no masks.  What stays the same during the loop, as
- * where the elements of its tables are, is looked up before it.
+ * See compile.h.  Loops over integers that only look at things, or make system calls with
+ * integers, a second time and without Lua's frame: numbers are in machine registers and in
+ * the function's own frame (r10), where they have no tags and need no masks.  What stays the
+ * same during the loop, as where the elements of its tables are, is looked up before it.
  *
  * Such code does the usual only.  Anything else leaves it at the beginning of an
  * instruction: stores what Lua's frame lacks, and goes on in the other code of the loop,
  * which comes back at its end.  Nothing here changes a table or calls a function, so there
- * is nothing to undo, and what was looked up stays true.
+ * is nothing to undo, and what was looked up stays true.  A system call has been made where
+ * its result is no integer of Lua's: then the runtime stores it, and the other code goes on
+ * after the call.
  *
  * r8 is the loop's counter, r9 where its element is in an array, in bytes.
  */
@@ -25,10 +27,11 @@
 #define REG_COUNTER	8
 #define REG_OFFSET	9
 #define CACHED		5		/* may have a slot's value */
+#define NO_REG		0xff
 #define CONSTANT_MOST	(1 << 20)
 #define INTEGER_MOST	((1L << (INTEGER_BITS - 1)) - 1)
 
-enum { SLOT_LIMIT, SLOT_MOST, SLOT_LEAST, SLOT_FIRST };
+enum { SLOT_LIMIT, SLOT_MOST, SLOT_LEAST, SLOT_LARGE, SLOT_FIRST };
 
 enum kind {
 	K_NOTHING,	/* of several kinds, or not looked at again */
@@ -53,9 +56,13 @@ struct table {
 	u8 tag, slot;
 };
 
-/* Where the loop is left, for the instruction @pc. */
+/*
+ * Where the loop is left, for the instruction @pc.  @large: after a system call, whose result,
+ * in r1, is too large for an integer.
+ */
 struct leave {
 	u32 label, pc;
+	bool large;
 	struct known now[LOOP_REGISTERS];
 };
 
@@ -137,6 +144,7 @@ static u32 leave_for(struct fast *f, u32 pc, const struct known *now)
 	f->nleaves++;
 	to->label = emit_label(f->c->e);
 	to->pc = pc;
+	to->large = false;
 	memcpy(to->now, now, f->c->p->nregs * sizeof(*now));
 	return to->label;
 }
@@ -254,7 +262,7 @@ static u32 keep(struct fast *f, u32 reg)
 	return f->kept[reg];
 }
 
-/* The register that has the integer RK(@rk), which is not to be changed; 0: refused. */
+/* The register that has the integer RK(@rk), which is not to be changed; NO_REG: refused. */
 static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 {
 	struct known k = known_of(f, rk);
@@ -264,14 +272,14 @@ static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 	switch (k.kind) {
 	case K_VALUE:
 		if (!is_constant(f, rk, &v))
-			return 0;
+			return NO_REG;
 		emit_constant(f->c->e, spare, v);
 		return spare;
 	case K_COUNTER:
 		return REG_COUNTER;
 	case K_FRAME:
 		k.n = keep(f, k.n);
-		return k.n ? get_slot(f, k.n, spare) : 0;
+		return k.n ? get_slot(f, k.n, spare) : NO_REG;
 	case K_INTEGER:
 		return get_slot(f, k.n, spare);
 	case K_NUMBER:
@@ -280,7 +288,7 @@ static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 		f->now[rk].kind = K_INTEGER;
 		return reg;
 	default:
-		return 0;
+		return NO_REG;
 	}
 }
 
@@ -406,6 +414,15 @@ static bool compile_field(struct fast *f, u32 i)
 	return assign(f, f->scope, f->now, a_of(i), add_table(f, t));
 }
 
+/* Is the call at @pc a system call for which R(@reg) is no text? */
+static bool takes_number(const struct fast *f, u32 pc, u32 reg)
+{
+	u32 a = a_of(f->c->p->code[pc]);
+	long nr = certain_syscall(f->c, pc);
+
+	return nr >= 0 && reg > a && (syscall_kinds(nr)[reg - a - 1] | 0x20) != 's';
+}
+
 /* Is the first that becomes of R(@reg) what becomes of numbers? */
 static bool is_for_number(const struct fast *f, u32 reg)
 {
@@ -423,7 +440,8 @@ static bool is_for_number(const struct fast *f, u32 reg)
 		case OP_ADD: case OP_SUB: case OP_LT: case OP_LE: case OP_MOVE: case OP_RETURN:
 			return true;
 		case OP_CALL:
-			return f->scope == &f->outer && f->c->inlines[pc];
+			return f->scope == &f->outer &&
+			       (f->c->inlines[pc] || takes_number(f, pc, reg));
 		default:
 			return false;
 		}
@@ -431,7 +449,7 @@ static bool is_for_number(const struct fast *f, u32 reg)
 	return false;
 }
 
-/* The register with the offset of element RK(@rk): not below 0, as it is unsigned; 0: refused. */
+/* The register with the offset of element RK(@rk): not below 0, as it is unsigned; NO_REG. */
 static u8 get_offset(struct fast *f, u32 rk)
 {
 	u8 reg;
@@ -439,8 +457,8 @@ static u8 get_offset(struct fast *f, u32 rk)
 	if (known_of(f, rk).kind == K_COUNTER)
 		return REG_OFFSET;
 	reg = get_integer(f, rk, 1);
-	if (!reg)
-		return 0;
+	if (reg == NO_REG)
+		return NO_REG;
 	emit_mov(f->c->e, 1, reg);
 	emit_alu_imm(f->c->e, INSN_SUB, 1, 1);
 	emit_alu_imm(f->c->e, INSN_LSH, 1, 4);
@@ -458,8 +476,8 @@ static bool compile_element(struct fast *f, u32 i)
 	if (key.kind == K_VALUE && key.value.tag == TAG_STRING)
 		return compile_field(f, i);
 	t = is_for_number(f, a) ? table_of(f, b_of(i)) : NULL;
-	offset = t ? get_offset(f, c_of(i)) : 0;
-	if (!offset)
+	offset = t ? get_offset(f, c_of(i)) : NO_REG;
+	if (offset == NO_REG)
 		return false;
 	emit_load(e, INSN_DW, 2, INSN_R10, place_of(t->slot));
 	emit_branch(e, INSN_JGE, offset, 2, leaves(f));
@@ -498,7 +516,7 @@ static bool compile_sum(struct fast *f, u32 i)
 		c = b_of(i);
 	}
 	rb = get_integer(f, b, 1);
-	if (!rb)
+	if (rb == NO_REG)
 		return false;
 	if (is_constant(f, c, &k)) {
 		emit_mov(f->c->e, 1, rb);
@@ -506,7 +524,7 @@ static bool compile_sum(struct fast *f, u32 i)
 		check_end(f, (k > 0) == (op == INSN_ADD));
 	} else {
 		rc = get_integer(f, c, 2);
-		if (!rc)
+		if (rc == NO_REG)
 			return false;
 		emit_mov(f->c->e, 1, rb);
 		emit_alu(f->c->e, op, 1, rc);
@@ -565,7 +583,7 @@ static enum end equals_constant(struct fast *f, u32 i, u32 rk, s64 k)
 			return equals_zero(f, i, reg);
 	} else {
 		reg = get_integer(f, rk, 1);
-		if (!reg)
+		if (reg == NO_REG)
 			return REFUSED;
 	}
 	emit_branch_imm(f->c->e, a_of(i) ? INSN_JEQ : INSN_JNE, reg, k,
@@ -584,8 +602,8 @@ static enum end compile_compare(struct fast *f, u32 i)
 	if (op_of(i) == OP_EQ && is_constant(f, b, &k))
 		return equals_constant(f, i, c, k);
 	rb = get_integer(f, b, 1);
-	rc = rb ? get_integer(f, c, 2) : 0;
-	if (!rc)
+	rc = rb == NO_REG ? NO_REG : get_integer(f, c, 2);
+	if (rc == NO_REG)
 		return REFUSED;
 	jump = jumps_to(f, target_of(f, f->pc + 1));
 	emit_branch(f->c->e, op, rb, rc, jump);
@@ -706,12 +724,12 @@ static enum end compile_result(struct fast *f, u32 i)
 
 static enum end compile_inside(struct fast *f, u32 i)
 {
-	const struct proto *p = f->scope == &f->outer ? f->c->inlines[f->pc] : NULL;
+	const struct proto *p = f->c->inlines[f->pc];
 	u32 r, pc = f->pc, a = a_of(i);
 	struct known *begin;
 
 	/* Of several results one could overwrite an argument that is the next. */
-	if (!p || c_of(i) > 2 || p->nregs > LOOP_REGISTERS || !make_scope(f, &f->inner, p)) {
+	if (c_of(i) > 2 || p->nregs > LOOP_REGISTERS || !make_scope(f, &f->inner, p)) {
 		free_scope(&f->inner);
 		return REFUSED;
 	}
@@ -730,6 +748,72 @@ static enum end compile_inside(struct fast *f, u32 i)
 	f->pc = pc;
 	free_scope(&f->inner);
 	return ENDS;
+}
+
+/* -- System calls --------------------------------------------------------------------------- */
+
+/* Loads arguments, which are integers, into their places; r0 is free until the last one. */
+static bool load_arguments(struct fast *f, u32 i, const char *kinds)
+{
+	u32 n, a = a_of(i);
+	u8 reg;
+
+	f->cached = NOT_CACHED;
+	for (n = 0; kinds[n]; n++) {
+		if (n + 1 >= b_of(i)) {
+			emit_constant(f->c->e, syscall_places[n], 0);
+			continue;
+		}
+		/* To look whether it is an integer takes r0. */
+		if (!syscall_places[n] && f->now[a + 1 + n].kind == K_NUMBER)
+			return false;
+		reg = get_integer(f, a + 1 + n, syscall_places[n]);
+		if (reg == NO_REG)
+			return false;
+		if (reg != syscall_places[n])
+			emit_mov(f->c->e, syscall_places[n], reg);
+	}
+	return true;
+}
+
+/* After the call: of the registers from @a on only the result is known, if it is wanted. */
+static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
+{
+	struct leave *to;
+	u32 r;
+
+	for (r = a; r < f->c->p->nregs; r++)
+		f->now[r] = (struct known){ .kind = K_FRAME, .n = r };
+	if (wanted && may_be_large) {
+		to = &f->leaves[f->nleaves];
+		check_integer(f->c, 1, leave_for(f, f->pc, f->now));
+		to->large = !f->failed;
+	}
+	for (r = a; r < f->c->p->nregs; r++)
+		f->now[r] = (struct known){ .kind = K_NOTHING };
+	if (wanted)
+		put_number(f, a, K_INTEGER, 1);
+}
+
+/* Of what was looked up it changes nothing. */
+static enum end compile_syscall(struct fast *f, u32 i)
+{
+	long nr = certain_syscall(f->c, f->pc);
+
+	if (nr < 0 || c_of(i) > 2 || f->carried[a_of(i)] ||
+	    !load_arguments(f, i, syscall_kinds(nr)))
+		return REFUSED;
+	emit_syscall(f->c->e, nr);
+	emit_mov(f->c->e, 1, 0);
+	take_result(f, a_of(i), c_of(i) == 2, !syscall_is_small(nr));
+	return GOES_ON;
+}
+
+static enum end compile_call_in_loop(struct fast *f, u32 i)
+{
+	if (f->scope != &f->outer)
+		return REFUSED;
+	return f->c->inlines[f->pc] ? compile_inside(f, i) : compile_syscall(f, i);
 }
 
 /* -- Instructions ---------------------------------------------------------------------------- */
@@ -771,7 +855,7 @@ static enum end compile_one(struct fast *f)
 		emit_jump(f->c->e, jumps_to(f, target_of(f, f->pc)));
 		return ENDS;
 	case OP_CALL:
-		return compile_inside(f, i);
+		return compile_call_in_loop(f, i);
 	case OP_RETURN:
 		return f->scope == &f->inner ? compile_result(f, i) : REFUSED;
 	default:
@@ -890,6 +974,31 @@ static void store_register(struct fast *f, u32 reg, const struct known *k, u32 p
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, reg), TAG_NUMBER);
 }
 
+/* What r2 is in emit_end(). */
+static u32 key_of(const struct leave *to)
+{
+	return to->pc * 2 + to->large;
+}
+
+static u32 target_of_leave(const struct fast *f, const struct leave *to)
+{
+	return to->large ? to->label : f->c->labels[to->pc];
+}
+
+/* Lua's frame is complete: makes the result of the call, and goes on after it. */
+static void emit_large(struct fast *f, const struct leave *to)
+{
+	struct emit *e = f->c->e;
+
+	emit_land(e, to->label);
+	emit_load(e, INSN_DW, 3, INSN_R10, place_of(SLOT_LARGE));
+	emit_mov(e, 1, REG_L);
+	emit_constant(e, 2, to->pc);
+	emit_call(e, f->c->runtime->exports.helpers[HELPER_integer]);
+	emit_load(e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+	emit_jump(e, f->c->labels[to->pc + 1]);
+}
+
 /* Stores what all ways out of the loop store, and goes on at the instruction in r2. */
 static void emit_end(struct fast *f)
 {
@@ -905,13 +1014,16 @@ static void emit_end(struct fast *f)
 	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), REG_COUNTER);
 	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + 3), REG_COUNTER);
 	for (n = 1; n < f->nleaves; n++) {
-		for (m = 0; m < n && f->leaves[m].pc != f->leaves[n].pc; m++)
+		for (m = 0; m < n && key_of(&f->leaves[m]) != key_of(&f->leaves[n]); m++)
 			;
 		if (m == n)
-			emit_branch_imm(c->e, INSN_JEQ, 2, f->leaves[n].pc,
-					c->labels[f->leaves[n].pc]);
+			emit_branch_imm(c->e, INSN_JEQ, 2, key_of(&f->leaves[n]),
+					target_of_leave(f, &f->leaves[n]));
 	}
-	emit_jump(c->e, c->labels[f->leaves[0].pc]);
+	emit_jump(c->e, target_of_leave(f, &f->leaves[0]));
+	for (n = 0; n < f->nleaves; n++)
+		if (f->leaves[n].large)
+			emit_large(f, &f->leaves[n]);
 }
 
 static void emit_leaves(struct fast *f)
@@ -920,16 +1032,20 @@ static void emit_leaves(struct fast *f)
 	u32 end = emit_label(e), n, r;
 
 	for (n = 0; n < f->nleaves && !f->failed; n++) {
-		const struct leave *to = &f->leaves[n];
+		struct leave *to = &f->leaves[n];
 
 		emit_land(e, to->label);
+		if (to->large)
+			emit_store(e, INSN_DW, INSN_R10, place_of(SLOT_LARGE), 1);
 		/* Registers may have the counter of the last pass. */
 		if (n == f->done)
 			emit_alu_imm(e, INSN_SUB, REG_COUNTER, 1);
 		for (r = 0; r < f->c->p->nregs; r++)
 			store_register(f, r, &to->now[r], to->pc);
-		emit_constant(e, 2, to->pc);
+		emit_constant(e, 2, key_of(to));
 		emit_jump(e, end);
+		if (to->large)
+			to->label = emit_label(e);
 	}
 	emit_land(e, end);
 	emit_end(f);
