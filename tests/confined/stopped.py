@@ -28,6 +28,8 @@ LOOPS = {
     "caught": "while true do pcall(function() while true do end end) end",
     "handler": "xpcall(function() while true do end end, function() while true do end end)",
     "system calls": "while true do syscall.getppid() end",
+    "system calls of a for": "for i = 1, 1e15 do getppid() end",
+    "results of a for": "for i = 1, 1e15 do stop = lseek(-1, i, 0) end",
     "field": "local t = { x = 1 } while true do local x = t.x end",
     "fields": "local t = { x = 1 } while true do t.x = t.x + t.x end",
     "coroutine": "coroutine.wrap(function() while true do end end)()",
@@ -46,7 +48,7 @@ LOOPS = {
 
 # What calls have left is there: one entry more each time.
 SCRIPT = """
-local kept = {}
+local kept, getppid, lseek = {}, syscall.getppid, syscall.lseek
 function run(stop)
   kept[#kept + 1] = { #kept + 1 }
   if stop == 1 then %s end
