@@ -36,6 +36,8 @@ PROGRAMS = {
     "room": ("e", "sink = p[0]; if (zero) kfree(p); sink = p[1 + zero];"),
     "room_freed": ("v", "sink = p[0]; if (!zero) kfree(p); sink = p[1 + zero];"),
     "room_before": ("v", "sink = p[0]; sink = p[zero - 1];"),
+    "room_across": ("v", "sink = p[0]; sink = *(u32 *)((u8 *)p + (zero - 2));"),
+    "room_across_steps": ("v", "sink = p[0]; sink = *(u32 *)((u8 *)p + (zero - 2) + 4 * zero);"),
     "room_over": ("v", "for (long i = 0;; i++) if (p[i] == 77) break;"),
     # A pointer that is loaded again may be the same, or another one.
     "loaded_again": ("e", "e->pointer[zero] = p; READ(0); e->pointer[zero] = p; READ(0);"),
@@ -93,7 +95,7 @@ def run(plugin: Path, compiler: str, tmp_path_factory) -> Callable[[str, list[st
     def run(text: str, options: list[str]) -> list[str]:
         path = top / "programs.c"
         path.write_text(text)
-        command = [compiler, *fuzz.flags_of(0)]
+        command = [compiler, *fuzz.flags_of(0, compiler, plugin)]
         fuzz.compile_with(command, plugin, options, path, top / "programs", runtime)
         return fuzz.ends(top / "programs")
 
