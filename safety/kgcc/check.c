@@ -2,18 +2,20 @@
 /* The slow path of a check: what is not in the assembly's slots. */
 #include <linux/percpu.h>
 #include <linux/smp.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "check.h"
 #include "object.h"
 #include "peer.h"
+#include "profile.h"
 #include "stack.h"
 #include "violation.h"
 
 static_assert(offsetof(struct kgcc_kept, pointer) == KGCC_KEPT_POINTER);
 static_assert(offsetof(struct kgcc_kept, room) == KGCC_KEPT_ROOM);
 static_assert(offsetof(struct kgcc_kept, start) == KGCC_KEPT_START);
-static_assert(offsetof(struct kgcc_kept, end) == KGCC_KEPT_END);
+static_assert(offsetof(struct kgcc_kept, size) == KGCC_KEPT_SIZE);
 static_assert(offsetof(struct kgcc_kept, witness) == KGCC_KEPT_WITNESS);
 static_assert(offsetof(struct kgcc_kept, value) == KGCC_KEPT_VALUE);
 static_assert(sizeof(struct kgcc_kept) == 1 << KGCC_SLOT_SHIFT);
@@ -30,22 +32,47 @@ static_assert(sizeof(struct kgcc_site) == 8 * KGCC_SITE_WORDS);
 static_assert(sizeof(struct kgcc_part) == 8 * KGCC_PART_WORDS);
 
 /* More than the allocator of per-CPU memory has. */
+static DEFINE_PER_CPU(struct kgcc_kept *, slots);
+/* What the assembly looks at: the slots, or none while executions are counted. */
 DEFINE_PER_CPU(struct kgcc_kept *, kgcc_kept);
+static struct kgcc_kept *none;
 
 static DEFINE_PER_CPU(struct kgcc_lookups, lookups);
+
+/* Slots that are empty for ever: one page of zeros, again and again. */
+static struct kgcc_kept *map_none(void)
+{
+	struct page *pages[DIV_ROUND_UP(sizeof(struct kgcc_kept) * KGCC_SLOTS, PAGE_SIZE)];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(pages); i++)
+		pages[i] = ZERO_PAGE(0);
+	return vmap(pages, ARRAY_SIZE(pages), VM_MAP, PAGE_KERNEL_RO);
+}
+
+void kgcc_check_count(bool on)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(kgcc_kept, cpu), on ? none : per_cpu(slots, cpu));
+}
 
 int kgcc_check_init(void)
 {
 	int cpu;
 
+	none = map_none();
+	if (!none)
+		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
-		per_cpu(kgcc_kept, cpu) = vzalloc_node(sizeof(struct kgcc_kept) * KGCC_SLOTS,
-						       cpu_to_node(cpu));
-		if (!per_cpu(kgcc_kept, cpu)) {
+		per_cpu(slots, cpu) = vzalloc_node(sizeof(struct kgcc_kept) * KGCC_SLOTS,
+						   cpu_to_node(cpu));
+		if (!per_cpu(slots, cpu)) {
 			kgcc_check_exit();
 			return -ENOMEM;
 		}
 	}
+	kgcc_check_count(false);
 	return 0;
 }
 
@@ -54,7 +81,8 @@ void kgcc_check_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		vfree(per_cpu(kgcc_kept, cpu));
+		vfree(per_cpu(slots, cpu));
+	vunmap(none);
 }
 
 void kgcc_check_forget(unsigned int slot)
@@ -62,7 +90,7 @@ void kgcc_check_forget(unsigned int slot)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(kgcc_kept, cpu)[slot].pointer, 0);
+		WRITE_ONCE(per_cpu(slots, cpu)[slot].pointer, 0);
 }
 
 void kgcc_check_forget_all(void)
@@ -79,7 +107,6 @@ void kgcc_check_sum(struct kgcc_lookups *sum)
 	for_each_possible_cpu(cpu) {
 		const struct kgcc_lookups *l = per_cpu_ptr(&lookups, cpu);
 
-		sum->slow += l->slow;
 		for (int i = 0; i < KGCC_KINDS; i++)
 			sum->kind[i] += l->kind[i];
 	}
@@ -92,7 +119,8 @@ static unsigned long room_of(const struct kgcc_object *object, unsigned long poi
 }
 
 /* An interrupt's own check must not find half of it. */
-static __always_inline void keep(unsigned long pointer, const struct kgcc_object *object)
+static __always_inline void keep(unsigned long pointer, unsigned long room,
+				 const struct kgcc_object *object)
 {
 	struct kgcc_kept *kept;
 	unsigned long flags;
@@ -100,12 +128,12 @@ static __always_inline void keep(unsigned long pointer, const struct kgcc_object
 	local_irq_save(flags);
 	if (!kgcc_peer_none(pointer))
 		goto out;
-	kept = this_cpu_read(kgcc_kept) + kgcc_slot(pointer);
+	kept = this_cpu_read(slots) + kgcc_slot(pointer);
 	WRITE_ONCE(kept->pointer, 0);
 	barrier();
-	kept->room = room_of(object, pointer);
+	kept->room = room;
 	kept->start = object->start;
-	kept->end = object->end;
+	kept->size = object->end - object->start;
 	kept->witness = object->witness;
 	kept->value = object->value;
 	barrier();
@@ -116,35 +144,28 @@ out:
 
 void kgcc_check_keep(unsigned long pointer, const struct kgcc_object *object)
 {
-	keep(pointer, object);
+	keep(pointer, room_of(object, pointer), object);
 }
 
 static void count(enum kgcc_kind kind)
 {
-	this_cpu_inc(lookups.slow);
 	this_cpu_inc(lookups.kind[kind]);
 }
 
 static bool within(const struct kgcc_object *object, unsigned long address, unsigned long length)
 {
-	return address >= object->start && address <= object->end &&
-	       length <= object->end - address;
+	unsigned long size = object->end - object->start, offset = address - object->start;
+
+	return offset <= size && length <= size - offset;
 }
 
 /* Memory that is not known may be longer than it looks. */
 static bool is_good(const struct kgcc_object *object, unsigned long address,
 		    unsigned long length)
 {
-	switch (object->kind) {
-	case KGCC_UNKNOWN:
-		return true;
-	case KGCC_NOTHING:
-	case KGCC_FREED:
-	case KGCC_RETURNED:
-		return false;
-	default:
+	if (kgcc_is_known(object))
 		return within(object, address, length);
-	}
+	return object->kind == KGCC_UNKNOWN;
 }
 
 /* One past the end of an object is where the next one starts. */
@@ -161,8 +182,7 @@ static void left(const struct kgcc_site *site, unsigned long address,
 {
 	if (object->kind == KGCC_LOCAL)
 		kgcc_stack_renew(object);
-	if (object->kind != KGCC_NOTHING && object->kind != KGCC_FREED &&
-	    object->kind != KGCC_RETURNED)
+	if (object->kind == KGCC_UNKNOWN || kgcc_is_known(object))
 		kgcc_peer_add(address, object, site->where);
 }
 
@@ -184,10 +204,23 @@ static bool check_peer(struct kgcc_site *site, unsigned long pointer, unsigned l
 	return true;
 }
 
+/* Not good: by which object, or why. */
+static noinline void judge(struct kgcc_site *site, unsigned long pointer, unsigned long address,
+			   unsigned long length, struct kgcc_object *object, unsigned long ip)
+{
+	if (is_good_before(pointer, address, length))
+		return;
+	if (site->flags & KGCC_ARITH)
+		left(site, address, object);
+	else
+		kgcc_violation(site, pointer, address, length, object, ip);
+}
+
 unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const unsigned long *ip)
 {
 	struct kgcc_object object;
+	unsigned long room;
 
 	/* A field's length was counted from the pointer, which may be a peer. */
 	address += site->lo;
@@ -197,22 +230,43 @@ unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned
 		return 0;
 	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, *ip))
 		return 0;
-	if (site->flags & KGCC_PAGE && kgcc_in_slab(pointer))
+	if (site->flags & KGCC_PAGE && kgcc_slab_page(pointer))
 		pointer = address;
 	kgcc_find(pointer, &object);
 	if (object.kind == KGCC_STACK && kgcc_stack_returned(pointer, (unsigned long)ip))
 		object.kind = KGCC_RETURNED;
 	count(object.kind);
 	if (is_good(&object, address, length)) {
-		keep(pointer, &object);
-		return room_of(&object, pointer);
+		room = room_of(&object, pointer);
+		keep(pointer, room, &object);
+		return room;
 	}
-	if (is_good_before(pointer, address, length))
-		return 0;
-	if (site->flags & KGCC_ARITH)
-		left(site, address, &object);
-	else
-		kgcc_violation(site, pointer, address, length, &object, *ip);
+	judge(site, pointer, address, length, &object, *ip);
+	return 0;
+}
+
+/* As the assembly does, had it looked at the slots. */
+static bool is_kept(unsigned long pointer, unsigned long address, unsigned long length)
+{
+	const struct kgcc_kept *kept = this_cpu_read(slots) + kgcc_slot(pointer);
+	unsigned long offset, value;
+
+	if (READ_ONCE(kept->pointer) != pointer)
+		return false;
+	offset = address - kept->start;
+	return offset <= kept->size && length <= kept->size - offset &&
+	       !get_kernel_nofault(value, kept->witness) && value == kept->value;
+}
+
+unsigned long kgcc_check_counted(struct kgcc_site *site, unsigned long pointer,
+				 unsigned long address, unsigned long length,
+				 const unsigned long *ip)
+{
+	site->hits++;
+	if (static_branch_unlikely(&kgcc_timing))
+		kgcc_profile_hit(site);
+	if (!is_kept(pointer, address + site->lo, length - site->lo))
+		kgcc_check(site, pointer, address, length, ip);
 	return 0;
 }
 
@@ -226,12 +280,8 @@ void kgcc_check_rule(struct kgcc_site *site, unsigned long value, unsigned long 
 	kgcc_violation_rule(site, value, ip);
 }
 
-EXPORT_SYMBOL_GPL(kgcc_field);
-EXPORT_SYMBOL_GPL(kgcc_range);
-EXPORT_SYMBOL_GPL(kgcc_length);
-EXPORT_SYMBOL_GPL(kgcc_field_room);
-EXPORT_SYMBOL_GPL(kgcc_range_room);
-EXPORT_SYMBOL_GPL(kgcc_length_room);
+#define EXPORT(name) EXPORT_SYMBOL_GPL(name);
+KGCC_CHECKS(EXPORT)
 EXPORT_SYMBOL_GPL(kgcc_outside);
 EXPORT_SYMBOL_GPL(kgcc_rule);
 EXPORT_SYMBOL_GPL(kgcc_enter);

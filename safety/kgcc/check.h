@@ -20,7 +20,7 @@
 #define KGCC_KEPT_POINTER	0
 #define KGCC_KEPT_ROOM		8
 #define KGCC_KEPT_START		16
-#define KGCC_KEPT_END		24
+#define KGCC_KEPT_SIZE		24
 #define KGCC_KEPT_WITNESS	32
 #define KGCC_KEPT_VALUE		40
 
@@ -33,7 +33,7 @@
 struct kgcc_kept {
 	unsigned long pointer;
 	unsigned long room;		/* from the pointer to the object's end */
-	unsigned long start, end;
+	unsigned long start, size;
 	const unsigned long *witness;
 	unsigned long value;
 } __aligned(1 << KGCC_SLOT_SHIFT);
@@ -43,9 +43,8 @@ static inline unsigned int kgcc_slot(unsigned long pointer)
 	return pointer * KGCC_SLOT_FACTOR >> KGCC_SLOT_LOW & (KGCC_SLOTS - 1);
 }
 
-/* What lookups came to, on one CPU. */
+/* What lookups came to that were not kept, on one CPU. */
 struct kgcc_lookups {
-	u64 slow;			/* were not kept */
 	u64 kind[KGCC_KINDS];
 };
 
@@ -61,14 +60,23 @@ void kgcc_check_forget_all(void);
 
 void kgcc_check_sum(struct kgcc_lookups *sum);
 
-/* enter.S.  Arguments are in registers, see plugin/emit.cc: not to be called from C. */
-void kgcc_field(void);
-void kgcc_range(void);
-void kgcc_length(void);
-/* The same, which also leave the object's bytes from the pointer on in r9, 0: not known. */
-void kgcc_field_room(void);
-void kgcc_range_room(void);
-void kgcc_length_room(void);
+/* While executions are counted, each comes to kgcc_check_counted(). */
+void kgcc_check_count(bool on);
+
+/*
+ * enter.S.  Arguments are in registers, see plugin/emit.cc: not to be called from C.  The
+ * pointer's register is part of the name.
+ */
+#define KGCC_OF_POINTER(EACH, name)						\
+	EACH(name##_rax) EACH(name##_rbx) EACH(name##_rcx) EACH(name##_rdx)	\
+	EACH(name##_rsi) EACH(name##_rdi) EACH(name##_rbp) EACH(name##_r12)	\
+	EACH(name##_r13) EACH(name##_r14) EACH(name##_r15)
+#define KGCC_CHECKS(EACH)			\
+	KGCC_OF_POINTER(EACH, kgcc_field)	\
+	KGCC_OF_POINTER(EACH, kgcc_range)	\
+	KGCC_OF_POINTER(EACH, kgcc_length)
+#define KGCC_DECLARE(name) void name(void);
+KGCC_CHECKS(KGCC_DECLARE)
 void kgcc_outside(void);
 void kgcc_rule(void);
 void kgcc_enter(void);
@@ -80,6 +88,10 @@ void kgcc_leave(void);
  */
 unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const unsigned long *ip);
+/* The same, and it returns 0: a room that is not known makes callers come each time. */
+unsigned long kgcc_check_counted(struct kgcc_site *site, unsigned long pointer,
+				 unsigned long address, unsigned long length,
+				 const unsigned long *ip);
 void kgcc_check_outside(struct kgcc_site *site, unsigned long offset, unsigned long ip);
 void kgcc_check_rule(struct kgcc_site *site, unsigned long value, unsigned long ip);
 

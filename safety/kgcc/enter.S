@@ -3,7 +3,7 @@
  * What instrumented code calls.  Arguments come in r8 to r11, which the caller does
  * not keep; all other registers are as they were.
  *
- *   r11  the site		r10  the pointer whose object counts
+ *   r11  the site		r10  the pointer whose object counts, of checks that are rare
  *   r9   the address	r8   the length of what is accessed
  */
 #include <linux/linkage.h>
@@ -30,16 +30,27 @@
 	cmpq	KGCC_KEPT_POINTER(\slot), \pointer
 .endm
 
+/* \length bytes from r9 on, in the object of \slot: or jumps to \slow. */
+.macro CHECK_BOUNDS length, slot, temp, slow
+	movq	%r9, \temp
+	subq	KGCC_KEPT_START(\slot), \temp
+	addq	\length, \temp
+	jc	\slow
+	cmpq	KGCC_KEPT_SIZE(\slot), \temp
+	ja	\slow
+.endm
+
 /*
  * Is it still true?  Changes \temp.  The witness may be of a stack that is gone, or of
  * memory that is mapped no more: then it is not.
  */
-.macro READ_WITNESS slot, temp, gone
+.macro READ_WITNESS slot, temp, slow
 	movq	KGCC_KEPT_WITNESS(\slot), \temp
 .Lread\@:
 	movq	(\temp), \temp
-	_ASM_EXTABLE(.Lread\@, \gone)
+	_ASM_EXTABLE(.Lread\@, \slow)
 	cmpq	KGCC_KEPT_VALUE(\slot), \temp
+	jne	\slow
 .endm
 
 /* A jump while \key is on: hits are counted, or timed. */
@@ -65,109 +76,69 @@
 	.size	\name, . - \name
 .endm
 
-/* Leaves the room in r9, where the caller wants it; \slot is where it is kept. */
-.macro LEAVE_ROOM slot, room
-	.if \room
-	movq	KGCC_KEPT_ROOM(\slot), %r9
-	.endif
-.endm
-
-/* Executions are counted: a room that is not known makes callers come each time. */
-.macro COUNTED name, room
-	.if \room
-	call	\name
-	xorl	%r9d, %r9d
-	RET
-	.else
-	call	counted
-	jmp	.Lchecked_\name
-	.endif
-.endm
+/*
+ * Checks leave the object's bytes from the pointer on in r9; 0: not known.  The pointer is
+ * in any register that none of the arguments is in: each has its own entries.
+ */
 
 /* Bytes up to the site's HI, from the pointer on. */
-.macro FIELD name, room
-ENTRY_OF \name
-	COUNT	.Lcount\@
-.Lchecked_\name:
-	FIND_SLOT %r10, %r8
+.macro FIELD pointer
+ENTRY_OF kgcc_field_\pointer
+	FIND_SLOT %\pointer, %r8
 	jne	.Lslow\@
-	movq	HI(%r11), %r9
-	cmpq	KGCC_KEPT_ROOM(%r8), %r9
-	ja	.Lslow\@
-	READ_WITNESS %r8, %r9, .Lslow\@
-	jne	.Lslow\@
-	LEAVE_ROOM %r8, \room
+	movq	KGCC_KEPT_ROOM(%r8), %r9
+	cmpq	HI(%r11), %r9
+	jb	.Lslow\@
+	READ_WITNESS %r8, %r10, .Lslow\@
 	RET
-.Lcount\@:
-	COUNTED	kgcc_field, \room
 .Lslow\@:
-	movq	%r10, %r9
+	movq	%\pointer, %r10
+	movq	%\pointer, %r9
 	movq	HI(%r11), %r8
 	jmp	slow
-END_OF \name
+END_OF kgcc_field_\pointer
 .endm
 
-/* \length bytes from r9 on, in the object of r10: or jumps to \slow.  Changes rax. */
-.macro CHECK_BOUNDS length, slot, slow
-	FIND_SLOT %r10, \slot
-	jne	\slow
-	cmpq	KGCC_KEPT_START(\slot), %r9
-	jb	\slow
-	movq	KGCC_KEPT_END(\slot), %rax
-	subq	%r9, %rax
-	jb	\slow
-	cmpq	\length, %rax
-	jb	\slow
-	READ_WITNESS \slot, %rax, \slow
-	jne	\slow
-.endm
-
-/* HI bytes from an address that was computed from the pointer. */
-.macro RANGE name, room
-ENTRY_OF \name
-	COUNT	.Lcount\@
-.Lchecked_\name:
-	pushq	%rax
-	CHECK_BOUNDS HI(%r11), %r8, .Lslow\@
-	LEAVE_ROOM %r8, \room
-	popq	%rax
+/* HI bytes from an address in r9 that was computed from the pointer. */
+.macro RANGE pointer
+ENTRY_OF kgcc_range_\pointer
+	FIND_SLOT %\pointer, %r8
+	jne	.Lslow\@
+	CHECK_BOUNDS HI(%r11), %r8, %r10, .Lslow\@
+	READ_WITNESS %r8, %r10, .Lslow\@
+	movq	KGCC_KEPT_ROOM(%r8), %r9
 	RET
-.Lcount\@:
-	COUNTED	kgcc_range, \room
 .Lslow\@:
-	popq	%rax
+	movq	%\pointer, %r10
 	movq	HI(%r11), %r8
 	jmp	slow
-END_OF \name
+END_OF kgcc_range_\pointer
 .endm
 
 /* The same, of a length in r8. */
-.macro LENGTH name, room
-ENTRY_OF \name
-	COUNT	.Lcount\@
-.Lchecked_\name:
-	pushq	%rax
+.macro LENGTH pointer
+ENTRY_OF kgcc_length_\pointer
+	FIND_SLOT %\pointer, %r10
+	jne	.Lother\@
 	pushq	%rcx
-	CHECK_BOUNDS %r8, %rcx, .Lslow\@
-	LEAVE_ROOM %rcx, \room
+	CHECK_BOUNDS %r8, %r10, %rcx, .Lslow\@
+	READ_WITNESS %r10, %rcx, .Lslow\@
+	movq	KGCC_KEPT_ROOM(%r10), %r9
 	popq	%rcx
-	popq	%rax
 	RET
-.Lcount\@:
-	COUNTED	kgcc_length, \room
 .Lslow\@:
 	popq	%rcx
-	popq	%rax
+.Lother\@:
+	movq	%\pointer, %r10
 	jmp	slow
-END_OF \name
+END_OF kgcc_length_\pointer
 .endm
 
-	FIELD	kgcc_field, 0
-	FIELD	kgcc_field_room, 1
-	RANGE	kgcc_range, 0
-	RANGE	kgcc_range_room, 1
-	LENGTH	kgcc_length, 0
-	LENGTH	kgcc_length_room, 1
+.irp pointer, rax, rbx, rcx, rdx, rsi, rdi, rbp, r12, r13, r14, r15
+	FIELD	\pointer
+	RANGE	\pointer
+	LENGTH	\pointer
+.endr
 
 .macro SAVE
 	pushq	%rax
@@ -206,7 +177,7 @@ SYM_FUNC_START_LOCAL(counted)
 	RET
 SYM_FUNC_END(counted)
 
-/* Not kept, or not within: r9 = kgcc_check(site, pointer, address, length). */
+/* Not kept, or not within: r9 = kgcc_check(site, pointer, address, length, sp). */
 SYM_FUNC_START_LOCAL(slow)
 	SAVE
 	movq	%r11, %rdi
@@ -214,10 +185,15 @@ SYM_FUNC_START_LOCAL(slow)
 	movq	%r9, %rdx
 	movq	%r8, %rcx
 	leaq	40(%rsp), %r8
+	COUNT	.Lcount_slow
 	call	kgcc_check
+.Lchecked:
 	movq	%rax, %r9
 	RESTORE
 	RET
+.Lcount_slow:
+	call	kgcc_check_counted
+	jmp	.Lchecked
 SYM_FUNC_END(slow)
 
 /* The site and one word: \function(site, word, return address). */

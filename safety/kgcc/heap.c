@@ -217,12 +217,9 @@ void kgcc_heap_pages(struct page *page, struct kgcc_object *object)
 
 static bool find_slot(const void *address, struct kgcc_slot *slot)
 {
-	struct page *page;
+	struct page *page = kgcc_slab_page((unsigned long)address);
 
-	if (!virt_addr_valid(address))
-		return false;
-	page = virt_to_head_page(address);
-	return PageSlab(page) && kgcc_slab_slot(page, (unsigned long)address, slot);
+	return page && kgcc_slab_slot(page, (unsigned long)address, slot);
 }
 
 /* A new slab's memory may have been one before: it is no freed object of that. */
@@ -276,25 +273,28 @@ void kgcc_heap_allocated_pages(void *object, size_t size, const char *where)
 		tag_live(tag_of_pages(page), size, where);
 }
 
+/* What an address of the heap is in; false where it is in neither. */
+static bool find_object(const void *address, struct kgcc_object *object)
+{
+	struct page *page = kgcc_slab_page((unsigned long)address);
+
+	if (page)
+		return kgcc_slab_find(page, (unsigned long)address, object);
+	if (!virt_addr_valid(address))
+		return false;
+	page = virt_to_head_page(address);
+	object->kind = KGCC_PAGES;
+	object->start = (unsigned long)page_address(page);
+	if (PageCompound(page))
+		kgcc_heap_pages(page, object);
+	return true;
+}
+
 /* The tag of an object that is alive or was, and what it says. */
 static struct tag *find_tag(const void *address, struct kgcc_object *object)
 {
-	struct page *page;
-
-	if (!virt_addr_valid(address))
-		return NULL;
-	page = virt_to_head_page(address);
-	if (PageSlab(page)) {
-		if (!kgcc_slab_find(page, (unsigned long)address, object))
-			return NULL;
-	} else if (PageCompound(page)) {
-		object->kind = KGCC_PAGES;
-		object->start = (unsigned long)page_address(page);
-		kgcc_heap_pages(page, object);
-	} else {
-		return NULL;
-	}
-	if (object->kind != KGCC_HEAP && object->kind != KGCC_FREED)
+	if (!find_object(address, object) ||
+	    (object->kind != KGCC_HEAP && object->kind != KGCC_FREED))
 		return NULL;
 	return container_of(object->witness, struct tag, word);
 }
@@ -331,6 +331,8 @@ static const unsigned int sizes[] = {
 #define POWERS	ilog2(KGCC_KMALLOC_MAX)
 
 static struct kmem_cache *between[ARRAY_SIZE(sizes)], *powers[POWERS + 1];
+/* By size, in steps of 16: the first of the sizes that is no less. */
+static u8 fitting[KGCC_KMALLOC_MAX / 16];
 static char names[ARRAY_SIZE(sizes) + POWERS + 1][32];
 
 static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int align)
@@ -352,12 +354,13 @@ static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int
 
 struct kmem_cache *kgcc_heap_cache(size_t size)
 {
+	if (size > KGCC_KMALLOC_MAX)
+		return NULL;
 	if (is_power_of_2(size) && size >= 16)
-		return size <= KGCC_KMALLOC_MAX ? powers[ilog2(size)] : NULL;
-	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
-		if (size <= sizes[i])
-			return between[i];
-	return NULL;
+		return powers[ilog2(size)];
+	if (size > sizes[ARRAY_SIZE(sizes) - 1])
+		return NULL;
+	return between[fitting[DIV_ROUND_UP(size, 16)]];
 }
 
 /* What modules leaked may still be used, or be freed by others: its cache stays. */
@@ -389,6 +392,10 @@ int kgcc_heap_init(void)
 	unsigned int n = 0;
 
 	secret = get_random_u64();
+	for (unsigned int size = 0, i = 0; size <= sizes[ARRAY_SIZE(sizes) - 1]; size += 16) {
+		i += size > sizes[i];
+		fitting[size / 16] = i;
+	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		between[i] = make_cache(names[n++], sizes[i], 8);
 		if (!between[i])

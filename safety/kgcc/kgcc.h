@@ -47,17 +47,18 @@ static inline bool kgcc_is_site(const struct kgcc_site *site)
 	return (site->flags & KGCC_MAGIC_MASK) == KGCC_MAGIC;
 }
 
+/* What an object is; of those that come first, no byte is to be used. */
 enum kgcc_kind {
 	KGCC_NOTHING,			/* no kernel memory: user's, or none at all */
+	KGCC_FREED,			/* was allocated by an instrumented module */
+	KGCC_RETURNED,			/* below what runs there: of a function that returned */
 	KGCC_UNKNOWN,			/* memory whose bounds are not to be known */
 	KGCC_HEAP,			/* allocated by an instrumented module */
-	KGCC_FREED,			/* the same, freed */
 	KGCC_SLAB,			/* of the kernel's: a slot of a slab */
 	KGCC_PAGES,
 	KGCC_REGION,			/* a variable, or memory of vmalloc() */
 	KGCC_LOCAL,			/* of a function that runs */
 	KGCC_STACK,			/* of the task, nothing more is known */
-	KGCC_RETURNED,			/* below what runs there: of a function that returned */
 	KGCC_KINDS,
 };
 
@@ -73,6 +74,12 @@ struct kgcc_object {
 	const char *name;		/* of a variable, a cache */
 	const char *allocated, *freed;	/* file:line, or NULL */
 };
+
+/* May be used, within its bounds. */
+static inline bool kgcc_is_known(const struct kgcc_object *object)
+{
+	return object->kind > KGCC_UNKNOWN;
+}
 
 /* One with no more than this: word by word, as an initializer would clear it all before. */
 static inline void kgcc_object_set(struct kgcc_object *object, enum kgcc_kind kind,

@@ -31,11 +31,10 @@ static void find_room(const void *p, struct room *room)
 		kgcc_find(address, object);
 	if (object->kind == KGCC_UNKNOWN)
 		room->bytes = SIZE_MAX;
-	else if (object->kind == KGCC_NOTHING || object->kind == KGCC_FREED ||
-		 address < object->start || address > object->end)
-		room->bytes = 0;
-	else
+	else if (kgcc_is_known(object) && address >= object->start && address <= object->end)
 		room->bytes = object->end - address;
+	else
+		room->bytes = 0;
 }
 
 static void check(const char *where, unsigned int flags, const void *p, size_t length,

@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
+#include "check.h"
 #include "compat.h"
 #include "module.h"
 #include "peer.h"
@@ -135,6 +136,7 @@ static int settle(void)
 		static_branch_enable(&kgcc_counting);
 	else
 		static_branch_disable(&kgcc_counting);
+	kgcc_check_count(count || after);
 	if (after)
 		schedule_delayed_work(&looking, PERIOD);
 	return settle_timing(count == KGCC_COUNT_TIME);

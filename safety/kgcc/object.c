@@ -54,7 +54,7 @@ static void find_pages(struct page *page, unsigned long address, struct kgcc_obj
 	}
 }
 
-/* The page of objects that an address is in, or NULL: most are, and this is cheap. */
+/* Of an address in the direct map: most are in a slab, and this is cheap. */
 static struct page *slab_page(unsigned long address)
 {
 	struct page *page = virt_to_page((void *)address);
@@ -68,7 +68,7 @@ gone:
 	return NULL;
 }
 
-static void find_direct(unsigned long address, struct kgcc_object *object)
+static noinline void find_direct(unsigned long address, struct kgcc_object *object)
 {
 	struct page *page = slab_page(address);
 
@@ -107,13 +107,10 @@ static bool in_memory_map(unsigned long address)
 	return address >= VMEMMAP_START && address < VMEMMAP_START + (1UL << 40);
 }
 
-void kgcc_find(unsigned long address, struct kgcc_object *object)
+/* Neither of the direct map nor of the stack, which most are. */
+static noinline void find_other(unsigned long address, struct kgcc_object *object)
 {
-	if (kgcc_in_direct_map(address)) {
-		find_direct(address, object);
-	} else if (kgcc_stack_find(address, object)) {
-		return;
-	} else if (in_image(address)) {
+	if (in_image(address)) {
 		find_symbol(address, object);
 	} else if (in_memory_map(address)) {
 		set(object, KGCC_UNKNOWN, VMEMMAP_START, VMEMMAP_START + (1UL << 40));
@@ -128,13 +125,21 @@ void kgcc_find(unsigned long address, struct kgcc_object *object)
 	}
 }
 
-bool kgcc_in_slab(unsigned long address)
+void kgcc_find(unsigned long address, struct kgcc_object *object)
 {
-	return kgcc_in_direct_map(address) && slab_page(address);
+	if (kgcc_in_direct_map(address))
+		find_direct(address, object);
+	else if (!kgcc_stack_find(address, object))
+		find_other(address, object);
+}
+
+struct page *kgcc_slab_page(unsigned long address)
+{
+	return kgcc_in_direct_map(address) ? slab_page(address) : NULL;
 }
 
 bool kgcc_find_before(unsigned long address, struct kgcc_object *object)
 {
 	kgcc_find(address - 1, object);
-	return object->kind > KGCC_UNKNOWN && object->end == address;
+	return kgcc_is_known(object) && object->end == address;
 }

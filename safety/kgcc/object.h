@@ -17,8 +17,8 @@ static inline bool kgcc_in_direct_map(unsigned long address)
 /* Finds what an address lies in, or at the end of.  In any context. */
 void kgcc_find(unsigned long address, struct kgcc_object *object);
 
-/* Whether an address is in a page of objects. */
-bool kgcc_in_slab(unsigned long address);
+/* The first page of the slab that an address is in, or NULL. */
+struct page *kgcc_slab_page(unsigned long address);
 
 /*
  * Of two objects side by side, the second one's start is the first one's end: finds

@@ -14,7 +14,8 @@ void kgcc_profile_exit(void);
 u64 kgcc_profile_ns(const struct kgcc_site *site);
 void kgcc_profile_forget(unsigned long start, unsigned long end);
 
-/* For the assembly. */
+/* On while executions are timed; for the assembly, too. */
+extern struct static_key_false kgcc_timing;
 void kgcc_profile_hit(struct kgcc_site *site);
 
 #endif

@@ -4,9 +4,6 @@
 
 #include "stack.h"
 
-/* Records that are looked through: a list longer than this has gone wrong. */
-#define DEPTH	256
-
 /* For enter.S, which has no structures. */
 static void __used offsets(void)
 {
@@ -32,31 +29,44 @@ static void describe(const struct kgcc_record *record, unsigned long i,
 	object->name = record->locals[i].name;
 }
 
-/* Finds the local that has an address, else in object one that ends there. */
-static bool find_local(const struct kgcc_record *record, unsigned long address,
-		       struct kgcc_object *object)
+/* The local of a record that an address is in. */
+static __always_inline bool find_local(const struct kgcc_record *record, unsigned long address,
+				       struct kgcc_object *object)
 {
-	for (unsigned long i = 0; i < record->n; i++) {
-		unsigned long offset = address - (unsigned long)record->address[i];
+	const struct kgcc_local *local = record->locals;
 
-		if (offset <= record->locals[i].size)
+	for (unsigned long i = 0; i < record->n; i++, local++) {
+		if (address - (unsigned long)record->address[i] < local->size) {
 			describe(record, i, object);
-		if (offset < record->locals[i].size)
 			return true;
+		}
 	}
 	return false;
 }
 
-/* Callers' frames are above their callees': the last record before an address, or the first. */
-static const struct kgcc_record *last_below(const struct kgcc_record *record,
-					    unsigned long stack, unsigned long address)
+/* The same, of one that an address is the end of. */
+static bool find_end(const struct kgcc_record *record, unsigned long address,
+		     struct kgcc_object *object)
 {
-	for (int i = 0; i < DEPTH && on_stack(stack, (unsigned long)record); i++) {
-		if ((unsigned long)record->outer > address ||
-		    !on_stack(stack, (unsigned long)record->outer))
-			break;
-		record = record->outer;
+	for (unsigned long i = 0; i < record->n; i++) {
+		if (address - (unsigned long)record->address[i] == record->locals[i].size) {
+			describe(record, i, object);
+			return true;
+		}
 	}
+	return false;
+}
+
+/*
+ * Callers' frames are above their callees': the last record before an address, or the
+ * first.  A list that does not go up has gone wrong.
+ */
+static __always_inline const struct kgcc_record *
+last_below(const struct kgcc_record *record, unsigned long stack, unsigned long address)
+{
+	/* What is not on the stack is not below the address, either, counted from there. */
+	while ((unsigned long)record->outer - stack <= address - stack && record->outer > record)
+		record = record->outer;
 	return record;
 }
 
@@ -64,20 +74,25 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 {
 	unsigned long stack = (unsigned long)task_stack_page(current);
 	const unsigned long *head = (void *)stack + KGCC_STACK_HEAD;
-	const struct kgcc_record *record = (void *)READ_ONCE(*head);
+	const struct kgcc_record *record, *outer;
 
 	if (!on_stack(stack, address))
 		return false;
-	object->kind = KGCC_STACK;
-	record = last_below(record, stack, address);
-	/* A frame has its record below its locals, or above them. */
-	for (int i = 0; i < 2 && on_stack(stack, (unsigned long)record); i++) {
+	record = (void *)READ_ONCE(*head);
+	if (on_stack(stack, (unsigned long)record)) {
+		record = last_below(record, stack, address);
+		/* A frame has its record below its locals, or above them. */
 		if (find_local(record, address, object))
 			return true;
-		record = record->outer;
+		outer = record->outer;
+		if (!on_stack(stack, (unsigned long)outer))
+			outer = NULL;
+		if (outer && find_local(outer, address, object))
+			return true;
+		if (find_end(record, address, object) ||
+		    (outer && find_end(outer, address, object)))
+			return true;
 	}
-	if (object->kind == KGCC_LOCAL)
-		return true;
 	/* Until a function is entered or left. */
 	kgcc_object_set(object, KGCC_STACK, stack + KGCC_STACK_HEAD + sizeof(long),
 			stack + THREAD_SIZE, head, *head);

@@ -15,24 +15,27 @@ SAFETY_SETTINGS(&kgcc_registry);
 
 static const char *const kinds[KGCC_KINDS] = {
 	[KGCC_NOTHING] = "nothing",
+	[KGCC_FREED] = "freed",
+	[KGCC_RETURNED] = "returned",
 	[KGCC_UNKNOWN] = "unknown",
 	[KGCC_HEAP] = "heap",
-	[KGCC_FREED] = "freed",
 	[KGCC_SLAB] = "slab",
 	[KGCC_PAGES] = "pages",
 	[KGCC_REGION] = "region",
 	[KGCC_LOCAL] = "local",
 	[KGCC_STACK] = "stack",
-	[KGCC_RETURNED] = "returned",
 };
 
 static void show_counters(struct seq_file *m)
 {
 	struct kgcc_lookups sum;
+	u64 all = 0;
 
 	kgcc_module_show_totals(m);
 	kgcc_check_sum(&sum);
-	seq_printf(m, "lookups\t%llu\n", sum.slow);
+	for (int i = 0; i < KGCC_KINDS; i++)
+		all += sum.kind[i];
+	seq_printf(m, "lookups\t%llu\n", all);
 	for (int i = 0; i < KGCC_KINDS; i++)
 		seq_printf(m, "lookup\t%s\t%llu\n", kinds[i], sum.kind[i]);
 	seq_printf(m, "memory\tlookups\t%zu\n",

@@ -47,7 +47,7 @@ static const char *noun(const struct kgcc_object *object)
 
 static void report_object(int number, const struct kgcc_object *object)
 {
-	if (object->kind <= KGCC_UNKNOWN)
+	if (object->kind == KGCC_NOTHING || object->kind == KGCC_UNKNOWN)
 		return;
 	pr_err("[%d] %s%s%s at %p, %lu bytes%s%s%s%s%s\n", number, noun(object),
 	       is_named(object) ? " " : "", is_named(object) ? object->name : "",

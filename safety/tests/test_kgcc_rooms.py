@@ -117,6 +117,18 @@ long another(struct holder *h, long n)
 		h = *(struct holder **)h->at[3];
 	return (long)h;
 }
+long of_items(struct item *p, int n)
+{
+	long sum = 0;
+
+	for (struct item *last = p + n; p < last && sum < 9; p++)
+		sum += p->flag;
+	return sum;
+}
+long anywhere(char *p, long at, long n)
+{
+	return p[0] + (n ? *(int *)(p + at) : 0);
+}
 int length(char *p, long n)
 {
 	p[0] = 1;
@@ -141,6 +153,8 @@ CHECKS = {
     "in_rounds": [FIELD, (True, "field_room"), (False, "length")],
     "another": [FIELD, FIELD],
     "bits": [FIELD],
+    "of_items": [(True, "range_room")],
+    "anywhere": [ROOM, (True, "range_room")],
     "before": [FIELD, (False, "range")],
     "length": [ROOM, (True, "length_room")],
 }
@@ -155,14 +169,23 @@ def functions(tmp_path_factory) -> dict[str, str]:
 
 
 def checks_in(code: str) -> list[tuple[bool, str]]:
-    pattern = r"#APP((?:(?!#NO_APP).)*?)call kgcc_(field|range|length)(_room)?\n"
+    """Whether it compares, what it calls, and "_room" if it takes what that leaves."""
+    pattern = r"#APP((?:(?!#NO_APP).)*?)call kgcc_(field|range|length)_r\w+\n(\tmovq %r9, )?"
     found = re.findall(pattern, code, re.DOTALL)
-    return [("cmpq" in before, name + room) for before, name, room in found]
+    return [("cmpq" in before, name + ("_room" if room else "")) for before, name, room in found]
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_checks(name: str, functions: dict[str, str]) -> None:
     assert sorted(checks_in(functions[name])) == sorted(CHECKS[name])
+
+
+def test_bytes_on_both_sides_of_the_root(functions: dict[str, str]) -> None:
+    """Items lie on one side: their last byte is compared.  Others may lie on both."""
+    last = r"leaq %d\((%%r\w+)\), %%r9\n\tsubq %%r\w+, %%r9\n\tcmpq %%r\w+, %%r9\n\tjb 2f\n"
+    end = last.replace("jb 2f", r"ja 3f\n\tcmpq \$4, %%r9\n\tjae 2f")
+    assert re.search(last % 7, functions["of_items"])
+    assert re.search(end % 4, functions["anywhere"])
 
 
 def test_room_stays_if_the_pointer_does(functions: dict[str, str]) -> None:
@@ -189,4 +212,5 @@ def test_what_callers_have_on_the_stack_is_not_freed(functions: dict[str, str]) 
 
 def test_options(tmp_path: Path) -> None:
     done = compiled(SOURCE, tmp_path, "all-checks")
-    assert done.returncode == 0 and "_room" not in done.stdout
+    assert done.returncode == 0 and "call kgcc_field_" in done.stdout
+    assert not [check for check in checks_in(done.stdout) if check[1].endswith("_room")]

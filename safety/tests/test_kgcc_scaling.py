@@ -20,8 +20,8 @@ sys.path.insert(0, str(KIT / "bench"))
 import scaling
 
 # What a check of a kept lookup executes.
-FAST = ("kgcc_field", "kgcc_range", "kgcc_length")
-FAST += tuple(f"{name}_room" for name in FAST)
+POINTERS = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r12", "r13", "r14", "r15")
+FAST = [f"kgcc_{name}_{pointer}" for name in ("field", "range", "length") for pointer in POINTERS]
 # No memory is written but the task's stack.
 WRITES = re.compile(r"^(?:add|sub|and|or|xor|inc|dec|mov|set|xchg|cmpxchg|xadd)\S*\s.*\)$")
 LOCKS = re.compile(r"^(?:lock|xchg|cmpxchg|call)")

@@ -83,6 +83,7 @@ extern struct options {
 /* origin.cc */
 void start_origins(void);
 struct origin origin_of(tree pointer);
+unsigned int step_between(tree root, tree address);
 bool same_root(const_tree a, const_tree b);
 bool is_wide(const_tree type);
 /* Where a pointer is used for more than access and comparison. */

@@ -329,15 +329,33 @@ static std::string compare_field(struct code *code, HOST_WIDE_INT end)
 	return "\tcmpq %" + code->add("er", word(end)) + ", %0\n\tjae 2f\n";
 }
 
-/* From LO after an address on: the same.  What begins before the root is not. */
-static std::string compare_range(struct code *code, const std::string &root,
-				 const std::string &address, HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
+/*
+ * Whether of the bytes from LO after an address on either all lie before its root or none
+ * does: they are within one of the steps by which addresses may differ from it.
+ */
+static bool is_on_one_side(const struct check *check, HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
 {
-	std::string end = code->add("i", word(lo + bytes));
+	HOST_WIDE_INT step = step_between(check->root, check->addr);
+
+	return bytes && (lo & (step - 1)) + bytes <= step;
+}
+
+/*
+ * From LO after an address on: the same.  What begins before the root is not within: then
+ * the last byte lies before it, too, or the end is less than BYTES after it.
+ */
+static std::string compare_range(struct code *code, const struct check *check,
+				 const std::string &root, const std::string &address,
+				 HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
+{
+	bool by_last = is_on_one_side(check, lo, bytes);
+	std::string end = code->add("i", word(lo + bytes - by_last));
 	std::string text = "\tleaq %c" + end + "(%" + address + "), %%r9\n"
 			   "\tsubq %" + root + ", %%r9\n"
 			   "\tcmpq %0, %%r9\n";
 
+	if (by_last)
+		return text + "\tjb 2f\n";
 	if (!bytes)
 		return text + "\tjbe 2f\n";
 	return text + "\tja 3f\n\tcmpq %" + code->add("er", word(bytes)) +
@@ -362,7 +380,7 @@ static void emit_lookup(struct check *check)
 	bool of_root = !check->addr && check->lo >= 0;
 	HOST_WIDE_INT lo = check->lo, end = check->hi;
 	tree pointer = pointer_to(check->root);
-	std::string text, site, root, name = "kgcc_field";
+	std::string compare, text, site, root, name = "kgcc_field";
 	struct code code = {};
 
 	/* What begins before the root is checked as a range. */
@@ -374,24 +392,27 @@ static void emit_lookup(struct check *check)
 	site = code.add("i", build_fold_addr_expr(site_of(check, NULL)));
 	root = code.add("r", pointer);
 	if (check->compares && of_root)
-		text = compare_field(&code, end);
+		compare = compare_field(&code, end);
 	if (check->addr) {
 		std::string address = code.add("r", check->addr), from = code.add("i", word(lo));
 		std::string length = check->length ? code.add("r", check->length) : "";
 
 		if (check->compares && !of_root)
-			text = check->length
-			       ? compare_length(root, address, from, length)
-			       : compare_range(&code, root, address, lo, end - lo);
-		text += "\tleaq %c" + from + "(%" + address + "), %%r9\n";
+			compare = check->length
+				  ? compare_length(root, address, from, length)
+				  : compare_range(&code, check, root, address, lo, end - lo);
+		text = "\tleaq %c" + from + "(%" + address + "), %%r9\n";
 		if (check->length)
 			text += "\tmovq %" + length + ", %%r8\n";
 		name = check->length ? "kgcc_length" : "kgcc_range";
 	}
-	text += "\tmovq %" + root + ", %%r10\n\tmovq %" + site + ", %%r11\n"
-		"\tcall " + name + (check->room ? "_room\n\tmovq %%r9, %0\n" : "\n");
-	insert_call(check, build_check_asm(switched(KEY_ON, text, "%c" + site), code.in, false,
-					   check->room));
+	/* There is one for each register that the pointer may be in. */
+	text += "\tmovq %" + site + ", %%r11\n\tcall " + name + "_%V" + root + "\n";
+	if (check->room)
+		text += "\tmovq %%r9, %0\n";
+	/* What compares well executes nothing else, not even the key's nop. */
+	text = compare + switched(KEY_ON, text, "%c" + site);
+	insert_call(check, build_check_asm(text, code.in, false, check->room));
 	totals.against_map++;
 	totals.compared += check->compares;
 }

@@ -14,25 +14,33 @@ bool same_root(const_tree a, const_tree b)
 	return a == b || (CONSTANT_CLASS_P(a) && operand_equal_p(a, b));
 }
 
-/* Steps from a reference's address to the pointer below it. */
-static tree step_reference(tree ref, struct origin *o)
+/* The pointer below a reference, or the variable; and how many bytes from there it is. */
+static tree base_of(tree ref, HOST_WIDE_INT *bytes, tree *variable)
 {
 	poly_int64 bitsize, bitpos;
 	int unsignedp, reversep, volatilep;
 	machine_mode mode;
-	tree offset, base;
-	HOST_WIDE_INT bits;
+	tree base;
 
-	base = get_inner_reference(ref, &bitsize, &bitpos, &offset, &mode,
+	base = get_inner_reference(ref, &bitsize, &bitpos, variable, &mode,
 				   &unsignedp, &reversep, &volatilep);
-	if (offset || !bitpos.is_constant(&bits))
-		o->constant = o->member = false;
-	else
-		o->offset += bits / BITS_PER_UNIT;
+	*bytes = bitpos.to_constant() / BITS_PER_UNIT;
 	if (TREE_CODE(base) != MEM_REF)
 		return base;
-	o->offset += mem_ref_offset(base).force_shwi().to_constant();
+	*bytes += mem_ref_offset(base).force_shwi().to_constant();
 	return TREE_OPERAND(base, 0);
+}
+
+/* Steps from a reference's address to the pointer below it. */
+static tree step_reference(tree ref, struct origin *o)
+{
+	HOST_WIDE_INT bytes;
+	tree variable, base = base_of(ref, &bytes, &variable);
+
+	o->offset += bytes;
+	if (variable)
+		o->constant = o->member = false;
+	return base;
 }
 
 /* Whether an integer can hold a pointer. */
@@ -330,6 +338,66 @@ struct origin origin_of(tree pointer)
 	hash_set<gimple *> seen;
 
 	return trace(pointer, seen, 0);
+}
+
+static void meet_zeros(tree root, tree address, hash_set<tree> &seen, unsigned int *zeros);
+
+static void meet_zeros_of(tree distance, unsigned int *zeros)
+{
+	*zeros = std::min(*zeros, (unsigned int)tree_ctz(distance));
+}
+
+/* Of a statement's result. */
+static void meet_zeros_by(tree root, gimple *def, hash_set<tree> &seen, unsigned int *zeros)
+{
+	if (gimple_code(def) == GIMPLE_PHI) {
+		for (unsigned int i = 0; i < gimple_phi_num_args(def); i++)
+			meet_zeros(root, gimple_phi_arg_def(def, i), seen, zeros);
+		return;
+	}
+	switch (is_gimple_assign(def) ? gimple_assign_rhs_code(def) : ERROR_MARK) {
+	case POINTER_PLUS_EXPR:
+		meet_zeros_of(gimple_assign_rhs2(def), zeros);
+		/* fall through */
+	case SSA_NAME:
+	case ADDR_EXPR:
+	CASE_CONVERT:
+		meet_zeros(root, gimple_assign_rhs1(def), seen, zeros);
+		break;
+	default:
+		*zeros = 0;
+	}
+}
+
+/* The least trailing zeros of all steps from a root to an address; each counts once. */
+static void meet_zeros(tree root, tree address, hash_set<tree> &seen, unsigned int *zeros)
+{
+	HOST_WIDE_INT bytes;
+	tree base, variable;
+
+	if (same_root(root, address) || seen.add(address))
+		return;
+	if (TREE_CODE(address) == SSA_NAME && POINTER_TYPE_P(TREE_TYPE(address))) {
+		meet_zeros_by(root, SSA_NAME_DEF_STMT(address), seen, zeros);
+	} else if (TREE_CODE(address) == ADDR_EXPR) {
+		base = base_of(TREE_OPERAND(address, 0), &bytes, &variable);
+		meet_zeros_of(size_int(bytes), zeros);
+		if (variable)
+			meet_zeros_of(variable, zeros);
+		meet_zeros(root, base, seen, zeros);
+	} else {
+		*zeros = 0;
+	}
+}
+
+/* A power of two that divides the distance of an address from its root, as far as is seen. */
+unsigned int step_between(tree root, tree address)
+{
+	hash_set<tree> seen;
+	unsigned int zeros = 12;
+
+	meet_zeros(root, address, seen, &zeros);
+	return 1u << zeros;
 }
 
 static void find_escapes_of(tree pointer, hash_set<tree> &seen, vec<struct escape> &at);

@@ -198,12 +198,16 @@ __attribute__((used)) void leave(struct record *record)
 	asm(".text; .globl " name "; " name ": " SAVE arguments "call " function ";" \
 	    "movq %rax, %r9;" RESTORE)
 
-ENTRY("kgcc_field", "movq %r11, %rdi; movq %r10, %rsi; movq %r10, %rdx; movq 16(%r11), %rcx;", "check");
-ENTRY("kgcc_field_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r10, %rdx; movq 16(%r11), %rcx;", "check");
-ENTRY("kgcc_range", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq 16(%r11), %rcx;", "check");
-ENTRY("kgcc_range_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq 16(%r11), %rcx;", "check");
-ENTRY("kgcc_length", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq %r8, %rcx;", "check");
-ENTRY("kgcc_length_room", "movq %r11, %rdi; movq %r10, %rsi; movq %r9, %rdx; movq %r8, %rcx;", "check");
+/* Of checks there is one for each register that the pointer may be in. */
+#define CHECK(name, arguments) \
+	asm(".text; .irp pointer, rax, rbx, rcx, rdx, rsi, rdi, rbp, r12, r13, r14, r15;" \
+	    ".globl " name "_\\pointer; " name "_\\pointer: movq %\\pointer, %r10;" SAVE \
+	    "movq %r11, %rdi; movq %r10, %rsi;" arguments "call check; movq %rax, %r9;" RESTORE \
+	    ".endr")
+
+CHECK("kgcc_field", "movq %r10, %rdx; movq 16(%r11), %rcx;");
+CHECK("kgcc_range", "movq %r9, %rdx; movq 16(%r11), %rcx;");
+CHECK("kgcc_length", "movq %r9, %rdx; movq %r8, %rcx;");
 ENTRY("kgcc_outside", "movq %r11, %rdi;", "outside");
 ENTRY("kgcc_enter", "movq $1, 8(%r10); movq %r10, %rdi;", "enter");
 ENTRY("kgcc_leave", "movq %r10, %rdi;", "leave");
