@@ -34,6 +34,14 @@ struct root {
 	unsigned int group;
 };
 
+/* What changes what is known, in the order of execution. */
+struct event {
+	enum { CHECKED, DEFINED, FREED } kind;
+	struct check *check;		/* CHECKED */
+	struct root *root;		/* CHECKED, DEFINED */
+	gimple *stmt;			/* FREED: may have been, by this */
+};
+
 class rooms {
 public:
 	rooms(function *fun, vec<struct check *> &checks);
@@ -47,6 +55,7 @@ private:
 	auto_vec<struct root> roots;
 	auto_vec<struct group> groups;
 	hash_map<void *, auto_vec<struct check *> *> at;	/* by statement or block */
+	std::vector<std::vector<struct event>> events;		/* by block */
 	sbitmap *in, *out;
 	sbitmap arguments;					/* those groups */
 
@@ -64,14 +73,13 @@ private:
 	void define(const struct root *root, bool known);
 	void clear_all();
 	void begin();
-	template <typename Visit> void each_at(void *key, bool after, Visit visit);
-	template <typename Visit> void each_root(gimple *stmt, Visit visit);
-	template <typename Visit, typename Set, typename Free>
-	void forward(basic_block bb, sbitmap set, Visit visit, Set defines, Free frees);
-	template <typename Visit> void backward(basic_block bb, sbitmap set, Visit visit);
+	void list_checks(std::vector<struct event> &list, void *key, bool after);
+	void list_roots(std::vector<struct event> &list, gimple *stmt);
+	void list_events(basic_block bb);
+	template <typename Visit>
+	void walk(enum direction direction, basic_block bb, sbitmap set, Visit visit);
 	template <typename Transfer> void solve(enum direction direction, Transfer transfer);
-	void solve_known();
-	void solve_wanted();
+	void solve_for(enum direction direction);
 };
 
 }
@@ -124,9 +132,14 @@ static bool is_repeated(const struct root *root, tree place)
 
 rooms::rooms(function *f, vec<struct check *> &all) : fun(f), checks(all)
 {
+	basic_block bb;
+
 	for (struct check *check : checks)
 		if (is_lookup(check))
 			place(check);
+	events.resize(last_basic_block_for_fn(fun));
+	FOR_EACH_BB_FN(bb, fun)
+		list_events(bb);
 	in = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
 	out = sbitmap_vector_alloc(last_basic_block_for_fn(fun), bits());
 	arguments = sbitmap_alloc(bits());
@@ -165,30 +178,46 @@ struct root *rooms::root_of(tree name)
 	return number ? &roots[*number] : NULL;
 }
 
-template <typename Visit> void rooms::each_at(void *key, bool after, Visit visit)
+void rooms::list_checks(std::vector<struct event> &list, void *key, bool after)
 {
-	auto_vec<struct check *> **list = at.get(key);
+	auto_vec<struct check *> **found = at.get(key);
 
-	if (list)
-		for (struct check *check : **list)
+	if (found)
+		for (struct check *check : **found)
 			if (check->after == after)
-				visit(check, root_of(check->root));
+				list.push_back({ event::CHECKED, check, root_of(check->root), NULL });
 }
 
 /* Those that a statement defines. */
-template <typename Visit> void rooms::each_root(gimple *stmt, Visit visit)
+void rooms::list_roots(std::vector<struct event> &list, gimple *stmt)
 {
 	ssa_op_iter iterator;
-	tree name;
+	def_operand_p def;
 
-	if (gimple_code(stmt) == GIMPLE_PHI) {
-		if (root_of(gimple_phi_result(stmt)))
-			visit(root_of(gimple_phi_result(stmt)));
-		return;
+	FOR_EACH_PHI_OR_STMT_DEF(def, stmt, iterator, SSA_OP_DEF) {
+		struct root *root = root_of(DEF_FROM_PTR(def));
+
+		if (root)
+			list.push_back({ event::DEFINED, NULL, root, NULL });
 	}
-	FOR_EACH_SSA_TREE_OPERAND(name, stmt, iterator, SSA_OP_DEF)
-		if (root_of(name))
-			visit(root_of(name));
+}
+
+void rooms::list_events(basic_block bb)
+{
+	std::vector<struct event> &list = events[bb->index];
+
+	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+		list_roots(list, gsi_stmt(gsi));
+	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+		gimple *stmt = gsi_stmt(gsi);
+
+		list_checks(list, stmt, false);
+		if (may_free(stmt))
+			list.push_back({ event::FREED, NULL, NULL, stmt });
+		list_roots(list, stmt);
+		list_checks(list, stmt, true);
+	}
+	list_checks(list, bb, false);
 }
 
 /* Sets of what holds at each block's begin and end, on one path to it or from it at least. */
@@ -236,25 +265,22 @@ unsigned int rooms::group_of(tree place)
 /* In the set: roots of which another one of their group was defined later. */
 void rooms::follow_stale(basic_block bb, sbitmap set, sbitmap stale)
 {
-	auto look = [&](struct check *, struct root *root) {
-		if (bitmap_bit_p(set, root - roots.address()))
-			bitmap_set_bit(stale, root - roots.address());
-	};
-	auto define = [&](struct root *root) {
-		for (unsigned int i = 0; i < roots.length(); i++)
-			if (roots[i].group == root->group)
-				bitmap_set_bit(set, i);
-		bitmap_clear_bit(set, root - roots.address());
-	};
+	for (const struct event &event : events[bb->index]) {
+		unsigned int number;
 
-	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-		each_root(gsi_stmt(gsi), define);
-	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
-		each_at(gsi_stmt(gsi), false, look);
-		each_root(gsi_stmt(gsi), define);
-		each_at(gsi_stmt(gsi), true, look);
+		if (event.kind == event::FREED)
+			continue;
+		number = event.root - roots.address();
+		if (event.kind == event::CHECKED) {
+			if (bitmap_bit_p(set, number))
+				bitmap_set_bit(stale, number);
+			continue;
+		}
+		for (unsigned int i = 0; i < roots.length(); i++)
+			if (roots[i].group == event.root->group)
+				bitmap_set_bit(set, i);
+		bitmap_clear_bit(set, number);
 	}
-	each_at(bb, false, look);
 }
 
 /* Roots that are checked while the room may be another one's. */
@@ -293,75 +319,38 @@ void rooms::gather()
 
 /* -- whose rooms are known, and whose are wanted -------------------------------------- */
 
-/* In the order in which checks are executed. */
-template <typename Visit, typename Set, typename Free>
-void rooms::forward(basic_block bb, sbitmap set, Visit visit, Set defines, Free frees)
+/*
+ * What is known after each event, or wanted before it.  A check leaves its root's room, and
+ * one that compares wants it.
+ */
+template <typename Visit>
+void rooms::walk(enum direction direction, basic_block bb, sbitmap set, Visit visit)
 {
-	auto look = [&](struct check *check, struct root *root) {
-		visit(check, root->group, set);
-		bitmap_set_bit(set, root->group);
-	};
-	auto define = [&](struct root *root) {
-		defines(root, set);
-		if (!groups[root->group].place)
-			bitmap_clear_bit(set, root->group);
-	};
+	const std::vector<struct event> &list = events[bb->index];
 
-	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-		each_root(gsi_stmt(gsi), define);
-	for (auto gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
-		gimple *stmt = gsi_stmt(gsi);
+	for (size_t i = 0; i < list.size(); i++) {
+		const struct event &event = list[direction == FORWARD ? i : list.size() - 1 - i];
 
-		each_at(stmt, false, look);
-		if (may_free(stmt)) {
-			frees(stmt, set);
+		visit(event);
+		switch (event.kind) {
+		case event::CHECKED:
+			if (direction == FORWARD || event.check->compares)
+				bitmap_set_bit(set, event.root->group);
+			break;
+		case event::DEFINED:
+			if (!groups[event.root->group].place)
+				bitmap_clear_bit(set, event.root->group);
+			break;
+		case event::FREED:
 			bitmap_and(set, set, arguments);
 		}
-		each_root(stmt, define);
-		each_at(stmt, true, look);
 	}
-	each_at(bb, false, look);
 }
 
-/* The other way; a check that compares wants its root's room. */
-template <typename Visit> void rooms::backward(basic_block bb, sbitmap set, Visit visit)
+void rooms::solve_for(enum direction direction)
 {
-	auto look = [&](struct check *check, struct root *root) {
-		visit(check, root->group, set);
-		if (check->compares)
-			bitmap_set_bit(set, root->group);
-	};
-	auto define = [&](struct root *root) {
-		if (!groups[root->group].place)
-			bitmap_clear_bit(set, root->group);
-	};
-
-	each_at(bb, false, look);
-	for (auto gsi = gsi_last_bb(bb); !gsi_end_p(gsi); gsi_prev(&gsi)) {
-		gimple *stmt = gsi_stmt(gsi);
-
-		each_at(stmt, true, look);
-		each_root(stmt, define);
-		if (may_free(stmt))
-			bitmap_and(set, set, arguments);
-		each_at(stmt, false, look);
-	}
-	for (auto gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-		each_root(gsi_stmt(gsi), define);
-}
-
-void rooms::solve_known()
-{
-	solve(FORWARD, [this](basic_block bb, sbitmap set) {
-		forward(bb, set, [](struct check *, unsigned int, sbitmap) {},
-			[](struct root *, sbitmap) {}, [](gimple *, sbitmap) {});
-	});
-}
-
-void rooms::solve_wanted()
-{
-	solve(BACKWARD, [this](basic_block bb, sbitmap set) {
-		backward(bb, set, [](struct check *, unsigned int, sbitmap) {});
+	solve(direction, [this, direction](basic_block bb, sbitmap set) {
+		walk(direction, bb, set, [](const struct event &) {});
 	});
 }
 
@@ -381,21 +370,25 @@ void rooms::choose()
 	auto_sbitmap set(bits());
 	basic_block bb;
 
-	solve_known();
+	solve_for(FORWARD);
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, in[bb->index]);
-		forward(bb, set, [this](struct check *check, unsigned int group, sbitmap known) {
-			check->compares = can_compare(check) && bitmap_bit_p(known, group);
-			if (check->compares)
-				make_variables(&groups[group]);
-		}, [](struct root *, sbitmap) {}, [](gimple *, sbitmap) {});
+		walk(FORWARD, bb, set, [&](const struct event &event) {
+			if (event.kind != event::CHECKED)
+				return;
+			event.check->compares = can_compare(event.check) &&
+						bitmap_bit_p(set, event.root->group);
+			if (event.check->compares)
+				make_variables(&groups[event.root->group]);
+		});
 	}
-	solve_wanted();
+	solve_for(BACKWARD);
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, out[bb->index]);
-		backward(bb, set, [this](struct check *check, unsigned int group, sbitmap wanted) {
-			if (check->compares || bitmap_bit_p(wanted, group))
-				check->room = groups[group].room;
+		walk(BACKWARD, bb, set, [&](const struct event &event) {
+			if (event.kind == event::CHECKED &&
+			    (event.check->compares || bitmap_bit_p(set, event.root->group)))
+				event.check->room = groups[event.root->group].room;
 		});
 	}
 }
@@ -469,19 +462,18 @@ void rooms::clear_all()
 	basic_block bb;
 
 	bitmap_clear(follows);
-	solve_known();
+	solve_for(FORWARD);
 	FOR_EACH_BB_FN(bb, fun) {
 		bitmap_copy(set, in[bb->index]);
-		forward(bb, set, [](struct check *, unsigned int, sbitmap) {},
-			[&](struct root *root, sbitmap known) {
-				if (bitmap_bit_p(known, root->group))
-					bitmap_set_bit(follows, root - roots.address());
-			},
-			[&](gimple *stmt, sbitmap known) {
-				for (unsigned int i = 0; i < groups.length(); i++)
-					if (groups[i].room && bitmap_bit_p(known, i))
-						freed.safe_push({ stmt, i });
-			});
+		walk(FORWARD, bb, set, [&](const struct event &event) {
+			if (event.kind == event::DEFINED && bitmap_bit_p(set, event.root->group))
+				bitmap_set_bit(follows, event.root - roots.address());
+			if (event.kind != event::FREED)
+				return;
+			for (unsigned int i = 0; i < groups.length(); i++)
+				if (groups[i].room && bitmap_bit_p(set, i))
+					freed.safe_push({ event.stmt, i });
+		});
 	}
 	for (const auto &one : freed)
 		clear(one.first, &groups[one.second]);
