@@ -191,22 +191,6 @@ void kgcc_violation_call(const char *where, unsigned int flags, unsigned long ad
 	rcu_read_unlock();
 }
 
-void kgcc_violation_fortified(const char *where, unsigned long ip)
-{
-	struct kgcc_module *m;
-	int number;
-
-	rcu_read_lock();
-	m = kgcc_module_of(ip);
-	if (should_report(m, NULL, BOUNDS)) {
-		number = report_number();
-		pr_err("violation: overrun: a length that FORTIFY_SOURCE refuses [%d]\n", number);
-		report_place(number, where, ip);
-	}
-	act(m);
-	rcu_read_unlock();
-}
-
 void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,
 			 const char *where, unsigned long ip)
@@ -228,46 +212,52 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 	rcu_read_unlock();
 }
 
-/* Of sites that say themselves what they are about. */
-__printf(3, 4)
-static void report_site(struct kgcc_site *site, unsigned long ip, const char *format, ...)
-{
-	int number = report_number();
-	struct va_format text = { .fmt = format };
-	va_list args;
+/* -- what is said in one line ------------------------------------------------------ */
 
-	va_start(args, format);
-	text.va = &args;
-	pr_err("violation: %pV [%d]\n", &text, number);
-	va_end(args);
-	report_place(number, site->where, ip);
+/* address: the module's that did it. */
+__printf(6, 7)
+static void report_line(unsigned long address, u32 *before, enum kind kind, const char *where,
+			unsigned long ip, const char *format, ...)
+{
+	struct va_format text = { .fmt = format };
+	struct kgcc_module *m;
+	va_list args;
+	int number;
+
+	rcu_read_lock();
+	m = kgcc_module_of(address);
+	if (should_report(m, before, kind)) {
+		number = report_number();
+		va_start(args, format);
+		text.va = &args;
+		pr_err("violation: %pV [%d]\n", &text, number);
+		va_end(args);
+		report_place(number, where, ip);
+	}
+	act(m);
+	rcu_read_unlock();
+}
+
+void kgcc_violation_fortified(const char *where, unsigned long ip)
+{
+	report_line(ip, NULL, BOUNDS, where, ip,
+		    "overrun: a length that FORTIFY_SOURCE refuses");
 }
 
 void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsigned long ip)
 {
-	struct kgcc_module *m;
+	bool member = site->flags & KGCC_MEMBER;
 
-	rcu_read_lock();
-	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors, BOUNDS))
-		report_site(site, ip, "%s: %s at %s %ld, %s %s",
-			    (long)offset < 0 ? "underrun" : "overrun", verb(site->flags),
-			    site->flags & KGCC_MEMBER ? "index" : "offset", (long)offset,
-			    site->flags & KGCC_MEMBER ? "member" : "variable", site->object);
-	act(m);
-	rcu_read_unlock();
+	report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
+		    "%s: %s at %s %ld, %s %s", (long)offset < 0 ? "underrun" : "overrun",
+		    verb(site->flags), member ? "index" : "offset", (long)offset,
+		    member ? "member" : "variable", site->object);
 }
 
 void kgcc_violation_rule(struct kgcc_site *site, unsigned long value, unsigned long ip)
 {
-	struct kgcc_module *m;
-
-	rcu_read_lock();
-	m = kgcc_module_of((unsigned long)site);
-	if (should_report(m, &site->errors, RULE))
-		report_site(site, ip, "rule: %s does not hold: %ld", site->object, (long)value);
-	act(m);
-	rcu_read_unlock();
+	report_line((unsigned long)site, &site->errors, RULE, site->where, ip,
+		    "rule: %s does not hold: %ld", site->object, (long)value);
 }
 
 /* -- frees ---------------------------------------------------------------------- */
