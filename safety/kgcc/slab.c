@@ -19,16 +19,16 @@
 #define SIZE_B	1576
 
 /* In bytes, from the start of struct page and of struct kmem_cache; 0: not known. */
-static unsigned int cache_offset, stride_offset;
+static unsigned int cache_offset, stride_offset, flags_offset;
 
 static void constructor(void *object)
 {
 }
 
 /* With a constructor the free pointer follows the object, in 8 bytes. */
-static struct kmem_cache *sample(const char *name, unsigned int size)
+static struct kmem_cache *sample(const char *name, unsigned int size, slab_flags_t flags)
 {
-	return kmem_cache_create(name, size, 8, 0, constructor);
+	return kmem_cache_create(name, size, 8, flags, constructor);
 }
 
 static unsigned int find_cache(struct kmem_cache *cache, const void *object)
@@ -57,6 +57,17 @@ static unsigned int find_stride(struct kmem_cache *a, struct kmem_cache *b)
 	return 0;
 }
 
+/* The only flag that b has and a has not. */
+static unsigned int find_flags(struct kmem_cache *a, struct kmem_cache *b, u32 flag)
+{
+	const u32 *in_a = (const u32 *)a, *in_b = (const u32 *)b;
+
+	for (unsigned int i = 0; i < 64; i++)
+		if (!(in_a[i] & flag) && in_b[i] == (in_a[i] | flag))
+			return i * sizeof(u32);
+	return 0;
+}
+
 static bool learn(struct kmem_cache *a, struct kmem_cache *b)
 {
 	void *first = kmem_cache_alloc(a, GFP_KERNEL), *second = kmem_cache_alloc(a, GFP_KERNEL);
@@ -66,7 +77,8 @@ static bool learn(struct kmem_cache *a, struct kmem_cache *b)
 	if (first && second) {
 		cache_offset = find_cache(a, first);
 		stride_offset = find_stride(a, b);
-		ok = cache_offset && stride_offset &&
+		flags_offset = find_flags(a, b, (__force u32)SLAB_RECLAIM_ACCOUNT);
+		ok = cache_offset && stride_offset && flags_offset &&
 		     kgcc_slab_slot(virt_to_head_page(second), (unsigned long)second + 7, &slot) &&
 		     slot.start == (unsigned long)second && slot.cache == a;
 	}
@@ -79,8 +91,8 @@ static bool learn(struct kmem_cache *a, struct kmem_cache *b)
 
 int kgcc_slab_init(void)
 {
-	struct kmem_cache *a = sample("kgcc_sample_a", SIZE_A);
-	struct kmem_cache *b = sample("kgcc_sample_b", SIZE_B);
+	struct kmem_cache *a = sample("kgcc_sample_a", SIZE_A, 0);
+	struct kmem_cache *b = sample("kgcc_sample_b", SIZE_B, SLAB_RECLAIM_ACCOUNT);
 	bool ok = a && b && learn(a, b);
 
 	kmem_cache_destroy(a);
@@ -91,27 +103,28 @@ int kgcc_slab_init(void)
 	return -EOPNOTSUPP;
 }
 
-/* Once a page is a slab no more, what was its cache may be anything. */
-static u32 stride_of(const struct kmem_cache *cache)
+/* Once a page is a slab no more, what was its cache may be anything: then it is 0. */
+static u32 word_of(const struct kmem_cache *cache, unsigned int offset)
 {
-	u32 stride;
+	u32 word;
 
 	if (!kgcc_in_direct_map((unsigned long)cache))
 		return 0;
-	__get_kernel_nofault(&stride, (void *)cache + stride_offset, u32, gone);
-	return stride;
+	__get_kernel_nofault(&word, (void *)cache + offset, u32, gone);
+	return word;
 gone:
 	return 0;
 }
 
-bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *slot)
+static __always_inline bool find_slot(struct page *page, unsigned long address,
+				      struct kgcc_slot *slot)
 {
 	unsigned long base = (unsigned long)page_address(page);
 	unsigned int stride;
 
 	slot->witness = (void *)page + cache_offset;
 	slot->cache = (struct kmem_cache *)READ_ONCE(*slot->witness);
-	stride = stride_of(slot->cache);
+	stride = word_of(slot->cache, stride_offset);
 	if (!stride)
 		return false;
 	slot->start = base + rounddown((u32)(address - base), stride);
@@ -119,14 +132,22 @@ bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *
 	return slot->start + stride <= base + page_size(page);
 }
 
+bool kgcc_slab_slot(struct page *page, unsigned long address, struct kgcc_slot *slot)
+{
+	return find_slot(page, address, slot);
+}
+
 bool kgcc_slab_find(struct page *page, unsigned long address, struct kgcc_object *object)
 {
 	struct kgcc_slot slot;
 
-	if (!kgcc_slab_slot(page, address, &slot))
+	if (!find_slot(page, address, &slot))
 		return false;
 	if (kgcc_heap_find(&slot, object))
 		return true;
+	/* Objects do not begin where their slots do. */
+	if (word_of(slot.cache, flags_offset) & (__force u32)SLAB_RED_ZONE)
+		return false;
 	kgcc_object_set(object, KGCC_SLAB, slot.start, slot.start + kmem_cache_size(slot.cache),
 			slot.witness, (unsigned long)slot.cache);
 	return address <= object->end;

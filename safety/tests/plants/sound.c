@@ -16,6 +16,7 @@
 #include <linux/seqlock.h>
 #include <linux/skbuff.h>
 #include <linux/timer.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -224,6 +225,24 @@ void sound_red_zones(void)
 {
 	struct kmem_cache *cache = kmem_cache_create("plants_zoned", 4096, 4096, SLAB_RED_ZONE,
 						     NULL);
+	u8 *p = kmem_cache_alloc(cache, GFP_KERNEL);
+
+	memset(p, 1, 4096);
+	kmem_cache_free(cache, p);
+	kmem_cache_destroy(cache);
+}
+
+/* As a module has it that was not built with the tools: by a pointer to the kernel's own. */
+void sound_zones_of_others(void)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	typeof(kmem_cache_create) *volatile create = kmem_cache_create;
+	struct kmem_cache *cache = create("plants_others", 4096, 4096, SLAB_RED_ZONE, NULL);
+#else
+	typeof(__kmem_cache_create_args) *volatile create = __kmem_cache_create_args;
+	struct kmem_cache_args args = { .align = 4096 };
+	struct kmem_cache *cache = create("plants_others", 4096, &args, SLAB_RED_ZONE);
+#endif
 	u8 *p = kmem_cache_alloc(cache, GFP_KERNEL);
 
 	memset(p, 1, 4096);
