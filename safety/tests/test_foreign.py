@@ -50,10 +50,13 @@ def test_reiserfs_works(tool: str, load, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["ecryptfs", "reiserfs"])
-def test_most_checks_are_removed(module: str) -> None:
+def test_most_checks_look_nothing_up(module: str) -> None:
+    """Many are removed, and of the others many compare with an earlier lookup."""
     stats = MODULES / f"{module}+kgcc" / "checks"
     if not stats.exists():
         pytest.skip(f"there is no {stats.name}")
     kgcc = KIT / "kgcc" / "kgcc"
     done = subprocess.run([kgcc, "removed", "--json", stats], capture_output=True, check=True)
-    assert json.loads(done.stdout)["removed"] > 0.5
+    found = json.loads(done.stdout)
+    assert found["removed"] > 0.4
+    assert found["emitted"] - found["compared"] < 0.4 * found["naive"]
