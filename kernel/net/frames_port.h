@@ -9,6 +9,7 @@
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/wait.h>
 #include <net/sock.h>
 
 #include "frames.h"
@@ -66,6 +67,9 @@ static inline bool frames_has_buffer(const struct sock *sk)
 {
 	return atomic_read(&sk->sk_rmem_alloc) < READ_ONCE(sk->sk_rcvbuf);
 }
+
+/* Is it a receive's?  That may wait for more than one frame. */
+bool frames_is_waiter(const struct wait_queue_entry *entry);
 
 /* The last of those received, @skb. */
 void frames_give(struct frames *frames, struct sk_buff *skb);

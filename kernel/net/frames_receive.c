@@ -59,7 +59,7 @@ static void drop_frame(struct sock *sk, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
-/* To the queue's head, where what they are pieces of was. */
+/* To the queue's head, where what they are pieces of was; some may have missed it since. */
 static unsigned int put_back(struct sock *sk, struct sk_buff_head *pieces)
 {
 	unsigned int n = skb_queue_len(pieces);
@@ -69,6 +69,7 @@ static unsigned int put_back(struct sock *sk, struct sk_buff_head *pieces)
 	spin_lock_irq(&sk->sk_receive_queue.lock);
 	skb_queue_splice(pieces, &sk->sk_receive_queue);
 	spin_unlock_irq(&sk->sk_receive_queue.lock);
+	sk->sk_data_ready(sk);
 	return n;
 }
 
@@ -230,6 +231,11 @@ static int wake_if_enough(struct wait_queue_entry *entry, unsigned int mode, int
 	struct waiter *waiter = container_of(entry, struct waiter, entry);
 
 	return has_enough(waiter) ? autoremove_wake_function(entry, mode, sync, key) : 0;
+}
+
+bool frames_is_waiter(const struct wait_queue_entry *entry)
+{
+	return entry->func == wake_if_enough;
 }
 
 /* 0, -EINTR, or -ETIME after @until. */

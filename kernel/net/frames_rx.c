@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * See frames_rx.h.  The handler does with a frame what packet_rcv() does, except for the
- * copy: nothing gets the frame afterwards.
+ * copy, as nothing gets the frame afterwards, and for needless wake-ups.
+ *
+ * Wake-ups.  The frame at the queue's head knows whether there was one since it came there,
+ * that is, since a frame was last taken, by whomever.  If so, a further one would tell
+ * nothing new to those who wait until the queue is not empty.
  *
  * Lives.  The socket is held from attach to detach, so handlers never meet a freed one;
  * SOCK_DEAD tells them whether it is still open.  The device is not held: it is @dev
@@ -20,10 +24,14 @@
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <net/sock.h>
 
 #include "compat.h"
+#include "frames_port.h"
 #include "frames_rx.h"
+
+#define CROWD	64	/* waiters of a socket */
 
 /**
  * struct frames_rx - frames of a device go to a socket
@@ -38,15 +46,30 @@ struct frames_rx {
 
 /* -- Frames ---------------------------------------------------------------------- */
 
+/**
+ * struct queued - what a frame in the queue has in its control block
+ * @from: its sender, where af_packet.c looks for it
+ * @told: the socket, if tasks were woken since this came to the queue's head
+ */
+struct queued {
+	struct sockaddr_ll from;
+	const struct sock *told;
+};
+
+static struct queued *queued(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct queued) > sizeof(skb->cb) - sizeof(struct sock_skb_cb));
+	return (struct queued *)skb->cb;
+}
+
 /*
  * For recvfrom(2) from the socket: af_packet.c finds the frame's length in place of
  * ->sll_family and ->sll_protocol, which it fills in itself.
  */
 static void set_sender(struct sk_buff *skb)
 {
-	struct sockaddr_ll *from = (struct sockaddr_ll *)skb->cb;
+	struct sockaddr_ll *from = &queued(skb)->from;
 
-	BUILD_BUG_ON(sizeof(*from) > sizeof(skb->cb) - sizeof(struct sock_skb_cb));
 	*(unsigned int *)from = skb->len;
 	from->sll_ifindex = skb->dev->ifindex;
 	from->sll_hatype = skb->dev->type;
@@ -67,11 +90,53 @@ static bool make_independent(struct sk_buff *skb)
 	return true;
 }
 
+/*
+ * Does anything wait that counts wake-ups: tasks of which each takes one frame, or those
+ * for which one is not enough?  All others look at the queue before they sleep.  Of a crowd
+ * that is not looked at with interrupts off, some may.
+ */
+static bool has_counting_waiters(struct sock *sk)
+{
+	struct socket_wq *wq = rcu_dereference(sk->sk_wq);
+	struct wait_queue_entry *entry;
+	unsigned int n = 0;
+	unsigned long flags;
+	bool counts = false;
+
+	if (!wq)
+		return false;
+	spin_lock_irqsave(&wq->wait.lock, flags);
+	list_for_each_entry(entry, &wq->wait.head, entry) {
+		counts = entry->flags & WQ_FLAG_EXCLUSIVE || frames_is_waiter(entry) ||
+			 ++n == CROWD;
+		if (counts)
+			break;
+	}
+	spin_unlock_irqrestore(&wq->wait.lock, flags);
+	return counts;
+}
+
+/* Returns whether the tasks that wait know already that the queue has frames. */
+static bool append(struct sock *sk, struct sk_buff *skb)
+{
+	struct sk_buff_head *queue = &sk->sk_receive_queue;
+	struct queued *head;
+	bool told;
+
+	queued(skb)->told = NULL;
+	spin_lock(&queue->lock);
+	sock_skb_set_dropcount(sk, skb);
+	__skb_queue_tail(queue, skb);
+	head = queued(skb_peek(queue));
+	told = head->told == sk;
+	head->told = sk;
+	spin_unlock(&queue->lock);
+	return told;
+}
+
 /* Its first @len bytes. */
 static void enqueue(struct sock *sk, struct sk_buff *skb, unsigned int len)
 {
-	struct sk_buff_head *queue = &sk->sk_receive_queue;
-
 	set_sender(skb);
 	if (atomic_read(&sk->sk_rmem_alloc) >= READ_ONCE(sk->sk_rcvbuf) ||
 	    pskb_trim(skb, len) || !make_independent(skb)) {
@@ -80,11 +145,8 @@ static void enqueue(struct sock *sk, struct sk_buff *skb, unsigned int len)
 		return;
 	}
 	skb_set_owner_r(skb, sk);
-	spin_lock(&queue->lock);
-	sock_skb_set_dropcount(sk, skb);
-	__skb_queue_tail(queue, skb);
-	spin_unlock(&queue->lock);
-	sk->sk_data_ready(sk);
+	if (!append(sk, skb) || sock_flag(sk, SOCK_FASYNC) || has_counting_waiters(sk))
+		sk->sk_data_ready(sk);
 }
 
 /* As run_filter() of af_packet.c: how many bytes of the frame the socket wants. */
