@@ -191,6 +191,7 @@ set_up(int sock, const char *device, const struct nsd_socket *sockets, size_t n)
 	   bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
 	setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
+	setsockopt(sock, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one));
 	if(setsockopt(sock, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(sock, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	device_index = address.sll_ifindex;

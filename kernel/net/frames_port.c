@@ -14,12 +14,15 @@
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
+#include <linux/uaccess.h>
 #include <linux/unistd.h>
 
+#include "entries.h"
 #include "frames_own.h"
 #include "frames_port.h"
 #include "frames_rx.h"
 #include "run_own.h"
+#include "scratch.h"
 #include "symbols.h"
 #include "watchers.h"
 
@@ -183,6 +186,32 @@ static long add_port(struct frames_work *work, int fd)
 	return 0;
 }
 
+/*
+ * Does the process want this socket's frames past the queueing discipline?  Only
+ * getsockopt(2) knows, which needs user memory for its result.  Asked once of each socket,
+ * which its inode's number stands for.  To watchers the getsockname is all of it.
+ */
+static void ask_for_bypass(struct frames_work *work, int fd, unsigned long inode)
+{
+	struct frames_port *port = work->port;
+	long scratch = run_scratch_mapped(work->run);
+	unsigned long at = scratch + SCRATCH_SIZE - 2 * sizeof(int);
+	const struct pt_regs regs = {
+		.di = fd, .si = SOL_PACKET, .dx = PACKET_QDISC_BYPASS,
+		.r10 = at, .r8 = at + sizeof(int),
+	};
+	int option[] = { 0, sizeof(int) };	/* its value, and length */
+
+	port->direct = false;
+	port->inode = inode;
+	if (IS_ERR_VALUE(scratch) ||
+	    copy_to_user((void __user *)at, option, sizeof(option)) ||
+	    entries_getsockopt(&regs) ||
+	    copy_from_user(option, (void __user *)at, sizeof(option)))
+		return;
+	port->direct = option[0];
+}
+
 struct open {
 	struct frames_work work;
 	int fd, take;
@@ -204,6 +233,8 @@ static long open_port(struct open *open)
 		work->port = find_port(work->run, open->fd);
 	if (!err && !work->port)
 		err = add_port(work, open->fd);
+	if (!err && work->port->inode != SOCK_INODE(sock)->i_ino)
+		ask_for_bypass(work, open->fd, SOCK_INODE(sock)->i_ino);
 	sockfd_put(sock);
 	return err;
 }

@@ -22,6 +22,8 @@ struct frames_port {
 	struct sock *sk;		/* held, or NULL */
 	struct frames_rx *rx;		/* takes frames from the stack, or NULL */
 	bool nonblock;
+	bool direct;			/* PACKET_QDISC_BYPASS, of the socket that has */
+	unsigned long inode;		/* this number; 0: was not asked */
 };
 
 static inline struct frames_port *frames_port_of(struct frames *frames)

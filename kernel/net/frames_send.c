@@ -82,6 +82,41 @@ static struct sk_buff *prepare_frame(struct frames_port *port, struct net_device
 	return skb;
 }
 
+/* What a filter at the device's egress has to see goes the long way. */
+static bool has_egress_filter(const struct net_device *dev)
+{
+#ifdef CONFIG_NETFILTER_EGRESS
+	return rcu_access_pointer(dev->nf_hooks_egress);
+#else
+	return false;
+#endif
+}
+
+static u16 pick_queue(struct net_device *dev, struct sk_buff *skb)
+{
+	const struct net_device_ops *ops = dev->netdev_ops;
+	unsigned int n = READ_ONCE(dev->real_num_tx_queues);
+	u16 queue;
+
+	if (n == 1)
+		return 0;
+#ifdef CONFIG_XPS
+	skb->sender_cpu = raw_smp_processor_id() + 1;
+#endif
+	skb_record_rx_queue(skb, raw_smp_processor_id() % n);
+	queue = ops->ndo_select_queue ? ops->ndo_select_queue(dev, skb, NULL) :
+					netdev_pick_tx(dev, skb, NULL);
+	return queue < n ? queue : 0;
+}
+
+/* As packet sockets do: by the queueing discipline, or past it. */
+static int transmit(const struct frames_port *port, struct sk_buff *skb)
+{
+	if (port->direct && !has_egress_filter(skb->dev))
+		return dev_direct_xmit(skb, pick_queue(skb->dev, skb));
+	return dev_queue_xmit(skb);
+}
+
 static int send_one(struct frames_port *port, struct net_device *dev, struct frame *frame)
 {
 	int err = check_length(dev, frame);
@@ -90,7 +125,7 @@ static int send_one(struct frames_port *port, struct net_device *dev, struct fra
 		frames_put(frame);
 		return err;
 	}
-	err = dev_queue_xmit(prepare_frame(port, dev, frame));
+	err = transmit(port, prepare_frame(port, dev, frame));
 	return err > 0 ? net_xmit_errno(err) : err;
 }
 
