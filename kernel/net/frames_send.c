@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See frames.h: frames are sent. */
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -129,15 +130,45 @@ static int send_one(struct frames_port *port, struct net_device *dev, struct fra
 	return err > 0 ? net_xmit_errno(err) : err;
 }
 
-/* How far a flush is. */
+/**
+ * struct flush - how far a flush is
+ * @err:  the first error
+ * @held: bytes of the send buffer that are no frame's, see hold_buffer()
+ */
 struct flush {
 	unsigned int next, sent;
-	int err;	/* the first */
+	int err, held;
 };
 
-static bool has_room(const struct sock *sk)
+static bool has_room(const struct sock *sk, const struct flush *flush)
 {
-	return sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf);
+	return sk_wmem_alloc_get(sk) - flush->held < READ_ONCE(sk->sk_sndbuf);
+}
+
+/*
+ * Each frame that is freed would wake those who wait to send, if half of the buffer is
+ * free: one wake-up after the section is enough.  So it holds half of the buffer until
+ * then, as a frame that is freed last would.  Not of buffers so large that the count could
+ * wrap if all CPUs did so.
+ */
+static void hold_buffer(struct sock *sk, struct flush *flush)
+{
+	int size = READ_ONCE(sk->sk_sndbuf);
+
+	if (size > INT_MAX / 2 / nr_cpu_ids)
+		return;
+	flush->held = size / 2 + 1;
+	refcount_add(flush->held, &sk->sk_wmem_alloc);
+}
+
+/* The socket is its file's, so this is not its end. */
+static void release_buffer(struct sock *sk, struct flush *flush)
+{
+	if (!flush->held)
+		return;
+	WARN_ON_ONCE(refcount_sub_and_test(flush->held, &sk->sk_wmem_alloc));
+	flush->held = 0;
+	sk->sk_write_space(sk);
 }
 
 /* Bottom halves once for all: what they do with 16 frames costs less than 16 times. */
@@ -156,7 +187,8 @@ static void send_section(struct frames_work *work, struct flush *flush)
 		err = -EDESTADDRREQ;
 	else if (!(dev->flags & IFF_UP))
 		err = -ENETDOWN;
-	while (flush->next < port->frames.nout && has_room(port->sk)) {
+	hold_buffer(port->sk, flush);
+	while (flush->next < port->frames.nout && has_room(port->sk, flush)) {
 		struct frame *frame = &port->frames.out[flush->next++];
 		int ret = err;
 
@@ -170,6 +202,7 @@ static void send_section(struct frames_work *work, struct flush *flush)
 		else if (!flush->err)
 			flush->err = ret;
 	}
+	release_buffer(port->sk, flush);
 	local_bh_enable();
 	rcu_read_unlock();
 }
@@ -181,7 +214,7 @@ static bool wait_for_room(struct frames_work *work, struct flush *flush)
 	long left = work->port->nonblock ? 0 : READ_ONCE(sk->sk_sndtimeo);
 
 	set_bit(SOCK_NOSPACE, &work->sock->flags);
-	left = wait_event_interruptible_timeout(*sk_sleep(sk), has_room(sk), left);
+	left = wait_event_interruptible_timeout(*sk_sleep(sk), has_room(sk, flush), left);
 	if (left > 0)
 		return true;
 	flush->err = flush->err ? flush->err : left ? -EINTR : -EAGAIN;
