@@ -121,3 +121,72 @@ fault:
 	return usermem_copy_out(run, to, v, size);
 }
 EXPORT_SYMBOL_NS_GPL(usermem_store, COMPAT_NS(SYSCRIPT));
+
+/*
+ * A few bytes, by words in place, as filldir() stores names.  The last word may overlap the
+ * one before it.
+ */
+#define FEW	256
+
+static bool are_few(unsigned long n)
+{
+	return n >= sizeof(u64) && n <= FEW;
+}
+
+int usermem_get(struct run *run, void *to, unsigned long from, unsigned long n)
+{
+	const u64 __user *p = (const u64 __user *)from;
+	const u64 __user *last = (const u64 __user *)(from + n - sizeof(u64));
+	u64 *q = to;
+
+	if (!are_few(n))
+		return usermem_copy_in(run, to, from, n);
+	if (unlikely(!user_read_access_begin(p, n)))
+		return -EFAULT;
+	pagefault_disable();
+	for (; p + 1 < last; p += 2, q += 2) {
+		unsafe_get_user(q[0], p, fault);
+		unsafe_get_user(q[1], p + 1, fault);
+	}
+	if (p < last)
+		unsafe_get_user(*q, p, fault);
+	unsafe_get_user(*(u64 *)(to + n - sizeof(u64)), last, fault);
+	pagefault_enable();
+	user_read_access_end();
+	return 0;
+fault:
+	pagefault_enable();
+	user_read_access_end();
+	return usermem_copy_in(run, to, from, n);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_get, COMPAT_NS(SYSCRIPT));
+
+int usermem_put(struct run *run, unsigned long to, unsigned long long head, const void *from,
+		unsigned long n)
+{
+	u64 __user *p = (u64 __user *)to;
+	u64 __user *last = (u64 __user *)(to + n);	/* of the bytes, after the head */
+	const u64 *q = from;
+
+	if (!are_few(n) || unlikely(!user_write_access_begin(p, n + sizeof(head))))
+		goto slow;
+	pagefault_disable();
+	unsafe_put_user(head, p, fault);
+	for (p++; p + 1 < last; p += 2, q += 2) {
+		unsafe_put_user(q[0], p, fault);
+		unsafe_put_user(q[1], p + 1, fault);
+	}
+	if (p < last)
+		unsafe_put_user(*q, p, fault);
+	unsafe_put_user(*(const u64 *)(from + n - sizeof(u64)), last, fault);
+	pagefault_enable();
+	user_write_access_end();
+	return 0;
+fault:
+	pagefault_enable();
+	user_write_access_end();
+slow:
+	return usermem_store(run, to, &head, sizeof(head)) ?:
+	       usermem_copy_out(run, to + sizeof(head), from, n);
+}
+EXPORT_SYMBOL_NS_GPL(usermem_put, COMPAT_NS(SYSCRIPT));

@@ -15,6 +15,15 @@ struct run;
 int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n);
 int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsigned long n);
 
+/*
+ * The same for bytes of an object of which the caller knows that it has them: a few are
+ * copied without the kernel's look at the object, which takes longer than they do.
+ * usermem_put() stores @head first, and @n bytes after it.
+ */
+int usermem_get(struct run *run, void *to, unsigned long from, unsigned long n);
+int usermem_put(struct run *run, unsigned long to, unsigned long long head, const void *from,
+		unsigned long n);
+
 /* The same for a scalar of 1, 2, 4 or 8 bytes, in the low bytes of @v. */
 int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
 		 unsigned int size);

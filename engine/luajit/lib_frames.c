@@ -293,9 +293,27 @@ static int putslot(lua_State *L, struct frames *frames, unsigned int i, unsigned
   if (end - from > room - SLOT_HEAD)
     return 0;
   head = (i + 1) | (unsigned long long)frame->payload_len << 32;
-  return usermem_store(G2RUN(G(L)), to, &head, SLOT_HEAD) ||
-	 usermem_copy_out(G2RUN(G(L)), to + SLOT_HEAD, frame->data + from,
-			  end - from) ? -1 : 1;
+  return usermem_put(G2RUN(G(L)), to, head, frame->data + from, end - from) ? -1 : 1;
+}
+
+/*
+ * Where a reply's payload of @n bytes goes, or NULL if there is no room.  The query's is
+ * gone: it need not be moved, and what comes into its place is not yet the frame's.
+ */
+static unsigned char *replace(lua_State *L, struct frames *frames, struct frame *frame,
+			      unsigned long n)
+{
+  unsigned int len = frame->len;
+  unsigned short payload_len = frame->payload_len;
+  unsigned char *p;
+  frame->len = frame->udp + UDP_LEN;
+  frame->payload_len = 0;
+  p = reserve(L, frames, frame, frame->len, n);
+  if (!p) {
+    frame->len = len;
+    frame->payload_len = payload_len;
+  }
+  return p;
 }
 
 /* 1 if it is answered; -1 as above. */
@@ -305,7 +323,7 @@ static int takeslot(lua_State *L, struct frames *frames, unsigned long from,
   struct frame *frame;
   unsigned long long head;
   unsigned char *p;
-  unsigned int place, len, at;
+  unsigned int place, len;
   if (usermem_load(G2RUN(G(L)), &head, from, SLOT_HEAD))
     return -1;
   place = (unsigned int)head - 1;
@@ -313,13 +331,12 @@ static int takeslot(lua_State *L, struct frames *frames, unsigned long from,
   if (place >= FRAMES_MAX || len > room - SLOT_HEAD)
     return 0;
   frame = &frames->in[place % FRAMES_MAX];  /* In speculation, too. */
-  at = frame->udp + UDP_LEN;
   if (!frame->data || !frame->udp || !frames_may_queue(frames) ||
-      !(p = reserve(L, frames, frame, at, len)))
+      !(p = replace(L, frames, frame, len)))
     return 0;
-  if (usermem_copy_in(G2RUN(G(L)), p, from + SLOT_HEAD, len))
+  if (usermem_get(G2RUN(G(L)), p, from + SLOT_HEAD, len))
     return -1;
-  lengthen(frame, at, len);
+  frame->len += len;
   if (!frame_reply(frame, len))
     return 0;
   frames_queue(frames, frame);

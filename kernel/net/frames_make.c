@@ -71,7 +71,6 @@ static bool move_up(struct frame *frame, unsigned int room)
 	unsigned int by = round_up(room - frame->room, 16), len = frame->len;
 	struct sk_buff *skb = frame->buffer;
 
-	frames_set_length(skb, len);
 	if (by > skb_headroom(skb))
 		return false;
 	memmove(skb->data - by, skb->data, len);
@@ -81,15 +80,21 @@ static bool move_up(struct frame *frame, unsigned int room)
 	return true;
 }
 
-long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
-		 unsigned int room)
+static noinline long make_room(struct run *run, struct frames *frames, struct frame *frame,
+			       unsigned int room)
 {
 	struct room more = { .work = { .run = run, .port = frames_port_of(frames) },
 			     .frame = frame, .room = room };
 
+	return run_outside(run, grow_frame, &more);
+}
+
+long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
+		 unsigned int room)
+{
 	if (room > FRAME_MAX)
 		return -ENOBUFS;
 	if (room <= frame->room || move_up(frame, room))
 		return 0;
-	return run_outside(run, grow_frame, &more);
+	return make_room(run, frames, frame, room);
 }

@@ -104,6 +104,18 @@ int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsign
 	return 0;
 }
 
+int usermem_get(struct run *run, void *to, unsigned long from, unsigned long n)
+{
+	return usermem_copy_in(run, to, from, n);
+}
+
+int usermem_put(struct run *run, unsigned long to, unsigned long long head, const void *from,
+		unsigned long n)
+{
+	return usermem_copy_out(run, to, &head, sizeof(head)) ?:
+	       usermem_copy_out(run, to + sizeof(head), from, n);
+}
+
 int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
 		 unsigned int size)
 {
