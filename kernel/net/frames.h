@@ -117,10 +117,11 @@ static inline int frames_may_queue(const struct frames *to)
 
 static inline void frames_queue(struct frames *to, struct frame *frame)
 {
-	struct frame spare = to->out[to->nout];
+	struct frame *place = &to->out[to->nout++];
+	void *spare = place->buffer;
 
-	to->out[to->nout++] = *frame;
-	*frame = spare;
+	*place = *frame;
+	frame->buffer = spare;
 	frame->data = (void *)0;
 }
 

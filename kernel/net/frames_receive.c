@@ -158,24 +158,33 @@ static unsigned int take_one(struct frames_port *port, struct sk_buff *skb, unsi
 }
 
 /* One that stands for several is taken alone: its pieces come before what came after it. */
+static unsigned int count_next(const struct sk_buff_head *queue, unsigned int max)
+{
+	struct sk_buff *skb;
+	unsigned int n = 0;
+
+	skb_queue_walk(queue, skb) {
+		if (n == max || (n && skb_is_gso(skb)))
+			break;
+		n++;
+		if (skb_is_gso(skb))
+			break;
+	}
+	return n;
+}
+
 static unsigned int dequeue(struct sk_buff_head *queue, struct sk_buff_head *taken,
 			    unsigned int max)
 {
-	unsigned int n = 0;
-	struct sk_buff *skb;
+	unsigned int n, i;
 
 	spin_lock_irq(&queue->lock);
-	while (n < max && (skb = skb_peek(queue))) {
-		bool whole = skb_is_gso(skb);
-
-		if (whole && n)
-			break;
-		__skb_unlink(skb, queue);
-		__skb_queue_tail(taken, skb);
-		n++;
-		if (whole)
-			break;
-	}
+	n = count_next(queue, max);
+	if (n == skb_queue_len(queue))
+		skb_queue_splice_tail_init(queue, taken);
+	else
+		for (i = 0; i < n; i++)
+			__skb_queue_tail(taken, __skb_dequeue(queue));
 	spin_unlock_irq(&queue->lock);
 	return n;
 }
@@ -302,8 +311,9 @@ static long receive_frames(struct frames_work *work)
 	struct sock *sk = port->sk;
 	int err = frames_ask_to_receive(work->sock);
 
-	work->until = work->wait->timeout < 0 ? KTIME_MAX :
-		      ktime_add_ms(ktime_get(), work->wait->timeout);
+	if (work->wait->timeout)
+		work->until = work->wait->timeout < 0 ? KTIME_MAX :
+			      ktime_add_ms(ktime_get(), work->wait->timeout);
 	while (!err) {
 		if (skb_queue_empty_lockless(&sk->sk_receive_queue)) {
 			err = end_of_wait(port);
