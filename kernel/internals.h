@@ -18,8 +18,9 @@
  * mem_cgroup_handle_over_high(), blkcg_maybe_throttle_current() (usermode.h).
  *
  * Found by name, and done without if missing: __secure_computing() (filters.c),
- * do_exit() (exits.c), audit's functions (audits.c), security_socket_sendmsg() and
- * security_socket_recvmsg() (net/frames_port.c), task_sched_runtime() (run.c),
+ * do_exit() (exits.c), audit's functions (audits.c), security_socket_sendmsg(),
+ * security_socket_recvmsg() and security_socket_setsockopt() (net/frames_port.c),
+ * task_sched_runtime() (run.c),
  * file_open_name() (fs/files.c),
  * pagetable_free_kernel() (luajit/kernel/arena.c).  docs/design/borrowed.md says what they
  * expect, and what the functions expect that the kernel exports.

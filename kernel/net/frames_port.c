@@ -6,6 +6,7 @@
  * frames charged to it are: to the end of the run, or of the next one if a script keeps
  * them.
  */
+#include <linux/bpf-cgroup.h>
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/if_packet.h>
@@ -38,17 +39,26 @@ static int may_not_receive(struct socket *sock, struct msghdr *msg, int size, in
 	return -EOPNOTSUPP;
 }
 
+static int may_not_set(struct socket *sock, int level, int name)
+{
+	return -EOPNOTSUPP;
+}
+
 DEFINE_STATIC_CALL(frames_may_send, may_not_send);
 DEFINE_STATIC_CALL(frames_may_receive, may_not_receive);
+DEFINE_STATIC_CALL(frames_may_set, may_not_set);
 static bool can_ask __ro_after_init = !IS_ENABLED(CONFIG_SECURITY_NETWORK);
 
 void __init frames_init(void)
 {
 	void *send = symbols_find("security_socket_sendmsg");
 	void *receive = symbols_find("security_socket_recvmsg");
+	void *set = symbols_find("security_socket_setsockopt");
 
 	if (!send || !receive)
 		return;
+	if (set)
+		static_call_update(frames_may_set, set);
 	static_call_update(frames_may_send, send);
 	static_call_update(frames_may_receive, receive);
 	can_ask = true;
@@ -110,6 +120,7 @@ static int bind_port(struct frames_port *port, struct socket *sock)
 	if (!is_packet(sock))
 		return -ESOCKTNOSUPPORT;
 	if (!port->sk) {
+		port->direct = port->direct && port->inode == SOCK_INODE(sock)->i_ino;
 		sock_hold(sock->sk);
 		port->sk = sock->sk;
 	}
@@ -186,12 +197,22 @@ static long add_port(struct frames_work *work, int fd)
 	return 0;
 }
 
+/* Would setsockopt(2) let the process do this, with nobody who might object? */
+static bool may_set(struct socket *sock, int level, int name)
+{
+	if (watchers_watch() || cgroup_bpf_enabled(CGROUP_SETSOCKOPT))
+		return false;
+	return !IS_ENABLED(CONFIG_SECURITY_NETWORK) ||
+	       !static_call(frames_may_set)(sock, level, name);
+}
+
 /*
  * Does the process want this socket's frames past the queueing discipline?  Only
- * getsockopt(2) knows, which needs user memory for its result.  Asked once of each socket,
- * which its inode's number stands for.  To watchers the getsockname is all of it.
+ * getsockopt(2) knows, which needs user memory for its result; there another thread may
+ * write what it likes, so a process is asked that could have set the option.  Asked once
+ * of each socket, which its inode's number stands for.
  */
-static void ask_for_bypass(struct frames_work *work, int fd, unsigned long inode)
+static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock)
 {
 	struct frames_port *port = work->port;
 	long scratch = run_scratch_mapped(work->run);
@@ -203,13 +224,14 @@ static void ask_for_bypass(struct frames_work *work, int fd, unsigned long inode
 	int option[] = { 0, sizeof(int) };	/* its value, and length */
 
 	port->direct = false;
-	port->inode = inode;
-	if (IS_ERR_VALUE(scratch) ||
+	port->inode = 0;
+	if (IS_ERR_VALUE(scratch) || !may_set(sock, SOL_PACKET, PACKET_QDISC_BYPASS) ||
 	    copy_to_user((void __user *)at, option, sizeof(option)) ||
 	    entries_getsockopt(&regs) ||
 	    copy_from_user(option, (void __user *)at, sizeof(option)))
 		return;
 	port->direct = option[0];
+	port->inode = SOCK_INODE(sock)->i_ino;
 }
 
 struct open {
@@ -234,7 +256,7 @@ static long open_port(struct open *open)
 	if (!err && !work->port)
 		err = add_port(work, open->fd);
 	if (!err && work->port->inode != SOCK_INODE(sock)->i_ino)
-		ask_for_bypass(work, open->fd, SOCK_INODE(sock)->i_ino);
+		ask_for_bypass(work, open->fd, sock);
 	sockfd_put(sock);
 	return err;
 }

@@ -40,6 +40,10 @@ static void scrub_frame(struct sk_buff *skb)
 	skb_shinfo(skb)->tx_flags = 0;
 	skb->tstamp = 0;
 	skb->encapsulation = 0;
+	memset(skb->cb, 0, sizeof(skb->cb));
+#ifdef CONFIG_NETFILTER_SKIP_EGRESS
+	skb->nf_skip_egress = 0;	/* a peer's redirect may have left it */
+#endif
 #if defined(CONFIG_NET_RX_BUSY_POLL) || defined(CONFIG_XPS)
 	skb->napi_id = 0;
 #endif
@@ -148,14 +152,14 @@ static bool has_room(const struct sock *sk, const struct flush *flush)
 /*
  * Each frame that is freed would wake those who wait to send, if half of the buffer is
  * free: one wake-up after the section is enough.  So it holds half of the buffer until
- * then, as a frame that is freed last would.  Not of buffers so large that the count could
- * wrap if all CPUs did so.
+ * then, as a frame that is freed last would.  Not if half is in use, or held: then none
+ * wakes.  Nor of buffers so large that the count could wrap if all CPUs did so.
  */
 static void hold_buffer(struct sock *sk, struct flush *flush)
 {
 	int size = READ_ONCE(sk->sk_sndbuf);
 
-	if (size > INT_MAX / 2 / nr_cpu_ids)
+	if (size > INT_MAX / 2 / nr_cpu_ids || sk_wmem_alloc_get(sk) > size / 2)
 		return;
 	flush->held = size / 2 + 1;
 	refcount_add(flush->held, &sk->sk_wmem_alloc);
