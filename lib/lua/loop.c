@@ -779,15 +779,14 @@ static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 /* After the call: of the registers from @a on only the result is known, if it is wanted. */
 static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
 {
-	struct leave *to;
 	u32 r;
 
 	for (r = a; r < f->c->p->nregs; r++)
 		f->now[r] = (struct known){ .kind = K_FRAME, .n = r };
 	if (wanted && may_be_large) {
-		to = &f->leaves[f->nleaves];
 		check_integer(f->c, 1, leave_for(f, f->pc, f->now));
-		to->large = !f->failed;
+		if (!f->failed)
+			f->leaves[f->nleaves - 1].large = true;
 	}
 	for (r = a; r < f->c->p->nregs; r++)
 		f->now[r] = (struct known){ .kind = K_NOTHING };
