@@ -197,7 +197,7 @@ static long add_port(struct frames_work *work, int fd)
 	return 0;
 }
 
-/* Would setsockopt(2) let the process do this, with nobody who might object? */
+/* Could the process set this option?  Not where anybody watches who might refuse it. */
 static bool may_set(struct socket *sock, int level, int name)
 {
 	if (watchers_watch() || cgroup_bpf_enabled(CGROUP_SETSOCKOPT))
@@ -208,8 +208,8 @@ static bool may_set(struct socket *sock, int level, int name)
 
 /*
  * Does the process want this socket's frames past the queueing discipline?  Only
- * getsockopt(2) knows, which needs user memory for its result; there another thread may
- * write what it likes, so a process is asked that could have set the option.  Asked once
+ * getsockopt(2) knows, which needs user memory for its result.  Another thread may write
+ * there, so the answer counts only if the process could set the option itself.  Asked once
  * of each socket, which its inode's number stands for.
  */
 static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock)
