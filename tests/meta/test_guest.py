@@ -101,6 +101,7 @@ def test_users(as_user, as_outsider):
 """
 
 
+@pytest.mark.long
 @boots
 def test_a_fake_oops_fails_its_test_and_the_run(guest) -> None:
     """And pytest's side of it: what programs and tests in the guest come to."""

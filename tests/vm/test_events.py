@@ -103,6 +103,7 @@ def test_kills_what_is_not_to_run() -> None:
     assert subprocess.run([forbidden], check=False).returncode == 0
 
 
+@pytest.mark.long
 def test_threads_that_storm(tmp_path: Path) -> None:
     """A program that spins, replaced and unloaded under processes on all CPUs."""
     body = "for k in $(seq 30); do true & /bin/true; done; wait"

@@ -702,6 +702,7 @@ class Storm:
             close(script)
 
 
+@pytest.mark.long
 def test_storm(net: Wire, pair: None) -> None:
     """The device goes down and away in it."""
     storm = Storm(net.server)

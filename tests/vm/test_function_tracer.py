@@ -68,6 +68,7 @@ def kretprobes(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
         events.write_text("")
 
 
+@pytest.mark.long
 def test_kretprobes_of_killed_threads(
     tracefs: Path, kretprobes: Callable[[list[str]], None], as_user: Callable
 ) -> None:

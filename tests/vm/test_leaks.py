@@ -85,6 +85,7 @@ def test_storm(as_user: Run) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_storm_killed() -> None:
     """The same, killed in the middle, over and over."""
     for _ in range(4):
@@ -101,6 +102,7 @@ def test_storm_killed() -> None:
         assert child.returncode == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_limits_storm(as_user: Run) -> None:
     """Scripts that end at their limits by the dozen."""
     loop = "function run() while true do end end"

@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import program_judges as judges
+import pytest
 
 SECONDS = 3
 
@@ -18,6 +19,7 @@ def test_shared_packets() -> None:
     judges.judge_shared(judges.end(judges.begin("shared", 0, 1)))
 
 
+@pytest.mark.long
 def test_storm() -> None:
     """Programs come and go under packets; a neighbour's program misses none of its own."""
     storm = judges.begin("storm", SECONDS, 1)
