@@ -238,7 +238,7 @@ static void module_going(struct module *module)
 	kgcc_module_for_each_range(module, kgcc_region_remove);
 	kgcc_module_for_each_range(module, kgcc_peer_forget);
 	kgcc_module_for_each_range(module, kgcc_profile_forget);
-	/* Of locals, a text's address tells the number of a life. */
+	/* What is known of a local is known by its code's address, where other code may come. */
 	kgcc_check_forget_all();
 	synchronize_rcu();
 }

@@ -62,8 +62,8 @@ static bool aligns(const_tree mask)
 }
 
 /*
- * Whether it has this_cpu_off in it, or what else is loaded from the CPU's own memory, which
- * is another address space: what names per-CPU memory is no pointer, but becomes one by it.
+ * Is something of the CPU's own memory (another address space) added in, as this_cpu_off is?
+ * Then the other operand is an offset that names per-CPU memory, and only the sum a pointer.
  */
 static bool is_of_cpu(tree value, int depth = 0)
 {
