@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
-import subprocess
+import signal
 import sys
 import time
 from pathlib import Path
@@ -23,6 +24,8 @@ OPTIONS = ("-q", "-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents
 STACKS = ("-k",)
 # strace's own failure, before the command began.
 FAILED = 1
+# The status of a command that Ctrl-C or kill has ended.
+ENDED = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
 
 
 def record(
@@ -44,14 +47,17 @@ def record(
     except OSError as error:
         raise ConsolidateError(f"cannot write {output}: {error.strerror}") from error
     about: dict[str, object] = {}
+    input_from = place_in_input()
     if audit:
         status = auditing.record(command, output, pids)
     else:
         if commands := commands_of(pids):
             about["commands"] = commands
         status = traced(command, output, pids, stacks)
-    if again:
-        about["seconds"] = untraced(command)
+    if again and status in ENDED:
+        print("consolidate: it was ended, and not run again for its time", file=sys.stderr)
+    elif again and (seconds := untraced(command, input_from, status)) is not None:
+        about["seconds"] = seconds
     if about:
         with output.open("a") as file:
             file.write(f"{ABOUT}{json.dumps(about)}\n")
@@ -88,11 +94,32 @@ def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> i
     return status if status >= 0 else 128 - status
 
 
-def untraced(command: list[str]) -> float:
-    """Seconds that a command takes without a tracer, with caches as warm as they are now."""
+def place_in_input() -> int | None:
+    """Where in its standard input a command begins, if that is a file."""
+    with contextlib.suppress(OSError):
+        return os.lseek(0, 0, os.SEEK_CUR)
+    return None
+
+
+def untraced(command: list[str], input_from: int | None, before: int) -> float | None:
+    """Seconds that a command takes without a tracer, with caches as warm as they are now.
+
+    Nothing if it ends otherwise than before: then it did not do the same.
+    """
+    if input_from is not None:
+        os.lseek(0, input_from, os.SEEK_SET)
     start = time.monotonic()
-    subprocess.run(command, check=False)
-    return round(time.monotonic() - start, 6)
+    status = run_with_terminal(command)
+    seconds = round(time.monotonic() - start, 6)
+    status = status if status >= 0 else 128 - status
+    if status == before:
+        return seconds
+    print(
+        f"consolidate: the first time it ended with status {before}, without the tracer with"
+        f" {status}: that time is not kept; give `consolidate report` --seconds",
+        file=sys.stderr,
+    )
+    return None
 
 
 def commands_of(pids: list[int]) -> dict[int, str]:

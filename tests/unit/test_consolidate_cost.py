@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -359,6 +360,33 @@ def test_record_again_without_the_tracer(tmp_path: Path) -> None:
     found = json.loads(run("report", "--json", path).stdout)
     assert 0.2 <= found["seconds_untraced"] < 5
     assert found["damaged_lines"] == 0
+
+
+def test_record_again_gives_the_same_input(tmp_path: Path) -> None:
+    path, seen = tmp_path / "t", tmp_path / "seen"
+    path.write_text("before\none\ntwo\n")
+    with path.open() as file:
+        file.seek(len("before\n"))
+        command = ["sh", "-c", f"cat >>{seen}"]
+        run("record", "--again", "-o", tmp_path / "trace", *command, stdin=file)
+    assert seen.read_text() == "one\ntwo\n" * 2
+
+
+def test_record_again_keeps_no_time_of_what_ends_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    done = run("record", "--again", "-o", path, "mkdir", tmp_path / "made")
+    assert done.returncode == 0
+    assert "status 0, without the tracer with 1" in done.stderr
+    assert json.loads(run("report", "--json", path).stdout)["seconds_untraced"] is None
+
+
+def test_record_again_not_after_an_end_from_outside(tmp_path: Path) -> None:
+    path, count = tmp_path / "t", tmp_path / "count"
+    command = ["sh", "-c", f"echo x >>{count}; kill -INT $$"]
+    done = run("record", "--again", "-o", path, *command)
+    assert done.returncode == 128 + signal.SIGINT
+    assert "not run again" in done.stderr
+    assert count.read_text() == "x\n"
 
 
 def test_recorded_processes_have_their_names(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 from conftest import ROOT
 
@@ -42,12 +43,17 @@ STEP = 0.00003
 
 
 def run(
-    *args: str | Path, cache: Path | None = None, env: dict[str, str] | None = None
+    *args: str | Path,
+    cache: Path | None = None,
+    env: dict[str, str] | None = None,
+    stdin: IO[str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     env["XDG_CACHE_HOME"] = str(cache or "/nonexistent")
     command = [PYTHON, "-m", "consolidate", *map(str, args)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=env, stdin=stdin, capture_output=True, text=True, check=False
+    )
 
 
 class Writer:
