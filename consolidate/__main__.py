@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -177,6 +178,8 @@ def asked(args: argparse.Namespace) -> Asked:
         raise ConsolidateError("--most takes a positive number")
     if args.seconds is not None and args.seconds <= 0:
         raise ConsolidateError("--seconds takes a positive number")
+    if not args.gap >= 0:
+        raise ConsolidateError("--gap takes milliseconds, from 0")
     own = args.cost_model.absolute() if args.cost_model else None
     paths = tuple(path.absolute() for path in args.trace)
     return Asked(paths, own, args.backend, args.most, args.gap / 1e3, args.seconds)
@@ -291,6 +294,8 @@ def main(argv: list[str] | None = None) -> int:
     except ConsolidateError as error:
         print(f"consolidate: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except BrokenPipeError:
         # The reader has closed the pipe; the interpreter must not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

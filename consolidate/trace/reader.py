@@ -8,6 +8,7 @@ import gc
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -260,6 +261,9 @@ def opened(path: Path) -> BinaryIO:
         file = path.open("rb")
     except OSError as error:
         raise ConsolidateError(f"cannot read {path}: {error.strerror}") from error
+    if not file.seekable():
+        file.close()
+        raise ConsolidateError(f"{path} is no file, but read twice: write the trace to one")
     if file.read(2) == b"\x1f\x8b":
         file.close()
         return gzip.open(path, "rb")
@@ -269,10 +273,15 @@ def opened(path: Path) -> BinaryIO:
 
 def lines_of(file: BinaryIO, progress) -> Iterator[str]:
     """The lines as text, whatever bytes are in them."""
-    for number, line in enumerate(file):
-        if progress is not None and not number % 4096:
-            progress(file)
-        yield line.decode("utf-8", "replace")
+    try:
+        for number, line in enumerate(file):
+            if progress is not None and not number % 4096:
+                progress(file)
+            yield line.decode("utf-8", "replace")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ConsolidateError(
+            f"{file.name} is cut off or damaged: `zcat {file.name} >FILE` keeps what is left"
+        ) from error
 
 
 def sniff(path: Path):

@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT
 from traces import PYTHON, run
 
-from consolidate import calltable
+from consolidate import __main__, calltable
 from consolidate.errors import ConsolidateError
 from consolidate.trace import perf, reader, values
 
@@ -147,6 +147,25 @@ def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "trace.gz"
     path.write_bytes(gzip.compress(f"{CALL}\n".encode()))
     assert reader.read([path]).calls == 1
+
+
+def test_compressed_and_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "trace.gz"
+    whole = gzip.compress(f"{CALL}\n".encode() * 1000)
+    middle = len(whole) // 2
+    for data in (whole[:middle], whole[:10] + b"\xff" * 99, whole[:-8] + bytes(8)):
+        path.write_bytes(data)
+        with pytest.raises(ConsolidateError, match="cut off or damaged: `zcat"):
+            reader.read([path])
+
+
+def test_pipe() -> None:
+    ours, theirs = os.pipe()
+    with os.fdopen(ours), os.fdopen(theirs, "w") as file:
+        file.write(CALL)
+        file.flush()
+        with pytest.raises(ConsolidateError, match="write the trace to one"):
+            reader.read([Path(f"/dev/fd/{ours}")])
 
 
 PERF = """\
@@ -457,6 +476,20 @@ def test_interrupt_is_for_the_command(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, "Traceback" in errors) == (7, False), errors
+
+
+def test_interrupt_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(__main__.COMMANDS, "report", interrupted)
+    assert __main__.main(["report", "trace"]) == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize("option", ["--most", "--seconds", "--gap"])
+def test_numbers_out_of_range(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert __main__.main(["report", option, "-5", "trace"]) == 1
+    assert f"{option} takes" in capsys.readouterr().err
 
 
 def test_version() -> None:
