@@ -275,8 +275,9 @@ def dummy(top: Path) -> None:
     """Pings of an address of its own, many devices."""
     with namespace("here") as here:
         within(here, "ip link set lo up")
-        for number in range(20):
-            within(here, f"ip link add d{number} type dummy")
+        links = "".join(f"link add d{number} type dummy\n" for number in range(20))
+        (top / "links").write_text(links)
+        line(f"ip -n {here} -batch {top / 'links'}")
         within(here, "ip addr add 10.8.0.1/24 dev d3")
         within(here, "ip link set d3 up")
         pinged(here, "10.8.0.1")
