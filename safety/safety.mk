@@ -21,6 +21,6 @@ $(foreach tool,$(safety_tools),$(if $(wildcard $(SAFETY_BUILT)/$(tool)/Module.sy
 # Headers of tools include printk.h before the file may say what its messages begin with.
 # ccflags-y may be expanded before it is known which file is compiled.
 $(obj)/%.o: private KBUILD_CFLAGS += $(if \
-	$(shell grep -s '^. *define *pr_fmt' $<),-DSAFETY_OWN_PR_FMT)
+	$(shell grep -sm1 '^. *\(define\|undef\) *pr_fmt' $< | grep define),-DSAFETY_OWN_PR_FMT)
 
 include $(foreach tool,$(sort $(safety_tools)),$(safety_dir)/$(tool)/module.mk)

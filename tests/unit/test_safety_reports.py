@@ -100,8 +100,12 @@ def test_module_that_includes_by_a_pattern(tmp_path: Path) -> None:
 def test_own_message_format_is_known(tmp_path: Path) -> None:
     own = "#define pr_fmt(fmt) KBUILD_MODNAME fmt\n"
     spaced = "# define pr_fmt(fmt) fmt\n"
-    told = build(tmp_path, "obj-m += own.o spaced.o none.o\n", own=own, spaced=spaced, none="")
+    # As null_blk does, after headers that need one.
+    late = f"#undef pr_fmt\n{own}"
+    kbuild = "obj-m += own.o spaced.o none.o late.o\n"
+    told = build(tmp_path, kbuild, own=own, spaced=spaced, none="", late=late)
     assert sorted(told.splitlines()) == [
+        "late.o",
         "none.o",
         "own.o -DSAFETY_OWN_PR_FMT",
         "spaced.o -DSAFETY_OWN_PR_FMT",
