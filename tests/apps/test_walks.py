@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import tempfile
@@ -125,6 +126,23 @@ def test_ls_reads_on_in_the_middle(tree: Path, unreliable: Path) -> None:
     command = ["ls", "-lUR", "many", "dir20", "."]
     assert run("ahead", *command, cwd=tree, **env) == run("plain", *command, cwd=tree)
     assert int(count.read_text()) > 10
+
+
+def test_ls_of_paths_that_are_too_long(tmp_path: Path) -> None:
+    """What is read with its directory has no path."""
+    names = ["d" * 100] * 40 + ["f" * 100]
+    place = os.open(tmp_path, os.O_PATH)
+    for name in names:
+        os.mkdir(name, dir_fd=place)
+        below = os.open(name, os.O_PATH, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+    plain = run("plain", "ls", "-lR", ".", cwd=tmp_path)
+    ahead = run("ahead", "ls", "-lR", ".", cwd=tmp_path, **AHEAD)
+    assert plain[2].count("File name too long") == 2 and f" {names[-1]}\n" in plain[1]
+    assert ahead[2].count("File name too long") == 1 and f" {names[-1]}\n" in ahead[1]
+    assert re.search(f"^drwx.* {names[-1]}$", ahead[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize("what", ["changed", "removed"])
