@@ -888,36 +888,6 @@ def test_filters_on_the_way_out(mode: str, net: Wire, far: socket.socket) -> Non
         net.server.tc("qdisc del dev far clsact")
 
 
-SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
-
-
-@pytest.mark.parametrize("by", ["tc", "nft"])
-def test_past_the_discipline(mode: str, net: Wire, far: socket.socket, by: str) -> None:
-    """With the socket's option: past tc, as the process's own frames, but not past nft."""
-    table = (
-        "table netdev past { chain out { type filter hook egress device far priority 0; drop; }; }"
-    )
-    far.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
-    echo = Script(mode, ECHO)
-    if by == "tc":
-        net.server.tc("qdisc add dev far clsact")
-        net.server.tc("filter add dev far egress matchall action drop")
-    else:
-        net.server.run(["nft", table])
-    try:
-        with net.to_server(7) as client:
-            client.send(b"past")
-            assert echo(far.fileno(), 7, 1, 30000) == 1
-            got = client.recv(100) if by == "tc" else drain(client)
-            assert got == (b"past" if by == "tc" else [])
-    finally:
-        if by == "tc":
-            net.server.tc("qdisc del dev far clsact")
-        else:
-            net.server.run(["nft", "delete table netdev past"])
-    assert memory(far)["wmem"] == 0
-
-
 def crc32c(data: bytes) -> int:
     """Of SCTP."""
     crc = 0xFFFFFFFF
