@@ -112,6 +112,13 @@ static int check_socket(struct socket *sock)
 	return err;
 }
 
+/* What is known is of another socket: the next open asks. */
+static void forget_bypass(struct frames_port *port)
+{
+	port->direct = false;
+	port->inode = 0;
+}
+
 /* For this run, the port is this socket's. */
 static int bind_port(struct frames_port *port, struct socket *sock)
 {
@@ -120,7 +127,8 @@ static int bind_port(struct frames_port *port, struct socket *sock)
 	if (!is_packet(sock))
 		return -ESOCKTNOSUPPORT;
 	if (!port->sk) {
-		port->direct = port->direct && port->inode == SOCK_INODE(sock)->i_ino;
+		if (port->inode != SOCK_INODE(sock)->i_ino)
+			forget_bypass(port);
 		sock_hold(sock->sk);
 		port->sk = sock->sk;
 	}
@@ -223,8 +231,7 @@ static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock
 	};
 	int option[] = { 0, sizeof(int) };	/* its value, and length */
 
-	port->direct = false;
-	port->inode = 0;
+	forget_bypass(port);
 	if (IS_ERR_VALUE(scratch) || !may_set(sock, SOL_PACKET, PACKET_QDISC_BYPASS) ||
 	    copy_to_user((void __user *)at, option, sizeof(option)) ||
 	    entries_getsockopt(&regs) ||

@@ -222,8 +222,8 @@ def test_forged_answer(net: Wire, dropping: None) -> None:
 
 LASTING = f"""
 local port
-function run(fd, n)
-  port = port or net.frames(fd)
+function run(fd, n, again)
+  if again == 1 or not port then port = net.frames(fd) end
   for i = 1, n do port:build({text(FRAME)}):send() end
   return port:flush()
 end
@@ -238,6 +238,8 @@ def test_descriptor_becomes_another(net: Wire, far: socket.socket, dropping: Non
         assert send(fd, 1) == 1
         os.dup2(plain.fileno(), fd)
         assert send(fd, 1) == -errno.ENOBUFS
+        os.dup2(far.fileno(), fd)
+        assert send(fd, 1, 1) == 1
         os.close(fd)
         assert memory(far)["wmem"] == memory(plain)["wmem"] == 0
 
