@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See frames.h: frames are sent. */
-#include <linux/cpumask.h>
+#include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
+#include <linux/limits.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
+#include <linux/refcount.h>
 #include <linux/skbuff.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/unistd.h>
 #include <linux/wait.h>
@@ -152,17 +155,19 @@ static bool has_room(const struct sock *sk, const struct flush *flush)
 /*
  * Each frame that is freed would wake those who wait to send, if half of the buffer is
  * free: one wake-up after the section is enough.  So it holds half of the buffer until
- * then, as a frame that is freed last would.  Not if half is in use, or held: then none
- * wakes.  Nor of buffers so large that the count could wrap if all CPUs did so.
+ * then, as a frame that is freed last would.  Not if half is in use, or held by another
+ * CPU: then none wakes, and two halves would leave no room.
  */
 static void hold_buffer(struct sock *sk, struct flush *flush)
 {
-	int size = READ_ONCE(sk->sk_sndbuf);
+	int half = READ_ONCE(sk->sk_sndbuf) / 2;
+	int used = refcount_read(&sk->sk_wmem_alloc);
 
-	if (size > INT_MAX / 2 / nr_cpu_ids || sk_wmem_alloc_get(sk) > size / 2)
-		return;
-	flush->held = size / 2 + 1;
-	refcount_add(flush->held, &sk->sk_wmem_alloc);
+	do {
+		if (used > half || half > INT_MAX / 4)
+			return;
+	} while (!atomic_try_cmpxchg_relaxed(&sk->sk_wmem_alloc.refs, &used, used + half + 1));
+	flush->held = half + 1;
 }
 
 /* The socket is its file's, so this is not its end. */

@@ -358,3 +358,39 @@ def test_full_queues(net: Wire, queues: int) -> None:
             assert send_all(sock) == sent
             assert read_all(fds) == counts
         assert memory(sock)["wmem"] == 0
+
+
+# -- The send buffer ------------------------------------------------------------------------
+
+TURNS = f"""
+-- Returns how many were sent in the last turn: 60, or those that found room.
+function run(fd, turns)
+  local port, sent = net.frames(fd), 60
+  while sent == 60 and turns > 0 do
+    for i = 1, 60 do port:build({text(FRAME)}):send() end
+    sent, turns = port:flush(), turns - 1
+    port:receive(1, 0)  -- Makes room for the next.
+  end
+  return sent
+end
+"""
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 3, reason="needs three CPUs: vm/guest --cpus 4")
+def test_many_senders(net: Wire) -> None:
+    """Each holds a part of the buffer while it sends: together they leave room in it."""
+    sent: list[int] = []
+    with net.server.packet("far", 0) as sock:
+        sock.setblocking(False)
+        # All their frames take less than half of either.
+        for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            sock.setsockopt(socket.SOL_SOCKET, buffer, 1 << 20)
+        scripts = [Script("kernel", TURNS) for _ in range(4)]
+        work = [lambda script=s: sent.append(script(sock.fileno(), 1000)) for s in scripts]
+        threads = [threading.Thread(target=turns) for turns in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sent == [60] * 4
+        assert memory(sock)["wmem"] == 0
