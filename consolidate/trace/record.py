@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import sys
 import time
 from pathlib import Path
@@ -54,8 +55,8 @@ def record(
         if commands := commands_of(pids):
             about["commands"] = commands
         status = traced(command, output, pids, stacks)
-    if again and status in ENDED:
-        print("consolidate: it was ended, and not run again for its time", file=sys.stderr)
+    if again and (why := unlike(status, output)):
+        print(f"consolidate: not run again for its time: {why}", file=sys.stderr)
     elif again and (seconds := untraced(command, input_from, status)) is not None:
         about["seconds"] = seconds
     if about:
@@ -99,6 +100,18 @@ def place_in_input() -> int | None:
     with contextlib.suppress(OSError):
         return os.lseek(0, 0, os.SEEK_CUR)
     return None
+
+
+def unlike(status: int, output: Path) -> str:
+    """Why a second run would not do what the first did, or nothing."""
+    if status in ENDED:
+        return "it was ended"
+    with contextlib.suppress(OSError), output.open("rb") as file:
+        where = os.fstat(0)
+        used = f"read(0<pipe:[{where.st_ino}]>".encode()
+        if stat.S_ISFIFO(where.st_mode) and any(used in line for line in file):
+            return "it has read from its input, a pipe; give it a file"
+    return ""
 
 
 def untraced(command: list[str], input_from: int | None, before: int) -> float | None:

@@ -372,6 +372,15 @@ def test_record_again_gives_the_same_input(tmp_path: Path) -> None:
     assert seen.read_text() == "one\ntwo\n" * 2
 
 
+def test_record_again_not_on_a_pipe_that_is_read(tmp_path: Path) -> None:
+    for command, again in ((["cat"], False), (["sh", "-c", ": | cat"], True)):
+        with subprocess.Popen(["echo", "word"], stdout=subprocess.PIPE, text=True) as input_of:
+            done = run("record", "--again", "-o", tmp_path / "t", *command, stdin=input_of.stdout)
+        assert done.returncode == 0
+        assert ("a pipe" not in done.stderr) == again
+        assert ('"seconds"' in (tmp_path / "t").read_text()) == again
+
+
 def test_record_again_keeps_no_time_of_what_ends_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "t"
     done = run("record", "--again", "-o", path, "mkdir", tmp_path / "made")
