@@ -14,8 +14,12 @@ FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?(?:\(deleted\))?$", re.S)
 NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
 NAMED = re.compile(r"(\w+): ?(.*)", re.S)
 FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]+))*$")
-# A whole string, or what structures a list of arguments.
-PUNCTUATION = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\](){},]', re.S)
+# What a descriptor is, a whole string, or what structures a list of arguments.
+PUNCTUATION = re.compile(
+    r"<(?<=[\dD]<)(?!<)[^<>]*(?:(?:(?<=-)>(?=[\d[])|<[^<>]*>)[^<>]*)*>"
+    r'|"(?:[^"\\]|\\.)*"?|[\[\](){},]',
+    re.S,
+)
 OCTAL = re.compile(r"0[0-7]+$")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\.\.\.)?$', re.S)
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|([0-7]{1,3})|(.))", re.S)
@@ -55,7 +59,10 @@ NOTHING = Value("0", 0)
 def split(args: str) -> list[str]:
     """Cut at the commas of the outermost level."""
     if '"' not in args and not any(c in args for c in OPEN):
-        return args.split(", ") if args else []
+        parts = args.split(", ") if args else []
+        # A comma in what a descriptor is.
+        if all("<" not in part or part[-1] == ">" for part in parts):
+            return parts
     parts, depth, begin = [], 0, 0
     for match in PUNCTUATION.finditer(args):
         c = args[match.start()]
@@ -71,8 +78,8 @@ def split(args: str) -> list[str]:
 
 
 # The descriptor that most calls begin with, and what it is; the first string of a call.
-HEAD = re.compile(r'(-?\d+)(?:<([^"]*?)>)?(?:\(deleted\))?(?:, |$)')
-TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+HEAD = re.compile(r'(-?\d+)(?:<((?:[^"\\]|\\.)*?)>)?(?:\(deleted\))?(?:, |$)')
+TEXT = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*)"')
 
 
 def head(args: str) -> tuple[int | None, str | None]:
@@ -97,7 +104,7 @@ def first_raw(args: str) -> str:
     if end < 0:
         return ""
     text = args[begin + 1 : end]
-    if "\\" not in text:
+    if "\\" not in text and args[begin - 1] != "\\":
         return text
     match = TEXT.search(args)
     return match[1] if match is not None else ""
@@ -128,8 +135,10 @@ def unescape(text: str) -> bytes:
 @lru_cache(maxsize=65536)
 def value(text: str, kind: str) -> Value:
     """An argument of a kind, as kernel/syscalls.def has them."""
-    text = COMMENT.sub("", text)
     match = STRING.match(text)
+    if match is None:
+        text = COMMENT.sub("", text)
+        match = STRING.match(text)
     if match is not None:
         return Value(text, None, unescape(match.group(1)), match.group(2) is not None)
     if kind == "f":

@@ -349,10 +349,24 @@ def test_missing_file() -> None:
         ('3, "a, b", 5', ["3", '"a, b"', "5"]),
         (r'3, "a\", (b", {x=[1, 2], y="}"}, 5', ["3", r'"a\", (b"', '{x=[1, 2], y="}"}', "5"]),
         ("[{fd=3, events=POLLIN}], 1, -1", ["[{fd=3, events=POLLIN}]", "1", "-1"]),
+        # A descriptor's name, in which strace escapes <, > and quotes.
+        (r'3</a, ([\"b\74>, "", 7', [r"3</a, ([\"b\74>", '""', "7"]),
+        (r"3</a, b>, 7", ["3</a, b>", "7"]),
+        (r'AT_FDCWD</{>, "a"', ["AT_FDCWD</{>", '"a"']),
+        ('3<TCP:[1.2.3.4:5->6.7.8.9:10]>, "a"', ["3<TCP:[1.2.3.4:5->6.7.8.9:10]>", '"a"']),
+        (r"3</a, ->, 4<UNIX-STREAM:[1->2]>", ["3</a, ->", "4<UNIX-STREAM:[1->2]>"]),
+        ('1</dev/pts/(0<char 136:0>>, "a"', ["1</dev/pts/(0<char 136:0>>", '"a"']),
+        ("{effective=1<<CAP_A|1<<CAP_B}, 5</(>", ["{effective=1<<CAP_A|1<<CAP_B}", "5</(>"]),
     ],
 )
 def test_arguments_are_taken_apart(args: str, parts: list[str]) -> None:
     assert values.split(args) == parts
+
+
+def test_odd_names_of_descriptors() -> None:
+    assert values.head(r'3</a, \"b>, "", 7') == (3, r"/a, \"b")
+    assert values.first_text(r'3</a\"b>, "c\"d", "e"') == b'c"d'
+    assert values.value('"/a/*b*/c"', "s").string == b"/a/*b*/c"
 
 
 def test_escapes() -> None:
