@@ -137,7 +137,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument(
         "--rounds", type=int, default=calibrate.ROUNDS, metavar="N", help="repeat N times"
     )
-    return parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    # Traces after an option that follows other arguments: argparse takes none there.
+    if rest and "trace" in args and not any(one.startswith("-") for one in rest):
+        args.trace += map(Path, rest)
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
 
 
 def run_record(args: argparse.Namespace) -> int:
@@ -221,7 +227,10 @@ def run_script(args: argparse.Namespace) -> int:
     for assumption in written.assumed:
         print(f"consolidate: assumed: {assumption}", file=sys.stderr)
     if args.output is None:
-        print(f"{written.lua}\n--[[ {written.name}.h\n{written.header}]]")
+        bars = ""
+        while f"]{bars}]" in written.header:
+            bars += "="
+        print(f"{written.lua}\n--[{bars}[ {written.name}.h\n{written.header}]{bars}]")
         return 0
     try:
         args.output.mkdir(parents=True, exist_ok=True)

@@ -301,6 +301,24 @@ def many_writes(trace: Writer, i: int) -> None:
     trace.call("close(6)", 0)
 
 
+def test_odd_names_are_in_comments_only(tmp_path: Path) -> None:
+    """In all that is printed, a script with its header in a comment, and in C."""
+    trace = Writer()
+    for i in range(40):
+        trace.read_file(f"/d*/a]] ]=] --[[ {i}")
+    path = trace.write(tmp_path / "t")
+    script, header = tmp_path / "printed.lua", tmp_path / "named.h"
+    script.write_text(run("script", "1", path, cache=tmp_path).stdout)
+    checked = subprocess.run(
+        [BUILD / "syscript", "check", script], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    run("script", "1", path, "--name", "named", "-o", tmp_path, cache=tmp_path)
+    subprocess.run(
+        ["cc", "-std=c99", "-Werror", "-fsyntax-only", f"-I{BUILD}/include", header], check=True
+    )
+
+
 def until_again(trace: Writer, i: int) -> None:
     """Messages until there are none."""
     trace.call("epoll_wait(3, [{events=EPOLLIN, data={u32=4, u64=4}}], 64, -1)", 1)
@@ -758,6 +776,6 @@ def test_script_is_numbered_by_the_last_report(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "function run(items, n)" in done.stdout
     assert "_register(char *error" in done.stdout
-    done = run("script", "9", cache=tmp_path)
+    done = run("script", "9", "--assume", tmp_path / "t", cache=tmp_path)
     assert done.returncode == 1
     assert "there is no candidate '9'" in done.stderr
