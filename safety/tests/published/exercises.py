@@ -25,6 +25,7 @@ FETCHED = Path(__file__).resolve().parents[3] / "build" / "published"
 # Programs and rules' libraries of packages that are only unpacked.
 os.environ["PATH"] += "".join(f":{path}" for path in FETCHED.glob("*/usr/*bin"))
 LIBRARIES = "usr/lib/x86_64-linux-gnu/xtables"
+os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, FETCHED.glob("lib*/**/lib/x86_64-linux-gnu")))
 os.environ["XTABLES_LIBDIR"] = ":".join(
     ["/" + LIBRARIES, *map(str, FETCHED.glob("*/" + LIBRARIES))]
 )

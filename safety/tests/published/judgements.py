@@ -28,4 +28,9 @@ JUDGEMENTS: list[tuple[str, str, str, str]] = [
         "(`evdi_drm_drv.c:237`), and drm_atomic_helper_shutdown() in the next line uses it "
         "(`evdi_modeset.c:82`)",
     ),
+    (
+        *("tun", r"freed twice[\s\S]*p9_client_walk", "false"),
+        "the kernel's 9p frees what kmalloc(0) returned; tun's kvmalloc(0) had returned the same, "
+        "ZERO_SIZE_PTR, which the monitor of allocations takes for memory of tun",
+    ),
 ]

@@ -128,7 +128,7 @@ PUBLISHED = [
     Published(
         *("jool", "jool-dkms", "jool_common jool jool_siit", do.jool, "src"),
         kbuild=JOOL,
-        programs="jool-tools",
+        programs="jool-tools libnl-3-200 libnl-genl-3-200",
     ),
     Published("lime", "lime-forensics-dkms", "lime:path=/dev/null:format=raw", do.lime),
     Published(
