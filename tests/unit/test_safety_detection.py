@@ -8,11 +8,13 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 PLANTS = Path(__file__).resolve().parents[2] / "safety" / "tests" / "plants"
 sys.path.insert(0, str(PLANTS))
 
 from detection import left  # noqa: E402
-from inside import PATTERNS  # noqa: E402
+from inside import PATTERNS, RUNS, reports_in  # noqa: E402
 from plants_page import FOUND, MISSED, page, read_page  # noqa: E402
 from plants_table import functions, is_of, plants  # noqa: E402
 
@@ -74,3 +76,35 @@ def test_reports_are_known() -> None:
     }.items():
         assert re.search(PATTERNS[column], text)
     assert not re.search(PATTERNS["stock"], "plants: heap_read")
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("kasan", "BUG: KASAN: use-after-free in freed+0x1/0x2 [plants]"),
+        ("lockdep", "WARNING: possible circular locking dependency detected"),
+        ("lockdep", "WARNING: HARDIRQ-safe -> HARDIRQ-unsafe lock order detected"),
+        ("lockdep", "WARNING: lock held when returning to user space!"),
+        ("lockdep", "WARNING: suspicious RCU usage"),
+        ("lockdep", "BUG: spinlock bad magic on CPU#1, python/93"),
+        ("lockdep", "INFO: trying to register non-static key."),
+        (
+            "lockdep",
+            "DEBUG_LOCKS_WARN_ON(lock->magic != lock)\n"
+            "WARNING: CPU: 1 PID: 9 at kernel/locking/mutex.c:582 __mutex_lock+0x1/0x2",
+        ),
+        ("sleep", "BUG: sleeping function called from invalid context at mm/slab.h:1"),
+        ("others", "WARNING: CPU: 0 PID: 9 at lib/refcount.c:25 refcount_warn_saturate+0x1/0x2"),
+        ("others", "ODEBUG: activate active (active state 0) object type: timer_list"),
+    ],
+)
+def test_a_report_of_the_debug_kernel_counts_once(column: str, text: str) -> None:
+    assert list(reports_in(RUNS["debug"][2], f"{text}\n at abba+0x1/0x2 [plants]")) == [column]
+
+
+def test_lockdep_counts_only_for_plants() -> None:
+    text = "WARNING: bad unlock balance detected!\n"
+    assert reports_in(RUNS["debug"][2], f"{text} at v9fs_open+0x1/0x2") == {}
+    # What it says of being switched on again is nothing.
+    text = "WARNING: CPU: 0 PID: 87 at ct_irq_enter+0x20/0x30\n abba+0x1/0x2 [plants]"
+    assert reports_in(RUNS["debug"][2], text) == {}

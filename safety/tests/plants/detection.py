@@ -21,7 +21,7 @@ ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "vm"), str(HERE.parent)]
 
 import kernels  # noqa: E402
-from inside import PATTERNS, RUNS  # noqa: E402
+from inside import RUNS, reports_in  # noqa: E402
 from plants_page import write_page  # noqa: E402
 from plants_table import function_at, plants  # noqa: E402
 
@@ -58,8 +58,7 @@ def post_mortem(path: Path, columns: list[str], said: str) -> None:
     place = re.search(r"guest: see (\S+)", said)
     log = (ROOT / place[1] / "kernel.log").read_text(errors="replace") if place else ""
     text = log.rpartition(f"plants: {name}\n")[2]
-    found = {column: re.search(PATTERNS[column], text) for column in columns}
-    reports = {column: match[0][:200] for column, match in found.items() if match}
+    reports = reports_in(columns, text)
     with path.open("a") as file:
         file.write(json.dumps({"name": name, "reports": reports, "end": "guest"}) + "\n")
 
@@ -72,7 +71,7 @@ def run_in_guests(run: str, kernel: str, path: Path) -> None:
         inside = HERE / "inside.py"
         command = ["build/venv/bin/python", inside, run, path, *todo]
         done = subprocess.run(
-            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "240", "--", *command],
+            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "480", "--", *command],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,

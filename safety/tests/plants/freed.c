@@ -176,7 +176,7 @@ void freed_read_in_softirq(void)
 
 void freed_list(void)
 {
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 	LIST_HEAD(list);
 
 	list_add(&node->link, &list);
@@ -186,7 +186,7 @@ void freed_list(void)
 
 void freed_list_after(void)
 {
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 	LIST_HEAD(list);
 
 	list_add(&node->link, &list);

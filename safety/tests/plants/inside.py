@@ -32,12 +32,22 @@ from plants_table import Plant, is_of, plants  # noqa: E402
 DEBUG = Path("/sys/kernel/debug")
 PANIC_ON_OOPS = Path("/proc/sys/kernel/panic_on_oops")
 KMEMLEAK = DEBUG / "kmemleak"
+CPUS = Path("/sys/devices/system/cpu")
 # Seconds for one, until it hangs; for what it started to come to an end.
 TIME, AFTER = 20, 0.05
+# Seconds in which the check of calls that may sleep reports once.
+SLEEP_CHECK, WAITS = 1.1, 4
 
 # What the stock kernel itself says.
 KERNEL = (
     r"BUG: .*|kernel BUG at .*|WARNING: .*|Oops: .*|.*list_(?:add|del) corruption.*|refcount_t: .*"
+    r"|general protection fault.*"
+)
+# What is built with lockdep: the checks of locks' own state, and of RCU's sections.
+LOCKDEP = (
+    r"WARNING: (?!CPU).*(?:lock|RCU usage).*|BUG: (?:spinlock|rwlock|workqueue leaked lock) .*"
+    r"|.*BUG: Invalid wait context.*|INFO: trying to register non-static key.*"
+    r"|DEBUG_(?:LOCKS|RWSEMS)_WARN_ON.*(?:\nWARNING: .*)?"
 )
 # By the name of a column: what the log has of it.
 PATTERNS = {
@@ -45,8 +55,11 @@ PATTERNS = {
     "kgcc": r"kgcc: violation: .*",
     "evmon": r"evmon: violation: .*",
     "kefence": r"kefence: violation: .*",
-    "kasan": r"BUG: KASAN: .*",
+    "kasan": r"BUG: KASAN: .*|KASAN: .* in range .*",
     "ubsan": r"UBSAN: .*",
+    "lockdep": LOCKDEP,
+    "sleep": r"BUG: (?:sleeping function called|scheduling while atomic).*",
+    "others": rf"ODEBUG: .*|{KERNEL}",
 }
 # By the name of a run: the module's directory, the tools' modules, the columns.
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
@@ -55,13 +68,30 @@ PARAMETERS = {
     "evmon/evmon_alloc": {"modules": "plants"},
     "kefence": {"settings": "*:reports=all"},
 }
+# What no column before it accounts for is the last one's.
+OURS = "[plants]"
+# Of the tracepoint that switches lockdep on again.
+SWITCH = r"WARNING: .* at ct_irq_(?:enter|exit).*"
+DEBUG_COLUMNS = ["kasan", "ubsan", "lockdep", "sleep", "others"]
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "stock": ("plants", [], ["stock"]),
     "kgcc": ("plants+kgcc", ["kgcc"], ["kgcc"]),
     "evmon": ("plants+evmon", ["evmon", *(f"evmon/evmon_{name}" for name in MONITORS)], ["evmon"]),
     "kefence": ("plants+kefence", ["kefence"], ["kefence"]),
-    "debug": ("plants", [], ["kasan", "ubsan"]),
+    "debug": ("plants", [], DEBUG_COLUMNS),
 }
+
+
+def reports_in(columns: list[str], text: str) -> dict[str, str]:
+    """The first line of each column's report."""
+    found = {}
+    text = re.sub(SWITCH, "", text)
+    for column in columns:
+        # Lockdep, switched on again, may say what is of no plant.
+        if (match := re.search(PATTERNS[column], text)) and (column != "lockdep" or OURS in text):
+            found[column] = match[0][:200]
+        text = re.sub(PATTERNS[column], "", text)
+    return found
 
 
 class Log:
@@ -135,7 +165,13 @@ class Run:
             (DEBUG / "kgcc" / "settings").write_text("* reports=all\n")
         self.log = Log()
         self.violations = Violations() if name == "evmon" else None
+        self.load()
+
+    def load(self) -> None:
         insmod(self.module)
+        # Until lockdep goes on, no other CPU may lock what it would not know of.
+        for cpu in CPUS.glob("cpu[1-9]*/online") if self.name == "debug" else []:
+            cpu.write_text("0")
 
     def write(self, result: dict[str, Any]) -> None:
         self.results.write(json.dumps(result) + "\n")
@@ -146,21 +182,28 @@ class Run:
         text = self.log.read()
         return text + self.violations.read() if self.violations else text
 
-    def reports(self, text: str) -> dict[str, str]:
-        """The first line of each column's report."""
-        found = {name: re.search(PATTERNS[name], text) for name in self.columns}
-        return {name: match[0][:200] for name, match in found.items() if match}
-
     def commit(self, plant: Plant) -> bool:
-        """False: it never ended."""
+        """False: it never ended, or what it broke has no end."""
         self.write({"begin": plant.name})
+        # What the kernel says once, it says again.
+        (DEBUG / "clear_warn_once").write_text("1")
         self.said()
         self.log.mark(plant.name)
         end = commit(plant)
         time.sleep(AFTER)
-        reports = self.reports(self.said())
+        text = self.said()
+        reports = reports_in(self.columns, text)
         self.write({"name": plant.name, "reports": reports, "end": end})
-        return end != "hangs"
+        return end != "hangs" and self.is_quiet(text)
+
+    def is_quiet(self, text: str) -> bool:
+        """After some seconds, in which the check of calls that may sleep can report again."""
+        for _ in range(WAITS):
+            if not re.search(PATTERNS["sleep"], text):
+                return True
+            time.sleep(SLEEP_CHECK)
+            text = self.said()
+        return False
 
     def leaks(self, those: list[Plant]) -> None:
         """What is said of them when their module is removed."""
@@ -181,7 +224,7 @@ class Run:
                 if is_of(plant, text):
                     self.write({"name": plant.name, "reports": {column: "leak"}, "end": ""})
         self.write({"leaks": True})
-        insmod(self.module)
+        self.load()
 
     def all(self, those: list[Plant]) -> None:
         first = [plant for plant in those if plant.is_leak or plant.is_sound]

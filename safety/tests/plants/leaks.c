@@ -75,7 +75,7 @@ void leak_list(void)
 	LIST_HEAD(list);
 
 	for (int i = 0; i < 3; i++) {
-		struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+		struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 		list_add(&node->link, &list);
 	}

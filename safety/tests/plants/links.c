@@ -9,7 +9,7 @@
 void list_added_twice(void)
 {
 	LIST_HEAD(list);
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	list_add(&node->link, &list);
 	list_add(&node->link, &list);
@@ -18,7 +18,7 @@ void list_added_twice(void)
 void list_removed_twice(void)
 {
 	LIST_HEAD(list);
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	list_add(&node->link, &list);
 	list_del(&node->link);
@@ -27,7 +27,7 @@ void list_removed_twice(void)
 
 void list_unmade(void)
 {
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct item *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	list_del(&node->link);
 }
@@ -36,7 +36,7 @@ void list_unmade(void)
 void list_freed_on(void)
 {
 	LIST_HEAD(list);
-	struct node *first = own_object(), *second = kzalloc(sizeof(*second), GFP_KERNEL);
+	struct item *first = own_object(), *second = kzalloc(sizeof(*second), GFP_KERNEL);
 
 	list_add(&first->link, &list);
 	kmem_cache_free(own_cache(), first);

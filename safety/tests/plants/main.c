@@ -4,6 +4,7 @@
  * /sys/kernel/debug/plants, and its writer's task commits it.  plants.def is their table.
  */
 #include <linux/completion.h>
+#include <linux/debug_locks.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -12,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/timer.h>
+#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "plants.h"
@@ -148,6 +150,48 @@ static const struct file_operations fops = {
 	.write = plants_write,
 };
 
+/* -- lockdep --------------------------------------------------------------------- */
+
+#ifdef CONFIG_LOCKDEP
+/*
+ * It stops at its first report, and at one of KASAN. As soon as that is being printed it
+ * goes on: next to nothing was locked meanwhile that it does not know of.
+ */
+static struct tracepoint *console;
+
+static void go_on(void *unused, const char *text, size_t len)
+{
+	debug_locks = 1;
+}
+
+static void find_console(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "console"))
+		console = tp;
+}
+
+static int keep_lockdep_on(void)
+{
+	for_each_kernel_tracepoint(find_console, NULL);
+	return console ? tracepoint_probe_register(console, go_on, NULL) : -ENOENT;
+}
+
+static void let_lockdep_stop(void)
+{
+	tracepoint_probe_unregister(console, go_on, NULL);
+	tracepoint_synchronize_unregister();
+}
+#else
+static int keep_lockdep_on(void)
+{
+	return 0;
+}
+
+static void let_lockdep_stop(void)
+{
+}
+#endif
+
 #if IS_ENABLED(CONFIG_KASAN_MODULE_TEST)
 /* Declared for KASAN's own tests only. */
 bool kasan_save_enable_multi_shot(void);
@@ -155,9 +199,16 @@ bool kasan_save_enable_multi_shot(void);
 
 static int __init plants_init(void)
 {
+	int err;
+
 	cache = kmem_cache_create("plants", OWN_SIZE, 64, 0, constructed);
 	if (!cache)
 		return -ENOMEM;
+	err = keep_lockdep_on();
+	if (err) {
+		kmem_cache_destroy(cache);
+		return err;
+	}
 #if IS_ENABLED(CONFIG_KASAN_MODULE_TEST)
 	kasan_save_enable_multi_shot();
 #endif
@@ -168,6 +219,7 @@ static int __init plants_init(void)
 static void __exit plants_exit(void)
 {
 	debugfs_remove(file);
+	let_lockdep_stop();
 	rcu_barrier();
 	kmem_cache_destroy(cache);
 }

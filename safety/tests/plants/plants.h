@@ -67,7 +67,7 @@ struct counted {
 	u8 data[];
 };
 
-struct node {
+struct item {
 	struct list_head link;
 	u64 value;
 };

@@ -17,16 +17,13 @@ COLUMNS = {
     "kasan": "KASAN",
     "ubsan": "UBSAN",
     "kmemleak": "kmemleak",
+    "lockdep": "lockdep",
+    "sleep": "sleep check",
+    "others": "its own",
     "gcc": "`-Wall`",
     "analyzer": "`-fanalyzer`",
 }
-DEBUG = ["kasan", "ubsan", "kmemleak"]
-# Of other kinds, what the debug kernel says is not counted.
-MEMORY = (
-    *("heap overrun", "heap underrun", "global overrun", "global underrun", "stack overrun"),
-    *("stack underrun", "stack after return", "uninitialised", "wild pointer", "use after free"),
-    *("double free", "invalid free", "library", "length that wraps", "leak", "leak of a counter"),
-)
+DEBUG = ["kasan", "ubsan", "kmemleak", "lockdep", "sleep", "others"]
 FOUND, MISSED, NONE = "+", "**missed**", ""
 Results = dict[str, dict[str, str]]
 
@@ -96,11 +93,24 @@ def beside(results: Results) -> str:
     """What only one side finds."""
     if not set(DEBUG) & set(columns(results)):
         return "Not run yet: `make debug-kernel bench-safety-detection`."
-    faults = [plant for plant in plants() if plant.kind in MEMORY]
+    faults = [plant for plant in plants() if not plant.is_sound]
+    return "\n\n".join(
+        [
+            compared(results, "faults of memory", [p for p in faults if p.is_of_memory]),
+            compared(
+                results,
+                "faults of locks, sleep, interrupts, sections, counters, lists, timers and work",
+                [p for p in faults if not p.is_of_memory],
+            ),
+        ]
+    )
+
+
+def compared(results: Results, what: str, faults: list[Plant]) -> str:
     kit = {plant.name for plant in faults if is_found(results, plant, [*KIT, "stock"])}
     debug = {plant.name for plant in faults if is_found(results, plant, DEBUG)}
     lines = [
-        f"Of {len(faults)} faults of memory, the kit finds {len(kit)} on a stock kernel, together "
+        f"Of {len(faults)} {what}, the kit finds {len(kit)} on a stock kernel, together "
         f"with what that kernel says itself; the debug kernel finds {len(debug)}, "
         f"{len(kit & debug)} of them the same."
     ]

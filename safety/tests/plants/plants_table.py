@@ -15,6 +15,11 @@ HEAD = re.compile(
     r"^(?:(?:static )?(?:noinline )?[\w ]+\**\b(\w+)\([^;\n]*\)|[A-Z_]+\((\w+),.*)$", re.MULTILINE
 )
 SOUND = "sound"
+MEMORY = (
+    *("heap overrun", "heap underrun", "global overrun", "global underrun", "stack overrun"),
+    *("stack underrun", "stack after return", "uninitialised", "wild pointer", "use after free"),
+    *("double free", "invalid free", "library", "length that wraps", "leak", "leak of a counter"),
+)
 
 
 class Plant(NamedTuple):
@@ -26,6 +31,10 @@ class Plant(NamedTuple):
     @property
     def is_sound(self) -> bool:
         return self.kind == SOUND
+
+    @property
+    def is_of_memory(self) -> bool:
+        return self.kind in MEMORY
 
     @property
     def is_leak(self) -> bool:

@@ -28,7 +28,7 @@
 void sound_list(void)
 {
 	struct { struct list_head list; } *owner = kzalloc(sizeof(*owner), GFP_KERNEL);
-	struct node *node, *next;
+	struct item *node, *next;
 
 	INIT_LIST_HEAD(&owner->list);
 	for (int i = 0; i < 5; i++) {
