@@ -28,7 +28,8 @@ def compiled(source: str, directory: Path, *options: str) -> subprocess.Complete
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     return subprocess.run(
-        [compiler, "-S", "-O2", "-fno-pic", "-mcmodel=kernel", f"-fplugin={PLUGIN}"]
+        [compiler, "-S", "-O2", "-fno-pic", "-mcmodel=kernel"]
+        + ["-mpreferred-stack-boundary=3", f"-fplugin={PLUGIN}"]
         + [f"-fplugin-arg-kgcc-{option}" for option in options]
         + ["-o", "-", "test.c"],
         cwd=directory,

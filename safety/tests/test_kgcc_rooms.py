@@ -214,3 +214,23 @@ def test_options(tmp_path: Path) -> None:
     done = compiled(SOURCE, tmp_path, "all-checks")
     assert done.returncode == 0 and "call kgcc_field_" in done.stdout
     assert not [check for check in checks_in(done.stdout) if check[1].endswith("_room")]
+
+
+LOCAL_AT_THE_END = """
+extern unsigned int off, sink;
+unsigned int other_read(unsigned int *p);
+
+void scalar_local(void)
+{
+	unsigned int local = 0;
+
+	sink = other_read(&local + off);
+}
+"""
+
+
+def test_pointer_is_never_the_stack_pointer(tmp_path: Path) -> None:
+    """GCC 14 took it for a local at its address; there is no entry for it."""
+    done = compiled(LOCAL_AT_THE_END, tmp_path)
+    entries = re.findall(r"call\s+kgcc_(?:field|range|length)_(\w+)", done.stdout)
+    assert entries and "rsp" not in entries, done.stderr

@@ -390,7 +390,8 @@ static void emit_lookup(struct check *check)
 		count_from(check, lo);
 	code.room = check->room;
 	site = code.add("i", build_fold_addr_expr(site_of(check, NULL)));
-	root = code.add("r", pointer);
+	/* An index register is any but the stack pointer, which an eliminated frame may leave. */
+	root = code.add("l", pointer);
 	if (check->compares && of_root)
 		compare = compare_field(&code, end);
 	if (check->addr) {
