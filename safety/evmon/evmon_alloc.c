@@ -92,7 +92,8 @@ static void born(unsigned long ip, const void *start, size_t size)
 	struct object *object;
 	unsigned long flags;
 
-	if (!start || in_nmi())
+	/* What has no bytes is all modules' own, and allocators do not tell of it. */
+	if (ZERO_OR_NULL_PTR(start) || in_nmi())
 		return;
 	module = module_at(ip);
 	raw_spin_lock_irqsave(&objects_lock, flags);
@@ -115,7 +116,7 @@ static void died(unsigned long ip, const void *start)
 	unsigned long flags;
 	bool twice = false;
 
-	if (!start || in_nmi())
+	if (ZERO_OR_NULL_PTR(start) || in_nmi())
 		return;
 	raw_spin_lock_irqsave(&objects_lock, flags);
 	object = object_find(start, false);

@@ -1072,9 +1072,12 @@ static noinline void sound_memory(void)
 	consume_skb(alloc_skb(777, GFP_KERNEL));
 }
 
-/* The kernel frees these many at a time, some long after. */
+static size_t no_bytes;
+
+/* The kernel frees these many at a time, some long after; what has no bytes not at all. */
 static noinline void sound_alloc(void)
 {
+	size_t none = READ_ONCE(no_bytes);
 	struct later { long data; struct rcu_head rcu; } *later;
 	void *many[] = { kmalloc(100, GFP_KERNEL), kmalloc(200, GFP_KERNEL) };
 
@@ -1083,6 +1086,8 @@ static noinline void sound_alloc(void)
 	later = kmalloc(sizeof(*later), GFP_KERNEL);
 	kfree_rcu(later, rcu);
 	kvfree_rcu_mightsleep(kmalloc(300, GFP_KERNEL));
+	kvfree(kvmalloc(none, GFP_KERNEL));
+	kfree(kmalloc(none, GFP_KERNEL));
 }
 
 static void alloc_twice(void)
