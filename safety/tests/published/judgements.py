@@ -29,8 +29,13 @@ JUDGEMENTS: list[tuple[str, str, str, str]] = [
         "(`evdi_modeset.c:82`)",
     ),
     (
-        *("tun", r"freed twice[\s\S]*p9_client_walk", "false"),
-        "the kernel's 9p frees what kmalloc(0) returned; tun's kvmalloc(0) had returned the same, "
-        "ZERO_SIZE_PTR, which the monitor of allocations takes for memory of tun",
+        *("rapiddisk", r"mutex taken with preemption off: &resize_mutex", "bug"),
+        "`rapiddisk.c:382`: copy_to_rdsk() takes `resize_mutex`, and may sleep, while its caller "
+        "has the page mapped by kmap_atomic() (`rapiddisk.c:489`), which turns preemption off",
+    ),
+    (
+        *("xtables-addons", r"memory allocated that may sleep[\s\S]*counter_list_lock", "bug"),
+        "`xt_quota2.c:164`: q2_get_counter() holds `counter_list_lock` while it allocates with "
+        "GFP_KERNEL (q2_new_counter()) and makes an entry of /proc, both of which may sleep",
     ),
 ]
