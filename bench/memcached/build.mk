@@ -33,7 +33,7 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 # seccomp filter of containers.
 DEMO_ARGS ?=
 DEMO_PARTS := $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload $(BUILD)/syscript \
-	$(BUILD)/libsyscript.so $(LUA_RUNTIME)/lua.image $(WALKS)/coreutils-ahead.done module
+	$(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image $(WALKS)/coreutils-ahead.done module
 .PHONY: demo-parts
 demo-parts: $(DEMO_PARTS)
 
