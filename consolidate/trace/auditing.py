@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from consolidate.errors import ConsolidateError
+from consolidate.trace.ending import as_shell
 
 NETLINK_AUDIT, READLOG, HEADER = 9, 1, 16
 SO_RCVBUFFORCE = 33
@@ -262,8 +263,7 @@ class Command:
         """Its status; it is told to end if it has not."""
         if self.process.poll() is None:
             self.process.terminate()
-        status = self.process.wait()
-        return status if status >= 0 else 128 - status
+        return as_shell(self.process.wait())
 
 
 def rule(field: str, key: str) -> list[str]:

@@ -33,18 +33,23 @@ class Ending:
             signal.signal(number, handler)
 
     def run(self, command: list[str]) -> int:
-        """Its status, 0 if it was told."""
+        """Its status, as shells give it, 0 if it was told."""
         self.process = subprocess.Popen(command, start_new_session=True)
         if self.told:
             self.process.send_signal(END)
         status = self.process.wait()
-        return 0 if self.told else status
+        return 0 if self.told else as_shell(status)
+
+
+def as_shell(status: int) -> int:
+    """A status of wait(), as shells give it: 128 and the signal that ended the process."""
+    return status if status >= 0 else 128 - status
 
 
 def run_with_terminal(command: list[str]) -> int:
-    """The status of a command that has the terminal: Ctrl-C is for it alone."""
+    """A command that has the terminal, Ctrl-C is for it alone: its status, as shells give it."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return subprocess.Popen(command).wait()
+        return as_shell(subprocess.Popen(command).wait())
     finally:
         signal.signal(signal.SIGINT, before)

@@ -92,7 +92,7 @@ def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> i
             "strace ended with the error that it printed: it needs ptrace(2), which the owner"
             " of a process may use unless kernel.yama.ptrace_scope or a container forbids it"
         )
-    return status if status >= 0 else 128 - status
+    return status
 
 
 def place_in_input() -> int | None:
@@ -124,7 +124,6 @@ def untraced(command: list[str], input_from: int | None, before: int) -> float |
     start = time.monotonic()
     status = run_with_terminal(command)
     seconds = round(time.monotonic() - start, 6)
-    status = status if status >= 0 else 128 - status
     if status == before:
         return seconds
     print(
