@@ -37,6 +37,15 @@ def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
     assert list(tmp_path.glob("config*.mk")) == []
 
 
+def test_demo_builds_what_it_shows(tmp_path: Path) -> None:
+    """Where nothing is built yet: elsewhere all of it may be there."""
+    given = [f"BUILD={tmp_path}", f"VENDOR={ROOT / 'build/vendor'}", "VENDOR_READY="]
+    command = ["make", "-nk", *given, "demo-parts"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    for name in ("lua-runtime/lua.image", "walks/coreutils-ahead"):
+        assert f"{tmp_path}/{name}" in done.stdout, name
+
+
 def test_flags_of_the_command_line_replace_none_of_ours(tmp_path: Path) -> None:
     """Debian's packages give CFLAGS, and a user may."""
     goal = f"{tmp_path}/lib/lua_image.o"
