@@ -92,7 +92,7 @@ static void born(unsigned long ip, const void *start, size_t size)
 	struct object *object;
 	unsigned long flags;
 
-	/* What has no bytes is all modules' own, and allocators do not tell of it. */
+	/* kmalloc(0) gives everybody the same pointer, and not every allocator tells of it. */
 	if (ZERO_OR_NULL_PTR(start) || in_nmi())
 		return;
 	module = module_at(ip);

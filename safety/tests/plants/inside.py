@@ -68,10 +68,11 @@ PARAMETERS = {
     "evmon/evmon_alloc": {"modules": "plants"},
     "kefence": {"settings": "*:reports=all"},
 }
-# What no column before it accounts for is the last one's.
+# In a report that is of a plant.
 OURS = "[plants]"
 # Of the tracepoint that switches lockdep on again.
 SWITCH = r"WARNING: .* at ct_irq_(?:enter|exit).*"
+# In this order: what no other accounts for is the last one's.
 DEBUG_COLUMNS = ["kasan", "ubsan", "lockdep", "sleep", "others"]
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "stock": ("plants", [], ["stock"]),
@@ -87,7 +88,7 @@ def reports_in(columns: list[str], text: str) -> dict[str, str]:
     found = {}
     text = re.sub(SWITCH, "", text)
     for column in columns:
-        # Lockdep, switched on again, may say what is of no plant.
+        # Lockdep, switched on again, may report what is no plant's.
         if (match := re.search(PATTERNS[column], text)) and (column != "lockdep" or OURS in text):
             found[column] = match[0][:200]
         text = re.sub(PATTERNS[column], "", text)
@@ -169,9 +170,10 @@ class Run:
 
     def load(self) -> None:
         insmod(self.module)
-        # Until lockdep goes on, no other CPU may lock what it would not know of.
-        for cpu in CPUS.glob("cpu[1-9]*/online") if self.name == "debug" else []:
-            cpu.write_text("0")
+        if self.name == "debug":
+            # Until lockdep goes on, no other CPU may lock what it would not know of.
+            for cpu in CPUS.glob("cpu[1-9]*/online"):
+                cpu.write_text("0")
 
     def write(self, result: dict[str, Any]) -> None:
         self.results.write(json.dumps(result) + "\n")
