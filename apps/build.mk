@@ -56,7 +56,7 @@ $(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
 	$$(Q)rm -rf $(WALKS)/$(1)-$(4)
 	$$(Q)mkdir -p $(WALKS)/$(1)-$(4)
 	$$(Q)tar -xf $$< -C $(WALKS)/$(1)-$(4) --strip-components=1
-	$$(Q)apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
+	$$(if $$(dry),,+)$$(Q)apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
 	@touch $$@
 endef
 
@@ -112,7 +112,7 @@ $(NSD_WAYS:%=$(NSD)/%.done): $(NSD)/%.done: $(BUILD)/apt/nsd.orig.tar.gz apps/ns
 	$(Q)rm -rf $(NSD)/$*-source
 	$(Q)mkdir -p $(NSD)/$*-source
 	$(Q)tar -xf $< -C $(NSD)/$*-source --strip-components=1
-	$(Q)apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
+	$(if $(dry),,+)$(Q)apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
 	@touch $@
 
 # Both give the same replies, in a guest.
