@@ -40,5 +40,5 @@ demo-parts: $(DEMO_PARTS)
 demo:
 	@echo "demo: building memcached, coreutils' du and ls, and the module for Linux $(KREL)"
 	@+$(MAKE) --no-print-directory $(JOBS) demo-parts
-	@echo "demo: booting Linux $(KREL) in a guest that counts instructions (a minute or two)"
+	@echo "demo: booting Linux $(KREL) in two guests that count instructions (a minute)"
 	@bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)
