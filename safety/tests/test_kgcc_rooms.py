@@ -234,3 +234,36 @@ def test_pointer_is_never_the_stack_pointer(tmp_path: Path) -> None:
     done = compiled(LOCAL_AT_THE_END, tmp_path)
     entries = re.findall(r"call\s+kgcc_(?:field|range|length)_(\w+)", done.stdout)
     assert entries and "rsp" not in entries, done.stderr
+
+
+FAR = """
+int offset(char *p, long i)
+{
+	char *q = p + i;
+
+	return q[5000000000L];
+}
+int field(char *p) { return p[5000000000L]; }
+char *made(char *p) { return p + 5000000000L; }
+int compared(char *p, long i)
+{
+	char *q = p + i;
+
+	return p[0] + (i ? q[5000000000L] : 0);
+}
+void length(char *p, long n)
+{
+	p[0] = 1;
+	if (n > 8)
+		__builtin_memset(p + 5000000000L, 0, n);
+}
+"""
+
+
+def test_offsets_beyond_32_bits(tmp_path: Path) -> None:
+    """No displacement holds them, nor does a site: they are added to the address."""
+    done = compiled(FAR, tmp_path)
+    assert done.returncode == 0, done.stderr
+    checks = re.findall(r"movabsq \$500000000\d, %r9\n\taddq %r\w+, %r9\n", done.stdout)
+    # Two that compare with a room form the address twice.
+    assert len(checks) == 7, done.stdout

@@ -323,6 +323,23 @@ struct code {
 	}
 };
 
+/* As displacements, and a site's start, have to. */
+static bool fits_32_bits(HOST_WIDE_INT offset)
+{
+	return offset == (int32_t)offset;
+}
+
+/* To %r9: OFFSET from an address on. */
+static std::string load_address(struct code *code, HOST_WIDE_INT offset,
+				const std::string &address)
+{
+	std::string constant = code->add("i", word(offset));
+
+	if (fits_32_bits(offset))
+		return "\tleaq %c" + constant + "(%" + address + "), %%r9\n";
+	return "\tmovabsq %" + constant + ", %%r9\n\taddq %" + address + ", %%r9\n";
+}
+
 /* To 2f if all bytes are within the room, of which some are at OFFSET from the root. */
 static std::string compare_field(struct code *code, HOST_WIDE_INT end)
 {
@@ -349,8 +366,7 @@ static std::string compare_range(struct code *code, const struct check *check,
 				 HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
 {
 	bool by_last = is_on_one_side(check, lo, bytes);
-	std::string end = code->add("i", word(lo + bytes - by_last));
-	std::string text = "\tleaq %c" + end + "(%" + address + "), %%r9\n"
+	std::string text = load_address(code, lo + bytes - by_last, address) +
 			   "\tsubq %" + root + ", %%r9\n"
 			   "\tcmpq %0, %%r9\n";
 
@@ -362,10 +378,10 @@ static std::string compare_range(struct code *code, const struct check *check,
 	       ", %%r9\n\tjae 2f\n3:\n";
 }
 
-static std::string compare_length(const std::string &root, const std::string &address,
-				  const std::string &lo, const std::string &length)
+static std::string compare_length(const std::string &root, const std::string &from,
+				  const std::string &length)
 {
-	return "\tleaq %c" + lo + "(%" + address + "), %%r9\n"
+	return from +
 	       "\tsubq %" + root + ", %%r9\n"
 	       "\tmovq %0, %%r8\n"
 	       "\tsubq %%r9, %%r8\n"
@@ -377,14 +393,14 @@ static std::string compare_length(const std::string &root, const std::string &ad
 static void emit_lookup(struct check *check)
 {
 	bool arith = check->parts[0].flags & KGCC_ARITH;
-	bool of_root = !check->addr && check->lo >= 0;
+	bool of_root = !check->addr && check->lo >= 0 && fits_32_bits(check->lo);
 	HOST_WIDE_INT lo = check->lo, end = check->hi;
 	tree pointer = pointer_to(check->root);
 	std::string compare, text, site, root, name = "kgcc_field";
 	struct code code = {};
 
-	/* What begins before the root is checked as a range. */
-	if (!check->addr && (lo < 0 || arith))
+	/* What begins before the root is checked as a range, and what is far away. */
+	if (!check->addr && (!of_root || arith))
 		check->addr = pointer;
 	if (check->addr)
 		count_from(check, lo);
@@ -395,14 +411,15 @@ static void emit_lookup(struct check *check)
 	if (check->compares && of_root)
 		compare = compare_field(&code, end);
 	if (check->addr) {
-		std::string address = code.add("r", check->addr), from = code.add("i", word(lo));
+		std::string address = code.add("r", check->addr);
+		std::string from = load_address(&code, lo, address);
 		std::string length = check->length ? code.add("r", check->length) : "";
 
 		if (check->compares && !of_root)
 			compare = check->length
-				  ? compare_length(root, address, from, length)
+				  ? compare_length(root, from, length)
 				  : compare_range(&code, check, root, address, lo, end - lo);
-		text = "\tleaq %c" + from + "(%" + address + "), %%r9\n";
+		text = from;
 		if (check->length)
 			text += "\tmovq %" + length + ", %%r8\n";
 		name = check->length ? "kgcc_length" : "kgcc_range";
