@@ -241,6 +241,8 @@ open_script(void)
 	struct syscript_options options = {
 		.size = sizeof(options),
 		.name = "datagrams.lua",
+		/* Only there are frames. */
+		.backend = SYSCRIPT_BACKEND_KERNEL,
 		.memory_limit = MEMORY_LIMIT,
 		.time_limit_ns = TIME_LIMIT_NS,
 	};
@@ -249,7 +251,9 @@ open_script(void)
 	script = syscript_register(datagrams_lua, datagrams_lua_end - datagrams_lua,
 				   &options, error, sizeof(error));
 	if(script < 0 && pause_s == 1)
-		log_msg(LOG_ERR, "frames: no script: %s %s", syscript_strerror(script), error);
+		log_msg(LOG_ERR, "frames: no script: %s %s: serving by UDP sockets; "
+			"syscript doctor says what is missing",
+			syscript_strerror(script), error);
 	return script;
 }
 

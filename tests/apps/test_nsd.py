@@ -19,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NSD = ROOT / "build" / "nsd"
+ENABLED = Path("/sys/module/syscript/parameters/enabled")
 PATIENCE = 60.0
 QUIET = 1.0  # nothing that was to come takes longer
 WAYS = {"plain": 0, "frames": 1}  # and which network they are in
@@ -312,6 +313,20 @@ def test_not_taken(nets: None, tmp_path: Path, options: list[str], why: str) -> 
         assert why in server.log.read_text()
     finally:
         server.stop()
+
+
+def test_switched_off(nets: None, tmp_path: Path) -> None:
+    """The log has the next step for who looks after the machine."""
+    ENABLED.write_text("0")
+    try:
+        server = Server("frames", tmp_path)
+        try:
+            assert not taken(server)
+            assert "syscript doctor" in server.log.read_text()
+        finally:
+            server.stop()
+    finally:
+        ENABLED.write_text("1")
 
 
 # In a user namespace: the server's network namespace, and the client's.
