@@ -97,7 +97,7 @@ const struct cosy_file *lua_image(char *error, size_t error_len)
 	pthread_once(&once, map_image);
 	if (!image)
 		snprintf(error, error_len,
-			 "no Lua for the confined engine: lua.image is not in %s, next to the library, or where SYSCRIPT_LUA_IMAGE says",
+			 "no Lua for the confined engine: lua.image is not in %s, next to the library, or where SYSCRIPT_LUA_IMAGE says (make lua-runtime builds it)",
 			 LIBDIR "/syscript");
 	return image;
 }
