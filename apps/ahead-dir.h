@@ -18,7 +18,6 @@
 
 #else
 
-# include <dirent.h>
 # include <stdint.h>
 # include <time.h>
 # include <unistd.h>
@@ -37,7 +36,7 @@ static struct
   size_t at, end;
   struct timespec read_at;
   struct syscript_dirent const *entry;
-  struct dirent dirent;
+  union ahead_dirent dirent;
 } ahead;
 
 static bool
@@ -115,10 +114,7 @@ ahead_readdir (DIR *dirp)
     }
   ahead.entry = (void *) ((char *) ahead.room + ahead.at);
   ahead.at += ahead.entry->reclen;
-  ahead.dirent.d_ino = ahead.entry->stat.ino;
-  ahead.dirent.d_type = ahead.entry->type;
-  memcpy (ahead.dirent.d_name, ahead.entry->name, ahead.entry->namelen + 1);
-  return &ahead.dirent;
+  return ahead_to_dirent (&ahead.dirent, ahead.entry);
 }
 
 /* Are the entry's attributes known?  Then they are put in ST.  */

@@ -14,9 +14,11 @@
 
 #ifdef AHEAD_HERE
 
+# include <dirent.h>
 # include <dlfcn.h>
 # include <errno.h>
 # include <stdbool.h>
+# include <stddef.h>
 # include <stdlib.h>
 # include <string.h>
 # include <sys/stat.h>
@@ -82,6 +84,23 @@ ahead_to_stat (struct stat *st, struct syscript_stat const *found)
   st->st_mtim.tv_nsec = found->mtime.tv_nsec;
   st->st_ctim.tv_sec = found->ctime.tv_sec;
   st->st_ctim.tv_nsec = found->ctime.tv_nsec;
+}
+
+/* What readdir() returns.  The name may be longer than d_name: some file systems have names
+   of 255 characters (vfat), or 1,024 bytes (FUSE); but it was in a room of AHEAD_ROOM.  */
+union ahead_dirent
+{
+  struct dirent dirent;
+  char bytes[offsetof (struct dirent, d_name) + AHEAD_ROOM];
+};
+
+static inline struct dirent *
+ahead_to_dirent (union ahead_dirent *to, struct syscript_dirent const *found)
+{
+  to->dirent.d_ino = found->stat.ino;
+  to->dirent.d_type = found->type;
+  memcpy (to->bytes + offsetof (struct dirent, d_name), found->name, found->namelen + 1);
+  return &to->dirent;
 }
 
 #endif /* AHEAD_HERE */

@@ -76,7 +76,7 @@ struct ahead
   uint64_t room[AHEAD_ROOM / sizeof (uint64_t)];
   size_t at, end;
   struct syscript_dirent const *entry;
-  struct dirent dirent;
+  union ahead_dirent dirent;
   int turn;
   struct timespec began;
   FTSENT *spare;
@@ -198,10 +198,7 @@ ahead_readdir (FTS *sp, FTSENT *dir, bool names_only)
     }
   ahead->entry = (void *) ((char *) ahead->room + ahead->at);
   ahead->at += ahead->entry->reclen;
-  ahead->dirent.d_ino = ahead->entry->stat.ino;
-  ahead->dirent.d_type = ahead->entry->type;
-  memcpy (ahead->dirent.d_name, ahead->entry->name, ahead->entry->namelen + 1);
-  return &ahead->dirent;
+  return ahead_to_dirent (&ahead->dirent, ahead->entry);
 }
 
 static void keep (FTS *, FTSENT *, struct syscript_stat const *);

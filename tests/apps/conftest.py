@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compounds import BUILD
 
 # Counts its calls, and fails from a certain one on; AFTER is run when a directory was read.
 UNRELIABLE = """
@@ -49,6 +50,39 @@ __attribute__((destructor)) static void tell(void)
 	FILE *file = fopen(getenv("COUNT"), "w");
 	fprintf(file, "%d", calls);
 	fclose(file);
+}
+"""
+
+
+# A directory has a single file, with a name that is longer than struct dirent has room for.
+LONG_NAMES = """
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <linux/syscript_files.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int syscript_probe(int backend) { return 0; }
+int syscript_stat_many(int fd, void *files, size_t n, unsigned mask, int flags) { return -1; }
+ssize_t syscript_readdirplus(int fd, void *buf, size_t size, unsigned mask, unsigned flags,
+int *end)
+{
+	struct syscript_dirent *entry = buf;
+	static int calls;
+	if (calls++)
+		return 0;
+	memset(entry, 0, sizeof(*entry));
+	entry->namelen = LENGTH;
+	entry->reclen = sizeof(*entry) + LENGTH / 8 * 8 + 8;
+	entry->type = DT_REG;
+	entry->stat.mask = STATX_BASIC_STATS;
+	entry->stat.mode = S_IFREG | 0644;
+	entry->stat.nlink = 1;
+	entry->stat.size = 5000;
+	entry->stat.blocks = 8;
+	memset(entry->name, 'x', LENGTH);
+	entry->name[LENGTH] = '\\0';
+	return entry->reclen;
 }
 """
 
@@ -108,10 +142,23 @@ def set_attributes(top: Path) -> None:
         os.setxattr(top / "dir20", "security.selinux", b"a:label\0")
 
 
+def make_library(place: Path, source: str, *options: str) -> Path:
+    (place / "lib.c").write_text(source)
+    library = place / "libsyscript.so.0"
+    subprocess.run(
+        ["gcc", *options, "-shared", "-fPIC", "-o", library, place / "lib.c"], check=True
+    )
+    return place
+
+
 @pytest.fixture(scope="session")
 def unreliable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("unreliable")
-    (place / "lib.c").write_text(UNRELIABLE)
-    library = place / "libsyscript.so.0"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, place / "lib.c"], check=True)
-    return place
+    return make_library(tmp_path_factory.mktemp("unreliable"), UNRELIABLE)
+
+
+@pytest.fixture(params=[300, 1024, 4095])
+def long_names(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, int]:
+    place = tmp_path / "library"
+    place.mkdir()
+    options = (f"-DLENGTH={request.param}", f"-I{BUILD / 'include'}")
+    return make_library(place, LONG_NAMES, *options), request.param

@@ -145,6 +145,32 @@ def test_ls_of_paths_that_are_too_long(tmp_path: Path) -> None:
     assert re.search(f"^drwx.* {names[-1]}$", ahead[1], re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("du", "-a", "."),
+        ("find", ".", "-size", "+1", "-print"),
+        ("chmod", "-Rv", "a+x", "."),
+        ("ls", "-lU", "."),
+        ("rsync", "-r", "--list-only", "./"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_names_that_are_too_long_for_dirent(
+    tmp_path: Path, long_names: tuple[Path, int], command: tuple[str, ...]
+) -> None:
+    """As vfat and FUSE have: they are not cut, and nothing next to them is written over."""
+    library, length = long_names
+    top = tmp_path / "tree"
+    top.mkdir()
+    env = {**AHEAD, "LD_LIBRARY_PATH": str(library)}
+    status, out, err = run("ahead", *command, cwd=top, **env)
+    assert status in (0, 1, 23)
+    found = re.findall("x{250,}", out + err)
+    # Of a path that is longer than PATH_MAX rsync says nothing.
+    assert set(map(len, found)) == {length} or (command[0], length) == ("rsync", 4095)
+
+
 @pytest.mark.parametrize("what", ["changed", "removed"])
 def test_what_others_do_meanwhile_is_seen(tmp_path: Path, what: str) -> None:
     """A second later, what is left of a directory is looked at anew."""
