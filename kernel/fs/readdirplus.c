@@ -48,15 +48,23 @@ static inline bool has_slash(unsigned long word)
 	return has_zero(word ^ REPEAT_BYTE('/'), &bits, &constants);
 }
 
-/* getdents64(2) finds a file system damaged that has such names. */
-static bool name_ok(const char *name, size_t words)
+/*
+ * A process sees a name up to its first zero; FUSE has names with more of them.
+ * getdents64(2) finds a file system damaged that has names with slashes: -EIO.
+ */
+static inline int name_length(const char *name)
 {
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
 	const unsigned long *word = (const void *)name;
+	unsigned long bits;
 
-	while (words--)
-		if (has_slash(*word++))
-			return false;
-	return true;
+	for (; !has_zero(*word, &bits, &constants); word++)
+		if (has_slash(*word))
+			return -EIO;
+	if (has_slash(*word))
+		return -EIO;
+	bits = create_zero_mask(prep_zero_mask(*word, bits, &constants));
+	return (const char *)word - name + find_zero(bits);
 }
 
 /* The name is there, with zeros up to the next word. */
@@ -84,6 +92,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 	struct syscript_dirent *entry = (void *)(request->records + request->used);
 	size_t words = len / WORD + 1;
 	size_t size = sizeof(*entry) + words * WORD;
+	int seen;
 
 	if (unlikely(len <= 0 || len >= PATH_MAX)) {
 		names->error = -EIO;
@@ -98,11 +107,17 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 	}
 	((unsigned long *)entry->name)[words - 1] = 0;
 	memcpy(entry->name, name, len);
-	if (unlikely(!name_ok(entry->name, words))) {
-		names->error = -EIO;
-		return false;
+	seen = name_length(entry->name);
+	if (unlikely(seen != len)) {
+		if (seen < 0 || memchr(name, '/', len)) {
+			names->error = -EIO;
+			return false;
+		}
+		memset(entry->name + seen, 0, len - seen);
+		if (attributes_is_dot(entry->name, seen) && !(request->flags & SYSCRIPT_DOTS))
+			return true;
 	}
-	finish_name(request, len, ino, type);
+	finish_name(request, seen, ino, type);
 	return true;
 }
 
@@ -204,6 +219,9 @@ static noinline int stat_resolved(const struct attributes_parent *parent, u32 ma
 	struct path path;
 	int err;
 
+	/* Which would be the directory. */
+	if (!entry->namelen)
+		return -ENOENT;
 	for (;;) {
 		err = vfs_path_lookup(parent->path.dentry, parent->path.mnt,
 				      entry->name, flags, &path);

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ from runner import SLOWDOWN, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
+ODD_NAMES = Path(__file__).with_name("odd_names.py")
 MANY = 100_000 // SLOWDOWN
 # Of many blocks.
 ENOUGH = 4000 // SLOWDOWN
@@ -170,6 +172,26 @@ def test_many_entries(kind: str, count: int, place: Path) -> None:
         directory.mkdir()
         fill(directory, count)
         dircheck("stable", directory, count)
+
+
+@contextmanager
+def odd_names(at: Path) -> Iterator[Path]:
+    load("fuse")
+    at.mkdir()
+    with subprocess.Popen([sys.executable, ODD_NAMES, at], stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        assert server.stdout.readline() == b"mounted\n"
+        try:
+            yield at
+        finally:
+            run("umount", at)
+
+
+def test_odd_names(place: Path) -> None:
+    """A name ends where a process sees its end, also if that makes it "..", or nothing."""
+    with odd_names(place / "odd") as top:
+        dircheck("stable", top)
+        dircheck("stable", top, member=True)
 
 
 @pytest.mark.parametrize(
