@@ -669,6 +669,10 @@ MOUSE = bytes.fromhex(
     "05010902a1010901a1000509190129031500250195037501810295017505810305010930093115812"
     "57f750895028106c0c0"
 )
+# A keyboard's: eight bits for its shift keys, six keys that are down.
+KEYBOARD = bytes.fromhex(
+    "05010906a101050719e029e71500250175019508810295017508810195067508150025650507190029658100c0"
+)
 
 
 def uhid(vendor: int, product: int) -> None:
@@ -695,11 +699,75 @@ def uhid(vendor: int, product: int) -> None:
     os.close(file)
 
 
+@contextlib.contextmanager
+def gadget(name: str, product: int, protocol: int, description: bytes) -> Iterator[int]:
+    """A USB device of Razer's, plugged in; the file by which it sends reports."""
+    top = Path("/sys/kernel/config/usb_gadget") / name
+    function, config = top / "functions/hid.0", top / "configs/c.1"
+    for directory in (top, function, config):
+        directory.mkdir()
+    settings = {
+        top / "idVendor": 0x1532,
+        top / "idProduct": product,
+        function / "protocol": protocol,
+        function / "subclass": 1,
+        function / "report_length": 90,
+        function / "no_out_endpoint": 1,
+    }
+    for path, value in settings.items():
+        path.write_text(str(value))
+    (function / "report_desc").write_bytes(description)
+    link = config / "hid.0"
+    link.symlink_to(function)
+    (top / "UDC").write_text("dummy_udc.0")
+    numbers = (function / "dev").read_text().split(":")
+    node = Path(f"/dev/published-{name}")
+    os.mknod(node, 0o20600, os.makedev(*map(int, numbers)))
+    file = os.open(node, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        yield file
+    finally:
+        os.close(file)
+        node.unlink()
+        (top / "UDC").write_text("\n")
+        link.unlink()
+        for directory in (config, function, top):
+            directory.rmdir()
+
+
+def razer(name: str, product: int, protocol: int, description: bytes, report: bytes) -> None:
+    """Plugged in, attributes read and written, reports sent, pulled out."""
+    with gadget(name, product, protocol, description) as file:
+        deadline = time.monotonic() + 30
+        while not (found := [*Path("/sys/bus/hid/devices").glob(f"*:1532:{product:04X}.*")]):
+            assert time.monotonic() < deadline, f"{name}: no such device appeared"
+            time.sleep(0.1)
+        time.sleep(1)
+        (device,) = found
+        assert (device / "driver").resolve().name.startswith("razer")
+        read = 0
+        for path in device.iterdir():
+            with contextlib.suppress(OSError):
+                read += path.is_file() and bool(path.read_bytes())
+        assert read > 5, f"{name}: {read} attributes"
+        for attribute in ("matrix_effect_static", "device_mode", "logo_led_state", "dpi"):
+            with contextlib.suppress(OSError):
+                (device / attribute).write_bytes(b"\x01\x02")
+        for _ in range(10):
+            with contextlib.suppress(BlockingIOError):
+                os.write(file, report)
+            time.sleep(0.02)
+
+
 def openrazer(top: Path) -> None:
-    """A mouse and a keyboard that a process plays: reports, and all attributes read."""
-    run("modprobe", "uhid")
-    uhid(0x1532, 0x0037)
-    uhid(0x1532, 0x010D)
+    """A mouse and a keyboard on a USB port in software: reports, and all attributes."""
+    for module in ("dummy_hcd", "usb_f_hid", "usbhid"):
+        run("modprobe", module)
+    if not Path("/sys/kernel/config/usb_gadget").exists():
+        run("mount", "-t", "configfs", "none", "/sys/kernel/config")
+    razer("mouse", 0x0037, 2, MOUSE, bytes([1, 2, 3]))
+    razer("keyboard", 0x010D, 2, MOUSE, bytes([1, 2, 3]))
+    razer("keys", 0x010D, 1, KEYBOARD, bytes([2, 0, 4, 5, 0x68, 0, 0, 0]))
 
 
 def digimend(top: Path) -> None:

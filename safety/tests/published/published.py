@@ -40,6 +40,10 @@ NETFLOW = """./configure --from-dkms-conf=$KDIR --ipt-bin=/usr/sbin/iptables-leg
 --enable-natevents --enable-macaddress --enable-vlan --enable-direction --enable-sampler \\
 --enable-physdev --enable-promisc --promisc-mpls && make version.h compat_def.h"""
 
+# A function of the kernel's has got a parameter since.
+RAZER = """! grep -qs 'size_t bufsize' ${KDIR%-*}-*/include/linux/hid.h ||
+sed -i 's/xdata, sizeof(xdata), 0/xdata, sizeof(xdata), sizeof(xdata), 0/' razerkbd_driver.c"""
+
 # Its three directories as one, since their makefiles are for one each.
 JOOL = """
 include $(src)/mod/common/Kbuild
@@ -137,6 +141,7 @@ PUBLISHED = [
     Published(
         *("openrazer", "openrazer-driver-dkms", "razerkbd razermouse razeraccessory"),
         *(do.openrazer, "driver"),
+        prepare=RAZER,
     ),
     Published(
         *("ovpn-dco", "openvpn-dco-dkms", "ovpn-dco-v2", do.ovpn, "drivers/net/ovpn-dco"),
