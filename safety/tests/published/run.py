@@ -13,9 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -44,8 +45,13 @@ def fetch(those: list[Published], release: str) -> dict[str, Path]:
     return places
 
 
-def arranged(one: Published, place: Path, headers: Path) -> Path:
+def headers_of(release: str) -> Path:
+    return (kernels.fetch(release) / "headers").resolve()
+
+
+def arranged(one: Published, place: Path, release: str) -> Path:
     """A directory to build: one of our own if its makefile or sources are not as wanted."""
+    headers = headers_of(release)
     place /= one.below
     if not one.kbuild and not one.prepare:
         return place
@@ -67,21 +73,50 @@ def arranged(one: Published, place: Path, headers: Path) -> Path:
     return own
 
 
-def build(one: Published, tool: str, place: Path, release: str) -> str:
-    """With a tool; what went wrong."""
-    headers = (kernels.fetch(release) / "headers").resolve()
+def build(one: Published, tool: str, place: Path, directory: Path, release: str) -> str:
+    """With a tool, of a directory; what went wrong."""
+    say(f"building {one.name} with {tool or 'no tool'}")
     out = kernels.BUILD / f"safety-{release}"
-    directory = out / "+".join(filter(None, [f"published-{one.name}", tool]))
+    built = out / "+".join(filter(None, [f"published-{one.name}", tool]))
     settings = [setting.replace("@", str(place)) for setting in one.settings]
-    command = [ROOT / "safety" / "build-module", headers, directory, arranged(one, place, headers)]
+    command = [ROOT / "safety" / "build-module", headers_of(release), built, directory]
     done = subprocess.run(
         [*command, *filter(None, [tool]), "--", "W=0", *settings],
+        env={**os.environ, "JOBS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
     return (errors or done.stderr.splitlines() or ["?"])[0] if done.returncode else ""
+
+
+class Builds:
+    """All of them, several at a time, while guests run: most have no work for two jobs."""
+
+    def __init__(self, those: list[Published], tools: list[str], release: str) -> None:
+        places = fetch(those, release)
+        directories = {one.name: arranged(one, places[one.source], release) for one in those}
+        self.pool = ThreadPoolExecutor(os.cpu_count())
+        self.failures = {
+            tool: {
+                one.name: self.pool.submit(
+                    build, one, tool, places[one.source], directories[one.name], release
+                )
+                for one in those
+            }
+            for tool in tools
+        }
+
+    def of(self, tool: str) -> dict[str, str]:
+        """What went wrong with each of one tool's, once they are all built."""
+        return {name: failure.result() for name, failure in self.failures[tool].items()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.shutdown(cancel_futures=True)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -96,7 +131,7 @@ def guests(tool: str, names: list[str], kernel: str, path: Path) -> None:
         before = len(lines(path))
         command = ["build/venv/bin/python", HERE / "inside.py", tool or "plain", path, *todo]
         done = subprocess.run(
-            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "400", "--", *command],
+            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "900", "--", *command],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -122,25 +157,22 @@ def main() -> int:
     those = [one for one in PUBLISHED if one.name in names]
     tools = [tool.removeprefix("plain") for tool in args.tools.split(",")]
     release = kernels.release_of(args.kernel)
-    places = fetch(those, release)
     # Guests see build/bench read-only.
     kept = FETCHED / "results"
     results: dict[str, dict[str, Any]] = {one.name: {} for one in PUBLISHED}
     if args.output.exists():
         results |= json.loads(args.output.read_text())
-    for tool in tools:
-        built = []
-        for one in those:
-            say(f"building {one.name} with {tool or 'no tool'}")
-            failed = build(one, tool, places[one.source], release)
-            results[one.name][tool or "plain"] = {"failed": f"does not build: {failed}"}
-            built += [] if failed else [one.name]
-        path = kept / f"{tool or 'plain'}.jsonl"
-        guests(tool, built, args.kernel, path)
-        for line in lines(path):
-            if "name" in line:
-                results[line["name"]][tool or "plain"] = line
-        args.output.write_text(json.dumps(results, indent=1) + "\n")
+    with Builds(those, tools, release) as builds:
+        for tool in tools:
+            failures = builds.of(tool)
+            for name, failed in failures.items():
+                results[name][tool or "plain"] = {"failed": f"does not build: {failed}"}
+            path = kept / f"{tool or 'plain'}.jsonl"
+            guests(tool, [name for name in failures if not failures[name]], args.kernel, path)
+            for line in lines(path):
+                if "name" in line:
+                    results[line["name"]][tool or "plain"] = line
+            args.output.write_text(json.dumps(results, indent=1) + "\n")
     write_page(results, args.kernel)
     return 0
 
