@@ -5,14 +5,13 @@
 usage: inside.py TOOL FILE [NAME...]
 
 A line of JSON for each is added to FILE: {"begin": NAME} before it, and after it what
-failed, what the tool reported, and what the kernel said.
+failed, what the tool reported, what the kernel said, and how long it took.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -26,11 +25,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[2] / "vm")]
 
 import kernlog  # noqa: E402
+from heard import judged, marker  # noqa: E402
 from modules_in_guest import MODULES, alone, insmod, is_loaded  # noqa: E402
 from published import PUBLISHED, Published  # noqa: E402
 
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
-TIME = 300
+# Seconds, on a machine that others keep busy.
+TIME = 600
 
 
 def load_tool(tool: str) -> None:
@@ -112,16 +113,6 @@ def through(one: Published, tool: str) -> str:
     return failed
 
 
-def judged(text: str) -> tuple[list[str], str]:
-    """The tools' reports, each with its lines; what else is bad."""
-    reports = []
-    for header in re.findall(r"\w+: violation: .*\[\d+\]", text):
-        (tool, number) = re.match(r"(\w+): .*(\[\d+\])$", header).groups()
-        lines = [line for line in text.splitlines() if line.startswith(f"{tool}: {number}")]
-        reports.append("\n".join([header, *lines]))
-    return reports, kernlog.excerpt(text, planted=True)
-
-
 def main() -> int:
     tool, results, *names = sys.argv[1:]
     tool = tool.removeprefix("plain")
@@ -132,13 +123,15 @@ def main() -> int:
                 continue
             print(json.dumps({"begin": one.name}), file=file, flush=True)
             print(one.name, flush=True)
-            log = kernlog.KernelLog(f"published: {one.name}")
+            log = kernlog.KernelLog(marker(one.name))
+            began = time.monotonic()
             failed = through(one, tool)
+            took = round(time.monotonic() - began)
             time.sleep(0.5)
             reports, bad = judged(log.read())
             log.close()
             result = {"name": one.name, "failed": failed, "reports": reports, "bad": bad}
-            print(json.dumps(result), file=file, flush=True)
+            print(json.dumps({**result, "seconds": took}), file=file, flush=True)
     return 0
 
 

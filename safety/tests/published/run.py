@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "vm")]
 
 import kernels  # noqa: E402
+from heard import last  # noqa: E402
 from published import PUBLISHED, TOOLS, Published  # noqa: E402
 from published_page import write_page  # noqa: E402
 
@@ -140,10 +142,13 @@ def guests(tool: str, names: list[str], kernel: str, path: Path) -> None:
         after = lines(path)
         if len(after) == before:
             raise SystemExit(f"{tool}: nothing was run:\n{done.stderr}")
-        if "begin" in after[-1]:
-            end = {"name": after[-1]["begin"], "failed": "the guest ended", "reports": []}
+        if name := after[-1].get("begin"):
+            log = ROOT / re.findall(r"^guest: see (\S+)$", done.stderr, re.MULTILINE)[-1]
+            reports, bad = last((log / "kernel.log").read_text(errors="replace"), name)
+            bad = bad or done.stderr[-3000:]
+            end = {"name": name, "failed": "the guest ended", "reports": reports, "bad": bad}
             with path.open("a") as file:
-                print(json.dumps({**end, "bad": done.stderr[-3000:]}), file=file)
+                print(json.dumps(end), file=file)
 
 
 def main() -> int:
