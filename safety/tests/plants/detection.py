@@ -71,7 +71,7 @@ def run_in_guests(run: str, kernel: str, path: Path) -> None:
         inside = HERE / "inside.py"
         command = ["build/venv/bin/python", inside, run, path, *todo]
         done = subprocess.run(
-            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "480", "--", *command],
+            [ROOT / "vm" / "guest", "-k", kernel, "--planted", "--timeout", "1200", "--", *command],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,
