@@ -207,6 +207,42 @@ def test_what_others_do_meanwhile_is_seen(tmp_path: Path, what: str) -> None:
         assert len(found) < 2 and "No such file" in err
 
 
+SHARED = [(0o755, "self", False), (0o775, "self", True), (0o757, "self", True)]
+SHARED += [(0o755, "another", True)]
+
+
+@pytest.mark.parametrize("program", ["chmod", "chown", "du"])
+@pytest.mark.parametrize(("mode", "owner", "shared"), SHARED)
+def test_who_acts_looks_ahead_where_no_one_else_can(
+    tmp_path: Path, unreliable: Path, program: str, mode: int, owner: str, shared: bool
+) -> None:
+    """Who can would put a link to another's file in place of one that was looked at."""
+    top, victim, count = (tmp_path / name for name in ("tree", "victim", "count"))
+    top.mkdir()
+    for n in range(20):
+        (top / f"{n}").touch(mode=0o600)
+    victim.touch(mode=0o600)
+    top.chmod(mode)
+    if owner == "another":
+        if os.geteuid():
+            pytest.skip("as root only: another's directory")
+        os.chown(top, 1, 1)
+    me = str(os.geteuid())
+    options = {"chmod": ["a+r"], "chown": [f"--from={me}", me], "du": ["-a"]}[program]
+    env = {
+        **AHEAD,
+        "LD_LIBRARY_PATH": str(unreliable),
+        "REAL": str(BUILD / "libsyscript.so.0"),
+        "GOOD_CALLS": "100",
+        "COUNT": str(count),
+        "AFTER": "cd tree && ln -sf ../victim 3 && ln -sf ../victim 15" if shared else "",
+    }
+    recursive = [] if program == "du" else ["-R"]
+    assert run("ahead", program, *recursive, *options, "tree", cwd=tmp_path, **env)[0] == 0
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o600
+    assert (count.read_text() == "0") == (shared and program != "du")
+
+
 def test_unreadable_directory() -> None:
     if os.geteuid():
         pytest.skip("as root only: for another account")
