@@ -14,6 +14,10 @@ from pathlib import Path
 
 from symbols import Modules
 
+# Headers of accesses that faulted: the place below is the instruction's.  All others are what a
+# call returns to, which may be another line's.
+FAULTED = {"kefence": re.compile(r": (?:read|write)(?: at offset|, (?!seen ))")}
+
 
 class UsageError(Exception):
     """What is asked for cannot be had; the text says what to do."""
@@ -51,10 +55,10 @@ def reports(tool: str, log: str, modules: Modules) -> list[Report]:
             latest[match["number"]] = Report(int(match["number"]), match["what"])
             found.append(latest[match["number"]])
         elif (match := line_of.search(line)) and match["number"] in latest:
-            text = match["text"]
-            # Frames are where calls return to.
-            lines = modules.resolve(text, returned=text.startswith("  "))
-            latest[match["number"]].places.append(Place(text, lines))
+            text, report = match["text"], latest[match["number"]]
+            faulted = tool in FAULTED and FAULTED[tool].search(report.what)
+            exact = faulted and text.startswith("at ")
+            report.places.append(Place(text, modules.resolve(text, returned=not exact)))
     return found
 
 

@@ -31,7 +31,8 @@ LOG = """\
 def module(tmp_path: Path) -> tuple[Path, int]:
     """A module's file with one function, and how long that is."""
     source, path = tmp_path / "mine.c", tmp_path / "mine.ko"
-    source.write_text("int broken(int *p)\n{\n\treturn *p;\n}\n")
+    nops = '\tasm volatile("nop");\n' * 2
+    source.write_text(f"int broken(int *p)\n{{\n{nops}\treturn *p;\n}}\n")
     subprocess.run(["gcc", "-g", "-O1", "-c", source, "-o", path], check=True)
     listed = subprocess.run(["nm", "-S", path], capture_output=True, text=True, check=True)
     return path, int(listed.stdout.split()[1], 16)
@@ -40,17 +41,39 @@ def module(tmp_path: Path) -> tuple[Path, int]:
 def test_reports_of_two_loads(module) -> None:
     path, size = module
     modules = Modules("none", [path])
-    first, second = reports("kgcc", LOG.format(offset=0, size=size), modules)
+    first, second = reports("kgcc", LOG.format(offset=1, size=size), modules)
     assert (first.number, second.number) == (1, 1)
     assert first.what.startswith("overrun") and second.what.startswith("double free")
     assert first.places[0].lines and "mine.c:" in first.places[0].lines[0]
     assert [problem.split(" was")[0] for problem in modules.problems] == ["no file of module other"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "what", "line"),
+    [
+        ("kefence", "overrun by 1 byte: write, object of 16 bytes", 4),
+        ("kefence", "use after free: read at offset 3, object of 16 bytes", 4),
+        ("kefence", "overrun by 1 byte: write, seen when it is freed, object of 16 bytes", 3),
+        ("kefence", "double free: object of 16 bytes", 3),
+        ("kgcc", "overrun by 4 bytes: write of 4 bytes at offset 16, object of 16 bytes", 3),
+        ("kgcc", "overrun: write at index 6, member tags[6] of note", 3),
+    ],
+)
+def test_line_of_a_call(tool: str, what: str, line: int, module) -> None:
+    """What a call returns to may be the next line's; what faulted is not."""
+    path, size = module
+    place = f"broken+0x1/0x{size:x} [mine]"
+    log = f"{tool}: violation: {what} [1]\n{tool}: [1] at {place}, in task, process 8 (sh)\n"
+    log += f"{tool}: [1]   {place}\n{tool}: [1] freed by process 8, 0.100 s ago, at {place}\n"
+    (report,) = reports(tool, log, Modules("none", [path]))
+    lines = [int(place.lines[0].rpartition(":")[2]) for place in report.places]
+    assert lines == [line, 3, 3]
+
+
 def test_another_build_is_said(module) -> None:
     path, size = module
     modules = Modules("none", [path])
-    reports("kgcc", LOG.format(offset=0, size=size - 1), modules)
+    reports("kgcc", LOG.format(offset=1, size=size - 1), modules)
     assert any("another build" in problem and str(path) in problem for problem in modules.problems)
 
 
@@ -58,7 +81,7 @@ def test_another_build_is_said(module) -> None:
 def test_report_command(tool: str, module, tmp_path: Path) -> None:
     path, size = module
     log = tmp_path / "log"
-    log.write_text(LOG.format(offset=0, size=size).replace("kgcc:", f"{tool}:"))
+    log.write_text(LOG.format(offset=1, size=size).replace("kgcc:", f"{tool}:"))
     command = [SAFETY / tool / tool, "report", "-m", path, "-r", "none", log]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert "mine.c:" in done.stdout and "double free" in done.stdout
