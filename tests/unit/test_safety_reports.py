@@ -133,3 +133,13 @@ def test_own_message_format_is_known(tmp_path: Path) -> None:
         "own.o -DSAFETY_OWN_PR_FMT",
         "spaced.o -DSAFETY_OWN_PR_FMT",
     ]
+
+
+# -- build-kit -----------------------------------------------------------------------
+
+
+def test_missing_headers_are_named(tmp_path: Path) -> None:
+    command = [SAFETY / "build-kit", tmp_path / "none", tmp_path / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"build-kit: no kernel headers in {tmp_path}/none: install")
