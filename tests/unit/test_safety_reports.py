@@ -135,6 +135,24 @@ def test_own_message_format_is_known(tmp_path: Path) -> None:
     ]
 
 
+def test_build_module_names_what_is_missing(tmp_path: Path) -> None:
+    kernel, out = tmp_path / "kernel", tmp_path / "out"
+    kernel.mkdir()
+
+    def told(*arguments: Path) -> str:
+        command = [SAFETY / "build-module", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode
+        return done.stderr
+
+    assert told().startswith("usage: build-module KDIR OUT SOURCE")
+    assert f"no kernel headers in {kernel}" in told(kernel, out, tmp_path)
+    (kernel / "Makefile").touch()
+    assert f"no directory {tmp_path}/none" in told(kernel, out, tmp_path / "none")
+    assert f"no Kbuild or Makefile in {tmp_path}" in told(kernel, out, tmp_path)
+    assert not out.exists()
+
+
 # -- build-kit -----------------------------------------------------------------------
 
 
