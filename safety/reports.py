@@ -79,7 +79,7 @@ def show(report: Report) -> None:
 
 def run(args: argparse.Namespace) -> int:
     log = kernel_log() if args.log is None else args.log.read()
-    modules = Modules(args.release, args.modules)
+    modules = Modules(args.release, args.modules, args.tool)
     found = reports(args.tool, log, modules)
     if args.json:
         print(json.dumps([asdict(report) for report in found], indent=2))

@@ -75,6 +75,8 @@ class Modules:
 
     release: str
     given: list[Path] = field(default_factory=list)
+    # Whose own frames nobody asks for: the tool's.
+    tool: str = ""
     # Why places have no file and line.
     problems: set[str] = field(default_factory=set)
 
@@ -97,6 +99,8 @@ class Modules:
         """file:line of the place in a text; `returned`: it is a return address."""
         place = PLACE.search(text)
         if not place:
+            return []
+        if self.tool in (place["module"], place["module"].partition("_")[0]):
             return []
         module = self.modules.get(place["module"])
         if not module:
