@@ -8,7 +8,7 @@
 #define KGCC_SITE_H
 
 /* With the layout's number, which goes up with every change here. */
-#define KGCC_MAGIC	0x6b670300u
+#define KGCC_MAGIC	0x6b670400u
 #define KGCC_MAGIC_MASK	0xffffff00u
 
 #define KGCC_READ	1u
@@ -18,6 +18,7 @@
 #define KGCC_RULE	16u	/* a comparison that a rule asks for */
 #define KGCC_PAGE	32u	/* the pointer is of a page, in which objects may be */
 #define KGCC_MEMBER	64u	/* an index is outside of a member that is an array */
+#define KGCC_LENGTH	128u	/* more bytes than a variable has */
 
 #define KGCC_SITE_KEY	0	/* struct static_key, two words */
 #define KGCC_SITE_HI	2	/* bytes from the root, or from the address */

@@ -246,12 +246,25 @@ void kgcc_violation_fortified(const char *where, unsigned long ip)
 
 void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsigned long ip)
 {
-	bool member = site->flags & KGCC_MEMBER;
+	const char *what = (long)offset < 0 ? "underrun" : "overrun";
+	long bytes = site->hi - site->lo;
 
-	report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
-		    "%s: %s at %s %ld, %s %s", (long)offset < 0 ? "underrun" : "overrun",
-		    verb(site->flags), member ? "index" : "offset", (long)offset,
-		    member ? "member" : "variable", site->object);
+	if (site->flags & KGCC_MEMBER)
+		report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
+			    "%s: %s at index %ld, member %s", what, verb(site->flags),
+			    (long)offset, site->object);
+	else if (site->flags & KGCC_LENGTH)
+		report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
+			    "overrun: %s of %lu bytes, variable %s", verb(site->flags), offset,
+			    site->object);
+	else if (bytes > 0)
+		report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
+			    "%s: %s of %ld byte%s at offset %ld, variable %s", what,
+			    verb(site->flags), bytes, plural(bytes), (long)offset, site->object);
+	else
+		report_line((unsigned long)site, &site->errors, BOUNDS, site->where, ip,
+			    "%s: %s from offset %ld on, variable %s", what, verb(site->flags),
+			    (long)offset, site->object);
 }
 
 void kgcc_violation_rule(struct kgcc_site *site, unsigned long value, unsigned long ip)

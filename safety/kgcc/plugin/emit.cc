@@ -113,10 +113,9 @@ static tree parts_of(const struct check *check)
 }
 
 /* struct kgcc_site */
-tree site_of(const struct check *check, const char *object)
+static tree site_with(const struct check *check, const char *object, unsigned int flags)
 {
 	auto_vec<tree> words;
-	unsigned int flags = 0;
 
 	for (const struct part &part : check->parts)
 		flags |= part.flags;
@@ -134,6 +133,11 @@ tree site_of(const struct check *check, const char *object)
 	words[KGCC_SITE_UNIT] = unit_address();
 	words[KGCC_SITE_OBJECT] = object ? text_constant(object) : NULL_TREE;
 	return words_constant("kgcc_site", words, true);
+}
+
+tree site_of(const struct check *check, const char *object)
+{
+	return site_with(check, object, 0);
 }
 
 /* -- assembly ------------------------------------------------------------------- */
@@ -498,7 +502,8 @@ static void emit_bounded(struct check *check, HOST_WIDE_INT size)
 		tree length = compute(check, check->length);
 		tree left = compute(check, fold_build2(MINUS_EXPR, type, word(size), length));
 
-		emit_within(check, site, length, word(size));
+		emit_within(check, build_fold_addr_expr(site_with(check, object, KGCC_LENGTH)),
+			    length, word(size));
 		emit_within(check, site, compute(check, offset), left);
 	} else if (check->addr && bytes <= size) {
 		emit_within(check, site, offset, word(size - bytes));

@@ -42,7 +42,7 @@ static u32 scalar;
 	_(user_string, "overrun by 1 byte: write of 13 bytes at offset 0, object of 12 bytes") \
 	_(bit_set, "overrun by 1 byte: access of 1 byte at offset 16, object of 16 bytes") \
 	_(bit_test, "overrun by 1 byte: read of 1 byte at offset 16, object of 16 bytes") \
-	_(literal_index, "overrun: read at offset 11, variable .string. of 11 bytes") \
+	_(literal_index, "overrun: read of 1 byte at offset 11, variable .string. of 11 bytes") \
 	_(literal_passed, "overrun by 1 byte: read of 1 byte at offset 14, variable .string. of 14 bytes") \
 	_(literal_table, "overrun by 1 byte: read of 1 byte at offset 8, variable .string. of 8 bytes") \
 	_(free_small, "use after free: read of 4 bytes at offset 0, object of 16 bytes") \

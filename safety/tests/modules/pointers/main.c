@@ -90,22 +90,23 @@ static struct {
 	_(free_twice, "double free: object of 40 bytes") \
 	_(free_never, NULL) \
 	_(free_inside, "invalid free: at offset 4, object of 40 bytes") \
-	_(global_bytes, "overrun: write at offset 33, variable bytes of 33 bytes") \
-	_(global_words, "overrun: read at offset 40, variable words of 40 bytes") \
-	_(global_under, "underrun: read at offset -4, variable words of 40 bytes") \
-	_(global_member, "overrun: read at (offset 96, variable nested of 96 bytes|index 5, member values.5.)") \
-	_(global_struct, "overrun: read at offset 168, variable items of 168 bytes") \
-	_(global_memset, "overrun: write at offset 34, variable bytes of 33 bytes") \
+	_(global_bytes, "overrun: write of 1 byte at offset 33, variable bytes of 33 bytes") \
+	_(global_words, "overrun: read of 4 bytes at offset 40, variable words of 40 bytes") \
+	_(global_under, "underrun: read of 4 bytes at offset -4, variable words of 40 bytes") \
+	_(global_member, "overrun: read (of 8 bytes at offset 96, variable nested of 96 bytes|at index 5, member values.5.)") \
+	_(global_struct, "overrun: read of [0-9]+ bytes? at offset 168, variable items of 168 bytes") \
+	_(global_memset, "overrun: write of 34 bytes, variable bytes of 33 bytes") \
+	_(global_memset_from, "overrun: write from offset 10 on, variable bytes of 33 bytes") \
 	_(global_passed, "overrun by 4 bytes: read of 4 bytes at offset 40, variable [a-z_]+ of 40 bytes") \
 	_(global_passed_under, "underrun by 4 bytes: read of 4 bytes at offset -4, variable [a-z_]+ of 40 bytes") \
 	_(global_extern, "overrun by 4 bytes: read of 4 bytes at offset 40, variable [a-z_]+ of 40 bytes") \
 	_(global_const, "overrun by 1 byte: read of 1 byte at offset 7, variable [a-z_]+ of 7 bytes") \
 	_(global_item, "overrun by 16 bytes: read of 8 bytes at offset 176, variable items of 168 bytes") \
-	_(local_index, "overrun: read at offset 8, variable local of 8 bytes") \
+	_(local_index, "overrun: read of 1 byte at offset 8, variable local of 8 bytes") \
 	_(local_passed, "overrun by 1 byte: read of 1 byte at offset 24, local variable [a-z]+ of 24 bytes") \
 	_(local_filled, "overrun by 1 byte: write of 25 bytes at offset 0, local variable [a-z]+ of 24 bytes") \
 	_(local_struct, "overrun by 4 bytes: read of 44 bytes at offset 0, local variable [a-z_]+ of 40 bytes") \
-	_(local_argument, "overrun: read at (offset 20, variable argument of 20 bytes|index 5, member values.5. of five)") \
+	_(local_argument, "overrun: read (of 4 bytes at offset 20, variable argument of 20 bytes|at index 5, member values.5. of five)") \
 	_(list_entry_wrong, "underrun by 8 bytes: read of 8 bytes at offset -8, object of 16 bytes") \
 	_(peer_within, NULL) \
 	_(peer_through, NULL) \
@@ -558,6 +559,11 @@ static noinline void global_memset(void)
 {
 	/* Not for memset() to know: it has its own check. */
 	__underlying_memset(bytes, 0, 33 + off);
+}
+
+static noinline void global_memset_from(void)
+{
+	__underlying_memset(bytes + 10, 0, 23 + off);
 }
 
 static noinline void global_passed(void)
