@@ -74,6 +74,20 @@ def test_wrong(case: str, violations) -> None:
     assert reports and all(re.fullmatch(CASES[case], line) for line in reports), reports
 
 
+@pytest.mark.planted
+def test_lines_of_what_is_inlined(kernel_log) -> None:
+    """The line that does it, not only that of the function which it was inlined into."""
+    lines = SOURCE.read_text().splitlines()
+    texts = ("kfree(given);", "give_back(p);", "(atomic_t *)given);")
+    free, caller, read = (
+        next(i for i, line in enumerate(lines, 1) if text in line) for text in texts
+    )
+    do("free_helper", "bad")
+    log = kernel_log.read()
+    assert f"freed at main.c:{free} < main.c:{caller}\n" in log
+    assert f"at main.c:{read} (" in log
+
+
 @pytest.mark.parametrize("case", [case for case, report in CASES.items() if not report])
 def test_peers_come_back(case: str, violations) -> None:
     do(case, "bad")

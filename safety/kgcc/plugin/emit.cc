@@ -38,25 +38,42 @@ static expanded_location outermost(location_t where)
 	return outer;
 }
 
-/* file:line of a call of the module's own. */
+/* The innermost place that is not in a header of the kernel. */
+static expanded_location innermost(location_t where)
+{
+	expanded_location at = expand_location(where);
+
+	for (tree block = LOCATION_BLOCK(where);
+	     block && TREE_CODE(block) == BLOCK && (!at.file || strstr(at.file, "include/"));
+	     block = BLOCK_SUPERCONTEXT(block))
+		if (inlined_function_outer_scope_p(block) &&
+		    BLOCK_SOURCE_LOCATION(block) > BUILTINS_LOCATION)
+			at = expand_location(BLOCK_SOURCE_LOCATION(block));
+	return at;
+}
+
+/* file:line of a call of the module's own, and of what its function was inlined into. */
 const char *caller_of(location_t where)
 {
-	expanded_location at = outermost(where);
+	expanded_location at = innermost(where), outer = outermost(where);
 
 	if (!at.file)
-		at = expand_location(where);
-	return at.file ? xasprintf("%s:%d", short_name(at.file), at.line) : "?";
+		return "?";
+	if (!outer.file || (at.line == outer.line && !strcmp(at.file, outer.file)))
+		return xasprintf("%s:%d", short_name(at.file), at.line);
+	return xasprintf("%s:%d < %s:%d", short_name(at.file), at.line, short_name(outer.file),
+			 outer.line);
 }
 
 /* file:line, and for what was inlined from a header who called it. */
 const char *place_of(location_t where)
 {
-	expanded_location at = expand_location(where), outer = outermost(where);
+	expanded_location at = expand_location(where), outer = innermost(where);
 	char *text;
 
 	if (!at.file && !outer.file)
-		at = expand_location(DECL_SOURCE_LOCATION(current_function_decl));
-	if (!at.file || (outer.file && strstr(at.file, "include/")))
+		at = outer = expand_location(DECL_SOURCE_LOCATION(current_function_decl));
+	if (!at.file || (strstr(at.file, "include/") && !strstr(outer.file, "include/")))
 		text = at.file ? xasprintf("%s:%d (%s:%d)", short_name(outer.file), outer.line,
 					   short_name(at.file), at.line)
 			       : xasprintf("%s:%d", short_name(outer.file), outer.line);

@@ -81,6 +81,7 @@ static struct {
 	_(heap_cache, "overrun by 4 bytes: write of 4 bytes at offset 56, object of 56 bytes") \
 	_(heap_other, "overrun by 4 bytes: read of 4 bytes at offset 40, object of 40 bytes") \
 	_(free_use, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
+	_(free_helper, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
 	_(free_use_other, "use after free: write of 4 bytes at offset 4, object of 40 bytes") \
 	_(free_use_cache, "use after free: write of 8 bytes at offset 8, object of 56 bytes") \
 	_(free_clone, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
@@ -392,6 +393,28 @@ static noinline void free_use(void)
 		kfree(p);
 	OPTIMIZER_HIDE_VAR(p);
 	sink = READ_ONCE(*p);
+	if (!off)
+		kfree(p);
+}
+
+static __always_inline void give_back(u32 *given)
+{
+	kfree(given);
+}
+
+static __always_inline int look_at(u32 *given)
+{
+	return atomic_read((atomic_t *)given);
+}
+
+static noinline void free_helper(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+
+	if (off)
+		give_back(p);
+	OPTIMIZER_HIDE_VAR(p);
+	sink = look_at(p);
 	if (!off)
 		kfree(p);
 }
