@@ -31,8 +31,10 @@ os.environ["XTABLES_LIBDIR"] = ":".join(
 )
 
 
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+def run(*command: str | Path, given: str = "") -> str:
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, check=False, timeout=120
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout
@@ -246,6 +248,11 @@ def within(name: str, command: str) -> str:
     return line(f"ip netns exec {name} {command}")
 
 
+def all_within(name: str, *commands: str) -> None:
+    """In one process of ip: each start takes a second where CPUs are emulated."""
+    run("ip", "netns", "exec", name, "sh", "-ec", "\n".join(commands))
+
+
 def pinged(name: str, address: str) -> None:
     within(name, f"ping -q -c 20 -i 0.01 -s 1400 -W 5 {address}")
 
@@ -411,6 +418,29 @@ def rtpengine(top: Path) -> None:
         control.write_text(f"del {number}\n")
 
 
+# Batches for ip: a namespace of IPv4, one of IPv6, and between them one that has both.
+CABLES = """
+link add n4 netns four type veth peer name b4 netns both
+link add b6 netns both type veth peer name n6 netns six
+"""
+FOUR = """
+addr add 192.0.2.1/24 dev n4
+link set n4 up
+route add default via 192.0.2.2
+"""
+BOTH = """
+addr add 192.0.2.2/24 dev b4
+addr add 2001:db8:1::1/64 dev b6 nodad
+link set b4 up
+link set b6 up
+"""
+SIX = """
+addr add 2001:db8:1::2/64 dev n6 nodad
+link set n6 up
+route add default via 2001:db8:1::1
+"""
+
+
 def jool(top: Path) -> None:
     """Addresses translated between namespaces of IPv4 and IPv6, with and without a state."""
     for program, options in (
@@ -418,33 +448,29 @@ def jool(top: Path) -> None:
         ("jool_siit", "instance add n --netfilter --pool6 2001:db8::/96"),
     ):
         with namespace("four") as four, namespace("both") as both, namespace("six") as six:
-            line("ip link add n4 netns four type veth peer name b4 netns both")
-            line("ip link add b6 netns both type veth peer name n6 netns six")
-            for name, device, address in (
-                (four, "n4", "192.0.2.1/24"),
-                (both, "b4", "192.0.2.2/24"),
-                (both, "b6", "2001:db8:1::1/64 nodad"),
-                (six, "n6", "2001:db8:1::2/64 nodad"),
-            ):
-                within(name, f"ip addr add {address} dev {device}")
-                within(name, f"ip link set {device} up")
-            within(both, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
-            within(six, "ip route add default via 2001:db8:1::1")
-            within(four, "ip route add default via 192.0.2.2")
-            within(both, f"{program} {options}")
+            run("ip", "-batch", "-", given=CABLES)
+            for name, settings in ((four, FOUR), (both, BOTH), (six, SIX)):
+                run("ip", "-n", name, "-batch", "-", given=settings)
+            forwards = "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1"
+            ends = (f"{program} -i n stats display", f"{program} instance remove n")
             if program == "jool":
-                within(both, "jool -i n pool4 add 192.0.2.2 61000-65000 --icmp")
-                within(both, "jool -i n pool4 add 192.0.2.2 61000-65000 --udp")
-                within(both, "jool -i n global display")
+                all_within(
+                    *(both, forwards, f"jool {options}"),
+                    "jool -i n pool4 add 192.0.2.2 61000-65000 --icmp",
+                    "jool -i n pool4 add 192.0.2.2 61000-65000 --udp",
+                    "jool -i n global display",
+                )
                 pinged(six, "64:ff9b::c000:201")
-                within(both, "jool -i n session display --icmp")
-                within(both, "jool -i n bib display --icmp")
+                displays = "jool -i n session display --icmp", "jool -i n bib display --icmp"
+                all_within(both, *displays, *ends)
             else:
-                within(both, "jool_siit -i n eamt add 198.51.100.2/32 2001:db8:1::2/128")
-                within(both, "jool_siit -i n eamt display")
+                all_within(
+                    *(both, forwards, f"jool_siit {options}"),
+                    "jool_siit -i n eamt add 198.51.100.2/32 2001:db8:1::2/128",
+                    "jool_siit -i n eamt display",
+                )
                 pinged(four, "198.51.100.2")
-            within(both, f"{program} -i n stats display")
-            within(both, f"{program} instance remove n")
+                all_within(both, *ends)
 
 
 def netflow(top: Path) -> None:
