@@ -23,9 +23,15 @@ JUDGEMENTS: list[tuple[str, str, str, str]] = [
         "ip4_dst_hoplimit() is for that",
     ),
     (
-        *("evdi", r"evdi_(painter|crtc)|the guest ended", "bug"),
+        *("evdi", r"RIP: \S*iommu_", "bug"),
+        "`evdi_platform_dev.c:79`: the probe has `pdev->dev.iommu` point to a local of its own, "
+        "and the kernel reads what is there on the stack by then when the device goes "
+        "(iommu_release_device()), which ends the guest",
+    ),
+    (
+        *("evdi", r"evdi_(painter|crtc)", "bug"),
         "`evdi_drm_drv.c:299`: drm_dev_unplug() unloads the device, which frees it "
-        "(`evdi_drm_drv.c:237`), and drm_atomic_helper_shutdown() in the next line uses it "
+        "(`evdi_drm_drv.c:234`), and drm_atomic_helper_shutdown() in the next line uses it "
         "(`evdi_modeset.c:82`)",
     ),
     (

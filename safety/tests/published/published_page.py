@@ -13,14 +13,20 @@ from published import NOT_EXERCISED, PUBLISHED, Published
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "modules.md"
 TOOLS = {"plain": "no tool", "kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
+# Why a module failed whose guest did.
+ENDED = "the guest ended"
 Results = dict[str, dict[str, Any]]
 
 
 def told(result: dict[str, Any]) -> list[str]:
     """All that was said of a module: the tool's reports, and what the kernel complained of."""
     lines = result.get("bad", "").replace("cut here", "").splitlines()
-    bad = [line for line in lines if kernlog.is_bad(line, planted=True)]
-    return [*result.get("reports", []), *(bad[:1] if not result.get("reports") else [])]
+    reports = result.get("reports", [])
+    # What a tool reports the kernel may complain of, too; but what ended the guest is more.
+    if reports and result["failed"] != ENDED:
+        return reports
+    bad = [number for number, line in enumerate(lines) if kernlog.is_bad(line, planted=True)]
+    return [*reports, *("\n".join(lines[number:]) for number in bad[:1])]
 
 
 def judgement(one: Published, text: str) -> tuple[str, str]:

@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "vm")]
 import kernels  # noqa: E402
 from heard import last  # noqa: E402
 from published import PUBLISHED, TOOLS, Published  # noqa: E402
-from published_page import write_page  # noqa: E402
+from published_page import ENDED, write_page  # noqa: E402
 
 FETCHED = ROOT / "build" / "published"
 say = partial(print, file=sys.stderr, flush=True)
@@ -146,7 +146,7 @@ def guests(tool: str, names: list[str], kernel: str, path: Path) -> None:
             log = ROOT / re.findall(r"^guest: see (\S+)$", done.stderr, re.MULTILINE)[-1]
             reports, bad = last((log / "kernel.log").read_text(errors="replace"), name)
             bad = bad or done.stderr[-3000:]
-            end = {"name": name, "failed": "the guest ended", "reports": reports, "bad": bad}
+            end = {"name": name, "failed": ENDED, "reports": reports, "bad": bad}
             with path.open("a") as file:
                 print(json.dumps(end), file=file)
 
