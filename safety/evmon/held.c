@@ -132,6 +132,7 @@ bool held_add(struct held_set *set, struct evmon_site *site, const void *object)
 	lock->where = evmon_here(site);
 	lock->since = ktime_get_mono_fast_ns();
 	lock->type = site->type;
+	lock->gone = false;
 	count_add(set, object, 1);
 	WRITE_ONCE(lock->object, object);
 	smp_store_release(&holder->depth, holder->depth + 1);
@@ -219,8 +220,17 @@ void held_clear(struct held_set *set, struct holder *holder)
 }
 EXPORT_SYMBOL_GPL(held_clear);
 
+void held_gone(const struct held_lock *lock)
+{
+	WRITE_ONCE(((struct held_lock *)lock)->gone, true);
+}
+EXPORT_SYMBOL_GPL(held_gone);
+
 bool held_is_locked(const struct held_lock *lock)
 {
+	/* What is there now belongs to another. */
+	if (READ_ONCE(lock->gone))
+		return false;
 #ifndef CONFIG_PREEMPT_RT
 	union {
 		spinlock_t spin;

@@ -16,6 +16,7 @@ struct held_lock {
 	struct evmon_where where;
 	u64 since;			/* ns */
 	u16 type;
+	bool gone;			/* its memory was freed */
 };
 
 struct holder {
@@ -48,6 +49,8 @@ enum held_by_whom held_remove(struct held_set *set, const void *object,
  * itself counts.  Where that is not known it is believed to be locked.
  */
 bool held_is_locked(const struct held_lock *lock);
+/* Its memory is freed: there is no lock from now on, but its holder may release it yet. */
+void held_gone(const struct held_lock *lock);
 
 /* It is held no more. */
 void held_forget(struct held_set *set, const struct held_lock *lock);

@@ -66,11 +66,12 @@ static void tell_freed(const struct held_lock *lock, void *data)
 	/* Nothing is left of what was given away. */
 	if (!is_owned(lock))
 		held_forget(freed->locks->held, lock);
-	if (!locks_is_kept(lock))
-		return;
-	here = evmon_here_ip(freed->ip);
-	evmon_violation(freed->locks->monitor, lock->object, &here, "taken", &lock->where,
-			"freed while it is held");
+	if (locks_is_kept(lock)) {
+		here = evmon_here_ip(freed->ip);
+		evmon_violation(freed->locks->monitor, lock->object, &here, "taken",
+				&lock->where, "freed while it is held");
+	}
+	held_gone(lock);
 }
 
 static void died(struct memory_listener *listener, unsigned long ip, const void *start,

@@ -223,6 +223,11 @@ def test_counters_that_are_freed(load, violations) -> None:
             ("mutex_freed", "mutex_lock"),
         ),
         (
+            *("mutex", "mutex_freed_kept", "mutex: freed while it is held: &of_cache->mutex"),
+            None,
+            ("mutex_freed_kept", "mutex_lock"),
+        ),
+        (
             *("mutex", "mutex_freed_by_other"),
             "mutex: freed while it is held: &of_cache->mutex",
             None,

@@ -544,6 +544,19 @@ static void mutex_freed_by_other(void)
 	kmem_cache_destroy(cache);
 }
 
+/* One fault, though the task returns with it.  Its constructor keeps the free list out. */
+static void mutex_freed_kept(void)
+{
+	cache = kmem_cache_create("planted_kept", sizeof(struct thing), 0, 0, construct);
+	of_cache = cache ? kmem_cache_alloc(cache, GFP_KERNEL) : NULL;
+	if (of_cache) {
+		mutex_init(&of_cache->mutex);
+		mutex_lock(&of_cache->mutex);
+		kmem_cache_free(cache, of_cache);
+	}
+	kmem_cache_destroy(cache);
+}
+
 /* Whoever waited for it may free it. */
 static void sound_freed(void)
 {
@@ -1123,6 +1136,7 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(rcu_then_mutex), FAULT(preempt_then_mutex), FAULT(spin_then_wait_event),
 	FAULT(spin_then_get_user), FAULT(spin_then_cancel), FAULT(spin_then_resched),
 	FAULT(sound_inatomic), FAULT(mutex_freed), FAULT(mutex_freed_by_other),
+	FAULT(mutex_freed_kept),
 	FAULT(sound_freed), FAULT(mutex_again), FAULT(spin_again), FAULT(mutex_deadlock),
 	FAULT(bh_mismatch), FAULT(spin_kept), FAULT(sound_released),
 #ifdef DEFINE_GUARD
