@@ -62,6 +62,9 @@ void place_text(char *text, size_t size, const struct evmon_where *where)
 		scnprintf(text, size, "%pS", (void *)where->ip);
 	else
 		*text = '\0';
+	/* Where a monitor looked by itself, as a system call ended, is no place of the code. */
+	if (!place && strstr(text, " [evmon"))
+		*text = '\0';
 }
 EXPORT_SYMBOL_GPL(place_text);
 

@@ -71,9 +71,9 @@ void evmon_violation_more(int number, const char *what, const struct evmon_where
 	bool is_named = place && *place->module;
 	char at[KSYM_SYMBOL_LEN];
 
-	if (!number)
-		return;
 	place_text(at, sizeof(at), where);
+	if (!number || !*at)
+		return;
 	pr_err("[%d] %s at %s%s%s%s, by process %d, %lu.%03lu s ago\n", number, what, at,
 	       is_named ? " [" : "", is_named ? place->module : "", is_named ? "]" : "",
 	       where->pid, ago / 1000, ago % 1000);
@@ -102,7 +102,8 @@ static int violation(struct evmon_monitor *monitor, const void *object,
 		     const char *there, const struct evmon_where *other,
 		     const char *format, va_list args)
 {
-	char text[SEEN_TEXT];
+	const char *name = name_of(here, other);
+	char text[SEEN_TEXT], at[24] = "";
 	struct seen *seen;
 	bool is_new;
 	int number;
@@ -121,8 +122,10 @@ static int violation(struct evmon_monitor *monitor, const void *object,
 	if (!__ratelimit(&monitor->limit))
 		return 0;
 
-	pr_err("violation: %s: %s: %s (%p) [%d]\n", monitor->name, text, name_of(here, other),
-	       object, number);
+	if (object)
+		scnprintf(at, sizeof(at), " (%p)", object);
+	pr_err("violation: %s: %s%s%s%s [%d]\n", monitor->name, text, *name ? ": " : "", name,
+	       at, number);
 	evmon_violation_more(number, "here", here);
 	if (stack) {
 		report_stack(number, stack->entries, stack->len);
