@@ -3,10 +3,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/jiffies.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/seq_file.h>
 #include <linux/stackdepot.h>
+#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 #include "cache.h"
@@ -15,6 +17,9 @@
 #include "site.h"
 #include "violation.h"
 #include "words.h"
+
+/* Frames within which the call by a module is looked for. */
+#define CALLERS		32
 
 static const char *const kinds[VIOLATION_KINDS] = {
 	[VIOLATION_OVERRUN]		= "overrun",
@@ -30,11 +35,37 @@ static const char *const kinds[VIOLATION_KINDS] = {
 static atomic_long_t counts[VIOLATION_KINDS];
 static_assert(VIOLATION_KINDS <= REPORT_KINDS);
 
+static bool is_of_a_module(unsigned long ip)
+{
+	return ip >= MODULES_VADDR && ip < MODULES_END && !within_module(ip, THIS_MODULE);
+}
+
+/*
+ * Where a violation counts as the same one.  A function of the kernel has many callers:
+ * who is at fault is the module that called it.
+ */
+static unsigned long place_of(unsigned long ip)
+{
+	unsigned long entries[CALLERS];
+	unsigned int i, n;
+
+	if (is_of_a_module(ip))
+		return ip;
+	n = stack_trace_save(entries, CALLERS, 0);
+	/* Trampolines of what leads here lie between modules. */
+	for (i = 0; i < n && entries[i] != ip; i++)
+		;
+	for (; i < n; i++)
+		if (is_of_a_module(entries[i]))
+			return entries[i];
+	return ip;
+}
+
 static bool is_told(struct client *client, unsigned long ip, enum violation_kind kind)
 {
 	atomic_long_inc(&counts[kind]);
 	return report_wanted(&client->entry, READ_ONCE(client->settings.every),
-			     report_before(ip, kind), kind);
+			     report_before(place_of(ip), kind), kind);
 }
 
 /* -- telling ------------------------------------------------------------------ */

@@ -373,6 +373,20 @@ def test_once_per_place(violations) -> None:
     assert int(counts["overrun"]) >= 6
 
 
+@pytest.mark.planted
+def test_once_per_caller_of_a_function_of_the_kernel(kernel_log) -> None:
+    """vsnprintf() writes for both; the faults are in two places of the module."""
+    settings(reports="once")
+    try:
+        for step in ("print", "print_hex") * 3:
+            do(f"alloc kmalloc 96; {step} 96; free kfree")
+    finally:
+        settings(reports="all")
+    reports = kernel_log.read().split("kefence: violation: overrun")[1:]
+    callers = [re.search(r"access_print\w*", report)[0] for report in reports]
+    assert sorted(callers) == ["access_print", "access_print_hex"]
+
+
 # -- what follows --------------------------------------------------------------
 
 

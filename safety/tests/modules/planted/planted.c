@@ -10,6 +10,7 @@
  *   read8 OFFSET		eight bytes; write8
  *   copy OFFSET LENGTH		memcpy() into it
  *   set OFFSET LENGTH		memset() of it
+ *   print OFFSET		sprintf() of five digits into it; print_hex OFFSET, of four
  *   user OFFSET LENGTH		copy_to_user() from it, to the writer's buffer
  *   next			keeps the object, for there to be others
  *   many ALLOCATOR COUNT	makes objects of 96 bytes, and keeps them
@@ -128,6 +129,16 @@ static noinline void access_set(char *p, size_t n)
 	memset(p, 0x22, n);
 }
 
+static noinline void access_print(char *p)
+{
+	sprintf(p, "%d", 12345);
+}
+
+static noinline void access_print_hex(char *p)
+{
+	sprintf(p, "%x", 0x1234);
+}
+
 static noinline void access_user(const char *p, size_t n)
 {
 	result = copy_to_user(buffer, p, n) ? -EFAULT : 0;
@@ -229,6 +240,10 @@ static int step(char *text)
 		access_loop(object + a, b);
 	else if (!strcmp(verb, "set"))
 		access_set(object + a, b);
+	else if (!strcmp(verb, "print"))
+		access_print(object + a);
+	else if (!strcmp(verb, "print_hex"))
+		access_print_hex(object + a);
 	else if (!strcmp(verb, "user"))
 		access_user(object + a, b);
 	else if (!strcmp(verb, "hold"))
