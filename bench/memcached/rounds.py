@@ -41,7 +41,7 @@ WARM_UP = 0.2
 # s that one server is loaded before it is the next one's turn: what slows this
 # machine for a moment, or the emulation of a CPU, slows all of them.
 SLICE = 0.1
-# s, for a count of mode switches: tracing disturbs, so it is not timed.
+# s at most, for a count of mode switches: tracing disturbs, so it is not timed.
 COUNTED = 0.7
 COUNTED_SIZE = 64
 
@@ -138,9 +138,9 @@ class Rounds:
         """System calls of the worker for a GET, with nothing but GETs."""
         size, servers = self.counted_size, list(self.servers.values())
         options = ["--filled", "--ratio", "1:0", "--mode-switches", "--warm-up", "0.1"]
-        options += self.load
+        options += ["--seconds", str(min(COUNTED, self.args.seconds)), *self.load]
         for outstanding in self.args.outstanding:
-            found = load(servers, size, outstanding, *options, "--seconds", str(COUNTED))
+            found = load(servers, size, outstanding, *options)
             self.switches[f"v{size}_w{outstanding}"] = {
                 server.mode: seen["server_mode_switches"] / seen["get"]["answered"]
                 for server, seen in zip(servers, found, strict=True)
