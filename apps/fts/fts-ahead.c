@@ -157,23 +157,19 @@ ahead_age (FTS *sp)
     }
 }
 
-/* May files in DIR be looked at some time before their turn?  Those who act on what they
-   see (FTS_AHEAD_OWN) may not do so where others can meanwhile put links to something else
-   in the files' place.  */
+/* May files in DIR, which is open as FD, be looked at some time before their turn?  Those
+   who act on what they see (FTS_AHEAD_OWN) may not do so where others can meanwhile put
+   links to something else in the files' place.  */
 static bool
-may_look (FTS const *sp, FTSENT const *dir)
-{
-  return !ISSET (FTS_AHEAD_OWN) || dir->fts_flags & FTS_OWN;
-}
-
-/* DIR is open.  */
-static void
-find_owner (FTS const *sp, FTSENT *dir)
+may_look (FTS const *sp, FTSENT *dir, int fd)
 {
   struct stat st;
-  if (!may_look (sp, dir) && fstat (dirfd (dir->fts_dirp), &st) == 0
-      && st.st_uid == geteuid () && !(st.st_mode & (S_IWGRP | S_IWOTH)))
-    dir->fts_flags |= FTS_OWN;
+  if (!ISSET (FTS_AHEAD_OWN))
+    return true;
+  if (!(dir->fts_flags & (FTS_OWN | FTS_OTHERS)))
+    dir->fts_flags |= (fstat (fd, &st) == 0 && st.st_uid == geteuid ()
+                       && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? FTS_OWN : FTS_OTHERS);
+  return dir->fts_flags & FTS_OWN;
 }
 
 /* The next entries of DIR, with attributes or without.  Returns false if readdir() has
@@ -181,10 +177,8 @@ find_owner (FTS const *sp, FTSENT *dir)
 static bool
 read_ahead (FTS *sp, FTSENT *dir, bool names_only)
 {
-  if (dir->fts_flags & FTS_PLAIN || !looks_ahead (sp))
-    return false;
-  find_owner (sp, dir);
-  if (!may_look (sp, dir))
+  if (dir->fts_flags & FTS_PLAIN || !looks_ahead (sp)
+      || !may_look (sp, dir, dirfd (dir->fts_dirp)))
     return false;
   struct ahead *ahead = sp->fts_ahead;
   ssize_t n = readdirplus (dirfd (dir->fts_dirp), ahead->room, sizeof ahead->room,
@@ -315,7 +309,7 @@ stat_ahead (FTS *sp, FTSENT *p)
   bool required = (p->fts_known ? !ISSET (FTS_NOSTAT)
                    : p->fts_statp->st_size == FTS_STAT_REQUIRED);
   if (!is_known (sp, p) && p->fts_level > FTS_ROOTLEVEL && looks_ahead (sp)
-      && may_look (sp, p->fts_parent) && is_file_to_stat (p))
+      && is_file_to_stat (p) && may_look (sp, p->fts_parent, sp->fts_cwd_fd))
     look_ahead (sp, p);
   if (!is_known (sp, p))
     return required ? fts_stat (sp, p, false) : FTS_NSOK;
