@@ -19,13 +19,15 @@ override KREL := $(KERNEL)
 KDIR := /lib/modules/$(KERNEL)/build
 else
 # A default kernel, and all that tools/deps installs for it: make makes this file first,
-# and starts again with it.  These goals do without, and those of the module need
-# neither QEMU nor Python's packages.
+# and starts again with it.  These goals do without, those of the module need neither
+# QEMU nor Python's packages, and the demo installs all of its own at once.
 LIGHT := clean help help-all lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
 	install install-% uninstall uninstall-% dist deb test-deb
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
-ifneq ($(filter-out all module module-deb,$(HEAVY)),)
+ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
 -include $(BUILD)/config.mk
+else ifneq ($(filter demo demo-%,$(HEAVY)),)
+-include $(BUILD)/config-demo.mk
 else ifneq ($(HEAVY),)
 -include $(BUILD)/config-module.mk
 endif
@@ -45,7 +47,8 @@ MATRIX := 6.1 6.12 newest
 
 # What a rule needs of this machine, order only: a group of tools/deps.
 DEPS_READY := $(BUILD)/deps/%.ready
-$(DEPS_READY): tools/deps requirements.txt third_party/Cargo.lock
+PINNED := requirements.txt vm/requirements.txt third_party/Cargo.lock
+$(DEPS_READY): tools/deps $(PINNED)
 	$(Q)tools/deps $*
 	@touch $@
 .PRECIOUS: $(DEPS_READY)
@@ -60,7 +63,8 @@ VENDOR_READY := $(BUILD)/deps/vendor.ready
 endif
 
 $(BUILD)/config-module.mk: private DEPS_GROUPS := build vendor kernel
-$(BUILD)/config.mk $(BUILD)/config-module.mk: tools/deps requirements.txt third_party/Cargo.lock
+$(BUILD)/config-demo.mk: private DEPS_GROUPS := build vendor kernel guest clang memcached walks
+$(addprefix $(BUILD)/config,.mk -module.mk -demo.mk): tools/deps $(PINNED)
 	$(Q)tools/deps $(DEPS_GROUPS)
 	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
@@ -200,7 +204,7 @@ lint: deps lint-module lint-analyzer
 ##clean          remove everything that was built (fetched kernels and packages stay)
 clean:
 	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 \
-		! -name kernels ! -name apt ! -name venv ! -name vendor ! -name deps \
+		! -name kernels ! -name apt ! -name venv ! -name venv-guest ! -name vendor ! -name deps \
 		! -name config.mk -exec rm -rf {} +
 
 ##+help          this list; make help-all: everything there is to make

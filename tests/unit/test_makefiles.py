@@ -53,3 +53,20 @@ def test_flags_of_the_command_line_replace_none_of_ours(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     (compiled,) = re.findall(r".* -c -o .*lua_image\.o .*", done.stdout)
     assert " -O1 " in compiled and "LIBDIR='\"/given\"'" in compiled
+
+
+def test_groups_of_packages_are_listed() -> None:
+    """What makefiles ask tools/deps for is in its head, and has packages."""
+    deps = (ROOT / "tools" / "deps").read_text()
+    head = deps[: deps.index("set -eu")]
+    listed = set(re.findall(r"[\w-]+(?=,|:\n)|(?<=^#   )[\w-]+(?=  )", head, re.MULTILINE))
+    named = ["build vendor kernel guest tests"]
+    for file in [ROOT / "Makefile", *ROOT.glob("*/build.mk"), *ROOT.glob("*/*/build.mk")]:
+        text = file.read_text()
+        named += re.findall(r"^\t.*tools/deps ([\w-]+)", text, re.MULTILINE)
+        named += re.findall(r"deps/([\w-]+)\.ready|$", text)
+        named += re.findall(r"DEPS_GROUPS := (.*)", text)
+    groups = set(" ".join(named).split())
+    assert groups - listed == set()
+    for group in groups:
+        assert f"\n\t{group}) " in deps or f"\n\t{group})\n" in deps, group
