@@ -15,8 +15,10 @@ import fcntl
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +33,8 @@ SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
 BUILT = {"debug": "make debug-kernel", "kasan": "make bench-safety-kasan-icount"}
 # Releases by which the machine's own sources are known to be Debian's.
 DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
+# How kernels are packed, and by what they are unpacked.
+PACKERS = {b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 # In a header package's settings: the compiler that its kernel was built with.
 COMPILER = re.compile(r"^CC = .*\$\(CROSS_COMPILE\)(gcc-\d+)$", re.MULTILINE)
 
@@ -227,6 +231,32 @@ def arrange(tree: Path, release: str) -> None:
     (headers / "Makefile").write_text(text.replace("KBUILD_OUTPUT=", "KBUILD_OUTPUT := "))
     # Without it modules get no BTF, which would need this suite's own pahole.
     (headers / "vmlinux").unlink(missing_ok=True)
+
+
+def uncompressed(release: str) -> Path | None:
+    """The kernel proper of a release, for QEMU to start it directly (PVH): an emulated CPU
+    takes five seconds to uncompress its image.  None if it is packed in a way not known here.
+
+    Its addresses are not random: the part that unpacks it chooses them.
+    """
+    tree = fetch(release)
+    kernel = tree / "vmlinux"
+    if kernel.exists():
+        return kernel
+    image = (tree / "vmlinuz").read_bytes()
+    # As Documentation/arch/x86/boot.rst has it; 4 bytes of size are at the payload's end.
+    sectors = image[0x1F1] or 4
+    start, length = struct.unpack_from("<II", image, 0x248)
+    start += (sectors + 1) * 512
+    payload = image[start : start + length - 4]
+    tool = next((tool for magic, tool in PACKERS.items() if payload.startswith(magic)), None)
+    if not tool:
+        return None
+    with tempfile.TemporaryDirectory(dir=tree) as place:
+        new = Path(place) / "vmlinux"
+        (packed := Path(place) / "packed").write_bytes(payload)
+        run("sh", "-c", f'exec {tool} -dc <"$1" >"$2"', tool, packed, new)
+        return new.rename(kernel)
 
 
 def fit_tools(suite: Suite, tree: Path, release: str) -> None:
