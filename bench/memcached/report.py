@@ -116,7 +116,7 @@ def switches(result: dict[str, Any], mode: str, case: tuple[int, int]) -> str:
 def table(result: dict[str, Any], case: tuple[int, int]) -> Table:
     """All modes with one size and one number of requests; medians."""
     bases = [base for base in ("off", "mmsg") if base in result["modes"]]
-    header = ["", *(name for name, _ in COLUMNS.values()), "calls/GET"]
+    header = ["", *(name for name, _ in COLUMNS.values()), "switches/GET"]
     for base in bases:
         header += [f"rate/{base}", f"mean/{base}"]
     rows = []
@@ -169,9 +169,8 @@ def notes(result: dict[str, Any]) -> str:
     busy = max(run["load_busy"] for run in result["runs"])
     text = (
         f"Medians of {result['rounds']} rounds; ratios are taken within a round.  CPU time\n"
-        "is the worker's, SETs (a tenth of the requests) included; calls are its system\n"
-        "calls in a run of GETs alone, in a script or not.  Every reply was checked byte by\n"
-        "byte: none "
+        "is the worker's, SETs (a tenth of the requests) included; mode switches are\n"
+        "counted in a run of GETs alone.  Every reply was checked byte by byte: none\n"
         f"was wrong; {', '.join(f'{count} {name}' for name, count in faults.items())}.\n"
         f"The load generator had something to do {busy:.0%} of the time at most."
     )
@@ -220,7 +219,7 @@ def show_instructions(result: dict[str, Any]) -> None:
             + [f"{one / count[base]:.3f}" for base in bases]
             for mode, one in count.items()
         ]
-        header = ["", "instructions/GET", "calls/GET", *(f"over {base}" for base in bases)]
+        header = ["", "instructions/GET", "switches/GET", *(f"over {base}" for base in bases)]
         print(f"values of {case[0]} bytes, {case[1]} requests out{of_load(result)}\n")
         results.show(header, rows)
         if {"frames", "mmsg"} <= count.keys() and result["keys_per_get"] == 1:

@@ -38,6 +38,8 @@ from server import (
 SERVER_CPU, LOAD_CPU = 0, min(1, (os.cpu_count() or 1) - 1)
 KEYS = 2000
 WARM_UP = 0.2
+# Of a run's time at most.
+WARM_UP_SHARE, COUNTED_SHARE = 1 / 4, 1 / 2
 # s that one server is loaded before it is the next one's turn: what slows this
 # machine for a moment, or the emulation of a CPU, slows all of them.
 SLICE = 0.1
@@ -122,7 +124,8 @@ class Rounds:
         """A round of a size and a number of requests."""
         servers = [self.servers[mode] for mode in in_order(self.args.modes, number)]
         seconds = ["--seconds", str(self.args.seconds), "--slice", str(SLICE)]
-        options = ["--filled", "--warm-up", str(WARM_UP), *seconds, *self.load]
+        warm_up = min(WARM_UP, WARM_UP_SHARE * self.args.seconds)
+        options = ["--filled", "--warm-up", str(warm_up), *seconds, *self.load]
         what = {"round": number, "value_size": size, "outstanding": outstanding}
         text = []
         for server, seen in zip(servers, load(servers, size, outstanding, *options), strict=True):
@@ -135,15 +138,18 @@ class Rounds:
         return COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
 
     def count_switches(self) -> None:
-        """System calls of the worker for a GET, with nothing but GETs."""
+        """System calls of the worker for a GET, with nothing but GETs: sensors are told of a
+        script's calls as well, and these are taken off."""
         size, servers = self.counted_size, list(self.servers.values())
-        options = ["--filled", "--ratio", "1:0", "--mode-switches", "--warm-up", "0.1"]
-        options += ["--seconds", str(min(COUNTED, self.args.seconds)), *self.load]
+        options = ["--filled", "--ratio", "1:0", "--system-calls", "--warm-up", "0"]
+        options += ["--seconds", str(min(COUNTED, COUNTED_SHARE * self.args.seconds)), *self.load]
         for outstanding in self.args.outstanding:
+            before = [server.script_calls() for server in servers]
             found = load(servers, size, outstanding, *options)
+            inner = [server.script_calls() - n for server, n in zip(servers, before, strict=True)]
             self.switches[f"v{size}_w{outstanding}"] = {
-                server.mode: seen["server_mode_switches"] / seen["get"]["answered"]
-                for server, seen in zip(servers, found, strict=True)
+                server.mode: (seen["server_system_calls"] - of_scripts) / seen["get"]["answered"]
+                for server, seen, of_scripts in zip(servers, found, inner, strict=True)
             }
         self.tell(f"mode switches counted: {self.switches}")
 

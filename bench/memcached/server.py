@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -29,6 +30,8 @@ SAYS_USER = "udp_batch: the script runs in this process"
 # s, on a busy machine that emulates.
 START, STOP = 60, 20
 WORKER = "mc-worker"
+# In fdinfo of a script's descriptor.
+SCRIPT_CALLS = r"syscript-syscalls:\t(\d+)"
 # In a guest: one of the module's group.
 ACCOUNT = "member"
 # Runs a command under the seccomp filter of containers.
@@ -151,6 +154,11 @@ class Server:
         if len(found) != 1:
             raise ServerError(f"memcached has {len(found)} worker threads, not one")
         return int(found[0])
+
+    def script_calls(self) -> int:
+        """System calls that its scripts have made in the kernel."""
+        infos = [path.read_text() for path in Path(f"/proc/{self.process.pid}/fdinfo").iterdir()]
+        return sum(int(n) for info in infos for n in re.findall(SCRIPT_CALLS, info))
 
     def stats(self) -> dict[str, str]:
         return stats_of(self.host, self.port)

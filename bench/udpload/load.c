@@ -340,7 +340,7 @@ void load_open(struct load *load, const struct load_options *options,
 	stats_init(&load->stats);
 	open_all(load);
 	if (target->thread)
-		server_open(&load->server, target->thread, options->switches);
+		server_open(&load->server, target->thread, options->calls);
 }
 
 void load_fill(struct load *load)

@@ -41,7 +41,7 @@ struct load_options {
 	uint64_t requests;		/* 0: as many as fit in the time */
 	double timeout;
 	int cpu;			/* -1: any, and then without spinning for long */
-	bool switches;			/* count the servers' mode switches */
+	bool calls;			/* count the servers' system calls */
 	bool filled;			/* the server holds the keys, in some version */
 	bool survive;			/* that the server goes, and comes back empty */
 	bool segments;

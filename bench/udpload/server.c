@@ -10,7 +10,7 @@
 #include "measure.h"
 #include "server.h"
 
-/* Entered once for each system call, and not for those that scripts make. */
+/* Told of each system call, also of those that scripts make. */
 #define ENTRY_ID	"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"
 
 static uint64_t read_number(int fd, const char *what)
@@ -42,7 +42,7 @@ static int count_entries(pid_t thread)
 	return fd;
 }
 
-void server_open(struct server *server, pid_t thread, bool switches)
+void server_open(struct server *server, pid_t thread, bool calls)
 {
 	char path[64];
 
@@ -52,7 +52,7 @@ void server_open(struct server *server, pid_t thread, bool switches)
 	server->schedstat = open(path, O_RDONLY | O_CLOEXEC);
 	if (server->schedstat < 0)
 		measure_die("cannot watch the server's thread: %s: %m", path);
-	if (switches)
+	if (calls)
 		server->entries = count_entries(thread);
 	server_skip(server);
 }
@@ -61,8 +61,8 @@ void server_skip(struct server *server)
 {
 	server->last_cpu_ns = read_number(server->schedstat, "the server's schedstat");
 	if (server->entries >= 0 &&
-	    read(server->entries, &server->last_switches, sizeof(server->last_switches)) !=
-		    sizeof(server->last_switches))
+	    read(server->entries, &server->last_calls, sizeof(server->last_calls)) !=
+		    sizeof(server->last_calls))
 		measure_die("cannot read the count of system calls: %m");
 }
 
@@ -72,7 +72,7 @@ void server_count(struct server *server)
 
 	server_skip(server);
 	server->cpu_ns += server->last_cpu_ns - before.last_cpu_ns;
-	server->mode_switches += server->last_switches - before.last_switches;
+	server->system_calls += server->last_calls - before.last_calls;
 }
 
 void server_close(struct server *server)

@@ -46,7 +46,7 @@ static const char usage[] =
 	"  --requests N          measured, instead of a time; no warm-up\n"
 	"  --timeout SECONDS     after which a GET is lost, and sent again (1)\n"
 	"  --cpu N               stay on this CPU, and never sleep in a single thread\n"
-	"  --mode-switches       count the system calls of TID (disturbs it: needs root)\n"
+	"  --system-calls        count the system calls of TID (disturbs it: needs root)\n"
 	"  --filled              the server holds these keys since an earlier run\n"
 	"  --survive             the server may go and come back empty\n"
 	"  --no-segments         send datagrams with sendmmsg(2), without UDP_SEGMENT\n"
@@ -66,7 +66,7 @@ static const char wrong[] =
 enum option_code {
 	HOST, OUTSTANDING, RATE, RATIO, THREADS, SOCKETS, CONNECTIONS, KEYS, KEYS_PER_GET,
 	KEY_SIZE, VALUE_SIZE,
-	WARM_UP, SECONDS, SLICE, REQUESTS, TIMEOUT, CPU, MODE_SWITCHES, FILLED, SURVIVE,
+	WARM_UP, SECONDS, SLICE, REQUESTS, TIMEOUT, CPU, SYSTEM_CALLS, FILLED, SURVIVE,
 	NO_SEGMENTS, QUIET, MACHINE, HELP,
 };
 
@@ -88,7 +88,7 @@ static const struct option options[] = {
 	{ "requests", required_argument, NULL, REQUESTS },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "cpu", required_argument, NULL, CPU },
-	{ "mode-switches", no_argument, NULL, MODE_SWITCHES },
+	{ "system-calls", no_argument, NULL, SYSTEM_CALLS },
 	{ "filled", no_argument, NULL, FILLED },
 	{ "survive", no_argument, NULL, SURVIVE },
 	{ "no-segments", no_argument, NULL, NO_SEGMENTS },
@@ -140,7 +140,7 @@ static const struct setting {
 	[REQUESTS] = SETTING(requests, LONG, 1, 1e15),
 	[TIMEOUT] = SETTING(timeout, DOUBLE, 0.001, 1000),
 	[CPU] = SETTING(cpu, INT, 0, 4095),
-	[MODE_SWITCHES] = SETTING(switches, FLAG, true),
+	[SYSTEM_CALLS] = SETTING(calls, FLAG, true),
 	[FILLED] = SETTING(filled, FLAG, true),
 	[SURVIVE] = SETTING(survive, FLAG, true),
 	[NO_SEGMENTS] = SETTING(segments, FLAG, false),
@@ -256,8 +256,8 @@ static void complete(struct load_options *load)
 	if (load->requests)
 		load->warm_up = 0;
 	for (unsigned int i = 0; i < load->n; i++)
-		if (load->switches && !load->targets[i].thread)
-			measure_die("--mode-switches needs PORT:TID");
+		if (load->calls && !load->targets[i].thread)
+			measure_die("--system-calls needs PORT:TID");
 	if (load->requests && load->slice)
 		measure_die("--requests has no --slice: it takes the time that it takes");
 }
@@ -323,9 +323,9 @@ static void print(const struct load *load, const struct load_options *o)
 	       o->value_size);
 	if (load->target->thread)
 		printf("\"server_cpu_ns\": %llu,\n", (unsigned long long)load->server.cpu_ns);
-	if (o->switches)
-		printf("\"server_mode_switches\": %llu,\n",
-		       (unsigned long long)load->server.mode_switches);
+	if (o->calls)
+		printf("\"server_system_calls\": %llu,\n",
+		       (unsigned long long)load->server.system_calls);
 	stats_print(&load->stats, stdout);
 	printf("\n}");
 }

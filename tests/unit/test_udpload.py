@@ -365,7 +365,7 @@ def test_no_server() -> None:
         ("--threads 4 --requests 3 1", FAILED, "3 requests are too few for 4 threads"),
         ("--rate -1 1", FAILED, "-1 is not a number"),
         ("--host nowhere 1", FAILED, "nowhere is not an IPv4 address"),
-        ("--mode-switches 1", FAILED, "--mode-switches needs PORT:TID"),
+        ("--system-calls 1", FAILED, "--system-calls needs PORT:TID"),
     ],
 )
 def test_usage(options: str, status: int, message: str) -> None:
