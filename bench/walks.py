@@ -90,8 +90,13 @@ looks: dict[str, tuple[str, list[str], str]] = {}
 
 def files(place: Path, count: int) -> None:
     place.mkdir(parents=True)
+    directory = os.open(place, os.O_PATH)
     for number in range(count):
-        (place / f"file{number}").write_bytes(b"x" * (number % 50))
+        # Bare calls: an emulated CPU makes tens of thousands of them.
+        fd = os.open(f"file{number}", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=directory)
+        os.write(fd, b"x" * (number % 50))
+        os.close(fd)
+    os.close(directory)
 
 
 def make_trees() -> None:
