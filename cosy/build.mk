@@ -31,12 +31,18 @@ $(BUILD)/deps/clang: tools/deps
 	$(Q)tools/deps clang
 	$(Q)touch $@
 
-$(BUILD)/cosy/plugin/%.o: cosy/plugin/%.cpp $(BUILD)/deps/clang
+# Expanded when used: there may be no llvm-config before.
+COSY_CXXFLAGS = -std=c++17 -O1 -fno-rtti -fno-exceptions -fPIC -fvisibility=hidden \
+	-Wall -Wextra -Wno-unused-parameter $$($(COSY_LLVM_CONFIG) --cppflags) -MMD -MP
+
+$(COSY)/plugin/llvm.pch: cosy/plugin/llvm.hpp cosy/build.mk $(BUILD)/deps/clang
 	$(call say,CXX)
 	@mkdir -p $(@D)
-	$(Q)$(COSY_CLANG) -std=c++17 -O1 -fno-rtti -fno-exceptions -fPIC -fvisibility=hidden \
-		-Wall -Wextra -Wno-unused-parameter \
-		$$($(COSY_LLVM_CONFIG) --cppflags) -MMD -MP -c -o $@ $<
+	$(Q)$(COSY_CLANG) $(COSY_CXXFLAGS) -x c++-header -fpch-instantiate-templates -o $@ $<
+
+$(BUILD)/cosy/plugin/%.o: cosy/plugin/%.cpp $(COSY)/plugin/llvm.pch
+	$(call say,CXX)
+	$(Q)$(COSY_CLANG) $(COSY_CXXFLAGS) -include-pch $(COSY)/plugin/llvm.pch -c -o $@ $<
 
 $(COSY)/cosy.so: $(COSY_PLUGIN_OBJ)
 	$(call say,LD)
@@ -93,7 +99,7 @@ $(BUILD)/libcosy.a: $(COSY)/libcosy.o
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $<
 
--include $(COSY_PLUGIN_OBJ:.o=.d) $(COSY_HOST_OBJ:.o=.d)
+-include $(COSY)/plugin/llvm.d $(COSY_PLUGIN_OBJ:.o=.d) $(COSY_HOST_OBJ:.o=.d)
 
 # Where $(PREFIX) is: cosy-cc finds the rest from its own place.  `make install` has it
 # where `make cosy` has built it.

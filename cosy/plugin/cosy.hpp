@@ -12,15 +12,7 @@
 #ifndef COSY_PLUGIN_HPP
 #define COSY_PLUGIN_HPP
 
-#include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/MapVector.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/IR/DebugLoc.h>
-#include <llvm/IR/Function.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/Module.h>
-#include <llvm/IR/PassManager.h>
+#include "llvm.hpp"
 
 #include <string>
 #include <vector>

@@ -7,9 +7,6 @@
 #include "../../include/uapi/syscript_image.h"
 #include "../file.h"
 
-#include <llvm/DebugInfo/DWARF/DWARFContext.h>
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <map>

@@ -12,13 +12,6 @@
 #include "../../include/uapi/syscript_image.h"
 #include "../../kernel/syscalls_nr.h"
 
-#include <llvm/IR/AttributeMask.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Transforms/Utils/Cloning.h>
-#include <llvm/Transforms/Utils/ValueMapper.h>
 
 using namespace llvm;
 

@@ -8,20 +8,6 @@
  */
 #include "cosy.hpp"
 
-#include <llvm/ADT/DepthFirstIterator.h>
-#include <llvm/ADT/SetVector.h>
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/DataLayout.h>
-#include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/CodeExtractor.h>
-#include <llvm/Transforms/Utils/Local.h>
-
 using namespace llvm;
 
 namespace cosy {

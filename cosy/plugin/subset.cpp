@@ -8,11 +8,6 @@
 
 #include "../../kernel/syscalls_nr.h"
 
-#include <llvm/ADT/SetVector.h>
-#include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Operator.h>
 
 #include <set>
 

@@ -11,10 +11,6 @@
  */
 #include "cosy.hpp"
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/ReplaceConstant.h>
-#include <llvm/Transforms/Utils/ModuleUtils.h>
-
 using namespace llvm;
 
 namespace cosy {
