@@ -14,7 +14,6 @@
 #include "report.h"
 #include "words.h"
 
-#define STACK_LEN	32
 #define PLACES_BITS	9
 #define PLACES_PROBES	8
 
@@ -98,17 +97,23 @@ void report_stack(int number, const unsigned long *entries, unsigned int n)
 			pr_err("[%d]   %pB\n", number, (void *)entries[i]);
 }
 
+unsigned int report_stack_save(unsigned long entries[REPORT_STACK], unsigned long ip,
+			       unsigned int *from)
+{
+	unsigned int i = 0, n = stack_trace_save(entries, REPORT_STACK, 1);
+
+	while (i < n && entries[i] != ip)
+		i++;
+	*from = i < n ? i + 1 : 0;
+	return n;
+}
+
 void report_stack_here(int number, unsigned long ip)
 {
-	unsigned long entries[STACK_LEN];
-	unsigned int i, n;
+	unsigned long entries[REPORT_STACK];
+	unsigned int from, n = report_stack_save(entries, ip, &from);
 
-	n = stack_trace_save(entries, STACK_LEN, 1);
-	for (i = 0; i < n; i++)
-		if (entries[i] == ip)
-			break;
-	i = i < n ? i + 1 : 0;
-	report_stack(number, entries + i, n - i);
+	report_stack(number, entries + from, n - from);
 }
 
 /* -- what follows --------------------------------------------------------------------- */

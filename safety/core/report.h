@@ -14,6 +14,8 @@
 
 /* Kinds are limited each by itself: a hundred of one leave room for another. */
 #define REPORT_KINDS	8
+/* Entries of a stack that are saved. */
+#define REPORT_STACK	32
 
 /*
  * Counts a violation of a module's; is it to be reported?  Every one is, or the first at a
@@ -34,6 +36,12 @@ void report_where(int number, const char *place, unsigned long ip);
 
 /* Without the tool's own part of it. */
 void report_stack(int number, const unsigned long *entries, unsigned int n);
+/*
+ * Saves the stack here; returns its length.  @from: where on it the caller of @ip is, 0 if
+ * @ip is not on it.
+ */
+unsigned int report_stack_save(unsigned long entries[REPORT_STACK], unsigned long ip,
+			       unsigned int *from);
 /* The stack here, from the caller of @ip on if that is on it. */
 void report_stack_here(int number, unsigned long ip);
 

@@ -8,7 +8,6 @@
 #include <linux/ptrace.h>
 #include <linux/seq_file.h>
 #include <linux/stackdepot.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 #include "cache.h"
@@ -17,9 +16,6 @@
 #include "site.h"
 #include "violation.h"
 #include "words.h"
-
-/* Frames within which the call by a module is looked for. */
-#define CALLERS		32
 
 static const char *const kinds[VIOLATION_KINDS] = {
 	[VIOLATION_OVERRUN]		= "overrun",
@@ -44,20 +40,18 @@ static bool is_of_a_module(unsigned long ip)
  * Where a violation counts as the same one.  A function of the kernel has many callers:
  * who is at fault is the module that called it.
  */
-static unsigned long place_of(unsigned long ip)
+static unsigned long culprit_of(unsigned long ip)
 {
-	unsigned long entries[CALLERS];
-	unsigned int i, n;
+	unsigned long entries[REPORT_STACK];
+	unsigned int from, n;
 
 	if (is_of_a_module(ip))
 		return ip;
-	n = stack_trace_save(entries, CALLERS, 0);
-	/* Trampolines of what leads here lie between modules. */
-	for (i = 0; i < n && entries[i] != ip; i++)
-		;
-	for (; i < n; i++)
-		if (is_of_a_module(entries[i]))
-			return entries[i];
+	n = report_stack_save(entries, ip, &from);
+	/* Before it are trampolines of what leads here, which lie between modules. */
+	for (; from && from < n; from++)
+		if (is_of_a_module(entries[from]))
+			return entries[from];
 	return ip;
 }
 
@@ -65,7 +59,7 @@ static bool is_told(struct client *client, unsigned long ip, enum violation_kind
 {
 	atomic_long_inc(&counts[kind]);
 	return report_wanted(&client->entry, READ_ONCE(client->settings.every),
-			     report_before(place_of(ip), kind), kind);
+			     report_before(culprit_of(ip), kind), kind);
 }
 
 /* -- telling ------------------------------------------------------------------ */
