@@ -105,7 +105,7 @@ static bool can_compare(const struct check *check)
 }
 
 /* What a root is loaded from, or NULL. */
-static tree place_of(const struct root *root)
+static tree loaded_from(const struct root *root)
 {
 	gimple *def = SSA_NAME_DEF_STMT(root->name);
 
@@ -296,7 +296,7 @@ void rooms::gather()
 	auto_sbitmap stale(bits());
 
 	for (struct root &root : roots)
-		root.group = group_of(place_of(&root));
+		root.group = group_of(loaded_from(&root));
 	find_stale(stale);
 	for (unsigned int i = 0; i < roots.length(); i++)
 		if (bitmap_bit_p(stale, i))
