@@ -14,11 +14,28 @@ FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?(?:\(deleted\))?$", re.S)
 NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
 NAMED = re.compile(r"(\w+): ?(.*)", re.S)
 FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]+))*$")
-# What a descriptor is, a whole string, or what structures a list of arguments.
+# A word of a list of arguments within which nothing is cut, or what structures the list.
 PUNCTUATION = re.compile(
-    r"<(?<=[\dD]<)(?!<)[^<>]*(?:(?:(?<=-)>(?=[\d[])|<[^<>]*>)[^<>]*)*>"
-    r'|"(?:[^"\\]|\\.)*"?|[\[\](){},]',
-    re.S,
+    r"""
+      # What a descriptor is, after its number or AT_FDCWD: 3</tmp/a>.  A shift is none: 1<<2.
+      < (?<=[\dD]<) (?!<)
+      [^<>]*
+      (?:
+        (?:
+          # Between two ends of a connection: 3<TCP:[127.0.0.1:80->127.0.0.1:5000]>.
+          (?<=-) > (?=[\d[])
+          # What kind of a device: 1</dev/pts/0<char 136:0>>.
+        | < [^<>]* >
+        )
+        [^<>]*
+      )*
+      >
+      # A string, whole or up to the end.
+    | " (?:[^"\\]|\\.)* "?
+      # Brackets, and commas.
+    | [\[\](){},]
+    """,
+    re.S | re.X,
 )
 OCTAL = re.compile(r"0[0-7]+$")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\.\.\.)?$', re.S)
