@@ -18,14 +18,22 @@ built = @for file in $(1); do [ -e $$file ] || \
 .PHONY: install-packaging install-dkms install-activate uninstall dist
 install: install-packaging install-dkms install-activate
 
+# Documents, in folders as here: links between them hold.  Of the manual they name what is
+# installed, `man 7 syscript`.
+DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md COPYING \
+	$(wildcard LICENSES/* safety/README.md \
+	$(foreach folder,docs docs/design safety/docs,$(foreach type,md svg png,$(folder)/*.$(type))))
+to_installed_pages := sed -i -E -e 's,\[(`man [^`]*`)\]\([^)]*\),\1,g' \
+	-e 's,`man (safety/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
+
 install-packaging:
 	install -D -m 0644 packaging/60-syscript.rules $(DESTDIR)$(UDEVDIR)/60-syscript.rules
 	install -D -m 0644 packaging/syscript.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript.conf
 	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
-	install -d $(DESTDIR)$(DOCDIR)/LICENSES $(DESTDIR)$(DOCDIR)/design
-	install -m 0644 README.md CHANGELOG.md COPYING docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)
-	install -m 0644 LICENSES/* $(DESTDIR)$(DOCDIR)/LICENSES
-	install -m 0644 docs/design/*.md $(DESTDIR)$(DOCDIR)/design
+	for file in $(DOCUMENTS); do \
+		install -D -m 0644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
+	done
+	$(to_installed_pages) $(addprefix $(DESTDIR)$(DOCDIR)/,$(filter %.md,$(DOCUMENTS)))
 
 # The parts of the crates that luajit.mk compiles, and their licences.
 DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from links import dead_links
 
 TRACKED = subprocess.run(
     ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -36,7 +37,6 @@ FUNCTION = re.compile(r"(\w+)\(\)")
 IDENTIFIER = re.compile(r"(?<![\w/.-])[a-z]+(?:_[a-z0-9]+)+\b(?![./-])")
 MAKE = re.compile(r"^(?:sudo )?make ((?:[a-z][\w-]* ?)+)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 # Not ours: of the kernel, of LuaJIT, of other programs.
 OTHERS = """
@@ -120,10 +120,7 @@ def test_what_is_named_is_there(document: str) -> None:
 
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if name.endswith(".md")])
 def test_links(document: str) -> None:
-    targets = LINK.findall((ROOT / document).read_text())
-    folder = (ROOT / document).parent
-    gone = [t for t in targets if "://" not in t and not (folder / t).exists()]
-    assert not gone
+    assert dead_links(ROOT / document) == []
 
 
 def test_help() -> None:

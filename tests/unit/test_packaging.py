@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from links import dead_links
 from traces import Writer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,10 +195,23 @@ def test_safety_kit_is_taken_away(kit: Path, tmp_path: Path) -> None:
     assert (tmp_path / f"root/usr/src/syscript-safety-{VERSION}/core/registry.c").exists()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/kgcc.md"])
-def test_links_of_the_safety_kit_lead_somewhere(page: str, kit: Path) -> None:
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", (kit / page).read_text())
-    assert [link for link in links if not (kit / page).parent.joinpath(link).exists()] == []
+def dead(pages: list[Path]) -> dict[str, list[str]]:
+    found = {str(page): dead_links(page) for page in pages}
+    return {name: links for name, links in found.items() if links}
+
+
+def test_links_of_the_safety_kit_lead_somewhere(kit: Path) -> None:
+    assert dead([*kit.rglob("*.md")]) == {}
+
+
+@pytest.mark.parametrize("goal", ["install", "install-safety"])
+def test_links_of_installed_documents_lead_somewhere(goal: str, tmp_path: Path) -> None:
+    done("make", "-s", goal, f"DESTDIR={tmp_path}", "PREFIX=/usr/local")
+    pages = [*tmp_path.rglob("*.md")]
+    assert {"install": 30, "install-safety": 5}[goal] <= len(pages)
+    assert dead(pages) == {}
+    # The manual's pages are not where they were in the source.
+    assert [page.name for page in pages if re.search(r"`man \S*/", page.read_text())] == []
 
 
 def test_installed_consolidate_measures(tmp_path: Path) -> None:
