@@ -374,6 +374,13 @@ void kgcc_note(const char *where, void *memory, size_t size)
 }
 EXPORT_SYMBOL_GPL(kgcc_note);
 
+/* Who asks for an exact size gets no more pages than it takes, and all of the last one. */
+void kgcc_note_whole_pages(const char *where, void *memory, size_t size)
+{
+	kgcc_note(where, memory, PAGE_ALIGN(size));
+}
+EXPORT_SYMBOL_GPL(kgcc_note_whole_pages);
+
 void kgcc_note_pages(const char *where, struct page *page, unsigned int order)
 {
 	if (page)

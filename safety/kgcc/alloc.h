@@ -52,6 +52,7 @@ void kgcc_cache_hand_out(struct kmem_cache *cache);
 
 /* After and before calls that stay as they are: of vmalloc(), pages, per-CPU memory. */
 void kgcc_note(const char *where, void *memory, size_t size);
+void kgcc_note_whole_pages(const char *where, void *memory, size_t size);
 void kgcc_note_pages(const char *where, struct page *page, unsigned int order);
 void kgcc_note_percpu(const char *where, void __percpu *memory, size_t size);
 void kgcc_forget(const void *memory);

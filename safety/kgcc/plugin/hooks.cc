@@ -103,7 +103,7 @@ static const struct hook {
 	{ "vmalloc_32", NOTED, "kgcc_note" },
 	{ "vmalloc_32_user", NOTED, "kgcc_note" },
 	{ "__vmalloc", NOTED, "kgcc_note" },
-	{ "alloc_pages_exact", NOTED, "kgcc_note" },
+	{ "alloc_pages_exact", NOTED, "kgcc_note_whole_pages" },
 	{ "vfree", FORGOTTEN, "kgcc_forget" },
 	{ "free_pages_exact", FORGOTTEN, "kgcc_forget" },
 	{ "alloc_pages", NOTED_PAGES, "kgcc_note_pages" },

@@ -78,6 +78,7 @@ static struct {
 	_(heap_vmalloc, "overrun by 4 bytes: write of 4 bytes at offset 5000, memory of 5000 bytes") \
 	_(heap_kvmalloc, "overrun by 4 bytes: write of 4 bytes at offset 100000, (memory|object) of 100000 bytes") \
 	_(heap_pages, "overrun by 4 bytes: read of 4 bytes at offset 8192, memory of 8192 bytes") \
+	_(heap_pages_exact, "overrun by 4 bytes: read of 4 bytes at offset 12288, memory of 12288 bytes") \
 	_(heap_cache, "overrun by 4 bytes: write of 4 bytes at offset 56, object of 56 bytes") \
 	_(heap_other, "overrun by 4 bytes: read of 4 bytes at offset 40, object of 40 bytes") \
 	_(free_use, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
@@ -363,6 +364,15 @@ static noinline void heap_kvmalloc(void)
 
 	WRITE_ONCE(p[24999 + off], 1);
 	kvfree(p);
+}
+
+/* More than was asked for, and less than a power of two. */
+static noinline void heap_pages_exact(void)
+{
+	u32 *p = alloc_pages_exact(9000, GFP_KERNEL);
+
+	sink = READ_ONCE(p[3071 + off]);
+	free_pages_exact(p, 9000);
 }
 
 static noinline void heap_pages(void)
