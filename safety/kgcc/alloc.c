@@ -127,22 +127,56 @@ size_t kgcc_ksize(const char *where, const void *object)
 }
 EXPORT_SYMBOL_GPL(kgcc_ksize);
 
+/* Of what vmalloc() gave the size may not be known: whole pages, as many as are wanted. */
+static size_t room_of(const char *where, const void *old, size_t wanted)
+{
+	size_t room = 0;
+
+	if (!is_vmalloc_addr(old))
+		return ZERO_OR_NULL_PTR(old) ? 0 : kgcc_ksize(where, old);
+	while (room < wanted && vmalloc_to_page(old + room))
+		room += PAGE_SIZE;
+	return room;
+}
+
+/* To a new object, unless there is none. */
+static void *move(const char *where, const void *old, void *object, size_t size)
+{
+	size_t room = room_of(where, old, size);
+
+	if (!object)
+		return NULL;
+	memcpy(object, old, min(room, size));
+	kgcc_kvfree(where, old);
+	return object;
+}
+
+/* These always move: the kernel's own would resize an object onto its tag. */
 void *kgcc_krealloc(const char *where, const void *old, size_t size, gfp_t flags)
 {
-	size_t had = ZERO_OR_NULL_PTR(old) ? 0 : kgcc_ksize(where, old);
-	void *object = NULL;
-
-	if (size) {
-		object = kgcc_kmalloc(where, size, flags, NUMA_NO_NODE);
-		if (!object)
-			return NULL;
-		if (had)
-			memcpy(object, old, min(had, size));
-	}
-	kgcc_kfree(where, old);
-	return size ? object : ZERO_SIZE_PTR;
+	return move(where, old, kgcc_kmalloc(where, size, flags, NUMA_NO_NODE), size);
 }
 EXPORT_SYMBOL_GPL(kgcc_krealloc);
+
+void *kgcc_kvrealloc(const char *where, const void *old, size_t size, gfp_t flags)
+{
+	return move(where, old, kgcc_kvmalloc(where, size, flags, NUMA_NO_NODE), size);
+}
+EXPORT_SYMBOL_GPL(kgcc_kvrealloc);
+
+void *kgcc_vrealloc(const char *where, const void *old, size_t size, gfp_t flags)
+{
+	void *memory;
+
+	if (!size) {
+		kgcc_kvfree(where, old);
+		return NULL;
+	}
+	memory = __vmalloc(size, flags);
+	kgcc_note(where, memory, size);
+	return move(where, old, memory, size);
+}
+EXPORT_SYMBOL_GPL(kgcc_vrealloc);
 
 /* -- copies ---------------------------------------------------------------------- */
 

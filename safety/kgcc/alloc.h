@@ -14,6 +14,8 @@ struct list_lru;
 void *kgcc_kmalloc(const char *where, size_t size, gfp_t flags, int node);
 void *kgcc_kvmalloc(const char *where, size_t size, gfp_t flags, int node);
 void *kgcc_krealloc(const char *where, const void *old, size_t size, gfp_t flags);
+void *kgcc_kvrealloc(const char *where, const void *old, size_t size, gfp_t flags);
+void *kgcc_vrealloc(const char *where, const void *old, size_t size, gfp_t flags);
 void kgcc_kfree(const char *where, const void *object);
 void kgcc_kvfree(const char *where, const void *object);
 void kgcc_kfree_sensitive(const char *where, const void *object);

@@ -14,6 +14,7 @@ enum kind {
 	SAME,			/* then those of the call */
 	SIZED,			/* size, flags, node */
 	RESIZED,		/* pointer, size, flags */
+	RESIZED_FROM,		/* the same: before the size may be the old one */
 	CACHED,			/* cache, list_lru, flags, node */
 	/* These leave the call as it is, and add one ... */
 	NOTED,			/* ... after it: result, size */
@@ -45,6 +46,9 @@ static const struct hook {
 	{ "__kvmalloc_node", SIZED, "kgcc_kvmalloc" },
 	{ "krealloc", RESIZED, "kgcc_krealloc" },
 	{ "krealloc_node_align", RESIZED, "kgcc_krealloc" },
+	{ "kvrealloc", RESIZED_FROM, "kgcc_kvrealloc" },
+	{ "kvrealloc_node_align", RESIZED, "kgcc_kvrealloc" },
+	{ "vrealloc_node_align", RESIZED, "kgcc_vrealloc" },
 	{ "kfree", SAME, "kgcc_kfree" },
 	{ "kvfree", SAME, "kgcc_kvfree" },
 	{ "kfree_sensitive", SAME, "kgcc_kfree_sensitive" },
@@ -150,6 +154,14 @@ static const struct hook *hook_of(gcall *call)
 static tree argument(gcall *call, bool (*wanted)(tree type))
 {
 	for (unsigned int i = 0; i < gimple_call_num_args(call); i++)
+		if (wanted(TREE_TYPE(gimple_call_arg(call, i))))
+			return gimple_call_arg(call, i);
+	return NULL_TREE;
+}
+
+static tree last_argument(gcall *call, bool (*wanted)(tree type))
+{
+	for (unsigned int i = gimple_call_num_args(call); i--;)
 		if (wanted(TREE_TYPE(gimple_call_arg(call, i))))
 			return gimple_call_arg(call, i);
 	return NULL_TREE;
@@ -318,8 +330,10 @@ bool redirect_call(gcall *call)
 		args.safe_push(node_of(call));
 		break;
 	case RESIZED:
+	case RESIZED_FROM:
 		args.safe_push(gimple_call_arg(call, 0));
-		args.safe_push(argument(call, is_size));
+		args.safe_push(hook->kind == RESIZED ? argument(call, is_size)
+						     : last_argument(call, is_size));
 		args.safe_push(argument(call, is_flags));
 		break;
 	case CACHED:

@@ -22,6 +22,7 @@
 #include <linux/spinlock.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
@@ -77,6 +78,8 @@ static struct {
 	_(heap_kstrdup, "overrun by 1 byte: read of 1 byte at offset 9, object of 9 bytes") \
 	_(heap_vmalloc, "overrun by 4 bytes: write of 4 bytes at offset 5000, memory of 5000 bytes") \
 	_(heap_kvmalloc, "overrun by 4 bytes: write of 4 bytes at offset 100000, (memory|object) of 100000 bytes") \
+	_(heap_kvrealloc, "overrun by 4 bytes: write of 4 bytes at offset 60, object of 60 bytes") \
+	_(heap_kvrealloc_large, "overrun by 4 bytes: write of 4 bytes at offset 200000, (memory|object) of 200000 bytes") \
 	_(heap_pages, "overrun by 4 bytes: read of 4 bytes at offset 8192, memory of 8192 bytes") \
 	_(heap_pages_exact, "overrun by 4 bytes: read of 4 bytes at offset 12288, memory of 12288 bytes") \
 	_(heap_cache, "overrun by 4 bytes: write of 4 bytes at offset 56, object of 56 bytes") \
@@ -363,6 +366,33 @@ static noinline void heap_kvmalloc(void)
 	u32 *p = kvzalloc(100000, GFP_KERNEL);
 
 	WRITE_ONCE(p[24999 + off], 1);
+	kvfree(p);
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define resize(p, from, to)	kvrealloc(p, from, to, GFP_KERNEL)
+#else
+#define resize(p, from, to)	kvrealloc(p, to, GFP_KERNEL)
+#endif
+
+/* Larger than it was, and no larger than its slot. */
+static noinline void heap_kvrealloc(void)
+{
+	u32 *p = resize(kvzalloc(40, GFP_KERNEL), 40, 60);
+
+	WRITE_ONCE(p[14 + off], 1);
+	kvfree(p);
+}
+
+/* With what was in it before. */
+static noinline void heap_kvrealloc_large(void)
+{
+	u32 *p = kvzalloc(100000, GFP_KERNEL);
+
+	p[24999] = 7;
+	p = resize(p, 100000, 200000);
+	WRITE_ONCE(p[49999 + off], 1);
+	WARN_ON(READ_ONCE(p[24999]) != 7);
 	kvfree(p);
 }
 
