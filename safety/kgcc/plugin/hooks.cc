@@ -18,6 +18,7 @@ enum kind {
 	CACHED,			/* cache, list_lru, flags, node */
 	/* These leave the call as it is, and add one ... */
 	NOTED,			/* ... after it: result, size */
+	NOTED_ARRAY,		/* ... after it: result, product of the first two */
 	NOTED_PAGES,		/* ... after it: result, page order */
 	NOTED_ORDER,		/* the same, of a function that returns an address */
 	FORGOTTEN,		/* ... before it: first argument */
@@ -107,6 +108,12 @@ static const struct hook {
 	{ "vmalloc_32", NOTED, "kgcc_note" },
 	{ "vmalloc_32_user", NOTED, "kgcc_note" },
 	{ "__vmalloc", NOTED, "kgcc_note" },
+	{ "vmalloc_huge", NOTED, "kgcc_note" },
+	{ "vmalloc_huge_node", NOTED, "kgcc_note" },
+	{ "vmalloc_array", NOTED_ARRAY, "kgcc_note" },
+	{ "__vmalloc_array", NOTED_ARRAY, "kgcc_note" },
+	{ "vcalloc", NOTED_ARRAY, "kgcc_note" },
+	{ "__vcalloc", NOTED_ARRAY, "kgcc_note" },
 	{ "alloc_pages_exact", NOTED, "kgcc_note_whole_pages" },
 	{ "vfree", FORGOTTEN, "kgcc_forget" },
 	{ "free_pages_exact", FORGOTTEN, "kgcc_forget" },
@@ -253,15 +260,28 @@ static void add_call(gcall *call, const char *name, const vec<tree> &args, bool 
 		gsi_insert_before(&gsi, addition, GSI_SAME_STMT);
 }
 
-/* PAGE_SIZE << order, computed after the call. */
-static tree bytes_of_order(gcall *call, tree order)
+/* Computed before the call. */
+static tree value_of(gcall *call, tree expression)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(call);
-	tree bytes;
 
+	return force_gimple_operand_gsi(&gsi, expression, true, NULL_TREE, true, GSI_SAME_STMT);
+}
+
+/* PAGE_SIZE << order. */
+static tree bytes_of_order(gcall *call, tree order)
+{
 	order = order ? fold_convert(integer_type_node, order) : integer_zero_node;
-	bytes = fold_build2(LSHIFT_EXPR, size_type_node, size_int(4096), order);
-	return force_gimple_operand_gsi(&gsi, bytes, true, NULL_TREE, true, GSI_SAME_STMT);
+	return value_of(call, fold_build2(LSHIFT_EXPR, size_type_node, size_int(4096), order));
+}
+
+/* Where that overflows there is no result. */
+static tree bytes_of_array(gcall *call)
+{
+	tree n = fold_convert(size_type_node, gimple_call_arg(call, 0));
+	tree size = fold_convert(size_type_node, gimple_call_arg(call, 1));
+
+	return value_of(call, fold_build2(MULT_EXPR, size_type_node, n, size));
 }
 
 static tree second(gcall *call)
@@ -280,6 +300,8 @@ static void note(gcall *call, const struct hook *hook, tree where)
 	args.safe_push(result);
 	if (hook->kind == NOTED)
 		args.safe_push(argument(call, is_size));
+	else if (hook->kind == NOTED_ARRAY)
+		args.safe_push(bytes_of_array(call));
 	else if (hook->kind == NOTED_PAGES)
 		args.safe_push(second(call));
 	else
@@ -345,6 +367,7 @@ bool redirect_call(gcall *call)
 		args.safe_push(node_of(call));
 		break;
 	case NOTED:
+	case NOTED_ARRAY:
 	case NOTED_PAGES:
 	case NOTED_ORDER:
 		note(call, hook, args[0]);

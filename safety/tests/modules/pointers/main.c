@@ -77,6 +77,7 @@ static struct {
 	_(heap_kmemdup, "overrun by 1 byte: read of 1 byte at offset 33, object of 33 bytes") \
 	_(heap_kstrdup, "overrun by 1 byte: read of 1 byte at offset 9, object of 9 bytes") \
 	_(heap_vmalloc, "overrun by 4 bytes: write of 4 bytes at offset 5000, memory of 5000 bytes") \
+	_(heap_vcalloc, "overrun by 4 bytes: write of 4 bytes at offset 5000, memory of 5000 bytes") \
 	_(heap_kvmalloc, "overrun by 4 bytes: write of 4 bytes at offset 100000, (memory|object) of 100000 bytes") \
 	_(heap_kvrealloc, "overrun by 4 bytes: write of 4 bytes at offset 60, object of 60 bytes") \
 	_(heap_kvrealloc_large, "overrun by 4 bytes: write of 4 bytes at offset 200000, (memory|object) of 200000 bytes") \
@@ -356,6 +357,14 @@ static noinline void heap_kstrdup(void)
 static noinline void heap_vmalloc(void)
 {
 	u32 *p = vzalloc(5000);
+
+	WRITE_ONCE(p[1249 + off], 1);
+	vfree(p);
+}
+
+static noinline void heap_vcalloc(void)
+{
+	u32 *p = vcalloc(1250, 4);
 
 	WRITE_ONCE(p[1249 + off], 1);
 	vfree(p);
