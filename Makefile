@@ -20,7 +20,7 @@ KDIR := /lib/modules/$(KERNEL)/build
 else
 # A default kernel, and all that tools/deps installs for it: make makes this file first,
 # and starts again with it.  These goals do without, those of the module need neither
-# QEMU nor Python's packages, and the demo installs all of its own at once.
+# QEMU nor Python's packages, and the demo has fewer than the tests.
 LIGHT := clean help help-all lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
 	install install-% uninstall uninstall-% dist deb test-deb
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
@@ -63,7 +63,10 @@ VENDOR_READY := $(BUILD)/deps/vendor.ready
 endif
 
 $(BUILD)/config-module.mk: private DEPS_GROUPS := build vendor kernel
-$(BUILD)/config-demo.mk: private DEPS_GROUPS := build vendor kernel guest clang memcached walks
+# The demo's other packages come while it compiles, unless somebody has to be asked.
+DEMO_GROUPS := guest clang memcached walks
+$(BUILD)/config-demo.mk: private DEPS_GROUPS := build kernel \
+	$(if $(filter 0,$(shell id -u)),,vendor $(DEMO_GROUPS))
 $(addprefix $(BUILD)/config,.mk -module.mk -demo.mk): tools/deps $(PINNED)
 	$(Q)tools/deps $(DEPS_GROUPS)
 	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@

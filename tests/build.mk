@@ -147,11 +147,10 @@ part-boots-$(KREL):
 part-boots:
 	$(call part,$(PYTEST) tests/meta -m boot)
 
-# Who only types `make test` gets as many jobs as there are CPUs, and one that waits for
-# the network or a disk.
-JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell expr $$(nproc) + 1))
+# Who only types `make test` gets as many jobs as there are CPUs, and some that wait.
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell expr $$(nproc) + $(1)))
 test:
-	+$(Q)$(MAKE) $(JOBS) --no-print-directory unit-programs guest-programs
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory unit-programs guest-programs
 	+$(Q)$(MAKE) --no-print-directory lint-module
 	$(call run-parts,$(VM_PARTS) $(UNIT_PARTS))
 

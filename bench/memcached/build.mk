@@ -34,17 +34,23 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 DEMO_ARGS ?=
 DEMO_PARTS := $(WALKS)/coreutils-ahead.done $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image module
-# What waits for the network, and what keeps a CPU busy meanwhile: configure of coreutils
-# takes longest, on one CPU, and is to begin with the second half.
-DEMO_FETCHED := $(COSY_PLUGIN_OBJ) $(BUILD)/apt/coreutils.orig.tar.xz $(BUILD)/apt/memcached.orig.tar.xz \
-	$(KTREE)/complete
-.PHONY: demo-parts demo-fetched
+# First what waits for the network, and what keeps the CPUs busy meanwhile and needs a C
+# compiler alone.  configure of coreutils takes longest, on one CPU: then it begins at once.
+DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(BUILD)/apt/coreutils.orig.tar.xz \
+	$(BUILD)/apt/memcached.orig.tar.xz $(KTREE)/complete \
+	$(BUILD)/syscript $(BUILD)/libsyscript.so
+DEMO_WAIT := 4
+$(BUILD)/deps/demo: tools/deps $(PINNED)
+	$(Q)tools/deps $(DEMO_GROUPS)
+	@touch $@
+
+.PHONY: demo-first demo-parts
+demo-first: $(DEMO_FIRST)
 demo-parts: $(DEMO_PARTS)
-demo-fetched: $(DEMO_FETCHED)
 
 demo:
 	@echo "demo: building memcached, coreutils' du and ls, and the module for Linux $(KREL)"
-	@+$(MAKE) --no-print-directory $(JOBS) demo-fetched
-	@+$(MAKE) --no-print-directory $(JOBS) demo-parts
+	@+$(MAKE) --no-print-directory $(call jobs,$(DEMO_WAIT)) demo-first
+	@+$(MAKE) --no-print-directory $(call jobs,0) demo-parts
 	@echo "demo: booting Linux $(KREL) in two guests that count instructions (a minute)"
 	@bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)

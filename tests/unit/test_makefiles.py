@@ -65,7 +65,7 @@ def test_groups_of_packages_are_listed() -> None:
         text = file.read_text()
         named += re.findall(r"^\t.*tools/deps ([\w-]+)", text, re.MULTILINE)
         named += re.findall(r"deps/([\w-]+)\.ready|$", text)
-        named += re.findall(r"DEPS_GROUPS := (.*)", text)
+        named += re.findall(r"_GROUPS := ([\w -]+)", text)
     groups = set(" ".join(named).split())
     assert groups - listed == set()
     for group in groups:
