@@ -141,7 +141,7 @@ static void wait(struct evmon_site *site, const void *object)
 
 /* -- modules go --------------------------------------------------------------- */
 
-static void tell_of_module(const struct held_lock *lock, void *data)
+static void tell_of_module(struct held_lock *lock, void *data)
 {
 	const struct module *module = data;
 	const struct place *place = evmon_place(lock->where.place);

@@ -200,9 +200,9 @@ enum held_by_whom held_remove(struct held_set *set, const void *object,
 }
 EXPORT_SYMBOL_GPL(held_remove);
 
-void held_forget(struct held_set *set, const struct held_lock *lock)
+void held_forget(struct held_set *set, struct held_lock *lock)
 {
-	const void *object = xchg(&((struct held_lock *)lock)->object, NULL);
+	const void *object = xchg(&lock->object, NULL);
 
 	if (object)
 		count_add(set, object, -1);
@@ -220,9 +220,9 @@ void held_clear(struct held_set *set, struct holder *holder)
 }
 EXPORT_SYMBOL_GPL(held_clear);
 
-void held_gone(const struct held_lock *lock)
+void held_gone(struct held_lock *lock)
 {
-	WRITE_ONCE(((struct held_lock *)lock)->gone, true);
+	WRITE_ONCE(lock->gone, true);
 }
 EXPORT_SYMBOL_GPL(held_gone);
 
@@ -256,13 +256,13 @@ bool held_is_locked(const struct held_lock *lock)
 }
 EXPORT_SYMBOL_GPL(held_is_locked);
 
-void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
+void held_walk(struct held_set *set, void (*fn)(struct held_lock *lock, void *data),
 	       void *data)
 {
 	unsigned int i, j;
 
 	for (i = 0; i < HOLDERS; i++) {
-		const struct holder *holder = &set->holders[i];
+		struct holder *holder = &set->holders[i];
 
 		if (!READ_ONCE(holder->key))
 			continue;
@@ -275,11 +275,11 @@ EXPORT_SYMBOL_GPL(held_walk);
 
 struct within {
 	const void *start, *end;
-	void (*fn)(const struct held_lock *lock, void *data);
+	void (*fn)(struct held_lock *lock, void *data);
 	void *data;
 };
 
-static void call_within(const struct held_lock *lock, void *data)
+static void call_within(struct held_lock *lock, void *data)
 {
 	const struct within *within = data;
 	const void *object = READ_ONCE(lock->object);
@@ -289,7 +289,7 @@ static void call_within(const struct held_lock *lock, void *data)
 }
 
 void held_walk_in(struct held_set *set, const void *start, size_t size,
-		  void (*fn)(const struct held_lock *lock, void *data), void *data)
+		  void (*fn)(struct held_lock *lock, void *data), void *data)
 {
 	struct within within = { .start = start, .end = start + size, .fn = fn, .data = data };
 	const void *page;

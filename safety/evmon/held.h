@@ -50,10 +50,10 @@ enum held_by_whom held_remove(struct held_set *set, const void *object,
  */
 bool held_is_locked(const struct held_lock *lock);
 /* Its memory is freed: there is no lock from now on, but its holder may release it yet. */
-void held_gone(const struct held_lock *lock);
+void held_gone(struct held_lock *lock);
 
 /* It is held no more. */
-void held_forget(struct held_set *set, const struct held_lock *lock);
+void held_forget(struct held_set *set, struct held_lock *lock);
 /* Forgets all that a holder holds. */
 void held_clear(struct held_set *set, struct holder *holder);
 
@@ -61,10 +61,10 @@ void held_clear(struct held_set *set, struct holder *holder);
 bool held_any(const struct held_set *set);
 
 /* Calls @fn for all that is held. */
-void held_walk(struct held_set *set, void (*fn)(const struct held_lock *lock, void *data),
+void held_walk(struct held_set *set, void (*fn)(struct held_lock *lock, void *data),
 	       void *data);
 /* The same for what lies in this memory; cheap if nothing does. */
 void held_walk_in(struct held_set *set, const void *start, size_t size,
-		  void (*fn)(const struct held_lock *lock, void *data), void *data);
+		  void (*fn)(struct held_lock *lock, void *data), void *data);
 
 #endif /* EVMON_HELD_H */

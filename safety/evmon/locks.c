@@ -58,7 +58,7 @@ struct freed {
 	unsigned long ip;
 };
 
-static void tell_freed(const struct held_lock *lock, void *data)
+static void tell_freed(struct held_lock *lock, void *data)
 {
 	const struct freed *freed = data;
 	struct evmon_where here;
