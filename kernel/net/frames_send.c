@@ -163,11 +163,12 @@ static void hold_buffer(struct sock *sk, struct flush *flush)
 	int half = READ_ONCE(sk->sk_sndbuf) / 2;
 	int used = refcount_read(&sk->sk_wmem_alloc);
 
-	do {
-		if (used > half || half > INT_MAX / 4)
-			return;
-	} while (!atomic_try_cmpxchg_relaxed(&sk->sk_wmem_alloc.refs, &used, used + half + 1));
-	flush->held = half + 1;
+	/* All of it together must not overflow the counter. */
+	if (half > INT_MAX / 4)
+		return;
+	while (used <= half && !flush->held)
+		if (atomic_try_cmpxchg_relaxed(&sk->sk_wmem_alloc.refs, &used, used + half + 1))
+			flush->held = half + 1;
 }
 
 /* The socket is its file's, so this is not its end. */
