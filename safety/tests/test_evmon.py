@@ -409,7 +409,7 @@ def test_fault(monitor, fault, expected, here, there, load, violations, kernel_l
     # Where a monitor itself saw it says nothing.
     assert not re.search(r"here at .*\[evmon", text)
     if there:
-        assert f"at {line_of(*there)}" in text.partition("CPU")[2]
+        assert re.search(rf"\] (?!here )[a-z :,]+ at {re.escape(line_of(*there))}", text)
 
 
 @pytest.mark.planted

@@ -170,17 +170,24 @@ static void unlock_spin(void)
 	smp_store_release(&unlocked, true);
 }
 
-/* On another CPU, while this one waits without sleeping. */
+/* On another CPU, or where there is none in an interrupt: this one waits without sleeping. */
 static void spin_other(void)
 {
+	unsigned int cpu;
+
 	unlocked = false;
 	elsewhere_fn = unlock_spin;
 	spin_lock(&c->spin);
-	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), &work);
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	if (cpu < nr_cpu_ids)
+		schedule_work_on(cpu, &work);
+	else
+		irq_work_queue(&irq_work);
 	while (!smp_load_acquire(&unlocked))
 		cpu_relax();
 	preempt_enable();
 	flush_work(&work);
+	irq_work_sync(&irq_work);
 }
 
 static void spin_then_mutex(void)
