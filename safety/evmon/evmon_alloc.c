@@ -28,6 +28,7 @@
 
 #include "memory.h"
 #include "monitor.h"
+#include "words.h"
 
 #define OBJECTS_BITS	16
 #define PROBES		32
@@ -39,8 +40,8 @@ MODULE_PARM_DESC(modules, "names of the modules to watch, by comma; there, or ye
 
 struct object {
 	const void *start;		/* NULL: never used, or at its end */
-	size_t size;
-	bool freed;
+	size_t size;			/* 0: not known, of an skb */
+	bool is_skb, freed;
 	const struct module *module;
 	struct evmon_where born, died;
 };
@@ -86,7 +87,7 @@ static struct object *object_find(const void *start, bool add)
 	return add ? room : NULL;
 }
 
-static void born(unsigned long ip, const void *start, size_t size)
+static void born(unsigned long ip, const void *start, size_t size, bool is_skb)
 {
 	const struct module *module;
 	struct object *object;
@@ -101,7 +102,7 @@ static void born(unsigned long ip, const void *start, size_t size)
 	object = object_find(start, module);
 	if (object)
 		*object = (struct object) {
-			.start = start, .size = size, .module = module,
+			.start = start, .size = size, .is_skb = is_skb, .module = module,
 			.born = evmon_here_ip(ip), .freed = !module,
 		};
 	else if (module)
@@ -135,7 +136,7 @@ static void died(unsigned long ip, const void *start)
 static void on_born(struct memory_listener *listener, unsigned long ip, const void *start,
 		    size_t size, gfp_t flags)
 {
-	born(ip, start, size);
+	born(ip, start, size, false);
 }
 
 static void on_died(struct memory_listener *listener, unsigned long ip, const void *start,
@@ -210,7 +211,7 @@ static struct kprobe *probes[] = { &free_rcu, &free_bulk };
  * does not have, or has under another name, is left out there.
  */
 
-enum result { MEMORY, PAGE, ADDRESS_OF_PAGE };
+enum result { MEMORY, PAGE, ADDRESS_OF_PAGE, SKB };
 
 struct allocator {
 	struct kretprobe probe;
@@ -253,10 +254,10 @@ static struct allocator allocators[] = {
 	ALLOCATOR("__alloc_percpu", MEMORY, 0, false),
 	ALLOCATOR("__alloc_percpu_gfp", MEMORY, 0, false),
 	ALLOCATOR("pcpu_alloc_noprof", MEMORY, 0, false),
-	ALLOCATOR("__alloc_skb", MEMORY, 0, false),
-	ALLOCATOR("__netdev_alloc_skb", MEMORY, 1, false),
-	ALLOCATOR("skb_clone", MEMORY, -1, false),
-	ALLOCATOR("skb_copy", MEMORY, -1, false),
+	ALLOCATOR("__alloc_skb", SKB, 0, false),
+	ALLOCATOR("__netdev_alloc_skb", SKB, 1, false),
+	ALLOCATOR("skb_clone", SKB, -1, false),
+	ALLOCATOR("skb_copy", SKB, -1, false),
 };
 
 static struct allocator *allocator_of(struct kretprobe_instance *instance)
@@ -283,10 +284,11 @@ static int on_result(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	const struct call *call = (const struct call *)instance->data;
 	unsigned long result = regs_return_value(regs);
+	enum result kind = allocator_of(instance)->result;
 
-	if (result && allocator_of(instance)->result == ADDRESS_OF_PAGE)
+	if (result && kind == ADDRESS_OF_PAGE)
 		result = (unsigned long)virt_to_page((void *)result);
-	born(call->ip, (const void *)result, call->size);
+	born(call->ip, (const void *)result, call->size, kind == SKB);
 	return 0;
 }
 
@@ -421,6 +423,17 @@ static void watch_all_loaded(void)
 		watch_loaded(name);
 }
 
+static void tell_leak(const struct object *object)
+{
+	char what[40] = "skb";
+
+	if (object->size)
+		snprintf(what, sizeof(what), "%s%zu byte%s", object->is_skb ? "skb of " : "",
+			 object->size, plural(object->size));
+	evmon_violation(&monitor, object->start, &object->born, NULL, NULL,
+			"%s not freed when %s goes", what, object->module->name);
+}
+
 static void tell_leaks(const struct module *module)
 {
 	struct object object;
@@ -434,9 +447,7 @@ static void tell_leaks(const struct module *module)
 			objects[i].module = NULL;
 		raw_spin_unlock_irqrestore(&objects_lock, flags);
 		if (object.module == module && !object.freed)
-			evmon_violation(&monitor, object.start, &object.born, NULL, NULL,
-					"%zu bytes not freed when %s goes", object.size,
-					module->name);
+			tell_leak(&object);
 	}
 }
 

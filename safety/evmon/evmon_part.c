@@ -2,7 +2,7 @@
 /*
  * The monitor of parts that must not sleep: read-side critical sections of RCU, bottom
  * halves off, preemption off.  Ended without having been begun, slept in, kept on return
- * to user space or by a task that ends.
+ * to user space or by a process that ends.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
@@ -44,6 +44,18 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	}
 }
 
+static const char *within(u16 begun)
+{
+	switch (begun) {
+	case EVMON_RCU_BEGIN:
+		return "in a read-side section of RCU";
+	case EVMON_BH_BEGIN:
+		return "with bottom halves off";
+	default:
+		return "with preemption off";
+	}
+}
+
 static void tell_all(struct task_struct *task, const char *what)
 {
 	struct holder *holder = held_by(held, task);
@@ -56,18 +68,18 @@ static void tell_all(struct task_struct *task, const char *what)
 	for (i = 0; i < holder->depth; i++)
 		if (holder->locks[i].object)
 			evmon_violation(&monitor, NULL, &here, "begun", &holder->locks[i].where,
-					"%s, %s", evmon_text_of(holder->locks[i].type), what);
+					"%s %s", what, within(holder->locks[i].type));
 	held_clear(held, holder);
 }
 
 static void returned(struct switches *switches, struct task_struct *task)
 {
-	tell_all(task, "and not ended on return to user space");
+	tell_all(task, "returned to user space");
 }
 
 static void exited(struct switches *switches, struct task_struct *task)
 {
-	tell_all(task, "and not ended by a task that ends");
+	tell_all(task, "process ended");
 }
 
 /* Found while the run queue was locked, told right after. */
@@ -85,7 +97,7 @@ static void tell_slept(struct irq_work *work)
 	struct slept *s = container_of(work, struct slept, work);
 
 	evmon_violation_of(&monitor, NULL, &s->here, &s->stack, "begun", &s->lock.where,
-			   "%s, and slept in", evmon_text_of(s->lock.type));
+			   "slept %s", within(s->lock.type));
 	WRITE_ONCE(s->pending, false);
 }
 

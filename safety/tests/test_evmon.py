@@ -246,7 +246,7 @@ def test_counters_that_are_freed(load, violations) -> None:
         ),
         (
             *("part", "bh_mismatch"),
-            "part: bottom halves off, and not ended on return to user space: local_bh_disable",
+            "part: returned to user space with bottom halves off: local_bh_disable",
             None,
             ("bh_mismatch", "spin_lock_bh"),
         ),
@@ -289,24 +289,25 @@ def test_counters_that_are_freed(load, violations) -> None:
             ("keep_mutex", "mutex_lock"),
         ),
         (
-            *("part", "rcu_slept", "part: rcu_read_lock(), and slept in: rcu_read_lock"),
+            *("part", "rcu_slept"),
+            "part: slept in a read-side section of RCU: rcu_read_lock",
             None,
             ("rcu_slept", "rcu_read_lock"),
         ),
         (
-            *("part", "bh_slept", "part: bottom halves off, and slept in: local_bh_disable"),
+            *("part", "bh_slept", "part: slept with bottom halves off: local_bh_disable"),
             None,
             ("bh_slept", "local_bh_disable"),
         ),
         (
             *("part", "rcu_kept"),
-            "part: rcu_read_lock(), and not ended on return to user space: rcu_read_lock",
+            "part: returned to user space in a read-side section of RCU: rcu_read_lock",
             None,
             ("rcu_kept", "rcu_read_lock"),
         ),
         (
             *("part", "preempt_kept"),
-            "part: preemption off, and not ended on return to user space: preempt_disable",
+            "part: returned to user space with preemption off: preempt_disable",
             None,
             ("preempt_kept", "preempt_disable"),
         ),
@@ -488,15 +489,22 @@ def test_memory_left(load, violations, kernel_log) -> None:
 
 @pytest.mark.planted
 @pytest.mark.parametrize(
-    ("kind", "size"),
-    [("vmalloc", 12345), ("pages", 8192), ("page", 4096), ("percpu", 24), ("skb", 777)],
+    ("kind", "what"),
+    [
+        ("vmalloc", "12345 bytes"),
+        ("pages", "8192 bytes"),
+        ("page", "4096 bytes"),
+        ("percpu", "24 bytes"),
+        ("skb", "skb of 777 bytes"),
+        ("clone", "skb"),
+    ],
 )
-def test_memory_of_other_kinds_left(kind, size, load, violations, kernel_log) -> None:
+def test_memory_of_other_kinds_left(kind, what, load, violations, kernel_log) -> None:
     load_with(load, "alloc")
     do("sound_memory")
     do(f"{kind}_leak")
     alone("rmmod", "planted_locks")
-    assert f"alloc: {size} bytes not freed when planted_locks goes" in violations()
+    assert f"alloc: {what} not freed when planted_locks goes" in violations()
     text = kernel_log.read()
     assert f"at {kind}_leak+" in text and "sound_memory+" not in text
 

@@ -1075,6 +1075,15 @@ static noinline void skb_leak(void)
 	WRITE_ONCE(leaked, alloc_skb(777, GFP_KERNEL));
 }
 
+static noinline void clone_leak(void)
+{
+	struct sk_buff *skb = alloc_skb(777, GFP_KERNEL);
+
+	if (skb)
+		WRITE_ONCE(leaked, skb_clone(skb, GFP_KERNEL));
+	kfree_skb(skb);
+}
+
 static noinline void sound_memory(void)
 {
 	struct page *page = alloc_pages(GFP_KERNEL, 1);
@@ -1137,7 +1146,8 @@ static const struct { const char *name; void (*fn)(void); } faults[] = {
 	FAULT(spin_freed), FAULT(mutex_uninitialised), FAULT(rcu_slept), FAULT(bh_slept),
 	FAULT(rcu_kept), FAULT(preempt_kept), FAULT(sound_parts), FAULT(mutex_kept_by_kthread),
 	FAULT(mutex_kept_by_task), FAULT(vmalloc_leak), FAULT(pages_leak), FAULT(page_leak),
-	FAULT(percpu_leak), FAULT(skb_leak), FAULT(sound_memory), FAULT(irq_then_alloc),
+	FAULT(percpu_leak), FAULT(skb_leak), FAULT(clone_leak), FAULT(sound_memory),
+	FAULT(irq_then_alloc),
 	FAULT(preempt_then_alloc), FAULT(rcu_then_alloc), FAULT(softirq_alloc),
 	FAULT(spin_then_pages), FAULT(preempt_then_copy), FAULT(rcu_then_copy),
 	FAULT(rcu_then_mutex), FAULT(preempt_then_mutex), FAULT(spin_then_wait_event),
