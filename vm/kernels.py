@@ -240,10 +240,10 @@ def uncompressed(release: str) -> Path | None:
     Its addresses are not random: the part that unpacks it chooses them.
     """
     tree = fetch(release)
-    kernel = tree / "vmlinux"
-    if kernel.exists():
+    kernel, packed = tree / "vmlinux", tree / "vmlinuz"
+    if kernel.exists() and kernel.stat().st_mtime >= packed.stat().st_mtime:
         return kernel
-    image = (tree / "vmlinuz").read_bytes()
+    image = packed.read_bytes()
     # As Documentation/arch/x86/boot.rst has it; 4 bytes of size are at the payload's end.
     sectors = image[0x1F1] or 4
     start, length = struct.unpack_from("<II", image, 0x248)
@@ -254,8 +254,8 @@ def uncompressed(release: str) -> Path | None:
         return None
     with tempfile.TemporaryDirectory(dir=tree) as place:
         new = Path(place) / "vmlinux"
-        (packed := Path(place) / "packed").write_bytes(payload)
-        run("sh", "-c", f'exec {tool} -dc <"$1" >"$2"', tool, packed, new)
+        (inner := Path(place) / "payload").write_bytes(payload)
+        run("sh", "-c", f'exec {tool} -dc <"$1" >"$2"', tool, inner, new)
         return new.rename(kernel)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
@@ -43,6 +44,11 @@ def test_a_kernel_is_unpacked(tree: Path, tool: str) -> None:
     (tree / "vmlinuz").write_bytes(image(payload.stdout))
     assert kernels.uncompressed("some") == tree / "vmlinux"
     assert (tree / "vmlinux").read_bytes() == KERNEL
+    # Not again, unless the kernel was built anew.
+    (tree / "vmlinux").write_bytes(b"kept")
+    assert kernels.uncompressed("some").read_bytes() == b"kept"
+    os.utime(tree / "vmlinux", (0, 0))
+    assert kernels.uncompressed("some").read_bytes() == KERNEL
 
 
 def test_what_is_packed_otherwise_is_left(tree: Path) -> None:
