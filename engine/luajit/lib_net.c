@@ -205,13 +205,26 @@ static int optbool(lua_State *L, int narg)
   return o < L->top && tvistruecond(o);
 }
 
+/* Nothing, true, or "unfiltered". */
+static enum frames_take opttake(lua_State *L, int narg)
+{
+  TValue *o = L->base + narg - 1;
+  if (!optbool(L, narg))
+    return FRAMES_LEAVE;
+  if (!tvisstr(o))
+    return FRAMES_TAKE;
+  if (strcmp(strVdata(o), "unfiltered"))
+    luaL_argerror(L, narg, "true or \"unfiltered\" expected");
+  return FRAMES_TAKE_UNFILTERED;
+}
+
 /* net.frames(fd [, all [, take]]) -> port */
 LJLIB_CF(net_frames)
 {
   long fd = vm_checkint(L, 1);
   struct frames *frames;
   long ret = vm_called(L, frames_open(G2RUN(G(L)), fd == (int)fd ? (int)fd : -1,
-				       optbool(L, 3), &frames));
+				       opttake(L, 3), &frames));
   if (ret)
     luaL_error(L, "descriptor %d: %s", (int)fd, whynot(ret));
   frames->all = optbool(L, 2);

@@ -54,6 +54,13 @@ struct frames_wait {
 
 struct run;
 
+/* From the device's stack, those that the socket's filter accepts. */
+enum frames_take {
+	FRAMES_LEAVE,
+	FRAMES_TAKE,
+	FRAMES_TAKE_UNFILTERED,	/* what the stack would filter is left to it */
+};
+
 /*
  * All of these return -errno on failure, and must be called where a system call
  * could be.
@@ -69,7 +76,7 @@ struct run;
  * another; -EINVAL: they cannot be taken; -EPROTOTYPE: the socket is bound to a protocol;
  * -ENOSYS: in a process.
  */
-long frames_open(struct run *run, int fd, int take, struct frames **frames);
+long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames);
 
 /*
  * Drops the frames of the last receive, sends the queued ones, and receives, except

@@ -243,7 +243,8 @@ static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock
 
 struct open {
 	struct frames_work work;
-	int fd, take;
+	int fd;
+	enum frames_take take;
 };
 
 static long open_port(struct open *open)
@@ -274,7 +275,8 @@ static long has_to_change(struct frames_work *work)
 	const struct open *open = container_of(work, struct open, work);
 	const struct frames_rx *rx = work->port->rx;
 
-	return open->take ? !frames_rx_serves(rx, work->sock) : !!rx;
+	return open->take ?
+	       !frames_rx_serves(rx, work->sock, open->take == FRAMES_TAKE_UNFILTERED) : !!rx;
 }
 
 static void stop_taking(struct frames_port *port)
@@ -289,7 +291,8 @@ static long change_taking(struct frames_work *work)
 	const struct open *open = container_of(work, struct open, work);
 
 	stop_taking(work->port);
-	return open->take ? frames_rx_attach(&work->port->rx, work->sock) : 0;
+	return open->take ? frames_rx_attach(&work->port->rx, work->sock,
+					     open->take == FRAMES_TAKE_UNFILTERED) : 0;
 }
 
 /* Watchers are asked without a hold on the socket: they may end the task. */
@@ -321,7 +324,7 @@ static long open_call(void *arg)
 	return ret || (!open->take && !open->work.port->rx) ? ret : set_taking(open);
 }
 
-long frames_open(struct run *run, int fd, int take, struct frames **frames)
+long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames)
 {
 	struct open open = { .work = { .run = run }, .fd = fd, .take = take };
 	long ret = run_as_syscall(run, open_call, &open, take);

@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "frames_port.h"
+#include "frames_rules.h"
 #include "frames_rx.h"
 
 #define CROWD	64	/* waiters of a socket */
@@ -37,11 +38,13 @@
  * struct frames_rx - frames of a device go to a socket
  * @dev:     NULL once it has gone; written under RTNL
  * @ifindex: its, in the socket's namespace
+ * @heeds:   what the stack would have filtered is left to it
  */
 struct frames_rx {
 	struct sock *sk;
 	struct net_device *dev;
 	int ifindex;
+	bool heeds;
 };
 
 /* -- Frames ---------------------------------------------------------------------- */
@@ -188,7 +191,7 @@ static rx_handler_result_t handle(struct sk_buff **pskb)
 	header = -skb_mac_offset(skb);
 	__skb_push(skb, header);
 	len = filter(rx->sk, skb);
-	if (!len) {
+	if (!len || (rx->heeds && frames_rules_filter(rx->sk, skb))) {
 		__skb_pull(skb, header);
 		return RX_HANDLER_PASS;
 	}
@@ -255,11 +258,11 @@ static bool get_binding(struct socket *sock, struct sockaddr_ll *ll)
 	return ll->sll_ifindex > 0;
 }
 
-bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock)
+bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock, bool heeds)
 {
 	struct sockaddr_ll ll;
 
-	return rx && rx->sk == sock->sk && !frames_rx_ended(rx) &&
+	return rx && rx->sk == sock->sk && rx->heeds == heeds && !frames_rx_ended(rx) &&
 		get_binding(sock, &ll) && ll.sll_ifindex == rx->ifindex;
 }
 
@@ -305,7 +308,7 @@ static int join_device(struct frames_rx *rx, struct socket *sock)
 	return 0;
 }
 
-int frames_rx_attach(struct frames_rx **rx, struct socket *sock)
+int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds)
 {
 	struct frames_rx *new;
 	int err;
@@ -316,6 +319,7 @@ int frames_rx_attach(struct frames_rx **rx, struct socket *sock)
 	if (!new)
 		return -ENOMEM;
 	new->sk = sock->sk;
+	new->heeds = heeds;
 	err = lock_rtnl();
 	if (!err) {
 		err = join_device(new, sock);

@@ -17,15 +17,16 @@ struct socket;
 int __init frames_rx_init(void);
 void frames_rx_exit(void);
 
-/* Does @rx, which may be NULL, take frames for @sock, off the device that is bound to? */
-bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock);
+/* Does @rx, or NULL, take frames for @sock in this way, off the device that is bound to? */
+bool frames_rx_serves(const struct frames_rx *rx, struct socket *sock, bool heeds);
 
 /*
- * Begins to take frames for @sock.  -EPERM: without CAP_NET_ADMIN over its namespace;
+ * Begins to take frames for @sock; @heeds: except where frames_rules_filter().
+ * -EPERM: without CAP_NET_ADMIN over its namespace;
  * -EPROTOTYPE: bound to a protocol, by which it would get each frame again; -EBUSY: the
  * device has a handler; -EINVAL: it can have none; -EDESTADDRREQ, -ENOMEM; -EINTR.
  */
-int frames_rx_attach(struct frames_rx **rx, struct socket *sock);
+int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds);
 
 /* Returns them to the device's stack, frees @rx, and releases the socket. */
 void frames_rx_detach(struct frames_rx *rx);

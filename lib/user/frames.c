@@ -356,7 +356,7 @@ static struct frames_port *add_port(struct run_own *own, int fd)
 	return port;
 }
 
-long frames_open(struct run *run, int fd, int take, struct frames **frames)
+long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames)
 {
 	struct run_own *own = run_own(run);
 	struct frames_port *port = own->ports;

@@ -19,6 +19,7 @@ import pytest
 import seccomp
 import test_frames
 import wire
+from control_group import SETSOCKOPT, SOCKOPT, attached, control_group
 from test_frames import ECHO, GOOD, KEEP, SIZE, Call, Script, Slots, arrived, drain, spare
 from test_frames_taken import in_child
 from wire import Namespace, Wire, memory, pseudo4
@@ -108,45 +109,11 @@ def forbid_setsockopt() -> None:
     chosen.load()
 
 
-def bpf(command: int, attributes: bytes) -> int:
-    buffer = ctypes.create_string_buffer(attributes, 128)
-    ret = wire.LIBC.syscall(321, command, buffer, len(buffer))
-    if ret < 0:
-        raise OSError(ctypes.get_errno(), "bpf")
-    return ret
-
-
-@contextmanager
-def control_group() -> Iterator[int]:
-    """This process and its new sockets are in a group of their own."""
-    group = Path("/sys/fs/cgroup/refusing")
-    group.mkdir()
-    (group / "cgroup.procs").write_text(str(os.getpid()))
-    directory = os.open(group, os.O_RDONLY)
-    try:
-        yield directory
-    finally:
-        os.close(directory)
-        (group.parent / "cgroup.procs").write_text(str(os.getpid()))
-        group.rmdir()
-
-
 @contextmanager
 def refusing(group: int) -> Iterator[None]:
     """A program of the group refuses setsockopt(2)."""
-    code = ctypes.create_string_buffer(bytes.fromhex("b700000000000000 9500000000000000"))
-    licence = ctypes.create_string_buffer(b"GPL")
-    # BPF_PROG_LOAD of a CGROUP_SOCKOPT, BPF_PROG_ATTACH and _DETACH as CGROUP_SETSOCKOPT.
-    program = bpf(
-        5, struct.pack("IIQQ44xI", 25, 2, ctypes.addressof(code), ctypes.addressof(licence), 22)
-    )
-    attached = struct.pack("IIII", group, program, 22, 0)
-    bpf(8, attached)
-    try:
+    with attached(group, SOCKOPT, SETSOCKOPT, 0):
         yield
-    finally:
-        bpf(9, attached)
-        os.close(program)
 
 
 def check_refused(sock: socket.socket) -> None:

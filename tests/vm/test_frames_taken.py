@@ -20,6 +20,7 @@ import pytest
 import seccomp
 import test_frames
 import wire
+from control_group import EGRESS, INGRESS, SKB, attached, control_group
 from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
 from wire import CLIENT4, CLIENT_MAC, SERVER4, SERVER_MAC, Namespace, Wire, memory
 
@@ -409,6 +410,79 @@ def test_filters_see_it(net: Wire, far: socket.socket, name: str) -> None:
 
     in_child(filtered)
     assert is_free(net.server, "far")
+
+
+# -- What the stack filters ----------------------------------------------------------
+
+UNFILTERED = TAKE.replace("true", '"unfiltered"')
+OPEN_UNFILTERED = f"function run(fd) {UNFILTERED} return 0 end"
+NFT_END = "nft flush ruleset"
+RP_FILTER = "sysctl -qw net.ipv4.conf.{}.rp_filter={}"
+POLICY = "ip xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 proto udp"
+# Of each, what begins and ends it.
+FILTERS = {
+    **{
+        hook: (f"nft table ip t {{ chain c {{ type filter hook {hook} priority 0; }}; }}", NFT_END)
+        for hook in ("prerouting", "input", "output", "postrouting")
+    },
+    "inet": ("nft table inet t { chain c { type filter hook input priority 0; }; }", NFT_END),
+    "ipsec": (f"{POLICY} dir in action allow", "ip xfrm policy flush"),
+    "ipsec out": (f"{POLICY} dir out action allow", "ip xfrm policy flush"),
+    "strict": (RP_FILTER.format("far", 1), RP_FILTER.format("far", 0)),
+    "strict everywhere": (RP_FILTER.format("all", 1), RP_FILTER.format("all", 0)),
+}
+NO_FILTERS = {
+    "forward": ("nft table ip t { chain c { type filter hook forward priority 0; }; }", NFT_END),
+    "ip6": ("nft table ip6 t { chain c { type filter hook input priority 0; }; }", NFT_END),
+    "loose": (RP_FILTER.format("far", 2), RP_FILTER.format("far", 0)),
+}
+
+
+@pytest.mark.parametrize("kind", [*FILTERS, *NO_FILTERS])
+def test_unfiltered(net: Wire, far: socket.socket, seven: socket.socket, kind: str) -> None:
+    """While the stack would filter frames it gets them, if the script wants that."""
+    Script("kernel", OPEN_UNFILTERED)(far.fileno())
+    begin, end = {**FILTERS, **NO_FILTERS}[kind]
+    with net.to_server(7) as client:
+        net.server.run(begin.split())
+        try:
+            assert is_taken(client, seven) == (kind in NO_FILTERS)
+        finally:
+            net.server.run(end.split())
+        assert is_taken(client, seven)
+
+
+@pytest.mark.parametrize("direction", [INGRESS, EGRESS])
+def test_unfiltered_in_a_control_group(net: Wire, seven: socket.socket, direction: int) -> None:
+    """A program of the group for packets, as systemd's IPAddressDeny= is, would see them."""
+    script = Script("kernel", OPEN_UNFILTERED)
+    with control_group() as group, taker(net.server, "far") as sock, net.to_server(7) as client:
+        script(sock.fileno())
+        assert is_taken(client, seven)
+        # A CGROUP_SKB that lets all pass.
+        with attached(group, SKB, direction, 1):
+            assert not is_taken(client, seven)
+        assert is_taken(client, seven)
+        close(script)
+
+
+def test_takes_in_one_way_or_the_other(net: Wire, far: socket.socket, seven: socket.socket) -> None:
+    """The last call counts."""
+    script = Script(
+        "kernel",
+        f"function run(fd, heed) if heed == 1 then {UNFILTERED} else {TAKE} end return 0 end",
+    )
+    begin, end = FILTERS["input"]
+    net.server.run(begin.split())
+    try:
+        with net.to_server(7) as client:
+            for heed in (0, 1, 0):
+                script(far.fileno(), heed)
+                assert is_taken(client, seven) == (not heed)
+    finally:
+        net.server.run(end.split())
+    wrong = Script("kernel", OPEN.replace("true", '"all"'))
+    assert 'true or "unfiltered" expected' in wrong.fails(far.fileno())
 
 
 KINDS = {
