@@ -117,7 +117,8 @@ $(NSD_WAYS:%=$(NSD)/%.done): $(NSD)/%.done: $(BUILD)/apt/nsd.orig.tar.gz apps/ns
 
 # Both give the same replies, in a guest.
 test-nsd: nsd module $(BUILD)/syscript
-	vm/guest -m -k $(KREL) -- $(PYTEST) tests/apps/test_nsd.py $(PYTEST_ARGS)
+	vm/guest -m -k $(KREL) -- $(PYTEST) tests/apps/test_nsd.py tests/apps/test_nsd_attack.py \
+		$(PYTEST_ARGS)
 
 # NSD's own tests, without and with the patch: TPKG is the directory of them, of its repository.
 test-nsd-suite: nsd

@@ -5,9 +5,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/bpf_common.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
@@ -25,6 +29,9 @@
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
+#endif
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
 #endif
 
 #define BATCH		64	/* all that a port has */
@@ -72,27 +79,151 @@ extern const char datagrams_lua[], datagrams_lua_end[];
 
 /* -- The packet socket -------------------------------------------------------- */
 
-/* What a frame has at an offset, if it is for a UDP socket. */
+/*
+ * Only what NSD would get by a UDP socket as well, and answer in the same way, is taken.
+ * What is unusual is left to the stack, which knows what to do with it.
+ */
+
+/* What a frame has at an offset. */
 struct condition {
+	enum { IS, IS_NOT, IS_BELOW, IS_LENGTH, IS_NO_COPY } test;
 	uint16_t size;		/* BPF_B, BPF_H or BPF_W */
 	uint32_t offset, mask, value;
+	const struct in6_addr *other;	/* IS_NOT: the address there */
 };
 
-#define CONDITIONS_MAX 9
-#define SOCKETS_MAX 64
-#define NO_TAG { BPF_H, SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT, ~0u, 0 }
+#define ALL		UINT32_MAX
+#define OWN_MAX		64	/* addresses of this machine */
+#define CONDITIONS_MAX	(16 + OWN_MAX)
+#define SOCKETS_MAX	64
 
-/* Whole datagrams without options. */
+/* Of one host, or of a broadcast, as a source of none. */
+struct own {
+	sa_family_t family;
+	int is_local;
+	union {
+		struct in_addr v4;
+		struct in6_addr v6;
+	};
+};
+
+static struct own owns[OWN_MAX];
+static unsigned int own_count;
+
+static const char *device_name;
+static const struct nsd_socket *sockets;
+static size_t socket_count;
+static int is_elsewhere[SOCKETS_MAX];	/* bound to another device */
+
+static void
+add_own(const struct own *own)
+{
+	if(own_count++ < OWN_MAX)
+		owns[own_count - 1] = *own;
+}
+
+static void
+add_own4(in_addr_t address, int is_local)
+{
+	add_own(&(struct own){ .family = AF_INET, .is_local = is_local, .v4.s_addr = address });
+}
+
+/* And the first and the last of its network, which are broadcasts. */
+static void
+add_owns(const struct ifaddrs *at)
+{
+	const struct sockaddr_in *v4 = (const void *)at->ifa_addr;
+	const struct sockaddr_in6 *v6 = (const void *)at->ifa_addr;
+	in_addr_t mask = at->ifa_netmask ?
+		((const struct sockaddr_in *)at->ifa_netmask)->sin_addr.s_addr : INADDR_NONE;
+
+	if(!at->ifa_addr)
+		return;
+	if(v6->sin6_family == AF_INET6)
+		add_own(&(struct own){ .family = AF_INET6, .is_local = 1, .v6 = v6->sin6_addr });
+	if(v4->sin_family != AF_INET)
+		return;
+	add_own4(v4->sin_addr.s_addr, 1);
+	if(mask == INADDR_NONE)
+		return;
+	add_own4(v4->sin_addr.s_addr & mask, 0);
+	add_own4(v4->sin_addr.s_addr | ~mask, 0);
+}
+
+/* 0: there are too many, or they cannot be known. */
+static int
+find_own(void)
+{
+	struct ifaddrs *all, *at;
+
+	own_count = 0;
+	if(getifaddrs(&all) != 0)
+		return 0;
+	for(at = all; at; at = at->ifa_next)
+		add_owns(at);
+	freeifaddrs(all);
+	return own_count <= OWN_MAX;
+}
+
+/* As a socket that is bound to it gets datagrams. */
+static int
+is_local(const struct nsd_socket *sock)
+{
+	const struct sockaddr_in *v4 = (const void *)&sock->addr.ai_addr;
+	const struct sockaddr_in6 *v6 = (const void *)&sock->addr.ai_addr;
+	const struct own *own;
+
+	for(own = owns; own < owns + own_count; own++) {
+		if(!own->is_local || own->family != sock->addr.ai_family)
+			continue;
+		if(own->family == AF_INET ? own->v4.s_addr == v4->sin_addr.s_addr :
+		   IN6_ARE_ADDR_EQUAL(&own->v6, &v6->sin6_addr))
+			return 1;
+	}
+	return 0;
+}
+
+/* It may be for what this machine only forwards. */
+static int
+is_for_any(const struct nsd_socket *sock)
+{
+	const struct sockaddr_in *v4 = (const void *)&sock->addr.ai_addr;
+	const struct sockaddr_in6 *v6 = (const void *)&sock->addr.ai_addr;
+
+	return sock->addr.ai_family == AF_INET ? !v4->sin_addr.s_addr :
+		IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
+}
+
+/* Does it get nothing that comes by the device? */
+static int
+is_of_another_device(const struct nsd_socket *sock)
+{
+	const struct sockaddr_in6 *v6 = (const void *)&sock->addr.ai_addr;
+	int bound = 0;
+	socklen_t len = sizeof(bound);
+
+	if(getsockopt(sock->s, SOL_SOCKET, SO_BINDTOIFINDEX, &bound, &len) == 0 && bound &&
+	   (uint32_t)bound != device_index)
+		return 1;
+	return sock->addr.ai_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+		v6->sin6_scope_id != device_index;
+}
+
+/* Whole datagrams without options, to one host from another. */
 static unsigned int
 conditions4(struct condition *to, const struct sockaddr_in *address)
 {
 	const struct condition all[] = {
-		NO_TAG,
 		/* IPv4, a header of 20 bytes; no fragment, UDP */
-		{ BPF_W, 12, 0xffffff00, ETH_P_IP << 16 | 0x4500 },
-		{ BPF_W, 20, 0x3fff00ff, IPPROTO_UDP },
-		{ BPF_H, 36, ~0u, ntohs(address->sin_port) },
-		{ BPF_W, 30, ~0u, ntohl(address->sin_addr.s_addr) },
+		{ IS, BPF_W, 12, 0xffffff00, ETH_P_IP << 16 | 0x4500 },
+		{ IS, BPF_W, 20, 0x3fff00ff, IPPROTO_UDP },
+		{ IS, BPF_H, 36, ALL, ntohs(address->sin_port) },
+		{ IS, BPF_W, 30, ALL, ntohl(address->sin_addr.s_addr) },
+		/* all of IP's bytes are UDP's */
+		{ IS_LENGTH, BPF_H, 38, 16, sizeof(struct iphdr) },
+		{ IS_NOT, BPF_B, 26, ALL, 0 },
+		{ IS_NOT, BPF_B, 26, ALL, IN_LOOPBACKNET },
+		{ IS_BELOW, BPF_B, 26, ALL, 224 },
 	};
 
 	memcpy(to, all, sizeof(all));
@@ -104,111 +235,273 @@ static unsigned int
 conditions6(struct condition *to, const struct sockaddr_in6 *address)
 {
 	const struct condition all[] = {
-		NO_TAG,
-		{ BPF_H, 12, ~0u, ETH_P_IPV6 },
-		{ BPF_B, 20, ~0u, IPPROTO_UDP },
-		{ BPF_H, 56, ~0u, ntohs(address->sin6_port) },
+		{ IS, BPF_H, 12, ALL, ETH_P_IPV6 },
+		{ IS, BPF_B, 20, ALL, IPPROTO_UDP },
+		{ IS, BPF_H, 56, ALL, ntohs(address->sin6_port) },
+		{ IS_LENGTH, BPF_H, 58, 18, 0 },
+		/* not ::, ::1, IPv4's, of a group */
+		{ IS_NOT, BPF_B, 22, ALL, 0 },
+		{ IS_NOT, BPF_B, 22, ALL, 0xff },
 	};
-	unsigned int i;
+	unsigned int i, n = sizeof(all) / sizeof(*all);
 
 	memcpy(to, all, sizeof(all));
 	for(i = 0; i < 4; i++)
-		to[4 + i] = (struct condition){ BPF_W, 38 + 4 * i, ~0u,
+		to[n + i] = (struct condition){ IS, BPF_W, 38 + 4 * i, ALL,
 			ntohl(address->sin6_addr.s6_addr32[i]) };
-	return 8;
+	return n + 4;
 }
 
-/* 0: it is for any address, and so may be what this machine only forwards. */
+/* Not from here. */
+static unsigned int
+conditions_own(struct condition *to, sa_family_t family)
+{
+	const struct own *own;
+	unsigned int n = 0;
+
+	for(own = owns; own < owns + own_count; own++) {
+		if(own->family != family)
+			continue;
+		to[n++] = family == AF_INET ?
+			(struct condition){ IS_NOT, BPF_W, 26, ALL, ntohl(own->v4.s_addr) } :
+			(struct condition){ IS_NOT, BPF_W, 22, ALL, ntohl(own->v6.s6_addr32[0]),
+					    &own->v6 };
+	}
+	return n;
+}
+
 static unsigned int
 conditions_of(struct condition *to, const struct nsd_socket *sock)
 {
-	const struct sockaddr_in *v4 = (const void *)&sock->addr.ai_addr;
-	const struct sockaddr_in6 *v6 = (const void *)&sock->addr.ai_addr;
+	unsigned int n = sock->addr.ai_family == AF_INET ?
+		conditions4(to, (const void *)&sock->addr.ai_addr) :
+		conditions6(to, (const void *)&sock->addr.ai_addr);
 
-	if(sock->addr.ai_family == AF_INET)
-		return v4->sin_addr.s_addr ? conditions4(to, v4) : 0;
-	return IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) ? 0 : conditions6(to, v6);
+	return n + conditions_own(to + n, sock->addr.ai_family);
 }
 
-/* Accepts if all are met; else goes on after it. */
-static struct sock_filter *
-write_block(struct sock_filter *at, const struct condition *c, unsigned int n)
-{
-	struct sock_filter *jumps[CONDITIONS_MAX];
-	unsigned int i;
+/* Of all: to this host's address of Ethernet, from one host's, small enough for a slot. */
+static const struct condition of_all[] = {
+	{ IS, BPF_H, SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT, ALL, 0 },
+	{ IS, BPF_B, SKF_AD_OFF + SKF_AD_PKTTYPE, ALL, PACKET_HOST },
+	{ IS, BPF_B, 6, 1, 0 },
+	{ IS_NOT, BPF_W, 6, ALL, 0 },
+	{ IS_NO_COPY, BPF_W, 2, 8, 0 },	/* from another address */
+	{ IS_BELOW, BPF_LEN, 0, ALL, sizeof(in->payload) + 1 },
+};
 
-	for(i = 0; i < n; i++, c++) {
-		*at++ = (struct sock_filter)BPF_STMT(BPF_LD | c->size | BPF_ABS, c->offset);
-		if(~c->mask)
-			*at++ = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask);
-		jumps[i] = at;
-		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, 0);
+#define STATEMENT(...) (*at++ = (struct sock_filter)BPF_STMT(__VA_ARGS__))
+
+static struct sock_filter *
+write_load(struct sock_filter *at, const struct condition *c)
+{
+	int i;
+
+	if(c->size == BPF_LEN) {
+		STATEMENT(BPF_LD | BPF_W | BPF_LEN, 0);
+		return at;
 	}
-	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
-	for(i = 0; i < n; i++)
-		jumps[i]->jf = at - jumps[i] - 1;
+	/* From its last word on: where one differs the condition is met. */
+	for(i = 3; c->other && i > 0; i--) {
+		STATEMENT(BPF_LD | c->size | BPF_ABS, c->offset + 4 * i);
+		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			ntohl(c->other->s6_addr32[i]), 0, 2 * i);
+	}
+	STATEMENT(BPF_LD | c->size | BPF_ABS, c->offset);
+	if(c->test == IS_LENGTH || c->test == IS_NO_COPY) {
+		/* It is compared with that at another offset. */
+		STATEMENT(BPF_ALU | BPF_ADD | BPF_K, c->value);
+		STATEMENT(BPF_MISC | BPF_TAX, 0);
+		STATEMENT(BPF_LD | c->size | BPF_ABS, c->mask);
+	} else if(~c->mask)
+		STATEMENT(BPF_ALU | BPF_AND | BPF_K, c->mask);
+	return at;
+}
+
+/* By how much to jump, if true and if false: 0 or to the block's end. */
+static struct sock_filter
+jump(const struct condition *c, unsigned int to_end)
+{
+	switch(c->test) {
+	case IS_NOT:
+		return (struct sock_filter)
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, to_end, 0);
+	case IS_BELOW:
+		return (struct sock_filter)
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, c->value, to_end, 0);
+	case IS_LENGTH:
+		return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, to_end);
+	case IS_NO_COPY:
+		return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, to_end, 0);
+	default:
+		return (struct sock_filter)
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, to_end);
+	}
+}
+
+/* What the filter ends at if it is not met. */
+static struct sock_filter *
+write_first(struct sock_filter *at, const struct condition *c)
+{
+	at = write_load(at, c);
+	*at++ = jump(c, 1);
+	STATEMENT(BPF_JMP | BPF_JA, 1);
+	STATEMENT(BPF_RET | BPF_K, 0);
 	return at;
 }
 
 static int
-attach_filter(int sock, const struct nsd_socket *sockets, size_t n)
+is_loaded(const struct condition *c, const struct condition *before)
 {
-	static struct sock_filter code[(3 * CONDITIONS_MAX + 1) * SOCKETS_MAX + 1];
-	struct sock_filter *at = code;
+	return c->test != IS_LENGTH && before->test != IS_LENGTH && !c->other &&
+		!before->other && c->size == before->size && c->offset == before->offset &&
+		c->mask == before->mask;
+}
+
+/* Accepts if all are met; else goes on after it.  Nothing if that is too far. */
+static struct sock_filter *
+write_block(struct sock_filter *at, const struct condition *c, unsigned int n)
+{
+	struct sock_filter *jumps[CONDITIONS_MAX], *begin = at;
+	unsigned int i;
+
+	for(i = 0; i < n; i++) {
+		if(!i || !is_loaded(&c[i], &c[i - 1]))
+			at = write_load(at, &c[i]);
+		jumps[i] = at++;
+	}
+	STATEMENT(BPF_RET | BPF_K, UINT32_MAX);
+	if(at - begin > UINT8_MAX)
+		return begin;
+	for(i = 0; i < n; i++)
+		*jumps[i] = jump(&c[i], at - jumps[i] - 1);
+	return at;
+}
+
+static int
+attach(int sock, struct sock_filter *code, unsigned int n)
+{
+	struct sock_fprog program = { .filter = code, .len = n };
+
+	return setsockopt(sock, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+/* Again when this machine's addresses change.  -1: none is taken. */
+static int
+attach_filter(int sock)
+{
+	static struct sock_filter code[BPF_MAXINSNS];
+	struct sock_filter *at = code, none = BPF_STMT(BPF_RET | BPF_K, 0);
 	struct condition conditions[CONDITIONS_MAX];
-	struct sock_fprog program = { .filter = code };
+	int known = find_own(), any = 0;
 	size_t i;
 
-	if(n > SOCKETS_MAX) {
-		errno = E2BIG;
-		return -1;
+	for(i = 0; i < sizeof(of_all) / sizeof(*of_all); i++)
+		at = write_first(at, &of_all[i]);
+	for(i = 0; i < socket_count; i++) {
+		if(is_elsewhere[i] || is_for_any(&sockets[i]))
+			continue;
+		any = 1;
+		if(known && is_local(&sockets[i]) && at < code + BPF_MAXINSNS - 8 * CONDITIONS_MAX)
+			at = write_block(at, conditions,
+					 conditions_of(conditions, &sockets[i]));
 	}
-	for(i = 0; i < n; i++) {
-		unsigned int count = conditions_of(conditions, &sockets[i]);
-
-		if(count)
-			at = write_block(at, conditions, count);
-	}
-	if(at == code) {
+	*at++ = none;
+	if(!any)
 		errno = EDESTADDRREQ;
-		return -1;
-	}
-	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
-	program.len = at - code;
-	return setsockopt(sock, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+	/* The old one first: the kernel has no room for two large ones, and it is wrong now. */
+	return !any || attach(sock, &none, 1) < 0 ? -1 : attach(sock, code, at - code);
 }
 
 /* To no protocol: it has nothing but what the script takes. */
 static int
-set_up(int sock, const char *device, const struct nsd_socket *sockets, size_t n)
+bind_to_device(int sock)
 {
 	struct sockaddr_ll address = {
-		.sll_family = AF_PACKET, .sll_ifindex = if_nametoindex(device),
+		.sll_family = AF_PACKET, .sll_ifindex = if_nametoindex(device_name),
 	};
-	int one = 1, room = 1 << 20;
 
-	if(!address.sll_ifindex || attach_filter(sock, sockets, n) < 0 ||
-	   bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+	if(!address.sll_ifindex)
+		return -1;
+	device_index = address.sll_ifindex;
+	return bind(sock, (struct sockaddr *)&address, sizeof(address));
+}
+
+static int
+set_up(int sock)
+{
+	int one = 1, room = 1 << 20;
+	size_t i;
+
+	if(bind_to_device(sock) < 0)
+		return -1;
+	for(i = 0; i < socket_count; i++)
+		is_elsewhere[i] = is_of_another_device(&sockets[i]);
+	if(attach_filter(sock) < 0)
 		return -1;
 	setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
 	setsockopt(sock, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one));
 	if(setsockopt(sock, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(sock, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	device_index = address.sll_ifindex;
 	return 0;
 }
 
 int
-frames_open(const char *device, const struct nsd_socket *sockets, size_t n)
+frames_open(const char *device, const struct nsd_socket *of, size_t n)
 {
 	int sock = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if(sock >= 0 && set_up(sock, device, sockets, n) == 0)
+	device_name = device;
+	sockets = of;
+	socket_count = n;
+	errno = n > SOCKETS_MAX ? E2BIG : errno;
+	if(sock >= 0 && n <= SOCKETS_MAX && set_up(sock) == 0)
 		return sock;
 	log_msg(LOG_ERR, "frames-device %s: no packet socket: %s", device, strerror(errno));
 	if(sock >= 0)
 		close(sock);
 	return -1;
+}
+
+/* -- This machine's addresses ------------------------------------------------- */
+
+static int watch = -1;
+
+static int
+open_watch(void)
+{
+	struct sockaddr_nl address = {
+		.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+	};
+
+	if(watch < 0)
+		watch = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			       NETLINK_ROUTE);
+	/* Bound already, maybe. */
+	if(watch >= 0 && (!bind(watch, (struct sockaddr *)&address, sizeof(address)) ||
+			  errno == EINVAL))
+		return 0;
+	if(pause_s == 1)
+		log_msg(LOG_ERR, "frames: this machine's addresses cannot be watched: %s",
+			strerror(errno));
+	return -1;
+}
+
+int
+frames_watch(void)
+{
+	return watch;
+}
+
+void
+frames_look(int sock)
+{
+	char event[1024];
+
+	/* That there was one is enough, also if there was no room for it (ENOBUFS). */
+	while(recv(watch, event, sizeof(event), 0) >= 0 || errno == ENOBUFS || errno == EINTR)
+		;
+	attach_filter(sock);
 }
 
 /* -- The script --------------------------------------------------------------- */
@@ -265,7 +558,11 @@ frames_begin(int sock)
 
 	if(sock < 0 || script >= 0 || (now = time(NULL)) < next)
 		return 0;
-	if(open_script() < 0 || frames_exchange(sock, 0) < 0) {
+	/* It may have come anew; if it only has another name, it is bound to. */
+	bind_to_device(sock);
+	/* In this order: no change is missed. */
+	if(open_watch() < 0 || attach_filter(sock) < 0 || open_script() < 0 ||
+	   frames_exchange(sock, 0) < 0) {
 		next = now + pause_s;
 		pause_s = pause_s < PAUSE_MAX ? 2 * pause_s : PAUSE_MAX;
 		return 0;

@@ -3,9 +3,9 @@
  * frames.h -- queries over UDP as Ethernet frames of a device.
  *
  * A script (syscript(7)) takes them off the device before the network stack sees them,
- * and sends the replies in the same memory.  What it does not take (fragments, options,
- * extension headers, other devices) comes by the UDP sockets, as does everything while
- * no script runs.
+ * and sends the replies in the same memory.  What it does not take comes by the UDP
+ * sockets, as does everything while no script runs: fragments, options, extension headers,
+ * sources that are no host's, other devices, and all that anything in the stack filters.
  *
  * One process takes the frames of a device.  Another that tries is refused for as long as
  * the first one runs, and serves its UDP sockets.
@@ -29,6 +29,13 @@ int frames_open(const char *device, const struct nsd_socket *sockets, size_t n);
  * called for each datagram that comes by a UDP socket: it tries less and less often.
  */
 int frames_begin(int sock);
+
+/*
+ * After that: a descriptor that has something to read when addresses of this machine
+ * change.  Then frames_look() takes what is for those that are there.
+ */
+int frames_watch(void);
+void frames_look(int sock);
 
 /* Leaves them to the stack: for a process that ends, and serves its TCP connections first. */
 void frames_end(void);

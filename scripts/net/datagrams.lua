@@ -5,7 +5,8 @@
 -- where they become the replies to them.
 --
 --   fd   a packet socket (AF_PACKET, SOCK_RAW), bound to the device with protocol 0; its
---        filter says what is for the server
+--        filter says what is for the server. What the stack would filter is left to it, and
+--        so to the server's other sockets
 --   max  how many to receive, at most 64; 0: none
 --   in_  for them: max slots
 --   n    how many replies to send, at most 64
@@ -21,7 +22,7 @@
 local SLOT = 2048
 
 function run(fd, max, in_, n, out)
-  local port, received = net.frames(fd, false, true), 0
+  local port, received = net.frames(fd, false, "unfiltered"), 0
   if n > 0 then port:reply(out, SLOT, n) end
   if max > 0 then
     received = port:receive(max, 0)

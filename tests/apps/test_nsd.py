@@ -117,7 +117,7 @@ class Server:
         with socket.socket(kind, socket.SOCK_DGRAM) as sock:
             sock.connect((host, 53))
             sock.settimeout(patience)
-            with contextlib.suppress(TimeoutError, ConnectionRefusedError):
+            with contextlib.suppress(OSError):
                 sock.send(message)
                 return sock.recv(65536)
         return b""
