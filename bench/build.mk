@@ -180,6 +180,15 @@ bench-programs-icount: $(PROGRAMS_NEED)
 	tools/deps programs
 	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
 
+# NSD alone; next to its AF_XDP mode, which no stable suite has.
+.PHONY: bench-nsd bench-nsd-icount
+bench-nsd bench-nsd-icount: nsd nsd-newest module $(BUILD)/libsyscript.so $(BUILD)/bench/nsd
+bench-nsd:
+	bench/queries.py -k $(KREL) -o $(BUILD)/bench/nsd.json
+
+bench-nsd-icount:
+	bench/queries.py -k $(KREL) --icount -o $(BUILD)/bench/nsd-icount.json
+
 # Programs for subsystems: ours, and eBPF's, whose maps are described by BTF (-g).
 HOOK_PROGRAMS := $(patsubst bench/hooks/%.c,$(BUILD)/bench/programs/%.o,$(wildcard bench/hooks/*.c))
 $(HOOK_PROGRAMS): $(BUILD)/bench/programs/%.o: bench/hooks/%.c bench/hooks/bpf.h $(BUILD)/deps/clang \

@@ -6,9 +6,15 @@
  *   plain   recvmmsg(2) and sendmmsg(2)
  *   frames  frames that a script takes off the device (apps/nsd)
  *
+ * and, if Debian's newest NSD is there (`make nsd-newest`),
+ *
+ *   newest  that one, recvfrom(2) and sendto(2): so it was built
+ *   xdp     its AF_XDP sockets, which get frames from its program at the tap: copies, by
+ *           the kernel's generic XDP
+ *
  * usage: nsd ROUNDS STEPS [WAY]	(as root)
  *
- * Writes JSON: in each round both ways, in ns per query.  Each reply is checked.
+ * Writes JSON: in each round all ways, in ns per query.  Each reply is checked.
  * With a WAY, or "nothing", which is what writing to the tap takes, it marks for
  * `make profile-icount` what it would measure.
  */
@@ -42,7 +48,7 @@
 #define PROCESSES	8
 
 struct server {
-	const char *way;
+	const char *way, *program;
 	unsigned int n;		/* of its wire */
 	int tap;
 	pid_t pid;
@@ -54,11 +60,20 @@ struct server {
 
 static const char *directory;	/* of configurations, and the zone */
 
-static struct server servers[] = { { .way = "plain" }, { .way = "frames" } };
+#define NEWEST	"build/nsd/newest/nsd"
+
+static struct server servers[] = {
+	{ .way = "plain", .program = "build/nsd/plain/nsd" },
+	{ .way = "frames", .program = "build/nsd/frames/nsd" },
+	{ .way = "newest", .program = NEWEST },
+	{ .way = "xdp", .program = NEWEST },
+};
+static unsigned int ways = 2;	/* or all */
 /* Frames that nothing wants: what it takes to write them is no work of NSD's. */
 static struct server nothing = { .way = "nothing" };
 static bool profiled;	/* by function: marks are set */
 
+#define XDP_PROGRAM	"build/nsd/newest/usr/lib/bpf/nsd/xdp-dns-redirect_kern.o"
 #define SERVERS	(sizeof(servers) / sizeof(servers[0]))
 
 /* -- NSD ---------------------------------------------------------------------- */
@@ -99,6 +114,13 @@ static void write_conf(const struct server *server, const char *device)
 		inet_ntoa(address), PORT, directory, directory, server->way, directory);
 	if (!strcmp(server->way, "frames"))
 		fprintf(file, "  frames-device: %s\n", device);
+	if (!strcmp(server->way, "xdp")) {
+		char *program = realpath(XDP_PROGRAM, NULL);
+
+		fprintf(file, "  xdp-interface: %s\n  xdp-program-path: \"%s\"\n", device,
+			program);
+		free(program);
+	}
 	fprintf(file, "remote-control:\n  control-enable: no\n"
 		"zone:\n  name: example.\n  zonefile: zone\n");
 	fclose(file);
@@ -106,17 +128,16 @@ static void write_conf(const struct server *server, const char *device)
 
 static void start(struct server *server, const char *device)
 {
-	char program[64], conf[512];
+	char conf[512];
 
 	write_conf(server, device);
 	snprintf(conf, sizeof(conf), "%s/%s", directory, server->way);
-	snprintf(program, sizeof(program), "build/nsd/%s/nsd", server->way);
 	server->pid = fork();
 	if (server->pid)
 		return;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	execl(program, program, "-d", "-c", conf, NULL);
+	execl(server->program, server->program, "-d", "-c", conf, NULL);
 	_exit(127);
 }
 
@@ -310,11 +331,11 @@ static void measure_round(unsigned int steps)
 	double ns[SERVERS] = { 0 }, floor = 0;
 
 	for (unsigned int j = 0; j < steps; j++) {
-		for (unsigned int i = 0; i < SERVERS; i++)
-			ns[order_at(i, SERVERS, j)] += step(&servers[order_at(i, SERVERS, j)]);
+		for (unsigned int i = 0; i < ways; i++)
+			ns[order_at(i, ways, j)] += step(&servers[order_at(i, ways, j)]);
 		floor += step(&nothing);
 	}
-	for (unsigned int i = 0; i < SERVERS; i++)
+	for (unsigned int i = 0; i < ways; i++)
 		printf("%s\"%s\": %.6g", i ? ", " : "", servers[i].way,
 		       (ns[i] - floor) / steps / BATCH);
 }
@@ -322,7 +343,7 @@ static void measure_round(unsigned int steps)
 static void measure_all(unsigned int rounds, unsigned int steps)
 {
 	open_server(&nothing, 1);
-	for (unsigned int i = 0; i < SERVERS; i++)
+	for (unsigned int i = 0; i < ways; i++)
 		open_server(&servers[i], i + 2);
 	printf("{\"rounds\": [");
 	for (unsigned int round = 0; round < rounds; round++) {
@@ -359,6 +380,8 @@ int main(int argc, char **argv)
 	if (!rounds || !steps || argc > 4)
 		measure_die("usage: nsd ROUNDS STEPS [WAY]");
 	measure_pin(CPU);
+	if (!access(NEWEST, X_OK))
+		ways = SERVERS;
 	wires_init();
 	directory = measure_directory();
 	write_zone();

@@ -6,7 +6,7 @@ The whole program, from exec() to exit(), on files in a tmpfs: loading the libra
 registering its scripts is in it.  The part of it that the patch is about, looking at the
 files, is measured by itself (bench/looks), next to its rivals: two threads, io_uring.
 
-NSD is measured for each query (bench/nsd): recvmmsg(2) and sendmmsg(2), and frames.
+NSD is measured for each query: bench/queries.py.
 
 rm and ccache have no patch, as it would gain nothing: they are measured as they are, and the
 part that it would be about by itself, by all ways.
@@ -28,15 +28,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import ninja_build
+import queries
 import results
 
 WALKS = results.ROOT / "build" / "walks"
 LOOKS = results.ROOT / "build" / "bench" / "looks"
 WAYS = ("plain", "ahead")
 LOOK_WAYS = ("plain", "threads", "uring", "script")
-NSD = results.ROOT / "build" / "bench" / "nsd"
-NSD_WAYS = ("plain", "frames")
-NSD_STEPS = 20
 
 
 class Case(NamedTuple):
@@ -209,18 +207,11 @@ def run_looks(way: str, part: str) -> dict[str, float]:
     return run_program(LOOKS, Case(command), "\n".join(lines))
 
 
-def nsd(rounds: int) -> list[dict[str, float]]:
-    """What a query takes, in ns."""
-    command = [NSD, str(rounds), str(NSD_STEPS)]
-    done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)["rounds"]
-
-
 def here(rounds: int) -> dict[str, Any]:
     """In the guest."""
     accel = "tcg" if "QEMU TCG" in Path("/proc/cpuinfo").read_text() else "kvm"
     found: dict[str, Any] = {"kernel": platform.release(), "accel": accel}
-    found["nsd"] = nsd(rounds)
+    found["nsd"] = queries.rounds_here(rounds)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         os.chdir(directory)
         make_trees()
@@ -289,13 +280,6 @@ def without_patch(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def queries(rows: list[dict[str, float]]) -> dict[str, Any]:
-    """NSD's."""
-    found = {way: results.summary([row[way] for row in rows]) for way in NSD_WAYS}
-    found["ratio"] = results.summary([row["frames"] / row["plain"] for row in rows])
-    return found
-
-
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
     options.append("--icount" if icount else "--fair")
@@ -303,7 +287,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     parts = {name: medians(raw.pop(name)) for name in PARTS}
     cases = {name: summed_up(raw.pop(name), case, parts) for name, case in CASES.items()}
     cases |= {name: without_patch(raw.pop(name)) for name in UNPATCHED}
-    cases["nsd"] = queries(raw.pop("nsd"))
+    cases["nsd"] = queries.summed_up(raw.pop("nsd"))
     return {**raw, "parts": parts, "cases": cases}
 
 
@@ -363,11 +347,7 @@ def show(result: dict[str, Any], rounds: int) -> None:
     )
     show_parts(result["parts"], unit, timed)
     show_unpatched(result["cases"], unit, timed)
-    found = result["cases"]["nsd"]
-    row = ["NSD", *(f"{found[way]['median']:,.0f}" for way in NSD_WAYS)]
-    row.append(f"{found['ratio']['median']:.3f}")
-    print()
-    results.show([f"a query, {'ns' if timed else 'instructions'}", *NSD_WAYS, "ratio"], [row])
+    queries.show(result["cases"]["nsd"], timed)
 
 
 def main(argv: list[str]) -> int:
