@@ -86,7 +86,7 @@ extern const char datagrams_lua[], datagrams_lua_end[];
 
 /* What a frame has at an offset. */
 struct condition {
-	enum { IS, IS_NOT, IS_BELOW, IS_LENGTH, IS_NO_COPY } test;
+	enum { IS, IS_NOT, IS_BELOW, IS_FROM, IS_LENGTH } test;
 	uint16_t size;		/* BPF_B, BPF_H or BPF_W */
 	uint32_t offset, mask, value;
 	const struct in6_addr *other;	/* IS_NOT: the address there */
@@ -128,6 +128,18 @@ add_own4(in_addr_t address, int is_local)
 	add_own(&(struct own){ .family = AF_INET, .is_local = is_local, .v4.s_addr = address });
 }
 
+/* No one's over a link, nor any's there. */
+static int
+is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in *v4 = (const void *)address;
+	const struct sockaddr_in6 *v6 = (const void *)address;
+
+	return address->sa_family == AF_INET ?
+		ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET :
+		address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
 /* And the first and the last of its network, which are broadcasts. */
 static void
 add_owns(const struct ifaddrs *at)
@@ -137,7 +149,7 @@ add_owns(const struct ifaddrs *at)
 	in_addr_t mask = at->ifa_netmask ?
 		((const struct sockaddr_in *)at->ifa_netmask)->sin_addr.s_addr : INADDR_NONE;
 
-	if(!at->ifa_addr)
+	if(!at->ifa_addr || is_loopback(at->ifa_addr))
 		return;
 	if(v6->sin6_family == AF_INET6)
 		add_own(&(struct own){ .family = AF_INET6, .is_local = 1, .v6 = v6->sin6_addr });
@@ -219,11 +231,9 @@ conditions4(struct condition *to, const struct sockaddr_in *address)
 		{ IS, BPF_W, 20, 0x3fff00ff, IPPROTO_UDP },
 		{ IS, BPF_H, 36, ALL, ntohs(address->sin_port) },
 		{ IS, BPF_W, 30, ALL, ntohl(address->sin_addr.s_addr) },
-		/* all of IP's bytes are UDP's */
-		{ IS_LENGTH, BPF_H, 38, 16, sizeof(struct iphdr) },
-		{ IS_NOT, BPF_B, 26, ALL, 0 },
-		{ IS_NOT, BPF_B, 26, ALL, IN_LOOPBACKNET },
-		{ IS_BELOW, BPF_B, 26, ALL, 224 },
+		/* not of network 0, no group's */
+		{ IS_FROM, BPF_W, 26, ALL, 0x01000000 },
+		{ IS_BELOW, BPF_W, 26, ALL, 0xe0000000 },
 	};
 
 	memcpy(to, all, sizeof(all));
@@ -238,6 +248,7 @@ conditions6(struct condition *to, const struct sockaddr_in6 *address)
 		{ IS, BPF_H, 12, ALL, ETH_P_IPV6 },
 		{ IS, BPF_B, 20, ALL, IPPROTO_UDP },
 		{ IS, BPF_H, 56, ALL, ntohs(address->sin6_port) },
+		/* all of IP's bytes are UDP's: 0 may stand for that */
 		{ IS_LENGTH, BPF_H, 58, 18, 0 },
 		/* not ::, ::1, IPv4's, of a group */
 		{ IS_NOT, BPF_B, 22, ALL, 0 },
@@ -280,15 +291,11 @@ conditions_of(struct condition *to, const struct nsd_socket *sock)
 	return n + conditions_own(to + n, sock->addr.ai_family);
 }
 
-/* Of all: to this host's address of Ethernet, from one host's, small enough for a slot. */
-static const struct condition of_all[] = {
-	{ IS, BPF_H, SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT, ALL, 0 },
-	{ IS, BPF_B, SKF_AD_OFF + SKF_AD_PKTTYPE, ALL, PACKET_HOST },
-	{ IS, BPF_B, 6, 1, 0 },
-	{ IS_NOT, BPF_W, 6, ALL, 0 },
-	{ IS_NO_COPY, BPF_W, 2, 8, 0 },	/* from another address */
-	{ IS_BELOW, BPF_LEN, 0, ALL, sizeof(in->payload) + 1 },
-};
+/*
+ * Of all: small enough for a slot.  That it is for this host, from another, untagged, the
+ * module sees to.
+ */
+static const struct condition of_all = { IS_BELOW, BPF_LEN, 0, ALL, sizeof(in->payload) + 1 };
 
 #define STATEMENT(...) (*at++ = (struct sock_filter)BPF_STMT(__VA_ARGS__))
 
@@ -308,7 +315,7 @@ write_load(struct sock_filter *at, const struct condition *c)
 			ntohl(c->other->s6_addr32[i]), 0, 2 * i);
 	}
 	STATEMENT(BPF_LD | c->size | BPF_ABS, c->offset);
-	if(c->test == IS_LENGTH || c->test == IS_NO_COPY) {
+	if(c->test == IS_LENGTH) {
 		/* It is compared with that at another offset. */
 		STATEMENT(BPF_ALU | BPF_ADD | BPF_K, c->value);
 		STATEMENT(BPF_MISC | BPF_TAX, 0);
@@ -329,10 +336,11 @@ jump(const struct condition *c, unsigned int to_end)
 	case IS_BELOW:
 		return (struct sock_filter)
 			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, c->value, to_end, 0);
+	case IS_FROM:
+		return (struct sock_filter)
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, c->value, 0, to_end);
 	case IS_LENGTH:
 		return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, to_end);
-	case IS_NO_COPY:
-		return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, to_end, 0);
 	default:
 		return (struct sock_filter)
 			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, to_end);
@@ -396,8 +404,7 @@ attach_filter(int sock)
 	int known = find_own(), any = 0;
 	size_t i;
 
-	for(i = 0; i < sizeof(of_all) / sizeof(*of_all); i++)
-		at = write_first(at, &of_all[i]);
+	at = write_first(at, &of_all);
 	for(i = 0; i < socket_count; i++) {
 		if(is_elsewhere[i] || is_for_any(&sockets[i]))
 			continue;

@@ -155,7 +155,7 @@ GCstr *vm_frame_str(lua_State *L, GCudata *ud, double off, double n)
 }
 
 /* The same for bytes that may lie after the frame's end. */
-static unsigned char *reserve(lua_State *L, struct frames *frames, struct frame *frame,
+static LJ_AINLINE unsigned char *reserve(lua_State *L, struct frames *frames, struct frame *frame,
 			      unsigned long off, unsigned long n)
 {
   if (!frame->data || off > FRAME_MAX || n > FRAME_MAX)

@@ -213,7 +213,7 @@ static enum frames_take opttake(lua_State *L, int narg)
     return FRAMES_LEAVE;
   if (!tvisstr(o))
     return FRAMES_TAKE;
-  if (strcmp(strVdata(o), "unfiltered"))
+  if (strV(o)->len != 10 || memcmp(strVdata(o), "unfiltered", 10))
     luaL_argerror(L, narg, "true or \"unfiltered\" expected");
   return FRAMES_TAKE_UNFILTERED;
 }

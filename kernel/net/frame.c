@@ -231,8 +231,9 @@ int frame_udp(struct frame *frame)
 
 	if (room < UDP_LEN)
 		goto other;
+	/* Bytes of IP's behind it are nobody's. */
 	len = get2(frame->data + frame->udp + 4);
-	if (len != room)
+	if (len < UDP_LEN || len > room)
 		goto other;
 	frame->payload_len = len - UDP_LEN;
 	if (!is_sum_good(frame))

@@ -122,15 +122,17 @@ static bool complete_sctp(struct sk_buff *skb)
  * Makes it the script's alone: readers with MSG_PEEK may have it as well, taps and
  * senders may have its bytes, and fragments may be of files.  Also makes it forget where
  * it came from: frames of a socket with a ring (PACKET_COPY_THRESH) have a device that
- * they do not hold, and a route.
+ * they do not hold, and a route; all others have forgotten both.
  */
 static bool make_private(struct sock *sk, struct sk_buff *skb)
 {
 	if (!compat_skb_frags_readable(skb) || skb_linearize_cow(skb) || !complete_sctp(skb))
 		return false;
-	skb->dev = NULL;
-	skb_dst_drop(skb);
-	nf_reset_ct(skb);
+	if (unlikely(skb->dev)) {
+		skb->dev = NULL;
+		skb_dst_drop(skb);
+		nf_reset_ct(skb);
+	}
 	if (unlikely(skb->sk != sk))
 		skb_set_owner_r(skb, sk);
 	return true;

@@ -95,7 +95,7 @@ static bool reverse_path_looks(const struct net_device *dev, __be16 protocol)
 	return protocol == htons(ETH_P_IP) && in_dev && IN_DEV_RPFILTER(in_dev) == STRICT;
 }
 
-bool frames_rules_filter(struct sock *sk, const struct sk_buff *skb)
+bool frames_rules_look(struct sock *sk, const struct sk_buff *skb)
 {
 	const struct net *net = dev_net(skb->dev);
 

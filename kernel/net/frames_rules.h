@@ -6,15 +6,64 @@
 #ifndef SYSCRIPT_FRAMES_RULES_H
 #define SYSCRIPT_FRAMES_RULES_H
 
-#include <linux/types.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/if_vlan.h>
+#include <linux/jiffies.h>
+#include <linux/skbuff.h>
 
-struct sk_buff;
 struct sock;
+
+/**
+ * struct frames_rules - what was found last
+ * @found: in the lowest bit whether there is a filter, above it the tick of then; of IPv4,
+ *         of IPv6
+ */
+struct frames_rules {
+	unsigned long found[2];
+};
+
+/* Of no tick that will be. */
+static inline void frames_rules_forget(struct frames_rules *rules)
+{
+	rules->found[0] = rules->found[1] = (jiffies - 1) << 1;
+}
 
 /*
  * Does anything filter what comes by @skb's device for @sk's process, or what that sends?
  * Under RCU.
  */
-bool frames_rules_filter(struct sock *sk, const struct sk_buff *skb);
+bool frames_rules_look(struct sock *sk, const struct sk_buff *skb);
+
+/* The same: a filter holds from the next tick on. */
+static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *sk,
+				       const struct sk_buff *skb)
+{
+	unsigned long *found = &rules->found[skb->protocol == htons(ETH_P_IPV6)];
+	unsigned long tick = jiffies << 1, last = READ_ONCE(*found);
+
+	if (unlikely((last & ~1UL) != tick)) {
+		last = tick | frames_rules_look(sk, skb);
+		WRITE_ONCE(*found, last);
+	}
+	return last & 1;
+}
+
+/* To this host, from another that an answer to the frame's sender reaches. */
+static inline bool frames_rules_is_ordinary(const struct sk_buff *skb)
+{
+	const struct ethhdr *eth = eth_hdr(skb);
+	u64 to, from;
+
+	/* Both addresses in six bytes of eight, and those alone. */
+	BUILD_BUG_ON(offsetof(struct ethhdr, h_source) + sizeof(from) > sizeof(*eth));
+	memcpy(&to, eth->h_dest, sizeof(to));
+	memcpy(&from, eth->h_source, sizeof(from));
+	if (from & 1)	/* a group's */
+		return false;
+	to <<= 16;
+	from <<= 16;
+	return from && from != to && skb->pkt_type == PACKET_HOST && !skb_vlan_tag_present(skb);
+}
 
 #endif /* SYSCRIPT_FRAMES_RULES_H */

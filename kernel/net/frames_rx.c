@@ -39,12 +39,14 @@
  * @dev:     NULL once it has gone; written under RTNL
  * @ifindex: its, in the socket's namespace
  * @heeds:   what the stack would have filtered is left to it
+ * @rules:   which is asked once a tick
  */
 struct frames_rx {
 	struct sock *sk;
 	struct net_device *dev;
 	int ifindex;
 	bool heeds;
+	struct frames_rules rules;
 };
 
 /* -- Frames ---------------------------------------------------------------------- */
@@ -174,10 +176,16 @@ static bool is_out_of_question(const struct sock *sk, const struct sk_buff *skb)
 		skb_mac_offset(skb) > -ETH_HLEN;
 }
 
+static inline bool is_stacks(struct frames_rx *rx, const struct sk_buff *skb)
+{
+	return rx->heeds && (!frames_rules_is_ordinary(skb) ||
+			     frames_rules_filter(&rx->rules, rx->sk, skb));
+}
+
 /* In softirq, under RCU. */
 static rx_handler_result_t handle(struct sk_buff **pskb)
 {
-	const struct frames_rx *rx = rcu_dereference((*pskb)->dev->rx_handler_data);
+	struct frames_rx *rx = rcu_dereference((*pskb)->dev->rx_handler_data);
 	unsigned int header, len;
 	struct sk_buff *skb;
 
@@ -191,7 +199,7 @@ static rx_handler_result_t handle(struct sk_buff **pskb)
 	header = -skb_mac_offset(skb);
 	__skb_push(skb, header);
 	len = filter(rx->sk, skb);
-	if (!len || (rx->heeds && frames_rules_filter(rx->sk, skb))) {
+	if (!len || is_stacks(rx, skb)) {
 		__skb_pull(skb, header);
 		return RX_HANDLER_PASS;
 	}
@@ -320,6 +328,7 @@ int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds)
 		return -ENOMEM;
 	new->sk = sock->sk;
 	new->heeds = heeds;
+	frames_rules_forget(&new->rules);
 	err = lock_rtnl();
 	if (!err) {
 		err = join_device(new, sock);

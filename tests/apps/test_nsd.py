@@ -203,7 +203,10 @@ def test_same_replies(both: list[Server], family: int) -> None:
     asked = answered = 0
     for message in messages():
         reply = plain.ask(message, family, 0.1)
-        assert frames.ask(message, family, PATIENCE if reply else 0.1) == reply, message
+        other = frames.ask(message, family, PATIENCE if reply else 0.1)
+        # A busy machine's silence may have been too short.
+        reply = reply if reply or not other else plain.ask(message, family, PATIENCE)
+        assert other == reply, message
         asked += 1
         answered += bool(reply)
     assert asked > answered > asked // 2

@@ -438,6 +438,11 @@ NO_FILTERS = {
 }
 
 
+def after_a_tick() -> None:
+    """A filter holds from the next tick on: 4 ms in Debian's kernels."""
+    time.sleep(0.02)
+
+
 @pytest.mark.parametrize("kind", [*FILTERS, *NO_FILTERS])
 def test_unfiltered(net: Wire, far: socket.socket, seven: socket.socket, kind: str) -> None:
     """While the stack would filter frames it gets them, if the script wants that."""
@@ -445,10 +450,12 @@ def test_unfiltered(net: Wire, far: socket.socket, seven: socket.socket, kind: s
     begin, end = {**FILTERS, **NO_FILTERS}[kind]
     with net.to_server(7) as client:
         net.server.run(begin.split())
+        after_a_tick()
         try:
             assert is_taken(client, seven) == (kind in NO_FILTERS)
         finally:
             net.server.run(end.split())
+        after_a_tick()
         assert is_taken(client, seven)
 
 
@@ -461,7 +468,9 @@ def test_unfiltered_in_a_control_group(net: Wire, seven: socket.socket, directio
         assert is_taken(client, seven)
         # A CGROUP_SKB that lets all pass.
         with attached(group, SKB, direction, 1):
+            after_a_tick()
             assert not is_taken(client, seven)
+        after_a_tick()
         assert is_taken(client, seven)
         close(script)
 
@@ -474,6 +483,7 @@ def test_takes_in_one_way_or_the_other(net: Wire, far: socket.socket, seven: soc
     )
     begin, end = FILTERS["input"]
     net.server.run(begin.split())
+    after_a_tick()
     try:
         with net.to_server(7) as client:
             for heed in (0, 1, 0):
