@@ -50,7 +50,8 @@ def fetch(package: str, out: Path) -> None:
     # Lists of some time ago may name a revision that is gone.
     (suite.state / "updated").unlink(missing_ok=True)
     suite.state.mkdir(parents=True, exist_ok=True)
-    shown = kernels.run("apt-cache", *ready(suite).options(), "show", package)
+    suite.update()
+    shown = kernels.run("apt-cache", *suite.options(), "show", package)
     program = PROGRAMS[package]
     libraries = {name for first in program.libraries for name in suite.closure(first)}
     shutil.rmtree(out, ignore_errors=True)
@@ -61,11 +62,6 @@ def fetch(package: str, out: Path) -> None:
     kernels.run("patchelf", *interpreter, "--force-rpath", "--set-rpath", place, binary)
     (out / package).symlink_to(program.path)
     (out / "version").write_text(re.search(r"^Version: (.*)$", shown, re.MULTILINE)[1] + "\n")
-
-
-def ready(suite: kernels.Suite) -> kernels.Suite:
-    suite.update()
-    return suite
 
 
 def main() -> int:
