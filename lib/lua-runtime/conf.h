@@ -26,8 +26,14 @@
 #define LUA_API		static
 #define LUALIB_API	static
 
-/* LuaJIT does not have it. */
+/* What earlier versions had and LuaJIT has not: all of luaconf.h's switches for that. */
+#undef LUA_COMPAT_GETN
+#undef LUA_COMPAT_LOADLIB
+#undef LUA_COMPAT_VARARG
+#undef LUA_COMPAT_MOD
+#undef LUA_COMPAT_LSTR
 #undef LUA_COMPAT_GFIND
+#undef LUA_COMPAT_OPENLIB
 
 /* -- Numbers ----------------------------------------------------------------- */
 
