@@ -58,6 +58,20 @@ SLEEPERS = words("nanosleep clock_nanosleep pause rt_sigsuspend")
 TIMEOUTS = {"epoll_wait": 3, "epoll_pwait": 3, "epoll_pwait2": 3, "poll": 2, "ppoll": 2}
 TIMEOUTS |= {"select": 4, "pselect6": 4}
 AT_ONCE = frozenset(["0", "{tv_sec=0, tv_nsec=0}", "{tv_sec=0, tv_usec=0}"])
+# Arguments that the kernel reads and writes: offsets that it moves on, lengths of buffers that
+# become lengths of what is in them.  Each call needs a value of its own.
+IN_OUT = {
+    "accept": {2},
+    "accept4": {2},
+    "copy_file_range": {1, 3},
+    "getpeername": {2},
+    "getsockname": {2},
+    "getsockopt": {4},
+    "recvfrom": {5},
+    "recvmsg": {1},
+    "sendfile": {2},
+    "splice": {1, 3},
+}
 # The allocator's, in the middle of anything: no part of a sequence.
 ALLOCATOR = frozenset(["brk", "madvise"])
 # Kinds of work, for tables: the first that has a call counts.

@@ -23,7 +23,7 @@ from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
 # Of the form in which it is kept.
-VERSION = 4
+VERSION = 5
 CODEC = Codec(
     *(
         Report,

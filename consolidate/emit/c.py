@@ -108,6 +108,7 @@ def about(plan: Plan, param: Param) -> str:
     users = ", ".join(
         f"argument {arg + 1} of {plan.steps[number].name}()" for number, arg in param.steps
     )
+    users += "; set it for each item" if param.is_changed else ""
     return users + (f", as {param.seen[0].brief}" if param.seen else "")
 
 
@@ -123,7 +124,8 @@ def struct(plan: Plan, name: str, record: Record) -> list[str]:
     lines = [f"struct {name}_{record.tag} {{"]
     for param in record.params:
         declared = f"{c_type(param, name)}{param.name};"
-        lines.append(f"\t{declared:<31} /* in: {comment(about(plan, param))} */")
+        way = "in and out" if param.is_changed else "in"
+        lines.append(f"\t{declared:<31} /* {way}: {comment(about(plan, param))} */")
     for result in record.results:
         declared = f"int64_t {result.name};"
         lines.append(f"\t{declared:<31} /* out: {result.about} */")

@@ -51,6 +51,9 @@ ARGUMENTS = {
     "ftruncate": "fd size",
     "getdents": "fd entries size",
     "getdents64": "fd entries size",
+    "getpeername": "sock addr addrlen",
+    "getsockname": "sock addr addrlen",
+    "getsockopt": "sock level option value size",
     "getxattr": "path name buf size",
     "ioctl": "fd op arg",
     "lgetxattr": "path name buf size",
@@ -108,6 +111,7 @@ class Param:
     fills: str = ""  # the call that writes there, if it is a buffer
     size: int = 0  # of that buffer, in bytes for each repetition
     steps: list[tuple[int, int]] = field(default_factory=list)  # that get it, as which argument
+    is_changed: bool = False  # the kernel reads it and writes there
     constant: str = ""  # a C constant that scripts do not know
     entries: Record | None = None  # of what it is an array
 
@@ -334,7 +338,9 @@ class Planner:
             return
         step = self.steps[number]
         for arg, source in enumerate(step.args):
-            if source.kind is Kind.CONST:
+            if is_changed(step, arg, source):
+                self.add(number, arg, source, record).is_changed = True
+            elif source.kind is Kind.CONST:
                 self.constant(number, arg, source)
             elif source.kind is Kind.PARAM and not self.is_room(number, arg, loops):
                 self.param(number, arg, source, record, loops)
@@ -383,11 +389,18 @@ class Planner:
 
     def add(self, number: int, arg: int, source: Source, record: Record) -> Param:
         found = Param(self.name(base_name(self.steps[number], arg, source)), source.letter)
-        found.seen = source.seen
+        found.seen = source.seen or ([source.value] if source.value is not None else [])
         found.steps.append((number, arg))
         record.params.append(found)
         self.plan.by_arg[number, arg] = found
         return found
+
+
+def is_changed(step: Step, arg: int, source: Source) -> bool:
+    """Whether the kernel writes to an argument that it has read; not to a null pointer."""
+    if arg not in calltable.IN_OUT.get(step.name, ()) or source.kind is Kind.RESULT:
+        return False
+    return any(value.number != 0 for value in (source.seen or [source.value]) if value is not None)
 
 
 def base_name(step: Step, arg: int, source: Source) -> str:

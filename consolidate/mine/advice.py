@@ -279,8 +279,9 @@ class Adviser:
         for i, call, fd, _ in self.left(thread):
             if call.name in OPENS and call.error is None:
                 opened.pop(call.ret, None)
-                if FOR_READING.search(call.args):
-                    opened[call.ret] = path_of(call), Series([i])
+                # Of a trace without paths no file is known to be the same.
+                if FOR_READING.search(call.args) and (path := path_of(call)):
+                    opened[call.ret] = path, Series([i])
                 continue
             fd = values.mapped(call.args) if call.name == "mmap" else fd
             if fd not in opened:

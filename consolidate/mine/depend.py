@@ -129,6 +129,8 @@ def find_needs(flow: Flow, runs: list[list[Instance]]) -> None:
             bringers = [before for before, kinds in enumerate(brought) if kind in kinds]
             # The next iteration comes after all of them, also that of a loop within.
             flow.carried = flow.carried or bool(bringers)
+            if bringers and source.letter == "s" and source.seen[0].string is None:
+                flow.blind = True
             for before in bringers:
                 both = zip(flow.around(before), flow.around(number), strict=False)
                 flow.apart |= {one for one, other in both if one == other and source.moves}

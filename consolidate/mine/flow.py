@@ -122,6 +122,7 @@ class Flow:
     # Steps that need what a step before brings the program, see depend.py.
     needs: set[tuple[int, int]] = field(default_factory=set)
     carried: bool = False  # an iteration needs what the one before brought
+    blind: bool = False  # it may: the trace has no paths
     apart: set[Path] = field(default_factory=set)  # loops of which that is true
     goes_on: bool = False  # what follows it is its second step: its last is the first again
 

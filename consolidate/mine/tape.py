@@ -196,6 +196,6 @@ def cut(trace: Trace, gap: float = GAP, aside: dict[int, dict[int, str]] | None 
     tape = Tape(Symbols(), list(trace.threads.values()))
     texts: list[str] = []
     for owner, thread in enumerate(tape.threads):
-        Cutter(tape, owner, gap, (aside or {}).get(thread.tid, {})).cut(texts)
+        Cutter(tape, owner, gap + trace.resolution, (aside or {}).get(thread.tid, {})).cut(texts)
     tape.text = "".join(texts)
     return tape

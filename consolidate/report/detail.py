@@ -61,6 +61,12 @@ def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Itera
     )
     if candidate.batched:
         yield "assumes that all arguments of a batch are known before its first call"
+    elif candidate.flow.blind:
+        yield (
+            "one iteration per call: the trace has no paths, so it cannot show whether the"
+            " program knows them all beforehand (strace has them, and perf trace where it may"
+            " read the program's memory)"
+        )
     elif candidate.flow.carried:
         yield "one iteration per call: each needs results of the one before"
 

@@ -17,12 +17,25 @@ from consolidate.trace.call import NOTHING, Call, Line, LineKind
 from consolidate.trace.strace import FORKS
 
 # As auditd writes them, with or without a host, or as the kernel's log has them.
-RECORD = re.compile(r"\btype=(\w+) (?:msg=)?audit\((\d+\.\d+):(\d+)\) ?: ?(.*)$", re.S)
+RECORD = re.compile(r"\btype=(\w+(?:\[\d+\])?) (?:msg=)?audit\((\d+\.\d+):(\d+)\) ?: ?(.*)$", re.S)
+# What a log has besides records of calls: audit daemons' own, and ausearch's lines between events.
+OTHERS = re.compile(r"^\s*$|^----$|^time->|\btype=(?!SYSCALL|PATH|1300 |1302 )")
 FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')
 # Types that belong to a call, by the numbers that the kernel's log has.
 NUMBERED = {"1300": "SYSCALL", "1302": "PATH", "1320": "EOE", "1327": "PROCTITLE"}
 LAST = ("EOE", "PROCTITLE")
 X86_64 = ("c000003e", "x86_64")
+# Other architectures, whose calls have other numbers, by the kernel's AUDIT_ARCH_*.
+ARCHITECTURES = {
+    "40000003": "i386",
+    "40000028": "arm",
+    "c00000b7": "aarch64",
+    "c00000f3": "riscv64",
+    "c0000102": "loongarch64",
+    "c0000015": "ppc64le",
+    "80000015": "ppc64",
+    "80000016": "s390x",
+}
 # Calls of which not all records have come: CPUs take turns in the log.
 MOST_OPEN = 256
 WORDS = 4
@@ -150,25 +163,35 @@ class Parser:
 
     def __init__(self) -> None:
         self.open: dict[str, Open] = {}
+        # Of calls whose own record is still to come: ausearch prints that last.
+        self.early: dict[str, list[dict[str, str]]] = {}
 
     def __call__(self, text: str) -> Line:
         match = RECORD.search(text.rstrip("\n"))
         if match is None:
-            return NOTHING if not text.strip() else Line(LineKind.DAMAGED, why="not of audit")
+            return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not of audit")
         kind, stamp, serial, rest = match.groups()
-        kind = NUMBERED.get(kind, kind)
+        kind, event = NUMBERED.get(kind, kind), f"{stamp}:{serial}"
         # What auditd adds in words after this is known already, but for the call's name.
         rest, _, words = rest.partition("\x1d")
         if kind == "SYSCALL":
             named = re.search(r"\bSYSCALL=(\w+)", words)
-            return self.call(dict(FIELD.findall(rest)), stamp, serial, named and named[1])
-        if kind == "PATH" and serial in self.open:
-            self.open[serial].path(dict(FIELD.findall(rest)))
+            return self.call(dict(FIELD.findall(rest)), stamp, event, named and named[1])
+        if kind == "PATH":
+            self.path(event, dict(FIELD.findall(rest)))
         elif kind in LAST:
-            self.open.pop(serial, None)
+            self.open.pop(event, None)
         return NOTHING
 
-    def call(self, fields: dict[str, str], stamp: str, serial: str, name: str | None) -> Line:
+    def path(self, event: str, fields: dict[str, str]) -> None:
+        if event in self.open:
+            self.open[event].path(fields)
+            return
+        while len(self.early) >= MOST_OPEN:
+            del self.early[next(iter(self.early))]
+        self.early.setdefault(event, []).append(fields)
+
+    def call(self, fields: dict[str, str], stamp: str, event: str, name: str | None) -> Line:
         try:
             pid, number = int(fields["pid"]), fields["syscall"]
             words = [int(fields[f"a{i}"], 16) for i in range(WORDS)]
@@ -176,16 +199,22 @@ class Parser:
         except (KeyError, ValueError):
             return Line(LineKind.DAMAGED, why="a call that is cut off")
         command = decoded(fields.get("comm", '""')).decode("utf-8", "replace")
-        native = fields.get("arch") in X86_64
-        if not native or exit_value is None or exit_value in RESTARTS:
-            # Of 32 bits, the thread's last, or to be restarted.
+        early = self.early.pop(event, [])
+        if (arch := fields.get("arch", "")) not in X86_64:
+            known = ARCHITECTURES.get(arch)
+            other = f"{known} ({arch})" if known else arch or "none that is named"
+            return Line(LineKind.BREAK, pid, command=command, why=other)
+        if exit_value is None or exit_value in RESTARTS:
+            # The thread's last, or to be restarted.
             return Line(LineKind.BREAK, pid, command=command)
         if name is None:
             name = calltable.name_of(int(number)) if number.isdigit() else number
         call = new_call(calltable.ALIASES.get(name, name), exit_value, float(stamp))
         while len(self.open) >= MOST_OPEN:
             del self.open[next(iter(self.open))]
-        self.open[serial] = Open(call, words[: shown(call.name, words)])
+        opened = self.open[event] = Open(call, words[: shown(call.name, words)])
+        for one in sorted(early, key=lambda one: int(one.get("item", "0"))):
+            opened.path(one)
         child = call.name in FORKS
         return Line(LineKind.CALL, pid, call, command, name_of_child=child)
 

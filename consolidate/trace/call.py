@@ -16,6 +16,7 @@ class LineKind(Enum):
     BREAK = auto()  # a signal, an exit
     NOTHING = auto()  # nothing of interest, and no damage
     FRAME = auto()  # of the stack of the call before
+    SUPERSEDED = auto()  # the thread's number goes to another, which executes a program
     DAMAGED = auto()
 
 
@@ -42,10 +43,11 @@ class Line:
     tid: int | None = None
     call: Call | None = None
     command: str = ""
-    why: str = ""  # it is damaged; or the frame
+    why: str = ""  # it is damaged; or the frame; or the architecture of a call not read
     relative: bool = False  # the stamp is the time since the line before
     name_of_child: bool = False  # the result is a new thread
     expected: bool = False  # a resumption without a beginning is no damage
+    by: int = 0  # the thread that supersedes this one
 
 
 NOTHING = Line(LineKind.NOTHING)

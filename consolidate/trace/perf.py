@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable
 
@@ -16,9 +18,15 @@ PREFIX = re.compile(
     r"(\.\.\. \[continued\]: )?(?=\w+\()"
 )
 RESULT = re.compile(
-    r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?"
-    r"(?: +(E[A-Z0-9]+))?(?: +\([^)]*\))?$"
+    r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?(?: +\([^)]*\))?$"
 )
+# An error by its name, by its text (7.2 has no names), or both, in brackets or not (before 4.17).
+ERROR = re.compile(r"-1 +(?:(E[A-Z0-9_]+)|\(unknown\)|\(null\))(?: +(.*))?$")
+BY_TEXT = {os.strerror(number): name for number, name in errno.errorcode.items()}
+# Results that are not for the program: it is restarted, or interrupted.
+RESTARTED = re.compile(r"\bERESTART|strerror_r\(51[2-6]\b")
+# Where a call was made from, innermost first (--call-graph).
+FRAME = re.compile(r"^ {20,}(\S.*) \(([^()]+)\)$")
 OTHERS = re.compile(r"^(?:LOST|Warning|$)| Summary of events| +syscall +calls|^ *$")
 
 
@@ -26,11 +34,34 @@ def seconds(text: str | None) -> float | None:
     return float(text) / 1000 if text else None
 
 
+def result_of(call: Call, text: str) -> bool:
+    """Read what stands after the ` = `; False if it is no result; none if it is restarted."""
+    call.result = text
+    failed = ERROR.match(text)
+    if failed is not None:
+        if RESTARTED.search(text):
+            return True
+        name, why = failed.groups()
+        call.ret = -1
+        call.error = name or BY_TEXT.get((why or "").strip("()"))
+        return call.error is not None
+    found = RESULT.match(text)
+    if found is None:
+        return False
+    value, flags = found.groups()
+    # Of fcntl() it may be a descriptor with its path, or flags by their names.
+    call.ret = int(value, 0) if value else int(flags is not None)
+    return True
+
+
 def parse(text: str) -> Line:
     """One line."""
     text = text.rstrip()
     match = PREFIX.match(text)
     if match is None:
+        frame = FRAME.match(text)
+        if frame is not None:
+            return Line(LineKind.FRAME, why=f"{frame[2]}({frame[1]})")
         return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not from perf trace")
     start, took, command, tid, bare, again = match.groups()
     tid = int(tid or bare) if tid or bare else None
@@ -45,15 +76,11 @@ def parse(text: str) -> Line:
         call.args = rest[:-3].rstrip().removesuffix(")")
         return Line(LineKind.UNFINISHED, tid, call, command)
     parts = split_result(rest + " " if rest.endswith("=") else rest)
-    result = RESULT.match(parts[1].strip()) if parts is not None else None
-    if parts is None or result is None:
+    if parts is None or not result_of(call, parts[1].strip()):
         return Line(LineKind.DAMAGED, tid, command=command, why="a call without its result")
     call.args = parts[0]
-    call.result = parts[1].strip()
-    value = result.group(1)
-    # Of fcntl() it may be a descriptor with its path, or flags by their names.
-    call.ret = int(value, 0) if value else int(result.group(2) is not None)
-    call.error = result.group(3)
+    if call.ret is None:
+        return Line(LineKind.BREAK, tid, command=command)
     if again:
         call.args = ""
         return Line(LineKind.RESUMED, tid, call, command, expected=True)

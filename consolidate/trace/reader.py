@@ -9,6 +9,7 @@ import gzip
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +68,8 @@ class Trace:
     names: list[str] = field(default_factory=list)
     seconds: float | None = None  # that the command took without the tracer
     system: bool = False  # of a whole machine
+    foreign: Counter[str] = field(default_factory=Counter)  # calls by other architectures
+    resolution: float = 0.0  # of its clock, in seconds; 0 if that is finer than a call
 
     def thread(self, tid: int) -> Thread:
         thread = self.threads.get(tid)
@@ -105,6 +108,7 @@ class Reader:
         self.tid = tid
         self.written: dict[str | None, Thread] = {}  # by their numbers as written
         self.number = 0
+        self.numbered = False  # lines say which thread they are of
         self.clock = 0.0
         self.last_start: float | None = None
         self.day = 0.0
@@ -121,6 +125,9 @@ class Reader:
                 if self.frames:
                     self.stacked()
                 self.next_call(*found)
+                continue
+            if text.startswith("#"):
+                self.comment(text)
                 continue
             line = parse(text)
             kind = line.kind
@@ -150,6 +157,7 @@ class Reader:
         thread = self.written.get(pid)
         if thread is None:
             tid = int(pid) if pid else self.tid
+            self.numbered = self.numbered or bool(pid)
             thread = self.written[pid] = self.trace.thread(tid)
         if call.start is not None:
             call.start = self.time(call.start, False)
@@ -171,6 +179,7 @@ class Reader:
         self.finished(thread, call)
 
     def thread(self, line: Line) -> Thread:
+        self.numbered = self.numbered or line.tid is not None
         thread = self.trace.thread(self.tid if line.tid is None else line.tid)
         # A new image has a name of its own.
         if line.command and (not thread.command or line.call and line.call.name == "execve"):
@@ -206,27 +215,42 @@ class Reader:
         if kind is LineKind.FRAME:
             self.frames.append(line.why)
             return
-        if text.startswith(ABOUT):
-            self.about(text)
-            return
         if kind is LineKind.DAMAGED:
             self.trace.damage_at(self.name, self.number, line.why, text)
-            for thread in self.trace.threads.values() if line.tid is None else ():
-                thread.breaks.add(len(thread.calls))
-            return
+            # Where lines say which thread they are of, one that does not is no call of any.
+            if line.tid is None and self.numbered:
+                return
         thread = self.thread(line)
-        if kind is LineKind.BREAK:
-            thread.breaks.add(len(thread.calls))
-        elif kind is LineKind.UNFINISHED:
-            if thread.pending is not None:
-                self.lose(thread)
-            thread.pending = line.call
-            if line.call.start is not None:
-                line.call.start = self.time(line.call.start, line.relative)
-        elif kind is LineKind.RESUMED:
+        if kind is LineKind.RESUMED:
             self.resume(thread, line, text)
+        elif kind is LineKind.UNFINISHED:
+            self.begin(thread, line)
+        elif kind is LineKind.SUPERSEDED:
+            self.supersede(thread, self.trace.thread(line.by))
+        else:
+            thread.breaks.add(len(thread.calls))
+            if kind is LineKind.BREAK and line.why:
+                self.trace.foreign[line.why] += 1
 
-    def about(self, text: str) -> None:
+    def begin(self, thread: Thread, line: Line) -> None:
+        if thread.pending is not None:
+            self.lose(thread)
+        thread.pending = line.call
+        if line.call.start is not None:
+            line.call.start = self.time(line.call.start, line.relative)
+
+    def supersede(self, leader: Thread, thread: Thread) -> None:
+        """What a thread began, execve(), ends as a call of its leader."""
+        if leader.pending is not None:
+            self.lose(leader)
+        leader.breaks.add(len(leader.calls))
+        thread.breaks.add(len(thread.calls))
+        leader.pending, thread.pending = thread.pending, None
+
+    def comment(self, text: str) -> None:
+        """What `consolidate record` knows of a command; nothing of other comments."""
+        if not text.startswith(ABOUT):
+            return
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             about = json.loads(text.removeprefix(ABOUT))
             self.trace.seconds = float(about["seconds"]) if "seconds" in about else None
@@ -326,7 +350,8 @@ def read(paths: list[Path], progress=None) -> Trace:
         trace.names.append(str(path))
     finish(trace)
     if not trace.calls:
-        raise ConsolidateError(f"{', '.join(trace.names)}: it contains no finished call")
+        why = left_out(trace) if trace.foreign else "it contains no finished call"
+        raise ConsolidateError(f"{', '.join(trace.names)}: {why}")
     return trace
 
 
@@ -340,6 +365,10 @@ def finish(trace: Trace) -> None:
     for thread in trace.threads.values():
         thread.process = thread.process or thread.tid
         thread.command = thread.command or command_of(trace, thread)
+    starts = (call.start for thread in trace.threads.values() for call in thread.calls)
+    # Of -t: two calls at once may be a second apart.
+    if all(start is None or start.is_integer() for start in starts) and trace.span():
+        trace.resolution = 1.0
 
 
 def command_of(trace: Trace, thread: Thread) -> str:
@@ -357,12 +386,23 @@ def command_of(trace: Trace, thread: Thread) -> str:
     return ""
 
 
+def left_out(trace: Trace) -> str:
+    """The calls of other architectures than this tool's."""
+    names = ", ".join(f"{name}: {count}" for name, count in trace.foreign.most_common())
+    return (
+        f"{trace.foreign.total()} calls of another architecture were left out ({names}):"
+        " only x86-64's are read"
+    )
+
+
 def complain(trace: Trace) -> None:
     """Say on standard error what could not be read, and what could."""
     for damage in trace.damage:
         print(f"consolidate: {damage}", file=sys.stderr)
     if trace.damaged > len(trace.damage):
         print(f"consolidate: ... and {trace.damaged - len(trace.damage)} more", file=sys.stderr)
+    if trace.foreign:
+        print(f"consolidate: {left_out(trace)}", file=sys.stderr)
     if trace.damaged or trace.unfinished:
         print(
             f"consolidate: read {trace.calls} calls of {len(trace.threads)} threads from"

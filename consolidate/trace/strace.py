@@ -8,35 +8,66 @@ from collections.abc import Callable
 from sys import intern
 
 from consolidate import calltable
+from consolidate.trace import values
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
 
 FORKS = frozenset(["clone", "clone3", "fork", "vfork"])
 
-# [pid 12] or 12, then the stamp of -t, -tt, -ttt or -r, then -n's and -i's brackets.
+# The number of a thread, its name (-Y) and its security context (--secontext), the time (-t to
+# -ttt, with any precision), the time since the line before (-r), and -n's and -i's brackets.
+# Numbers of threads have at most seven digits, the seconds of -ttt more.
 PREFIX = re.compile(
-    r"(?:\[pid +(\d+)\] |(\d+) +(?=\S))?"
-    r"(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?) |(\d+\.\d+) |(\+? *\d+\.\d{6}) )?"
-    r"(?:\[ *[0-9a-f]+\] )*"
+    r"(?:\[pid +(\d+)(?:<([^<>]*)>)?\] |(\d{1,7})(?:<([^<>]*)>)? +(?=\S))?"
+    r"(\[[^\[\]\s]*[_:][^\[\]]*\] )?"
+    r"(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?) |(\d+\.\d+|\d{8,}) )?"
+    r"(?: *\(?(\+? *\d+(?:\.\d+)?)\)? )?"
+    r"(?:\[ *(?:[0-9a-f]+|\?+)\] )*"
 )
+# A line with the time since the one before has no thread's number if it begins with a space.
+STEP_ALONE = re.compile(r" +(\d+(?:\.\d+)?) ")
+CONTEXT = re.compile(r'(?<=["\d>D.]) \[[^\[\]"{}=]+\]')
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+# A thread's number where the tracer is in another namespace (--decode-pids=pidns).
+TRANSLATED = r" /\* (\d+) in strace's PID NS \*/"
 RESULT = re.compile(
-    r"(?:(-?\d+)|(0x[0-9a-f]+)|\?)(?:<.*>)?"
-    r"(?: +(E[A-Z0-9_]+) ?\([^)]*\))?( +\(.*\))?(?: +<(\d+\.\d+)>)?(?: \(DELAYED\))?$"
+    rf"(?:(-?\d+)|(0x[0-9a-f]+)|\?)(?:<.*>)?(?:{TRANSLATED})?"
+    r"(?: +(E[A-Z0-9_]+) ?\([^)]*\))?( +\(.*\))?(?: +<(\d+(?:\.\d+)?)>)?(?: \(DELAYED\))?$"
 )
 # What most lines are, in one step: a long trace has millions.
 ORDINARY = re.compile(
-    r"(?:\[pid +(\d+)\] |(\d+) +)?(?:(\d{7,}\.\d+) )?([a-z]\w*)\((.*)\) += "
+    r"(?:\[pid +(\d+)\] |(\d{1,7}) +)?(?:(\d{7,}\.\d+) )?([a-z]\w*)\((.*)\) += "
     r"((-?\d+)(?:<[^ ]*>)?(?: (E[A-Z0-9_]+) \([^)]*\))?(?: <(\d+\.\d+)>)?)\n?$"
 )
-TOOK = re.compile(r" <(\d+\.\d+)>$")
 UNFINISHED = " <unfinished ...>"
 # What strace says of itself, or of what it was told to watch.
-REMARKS = re.compile(r"^(?:strace: |\[ Process |Process \d+ (?:at|de)tached|$)")
+REMARKS = re.compile(
+    r"^(?:strace: |\[ Process |Process \d+ (?:attached|detached|suspended|resumed)|$)"
+)
 FRAME = " > "
+# The data of the call before (-e read=, -e write=).
+DUMP = re.compile(r" \| | \* \d+ bytes in buffer \d+$| = \d+ buffers in vector \d+$")
+# A thread that does not lead its process executes another program, and goes on as its leader.
+SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d+) \+\+\+")
+# An argument with its name (-N).
+NAMED = re.compile(r"[a-z_]\w*=")
 SUMMARY = re.compile(r"^(?:% time|[- ]+$| *[\d.]+ +[\d.]+ +\d+ +\d+ )")
 
 
 def split_result(text: str) -> tuple[str, str] | None:
-    """A line's arguments and its result: the last ` = ` after a closing bracket."""
+    """A line's arguments and its result, after the bracket that closes the arguments.
+
+    Strings and paths of descriptors may have brackets in them.  Where quotes do not pair
+    (a tool that escapes nothing), it is the last ` = ` after a bracket.
+    """
+    depth = 1
+    for match in values.PUNCTUATION.finditer(text):
+        c = text[match.start()]
+        depth += (c in values.OPEN) - (c in values.CLOSE)
+        if not depth:
+            rest = text[match.end() :].lstrip()
+            if rest.startswith("= "):
+                return text[: match.start()], rest[2:]
+            break
     end = text.rfind(" = ")
     while end > 0:
         args = text[:end].rstrip()
@@ -51,13 +82,27 @@ def result_of(call: Call, text: str) -> bool:
     match = RESULT.match(text)
     if match is None:
         return False
-    number, address, error, _, took = match.groups()
+    number, address, translated, error, _, took = match.groups()
     call.result = text
     call.ret = int(number) if number is not None else int(address, 16) if address else None
+    if translated is not None and call.name in FORKS:
+        call.ret = int(translated)  # as the lines of the child have it
     call.error = error
     if took is not None:
         call.took = float(took)
     return True
+
+
+def without_names(name: str, args: str) -> str:
+    """Arguments as strace writes them without -N.  It names those of clone() always."""
+    if name in FORKS or NAMED.match(args) is None:
+        return args
+    parts = values.split(args)
+    found = [NAMED.match(part) for part in parts]
+    return ", ".join(
+        part if match is None else part[match.end() :]
+        for part, match in zip(parts, found, strict=True)
+    )
 
 
 def damaged(tid: int | None, why: str) -> Line:
@@ -72,14 +117,14 @@ def named(text: str, tid: int | None, start: float | None, relative: bool) -> Li
     name = calltable.ALIASES.get(name, name)
     call = Call(name, "", None, None, "", start, None)
     if rest.endswith(UNFINISHED):
-        call.args = rest[: -len(UNFINISHED)]
+        call.args = without_names(name, rest[: -len(UNFINISHED)])
         return Line(LineKind.UNFINISHED, tid, call, relative=relative)
     parts = split_result(rest)
     if parts is None or not result_of(call, parts[1]):
         if rest.endswith(("<detached ...>", "<unfinished ...>)", "= ?")):
             return Line(LineKind.BREAK, tid)
         return damaged(tid, "a call without its result")
-    call.args = parts[0]
+    call.args = without_names(name, parts[0])
     if call.ret is None:
         # Ended by a signal, to be restarted, or the thread is gone.
         return Line(LineKind.BREAK, tid)
@@ -93,7 +138,7 @@ def resumed(text: str, tid: int | None, start: float | None, relative: bool) -> 
     parts = split_result(rest)
     if parts is None or not result_of(call, parts[1]):
         return damaged(tid, f"the end of {name} without its result")
-    call.args = parts[0]
+    call.args = without_names(name, parts[0])
     if call.ret is None:
         call.error = None
     return Line(LineKind.RESUMED, tid, call, relative=relative)
@@ -107,7 +152,7 @@ def ordinary(text: str) -> tuple[str | None, Call] | None:
     pid, bare, start, name, args, result, ret, error, took = match.groups()
     call = Call(
         intern(calltable.ALIASES.get(name, name)),
-        args,
+        without_names(name, args) if "a" <= args[:1] <= "z" else args,
         int(ret),
         error,
         result,
@@ -118,13 +163,16 @@ def ordinary(text: str) -> tuple[str | None, Call] | None:
 
 
 def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
-    hours, minutes, seconds, epoch, step = match.group(3, 4, 5, 6, 7)
+    hours, minutes, seconds, epoch, step = match.group(6, 7, 8, 9, 10)
+    if step is not None:
+        # Finer than -t, and of a clock that nobody sets.
+        return float(step.lstrip("+ ")), True
     if hours is not None:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds), False
     if epoch is not None:
         # Of -ttt, or of -r: that counts from the line before.
         return float(epoch), float(epoch) < 1e6
-    return (float(step.lstrip("+ ")), True) if step is not None else (None, False)
+    return None, False
 
 
 def parse(text: str) -> Line:
@@ -140,19 +188,39 @@ def parse(text: str) -> Line:
 def unusual(text: str) -> Line:
     """One line that is not ordinary."""
     text = text.rstrip()
+    if "\x1b" in text:
+        return parse(COLOUR.sub("", text))
     if text.startswith(FRAME):
         return Line(LineKind.FRAME, why=text.removeprefix(FRAME))
+    if DUMP.match(text):
+        return NOTHING
+    alone = STEP_ALONE.match(text)
+    if alone is not None:
+        return unprefixed(text[alone.end() :], text, None, float(alone[1]), True)
     stripped = text.lstrip() if text[:1] == " " else text
     match = PREFIX.match(stripped)
     rest = stripped[match.end() :]
-    pid = match.group(1) or match.group(2)
-    tid = int(pid) if pid is not None else None
-    start, relative = stamp(match)
+    if match[5]:
+        rest = CONTEXT.sub("", rest)
+    pid, command = match[1] or match[3], match[2] or match[4] or ""
+    line = unprefixed(rest, text, int(pid) if pid is not None else None, *stamp(match))
+    if command and line is not NOTHING:
+        line.command = command
+    return line
+
+
+def unprefixed(rest: str, text: str, tid: int | None, start: float | None, relative: bool) -> Line:
+    """What follows the thread and the time; `text` is all of the line."""
     first = rest[:1]
     if first == "<" and rest.startswith("<... "):
         return resumed(rest, tid, start, relative)
     if first in "-+" and rest.startswith(("--- ", "+++ ")):
-        return Line(LineKind.BREAK, tid)
+        by = SUPERSEDED.match(rest)
+        return (
+            Line(LineKind.BREAK, tid)
+            if by is None
+            else Line(LineKind.SUPERSEDED, tid, by=int(by[1]))
+        )
     if not first or REMARKS.match(text) or SUMMARY.match(text) or rest.startswith("strace: "):
         return NOTHING
     return named(rest, tid, start, relative)

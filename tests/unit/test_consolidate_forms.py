@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each form in docs/traces.md: as the real strace writes it here, or as the newer ones do."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from traces import run
+
+from consolidate import calltable
+from consolidate.errors import ConsolidateError
+from consolidate.mine import candidate
+from consolidate.report import report
+from consolidate.trace import perf, reader
+
+FILES = 24
+ROW = re.compile(r"^\| (`[^`]*`|\(none\)) \| ([\d.]*) ?\| (.*) \|$", re.M)
+TRACES = (ROOT / "docs" / "traces.md").read_text()
+FORMS = {
+    options.strip("`").removeprefix("(none)"): tuple(map(int, since.split("."))) if since else (0,)
+    for options, since, _ in ROW.findall(TRACES)
+}
+# What is not a form of the same calls.
+OTHERS = ("-c", "-f -z")
+# Stamps, none of which has a part of a second.
+COARSE = ("-f -t", "-f --absolute-timestamps=format:unix,precision:s")
+
+
+def version() -> tuple[int, ...]:
+    said = subprocess.run(["strace", "-V"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"version ([\d.]+)", said)[1].split(".")))
+
+
+def traced(tmp_path: Path, options: str) -> list[Path]:
+    files = [tmp_path / f"f{i}) = {i}" for i in range(FILES)]
+    for file in files:
+        file.write_text("some text\n" * 20)
+    (tmp_path / "trace").mkdir(exist_ok=True)
+    words = [word for word in shlex.split(options) if word not in ("-o", "FILE")]
+    out = tmp_path / "trace" / "t"
+    command = ["strace", *words, "-o", out, "wc", "-l", *files]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if re.search("Permission denied|EPERM|is not supported by this build", done.stderr):
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    return sorted((tmp_path / "trace").iterdir())
+
+
+def names(trace: reader.Trace) -> list[str]:
+    """The calls of wc on the files, without those of its start."""
+    made = max(trace.threads.values(), key=lambda thread: len(thread.calls)).calls
+    first = next(i for i, call in enumerate(made) if call.name == "openat" and "f0)" in call.args)
+    return [call.name for call in made[first:]]
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("options", [one for one in FORMS if one not in OTHERS])
+def test_strace(tmp_path: Path, options: str) -> None:
+    if FORMS[options] > version():
+        pytest.skip(f"this strace is older than {FORMS[options]}")
+    if "-xx" in options:
+        return  # test_all_bytes_in_hexadecimal
+    found = reader.read(traced(tmp_path, options))
+    assert not found.damaged, found.damage
+    assert found.resolution in ((0, 1) if options in COARSE else (0,))
+    made = names(found)
+    assert made.count("openat") >= FILES
+    assert made.count("close") >= FILES
+    # The names of the files look like results.
+    opened = [call for thread in found.threads.values() for call in thread.calls]
+    assert sum("f7) = 7" in call.args and call.ret > 0 for call in opened) >= 1
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_all_bytes_in_hexadecimal(tmp_path: Path) -> None:
+    found = reader.read(traced(tmp_path, "-f -xx"))
+    assert not found.damaged
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_summary_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConsolidateError, match="summary"):
+        reader.read(traced(tmp_path, "-c"))
+
+
+# -- lines of newer versions, and of other tools -------------------------------------------
+
+# prefix, and what stands after the arguments and after the result
+LOOKS = {
+    "-Y": ("77<cat (1)> {t} ", "", ""),
+    "stderr -Y": ("[pid    77<cat>] {t} ", "", ""),
+    "--secontext": ("77 [unconfined_t] {t} ", "", " [etc_t]"),
+    "--secontext=full,mismatch": ("77 [u:r:unconfined_t:s0-s0:c0.c1023] ", "", " [u:o:a_t!!b_t]"),
+    "-r -ttt": ("77 {t} (+     0.000030) ", "", ""),
+    "-f -r --relative-timestamps=s": ("77         0 ", "", ""),
+    "-i": ("77 [00007f5fd1b2e4a9] ", "", ""),
+    "colours": ("\x1b[36m77 {t} \x1b[0m", "", ""),
+    "seconds": ("1700000000 ", "", ""),
+    "alone -r": ("     0.000030 ", "", ""),
+    "alone -r s": ("     0 ", "", ""),
+}
+
+
+def lines(form: str, named: bool = False) -> list[str]:
+    prefix, _, context = LOOKS.get(form, ("77 {t} ", "", ""))
+    made = []
+    for i in range(40):
+        at = f"{1700000000 + i * 0.0001:.6f}"
+        head = prefix.replace("{t}", at)
+        path = f'"/d/{i}) = 1"' + context
+        arguments = (
+            [
+                f"dirfd=AT_FDCWD, pathname={path}, flags=O_RDONLY",
+                f'fd=3, buf="{i}"..., count=9',
+                "fd=3",
+            ]
+            if named
+            else [f"AT_FDCWD, {path}, O_RDONLY", f'3{context}, "{i}"..., 9', f"3{context}"]
+        )
+        for name, args, result in zip(
+            ("openat", "read", "close"), arguments, (3, 9, 0), strict=True
+        ):
+            made.append(f"{head}{name}({args}) = {result}{context if name == 'openat' else ''}")
+    return made
+
+
+def read(tmp_path: Path, made: list[str]) -> reader.Trace:
+    path = tmp_path / "t"
+    path.write_text("".join(f"{line}\n" for line in made))
+    return reader.read([path])
+
+
+def is_one_loop(tmp_path: Path, made: list[str]) -> None:
+    found, trace = report.make([tmp_path / "t"], None, 20, 0.02)
+    assert not trace.damaged, trace.damage
+    assert candidate.sequence(found.candidates[0]) == "[openat read close]*"
+    assert found.predictions[0].script_calls == 1
+
+
+@pytest.mark.parametrize("form", LOOKS)
+def test_looks(tmp_path: Path, form: str) -> None:
+    read(tmp_path, lines(form))
+    is_one_loop(tmp_path, lines(form))
+
+
+def test_names_of_threads_and_arguments(tmp_path: Path) -> None:
+    found = read(tmp_path, lines("-Y"))
+    assert found.threads[77].command == "cat (1)"
+    named = read(tmp_path, lines("", named=True))
+    is_one_loop(tmp_path, lines("", named=True))
+    assert named.threads[77].calls[0].args == 'AT_FDCWD, "/d/0) = 1", O_RDONLY'
+
+
+def test_what_belongs_to_the_call_before(tmp_path: Path) -> None:
+    made = []
+    for line in lines(""):
+        made.append(line)
+        if "read(" in line:
+            made += [" | 00000  61 62 63 0a                  abc.             |"]
+            made += [" * 4 bytes in buffer 0", " = 1 buffers in vector 0", "# a comment"]
+            made += ["Process 78 suspended", "Process 78 resumed (parent 77 ready)"]
+    read(tmp_path, made)
+    is_one_loop(tmp_path, made)
+
+
+def test_seconds_are_no_pauses(tmp_path: Path) -> None:
+    made = [f"77 {1700000000 + i // 45} {line[21:]}" for i, line in enumerate(lines(""))]
+    assert read(tmp_path, made).resolution == 1
+    is_one_loop(tmp_path, made)
+
+
+def test_damage_ends_the_sequence_of_its_own_thread(tmp_path: Path) -> None:
+    with_numbers = read(tmp_path, [*lines("")[:60], "a line of something else", *lines("")[60:]])
+    assert (with_numbers.damaged, with_numbers.threads[77].breaks) == (1, set())
+    alone = [line.partition(" ")[2].partition(" ")[2] for line in lines("")]
+    without = read(tmp_path, [*alone[:60], "a line of something else", *alone[60:]])
+    (thread,) = without.threads.values()
+    assert (without.damaged, thread.breaks) == (1, {60})
+
+
+def test_exec_of_a_thread_that_does_not_lead(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            '78 execve("/bin/true", ["true"], 0x7ffc <unfinished ...>',
+            "77 futex(0x55, FUTEX_WAIT, 0, NULL <unfinished ...>",
+            "77 <... futex resumed>) = ?",
+            "77 +++ superseded by execve in pid 78 +++",
+            "77 <... execve resumed>) = 0",
+            "77 brk(NULL) = 0x55",
+        ],
+    )
+    assert not found.damaged, found.damage
+    assert [call.name for call in found.threads[77].calls][-2:] == ["execve", "brk"]
+    assert found.threads[77].command == "true"
+
+
+def test_children_in_another_namespace(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            "77 clone(child_stack=NULL, flags=SIGCHLD) = 3 /* 79 in strace's PID NS */",
+            "79 getpid() = 3 /* 79 in strace's PID NS */ <0.000001>",
+        ],
+    )
+    assert not found.damaged, found.damage
+    assert found.threads[79].parent == 77
+
+
+PERF = {
+    "-1 ENOENT (No such file or directory)": (-1, "ENOENT"),
+    "-1 ENOENT No such file or directory": (-1, "ENOENT"),
+    "-1 (unknown) (No such file or directory)": (-1, "ENOENT"),
+    "-1 EAGAIN (Resource temporarily unavailable)": (-1, "EAGAIN"),
+    "-1 (unknown) (INTERNAL ERROR: strerror_r(512, [buf], 128)=22)": None,
+    "-1 ERESTART_RESTARTBLOCK (INTERNAL ERROR: strerror_r(516, [buf], 128)=22)": None,
+    "3": (3, None),
+}
+
+
+@pytest.mark.parametrize("result", PERF)
+def test_results_of_perf(result: str) -> None:
+    line = perf.parse(
+        f"     0.030 ( 0.009 ms): cat/77 read(fd: 3, buf: 0x7ffc, count: 9) = {result}"
+    )
+    if PERF[result] is None:
+        assert line.kind.name == "BREAK"
+    else:
+        assert (line.call.ret, line.call.error) == PERF[result]
+
+
+def test_stacks_of_perf(tmp_path: Path) -> None:
+    one = '     0.030 ( 0.009 ms): cat/77 openat(dfd: CWD, filename: "/d/1") = 3'
+    found = read(
+        tmp_path, [one, f"{'':30}read (/usr/lib/libc.so.6)", f"{'':30}main (/bin/cat)", one]
+    )
+    assert not found.damaged
+    assert found.threads[77].calls[0].stack == ("/usr/lib/libc.so.6(read)", "/bin/cat(main)")
+
+
+def test_perf_without_paths(tmp_path: Path) -> None:
+    made = []
+    for i in range(60):
+        head = f"{i:10.3f} ( 0.009 ms): cat/77"
+        made += [
+            f"{head} openat(dfd: CWD, filename: 0x{0x70F30648 + 8 * i:x}) = 3",
+            f"{head} read(fd: 3, buf: 0x7ffc1000, count: 512) = 20",
+            f"{head} close(fd: 3) = 0",
+        ]
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in made))
+    shown = run("show", "1", tmp_path / "t").stdout
+    assert "the trace has no paths" in shown
+    assert "results of the one before" not in shown
+
+
+AT = "audit(1700000000.123:{})"
+SYSCALL = (
+    "type=SYSCALL msg={at}: arch={arch} syscall=257 success=yes exit=3 a0=ffffff9c a1=55"
+    ' a2=0 a3=0 items=1 ppid=1 pid=77 comm="crawl" exe="/usr/bin/crawl" key=(null)'
+)
+PATH = 'type=PATH msg={at}: item=0 name="/d/{i}" inode=5 dev=08:01 mode=0100644 nametype=NORMAL'
+
+
+def records(i: int, arch: str = "c000003e") -> list[str]:
+    at = AT.format(i)
+    return [
+        SYSCALL.format(at=at, arch=arch),
+        PATH.format(at=at, i=i),
+        f"type=PROCTITLE msg={at}: proctitle=63",
+    ]
+
+
+def test_audit_in_either_order(tmp_path: Path) -> None:
+    ausearch = []
+    for i in range(5):
+        ausearch += ["----", "time->Sat Nov 28 10:00:00 2026", *reversed(records(i))]
+    for made in ([line for i in range(5) for line in records(i)], ausearch):
+        found = read(tmp_path, made)
+        assert not found.damaged, found.damage
+        paths = [call.args.split('"')[1] for call in found.threads[77].calls]
+        assert paths == [f"/d/{i}" for i in range(5)]
+
+
+def test_audit_passes_over_what_is_no_call(tmp_path: Path) -> None:
+    made = records(1)
+    made += [
+        "type=DAEMON_CONFIG msg=audit(1700000000.2:9): op=reconfigure state=changed res=success"
+    ]
+    made += ["type=DAEMON_CONFIG something else", f"type=UNKNOWN[1420] msg={AT.format(2)}: subj=x"]
+    found = read(tmp_path, [*made, *records(3)])
+    assert (found.damaged, found.threads[77].breaks) == (0, set())
+
+
+@pytest.mark.parametrize(("arch", "name"), [("c00000b7", "aarch64"), ("40000003", "i386")])
+def test_audit_of_other_architectures(tmp_path: Path, arch: str, name: str, capsys) -> None:
+    found = read(tmp_path, [*records(1), *records(2, arch)])
+    reader.complain(found)
+    said = capsys.readouterr().err
+    assert re.search(rf"1 calls of another architecture.*{name} \({arch}\): 1", said)
+    with pytest.raises(ConsolidateError, match=name):
+        read(tmp_path, records(2, arch))
+
+
+def test_audit_without_paths_knows_no_file(tmp_path: Path) -> None:
+    made = []
+    for i in range(200):
+        at = f"audit({1700000000 + i / 1000:.3f}:{i})"
+        made.append(SYSCALL.format(at=at, arch="c000003e"))
+        made.append(
+            SYSCALL.format(at=at.replace(":", ":9"), arch="c000003e")
+            .replace("syscall=257", "syscall=3")
+            .replace("exit=3 a0=ffffff9c", "exit=0 a0=3")
+        )
+    read(tmp_path, made)
+    found, _ = report.make([tmp_path / "t"], None, 20, 0.02)
+    assert not found.advice
+
+
+def test_what_the_kernel_writes_back_is_each_items_own(tmp_path: Path) -> None:
+    made = []
+    for i in range(40):
+        texts = (
+            f'openat(AT_FDCWD, "/d/{i}", O_RDONLY) = 3',
+            "sendfile(9, 3, [0] => [20], 4096) = 20",
+        )
+        for step, text in enumerate((*texts, "close(3) = 0")):
+            made.append(f"77 {1700000000 + i * 2e-4 + step * 3e-5:.6f} {text} <0.000005>")
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in made))
+    done = run("script", "--assume", "1", tmp_path / "t")
+    assert re.search(
+        r"offset; +/\* in and out: argument 3 of sendfile\(\); set it for each", done.stdout
+    )
+    struct = done.stdout[done.stdout.index("_item {") :]
+    assert "offset;" in struct[: struct.index("};")]
+
+
+def test_the_table_of_arguments_that_are_written_back() -> None:
+    for name, places in calltable.IN_OUT.items():
+        kinds = calltable.kinds(name)
+        assert kinds and all(kinds[place] == "p" for place in places), name
