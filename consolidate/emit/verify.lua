@@ -5,7 +5,8 @@
 --
 -- An example has items, n and common, addresses of its records; poke() fills them in;
 -- calls, each with its name, arguments (a number, a string, false if it is not
--- compared), result, and what it writes to memory; the numbers that run() returns.
+-- compared), names of those that are constants, result, and what it writes to memory;
+-- the numbers that run() returns.
 
 local NOT_MADE = -errno.ECANCELED
 local calls        -- that are expected
@@ -33,7 +34,9 @@ local function compare(expected, ...)
   for i = 1, expected.n do
     local want, got = expected[i], (select(i, ...))
     if want and not same(want, got) then
-      complain("call %d, %s: argument %d is %s, not %s", at, expected.name, i, text(got), text(want))
+      local name = expected.named and expected.named[i]
+      complain("call %d, %s: argument %d is %s, not %s", at, expected.name, i, text(got),
+        name and ("%s (%s)"):format(name, text(want)) or text(want))
     end
   end
 end

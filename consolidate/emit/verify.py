@@ -220,7 +220,15 @@ class Example:
         for traced in self.traced:
             args = [self.argument(traced, arg) for arg in range(len(self.sources(traced)))]
             fill = self.fill(traced)
-            text = ", ".join([f'name = "{traced.call.name}"', f"n = {len(args)}", *args])
+            named = [
+                f"[{place}] = {quoted(value.text.encode())}"
+                for place, value in enumerate(traced.args, 1)
+                if values.FLAGS.match(value.text)
+            ]
+            if named:
+                args.append(f"named = {{ {', '.join(named)} }}")
+            count = f"n = {len(self.sources(traced))}"
+            text = ", ".join([f'name = "{traced.call.name}"', count, *args])
             yield f"{{ {text}, result = {result_of(traced.call)}{fill} }},"
 
     def sources(self, traced: TracedCall) -> list:

@@ -26,6 +26,8 @@ SMALL_WRITE, SMALL_READ = 1024, 32768
 BUFFER, READ_BUFFER = 65536, 131072
 # How many make a series.
 WRITES, READS, COPIES, ASKED = 16, 16, 4, 50
+# Directories that make a walk, even if no attributes are asked for.
+WALK = 16
 # Seconds that a call waits for a device, and the share of the time from which it counts.
 DEVICE_TIME = 0.0003
 DEVICE_SHARE = 0.1
@@ -306,12 +308,16 @@ class Adviser:
         for _, call, _, _ in self.left(thread):
             if call.name in LISTERS and call.ret and call.error is None:
                 names = entries(call)
-                directories += bool(names)
+                directories += 1
+                example = example or call
             elif call.name in calltable.QUERIES and names and base_name(call) in names:
-                found, example = found + 1, example or call
+                found, example = found + 1, call if not found else example
+        where = thread.command or str(thread.tid)
         if directories >= 3 and found >= directories:
-            listed = self.found["list", thread.command or str(thread.tid), ""]
-            listed.add([example] * (found + 2 * directories), 0, directories)
+            self.found["list", where, ""].add([example] * (found + 2 * directories), 0, directories)
+        elif directories >= WALK:
+            # To open, list twice, and close each.
+            self.found["walk", where, ""].add([example] * 4 * directories, 0, 1)
 
     def device(self, thread: Thread) -> None:
         """Calls whose time is that of a device, which no mode switch less makes shorter."""
@@ -418,6 +424,10 @@ TEXTS = {
     "list": lambda what, found: (
         "lists directories and asks for attributes name by name: walk.lua does a whole tree in"
         " one call, readdirplus.lua a directory"
+    ),
+    "walk": lambda what, found: (
+        "walks through directories: walk.lua does a whole tree in one call; a script for each"
+        " directory costs about what it saves (docs/programs.md has a find that reads ahead)"
     ),
     "device": device_text,
 }

@@ -50,7 +50,7 @@ def facts(report: Report, candidate: Candidate, prediction: Prediction) -> Itera
         f"{candidate.iterations} times in {candidate.runs} runs of {where(candidate)}"
         + (f", {early} of them ended early" if early else "")
     )
-    note = remarks(candidate, prediction)
+    note = remarks(candidate, prediction, report)
     yield (
         f"{prediction.calls} calls would be {prediction.script_calls} of a script;"
         f" saves {saves(prediction)}" + (f"; {note}" if note else "")

@@ -131,11 +131,11 @@ def graph_json(trace: Trace, marked: dict[tuple[str, str], str], colours: dict[s
 
 
 def candidate_json(
-    candidate: Candidate, prediction: Prediction, title: str, colour: str
+    candidate: Candidate, prediction: Prediction, report: Report, colour: str
 ) -> dict[str, Any]:
     script, why = "", ""
     try:
-        script = write.script(candidate, title).lua
+        script = write.script(candidate, report.title).lua
     except ConsolidateError as error:
         why = str(error).partition("\n")[0]
     return {
@@ -146,7 +146,7 @@ def candidate_json(
         "calls": prediction.calls,
         "script_calls": prediction.script_calls,
         "saves": table.saves(prediction),
-        "remarks": table.remarks(candidate, prediction),
+        "remarks": table.remarks(candidate, prediction, report),
         "assumed": constants.assumptions(candidate.flow),
         "colour": colour,
         "script": script,
@@ -161,7 +161,7 @@ def sums(report: Report) -> list[tuple[str, str, str]]:
         ("calls", str(report.calls), str(left.calls)),
         ("copied", table.size(report.copied), table.size(left.copied)),
     ]
-    if left.seconds_an_hour is not None:
+    if left.seconds_an_hour is not None and report.clock.seconds >= table.LONG_ENOUGH:
         lines.append(("saved an hour, at this rate", table.seconds(left.seconds_an_hour), ""))
     return lines
 
@@ -177,7 +177,7 @@ def page(report: Report, trace: Trace) -> str:
         + (f" Cost model: {report.costs}." if report.costs else f" {table.NO_COST_MODEL}"),
         "sums": sums(report),
         "candidates": [
-            candidate_json(one, prediction, report.title, colours[one.name])
+            candidate_json(one, prediction, report, colours[one.name])
             for one, prediction in zip(report.candidates, report.predictions, strict=True)
         ],
         "instead": [

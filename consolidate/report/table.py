@@ -11,16 +11,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from consolidate import calltable
 from consolidate.cost import library, model
 from consolidate.cost.model import Cost
 from consolidate.cost.predict import Clock, Prediction
 from consolidate.mine.candidate import Candidate, is_event_loop, sequence, where
+from consolidate.mine.flow import LISTERS
 from consolidate.mine.tape import START_UP
 from consolidate.report.report import Report
 
 DROPPED = 6
 # Of a machine: programs that have a line, and kinds of calls that have a column.
 PROGRAMS, KINDS = 15, 7
+# Seconds that a trace is of, from which a rate says something.
+LONG_ENOUGH = 5.0
 NO_TIME = (
     "The time without the tracer is unknown, so the report cannot say what is worth it:"
     " record with --again, or pass --seconds."
@@ -72,8 +76,24 @@ def saves(prediction: Prediction) -> str:
     return span(prediction.saved, scale, unit)
 
 
-def remarks(candidate: Candidate, prediction: Prediction) -> str:
-    found = [prediction.verdict]
+def unknown(report: Report) -> str:
+    """Why no candidate has a verdict."""
+    if not report.costs:
+        return "unknown without a cost model"
+    return "unknown: record with --again, or pass --seconds"
+
+
+def in_walk(candidate: Candidate, report: Report) -> bool:
+    """Whether it is a part of a walk through directories, for which there is one script."""
+    walks = {one.where for one in report.advice if one.kind in ("list", "walk")}
+    names = {step.name for step in candidate.flow.steps}
+    return bool(names & (LISTERS | calltable.QUERIES)) and not walks.isdisjoint(candidate.commands)
+
+
+def remarks(candidate: Candidate, prediction: Prediction, report: Report) -> str:
+    found = [prediction.verdict or unknown(report)]
+    if prediction.verdict.startswith("no") and in_walk(candidate, report):
+        found = ["no by itself; the walk that it is a part of gains: see 'without a script'"]
     if prediction.script is not None:
         found.append(f"with {prediction.script}.lua")
     else:
@@ -84,27 +104,28 @@ def remarks(candidate: Candidate, prediction: Prediction) -> str:
 
 
 def candidates(report: Report) -> Table:
+    """Two lines a candidate, each folded where the screen is narrow: nothing is cut."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("#", justify="right")
-    made.add_column("name", no_wrap=True)
-    made.add_column("sequence", overflow="fold", ratio=1)
-    made.add_column("in")
-    for title in ("times", "calls", "script calls", "saves"):
-        made.add_column(title, justify="right")
-    made.add_column("worth it?")
+    made.add_column("candidate, what it saves, and is it worth it?", overflow="fold", ratio=1)
     for candidate, prediction in zip(report.candidates, report.predictions, strict=True):
+        counts = (
+            f"{counted(candidate.iterations, 'time')} in {where(candidate)}:"
+            f" {counted(prediction.calls, 'call')} would be {prediction.script_calls}"
+        )
         made.add_row(
             str(candidate.number),
-            candidate.name,
-            Text(sequence(candidate)),
-            where(candidate),
-            str(candidate.iterations),
-            str(prediction.calls),
-            str(prediction.script_calls),
-            saves(prediction),
-            remarks(candidate, prediction),
+            Text.assemble(
+                (candidate.name, "bold"),
+                f"  {sequence(candidate)}\n",
+                f"saves {saves(prediction)}; {remarks(candidate, prediction, report)}; {counts}",
+            ),
         )
     return made
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def instead(report: Report) -> Table:
@@ -181,14 +202,14 @@ def together(report: Report) -> str:
         f"All together: {report.calls} calls would be {left.calls}; {size(report.copied)} copied"
         f" between user and kernel space would be {size(left.copied)}"
     )
-    if left.seconds_an_hour is not None:
+    if left.seconds_an_hour is not None and report.clock.seconds >= LONG_ENOUGH:
         line += f"; {left.seconds_an_hour:.3g} s an hour, at the rate of the trace"
     return line + "."
 
 
 def extent(report: Report) -> str:
-    threads = "1 thread" if report.threads == 1 else f"{report.threads} threads"
-    return f"{report.calls} calls of {threads}{took(report.clock)}"
+    calls, threads = counted(report.calls, "call"), counted(report.threads, "thread")
+    return f"{calls} of {threads}{took(report.clock)}"
 
 
 def show(report: Report, console: Console) -> None:

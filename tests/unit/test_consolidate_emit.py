@@ -424,7 +424,7 @@ def test_trial_sees_a_script_that_is_wrong(tmp_path: Path) -> None:
     unmarked = broken(made, r"\n +skip\(item, .*", "")
     assert "not made" in unmarked.problems[0]
     other = broken(made, r"O_RDONLY = const.O_RDONLY", "O_RDONLY = const.O_RDWR")
-    assert "argument 3 is 2, not 0" in other.differences[0]
+    assert "argument 3 is 2, not O_RDONLY (0)" in other.differences[0]
     assert not other.same
     undefined = broken(made, r"write\(file2, ", "write(fiel2, ")
     assert "nil" in undefined.differences[0]

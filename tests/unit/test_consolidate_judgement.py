@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from traces import Writer
 
+from consolidate.cost import shipped
 from consolidate.emit import write
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import is_event_loop, sequence
@@ -76,7 +79,7 @@ def test_round_of_an_event_loop_is_one_script(tmp_path: Path) -> None:
     made = write.script(one, "t")
     assert not made.tried.differences
     assert made.tried.steps == {1, 2, 3}
-    assert "an event loop's round" in table.remarks(one, found.predictions[0])
+    assert "an event loop's round" in table.remarks(one, found.predictions[0], found)
 
 
 def test_poll_says_which_descriptors_are_ready(tmp_path: Path) -> None:
@@ -469,3 +472,46 @@ def test_numbers_have_no_exponents() -> None:
     assert shown == ["0", "0", "0", "0.032", "10", "99", "100", "180", "-320", "123457"]
     assert table.seconds(1234.5) == "1234 s"
     assert table.seconds(-0.00018) == "-180 us"
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None:
+    """Not what is saved, nor whether it is worth it."""
+    trace = Writer(1)
+    for i in range(40):
+        trace.noise(1 + i % 4)
+        trace.read_file(f"/d/{i}")
+    made, _ = report.make([trace.write(tmp_path / "t")], shipped.load("kernel"), 20, 0.02, 0.05)
+    out = io.StringIO()
+    table.show(made, Console(width=columns, file=out))
+    text = " ".join(out.getvalue().split())
+    assert "…" not in text
+    for one, prediction in zip(made.candidates, made.predictions, strict=True):
+        assert f"saves {table.saves(prediction)}; {table.remarks(one, prediction, made)};" in text
+    # A rate of a program of 50 ms says nothing.
+    assert "an hour" not in text
+
+
+def test_every_candidate_has_a_verdict(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        trace.noise(1 + i % 4)
+        trace.read_file(f"/d/{i}")
+    path = trace.write(tmp_path / "t")
+    for costs, words in ((None, "without a cost model"), (shipped.load("kernel"), "--seconds")):
+        made, _ = report.make([path], costs, 20, 0.02)
+        for pair in zip(made.candidates, made.predictions, strict=True):
+            assert words in table.remarks(*pair, made)
+
+
+def test_a_walk_gains_as_a_whole(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY|O_DIRECTORY)', 3)
+        trace.call("getdents64(3, 0x55 /* 3 entries */, 32768)", 72)
+        trace.call("getdents64(3, 0x55 /* 0 entries */, 32768)", 0)
+        trace.call("close(3)", 0)
+    made, _ = report.make([trace.write(tmp_path / "t")], shipped.load("kernel"), 20, 0.02, 100)
+    assert [one.kind for one in made.advice] == ["walk"]
+    first = table.remarks(made.candidates[0], made.predictions[0], made)
+    assert first.startswith("no by itself; the walk that it is a part of gains")
