@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* syscript(1): system call scripts from the command line. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,10 +74,22 @@ static int cmd_help(int argc, char **argv)
 	return 0;
 }
 
+/*
+ * Files that this command opens get none of these numbers, where it was started without.
+ * What is read there, or written, fails as it would.
+ */
+static void open_standard(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
 	int status;
 
+	open_standard();
 	if (argc < 2) {
 		help();
 		return EXIT_USAGE;

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/syscript_image.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,18 +80,9 @@ struct image_header *file_place_image(const struct cosy_file *file, uint32_t off
 
 /* -- In the kernel ----------------------------------------------------------------- */
 
-static bool opens(const char *path)
-{
-	int fd = sys_call(openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-
-	if (fd >= 0)
-		sys_call(close, fd);
-	return fd >= 0;
-}
-
 bool compound_engine_is_there(void)
 {
-	return opens(DEVICE_PATH_CONFINED) || opens(DEVICE_PATH);
+	return device_opens(DEVICE_PATH_CONFINED) || device_opens(DEVICE_PATH);
 }
 
 int compound_register(struct compound *compound, struct syscript_register *reg)

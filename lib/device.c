@@ -6,7 +6,16 @@
 
 static int device_open(const char *path)
 {
-	return sys_call(openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	return sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC));
+}
+
+bool device_opens(const char *path)
+{
+	int fd = device_open(path);
+
+	if (fd >= 0)
+		sys_call(close, fd);
+	return fd >= 0;
 }
 
 /* At @path or, where that may not be opened, at @other. */
@@ -30,8 +39,9 @@ int device_register(struct syscript_register *reg)
 {
 	const char *path = reg->engine == SYSCRIPT_ENGINE_CONFINED ?
 		DEVICE_PATH_CONFINED : DEVICE_PATH;
+	int ret = device_request(path, DEVICE_PATH, SYSCRIPT_IOC_REGISTER, reg);
 
-	return device_request(path, DEVICE_PATH, SYSCRIPT_IOC_REGISTER, reg);
+	return reg->flags & SYSCRIPT_CHECK ? ret : sys_above_standard(ret);
 }
 
 int device_next(struct syscript_info *info)

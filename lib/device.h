@@ -12,6 +12,9 @@
 #define DEVICE_PATH		"/dev/syscript"
 #define DEVICE_PATH_CONFINED	"/dev/syscript-confined"	/* for that engine only */
 
+/* May this process open it? */
+bool device_opens(const char *path);
+
 /* All return the ioctl's result, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);

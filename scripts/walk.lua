@@ -32,6 +32,7 @@ local OPEN = const.O_RDONLY + const.O_DIRECTORY + const.O_NOFOLLOW +
              const.O_CLOEXEC + const.O_NONBLOCK
 
 local openat, close, newfstatat = syscall.openat, syscall.close, syscall.newfstatat
+local fcntl = syscall.fcntl
 local entries, tell, seek = fs.entries, fs.tell, fs.seek
 local str_out, peek, pending = util.str_out, util.peek, util.pending
 match, sum, prune, columns = match, sum, prune, columns or {}
@@ -51,6 +52,15 @@ local generation, current = 0, 0
 local want_paths, top_dev = false, 0
 -- What this call returns.
 local seen, matched, total, failed, bytes, dirs = 0, 0, 0, 0, 0, 0
+
+-- They stay open between calls, so 0, 1 and 2 are left to the program, where they are closed.
+local function open_dir(dir, name)
+  local fd = openat(dir, name, OPEN)
+  if fd < 0 or fd > 2 then return fd end
+  local above = fcntl(fd, const.F_DUPFD_CLOEXEC, 3)
+  close(fd)
+  return above
+end
 
 local function identity(fd)
   local ret = newfstatat(fd, "", stat, const.AT_EMPTY_PATH)
@@ -94,7 +104,7 @@ end
 local function pop()
   local level, above = levels[depth], levels[depth - 1]
   if above and not above.fd then
-    local fd = openat(level.fd, "..", OPEN)
+    local fd = open_dir(level.fd, "..")
     local dev, low, high = -1
     if fd >= 0 then dev, low, high = identity(fd) end
     if dev == above.dev and low == above.low and high == above.high and
@@ -170,7 +180,7 @@ local function step(level)
   if level.next <= level.count then
     local name = level.names[level.next]
     level.next = level.next + 1
-    local fd = openat(level.fd, name, OPEN)
+    local fd = open_dir(level.fd, name)
     if fd >= 0 then
       push(fd, name)
     elseif fd ~= ENOENT then
@@ -198,7 +208,7 @@ local function begin(dir, out, flags)
   want_paths = out ~= 0
   if want_paths then e.name = e.name or {} end
   top_dev = 0
-  local fd = openat(dir, ".", OPEN)
+  local fd = open_dir(dir, ".")
   if fd < 0 then return fd end
   if bit.band(flags, XDEV) ~= 0 then
     e.dev = e.dev or {}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "suites.h"
+#include "sys.h"
 
 #define DIRECTORY	"/etc/syscript/suites.d"
 
@@ -35,7 +36,7 @@ static int said(const char *name)
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = sys_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (fd < 0)
 		return -1;
 	got = read(fd, word, sizeof(word) - 1);

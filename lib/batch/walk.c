@@ -47,7 +47,8 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 /* The top of a tree, -errno. */
 static int open_top(int dirfd)
 {
-	return sys_call(openat, dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return sys_above_standard(sys_call(openat, dirfd, ".",
+					   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *functions,

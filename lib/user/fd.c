@@ -133,7 +133,9 @@ static int pipe_open(struct script *script)
 	err = sys_call(pipe2, ends, O_CLOEXEC | O_NONBLOCK);
 	if (err)
 		return err;
-	err = sys_call(fstat, ends[0], &st);
+	ends[0] = sys_above_standard(ends[0]);
+	ends[1] = sys_above_standard(ends[1]);
+	err = ends[0] < 0 ? ends[0] : ends[1] < 0 ? ends[1] : sys_call(fstat, ends[0], &st);
 	if (err) {
 		sys_call(close, ends[0]);
 		sys_call(close, ends[1]);

@@ -637,3 +637,15 @@ def test_fish_completion() -> None:
 @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")
 def test_zsh_completion_is_zsh() -> None:
     subprocess.run(["zsh", "-n", ROOT / "cli/completions/_syscript"], check=True)
+
+
+def test_closed_standard_descriptors(tmp_path: Path) -> None:
+    """Nothing that the command opens takes their place, and what is written there is lost."""
+    script = tmp_path / "script.lua"
+    script.write_text("function run() print('x') return syscall.write(1, 'x', 1) end")
+    closed = ["sh", "-c", 'exec "$@" <&- >&-', "sh", SYSCRIPT, "run"]
+    done = subprocess.run([*closed, script], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "syscript: cannot write to standard output\n"
+    done = subprocess.run([*closed, "-"], capture_output=True, text=True)
+    assert done.stderr == "syscript: cannot read standard input: Bad file descriptor\n"

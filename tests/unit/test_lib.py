@@ -9,7 +9,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-IMAGE = BUILD / "lua-runtime" / "lua.image"
 PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
 
 
@@ -34,7 +33,7 @@ def compile_program(source: Path) -> Path:
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.stem)
 def test_program(source: Path) -> None:
     program = compile_program(source)
-    env = {**os.environ, "SYSCRIPT_BACKEND": "user", "SYSCRIPT_LUA_IMAGE": str(IMAGE)}
+    env = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=120)
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())
@@ -51,6 +50,7 @@ ANY_ENGINE = [
     "messages",
     "readdirplus",
     "sockets",
+    "standard",
     "threads",
     "walk",
     "watched",
@@ -67,12 +67,7 @@ MANY = ("fd", "threads")
 )
 def test_program_on_the_confined_engine(name: str) -> None:
     (source,) = (path for path in PROGRAMS if path.stem == f"test_lib_{name}")
-    env = {
-        **os.environ,
-        "SYSCRIPT_BACKEND": "user",
-        "SYSCRIPT_ENGINE": "confined",
-        "SYSCRIPT_LUA_IMAGE": str(IMAGE),
-    }
+    env = {**os.environ, "SYSCRIPT_BACKEND": "user", "SYSCRIPT_ENGINE": "confined"}
     done = subprocess.run(
         [compile_program(source)], env=env, capture_output=True, text=True, timeout=120
     )

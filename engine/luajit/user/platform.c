@@ -331,7 +331,8 @@ void port_trace(struct vm *vm, const void *p, unsigned long size, int line)
 	if (!secure_getenv("SYSCRIPT_PERF_MAP"))
 		return;
 	snprintf(text, sizeof(text), "/tmp/perf-%ld.map", sys_call(getpid));
-	fd = sys_call(open, text, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = sys_above_standard(sys_call(open, text, O_WRONLY | O_CREAT | O_APPEND |
+						     O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return;
 	n = snprintf(text, sizeof(text), "%lx %lx luajit:%s:%d\n", (unsigned long)p, size,
