@@ -295,8 +295,10 @@ static int check_arena(struct run *run, const struct engine_vm *vm,
 	unsigned long arena = 1UL << vm->image.arena_shift;
 
 	if (is_base(vm)) {
+		if (!image->shared && !image->shared_len)
+			return 0;
 		scnprintf(run->error, RUN_ERROR_LEN, "a base has no shared memory");
-		return image->shared || image->shared_len ? -EINVAL : 0;
+		return -EINVAL;
 	}
 	if (run->context == CONTEXT_ATOMIC)
 		return place_check_contents(vm, image);

@@ -8,12 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../include/uapi/syscript_image.h"
 #include "arena.h"
-
-#define PAGE	4096UL
 
 /**
  * struct known - an arena that was mapped here, or has guards
@@ -76,39 +73,27 @@ static void forget(struct known **link)
 	free(known);
 }
 
-/* One page, over and over: what is written there is of no use to anyone. */
-static int map_guard(int page, char *from, int how)
+/* What is written there is of no use to anyone. */
+static int map_guard(const struct known *known, char *from)
 {
-	size_t at;
-	int err;
+	const int access = PROT_READ | PROT_WRITE;
 
-	for (at = 0; at < IMAGE_GUARD; at += PAGE) {
-		if (mmap(from + at, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | how, page, 0) !=
-		    MAP_FAILED)
-			continue;
-		err = -errno;
-		munmap(from, at);
-		return err;
-	}
-	return 0;
+	if (known->reserved)
+		return mprotect(from, IMAGE_GUARD, access) ? -errno : 0;
+	return mmap(from, IMAGE_GUARD, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+		    MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED ? -errno : 0;
 }
 
 static int map_guards(const struct known *known)
 {
-	int page = memfd_create("guard", MFD_CLOEXEC), err;
-	int how = known->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	char *before = known->arena - IMAGE_GUARD;
+	int err = map_guard(known, before);
 
-	if (page < 0)
-		return -errno;
-	err = ftruncate(page, PAGE) ? -errno : 0;
-	if (!err)
-		err = map_guard(page, known->arena - IMAGE_GUARD, how);
-	if (!err) {
-		err = map_guard(page, known->arena + known->size, how);
-		if (err)
-			munmap(known->arena - IMAGE_GUARD, IMAGE_GUARD);
-	}
-	close(page);
+	if (err)
+		return err;
+	err = map_guard(known, known->arena + known->size);
+	if (err && !known->reserved)
+		munmap(before, IMAGE_GUARD);
 	return err;
 }
 

@@ -5,10 +5,15 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
+#include "../../../lib/sys.h"
 #include "../include/uapi/syscript_image.h"
 #include "../machine.h"
 #include "memory.h"
@@ -30,28 +35,50 @@ static void *place_near(unsigned int i)
 	return (void *)(i & 1 ? near + away : near - away);
 }
 
-/* Maps @fd to be run; MAP_FAILED if nothing is free. */
-static void *map_near(int fd, size_t size)
+/* Of the file @fd, or of its own for -1: MAP_FAILED if nothing is free. */
+static void *map_near(int fd, size_t size, int access)
 {
+	const int how = MAP_FIXED_NOREPLACE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
 	static unsigned int next;
 	unsigned int i, at;
 	void *p;
 
 	for (i = 0; i < 2 * NEAR_STEPS; i++) {
 		at = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % (2 * NEAR_STEPS);
-		p = mmap(place_near(at), size, PROT_READ | PROT_EXEC,
-			 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+		p = mmap(place_near(at), size, access, how, fd, 0);
 		if (p != MAP_FAILED)
 			return p;
 	}
 	return MAP_FAILED;
 }
 
+/* Nothing of that size can be written where it would end the process: by SIGXFSZ. */
+static bool may_be_file(size_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
+}
+
+/* A file that has no name: its descriptor, or -errno. */
+static int make_file(size_t size)
+{
+	int fd = -EFBIG, err;
+
+	if (may_be_file(size))
+		fd = sys_above_standard(sys_call(memfd_create, "code", MFD_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	err = sys_call(ftruncate, fd, size);
+	if (!err)
+		return fd;
+	sys_call(close, fd);
+	return err;
+}
+
 static int map_twice(struct code *code, int fd)
 {
-	if (ftruncate(fd, code->size))
-		return -errno;
-	code->exec = map_near(fd, code->size);
+	code->exec = map_near(fd, code->size, PROT_READ | PROT_EXEC);
 	if (code->exec == MAP_FAILED)
 		return -ENOMEM;
 	code->write = mmap(NULL, code->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -61,28 +88,43 @@ static int map_twice(struct code *code, int fd)
 	return -ENOMEM;
 }
 
-int code_map(struct code *code, u32 size)
+static int map_once(struct code *code)
 {
-	int fd = memfd_create("code", MFD_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	*code = (struct code){ .size = size };
-	ret = map_twice(code, fd);
-	close(fd);
-	return ret;
+	code->exec = code->write = map_near(-1, code->size, PROT_READ | PROT_WRITE);
+	return code->exec == MAP_FAILED ? -ENOMEM : 0;
 }
 
-void code_seal(struct code *code)
+/*
+ * Twice, since processes that are forbidden to make memory executable may have it so from
+ * the beginning; where there can be no file, once.
+ */
+int code_map(struct code *code, u32 size)
 {
-	munmap(code->write, code->size);
+	int fd = make_file(size), err;
+
+	*code = (struct code){ .size = size };
+	err = fd < 0 ? fd : map_twice(code, fd);
+	if (fd >= 0)
+		sys_call(close, fd);
+	return err ? map_once(code) : 0;
+}
+
+int code_seal(struct code *code)
+{
+	int err = 0;
+
+	if (code->write != code->exec)
+		munmap(code->write, code->size);
+	else if (mprotect(code->exec, code->size, PROT_READ | PROT_EXEC))
+		err = -errno;
 	code->write = NULL;
+	return err;
 }
 
 void code_free(struct code *code)
 {
-	if (code->write)
-		code_seal(code);
+	if (code->write && code->write != code->exec)
+		munmap(code->write, code->size);
 	munmap(code->exec, code->size);
 	free(code->labels);
 }
@@ -101,6 +143,17 @@ static int keep_facts(struct code *code, const struct jit *jit)
 	return 0;
 }
 
+static int seal(struct code *code, char *error, size_t error_len)
+{
+	int err = code_seal(code);
+
+	if (err)
+		snprintf(error, error_len,
+			 "this process may not make memory executable (%s): use engine luajit, which interprets then",
+			 strerrordesc_np(-err));
+	return err;
+}
+
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
 	int ret = jit_measure(jit) ?: code_map(code, jit->size);
@@ -109,8 +162,8 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 		return ret;
 	jit->code = code->write;
 	jit->exec = (unsigned long)code->exec;
-	ret = jit_generate(jit) ?: jit_verify(jit, error, error_len) ?: keep_facts(code, jit);
-	code_seal(code);
+	ret = jit_generate(jit) ?: jit_verify(jit, error, error_len) ?: keep_facts(code, jit) ?:
+	      seal(code, error, error_len);
 	if (ret)
 		code_free(code);
 	return ret;

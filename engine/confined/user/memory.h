@@ -8,9 +8,9 @@
 #include "../jit.h"
 
 /**
- * struct code - room for generated code, mapped twice
+ * struct code - room for generated code
  * @exec:  where it runs; within 2 GB of the engine
- * @write: where it is written; NULL after it has been
+ * @write: where it is written, at another address or, until then, there; NULL after that
  * @size:  bytes
  * @base:  what extensions have to know about it; unused for an extension
  * @labels: those of @base
@@ -26,7 +26,8 @@ struct code {
 
 /* 0 or -errno. */
 int code_map(struct code *code, u32 size);
-void code_seal(struct code *code);
+/* From here on it is executable and not written: 0 or -errno. */
+int code_seal(struct code *code);
 void code_free(struct code *code);
 
 /*
