@@ -40,7 +40,7 @@ $(BUILD)/syscript: $(CLI_OBJ)
 
 .PHONY: install-cli
 install: install-cli
-install-cli:
+install-cli: built-for-libdir
 	$(call built,$(BUILD)/syscript $(BUILD)/gen/syscript.d.lua)
 	install -D -m 0755 $(BUILD)/syscript $(DESTDIR)$(PREFIX)/bin/syscript
 	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts/net

@@ -28,7 +28,13 @@ USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote kernel -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
+# Where lua.image will be, and nowhere else: it is compiled again for another place.
 $(BUILD)/lib/lua_image.o: private LIB_BUILD_CFLAGS += -DLIBDIR='"$(LIBDIR)"'
+$(BUILD)/lib/lua_image.o: $(BUILD)/gen/libdir
+$(BUILD)/gen/libdir: libdir-is-given
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+.PHONY: libdir-is-given
 
 .PHONY: lib
 lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a
@@ -86,10 +92,15 @@ $(BUILD)/libsyscript.so: $(BUILD)/libsyscript.so.$(LIB_SOVERSION)
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+LIBDIR_BUILT = $(file <$(BUILD)/gen/libdir)
+# What is there, for where it is installed now.
+.PHONY: built-for-libdir
+built-for-libdir:
+	$(if $(filter-out $(LIBDIR),$(LIBDIR_BUILT)),+$(Q)$(MAKE) -s lib cli LIBDIR=$(LIBDIR))
 
 .PHONY: install-lib
 install: install-lib
-install-lib:
+install-lib: built-for-libdir
 	$(call built,$(BUILD)/libsyscript.a $(BUILD)/libsyscript.so)
 	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	install -d $(DESTDIR)$(INCLUDEDIR)/linux

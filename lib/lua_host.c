@@ -527,12 +527,12 @@ static int load_script(struct vm *vm)
 
 static int make_vm(struct vm *vm, const struct engine_image *source)
 {
-	const struct cosy_file *file = lua_image(vm->run->error, RUN_ERROR_LEN);
-	int err = file ? make_arena(vm, file, source->len) :
-			 vm->another ? -EOPNOTSUPP : -ENOSYS;
+	const struct cosy_file *file;
+	int err = lua_image(&file, vm->run->error, RUN_ERROR_LEN);
 
-	if (!err)
-		err = place_compound(vm, file);
+	if (err)
+		return err == -ENOSYS && vm->another ? -EOPNOTSUPP : err;
+	err = make_arena(vm, file, source->len) ?: place_compound(vm, file);
 	if (err)
 		return err;
 	place_call(vm, source);

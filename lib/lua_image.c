@@ -1,103 +1,126 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See lua_image.h. */
-#include <dlfcn.h>
+/*
+ * See lua_image.h.
+ *
+ * What is in the file runs with the process's rights.  So there is one place for it, that
+ * of the installation, and only the caller's environment can name another one; and at
+ * either it is taken only if nobody can have written it but root and the caller.
+ */
+#include <errno.h>
 #include <fcntl.h>
-#include <linux/limits.h>
-#include <link.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "compound.h"
 #include "lua_image.h"
+#include "syscript.h"
+#include "sys.h"
 
-/* From the library, or from a program that it is linked into: installed, as built. */
-static const char *const places[] = {
-	"syscript/lua.image", "../lib/syscript/lua.image",
-	"lua-runtime/lua.image", "../lua-runtime/lua.image",
-};
+#define INSTALLED	LIBDIR "/syscript/lua.image"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct cosy_file *image;
+/* The first user namespace's, by include/linux/proc_ns.h. */
+#define FIRST_USER_NS	0xeffffffdUL
 
-/* The file that this code is of, up to its last slash. */
-static bool find_own_directory(char *path)
+/* In another user namespace this is whoever has no number there: root outside of it, too. */
+static bool is_outside(uid_t owner)
 {
-	struct link_map *map = NULL;
-	Dl_info info;
-	char *slash;
-	ssize_t len;
+	struct stat ns;
+	char text[16] = "";
+	int fd;
 
-	if (dladdr1((void *)lua_image, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
-	    map->l_name[0]) {
-		if (!realpath(map->l_name, path))
-			return false;
-	} else {
-		len = readlink("/proc/self/exe", path, PATH_MAX - 1);
-		if (len < 0)
-			return false;
-		path[len] = '\0';
-	}
-	slash = strrchr(path, '/');
-	if (slash)
-		slash[1] = '\0';
-	return slash;
+	if (sys_call(stat, "/proc/self/ns/user", &ns) < 0 || ns.st_ino == FIRST_USER_NS)
+		return false;
+	fd = sys_above_standard(sys_call(open, "/proc/sys/kernel/overflowuid",
+					 O_RDONLY | O_CLOEXEC));
+	if (fd < 0)
+		return false;
+	sys_call(read, fd, text, sizeof(text) - 1);
+	sys_call(close, fd);
+	return *text && owner == strtoul(text, NULL, 10);
 }
 
-static int open_next_to_us(void)
+static bool is_trusted(const struct stat *st)
 {
-	char own[PATH_MAX], path[PATH_MAX + 32];
-	int fd = -1;
-
-	/* Set-user-ID programs load nothing from a path that others chose. */
-	if (getauxval(AT_SECURE) || !find_own_directory(own))
-		return -1;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && fd < 0; i++) {
-		snprintf(path, sizeof(path), "%s%s", own, places[i]);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	return fd;
+	if (!S_ISREG(st->st_mode) || st->st_mode & (S_IWGRP | S_IWOTH))
+		return false;
+	return !st->st_uid || st->st_uid == (uid_t)sys_call(geteuid) || is_outside(st->st_uid);
 }
 
-static int open_image(void)
+/* The file's contents, for good.  0, or -errno with the text that it deserves in @why. */
+static int map(const struct cosy_file **file, int fd, const char **why)
 {
-	const char *said = secure_getenv("SYSCRIPT_LUA_IMAGE");
-	int fd = said ? open(said, O_RDONLY | O_CLOEXEC) : open_next_to_us();
-
-	return fd < 0 && !said ? open(LIBDIR "/syscript/lua.image", O_RDONLY | O_CLOEXEC) : fd;
-}
-
-static void map_image(void)
-{
-	int fd = open_image();
-	const void *file = MAP_FAILED;
 	struct stat st;
+	long p = sys_call(fstat, fd, &st);
+
+	if (p < 0)
+		return p;
+	if (!is_trusted(&st)) {
+		*why = "others than root and this user may have written it";
+		return -EPERM;
+	}
+	*why = "it is not of this version of the library";
+	if (st.st_size < (off_t)sizeof(**file))
+		return -EINVAL;
+	p = sys_call(mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd);
+	if (p < 0 && p > -4096) {
+		*why = NULL;
+		return p;
+	}
+	*file = (const void *)p;
+	if (file_is_compound(*file, st.st_size))
+		return 0;
+	sys_call(munmap, p, st.st_size);
+	return -EINVAL;
+}
+
+static int open_and_map(const char *path, const struct cosy_file **file, const char **why)
+{
+	/* A FIFO would wait for somebody. */
+	int fd = sys_above_standard(sys_call(open, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+							 O_NOCTTY));
+	int err;
 
 	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && st.st_size)
-		file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (file == MAP_FAILED)
-		return;
-	if (file_is_compound(file, st.st_size))
-		image = file;
-	else
-		munmap((void *)file, st.st_size);
+		return fd;
+	err = map(file, fd, why);
+	sys_call(close, fd);
+	return err;
 }
 
-const struct cosy_file *lua_image(char *error, size_t error_len)
+/* What will be over some time is returned, else that there is none: -ENOSYS. */
+static int tell(int err, const char *path, const char *why, char *error, size_t error_len)
 {
-	pthread_once(&once, map_image);
-	if (!image)
+	bool passes = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ||
+		      err == -EIO;
+
+	if (err == -ENOENT)
 		snprintf(error, error_len,
-			 "no Lua for the confined engine: lua.image is not in %s, next to the library, or where SYSCRIPT_LUA_IMAGE says (make lua-runtime builds it)",
-			 LIBDIR "/syscript");
-	return image;
+			 "no Lua for the confined engine: there is no %s: install the library, or set SYSCRIPT_LUA_IMAGE (make lua-runtime builds it)",
+			 path);
+	else
+		snprintf(error, error_len, "no Lua for the confined engine: %s: %s", path,
+			 why ?: passes ? syscript_strerror(err) : strerrordesc_np(-err));
+	return passes ? err : -ENOSYS;
+}
+
+int lua_image(const struct cosy_file **file, char *error, size_t error_len)
+{
+	static const struct cosy_file *mapped;
+	const char *path = secure_getenv("SYSCRIPT_LUA_IMAGE"), *why = NULL;
+	int err;
+
+	*file = __atomic_load_n(&mapped, __ATOMIC_ACQUIRE);
+	if (*file)
+		return 0;
+	path = path && *path ? path : INSTALLED;
+	err = open_and_map(path, file, &why);
+	if (err)
+		return tell(err, path, why, error, error_len);
+	/* Of two threads that come here one keeps its mapping; the other's stays unused. */
+	__atomic_store_n(&mapped, *file, __ATOMIC_RELEASE);
+	return 0;
 }

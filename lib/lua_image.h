@@ -7,7 +7,10 @@
 
 struct cosy_file;
 
-/* Mapped at the first call, for good; NULL with the reason in @error. */
-const struct cosy_file *lua_image(char *error, size_t error_len);
+/*
+ * Sets @file to it, mapped for good.  0, or with the reason in @error: -EMFILE and other
+ * errors that pass, or -ENOSYS if it is missing or may not be trusted.
+ */
+int lua_image(const struct cosy_file **file, char *error, size_t error_len);
 
 #endif /* LIB_LUA_IMAGE_H */

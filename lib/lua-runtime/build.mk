@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# Lua as a compound, for the confined engine: $(BUILD)/lua-runtime/lua.image.  The library
-# finds it next to itself, here or installed.
+# Lua as a compound, for the confined engine: $(BUILD)/lua-runtime/lua.image.  What is
+# installed finds the one that is installed; what rules run from here is told of this one.
 
 LUA_RUNTIME := $(BUILD)/lua-runtime
+export SYSCRIPT_LUA_IMAGE ?= $(abspath $(LUA_RUNTIME))/lua.image
 LUA_RUNTIME_PATCHES := $(sort $(wildcard lib/lua-runtime/patches/*.patch))
 LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] lib/lua-runtime/*/*.[ch]) engine/luajit/util_parts.h include/uapi/syscript_image.h \
 	include/uapi/syscript_image_batch.h kernel/fs/columns.h kernel/net/accept.h kernel/net/mmsg.h \

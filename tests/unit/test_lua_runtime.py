@@ -7,7 +7,6 @@ import ctypes
 import errno
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -362,32 +361,6 @@ def test_is_compiled_only() -> None:
 
     assert check(b"error('is run')") == (0, b"")
     assert check(b"x = ") == (-8, b"name:1: unexpected symbol near '<eof>'")
-
-
-def test_image_is_found(tmp_path: Path) -> None:
-    """From where the command or the library is installed; without it there is an error."""
-    subprocess.run(["make", "-s", "install-lib", f"DESTDIR={tmp_path}", "PREFIX=/p"], check=True)
-    command = tmp_path / "p/bin/syscript"
-    command.parent.mkdir()
-    shutil.copy(COMMAND, command)
-    argv = [command, "run", "--engine", "confined", "--backend", "user", "-e", "return 1"]
-    done = subprocess.run(argv, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-
-    library = tmp_path / "p/lib/libsyscript.so"
-    source = b"function run() end"
-    code = f"import ctypes; print(ctypes.CDLL('{library}').register_lua_syscall({source}, 18))"
-    env = os.environ | {"SYSCRIPT_ENGINE": "confined", "SYSCRIPT_BACKEND": "user"}
-    python = [sys.executable, "-c", code]
-    found = subprocess.run(python, env=env, capture_output=True, text=True)
-    assert int(found.stdout) > 2, found.stderr
-
-    (tmp_path / "p/lib/syscript/lua.image").unlink()
-    done = subprocess.run(argv, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("syscript: no Lua for the confined engine: lua.image")
-    found = subprocess.run(python, env=env, capture_output=True, text=True)
-    assert int(found.stdout) == -38
 
 
 def test_code_fits_its_room() -> None:

@@ -8,14 +8,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-ENV = {**os.environ, "SYSCRIPT_LUA_IMAGE": str(BUILD / "lua-runtime" / "lua.image")}
 
 
 def whole(*arguments: str, given: str = "") -> str:
     done = subprocess.run(
         [BUILD / "tests" / "lua" / "whole", *arguments],
         cwd=ROOT,
-        env=ENV,
         input=given,
         capture_output=True,
         text=True,

@@ -73,7 +73,9 @@ def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
 
 
 def installed(at: Path, prefix: str) -> set[str]:
-    done("make", "-s", "install", f"DESTDIR={at}", f"PREFIX={prefix}")
+    # As if it had been built for there.
+    built = f"LIBDIR_BUILT={prefix}/lib"
+    done("make", "-s", "install", f"DESTDIR={at}", f"PREFIX={prefix}", built)
     return {f"/{path.relative_to(at)}" for path in at.rglob("*") if not path.is_dir()}
 
 
@@ -104,6 +106,7 @@ def test_manual_pages_are_of_what_is_installed(tmp_path: Path) -> None:
 def test_debian_packages_have_what_is_installed(tmp_path: Path) -> None:
     """Each file is in a package, and each line of theirs names a file."""
     options = ["PREFIX=/usr", "LIBDIR=/usr/lib/any", "CONSOLIDATE_LIBRARIES="]
+    options += ["LIBDIR_BUILT=/usr/lib/any"]
     done("make", "-s", "install", f"DESTDIR={tmp_path}", *options)
     packed: set[Path] = set()
     lists = [
@@ -217,7 +220,8 @@ def test_links_of_installed_documents_lead_somewhere(goal: str, tmp_path: Path) 
 def test_installed_consolidate_measures(tmp_path: Path) -> None:
     """By the library that was installed with it, without the source tree."""
     prefix = tmp_path / "prefix"
-    done("make", "-s", "install-lib", "install-cli", "install-consolidate", f"PREFIX={prefix}")
+    goals = ("install-lib", "install-cli", "install-consolidate")
+    done("make", "-s", *goals, f"PREFIX={prefix}", f"LIBDIR_BUILT={prefix}/lib")
     trace = Writer(1)
     for i in range(40):
         trace.read_file(f"/d/{i}")

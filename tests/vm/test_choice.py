@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -62,10 +63,31 @@ def test_nobody(as_outsider, nobodys) -> None:
 
 
 def test_without_the_runtime(as_outsider) -> None:
-    """A program that was linked with the library's file has no lua.image next to it."""
     done = run(as_outsider, "-e", f"print({ENGINE})", env={"SYSCRIPT_LUA_IMAGE": "/none"})
     assert (done.returncode, done.stdout) == (0, "luajit\n"), done.stderr
-    assert "lua.image" in done.stderr
+    assert "there is no /none" in done.stderr
+
+
+def test_planted_runtime(as_outsider, as_user) -> None:
+    """A program in a private directory below one of another user, who puts a runtime there."""
+    private = "set -e; install -d -m 777 /tmp/shared; install -d -m 755 /tmp/shared/bin"
+    assert as_user(["sh", "-c", private]).returncode == 0
+    plant = "install -d /tmp/shared/lib/syscript; cp /run/lua.image /tmp/shared/{}/lua.image"
+    for place in ("", "lib/syscript", "bin"):
+        assert as_user(["sh", "-c", plant.format(place)]).returncode == 0
+    program = Path("/tmp/shared/bin/program")
+    shutil.copy(COMMAND, program)
+    try:
+        for named in ("", "/tmp/shared/lib/syscript/lua.image"):
+            done = as_outsider(
+                [program, "run", *LIMITS, "-e", f"print({ENGINE})"],
+                env={"SYSCRIPT_LUA_IMAGE": named},
+            )
+            assert (done.returncode, done.stdout) == (0, "luajit\n"), done.stderr
+            wanted = f"{named}: others than root and this user" if named else "there is no "
+            assert wanted in done.stderr
+    finally:
+        shutil.rmtree("/tmp/shared")
 
 
 # Features that the confined engine lacks, with LuaJIT's results.

@@ -30,9 +30,7 @@ def script() -> str:
         for kind, text in blocks
         if kind in ("c", "lua") and (named := FILE.match(text))
     ]
-    # The program has no lua.image next to it, as one has after an installation.
-    image = "SYSCRIPT_LUA_IMAGE=$TREE/build/lua-runtime/lua.image"
-    seen = f"syscript run --info -e ''\n{image} SYSCRIPT_BACKEND=kernel ./batch notes/* | wc -l\n"
+    seen = "syscript run --info -e ''\nSYSCRIPT_BACKEND=kernel ./batch notes/* | wc -l\n"
     return "\n".join(
         [
             f'set -euo pipefail\ncd {ROOT}\n{first}export COLUMNS=200 HOME="$(mktemp -d)"\ncd',
