@@ -202,7 +202,7 @@ lint: deps lint-module lint-analyzer
 	tools/check-format $(BUILD)/venv/bin/clang-format
 	$(PYTEST) -q tests/unit/test_c_style.py
 	tools/deps shell
-	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy lib safety scripts tests tools vm)
+	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy findings lib safety scripts tests tools vm)
 
 ##clean          remove everything that was built (fetched kernels and packages stay)
 clean:

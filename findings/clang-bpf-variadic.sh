@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Variadic functions in clang's BPF back end
+#
+# Versions:  clang 14.0.6
+# Guess:     BPF has no variadic calls, so the compiler refuses them.
+# Behaviour: it refuses to compile a function with `...`, but calls of one compile without a
+#            warning, with the arguments in r1 to r5 like any others; what is called finds
+#            no list of arguments.
+# Seen:      definition: error; call: status 0, no output
+# Here:      cosy's plugin looks at every call: it refuses variadic functions, and passes
+#            open() the mode that a call left out.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+debian clang-14 1:14.0.6-12
+debian libclang-cpp14 1:14.0.6-12
+debian libllvm14 1:14.0.6-12
+debian libclang-common-14-dev 1:14.0.6-12
+debian libz3-4 4.8.12-3.1
+export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-14/lib
+clang=$tmp/root/usr/lib/llvm-14/bin/clang
+cat >"$tmp/call.c" <<'C'
+extern int print(const char *format, ...);
+int call(int a, int b) { return print("%d %d", a, b); }
+C
+echo 'int print(const char *format, ...) { return *format; }' >"$tmp/define.c"
+compiled() {
+	"$clang" -target bpf -O2 -Wall -Wextra -c "$tmp/$1.c" -o "$tmp/$1.o" 2>&1 &&
+		echo "compiled"
+}
+expect "a call" compiled "$(compiled call)"
+expect "a definition" "error" "$(compiled define | grep -om1 error)"

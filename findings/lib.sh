@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# What the scripts of this folder share: packages of a pinned version in a temporary
+# folder, and a comparison of what a program prints with what it printed when the finding
+# was written.
+#
+# shellcheck shell=bash
+
+set -euo pipefail
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# debian NAME VERSION: unpacks a package of this machine's suite in $tmp/root.  Security
+# updates replace versions: the newest is taken where the pinned one is gone, and named.
+debian() {
+	local package=$1 version=$2
+
+	if ! (cd "$tmp" && apt-get download -qq "$package=$version") 2>"$tmp/said"; then
+		(cd "$tmp" && apt-get download -qq "$package") 2>"$tmp/said" || {
+			cat "$tmp/said" >&2
+			echo "$package cannot be fetched: apt-get update" >&2
+			exit 2
+		}
+		echo "note: $package $version is gone, newest taken" >&2
+	fi
+	dpkg -x "$tmp/$package"_*.deb "$tmp/root"
+}
+
+# pypi NAME==VERSION...: a virtual environment with it, run by $python.
+pypi() {
+	python3 -m venv "$tmp/venv"
+	"$tmp/venv/bin/pip" install -q --disable-pip-version-check "$@"
+	# shellcheck disable=SC2034 # the scripts run it
+	python=$tmp/venv/bin/python
+}
+
+# expect WHAT WANT GOT: fails if a behaviour is no longer as it was seen.
+expect() {
+	if [ "$2" = "$3" ]; then
+		printf 'still so: %s: %s\n' "$1" "$3"
+	else
+		printf 'changed: %s\n  was: %s\n  is:  %s\n' "$1" "$2" "$3" >&2
+		exit 1
+	fi
+}
