@@ -68,7 +68,8 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 	p = sys_call(mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd);
 	if (p < 0 && p > -4096) {
 		*why = NULL;
-		return p;
+		/* Too much is locked. */
+		return p == -EAGAIN ? -ENOMEM : p;
 	}
 	*file = (const void *)p;
 	if (file_is_compound(*file, st.st_size))

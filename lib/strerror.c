@@ -15,9 +15,9 @@ static const struct {
 	{ E2BIG, "the script is longer than 1 MiB, or a structure is newer than this library or kernel: shorten the script, or upgrade" },
 	{ ENOTTY, "this file descriptor is not a script: use the one that syscript_register() returned" },
 	{ EBADF, "this file descriptor is not open: use the one that syscript_register() returned" },
-	{ ENOMEM, "no memory left for the script: close others, or ask for a lower memory limit" },
+	{ ENOMEM, "no memory left for the script: close others, ask for a lower memory limit, or raise the limits on the process's memory (ulimit -v, -d, -l)" },
 	{ EDQUOT, "too many scripts, or too much script memory: close some, or ask for lower memory limits" },
-	{ EAGAIN, "the user backend could not start its clock thread: raise the limit on processes (ulimit -u)" },
+	{ EAGAIN, "the user backend could not start its clock thread: raise the limits on processes and on memory (ulimit -u, -v, -d)" },
 	{ ENOENT, "there is no /dev/syscript: load the module (modprobe syscript), or use the user backend" },
 	{ ENODEV, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
 	{ ENXIO, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
@@ -37,6 +37,8 @@ static const struct {
 	{ ECANCELED, "a fatal signal ended the run, the script is dead" },
 	{ ENOTRECOVERABLE, "the script is dead from an earlier call: close it and register it again" },
 	{ EMFILE, "too many open files: close some, or raise the limit (ulimit -n)" },
+	{ ENFILE, "too many open files on this machine: close some, or raise the limit (/proc/sys/fs/file-max)" },
+	{ ENOSYS, "no Lua for the confined engine: its lua.image is missing or not to be trusted: install the library, or set SYSCRIPT_LUA_IMAGE" },
 };
 
 const char *syscript_strerror(int err)

@@ -170,7 +170,7 @@ static void doomtext(struct vm *vm)
     appendz(vm, " KiB");
     break;
   case -ENOMEM:
-    appendz(vm, "no memory for the script");
+    appendz(vm, "no memory for the script: raise the limits on the process's memory (ulimit -v, -d), or its control group's");
     break;
   case -ECANCELED:
     appendz(vm, "ended by a fatal signal");

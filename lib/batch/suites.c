@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* See suites.h. */
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "suites.h"
 #include "sys.h"
@@ -23,51 +22,90 @@ const unsigned int suites_count = sizeof(suites) / sizeof(suites[0]);
 
 _Static_assert(BUILTINS <= 32, "a bit of struct suite for each script");
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint32_t allowed;
+enum answer { OFF, ON, SILENT, UNKNOWN };
 
-/* 1: on, 0: off, -1: it does not say. */
-static int said(const char *name)
+/* Of a file that is not read. */
+static enum answer unread(long err)
+{
+	switch (err) {
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -EINTR:
+	case -EIO:
+		return UNKNOWN;
+	}
+	return SILENT;
+}
+
+static enum answer read_file(const char *path)
+{
+	int fd = sys_above_standard(sys_call(open, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+							 O_NOCTTY));
+	char word[8] = "";
+	long got;
+
+	if (fd < 0)
+		return unread(fd);
+	got = sys_call(read, fd, word, sizeof(word) - 1);
+	sys_call(close, fd);
+	if (got <= 0)
+		return unread(got);
+	word[strcspn(word, " \t\r\n")] = '\0';
+	return !strcmp(word, "on") ? ON : !strcmp(word, "off") ? OFF : SILENT;
+}
+
+static enum answer said(const char *name)
 {
 	const char *directory = secure_getenv("SYSCRIPT_SUITES") ?: DIRECTORY;
-	char path[256], word[8] = "";
-	ssize_t got;
-	int fd;
+	char path[256];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
-		return -1;
-	fd = sys_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-	if (fd < 0)
-		return -1;
-	got = read(fd, word, sizeof(word) - 1);
-	close(fd);
-	if (got <= 0)
-		return -1;
-	word[strcspn(word, " \t\r\n")] = '\0';
-	return !strcmp(word, "on") ? 1 : !strcmp(word, "off") ? 0 : -1;
+		return SILENT;
+	return read_file(path);
+}
+
+static enum answer ask(const struct suite *suite)
+{
+	enum answer answer = said(suite->name);
+
+	if (answer == SILENT)
+		answer = said("default");
+	return answer == SILENT ? ON : answer;
 }
 
 bool suite_is_on(const struct suite *suite)
 {
-	int on = said(suite->name);
-
-	return (on < 0 ? said("default") : on) != 0;
+	return ask(suite) == ON;
 }
 
-static void read_suites(void)
+/* The scripts that are allowed; and KNOWN, unless an answer is missing, which is no "on". */
+#define KNOWN	(UINT64_C(1) << 32)
+
+static uint64_t read_suites(void)
 {
-	uint32_t of_suites = 0;
+	uint32_t of_suites = 0, allowed = 0;
+	bool known = true;
 
 	for (unsigned int i = 0; i < suites_count; i++) {
+		enum answer answer = ask(&suites[i]);
+
 		of_suites |= suites[i].scripts;
-		if (suite_is_on(&suites[i]))
-			allowed |= suites[i].scripts;
+		allowed |= answer == ON ? suites[i].scripts : 0;
+		known &= answer != UNKNOWN;
 	}
-	allowed |= ~of_suites;
+	return (uint32_t)(allowed | ~of_suites) | (known ? KNOWN : 0);
 }
 
 bool suites_allow(enum builtin which)
 {
-	pthread_once(&once, read_suites);
-	return allowed & UINT32_C(1) << which;
+	static uint64_t read;
+	uint64_t now = __atomic_load_n(&read, __ATOMIC_RELAXED);
+
+	if (!now) {
+		now = read_suites();
+		if (now & KNOWN)
+			__atomic_store_n(&read, now, __ATOMIC_RELAXED);
+	}
+	return now >> which & 1;
 }

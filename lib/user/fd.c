@@ -106,18 +106,27 @@ void user_fd_fork(enum fork_step step)
 	pthread_mutex_unlock(&lock);
 }
 
-static void once(void)
+/* 0, or -errno with the reason in @error.  It may fail now and not later. */
+static int make_owner_page(char *error)
 {
-	long p = sys_call(mmap, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long *none = NULL;
+	long p, err;
 
+	if (__atomic_load_n(&owner_page, __ATOMIC_ACQUIRE))
+		return 0;
+	p = sys_call(mmap, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (p < 0 && p > -(long)PAGE_SIZE)
-		return;
-	if (sys_call(madvise, p, PAGE_SIZE, MADV_WIPEONFORK) < 0) {
-		sys_call(munmap, p, PAGE_SIZE);
-		return;
-	}
-	owner_page = (unsigned long *)p;
+		return p;
+	err = sys_call(madvise, p, PAGE_SIZE, MADV_WIPEONFORK);
+	if (err)
+		snprintf(error, RUN_ERROR_LEN, "madvise(MADV_WIPEONFORK) is refused: %s",
+			 strerrordesc_np(-err));
+	else if (__atomic_compare_exchange_n(&owner_page, &none, (unsigned long *)p, false,
+					     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		return 0;
+	/* Another thread was quicker. */
+	sys_call(munmap, p, PAGE_SIZE);
+	return err;
 }
 
 bool user_fd_foreign(const struct script *script)
@@ -148,16 +157,11 @@ static int pipe_open(struct script *script)
 	return 0;
 }
 
-/* Gives @script an fd and an id.  Returns the fd or -errno. */
-int user_fd_publish(struct script *script)
+/* Gives @script an fd and an id.  Returns the fd, or -errno and maybe a text in @error. */
+int user_fd_publish(struct script *script, char *error)
 {
-	static pthread_once_t initialised = PTHREAD_ONCE_INIT;
-	int err;
+	int err = make_owner_page(error) ?: pipe_open(script);
 
-	pthread_once(&initialised, once);
-	if (!owner_page)
-		return -ENOMEM;
-	err = pipe_open(script);
 	if (err)
 		return err;
 

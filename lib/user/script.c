@@ -115,28 +115,36 @@ static int prepare(const struct syscript_register *reg)
 	return err || reg->engine == SYSCRIPT_LUA_ON_CONFINED ? err : clock_start(user_fd_sweep);
 }
 
+static int create_and_publish(const struct syscript_register *reg, char *error)
+{
+	bool checks = reg->flags & SYSCRIPT_CHECK;
+	struct script *script;
+	int ret = create(&script, reg, error);
+
+	if (ret)
+		return ret;
+	if (!checks)
+		ret = user_fd_publish(script, error);
+	if (ret < 0 || checks)
+		user_destroy(script);
+	return ret;
+}
+
 int user_register(struct syscript_register *reg)
 {
 	char error[RUN_ERROR_LEN] = "";
-	struct script *script;
-	int ret;
+	int ret = prepare(reg);
 
-	ret = prepare(reg);
 	if (ret)
 		return ret;
 	user_fd_sweep();
-	ret = create(&script, reg, error);
-	if (ret) {
-		if (reg->error_len)
-			snprintf((char *)reg->error, reg->error_len, "%s", error);
-		if (program_kills(reg->flags, ret))
-			kill_self();
+	ret = create_and_publish(reg, error);
+	if (ret >= 0)
 		return ret;
-	}
-	if (!(reg->flags & SYSCRIPT_CHECK))
-		ret = user_fd_publish(script);
-	if (ret < 0 || reg->flags & SYSCRIPT_CHECK)
-		user_destroy(script);
+	if (reg->error_len)
+		snprintf((char *)reg->error, reg->error_len, "%s", error);
+	if (program_kills(reg->flags, ret))
+		kill_self();
 	return ret;
 }
 

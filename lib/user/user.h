@@ -120,7 +120,7 @@ int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
 int user_backend(const struct script *script);
 
-/* Up to ENGINES_MAX, and NULL: engines.c */
+/* All, and NULL: engines.c */
 extern const struct engine_ops *const user_engines[];
 
 /* Around fork(2). */
@@ -166,7 +166,7 @@ void limits_fork_child(void);
  * fd.c.  A script lives while a descriptor of its pipe is open or something
  * holds a reference.  get: NULL if @fd is no script of this backend.
  */
-int user_fd_publish(struct script *script);
+int user_fd_publish(struct script *script, char *error);
 struct script *user_fd_find(int fd);
 
 /*

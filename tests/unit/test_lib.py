@@ -2,6 +2,8 @@
 """Builds and runs the programs test_lib_*: exit 0, 1, or 77 for skipped."""
 
 import os
+import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -51,14 +53,16 @@ ANY_ENGINE = [
     "readdirplus",
     "sockets",
     "standard",
+    "sweep",
     "threads",
     "walk",
     "watched",
 ]
 
 
-# Scripts and threads by the thousand are seconds each, and seen on the other engine.
-MANY = ("fd", "threads")
+# Scripts and threads by the thousand, and registrations, are seconds each, and seen on the
+# other engine.
+MANY = ("fd", "sweep", "threads")
 
 
 @pytest.mark.parametrize(
@@ -74,6 +78,37 @@ def test_program_on_the_confined_engine(name: str) -> None:
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())
     assert done.returncode == 0, done.stderr
+
+
+# By name: values, and what a refusal has to name.
+LIMITS = {
+    "FSIZE": ([0, 4096, 1 << 20], None),
+    "NOFILE": (range(4, 12), "ulimit -n"),
+    "DATA": ([n << 19 for n in (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32)], "-d"),
+    "AS": ([n << 20 for n in range(8, 24)], "-v"),
+    "STACK": ([64 << 10, 1 << 20], None),
+}
+
+
+@pytest.mark.parametrize("engine", ["luajit", "confined"])
+@pytest.mark.parametrize("limit", LIMITS)
+def test_low_limits(limit: str, engine: str) -> None:
+    """The result, or the limit that is too low: never a signal."""
+    values, names = LIMITS[limit]
+    kind = getattr(resource, f"RLIMIT_{limit}")
+    for value in values:
+        done = subprocess.run(
+            [BUILD / "syscript", "run", "--engine", engine, "-e", "return 42"],
+            env={**os.environ, "SYSCRIPT_BACKEND": "user"},
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda value=value: resource.setrlimit(kind, (value, value)),
+        )
+        if done.returncode == 0:
+            assert done.stdout == "42\n"
+        else:
+            assert done.returncode in (1, 2) and names, (value, done)
+            assert re.search(names, done.stderr), (value, done)
 
 
 def public_names() -> set[str]:

@@ -161,12 +161,15 @@ static void region_del(struct vm *vm, char *start, size_t size)
 
 static char *stack_map(struct vm *vm)
 {
-	size_t size = STACK_GUARD + STACK_SIGNALS + VM_STACK_SIZE;
-	char *p = region_add(vm, low_map(size, PROT_READ | PROT_WRITE), size);
+	const size_t used = STACK_SIGNALS + VM_STACK_SIZE, size = STACK_GUARD + used;
+	char *p = region_add(vm, low_map(size, PROT_NONE), size);
+	long err;
 
-	if (!p || sys_call(mprotect, p, STACK_GUARD, PROT_NONE) < 0)
+	if (!p)
 		return NULL;
-	return p + STACK_GUARD + STACK_SIGNALS;
+	err = sys_call(mmap, p + STACK_GUARD, used, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+	return err == (long)p + (long)STACK_GUARD ? p + STACK_GUARD + STACK_SIGNALS : NULL;
 }
 
 struct vm *port_create(unsigned long memory_limit)

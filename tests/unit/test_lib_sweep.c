@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Each system call that the library makes fails once, with each errno that it may well have,
+ * at each place: the program is told that error, by its own text, or gets its result all the
+ * same; and all is right again the next time.
+ *
+ * A supervisor, which seccomp tells of the calls of a process of its own, lets all pass but
+ * one.  A first process only shows how many there are.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <syscript_files.h>
+
+#include "lib_test.h"
+
+#define WAIT_MS		60000
+/* The library makes none: what follows it counts, up to the next one. */
+#define MARK		SYS_getpgid
+#define MARK_BEGIN	1
+#define MARK_END	2
+
+/*
+ * But for those that can fail only for bad arguments, and brk(2), which returns no errno.
+ * mprotect(2) may be forbidden to make memory executable.
+ */
+static const struct {
+	int nr;
+	const char *name;
+	int errors[8];
+} calls[] = {
+#define CALL(name, ...)	{ SYS_##name, #name, { __VA_ARGS__ } }
+	CALL(open, EMFILE, ENFILE, ENOMEM, EACCES, EINTR, EIO),
+	CALL(openat, EMFILE, ENFILE, ENOMEM, EACCES, EINTR, EIO),
+	CALL(read, EIO, EINTR),
+	CALL(pipe2, EMFILE, ENFILE, EPERM),
+	CALL(fcntl, EMFILE, EPERM),
+	CALL(mmap, ENOMEM, EAGAIN),
+	CALL(munmap, ENOMEM),
+	CALL(mprotect, ENOMEM, EACCES, EPERM),
+	CALL(madvise, EINVAL, ENOMEM, EPERM),
+	CALL(memfd_create, EMFILE, ENFILE, ENOMEM, EPERM, ENOSYS),
+	CALL(ftruncate, EFBIG, ENOSPC, EINTR, EPERM),
+	CALL(getrandom, EINTR, EPERM, ENOSYS),
+	CALL(prlimit64, EPERM),
+	CALL(clone3, EAGAIN, ENOMEM, EPERM),
+	CALL(clone, EAGAIN, ENOMEM, EPERM),
+	CALL(timer_create, EAGAIN, ENOMEM, EPERM),
+	CALL(timer_settime, EPERM),
+};
+
+#define CALLS	(sizeof(calls) / sizeof(calls[0]))
+
+/**
+ * struct shared - what the process tells the supervisor
+ * @listener: its descriptor for that, or less than 0 yet
+ * @tries:    of @result the right one is @wanted
+ */
+static struct shared {
+	int listener;
+	struct {
+		long result, wanted;
+		char text[512];
+	} tries[2];
+} *shared;
+
+/* -- What is done ------------------------------------------------------------------- */
+
+static void try_script(int n)
+{
+	static const char source[] = "function run(n) return n + 1 end";
+	struct syscript_options options = { .size = sizeof(options), .time_limit_ns = 10000000000 };
+	char *text = shared->tries[n].text;
+	int fd = syscript_register(source, sizeof(source) - 1, &options, text, 512);
+
+	shared->tries[n].wanted = 42;
+	shared->tries[n].result = fd;
+	if (fd < 0)
+		return;
+	shared->tries[n].result = lua_syscall(fd, 1, 41L);
+	if (shared->tries[n].result < 0)
+		syscript_error(fd, text, 512);
+	syscript_close(fd);
+}
+
+static void try_batch(int n)
+{
+	char room[4096];
+	long bytes;
+
+	CHECK(!lseek(3, 0, SEEK_SET));
+	bytes = syscript_readdirplus(3, room, sizeof(room), 0, 0, NULL);
+	shared->tries[n].wanted = 1;
+	shared->tries[n].result = bytes < 0 ? bytes : bytes > 0;
+	/* It returns a number and no text. */
+	if (bytes < 0)
+		snprintf(shared->tries[n].text, 512, "%s", syscript_strerror(bytes));
+}
+
+static void watch(void)
+{
+	struct sock_filter code[2 * CALLS + 4] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MARK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+	};
+	struct sock_fprog filter = { .filter = code };
+	size_t n = 3;
+
+	for (size_t i = 0; i < CALLS; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i].nr, 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	filter.len = n;
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	n = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	/* From here on each call waits for the supervisor. */
+	__atomic_store_n(&shared->listener, (int)n, __ATOMIC_RELEASE);
+}
+
+static void process(void (*try)(int n))
+{
+	watch();
+	syscall(MARK, MARK_BEGIN);
+	try(0);
+	syscall(MARK, MARK_END);
+	try(1);
+	_exit(0);
+}
+
+/* -- The supervisor ------------------------------------------------------------------- */
+
+static size_t line_of(int nr)
+{
+	size_t i = 0;
+
+	while (i < CALLS && calls[i].nr != nr)
+		i++;
+	return i;
+}
+
+static bool is_odd(const struct seccomp_data *data, int err)
+{
+	return data->nr == SYS_mprotect && err != -ENOMEM && !(data->args[2] & PROT_EXEC);
+}
+
+/*
+ * Has the call number @which between the marks fail with number @error of its errors.
+ * Returns how many calls there were; their lines of the table are in @seen, of @most.
+ */
+static int supervise(pid_t pid, int listener, int which, int error, size_t *seen, int most)
+{
+	struct pollfd poll_on = { .fd = listener, .events = POLLIN };
+	bool counts = false;
+	int n = 0;
+
+	while (poll(&poll_on, 1, WAIT_MS) == 1 && poll_on.revents & POLLIN) {
+		struct seccomp_notif got = { 0 };
+		struct seccomp_notif_resp answer = { 0 };
+
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got))
+			continue;
+		answer.id = got.id;
+		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		if (got.data.nr == MARK) {
+			counts = got.data.args[0] == MARK_BEGIN;
+		} else if (counts && (pid_t)got.pid == pid) {
+			CHECK(n < most);
+			seen[n] = line_of(got.data.nr);
+			answer.error = -calls[seen[n]].errors[error];
+			if (n++ == which && !is_odd(&got.data, answer.error))
+				answer.flags = 0;
+			else
+				answer.error = 0;
+		}
+		ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	}
+	return n;
+}
+
+static int take_listener(pid_t pid)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, listener;
+
+	CHECK(pidfd >= 0);
+	while ((fd = __atomic_load_n(&shared->listener, __ATOMIC_ACQUIRE)) < 0)
+		usleep(100);
+	listener = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	CHECK(listener >= 0);
+	close(pidfd);
+	return listener;
+}
+
+static int run(void (*try)(int n), int which, int error, size_t *seen, int most, int *status)
+{
+	int listener, n;
+	pid_t pid;
+
+	*shared = (struct shared){ .listener = -1 };
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		process(try);
+	listener = take_listener(pid);
+	n = supervise(pid, listener, which, error, seen, most);
+	close(listener);
+	/* It hangs, if it is still there. */
+	if (waitpid(pid, status, WNOHANG) == pid)
+		return n;
+	for (int i = 0; i < 1000 && waitpid(pid, status, WNOHANG) != pid; i++) {
+		if (i == 999)
+			kill(pid, SIGKILL);
+		usleep(1000);
+	}
+	return n;
+}
+
+/*
+ * A thread that finds no memory for its stack is EAGAIN, and so is too much locked memory,
+ * which is ENOMEM to programs: the texts of both name the limits.
+ */
+static bool is_same(int told, int err)
+{
+	return told == err || (told == EAGAIN && err == ENOMEM) ||
+	       (told == ENOMEM && err == EAGAIN) ||
+	       /* Of the runtime, of which there is no text where there is but a number. */
+	       (told == ENOSYS && err == EACCES);
+}
+
+/* What the program is told names the error: by its number and the text of that, or in words. */
+static bool is_told(long result, const char *text, int err)
+{
+	return result < 0 && *text &&
+	       ((is_same(-result, err) && strstr(text, syscript_strerror(result))) ||
+		strstr(text, strerrordesc_np(err)) || strstr(text, syscript_strerror(err)));
+}
+
+static bool is_right(int status, int err)
+{
+	long first = shared->tries[0].result;
+
+	return !status && shared->tries[1].result == shared->tries[1].wanted &&
+	       (first == shared->tries[0].wanted || is_told(first, shared->tries[0].text, err));
+}
+
+static int sweep(const char *what, void (*try)(int n))
+{
+	static size_t seen[4096], again[4096];
+	int status, wrong = 0, n = run(try, -1, 0, seen, 4096, &status);
+
+	CHECK_EQ(status, 0);
+	CHECK_EQ(shared->tries[0].result, shared->tries[0].wanted);
+	CHECK(n > 5);
+	for (int i = 0; i < n; i++) {
+		const int *errors = calls[seen[i]].errors;
+
+		for (int e = 0; errors[e]; e++) {
+			run(try, i, e, again, 4096, &status);
+			if (is_right(status, errors[e]))
+				continue;
+			fprintf(stderr, "%s: call %d, %s, fails with %s: status %d, then %ld, \"%s\"; the next time %ld, \"%s\"\n",
+				what, i, calls[seen[i]].name, strerrorname_np(errors[e]), status,
+				shared->tries[0].result, shared->tries[0].text,
+				shared->tries[1].result, shared->tries[1].text);
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
+int main(void)
+{
+	int wrong, fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CHECK(fd == 3 || dup3(fd, 3, O_CLOEXEC) == 3);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	CHECK(shared != MAP_FAILED);
+	wrong = sweep("a script", try_script);
+	wrong += sweep("a script of the library", try_batch);
+	return wrong != 0;
+}
