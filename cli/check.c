@@ -28,6 +28,8 @@ static int check(const struct job *job, const char *source, size_t len)
 		return job_status(n);
 	}
 	print_error(text, job->name, job->path);
+	if (!n)
+		printf("%s: no mistakes found\n", job->path);
 	return n ? EXIT_SCRIPT : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "values.h"
 
 #define ERROR_LEN	2048
+#define ERRNO_MAX	4095
 
 enum { RUN = 1, CHECK = 2, REPL = 4 };
 
@@ -318,10 +319,23 @@ void job_print_info(int fd)
 	fputc('\n', stderr);
 }
 
+/* The name of a result that is a system call's errno, for people: standard output has numbers. */
+static void name_errno(int64_t result)
+{
+	const char *name = result < 0 && result >= -ERRNO_MAX ? strerrorname_np(-result) : NULL;
+
+	if (!name)
+		return;
+	fflush(stdout);
+	complain("%" PRId64 " is -%s: %s", result, name, strerrordesc_np(-result));
+}
+
 void print_results(int n, const int64_t *results)
 {
 	for (int i = 0; i < n; i++)
 		printf("%s%" PRId64 "%s", i ? "\t" : "", results[i], i == n - 1 ? "\n" : "");
+	for (int i = 0; i < n; i++)
+		name_errno(results[i]);
 }
 
 int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *args)

@@ -92,7 +92,7 @@ int cmd_repl(int argc, char **argv)
 	job_take_file(&repl.job, "repl");
 	repl.prompts = isatty(STDIN_FILENO);
 	if (repl.prompts)
-		printf("syscript %s: Lua, line by line. Globals are kept, locals are not; Ctrl-D ends.\n",
+		printf("syscript %s: Lua, line by line. Globals are kept, locals are not; help helps, Ctrl-D ends.\n",
 		       syscript_version());
 	ret = start(&repl);
 	while (!ret && read_line(&repl))

@@ -42,7 +42,18 @@ def script(tmp_path: Path):
 def test_run_prints_output_then_results(script) -> None:
     path = script("function run(a, b) print('sum', a + b) return a + b, -1 end")
     done = syscript("run", path, "3", "-5")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "sum\t-2\n-2\t-1\n", "")
+    assert (done.returncode, done.stdout) == (0, "sum\t-2\n-2\t-1\n")
+    # For people; programs read standard output.
+    assert done.stderr.splitlines() == [
+        "syscript: -2 is -ENOENT: No such file or directory",
+        "syscript: -1 is -EPERM: Operation not permitted",
+    ]
+
+
+def test_run_names_no_other_numbers(script) -> None:
+    path = script("function run() return 2, -4096, 0, -1000 end")
+    done = syscript("run", path)
+    assert (done.stdout, done.stderr) == ("2\t-4096\t0\t-1000\n", "")
 
 
 def test_run_from_stdin() -> None:
@@ -300,6 +311,18 @@ def test_repl() -> None:
     assert done.stderr.startswith("stdin:1: again\n")
 
 
+@pytest.mark.parametrize("engine", ["luajit", "confined"])
+def test_repl_helps(engine: str) -> None:
+    lines = ["help", "help fs", "syscall.close(-1)", "-2.5", "help nonesuch", "help = 7", "help"]
+    done = syscript("repl", stdin="\n".join(lines), SYSCRIPT_ENGINE=engine)
+    said = done.stdout.splitlines()
+    assert said[0].startswith("A line is an expression")
+    assert any(line.startswith("fs.") and "fs.stat" in line for line in said)
+    assert "-9 (-EBADF)" in said and "-2.5" in said
+    assert done.stdout.count("A line is an expression") == 2
+    assert said[-1] == "7"
+
+
 def test_repl_says_how_to_leave_it() -> None:
     terminal, stdin = pty.openpty()
     os.write(terminal, b"\x04")
@@ -329,7 +352,9 @@ def check(source: str) -> list[str]:
 
 
 def test_check(script) -> None:
-    assert syscript("check", script("function run() error('is not run') end")).returncode == 0
+    good = script("function run() error('is not run') end")
+    done = syscript("check", good)
+    assert (done.returncode, done.stdout) == (0, f"{good}: no mistakes found\n")
     path = script("function run()\n  x = = 1\nend")
     done = syscript("check", path)
     assert done.returncode == 1 and done.stderr.startswith(f"{path}:2: ")

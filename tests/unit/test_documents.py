@@ -68,7 +68,9 @@ def test_tutorial(tmp_path: Path) -> None:
     assert "bad argument #1 to 'close'" in done.stderr
     # What the text says of the report.
     told = " ".join(done.stdout.split())
-    assert re.search(r"\[openat read close\]\* .*?; 200 times in lines: 600 calls would be 2 ", told)
+    assert re.search(
+        r"\[openat read close\]\* .*?; 200 times in lines: 600 calls would be 2 ", told
+    )
     assert "with read_many.lua" in done.stdout
     assert done.stdout.count("plain calls") == 1
 
@@ -89,9 +91,32 @@ def test_readme_examples(tmp_path: Path) -> None:
     name = Path("/etc/hostname").read_text()
     assert done.stdout.startswith(name)
     assert done.stdout.count(name.strip()) == 2
-    (tmp_path / "slurp.lua").write_text("function run(")
-    wrong = shell("./a.out", tmp_path)
-    assert wrong.returncode == 1 and "does not compile" in wrong.stderr
+
+
+# What the README's program says of a script that is not there, not Lua, makes a mistake, or
+# returns what a system call did; the script is None where there is none.
+README_ERRORS = {
+    None: "slurp.lua: No such file or directory",
+    "function run(": "slurp.lua:1: ",
+    "x = 1": "slurp.lua: no function named run",
+    "function run() return {} end": "result 1",
+    "function run() local a = nil + 1 end": "attempt to perform arithmetic on a nil value",
+    "function run() return -errno.ENOENT end": "No such file or directory",
+}
+
+
+@pytest.mark.parametrize("script", README_ERRORS)
+def test_readme_errors(tmp_path: Path, script: str | None) -> None:
+    put_files(ROOT / "README.md", tmp_path)
+    flags = f"-I{ROOT}/build/include {ROOT}/build/libsyscript.a -lm -lpthread"
+    if script is None:
+        (tmp_path / "slurp.lua").unlink()
+    else:
+        (tmp_path / "slurp.lua").write_text(script)
+    done = shell(f"cc slurp.c {flags} && ./a.out", tmp_path)
+    assert done.returncode == 1
+    assert README_ERRORS[script] in done.stderr
+    assert "/dev/syscript" not in done.stderr and "see syscript_error" not in done.stderr
 
 
 def commands_of(text: str) -> list[str]:

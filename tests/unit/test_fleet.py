@@ -121,3 +121,16 @@ def test_module_package(module: Path, tmp_path: Path) -> None:
     run("dpkg-deb", "-x", plain, tmp_path / "plain")
     unsigned = tmp_path / "plain/lib/modules" / release / "updates/syscript.ko"
     assert run("modinfo", "-F", "signer", unsigned).strip() == ""
+
+
+def test_module_package_with_a_short_path(module: Path, tmp_path: Path) -> None:
+    """As an ordinary user has it: without /sbin.  What is no module makes no package."""
+    path = {"PATH": "/usr/bin:/bin"}
+    command = [ROOT / "packaging/module-deb", module, tmp_path, "1.2", tmp_path / "out"]
+    done = subprocess.run(command, env=path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    release = run("modinfo", "-F", "vermagic", module).split()[0]
+    assert done.stdout.strip().endswith(f"syscript-module-{release}_1.2_amd64.deb")
+    command[1] = ROOT / "README.md"
+    done = subprocess.run(command, env=path, capture_output=True, text=True)
+    assert done.returncode == 1 and "is no kernel module" in done.stderr
