@@ -25,11 +25,11 @@ LIGHT := clean help help-all lib cli consolidate consolidate-calibrate cosy lua-
 	install install-% uninstall uninstall-% dist deb test-deb
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
--include $(BUILD)/config.mk
+include $(BUILD)/config.mk
 else ifneq ($(filter demo demo-%,$(HEAVY)),)
--include $(BUILD)/config-demo.mk
+include $(BUILD)/config-demo.mk
 else ifneq ($(HEAVY),)
--include $(BUILD)/config-module.mk
+include $(BUILD)/config-module.mk
 endif
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)

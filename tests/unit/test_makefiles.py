@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from conftest import ROOT
 
 ASSIGNED = re.compile(r"^(?:export |override |private )*(\w+)\s*[:?+]?=", re.MULTILINE)
@@ -70,3 +73,37 @@ def test_groups_of_packages_are_listed() -> None:
     assert groups - listed == set()
     for group in groups:
         assert f"\n\t{group}) " in deps or f"\n\t{group})\n" in deps, group
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
+def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
+    """Without a terminal to ask on: named once, and nothing else is done."""
+    for name in ("tools", "vm", "third_party"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "requirements.txt", tmp_path)
+    nothing_installed = tmp_path / "bin" / "dpkg-query"
+    nothing_installed.parent.mkdir()
+    nothing_installed.write_text("#!/bin/sh\n")
+    nothing_installed.chmod(0o755)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 1000, 1000)
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(0o755)
+    done = subprocess.run(
+        ["tools/deps", "kernel", "guest", "csmith"],
+        cwd=tmp_path,
+        user=1000,
+        group=1000,
+        extra_groups=[],
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    command = "apt-get update && apt-get install -y --no-install-recommends "
+    assert line.startswith(f"deps: run this as root, then make again: {command}")
+    assert "csmith" in line and "qemu-system-x86" in line and "patchelf" in line
+    assert not (tmp_path / "build/venv-guest").exists()
