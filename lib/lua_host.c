@@ -28,7 +28,10 @@
 
 #define PAGE		4096UL
 #define ARENA_START	PAGE
-/* Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself. */
+/*
+ * Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself; after half of them the stack
+ * is left, where it can be (lua-runtime/finish.h).
+ */
 #define STACK_SIZE	(640U << 10)
 #define NATIVE_SIZE	(192U << 10)
 /*

@@ -401,7 +401,7 @@ static long compiled_pcall(void *unused, StkId func, long nargs, unsigned long n
 	caught.handler = L->errfunc;
 	L->errorJmp = &caught.jump;
 	L->errfunc = 0;
-	if (L->nCcalls < LUAI_MAXCCALLS - 1)
+	if (L->nCcalls < LEAVE_DEPTH - 1)
 		number = compiled_number(func + 1);
 	L->nCcalls += number != 0;
 	status = TRY(number ?: (unsigned long)call_caught, func + 1, nargs - 1, wanted, L);

@@ -34,14 +34,16 @@ static void push_plain_text(lua_State *L, int i)
 	lua_pushfstring(L, "%s: %p", luaL_typename(L, i), lua_topointer(L, i));
 }
 
+/* Puts what __tostring() says where the argument was. */
+static void call_tostring(lua_State *L, int arg)
+{
+	if (lua_type(L, arg) != LUA_TSTRING && luaL_callmeta(L, arg, "__tostring"))
+		lua_replace(L, arg);
+}
+
 /* Puts its text where the argument was. */
 static const char *text_argument(lua_State *L, int arg, size_t *len)
 {
-	if (lua_type(L, arg) != LUA_TSTRING) {
-		if (!luaL_callmeta(L, arg, "__tostring"))
-			lua_pushvalue(L, arg);
-		lua_replace(L, arg);
-	}
 	if (!lua_isstring(L, arg)) {
 		push_plain_text(L, arg);
 		lua_replace(L, arg);
@@ -93,6 +95,7 @@ static void add_item(lua_State *L, luaL_Buffer *b, struct format *f, int arg)
 		end = item + strlen(item);
 		break;
 	case 's': case 'q':
+		call_tostring(L, arg);
 		return add_text(L, b, f, arg);
 	default:
 		end = put_double(item, f, num_bits(luaL_checknumber(L, arg)));
@@ -108,30 +111,71 @@ static int bad_format(lua_State *L, const char *from, const char *at)
 	return luaL_error(L, "invalid option '%s' to 'format'", lua_tostring(L, -1));
 }
 
-static int str_format(lua_State *L)
-{
-	int arg = 1, n = lua_gettop(L);
-	size_t len;
-	const char *s = luaL_checklstring(L, 1, &len), *end = s + len, *after;
+/* The argument that is the address of a struct formatting. */
+#define FORMAT_KEPT	1
+
+/**
+ * struct formatting - so that the function can be left: finish.h
+ * @at:  what follows the option that is being carried out
+ * @end: of the format
+ * @arg: the option's argument
+ * @n:   arguments; after them on the stack is the format
+ */
+struct formatting {
+	struct kept kept;
+	const char *at, *end;
+	int arg, n;
 	struct format f;
 	luaL_Buffer b;
+};
 
-	luaL_buffinit(L, &b);
-	while (s < end) {
+static int format_rest(lua_State *L, struct formatting *g)
+{
+	const char *s = g->at, *after;
+
+	while (s < g->end) {
 		if (*s != '%' || s[1] == '%') {
 			s += *s == '%';
-			luaL_addchar(&b, *s);
+			luaL_addchar(&g->b, *s);
 			s++;
 			continue;
 		}
-		after = parse_format(&f, s + 1);
+		after = parse_format(&g->f, s + 1);
 		if (!*after || !strchr("aAcdeEfFgGiopqsuxX", *after))
 			return bad_format(L, s, after);
-		if (++arg > n)
-			luaL_argerror(L, arg, "value expected");
-		add_item(L, &b, &f, arg);
-		s = after + 1;
+		if (++g->arg > g->n)
+			luaL_argerror(L, g->arg, "value expected");
+		s = g->at = after + 1;
+		add_item(L, &g->b, &g->f, g->arg);
 	}
-	luaL_pushresult(&b);
+	luaL_pushresult(&g->b);
 	return 1;
+}
+
+static int format_on(lua_State *L, int failed)
+{
+	struct formatting g;
+
+	(void)failed;
+	finish_restore(L, FORMAT_KEPT, &g.kept, &g.b);
+	lua_replace(L, g.arg);
+	add_text(L, &g.b, &g.f, g.arg);
+	return format_rest(L, &g);
+}
+
+static int str_format(lua_State *L)
+{
+	struct formatting g;
+	size_t len;
+
+	g.at = luaL_checklstring(L, 1, &len);
+	g.end = g.at + len;
+	g.arg = 1;
+	g.n = lua_gettop(L);
+	lua_pushvalue(L, 1);
+	lua_pushlightuserdata(L, &g);
+	lua_replace(L, FORMAT_KEPT);
+	luaL_buffinit(L, &g.b);
+	g.kept.buffer = &g.b;
+	return format_rest(L, &g);
 }

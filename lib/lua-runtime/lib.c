@@ -213,27 +213,44 @@ static int syscall_index(lua_State *L)
 	return luaL_error(L, "no system call '%s'", name);
 }
 
-static int print(lua_State *L)
+/* After the arguments, tostring(), the number of the argument and its text. */
+static int print_on(lua_State *L, int failed)
 {
-	int i, n = lua_gettop(L);
+	int n = lua_gettop(L) - 3, i = (int)lua_tointeger(L, n + 2);
 	const char *text;
 	size_t len;
 
-	lua_getglobal(L, "tostring");
-	for (i = 1; i <= n; i++) {
-		lua_pushvalue(L, n + 1);
-		lua_pushvalue(L, i);
-		lua_call(L, 1, 1);
+	(void)failed;
+	for (;;) {
 		text = lua_tolstring(L, -1, &len);
 		if (!text)
 			return luaL_error(L, "'tostring' must return a string to 'print'");
 		output_write(heap.output, text, len);
 		output_write(heap.output, i < n ? "\t" : "\n", 1);
-		lua_pop(L, 1);
+		if (++i > n)
+			return 0;
+		lua_settop(L, n + 1);
+		lua_pushinteger(L, i);
+		lua_pushvalue(L, n + 1);
+		lua_pushvalue(L, i);
+		lua_call(L, 1, 1);
 	}
-	if (!n)
+}
+
+static int print(lua_State *L)
+{
+	int n = lua_gettop(L);
+
+	if (!n) {
 		output_write(heap.output, "\n", 1);
-	return 0;
+		return 0;
+	}
+	lua_getglobal(L, "tostring");
+	lua_pushinteger(L, 1);
+	lua_pushvalue(L, n + 1);
+	lua_pushvalue(L, 1);
+	lua_call(L, 1, 1);
+	return print_on(L, 0);
 }
 
 /* -- Memory ------------------------------------------------------------------------- */
@@ -588,11 +605,39 @@ static int bit_tohex(lua_State *L)
 
 /* -- Tables ---------------------------------------------------------------------------- */
 
+/*
+ * After the arguments, the index that an element goes to; then the one that it comes from and
+ * the element, if __index() has returned, or the element alone, if __newindex() has.
+ */
+static int move_on(lua_State *L, int failed)
+{
+	long first = luaL_checkint(L, 2), last = luaL_checkint(L, 3), at = luaL_checkint(L, 4);
+	long i = lua_tointeger(L, 6) - at + first, step = 1;
+
+	(void)failed;
+	if (lua_gettop(L) == 8) {
+		lua_remove(L, 7);
+		lua_settable(L, 5);
+	}
+	/* From the end where it would be written over. */
+	if (at > first && at <= last && lua_rawequal(L, 1, 5))
+		step = -1;
+	for (i += step; i >= first && i <= last; i += step) {
+		lua_settop(L, 5);
+		lua_pushinteger(L, i + at - first);
+		lua_pushinteger(L, i);
+		lua_gettable(L, 1);
+		lua_settable(L, 5);
+	}
+	lua_settop(L, 5);
+	return 1;
+}
+
 /* table.move(from, first, last, at [, to]) */
 static int table_move(lua_State *L)
 {
 	long first = luaL_checkint(L, 2), last = luaL_checkint(L, 3), at = luaL_checkint(L, 4);
-	long i, step = 1;
+	long before = first - 1;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	if (lua_isnoneornil(L, 5)) {
@@ -601,19 +646,11 @@ static int table_move(lua_State *L)
 	}
 	luaL_checktype(L, 5, LUA_TTABLE);
 	lua_settop(L, 5);
-	i = first;
-	/* From the end where it would be written over. */
-	if (at > first && at <= last && lua_rawequal(L, 1, 5)) {
-		i = last;
-		step = -1;
-	}
-	for (; i >= first && i <= last; i += step) {
-		lua_pushinteger(L, i + at - first);
-		lua_pushinteger(L, i);
-		lua_gettable(L, 1);
-		lua_settable(L, 5);
-	}
-	return 1;
+	if (at > first && at <= last && lua_rawequal(L, 1, 5))
+		before = last + 1;
+	lua_pushinteger(L, before + at - first);
+	lua_pushnil(L);
+	return move_on(L, 0);
 }
 
 /* -- All of them --------------------------------------------------------------------------- */

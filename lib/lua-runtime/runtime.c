@@ -44,6 +44,7 @@
 #include "fs.c"
 #include "net.c"
 #include "lib.c"
+#include "finish.c"
 #include "compiled.c"
 
 /* -- Calls ------------------------------------------------------------------------ */
@@ -290,6 +291,21 @@ static int open_state(lua_State *L)
 	return 0;
 }
 
+/* The script has run. */
+static int script_on(lua_State *L, int failed)
+{
+	const struct runtime_call *call = lua_touserdata(L, 1);
+
+	(void)failed;
+	lua_getglobal(L, "run");
+	if (!lua_isfunction(L, -1))
+		luaL_error(L, "%s: no function named run", call->name + 1);
+	lua_pushliteral(L, "run");
+	run_name = rawtsvalue(L->top - 1);
+	lua_rawseti(L, LUA_REGISTRYINDEX, RUN_NAME);
+	return 0;
+}
+
 /* Runs the script itself, which defines run(). */
 static int load_script(lua_State *L)
 {
@@ -301,12 +317,16 @@ static int load_script(lua_State *L)
 		return 0;
 	clvalue(L->top - 1)->l.p->lastlinedefined = PROTO_OVER;
 	lua_call(L, 0, 0);
-	lua_getglobal(L, "run");
-	if (!lua_isfunction(L, -1))
-		luaL_error(L, "%s: no function named run", call->name + 1);
-	lua_pushliteral(L, "run");
-	run_name = rawtsvalue(L->top - 1);
-	lua_rawseti(L, LUA_REGISTRYINDEX, RUN_NAME);
+	return script_on(L, 0);
+}
+
+/* For TRY(). */
+static long call_load_script(void *unused, StkId base, long n, struct runtime_call *call,
+			     lua_State *L)
+{
+	lua_pushcfunction(L, load_script);
+	lua_pushlightuserdata(L, call);
+	luaD_call(L, L->base, 0);
 	return 0;
 }
 
@@ -316,12 +336,22 @@ static __attribute__((noinline)) int recover_run(lua_State *L)
 	int status = runtime_stops() ? LUA_ERRERR : run_jump.status;
 
 	run_jump.status = 0;
-	L->nCcalls = 0;
+	L->nCcalls = L->baseCcalls = 0;
 	L->nny = 0;
 	L->errfunc = 0;
 	L->errorJmp = &run_jump;
 	recover(L, status, savestack(L, L->base_ci->base), saveci(L, L->base_ci));
 	return status;
+}
+
+/* What was tried has left the C stack, perhaps: it goes on.  Is it over, without an error? */
+static bool go_on_after_leaving(lua_State *L)
+{
+	if (run_jump.status != LUA_LEAVE)
+		return false;
+	run_jump.status = 0;
+	run_jump.status = luaD_go_on(L);
+	return !run_jump.status;
 }
 
 /* @status: of run(), or NOT_CALLED */
@@ -331,6 +361,15 @@ static int finish_run(lua_State *L, struct runtime_call *call, long status)
 		TRY(call_run, L->base, call->nargs, (long)call, L);
 	else if (!run_jump.status && !call->stop)
 		TRY(end_run, L->base_ci->base, status, (long)call, L);
+	if (go_on_after_leaving(L))
+		TRY(end_run, L->base_ci->base, COMPILED_DONE, (long)call, L);
+	return run_jump.status || call->stop ? recover_run(L) : 0;
+}
+
+static int run_script(lua_State *L, struct runtime_call *call)
+{
+	TRY(call_load_script, L->base, 0, (long)call, L);
+	go_on_after_leaving(L);
 	return run_jump.status || call->stop ? recover_run(L) : 0;
 }
 
@@ -407,7 +446,7 @@ static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long 
 		status = finish_run(call->state, call, run);
 	} else if (call->opened) {
 		call->state = call->opened;
-		status = lua_cpcall(call->state, load_script, call);
+		status = run_script(call->state, call);
 	} else if (call->version == RUNTIME_VERSION && call->size == sizeof(*call)) {
 		status = open_lua(call);
 	} else {

@@ -81,6 +81,51 @@ def test_puc(name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+DEEP = ROOT / "tests" / "confined" / "deep.lua"
+
+
+@pytest.mark.parametrize("compiled", ["yes", "no"])
+@pytest.mark.parametrize("depth", [50, 2001, 0])
+def test_recursion_through_c(depth: int, compiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind, as deep as Lua's stack is, and beyond; the library promises 2,000."""
+    monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", compiled)
+    done = run(*CORPUS_LIMITS, DEEP, depth)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.stdout.strip("\t\n"), "wrong" in done.stdout) == ("0", False)
+
+
+GROWING = {
+    "called": "local function f(...) return 1 + f(1, ...) end return f()",
+    "tail-called": "local function f(...) return f(1, ...) end return f()",
+    "doubled": "local function f(...) return #{...} + f(..., ...) end return f()",
+    "plain": "local function f(n) return 1 + f(n + 1) end return f(1)",
+}
+
+
+# On LuaJIT a tail call that grows takes seconds.
+ENDLESS = [
+    *(("confined", how, memory) for how in GROWING for memory in ("1M", "8M")),
+    *(("luajit", how, "1M") for how in GROWING if how != "tail-called"),
+]
+
+
+@pytest.mark.parametrize(("engine", "how", "memory"), ENDLESS)
+def test_endless_recursion(engine: str, how: str, memory: str) -> None:
+    """The stack overflows before the memory or the time ends, and the script goes on."""
+    code = f"""
+        local function grow() {GROWING[how]} end
+        for _ = 1, 2 do
+            local ok, why = pcall(grow)
+            if ok or not why:find("^%-e:%d+: stack overflow") then print(why) return 1 end
+        end
+        local ok, why = xpcall(grow, function(e) return #tostring({{}}) > 0 and "handled" end)
+        return why == "handled" and 0 or 2"""
+    limits = ["--memory-limit", memory, "--time-limit", "9s", "--wall-limit", "50s"]
+    command = [COMMAND, "run", "--backend", "user", "--engine", engine, *limits, "-e", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
 def test_special() -> None:
     done = run(*CONFINED_LIMITS, SPECIAL)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
