@@ -172,6 +172,7 @@ deps: $(BUILD)/config.mk
 ##model          what scripts cost on this machine; modelled if it cannot load the module
 ##figures        count again, and put the figures into docs/figures.md
 ##bench-language the engine next to the distribution's luajit; build/bench/language.json
+##bench-text     text work in Lua next to lua5.1 and luajit; build/bench/text.json
 ##bench-cpio-icount Debian's cpio with compounds and without; bench-busybox-icount
 ##nsd            Debian's NSD, plain and with queries as frames
 ##test-nsd       both give the same replies, in a guest; test-nsd-suite: NSD's own tests, TPKG=DIRECTORY

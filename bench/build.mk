@@ -217,6 +217,11 @@ bench-flood: $(BUILD)/bench/flood $(BUILD)/tests/programs/sources.o $(BUILD)/sys
 bench-language: cli
 	bench/language.py -o $(BUILD)/bench/language.json
 
+# Work on text, next to the distribution's lua5.1 and luajit.
+.PHONY: bench-text
+bench-text: cli lua-runtime module
+	bench/text.py -k $(KREL) -o $(BUILD)/bench/text.json
+
 .PHONY: bench-connections bench-connections-icount
 bench-connections: $(BUILD)/bench/connections module
 	bench/connections.py -k $(KREL) -o $(BUILD)/bench/connections.json
