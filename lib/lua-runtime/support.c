@@ -198,6 +198,12 @@ static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t
 	return block;
 }
 
+/* Bytes of the heap that are free. */
+static unsigned long runtime_spare(void)
+{
+	return heap.size - heap.memory[0];
+}
+
 static int runtime_in_arena(unsigned long address, unsigned long n)
 {
 	unsigned long offset = address - heap.arena;

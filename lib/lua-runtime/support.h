@@ -19,6 +19,9 @@ struct lua_State;
 /* The call under way, or the last one. */
 static HOT const struct runtime_call *runtime;
 
+/* A function of a library's table that compiled functions may know was replaced: they look. */
+static HOT unsigned int runtime_replaced;
+
 /* Does the run have to end?  Then only the beginning of the run catches what is thrown. */
 static inline int runtime_stops(void)
 {
@@ -39,6 +42,9 @@ static long runtime_batch(long op, void *batch);
 
 static void runtime_heap(struct runtime_call *call);
 static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size);
+
+/* Bytes of the heap that are free. */
+static unsigned long runtime_spare(void);
 
 /* Is all of [address, address + n) in the arena? */
 static int runtime_in_arena(unsigned long address, unsigned long n);
