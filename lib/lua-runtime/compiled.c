@@ -22,6 +22,7 @@ AT(lua_State, end_ci, STATE_END_CI);
 AT(lua_State, floor, STATE_FLOOR);
 AT(lua_State, l_gt, STATE_GLOBALS);
 AT(global_State, rootgc, GLOBAL_ROOTGC);
+AT(global_State, mt, GLOBAL_MT);
 AT(CallInfo, base, CI_BASE);
 AT(CallInfo, func, CI_FUNC);
 AT(CallInfo, top, CI_TOP);
@@ -71,7 +72,7 @@ AT(TString, tsv.hash, STRING_HASH);
 AT(TString, tsv.len, STRING_LEN);
 _Static_assert(sizeof(TValue) == VALUE_SIZE && sizeof(CallInfo) == CI_SIZE &&
 	       sizeof(Node) == NODE_SIZE && sizeof(TString) == STRING_TEXT, "sizes");
-_Static_assert(bitmask(BLACKBIT) == OBJECT_BLACK, "marks");
+_Static_assert(bitmask(BLACKBIT) == OBJECT_BLACK && bitmask(WATCHEDBIT) == OBJECT_WATCHED, "marks");
 _Static_assert(MINUS_ZERO == NUM_MINUS_ZERO, "-0");
 _Static_assert(TAG_NUMBER == LUA_TNUMBER && TAG_THREAD == LUA_TTHREAD && TAG_PROTO == LUA_TPROTO,
 	       "tags");

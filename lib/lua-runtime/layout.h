@@ -25,6 +25,7 @@
 #define STATE_GLOBALS	128
 
 #define GLOBAL_ROOTGC	40
+#define GLOBAL_MT	224	/* pointers, by tag */
 
 #define CI_BASE		0
 #define CI_FUNC		8
@@ -37,6 +38,7 @@
 #define OBJECT_TYPE	8
 #define OBJECT_MARKED	9
 #define OBJECT_BLACK	(1 << 2)
+#define OBJECT_WATCHED	(1 << 7)
 
 #define CLOSURE_IS_C	10
 #define CLOSURE_NUPVALUES	11
@@ -121,17 +123,21 @@ enum {
 /*
  * Called by compiled functions, with L and then mostly the pc of their present
  * instruction; pcall as compiled functions are, enter with L and the rest of that, resume
- * with L and a function's place, pc and wanted results, field with a table and a string.  compiled.c has each as compiled_NAME().
+ * with L and a function's place, pc and wanted results, field with a table and a string; those
+ * for text, from captures on, see text.c.  compiled.c has the others, each as compiled_NAME().
  */
 #define HELPERS(X) \
 	X(enter) X(leave_at) X(resume) X(call) X(pcall) X(finish) X(return) X(tail) \
 	X(getglobal) X(setglobal) X(gettable) X(settable) X(self) X(setupval) \
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
-	X(closure) X(vararg) X(integer) X(field)
+	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
+	X(tonumber) X(concatenated)
 
 /* C functions of scripts that compiled functions have inline. */
 #define INTRINSICS(X) \
-	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall)
+	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \
+	X(str_byte) X(str_sub) X(str_match) X(str_find) X(gmatch_aux) X(gmatch) X(luaB_tonumber) \
+	X(tconcat)
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };
@@ -146,5 +152,22 @@ struct runtime_exports {
 	uint64_t helpers[HELPERS_N];
 	uint64_t intrinsics[INTRINSICS_N];
 };
+
+/* -- Patterns --------------------------------------------------------------------------- */
+
+/*
+ * A compiled pattern gets in r1 where to begin, in r2 where the text ends and in r3 where it
+ * begins.  It returns where the match ends, or 0, and stores this.
+ */
+#define FOUND_CAPTURES	8
+#define FOUND_START	0
+#define FOUND_CAPTURE	8	/* of the first one; a position is in place of its length */
+#define FOUND_LEN	8	/* of a capture */
+#define FOUND_CAPTURE_SIZE	16
+
+/* What the helpers for it get: how many results are wanted, and what it has. */
+#define FOUND_WANTED(what)	((what) & 0xff)
+#define FOUND_COUNT(what)	((what) >> 8 & 0xff)
+#define FOUND_IS_POSITION(what, i)	((what) >> 16 >> (i) & 1)
 
 #endif /* LUA_RUNTIME_LAYOUT_H */

@@ -45,6 +45,7 @@
 #include "net.c"
 #include "lib.c"
 #include "finish.c"
+#include "text.c"
 #include "compiled.c"
 
 /* -- Calls ------------------------------------------------------------------------ */
@@ -428,6 +429,8 @@ static int open_lua(struct runtime_call *call)
 	runtime_heap(call);
 	compiled_floor = call->floor;
 	call->exports = &exports;
+	call->replaced = &runtime_replaced;
+	call->found = &found;
 	call->opened = lua_newstate(runtime_alloc_zeroed, NULL);
 	if (!call->opened)
 		return LUA_ERRMEM;

@@ -20,7 +20,7 @@
 #define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
-#define RUNTIME_VERSION	5
+#define RUNTIME_VERSION	6
 
 /**
  * struct runtime_call - a script, and calls of its function run(); in the arena
@@ -42,6 +42,8 @@
  * @another: a script that LuaJIT's engine would run differently is left to that one
  * @floor:   stack address below which no compiled function is called
  * @exports: for compiled functions, see layout.h
+ * @replaced: the same: whether a function of a library has been replaced
+ * @found:   and what a compiled pattern has found
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop:    0 before each call; the run has to end, see struct image_header
  * @failed:  0, as before each call, or RUNTIME_*
@@ -61,6 +63,7 @@ struct runtime_call {
 	uint64_t check, another;
 	uint64_t floor;
 	const struct runtime_exports *exports;
+	const void *replaced, *found;
 	const uint64_t *memory;
 	uint64_t stop;
 	uint64_t failed;

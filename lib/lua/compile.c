@@ -364,6 +364,25 @@ static void load_fixed(struct compiler *c, u32 to, struct value v)
 	}
 }
 
+void check_libraries(struct compiler *c)
+{
+	emit_address(c->e, 0, c->runtime->replaced - (uintptr_t)c->runtime->arena);
+	emit_load(c->e, INSN_W, 0, 0, 0);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold_leave(c));
+}
+
+/* R(A) = what a library has, if that is certain. */
+static bool compile_library(struct compiler *c, u32 i)
+{
+	struct value v;
+
+	if (!types_library(&c->types, c->pc, fact_at(&c->types, c->pc, 0), &v))
+		return false;
+	check_libraries(c);
+	load_fixed(c, a_of(i), v);
+	return true;
+}
+
 static void compile_getupval(struct compiler *c, u32 to, u32 up)
 {
 	struct value v;
@@ -821,10 +840,22 @@ static void compile_forloop(struct compiler *c, u32 i)
 	emit_land(c->e, done);
 }
 
+static void emit_tforloop(struct compiler *c, const struct cold *cold)
+{
+	call_helper(c, HELPER_tforloop, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
 static void compile_tforloop(struct compiler *c)
 {
+	u32 again = target_of(c, c->pc + 1), over = c->labels[c->pc + 2];
+	u32 slow = cold_path_to(c, emit_tforloop, over, again);
+
+	if (compile_gmatch_loop(c, slow, again, over))
+		return;
 	call_helper(c, HELPER_tforloop, c->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, 0, target_of(c, c->pc + 1));
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, again);
 	compile_else(c);
 }
 
@@ -857,11 +888,11 @@ static void compile_insn(struct compiler *c)
 	case OP_SETUPVAL:
 		return compile_setupval(c, a, b);
 	case OP_GETGLOBAL:
-		return compile_getglobal(c);
+		return compile_library(c, i) ? (void)0 : compile_getglobal(c);
 	case OP_SELF:
 		return compile_self(c);
 	case OP_GETTABLE:
-		return compile_gettable(c);
+		return compile_library(c, i) ? (void)0 : compile_gettable(c);
 	case OP_SETTABLE:
 		return compile_settable(c);
 	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW: case OP_UNM:

@@ -209,6 +209,26 @@ long certain_syscall(const struct compiler *c, u32 pc);
 /* The registers of its arguments. */
 extern const u8 syscall_places[];
 
+/* Goes to @slow unless the call's function R(@a) is @intrinsic. */
+void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow);
+/* The call's only result is r1. */
+void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back);
+/* Its results after the first @n, as many as are wanted, are nil. */
+void store_nils(struct compiler *c, u32 i, u32 n);
+
+/* text.c: the same of functions for text, as is_intrinsic() and so on. */
+bool is_text_intrinsic(const struct compiler *c, int intrinsic);
+bool text_knows(const struct compiler *c, int intrinsic, u32 reg);
+void compile_text(struct compiler *c, int intrinsic, u32 back);
+/*
+ * A loop over string.gmatch(): its next time around, which goes to @again, or at its end to
+ * @over; to @slow if it is another loop.  False: it cannot be expected to be one.
+ */
+bool compile_gmatch_loop(struct compiler *c, u32 slow, u32 again, u32 over);
+
+/* Leaves if a function of a library has been replaced.  Overwrites r0. */
+void check_libraries(struct compiler *c);
+
 void compile_call(struct compiler *c);
 /* Compiles the call inline if it probably is of a function that can be. */
 bool compile_intrinsic(struct compiler *c, u32 back);

@@ -150,6 +150,8 @@ static bool known_value(const struct compiler *c, u32 pc, struct value *v)
 		return a_of(i) == b_of(i);
 	case OP_GETUPVAL:
 		return upvalue_is_fixed(c->runtime, c->p, b_of(i), v);
+	case OP_GETGLOBAL: case OP_GETTABLE:
+		return types_library(&c->types, pc, fact_at(&c->types, pc, 0), v);
 	case OP_MOVE:
 		f = fact_at(&c->types, pc, b_of(i));
 		*v = (struct value){ .tag = f->types == T_TABLE ? TAG_TABLE : TAG_FUNCTION,
@@ -335,8 +337,9 @@ bool defer_is_quiet(const struct compiler *c)
 {
 	switch (op_of(c->p->code[c->pc])) {
 	case OP_MOVE: case OP_LOADK: case OP_LOADBOOL: case OP_LOADNIL: case OP_GETUPVAL:
-	case OP_SETUPVAL: case OP_GETGLOBAL: case OP_GETTABLE: case OP_SETTABLE: case OP_ADD:
-	case OP_SUB: case OP_MUL: case OP_MOD: case OP_UNM: case OP_NOT: case OP_LEN: case OP_JMP:
+	case OP_SETUPVAL: case OP_GETGLOBAL: case OP_GETTABLE: case OP_SETTABLE: case OP_SELF:
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_MOD: case OP_UNM: case OP_NOT: case OP_LEN:
+	case OP_JMP:
 	case OP_EQ: case OP_LT: case OP_LE: case OP_TEST: case OP_TESTSET: case OP_FORLOOP:
 	case OP_FORPREP:
 		return true;
@@ -403,8 +406,12 @@ bool defer_insn(struct compiler *c)
 {
 	struct value v;
 
+	u32 i = c->p->code[c->pc];
+
 	if (!c->defer_until[c->pc] || !known_value(c, c->pc, &v))
 		return false;
-	defer_value(c, a_of(c->p->code[c->pc]), v, c->defer_until[c->pc]);
+	if (op_of(i) == OP_GETGLOBAL || op_of(i) == OP_GETTABLE)
+		check_libraries(c);
+	defer_value(c, a_of(i), v, c->defer_until[c->pc]);
 	return true;
 }

@@ -37,6 +37,11 @@ static bool wants_result(struct compiler *c, u32 i)
 	return wants_results(c, i, 1);
 }
 
+void store_nils(struct compiler *c, u32 i, u32 n)
+{
+	wants_results(c, i, n);
+}
+
 /* r1 is the first result of the @n of the call. */
 static void store_results(struct compiler *c, u32 i, u32 n, bool may_be_large, u32 back)
 {
@@ -50,7 +55,7 @@ static void store_results(struct compiler *c, u32 i, u32 n, bool may_be_large, u
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NUMBER);
 }
 
-static void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
+void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back)
 {
 	store_results(c, i, 1, may_be_large, back);
 }
@@ -203,7 +208,7 @@ static void emit_peek(struct compiler *c, struct kind kind)
 		emit_insn(c->e, INSN_ALU64 | INSN_END, 1, 0, 0, kind.size * 8);
 }
 
-static void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
+void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 {
 	if (fact_at(&c->types, c->pc, a)->sure)
 		return;
@@ -351,17 +356,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 /* The function of the runtime that R(@a) probably holds, or -1. */
 static int expected_intrinsic(const struct compiler *c, u32 a)
 {
-	uint64_t closure = function_at(&c->types, c->pc, a), f;
-	int n;
-
-	if (closure < (uintptr_t)c->runtime->arena ||
-	    !runtime_word(c->runtime, closure + CLOSURE_IS_C, 1))
-		return -1;
-	f = runtime_word(c->runtime, closure + CLOSURE_F, 8);
-	for (n = 0; n < INTRINSICS_N; n++)
-		if (c->runtime->exports.intrinsics[n] == f)
-			return n;
-	return -1;
+	return intrinsic_of(c->runtime, function_at(&c->types, c->pc, a));
 }
 
 static long expected_syscall(const struct compiler *c, u32 pc)
@@ -399,7 +394,8 @@ bool is_intrinsic(const struct compiler *c)
 	case INTRINSIC_util_pending:
 		return true;
 	default:
-		return expected_syscall(c, c->pc) >= 0;
+		return is_text_intrinsic(c, expected_intrinsic(c, a_of(i))) ||
+		       expected_syscall(c, c->pc) >= 0;
 	}
 }
 
@@ -410,6 +406,8 @@ bool intrinsic_knows(const struct compiler *c, u32 reg)
 
 	if (reg == a)
 		return fact_at(&c->types, c->pc, a)->sure;
+	if (is_text_intrinsic(c, expected_intrinsic(c, a)))
+		return text_knows(c, expected_intrinsic(c, a), reg);
 	if (rk_is_constant(&c->types, c->pc, reg, &k))
 		return true;
 	/* The kind. */
@@ -439,7 +437,10 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 		compile_pending(c, i, back);
 		break;
 	default:
-		compile_syscall(c, i, expected_syscall(c, c->pc), back);
+		if (is_text_intrinsic(c, expected_intrinsic(c, a)))
+			compile_text(c, expected_intrinsic(c, a), back);
+		else
+			compile_syscall(c, i, expected_syscall(c, c->pc), back);
 	}
 	return true;
 }

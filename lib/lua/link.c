@@ -5,6 +5,7 @@
 
 #include "compile.h"
 #include "link.h"
+#include "pattern.h"
 
 /* About as many instructions become the 64 KiB of code that each account is sure to get. */
 #define INSNS_FIT	6400
@@ -39,14 +40,15 @@ static struct parts parts_of(struct image_header *header)
 
 /* -- Compiling -------------------------------------------------------------------------- */
 
-/* Functions that calls refer to need their numbers before anything is compiled. */
-static void give_numbers(struct runtime *runtime, u32 first)
+/* Before anything is compiled, as calls refer to numbers.  Returns the next one. */
+static u32 give_numbers(struct runtime *runtime, u32 first)
 {
 	struct proto *p;
 
 	for (p = runtime->protos; p < runtime->protos + runtime->nprotos; p++)
 		/* The script itself is run once. */
 		p->number = p->line && p->reached ? first++ : 0;
+	return first;
 }
 
 /* For a function that has a number but cannot be compiled: enters the interpreter. */
@@ -58,14 +60,35 @@ static void compile_nothing(const struct runtime *runtime, struct emit *e)
 	emit_exit(e);
 }
 
-static bool compile_all(struct runtime *runtime, struct compiled *out)
+/* Patterns follow functions, of which not one may use them: so each has its number before. */
+static void number_patterns(struct runtime *runtime, u32 first)
 {
 	u32 i;
 
-	out->starts = calloc(runtime->nprotos + 1, sizeof(*out->starts));
-	out->frames = calloc(runtime->nprotos + 1, sizeof(*out->frames));
+	for (i = 0; i < PATTERNS_MOST; i++)
+		runtime->patterns[i] = (struct pattern_use){ .number = first + i };
+}
+
+static void compile_patterns(const struct runtime *runtime, struct compiled *out)
+{
+	u32 i;
+
+	for (i = 0; i < PATTERNS_MOST && runtime->patterns[i].string; i++) {
+		out->starts[out->n] = out->emit.n;
+		pattern_compile(runtime, &runtime->patterns[i], &out->emit, &out->frames[out->n]);
+		out->n++;
+	}
+}
+
+static bool compile_all(struct runtime *runtime, struct compiled *out, u32 first)
+{
+	u32 most = runtime->nprotos + PATTERNS_MOST + 1, i;
+
+	out->starts = calloc(most, sizeof(*out->starts));
+	out->frames = calloc(most, sizeof(*out->frames));
 	if (!out->starts || !out->frames)
 		return false;
+	number_patterns(runtime, first);
 	for (i = 0; i < runtime->nprotos && !out->emit.failed; i++) {
 		struct proto *p = &runtime->protos[i];
 
@@ -77,6 +100,8 @@ static bool compile_all(struct runtime *runtime, struct compiled *out)
 			compile_nothing(runtime, &out->emit);
 		out->n++;
 	}
+	if (out->n)
+		compile_patterns(runtime, out);
 	return out->n && !out->emit.failed;
 }
 
@@ -169,8 +194,7 @@ static bool compile_reached(struct runtime *runtime, u32 first, struct compiled 
 {
 	if (!runtime_find_reached(runtime, few))
 		return false;
-	give_numbers(runtime, first);
-	return compile_all(runtime, out);
+	return compile_all(runtime, out, give_numbers(runtime, first));
 }
 
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
@@ -181,6 +205,10 @@ struct image_header *runtime_compile(struct runtime *runtime, const struct image
 	bool done;
 
 	if (!check_exports(&runtime->exports, image->ntable) || !runtime_read_protos(runtime))
+		return NULL;
+	runtime_find_libraries(runtime);
+	runtime->patterns = calloc(PATTERNS_MOST, sizeof(*runtime->patterns));
+	if (!runtime->patterns)
 		return NULL;
 	done = compile_reached(runtime, image->ntable, &compiled, false);
 	if (compiled.emit.n > INSNS_FIT) {
@@ -221,6 +249,18 @@ static void attach_closures(const struct runtime *runtime)
 	}
 }
 
+static void watch_libraries(const struct runtime *runtime)
+{
+	uint64_t at;
+	u32 i;
+
+	for (i = 0; i < runtime->nlibraries; i++) {
+		at = runtime->libraries[i] + OBJECT_MARKED - (uintptr_t)runtime->arena;
+		if (at < runtime->size)
+			runtime->arena[at] |= OBJECT_WATCHED;
+	}
+}
+
 void runtime_attach(const struct runtime *runtime)
 {
 	u32 i;
@@ -230,4 +270,5 @@ void runtime_attach(const struct runtime *runtime)
 			write_word(runtime, runtime->protos[i].address + PROTO_COMPILED,
 				   runtime->protos[i].number);
 	attach_closures(runtime);
+	watch_libraries(runtime);
 }

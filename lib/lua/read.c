@@ -368,4 +368,5 @@ void runtime_free(struct runtime *runtime)
 		free_proto(&runtime->protos[i]);
 	free(runtime->protos);
 	free(runtime->closures);
+	free(runtime->patterns);
 }

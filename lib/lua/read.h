@@ -15,6 +15,8 @@
 
 #define REGISTERS	256
 #define CLOSURES_MAX	4096
+#define LIBRARIES_MOST	8
+#define PATTERNS_MOST	64
 
 /* A value of Lua's. */
 struct value {
@@ -60,21 +62,35 @@ struct closure {
 	const struct proto *proto;
 };
 
+/* A constant that is compiled as a pattern, whose function has @number: see pattern.h. */
+struct pattern_use {
+	uint64_t string;
+	uint32_t kind, number;
+};
+
 /**
  * struct runtime - what there is to compile
  * @arena: its address, which is the same in there
  * @state: Lua's
+ * @replaced: the address of what says whether a function of a library was replaced
+ * @found:    of what a compiled pattern has found
  * @closures: all that are Lua's
+ * @libraries: tables that are watched; @globals and @methods, of strings, if they are; or 0
+ * @patterns: that functions use, to be compiled after them
  */
 struct runtime {
 	char *arena;
 	uint64_t size;
 	uint64_t state;
 	struct runtime_exports exports;
+	uint64_t replaced, found;
 	struct proto *protos;
 	uint32_t nprotos;
 	struct closure *closures;
 	uint32_t nclosures;
+	uint64_t libraries[LIBRARIES_MOST], globals, methods;
+	uint32_t nlibraries;
+	struct pattern_use *patterns;
 };
 
 /* Copies @len bytes from @address.  False if they are not all in the arena. */
@@ -100,6 +116,13 @@ void runtime_find_fixed(const struct runtime *runtime);
 
 /* reach.c: fills in proto.reached, for @few if so many are too many.  False: no memory. */
 bool runtime_find_reached(struct runtime *runtime, bool few);
+
+/* library.c: finds the tables of libraries that can be watched. */
+void runtime_find_libraries(struct runtime *runtime);
+/* Is the field @name of @table a library's function, or table, @found? */
+bool runtime_library(const struct runtime *runtime, uint64_t table, struct value name,
+		     struct value *found);
+bool runtime_library_name(const struct runtime *runtime, struct value name);
 
 /* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);

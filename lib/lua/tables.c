@@ -280,10 +280,46 @@ void compile_getglobal(struct compiler *c)
 	compile_field(c, HELPER_getglobal);
 }
 
+/* It is no string. */
+static void emit_self(struct compiler *c, const struct cold *cold)
+{
+	u32 slow = cold_helper(c, HELPER_self, cold->back);
+
+	if (may_be_table(c, b_of(insn_at(c)))) {
+		load_table(c, 1, slow);
+		call_field(c, slow);
+		emit_jump(c->e, cold->back);
+	} else {
+		emit_jump(c->e, slow);
+	}
+}
+
+/* A method of strings: a function of their library. */
+static bool compile_self_of_string(struct compiler *c)
+{
+	u32 i = insn_at(c), a = a_of(i), back = emit_label(c->e);
+	struct value v;
+
+	if (!types_library(&c->types, c->pc, fact_at(&c->types, c->pc, 0), &v))
+		return false;
+	check_tag(c, b_of(i), T_STRING, TAG_STRING, cold_path(c, emit_self, 0, back));
+	check_libraries(c);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, b_of(i)));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + 1), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a + 1), TAG_STRING);
+	emit_address(c->e, 1, v.bits - (uintptr_t)c->runtime->arena);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_FUNCTION);
+	emit_land(c->e, back);
+	return true;
+}
+
 void compile_self(struct compiler *c)
 {
 	u32 i = insn_at(c);
 
+	if (compile_self_of_string(c))
+		return;
 	if (!is_name(c, c_of(i)) || !may_be_table(c, b_of(i)))
 		return call_helper(c, HELPER_self, c->pc);
 	compile_field(c, HELPER_self);
@@ -294,6 +330,59 @@ void compile_self(struct compiler *c)
 static bool is_index(const struct compiler *c, u32 rk)
 {
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
+}
+
+/* r3 = where the table of the instruction here has its key, R(@key), a string. */
+static void find_by_text(struct compiler *c, u32 table, u32 key, u32 slow)
+{
+	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
+	load_object(c, 1, table);
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, key));
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_mov(c->e, 3, 0);
+}
+
+static void get_by_text(struct compiler *c, u32 i, u32 slow)
+{
+	find_by_text(c, b_of(i), c_of(i), slow);
+	emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
+	emit_load(c->e, INSN_DW, 5, 3, 0);
+	take_value(c, a_of(i));
+}
+
+/* A table that is watched, or black, is the runtime's. */
+static void set_by_text(struct compiler *c, u32 i, u32 slow)
+{
+	find_by_text(c, a_of(i), b_of(i), slow);
+	load_object(c, 1, a_of(i));
+	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
+	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK | OBJECT_WATCHED, slow);
+	load_value(c, c_of(i));
+	emit_store(c->e, INSN_DW, 3, 0, 4);
+	emit_store(c->e, INSN_W, 3, VALUE_TAG, 5);
+}
+
+/* The key is a string. */
+static void emit_by_text(struct compiler *c, const struct cold *cold)
+{
+	u32 i = insn_at(c);
+
+	if (op_of(i) == OP_GETTABLE)
+		get_by_text(c, i, cold->target);
+	else
+		set_by_text(c, i, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
+/* Goes to code for a string if the key RK(@key) may be one, and is. */
+static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
+{
+	if (key & RK_K || !(fact_at(&c->types, c->pc, key)->types & T_STRING) || c->caller)
+		return;
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, key));
+	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_STRING,
+			cold_path_to(c, emit_by_text, back, slow));
 }
 
 void compile_gettable(struct compiler *c)
@@ -309,12 +398,22 @@ void compile_gettable(struct compiler *c)
 		return call_helper(c, HELPER_gettable, c->pc);
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_gettable, back);
+	check_text(c, c_of(i), back, slow);
 	at = load_element(c, 1, b_of(i), c_of(i), slow);
 	emit_load(c->e, INSN_W, 4, 1, at + VALUE_TAG);
 	/* There may be a metatable. */
 	emit_branch_imm(c->e, INSN_JEQ, 4, TAG_NIL, slow);
 	emit_load(c->e, INSN_DW, 5, 1, at);
 	take_value(c, a_of(i));
+	emit_land(c->e, back);
+}
+
+/* By the runtime, which sees whether it is in a table that is watched. */
+static void set_slowly(struct compiler *c)
+{
+	u32 back = emit_label(c->e);
+
+	emit_jump(c->e, cold_helper(c, HELPER_settable, back));
 	emit_land(c->e, back);
 }
 
@@ -325,12 +424,15 @@ void compile_settable(struct compiler *c)
 
 	if (!may_be_table(c, a_of(i)))
 		return call_helper(c, HELPER_settable, c->pc);
+	if (is_name(c, b_of(i)) && runtime_library_name(c->runtime, c->p->k[b_of(i) & ~RK_K]))
+		return set_slowly(c);
 	if (is_name(c, b_of(i)) && fact_at(&c->types, c->pc, a_of(i))->origin != NEW_TABLE)
 		return compile_field(c, HELPER_settable);
 	if (!is_index(c, b_of(i)))
 		return call_helper(c, HELPER_settable, c->pc);
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_settable, back);
+	check_text(c, b_of(i), back, slow);
 	at = load_element(c, 2, a_of(i), b_of(i), slow);
 	emit_load(c->e, INSN_W, 0, 2, at + VALUE_TAG);
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, slow);

@@ -151,9 +151,101 @@ static void forget_from(const struct types *t, struct fact *f, uint32_t reg)
 		set(t, f, reg, T_ANY, 0);
 }
 
+/* -- Functions of libraries ---------------------------------------------------------------- */
+
+int intrinsic_of(const struct runtime *runtime, uint64_t origin)
+{
+	uint64_t f;
+	int n;
+
+	if (origin < (uintptr_t)runtime->arena || !runtime_word(runtime, origin + CLOSURE_IS_C, 1))
+		return -1;
+	f = runtime_word(runtime, origin + CLOSURE_F, 8);
+	for (n = 0; n < INTRINSICS_N; n++)
+		if (runtime->exports.intrinsics[n] == f)
+			return n;
+	return -1;
+}
+
+bool types_library(const struct types *t, uint32_t pc, const struct fact *f, struct value *found)
+{
+	uint32_t i = t->p->code[pc], key = c_of(i);
+	uint64_t table;
+
+	switch (op_of(i)) {
+	case OP_GETGLOBAL:
+		return t->runtime->globals &&
+		       runtime_library(t->runtime, t->runtime->globals, t->p->k[bx_of(i)], found);
+	case OP_GETTABLE: case OP_SELF:
+		table = f[b_of(i)].types == T_TABLE && f[b_of(i)].sure ? f[b_of(i)].origin : 0;
+		if (op_of(i) == OP_SELF)
+			table = f[b_of(i)].types & T_STRING && !f[b_of(i)].origin ?
+				t->runtime->methods : 0;
+		return table && key & RK_K &&
+		       runtime_library(t->runtime, table, t->p->k[key & ~RK_K], found);
+	default:
+		return false;
+	}
+}
+
+/* Is what the call at @pc has returned looked at for whether it is nil? */
+static bool is_tested(const struct types *t, uint32_t pc)
+{
+	uint32_t a = a_of(t->p->code[pc]), next = pc + 1 < t->p->ncode ? t->p->code[pc + 1] : 0;
+
+	switch (op_of(next)) {
+	case OP_TEST:
+		return a_of(next) == a;
+	case OP_TESTSET:
+		return b_of(next) == a;
+	case OP_EQ:
+		return (b_of(next) == a && c_of(next) & RK_K &&
+			t->p->k[c_of(next) & ~RK_K].tag == TAG_NIL) ||
+		       (c_of(next) == a && b_of(next) & RK_K &&
+			t->p->k[b_of(next) & ~RK_K].tag == TAG_NIL);
+	default:
+		return false;
+	}
+}
+
+/* string.byte() finds a character where nothing asks whether it does: else, code leaves. */
+uint8_t text_result(const struct types *t, uint32_t pc, const struct fact *f)
+{
+	uint32_t i = t->p->code[pc], n = b_of(i) - 1;
+
+	if (intrinsic_of(t->runtime, f[a_of(i)].origin) != INTRINSIC_str_byte ||
+	    !(f[a_of(i)].types & T_FUNCTION) || t->args)
+		return T_ANY;
+	return (n == 1 || n == 2) && c_of(i) == 2 && !is_tested(t, pc) ? T_INTEGER : T_ANY;
+}
+
+static void set_library(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t a = a_of(t->p->code[pc]);
+	struct value v;
+
+	if (types_library(t, pc, f, &v))
+		copy(t, f, a, fact_of(v));
+	else
+		set(t, f, a, T_ANY, 0);
+}
+
+static void self(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t i = t->p->code[pc], a = a_of(i);
+	uint8_t types = f[b_of(i)].types;
+	struct fact object = f[b_of(i)];
+
+	set_library(t, pc, f);
+	if (types != T_STRING && f[a].origin)
+		set(t, f, a, T_ANY, f[a].origin);
+	copy(t, f, a + 1, object);
+}
+
 static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 {
 	uint8_t b = types_of_rk(t, pc, b_of(i)), c;
+	int64_t k;
 
 	c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
 	if ((b | c) & ~(T_NUMBERS | T_STRING))
@@ -161,6 +253,9 @@ static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 	switch (op_of(i)) {
 	case OP_ADD: case OP_SUB: case OP_MUL:
 		return b == T_INTEGER && c == T_INTEGER ? T_INTEGER : T_NUMBERS;
+	case OP_MOD:
+		return b == T_INTEGER && rk_is_constant(t, pc, c_of(i), &k) && k > 0 ? T_INTEGER :
+										       T_NUMBERS;
 	default:
 		return T_NUMBERS;
 	}
@@ -200,8 +295,8 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 	if (f[a].sure && f[a].types == T_FUNCTION &&
 	    syscall_is_small(syscall_of(t->runtime, f[a].origin)))
 		result = T_INTEGER;
-	else
-		types_inline(t, pc, f, &result);
+	else if (!types_inline(t, pc, f, &result))
+		result = text_result(t, pc, f);
 	forget_from(t, f, a);
 	/* These the caller can check after a call that was not inline after all. */
 	if (c_of(i) > 1 && (result == T_INTEGER || result == T_BOOLEAN))
@@ -212,6 +307,7 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 static void step(const struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], a = a_of(i), b = b_of(i), c = c_of(i), r;
+	uint64_t origin;
 
 	switch (op_of(i)) {
 	case OP_MOVE:
@@ -231,15 +327,19 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 		set_upvalue(t, f, a, b);
 		break;
 	case OP_GETGLOBAL:
-		set(t, f, a, T_ANY,
-		    field_origin(t->runtime, globals(t->runtime), t->p->k[bx_of(i)]));
+		set_library(t, pc, f);
+		if (!f[a].sure)
+			set(t, f, a, T_ANY,
+			    field_origin(t->runtime, globals(t->runtime), t->p->k[bx_of(i)]));
 		break;
 	case OP_GETTABLE:
-		set(t, f, a, T_ANY, gettable_origin(t, f, b, c));
+		origin = gettable_origin(t, f, b, c);
+		set_library(t, pc, f);
+		if (!f[a].sure)
+			set(t, f, a, T_ANY, origin);
 		break;
 	case OP_SELF:
-		copy(t, f, a + 1, f[b]);
-		set(t, f, a, T_ANY, 0);
+		self(t, pc, f);
 		break;
 	case OP_NEWTABLE:
 		set(t, f, a, T_TABLE, NEW_TABLE);

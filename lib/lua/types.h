@@ -76,6 +76,16 @@ bool rk_is_constant(const struct types *types, uint32_t pc, uint32_t rk, int64_t
 /* The function that the register probably holds, fact.origin, or 0. */
 uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg);
 
+/* The value that the instruction at @pc certainly finds in a library, as nothing was replaced. */
+bool types_library(const struct types *types, uint32_t pc, const struct fact *f,
+		   struct value *found);
+
+/* Which of the runtime's functions the closure at @origin is: INTRINSIC_*, or -1. */
+int intrinsic_of(const struct runtime *runtime, uint64_t origin);
+
+/* The types of the result of a call of a function for text, as far as is certain. */
+uint8_t text_result(const struct types *types, uint32_t pc, const struct fact *f);
+
 bool is_integer(uint64_t bits);
 
 /* Does the upvalue always hold @value, as when the script was compiled? */

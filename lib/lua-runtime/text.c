@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Text in compiled functions, without the cost of calls of C functions: the library has checked
+ * that the function is the expected one, and what its arguments are.  Results go where the call
+ * has its function, at @ra, which the arguments follow.
+ */
+
+/* Of the last pattern that was looked for: see layout.h. */
+static HOT struct {
+	const char *start;
+	struct {
+		const char *at;
+		long len;
+	} captures[FOUND_CAPTURES];
+} found;
+
+_Static_assert(sizeof(found) == FOUND_CAPTURE + FOUND_CAPTURES * FOUND_CAPTURE_SIZE, "found");
+
+/* There are new strings: as luaC_checkGC(), for a frame whose top is not in L->top. */
+static inline void check_collector(lua_State *L)
+{
+	if (G(L)->totalbytes < G(L)->GCthreshold)
+		return;
+	L->top = L->ci->top;
+	luaC_step(L);
+}
+
+static inline void put_text(lua_State *L, StkId to, const char *at, long len)
+{
+	setsvalue2s(L, to, luaS_newlstr(L, at, len));
+}
+
+static inline void put_capture(lua_State *L, StkId to, unsigned int i, unsigned long what)
+{
+	if (FOUND_IS_POSITION(what, i))
+		setnvalue(to, found.captures[i].len)
+	else
+		put_text(L, to, found.captures[i].at, found.captures[i].len);
+}
+
+/* The captures, or all that was found, which ends at @end, as @wanted results. */
+static void put_captures(lua_State *L, StkId to, const char *end, unsigned long what,
+			 unsigned int wanted)
+{
+	unsigned int n = FOUND_COUNT(what), i;
+
+	if (!end) {
+		n = 0;
+	} else if (!n) {
+		n = 1;
+		if (wanted)
+			put_text(L, to, found.start, end - found.start);
+	} else {
+		for (i = 0; i < n && i < wanted; i++)
+			put_capture(L, to + i, i, what);
+	}
+	for (i = n; i < wanted; i++)
+		setnilvalue(to + i);
+}
+
+/* Of string.match(). */
+static long compiled_captures(lua_State *L, StkId ra, const char *end, unsigned long what)
+{
+	put_captures(L, ra, end, what, FOUND_WANTED(what));
+	check_collector(L);
+	return 0;
+}
+
+/* Of string.find(). */
+static long compiled_found(lua_State *L, StkId ra, const char *end, unsigned long what)
+{
+	const char *text = svalue(ra + 1);
+	unsigned int wanted = FOUND_WANTED(what);
+
+	if (!end) {
+		put_captures(L, ra, end, what, wanted);
+		return 0;
+	}
+	if (wanted > 2 && FOUND_COUNT(what))
+		put_captures(L, ra + 2, end, what, wanted - 2);
+	else if (wanted > 2)
+		put_captures(L, ra + 2, NULL, what, wanted - 2);
+	if (wanted)
+		setnvalue(ra, found.start - text + 1);
+	if (wanted > 1)
+		setnvalue(ra + 1, end - text);
+	check_collector(L);
+	return 0;
+}
+
+/* Of a call of what string.gmatch() has returned, in a loop over it: the next time around. */
+static long compiled_gmatched(lua_State *L, StkId ra, const char *end, unsigned long what)
+{
+	CClosure *cl = &clvalue(ra)->c;
+	long next = end - svalue(&cl->upvalue[0]) + (end == found.start);
+
+	setnvalue(&cl->upvalue[2], next);
+	put_captures(L, ra + 3, end, what, FOUND_WANTED(what));
+	setobjs2s(L, ra + 2, ra + 3);
+	check_collector(L);
+	return 0;
+}
+
+/* string.sub() of a string and two integers; 0 is returned if they are large. */
+static long compiled_sub(lua_State *L, StkId ra, long from, long to)
+{
+	long len = tsvalue(ra + 1)->len;
+
+	if (from != (int)from || to != (int)to)
+		return 0;
+	if (from < 0)
+		from += len + 1;
+	if (to < 0)
+		to += len + 1;
+	if (from < 1)
+		from = 1;
+	if (to > len)
+		to = len;
+	if (from > to)
+		put_text(L, ra, "", 0);
+	else
+		put_text(L, ra, svalue(ra + 1) + from - 1, to - from + 1);
+	check_collector(L);
+	return 1;
+}
+
+/* tonumber() of a number, or a string of up to 15 digits; else 0 is returned. */
+static long compiled_tonumber(lua_State *L, StkId ra)
+{
+	const unsigned char *s;
+	unsigned long i, n;
+	long v = 0;
+
+	if (ttisnumber(ra + 1)) {
+		setobjs2s(L, ra, ra + 1);
+		return 1;
+	}
+	if (!ttisstring(ra + 1))
+		return 0;
+	s = (const unsigned char *)svalue(ra + 1);
+	n = tsvalue(ra + 1)->len;
+	if (n - 1 >= 15)
+		return 0;
+	for (i = 0; i < n; i++) {
+		if (s[i] - '0' > 9U)
+			return 0;
+		v = v * 10 + s[i] - '0';
+	}
+	setnvalue(ra, v);
+	return 1;
+}
+
+#define CONCATENATED_MOST	1024
+
+static inline char *copy_text(char *to, const char *text, unsigned long n)
+{
+	if (n <= 16) {
+		while (n--)
+			*to++ = *text++;
+		return to;
+	}
+	memcpy(to, text, n);
+	return to + n;
+}
+
+/*
+ * table.concat() with @nargs arguments, of strings in the table's array, if it is short; else
+ * 0 is returned.
+ */
+static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
+{
+	static char text[CONCATENATED_MOST];
+	const char *separator = "";
+	unsigned long separator_len = 0, len = 0;
+	long i = 1, last, n;
+	char *to = text;
+	Table *t;
+
+	if (!ttistable(ra + 1))
+		return 0;
+	t = hvalue(ra + 1);
+	if (nargs > 1) {
+		if (!ttisstring(ra + 2))
+			return 0;
+		separator = svalue(ra + 2);
+		separator_len = tsvalue(ra + 2)->len;
+	}
+	if (nargs > 2) {
+		if (!ttisnumber(ra + 3))
+			return 0;
+		i = nvalue(ra + 3);
+	}
+	last = luaH_getn(t);
+	if (nargs > 3) {
+		if (!ttisnumber(ra + 4))
+			return 0;
+		last = nvalue(ra + 4);
+	}
+	if (i < 1 || i != (int)i || last != (int)last || last > t->sizearray ||
+	    separator_len > CONCATENATED_MOST)
+		return 0;
+	for (n = i; n <= last; n++) {
+		const TValue *o = &t->array[n - 1];
+
+		if (!ttisstring(o))
+			return 0;
+		len += tsvalue(o)->len + separator_len;
+		if (len > CONCATENATED_MOST)
+			return 0;
+	}
+	for (; i <= last; i++) {
+		to = copy_text(to, svalue(&t->array[i - 1]), tsvalue(&t->array[i - 1])->len);
+		if (i < last)
+			to = copy_text(to, separator, separator_len);
+	}
+	put_text(L, ra, text, to - text);
+	check_collector(L);
+	return 1;
+}

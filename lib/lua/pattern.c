@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See pattern.h.  Lua's own matcher looks at the pattern again for each character of a text.
+ * Here each item is straight code, with its class as comparisons.
+ *
+ * An item that may match in several ways, "x*" say, first takes its first way.  Where a later
+ * item fails, control goes back to the last such item that has a way left, which keeps what it
+ * needs for that in the frame.  As a pattern is one sequence, that is known when compiling.
+ * Mostly nothing is kept: if no character of "x*" could begin what follows, as in "%d+:", then
+ * with fewer of them the rest fails, too.
+ *
+ * r1 is where the text is looked at, r2 its end, r3 its beginning.
+ */
+#include "pattern.h"
+
+#define TEXT_MOST	128
+#define ITEMS_MOST	64
+#define RANGES_MOST	8
+#define SLOTS_MOST	24
+
+/* A set of characters, by bits. */
+struct set {
+	u64 w[4];
+};
+
+enum item_kind { ITEM_CHAR, ITEM_OPEN, ITEM_CLOSE, ITEM_POSITION, ITEM_END };
+
+/**
+ * struct item
+ * @repeat: of ITEM_CHAR: 0, or '?', '*', '+', '-'
+ * @n:      which capture
+ */
+struct item {
+	enum item_kind kind;
+	char repeat;
+	u8 n;
+	struct set set;
+};
+
+/**
+ * struct pattern
+ * @open: captures that have no end yet, @nopen of them
+ */
+struct pattern {
+	struct item items[ITEMS_MOST];
+	u32 n;
+	bool anchored;
+	struct pattern_form form;
+	u8 open[FOUND_CAPTURES];
+	u32 nopen;
+};
+
+/* -- Sets --------------------------------------------------------------------------------- */
+
+static bool has(const struct set *set, u32 c)
+{
+	return set->w[c >> 6] >> (c & 63) & 1;
+}
+
+static void add_range(struct set *set, u32 from, u32 to)
+{
+	for (; from <= to && from < 256; from++)
+		set->w[from >> 6] |= 1ULL << (from & 63);
+}
+
+static struct set inverse(struct set set)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		set.w[i] = ~set.w[i];
+	return set;
+}
+
+static bool are_disjoint(const struct set *a, const struct set *b)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		if (a->w[i] & b->w[i])
+			return false;
+	return true;
+}
+
+/* Pairs of characters: those of a class, in the "C" locale; NULL: it stands for itself. */
+static const char *class_ranges(char letter)
+{
+	switch (letter) {
+	case 'a': return "AZaz";
+	case 'c': return "\1\37\177\177";	/* and 0 */
+	case 'd': return "09";
+	case 'g': return "!~";
+	case 'l': return "az";
+	case 'p': return "!/:@[`{~";
+	case 's': return "\t\r  ";
+	case 'u': return "AZ";
+	case 'w': return "09AZaz";
+	case 'x': return "09AFaf";
+	case 'z': return "";
+	default: return NULL;
+	}
+}
+
+/* Adds what "%@c" stands for. */
+static void add_class(struct set *set, u8 c)
+{
+	bool upper = c >= 'A' && c <= 'Z';
+	const char *ranges = class_ranges(upper ? c + 'a' - 'A' : c);
+	struct set found = { 0 };
+	u32 i;
+
+	if (!ranges)
+		return add_range(set, c, c);
+	for (; *ranges; ranges += 2)
+		add_range(&found, (u8)ranges[0], (u8)ranges[1]);
+	if ((c | 0x20) == 'c' || (c | 0x20) == 'z')
+		add_range(&found, 0, 0);
+	if (upper)
+		found = inverse(found);
+	for (i = 0; i < 4; i++)
+		set->w[i] |= found.w[i];
+}
+
+/* -- Parsing ------------------------------------------------------------------------------ */
+
+/* Where the set that begins at @p ends, behind its "]"; NULL: nowhere. */
+static const char *end_of_set(const char *p)
+{
+	p++;
+	if (*p == '^')
+		p++;
+	do {
+		if (!*p)
+			return NULL;
+		if (*p++ == '%' && *p)
+			p++;
+	} while (*p != ']');
+	return p + 1;
+}
+
+/* As matchbracketclass(): @last is the "]". */
+static struct set parse_set(const char *p, const char *last)
+{
+	struct set set = { 0 };
+	bool is_inverse = p[1] == '^';
+
+	p += is_inverse;
+	while (++p < last) {
+		if (*p == '%') {
+			add_class(&set, *++p);
+		} else if (p[1] == '-' && p + 2 < last) {
+			add_range(&set, (u8)p[0], (u8)p[2]);
+			p += 2;
+		} else {
+			add_range(&set, (u8)*p, (u8)*p);
+		}
+	}
+	return is_inverse ? inverse(set) : set;
+}
+
+/* Parses the characters that are at @p; returns what follows them, or NULL. */
+static const char *parse_char(const char *p, struct set *set)
+{
+	const char *end = p + 1;
+
+	*set = (struct set){ 0 };
+	switch (*p) {
+	case '.':
+		add_range(set, 0, 255);
+		return end;
+	case '%':
+		if (!*end || *end == 'b' || *end == 'f' || (*end >= '0' && *end <= '9'))
+			return NULL;
+		add_class(set, *end);
+		return end + 1;
+	case '[':
+		end = end_of_set(p);
+		if (end)
+			*set = parse_set(p, end - 1);
+		return end;
+	default:
+		add_range(set, (u8)*p, (u8)*p);
+		return end;
+	}
+}
+
+static const char *parse_repeat(const char *p, char *repeat)
+{
+	if (*p != '?' && *p != '*' && *p != '+' && *p != '-')
+		return p;
+	*repeat = *p;
+	return p + 1;
+}
+
+/* What is in brackets, at its beginning or its end. */
+static const char *parse_capture(struct pattern *pattern, const char *p, struct item *item)
+{
+	if (*p == ')') {
+		if (!pattern->nopen)
+			return NULL;
+		item->kind = ITEM_CLOSE;
+		item->n = pattern->open[--pattern->nopen];
+		return p + 1;
+	}
+	if (pattern->form.count == FOUND_CAPTURES)
+		return NULL;
+	item->n = pattern->form.count++;
+	if (p[1] == ')') {
+		item->kind = ITEM_POSITION;
+		pattern->form.positions |= 1U << item->n;
+		return p + 2;
+	}
+	item->kind = ITEM_OPEN;
+	pattern->open[pattern->nopen++] = item->n;
+	return p + 1;
+}
+
+static const char *parse_item(struct pattern *pattern, const char *p, struct item *item)
+{
+	if (*p == '(' || *p == ')')
+		return parse_capture(pattern, p, item);
+	if (*p == '$' && !p[1]) {
+		item->kind = ITEM_END;
+		return p + 1;
+	}
+	item->kind = ITEM_CHAR;
+	p = parse_char(p, &item->set);
+	return p ? parse_repeat(p, &item->repeat) : NULL;
+}
+
+static bool parse(const struct runtime *runtime, uint64_t string, enum pattern_kind kind,
+		  struct pattern *pattern)
+{
+	u64 len = runtime_word(runtime, string + STRING_LEN, 8);
+	char text[TEXT_MOST + 1];
+	const char *p = text;
+
+	*pattern = (struct pattern){ 0 };
+	if (len > TEXT_MOST || !runtime_read(runtime, string + STRING_TEXT, text, len) ||
+	    memchr(text, 0, len))
+		return false;
+	text[len] = '\0';
+	if (kind == PATTERN && *p == '^') {
+		pattern->anchored = true;
+		p++;
+	}
+	while (p && *p) {
+		if (pattern->n == ITEMS_MOST)
+			return false;
+		p = parse_item(pattern, p, &pattern->items[pattern->n++]);
+	}
+	return p && !pattern->nopen;
+}
+
+/* -- Code: sets ----------------------------------------------------------------------------- */
+
+struct range {
+	u8 from, to;
+};
+
+/* The ranges that the set consists of; RANGES_MOST + 1: too many. */
+static u32 find_ranges(const struct set *set, struct range *ranges)
+{
+	u32 c, n = 0;
+
+	for (c = 0; c < 256; c++) {
+		if (!has(set, c))
+			continue;
+		if (n && ranges[n - 1].to + 1U == c) {
+			ranges[n - 1].to = c;
+			continue;
+		}
+		if (n == RANGES_MOST)
+			return RANGES_MOST + 1;
+		ranges[n++] = (struct range){ c, c };
+	}
+	return n;
+}
+
+/* Large ones first, as characters are mostly in these, and of equal ones the last. */
+static void sort_ranges(struct range *ranges, u32 n)
+{
+	u32 i, j;
+
+	for (i = 1; i < n; i++) {
+		struct range range = ranges[i];
+
+		for (j = i; j && range.to - range.from >= ranges[j - 1].to - ranges[j - 1].from;
+		     j--)
+			ranges[j] = ranges[j - 1];
+		ranges[j] = range;
+	}
+}
+
+/* Goes to @label if the character in r0 is in the range, or if it is not. */
+static void test_range(struct emit *e, struct range range, bool is_in, u32 label)
+{
+	if (range.from == range.to)
+		return emit_branch_imm(e, is_in ? INSN_JEQ : INSN_JNE, 0, range.from, label);
+	if (!range.from)
+		return emit_branch_imm(e, is_in ? INSN_JLE : INSN_JGT, 0, range.to, label);
+	if (range.to == 255)
+		return emit_branch_imm(e, is_in ? INSN_JGE : INSN_JLT, 0, range.from, label);
+	emit_mov(e, 4, 0);
+	emit_alu_imm(e, INSN_SUB, 4, range.from);
+	emit_branch_imm(e, is_in ? INSN_JLE : INSN_JGT, 4, range.to - range.from, label);
+}
+
+/* Goes to @no unless the character in r0 is in the set. */
+static void test_set(struct emit *e, const struct set *set, u32 no)
+{
+	struct set others = inverse(*set);
+	struct range in[RANGES_MOST], out[RANGES_MOST];
+	u32 nin = find_ranges(set, in), nout = find_ranges(&others, out), yes, i;
+
+	if (nout < nin) {
+		sort_ranges(out, nout);
+		for (i = 0; i < nout; i++)
+			test_range(e, out[i], true, no);
+		return;
+	}
+	sort_ranges(in, nin);
+	yes = emit_label(e);
+	for (i = 0; i + 1 < nin; i++)
+		test_range(e, in[i], true, yes);
+	if (nin)
+		test_range(e, in[i], false, no);
+	else
+		emit_jump(e, no);
+	emit_land(e, yes);
+}
+
+static bool can_test(const struct set *set)
+{
+	struct set others = inverse(*set);
+	struct range ranges[RANGES_MOST];
+
+	return find_ranges(set, ranges) <= RANGES_MOST ||
+	       find_ranges(&others, ranges) <= RANGES_MOST;
+}
+
+/* -- Code: items ---------------------------------------------------------------------------- */
+
+/**
+ * struct matcher - of a pattern
+ * @fail:  where an item goes that fails
+ * @slots: words of the frame
+ */
+struct matcher {
+	const struct runtime *runtime;
+	const struct pattern *p;
+	struct emit *e;
+	u32 fail, slots;
+};
+
+static void load_slot(struct matcher *m, u8 reg, u32 slot)
+{
+	emit_load(m->e, INSN_DW, reg, INSN_R10, -8 * ((s32)slot + 1));
+}
+
+static void store_slot(struct matcher *m, u32 slot, u8 reg)
+{
+	emit_store(m->e, INSN_DW, INSN_R10, -8 * ((s32)slot + 1), reg);
+}
+
+/* r1 goes on by a character of the set; to @no if there is none. */
+static void take_char(struct matcher *m, const struct set *set, u32 no)
+{
+	emit_branch(m->e, INSN_JEQ, 1, 2, no);
+	emit_load(m->e, INSN_B, 0, 1, 0);
+	test_set(m->e, set, no);
+	emit_alu_imm(m->e, INSN_ADD, 1, 1);
+}
+
+/* As many as there are. */
+static void take_all(struct matcher *m, const struct set *set)
+{
+	u32 again = emit_label(m->e), done = emit_label(m->e);
+
+	emit_land(m->e, again);
+	take_char(m, set, done);
+	emit_jump(m->e, again);
+	emit_land(m->e, done);
+}
+
+/*
+ * Do the items after @i fail with fewer characters of its set, if they do with all of them?
+ * With fewer, the next character is of the set.
+ */
+static bool is_decided(const struct pattern *p, u32 i)
+{
+	const struct set *set = &p->items[i].set;
+
+	for (i++; i < p->n; i++) {
+		const struct item *item = &p->items[i];
+
+		if (item->kind == ITEM_END)
+			return true;
+		if (item->kind != ITEM_CHAR)
+			continue;
+		if (!are_disjoint(set, &item->set))
+			return false;
+		if (!item->repeat || item->repeat == '+')
+			return true;
+	}
+	return true;
+}
+
+/* Where later items fail: gives one character back, if there are more than at slot @slot. */
+static void emit_greedy(struct matcher *m, const struct set *set)
+{
+	u32 least = m->slots++, now = m->slots++, fail = emit_label(m->e), on = emit_label(m->e);
+
+	store_slot(m, least, 1);
+	take_all(m, set);
+	emit_jump(m->e, on);
+	emit_land(m->e, fail);
+	load_slot(m, 1, now);
+	load_slot(m, 0, least);
+	emit_branch(m->e, INSN_JEQ, 1, 0, m->fail);
+	emit_alu_imm(m->e, INSN_SUB, 1, 1);
+	emit_land(m->e, on);
+	store_slot(m, now, 1);
+	m->fail = fail;
+}
+
+/* Takes none at first, and one more each time. */
+static void emit_lazy(struct matcher *m, const struct set *set)
+{
+	u32 now = m->slots++, fail = emit_label(m->e), on = emit_label(m->e);
+
+	emit_jump(m->e, on);
+	emit_land(m->e, fail);
+	load_slot(m, 1, now);
+	take_char(m, set, m->fail);
+	emit_land(m->e, on);
+	store_slot(m, now, 1);
+	m->fail = fail;
+}
+
+/* Takes one if there is one; then the slot has where it was, and else, or the second time, 0. */
+static void emit_optional(struct matcher *m, const struct set *set, bool decided)
+{
+	u32 before, fail, none = emit_label(m->e), on = emit_label(m->e);
+
+	if (decided) {
+		take_char(m, set, none);
+		return emit_land(m->e, none);
+	}
+	before = m->slots++;
+	fail = emit_label(m->e);
+	store_slot(m, before, 1);
+	take_char(m, set, none);
+	emit_jump(m->e, on);
+	emit_land(m->e, fail);
+	load_slot(m, 1, before);
+	emit_branch_imm(m->e, INSN_JEQ, 1, 0, m->fail);
+	emit_land(m->e, none);
+	emit_constant(m->e, 0, 0);
+	store_slot(m, before, 0);
+	emit_land(m->e, on);
+	m->fail = fail;
+}
+
+static void emit_char(struct matcher *m, u32 i)
+{
+	const struct item *item = &m->p->items[i];
+	bool decided = is_decided(m->p, i);
+
+	if (!item->repeat || item->repeat == '+')
+		take_char(m, &item->set, m->fail);
+	if (item->repeat == '?')
+		emit_optional(m, &item->set, decided);
+	else if (item->repeat == '-')
+		emit_lazy(m, &item->set);
+	else if (item->repeat && decided)
+		take_all(m, &item->set);
+	else if (item->repeat)
+		emit_greedy(m, &item->set);
+}
+
+static void emit_capture(struct matcher *m, const struct item *item)
+{
+	s32 at = FOUND_CAPTURE + item->n * FOUND_CAPTURE_SIZE;
+
+	emit_address(m->e, 4, m->runtime->found - (uintptr_t)m->runtime->arena);
+	if (item->kind == ITEM_OPEN)
+		return emit_store(m->e, INSN_DW, 4, at, 1);
+	emit_mov(m->e, 0, 1);
+	if (item->kind == ITEM_POSITION) {
+		emit_alu(m->e, INSN_SUB, 0, 3);
+		emit_alu_imm(m->e, INSN_ADD, 0, 1);
+	} else {
+		emit_load(m->e, INSN_DW, 5, 4, at);
+		emit_alu(m->e, INSN_SUB, 0, 5);
+	}
+	emit_store(m->e, INSN_DW, 4, at + FOUND_LEN, 0);
+}
+
+static void emit_items(struct matcher *m)
+{
+	u32 i;
+
+	for (i = 0; i < m->p->n; i++) {
+		const struct item *item = &m->p->items[i];
+
+		if (item->kind == ITEM_CHAR)
+			emit_char(m, i);
+		else if (item->kind == ITEM_END)
+			emit_branch(m->e, INSN_JNE, 1, 2, m->fail);
+		else
+			emit_capture(m, item);
+	}
+}
+
+/* -- A pattern -------------------------------------------------------------------------------- */
+
+static bool can_compile(const struct pattern *p)
+{
+	u32 i, slots = 1;
+
+	for (i = 0; i < p->n; i++) {
+		if (p->items[i].kind == ITEM_CHAR && !can_test(&p->items[i].set))
+			return false;
+		slots += p->items[i].repeat ? 2 : 0;
+	}
+	return slots <= SLOTS_MOST;
+}
+
+u32 pattern_number(const struct runtime *runtime, uint64_t string, enum pattern_kind kind,
+		   struct pattern_form *form)
+{
+	struct pattern_use *use = runtime->patterns;
+	struct pattern pattern;
+
+	if (!use || !parse(runtime, string, kind, &pattern) || !can_compile(&pattern))
+		return 0;
+	*form = pattern.form;
+	for (; use < runtime->patterns + PATTERNS_MOST; use++) {
+		if (!use->string)
+			*use = (struct pattern_use){ string, kind, use->number };
+		if (use->string == string && use->kind == kind)
+			return use->number;
+	}
+	return 0;
+}
+
+void pattern_compile(const struct runtime *runtime, const struct pattern_use *use, struct emit *e,
+		     u32 *frame)
+{
+	struct pattern pattern;
+	struct matcher m = { .runtime = runtime, .p = &pattern, .e = e };
+	u32 start, again, fail;
+
+	if (!parse(runtime, use->string, use->kind, &pattern)) {
+		e->failed = true;
+		return;
+	}
+	start = m.slots++;
+	again = emit_label(e);
+	fail = m.fail = emit_label(e);
+	emit_land(e, again);
+	store_slot(&m, start, 1);
+	emit_items(&m);
+	load_slot(&m, 0, start);
+	emit_address(e, 4, runtime->found - (uintptr_t)runtime->arena);
+	emit_store(e, INSN_DW, 4, FOUND_START, 0);
+	emit_mov(e, 0, 1);
+	emit_exit(e);
+	emit_land(e, fail);
+	if (!pattern.anchored) {
+		u32 none = emit_label(e);
+
+		load_slot(&m, 1, start);
+		emit_branch(e, INSN_JEQ, 1, 2, none);
+		emit_alu_imm(e, INSN_ADD, 1, 1);
+		emit_jump(e, again);
+		emit_land(e, none);
+	}
+	emit_constant(e, 0, 0);
+	emit_exit(e);
+	emit_resolve(e);
+	*frame = m.slots * 8;
+}

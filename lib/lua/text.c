@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Functions for text that are expected where a script calls something: inline,
+ * or by a helper of the runtime that gets its arguments in registers and makes no frame.
+ * Patterns that are constants are functions of the script's image: pattern.c.
+ */
+#include <string.h>
+
+#include "compile.h"
+#include "pattern.h"
+
+static u32 insn_at(const struct compiler *c)
+{
+	return c->p->code[c->pc];
+}
+
+/* -- Patterns ------------------------------------------------------------------------------- */
+
+/*
+ * The string that R(@reg) certainly is before the instruction at @pc, as on the straight line
+ * to there it is loaded, and then only registers above are written; 0: not known.
+ */
+static u64 constant_text(const struct types *t, u32 pc, u32 reg)
+{
+	const struct proto *p = t->p;
+	u32 i;
+
+	while (pc && !t->target[pc] && p->begins[pc - 1]) {
+		i = p->code[--pc];
+		if (a_of(i) > reg)
+			continue;
+		if (op_of(i) != OP_LOADK || a_of(i) != reg || p->k[bx_of(i)].tag != TAG_STRING)
+			return 0;
+		return p->k[bx_of(i)].bits;
+	}
+	return 0;
+}
+
+static u32 form_word(struct pattern_form form, u32 wanted)
+{
+	return wanted | form.count << 8 | form.positions << 16;
+}
+
+/* The pattern of a call of match() or find(), with its form. */
+static u32 called_pattern(const struct compiler *c, struct pattern_form *form)
+{
+	u64 text = constant_text(&c->types, c->pc, a_of(insn_at(c)) + 2);
+
+	return text ? pattern_number(c->runtime, text, PATTERN, form) : 0;
+}
+
+/* r1 = where the text R(@reg) is, as r3, and r2 = its end. */
+static void load_string(struct compiler *c, u32 reg)
+{
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, reg));
+	emit_load(c->e, INSN_DW, 2, 1, STRING_LEN);
+	emit_alu_imm(c->e, INSN_ADD, 1, STRING_TEXT);
+	emit_alu(c->e, INSN_ADD, 2, 1);
+	emit_mov(c->e, 3, 1);
+}
+
+/* r1 goes on to the character with the number in r4. */
+static void begin_at(struct compiler *c, u32 slow)
+{
+	emit_alu_imm(c->e, INSN_SUB, 4, 1);
+	emit_mov(c->e, 0, 2);
+	emit_alu(c->e, INSN_SUB, 0, 1);
+	emit_branch(c->e, INSN_JGT, 4, 0, slow);
+	emit_alu(c->e, INSN_ADD, 1, 4);
+}
+
+/* Calls a helper with L, the place of the call, r3 and r4; it may move the frame. */
+static void call_text_helper(struct compiler *c, u32 helper)
+{
+	emit_mov(c->e, 1, REG_L);
+	emit_mov(c->e, 2, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a_of(insn_at(c))));
+	emit_call(c->e, c->runtime->exports.helpers[helper]);
+	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+}
+
+static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
+{
+	u32 a = a_of(i), number;
+	struct pattern_form form;
+
+	number = called_pattern(c, &form);
+	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
+	if (b_of(i) == 4)
+		load_integer(c, 4, a + 3, slow);
+	load_string(c, a + 1);
+	if (b_of(i) == 4)
+		begin_at(c, slow);
+	emit_call(c->e, number);
+	emit_mov(c->e, 3, 0);
+	emit_constant(c->e, 4, form_word(form, c_of(i) - 1));
+	call_text_helper(c, helper);
+}
+
+/* -- Loops over string.gmatch() --------------------------------------------------------------- */
+
+/* The constant pattern of the loop that the OP_TFORLOOP here ends, as it was before the loop. */
+static u64 loop_pattern(const struct compiler *c)
+{
+	u32 a = a_of(insn_at(c)), pc, i;
+
+	for (pc = 1; pc < c->pc; pc += 1 + proto_operands(c->p, pc)) {
+		if (op_of(c->p->code[pc]) != OP_JMP || pc + 1 + sbx_of(c->p->code[pc]) != c->pc)
+			continue;
+		i = c->p->code[pc - 1];
+		if (c->p->begins[pc - 1] && op_of(i) == OP_CALL && a_of(i) == a && b_of(i) == 3 &&
+		    c_of(i) == 4)
+			return constant_text(&c->types, pc - 1, a + 2);
+	}
+	return 0;
+}
+
+#define UPVALUE(n)	(CLOSURE_UPVALUES + (n) * VALUE_SIZE)
+
+bool compile_gmatch_loop(struct compiler *c, u32 slow, u32 again, u32 over)
+{
+	u32 a = a_of(insn_at(c)), number;
+	u64 text = loop_pattern(c);
+	struct pattern_form form;
+
+	number = text ? pattern_number(c->runtime, text, PATTERN_REPEATED, &form) : 0;
+	if (!number)
+		return false;
+	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
+	emit_load(c->e, INSN_DW, 5, REG_BASE, slot(c, a));
+	emit_load(c->e, INSN_DW, 0, 5, CLOSURE_F);
+	emit_branch_imm(c->e, INSN_JNE, 0, c->runtime->exports.intrinsics[INTRINSIC_gmatch_aux],
+			slow);
+	emit_load(c->e, INSN_DW, 0, 5, UPVALUE(1));
+	emit_address(c->e, 4, text - (uintptr_t)c->runtime->arena);
+	emit_branch(c->e, INSN_JNE, 0, 4, slow);
+	emit_load(c->e, INSN_DW, 1, 5, UPVALUE(0));
+	emit_load(c->e, INSN_DW, 2, 1, STRING_LEN);
+	emit_load(c->e, INSN_DW, 0, 5, UPVALUE(2));
+	emit_branch(c->e, INSN_JGT, 0, 2, over);
+	emit_alu_imm(c->e, INSN_ADD, 1, STRING_TEXT);
+	emit_mov(c->e, 3, 1);
+	emit_alu(c->e, INSN_ADD, 2, 1);
+	emit_alu(c->e, INSN_ADD, 1, 0);
+	emit_call(c->e, number);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, over);
+	emit_mov(c->e, 3, 0);
+	emit_constant(c->e, 4, form_word(form, c_of(insn_at(c))));
+	call_text_helper(c, HELPER_gmatched);
+	emit_jump(c->e, again);
+	return true;
+}
+
+/* -- Other functions -------------------------------------------------------------------------- */
+
+/* The runtime calls it.  Then the code after it may expect an integer: else it leaves. */
+static void emit_other_byte(struct compiler *c, const struct cold *cold)
+{
+	u32 a = a_of(c->p->code[cold->pc]), other = emit_label(c->e);
+
+	call_helper(c, HELPER_call, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	if (!cold->helper)
+		return emit_jump(c->e, cold->back);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, a));
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, other);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
+	check_integer(c, 1, other);
+	emit_jump(c->e, cold->back);
+	emit_land(c->e, other);
+	emit_constant(c->e, 2, cold->pc + 1);
+	emit_jump(c->e, c->leave);
+}
+
+static void compile_byte(struct compiler *c, u32 i, u32 back)
+{
+	u32 a = a_of(i);
+	bool is_integer = text_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0)) == T_INTEGER;
+	u32 slow = cold_path(c, emit_other_byte, is_integer, back);
+
+	check_function(c, a, INTRINSIC_str_byte, slow);
+	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
+	if (b_of(i) == 3)
+		load_integer(c, 2, a + 2, slow);
+	else
+		emit_constant(c->e, 2, 1);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a + 1));
+	emit_load(c->e, INSN_DW, 3, 1, STRING_LEN);
+	emit_alu_imm(c->e, INSN_SUB, 2, 1);
+	emit_branch(c->e, INSN_JGE, 2, 3, slow);
+	emit_alu(c->e, INSN_ADD, 1, 2);
+	emit_load(c->e, INSN_B, 1, 1, STRING_TEXT);
+	store_result(c, i, false, back);
+}
+
+static void compile_sub(struct compiler *c, u32 i, u32 slow)
+{
+	u32 a = a_of(i);
+
+	check_function(c, a, INTRINSIC_str_sub, slow);
+	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
+	load_integer(c, 3, a + 2, slow);
+	if (b_of(i) == 4)
+		load_integer(c, 4, a + 3, slow);
+	else
+		emit_constant(c->e, 4, -1);
+	call_text_helper(c, HELPER_sub);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	store_nils(c, i, 1);
+}
+
+/* By a helper, which finds out whether it can do it. */
+static void compile_by_helper(struct compiler *c, u32 i, u32 intrinsic, u32 helper, u32 slow)
+{
+	check_function(c, a_of(i), intrinsic, slow);
+	emit_constant(c->e, 3, b_of(i) - 1);
+	call_text_helper(c, helper);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	store_nils(c, i, 1);
+}
+
+/* -- Which one it is ------------------------------------------------------------------------- */
+
+bool is_text_intrinsic(const struct compiler *c, int intrinsic)
+{
+	u32 i = insn_at(c), n = b_of(i) - 1, wanted = c_of(i) - 1;
+	struct pattern_form form;
+
+	switch (intrinsic) {
+	case INTRINSIC_str_byte:
+		return (n == 1 || n == 2) && wanted <= 1;
+	case INTRINSIC_str_sub:
+		return (n == 2 || n == 3) && wanted;
+	case INTRINSIC_str_match: case INTRINSIC_str_find:
+		return (n == 2 || n == 3) && wanted && wanted < 32 && called_pattern(c, &form);
+	case INTRINSIC_luaB_tonumber:
+		return n == 1 && wanted;
+	case INTRINSIC_tconcat:
+		return n >= 1 && n <= 4 && wanted;
+	default:
+		return false;
+	}
+}
+
+bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
+{
+	u32 a = a_of(insn_at(c));
+	s64 k;
+
+	switch (intrinsic) {
+	case INTRINSIC_str_match: case INTRINSIC_str_find:
+		return reg == a + 2 ||
+		       (reg == a + 3 && rk_is_constant(&c->types, c->pc, reg, &k));
+	case INTRINSIC_str_byte: case INTRINSIC_str_sub:
+		return reg > a + 1 && rk_is_constant(&c->types, c->pc, reg, &k);
+	default:
+		return false;
+	}
+}
+
+void compile_text(struct compiler *c, int intrinsic, u32 back)
+{
+	u32 i = insn_at(c), slow;
+
+	if (intrinsic == INTRINSIC_str_byte)
+		return compile_byte(c, i, back);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
+	switch (intrinsic) {
+	case INTRINSIC_str_sub:
+		return compile_sub(c, i, slow);
+	case INTRINSIC_luaB_tonumber:
+		return compile_by_helper(c, i, intrinsic, HELPER_tonumber, slow);
+	case INTRINSIC_tconcat:
+		return compile_by_helper(c, i, intrinsic, HELPER_concatenated, slow);
+	default:
+		check_function(c, a_of(i), intrinsic, slow);
+		compile_pattern(c, i,
+				intrinsic == INTRINSIC_str_find ? HELPER_found : HELPER_captures,
+				slow);
+	}
+}

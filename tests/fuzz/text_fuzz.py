@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Patterns and numbers in text: the compiled forms of string functions against the others.
+
+Random patterns, which are constants, so that they are compiled, are looked for in random
+subjects; random numerals are converted; characters and parts of strings are taken at random
+places.  LuaJIT, and Lua on the confined engine, interpreted and compiled, have to find the same.
+
+usage: text_fuzz.py [--scripts N] [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from engine_fuzz import ATTEMPTS, WAYS, Engines
+
+PATTERNS, SUBJECTS = 48, 24
+ALPHABET = "ab1 :,-.%]^\n\0\xe9Z_"
+CLASSES = "acdglpsuwxzACDLPSUWXZ"
+
+SCRIPT = """
+local subjects = {{ {subjects} }}
+local numerals = {{ {numerals} }}
+local seen = 0
+local function add(v)
+  local text = tostring(v)
+  for i = 1, #text do seen = (seen * 31 + text:byte(i)) % 2147483629 end
+  seen = (seen * 31 + #text) % 2147483629
+end
+local tries = {{ {tries} }}
+local function numbers()
+  for i = 1, #numerals do add(tonumber(numerals[i])) end
+end
+local function parts(s)
+  for i = -4, #s + 2 do
+    local c = s:byte(i)
+    if c then add(c) end
+    local one, two = s:sub(i), s:sub(i, 3)
+    add(one) add(two) add(s:sub(2, i)) add(s:sub(i, i) == "a")
+  end
+end
+local function joined()
+  local t = {{}}
+  for i = 1, #subjects do
+    t[i] = subjects[i]
+    if i < 9 then
+      local a, b, c = table.concat(t), table.concat(t, ", "), table.concat(t, "-", 2)
+      add(a) add(b) add(c)
+      add(table.concat(t, ".", 1, i - 1))
+    end
+  end
+end
+function run(n)
+  seen = 0
+  if n > #tries then
+    numbers() joined()
+    for i = 1, #subjects do parts(subjects[i]) end
+    return seen
+  end
+  for i = 1, #subjects do
+    local ok, what = pcall(tries[n], subjects[i])
+    if not ok then add(what) end
+  end
+  return seen
+end
+"""
+
+TRY = """function(s)
+  local a, b, c, d = s:match({p}) add(a) add(b) add(c) add(d)
+  a, b, c, d = s:find({p}) add(a) add(b) add(c) add(d)
+  a, b, c = string.find(s, {p}, {init}) add(a) add(b) add(c)
+  a = s:match({p}, {init}) add(a)
+  for one, two in s:gmatch({p}) do add(one) add(two) end
+end"""
+
+
+def quoted(text: str) -> str:
+    return '"' + "".join(f"\\{ord(c):03}" for c in text) + '"'
+
+
+def character(rng: random.Random) -> str:
+    return rng.choice(ALPHABET)
+
+
+def one_of_set(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.4:
+        return "%" + rng.choice(CLASSES)
+    if kind < 0.6:
+        low, high = sorted([rng.choice("ab1:09zAZ"), rng.choice("ab1:09zAZ")])
+        return f"{low}-{high}"
+    return character(rng)
+
+
+def single(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.3:
+        return rng.choice("ab1 :,")
+    if kind < 0.4:
+        return "."
+    if kind < 0.65:
+        return "%" + rng.choice(CLASSES)
+    if kind < 0.7:
+        return "%" + rng.choice(".%-]^b1f")
+    if kind < 0.73:
+        return character(rng)
+    inside = "".join(one_of_set(rng) for _ in range(rng.randrange(1, 4)))
+    return f"[{rng.choice(['', '', '^'])}{inside}]"
+
+
+def pattern(rng: random.Random) -> str:
+    """Without zeros: with those, LuaJIT's patterns go on."""
+    return any_pattern(rng).replace("\0", "")
+
+
+def any_pattern(rng: random.Random) -> str:
+    text, nested = rng.choice(["", "", "", "^"]), 0
+    for _ in range(rng.randrange(1, 7)):
+        kind = rng.random()
+        if kind < 0.15:
+            text += "("
+            nested += 1
+        elif kind < 0.3 and nested:
+            text += ")"
+            nested -= 1
+        elif kind < 0.34:
+            text += "()"
+        elif kind < 0.36:
+            text += rng.choice(["%b()", "%f[%w]", "%1", ")", "%"])
+        else:
+            text += single(rng) + rng.choice(["", "", "*", "+", "-", "?"])
+    return text + ")" * (nested if rng.random() < 0.97 else 0) + rng.choice(["", "", "", "$"])
+
+
+def subject(rng: random.Random) -> str:
+    return "".join(character(rng) for _ in range(rng.choice([0, 1, 2, 5, 9, 17, 40])))
+
+
+def numeral(rng: random.Random) -> str:
+    digits = "".join(rng.choice("0123456789") for _ in range(rng.choice([1, 2, 5, 14, 15, 16, 20])))
+    return (
+        rng.choice(["", "", "", "-", " ", "+", "0x"])
+        + digits
+        + rng.choice(["", "", "", ".5", "e3", " ", "x"])
+    )
+
+
+def script(rng: random.Random) -> str:
+    tries = ", ".join(
+        TRY.format(p=quoted(pattern(rng)), init=rng.choice([1, 2, 3, 9, 41, 50, -1, -3, 0]))
+        for _ in range(PATTERNS)
+    )
+    return SCRIPT.format(
+        subjects=", ".join(quoted(subject(rng)) for _ in range(SUBJECTS)),
+        numerals=", ".join(quoted(numeral(rng)) for _ in range(SUBJECTS)),
+        tries=tries,
+    )
+
+
+def results(engines: Engines, text: str, way: tuple[int, str]) -> list[tuple[int, bytes]]:
+    for _ in range(ATTEMPTS):
+        fd = engines.register(text, way)
+        if fd >= 0:
+            break
+    if fd < 0:
+        sys.exit(f"{way}: not registered: {engines.error.value!r}")
+    engines.check_code(fd, way)
+    found = []
+    for n in range(1, PATTERNS + 2):
+        result = (ctypes.c_int64 * 8)()
+        status = engines.library.syscript_call(fd, 1, (ctypes.c_int64 * 1)(n), 1, result)
+        found.append((status, result[0]))
+    engines.library.syscript_close(fd)
+    return found
+
+
+def compare(engines: Engines, seed: str) -> int:
+    text = script(random.Random(seed))
+    first, *others = [(name, results(engines, text, way)) for name, way in WAYS.items()]
+    bad = 0
+    for name, found in others:
+        for n, (one, other) in enumerate(zip(first[1], found, strict=True)):
+            # Where a limit is met is no difference; on a busy machine one may be.
+            if one != other and one[0] > 0 < other[0]:
+                bad += 1
+                what = (
+                    text.split("tries = {")[1].split("function(s)")[n + 1]
+                    if n < PATTERNS
+                    else "parts"
+                )
+                print(f"{seed}, {n}: {first[0]} {one}, {name} {other}\n{what[:300]}")
+    return bad
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scripts", type=int, default=20)
+    parser.add_argument("--seed", default="0")
+    args = parser.parse_args()
+    engines, bad = Engines(), 0
+    for i in range(args.scripts):
+        bad += compare(engines, f"{args.seed}-{i}")
+    print(f"{args.scripts * PATTERNS * SUBJECTS * 5} searches, {bad} differences")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Text work in functions that the library has compiled for the confined engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from test_lua_compiler import STRESS, both, mcode
+
+
+@pytest.mark.parametrize(
+    "scripts", [pytest.param(12, id="some"), pytest.param(200, id="10^6", marks=pytest.mark.long)]
+)
+def test_as_interpreted_and_as_luajit(scripts: int) -> None:
+    command = [sys.executable, ROOT / "tests" / "fuzz" / "text_fuzz.py", "--scripts", str(scripts)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+WORK = """
+local text, list = "name:12|c", { "a", "b" }
+local function work()
+  local name, value = text:match("^(%a+):(%d+)")
+  local first, last = string.find(text, ":", 1)
+  local c, part, n = text:byte(2), text:sub(2, 3), tonumber(value)
+  local all = table.concat(list, "-")
+  local count = 0
+  for digit in text:gmatch("%d") do count = count + 1 end
+  return name, value, first, last, c, part, n, all, count
+end
+local function show(when, ok, ...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    print(when, ok, i, type(v) == "table" and "table" or v)
+  end
+end
+"""
+# What a script may do to the libraries while it runs: what is called then is another function.
+CHANGES = {
+    "a function": "string.byte = function() return 7 end",
+    "of strings": "string.match = function(s, p) return s, p end",
+    "to nothing": "string.sub = nil",
+    "raw": "rawset(string, 'find', function() return 'raw' end)",
+    "a global": "tonumber = function(v) return { v } end",
+    "in _G": "_G.tonumber = math.abs",
+    "by name": "local t, k = string, 'gmatch' t[k] = function() return function() end end",
+    "a library": "table = { concat = function() return 'other' end }",
+    "a library raw": "rawset(_G, 'table', { concat = function() return 'raw' end })",
+    "methods": "getmetatable('').__index = function(s, k) return function() return k end end",
+    "other methods": "getmetatable('').__index = { match = error }",
+    "methods of methods": "setmetatable(string, { __index = { sub = print } }) string.sub = nil",
+    "the environment": "setfenv(work, { string = { find = type }, tonumber = type })",
+    "another number": "string.byte = 5",
+    "weak": "setmetatable(string, { __mode = 'v' }) collectgarbage()",
+    "in a loop": "for k in pairs(string) do string[k] = nil end",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_libraries_that_change(change: str, when: str) -> None:
+    text = WORK + (
+        f"{CHANGES[change]}\nfunction run() show('after', pcall(work)) end"
+        if when == "before"
+        else f"""
+        local function change() {CHANGES[change]} end
+        function run()
+          show("before", pcall(work)) change() show("after", pcall(work)) show("again", pcall(work))
+        end
+        """
+    )
+    assert both(text).returncode == both(STRESS + text).returncode
+
+
+def test_libraries_that_change_in_a_loop() -> None:
+    text = """
+    local text, old = "abcdef", string.byte
+    function run()
+      local s = 0
+      for i = 1, #text do
+        s = s + text:byte(i)
+        if i == 3 then string.byte = function(s, i) return -old(s, i) end end
+      end
+      print(s)
+      string.byte = old
+    end
+    """
+    assert both(text).stdout == f"{97 + 98 + 99 - 100 - 101 - 102}\n"
+
+
+def test_characters_that_are_not_there() -> None:
+    text = """
+    local function sum(s, n) local a = 0 for i = 1, n do a = a + s:byte(i) end return a end
+    local function first(s) local c = s:byte() if c then return c end return "none" end
+    local function last(s) local c = s:byte(-1) return c == nil and "nothing" or c end
+    local function both(s) local a, b = s:byte(1, 2) return b, a end
+    local function of(v, i) local c = v:byte(i) return c * 2 end
+    local object = { byte = function(self, i) return i and i + 0.5 end }
+    function run()
+      print(pcall(sum, "abc", 3)) print(pcall(sum, "abc", 4)) print(pcall(sum, 12, 2))
+      print(first(""), first("a"), last(""), last("ab"), both("xy")) print(both(""))
+      for _, v in ipairs { "ab", 12, object, true } do
+        for _, i in ipairs { 1, 3, -1, 0, 2 ^ 40, 1.5, "1", {} } do print(pcall(of, v, i)) end
+      end
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_keys_that_are_texts() -> None:
+    text = """
+    local function count(t, k, n) t[k] = (t[k] or 0) + n return t[k] end
+    local meta = setmetatable({}, {
+      __index = function(_, k) return #tostring(k) end,
+      __newindex = function(t, k, v) rawset(t, k, v * 100) end,
+    })
+    local key = "0"
+    function run()
+      local t = {}
+      for i = 1, 40 do key = "k" .. i % 7 count(t, key, i) end
+      for i = 0, 6 do print(t["k" .. i]) end
+      print(count(t, 1, 5), count(t, 1, 5), count(t, 1.5, 5), count(t, true, 5), t[1], t["1"])
+      print(count(meta, "abc", 1), count(meta, "abc", 1), count(meta, 5, 1))
+      print(pcall(count, t, nil, 1)) print(pcall(count, 5, "a", 1)) print(pcall(count, t, "k1", {}))
+      t.k1 = "7" print(count(t, "k1", 1))
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_loops_over_matches() -> None:
+    text = """
+    local function all(s) local t = {} for a in s:gmatch("%a+") do t[#t + 1] = a end return t end
+    local function pairs_of(s)
+      local t = {}
+      for a, b, c in s:gmatch("(%a)=()") do t[#t + 1] = a .. b .. tostring(c) end
+      return t
+    end
+    local function counter()
+      local n = 0
+      return function() n = n + 1 if n < 3 then return n end end
+    end
+    local function empty(s) local n = 0 for a in s:gmatch("%d*") do n = n + 1 end return { n } end
+    local function literal(s) local n = 0 for a in s:gmatch("^a") do n = n + 1 end return { n } end
+    local function other(s, f)
+      local t = {}
+      string.gmatch = f
+      for a in string.gmatch(s, "%a") do t[#t + 1] = a end
+      return t
+    end
+    local gmatch = string.gmatch
+    function run()
+      for _, s in ipairs { "", "a b c", "x=1, y=2", "12 34", "^a^b a^a", "\\0a\\0" } do
+        print(table.concat(all(s), "|"), table.concat(pairs_of(s), "|"), empty(s)[1], literal(s)[1])
+      end
+      print(table.concat(other("abc", gmatch), ","))
+      print(table.concat(other("abc", counter), ","))
+      print(table.concat(other("abc", function(s) return gmatch(s, ".%a") end), ","))
+      print(pcall(all, {})) print(pcall(all, 12))
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_patterns_that_take_long_end() -> None:
+    text = """
+    function run()
+      local s = ("a"):rep(3000)
+      return (s:match(".-.-.-.-.-b$")) and 1 or 0
+    end
+    """
+    done = both(text, "--time-limit", "20ms")
+    assert done.returncode and "time limit" in done.stderr
+
+
+def test_patterns_are_code() -> None:
+    """What is not a constant is looked for by Lua's own matcher."""
+    text = "local s, p = 'text', '%s' function run() local a = s:match({}) return #a end"
+    constant = text.replace("{}", "'%a%d*%s-[^,;]+'")
+    assert mcode(constant, True) > mcode(text.replace("{}", "p"), True) + 200
