@@ -5,7 +5,7 @@ BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
-	$(BUILD)/bench/flood
+	$(BUILD)/bench/flood $(BUILD)/bench/everyone
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
 
@@ -179,6 +179,16 @@ bench-programs: $(PROGRAMS_NEED)
 bench-programs-icount: $(PROGRAMS_NEED)
 	tools/deps programs
 	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
+
+# What those pay who may open nothing but the confined engine's device.
+.PHONY: bench-everyone bench-everyone-icount
+bench-everyone bench-everyone-icount: walks module cli lua-runtime $(BUILD)/libsyscript.so \
+		$(BUILD)/bench/everyone
+bench-everyone:
+	bench/everyone.py -k $(KREL) -o $(BUILD)/bench/everyone.json
+
+bench-everyone-icount:
+	bench/everyone.py -k $(KREL) --icount -o $(BUILD)/bench/everyone-icount.json
 
 # NSD alone; next to its AF_XDP mode, which no stable suite has.
 .PHONY: bench-nsd bench-nsd-icount

@@ -24,6 +24,7 @@ int cmd_load(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_call(int argc, char **argv);
 int cmd_programs(int argc, char **argv);
+int cmd_runtime(int argc, char **argv);
 
 /* "syscript: ..." on stderr; returns EXIT_USAGE. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -28,6 +28,7 @@ static const struct command {
 	{ "unload", cmd_unload, "unload a program" },
 	{ "call", cmd_call, "call a program loaded for processes, by its name" },
 	{ "programs", cmd_programs, "list loaded programs and their counters" },
+	{ "runtime", cmd_runtime, "register Lua's runtime with the module, for all users" },
 	{ "suites", cmd_suites, "list the library's scripts by kind of machine, and which are off" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
 	{ "help", cmd_help, "print this, or the options of a command" },

@@ -16,11 +16,14 @@
  * @CONTEXT_PROCESS: in the process that registered it, on its behalf; may sleep
  * @CONTEXT_ATOMIC:  in whatever was interrupted, with bottom halves off: nothing sleeps
  *                   or looks at anything of the current task
+ * @CONTEXT_SHARED:  in any process, as a part of a program that extends it: a base of the
+ *                   machine (shared.h), which is charged to no user
  */
-enum context { CONTEXT_PROCESS, CONTEXT_ATOMIC };
+enum context { CONTEXT_PROCESS, CONTEXT_ATOMIC, CONTEXT_SHARED };
 
 #define IN_PROCESS	(1U << CONTEXT_PROCESS)
 #define IN_ATOMIC	(1U << CONTEXT_ATOMIC)
+#define IN_SHARED	(1U << CONTEXT_SHARED)
 
 enum context_use {
 #define CONTEXT_USE(use, contexts, why)	CONTEXT_##use,

@@ -25,6 +25,7 @@
 #include "request.h"
 #include "run.h"
 #include "script.h"
+#include "shared.h"
 #include "uapi/syscript.h"
 
 /* The sizes that the first version of each structure had. */
@@ -426,18 +427,30 @@ static int device_base_of(struct script **base, struct file *file)
 	return 0;
 }
 
+static int device_get_shared(struct shared **shared, u64 address)
+{
+	u8 digest[SYSCRIPT_DIGEST_LEN];
+
+	if (copy_from_user(digest, u64_to_user_ptr(address), sizeof(digest)))
+		return -EFAULT;
+	*shared = shared_get(digest);
+	return *shared ? 0 : -ENOKEY;
+}
+
 /* With a reference, which does not need the fd any more. */
-static int device_get_base(struct script **base, const struct syscript_register *reg)
+static int device_get_base(struct script_base *base, const struct syscript_register *reg)
 {
 	struct file *file;
 	int err;
 
 	if (!(reg->flags & SYSCRIPT_EXTENDS))
 		return 0;
+	if (reg->flags & SYSCRIPT_SHARED)
+		return device_get_shared(&base->shared, reg->base);
 	file = reg->base <= INT_MAX ? fget(reg->base) : NULL;
 	if (!file)
 		return -EBADF;
-	err = device_base_of(base, file);
+	err = device_base_of(&base->script, file);
 	fput(file);
 	return err;
 }
@@ -446,7 +459,7 @@ static int device_load(struct script *script, const struct syscript_register *re
 		       char *error)
 {
 	char *image = device_copy_text(reg->image, reg->image_len);
-	struct script *base = NULL;
+	struct script_base base = { 0 };
 	int err;
 
 	if (IS_ERR(image))
@@ -458,6 +471,31 @@ static int device_load(struct script *script, const struct syscript_register *re
 	return err;
 }
 
+static int device_refuse_engine(char *error)
+{
+	strscpy(error, "/dev/syscript-confined is for engine confined only", RUN_ERROR_LEN);
+	return -EACCES;
+}
+
+/* A base of the machine. */
+static int device_add_shared(struct file *file, const struct syscript_register *reg,
+			     char *error)
+{
+	char *image;
+	int err;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (!device_is_for(file, reg->engine))
+		return device_refuse_engine(error);
+	image = device_copy_text(reg->image, reg->image_len);
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+	err = shared_add(reg, image, error);
+	kvfree(image);
+	return err;
+}
+
 static struct script *device_create_script(struct file *file,
 					   const struct syscript_register *reg,
 					   char *error)
@@ -465,11 +503,8 @@ static struct script *device_create_script(struct file *file,
 	struct script *script;
 	int err;
 
-	if (!device_is_for(file, reg->engine)) {
-		strscpy(error, "/dev/syscript-confined is for engine confined only",
-			RUN_ERROR_LEN);
-		return ERR_PTR(-EACCES);
-	}
+	if (!device_is_for(file, reg->engine))
+		return ERR_PTR(device_refuse_engine(error));
 	script = script_create(reg, file, error);
 	if (IS_ERR(script))
 		return script;
@@ -522,23 +557,32 @@ static int device_put_error(u64 to, u32 room, char *error, int err)
 	return err;
 }
 
+/* Returns what the request does; if that is an error, the text may be in @error. */
+static long device_make(struct file *file, const struct syscript_register *reg, char *error)
+{
+	struct script *script;
+
+	if (reg->flags & SYSCRIPT_BASE && reg->flags & SYSCRIPT_SHARED)
+		return device_add_shared(file, reg, error);
+	script = device_create_script(file, reg, error);
+	if (IS_ERR(script))
+		return PTR_ERR(script);
+	if (!(reg->flags & SYSCRIPT_CHECK))
+		return device_install(script);
+	script_put(script);
+	return 0;
+}
+
 static long device_make_script(struct file *file, const struct syscript_register *reg)
 {
 	char *error = kzalloc(RUN_ERROR_LEN, GFP_KERNEL);
-	struct script *script;
 	long ret;
 
 	if (!error)
 		return -ENOMEM;
-	script = device_create_script(file, reg, error);
-	if (IS_ERR(script)) {
-		ret = device_put_error(reg->error, reg->error_len, error, PTR_ERR(script));
-	} else if (reg->flags & SYSCRIPT_CHECK) {
-		script_put(script);
-		ret = 0;
-	} else {
-		ret = device_install(script);
-	}
+	ret = device_make(file, reg, error);
+	if (ret < 0)
+		ret = device_put_error(reg->error, reg->error_len, error, ret);
 	kfree(error);
 	return ret;
 }
@@ -600,11 +644,8 @@ static int device_load_checked(struct file *file, const struct syscript_load *lo
 	char *functions;
 	int err;
 
-	if (!device_is_for(file, load->engine)) {
-		strscpy(error, "/dev/syscript-confined is for engine confined only",
-			RUN_ERROR_LEN);
-		return -EACCES;
-	}
+	if (!device_is_for(file, load->engine))
+		return device_refuse_engine(error);
 	functions = device_copy_text(load->functions, load->functions_len);
 	if (IS_ERR(functions))
 		return PTR_ERR(functions);

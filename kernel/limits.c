@@ -116,6 +116,10 @@ module_param_cb(max_program_memory, &limits_param_ops, &max_program_memory, 0644
 MODULE_PARM_DESC(max_program_memory,
 		 "Bytes that the memory limits of one user's programs for subsystems may add up to (default: 16777216)");
 
+/* Of the machine's bases, which shared.c counts, and one more while it is made. */
+static const struct limits_param max_shared = { SYSCRIPT_SHARED_MAX + 1 };
+static const struct limits_param max_shared_memory = { ~0ULL };
+
 static struct limits_param max_memory_limit = {
 	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
 };
@@ -210,6 +214,7 @@ static const struct limits_kind {
 			      "max_memory" },
 	[CONTEXT_ATOMIC] = { &max_programs, &max_program_memory, "programs",
 			     "max_programs", "max_program_memory" },
+	[CONTEXT_SHARED] = { &max_shared, &max_shared_memory, "shared bases" },
 };
 
 static struct limits_account *limits_find(kuid_t uid, enum context context)
@@ -262,6 +267,8 @@ kuid_t limits_account_uid(enum context context)
 	kuid_t uid = current_uid(), root;
 	struct user_namespace *ns;
 
+	if (context == CONTEXT_SHARED)
+		return GLOBAL_ROOT_UID;
 	for (ns = current_user_ns(); ns->parent; ns = ns->parent) {
 		root = make_kuid(ns, 0);
 		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))

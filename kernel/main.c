@@ -21,6 +21,7 @@
 #include "internals.h"
 #include "names.h"
 #include "scratch.h"
+#include "shared.h"
 #include "usermode.h"
 #include "watchdog.h"
 #include "watchers.h"
@@ -138,6 +139,7 @@ static void __exit syscript_exit(void)
 	idle_exit();
 	exit_embeddings(ARRAY_SIZE(embeddings));
 	names_exit();
+	shared_exit();
 	engine_unregister(&confined_engine);
 	engine_unregister(&luajit_engine);
 	watchdog_exit();

@@ -31,15 +31,23 @@ static bool is_rights(const struct syscript_register *reg)
 	       (reg->flags & SYSCRIPT_ONLY || !given);
 }
 
+static bool is_base(const struct syscript_register *reg)
+{
+	bool base = reg->flags & SYSCRIPT_BASE, extends = reg->flags & SYSCRIPT_EXTENDS;
+
+	if ((reg->base && !extends) || (base && extends))
+		return false;
+	/* The machine's bases have no process, and no rights to be limited. */
+	if (base && reg->flags & SYSCRIPT_SHARED)
+		return reg->flags == (SYSCRIPT_BASE | SYSCRIPT_SHARED);
+	return extends || !(reg->flags & SYSCRIPT_SHARED);
+}
+
 int request_check_register(const struct syscript_register *reg)
 {
 	if (reg->flags & ~SYSCRIPT_FLAGS || reg->reserved)
 		return -EINVAL;
-	if (!is_rights(reg))
-		return -EINVAL;
-	if (reg->base && !(reg->flags & SYSCRIPT_EXTENDS))
-		return -EINVAL;
-	if (reg->flags & SYSCRIPT_BASE && reg->flags & SYSCRIPT_EXTENDS)
+	if (!is_rights(reg) || !is_base(reg))
 		return -EINVAL;
 	if (!reg->image_len || (!reg->error && reg->error_len))
 		return -EINVAL;

@@ -39,6 +39,7 @@
 #include "compat.h"
 #include "program.h"
 #include "script.h"
+#include "shared.h"
 #include "syscalls.h"
 #include "watchers.h"
 
@@ -56,7 +57,7 @@ struct script {
 
 	wait_queue_head_t death;
 	unsigned int walkers;
-	struct script *base;		/* that it extends, held; or NULL */
+	struct script_base base;
 	struct file *device;		/* keeps the module, see script_free() */
 	struct pid *pid;
 	kuid_t uid;
@@ -149,7 +150,7 @@ static void script_hide(struct script *script)
  */
 static noinline void script_destroy(struct script *script)
 {
-	struct script *base = script->base;
+	struct script_base base = script->base;
 
 	/*
 	 * 1. No call is under way, for each holds a reference, and none can come
@@ -165,8 +166,10 @@ static noinline void script_destroy(struct script *script)
 	script_free(script);
 
 	/* 4. What it extended, whose code the program could call: that extends nothing. */
-	if (base)
-		script_put(base);
+	if (base.script)
+		script_put(base.script);
+	if (base.shared)
+		shared_put(base.shared);
 }
 
 static __always_inline void put(struct script *script)
@@ -426,13 +429,20 @@ struct script *script_create(const struct syscript_register *reg, struct file *d
 	return ERR_PTR(err);
 }
 
+static const struct program *program_of(struct script_base base)
+{
+	if (base.shared)
+		return shared_program(base.shared);
+	return base.script ? base.script->program : NULL;
+}
+
 int script_load(struct script *script, const struct syscript_register *reg,
-		const char *image, struct script *base, char *error)
+		const char *image, struct script_base base, char *error)
 {
 	int err;
 
 	script->base = base;
-	err = program_load(script->program, reg, image, base ? base->program : NULL, error);
+	err = program_load(script->program, reg, image, program_of(base), error);
 	if (program_kills(reg->flags, err))
 		script_kill_caller(script, reg->name, err);
 	return err;

@@ -12,6 +12,7 @@ struct file;
 struct poll_table_struct;
 struct program;
 struct script;
+struct shared;
 struct syscript_call;
 struct syscript_info;
 struct syscript_register;
@@ -35,12 +36,22 @@ bool script_is(const struct script *script, u64 id);
 struct script *script_create(const struct syscript_register *reg, struct file *device,
 			     char *error);
 
+/**
+ * struct script_base - what a script extends: at most one of these, held
+ * @script: a base of the same process
+ * @shared: a base of the machine
+ */
+struct script_base {
+	struct script *script;
+	struct shared *shared;
+};
+
 /*
- * Makes its program from @image, which extends @base, if that is not NULL: @script
+ * Makes its program from @image, which extends what @base has, if anything: @script
  * takes over the caller's reference to it.  0, or -errno with the text in @error.
  */
 int script_load(struct script *script, const struct syscript_register *reg,
-		const char *image, struct script *base, char *error);
+		const char *image, struct script_base base, char *error);
 
 /* From here on script_next() finds it. */
 void script_publish(struct script *script);

@@ -35,13 +35,20 @@ static int device_request(const char *path, const char *other, unsigned long req
 	return ret;
 }
 
+/* An image that is only checked, and a base of the machine, have none. */
+static bool gets_descriptor(const struct syscript_register *reg)
+{
+	return !(reg->flags & SYSCRIPT_CHECK) &&
+	       (~reg->flags & (SYSCRIPT_BASE | SYSCRIPT_SHARED));
+}
+
 int device_register(struct syscript_register *reg)
 {
 	const char *path = reg->engine == SYSCRIPT_ENGINE_CONFINED ?
 		DEVICE_PATH_CONFINED : DEVICE_PATH;
 	int ret = device_request(path, DEVICE_PATH, SYSCRIPT_IOC_REGISTER, reg);
 
-	return reg->flags & SYSCRIPT_CHECK ? ret : sys_above_standard(ret);
+	return gets_descriptor(reg) ? sys_above_standard(ret) : ret;
 }
 
 int device_next(struct syscript_info *info)

@@ -8,29 +8,40 @@
 #include <string.h>
 
 #include "lua_base.h"
+#include "lua_image.h"
 #include "lua_opened.h"
 
 /* The image, its machine code, of up to twice its size, and what is known of that. */
 #define CODE_FACTOR	3
 #define CODE_BASE	(64UL << 10)
+/* The machine's are for arenas of 1 and of 2 MiB: memory limits up to 1.1 MiB. */
+#define SHIFTS_SHARED	2
 
 /**
  * struct lua_base - a base
  * @users:  scripts, and those who are making one
+ * @file:   where it comes from
+ * @offset: of its data in arenas
+ * @header: of its image, but for the stack, which is of those that extend it
  * @making: guards the rest
+ * @image:  at its place in arenas; NULL before it is needed
  * @run:    of @here, or NULL
+ * @digest: of the machine's, which may be the same; NULL: it is not
  * @opened: of an arena whose script had @memory_limit, or NULL
  */
 struct lua_base {
 	struct lua_base *next;
 	unsigned int users;
-	struct image_header *image;
-	size_t len;
+	const struct cosy_file *file;
+	uint32_t offset;
+	struct image_header header;
 
 	pthread_mutex_t making;
+	struct image_header *image;
 	struct run *run;
 	struct engine_vm *here;
 	struct compound kernel;
+	const uint8_t *digest;
 	struct lua_opened *opened;
 	size_t memory_limit;
 };
@@ -49,7 +60,7 @@ static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
 	struct lua_base *found;
 
 	pthread_mutex_lock(&lock);
-	for (found = bases; found && found->image->arena_shift != shift; found = found->next)
+	for (found = bases; found && found->header.arena_shift != shift; found = found->next)
 		;
 	if (!found && base) {
 		base->next = bases;
@@ -122,6 +133,11 @@ static void destroy(struct lua_base *base)
 	free(base);
 }
 
+static const struct image_header *header_of(const struct cosy_file *file)
+{
+	return file_part(file, file->image);
+}
+
 static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
 			     const struct image_header *header)
 {
@@ -130,16 +146,14 @@ static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
 	if (!base)
 		return NULL;
 	pthread_mutex_init(&base->making, NULL);
-	base->len = file->image.n;
-	base->image = file_place_image(file, offset);
-	if (!base->image) {
-		destroy(base);
-		return NULL;
-	}
-	base->image->arena_shift = header->arena_shift;
-	base->image->stack_end = header->stack_end;
-	base->image->stack_size = header->stack_size;
-	base->image->native_size = header->native_size;
+	base->file = file;
+	base->offset = offset;
+	base->header = *header_of(file);
+	base->header.arena_shift = header->arena_shift;
+	base->header.stack_end = header->stack_end;
+	base->header.stack_size = header->stack_size;
+	base->header.native_size = header->native_size;
+	base->digest = lua_image_digest(offset, header->arena_shift);
 	return base;
 }
 
@@ -196,19 +210,46 @@ void lua_base_fork(enum fork_step step)
 
 /* -- One ------------------------------------------------------------------------------ */
 
-const struct image_header *lua_base_image(const struct lua_base *base)
+const struct image_header *lua_base_header(const struct lua_base *base)
 {
-	return base->image;
+	return &base->header;
+}
+
+const uint32_t *lua_base_table(const struct lua_base *base)
+{
+	const struct image_header *image = header_of(base->file);
+	const struct image_func *funcs = (const void *)(image + 1);
+
+	return (const uint32_t *)(funcs + image->nfuncs);
+}
+
+/* All that is checked, compiled or hashed of it; the stack is no part of that. */
+static struct image_header *place_image(const struct cosy_file *file, uint32_t offset,
+					uint32_t shift)
+{
+	struct image_header *image = file_place_image(file, offset);
+
+	if (image)
+		image->arena_shift = shift;
+	return image;
+}
+
+static int make_image(struct lua_base *base)
+{
+	if (!base->image)
+		base->image = place_image(base->file, base->offset, base->header.arena_shift);
+	return base->image ? 0 : -ENOMEM;
 }
 
 /* Its code is the library's, and counts with no script. */
 static int make_here(struct lua_base *base, char *error)
 {
-	const struct engine_image image = {
-		.data = (const char *)base->image, .len = base->len,
-	};
-	int err;
+	struct engine_image image = { .len = base->file->image.n };
+	int err = make_image(base);
 
+	if (err)
+		return err;
+	image.data = (const char *)base->image;
 	if (!base->run)
 		base->run = run_create();
 	if (!base->run)
@@ -235,16 +276,25 @@ int lua_base_here(struct lua_base *base, struct engine_vm **vm, char *error)
 	return err;
 }
 
-static int make_in_kernel(struct lua_base *base, char *error)
+static struct syscript_register request(const struct image_header *image, size_t len, char *error)
 {
-	struct syscript_register reg = {
+	return (struct syscript_register){
 		.flags = SYSCRIPT_BASE,
-		.image = (unsigned long)base->image, .image_len = base->len,
-		.memory_limit = CODE_FACTOR * base->len + CODE_BASE,
+		.image = (unsigned long)image, .image_len = len,
+		.memory_limit = CODE_FACTOR * len + CODE_BASE,
 		.error = (unsigned long)error, .error_len = RUN_ERROR_LEN,
 		.name = "lua",
 	};
+}
 
+static int make_in_kernel(struct lua_base *base, char *error)
+{
+	int err = make_image(base);
+	struct syscript_register reg;
+
+	if (err)
+		return err;
+	reg = request(base->image, base->file->image.n, error);
 	return compound_register(&base->kernel, &reg);
 }
 
@@ -256,7 +306,8 @@ static bool is_there(const struct lua_base *base)
 	return base->kernel.registered && !compound_info(&base->kernel, &info);
 }
 
-int lua_base_in_kernel(struct lua_base *base, char *error)
+/* Of this process: a descriptor, or -errno with the text in @error. */
+static int get_own(struct lua_base *base, char *error)
 {
 	int err = 0;
 
@@ -269,6 +320,72 @@ int lua_base_in_kernel(struct lua_base *base, char *error)
 	return err ?: base->kernel.fd;
 }
 
+/* -ENOKEY, or what an older module says of a flag that it does not know: not the machine's. */
+static bool is_not_shared(int err, const char *error)
+{
+	return err == -ENOKEY || (err == -EINVAL && !*error);
+}
+
+/* Until the machine has had none: who registers it later serves later processes. */
+static int register_shared(struct lua_base *base, struct compound *kernel,
+			   const struct syscript_register *reg)
+{
+	const uint8_t *digest = __atomic_load_n(&base->digest, __ATOMIC_RELAXED);
+	struct syscript_register shared = *reg;
+	int err;
+
+	if (!digest)
+		return -ENOKEY;
+	shared.flags |= SYSCRIPT_EXTENDS | SYSCRIPT_SHARED;
+	shared.base = (unsigned long)digest;
+	err = compound_register(kernel, &shared);
+	if (!is_not_shared(err, (char *)(unsigned long)reg->error))
+		return err;
+	__atomic_store_n(&base->digest, NULL, __ATOMIC_RELAXED);
+	return -ENOKEY;
+}
+
+int lua_base_register(struct lua_base *base, struct compound *kernel,
+		      struct syscript_register *reg)
+{
+	int err = register_shared(base, kernel, reg), own;
+
+	if (err != -ENOKEY)
+		return err;
+	own = get_own(base, (char *)(unsigned long)reg->error);
+	if (own < 0)
+		return own;
+	reg->flags |= SYSCRIPT_EXTENDS;
+	reg->base = own;
+	return compound_register(kernel, reg);
+}
+
+static int share(const struct cosy_file *file, unsigned int shift, char *error)
+{
+	struct image_header *image = place_image(file, LUA_DATA_OFFSET(file), shift);
+	struct syscript_register reg = request(image, file->image.n, error);
+	int err;
+
+	if (!image)
+		return -ENOMEM;
+	reg.flags |= SYSCRIPT_SHARED;
+	reg.engine = SYSCRIPT_ENGINE_CONFINED;
+	reg.format = SYSCRIPT_CONFINED_BPF;
+	err = device_register(&reg);
+	free(image);
+	return err;
+}
+
+int lua_base_share(char *error)
+{
+	const struct cosy_file *file;
+	int err = lua_image(&file, error, RUN_ERROR_LEN);
+
+	for (unsigned int i = 0; i < SHIFTS_SHARED && !err; i++)
+		err = share(file, LUA_SHIFT_MIN + i, error);
+	return err;
+}
+
 struct image_header *lua_base_extend(const struct lua_base *base, size_t *len)
 {
 	struct {
@@ -279,7 +396,7 @@ struct image_header *lua_base_extend(const struct lua_base *base, size_t *len)
 
 	if (!image)
 		return NULL;
-	image->header = *base->image;
+	image->header = base->header;
 	image->header.flags |= IMAGE_EXTENDS;
 	image->header.nfuncs = image->header.ninsns = 1;
 	image->header.ntable = 0;
@@ -307,7 +424,7 @@ void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena
 {
 	pthread_mutex_lock(&base->making);
 	if (!base->opened) {
-		base->opened = lua_opened_keep(arena, 1UL << base->image->arena_shift, from, to);
+		base->opened = lua_opened_keep(arena, 1UL << base->header.arena_shift, from, to);
 		base->memory_limit = memory_limit;
 	}
 	pthread_mutex_unlock(&base->making);

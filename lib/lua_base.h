@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Lua's runtime as the base that the images of scripts extend: it is checked and compiled
- * once for all scripts of the process whose arenas have one size, in the kernel and in
- * this process, where scripts want it.  What the last of them leaves stays for the next
- * one, unless that has another size.
+ * Lua's runtime as the base that the images of scripts extend.  In the kernel it is the
+ * machine's, where root has registered it (lua_base_share()).  Elsewhere, and in this
+ * process, it is checked and compiled once for all scripts of the process whose arenas
+ * have one size.  What the last of them leaves stays for the next one, unless that has
+ * another size.
  */
 #ifndef LIB_LUA_BASE_H
 #define LIB_LUA_BASE_H
@@ -16,6 +17,9 @@
 
 struct lua_base;
 
+/* Where the compound's data lies in arenas, after a page that nothing lies in. */
+#define LUA_DATA_OFFSET(file)	((4096U + (file)->align - 1) & -(file)->align)
+
 /*
  * The one for arenas of 2^header->arena_shift bytes with the compound's data at @offset.
  * Of @header that and the stack are used, which are the same whenever the size is.
@@ -25,14 +29,25 @@ struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 			      const struct image_header *header);
 void lua_base_put(struct lua_base *base);
 
-/* Its image, all of it. */
-const struct image_header *lua_base_image(const struct lua_base *base);
+/* Its image's header, and the table of its functions. */
+const struct image_header *lua_base_header(const struct lua_base *base);
+const uint32_t *lua_base_table(const struct lua_base *base);
 
 /* In this process: 0 with the program in @vm, or -errno with the reason in @error. */
 int lua_base_here(struct lua_base *base, struct engine_vm **vm, char *error);
 
-/* In the kernel: a descriptor, or -errno, likewise. */
-int lua_base_in_kernel(struct lua_base *base, char *error);
+/*
+ * Registers what @reg describes in the kernel, as an extension of the base there, with the
+ * text of an error in @reg->error.  Returns 0, or -errno.
+ */
+int lua_base_register(struct lua_base *base, struct compound *kernel,
+		      struct syscript_register *reg);
+
+/*
+ * Registers the runtime as the machine's, for all users: root may.  0, also if the machine
+ * has it; or -errno with the reason in @error (RUN_ERROR_LEN bytes), if there is more to say.
+ */
+int lua_base_share(char *error);
 
 /*
  * An image that extends it by a function that is never called, with which scripts are read;

@@ -112,9 +112,8 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 		.stack_size = STACK_SIZE + COMPILED_STACK,
 		.native_size = NATIVE_SIZE + COMPILED_NATIVE,
 	};
-	char *data = vm->at;
+	char *data = vm->arena + LUA_DATA_OFFSET(file);
 
-	data += -(unsigned long)data & (file->align - 1);
 	vm->at = data + file->memory_size;
 	take_memory(vm, -(unsigned long)vm->at & 15);
 	vm->base = lua_base_get(file, data - vm->arena, &header);
@@ -187,9 +186,7 @@ static int load_here(struct vm *vm)
 static int register_in_kernel(struct vm *vm, struct compound *kernel)
 {
 	struct run *run = vm->run;
-	int base = lua_base_in_kernel(vm->base, run->error);
 	struct syscript_register reg = {
-		.flags = SYSCRIPT_EXTENDS, .base = base,
 		.image = (unsigned long)vm->image, .image_len = vm->image_len,
 		.memory_limit = CODE_FACTOR * vm->image_len + CODE_BASE,
 		.time_limit = run->time_limit, .wall_limit = run->wall_limit,
@@ -198,10 +195,8 @@ static int register_in_kernel(struct vm *vm, struct compound *kernel)
 		.shared = (unsigned long)vm->arena, .shared_len = 1UL << vm->shift,
 	};
 
-	if (base < 0)
-		return base;
 	snprintf(reg.name, sizeof(reg.name), "%s", run->name);
-	return compound_register(kernel, &reg);
+	return lua_base_register(vm->base, kernel, &reg);
 }
 
 static int load_in_kernel(struct vm *vm)
@@ -475,7 +470,8 @@ static int compile_script(struct vm *vm)
 
 	if (!compiles() || !lua_host_runtime((struct engine_vm *)vm, &runtime))
 		return 0;
-	image = runtime_compile(&runtime, lua_base_image(vm->base), &len);
+	image = runtime_compile(&runtime, lua_base_header(vm->base), lua_base_table(vm->base),
+				&len);
 	if (image && reload(vm, image, len, &err))
 		runtime_attach(&runtime);
 	runtime_free(&runtime);

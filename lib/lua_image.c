@@ -50,6 +50,28 @@ static bool is_trusted(const struct stat *st)
 	return !st->st_uid || st->st_uid == (uid_t)sys_call(geteuid) || is_outside(st->st_uid);
 }
 
+static const struct lua_digests *digests;
+
+/* An image that was built without has another end. */
+static void find_digests(const struct cosy_file *file, size_t size)
+{
+	const struct lua_digests *last;
+
+	if (size % sizeof(uint32_t) || size < sizeof(*file) + sizeof(*last))
+		return;
+	last = (const void *)((const char *)file + size - sizeof(*last));
+	if (last->magic == LUA_DIGESTS_MAGIC)
+		__atomic_store_n(&digests, last, __ATOMIC_RELEASE);
+}
+
+const uint8_t *lua_image_digest(uint32_t offset, uint32_t shift)
+{
+	const struct lua_digests *all = __atomic_load_n(&digests, __ATOMIC_ACQUIRE);
+	uint32_t i = shift - LUA_SHIFT_MIN;
+
+	return all && all->offset == offset && i < LUA_SHIFTS ? all->digests[i] : NULL;
+}
+
 /* The file's contents, for good.  0, or -errno with the text that it deserves in @why. */
 static int map(const struct cosy_file **file, int fd, const char **why)
 {
@@ -72,8 +94,10 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 		return p == -EAGAIN ? -ENOMEM : p;
 	}
 	*file = (const void *)p;
-	if (file_is_compound(*file, st.st_size))
+	if (file_is_compound(*file, st.st_size)) {
+		find_digests(*file, st.st_size);
 		return 0;
+	}
 	sys_call(munmap, p, st.st_size);
 	return -EINVAL;
 }

@@ -59,6 +59,9 @@ static int fill_register(struct syscript_register *reg, struct choice *choice,
 			 sizeof(reg->name) - 1);
 		return -EINVAL;
 	}
+	/* Neither makes a script of the caller's. */
+	if (options.flags & SYSCRIPT_SHARED)
+		return -EINVAL;
 	if (options.name)
 		strcpy(reg->name, options.name);
 	reg->flags = options.flags;

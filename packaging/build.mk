@@ -27,7 +27,9 @@ to_installed_pages := sed -i -E -e 's,\[(`man [^`]*`)\]\([^)]*\),\1,g' \
 	-e 's,`man (safety/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
 
 install-packaging:
-	install -D -m 0644 packaging/60-syscript.rules $(DESTDIR)$(UDEVDIR)/60-syscript.rules
+	install -d $(DESTDIR)$(UDEVDIR)
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/60-syscript.rules >$(DESTDIR)$(UDEVDIR)/60-syscript.rules
+	chmod 0644 $(DESTDIR)$(UDEVDIR)/60-syscript.rules
 	install -D -m 0644 packaging/syscript.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript.conf
 	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 	for file in $(DOCUMENTS); do \

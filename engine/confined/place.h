@@ -60,7 +60,7 @@ void place_put_arena(struct engine_vm *vm);
 #ifdef __KERNEL__
 #include "kernel/seat.h"
 
-#define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC)
+#define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC | IN_SHARED)
 #define PLACE_OPS	.seats = seats, .seat_error = seat_error, .seat_text = seat_text,
 
 /* CONTEXT_ATOMIC: do the arena's initial contents, and all CPUs' stacks, fit? */

@@ -59,12 +59,14 @@
  *                    rest; an image longer than SYSCRIPT_IMAGE_MAX
  *   EACCES           REGISTER: the device is not for that engine
  *   ENOTTY           an unknown request
+ *   ENOKEY           REGISTER: the machine has no base with that digest
  *   ENOMEM           the kernel (or the engine) has no memory left; CALL: the
  *                    script is dead
  *   EDQUOT           the user's share of scripts or of script memory is used up
  *   ESHUTDOWN        scripts are switched off (module parameter "enabled")
  *   EPERM            REGISTER: the kernel is locked down (integrity; module
- *                    parameter "despite_lockdown")
+ *                    parameter "despite_lockdown"), or the caller may not make a base
+ *                    of the machine
  *   EOPNOTSUPP       the calling thread is watched in a way that a script would
  *                    bypass: ptrace system call stops, system call user
  *                    dispatch, seccomp's strict mode; CALL: or a filter's
@@ -121,9 +123,13 @@
 #define SYSCRIPT_EXTENDS	(1 << 5)	/* extends the script @base */
 #define SYSCRIPT_ONLY		(1 << 6)	/* may use only the calls and libraries in
 						 * @calls and @libraries */
+#define SYSCRIPT_SHARED		(1 << 7)	/* the base is the machine's */
 #define SYSCRIPT_FLAGS		(SYSCRIPT_NOJIT | SYSCRIPT_KILL | SYSCRIPT_CHECK | \
 				 SYSCRIPT_TRACEBACK | SYSCRIPT_BASE | SYSCRIPT_EXTENDS | \
-				 SYSCRIPT_ONLY)
+				 SYSCRIPT_ONLY | SYSCRIPT_SHARED)
+
+#define SYSCRIPT_DIGEST_LEN	32		/* bytes: SHA-256 of a base's image */
+#define SYSCRIPT_SHARED_MAX	3		/* bases that the machine has at once */
 
 /* syscript_register.libraries: those that reach beyond a script's own memory */
 #define SYSCRIPT_LIBRARY_UTIL	(1 << 0)	/* the memory of the process, sockets' queues */
@@ -137,8 +143,11 @@
 /**
  * struct syscript_register - a new script
  * @flags:        SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK,
- *                SYSCRIPT_TRACEBACK, SYSCRIPT_ONLY, SYSCRIPT_BASE, SYSCRIPT_EXTENDS:
- *                the last two of engines whose images may extend others
+ *                SYSCRIPT_TRACEBACK, SYSCRIPT_ONLY, SYSCRIPT_BASE, SYSCRIPT_EXTENDS,
+ *                SYSCRIPT_SHARED: the last three of engines whose images may extend others.
+ *                With SYSCRIPT_BASE and SYSCRIPT_SHARED (CAP_SYS_ADMIN) no script is made,
+ *                but a base of the machine, for all users and charged to none; returns 0,
+ *                also if the machine has it already
  * @error_len:    size of the buffer at @error, in bytes
  * @engine:       SYSCRIPT_ENGINE_*
  * @format:       of the image: see the engine
@@ -161,7 +170,9 @@
  * @name:         shows in error texts and lists; NUL-terminated, may be empty
  * @base:         with SYSCRIPT_EXTENDS the fd of a script of this process, of the same
  *                engine and with SYSCRIPT_BASE.  It stays, and counts, as long as
- *                one of the two is open: its fd may be closed.  Else zero
+ *                one of the two is open: its fd may be closed.  With SYSCRIPT_SHARED, too,
+ *                the address of the SYSCRIPT_DIGEST_LEN bytes of the digest of a base of
+ *                the machine.  Else zero
  * @reserved:     zero
  * @calls:        with SYSCRIPT_ONLY bit n % 64 of word n / 64 for each system call n of
  *                x86-64 that the script may make.  Else zero
@@ -547,7 +558,9 @@ struct syscript_invoke {
  *
  * An image may extend another: a large runtime is checked and compiled once, and each
  * program adds its own functions.  A base (SYSCRIPT_BASE) has no shared memory, and is
- * not called (EPROTO).
+ * not called (EPROTO).  The machine has up to SYSCRIPT_SHARED_MAX bases of its own
+ * (SYSCRIPT_SHARED).  One more takes the place of the oldest that no script extends
+ * (EDQUOT: there is none).
  *
  * Counters: mcode (bytes of machine code, shared by all scripts of the image that
  * the user has).

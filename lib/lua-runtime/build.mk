@@ -42,8 +42,9 @@ $(LUA_RUNTIME)/lua.image: vendor/lua.image
 	$(Q)cp $< $@
 LUA_RUNTIME_HERE := yes
 else
-$(LUA_RUNTIME)/lua.image: $(LUA_RUNTIME)/runtime.o
-	$(Q)objcopy -O binary -j cosy.image $< $@
+$(LUA_RUNTIME)/lua.image: $(LUA_RUNTIME)/runtime.o lib/lua-runtime/digests.py
+	$(Q)objcopy -O binary -j cosy.image $< $@.new
+	$(Q)lib/lua-runtime/digests.py $@.new && mv $@.new $@
 LUA_RUNTIME_HERE = $(shell command -v $(COSY_CLANG) && command -v $(COSY_LLVM_CONFIG))
 endif
 

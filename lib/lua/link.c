@@ -120,21 +120,19 @@ static void add_functions(const struct parts *to, const struct image_header *bas
 	}
 }
 
-/* The function with @number in the joint table. */
-static void set_call(struct image_insn *insn, u32 at, const struct parts *base,
+/* The function with @number in the joint table, of which @n are the base's. */
+static void set_call(struct image_insn *insn, u32 at, const u32 *base, u32 n,
 		     const struct compiled *compiled, u32 number)
 {
-	u32 n = base->header->ntable;
-
 	if (number < n) {
 		insn->src = INSN_BASE;
-		insn->imm = base->table[number];
+		insn->imm = base[number];
 	} else {
 		insn->imm = compiled->starts[number - n] - (at + 1);
 	}
 }
 
-static void add_insns(const struct parts *to, const struct parts *base,
+static void add_insns(const struct parts *to, const u32 *base, u32 n,
 		      const struct compiled *compiled)
 {
 	u32 i;
@@ -143,15 +141,14 @@ static void add_insns(const struct parts *to, const struct parts *base,
 	for (i = 0; i < compiled->emit.ncalls; i++) {
 		const struct call_fixup *call = &compiled->emit.calls[i];
 
-		set_call(&to->insns[call->insn], call->insn, base, compiled, call->number);
+		set_call(&to->insns[call->insn], call->insn, base, n, compiled, call->number);
 	}
 }
 
-static struct image_header *link_image(const struct image_header *image,
+static struct image_header *link_image(const struct image_header *base, const u32 *table,
 				       const struct compiled *compiled, size_t *len)
 {
-	const struct parts base = parts_of((struct image_header *)image);
-	struct image_header header = *image, *linked;
+	struct image_header header = *base, *linked;
 	struct parts to;
 
 	header.flags |= IMAGE_EXTENDS;
@@ -164,8 +161,8 @@ static struct image_header *link_image(const struct image_header *image,
 		return NULL;
 	*linked = header;
 	to = parts_of(linked);
-	add_functions(&to, image, compiled);
-	add_insns(&to, &base, compiled);
+	add_functions(&to, base, compiled);
+	add_insns(&to, table, base->ntable, compiled);
 	return linked;
 }
 
@@ -197,26 +194,26 @@ static bool compile_reached(struct runtime *runtime, u32 first, struct compiled 
 	return compile_all(runtime, out, give_numbers(runtime, first));
 }
 
-struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
-				    size_t *len)
+struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *header,
+				     const u32 *table, size_t *len)
 {
 	struct compiled compiled = { 0 };
 	struct image_header *linked = NULL;
 	bool done;
 
-	if (!check_exports(&runtime->exports, image->ntable) || !runtime_read_protos(runtime))
+	if (!check_exports(&runtime->exports, header->ntable) || !runtime_read_protos(runtime))
 		return NULL;
 	runtime_find_libraries(runtime);
 	runtime->patterns = calloc(PATTERNS_MOST, sizeof(*runtime->patterns));
 	if (!runtime->patterns)
 		return NULL;
-	done = compile_reached(runtime, image->ntable, &compiled, false);
+	done = compile_reached(runtime, header->ntable, &compiled, false);
 	if (compiled.emit.n > INSNS_FIT) {
 		free_compiled(&compiled);
-		done = compile_reached(runtime, image->ntable, &compiled, true);
+		done = compile_reached(runtime, header->ntable, &compiled, true);
 	}
 	if (done)
-		linked = link_image(image, &compiled, len);
+		linked = link_image(header, table, &compiled, len);
 	free_compiled(&compiled);
 	return linked;
 }

@@ -19,11 +19,11 @@ struct compiled {
 
 /*
  * Compiles what can be compiled of @script, whose functions get the numbers after those
- * of @image, the runtime's.  Returns an image that extends it, to be freed, and its length;
- * NULL if there is nothing, or no memory.
+ * of @table, of the runtime's image with @header.  Returns an image that extends it, to be
+ * freed, and its length; NULL if there is nothing, or no memory.
  */
-struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *image,
-				    size_t *len);
+struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *header,
+				     const u32 *table, size_t *len);
 
 /* Gives the runtime the numbers: from now on it calls the compiled functions. */
 void runtime_attach(const struct runtime *runtime);

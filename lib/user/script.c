@@ -112,6 +112,9 @@ static int prepare(const struct syscript_register *reg)
 {
 	int err = request_check_register(reg) ?: fork_follow();
 
+	/* A process has no bases but its own. */
+	if (!err && reg->flags & SYSCRIPT_SHARED)
+		return -EINVAL;
 	return err || reg->engine == SYSCRIPT_LUA_ON_CONFINED ? err : clock_start(user_fd_sweep);
 }
 

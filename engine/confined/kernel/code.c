@@ -165,13 +165,13 @@ static void sync_this_cpu(void *unused)
  * CPUs may have fetched the bytes that were there before, and the caller's process may
  * run the new code on any of them.  Those that have its memory map loaded, perhaps for
  * long, are told.  Others load it first, by a write to CR3, which serialises as well; in
- * between are the barriers of the mask.  Code that runs in any task may run on any CPU:
- * then all are told, once.
+ * between are the barriers of the mask.  Code that is not one process's may run on any
+ * CPU: then all are told, once.
  */
 static void sync_cpus(struct code *code)
 {
 	smp_mb();
-	if (code->context != CONTEXT_ATOMIC)
+	if (code->context == CONTEXT_PROCESS)
 		return on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
 	if (smp_load_acquire(&code->told))
 		return;

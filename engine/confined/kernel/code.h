@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Images that have been checked and compiled.  All of a user's programs that are
- * made from the same image share one.
+ * made from the same image share one; the machine's bases belong to no user.
  */
 #ifndef CONFINED_CODE_H
 #define CONFINED_CODE_H

@@ -99,7 +99,7 @@ int place_check_contents(const struct engine_vm *vm, const struct engine_image *
 
 size_t place_arena_memory(const struct engine_vm *vm)
 {
-	if (vm->run->context == CONTEXT_PROCESS)
+	if (vm->run->context != CONTEXT_ATOMIC)
 		return 0;
 	return (1UL << vm->image.arena_shift) + num_possible_cpus() * sizeof(struct seat);
 }

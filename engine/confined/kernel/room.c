@@ -10,12 +10,14 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "../include/uapi/syscript.h"
 #include "limits.h"
 #include "room.h"
 
 #define CLASSES		3
 #define LASTING		2	/* the class for CONTEXT_ATOMIC */
 #define POT		CLASSES
+#define SHARED		(CLASSES + 1)
 #define NO_SLOT		(-1)
 
 /* Slots of @pages, @slots of them from @first on; of one slot only for more than @above. */
@@ -23,11 +25,13 @@ static const struct slot_class {
 	unsigned int first, above, pages, slots;
 } classes[CLASSES] = {
 	{ .first = 0, .above = 0, .pages = 16, .slots = 40 },
-	{ .first = 640, .above = 16, .pages = 128, .slots = 8 },
+	{ .first = 640, .above = 16, .pages = 128, .slots = 4 },
 	[LASTING] = { .first = 2304, .above = 0, .pages = 16, .slots = 16 },
 };
 
-#define POT_FIRST	(640 + 8 * 128)
+#define SHARED_FIRST	(640 + 4 * 128)
+#define SHARED_EACH	128
+#define POT_FIRST	(SHARED_FIRST + (SYSCRIPT_SHARED_MAX + 1) * SHARED_EACH)
 #define POT_END		2304
 #define POT_PAGES	(POT_END - POT_FIRST)
 
@@ -135,12 +139,27 @@ static int take_lasting(struct room_area *area, char *error, size_t error_len)
 	return -ENOBUFS;
 }
 
+static int take_shared(struct room_area *area, char *error, size_t error_len)
+{
+	if (area->n <= SHARED_EACH && take_pages(area, SHARED_FIRST, POT_FIRST)) {
+		area->part = SHARED;
+		area->owner->areas++;
+		return 0;
+	}
+	scnprintf(error, error_len,
+		  "no room for %lu pages of machine code: a shared base may have %u",
+		  area->n, SHARED_EACH);
+	return -ENOBUFS;
+}
+
 static int take_area(struct room_area *area, enum context context, char *error,
 		     size_t error_len)
 {
 	lockdep_assert_held(&room_lock);
 	if (context == CONTEXT_ATOMIC)
 		return take_lasting(area, error, error_len);
+	if (context == CONTEXT_SHARED)
+		return take_shared(area, error, error_len);
 	if (take_in_slot(area, 0) || take_in_slot(area, 1) || take_in_pot(area)) {
 		area->owner->areas++;
 		return 0;
@@ -196,7 +215,7 @@ void room_put(struct room_area *area)
 	if (area->part == POT) {
 		owner->pot -= area->n;
 		pot_taken -= area->n;
-	} else {
+	} else if (area->part != SHARED) {
 		put_in_slot(area);
 	}
 	if (--owner->areas)
