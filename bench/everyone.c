@@ -18,7 +18,8 @@
 
 #define KEPT_MAX	64
 
-static const struct source kept = { "kept", (char *)"function run(n) return n + 1 end", 32 };
+static const char kept_text[] = "function run(n) return n + 1 end";
+static const struct source kept = { "kept", (char *)kept_text, sizeof(kept_text) - 1 };
 
 /* A descriptor, or -errno. */
 static int register_one(const struct source *source)
