@@ -464,19 +464,43 @@ static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
 	check_zero(c, fail);
 }
 
-/* r1 = r1 modulo a positive constant, rounded as Lua does. */
+/* r1 modulo the constant of the instruction, whatever r1 is, rounded as Lua does. */
+static void emit_division(struct compiler *c, const struct cold *cold)
+{
+	s64 k = 1;
+
+	is_constant(c, c_of(insn_at(c)), &k);
+	emit_constant(c->e, 2, k);
+	emit_insn(c->e, INSN_ALU64 | INSN_MOD | INSN_X, 1, 2, 1, 0);
+	emit_branch_imm(c->e, INSN_JSGE, 1, 0, cold->back);
+	emit_alu(c->e, INSN_ADD, 1, 2);
+	emit_jump(c->e, cold->back);
+}
+
+/*
+ * r1 = r1 modulo a positive constant.  Of numbers of 31 bits the quotient is that of a product:
+ * with k <= 2^n and m = 2^(31 + n) / k, rounded up, m * k is less than 2^n beyond 2^(31 + n); so
+ * x * m, x < 2^31, is beyond x / k * 2^(31 + n) by less than 2^(31 + n) / k, which is not enough
+ * for another quotient.  A division takes as long as twenty other instructions.
+ */
 static void emit_modulo(struct compiler *c, s64 k)
 {
-	u32 positive;
+	u32 back, n = 0;
 
 	if (!(k & (k - 1)))
 		return emit_alu_imm(c->e, INSN_AND, 1, k - 1);
-	emit_constant(c->e, 2, k);
-	emit_insn(c->e, INSN_ALU64 | INSN_MOD | INSN_X, 1, 2, 1, 0);
-	positive = emit_label(c->e);
-	emit_branch_imm(c->e, INSN_JSGE, 1, 0, positive);
-	emit_alu(c->e, INSN_ADD, 1, 2);
-	emit_land(c->e, positive);
+	while (1L << n < k)
+		n++;
+	back = emit_label(c->e);
+	emit_mov(c->e, 2, 1);
+	emit_alu_imm(c->e, INSN_RSH, 2, 31);
+	emit_branch_imm(c->e, INSN_JNE, 2, 0, cold_path(c, emit_division, 0, back));
+	emit_constant(c->e, 2, ((1L << (31 + n)) + k - 1) / k);
+	emit_alu(c->e, INSN_MUL, 2, 1);
+	emit_alu_imm(c->e, INSN_RSH, 2, 31 + n);
+	emit_alu_imm(c->e, INSN_MUL, 2, k);
+	emit_alu(c->e, INSN_SUB, 1, 2);
+	emit_land(c->e, back);
 }
 
 static bool is_fast_arith(const struct compiler *c, u32 i)
