@@ -497,7 +497,16 @@ static long compiled_gettable(lua_State *L, long pc)
 static long compiled_settable(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
+	TValue *key = rk(&at, GETARG_B(at.i)), *to;
 
+	/* An element: what metamethods are not asked for. */
+	if (ttistable(at.ra) && !hvalue(at.ra)->metatable && ttisnumber(key) &&
+	    nvalue(key) == (int)nvalue(key)) {
+		to = luaH_setnum(L, hvalue(at.ra), (int)nvalue(key));
+		setobj2t(L, to, rk(&at, GETARG_C(at.i)));
+		luaC_barriert(L, hvalue(at.ra), to);
+		return 0;
+	}
 	luaV_settable(L, at.ra, rk(&at, GETARG_B(at.i)), rk(&at, GETARG_C(at.i)));
 	return 0;
 }

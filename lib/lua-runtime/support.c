@@ -58,10 +58,12 @@ static long runtime_batch(long op, void *batch)
 
 /*
  * Buddies: blocks of BLOCK << order bytes, at multiples of that.  Lua says how large
- * what it frees is, so that blocks in use need no header.
+ * what it frees is, so that blocks in use need no header.  Small blocks that are freed wait
+ * for the next one of their size, and become free only where memory runs out.
  */
 #define BLOCK	32UL
 #define ORDERS	26
+#define SMALL_ORDERS	4
 
 struct block {
 	struct block *next, **link;
@@ -71,7 +73,7 @@ static HOT struct {
 	char *from;
 	unsigned long size;
 	unsigned char *order;	/* of free blocks, and 1; by their first BLOCK */
-	struct block *free[ORDERS];
+	struct block *small[SMALL_ORDERS], *free[ORDERS];
 	unsigned long arena, arena_size;
 	uint64_t memory[2];		/* in use, and at most */
 	struct output *output;
@@ -97,9 +99,8 @@ static void block_remove(struct block *block)
 	heap.order[((char *)block - heap.from) / BLOCK] = 0;
 }
 
-static void block_put(unsigned long at, unsigned int order)
+static void block_merge(unsigned long at, unsigned int order)
 {
-	heap.memory[0] -= BLOCK << order;
 	for (; order < ORDERS - 1; order++) {
 		unsigned long buddy = at ^ BLOCK << order;
 
@@ -111,7 +112,35 @@ static void block_put(unsigned long at, unsigned int order)
 	block_add(at, order);
 }
 
-static void *block_get(unsigned int order)
+static void block_put(unsigned long at, unsigned int order)
+{
+	struct block *block = (struct block *)(heap.from + at);
+
+	heap.memory[0] -= BLOCK << order;
+	if (order >= SMALL_ORDERS)
+		return block_merge(at, order);
+	block->next = heap.small[order];
+	heap.small[order] = block;
+}
+
+/* Makes the small ones free that wait.  False: there are none. */
+static __attribute__((noinline)) bool block_merge_small(void)
+{
+	struct block *block;
+	unsigned int order;
+	bool any = false;
+
+	for (order = 0; order < SMALL_ORDERS; order++) {
+		while ((block = heap.small[order])) {
+			heap.small[order] = block->next;
+			block_merge((char *)block - heap.from, order);
+			any = true;
+		}
+	}
+	return any;
+}
+
+static __attribute__((noinline)) void *block_split(unsigned int order)
 {
 	struct block *block;
 	unsigned int has = order;
@@ -119,14 +148,27 @@ static void *block_get(unsigned int order)
 	while (has < ORDERS && !heap.free[has])
 		has++;
 	if (has >= ORDERS)
-		return NULL;
+		return block_merge_small() ? block_split(order) : NULL;
 	block = heap.free[has];
 	block_remove(block);
+	while (has-- > order)
+		block_add((char *)block - heap.from + (BLOCK << has), has);
+	return block;
+}
+
+static void *block_get(unsigned int order)
+{
+	struct block *block = order < SMALL_ORDERS ? heap.small[order] : NULL;
+
+	if (block)
+		heap.small[order] = block->next;
+	else
+		block = block_split(order);
+	if (!block)
+		return NULL;
 	heap.memory[0] += BLOCK << order;
 	if (heap.memory[1] < heap.memory[0])
 		heap.memory[1] = heap.memory[0];
-	while (has-- > order)
-		block_add((char *)block - heap.from + (BLOCK << has), has);
 	return block;
 }
 
