@@ -61,7 +61,11 @@ void place_put_arena(struct engine_vm *vm);
 #include "kernel/seat.h"
 
 #define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC | IN_SHARED)
-#define PLACE_OPS	.seats = seats, .seat_error = seat_error, .seat_text = seat_text,
+#define PLACE_OPS	.seats = seats, .seat_error = seat_error, .seat_text = seat_text, \
+	.age = place_age,
+
+/* engine_ops.age */
+int place_age(void);
 
 /* CONTEXT_ATOMIC: do the arena's initial contents, and all CPUs' stacks, fit? */
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);

@@ -13,6 +13,8 @@
 
 #include <linux/completion.h>
 #include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/random.h>
@@ -39,6 +41,7 @@ static char *room __ro_after_init;	/* to be written */
 static siphash_key_t digest_key __ro_after_init;
 
 static DEFINE_HASHTABLE(codes, 8);
+static LIST_HEAD(idle_codes);		/* that have no users, the last used first */
 static DEFINE_SPINLOCK(codes_lock);	/* these, code.users */
 
 /* -- The same image -------------------------------------------------------------- */
@@ -89,6 +92,13 @@ static struct code *find(const struct code *like)
 	return NULL;
 }
 
+static void add_user(struct code *code)
+{
+	lockdep_assert_held(&codes_lock);
+	if (!code->users++)
+		list_del(&code->idle);
+}
+
 /*
  * The code of the same image as @like's, with the caller as a new user.  NULL: there is
  * none, and @add, if any, is known from now on.
@@ -100,7 +110,7 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 	spin_lock(&codes_lock);
 	code = find(like);
 	if (code)
-		code->users++;
+		add_user(code);
 	else if (add)
 		hash_add(codes, &add->node, add->digest);
 	spin_unlock(&codes_lock);
@@ -135,16 +145,108 @@ static void code_free(struct code *code)
 		code_put(base);
 }
 
+/* -- Idle code ------------------------------------------------------------------- */
+
+#define IDLE_MAX	64
+#define IDLE_MAX_USER	16
+#define IDLE_AGE	(60 * HZ)
+
+/* Small, and likely to come again; a base is large, or the machine's. */
+static bool may_idle(struct code *code)
+{
+	return code->base && completion_done(&code->made) && !code->err &&
+	       code->context == CONTEXT_PROCESS;
+}
+
+/* The account's oldest goes first, so that no user pushes out what others have. */
+static struct code *find_surplus(kuid_t uid)
+{
+	struct code *code, *own = NULL, *last = NULL;
+	unsigned int n = 0, n_own = 0;
+
+	lockdep_assert_held(&codes_lock);
+	list_for_each_entry(code, &idle_codes, idle) {
+		n++;
+		last = code;
+		if (!uid_eq(code->uid, uid))
+			continue;
+		n_own++;
+		own = code;
+	}
+	return n_own > IDLE_MAX_USER ? own : n > IDLE_MAX ? last : NULL;
+}
+
+/* Nothing finds it from here on. */
+static void forget_idle(struct code *code, struct list_head *list)
+{
+	lockdep_assert_held(&codes_lock);
+	hash_del(&code->node);
+	list_move(&code->idle, list);
+}
+
+static void free_all(struct list_head *list)
+{
+	struct code *code, *next;
+
+	list_for_each_entry_safe(code, next, list, idle)
+		code_free(code);
+}
+
+/* Frees what is idle, of @uid or of all: true if there was something. */
+static bool drop_idle(const kuid_t *uid)
+{
+	struct code *code, *next;
+	LIST_HEAD(list);
+	bool any;
+
+	spin_lock(&codes_lock);
+	list_for_each_entry_safe(code, next, &idle_codes, idle)
+		if (!uid || uid_eq(code->uid, *uid))
+			forget_idle(code, &list);
+	spin_unlock(&codes_lock);
+	any = !list_empty(&list);
+	free_all(&list);
+	return any;
+}
+
+bool code_age(void)
+{
+	struct code *code, *next;
+	LIST_HEAD(list);
+	bool more;
+
+	spin_lock(&codes_lock);
+	list_for_each_entry_safe(code, next, &idle_codes, idle)
+		if (time_after(jiffies, code->idle_since + IDLE_AGE))
+			forget_idle(code, &list);
+	more = !list_empty(&idle_codes);
+	spin_unlock(&codes_lock);
+	free_all(&list);
+	return more;
+}
+
+/* The last user has gone: what is to be freed for it, in @list. */
+static void become_idle(struct code *code, struct list_head *list)
+{
+	struct code *surplus;
+
+	lockdep_assert_held(&codes_lock);
+	list_add(&code->idle, &idle_codes);
+	code->idle_since = jiffies;
+	surplus = may_idle(code) ? find_surplus(code->uid) : code;
+	if (surplus)
+		forget_idle(surplus, list);
+}
+
 void code_put(struct code *code)
 {
+	LIST_HEAD(list);
+
 	spin_lock(&codes_lock);
-	if (--code->users)
-		code = NULL;
-	else
-		hash_del(&code->node);
+	if (!--code->users)
+		become_idle(code, &list);
 	spin_unlock(&codes_lock);
-	if (code)
-		code_free(code);
+	free_all(&list);
 }
 
 /* -- Code ----------------------------------------------------------------------- */
@@ -218,11 +320,25 @@ static int keep_facts(struct code *code, const struct jit *jit)
 	return 0;
 }
 
+/* Idle code is nobody's share of the room: first the account's gives way, then all. */
+static int take_room(struct code *code, char *error, size_t error_len)
+{
+	unsigned long n = code->size >> PAGE_SHIFT;
+	int err = room_take(&code->area, n, code->context, error, error_len);
+
+	if (err == -ENOBUFS && drop_idle(&code->uid))
+		err = room_take(&code->area, n, code->context, error, error_len);
+	if (err == -ENOBUFS && drop_idle(NULL))
+		err = room_take(&code->area, n, code->context, error, error_len);
+	if (!err && error_len)
+		*error = '\0';
+	return err;
+}
+
 /* The room never holds code that has not been verified. */
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
-	int err = room_take(&code->area, code->size >> PAGE_SHIFT, code->context, error,
-			    error_len);
+	int err = take_room(code, error, error_len);
 
 	if (err)
 		return err;
@@ -431,5 +547,6 @@ int code_init(void)
 
 void code_exit(void)
 {
+	drop_idle(NULL);
 	vunmap(room);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Images that have been checked and compiled.  All of a user's programs that are
- * made from the same image share one; the machine's bases belong to no user.
+ * made from the same image share one; the machine's bases belong to no user.  What
+ * extends a base, as Lua's scripts do, is kept for a while after its last program, for
+ * the user's next one.
  */
 #ifndef CONFINED_CODE_H
 #define CONFINED_CODE_H
@@ -35,6 +37,8 @@ struct code {
 	/* For code.c. */
 	struct hlist_node node;
 	unsigned int users;
+	struct list_head idle;		/* without users */
+	unsigned long idle_since;	/* in jiffies */
 	struct completion made;
 	int err;			/* of that */
 	bool told;			/* all CPUs, see sync_cpus() */
@@ -64,6 +68,9 @@ int code_check(const void *data, size_t len, const struct code *base, char *erro
 /* In place.c: struct jit's gate() and gate_args(). */
 struct jit_gate code_gate(u32 nr);
 int code_gate_args(u64 address);
+
+/* Frees what has had no program for a minute: true if there is more. */
+bool code_age(void);
 
 int code_init(void);
 void code_exit(void);

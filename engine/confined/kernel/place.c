@@ -160,6 +160,11 @@ void place_put_stack(void *stack, size_t size)
 	vfree(stack);
 }
 
+int place_age(void)
+{
+	return code_age();
+}
+
 int place_init(void)
 {
 	gates_init();
