@@ -196,8 +196,6 @@ local function step(level)
     if n < 0 then
       failed = failed + 1
       batch, level.done = 0, true
-    elseif n == 0 then
-      level.done = true
     end
   end
 end

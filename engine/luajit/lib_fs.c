@@ -118,9 +118,11 @@ LJLIB_CF(fs_readdirplus)
     if (dir.flags && dir.mask)
       statdots(L, &dir);
     if (usermem_copy_out(G2RUN(G(L)), addr + used, dir.records, dir.used)) {
-      call3(L, CALL_lseek, dir.fd, dir.start, 0);
-      dir.end = 0;
       ret = -EFAULT;
+      /* Where it cannot be read again, these entries are lost: not in silence. */
+      if (call3(L, CALL_lseek, dir.fd, dir.start, 0) < 0)
+	n = 0;
+      dir.end = 0;
       break;
     }
     used += dir.used;

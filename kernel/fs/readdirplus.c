@@ -31,11 +31,15 @@
 
 #define WORD	sizeof(unsigned long)
 
+/* Dots that a file system may present to one call: a server decides how many it has. */
+#define PASSED_MAX	1024
+
 /* -- Names ----------------------------------------------------------------- */
 
 struct names {
 	struct dir_context ctx;
 	struct readdirplus *request;
+	unsigned int passed;		/* entries that are not wanted */
 	bool full;
 	int error;
 };
@@ -84,6 +88,11 @@ static inline void finish_name(struct readdirplus *request, size_t len, u64 ino,
 	request->n++;
 }
 
+static inline bool pass(struct names *names)
+{
+	return names->passed++ < PASSED_MAX;
+}
+
 static bool add_name(struct dir_context *ctx, const char *name, int len,
 		     loff_t offset, u64 ino, unsigned int type)
 {
@@ -99,7 +108,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		return false;
 	}
 	if (unlikely(attributes_is_dot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
-		return true;
+		return pass(names);
 	if (size > request->room - request->used || request->n == request->max ||
 	    (unlikely(signal_pending(current)) && request->n)) {
 		names->full = true;
@@ -115,15 +124,16 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		}
 		memset(entry->name + seen, 0, len - seen);
 		if (attributes_is_dot(entry->name, seen) && !(request->flags & SYSCRIPT_DOTS))
-			return true;
+			return pass(names);
 	}
 	finish_name(request, seen, ino, type);
 	return true;
 }
 
 /*
- * Until the records are full or the directory is at its end, which only a call
- * that finds nothing shows.
+ * Until the records are full, or a call of the file system adds none.  The directory is at
+ * its end where a call presents no entries at all, as for getdents64(2): a server may have
+ * nothing but dots in a reply, and more in the next.
  */
 static int get_names(struct file *file, struct readdirplus *request)
 {
@@ -137,6 +147,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 	request->start = file->f_pos;
 	do {
 		before = request->n;
+		names.passed = 0;
 		names.ctx.pos = file->f_pos;
 		err = iterate_dir(file, &names.ctx);
 		if (err >= 0)
@@ -148,7 +159,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 		file->f_pos = request->start;
 	mutex_unlock(&file->f_pos_lock);
 
-	request->end = !err && !names.full;
+	request->end = !err && !names.full && !names.passed;
 	/* Entries before an error are valid; the next batch gets the error again. */
 	if (request->n)
 		return 0;
@@ -334,6 +345,18 @@ static noinline int get_names_watched(struct run *run, struct file *file,
 	return err;
 }
 
+/* At least one, or the directory's end. */
+static int read_names(struct run *run, struct file *file, struct readdirplus *request)
+{
+	int err;
+
+	do {
+		err = unlikely(watchers_watch()) ? get_names_watched(run, file, request) :
+						   get_names(file, request);
+	} while (!err && !request->n && !request->end && !run_is_over(run, false));
+	return err;
+}
+
 static int read_entries(struct run *run, struct readdirplus *request)
 {
 	struct file *file = request->names ? fget_raw(request->fd) : fget(request->fd);
@@ -346,10 +369,8 @@ static int read_entries(struct run *run, struct readdirplus *request)
 		err = -ENOTDIR;
 	else if (request->names)
 		err = get_names_given(request);
-	else if (unlikely(watchers_watch()))
-		err = get_names_watched(run, file, request);
 	else
-		err = get_names(file, request);
+		err = read_names(run, file, request);
 	if (!err && request->n)
 		get_attributes(run, file, request);
 	fput(file);

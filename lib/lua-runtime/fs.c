@@ -40,11 +40,11 @@ static long read_entries(struct image_batch_entries *dir)
 	return runtime_batch(IMAGE_BATCH_ENTRIES, dir);
 }
 
-static void go_back(const struct image_batch_entries *dir)
+static long go_back(const struct image_batch_entries *dir)
 {
 	const long args[6] = { dir->fd, dir->start, C_SEEK_SET };
 
-	runtime_syscall(__NR_lseek, args);
+	return runtime_syscall(__NR_lseek, args);
 }
 
 static bool is_dot(const struct syscript_dirent *entry)
@@ -123,7 +123,9 @@ static int fs_readdirplus(lua_State *L)
 		n += dir.n;
 	} while (!dir.end && dir.n);
 	if (ret == -EFAULT && dir.n) {
-		go_back(&dir);
+		/* Where it cannot be read again, these entries are lost: not in silence. */
+		if (go_back(&dir) < 0)
+			n = 0;
 		dir.end = 0;
 	}
 	/* Entries before an error are valid; the next call gets the error again. */

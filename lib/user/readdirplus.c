@@ -15,6 +15,7 @@
 #include "usermem.h"
 
 #define RAW_SIZE	4096		/* of what getdents64() returns at once */
+#define RAW_LEAST	24		/* of an entry */
 
 static bool is_dot(const char *name)
 {
@@ -43,29 +44,62 @@ static bool add_name(struct readdirplus *dir, const struct dirent64 *from)
 	return true;
 }
 
-/* As many as there is room for.  0 if so, 1 at the directory's end, or -errno. */
-static long get_names(struct readdirplus *dir)
+/* As many as have room whatever their names are: a record grows with its entry. */
+static size_t raw_room(const struct readdirplus *dir)
+{
+	size_t n = (dir->room - dir->used) / (sizeof(struct syscript_dirent) + 8);
+
+	if (n > dir->max - dir->n)
+		n = dir->max - dir->n;
+	return n < RAW_SIZE / RAW_LEAST ? n * RAW_LEAST : RAW_SIZE;
+}
+
+/*
+ * The next entries as getdents64(2) returns them, if there are so many that it is worth a
+ * call.  The first one is read alone where it is longer than most.
+ */
+static long get_raw(struct readdirplus *dir, char *raw)
+{
+	size_t size = raw_room(dir), most = RAW_LEAST;
+	long len;
+
+	if (dir->n)
+		return size < RAW_SIZE / 4 ? -EINVAL : sys_call(getdents64, dir->fd, raw, size);
+	if (dir->room > sizeof(struct syscript_dirent))
+		most += dir->room - sizeof(struct syscript_dirent);
+	do {
+		len = sys_call(getdents64, dir->fd, raw, size);
+		size += 8;
+	} while (len == -EINVAL && size <= most && size <= RAW_SIZE);
+	return len;
+}
+
+/*
+ * As many as there is room for: 1 if that is all to the directory's end, or -errno.  Not
+ * every directory can be read again from an entry on, so none is read that has no room:
+ * but for a first one without, and then there is an error.
+ */
+static long get_names(struct run *run, struct readdirplus *dir)
 {
 	_Alignas(struct dirent64) char raw[RAW_SIZE];
-	long long at = dir->start;
 
 	for (;;) {
-		long len = sys_call(getdents64, dir->fd, raw, sizeof(raw));
+		unsigned int before = dir->n;
+		long len = get_raw(dir, raw);
 
 		if (len <= 0)
 			return len ? len : 1;
 		for (const char *p = raw; p < raw + len;) {
 			const struct dirent64 *from = (const void *)p;
 
-			if (!add_name(dir, from)) {
-				long pos = sys_call(lseek, dir->fd,
-						    dir->n ? at : dir->start, SEEK_SET);
-
-				return pos < 0 ? pos : 0;
-			}
-			at = from->d_off;
+			if (!add_name(dir, from))
+				return -EINVAL;
 			p += from->d_reclen;
 		}
+		if (dir->n == before)
+			run_check_wall(run_own(run), sys_now(CLOCK_MONOTONIC));
+		if (run->doom)
+			return -EINTR;
 	}
 }
 
@@ -127,18 +161,19 @@ static long stat_given(struct run *run, struct readdirplus *dir)
 	return ret;
 }
 
-static long read_batch(struct readdirplus *dir)
+static long read_batch(struct run *run, struct readdirplus *dir)
 {
 	long ret;
 
 	dir->start = sys_call(lseek, dir->fd, 0, SEEK_CUR);
-	ret = get_names(dir);
+	ret = get_names(run, dir);
 	dir->end = ret == 1;
+	/* Dots that were passed over do not count. */
+	if (ret == -EINVAL && !dir->n)
+		sys_call(lseek, dir->fd, dir->start, SEEK_SET);
 	get_attributes(dir);
 	/* Entries before an error are valid; the next batch gets the error again. */
-	if (dir->n || dir->end)
-		return 0;
-	return ret ? ret : -EINVAL;
+	return dir->n || dir->end ? 0 : ret;
 }
 
 long readdirplus(struct run *run, struct readdirplus *dir)
@@ -154,7 +189,7 @@ long readdirplus(struct run *run, struct readdirplus *dir)
 	run_leave(run);
 	dir->records = run_buffer(run);
 	if (dir->records)
-		ret = dir->names ? stat_given(run, dir) : read_batch(dir);
+		ret = dir->names ? stat_given(run, dir) : read_batch(run, dir);
 	run_enter(run);
 	return ret;
 }

@@ -9,8 +9,10 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import fuse_dirs
 import pytest
 from compounds import BUILD
 from walks import AHEAD, WALKS, run
@@ -63,6 +65,25 @@ def attributes(tree: Path) -> dict[str, tuple[int, ...]]:
         name: (st.st_mode, st.st_uid, st.st_gid, 0 if stat.S_ISDIR(st.st_mode) else st.st_size)
         for name, st in seen.items()
     }
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Directories that their server cuts into replies in all ways."""
+    if os.geteuid():
+        pytest.skip("only root mounts")
+    with fuse_dirs.served(tmp_path_factory.mktemp("served") / "top") as at:
+        yield at
+
+
+@pytest.mark.parametrize("shape", fuse_dirs.SHAPES)
+@pytest.mark.parametrize(
+    "command", [("du", "-a"), ("find", "-size", "-9"), ("ls", "-lR"), ("ls", "-laR")], ids=" ".join
+)
+def test_same_replies(served: Path, command: tuple[str, ...], shape: str) -> None:
+    assert run("ahead", *command, cwd=served / shape, **AHEAD) == run(
+        "plain", *command, cwd=served / shape
+    )
 
 
 @pytest.mark.parametrize("library", ["there", "missing"])

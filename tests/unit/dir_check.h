@@ -86,4 +86,83 @@ static inline int open_dir(const char *path)
 	return fd;
 }
 
+/* Names in the order of getdents64(2). */
+struct plain_dir {
+	int fd;
+	bool dots;
+	size_t at;
+	long len;			/* 0 at the end, or -errno */
+	char raw[32768];
+};
+
+static inline bool is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static inline void fill_plain(struct plain_dir *dir)
+{
+	dir->at = 0;
+	dir->len = syscall(SYS_getdents64, dir->fd, dir->raw, sizeof(dir->raw));
+	if (dir->len < 0)
+		dir->len = -errno;
+}
+
+/* NULL at the end, or at an error. */
+static inline const char *next_plain(struct plain_dir *dir)
+{
+	const struct dirent64 *entry;
+
+	do {
+		if (dir->at == (size_t)dir->len)
+			fill_plain(dir);
+		if (dir->len <= 0)
+			return NULL;
+		entry = (void *)(dir->raw + dir->at);
+		dir->at += entry->d_reclen;
+	} while (!dir->dots && is_dots(entry->d_name));
+	return entry->d_name;
+}
+
+/*
+ * A whole directory, by @size of @buf at a time: STABLE, the entries of getdents64(2) in
+ * their order, and its end or error.  Returns how many.
+ */
+static inline long check_dir(const char *path, char *buf, size_t size, unsigned int flags,
+			     enum strict strict)
+{
+	static struct plain_dir plain;
+	int fd = open_dir(path), other = open_dir(path), end = 0;
+	ssize_t len;
+	long n = 0;
+
+	plain.fd = open_dir(path);
+	plain.dots = flags & SYSCRIPT_DOTS;
+	/* Now: it changes the directory's time of access, which is compared. */
+	fill_plain(&plain);
+	while ((len = syscript_readdirplus(fd, buf, size, ALL, flags, &end)) > 0) {
+		struct syscript_dirent *entry = (void *)buf;
+
+		for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry), n++) {
+			const char *name = strict == STABLE ? next_plain(&plain) : entry->name;
+
+			if (!name || strcmp(entry->name, name))
+				fprintf(stderr, "%s: '%s' is not '%s': ", path, entry->name,
+					name ? name : "");
+			CHECK(name && !strcmp(entry->name, name));
+			check_entry(other, entry, strict);
+		}
+		CHECK((char *)entry == buf + len);
+	}
+	if (strict == STABLE && next_plain(&plain))
+		fprintf(stderr, "%s: more entries after %ld: ", path, n);
+	CHECK(strict == CHANGING || plain.at == 0);
+	CHECK_EQ(len, strict == CHANGING ? 0 : plain.len);
+	CHECK_EQ(end, len == 0);
+	close(fd);
+	close(other);
+	close(plain.fd);
+	return n;
+}
+
 #endif /* DIR_CHECK_H */

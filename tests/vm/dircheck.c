@@ -3,6 +3,8 @@
  * A directory by syscript_readdirplus(), whatever file system it is on.
  *
  * usage: dircheck stable|changing DIRECTORY [COUNT]   entry for entry, COUNT of them
+ *        dircheck replies DIRECTORY                   those in it, in large and small parts
+ *        dircheck walk DIRECTORY                      prints what a walk finds
  *        dircheck storm DIRECTORY SECONDS             while others are at work in it
  *        dircheck races DIRECTORY SECONDS             while it is closed and unmapped
  *        dircheck endless DIRECTORY                   to be killed
@@ -23,51 +25,56 @@ static char *buf;
 
 /* -- Entry for entry ------------------------------------------------------- */
 
-static long look(const char *path, enum strict strict, size_t size)
-{
-	int fd = open_dir(path), other = open_dir(path), end = 0;
-	long n = 0;
-
-	while (!end) {
-		struct syscript_dirent *entry = (void *)buf;
-		ssize_t len = syscript_readdirplus(fd, buf, size, ALL, SYSCRIPT_DOTS, &end);
-
-		CHECK(len >= 0);
-		for (; (char *)entry < buf + len; entry = syscript_next_dirent(entry), n++)
-			check_entry(other, entry, strict);
-	}
-	close(fd);
-	close(other);
-	return n;
-}
-
-static long plain_count(const char *path)
-{
-	static char raw[32768];
-	int fd = open_dir(path);
-	long n = 0, len;
-
-	while ((len = syscall(SYS_getdents64, fd, raw, sizeof(raw))) > 0) {
-		for (char *p = raw; p < raw + len; n++)
-			p += ((struct dirent64 *)p)->d_reclen;
-	}
-	CHECK_EQ(len, 0);
-	close(fd);
-	return n;
-}
-
 static int compare(const char *path, enum strict strict, long count)
 {
-	long n = look(path, strict, SIZE);
+	long n = check_dir(path, buf, SIZE, SYSCRIPT_DOTS, strict);
 
 	if (strict == STABLE) {
-		CHECK_EQ(look(path, strict, 5000), n);
-		CHECK_EQ(plain_count(path), n);
+		CHECK_EQ(check_dir(path, buf, 5000, SYSCRIPT_DOTS, strict), n);
+		CHECK_EQ(check_dir(path, buf, SIZE, 0, strict), n - 2);
 	}
 	if (count)
 		CHECK_EQ(n, count + 2);
 	CHECK(n >= 2);
 	return 0;
+}
+
+/* -- However replies are cut ------------------------------------------------ */
+
+/* All directories of @path: each at once, and in parts with hardly room for a name. */
+static void check_replies(const char *path)
+{
+	DIR *top = opendir(path);
+	struct dirent *entry;
+
+	CHECK(top && !chdir(path));
+	while ((entry = readdir(top))) {
+		if (is_dots(entry->d_name))
+			continue;
+		check_dir(entry->d_name, buf, SIZE, SYSCRIPT_DOTS, STABLE);
+		check_dir(entry->d_name, buf, SIZE, 0, STABLE);
+		check_dir(entry->d_name, buf, 2000, 0, STABLE);
+	}
+	closedir(top);
+}
+
+/* What a walk finds, a path a line, and how many errors. */
+static void print_walk(const char *path)
+{
+	int fd = open_dir(path);
+	char error[200] = "";
+	struct syscript_walk_sums sums;
+	struct syscript_walk *walk;
+	ssize_t len;
+
+	CHECK_EQ(syscript_walk_open(&walk, fd, NULL, 0, error, sizeof(error)), 0);
+	while ((len = syscript_walk_next(walk, buf, 3000, &sums)) > 0)
+		for (const char *p = buf; p < buf + len; p += strlen(p) + 1)
+			puts(p);
+	CHECK_EQ(len, 0);
+	printf("errors: %lld\n", (long long)sums.errors);
+	syscript_walk_close(walk);
+	close(fd);
 }
 
 /* -- While others are at work ---------------------------------------------- */
@@ -253,12 +260,16 @@ int main(int argc, char **argv)
 		return compare(argv[2], STABLE, number);
 	if (!strcmp(mode, "changing"))
 		return compare(argv[2], CHANGING, number);
+	if (!strcmp(mode, "replies"))
+		return check_replies(argv[2]), 0;
+	if (!strcmp(mode, "walk"))
+		return print_walk(argv[2]), 0;
 	if (!strcmp(mode, "storm"))
 		return storm(argv[2], number);
 	if (!strcmp(mode, "races"))
 		return races(argv[2], number);
 	if (!strcmp(mode, "endless"))
 		endless(argv[2]);
-	fprintf(stderr, "usage: dircheck stable|changing|storm|races|endless DIRECTORY [NUMBER]\n");
+	fprintf(stderr, "usage: dircheck MODE DIRECTORY [NUMBER]\n");
 	return 2;
 }

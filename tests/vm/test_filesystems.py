@@ -6,18 +6,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import fuse_dirs
 import pytest
 from runner import SLOWDOWN, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 DIRCHECK = BUILD / "tests" / "vm" / "dircheck"
-ODD_NAMES = Path(__file__).with_name("odd_names.py")
 MANY = 100_000 // SLOWDOWN
 # Of many blocks.
 ENOUGH = 4000 // SLOWDOWN
@@ -27,18 +26,18 @@ FEW = 50
 STORM_SECONDS = 3
 # From SIGKILL to the end of the process, on a busy emulated machine.
 DEATH = 60 * SLOWDOWN
-KERNEL = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
+KERNEL = {"SYSCRIPT_BACKEND": "kernel"}
 
 
 def run(*command: str | Path) -> None:
     subprocess.run(command, check=True)
 
 
-def dircheck(*arguments: str | Path, member: bool = False) -> str:
+def dircheck(*arguments: str | Path, member: bool = False, env: dict[str, str] = KERNEL) -> str:
     command = [str(word) for word in (DIRCHECK, *arguments)]
     options = account("member" if member else "root")
     done = subprocess.run(
-        command, env=KERNEL, capture_output=True, text=True, check=False, **options
+        command, env={**os.environ, **env}, capture_output=True, text=True, check=False, **options
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -137,13 +136,17 @@ def fill(path: Path, n: int) -> None:
         os.close(os.open(path / f"file-{i}", os.O_CREAT | os.O_WRONLY, 0o640))
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    # The member has to get there.
-    for path in (tmp_path, *tmp_path.parents):
+def reachable(at: Path) -> Path:
+    """For the member."""
+    for path in (at, *at.parents):
         if path.owner() == "root" and path != Path("/"):
             path.chmod(path.stat().st_mode | 0o011)
-    return tmp_path
+    return at
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return reachable(tmp_path)
 
 
 @pytest.mark.sample(2)
@@ -174,24 +177,50 @@ def test_many_entries(kind: str, count: int, place: Path) -> None:
         dircheck("stable", directory, count)
 
 
-@contextmanager
-def odd_names(at: Path) -> Iterator[Path]:
+@pytest.fixture(scope="module", params=["plain", pytest.param("plus", marks=pytest.mark.long)])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+    """Directories that their server cuts into replies in all ways; with attributes or without."""
     load("fuse")
-    at.mkdir()
-    with subprocess.Popen([sys.executable, ODD_NAMES, at], stdout=subprocess.PIPE) as server:
-        assert server.stdout
-        assert server.stdout.readline() == b"mounted\n"
+    top = tmp_path_factory.mktemp("served")
+    reachable(top)
+    with fuse_dirs.served(top / "top", request.param) as at:
+        yield at
+
+
+def plain_walk(top: Path) -> list[str]:
+    """What a walk finds by plain calls, and how many directories have errors.  Nothing is
+    looked at whose type the directory tells."""
+    found: list[str] = []
+    errors = 0
+
+    def walk(below: str) -> None:
+        nonlocal errors
         try:
-            yield at
-        finally:
-            run("umount", at)
+            for entry in os.scandir(top / below):
+                found.append(f"{below}{entry.name}")
+                if entry.is_dir(follow_symlinks=False):
+                    walk(f"{below}{entry.name}/")
+        except OSError:
+            errors += 1
+
+    walk("")
+    return [*sorted(found), f"errors: {errors}"]
 
 
-def test_odd_names(place: Path) -> None:
-    """A name ends where a process sees its end, also if that makes it "..", or nothing."""
-    with odd_names(place / "odd") as top:
-        dircheck("stable", top)
-        dircheck("stable", top, member=True)
+@pytest.mark.parametrize("engine", ["luajit", "confined"])
+@pytest.mark.parametrize("backend", ["kernel", "user"])
+def test_replies(backend: str, engine: str, served: Path) -> None:
+    """A directory ends where its server says so, and nowhere else; a name where a process
+    sees its end, also if that makes it "..", or nothing."""
+    image = str(BUILD / "lua-runtime" / "lua.image")
+    env = {
+        "SYSCRIPT_BACKEND": backend,
+        "SYSCRIPT_ENGINE": engine,
+        "SYSCRIPT_LUA_IMAGE": image,
+    }
+    dircheck("replies", served, env=env)
+    *found, errors = dircheck("walk", served, env=env).splitlines()
+    assert [*sorted(found), errors] == plain_walk(served)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +305,9 @@ def test_killed(place: Path) -> None:
         for _ in range(2):
             command = [DIRCHECK, "endless", top]
             options = account("member")
-            child = subprocess.Popen(command, env=KERNEL, stdout=subprocess.PIPE, **options)
+            child = subprocess.Popen(
+                command, env={**os.environ, **KERNEL}, stdout=subprocess.PIPE, **options
+            )
             assert child.stdout and child.stdout.readline() == b"at work\n"
             time.sleep(0.2)
             child.kill()
