@@ -66,8 +66,13 @@ ifneq ($(filter -mfunction-return=thunk-extern,$(CFLAGS)),)
 DASMFLAGS += -D RETHUNK
 endif
 
+# An error path that reads an object before it is set finds zeros there, not what was on
+# the stack.  Compilers before GCC 12 and clang 16 cannot.
+AUTO_INIT := $(shell echo | $(CC) -Werror -ftrivial-auto-var-init=zero -fsyntax-only -xc - \
+	2>/dev/null && echo -ftrivial-auto-var-init=zero)
+
 ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
-	-fomit-frame-pointer $(DEFINES) -iquote $(KERNEL) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
+	-fomit-frame-pointer $(AUTO_INIT) $(DEFINES) -iquote $(KERNEL) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
 MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
 # Builtins are what makes an instruction of fma().
 FUSED_CFLAGS := -fbuiltin -mavx -mfma -msse4.1
@@ -84,7 +89,7 @@ $(OUT)/code.o: $(OUT)/lj_vm.o $(OBJECTS)
 	$(if $(OBJTOOL),$(OBJTOOL) $@)
 
 # Changes with what the rules below are told.
-SETTINGS := $(CC) $(LD) $(DEFINES) $(DASMFLAGS) $(CFLAGS) $(OBJTOOL)
+SETTINGS := $(CC) $(LD) $(AUTO_INIT) $(DEFINES) $(DASMFLAGS) $(CFLAGS) $(OBJTOOL)
 .PHONY: FORCE
 $(OUT)/settings: FORCE
 	mkdir -p $(OUT)
