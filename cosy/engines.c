@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* The engine that compounds run on in the process: COSY_ENGINE=user. */
 #include "../lib/user/user.h"
+#include "host.h"
 
 const struct engine_ops *const user_engines[] = { &confined_engine, NULL };
 
-void user_engines_fork(enum fork_step step)
+void user_engines_fork_child(void)
 {
-	(void)step;
+	cosy_fork_child();
 }

@@ -3,10 +3,10 @@
  * See heap.h.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "../lib/lock.h"
 #include "heap.h"
 
 /* Free or taken; they are all of the buffer, in order. */
@@ -19,7 +19,6 @@ struct block {
 
 uintptr_t heap_top;
 static struct block *blocks;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct block *insert(struct block *before, uintptr_t from, size_t size)
 {
@@ -98,9 +97,9 @@ void *heap_get(size_t size, size_t align)
 
 	if (size <= SIZE_MAX - 15) {
 		size = size ? (size + 15) & ~(size_t)15 : 16;
-		pthread_mutex_lock(&lock);
+		lock_take(LOCK_HEAP);
 		block = take_block(size, align < 16 ? 16 : align);
-		pthread_mutex_unlock(&lock);
+		lock_give(LOCK_HEAP);
 	}
 	if (!block) {
 		errno = ENOMEM;
@@ -124,9 +123,9 @@ size_t heap_size(const void *p)
 {
 	size_t size;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_HEAP);
 	size = find(p)->size;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_HEAP);
 	return size;
 }
 
@@ -134,10 +133,10 @@ void heap_put(void *p)
 {
 	struct block *block;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_HEAP);
 	block = find(p);
 	block->taken = false;
 	join(block);
 	join(block->before);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_HEAP);
 }

@@ -32,6 +32,7 @@
 
 #include "../include/uapi/syscript_image.h"
 #include "../lib/compound.h"
+#include "../lib/lock.h"
 #include "../lib/user/arena.h"
 #include "../lib/user/user.h"
 #include "cosy.h"
@@ -56,8 +57,7 @@ struct loaded {
 
 static struct {
 	pthread_once_t once;
-	pthread_mutex_t lock;		/* what follows, when it grows */
-	enum engine engine;
+	enum engine engine;		/* from here on guarded by LOCK_COSY, when it grows */
 	bool forced;			/* no other will do */
 	struct thread *threads;
 	char *arena;			/* or NULL */
@@ -67,7 +67,6 @@ static struct {
 	uint64_t nunits;
 } cosy = {
 	.once = PTHREAD_ONCE_INIT,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 /* A unit's, by one thread. */
@@ -124,11 +123,11 @@ static void close_all(struct thread *t)
 static void thread_end(void *unused)
 {
 	(void)unused;
-	pthread_mutex_lock(&cosy.lock);
+	lock_take(LOCK_COSY);
 	*thread.before = thread.next;
 	if (thread.next)
 		thread.next->before = thread.before;
-	pthread_mutex_unlock(&cosy.lock);
+	lock_give(LOCK_COSY);
 	close_all(&thread);
 	free(thread.scripts);
 	cosy_free(thread.piece);
@@ -179,7 +178,7 @@ static void forget_all(struct thread *t)
 }
 
 /* A script belongs to its process: the child's threads register their own. */
-static void fork_child(void)
+void cosy_fork_child(void)
 {
 	struct thread *t;
 
@@ -188,17 +187,6 @@ static void fork_child(void)
 	cosy.threads = thread.before ? &thread : NULL;
 	thread.next = NULL;
 	thread.before = thread.before ? &cosy.threads : NULL;
-	pthread_mutex_unlock(&cosy.lock);
-}
-
-static void fork_prepare(void)
-{
-	pthread_mutex_lock(&cosy.lock);
-}
-
-static void fork_parent(void)
-{
-	pthread_mutex_unlock(&cosy.lock);
 }
 
 static void start(void)
@@ -206,7 +194,6 @@ static void start(void)
 	uint32_t shift;
 
 	pthread_key_create(&thread_key, thread_end);
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	choose_engine();
 	shift = wanted_shift();
 	if (cosy.engine == NATIVE)
@@ -286,13 +273,13 @@ static void thread_start(void)
 	thread.at = thread.piece + 64;
 	thread.end = thread.piece + FRAMES_SIZE;
 	pthread_setspecific(thread_key, &thread);
-	pthread_mutex_lock(&cosy.lock);
+	lock_take(LOCK_COSY);
 	thread.next = cosy.threads;
 	thread.before = &cosy.threads;
 	if (thread.next)
 		thread.next->before = &thread.next;
 	cosy.threads = &thread;
-	pthread_mutex_unlock(&cosy.lock);
+	lock_give(LOCK_COSY);
 }
 
 __attribute__((noinline))
@@ -382,12 +369,12 @@ void cosy_unit(struct cosy_unit *unit)
 	pthread_once(&cosy.once, start);
 	loaded->unit = unit;
 	loaded->data = load_data(unit);
-	pthread_mutex_lock(&cosy.lock);
+	lock_take(LOCK_COSY);
 	if (cosy.nunits == UNITS_MAX)
 		fail(unit->name, "too many source files with compounds");
 	unit->number = cosy.nunits++;
 	cosy.units[unit->number] = loaded;
-	pthread_mutex_unlock(&cosy.lock);
+	lock_give(LOCK_COSY);
 }
 
 void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *name)

@@ -60,4 +60,7 @@ long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(voi
 /* Where there is one way. */
 void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 
+/* The library's, in a child of fork(2). */
+void cosy_fork_child(void);
+
 #endif /* COSY_HOST_H */

@@ -190,6 +190,7 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 			  div_u64(SYSCRIPT_GRACE_DEFAULT, NSEC_PER_MSEC));
 		return -EINVAL;
 	}
+	limits->load = max(limits->time, min(SYSCRIPT_TIME_REGISTER, time_max));
 	return resolve_wall(&limits->wall, error, error_len);
 }
 

@@ -22,12 +22,14 @@ struct mm_struct;
  * struct limits - limits of one program; see struct syscript_register
  * @memory: bytes
  * @time:   ns in script code per call
+ * @load:   ns in script code for the registration, set by limits_resolve()
  * @wall:   ns per call
  * @grace:  ns that a run may continue while a signal is pending
  */
 struct limits {
 	u64 memory;
 	u64 time;
+	u64 load;
 	u64 wall;
 	u64 grace;
 };

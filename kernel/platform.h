@@ -38,13 +38,14 @@ struct platform_lock {
 #else
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../lib/lock.h"
 
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -68,13 +69,13 @@ static inline void *platform_zalloc(size_t size)
 
 #define platform_free		free
 
+/* One for all, which is held for a few loads. */
 struct platform_lock {
-	pthread_mutex_t lock;
 };
 
-#define platform_lock_init(l)	pthread_mutex_init(&(l)->lock, NULL)
-#define platform_lock(l)	pthread_mutex_lock(&(l)->lock)
-#define platform_unlock(l)	pthread_mutex_unlock(&(l)->lock)
+#define platform_lock_init(l)	((void)(l))
+#define platform_lock(l)	lock_take(((void)(l), LOCK_PROGRAMS))
+#define platform_unlock(l)	lock_give(((void)(l), LOCK_PROGRAMS))
 
 #endif
 

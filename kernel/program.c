@@ -278,7 +278,7 @@ static int program_make_run(struct program *program, const struct syscript_regis
 	run->context = context;
 	run->flags = program->flags;
 	run->memory_limit = program->limits.memory;
-	run->time_limit = program->limits.time;
+	run->time_limit = run->call_time_limit = program->limits.time;
 	run->wall_limit = program->limits.wall;
 	run->grace = program->limits.grace;
 	program_limit_rights(run, reg);
@@ -337,9 +337,13 @@ int program_load(struct program *program, const struct syscript_register *reg,
 		.shared = reg->shared, .shared_len = reg->shared_len,
 	};
 	struct run *run = program->run;
-	int err = program_find_base(&image, program, base) ?:
-		  program->engine->create(run, &image);
+	int err = program_find_base(&image, program, base);
 
+	/* How long it takes to read a script says more of the machine than of the script. */
+	run->time_limit = program->limits.load;
+	if (!err)
+		err = program->engine->create(run, &image);
+	run->time_limit = run->call_time_limit;
 	if (err)
 		strscpy(error, run->error, RUN_ERROR_LEN);
 	else

@@ -36,7 +36,8 @@ struct engine_vm;
  *                -ECANCELED for good; -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
  * @flags:        SYSCRIPT_* of the registration
  * @memory_limit: bytes
- * @time_limit:   ns in script code per run
+ * @time_limit:   ns in script code per run; while the program is made another than:
+ * @call_time_limit: the same of its calls
  * @wall_limit:   elapsed ns per run, without waits that a signal can end
  * @grace:        ns that a run may continue while a signal is pending
  * @time:         ns in script code, of all runs
@@ -59,7 +60,7 @@ struct engine_vm;
 struct run {
 	volatile int doom;
 	unsigned int flags;
-	unsigned long memory_limit, time_limit, wall_limit, grace;
+	unsigned long memory_limit, time_limit, call_time_limit, wall_limit, grace;
 	unsigned long time, deadline;
 	unsigned long syscalls;
 	unsigned long preempt_max;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* The engines of the library's user backend; libcosy has fewer. */
+#include "batch/builtin.h"
 #include "lua_base.h"
 #include "lua_host.h"
 #include "user/user.h"
@@ -8,7 +9,8 @@ const struct engine_ops *const user_engines[] = {
 	&luajit_engine, &confined_engine, &lua_engine, NULL,
 };
 
-void user_engines_fork(enum fork_step step)
+void user_engines_fork_child(void)
 {
-	lua_base_fork(step);
+	lua_base_fork_child();
+	builtin_fork_child();
 }

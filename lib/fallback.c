@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
 #include "fallback.h"
+#include "lock.h"
 #include "sys.h"
 #include "user/user.h"
 
@@ -18,7 +18,6 @@ struct fallback {
 	char image[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fallback *all;
 
 static struct fallback *fallback_take(int fd)
@@ -54,19 +53,19 @@ void fallback_add(int fd, const struct syscript_register *reg)
 	fallback->reg.error_len = 0;
 	memcpy(fallback->image, (const void *)reg->image, reg->image_len);
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FALLBACKS);
 	fallback->next = all;
 	all = fallback;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FALLBACKS);
 }
 
 void fallback_drop(int fd)
 {
 	struct fallback *fallback;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FALLBACKS);
 	fallback = fallback_take(fd);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FALLBACKS);
 	free(fallback);
 }
 
@@ -102,7 +101,9 @@ static int move(int fd)
 	}
 	if (device_info(fd, &info) < 0 || info.calls)
 		return -EOPNOTSUPP;
+	lock_take(LOCK_FALLBACKS);
 	fallback = fallback_take(fd);
+	lock_give(LOCK_FALLBACKS);
 	if (fallback && fallback->id == info.id) {
 		user_fd = user_register(&fallback->reg);
 		if (user_fd >= 0)
@@ -116,8 +117,10 @@ int fallback_move(int fd)
 {
 	int err;
 
-	pthread_mutex_lock(&lock);
+	if (lock_is_mine(LOCK_MOVE))
+		return -EDEADLK;
+	lock_take(LOCK_MOVE);
 	err = move(fd);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_MOVE);
 	return err;
 }

@@ -16,7 +16,8 @@ void fallback_drop(int fd);
 /*
  * Puts the script of @fd into the user backend, at the same number.  Returns
  * 0, or -EOPNOTSUPP if it has been called (its state would be lost), if it is not
- * known, or if the user backend does not take it.
+ * known, or if the user backend does not take it; or -EDEADLK in a handler that has
+ * interrupted this thread's move of a script, in the script's top level.
  */
 int fallback_move(int fd);
 

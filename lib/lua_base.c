@@ -2,11 +2,11 @@
 /* See lua_base.h. */
 #include <errno.h>
 #include <linux/syscript_image.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
 #include "lua_base.h"
 #include "lua_image.h"
 #include "lua_opened.h"
@@ -23,7 +23,6 @@
  * @file:   where it comes from
  * @offset: of its data in arenas
  * @header: of its image, but for the stack, which is of those that extend it
- * @making: guards the rest
  * @image:  at its place in arenas; NULL before it is needed
  * @run:    of @here, or NULL
  * @digest: of the machine's, which may be the same; NULL: it is not
@@ -36,7 +35,6 @@ struct lua_base {
 	uint32_t offset;
 	struct image_header header;
 
-	pthread_mutex_t making;
 	struct image_header *image;
 	struct run *run;
 	struct engine_vm *here;
@@ -46,8 +44,7 @@ struct lua_base {
 	size_t memory_limit;
 };
 
-/* Never held for long, nor while memory is allocated: fork(2) takes it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Guarded by LOCK_BASES. */
 static struct lua_base *bases;
 /* The one of these that has no users. */
 static struct lua_base *idle;
@@ -59,7 +56,7 @@ static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
 {
 	struct lua_base *found;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_BASES);
 	for (found = bases; found && found->header.arena_shift != shift; found = found->next)
 		;
 	if (!found && base) {
@@ -70,7 +67,7 @@ static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
 		found->users++;
 	if (found == idle)
 		idle = NULL;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_BASES);
 	return found;
 }
 
@@ -112,11 +109,11 @@ static struct lua_base *give_up(struct lua_base *base)
 {
 	struct lua_base *old = NULL;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_BASES);
 	/* A parent's is not for this process's scripts. */
 	if (!--base->users)
 		old = is_known(base) ? keep_idle(base) : base;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_BASES);
 	return old;
 }
 
@@ -128,7 +125,6 @@ static void destroy(struct lua_base *base)
 		run_destroy(base->run);
 	compound_close(&base->kernel);
 	lua_opened_free(base->opened);
-	pthread_mutex_destroy(&base->making);
 	free(base->image);
 	free(base);
 }
@@ -145,7 +141,6 @@ static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
 
 	if (!base)
 		return NULL;
-	pthread_mutex_init(&base->making, NULL);
 	base->file = file;
 	base->offset = offset;
 	base->header = *header_of(file);
@@ -162,9 +157,9 @@ static void drop_idle(void)
 {
 	struct lua_base *old;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_BASES);
 	old = keep_idle(NULL);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_BASES);
 	if (old)
 		destroy(old);
 }
@@ -193,19 +188,12 @@ void lua_base_put(struct lua_base *base)
 		destroy(base);
 }
 
-void lua_base_fork(enum fork_step step)
+/* Users keep theirs; some may be half made, by threads that the child lacks. */
+void lua_base_fork_child(void)
 {
-	if (step == FORK_PREPARE) {
-		pthread_mutex_lock(&lock);
-		return;
-	}
-	/* Users keep theirs; some may be half made, by threads that the child lacks. */
-	if (step == FORK_CHILD) {
-		if (idle)
-			compound_close(&idle->kernel);
-		bases = idle = NULL;
-	}
-	pthread_mutex_unlock(&lock);
+	if (idle)
+		compound_close(&idle->kernel);
+	bases = idle = NULL;
 }
 
 /* -- One ------------------------------------------------------------------------------ */
@@ -269,10 +257,10 @@ int lua_base_here(struct lua_base *base, struct engine_vm **vm, char *error)
 {
 	int err;
 
-	pthread_mutex_lock(&base->making);
+	lock_take(LOCK_MAKING);
 	err = base->here ? 0 : make_here(base, error);
 	*vm = base->here;
-	pthread_mutex_unlock(&base->making);
+	lock_give(LOCK_MAKING);
 	return err;
 }
 
@@ -311,12 +299,12 @@ static int get_own(struct lua_base *base, char *error)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&base->making);
+	lock_take(LOCK_MAKING);
 	if (!is_there(base)) {
 		compound_close(&base->kernel);
 		err = make_in_kernel(base, error);
 	}
-	pthread_mutex_unlock(&base->making);
+	lock_give(LOCK_MAKING);
 	return err ?: base->kernel.fd;
 }
 
@@ -411,9 +399,9 @@ bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena)
 {
 	const struct lua_opened *opened;
 
-	pthread_mutex_lock(&base->making);
+	lock_take(LOCK_MAKING);
 	opened = base->memory_limit == memory_limit ? base->opened : NULL;
-	pthread_mutex_unlock(&base->making);
+	lock_give(LOCK_MAKING);
 	if (opened)
 		lua_opened_copy(opened, arena);
 	return opened;
@@ -422,10 +410,10 @@ bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena)
 void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena, size_t from,
 		   size_t to)
 {
-	pthread_mutex_lock(&base->making);
+	lock_take(LOCK_MAKING);
 	if (!base->opened) {
 		base->opened = lua_opened_keep(arena, 1UL << base->header.arena_shift, from, to);
 		base->memory_limit = memory_limit;
 	}
-	pthread_mutex_unlock(&base->making);
+	lock_give(LOCK_MAKING);
 }

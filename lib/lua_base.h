@@ -65,6 +65,6 @@ void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena
 bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena);
 
 /* The child's scripts do not share the parent's. */
-void lua_base_fork(enum fork_step step);
+void lua_base_fork_child(void);
 
 #endif /* LIB_LUA_BASE_H */

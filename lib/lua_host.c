@@ -54,6 +54,7 @@
  * @kernel:  or in the kernel
  * @base:    Lua, which its image extends
  * @frame:   where the compound's argument leads
+ * @is_loaded: its top level has run
  * @another: LUA_HOST_OR_ANOTHER, and nothing of the script has run
  * @stopped: a run was ended in the middle and has left things in no good state
  */
@@ -68,7 +69,7 @@ struct vm {
 	char *arena, *at;		/* what is free of it starts here */
 	uint32_t shift;
 	struct runtime_call *call, **frame;
-	bool another, stopped;
+	bool is_loaded, another, stopped;
 };
 
 static struct vm *vm_of(struct engine_vm *vm)
@@ -168,7 +169,7 @@ static int load_here(struct vm *vm)
 	struct run *run = vm->run;
 	unsigned long limit = run->memory_limit;
 	unsigned int flags = run->flags;
-	int err = clock_start(user_fd_sweep) ?: lua_base_here(vm->base, &image.base, run->error);
+	int err = lua_base_here(vm->base, &image.base, run->error);
 
 	if (err)
 		return err;
@@ -189,14 +190,21 @@ static int register_in_kernel(struct vm *vm, struct compound *kernel)
 	struct syscript_register reg = {
 		.image = (unsigned long)vm->image, .image_len = vm->image_len,
 		.memory_limit = CODE_FACTOR * vm->image_len + CODE_BASE,
-		.time_limit = run->time_limit, .wall_limit = run->wall_limit,
-		.grace = run->grace,
+		.time_limit = vm->is_loaded ? run->call_time_limit : run->time_limit,
+		.wall_limit = run->wall_limit, .grace = run->grace,
 		.error = (unsigned long)run->error, .error_len = RUN_ERROR_LEN,
 		.shared = (unsigned long)vm->arena, .shared_len = 1UL << vm->shift,
-	};
+	}, again;
+	int err;
 
 	snprintf(reg.name, sizeof(reg.name), "%s", run->name);
-	return lua_base_register(vm->base, kernel, &reg);
+	again = reg;
+	err = lua_base_register(vm->base, kernel, &reg);
+	if (err != -EINVAL || reg.time_limit == run->call_time_limit)
+		return err;
+	/* The module may allow less than a registration may take here. */
+	again.time_limit = run->call_time_limit;
+	return lua_base_register(vm->base, kernel, &again);
 }
 
 static int load_in_kernel(struct vm *vm)
@@ -437,6 +445,15 @@ static bool reload(struct vm *vm, struct image_header *image, size_t len, int *e
 	return false;
 }
 
+/* The image stays, and the kernel has had the registration's time limit for it. */
+static int limit_calls(struct vm *vm)
+{
+	if (vm->inner || vm->run->time_limit == vm->run->call_time_limit ||
+	    reload_in_kernel(vm))
+		return 0;
+	return load_engine(vm);
+}
+
 /* For tests of what is not compiled. */
 static bool compiles(void)
 {
@@ -469,10 +486,12 @@ static int compile_script(struct vm *vm)
 	size_t len;
 
 	if (!compiles() || !lua_host_runtime((struct engine_vm *)vm, &runtime))
-		return 0;
+		return limit_calls(vm);
 	image = runtime_compile(&runtime, lua_base_header(vm->base), lua_base_table(vm->base),
 				&len);
-	if (image && reload(vm, image, len, &err))
+	if (!image)
+		err = limit_calls(vm);
+	else if (reload(vm, image, len, &err))
 		runtime_attach(&runtime);
 	runtime_free(&runtime);
 	return err;
@@ -518,6 +537,7 @@ static int load_script(struct vm *vm)
 	snprintf(told, sizeof(told), "%s", vm->run->error);
 	err = open_lua(vm) ?: enter(vm);
 	vm->another = false;
+	vm->is_loaded = true;
 	if (!err && !vm->call->check)
 		err = compile_script(vm);
 	if (!err)

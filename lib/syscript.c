@@ -151,11 +151,12 @@ __attribute__((noinline))
 static int call_moved(int fd, struct syscript_call *call)
 {
 	struct script *script;
+	int err = fallback_move(fd);
 
-	if (fallback_move(fd)) {
+	if (err == -EOPNOTSUPP)
 		choose_is_watched();
-		return -EOPNOTSUPP;
-	}
+	if (err)
+		return err;
 	script = user_fd_get(fd);
 	if (!script)
 		return -EBADF;

@@ -1,69 +1,58 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See ticket.h. */
 #include <errno.h>
-#include <string.h>
+#include <limits.h>
+#include <linux/futex.h>
 
+#include "lock.h"
+#include "sys.h"
 #include "ticket.h"
 
-void ticket_init(struct ticket_lock *lock)
+static void wait_while(void *word, unsigned int value)
 {
-	memset(lock, 0, sizeof(*lock));
-	pthread_mutex_init(&lock->mutex, NULL);
-	pthread_cond_init(&lock->served, NULL);
+	sys_call(futex, word, FUTEX_WAIT_PRIVATE, value, 0);
 }
 
-/* Under the mutex: takes it if it is free, else makes its holder look for a queue. */
-static bool take_or_join(struct ticket_lock *lock)
+/* Until the caller, with @ticket, is the head of the queue. */
+static void queue(struct ticket_lock *lock, unsigned int ticket)
 {
-	unsigned int state = __atomic_load_n(&lock->state, __ATOMIC_RELAXED);
-	bool mine;
+	unsigned int serving;
 
-	do {
-		if (state == TICKET_QUEUE)
-			return false;
-		mine = state == TICKET_FREE;
-	} while (!__atomic_compare_exchange_n(&lock->state, &state,
-					      mine ? TICKET_TAKEN : TICKET_QUEUE, false,
-					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
-	/* The ticket of the holder, which has none. */
-	if (!mine)
-		lock->next++;
-	return mine;
+	while ((serving = __atomic_load_n(&lock->serving, __ATOMIC_ACQUIRE)) != ticket)
+		wait_while(&lock->serving, serving);
 }
 
-static void wait_for_turn(struct ticket_lock *lock)
+/* By the head of the queue: the half of @owner that futexes compare comes first. */
+static void own(struct ticket_lock *lock)
 {
-	unsigned long ticket = lock->next++;
+	unsigned long owner = 0;
 
-	while (lock->serving != ticket)
-		pthread_cond_wait(&lock->served, &lock->mutex);
+	while (!__atomic_compare_exchange_n(&lock->owner, &owner, ticket_self(), false,
+					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (owner & TICKET_WAITED ||
+		    __atomic_compare_exchange_n(&lock->owner, &owner, owner | TICKET_WAITED,
+						false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			wait_while(&lock->owner, owner | TICKET_WAITED);
+		owner = 0;
+	}
 }
 
 int ticket_take(struct ticket_lock *lock)
 {
-	int cancel;
-
 	if (ticket_try(lock))
 		return 0;
 	if (ticket_is_mine(lock))
 		return -EDEADLK;
-	/* A thread cancelled in the queue would hold its turn for ever. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&lock->mutex);
-	if (!take_or_join(lock))
-		wait_for_turn(lock);
-	__atomic_store_n(&lock->holder, ticket_self(), __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock->mutex);
-	pthread_setcancelstate(cancel, NULL);
+	signals_block();
+	queue(lock, __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED));
+	own(lock);
+	__atomic_store_n(&lock->serving, lock->serving + 1, __ATOMIC_RELEASE);
+	sys_call(futex, &lock->serving, FUTEX_WAKE_PRIVATE, INT_MAX);
+	signals_unblock();
 	return 0;
 }
 
-void ticket_pass_on(struct ticket_lock *lock)
+void ticket_wake(struct ticket_lock *lock)
 {
-	pthread_mutex_lock(&lock->mutex);
-	lock->serving++;
-	if (lock->next != lock->serving)
-		pthread_cond_broadcast(&lock->served);
-	else
-		__atomic_store_n(&lock->state, TICKET_FREE, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&lock->mutex);
+	sys_call(futex, &lock->owner, FUTEX_WAKE_PRIVATE, 1);
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* A ticket lock: it serves its callers in the order in which they came. */
+/*
+ * A ticket lock: it serves its callers in the order in which they came.  A signal handler
+ * finds it free, or its thread's: one word says who has it, and threads that wait for it
+ * block signals.
+ */
 #ifndef LIB_TICKET_H
 #define LIB_TICKET_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
-/* ticket_lock.state */
-#define TICKET_FREE	0
-#define TICKET_TAKEN	1	/* no thread waits, or has waited for it */
-#define TICKET_QUEUE	2	/* the thread with ticket @serving has it */
+#define TICKET_WAITED	1UL	/* of @owner: the thread at the queue's head waits for it */
 
 /**
- * struct ticket_lock - a lock
- * @state:   TICKET_*; written under @mutex, except from FREE to TAKEN and back
- * @holder:  ticket_self() of its holder; 0 before it is given back
- * @next, @serving: tickets, equal if there is no queue
+ * struct ticket_lock - a lock; free when zeroed
+ * @owner: ticket_self() of the thread that has it, and TICKET_WAITED; or 0
+ * @next, @serving: tickets: of the next thread to join the queue, and of its head; equal
+ *         if there is no queue
  */
 struct ticket_lock {
-	unsigned int state;
-	unsigned long holder;
-	pthread_mutex_t mutex;
-	pthread_cond_t served;
-	unsigned long next, serving;
+	unsigned long owner;
+	unsigned int next, serving;
 };
 
-void ticket_init(struct ticket_lock *lock);
+static inline void ticket_init(struct ticket_lock *lock)
+{
+	*lock = (struct ticket_lock){ 0 };
+}
 
 /* This thread: where its own variables are.  pthread_self() would be a call. */
 static inline unsigned long ticket_self(void)
@@ -39,35 +39,31 @@ static inline unsigned long ticket_self(void)
 /* Does this thread have it? */
 static inline bool ticket_is_mine(const struct ticket_lock *lock)
 {
-	return __atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == ticket_self();
+	return (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) & ~TICKET_WAITED) ==
+	       ticket_self();
 }
 
 /* If it is free. */
 static inline bool ticket_try(struct ticket_lock *lock)
 {
-	unsigned int state = TICKET_FREE;
+	unsigned long owner = 0;
 
-	if (!__atomic_compare_exchange_n(&lock->state, &state, TICKET_TAKEN, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return false;
-	__atomic_store_n(&lock->holder, ticket_self(), __ATOMIC_RELAXED);
-	return true;
+	return __atomic_load_n(&lock->next, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&lock->serving, __ATOMIC_RELAXED) &&
+	       __atomic_compare_exchange_n(&lock->owner, &owner, ticket_self(), false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* Waits for the caller's turn.  Returns 0, or -EDEADLK if it is theirs already. */
 int ticket_take(struct ticket_lock *lock);
 
-/* Gives it to a waiting thread. */
-void ticket_pass_on(struct ticket_lock *lock);
+/* Wakes the thread at the queue's head. */
+void ticket_wake(struct ticket_lock *lock);
 
 static inline void ticket_give(struct ticket_lock *lock)
 {
-	unsigned int state = TICKET_TAKEN;
-
-	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELAXED);
-	if (!__atomic_compare_exchange_n(&lock->state, &state, TICKET_FREE, false,
-					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		ticket_pass_on(lock);
+	if (__atomic_exchange_n(&lock->owner, 0, __ATOMIC_RELEASE) & TICKET_WAITED)
+		ticket_wake(lock);
 }
 
 #endif /* LIB_TICKET_H */

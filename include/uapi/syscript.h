@@ -105,6 +105,7 @@
 
 /* The limits if a registration has 0. */
 #define SYSCRIPT_TIME_DEFAULT	100000000ULL	/* ns */
+#define SYSCRIPT_TIME_REGISTER	1000000000ULL	/* ns: for REGISTER, or a higher limit */
 #define SYSCRIPT_MEMORY_DEFAULT	(1ULL << 20)	/* bytes */
 #define SYSCRIPT_MEMORY_MIN	(64ULL << 10)	/* bytes */
 #define SYSCRIPT_WALL_DEFAULT	10000000000ULL	/* ns */
@@ -155,7 +156,9 @@
  * @image_len:    its length in bytes, 1 .. SYSCRIPT_IMAGE_MAX
  * @memory_limit: bytes the script may allocate; 0 = SYSCRIPT_MEMORY_DEFAULT
  * @time_limit:   ns of run time in script code per call (time spent inside
- *                system calls does not count); 0 = SYSCRIPT_TIME_DEFAULT
+ *                system calls does not count); 0 = SYSCRIPT_TIME_DEFAULT.
+ *                REGISTER itself may take SYSCRIPT_TIME_REGISTER, or this if it is
+ *                more, or what the module allows if that is less
  * @wall_limit:   elapsed ns per call, without waits that a signal can end: script
  *                code, work in system calls, waiting for storage; 0 =
  *                SYSCRIPT_WALL_DEFAULT; SYSCRIPT_NO_LIMIT = the highest that the

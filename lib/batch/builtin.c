@@ -4,7 +4,6 @@
  * as often as threads call it at once, up to INSTANCES; more wait their turn.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -45,26 +44,18 @@ struct instance {
 };
 
 static struct instance instances[BUILTINS][INSTANCES];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool ready;
 
 const char *builtin_source(enum builtin which)
 {
 	return sources[which];
 }
 
-/* Threads that had a lock at a fork() are not there in the child. */
-static void init_locks(void)
+/* Threads that had a turn at a fork() are not there in the child. */
+void builtin_fork_child(void)
 {
-	for (int i = 0; i < BUILTINS * INSTANCES; i++)
-		ticket_init(&instances[0][i].turn);
-}
-
-static void init(void)
-{
-	init_locks();
-	pthread_atfork(NULL, NULL, init_locks);
-	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	for (int which = 0; which < BUILTINS; which++)
+		for (int i = 0; i < INSTANCES; i++)
+			ticket_init(&instances[which][i].turn);
 }
 
 static int make(enum builtin which, enum syscript_backend backend)
@@ -170,8 +161,6 @@ int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 	struct instance *instance;
 	int ret;
 
-	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
-		pthread_once(&once, init);
 	instance = take_instance(which);
 	if (!instance)
 		return -EDEADLK;

@@ -36,6 +36,9 @@ static inline int64_t builtin_first(int ret, const int64_t *results)
 	return ret < 0 ? ret : results[0];
 }
 
+/* In a child of fork(2). */
+void builtin_fork_child(void);
+
 /* Its text. */
 const char *builtin_source(enum builtin which);
 

@@ -4,12 +4,12 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "../../include/uapi/syscript_image.h"
+#include "../lock.h"
 #include "arena.h"
 
 /**
@@ -25,25 +25,7 @@ struct known {
 	unsigned int guards;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known *all;
-
-static void lock_take(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void lock_give(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-/* Before any handler of the program's or library's that may free what it has. */
-__attribute__((constructor))
-static void begin(void)
-{
-	pthread_atfork(lock_take, lock_give, lock_give);
-}
 
 static struct known **find(const char *arena)
 {
@@ -120,9 +102,9 @@ int arena_guard(void *arena, size_t size)
 {
 	int err;
 
-	lock_take();
+	lock_take(LOCK_ARENAS);
 	err = guard(arena, size);
-	lock_give();
+	lock_give(LOCK_ARENAS);
 	return err;
 }
 
@@ -136,14 +118,14 @@ void arena_unguard(void *arena)
 {
 	struct known **link;
 
-	lock_take();
+	lock_take(LOCK_ARENAS);
 	link = find(arena);
 	/* An arena that was unmapped before its last program has none any more. */
 	if (*link && !--(*link)->guards && !(*link)->reserved) {
 		unmap_guards(*link);
 		forget(link);
 	}
-	lock_give();
+	lock_give(LOCK_ARENAS);
 }
 
 void *arena_map(unsigned int shift)
@@ -163,9 +145,9 @@ void *arena_map(unsigned int shift)
 	if (from + many > arena + size + IMAGE_GUARD)
 		munmap(arena + size + IMAGE_GUARD,
 		       from + many - (arena + size + IMAGE_GUARD));
-	lock_take();
+	lock_take(LOCK_ARENAS);
 	is_known = add(arena, size, true);
-	lock_give();
+	lock_give(LOCK_ARENAS);
 	if (!is_known || mprotect(arena, size, PROT_READ | PROT_WRITE)) {
 		arena_unmap(arena, shift);
 		return NULL;
@@ -177,10 +159,10 @@ void arena_unmap(void *arena, unsigned int shift)
 {
 	struct known **link;
 
-	lock_take();
+	lock_take(LOCK_ARENAS);
 	link = find(arena);
 	if (*link)
 		forget(link);
-	lock_give();
+	lock_give(LOCK_ARENAS);
 	munmap((char *)arena - IMAGE_GUARD, (1UL << shift) + 2 * IMAGE_GUARD);
 }

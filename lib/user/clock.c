@@ -1,130 +1,245 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Ends runs that are over their time.  One thread, which ticks while scripts of
- * the user backend run and for a while after, so that a busy program does not
- * pay for waking it up with each call.
+ * LuaJIT's code does not look at the clock by itself.  While there are scripts of it in
+ * this process a thread looks at their runs each millisecond, and makes those that are
+ * over a limit look for themselves.  It sleeps when nothing runs, and for as long as
+ * scripts are called often it does not, so that a call need not wake it.
+ *
+ * Runs come and go without a lock, since a handler may call a script: each has an entry
+ * for life, and says there that it runs.  Entries are never freed, but used again.
  */
+#include <linux/capability.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
+#include "lock.h"
 #include "sys.h"
 #include "user.h"
 
 #define TICK_NS		1000000L
 #define LINGER_TICKS	20
+#define STACK_SIZE	(128UL << 10)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static struct run_own *running;		/* through ->running */
-static bool started, asleep;
-static void (*before_sleep)(void);
+enum entry_state {
+	IDLE,
+	RUNNING,
+	LOOKED_AT,		/* by the clock thread: the run stays until that is over */
+	WAITED_FOR,		/* and waits for it */
+};
 
-static void tick(void)
+struct clock_entry {
+	struct clock_entry *next;	/* never changes */
+	struct run_own *own;		/* NULL: free */
+	unsigned long runner;		/* ticket_self() */
+	unsigned int state;
+};
+
+enum thread_state { AWAKE, ASLEEP, ENDING };
+
+static struct clock_entry *entries;	/* only grows; the rest is LOCK_CLOCK's */
+static unsigned int thread_state;
+static pthread_t thread;
+static bool started;
+static unsigned int users;
+
+static void futex_wait(unsigned int *word, unsigned int value, const struct timespec *timeout)
 {
-	struct timespec ts = { 0, TICK_NS };
+	sys_call(futex, word, FUTEX_WAIT_PRIVATE, value, timeout);
+}
 
-	sys_call(nanosleep, &ts, 0);
+static void futex_wake(unsigned int *word)
+{
+	sys_call(futex, word, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static bool change(unsigned int *word, unsigned int from, unsigned int to)
+{
+	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+/* -- The thread --------------------------------------------------------------------- */
+
+static void look_at(struct clock_entry *entry)
+{
+	struct run *run;
+
+	if (!change(&entry->state, RUNNING, LOOKED_AT))
+		return;
+	run = &entry->own->run;
+	if (run_is_overdue(entry->own) && run->vm)
+		run->engine->interrupt(run->vm);
+	if (__atomic_exchange_n(&entry->state, RUNNING, __ATOMIC_SEQ_CST) == WAITED_FOR)
+		futex_wake(&entry->state);
+}
+
+static bool any_runs(void)
+{
+	struct clock_entry *entry = __atomic_load_n(&entries, __ATOMIC_ACQUIRE);
+
+	while (entry && __atomic_load_n(&entry->state, __ATOMIC_SEQ_CST) == IDLE)
+		entry = entry->next;
+	return entry;
+}
+
+static void sleep_until_run(void)
+{
+	/* A run that begins now sees this, or is seen. */
+	if (!change(&thread_state, AWAKE, ASLEEP))
+		return;
+	if (any_runs())
+		change(&thread_state, ASLEEP, AWAKE);
+	else
+		futex_wait(&thread_state, ASLEEP, NULL);
+}
+
+/*
+ * The program may give up what it may do, but cannot do so for this thread.  Where it has
+ * installed a filter already, it has done so before, and the filter may not like this.
+ */
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (sys_call(prctl, PR_GET_SECCOMP))
+		return;
+	sys_call(capset, &header, none);
+	sys_call(prctl, PR_SET_NO_NEW_PRIVS, 1);
 }
 
 static void *watch(void *unused)
 {
-	int idle = 0;
+	const struct timespec tick = { 0, TICK_NS };
+	unsigned int idle = 0, state;
+	sigset_t all;
 
-	(void)unused;
-	pthread_mutex_lock(&lock);
-	for (;;) {
-		if (!running && idle++ >= LINGER_TICKS) {
-			pthread_mutex_unlock(&lock);
-			before_sleep();
-			pthread_mutex_lock(&lock);
-			while (!running) {
-				asleep = true;
-				pthread_cond_wait(&wake, &lock);
-			}
-			asleep = false;
+	/* The program's signals; those of the C library change the ids of all threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	give_up_rights();
+	while ((state = __atomic_load_n(&thread_state, __ATOMIC_SEQ_CST)) != ENDING) {
+		if (state == ASLEEP || idle++ >= LINGER_TICKS)
+			sleep_until_run();
+		futex_wait(&thread_state, AWAKE, &tick);
+		if (any_runs())
 			idle = 0;
-		}
-		pthread_mutex_unlock(&lock);
-		tick();
-		pthread_mutex_lock(&lock);
-		for (struct run_own *own = running; own; own = own->running) {
-			struct run *run = &own->run;
-
-			idle = 0;
-			if (run_is_overdue(own) && run->vm && run->engine->interrupt)
-				run->engine->interrupt(run->vm);
-		}
+		for (struct clock_entry *entry = __atomic_load_n(&entries, __ATOMIC_ACQUIRE);
+		     entry; entry = entry->next)
+			look_at(entry);
 	}
-	return NULL;
+	return unused;
 }
 
-int clock_start(void (*sweep)(void))
+static int start_thread(void)
 {
 	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int err = 0;
+	int err;
 
-	pthread_mutex_lock(&lock);
-	before_sleep = sweep;
-	if (!started) {
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		/* A thread inherits the mask: this one takes no signal from the program. */
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		err = pthread_create(&thread, &attr, watch, NULL);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		pthread_attr_destroy(&attr);
-		if (!err) {
-			pthread_setname_np(thread, "syscript");
-			started = true;
-		}
+	thread_state = AWAKE;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	err = pthread_create(&thread, &attr, watch, NULL);
+	pthread_attr_destroy(&attr);
+	/* That may be too little for the program's thread-local variables. */
+	if (err)
+		err = pthread_create(&thread, NULL, watch, NULL);
+	if (!err) {
+		pthread_setname_np(thread, "syscript");
+		started = true;
 	}
-	pthread_mutex_unlock(&lock);
 	return -err;
 }
 
-void clock_add(struct run_own *own)
+static void end_thread(void)
 {
-	pthread_mutex_lock(&lock);
-	own->running = running;
-	running = own;
-	if (asleep) {
-		asleep = false;
-		pthread_cond_signal(&wake);
-	}
-	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&thread_state, ENDING, __ATOMIC_SEQ_CST);
+	futex_wake(&thread_state);
+	pthread_join(thread, NULL);
+	started = false;
 }
 
-/* On return the clock thread does not look at @own any more. */
-void clock_del(struct run_own *own)
+int clock_get(void)
 {
-	struct run_own **link;
+	int err;
 
-	pthread_mutex_lock(&lock);
-	for (link = &running; *link; link = &(*link)->running) {
-		if (*link == own) {
-			*link = own->running;
-			break;
+	lock_take(LOCK_CLOCK);
+	err = started ? 0 : start_thread();
+	if (!err)
+		users++;
+	lock_give(LOCK_CLOCK);
+	return err;
+}
+
+void clock_put(void)
+{
+	lock_take(LOCK_CLOCK);
+	if (!--users && started)
+		end_thread();
+	lock_give(LOCK_CLOCK);
+}
+
+/* -- Runs --------------------------------------------------------------------------- */
+
+bool clock_add(struct run_own *own)
+{
+	struct clock_entry *entry;
+
+	lock_take(LOCK_CLOCK);
+	for (entry = entries; entry && entry->own; entry = entry->next)
+		;
+	if (entry) {
+		entry->own = own;
+	} else {
+		entry = malloc(sizeof(*entry));
+		if (entry) {
+			*entry = (struct clock_entry){ .next = entries, .own = own };
+			__atomic_store_n(&entries, entry, __ATOMIC_RELEASE);
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	own->clock = entry;
+	lock_give(LOCK_CLOCK);
+	return entry;
 }
 
-/* The child has neither the thread nor the other threads' runs. */
-void clock_fork(enum fork_step step)
+void clock_del(struct run_own *own)
 {
-	if (step == FORK_PREPARE) {
-		pthread_mutex_lock(&lock);
-		return;
+	clock_leave(own);
+	lock_take(LOCK_CLOCK);
+	own->clock->own = NULL;
+	lock_give(LOCK_CLOCK);
+}
+
+void clock_enter(struct run_own *own)
+{
+	own->clock->runner = ticket_self();
+	__atomic_store_n(&own->clock->state, RUNNING, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&thread_state, __ATOMIC_SEQ_CST) == ASLEEP &&
+	    change(&thread_state, ASLEEP, AWAKE))
+		futex_wake(&thread_state);
+}
+
+void clock_leave(struct run_own *own)
+{
+	unsigned int *state = &own->clock->state;
+
+	while (!change(state, RUNNING, IDLE)) {
+		if (__atomic_load_n(state, __ATOMIC_SEQ_CST) == IDLE)
+			return;
+		change(state, LOOKED_AT, WAITED_FOR);
+		futex_wait(state, WAITED_FOR, NULL);
 	}
-	if (step == FORK_CHILD) {
-		running = NULL;
-		started = false;
-		asleep = false;
-		pthread_cond_init(&wake, NULL);
-	}
-	pthread_mutex_unlock(&lock);
+}
+
+/* The child has neither the thread nor other threads' runs; its own may go on, in a handler. */
+void clock_fork_child(void)
+{
+	started = false;
+	for (struct clock_entry *entry = entries; entry; entry = entry->next)
+		if (entry->state != IDLE)
+			entry->state = entry->runner == ticket_self() ? RUNNING : IDLE;
 }

@@ -18,10 +18,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lock.h"
 #include "sys.h"
 #include "user.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct script *scripts;
 unsigned int user_fd_count;
 static unsigned int last_id;
@@ -67,13 +67,6 @@ static bool fd_closed(struct script *script)
 	return sys_call(ppoll, &poll, 1, &now, 0) > 0 && poll.revents & POLLHUP;
 }
 
-/* A thread that is not there may have held its lock. */
-static void drop_copy(struct program *program)
-{
-	platform_lock_init(&program->vm_lock);
-	program_die(program);
-}
-
 static bool goes_on(const struct script *script)
 {
 	return ticket_is_mine(&script->turn);
@@ -92,18 +85,13 @@ static bool is_used(const struct script *script)
  * In the child scripts stay known, to be answered with -EXDEV, but the copies of their
  * memory go; save that of a run whose signal handler forked: it goes on.
  */
-void user_fd_fork(enum fork_step step)
+void user_fd_fork_child(void)
 {
-	if (step == FORK_PREPARE) {
-		pthread_mutex_lock(&lock);
-		return;
-	}
-	for (struct script *s = scripts; s && step == FORK_CHILD; s = s->next) {
+	for (struct script *s = scripts; s; s = s->next) {
 		fd_close_hidden(s);
 		if (!is_used(s))
-			drop_copy(s->program);
+			program_die(s->program);
 	}
-	pthread_mutex_unlock(&lock);
 }
 
 /* 0, or -errno with the reason in @error.  It may fail now and not later. */
@@ -165,7 +153,7 @@ int user_fd_publish(struct script *script, char *error)
 	if (err)
 		return err;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	if (!*owner_page)
 		*owner_page = ++last_owner;
 	script->owner = *owner_page;
@@ -176,7 +164,7 @@ int user_fd_publish(struct script *script, char *error)
 	script->next = scripts;
 	scripts = script;
 	__atomic_add_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 	return script->fd;
 }
 
@@ -228,11 +216,11 @@ struct script *user_fd_alloc(void)
 {
 	struct script *script;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	script = unused;
 	if (script)
 		unused = script->next;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 	if (!script)
 		return calloc(1, sizeof(*script));
 	memset(script, 0, sizeof(*script));
@@ -241,10 +229,10 @@ struct script *user_fd_alloc(void)
 
 void user_fd_free(struct script *script)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	script->next = unused;
 	unused = script;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 }
 
 struct script *user_fd_find(int fd)
@@ -255,7 +243,7 @@ struct script *user_fd_find(int fd)
 	if (sys_call(fstat, fd, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return NULL;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	for (script = scripts; script; script = script->next) {
 		if (script->ino == st.st_ino && script->dev == st.st_dev) {
 			__atomic_add_fetch(&script->refs, 1, __ATOMIC_RELAXED);
@@ -263,7 +251,7 @@ struct script *user_fd_find(int fd)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 	return script;
 }
 
@@ -273,7 +261,7 @@ struct script *user_fd_next(unsigned long long after)
 	struct script *script, *next = NULL;
 
 	user_fd_sweep();
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	for (script = scripts; script; script = script->next) {
 		if (script->id > after && (!next || script->id < next->id) &&
 		    !user_fd_foreign(script))
@@ -281,7 +269,7 @@ struct script *user_fd_next(unsigned long long after)
 	}
 	if (next)
 		__atomic_add_fetch(&next->refs, 1, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 	return next;
 }
 
@@ -290,6 +278,8 @@ void user_destroy(struct script *script)
 	struct script *base = script->base;
 
 	program_destroy(script->program);
+	if (script->is_watched)
+		clock_put();
 	user_fd_free(script);
 	if (base)
 		user_fd_put(base);
@@ -306,24 +296,24 @@ void user_fd_put(struct script *script)
 /* The program knows @script by another number now. */
 void user_fd_renumber(struct script *script, int fd)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	script->fd = fd;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 }
 
 /* Wakes pollers of the fd; closed ones are found by their number from here on. */
 void user_fd_dead(struct script *script)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	fd_close_hidden(script);
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 }
 
 static struct script *take_closed(void)
 {
 	struct script **link, *script;
 
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_FDS);
 	for (link = &scripts; (script = *link); link = &script->next) {
 		if (fd_closed(script)) {
 			*link = script->next;
@@ -332,7 +322,7 @@ static struct script *take_closed(void)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_FDS);
 	return script;
 }
 

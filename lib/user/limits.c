@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* See kernel/limits.h: the account is the process's. */
-#include <pthread.h>
 #include <stdio.h>
 
+#include "lock.h"
 #include "user.h"
 
 struct limits_account {
@@ -10,13 +10,19 @@ struct limits_account {
 	u64 memory;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct limits_account *current;
 
 /* At least. */
 static unsigned long in_ms(u64 ns)
 {
 	return (ns + 999999) / 1000000;
+}
+
+static int resolve_load(struct limits *limits)
+{
+	limits->load = limits->time > SYSCRIPT_TIME_REGISTER ? limits->time :
+							       SYSCRIPT_TIME_REGISTER;
+	return 0;
 }
 
 int limits_resolve(struct limits *limits, char *error, size_t len)
@@ -41,7 +47,7 @@ int limits_resolve(struct limits *limits, char *error, size_t len)
 		snprintf(error, len, "grace time %lu ms is too high: the maximum is %lu ms",
 			 in_ms(limits->grace), in_ms(SYSCRIPT_GRACE_DEFAULT));
 	else
-		return 0;
+		return resolve_load(limits);
 	return -EINVAL;
 }
 
@@ -69,39 +75,38 @@ int limits_charge(struct limits_account **account, enum context context, u64 mem
 	int err = -ENOMEM;
 
 	(void)context;
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_LIMITS);
 	if (!current)
 		current = calloc(1, sizeof(*current));
 	if (current) {
 		err = take_share(current, memory, error, len);
 		*account = current;
 	}
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_LIMITS);
 	return err;
 }
 
 void limits_uncharge_memory(struct limits_account *account, u64 memory)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_LIMITS);
 	account->memory -= memory;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_LIMITS);
 }
 
 void limits_uncharge(struct limits_account *account, u64 memory)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(LOCK_LIMITS);
 	account->memory -= memory;
 	if (--account->scripts)
 		account = NULL;
 	else if (account == current)
 		current = NULL;
-	pthread_mutex_unlock(&lock);
+	lock_give(LOCK_LIMITS);
 	free(account);
 }
 
 /* The parent's scripts stay with the copy of its account. */
 void limits_fork_child(void)
 {
-	pthread_mutex_init(&lock, NULL);
 	current = NULL;
 }

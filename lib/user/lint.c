@@ -39,11 +39,14 @@ int user_lint(const struct syscript_register *reg, char *text, size_t size)
 
 	if (!engine)
 		return -ENOSYS;
-	err = request_check_register(reg) ?: clock_start(user_fd_sweep) ?:
-	      user_copy_image(&image, reg);
+	err = request_check_register(reg) ?: clock_get();
 	if (err)
 		return err;
-	err = lint(engine, reg, image, &findings);
-	free(image);
+	err = user_copy_image(&image, reg);
+	if (!err) {
+		err = lint(engine, reg, image, &findings);
+		free(image);
+	}
+	clock_put();
 	return err ?: (int)findings.n;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* See kernel/run.h: runs in a process. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lock.h"
 #include "sys.h"
 #include "user.h"
 
@@ -31,26 +31,24 @@ static void begin_anew(struct run *run)
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 {
 	struct run_own *own = run_own(run);
+	unsigned int depth = signals_open();
 	long ret;
 
 	begin_anew(run);
 	usermem_forget(run);
-	run->deadline = run->time + run->time_limit;
-	own->start = run->time;
-	own->cpu_seen = false;
-	own->waited = 0;
-	pthread_getcpuclockid(pthread_self(), &own->cpu);
-	run_enter(run);
-	own->wall = own->entered;
-	clock_add(own);
+	run_begin_time(run);
+	if (run->engine->interrupt)
+		clock_enter(own);
 	if (stack) {
 		ret = stack_on(fn, arg, stack, &own->home);
 	} else {
 		own->home = NULL;
 		ret = fn(arg);
 	}
-	clock_del(own);
-	run_leave(run);
+	if (run->engine->interrupt)
+		clock_leave(own);
+	run_end_time(run);
+	signals_shut(depth);
 	frames_end_run(own->ports, ret >= 0 && !run->doom);
 	return ret;
 }
@@ -92,6 +90,10 @@ struct run *run_create(void)
 	if (!own)
 		return NULL;
 	memset(own, 0, offsetof(struct run_own, run.output.text));
+	if (!clock_add(own)) {
+		free(own);
+		return NULL;
+	}
 	return &own->run;
 }
 
@@ -111,5 +113,6 @@ void run_release(struct run *run)
 void run_destroy(struct run *run)
 {
 	run_release(run);
+	clock_del(run_own(run));
 	free(run_own(run));
 }

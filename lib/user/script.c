@@ -81,6 +81,16 @@ static int load(struct script *script, const struct syscript_register *reg, char
 	return err;
 }
 
+/* Engines that look at the clock by themselves need no thread for it. */
+static int watch(struct script *script, const struct syscript_register *reg)
+{
+	const struct engine_ops *engine = engine_get(reg->engine);
+	int err = engine && engine->interrupt ? clock_get() : 0;
+
+	script->is_watched = engine && engine->interrupt && !err;
+	return err;
+}
+
 static int create(struct script **created, const struct syscript_register *reg, char *error)
 {
 	struct script *script = user_fd_alloc();
@@ -88,8 +98,11 @@ static int create(struct script **created, const struct syscript_register *reg, 
 
 	if (!script)
 		return -ENOMEM;
-	err = program_create(&script->program, reg, CONTEXT_PROCESS, error);
+	err = watch(script, reg) ?:
+	      program_create(&script->program, reg, CONTEXT_PROCESS, error);
 	if (err) {
+		if (script->is_watched)
+			clock_put();
 		user_fd_free(script);
 		return err;
 	}
@@ -102,20 +115,6 @@ static int create(struct script **created, const struct syscript_register *reg, 
 	script->hidden = -1;
 	*created = script;
 	return 0;
-}
-
-/*
- * What runs in this process needs the clock.  Lua on the confined engine says when it does:
- * a second thread makes each system call with a descriptor more expensive.
- */
-static int prepare(const struct syscript_register *reg)
-{
-	int err = request_check_register(reg) ?: fork_follow();
-
-	/* A process has no bases but its own. */
-	if (!err && reg->flags & SYSCRIPT_SHARED)
-		return -EINVAL;
-	return err || reg->engine == SYSCRIPT_LUA_ON_CONFINED ? err : clock_start(user_fd_sweep);
 }
 
 static int create_and_publish(const struct syscript_register *reg, char *error)
@@ -136,10 +135,13 @@ static int create_and_publish(const struct syscript_register *reg, char *error)
 int user_register(struct syscript_register *reg)
 {
 	char error[RUN_ERROR_LEN] = "";
-	int ret = prepare(reg);
+	int ret = request_check_register(reg);
 
 	if (ret)
 		return ret;
+	/* A process has no bases but its own. */
+	if (reg->flags & SYSCRIPT_SHARED)
+		return -EINVAL;
 	user_fd_sweep();
 	ret = create_and_publish(reg, error);
 	if (ret >= 0)

@@ -1,51 +1,108 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* The time of runs in a process: what they have used, and whether that is too much. */
+/*
+ * The time of runs in a process: what they have used, and whether that is too much.
+ *
+ * System calls of scripts are short, and so are the stretches of script code between
+ * them.  These are measured by the system's clock, which is cheap to read, but goes on
+ * while other threads have the CPU.  So of a long stretch only what the thread's CPU
+ * clock has counted is the script's, and no run ends at a limit that its thread's CPU time
+ * is below.
+ */
 #include <errno.h>
 
 #include "sys.h"
 #include "user.h"
 
+/* A stretch that may have been interrupted. */
+#define LONG_NS		1000000UL
+
+static unsigned long cpu_now(void)
+{
+	return sys_now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* A reading of the CPU clock, as of which @time has been counted. */
+static void set_cpu(struct run_own *own, unsigned long cpu, unsigned long time)
+{
+	own->cpu_time = time;
+	/* The clock thread reads it, too. */
+	__atomic_store_n(&own->cpu, cpu, __ATOMIC_RELAXED);
+}
+
+/*
+ * The CPU clock is read at the start unless the last run was short: for the first long
+ * stretch of one that is not, there is no reading to compare with.
+ */
+void run_begin_time(struct run *run)
+{
+	struct run_own *own = run_own(run);
+	unsigned long now = sys_now(CLOCK_MONOTONIC);
+
+	own->start = run->time;
+	run->deadline = run->time + run->time_limit;
+	own->waited = 0;
+	own->wall = own->left = now;
+	set_cpu(own, own->is_short ? 0 : cpu_now(), run->time);
+	own->cpu_start = own->cpu;
+	__atomic_store_n(&own->entered, now, __ATOMIC_RELAXED);
+}
+
+void run_end_time(struct run *run)
+{
+	struct run_own *own = run_own(run);
+
+	run_leave(run);
+	own->is_short = run->time - own->start <= LONG_NS;
+}
+
+/* After something that took long the reading is taken anew: its time is not the script's. */
 void run_enter(struct run *run)
 {
-	__atomic_store_n(&run_own(run)->entered, sys_now(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	struct run_own *own = run_own(run);
+	unsigned long now = sys_now(CLOCK_MONOTONIC);
+
+	if (own->cpu && now - own->left > LONG_NS)
+		set_cpu(own, cpu_now(), run->time);
+	__atomic_store_n(&own->entered, now, __ATOMIC_RELAXED);
 }
 
 /*
- * Up to now, of all runs.  For the clock thread @entered is read again, so that
- * no time counts twice.
+ * How much of a stretch of @elapsed ns this thread had: no more than it had since the last
+ * reading, of which earlier stretches have been counted.
  */
-static unsigned long time_used(const struct run_own *own, unsigned long now)
+static unsigned long had_cpu(struct run_own *own, unsigned long elapsed)
 {
-	unsigned long entered, used;
+	unsigned long time = own->run.time, cpu, used = LONG_NS, counted;
 
-	do {
-		entered = __atomic_load_n(&own->entered, __ATOMIC_ACQUIRE);
-		used = __atomic_load_n(&own->run.time, __ATOMIC_ACQUIRE);
-	} while (entered != __atomic_load_n(&own->entered, __ATOMIC_RELAXED));
-	return entered && now > entered ? used + now - entered : used;
-}
-
-/*
- * Both the time by the clock and the CPU time are at least what the run used:
- * the one includes others' use of the CPU, the other includes the system calls.
- */
-static void check_time(struct run_own *own, unsigned long used)
-{
-	struct run *run = &own->run;
-	long cpu;
-
-	if (run->doom || used <= run->deadline)
-		return;
-	if (__atomic_load_n(&own->cpu_seen, __ATOMIC_ACQUIRE)) {
-		cpu = (long)sys_now(CLOCK_THREAD_CPUTIME_ID) - own->cpu_base;
-		if (cpu < (long)run->time_limit) {
-			__atomic_store_n(&run->deadline,
-					 used + run->time_limit - (cpu > 0 ? cpu : 0),
-					 __ATOMIC_RELAXED);
-			return;
-		}
+	if (elapsed <= LONG_NS)
+		return elapsed;
+	cpu = cpu_now();
+	if (own->cpu) {
+		used = cpu - own->cpu;
+		counted = time - own->cpu_time;
+		used = used > counted ? used - counted : 0;
 	}
-	run_doom(run, -ETIME);
+	if (used > elapsed)
+		used = elapsed;
+	set_cpu(own, cpu, time + used);
+	return used;
+}
+
+/* Short stretches can have been interrupted as well, each for a short time. */
+static void check_time(struct run *run)
+{
+	struct run_own *own = run_own(run);
+	unsigned long most;
+
+	if (run->doom || run->time <= run->deadline)
+		return;
+	if (own->cpu_start) {
+		most = own->start + cpu_now() - own->cpu_start;
+		if (run->time > most)
+			__atomic_store_n(&run->time, most, __ATOMIC_RELEASE);
+	}
+	if (run->time > run->deadline)
+		run_doom(run, -ETIME);
 }
 
 static bool is_over_wall_clock(const struct run_own *own, unsigned long now)
@@ -65,24 +122,38 @@ void run_check_wall(struct run_own *own, unsigned long now)
 unsigned long run_leave(struct run *run)
 {
 	struct run_own *own = run_own(run);
-	unsigned long now = sys_now(CLOCK_MONOTONIC), used = time_used(own, now);
+	unsigned long now = sys_now(CLOCK_MONOTONIC), entered = own->entered, used;
 
 	__atomic_store_n(&own->entered, 0, __ATOMIC_RELAXED);
+	own->left = now;
+	used = run->time + (now > entered ? had_cpu(own, now - entered) : 0);
 	__atomic_store_n(&run->time, used, __ATOMIC_RELEASE);
-	check_time(own, used);
+	if (!own->cpu_start && used - own->start > LONG_NS) {
+		set_cpu(own, cpu_now(), used);
+		own->cpu_start = own->cpu - (used - own->start);
+	}
+	check_time(run);
 	return now;
 }
 
+/*
+ * By the clock thread, of a run that it only asks to look for itself: over a limit if the
+ * thread had the CPU, or in a long stretch without a reading of the CPU clock.
+ */
 bool run_is_overdue(struct run_own *own)
 {
-	unsigned long now = sys_now(CLOCK_MONOTONIC), used = time_used(own, now);
+	unsigned long now = sys_now(CLOCK_MONOTONIC), entered, used;
 
-	if (!own->cpu_seen) {
-		own->cpu_base = (long)(sys_now(own->cpu) - (used - own->start));
-		__atomic_store_n(&own->cpu_seen, true, __ATOMIC_RELEASE);
+	do {
+		entered = __atomic_load_n(&own->entered, __ATOMIC_ACQUIRE);
+		used = __atomic_load_n(&own->run.time, __ATOMIC_ACQUIRE);
+	} while (entered != __atomic_load_n(&own->entered, __ATOMIC_RELAXED));
+	if (entered && now > entered) {
+		used += now - entered;
+		if (now - entered > LONG_NS && !__atomic_load_n(&own->cpu, __ATOMIC_RELAXED))
+			return true;
 	}
-	return used > __atomic_load_n(&own->run.deadline, __ATOMIC_RELAXED) ||
-	       (now > own->wall && is_over_wall_clock(own, now));
+	return used > own->run.deadline || (now > own->wall && is_over_wall_clock(own, now));
 }
 
 void run_poll(struct run *run)

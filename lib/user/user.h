@@ -58,31 +58,30 @@ struct copy_page {
  * @home:     the stack that the run came from, or NULL: still on it
  * @start:    run.time at the beginning of the run
  * @entered:  when it came into script code, 0 while it is in a system call
- * @cpu:      the thread's CPU clock
- * @cpu_base: its time when the clock thread first saw the run, less the run's
- *            time by then: a run does not pay for the time in which others had
- *            the CPU
- * @cpu_seen: @cpu_base is valid
+ * @left:     when it left script code for the last time, or began
+ * @cpu:      the last reading of the thread's CPU clock in this run, 0 before that
+ * @cpu_time: run.time as of that reading
+ * @cpu_start: what that clock showed at @start, or 0 before a reading
+ * @is_short: so the last run was
+ * @clock:    where the clock thread finds it
  * @kernel_id: the script in the kernel that this only hosts, or 0
  * @wall:     when the run began
  * @waited:   ns since then of waiting in system calls
  *
- * The times are written by the running thread (@cpu_base and @cpu_seen: by the
- * clock thread), read by both without a lock: the clock thread only asks, the
- * running thread decides.
+ * The times are written by the running thread, and read by the clock thread without a
+ * lock: that one only asks, the running thread decides.
  */
 struct run_own {
 	void *home;
-	unsigned long start, entered;
-	clockid_t cpu;
-	long cpu_base;
-	bool cpu_seen;
+	unsigned long start, entered, left;
+	unsigned long cpu, cpu_time, cpu_start;
+	bool is_short;
+	struct clock_entry *clock;
 	unsigned long wall, waited;
 	unsigned long long kernel_id;
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
-	struct run_own *running;	/* clock.c */
 	struct run run;			/* last: its output is not zeroed */
 };
 
@@ -95,6 +94,7 @@ struct script {
 	struct ticket_lock turn;	/* guards the program */
 	struct program *program;
 	struct script *base;		/* that it extends, held; or NULL */
+	bool is_watched;		/* by the clock thread: clock_put() */
 
 	struct script *next;		/* fd.c from here */
 	unsigned int refs;
@@ -123,17 +123,10 @@ int user_backend(const struct script *script);
 /* All, and NULL: engines.c */
 extern const struct engine_ops *const user_engines[];
 
-/* Around fork(2). */
-enum fork_step {
-	FORK_PREPARE,
-	FORK_PARENT,
-	FORK_CHILD,
-};
-/* fork.c: tells all of it from here on.  0 or -ENOMEM. */
-int fork_follow(void);
-
+/* fork.c: in a child of fork(2), with all signals blocked and no lock held */
+void user_fork_child(void);
 /* For what the engines share; also engines.c */
-void user_engines_fork(enum fork_step step);
+void user_engines_fork_child(void);
 
 /* lint.c: how many findings, or -errno; as many as fit, or why not, in @text */
 int user_lint(const struct syscript_register *reg, char *text, size_t size);
@@ -143,6 +136,9 @@ long run_plain_syscall(struct run *run, long nr, const long *args);
 
 /* time.c */
 
+/* At the beginning of a run, which is in script code then, and at its end. */
+void run_begin_time(struct run *run);
+void run_end_time(struct run *run);
 /* Around system calls: their time is not the script's.  Both look at the clock. */
 unsigned long run_leave(struct run *run);
 void run_enter(struct run *run);
@@ -193,17 +189,22 @@ bool user_fd_foreign(const struct script *script);
 void user_fd_dead(struct script *script);
 void user_fd_renumber(struct script *script, int fd);
 void user_fd_sweep(void);
-void user_fd_fork(enum fork_step step);
+void user_fd_fork_child(void);
 /* A script without references. */
 void user_destroy(struct script *script);
 
 /*
- * clock.c.  @sweep is called before the clock's thread sleeps: the last chance for what
- * the program has closed.  0 or -EAGAIN.
+ * clock.c, for engines with interrupt().  Its thread is there between the first clock_get()
+ * (0 or -EAGAIN) and the last clock_put().
  */
-int clock_start(void (*sweep)(void));
-void clock_add(struct run_own *own);
+int clock_get(void);
+void clock_put(void);
+/* Once for each run_own; false: no memory. */
+bool clock_add(struct run_own *own);
 void clock_del(struct run_own *own);
-void clock_fork(enum fork_step step);
+/* Around a run, in any context.  After clock_leave() no thread looks at @own. */
+void clock_enter(struct run_own *own);
+void clock_leave(struct run_own *own);
+void clock_fork_child(void);
 
 #endif /* LIB_USER_H */

@@ -44,6 +44,7 @@ def test_program(source: Path) -> None:
 
 # What holds of the library whatever the engine.
 ANY_ENGINE = [
+    "busy",
     "cpp",
     "fd",
     "files",
@@ -109,6 +110,29 @@ def test_low_limits(limit: str, engine: str) -> None:
         else:
             assert done.returncode in (1, 2) and names, (value, done)
             assert re.search(names, done.stderr), (value, done)
+
+
+def test_locks() -> None:
+    """Each lock of the library is one of lib/lock.h, which a child of fork() can take."""
+    ids = re.findall(r"^\tLOCK_(\w+)", (ROOT / "lib/lock.h").read_text(), re.MULTILINE)
+    sources = [
+        path
+        for place in ("lib", "cosy", "engine", "kernel")
+        for path in (ROOT / place).rglob("*.[ch]")
+        if "lua-runtime" not in path.parts
+    ]
+    taken = set()
+    for path in sources:
+        text = path.read_text()
+        taken |= set(re.findall(r"lock_take\(.*?LOCK_(\w+)", text))
+        if path != ROOT / "lib/lock.c":
+            other = re.findall(
+                r"\b(?:pthread_(?:mutex|rwlock|spin|cond|barrier)_\w+|pthread_atfork|sem_\w+"
+                r"|mtx_\w+|cnd_\w+)\(",
+                text,
+            )
+            assert not other, f"{path}: {other}"
+    assert taken == set(ids)
 
 
 def public_names() -> set[str]:

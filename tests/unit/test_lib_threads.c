@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Threads: turns on one script, scripts side by side, signals, fork. */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -179,6 +181,119 @@ static void fork_beside_calls(void)
 	close(fd);
 }
 
+static void *register_while_forking(void *unused)
+{
+	(void)unused;
+	while (forking) {
+		int fd = load(counter);
+		struct syscript_info info;
+
+		CHECK_EQ(lua_syscall(fd, 0), 1);
+		CHECK_EQ(syscript_info(fd, &info), 0);
+		CHECK_EQ(syscript_close(fd), 0);
+	}
+	return NULL;
+}
+
+/* Whatever lock other threads hold at a fork, the child can take it. */
+static void fork_beside_registrations(void)
+{
+	pthread_t threads[THREADS];
+	int status;
+
+	forking = 1;
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, register_while_forking, NULL));
+	for (int i = 0; i < 50; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			struct syscript_info info = { 0 };
+			int fd;
+
+			alarm(60);
+			fd = load(counter);
+			CHECK_EQ(lua_syscall(fd, 0), 1);
+			CHECK_EQ(syscript_info(fd, &info), 0);
+			CHECK_EQ(syscript_close(fd), 0);
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	forking = 0;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* The threads of this process, but for the caller. */
+static int count_others(char *last)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	int n = 0;
+
+	CHECK(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == gettid())
+			continue;
+		snprintf(last, 300, "/proc/self/task/%s/status", entry->d_name);
+		n++;
+	}
+	closedir(dir);
+	return n;
+}
+
+static bool has_line(const char *path, const char *line)
+{
+	char text[4096] = "\n";
+	int fd = open(path, O_RDONLY);
+
+	CHECK(fd >= 0);
+	CHECK(read(fd, text + 1, sizeof(text) - 2) > 0);
+	close(fd);
+	return strstr(text, line);
+}
+
+/* What the library's thread could do, if there is one, and that it goes with the scripts. */
+static void rights(bool may_unshare)
+{
+	bool confined = getenv("SYSCRIPT_ENGINE") && !strcmp(getenv("SYSCRIPT_ENGINE"), "confined");
+	char status[300];
+	int fd = load(counter), other = load(counter);
+
+	CHECK_EQ(lua_syscall(fd, 0), 1);
+	if (syscript_backend(fd) == SYSCRIPT_BACKEND_KERNEL)
+		return;
+	CHECK_EQ(count_others(status), confined ? 0 : 1);
+	if (!confined) {
+		usleep(50000);
+		CHECK(has_line(status, "\nCapPrm:\t0000000000000000\n"));
+		CHECK(has_line(status, "\nCapEff:\t0000000000000000\n"));
+		CHECK(has_line(status, "\nNoNewPrivs:\t1\n"));
+	}
+	CHECK_EQ(syscript_close(fd), 0);
+	CHECK_EQ(lua_syscall(other, 0), 1);
+	CHECK_EQ(syscript_close(other), 0);
+	CHECK_EQ(count_others(status), 0);
+	CHECK_EQ(unshare(CLONE_NEWUSER) == 0, may_unshare);
+}
+
+static int in_child(bool may_unshare, bool asks)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (asks)
+			_exit(unshare(CLONE_NEWUSER) != 0);
+		rights(may_unshare);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return status;
+}
+
 /* A limit hits only the script that is over it. */
 static void *spin(void *arg)
 {
@@ -213,6 +328,8 @@ int main(void)
 	signals_are_ours();
 	call_from_handler();
 	fork_beside_calls();
+	fork_beside_registrations();
 	limits_beside();
+	CHECK_EQ(in_child(!in_child(false, true), false), 0);
 	return 0;
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * The library's locks.  A thread must not meet a lock that is held where its holder cannot
+ * go on: in a signal handler that has interrupted the holder, and in a child of fork(2),
+ * which has no other threads.  So a thread blocks all signals while it holds a lock, and
+ * one fork handler takes all locks before a fork.  Therefore every lock of the library is
+ * in this list.
+ */
+#ifndef LIB_LOCK_H
+#define LIB_LOCK_H
+
+#include <stdbool.h>
+
+/* In the order in which they nest. */
+enum lock_id {
+	LOCK_COSY,		/* cosy/host.c */
+	LOCK_MOVE,		/* fallback.c: held while a script is registered anew */
+	LOCK_MAKING,		/* lua_base.c: held while a base is made */
+	LOCK_BASES,
+	LOCK_FALLBACKS,
+	LOCK_FDS,		/* user/fd.c */
+	LOCK_CLOCK,		/* user/clock.c */
+	LOCK_ARENAS,
+	LOCK_LIMITS,
+	LOCK_PROGRAMS,		/* program.c: vm_lock */
+	LOCK_HEAP,		/* cosy/heap.c */
+	LOCKS
+};
+
+void lock_take(enum lock_id id);
+void lock_give(enum lock_id id);
+/* Does this thread hold it?  It runs a handler then, within signals_open(). */
+bool lock_is_mine(enum lock_id id);
+
+/* Blocks all signals, as often as signals_unblock() follows. */
+void signals_block(void);
+void signals_unblock(void);
+
+/*
+ * For script code that runs while a library function has signals blocked: as the program
+ * has them.  signals_shut() gets what signals_open() has returned.
+ */
+unsigned int signals_open(void);
+void signals_shut(unsigned int depth);
+
+#endif /* LIB_LOCK_H */
