@@ -107,9 +107,11 @@ static void fail(const char *unit, const char *text)
 static void close_script(struct thread_script *script)
 {
 	compound_close(&script->kernel);
-	if (script->here)
-		user_fd_put(script->here);
+	if (!script->here)
+		return;
+	user_fd_put(script->here);
 	script->here = NULL;
+	user_fd_sweep();
 }
 
 static void close_all(struct thread *t)

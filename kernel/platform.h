@@ -25,6 +25,7 @@ static inline void *platform_zalloc(size_t size)
 }
 
 #define platform_free		kvfree
+#define PLATFORM_FREES_LATER	0
 
 /* Held for a few loads, never across a call that sleeps. */
 struct platform_lock {
@@ -68,6 +69,8 @@ static inline void *platform_zalloc(size_t size)
 }
 
 #define platform_free		free
+/* A signal handler may call a script in the middle of malloc() or free(). */
+#define PLATFORM_FREES_LATER	1
 
 /* One for all, which is held for a few loads. */
 struct platform_lock {

@@ -31,7 +31,7 @@ static void program_holds_nothing(struct program *program)
 			program->last_stats.counters[i] = 0;
 }
 
-void program_die(struct program *program)
+static void program_end(struct program *program)
 {
 	struct engine_vm *vm = program->vm;
 
@@ -43,7 +43,16 @@ void program_die(struct program *program)
 	program_holds_nothing(program);
 	program->vm = NULL;
 	platform_unlock(&program->vm_lock);
+	WRITE_ONCE(program->corpse, vm);
+}
 
+void program_bury(struct program *program)
+{
+	struct engine_vm *vm = READ_ONCE(program->corpse);
+
+	if (!vm)
+		return;
+	program->corpse = NULL;
 	/* 2. Nothing else can reach it: all but its own run see NULL. */
 	program->engine->destroy(vm);
 	run_release(program->run);
@@ -53,11 +62,19 @@ void program_die(struct program *program)
 	program->charged = 0;
 }
 
+void program_die(struct program *program)
+{
+	program_end(program);
+	program_bury(program);
+}
+
 noinline void program_failed(struct program *program, int err)
 {
 	if (is_limit(err) || err == -ENOMEM || err == -ECANCELED) {
 		WRITE_ONCE(program->kills, program->kills + 1);
-		program_die(program);
+		program_end(program);
+		if (!PLATFORM_FREES_LATER)
+			program_bury(program);
 	} else {
 		WRITE_ONCE(program->errors, program->errors + 1);
 	}

@@ -22,6 +22,7 @@ struct program {
 	u64 calls, errors, kills;
 	bool running;
 
+	struct engine_vm *corpse;	/* dead, and still to be destroyed */
 	struct platform_lock vm_lock;	/* ->vm, for program_info() */
 	struct engine_stats last_stats;	/* of a dead program */
 	struct limits limits;
@@ -63,6 +64,8 @@ void program_idle(struct program *program);
 
 /* Destroys the VM; the last error and counters stay. */
 void program_die(struct program *program);
+/* The same for one that died in a call, if calls free nothing (PLATFORM_FREES_LATER). */
+void program_bury(struct program *program);
 
 static inline bool program_is_alive(const struct program *program)
 {

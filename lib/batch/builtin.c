@@ -99,9 +99,11 @@ static bool is_lost(int err, bool *ours)
 
 static void drop_kept(struct instance *instance)
 {
-	if (instance->kept)
-		user_fd_put(instance->kept);
+	if (!instance->kept)
+		return;
+	user_fd_put(instance->kept);
 	instance->kept = NULL;
+	user_fd_sweep();
 }
 
 static int call_by_number(enum builtin which, struct instance *instance, unsigned int nargs,

@@ -5,8 +5,13 @@
  * included; when the last write end is closed the read end hangs up; when the
  * script dies the read end is closed, and poll() on the fd reports POLLERR.
  *
- * A script is used while it is in the list or a call holds a reference; the
- * list is one of them.
+ * A script is used while it is listed or a call holds a reference; the list has one.
+ *
+ * Calls find a script without a lock, since a signal handler may make one at any time.  So
+ * a struct script is never freed, but used again, and stays in the list of all of them
+ * with the same successor: who reads there an entry that is free, or another script's by
+ * now, gets no reference, or sees that it is not the one.  Calls free nothing, either, as
+ * they may have interrupted malloc(): what is over is left to user_fd_sweep().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +27,16 @@
 #include "sys.h"
 #include "user.h"
 
-static struct script *scripts;
+static struct script *scripts;		/* only grows; the rest is LOCK_FDS's */
 unsigned int user_fd_count;
 static unsigned int last_id;
 
 /*
  * By the number of a descriptor that was a script's when it was last looked at: for calls
- * which say what they expect there.  It is read without the lock, so an entry that has
- * held a script holds a script, or @unused, for ever.
+ * which say what they expect there.
  */
 #define QUICK	1024
-static struct script *quick[QUICK], *unused;
+static struct script *quick[QUICK];
 
 /*
  * Which memory map a script belongs to.  The page reads as zeros in a child of
@@ -76,7 +80,7 @@ static bool goes_on(const struct script *script)
 static bool is_used(const struct script *script)
 {
 	for (const struct script *s = scripts; s; s = s->next)
-		if (goes_on(s) && (s == script || s->base == script))
+		if (s->is_listed && goes_on(s) && (s == script || s->base == script))
 			return true;
 	return false;
 }
@@ -88,6 +92,8 @@ static bool is_used(const struct script *script)
 void user_fd_fork_child(void)
 {
 	for (struct script *s = scripts; s; s = s->next) {
+		if (!s->is_listed)
+			continue;
 		fd_close_hidden(s);
 		if (!is_used(s))
 			program_die(s->program);
@@ -159,57 +165,35 @@ int user_fd_publish(struct script *script, char *error)
 	script->owner = *owner_page;
 	/* Apart from the kernel's ids, which count from 1. */
 	script->id = 1ULL << 63 | (unsigned long long)sys_call(getpid) << 32 | ++last_id;
-	script->refs = 1;
-	script->quick = -1;
-	script->next = scripts;
-	scripts = script;
+	__atomic_store_n(&script->refs, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&script->is_listed, true, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
 	lock_give(LOCK_FDS);
 	return script->fd;
 }
 
-/* With the lock. */
-static void forget_quick(struct script *script)
+/* False if it has no references, and so may be none, or become another one. */
+static bool try_get(struct script *script)
 {
-	if (script->quick >= 0)
-		__atomic_store_n(&quick[script->quick], NULL, __ATOMIC_RELEASE);
-	script->quick = -1;
-}
+	unsigned int refs = __atomic_load_n(&script->refs, __ATOMIC_RELAXED);
 
-/* With the lock; a script has one number here. */
-static void remember_quick(struct script *script, int fd)
-{
-	if (script->quick == fd || fd >= QUICK || !run_own(script->program->run)->kernel_id)
-		return;
-	forget_quick(script);
-	if (quick[fd])
-		quick[fd]->quick = -1;
-	script->quick = fd;
-	__atomic_store_n(&quick[fd], script, __ATOMIC_RELEASE);
+	do {
+		if (!refs)
+			return false;
+	} while (!__atomic_compare_exchange_n(&script->refs, &refs, refs + 1, true,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return true;
 }
 
 struct script *user_fd_quick(int fd)
 {
 	struct script *script;
 
-	unsigned int refs;
-
 	if ((unsigned int)fd >= QUICK)
 		return NULL;
-	script = __atomic_load_n(&quick[fd], __ATOMIC_ACQUIRE);
-	if (!script)
-		return NULL;
-	refs = __atomic_load_n(&script->refs, __ATOMIC_RELAXED);
-	do {
-		if (!refs)
-			return NULL;
-	} while (!__atomic_compare_exchange_n(&script->refs, &refs, refs + 1, true,
-					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
-	/* It may have become another one before that. */
-	if (__atomic_load_n(&quick[fd], __ATOMIC_ACQUIRE) == script)
-		return script;
-	user_fd_put(script);
-	return NULL;
+	script = __atomic_load_n(&quick[fd], __ATOMIC_RELAXED);
+	/* Whichever it is by now: the kernel is asked whether that is at @fd. */
+	return script && try_get(script) ? script : NULL;
 }
 
 struct script *user_fd_alloc(void)
@@ -217,41 +201,51 @@ struct script *user_fd_alloc(void)
 	struct script *script;
 
 	lock_take(LOCK_FDS);
-	script = unused;
+	for (script = scripts; script && script->is_taken; script = script->next)
+		;
+	if (script) {
+		memset((char *)script + sizeof(script->next), 0,
+		       sizeof(*script) - sizeof(script->next));
+	} else {
+		script = calloc(1, sizeof(*script));
+		if (script) {
+			script->next = scripts;
+			__atomic_store_n(&scripts, script, __ATOMIC_RELEASE);
+		}
+	}
 	if (script)
-		unused = script->next;
+		script->is_taken = true;
 	lock_give(LOCK_FDS);
-	if (!script)
-		return calloc(1, sizeof(*script));
-	memset(script, 0, sizeof(*script));
 	return script;
 }
 
 void user_fd_free(struct script *script)
 {
-	lock_take(LOCK_FDS);
-	script->next = unused;
-	unused = script;
-	lock_give(LOCK_FDS);
+	__atomic_store_n(&script->is_taken, false, __ATOMIC_RELEASE);
+}
+
+static bool is_at(const struct script *script, const struct stat *st)
+{
+	return __atomic_load_n(&script->is_listed, __ATOMIC_ACQUIRE) &&
+	       script->ino == st->st_ino && script->dev == st->st_dev;
 }
 
 struct script *user_fd_find(int fd)
 {
-	struct script *script;
+	struct script *script = __atomic_load_n(&scripts, __ATOMIC_ACQUIRE);
 	struct stat st;
 
 	if (sys_call(fstat, fd, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return NULL;
-
-	lock_take(LOCK_FDS);
-	for (script = scripts; script; script = script->next) {
-		if (script->ino == st.st_ino && script->dev == st.st_dev) {
-			__atomic_add_fetch(&script->refs, 1, __ATOMIC_RELAXED);
-			remember_quick(script, fd);
+	for (; script; script = script->next) {
+		if (!is_at(script, &st) || !try_get(script))
+			continue;
+		if (is_at(script, &st))
 			break;
-		}
+		user_fd_put(script);
 	}
-	lock_give(LOCK_FDS);
+	if (script && fd < QUICK && run_own(script->program->run)->kernel_id)
+		__atomic_store_n(&quick[fd], script, __ATOMIC_RELAXED);
 	return script;
 }
 
@@ -263,8 +257,8 @@ struct script *user_fd_next(unsigned long long after)
 	user_fd_sweep();
 	lock_take(LOCK_FDS);
 	for (script = scripts; script; script = script->next) {
-		if (script->id > after && (!next || script->id < next->id) &&
-		    !user_fd_foreign(script))
+		if (script->is_listed && script->id > after &&
+		    (!next || script->id < next->id) && !user_fd_foreign(script))
 			next = script;
 	}
 	if (next)
@@ -287,10 +281,8 @@ void user_destroy(struct script *script)
 
 void user_fd_put(struct script *script)
 {
-	if (!__atomic_sub_fetch(&script->refs, 1, __ATOMIC_ACQ_REL)) {
-		fd_close_hidden(script);
-		user_destroy(script);
-	}
+	if (!__atomic_sub_fetch(&script->refs, 1, __ATOMIC_ACQ_REL))
+		__atomic_store_n(&script->is_over, true, __ATOMIC_RELEASE);
 }
 
 /* The program knows @script by another number now. */
@@ -309,28 +301,51 @@ void user_fd_dead(struct script *script)
 	lock_give(LOCK_FDS);
 }
 
-static struct script *take_closed(void)
+/* With the lock: takes those off the list that the program has closed. */
+static void unlist_closed(void)
 {
-	struct script **link, *script;
-
-	lock_take(LOCK_FDS);
-	for (link = &scripts; (script = *link); link = &script->next) {
-		if (fd_closed(script)) {
-			*link = script->next;
-			forget_quick(script);
-			__atomic_sub_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
-			break;
-		}
+	for (struct script *s = scripts; s; s = s->next) {
+		if (!s->is_listed || !fd_closed(s))
+			continue;
+		__atomic_store_n(&s->is_listed, false, __ATOMIC_RELEASE);
+		__atomic_sub_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
+		user_fd_put(s);
 	}
-	lock_give(LOCK_FDS);
-	return script;
 }
 
-/* Frees the scripts that the program has closed. */
+/* With the lock: frees what ended in a call. */
+static void bury_dead(void)
+{
+	for (struct script *s = scripts; s; s = s->next)
+		if (s->is_listed)
+			program_bury(s->program);
+}
+
+/* One that has no references any more, or NULL. */
+static struct script *take_over(void)
+{
+	struct script *s;
+
+	lock_take(LOCK_FDS);
+	s = scripts;
+	while (s && !__atomic_load_n(&s->is_over, __ATOMIC_ACQUIRE))
+		s = s->next;
+	if (s)
+		s->is_over = false;
+	lock_give(LOCK_FDS);
+	return s;
+}
+
 void user_fd_sweep(void)
 {
 	struct script *script;
 
-	while ((script = take_closed()))
-		user_fd_put(script);
+	lock_take(LOCK_FDS);
+	unlist_closed();
+	bury_dead();
+	lock_give(LOCK_FDS);
+	while ((script = take_over())) {
+		fd_close_hidden(script);
+		user_destroy(script);
+	}
 }

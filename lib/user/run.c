@@ -78,8 +78,16 @@ char *run_buffer(struct run *run)
 {
 	struct run_own *own = run_own(run);
 
-	if (!own->buffer)
-		own->buffer = malloc(RUN_BUFFER_SIZE);
+	long addr;
+
+	if (own->buffer)
+		return own->buffer;
+	/* Not malloc(), which a signal handler that calls a script may have interrupted. */
+	addr = sys_call(mmap, 0, RUN_BUFFER_SIZE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (addr < 0 && addr > -(long)PAGE_SIZE)
+		return NULL;
+	own->buffer = (char *)addr;
 	return own->buffer;
 }
 
@@ -104,7 +112,8 @@ void run_release(struct run *run)
 	if (run->scratch)
 		sys_call(munmap, run->scratch, SCRATCH_SIZE);
 	run->scratch = 0;
-	free(own->buffer);
+	if (own->buffer)
+		sys_call(munmap, own->buffer, RUN_BUFFER_SIZE);
 	own->buffer = NULL;
 	frames_release(own->ports);
 	own->ports = NULL;

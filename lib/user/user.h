@@ -91,15 +91,15 @@ static inline struct run_own *run_own(struct run *run)
 }
 
 struct script {
+	struct script *next;		/* fd.c: first, as it never changes */
 	struct ticket_lock turn;	/* guards the program */
 	struct program *program;
 	struct script *base;		/* that it extends, held; or NULL */
 	bool is_watched;		/* by the clock thread: clock_put() */
 
-	struct script *next;		/* fd.c from here */
-	unsigned int refs;
+	unsigned int refs;		/* fd.c from here */
+	bool is_taken, is_listed, is_over;
 	int fd, hidden;			/* as given to the program; our end */
-	int quick;			/* the number that it is found by at once, or -1 */
 	dev_t dev;
 	ino_t ino;
 	unsigned long owner;
@@ -188,6 +188,7 @@ void user_fd_put(struct script *script);
 bool user_fd_foreign(const struct script *script);
 void user_fd_dead(struct script *script);
 void user_fd_renumber(struct script *script, int fd);
+/* Frees what the program has closed.  Not in a call, which may be a signal handler's. */
 void user_fd_sweep(void);
 void user_fd_fork_child(void);
 /* A script without references. */

@@ -36,14 +36,19 @@
 #define STACK_SIGNALS	(64UL << 10)
 
 struct region {
-	struct region *next;
 	char *start;
-	size_t size;
+	size_t size;			/* 0: free */
 };
+
+/*
+ * The stack, the heap and machine code, whose areas the compiler's limits bound.  They are
+ * not allocated: a signal handler may call a script in the middle of malloc().
+ */
+#define REGIONS		64
 
 struct port_vm {
 	struct vm vm;
-	struct region *regions;		/* all that it holds */
+	struct region regions[REGIONS];	/* all that it holds */
 	char *heap;			/* of these, or NULL */
 	size_t heap_used;
 };
@@ -121,42 +126,37 @@ static void *near_map(size_t size)
 
 static void *region_add(struct vm *vm, void *start, size_t size)
 {
-	struct region *region;
+	struct region *regions = port_vm(vm)->regions, *region;
 
 	if (!start)
 		return NULL;
-	region = malloc(sizeof(*region));
-	if (!region) {
+	for (region = regions; region < regions + REGIONS && region->size; region++)
+		;
+	if (region == regions + REGIONS) {
 		sys_call(munmap, start, size);
 		return NULL;
 	}
-	region->start = start;
-	region->size = size;
-	region->next = port_vm(vm)->regions;
-	port_vm(vm)->regions = region;
+	*region = (struct region){ start, size };
 	return start;
 }
 
 /* All of a region, or its head or tail: an allocator trims what it has. */
 static void region_del(struct vm *vm, char *start, size_t size)
 {
-	struct region **link = &port_vm(vm)->regions, *region;
+	struct region *region = port_vm(vm)->regions, *end = region + REGIONS;
 
-	for (; (region = *link); link = &region->next) {
-		if (start >= region->start && start + size <= region->start + region->size)
+	for (; region < end; region++) {
+		if (region->size && start >= region->start &&
+		    start + size <= region->start + region->size)
 			break;
 	}
-	if (!region || (start != region->start &&
-			start + size != region->start + region->size))
+	if (region == end || (start != region->start &&
+			      start + size != region->start + region->size))
 		return;
 	sys_call(munmap, start, size);
 	if (start == region->start)
 		region->start += size;
 	region->size -= size;
-	if (!region->size) {
-		*link = region->next;
-		free(region);
-	}
 }
 
 static char *stack_map(struct vm *vm)
@@ -196,8 +196,9 @@ void port_destroy(struct vm *vm)
 {
 	struct port_vm *pv = port_vm(vm);
 
-	while (pv->regions)
-		region_del(vm, pv->regions->start, pv->regions->size);
+	for (struct region *region = pv->regions; region < pv->regions + REGIONS; region++)
+		if (region->size)
+			sys_call(munmap, region->start, region->size);
 	free(pv);
 }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A signal at every instruction of a call: its handler calls another script, and the one
+ * that it has interrupted.  This process traces a child step by step, and each step begins
+ * with the signal, which waits where the library has blocked it.
+ */
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "lib_test.h"
+
+#define SOON	100		/* s */
+#define STEPS_MIN	300
+#define TRAP_FLAG	0x100ULL
+
+static int mine, other;
+static volatile int handled, nested, refused, wrong;
+
+static void handler(int number)
+{
+	int64_t n = number, result = 0;
+
+	handled++;
+	if (syscript_call(other, 1, &n, 1, &result) != 1 || result != n + 2)
+		wrong++;
+	result = 0;
+	switch (syscript_call(mine, 1, &n, 1, &result)) {
+	case 1:
+		nested++;
+		wrong += result != n + 1;
+		break;
+	case -EDEADLK:
+		refused++;
+		break;
+	default:
+		wrong++;
+	}
+}
+
+static void child(void)
+{
+	struct syscript_options options = { .time_limit_ns = 10000000000 };
+	int64_t n = 40, result = 0;
+	int ret;
+
+	mine = load_with("function run(n) return n + 1 end", &options);
+	other = load_with("function run(n) return n + 2 end", &options);
+	signal(SIGUSR1, handler);
+	CHECK_EQ(syscript_call(mine, 1, &n, 1, &result), 1);
+	CHECK_EQ(syscript_call(other, 1, &n, 1, &result), 1);
+	raise(SIGSTOP);
+	ret = syscript_call(mine, 1, &n, 1, &result);
+	raise(SIGSTOP);
+	CHECK_EQ(ret, 1);
+	CHECK_EQ(result, 41);
+	CHECK_EQ(wrong, 0);
+	CHECK(handled >= STEPS_MIN);
+	CHECK(refused > 0 && nested > 0);
+	_exit(0);
+}
+
+static pid_t pid;
+
+static void hangs(int number)
+{
+	static const char text[] = "the call and its handler hang\n";
+
+	(void)number;
+	if (write(2, text, sizeof(text) - 1) < 0)
+		_exit(2);
+	kill(pid, SIGKILL);
+	_exit(1);
+}
+
+static int resume(int number)
+{
+	int status;
+
+	CHECK_EQ(ptrace(PTRACE_CONT, pid, NULL, number), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSTOPPED(status));
+	return WSTOPSIG(status);
+}
+
+/*
+ * Steps with a signal each, until the child stops itself.  The kernel clears the trap flag
+ * for a handler, and sets it again when that returns; the next instruction traps.
+ */
+static int step_through(void)
+{
+	struct user_regs_struct regs;
+	int steps = 0;
+
+	CHECK_EQ(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
+	regs.eflags |= TRAP_FLAG;
+	CHECK_EQ(ptrace(PTRACE_SETREGS, pid, NULL, &regs), 0);
+	while (resume(SIGUSR1) == SIGTRAP)
+		steps++;
+	CHECK_EQ(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
+	regs.eflags &= ~TRAP_FLAG;
+	CHECK_EQ(ptrace(PTRACE_SETREGS, pid, NULL, &regs), 0);
+	return steps;
+}
+
+int main(void)
+{
+	int status;
+
+	pid = fork();
+	if (!pid) {
+		CHECK_EQ(ptrace(PTRACE_TRACEME), 0);
+		child();
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+	signal(SIGALRM, hangs);
+	alarm(SOON);
+	CHECK(step_through() >= STEPS_MIN);
+	CHECK_EQ(ptrace(PTRACE_CONT, pid, NULL, 0), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
