@@ -41,7 +41,10 @@
  * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
  *   which may wait for the turn (Landlock, for all threads).  The kernel queues them
  *   just before it sets the flag: one that gets in between is done, and a process that
- *   makes this happen waits for itself until it is killed.
+ *   makes this happen waits for itself until it is killed.  So a run does not go on
+ *   either where only this flag is set, as by each completion of an io_uring that is not
+ *   IORING_SETUP_DEFER_TASKRUN: calls that block find a signal pending until the work is
+ *   done, and whose work it is cannot be told.
  */
 #ifndef SYSCRIPT_USERMODE_H
 #define SYSCRIPT_USERMODE_H

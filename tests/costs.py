@@ -48,6 +48,7 @@ class Costs:
         # Two guests have the same names and numbers.
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         self.file = directory / f"tests-{boot}-{os.getpid()}"
+        self.repeats = directory / f"repeats-{boot}-{os.getpid()}"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item) -> Generator[None, object, object]:
@@ -56,6 +57,13 @@ class Costs:
         with self.file.open("a") as file:
             file.write(f"{spent() - before:.2f} {item.nodeid}\n")
         return result
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.outcome == "rerun":
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = crash.message.splitlines()[0] if crash and crash.message else "failed"
+            with self.repeats.open("a") as file:
+                file.write(f"{report.nodeid}: {why}\n")
 
 
 def pytest_addoption(parser) -> None:
@@ -78,6 +86,13 @@ def part(name: str, directory: Path, command: list[str]) -> int:
 def lines(path: Path) -> list[tuple[float, str]]:
     split = (line.split(" ", 1) for line in path.read_text().splitlines())
     return [(float(seconds), name) for seconds, name in split]
+
+
+def report_repeats(directory: Path) -> None:
+    """A test that has passed since has failed before: the last lines of the run."""
+    for path in sorted(directory.glob("repeats-*")):
+        for line in path.read_text().splitlines():
+            print(f"a fault to be found: the first time this failed: {line}")
 
 
 def report(directory: Path, slowest: int) -> None:
@@ -112,6 +127,7 @@ def main() -> int:
     if args.what == "part":
         return part(args.name, args.directory, args.command)
     report(args.directory, args.slowest)
+    report_repeats(args.directory)
     return 0
 
 
