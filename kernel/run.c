@@ -21,7 +21,6 @@
 #include <linux/tick.h>
 #include <asm/sync_core.h>
 
-#include "net/frames_own.h"
 #include "clock.h"
 #include "compat.h"
 #include "engine.h"
@@ -203,10 +202,14 @@ static noinline void change_hands(struct run_own *own, void *stack)
 
 static noinline void at_end(struct run_own *own, bool well)
 {
+	struct run_keeper *keeper;
+
 	watchers_hide(&own->outer, current_pt_regs());
-	/* idle.c tidies up between two calls, and leaves the frames that they keep. */
-	if (!own->thread)
-		frames_end_run(own->held.ports, well);
+	/* idle.c tidies up between two calls, and leaves what is kept from one to the next. */
+	if (own->thread)
+		return;
+	for (keeper = own->held.keepers; keeper; keeper = keeper->next)
+		keeper->end_run(keeper, well);
 }
 
 /*
@@ -255,7 +258,7 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	if (atomic)
 		fpu_restore(&own->fpu);
 	run_end(own, atomic);
-	if (unlikely(own->outer.shown || own->held.ports))
+	if (unlikely(own->outer.shown || own->held.keepers))
 		at_end(own, ret >= 0 && !run->doom);
 	return ret;
 }
@@ -621,8 +624,12 @@ void run_release(struct run *run)
 	own->held.scratch = NULL;
 	kvfree(own->held.buffer);
 	own->held.buffer = NULL;
-	frames_release(own->held.ports);
-	own->held.ports = NULL;
+	while (own->held.keepers) {
+		struct run_keeper *keeper = own->held.keepers;
+
+		own->held.keepers = keeper->next;
+		keeper->release(keeper);
+	}
 }
 
 void run_destroy(struct run *run)

@@ -15,7 +15,6 @@
 #include "usermode.h"
 #include "watchers.h"
 
-struct frames_port;
 struct scratch;
 
 /* The state of a system call that script code was left for. */
@@ -69,11 +68,23 @@ struct run_meanwhile {
 	unsigned long seen, used;	/* wall time */
 };
 
+/**
+ * struct run_keeper - a part of the core that keeps something for a program
+ * @next:    of the same program
+ * @end_run: a run of a process has ended, with a result if @well
+ * @release: the program has ended: frees everything, the keeper with it
+ */
+struct run_keeper {
+	struct run_keeper *next;
+	void (*end_run)(struct run_keeper *keeper, bool well);
+	void (*release)(struct run_keeper *keeper);
+};
+
 /* The program's, from run to run. */
 struct run_held {
 	struct scratch *scratch;
 	char *buffer;
-	struct frames_port *ports;	/* of frames */
+	struct run_keeper *keepers;
 };
 
 struct run_own {

@@ -176,9 +176,51 @@ void frames_put_received(struct frames *frames)
 
 /* -- Ports --------------------------------------------------------------------- */
 
+/* A program's, which its run keeps. */
+struct ports {
+	struct run_keeper keeper;
+	struct frames_port *first;
+};
+
+static struct ports *ports_of_keeper(struct run_keeper *keeper)
+{
+	return container_of(keeper, struct ports, keeper);
+}
+
+static void ports_end_run(struct run_keeper *keeper, bool well);
+static void ports_release(struct run_keeper *keeper);
+
+/* NULL: it has none yet. */
+static struct ports *find_ports(struct run *run)
+{
+	struct run_keeper *keeper = run_own(run)->held.keepers;
+
+	while (keeper && keeper->release != ports_release)
+		keeper = keeper->next;
+	return keeper ? ports_of_keeper(keeper) : NULL;
+}
+
+static struct ports *find_or_add_ports(struct run *run)
+{
+	struct run_held *held = &run_own(run)->held;
+	struct ports *ports = find_ports(run);
+
+	if (ports)
+		return ports;
+	ports = kzalloc(sizeof(*ports), GFP_KERNEL_ACCOUNT);
+	if (!ports)
+		return NULL;
+	ports->keeper = (struct run_keeper){
+		.next = held->keepers, .end_run = ports_end_run, .release = ports_release,
+	};
+	held->keepers = &ports->keeper;
+	return ports;
+}
+
 static struct frames_port *find_port(struct run *run, int fd)
 {
-	struct frames_port *port = run_own(run)->held.ports;
+	const struct ports *ports = find_ports(run);
+	struct frames_port *port = ports ? ports->first : NULL;
 
 	while (port && port->frames.fd != fd)
 		port = port->next;
@@ -187,11 +229,13 @@ static struct frames_port *find_port(struct run *run, int fd)
 
 static long add_port(struct frames_work *work, int fd)
 {
-	struct run_own *own = run_own(work->run);
+	struct ports *ports = find_or_add_ports(work->run);
 	struct frames_port *port;
 	unsigned int n = 0;
 
-	for (port = own->held.ports; port; port = port->next)
+	if (!ports)
+		return -ENOMEM;
+	for (port = ports->first; port; port = port->next)
 		n++;
 	if (n >= FRAMES_PORTS)
 		return -EMFILE;
@@ -199,8 +243,8 @@ static long add_port(struct frames_work *work, int fd)
 	if (!port)
 		return -ENOMEM;
 	port->frames.fd = fd;
-	port->next = own->held.ports;
-	own->held.ports = port;
+	port->next = ports->first;
+	ports->first = port;
 	work->port = port;
 	return 0;
 }
@@ -337,11 +381,13 @@ long frames_open(struct run *run, int fd, enum frames_take take, struct frames *
 /* -- The end of a run, and of a program ---------------------------------------- */
 
 /*
+ * No frame and no socket is held from here on, but for what is to be kept, if @may_keep.
+ *
  * 1. The frames of all ports: one may wait to be sent by another.
  * 2. The sockets that they were charged to.  What was received is its own port's.  One
  *    that the process has closed takes no more frames from its device.
  */
-void frames_end_run(struct frames_port *ports, bool may_keep)
+static void end_run(struct frames_port *ports, bool may_keep)
 {
 	struct frames_port *port;
 
@@ -362,14 +408,21 @@ void frames_end_run(struct frames_port *ports, bool may_keep)
 	}
 }
 
-void frames_release(struct frames_port *ports)
+static void ports_end_run(struct run_keeper *keeper, bool well)
 {
-	frames_end_run(ports, false);
-	while (ports) {
-		struct frames_port *next = ports->next;
+	end_run(ports_of_keeper(keeper)->first, well);
+}
 
-		stop_taking(ports);
-		kvfree(ports);
-		ports = next;
+static void ports_release(struct run_keeper *keeper)
+{
+	struct ports *ports = ports_of_keeper(keeper);
+	struct frames_port *port = ports->first, *next;
+
+	end_run(port, false);
+	for (; port; port = next) {
+		next = port->next;
+		stop_taking(port);
+		kvfree(port);
 	}
+	kfree(ports);
 }
