@@ -385,7 +385,8 @@ static inline bool is_left(const struct lua_longjmp *jump, long status)
 static long compiled_pcall(void *unused, StkId func, long nargs, unsigned long nresults,
 			   lua_State *L)
 {
-	long wanted = (int)nresults - ((int)nresults > 0), status;
+	unsigned int wanted = (int)nresults - ((int)nresults > 0);
+	long status;
 	unsigned long number = 0;
 	struct caught caught;
 

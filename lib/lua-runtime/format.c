@@ -91,7 +91,8 @@ static void add_item(lua_State *L, luaL_Buffer *b, struct format *f, int arg)
 		end = put_padded(item, f, "", &c, 1, 0);
 		break;
 	case 'p':
-		runtime_format(item, "%p", (long)lua_topointer(L, arg));
+		runtime_format(item, "%p", (long)(lua_type(L, arg) == LUA_TSTRING ?
+						  lua_tostring(L, arg) : lua_topointer(L, arg)));
 		end = item + strlen(item);
 		break;
 	case 's': case 'q':

@@ -105,13 +105,15 @@ static int push_entries(lua_State *L, long n, unsigned long bytes)
 static int fs_readdirplus(lua_State *L)
 {
 	struct image_batch_entries dir = {
-		.fd = (int)check_long(L, 1),
-		.mask = (unsigned int)opt_long(L, 4, C_STATX_ALL),
 		.flags = lua_toboolean(L, 5) ? SYSCRIPT_DOTS : 0, .max = ~0U,
 	};
-	unsigned long address = check_long(L, 2), used = 0;
-	long size = check_long(L, 3), n = 0, ret;
+	unsigned long address, used = 0;
+	long size, n = 0, ret;
 
+	dir.fd = (int)check_long(L, 1);
+	address = check_long(L, 2);
+	size = check_long(L, 3);
+	dir.mask = (unsigned int)opt_long(L, 4, C_STATX_ALL);
 	luaL_argcheck(L, size >= 0, 3, "number out of range");
 	do {
 		dir.n = dir.end = 0;
@@ -137,14 +139,15 @@ static int fs_readdirplus(lua_State *L)
 /* fs.stat_entries(fd, addr, size, names, bytes [, mask]) -> n, bytes, taken */
 static int fs_stat_entries(lua_State *L)
 {
-	struct image_batch_entries dir = {
-		.fd = (int)check_long(L, 1), .to = check_long(L, 2),
-		.room = check_long(L, 3), .names = check_long(L, 4),
-		.names_len = check_long(L, 5),
-		.mask = (unsigned int)opt_long(L, 6, C_STATX_ALL), .max = ~0U,
-	};
+	struct image_batch_entries dir = { .max = ~0U };
 	long ret;
 
+	dir.fd = (int)check_long(L, 1);
+	dir.to = check_long(L, 2);
+	dir.room = check_long(L, 3);
+	dir.names = check_long(L, 4);
+	dir.names_len = check_long(L, 5);
+	dir.mask = (unsigned int)opt_long(L, 6, C_STATX_ALL);
 	luaL_argcheck(L, (long)dir.room >= 0, 3, "number out of range");
 	luaL_argcheck(L, (long)dir.names_len >= 0, 5, "number out of range");
 	ret = dir.names ? read_entries(&dir) : -EFAULT;
@@ -441,11 +444,12 @@ static int do_files(lua_State *L, enum image_batch batch, long flags, long mode,
 {
 	long n = check_long(L, 3);
 	struct image_batch_files files = {
-		.files = check_long(L, 2), .dirfd = (int)check_long(L, 1),
 		.n = (unsigned int)n, .flags = (int)flags, .mode = (unsigned int)mode,
 		.mask = (unsigned int)mask,
 	};
 
+	files.dirfd = (int)check_long(L, 1);
+	files.files = check_long(L, 2);
 	luaL_argcheck(L, n >= 0 && n <= INT_MAX, 3, "number out of range");
 	push_long(L, runtime_batch(batch, &files));
 	return 1;
@@ -454,7 +458,7 @@ static int do_files(lua_State *L, enum image_batch batch, long flags, long mode,
 /* fs.stat_files(dirfd, files, n [, mask [, flags]]) -> n */
 static int fs_stat_files(lua_State *L)
 {
-	long mask = opt_long(L, 4, C_STATX_ALL), flags = opt_long(L, 5, 0);
+	long flags = opt_long(L, 5, 0), mask = opt_long(L, 4, C_STATX_ALL);
 
 	luaL_argcheck(L, !(flags & ~(long)C_AT_SYMLINK_NOFOLLOW), 5, "number out of range");
 	return do_files(L, IMAGE_BATCH_STAT, flags, 0, mask);
@@ -469,13 +473,15 @@ static int fs_read_files(lua_State *L)
 /* fs.read_file(dirfd, path, addr, size [, flags]) -> n, total */
 static int fs_read_file(lua_State *L)
 {
-	struct image_batch_file file = {
-		.dirfd = (int)check_long(L, 1), .path = check_long(L, 2),
-		.addr = check_long(L, 3), .size = check_long(L, 4),
-		.flags = (int)opt_long(L, 5, 0),
-	};
-	long n = runtime_batch(IMAGE_BATCH_READ_FILE, &file);
+	struct image_batch_file file;
+	long n;
 
+	file.dirfd = (int)check_long(L, 1);
+	file.path = check_long(L, 2);
+	file.addr = check_long(L, 3);
+	file.size = check_long(L, 4);
+	file.flags = (int)opt_long(L, 5, 0);
+	n = runtime_batch(IMAGE_BATCH_READ_FILE, &file);
 	push_long(L, n);
 	if (n < 0)
 		return 1;

@@ -89,7 +89,8 @@ static int errno_name(lua_State *L)
 			lua_pushstring(L, errnos[i].name);
 			return 1;
 		}
-	return 0;
+	lua_pushnil(L);
+	return 1;
 }
 
 static int errno_index(lua_State *L)
@@ -328,7 +329,7 @@ static long check_count(lua_State *L, int i)
 {
 	long n = check_long(L, i);
 
-	luaL_argcheck(L, n >= 0 && n <= 1L << 30, i, "out of range");
+	luaL_argcheck(L, n >= 0 && n <= 1L << 30, i, "number out of range");
 	return n;
 }
 
@@ -389,13 +390,16 @@ static int util_copyin(lua_State *L)
 	unsigned long address = check_long(L, 1);
 	long i, n = check_count(L, 2);
 	struct kind kind = check_kind(L, 3);
-	const char *p = read_memory(L, address, n * kind.size);
+	const char *p;
 
-	if (lua_isnoneornil(L, 4))
+	lua_settop(L, 4);
+	if (!lua_isnil(L, 4))
+		luaL_checktype(L, 4, LUA_TTABLE);
+	p = read_memory(L, address, n * kind.size);
+	if (lua_isnil(L, 4))
 		lua_createtable(L, (int)n, 0);
 	else
 		lua_pushvalue(L, 4);
-	luaL_checktype(L, -1, LUA_TTABLE);
 	for (i = 0; i < n; i++, p += kind.size) {
 		push_long(L, load(p, kind));
 		lua_rawseti(L, -2, (int)i + 1);
@@ -454,10 +458,11 @@ static int util_str_out(lua_State *L)
 static int util_fill(lua_State *L)
 {
 	unsigned long address = check_long(L, 1);
-	long byte = check_long(L, 2), n = check_count(L, 3), some;
+	long byte = check_long(L, 2), n, some;
 	char bytes[PIECE];
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
+	n = check_count(L, 3);
 	if (runtime_in_arena(address, n)) {
 		memset((void *)address, (int)byte, n);
 		return 0;
@@ -569,7 +574,6 @@ static int push_bits(lua_State *L, unsigned int v)
 		unsigned int v = bits(L, 1), n = bits(L, 2) & 31; \
 		return push_bits(L, expression); \
 	}
-BIT_FOLD(tobit, &=)
 BIT_FOLD(band, &=)
 BIT_FOLD(bor, |=)
 BIT_FOLD(bxor, ^=)
@@ -578,6 +582,11 @@ BIT_SHIFT(rshift, v >> n)
 BIT_SHIFT(arshift, (unsigned int)((int)v >> n))
 BIT_SHIFT(rol, v << n | v >> (-n & 31))
 BIT_SHIFT(ror, v >> n | v << (-n & 31))
+
+static int bit_tobit(lua_State *L)
+{
+	return push_bits(L, bits(L, 1));
+}
 
 static int bit_bnot(lua_State *L)
 {
@@ -589,21 +598,33 @@ static int bit_bswap(lua_State *L)
 	return push_bits(L, __builtin_bswap32(bits(L, 1)));
 }
 
-/* bit.tohex(v [, digits]): capitals where digits < 0 */
+/* bit.tohex(v [, digits]): capitals where digits < 0; at most 254 */
 static int bit_tohex(lua_State *L)
 {
 	unsigned int v = bits(L, 1);
-	long n = lua_isnoneornil(L, 2) ? 8 : (int)bits(L, 2), digits = n < 0 ? -n : n;
-	char text[16];
+	long i;
+	long n = lua_isnone(L, 2) ? 8 : (int)bits(L, 2), digits = n < 0 ? -n : n;
+	char text[254];
 
-	runtime_format(text, n < 0 ? "%08X" : "%08x", v);
-	if (digits > 8)
-		digits = 8;
-	lua_pushlstring(L, text + 8 - digits, digits);
+	if (digits > (long)sizeof(text))
+		digits = sizeof(text);
+	memset(text, '0', sizeof(text));
+	for (i = digits; i > 0 && v; v >>= 4)
+		text[--i] = (n < 0 ? "0123456789ABCDEF" : "0123456789abcdef")[v & 15];
+	lua_pushlstring(L, text, digits);
 	return 1;
 }
 
 /* -- Tables ---------------------------------------------------------------------------- */
+
+/* From the end, where elements would be written over before they are read. */
+static bool moves_down(lua_State *L)
+{
+	long at = lua_tonumber(L, 4);
+
+	return num_lt(lua_tonumber(L, 2), at) && num_le(at, lua_tonumber(L, 3)) &&
+	       lua_rawequal(L, 1, 5);
+}
 
 /*
  * After the arguments, the index that an element goes to; then the one that it comes from and
@@ -611,21 +632,20 @@ static int bit_tohex(lua_State *L)
  */
 static int move_on(lua_State *L, int failed)
 {
-	long first = luaL_checkint(L, 2), last = luaL_checkint(L, 3), at = luaL_checkint(L, 4);
-	long i = lua_tointeger(L, 6) - at + first, step = 1;
+	long first = lua_tonumber(L, 2), last = lua_tonumber(L, 3);
+	long by = num_sub(lua_tonumber(L, 4), first), i = num_sub(lua_tonumber(L, 6), by);
+	long step = moves_down(L) ? -1 : 1;
 
 	(void)failed;
 	if (lua_gettop(L) == 8) {
 		lua_remove(L, 7);
 		lua_settable(L, 5);
 	}
-	/* From the end where it would be written over. */
-	if (at > first && at <= last && lua_rawequal(L, 1, 5))
-		step = -1;
-	for (i += step; i >= first && i <= last; i += step) {
+	for (i = num_add(i, step); num_le(first, i) && num_le(i, last); i = num_add(i, step)) {
+		luai_threadyield(L);
 		lua_settop(L, 5);
-		lua_pushinteger(L, i + at - first);
-		lua_pushinteger(L, i);
+		lua_pushnumber(L, num_add(i, by));
+		lua_pushnumber(L, i);
 		lua_gettable(L, 1);
 		lua_settable(L, 5);
 	}
@@ -633,22 +653,23 @@ static int move_on(lua_State *L, int failed)
 	return 1;
 }
 
-/* table.move(from, first, last, at [, to]) */
+/* table.move(from, first, last, at [, to]): over any numbers, as a loop in Lua */
 static int table_move(lua_State *L)
 {
-	long first = luaL_checkint(L, 2), last = luaL_checkint(L, 3), at = luaL_checkint(L, 4);
-	long before = first - 1;
+	long first, last, at;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
+	first = luaL_checknumber(L, 2);
+	last = luaL_checknumber(L, 3);
+	at = luaL_checknumber(L, 4);
 	if (lua_isnoneornil(L, 5)) {
 		lua_settop(L, 4);
 		lua_pushvalue(L, 1);
 	}
 	luaL_checktype(L, 5, LUA_TTABLE);
 	lua_settop(L, 5);
-	if (at > first && at <= last && lua_rawequal(L, 1, 5))
-		before = last + 1;
-	lua_pushinteger(L, before + at - first);
+	first = moves_down(L) ? num_add(last, 1) : num_sub(first, 1);
+	lua_pushnumber(L, num_add(first, num_sub(at, lua_tonumber(L, 2))));
 	lua_pushnil(L);
 	return move_on(L, 0);
 }

@@ -137,10 +137,11 @@ static int net_accept(lua_State *L)
 static int net_recv(lua_State *L)
 {
 	struct image_batch_messages call = { 0 };
-	long fd = check_long(L, 1), n;
+	long fd = check_long(L, 1), n = opt_long(L, 3, -1);
 	struct messages *messages = luaL_checkudata(L, 2, MESSAGES);
 
-	n = opt_long(L, 3, messages->n);
+	if (lua_isnoneornil(L, 3))
+		n = messages->n;
 	set_socket(&call, fd, opt_long(L, 4, 0));
 	call.n = check_messages(L, 3, messages, n);
 	call.messages = number_now(L, messages);
