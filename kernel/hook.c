@@ -7,7 +7,6 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -43,14 +42,9 @@ static void text_of(const struct hook_program *program, struct seat_error error,
 /* With no lock held: a console may be on the network, and come to this hook. */
 static noinline void tell(const struct hook_program *program, const struct seat_error *error)
 {
-	/* Without the flag, suppressed lines would be counted at warning level. */
-	static struct ratelimit_state ratelimit =
-		RATELIMIT_STATE_INIT_FLAGS(ratelimit, DEFAULT_RATELIMIT_INTERVAL,
-					   DEFAULT_RATELIMIT_BURST,
-					   RATELIMIT_MSG_ON_RELEASE);
 	char text[SYSCRIPT_PROGRAM_ERROR_LEN];
 
-	if (!__ratelimit(&ratelimit))
+	if (!limits_may_notice(limits_uid_of(program->program->account)))
 		return;
 	text_of(program, *error, text, sizeof(text));
 	pr_notice("took off a program after more than %u errors in a second, the last: %s; its name: %s\n",

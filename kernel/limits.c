@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -194,6 +195,8 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 	return resolve_wall(&limits->wall, error, error_len);
 }
 
+#define NOTICES	64	/* rates for the log, which the accounts share among them */
+
 struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
@@ -279,6 +282,27 @@ kuid_t limits_account_uid(enum context context)
 			uid = root;
 	}
 	return uid;
+}
+
+kuid_t limits_uid_of(const struct limits_account *account)
+{
+	return account->uid;
+}
+
+/*
+ * They outlive accounts, which end with their last script, or to register once more would
+ * be to write once more.
+ */
+bool limits_may_notice(kuid_t account)
+{
+	/* Without the flag, suppressed lines would be counted at warning level. */
+	static struct ratelimit_state notices[] = {
+		[0 ... NOTICES - 1] = RATELIMIT_STATE_INIT_FLAGS(notices,
+			DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST,
+			RATELIMIT_MSG_ON_RELEASE),
+	};
+
+	return __ratelimit(&notices[hash_32(__kuid_val(account), ilog2(NOTICES))]);
 }
 
 int limits_charge(struct limits_account **account, enum context context, u64 memory,
@@ -392,7 +416,8 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, over = 0;
 
 	*pinned = (struct limits_pinned){ .pages = pages };
-	if (!capable(CAP_IPC_LOCK))
+	/* Without it there is a limit, and no refusal for an audit to note. */
+	if (!ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK))
 		over = limits_take_both(pinned, limit);
 	if (over) {
 		scnprintf(error, error_len,

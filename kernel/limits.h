@@ -51,6 +51,14 @@ static inline bool limits_enabled(void)
 
 /* The id of the account that the caller is charged to, for what runs in @context. */
 kuid_t limits_account_uid(enum context context);
+/* The id of an account. */
+kuid_t limits_uid_of(const struct limits_account *account);
+
+/*
+ * May something about this account be written to the kernel's log?  Rarely, whatever
+ * happens; and no account uses up what others may write.  In any context.
+ */
+bool limits_may_notice(kuid_t account);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged

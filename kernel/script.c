@@ -26,7 +26,6 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/poll.h>
-#include <linux/ratelimit.h>
 #include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -96,14 +95,8 @@ bool script_is(const struct script *script, u64 id)
 /* What SYSCRIPT_KILL asks for. */
 static void script_kill_caller(const struct script *script, const char *name, int err)
 {
-	/* Without the flag, suppressed lines would be counted at warning level. */
-	static struct ratelimit_state ratelimit =
-		RATELIMIT_STATE_INIT_FLAGS(ratelimit, DEFAULT_RATELIMIT_INTERVAL,
-					   DEFAULT_RATELIMIT_BURST,
-					   RATELIMIT_MSG_ON_RELEASE);
-
 	/* The name is the user's: last, so that it can pass for nothing else. */
-	if (__ratelimit(&ratelimit))
+	if (limits_may_notice(limits_account_uid(CONTEXT_PROCESS)))
 		pr_notice("killed process %d of user %u: over the %s limit of script %lu, %s\n",
 			  task_tgid_nr(current),
 			  from_kuid(&init_user_ns, script->uid),
