@@ -50,6 +50,7 @@ struct engine_vm;
  * @context:      where its programs run; in CONTEXT_ATOMIC there are no runs as below,
  *                only the texts, limits and names of one
  * @view_size:    CONTEXT_ATOMIC: bytes that the subsystem shows
+ * @kept:         bytes that @memory_limit has to cover besides what the engine takes
  * @scratch:      address of the scratch memory, see run_scratch(), or 0
  * @only:         the program's rights are these, see SYSCRIPT_ONLY:
  * @calls:        a bit for each system call by its number; run_may_call()
@@ -69,6 +70,7 @@ struct run {
 	struct engine_vm *vm;
 	enum context context;
 	unsigned int view_size;
+	unsigned long kept;
 	int only;
 	unsigned int libraries;
 	unsigned long long calls[RUN_CALLS_WORDS];

@@ -286,7 +286,7 @@ static int make_stack(struct engine_vm *vm)
 static unsigned long memory_of(const struct engine_vm *vm)
 {
 	return sizeof(*vm) + vm->stack_size + vm->memory + place_arena_memory(vm) +
-	       vm->batches.memory;
+	       vm->batches.memory + vm->run->kept;
 }
 
 static int check_arena(struct run *run, const struct engine_vm *vm,
@@ -393,11 +393,13 @@ static int make_all(struct engine_vm *vm, const struct engine_image *image)
 	if (err)
 		return err;
 	err = check_rights(run, image) ?: make_vm(vm, image);
-	if (err)
+	if (err) {
 		place_put_code(vm);
-	else
-		vm->memory_max = run->memory_limit - memory_of(vm);
-	return err;
+		return err;
+	}
+	vm->memory_max = run->memory_limit - memory_of(vm);
+	place_sync_code(vm);
+	return 0;
 }
 
 static int confined_create(struct run *run, const struct engine_image *image)

@@ -71,6 +71,8 @@ int place_age(void);
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);
 /* The arena's charge to the program's memory: a process pays for its own. */
 size_t place_arena_memory(const struct engine_vm *vm);
+/* All else of @vm is there, and its code is going to be run. */
+void place_sync_code(const struct engine_vm *vm);
 
 /* The machine's clock and flags have been looked at, or will be at once. */
 static inline void place_look(struct engine_vm *vm)
@@ -93,6 +95,11 @@ static inline size_t place_arena_memory(const struct engine_vm *vm)
 {
 	(void)vm;
 	return 0;
+}
+
+static inline void place_sync_code(const struct engine_vm *vm)
+{
+	(void)vm;
 }
 
 static inline u64 seat_call(struct machine *machine, const u64 *args, u32 function)

@@ -8,10 +8,15 @@
  * The table of codes is everybody's, and so is its lock, which is held for a few
  * steps: images are hashed before it is taken, and compared, generated and cleared
  * without it, by users of the code.
+ *
+ * New code is told to CPUs, which interrupts them: only when all else of a program is
+ * there, and each code once for a memory map, or once for all CPUs.  So what fails, or
+ * asks for what was there before, interrupts no other CPU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
+#include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -42,7 +47,7 @@ static siphash_key_t digest_key __ro_after_init;
 
 static DEFINE_HASHTABLE(codes, 8);
 static LIST_HEAD(idle_codes);		/* that have no users, the last used first */
-static DEFINE_SPINLOCK(codes_lock);	/* these, code.users */
+static DEFINE_SPINLOCK(codes_lock);	/* these, code.users, and what CPUs were told */
 
 /* -- The same image -------------------------------------------------------------- */
 
@@ -263,22 +268,65 @@ static void sync_this_cpu(void *unused)
 	sync_core();
 }
 
+/* How many codes have been written; code.number is one's place among them. */
+static u64 written;
+
+/*
+ * The CPUs of a memory map, by an id that no other one ever has, were told of all codes up
+ * to @number.  Map 0, which is none, stands for all CPUs.  A map whose place another one
+ * has taken is told once more.
+ */
+static struct told {
+	u64 map, number;
+} told_all, told_maps[256];
+
+static struct told *told_of(u64 map)
+{
+	return map ? &told_maps[hash_64(map, ilog2(ARRAY_SIZE(told_maps)))] : &told_all;
+}
+
+/* True: tell them now, of all up to @number. */
+static bool has_to_tell(const struct code *code, u64 map, u64 *number)
+{
+	const struct told *told = told_of(map);
+	bool known;
+
+	spin_lock(&codes_lock);
+	known = told->map == map && told->number >= code->number;
+	*number = written;
+	spin_unlock(&codes_lock);
+	return !known;
+}
+
+static void have_told(u64 map, u64 number)
+{
+	struct told *told = told_of(map);
+
+	spin_lock(&codes_lock);
+	if (told->map != map || told->number < number)
+		*told = (struct told){ map, number };
+	spin_unlock(&codes_lock);
+}
+
 /*
  * CPUs may have fetched the bytes that were there before, and the caller's process may
  * run the new code on any of them.  Those that have its memory map loaded, perhaps for
  * long, are told.  Others load it first, by a write to CR3, which serialises as well; in
  * between are the barriers of the mask.  Code that is not one process's may run on any
- * CPU: then all are told, once.
+ * CPU: then all are told.  A base is written before what extends it, so it is told as well.
  */
-static void sync_cpus(struct code *code)
+void code_sync(const struct code *code)
 {
-	smp_mb();
-	if (code->context == CONTEXT_PROCESS)
-		return on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
-	if (smp_load_acquire(&code->told))
+	u64 map = code->context == CONTEXT_PROCESS ? current->mm->context.ctx_id : 0, number;
+
+	if (!has_to_tell(code, map, &number))
 		return;
-	on_each_cpu(sync_this_cpu, NULL, 1);
-	smp_store_release(&code->told, true);
+	smp_mb();
+	if (map)
+		on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
+	else
+		on_each_cpu(sync_this_cpu, NULL, 1);
+	have_told(map, number);
 }
 
 /* Code refused only because of a constant is made again with another key. */
@@ -297,8 +345,8 @@ static int generate_verified(struct jit *jit, char *error, size_t error_len)
 	}
 	if (err == -EAGAIN)
 		err = -EINVAL;
-	if (err == -EINVAL)
-		pr_warn_ratelimited("generated code is refused: %s\n", error);
+	if (err == -EINVAL && limits_may_notice(limits_account_uid(CONTEXT_PROCESS)))
+		pr_warn("generated code is refused: %s\n", error);
 	return err;
 }
 
@@ -335,6 +383,14 @@ static int take_room(struct code *code, char *error, size_t error_len)
 	return err;
 }
 
+static void write_code(struct code *code, const struct jit *jit)
+{
+	memcpy(room + (code->area.page << PAGE_SHIFT), jit->code, jit->size);
+	spin_lock(&codes_lock);
+	code->number = ++written;
+	spin_unlock(&codes_lock);
+}
+
 /* The room never holds code that has not been verified. */
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
@@ -349,7 +405,7 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 		return -ENOMEM;
 	err = generate_verified(jit, error, error_len) ?: keep_facts(code, jit);
 	if (!err)
-		memcpy(room + (code->area.page << PAGE_SHIFT), jit->code, jit->size);
+		write_code(code, jit);
 	kvfree(jit->code);
 	return err;
 }
@@ -499,13 +555,9 @@ int code_get(struct code **code, const void *data, size_t len, enum context cont
 		.context = context,
 		.base = base,
 	};
-	int err;
 
 	like.digest = digest_of(data, len, like.uid, context, base);
-	err = find_or_make(code, &like, max, error, error_len);
-	if (!err)
-		sync_cpus(*code);
-	return err;
+	return find_or_make(code, &like, max, error, error_len);
 }
 
 int code_check(const void *data, size_t len, const struct code *base, char *error,

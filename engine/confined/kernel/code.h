@@ -41,7 +41,7 @@ struct code {
 	unsigned long idle_since;	/* in jiffies */
 	struct completion made;
 	int err;			/* of that */
-	bool told;			/* all CPUs, see sync_cpus() */
+	u64 number;			/* see code_sync() */
 	kuid_t uid;
 	enum context context;
 	struct room_area area;
@@ -55,11 +55,17 @@ struct code {
  * Gets, or makes, the code for @context of the image at @data, @len bytes, whose header
  * has been checked; image and code may have @max bytes.  @base is the code that it
  * extends, or NULL.  Returns 0; or -ENOEXEC, -ENOBUFS, -ENOMEM or -EINTR with the reason
- * in @error.
+ * in @error.  Before it is run, code_sync() follows.
  */
 int code_get(struct code **code, const void *data, size_t len, enum context context,
 	     struct code *base, size_t max, char *error, size_t error_len);
 void code_put(struct code *code);
+
+/*
+ * The CPUs that may run @code for the caller's process, or in CONTEXT_ATOMIC all, see it as
+ * it is.  May interrupt them, so it comes last.
+ */
+void code_sync(const struct code *code);
 
 /* Only checks it. */
 int code_check(const void *data, size_t len, const struct code *base, char *error,

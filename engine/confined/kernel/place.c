@@ -79,6 +79,11 @@ int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_
 	return 0;
 }
 
+void place_sync_code(const struct engine_vm *vm)
+{
+	code_sync(vm->code);
+}
+
 void place_put_code(struct engine_vm *vm)
 {
 	code_put(vm->code);
