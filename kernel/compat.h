@@ -22,6 +22,7 @@
 #include <linux/posix_acl.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate_trace.h>
+#include <linux/rtnetlink.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/uio.h>
@@ -58,6 +59,17 @@ static inline void compat_hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	timer->function = fn;
 #endif
+}
+
+/* 0 or -EINTR.  rtnl_lock_killable() is not for modules everywhere. */
+static inline int compat_rtnl_lock_killable(void)
+{
+	while (!rtnl_trylock()) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		schedule_timeout_killable(1);
+	}
+	return 0;
 }
 
 static inline int compat_inode_permission(const struct path *path, int mask)

@@ -22,6 +22,7 @@
 #include "device.h"
 #include "idle.h"
 #include "names.h"
+#include "offers.h"
 #include "request.h"
 #include "run.h"
 #include "script.h"
@@ -609,7 +610,8 @@ static long device_register_script(struct file *file,
 
 /* -- Programs for subsystems ------------------------------------------------------- */
 
-static int device_load_parts(const struct syscript_load *load, char *functions, char *image,
+static int device_load_parts(const struct syscript_embedding *embedding,
+			     const struct syscript_load *load, char *functions, char *image,
 			     char *error)
 {
 	struct names_parts parts = { .image = image, .functions = functions };
@@ -621,36 +623,51 @@ static int device_load_parts(const struct syscript_load *load, char *functions, 
 	if (IS_ERR(lines))
 		return PTR_ERR(lines);
 	parts.lines = (u16 *)lines;
-	err = names_load(load, &parts, error);
+	err = names_load(embedding, load, &parts, error);
 	kvfree(parts.lines);
 	return err;
 }
 
-static int device_load_image(const struct syscript_load *load, char *functions, char *error)
+static int device_load_image(const struct syscript_embedding *embedding,
+			     const struct syscript_load *load, char *functions, char *error)
 {
 	char *image = device_copy_text(load->image, load->image_len);
 	int err;
 
 	if (IS_ERR(image))
 		return PTR_ERR(image);
-	err = device_load_parts(load, functions, image, error);
+	err = device_load_parts(embedding, load, functions, image, error);
 	kvfree(image);
+	return err;
+}
+
+static int device_load_for(const struct syscript_embedding *embedding,
+			   const struct syscript_load *load, char *error)
+{
+	char *functions = device_copy_text(load->functions, load->functions_len);
+	int err;
+
+	if (IS_ERR(functions))
+		return PTR_ERR(functions);
+	err = device_load_image(embedding, load, functions, error);
+	kvfree(functions);
 	return err;
 }
 
 static int device_load_checked(struct file *file, const struct syscript_load *load,
 			       char *error)
 {
-	char *functions;
+	const struct syscript_embedding *embedding;
 	int err;
 
 	if (!device_is_for(file, load->engine))
 		return device_refuse_engine(error);
-	functions = device_copy_text(load->functions, load->functions_len);
-	if (IS_ERR(functions))
-		return PTR_ERR(functions);
-	err = device_load_image(load, functions, error);
-	kvfree(functions);
+	/* Rights come before anything that costs something. */
+	embedding = names_subsystem(load->subsystem, error);
+	if (IS_ERR(embedding))
+		return PTR_ERR(embedding);
+	err = device_load_for(embedding, load, error);
+	offers_put(embedding);
 	return err;
 }
 

@@ -2,11 +2,13 @@
 /*
  * See names.h.
  *
- * Each namespace has a list of names, the machine has one, and each list a lock, which is
- * held to look a name up, to put a program in its place, and while its subsystem attaches
- * it.  Images are checked and compiled before, and programs waited for and freed after.
- * Callers from a namespace hold it; it ends when none does.  Processes that
- * call a program find its name under RCU alone.
+ * Each namespace has a list of names, the machine has one, and each list a spinlock, which
+ * is held to look at names and to put a program in its place, and never while anything
+ * waits.  To attach a program may take long: it waits for the kernel's lock of networks, or
+ * for the file system of a path.  So a name has a turn, which a task waits for killably and
+ * keeps meanwhile: others who want that name wait, but nobody else.  Images are checked and
+ * compiled before, and programs waited for and freed after.  Callers from a namespace hold
+ * it; it ends when none does.  Processes that call a program find its name under RCU alone.
  *
  * A name holds this module and its subsystem's, so neither goes before it.
  */
@@ -16,14 +18,15 @@
 #include <linux/export.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/user_namespace.h>
+#include <linux/wait.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -35,31 +38,100 @@
 #include "script.h"
 #include "syscalls.h"
 
+/**
+ * struct names - a namespace's names, or the machine's
+ * @lock:  the lists, and which program a name has
+ * @list:  by id
+ * @turns: of names, see struct turn
+ * @ended: a turn has
+ */
 struct names {
-	struct mutex lock;
-	struct list_head list;		/* by id */
+	spinlock_t lock;
+	struct list_head list, turns;
+	wait_queue_head_t ended;
 };
 
+/* A task that attaches, replaces or removes a program of the name: the only one. */
+struct turn {
+	struct list_head node;
+	const char *name;
+};
+
+/* @moves: its subsystem is detaching and attaching it, and must not be asked for its state. */
 struct name {
 	struct list_head node;
 	u64 id, loads;
 	kuid_t uid;
+	bool moves;
 	char name[SYSCRIPT_NAME_LEN], where[SYSCRIPT_WHERE_LEN];
 	struct syscript_hook hook;
 };
 
 static struct names machine = {
-	.lock = __MUTEX_INITIALIZER(machine.lock),
+	.lock = __SPIN_LOCK_UNLOCKED(machine.lock),
 	.list = LIST_HEAD_INIT(machine.list),
+	.turns = LIST_HEAD_INIT(machine.turns),
+	.ended = __WAIT_QUEUE_HEAD_INITIALIZER(machine.ended),
 };
 static unsigned int names_id __read_mostly;	/* of struct names in a struct net */
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
+static struct names *names_of(bool of_net)
+{
+	return of_net ? net_generic(current->nsproxy->net_ns, names_id) : &machine;
+}
+
+static struct user_namespace *owner_of(bool of_net)
+{
+	return of_net ? current->nsproxy->net_ns->user_ns : &init_user_ns;
+}
+
+static int right_over(bool of_net)
+{
+	return of_net ? CAP_NET_ADMIN : CAP_SYS_ADMIN;
+}
+
+/* If not, the caller is refused. */
 static bool may_change(bool of_net)
 {
-	if (of_net)
-		return ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN);
-	return capable(CAP_SYS_ADMIN);
+	return ns_capable(owner_of(of_net), right_over(of_net));
+}
+
+/* If not, there is another way, and nothing for an audit to note. */
+static bool might_change(bool of_net)
+{
+	return ns_capable_noaudit(owner_of(of_net), right_over(of_net));
+}
+
+/* -- Turns ------------------------------------------------------------------------- */
+
+static bool try_turn(struct names *names, struct turn *turn)
+{
+	struct turn *other;
+	bool taken = false;
+
+	spin_lock(&names->lock);
+	list_for_each_entry(other, &names->turns, node)
+		taken |= !strcmp(other->name, turn->name);
+	if (!taken)
+		list_add(&turn->node, &names->turns);
+	spin_unlock(&names->lock);
+	return !taken;
+}
+
+/* @name stays until end_turn().  0, or -EINTR: the caller is being killed. */
+static int begin_turn(struct names *names, struct turn *turn, const char *name)
+{
+	turn->name = name;
+	return wait_event_killable(names->ended, try_turn(names, turn)) ? -EINTR : 0;
+}
+
+static void end_turn(struct names *names, struct turn *turn)
+{
+	spin_lock(&names->lock);
+	list_del(&turn->node);
+	spin_unlock(&names->lock);
+	wake_up_all(&names->ended);
 }
 
 /* -- Programs ---------------------------------------------------------------------- */
@@ -129,6 +201,13 @@ static int set_bounds(struct hook_program *program,
 	return 0;
 }
 
+/* Bytes that are kept for a program outside of its engine. */
+static size_t kept_for(const struct syscript_load *load)
+{
+	return sizeof(struct hook_program) + load->lines_len + sizeof(struct name) +
+	       num_possible_cpus() * sizeof(struct syscript_counters);
+}
+
 static int make_program(struct hook_program *program,
 			const struct syscript_embedding *embedding,
 			const struct syscript_load *load, const char *image, char *error)
@@ -145,6 +224,7 @@ static int make_program(struct hook_program *program,
 	if (err)
 		return err;
 	program->program->run->view_size = embedding->view_size + load->copies;
+	program->program->run->kept = kept_for(load);
 	err = program_load(program->program, &reg, image, NULL, error);
 	if (err)
 		return err;
@@ -190,6 +270,17 @@ static struct name *find_name(struct names *names, const char *text)
 	return NULL;
 }
 
+/* In its turn, in which it stays in the list. */
+static struct name *look_up(struct names *names, const char *text)
+{
+	struct name *name;
+
+	spin_lock(&names->lock);
+	name = find_name(names, text);
+	spin_unlock(&names->lock);
+	return name;
+}
+
 /* It is in no list, and has no program that is called. */
 static void free_name(struct name *name)
 {
@@ -201,7 +292,6 @@ static void free_name(struct name *name)
 	module_put(THIS_MODULE);
 }
 
-/* Takes over the caller's hold on the embedding, if it returns one. */
 static struct name *alloc_name(const struct syscript_embedding *embedding,
 			       const struct syscript_load *load)
 {
@@ -213,8 +303,9 @@ static struct name *alloc_name(const struct syscript_embedding *embedding,
 		kfree(name);
 		return NULL;
 	}
-	/* The caller has the device open, which holds the module. */
+	/* The caller has the device open, which holds the module, and the embedding. */
 	__module_get(THIS_MODULE);
+	__module_get(embedding->owner);
 	name->uid = current_uid();
 	strscpy(name->name, load->name, sizeof(name->name));
 	strscpy(name->where, load->where, sizeof(name->where));
@@ -255,7 +346,6 @@ static int attach(struct names *names, struct name *name, struct hook_program *p
 {
 	int err;
 
-	lockdep_assert_held(&names->lock);
 	hook_set(&name->hook, program);
 	err = attach_hook(name, error);
 	if (err) {
@@ -263,10 +353,43 @@ static int attach(struct names *names, struct name *name, struct hook_program *p
 		return err;
 	}
 	name->loads = 1;
+	spin_lock(&names->lock);
 	/* With the lock held, or a list would not be by id. */
 	name->id = atomic64_inc_return(&last_id);
 	list_add_tail_rcu(&name->node, &names->list);
+	spin_unlock(&names->lock);
 	return 0;
+}
+
+static void set_moves(struct names *names, struct name *name, bool moves)
+{
+	spin_lock(&names->lock);
+	name->moves = moves;
+	spin_unlock(&names->lock);
+}
+
+/* Its place had gone: there may be such a place again. */
+static int attach_again(struct names *names, struct name *name, char *error)
+{
+	int err;
+
+	set_moves(names, name, true);
+	name->hook.embedding->detach(&name->hook);
+	err = attach_hook(name, error);
+	set_moves(names, name, false);
+	return err;
+}
+
+/* Returns the program that it had. */
+static struct hook_program *replace(struct names *names, struct name *name,
+				    struct hook_program *program)
+{
+	spin_lock(&names->lock);
+	name->loads++;
+	name->uid = current_uid();
+	program = hook_set(&name->hook, program);
+	spin_unlock(&names->lock);
+	return program;
 }
 
 /* Objects to be freed are left in @name, if it is a name, and in @program. */
@@ -274,7 +397,7 @@ static int put_in_place(struct names *names, struct name **fresh,
 			struct hook_program **program, const struct syscript_load *load,
 			char *error)
 {
-	struct name *name = find_name(names, load->name);
+	struct name *name = look_up(names, load->name);
 	int err;
 
 	if (!name) {
@@ -286,28 +409,23 @@ static int put_in_place(struct names *names, struct name **fresh,
 		return err;
 	}
 	err = may_replace(name, (*fresh)->hook.embedding, load, error);
-	if (!err && is_gone(&name->hook)) {
-		name->hook.embedding->detach(&name->hook);
-		err = attach_hook(name, error);
-	}
-	if (err)
-		return err;
-	name->loads++;
-	name->uid = current_uid();
-	*program = hook_set(&name->hook, *program);
-	return 0;
+	if (!err && is_gone(&name->hook))
+		err = attach_again(names, name, error);
+	if (!err)
+		*program = replace(names, name, *program);
+	return err;
 }
 
 static int load_program(struct name *name, struct hook_program *program,
 			const struct syscript_load *load, char *error)
 {
-	struct names *names = name->hook.embedding->of_net ?
-			      net_generic(current->nsproxy->net_ns, names_id) : &machine;
-	int err = mutex_lock_killable(&names->lock);
+	struct names *names = names_of(name->hook.embedding->of_net);
+	struct turn turn;
+	int err = begin_turn(names, &turn, load->name);
 
 	if (!err) {
 		err = put_in_place(names, &name, &program, load, error);
-		mutex_unlock(&names->lock);
+		end_turn(names, &turn);
 	}
 	/* A program that was replaced, or may have been called for a moment. */
 	if (program) {
@@ -331,77 +449,76 @@ int names_may_load(void)
 	return limits_locked_down() ? -EPERM : 0;
 }
 
-static int load_for(const struct syscript_embedding *embedding,
-		    const struct syscript_load *load, struct names_parts *parts,
-		    char *error)
+const struct syscript_embedding *names_subsystem(const char *subsystem, char *error)
 {
-	struct hook_program *program;
-	struct name *name;
-
-	program = get_program(embedding, load, parts, error);
-	if (IS_ERR(program)) {
-		offers_put(embedding);
-		return PTR_ERR(program);
-	}
-	name = alloc_name(embedding, load);
-	if (!name) {
-		hook_program_free(program);
-		offers_put(embedding);
-		return -ENOMEM;
-	}
-	return load_program(name, program, load, error);
-}
-
-int names_load(const struct syscript_load *load, struct names_parts *parts, char *error)
-{
-	const struct syscript_embedding *embedding = offers_get(load->subsystem);
+	const struct syscript_embedding *embedding = offers_get(subsystem);
 
 	if (!embedding) {
-		scnprintf(error, RUN_ERROR_LEN, "no subsystem %s", load->subsystem);
-		return -ENOENT;
+		scnprintf(error, RUN_ERROR_LEN, "no subsystem %s", subsystem);
+		return ERR_PTR(-ENOENT);
 	}
 	if (may_change(embedding->of_net))
-		return load_for(embedding, load, parts, error);
+		return embedding;
 	scnprintf(error, RUN_ERROR_LEN, embedding->of_net ?
 		  "loading programs for %s needs CAP_NET_ADMIN over the network namespace" :
 		  "loading programs for %s needs CAP_SYS_ADMIN", embedding->name);
 	offers_put(embedding);
-	return -EPERM;
+	return ERR_PTR(-EPERM);
 }
 
-static struct name *take_name(struct names *names, const char *text)
+int names_load(const struct syscript_embedding *embedding, const struct syscript_load *load,
+	       struct names_parts *parts, char *error)
 {
+	struct hook_program *program = get_program(embedding, load, parts, error);
 	struct name *name;
 
-	mutex_lock(&names->lock);
+	if (IS_ERR(program))
+		return PTR_ERR(program);
+	name = alloc_name(embedding, load);
+	if (name)
+		return load_program(name, program, load, error);
+	hook_program_free(program);
+	return -ENOMEM;
+}
+
+static int unload(struct names *names, const char *text)
+{
+	struct turn turn;
+	struct name *name;
+	int err = begin_turn(names, &turn, text);
+
+	if (err)
+		return err;
+	spin_lock(&names->lock);
 	name = find_name(names, text);
 	if (name)
 		list_del_rcu(&name->node);
-	mutex_unlock(&names->lock);
-	return name;
-}
-
-int names_unload(const struct syscript_unload *unload)
-{
-	struct name *name = NULL;
-	bool of_net = may_change(true), of_machine = may_change(false);
-
-	if (!of_net && !of_machine)
-		return -EPERM;
-	if (of_net)
-		name = take_name(net_generic(current->nsproxy->net_ns, names_id),
-				 unload->name);
-	if (!name && of_machine)
-		name = take_name(&machine, unload->name);
+	spin_unlock(&names->lock);
+	/* 1. No call begins after this, */
+	if (name)
+		name->hook.embedding->detach(&name->hook);
+	end_turn(names, &turn);
 	if (!name)
 		return -ENOENT;
-	/* 1. No call begins after this, */
-	name->hook.embedding->detach(&name->hook);
 	/* 2. and none is under way after this. */
 	synchronize_net();
 	/* 3. It cannot be found. */
 	free_name(name);
 	return 0;
+}
+
+int names_unload(const struct syscript_unload *request)
+{
+	bool of_net = might_change(true), of_machine = might_change(false);
+	int err = -ENOENT;
+
+	if (!of_net && !of_machine && !may_change(true))
+		return -EPERM;
+	if (of_net)
+		err = unload(names_of(true), request->name);
+	if (err == -ENOENT && of_machine)
+		err = unload(names_of(false), request->name);
+	return err;
 }
 
 /* -- Calls of processes ------------------------------------------------------------ */
@@ -433,7 +550,7 @@ static int invoke(struct name *name, struct syscript_invoke *invoke, const void 
 
 int names_invoke(struct syscript_invoke *arguments, const void *data, char *error)
 {
-	struct names *names = net_generic(current->nsproxy->net_ns, names_id);
+	struct names *names = names_of(true);
 	struct name *name;
 	int err = -ENOENT;
 
@@ -459,7 +576,7 @@ static void tell(struct name *name, bool of_machine, struct syscript_program *ou
 	program->engine->stats(program->program->vm, &stats);
 	out->id = name->id;
 	out->uid = from_kuid_munged(current_user_ns(), name->uid);
-	out->state = is_gone(&name->hook) ? SYSCRIPT_PROGRAM_GONE :
+	out->state = name->moves || is_gone(&name->hook) ? SYSCRIPT_PROGRAM_GONE :
 		     program->failed ? SYSCRIPT_PROGRAM_OFF : SYSCRIPT_PROGRAM_CALLED;
 	out->engine = program->engine->id;
 	out->format = program->program->format;
@@ -485,7 +602,7 @@ static bool next_of(struct names *names, u64 after, u64 before, bool of_machine,
 	struct name *name;
 	bool found = false;
 
-	mutex_lock(&names->lock);
+	spin_lock(&names->lock);
 	list_for_each_entry(name, &names->list, node)
 		if (name->id > after) {
 			found = name->id < before;
@@ -493,7 +610,7 @@ static bool next_of(struct names *names, u64 after, u64 before, bool of_machine,
 				tell(name, of_machine, out);
 			break;
 		}
-	mutex_unlock(&names->lock);
+	spin_unlock(&names->lock);
 	return found;
 }
 
@@ -502,12 +619,11 @@ int names_next(struct syscript_program *program)
 	u64 after = program->id, before = U64_MAX;
 	bool found = false;
 
-	if (may_change(true) && next_of(net_generic(current->nsproxy->net_ns, names_id),
-					after, before, false, program)) {
+	if (might_change(true) && next_of(names_of(true), after, before, false, program)) {
 		before = program->id;
 		found = true;
 	}
-	if (may_change(false) && next_of(&machine, after, before, true, program))
+	if (might_change(false) && next_of(names_of(false), after, before, true, program))
 		found = true;
 	return found ? 0 : -ENOENT;
 }
@@ -518,8 +634,10 @@ static int __net_init net_begin(struct net *net)
 {
 	struct names *names = net_generic(net, names_id);
 
-	mutex_init(&names->lock);
+	spin_lock_init(&names->lock);
 	INIT_LIST_HEAD(&names->list);
+	INIT_LIST_HEAD(&names->turns);
+	init_waitqueue_head(&names->ended);
 	return 0;
 }
 

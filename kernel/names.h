@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct syscript_embedding;
 struct syscript_invoke;
 struct syscript_load;
 struct syscript_program;
@@ -26,8 +27,16 @@ struct names_parts {
 	u16 *lines;
 };
 
-/* 0, or -errno with the text in @error (RUN_ERROR_LEN bytes). */
-int names_load(const struct syscript_load *load, struct names_parts *parts, char *error);
+/*
+ * The subsystem, if the caller may load programs for it; held, for offers_put().  Else
+ * -ENOENT or -EPERM in a pointer, with the text in @error (RUN_ERROR_LEN bytes).
+ */
+const struct syscript_embedding *names_subsystem(const char *subsystem, char *error);
+
+/* For that: 0, or -errno with the text in @error. */
+int names_load(const struct syscript_embedding *embedding, const struct syscript_load *load,
+	       struct names_parts *parts, char *error);
+/* 0, -EPERM, -ENOENT or, where the caller is being killed, -EINTR. */
 int names_unload(const struct syscript_unload *unload);
 
 /*

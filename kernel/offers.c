@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See offers.h.  Modules take their offers back when they go, so they are not in use then. */
+/*
+ * See offers.h.
+ *
+ * Every user may ask for an offer, so that takes no lock: it is found under RCU, and its
+ * module held before anything else is asked.  Modules take their offers back when they go,
+ * so they are not in use then; names and tables of functions are the module's memory, so it
+ * waits for those who are reading them.
+ */
 #include <linux/capability.h>
 #include <linux/export.h>
-#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/syscript_program.h>
@@ -22,14 +29,13 @@ struct offer {
 
 static LIST_HEAD(embeddings);
 static LIST_HEAD(libraries);
-static DEFINE_MUTEX(lock);	/* of both */
+static DEFINE_MUTEX(lock);	/* of both, for modules that change them */
 
 static struct offer *find(struct list_head *list, const char *name)
 {
 	struct offer *offer;
 
-	lockdep_assert_held(&lock);
-	list_for_each_entry(offer, list, node)
+	list_for_each_entry_rcu(offer, list, node, lockdep_is_held(&lock))
 		if (!strcmp(offer->name, name))
 			return offer;
 	return NULL;
@@ -46,7 +52,7 @@ static int add(struct list_head *list, struct offer fresh)
 	if (find(list, offer->name))
 		err = -EEXIST;
 	else
-		list_add(&offer->node, list);
+		list_add_rcu(&offer->node, list);
 	mutex_unlock(&lock);
 	if (err)
 		kfree(offer);
@@ -61,10 +67,11 @@ static void take_back(struct list_head *list, const char *name, const void *what
 	mutex_lock(&lock);
 	offer = find(list, name);
 	if (offer && offer->what == what)
-		list_del(&offer->node);
+		list_del_rcu(&offer->node);
 	else
 		offer = NULL;
 	mutex_unlock(&lock);
+	synchronize_rcu();
 	kfree(offer);
 }
 
@@ -88,11 +95,11 @@ const struct syscript_embedding *offers_get(const char *name)
 	const struct syscript_embedding *embedding = NULL;
 	struct offer *offer;
 
-	mutex_lock(&lock);
+	rcu_read_lock();
 	offer = find(&embeddings, name);
 	if (offer && try_module_get(offer->owner))
 		embedding = offer->what;
-	mutex_unlock(&lock);
+	rcu_read_unlock();
 	return embedding;
 }
 
@@ -151,26 +158,34 @@ static bool may_have(const struct syscript_library *library, const char *symbol,
 	return false;
 }
 
+/* The library with @symbol, its module held.  NULL: there is none. */
+static const struct syscript_library *get_library(const char *symbol)
+{
+	const struct syscript_library *library = NULL;
+	struct offer *offer;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(offer, &libraries, node)
+		if (find_function(offer->what, symbol)) {
+			if (try_module_get(offer->owner))
+				library = offer->what;
+			break;
+		}
+	rcu_read_unlock();
+	return library;
+}
+
 hook_function *offers_function(const char *symbol, struct module **owner, char *error,
 			       size_t len)
 {
-	const struct syscript_library *library;
-	const struct syscript_function *function;
-	hook_function *fn = NULL;
-	struct offer *offer;
+	const struct syscript_library *library = get_library(symbol);
 
-	mutex_lock(&lock);
-	list_for_each_entry(offer, &libraries, node) {
-		library = offer->what;
-		function = find_function(library, symbol);
-		if (!function)
-			continue;
-		if (may_have(library, symbol, error, len) && try_module_get(offer->owner)) {
-			*owner = offer->owner;
-			fn = function->fn;
-		}
-		break;
-	}
-	mutex_unlock(&lock);
-	return fn;
+	if (!library)
+		return NULL;
+	*owner = library->owner;
+	if (may_have(library, symbol, error, len))
+		return find_function(library, symbol)->fn;
+	module_put(library->owner);
+	*owner = NULL;
+	return NULL;
 }

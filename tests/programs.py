@@ -87,18 +87,22 @@ def load(
     engine: int = 1,
     memory: int = 0,
     device: str = DEVICE,
+    lines: bytes = b"",
+    data_at: int = 0,
 ) -> tuple[int, str]:
-    """0 or -errno, and the text."""
+    """0 or -errno, and the text; @data_at: an address instead of @data's."""
     text = ctypes.create_string_buffer(256)
     names = b"".join(f.encode() + b"\0" for f in functions)
-    buffers = [ctypes.create_string_buffer(b, len(b) or 1) for b in (code, data, names)]
+    parts = (code, data, names, lines)
+    buffers = [ctypes.create_string_buffer(b, len(b) or 1) for b in parts]
     at = [ctypes.addressof(b) for b in buffers]
     argument = bytearray(
         struct.pack(
-            "<4I4Q2QIIIIqQ32s32s64s16x",
-            *(flags, 256, engine, 0, at[0], len(code), memory, at[1], len(data), at[2]),
+            "<4I4Q2QIIIIqQ32s32s64sQQ",
+            *(flags, 256, engine, 0, at[0], len(code), memory, data_at or at[1]),
+            *(len(data), at[2]),
             *(len(names), copies, errors_max, 0, fallback, ctypes.addressof(text)),
-            *(name.encode(), subsystem.encode(), where.encode()),
+            *(name.encode(), subsystem.encode(), where.encode(), at[3], len(lines)),
         )
     )
     return request(LOAD, argument, device), text.value.decode()

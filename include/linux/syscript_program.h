@@ -133,7 +133,8 @@ void syscript_library_unregister(const struct syscript_library *library);
  *             next synchronize_net()
  * @gone:      or NULL.  True: the hook's place has ended by itself, as one at a device does.
  *             The program is listed as such; when it is loaded again, @detach and @attach
- *             follow.  If that @attach fails, @gone and @detach are called once more
+ *             follow.  If that @attach fails, @gone and @detach are called once more.
+ *             It must not sleep, and is not called during @attach and @detach
  */
 struct syscript_embedding {
 	const char *name;

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "compat.h"
 #include "places.h"
 
 /**
@@ -151,9 +152,10 @@ static unsigned int ip_only(void *private, struct sk_buff *skb,
 
 static int get_at_device(struct place *place, const char *device, char *error, size_t len)
 {
-	int err;
+	int err = compat_rtnl_lock_killable();
 
-	rtnl_lock();
+	if (err)
+		return err;
 	place->ops.dev = __dev_get_by_name(place->net, device);
 	err = place->ops.dev ? nf_register_net_hook(place->net, &place->ops) : -ENODEV;
 	if (err == -ENODEV)
