@@ -10,24 +10,37 @@
 #include <linux/if_packet.h>
 #include <linux/if_vlan.h>
 #include <linux/jiffies.h>
+#include <linux/percpu.h>
 #include <linux/skbuff.h>
 
 struct sock;
 
+#define FRAMES_SENDERS	32	/* a power of 2 */
+
+/**
+ * struct frames_sender - whether the stack could reply to an address
+ * @address: IPv6's, or IPv4's after zeros, as in the frame
+ * @found:   as below: in the lowest bit that it could not
+ */
+struct frames_sender {
+	u64 address[2];
+	unsigned long found;
+};
+
 /**
  * struct frames_rules - what was found last
- * @found: in the lowest bit whether there is a filter, above it the tick of then; of IPv4,
- *         of IPv6
+ * @found:   in the lowest bit whether there is a filter, above it the tick of then; of
+ *           IPv4, of IPv6
+ * @senders: some of the last ones, each CPU's own, by a hash of their addresses
  */
 struct frames_rules {
 	unsigned long found[2];
+	struct frames_sender __percpu *senders;
 };
 
-/* Of no tick that will be. */
-static inline void frames_rules_forget(struct frames_rules *rules)
-{
-	rules->found[0] = rules->found[1] = (jiffies - 1) << 1;
-}
+/* 0 or -ENOMEM; they are in no use any more. */
+int frames_rules_init(struct frames_rules *rules);
+void frames_rules_exit(struct frames_rules *rules);
 
 /*
  * Does anything filter what comes by @skb's device for @sk's process, or what that sends?
@@ -35,7 +48,14 @@ static inline void frames_rules_forget(struct frames_rules *rules)
  */
 bool frames_rules_look(struct sock *sk, const struct sk_buff *skb);
 
-/* The same: a filter holds from the next tick on. */
+/*
+ * Is the stack's route to @skb's sender another one than by its device, or none: a black
+ * hole, prohibited, unreachable?  @skb begins with its Ethernet header.  In softirq, under
+ * RCU.
+ */
+bool frames_rules_no_way_back(struct frames_rules *rules, const struct sk_buff *skb);
+
+/* Either of them: a filter or a route holds from the next tick on. */
 static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *sk,
 				       const struct sk_buff *skb)
 {
@@ -46,7 +66,7 @@ static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *
 		last = tick | frames_rules_look(sk, skb);
 		WRITE_ONCE(*found, last);
 	}
-	return last & 1;
+	return last & 1 || frames_rules_no_way_back(rules, skb);
 }
 
 /* To this host, from another that an answer to the frame's sender reaches. */

@@ -284,17 +284,6 @@ bool frames_rx_orphaned(const struct frames_rx *rx)
 	return sock_flag(rx->sk, SOCK_DEAD);
 }
 
-/* rtnl_lock_killable() is not for modules everywhere. */
-static int lock_rtnl(void)
-{
-	while (!rtnl_trylock()) {
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		schedule_timeout_killable(1);
-	}
-	return 0;
-}
-
 /* Under RTNL: the device that is found stays there. */
 static int join_device(struct frames_rx *rx, struct socket *sock)
 {
@@ -316,6 +305,23 @@ static int join_device(struct frames_rx *rx, struct socket *sock)
 	return 0;
 }
 
+static int join(struct frames_rx *rx, struct socket *sock)
+{
+	int err = compat_rtnl_lock_killable();
+
+	if (err)
+		return err;
+	err = join_device(rx, sock);
+	rtnl_unlock();
+	return err;
+}
+
+static void free_rx(struct frames_rx *rx)
+{
+	frames_rules_exit(&rx->rules);
+	kfree(rx);
+}
+
 int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds)
 {
 	struct frames_rx *new;
@@ -328,14 +334,9 @@ int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds)
 		return -ENOMEM;
 	new->sk = sock->sk;
 	new->heeds = heeds;
-	frames_rules_forget(&new->rules);
-	err = lock_rtnl();
-	if (!err) {
-		err = join_device(new, sock);
-		rtnl_unlock();
-	}
+	err = frames_rules_init(&new->rules) ?: join(new, sock);
 	if (err) {
-		kfree(new);
+		free_rx(new);
 		return err;
 	}
 	sock_hold(new->sk);
@@ -357,5 +358,5 @@ void frames_rx_detach(struct frames_rx *rx)
 	if (frames_rx_orphaned(rx))
 		skb_queue_purge(&rx->sk->sk_receive_queue);
 	sock_put(rx->sk);
-	kfree(rx);
+	free_rx(rx);
 }

@@ -22,7 +22,17 @@ import test_frames
 import wire
 from control_group import EGRESS, INGRESS, SKB, attached, control_group
 from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
-from wire import CLIENT4, CLIENT_MAC, SERVER4, SERVER_MAC, Namespace, Wire, memory
+from wire import (
+    CLIENT4,
+    CLIENT6,
+    CLIENT_MAC,
+    SERVER4,
+    SERVER6,
+    SERVER_MAC,
+    Namespace,
+    Wire,
+    memory,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CAP_NET_ADMIN = 12
@@ -428,10 +438,19 @@ FILTERS = {
     "inet": ("nft table inet t { chain c { type filter hook input priority 0; }; }", NFT_END),
     "ipsec": (f"{POLICY} dir in action allow", "ip xfrm policy flush"),
     "ipsec out": (f"{POLICY} dir out action allow", "ip xfrm policy flush"),
-    "strict": (RP_FILTER.format("far", 1), RP_FILTER.format("far", 0)),
-    "strict everywhere": (RP_FILTER.format("all", 1), RP_FILTER.format("all", 0)),
+    # Routes by which the stack would not reply, or not there.
+    **{
+        kind: (f"ip route add {kind} {CLIENT4}/32", f"ip route del {kind} {CLIENT4}/32")
+        for kind in ("blackhole", "prohibit", "unreachable", "throw")
+    },
+    "network": ("ip route add blackhole 10.9.0.0/31", "ip route del blackhole 10.9.0.0/31"),
+    "elsewhere": (f"ip route add {CLIENT4}/32 dev lo", f"ip route del {CLIENT4}/32 dev lo"),
 }
 NO_FILTERS = {
+    # The way back is by the device, which is what they ask for.
+    "strict": (RP_FILTER.format("far", 1), RP_FILTER.format("far", 0)),
+    "strict everywhere": (RP_FILTER.format("all", 1), RP_FILTER.format("all", 0)),
+    "another's": ("ip route add blackhole 192.0.2.7/32", "ip route del blackhole 192.0.2.7/32"),
     "forward": ("nft table ip t { chain c { type filter hook forward priority 0; }; }", NFT_END),
     "ip6": ("nft table ip6 t { chain c { type filter hook input priority 0; }; }", NFT_END),
     "loose": (RP_FILTER.format("far", 2), RP_FILTER.format("far", 0)),
@@ -457,6 +476,82 @@ def test_unfiltered(net: Wire, far: socket.socket, seven: socket.socket, kind: s
             net.server.run(end.split())
         after_a_tick()
         assert is_taken(client, seven)
+
+
+DATAGRAMS6 = [
+    *((0x28, 0, 0, 12), (0x15, 0, 5, 0x86DD), (0x30, 0, 0, 20), (0x15, 0, 3, 17)),
+    *((0x28, 0, 0, 56), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)),
+]
+
+
+def test_unfiltered_routes_of_ipv6() -> None:
+    """The same for its routes; and rules that choose tables, which stay for a namespace."""
+    script = Script("kernel", OPEN_UNFILTERED)
+    with wire.wire() as net, taker(net.server, "far") as sock:
+        net.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
+        net.server.ip(f"address add {SERVER6}/64 dev far nodad")
+        net.server.ip(f"neigh replace {CLIENT6} lladdr {CLIENT_MAC.hex(':')} dev far")
+        attach(sock, DATAGRAMS6)
+        script(sock.fileno())
+        with net.server.udp(SERVER6, 7) as seven, net.to_server(7, 6) as client:
+            assert is_taken(client, seven)
+            for kind in ("blackhole", "prohibit", "unreachable"):
+                net.server.ip(f"-6 route add {kind} {CLIENT6}/128")
+                after_a_tick()
+                assert not is_taken(client, seven), kind
+                net.server.ip(f"-6 route del {kind} {CLIENT6}/128")
+                after_a_tick()
+                assert is_taken(client, seven)
+            net.server.ip(f"-6 route add {CLIENT6}/128 dev lo")
+            after_a_tick()
+            assert not is_taken(client, seven)
+            net.server.ip(f"-6 route del {CLIENT6}/128 dev lo")
+            after_a_tick()
+            assert is_taken(client, seven)
+            net.server.ip("-6 rule add to 2001:db8:7::/48 table 100")
+            after_a_tick()
+            assert not is_taken(client, seven)
+        close(script)
+
+
+def test_unfiltered_with_rules_of_routes() -> None:
+    script = Script("kernel", OPEN_UNFILTERED)
+    with wire.wire() as net, taker(net.server, "far") as sock:
+        net.server.ip(f"address add {SERVER4}/24 dev far")
+        net.server.ip(f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far")
+        script(sock.fileno())
+        with net.server.udp(SERVER4, 7) as seven, net.to_server(7) as client:
+            assert is_taken(client, seven)
+            net.server.ip("rule add to 192.0.2.0/24 table 100")
+            after_a_tick()
+            assert not is_taken(client, seven)
+        close(script)
+
+
+def test_unfiltered_senders_apart(net: Wire, far: socket.socket, seven: socket.socket) -> None:
+    """Many senders, of which each second one has a black hole: each gets what it is due."""
+    Script("kernel", OPEN_UNFILTERED)(far.fileno())
+    network = CLIENT4.rsplit(".", 1)[0]
+    holes = [f"{network}.{k}" for k in range(101, 141)]
+    for address in holes:
+        net.client.ip(f"address add {address}/24 dev near")
+    for address in holes[::2]:
+        net.server.ip(f"route add blackhole {address}/32")
+    after_a_tick()
+    try:
+        for _ in range(3):
+            for address in holes:
+                with net.client.udp(address) as sock:
+                    sock.sendto(address.encode(), (SERVER4, 7))
+        seen = []
+        while select.select([seven], [], [], 1)[0]:
+            seen.append(seven.recv(100).decode())
+        assert sorted(seen) == sorted(holes[::2] * 3)
+    finally:
+        for address in holes[::2]:
+            net.server.ip(f"route del blackhole {address}/32")
+        for address in holes:
+            net.client.ip(f"address del {address}/24 dev near")
 
 
 @pytest.mark.parametrize("direction", [INGRESS, EGRESS])
