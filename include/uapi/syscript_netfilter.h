@@ -41,9 +41,12 @@
  * @family:    2 IPv4, 10 IPv6, 3 ARP, 5 a device's, 7 a bridge's
  * @hook:      0 prerouting, 1 input, 2 forward, 3 output, 4 postrouting; of ARP 0 input,
  *             1 output; of a device 0 ingress, 1 egress
- * @transport: the protocol after IPv4's header, or IPv6's if it has no extensions; 255
- *             where the packet is neither, or a later fragment
- * @l4:        where that begins, in bytes from the network header
+ * @transport: the protocol after IPv4's header, or after IPv6's and its extension headers:
+ *             hop-by-hop and destination options, routing, authentication, fragment.  255:
+ *             it cannot be told, as the packet is a later fragment, ends before, has more
+ *             than eight extension headers, or is neither IPv4 nor IPv6.  A filter that
+ *             looks for a protocol drops these, or they are a way around it
+ * @l4:        where that begins, in bytes from the network header; may be beyond @have
  * @now:       ns, since some time; as precise as the kernel's tick
  * @data:      the packet, from the network header on
  *

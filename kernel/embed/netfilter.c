@@ -19,6 +19,7 @@
 #include <linux/syscript_program.h>
 #include <net/dst_metadata.h>
 #include <net/icmp.h>
+#include <net/ipv6.h>
 
 #include "compat.h"
 #include "netfilter.h"
@@ -81,10 +82,65 @@ static __always_inline u32 copy_packet(u8 *to, const struct sk_buff *skb, int st
 	return len;
 }
 
-/* From the copy, which another CPU's call may have overwritten with anything. */
-static __always_inline void find_transport(struct syscript_packet *p, u16 protocol, u32 have)
+#define UNKNOWN		255
+
+/*
+ * IPv6's extension headers, as nftables and the stack skip them.  Behind more than these
+ * the transport is not known, which is what a flood of headers gets.
+ */
+#define EXTENSIONS_MAX	8
+#define EXTENSIONS	(BIT_ULL(NEXTHDR_HOP) | BIT_ULL(NEXTHDR_ROUTING) | \
+			 BIT_ULL(NEXTHDR_FRAGMENT) | BIT_ULL(NEXTHDR_AUTH) | \
+			 BIT_ULL(NEXTHDR_DEST))
+
+static __always_inline bool is_extension(u8 protocol)
 {
-	u8 transport = 255;
+	return protocol < 64 && EXTENSIONS >> protocol & 1;
+}
+
+/* Of the header at @bytes, of kind @protocol: all that is needed is in four bytes. */
+static u32 extension_size(u8 protocol, const u8 *bytes)
+{
+	switch (protocol) {
+	case NEXTHDR_FRAGMENT:
+		return sizeof(struct frag_hdr);
+	case NEXTHDR_AUTH:
+		return (bytes[1] + 2) * 4;
+	default:
+		return (bytes[1] + 1) * 8;
+	}
+}
+
+static bool is_later_fragment(u8 protocol, const u8 *bytes)
+{
+	return protocol == NEXTHDR_FRAGMENT && bytes[2] << 8 | (bytes[3] & ~7);
+}
+
+/* From the packet itself: what a program has asked to see may end before. */
+static noinline void skip_extensions(struct syscript_packet *p, const struct call *call,
+				     u8 protocol)
+{
+	int start = start_of(call->skb);
+	u32 at = sizeof(struct ipv6hdr), n;
+	bool later = false;
+	u8 bytes[4];
+
+	for (n = 0; n < EXTENSIONS_MAX && is_extension(protocol) && !later; n++) {
+		if (skb_copy_bits(call->skb, start + at, bytes, sizeof(bytes)))
+			break;
+		later = is_later_fragment(protocol, bytes);
+		at += extension_size(protocol, bytes);
+		protocol = bytes[0];
+	}
+	p->transport = later || is_extension(protocol) ? UNKNOWN : protocol;
+	p->l4 = at;
+}
+
+/* From the copy, which another CPU's call may have overwritten with anything. */
+static __always_inline void find_transport(struct syscript_packet *p, const struct call *call,
+					   u16 protocol, u32 have)
+{
+	u8 transport = UNKNOWN;
 	u16 l4 = 0;
 
 	if (protocol == ETH_P_IP && have >= sizeof(struct iphdr)) {
@@ -93,7 +149,9 @@ static __always_inline void find_transport(struct syscript_packet *p, u16 protoc
 			transport = p->data[9];
 	} else if (protocol == ETH_P_IPV6 && have >= sizeof(struct ipv6hdr)) {
 		l4 = sizeof(struct ipv6hdr);
-		transport = p->data[6];
+		transport = READ_ONCE(p->data[6]);
+		if (unlikely(is_extension(transport)))
+			return skip_extensions(p, call, transport);
 	}
 	p->transport = transport;
 	p->l4 = l4;
@@ -112,7 +170,7 @@ static __always_inline void show_bytes(struct syscript_packet *p, const struct c
 
 	p->have = copy_packet(p->data, skb, start,
 			      min(len, syscript_event_copies(&call->event)));
-	find_transport(p, ntohs(skb->protocol), p->have);
+	find_transport(p, call, ntohs(skb->protocol), p->have);
 }
 
 static __always_inline void show_devices(struct syscript_packet *p,

@@ -678,6 +678,111 @@ result["listed"] = listed("twenty")
     assert result["got"] == [[20] * 10] * 2
 
 
+SIX = """
+import struct
+UDP, UNKNOWN = 17, 255
+HOP, ROUTING, FRAGMENT, ESP, AUTH, NONE, DEST = 0, 43, 44, 50, 51, 59, 60
+DATAGRAM = struct.pack("!HHHH", 3001, 4000, 12, 0) + b"four"
+
+def header(kind, following, size=8):
+    if kind == AUTH:
+        return bytes([following, size // 4 - 2]).ljust(size, b"\\0")
+    return bytes([following, size // 8 - 1, 1, size - 4]).ljust(size, b"\\0")
+
+def fragment(following, offset, more=1):
+    return struct.pack("!BBHI", following, 0, offset * 8 | more, 7)
+
+def send(first, *headers):
+    body = b"".join(headers)
+    ip = struct.pack("!IHBB", 6 << 28, len(body), first, 64) + bytes(15) + b"\\1"
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW) as s:
+        s.sendto(ip + bytes(15) + b"\\1" + body, ("::1", 0))
+
+def seen(*packet):
+    "Transport and its offset, as a program sees them."
+    send(*packet)
+    value = int(one().error.rsplit(" ", 1)[1])
+    return [value >> 16, value & 0xffff]
+
+# Of all but the errors that are sent back.
+says = (i.load(2, 1, 24, 1) + i.jump_ifi("ne", 2, 58, 2) + i.movi(0, 1) + i.EXIT
+        + i.alui("lsh", 2, 16) + i.load(3, 1, 26, 2) + i.mov(1, 2)
+        + i.alu("or", 1, 3) + i.outside(i.CALL_ABORT) + i.EXIT)
+"""
+
+
+def test_transport_behind_extension_headers() -> None:
+    """Of IPv6: bounded, and 255 where it cannot be told."""
+    result = in_own_namespace(
+        SIX
+        + """
+assert p.load(p.image([says]), where="ip6 output", errors_max=1 << 30) == (0, "")
+options = [header(DEST, DEST) for _ in range(8)]
+result["plain"] = seen(UDP, DATAGRAM)
+result["hop"] = seen(HOP, header(HOP, UDP), DATAGRAM)
+result["options"] = seen(DEST, header(DEST, UDP, 64), DATAGRAM)
+result["routing"] = seen(ROUTING, header(ROUTING, UDP, 24), DATAGRAM)
+result["auth"] = seen(AUTH, header(AUTH, UDP, 24), DATAGRAM)
+result["first"] = seen(FRAGMENT, fragment(UDP, 0), DATAGRAM)
+result["only"] = seen(FRAGMENT, fragment(UDP, 0, 0), DATAGRAM)
+result["later"] = seen(FRAGMENT, fragment(UDP, 1), DATAGRAM)
+result["last"] = seen(FRAGMENT, fragment(UDP, 8191, 0), DATAGRAM)
+result["later options"] = seen(FRAGMENT, fragment(DEST, 1), header(DEST, UDP), DATAGRAM)
+result["three"] = seen(HOP, header(HOP, DEST), header(DEST, FRAGMENT, 16), fragment(UDP, 0),
+                       DATAGRAM)
+result["eight"] = seen(DEST, *options[:7], header(DEST, UDP), DATAGRAM)
+result["nine"] = seen(DEST, *options, header(DEST, UDP), DATAGRAM)
+result["ends"] = seen(DEST)
+result["ends later"] = seen(DEST, header(DEST, DEST), b"\\x11\\0")
+result["encrypted"] = seen(ESP, DATAGRAM)
+result["nothing"] = seen(NONE)
+p.unload()
+"""
+    )
+    assert result == {
+        "plain": [17, 40],
+        "hop": [17, 48],
+        "options": [17, 104],
+        "routing": [17, 64],
+        "auth": [17, 64],
+        "first": [17, 48],
+        "only": [17, 48],
+        "later": [255, 48],
+        "last": [255, 48],
+        "later options": [255, 48],
+        "three": [17, 72],
+        "eight": [17, 104],
+        "nine": [255, 104],
+        "ends": [255, 40],
+        "ends later": [255, 48],
+        "encrypted": [50, 40],
+        "nothing": [59, 40],
+    }
+
+
+def test_no_way_around_a_filter() -> None:
+    """A datagram behind extension headers, which reaches its socket as any other."""
+    result = in_own_namespace("""
+IPV6_HOPOPTS, IPV6_DSTOPTS = 54, 59
+PADDING = bytes([0, 0, 1, 4, 0, 0, 0, 0])
+def reaches(option):
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as to, \\
+         socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        to.bind(("::1", 4000))
+        to.settimeout(0.3)
+        s.setsockopt(socket.IPPROTO_IPV6, option, PADDING)
+        s.sendto(b"x", ("::1", 4000))
+        try:
+            return to.recv(10) == b"x"
+        except TimeoutError:
+            return False
+result["before"] = [reaches(IPV6_HOPOPTS), reaches(IPV6_DSTOPTS)]
+assert p.load(p.image([p.drop_port(4000)])) == (0, "")
+result["after"] = [reaches(IPV6_HOPOPTS), reaches(IPV6_DSTOPTS)]
+""")
+    assert result == {"before": [True, True], "after": [False, False]}
+
+
 BALANCE = """
 import struct
 for k in (1, 2, 3, 9):
