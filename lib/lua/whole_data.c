@@ -11,7 +11,8 @@
 #define DATA_MAX	(1U << 20)
 #define ZEROS_MAX	(256U << 20)	/* of tables */
 #define PAIRS_MAX	4096
-#define CHAIN_MAX	64	/* keys that are compared one after the other */
+#define SCATTERED_MAX	1024	/* keys that are searched for */
+#define FEW		4	/* that are compared one after the other */
 
 /* -- Texts and names ------------------------------------------------------------------- */
 
@@ -280,23 +281,43 @@ static uint32_t array_place(struct function *f, struct value table, const struct
 	return find_place(f->b, table.bits) ?: place(f, table.bits, values, n * 8);
 }
 
-static void emit_chain(struct function *f, const struct pairs *pairs)
+static int compare_keys(const void *a, const void *b)
 {
-	uint32_t done = emit_label(f->e), n, labels[CHAIN_MAX];
+	int64_t one = ((const struct pair *)a)->key, other = ((const struct pair *)b)->key;
 
-	for (n = 0; n < pairs->n; n++) {
-		labels[n] = emit_label(f->e);
-		emit_constant(f->e, 2, pairs->pair[n].key);
-		emit_branch(f->e, INSN_JEQ, 1, 2, labels[n]);
+	return one < other ? -1 : one > other;
+}
+
+/* r1 = the value of key r1, one of these few, then to @done; or nil. */
+static void emit_chain(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
+{
+	uint32_t next;
+
+	for (; n; n--, pair++) {
+		next = emit_label(f->e);
+		emit_constant(f->e, 2, pair->key);
+		emit_branch(f->e, INSN_JNE, 1, 2, next);
+		emit_constant(f->e, 1, pair->value);
+		emit_jump(f->e, done);
+		emit_land(f->e, next);
 	}
 	load_nil(f, 1);
 	emit_jump(f->e, done);
-	for (n = 0; n < pairs->n; n++) {
-		emit_land(f->e, labels[n]);
-		emit_constant(f->e, 1, pairs->pair[n].value);
-		emit_jump(f->e, done);
-	}
-	emit_land(f->e, done);
+}
+
+/* The same of many, in order: a binary search. */
+static void emit_search(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
+{
+	uint32_t upper, half = n / 2;
+
+	if (n <= FEW)
+		return emit_chain(f, pair, n, done);
+	upper = emit_label(f->e);
+	emit_constant(f->e, 2, pair[half].key);
+	emit_branch(f->e, INSN_JSGE, 1, 2, upper);
+	emit_search(f, pair, half, done);
+	emit_land(f->e, upper);
+	emit_search(f, pair + half, n - half, done);
 }
 
 /* False: refused. */
@@ -309,8 +330,8 @@ static bool get_pairs(struct function *f, struct value table, struct pairs *pair
 		refuse(f, "a table whose numbered fields are not all integers, or all booleans");
 	else if (!is_array(pairs) && written)
 		refuse(f, "run() writes to a table that is not an array: it needs fields 1, 2, 3 and so on before");
-	else if (!is_array(pairs) && pairs->n > CHAIN_MAX)
-		refuse(f, "a table with more than %d scattered numbers as keys", CHAIN_MAX);
+	else if (!is_array(pairs) && pairs->n > SCATTERED_MAX)
+		refuse(f, "a table with more than %d scattered numbers as keys", SCATTERED_MAX);
 	else
 		return true;
 	return false;
@@ -320,7 +341,7 @@ void compile_lookup(struct function *f, struct value table, uint32_t to)
 {
 	static struct pairs pairs;
 	struct known result = a_number(NUMBER_BITS, true);
-	uint32_t at;
+	uint32_t at, done = emit_label(f->e);
 
 	if (!get_pairs(f, table, &pairs))
 		return;
@@ -330,7 +351,9 @@ void compile_lookup(struct function *f, struct value table, uint32_t to)
 			return;
 		emit_element(f, at, pairs.n, 8);
 	} else {
-		emit_chain(f, &pairs);
+		qsort(pairs.pair, pairs.n, sizeof(*pairs.pair), compare_keys);
+		emit_search(f, pairs.pair, pairs.n, done);
+		emit_land(f->e, done);
 	}
 	if (pairs.kind == K_BOOLEAN)
 		result = (struct known){ .kind = K_BOOLEAN };
