@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- UDP and TCP to port 4000 of 10.0.0.9 go to one of three servers, by the client's port;
--- what they answer comes from 10.0.0.9.  The same for each packet, so nothing is kept.
+-- what they answer comes from 10.0.0.9.  The same for each packet, so nothing is kept.  A
+-- packet of theirs whose port cannot be told, as of a later fragment, is dropped.
 
-local PORT = 4000
+local PORT, TCP, UDP, UNKNOWN = 4000, 6, 17, 255
 
 local function address(a, b, c, d)
 	return ((a * 256 + b) * 256 + c) * 256 + d
@@ -15,15 +16,25 @@ local function go_on(packet, offset, to)
 	return packet:put_u4(offset, to) and ACCEPT or DROP
 end
 
+local function is_of_the_service(packet)
+	local source = packet:u4(12)
+	return packet:u4(16) == service or source == servers[1] or source == servers[2] or
+	       source == servers[3]
+end
+
 function run(packet)
-	if packet.protocol ~= 0x800 or (packet.transport ~= 6 and packet.transport ~= 17) then
+	if packet.protocol ~= 0x800 then return ACCEPT end
+	if packet.transport ~= UNKNOWN and packet.transport ~= TCP and packet.transport ~= UDP then
 		return ACCEPT
 	end
 	local from, port = packet:u2(packet.l4) or 0, packet:u2(packet.l4 + 2)
+	if packet.transport == UNKNOWN or not port then
+		return is_of_the_service(packet) and DROP or ACCEPT
+	end
 	if port == PORT and packet:u4(16) == service then
 		return go_on(packet, 16, servers[from % #servers + 1])
 	end
-	if from == PORT and port and packet:u4(12) == servers[port % #servers + 1] then
+	if from == PORT and packet:u4(12) == servers[port % #servers + 1] then
 		return go_on(packet, 12, service)
 	end
 	return ACCEPT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * So many datagrams a second to UDP port 4000, of all senders together; the rest is
- * dropped.
+ * dropped, and so is what may be one: a packet whose protocol or port cannot be told.
  *
  *   syscript load limit limit.o --for netfilter --at "inet input"
  *
@@ -11,6 +11,7 @@
 
 #define PORT		4000
 #define A_SECOND	10
+#define UNKNOWN		255
 
 static __u64 second, count;
 
@@ -28,8 +29,13 @@ long filter(const struct syscript_packet *packet)
 {
 	const __u8 *udp = packet->data + packet->l4;
 
-	if (packet->transport != 17 || packet->l4 + 4 > packet->have ||
-	    (udp[2] << 8 | udp[3]) != PORT)
+	if (packet->transport == UNKNOWN)
+		return SYSCRIPT_DROP;
+	if (packet->transport != 17)
+		return SYSCRIPT_ACCEPT;
+	if (packet->l4 + 4 > packet->have)
+		return SYSCRIPT_DROP;
+	if ((udp[2] << 8 | udp[3]) != PORT)
 		return SYSCRIPT_ACCEPT;
 	return is_over(packet->now) ? SYSCRIPT_DROP : SYSCRIPT_ACCEPT;
 }

@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
 -- So many datagrams a second to UDP port 4000, of all senders together; the rest is
--- dropped.
+-- dropped, and so is what may be one: a packet whose protocol or port cannot be told.
 --
 --   syscript load limit limit.lua --for netfilter --at "inet input"
 
-local PORT, A_SECOND = 4000, 10
+local PORT, A_SECOND, UNKNOWN = 4000, 10, 255
 local second, count = 0, 0
 
 function run(packet)
-	if packet.transport ~= 17 or packet:u2(packet.l4 + 2) ~= PORT then
-		return ACCEPT
-	end
+	if packet.transport == UNKNOWN then return DROP end
+	if packet.transport ~= 17 then return ACCEPT end
+	local port = packet:u2(packet.l4 + 2)
+	if not port then return DROP end
+	if port ~= PORT then return ACCEPT end
 	local now = math.floor(packet.ms / 1000)
 	if second ~= now then
 		second, count = now, 0

@@ -1,30 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * So many datagrams a second to UDP port 4000 from each IPv4 address; the rest is
- * dropped.  Of up to 4,096 addresses, and those that are silent for a minute are forgotten.
+ * So many datagrams a second to UDP port 4000 from each sender, an IPv4 address or an IPv6
+ * network of 64 bits, all of whose addresses one host may have; the rest is dropped, and so
+ * is a packet whose protocol or port cannot be told.  Of up to 4,096 senders, and those
+ * that are silent for a minute are forgotten.
  */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
 
 #define PORT		4000
 #define A_SECOND	10
+#define UNKNOWN		255
 
 /* Whose seconds begin with their first datagram. */
 struct source {
 	__u64 since, count;
 };
 
-SYSCRIPT_TABLE(sources, __u32, struct source, 4096, 60000);
+SYSCRIPT_TABLE(sources, __u64, struct source, 4096, 60000);
+
+/* Half of the bits are 0 in an IPv4 address, and in no network of IPv6 that is in use. */
+static __u64 sender_of(const struct syscript_packet *packet)
+{
+	const __u32 *v4 = (const __u32 *)(packet->data + 12);
+	const __u64 *v6 = (const __u64 *)(packet->data + 8);
+
+	return packet->protocol == 0x800 ? (__u64)*v4 << 32 : *v6;
+}
 
 long filter(const struct syscript_packet *packet)
 {
 	const __u8 *udp = packet->data + packet->l4;
 	struct source *source;
+	__u64 sender;
 
-	if (packet->protocol != 0x800 || packet->transport != 17 ||
-	    (udp[2] << 8 | udp[3]) != PORT)
+	if (packet->transport == UNKNOWN)
+		return SYSCRIPT_DROP;
+	if (packet->transport != 17)
 		return SYSCRIPT_ACCEPT;
-	source = table_add(&sources, packet->data + 12);
+	if (packet->l4 + 4 > packet->have)
+		return SYSCRIPT_DROP;
+	if ((udp[2] << 8 | udp[3]) != PORT)
+		return SYSCRIPT_ACCEPT;
+	sender = sender_of(packet);
+	source = table_add(&sources, &sender);
 	if (packet->now - source->since >= 1000000000) {
 		source->since = packet->now;
 		source->count = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Lua as programs for subsystems: what it returns, where it fails and with which line, and
- * what is refused.  Images are checked as the kernel checks them, and interpreted.
+ * what is refused; and the examples of packet filters, in C as well.  Images are checked as
+ * the kernel checks them, and interpreted, with the fuel that the kernel gives them.
  */
 #define machine_call test_call
 #define machine_poll test_poll
@@ -13,11 +14,13 @@
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_process.h>
 
+#include "../../cli/object.h"
 #include "../../lib/lua/whole.h"
 #include "../unit/lib_test.h"
 
 #define CPUS	2
 #define FUEL	8192
+#define COST_FUNCTION	32	/* and of tables and packets, at the least, what is in seat.c */
 
 static struct whole whole;
 static struct checked checked;
@@ -75,8 +78,13 @@ u64 test_call(const u64 *args, struct machine *machine, u32 call)
 {
 	const char *name = name_of(call - IMAGE_FUNCTION);
 
-	(void)machine;
+	machine->fuel -= COST_FUNCTION;
+	if (machine->fuel < 0) {
+		machine->end = MACHINE_STOP;
+		return 0;
+	}
 	if (!strcmp(name, "packet_load")) {
+		machine->fuel -= args[2];
 		if (args[0] > packet_len || args[2] > packet_len - args[0])
 			return -1;
 		memcpy(arena + place_of(args[1]), packet + args[0], args[2]);
@@ -114,15 +122,11 @@ static void unload(void)
 	arena = NULL;
 }
 
-static int load_lua(const char *source, const char *subsystem)
+/* @whole is checked, and gets memory. */
+static void begin(const char *source)
 {
 	char error[256];
-	int err;
 
-	unload();
-	err = whole_compile(&whole, "t", source, strlen(source), subsystem, CPUS);
-	if (err)
-		return err;
 	if (image_check(whole.image, whole.image_len, CONTEXT_ATOMIC, NULL, &checked, error,
 			sizeof(error))) {
 		fprintf(stderr, "%s\n%s\n", source, error);
@@ -131,7 +135,36 @@ static int load_lua(const char *source, const char *subsystem)
 	CHECK_EQ(whole.memory, 1UL << checked.image->arena_shift);
 	arena = calloc(1, whole.memory + 2 * IMAGE_GUARD);
 	memcpy(arena, whole.data, whole.data_len);
-	return 0;
+}
+
+static int load_lua(const char *source, const char *subsystem)
+{
+	int err;
+
+	unload();
+	err = whole_compile(&whole, "t", source, strlen(source), subsystem, CPUS);
+	if (!err)
+		begin(source);
+	return err;
+}
+
+/* As `syscript load` does: Lua, or what was compiled from C. */
+static void load_program(const char *path, const char *subsystem)
+{
+	struct object object;
+
+	unload();
+	if (object_read(&object, path, subsystem))
+		exit(1);
+	whole = (struct whole){
+		.image = object.image, .image_len = object.image_len, .data = object.data,
+		.data_len = object.data_len, .lines = object.lines, .nlines = object.nlines,
+		.functions_len = object.functions_len, .copies = object.copies,
+		.sees = object.sees, .memory = object.memory,
+	};
+	CHECK(object.functions_len <= sizeof(whole.functions));
+	memcpy(whole.functions, object.functions, object.functions_len);
+	begin(path);
 }
 
 /* 0 and the result; or the line that failed, and in @reason why. */
@@ -151,6 +184,8 @@ static u32 enter(const void *view, size_t size, s64 *result, u64 *reason)
 	*reason = machine.end == MACHINE_ABORT ? machine.value : 100 + machine.end;
 	if (machine.end == MACHINE_DONE)
 		return 0;
+	if (!whole.nlines)
+		return machine.pc + 1;
 	CHECK(machine.pc < whole.nlines);
 	return whole.lines[machine.pc];
 }
@@ -320,6 +355,22 @@ static void test_variables(void)
 	CHECK_EQ(invoke(8, 0), 7);
 }
 
+/* Constants by scattered keys, some of them far apart, some negative: a binary search. */
+static void test_scattered(void)
+{
+	CHECK(!load_lua("local t = {} for n = -511, 512 do t[n * n * n] = n end\n"
+			"function run(a) return t[a] or 9999 end", "process"));
+	for (s64 n = -511; n <= 512; n++) {
+		CHECK_EQ(invoke(n * n * n, 0), n);
+		CHECK_EQ(invoke(n * n * n + 3, 0), 9999);
+	}
+	CHECK_EQ(invoke(-BIG + 1, 0), 9999);
+	CHECK_EQ(invoke(BIG - 1, 0), 9999);
+	CHECK(load_lua("local t = {} for n = 1, 1025 do t[n * 7] = n end\n"
+		       "function run(a) return t[a] or 0 end", "process"));
+	CHECK(strstr(whole.error, "more than 1024 scattered numbers"));
+}
+
 static void test_tables(void)
 {
 	CHECK(!load_lua("local t = program.table{ 'first', 'second', keys = 2, entries = 8, age = 5 }\n"
@@ -343,18 +394,23 @@ static void test_tables(void)
 
 /* -- Packets ------------------------------------------------------------------------------- */
 
+/* What the next packet is, besides its bytes. */
+static struct syscript_packet next = {
+	.protocol = 0x800, .transport = 17, .l4 = 20, .now = 7000000123, .mark = 3, .in = 1,
+	.family = 2, .hook = 1,
+};
+
 static s64 filter(const u8 *bytes, size_t len, size_t have, u32 *line)
 {
 	struct {
 		struct syscript_packet p;
 		u8 data[256];
-	} view = { .p = {
-		.len = len, .have = have, .protocol = 0x800, .transport = 17, .l4 = 20,
-		.now = 7000000123, .mark = 3, .in = 1, .family = 2, .hook = 1,
-	} };
+	} view = { .p = next };
 	s64 result;
 	u64 reason;
 
+	view.p.len = len;
+	view.p.have = have;
 	/* What an earlier packet has left. */
 	memset(view.data, 0xee, sizeof(view.data));
 	memcpy(view.data, bytes, have);
@@ -483,62 +539,246 @@ static void test_refusals(void)
 
 /* -- Examples ------------------------------------------------------------------------------------ */
 
-static void load_example(const char *name, const char *subsystem)
+static void load_example(const char *name, bool in_c)
 {
-	char path[128], source[8192];
-	size_t len;
-	FILE *file;
+	char path[128];
 
-	snprintf(path, sizeof(path), "examples/%s.lua", name);
-	file = fopen(path, "r");
-	CHECK(file);
-	len = fread(source, 1, sizeof(source) - 1, file);
-	fclose(file);
-	source[len] = '\0';
-	if (load_lua(source, subsystem)) {
-		fprintf(stderr, "%s: %s\n", path, whole.error);
-		exit(1);
-	}
+	snprintf(path, sizeof(path), in_c ? "build/tests/programs/%s.o" :
+		 "examples/netfilter/%s.lua", name);
+	load_program(path, "netfilter");
 }
 
-static s64 verdict(u8 *p, size_t len)
+/* It does not fail. */
+static s64 verdict(const u8 *p, size_t len)
 {
+	size_t have = len < whole.copies ? len : whole.copies;
 	u32 line;
-	s64 result = filter(p, len, len < 64 ? len : 64, &line);
+	s64 result = filter(p, len, have, &line);
 
 	CHECK_EQ(line, 0);
 	return result;
 }
 
-static void test_examples(void)
+/* Of a packet of @len zeros of which no more is known. */
+static s64 verdict_of(u8 transport, u16 l4, size_t len)
 {
-	static const char *const names[] = {
-		"netfilter/limit", "netfilter/knock", "netfilter/syn", "netfilter/sample",
-		"netfilter/balance",
-	};
-	u8 question[] = "....................012345670123456789ab\3www\7Example\3nEt\0....";
-	u8 udp[100] = { [12] = 10, [15] = 1, [16] = 10, [19] = 9, [21] = 4, [22] = 0x0f, 0xa0 };
+	static const u8 zeros[512];
+	const struct syscript_packet before = next;
+	s64 result;
+
+	next.transport = transport;
+	next.l4 = l4;
+	result = verdict(zeros, len);
+	next = before;
+	return result;
+}
+
+enum { TCP = 6, UDP = 17, UNKNOWN = 255 };
+
+static void test_limits_of_senders(bool in_c)
+{
+	u8 udp[100] = { [12] = 10, [15] = 1, [21] = 4, [22] = 0x0f, 0xa0 };
+	u8 udp6[100] = { [8] = 0xfd, [15] = 1, [23] = 1, [42] = 0x0f, 0xa0 };
+	const struct syscript_packet before = next;
 	u32 n;
 
-	for (n = 0; n < sizeof(names) / sizeof(names[0]); n++)
-		load_example(names[n], "netfilter");
-	CHECK_EQ(verdict(udp, 100), SYSCRIPT_ACCEPT);
-	CHECK_EQ(stored[16] << 24 | stored[19], 10 << 24 | 2);
-	load_example("netfilter/sources", "netfilter");
+	load_example("sources", in_c);
 	for (n = 0; n < 12; n++)
 		CHECK_EQ(verdict(udp, 100), n < 10 ? SYSCRIPT_ACCEPT : SYSCRIPT_DROP);
 	udp[15] = 2;
 	CHECK_EQ(verdict(udp, 100), SYSCRIPT_ACCEPT);
-	load_example("netfilter/dns", "netfilter");
-	CHECK_EQ(whole.copies, 256);
-	question[22] = 0;
-	question[23] = 53;
-	memset(question + 28, 0, 12);
-	CHECK_EQ(verdict(question, sizeof(question)), SYSCRIPT_REJECT);
-	question[41] = 0x79;
-	CHECK_EQ(verdict(question, sizeof(question)), SYSCRIPT_REJECT);
-	question[47] = 0x78;
-	CHECK_EQ(verdict(question, sizeof(question)), SYSCRIPT_ACCEPT);
+	next.protocol = 0x86dd;
+	next.l4 = 40;
+	/* All addresses of a network. */
+	for (n = 0; n < 12; n++, udp6[23]++)
+		CHECK_EQ(verdict(udp6, 100), n < 10 ? SYSCRIPT_ACCEPT : SYSCRIPT_DROP);
+	udp6[15] = 2;
+	CHECK_EQ(verdict(udp6, 100), SYSCRIPT_ACCEPT);
+	/* The same port, behind an extension header; the table is full of the first three. */
+	udp6[15] = 1;
+	memcpy(udp6 + 56, udp6 + 40, 4);
+	next.l4 = 56;
+	CHECK_EQ(verdict(udp6, 100), SYSCRIPT_DROP);
+	next = before;
+}
+
+/* Those that look for a protocol let nothing pass of which they do not know it. */
+static void test_unknown(bool in_c)
+{
+	static const struct {
+		const char *name;
+		u8 transport;
+		s64 refusal;
+	} filters[] = {
+		{ "limit", UDP, SYSCRIPT_DROP }, { "sources", UDP, SYSCRIPT_DROP },
+		{ "knock", UDP, SYSCRIPT_DROP }, { "knock", TCP, SYSCRIPT_DROP },
+		{ "syn", TCP, SYSCRIPT_DROP }, { "dns", UDP, SYSCRIPT_REJECT },
+		{ "dns", TCP, SYSCRIPT_REJECT },
+	};
+	u8 to_the_service[60] = { [12] = 10, [15] = 7, [16] = 10, [19] = 9 };
+	u32 n;
+
+	for (n = 0; n < sizeof(filters) / sizeof(filters[0]); n++) {
+		load_example(filters[n].name, in_c);
+		CHECK_EQ(verdict_of(UNKNOWN, 20, 100), filters[n].refusal);
+		CHECK_EQ(verdict_of(UNKNOWN, 0, 100), filters[n].refusal);
+		/* Its ports, or flags, are not in it. */
+		CHECK_EQ(verdict_of(filters[n].transport, 97, 100), filters[n].refusal);
+		CHECK_EQ(verdict_of(filters[n].transport, 4000, 100), filters[n].refusal);
+		CHECK_EQ(verdict_of(1, 20, 100), SYSCRIPT_ACCEPT);
+	}
+	load_example("balance", in_c);
+	next.transport = UNKNOWN;
+	CHECK_EQ(verdict(to_the_service, sizeof(to_the_service)), SYSCRIPT_DROP);
+	to_the_service[19] = 8;
+	CHECK_EQ(verdict(to_the_service, sizeof(to_the_service)), SYSCRIPT_ACCEPT);
+	to_the_service[15] = 3;
+	CHECK_EQ(verdict(to_the_service, sizeof(to_the_service)), SYSCRIPT_DROP);
+	next.transport = UDP;
+}
+
+static void test_balance(bool in_c)
+{
+	u8 udp[100] = { [12] = 10, [15] = 1, [16] = 10, [19] = 9, [21] = 4, [22] = 0x0f, 0xa0 };
+
+	load_example("balance", in_c);
+	CHECK_EQ(verdict(udp, 100), SYSCRIPT_ACCEPT);
+	CHECK_EQ(stored[16] << 24 | stored[19], 10 << 24 | 2);
+	load_example("sample", in_c);
+	CHECK_EQ(verdict(udp, 100), SYSCRIPT_ACCEPT);
+}
+
+/* -- Questions for names ------------------------------------------------------------------------- */
+
+#define QUESTION	(next.l4 + 8 + 12)
+
+/* A datagram to port 53 with one question for @name, which may have zeros in it. */
+static size_t put_question(u8 *to, const u8 *name, size_t len)
+{
+	memset(to, 0, QUESTION);
+	to[next.l4 + 3] = 53;
+	to[next.l4 + 13] = 1;
+	memcpy(to + QUESTION, name, len);
+	memset(to + QUESTION + len, 1, 4);
+	return QUESTION + len + 4;
+}
+
+static s64 asked(const u8 *name, size_t len)
+{
+	u8 question[1024];	/* @l4 is 300 at most */
+
+	return verdict(question, put_question(question, name, len));
+}
+
+/* Where @left bytes are to be filled, of which no single one may be left over. */
+static u8 label_size(size_t left, size_t size)
+{
+	if (left <= size + 1)
+		return left - 1;
+	return left == size + 2 ? size - 1 : size;
+}
+
+/* Labels of @size bytes before @end, @len bytes in all: how many with @end's. */
+static u32 put_name(u8 *name, size_t len, size_t size, const char *end, size_t end_len)
+{
+	size_t at = 0, left;
+	u32 labels = 2;		/* of @end */
+
+	while ((left = len - end_len - at)) {
+		name[at] = label_size(left, size);
+		memset(name + at + 1, 'a' + at % 26, name[at]);
+		at += name[at] + 1;
+		labels++;
+	}
+	memcpy(name + at, end, end_len);
+	return labels;
+}
+
+/* dns.lua */
+#define LUA_LABELS	36
+#define LUA_HEADERS	60
+#define REFUSED	"\7eXample\3NET"	/* and 0 */
+#define OTHER	"\7example\3nex"
+#define BELOW	"\7example\3net\3org"
+
+static void test_names(bool in_c)
+{
+	static const size_t sizes[] = { 1, 2, 3, 7, 30, 63 };
+	u8 name[600];
+	size_t len, n;
+	bool at_all = in_c || next.l4 <= LUA_HEADERS, known;
+	u32 labels;
+
+	load_example("dns", in_c);
+	for (n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
+		for (len = sizeof(REFUSED); len <= 255; len++) {
+			if (len - sizeof(REFUSED) == 1 || (sizes[n] == 1 && len % 2 == 0))
+				continue;
+			put_name(name, len, sizes[n], REFUSED, sizeof(REFUSED));
+			CHECK_EQ(asked(name, len), SYSCRIPT_REJECT);
+			labels = put_name(name, len, sizes[n], OTHER, sizeof(OTHER));
+			known = at_all && (in_c || labels <= LUA_LABELS);
+			CHECK_EQ(asked(name, len), known ? SYSCRIPT_ACCEPT : SYSCRIPT_REJECT);
+		}
+		/* No lawful name, whose end may be anywhere. */
+		put_name(name, 501, sizes[n], OTHER, sizeof(OTHER));
+		CHECK_EQ(asked(name, 501), SYSCRIPT_REJECT);
+	}
+	if (!at_all)
+		return;
+	CHECK_EQ(asked((u8 *)BELOW, sizeof(BELOW)), SYSCRIPT_ACCEPT);
+	CHECK_EQ(asked((u8 *)"\12notexample\3net", 16), SYSCRIPT_ACCEPT);
+	/* A byte 7 in a label, as no host's name has it. */
+	CHECK_EQ(asked((u8 *)"\11x\7example\3net", 15), SYSCRIPT_REJECT);
+	CHECK_EQ(asked((u8 *)"\3net", 5), SYSCRIPT_ACCEPT);
+	CHECK_EQ(asked((u8 *)"", 1), SYSCRIPT_ACCEPT);
+}
+
+/* What cannot be decided is refused. */
+static void test_odd_questions(bool in_c)
+{
+	u8 question[1024];
+	size_t len, cut;
+
+	load_example("dns", in_c);
+	CHECK_EQ(asked((u8 *)"\3www\300\14", 6), SYSCRIPT_REJECT);	/* points back */
+	CHECK_EQ(asked((u8 *)"\100www", 5), SYSCRIPT_REJECT);
+	len = put_question(question, (u8 *)OTHER, sizeof(OTHER));
+	CHECK_EQ(verdict(question, len), SYSCRIPT_ACCEPT);
+	for (cut = 22; cut < len - 4; cut++)
+		CHECK_EQ(verdict(question, cut), SYSCRIPT_REJECT);
+	for (u16 count = 0; count < 3; count++) {
+		question[33] = count;
+		CHECK_EQ(verdict(question, len), count == 1 ? SYSCRIPT_ACCEPT : SYSCRIPT_REJECT);
+	}
+	question[32] = question[33] = 1;
+	CHECK_EQ(verdict(question, len), SYSCRIPT_REJECT);
+	question[32] = 0;
+	next.transport = TCP;
+	CHECK_EQ(verdict(question, len), SYSCRIPT_REJECT);
+	question[23] = 54;
+	CHECK_EQ(verdict(question, len), SYSCRIPT_ACCEPT);
+	next.transport = UDP;
+	CHECK_EQ(verdict(question, len), SYSCRIPT_ACCEPT);
+}
+
+static void test_examples(void)
+{
+	for (int in_c = 0; in_c < 2; in_c++) {
+		test_limits_of_senders(in_c);
+		test_unknown(in_c);
+		test_balance(in_c);
+		test_names(in_c);
+		/* The same behind IPv6's header, and behind extensions of it. */
+		next.l4 = 40;
+		test_names(in_c);
+		next.l4 = LUA_HEADERS;
+		test_names(in_c);
+		next.l4 = 300;
+		test_names(in_c);
+		next.l4 = 20;
+		test_odd_questions(in_c);
+	}
 }
 
 /* -- CPUs ------------------------------------------------------------------------------------- */
@@ -561,7 +801,7 @@ static void test_cpus(void)
 			"cpufreq"));
 	CHECK_EQ(whole.copies, 0);
 	CHECK_EQ(govern(7), 1 + 2000 + 7 + 800 + 2400);
-	load_example("cpufreq/throttle", "cpufreq");
+	load_program("examples/cpufreq/throttle.lua", "cpufreq");
 	temperature = 75000;
 	CHECK(govern(50) == 2000 && govern(10) == 1000 && govern(90) == 2400);
 	temperature = 80000;
@@ -622,6 +862,7 @@ int main(int argc, char **argv)
 	test_sums();
 	test_variables();
 	test_tables();
+	test_scattered();
 	test_packets();
 	test_cpus();
 	test_refusals();

@@ -25,7 +25,8 @@ def question(name, port=53):
         to.settimeout(0.3)
         s.connect(("127.0.0.1", port))
         try:
-            s.send(bytes(12) + labels + bytes([0, 0, 1, 0, 1]))
+            header = bytes([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+            s.send(header + labels + bytes([0, 0, 1, 0, 1]))
             return len(to.recv(200)) > 12
         except OSError as error:
             return type(error).__name__
@@ -39,7 +40,7 @@ def connects(port, timeout):
         try:
             s.connect(("127.0.0.1", port))
             return True
-        except TimeoutError:
+        except (TimeoutError, PermissionError, ConnectionRefusedError):
             return False
 
 def knock(*ports):
@@ -48,14 +49,16 @@ def knock(*ports):
             s.sendto(b"", ("127.0.0.1", port))
 
 def sources():
-    got = [arrives(4000, n=30), arrives(4001, n=30)]
-    return 10 <= got[0] <= 20 and got[1] == 30
+    got = [arrives(4000, n=30), arrives(4000, socket.AF_INET6, 30), arrives(4001, n=30)]
+    return 10 <= got[0] <= 20 and 10 <= got[1] <= 20 and got[2] == 30 or got
 
 def dns():
-    names = ["example.org", "example.net", "www.EXAMPLE.net", "notexample.net"]
-    got = [question(name) for name in names]
+    long = ".".join(["a" * 40] * 5)
+    names = [f"{long}.example.org", "notexample.net"]
+    refuses = ["example.net", "www.EXAMPLE.net", f"{long}.example.net"]
+    got = [question(name) for name in names + refuses] + [connects(53, 0.3)]
     refused = ("PermissionError", "ConnectionRefusedError")
-    return got[::3] == [True, True] and all(x in refused for x in got[1:3]) or got
+    return got[:2] == [True, True] and all(x in refused for x in got[2:5]) and not got[5] or got
 
 def knocks():
     shut = connects(2200, 0.3)
