@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -81,17 +82,36 @@ static int check_engine(const char *engine)
 	return complain_usage("load", "engine '%s' is not confined", engine);
 }
 
+static int copy_text(char *to, size_t size, const char *what)
+{
+	if (strlen(optarg) >= size)
+		return complain_usage("load", "the %s is too long", what);
+	strcpy(to, optarg);
+	return 0;
+}
+
+/* A program has one place, one default and so on: of two, neither is guessed to be meant. */
+static int check_once(int option, const char *name)
+{
+	static bool given[UCHAR_MAX + 1];
+
+	if (given[option] && option != 'n')
+		return complain_usage("load", option == 'a' ?
+				      "--%s twice: load the program once for each place, under another name" :
+				      "--%s twice", name);
+	given[option] = true;
+	return 0;
+}
+
 static int load_option(int option, struct syscript_load *load)
 {
 	long long number;
 
 	switch (option) {
 	case 'f':
-		snprintf(load->subsystem, sizeof(load->subsystem), "%s", optarg);
-		return 0;
+		return copy_text(load->subsystem, sizeof(load->subsystem), "subsystem's name");
 	case 'a':
-		snprintf(load->where, sizeof(load->where), "%s", optarg);
-		return 0;
+		return copy_text(load->where, sizeof(load->where), "place");
 	case 'n':
 		load->flags |= SYSCRIPT_LOAD_NEW;
 		return 0;
@@ -130,9 +150,9 @@ static int load_object(struct syscript_load *load, const struct object *object)
 	load->copies = object->copies;
 	load->sees = object->sees;
 	load->flags |= SYSCRIPT_LOAD_SEES;
-	load->memory_limit = object->memory + MEMORY_BESIDES;
 	load->lines = (uintptr_t)object->lines;
 	load->lines_len = object->nlines * sizeof(*object->lines);
+	load->memory_limit = object->memory + load->lines_len + MEMORY_BESIDES;
 	load->error = (uintptr_t)error;
 	load->error_len = sizeof(error);
 	err = program_request(SYSCRIPT_IOC_LOAD, load);
@@ -156,10 +176,13 @@ int cmd_load(int argc, char **argv)
 	};
 	struct syscript_load load = { .subsystem = "netfilter" };
 	struct object object;
-	int option, status = 0;
+	int option, at, status = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		status = load_option(option, &load);
+	while ((option = getopt_long(argc, argv, "", options, &at)) != -1) {
+		if (option != '?')
+			status = check_once(option, options[at].name);
+		if (!status)
+			status = load_option(option, &load);
 		if (status)
 			return status < 0 ? 0 : status;
 	}
