@@ -151,7 +151,7 @@ import os, sys
 sys.path.insert(0, {str(TESTS)!r})
 import programs as p
 print(flush=True)
-p.load(p.image([p.verdict(0)]), name="stuck", subsystem="files", where=sys.argv[1])
+p.load(p.image([p.verdict(0)]), name="stuck", subsystem="files", where=sys.argv[1], copies=0)
 """
 
 
