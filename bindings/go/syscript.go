@@ -42,7 +42,10 @@ type Options struct {
 	MemoryLimit uint64        // bytes that it may hold
 	TimeLimit   time.Duration // script code per call
 	WallLimit   time.Duration // all but waiting, per call
-	NoJIT       bool
+	// How long a call may continue while a signal waits, such as a profiler's, before it
+	// fails with EINTR: 100 ms at most, and by default.
+	Grace time.Duration
+	NoJIT bool
 	// System calls that it may make, and libraries of util, fs and net that it may use,
 	// and no others.  nil: all.
 	Only []string
@@ -76,12 +79,25 @@ func (o Options) raw(name *C.char) C.struct_syscript_options {
 		memory_limit:  C.uint64_t(o.MemoryLimit),
 		time_limit_ns: C.uint64_t(o.TimeLimit),
 		wall_limit_ns: C.uint64_t(o.WallLimit),
+		grace_ns:      C.uint64_t(o.Grace),
 	}
 	options.size = C.size_t(unsafe.Sizeof(options))
 	if o.NoJIT {
 		options.flags |= C.SYSCRIPT_NOJIT
 	}
 	return options
+}
+
+// Scripts that are garbage count as long as nobody has collected them: if there are too
+// many, it is done, and tried again.  Finalizers run some time after a collection.
+func collecting(register func() C.int) C.int {
+	fd := register()
+	for wait := time.Millisecond; fd == -C.int(syscall.EDQUOT) && wait < 32*time.Millisecond; wait *= 2 {
+		runtime.GC()
+		time.Sleep(wait)
+		fd = register()
+	}
+	return fd
 }
 
 // New registers a script.  It can reach all memory of the process, as C can: it has
@@ -101,8 +117,10 @@ func New(source string, o Options) (*Script, error) {
 		options.only = only
 	}
 	var found [errorLen]C.char
-	fd := C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), &options,
-		&found[0], errorLen)
+	fd := collecting(func() C.int {
+		return C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), &options,
+			&found[0], errorLen)
+	})
 	if fd < 0 {
 		return nil, newError(fd, C.GoString(&found[0]))
 	}

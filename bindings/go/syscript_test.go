@@ -5,6 +5,7 @@ package syscript
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -161,5 +162,43 @@ func TestGoroutinesTakeTurns(t *testing.T) {
 	group.Wait()
 	if n, err := counter.Call(); n != 401 || err != nil {
 		t.Fatal(n, err)
+	}
+}
+
+// More than a process may have, but for the garbage among them.
+func TestGarbageIsCollected(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for i := 0; i < 300; i++ {
+		if _, err := New("function run() end", Options{Backend: User}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	var kept []*Script
+	for {
+		script, err := New("function run() end", Options{Backend: User})
+		if errors.Is(err, syscall.EDQUOT) {
+			break
+		}
+		if err != nil || len(kept) > 2000 {
+			t.Fatal(len(kept), err)
+		}
+		kept = append(kept, script)
+	}
+	for _, script := range kept {
+		script.Close()
+	}
+}
+
+func TestGrace(t *testing.T) {
+	for _, grace := range []time.Duration{0, time.Millisecond, 100 * time.Millisecond} {
+		script, err := New("function run() end", Options{Backend: User, Grace: grace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		script.Close()
+	}
+	_, err := New("function run() end", Options{Backend: User, Grace: time.Second})
+	if !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "grace time 1000 ms") {
+		t.Fatal(err)
 	}
 }

@@ -187,3 +187,36 @@ def test_asyncio_example() -> None:
     finally:
         server.kill()
         server.wait()
+
+
+def test_garbage_is_collected() -> None:
+    """More than a process may have, but for those that nobody can use any more."""
+    code = """
+import errno, gc, syscript
+gc.disable()
+for _ in range(300):
+    script = syscript.Script("function run() end", backend="user")
+    script.itself = script
+kept = []
+try:
+    while len(kept) < 2000:
+        kept.append(syscript.Script("function run() end", backend="user"))
+except syscript.ScriptError as error:
+    print(errno.errorcode[error.errno], len(kept) > 30)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("EDQUOT True\n", "")
+
+
+def test_grace() -> None:
+    code = """
+import syscript
+print(syscript.Script("function run() end", backend="user", grace=0.05).info().grace)
+try:
+    syscript.Script("function run() end", backend="user", grace=1)
+except syscript.ScriptError as error:
+    print(error.strerror)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True)
+    too_high = "grace time 1000 ms is too high: the maximum is 100 ms"
+    assert (done.stdout, done.stderr) == (f"50000000\n{too_high}\n", "")

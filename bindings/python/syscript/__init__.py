@@ -13,6 +13,8 @@ A script is an object that is called like a function.  It runs in the kernel whe
 from __future__ import annotations
 
 import ctypes
+import errno
+import gc
 import mmap
 import os
 from collections.abc import Iterable, Iterator
@@ -95,6 +97,7 @@ def _options(
     memory_limit: int,
     flags: int,
     only: Iterable[str] | None = None,
+    grace: float = 0,
 ) -> _library.Options:
     if backend not in _library.BACKENDS:
         raise ValueError(f"unknown backend {backend!r}: use one of {', '.join(_library.BACKENDS)}")
@@ -107,6 +110,7 @@ def _options(
     options.memory_limit = memory_limit
     options.time_limit_ns = round(time_limit * 1e9)
     options.wall_limit_ns = round(wall_limit * 1e9)
+    options.grace_ns = round(grace * 1e9)
     return options
 
 
@@ -160,10 +164,10 @@ class Script:
     """A registered script; call it like a function.
 
     time_limit is in seconds of script code per call, wall_limit in seconds of all but
-    waiting per call, memory_limit in bytes; 0 is the default of each.  only: names of the
-    system calls that it may make and of the libraries (util, fs, net) that it may use, and
-    no others.  Raises
-    ScriptError if it does not compile.
+    waiting per call, grace in seconds that a call may continue while a signal waits,
+    memory_limit in bytes; 0 is the default of each.  only: names of the system calls that
+    it may make and of the libraries (util, fs, net) that it may use, and no others.
+    Raises ScriptError if it does not compile.
     """
 
     def __init__(
@@ -178,15 +182,20 @@ class Script:
         jit: bool = True,
         kill: bool = False,
         only: Iterable[str] | None = None,
+        grace: float = 0,
     ) -> None:
         self._fd = -1
         text = source.encode() if isinstance(source, str) else source
         flags = _library.TRACEBACK
         flags |= 0 if jit else _library.NOJIT
         flags |= _library.KILL if kill else 0
-        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only)
+        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only, grace)
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
-        fd = so.syscript_register(text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
+        given = (text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
+        fd = so.syscript_register(*given)
+        # Scripts in garbage count as long as nobody has collected it.
+        if fd == -errno.EDQUOT and gc.collect():
+            fd = so.syscript_register(*given)
         if fd < 0:
             raise ScriptError(-fd, error.value.decode(errors="replace"))
         self._fd = fd

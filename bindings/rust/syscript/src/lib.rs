@@ -78,6 +78,7 @@ pub struct Options {
     memory_limit: u64,
     time_limit: Duration,
     wall_limit: Duration,
+    grace: Duration,
     only: Option<String>,
 }
 
@@ -115,6 +116,13 @@ impl Options {
         self
     }
 
+    /// How long a call may continue while a signal waits, before it fails with EINTR: 100 ms
+    /// at most, and by default.
+    pub fn grace(mut self, time: Duration) -> Self {
+        self.grace = time;
+        self
+    }
+
     /// System calls that the script may make, and libraries of "util", "fs" and "net" that it
     /// may use, with commas between: no others.
     pub fn only(mut self, names: &str) -> Self {
@@ -137,7 +145,7 @@ impl Options {
             memory_limit: self.memory_limit,
             time_limit_ns: nanoseconds(self.time_limit),
             wall_limit_ns: nanoseconds(self.wall_limit),
-            grace_ns: 0,
+            grace_ns: nanoseconds(self.grace),
             engine: 0,
             format: 0,
             shared: ptr::null_mut(),

@@ -122,6 +122,17 @@ fn threads_take_turns() {
 
 /// The sizes that C has, as tests/unit/test_rust.py finds them.
 #[test]
+fn grace() {
+    let options = Options::new().backend(Backend::User);
+    let source = "function run() end";
+    // SAFETY: it touches no memory.
+    assert!(unsafe { options.clone().grace(Duration::from_millis(1)).register(source) }.is_ok());
+    // SAFETY: it is not run.
+    let error = unsafe { options.grace(Duration::from_secs(1)).register(source) }.unwrap_err();
+    assert!(error.text.contains("grace time 1000 ms is too high"), "{error}");
+}
+
+#[test]
 fn layout() {
     use std::mem::size_of;
     let ours = format!(
