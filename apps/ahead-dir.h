@@ -58,7 +58,7 @@ ahead_begin (DIR *dirp)
 {
   if (ahead.seen < AHEAD_AFTER && !ahead_always ())
     return false;
-  if (!ahead_load ())
+  if (!ahead_may_use (dirfd (dirp)) || !ahead_load ())
     return false;
   off_t at = telldir (dirp);
   if (lseek (dirfd (dirp), at, SEEK_SET) != at)
@@ -79,8 +79,9 @@ static bool
 ahead_fill (DIR *dirp)
 {
   clock_gettime (CLOCK_MONOTONIC_COARSE, &ahead.read_at);
-  ssize_t n = ahead.read (dirfd (dirp), ahead.room, sizeof ahead.room, ahead_mask (),
-                          SYSCRIPT_DOTS, NULL);
+  ssize_t n = (ahead_over ? -1
+               : ahead.read (dirfd (dirp), ahead.room, sizeof ahead.room, ahead_mask (),
+                             SYSCRIPT_DOTS, NULL));
   if (n < 0)
     {
       ahead.unable = true;

@@ -17,17 +17,27 @@
 # include <dirent.h>
 # include <dlfcn.h>
 # include <errno.h>
+# include <fcntl.h>
 # include <stdbool.h>
 # include <stddef.h>
+# include <stdio.h>
 # include <stdlib.h>
 # include <string.h>
 # include <sys/stat.h>
 # include <syscript.h>
 # include <syscript_files.h>
+# include <unistd.h>
 
 /* Files seen before the library is loaded, which takes more than it saves for few; bytes
-   of a directory's entries.  */
-enum { AHEAD_AFTER = 600, AHEAD_ROOM = 1 << 16 };
+   of a directory's entries; descriptors that have to be free for the library and, now and
+   then, for the program.  */
+enum { AHEAD_AFTER = 600, AHEAD_ROOM = 1 << 16, AHEAD_SPARE = 32 };
+
+# define AHEAD_LIBRARY "libsyscript.so.0"
+/* Where it is installed; apps/build.mk says.  */
+# ifndef AHEAD_LIBDIR
+#  define AHEAD_LIBDIR "/usr/local/lib"
+# endif
 
 /* The kernel's STATX_BASIC_STATS. */
 enum { AHEAD_MASK = 0x7ff };
@@ -46,6 +56,51 @@ ahead_always (void)
   return wished;
 }
 
+/* The library, once it is in use; and that it is not to be used any more.  */
+static void *ahead_loaded;
+static bool ahead_over;
+
+/* The library in DIR, an absolute name of LEN bytes, if it is the user's or root's and
+   nobody else may write it: by now, the current directory may be anybody's.  What was
+   looked at is what is loaded.  */
+static inline void *
+ahead_load_from (char const *dir, size_t len)
+{
+  char path[4096];
+  struct stat st;
+  void *library = NULL;
+  if (len == 0 || dir[0] != '/' || len + sizeof "/" AHEAD_LIBRARY > sizeof path)
+    return NULL;
+  memcpy (path, dir, len);
+  memcpy (path + len, "/" AHEAD_LIBRARY, sizeof "/" AHEAD_LIBRARY);
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return NULL;
+  if (fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH))
+      && (st.st_uid == 0 || st.st_uid == geteuid ()))
+    {
+      snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
+      library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+    }
+  close (fd);
+  return library;
+}
+
+/* As the loader looks for it, but in no directory that depends on the current one.  */
+static inline void *
+ahead_load_library (void)
+{
+  char const *dir = secure_getenv ("LD_LIBRARY_PATH");
+  void *library = NULL;
+  while (dir && *dir && !library)
+    {
+      size_t len = strcspn (dir, ":;");
+      library = ahead_load_from (dir, len);
+      dir += len + (dir[len] != '\0');
+    }
+  return library ? library : ahead_load_from (AHEAD_LIBDIR, sizeof AHEAD_LIBDIR - 1);
+}
+
 /* The library, if scripts run in the kernel here; or NULL.  */
 static inline void *
 ahead_library (void)
@@ -53,7 +108,7 @@ ahead_library (void)
   enum syscript_backend backend = (ahead_always () ? SYSCRIPT_BACKEND_AUTO
                                    : SYSCRIPT_BACKEND_KERNEL);
   int saved_errno = errno;
-  void *library = dlopen ("libsyscript.so.0", RTLD_NOW | RTLD_LOCAL);
+  void *library = ahead_load_library ();
   if (library)
     {
       int (*probe) (enum syscript_backend)
@@ -61,8 +116,45 @@ ahead_library (void)
       if (!probe || probe (backend) != 0)
         library = NULL;
     }
+  ahead_loaded = library;
   errno = saved_errno;
   return library;
+}
+
+/* Descriptors of the library are the program's: where few are left, all are.  */
+static inline void
+ahead_end (void)
+{
+  void (*release) (void) = NULL;
+  int saved_errno = errno;
+  if (ahead_loaded)
+    release = (void (*) (void)) dlsym (ahead_loaded, "syscript_release");
+  if (release)
+    release ();
+  ahead_over = true;
+  errno = saved_errno;
+}
+
+/* After a call that failed: shall it be made again, with some descriptors more?  */
+static inline bool
+ahead_makes_room (void)
+{
+  if ((errno != EMFILE && errno != ENFILE) || ahead_over || !ahead_loaded)
+    return false;
+  ahead_end ();
+  return true;
+}
+
+/* May the library be used, if FD is the lowest descriptor that was free?  */
+static inline bool
+ahead_may_use (int fd)
+{
+  static long most;
+  if (most == 0)
+    most = sysconf (_SC_OPEN_MAX);
+  if (!ahead_over && most > 0 && fd >= most - AHEAD_SPARE)
+    ahead_end ();
+  return !ahead_over;
 }
 
 static inline void
@@ -102,6 +194,10 @@ ahead_to_dirent (union ahead_dirent *to, struct syscript_dirent const *found)
   memcpy (to->bytes + offsetof (struct dirent, d_name), found->name, found->namelen + 1);
   return &to->dirent;
 }
+
+#else
+
+# define ahead_makes_room() false
 
 #endif /* AHEAD_HERE */
 #endif /* AHEAD_H */

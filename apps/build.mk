@@ -48,7 +48,8 @@ WALK_NAMES := $(foreach package,$(WALK_PACKAGES),$(firstword $(subst :, ,$(packa
 .PHONY: walks test-walks test-walks-guest test-walks-suites
 walks: $(WALK_NAMES:%=$(WALKS)/%-plain.done) $(WALK_NAMES:%=$(WALKS)/%-ahead.done)
 
-# Of a package, its folder, its compression, and a way: what it is built from, and with.
+# Of a package, its folder, its compression, and a way: what it is built from, and with:
+# the headers, and where the library is installed.
 define walk_way
 $(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
 	$$(call say,MAKE,$(WALKS)/$(1)-$(4))
@@ -68,7 +69,7 @@ $(BUILD)/apt/$(1).orig.tar.$(3): | apps/source.py
 $(call walk_way,$(1),$(2),$(3),plain,apps/$(2)/build)
 
 $(call walk_way,$(1),$(2),$(3),ahead,$(wildcard apps/$(2)/* apps/ahead*.h) \
-	| $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h,$(BUILD)/include)
+	| $(BUILD)/include/syscript.h $(BUILD)/include/linux/syscript.h,$(BUILD)/include $$(LIBDIR))
 endef
 
 $(foreach package,$(WALK_PACKAGES),\

@@ -152,8 +152,7 @@ static struct lua_base *make(const struct cosy_file *file, uint32_t offset,
 	return base;
 }
 
-/* Its share of what the user may have is for those that are used. */
-static void drop_idle(void)
+void lua_base_drop_idle(void)
 {
 	struct lua_base *old;
 
@@ -174,7 +173,8 @@ struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 	own = make(file, offset, header);
 	if (!own)
 		return NULL;
-	drop_idle();
+	/* Its share of what the user may have is for those that are used. */
+	lua_base_drop_idle();
 	base = find_or_add(own, header->arena_shift);
 	if (base != own)
 		destroy(own);

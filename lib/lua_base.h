@@ -28,6 +28,8 @@ struct lua_base;
 struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 			      const struct image_header *header);
 void lua_base_put(struct lua_base *base);
+/* One without scripts is kept for the next; not from here on. */
+void lua_base_drop_idle(void);
 
 /* Its image's header, and the table of its functions. */
 const struct image_header *lua_base_header(const struct lua_base *base);

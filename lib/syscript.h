@@ -155,6 +155,13 @@ int syscript_probe(enum syscript_backend backend);
 int syscript_close(int fd);
 
 /*
+ * Closes what the library keeps open for its own functions (syscript_files.h,
+ * syscript_sockets.h), for a program that needs the descriptors or the user's share; the
+ * next call of one opens it again.  What other threads are using stays.
+ */
+void syscript_release(void);
+
+/*
  * What an error of this library means and what to do about it.  Takes errno or
  * -errno, returns a constant text that must not be freed.
  */

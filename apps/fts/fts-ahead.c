@@ -99,7 +99,7 @@ find_library (void)
 static bool
 looks_ahead (FTS *sp)
 {
-  if (!ISSET (FTS_AHEAD))
+  if (!ISSET (FTS_AHEAD) || ahead_over)
     return false;
   if (!sp->fts_ahead)
     {
@@ -177,8 +177,8 @@ may_look (FTS const *sp, FTSENT *dir, int fd)
 static bool
 read_ahead (FTS *sp, FTSENT *dir, bool names_only)
 {
-  if (dir->fts_flags & FTS_PLAIN || !looks_ahead (sp)
-      || !may_look (sp, dir, dirfd (dir->fts_dirp)))
+  if (dir->fts_flags & FTS_PLAIN || !ahead_may_use (dirfd (dir->fts_dirp))
+      || !looks_ahead (sp) || !may_look (sp, dir, dirfd (dir->fts_dirp)))
     return false;
   struct ahead *ahead = sp->fts_ahead;
   ssize_t n = readdirplus (dirfd (dir->fts_dirp), ahead->room, sizeof ahead->room,

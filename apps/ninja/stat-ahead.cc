@@ -96,6 +96,8 @@ void StatAhead::AddNeeded(Edge* edge, DepsLog* deps_log) {
 void StatAhead::Look(StatMany* stat_many) {
   for (size_t first = 0; first < nodes_.size(); first += kAheadMost)
     LookAt(stat_many, &nodes_[first], std::min(kAheadMost, nodes_.size() - first));
+  // Commands that are started have need of the descriptors.
+  ahead_end();
 }
 
 void StatAhead::LookAt(StatMany* stat_many, Node* const* nodes, size_t count) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../lua_base.h"
 #include "../lua_host.h"
 #include "../user/user.h"
 #include "builtin.h"
@@ -35,11 +36,13 @@ static const char *const names[] = {
 /*
  * struct instance - a registration
  * @fd:   one more than the descriptor: 0 if there is none yet
+ * @id:   the script's number, if there is one
  * @kept: the script, while it can be called without a look at the descriptor; or NULL
  */
 struct instance {
 	struct ticket_lock turn;
 	int fd;
+	uint64_t id;
 	struct script *kept;
 };
 
@@ -106,6 +109,22 @@ static void drop_kept(struct instance *instance)
 	user_fd_sweep();
 }
 
+static uint64_t id_of(int fd)
+{
+	struct syscript_info info;
+
+	return syscript_info(fd, &info) ? 0 : info.id;
+}
+
+/* The program may have closed the descriptor, and opened something else. */
+static void release(struct instance *instance)
+{
+	drop_kept(instance);
+	if (instance->fd && instance->id && id_of(instance->fd - 1) == instance->id)
+		syscript_close(instance->fd - 1);
+	instance->fd = 0;
+}
+
 static int call_by_number(enum builtin which, struct instance *instance, unsigned int nargs,
 			  const int64_t *args, unsigned int nresults, int64_t *results)
 {
@@ -118,6 +137,7 @@ static int call_by_number(enum builtin which, struct instance *instance, unsigne
 			if (ret < 0)
 				return ret;
 			instance->fd = ret + 1;
+			instance->id = id_of(ret);
 			instance->kept = lua_keep(ret);
 		}
 		ret = syscript_call(instance->fd - 1, nargs, args, nresults, results);
@@ -169,4 +189,17 @@ int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 	ret = call(which, instance, nargs, args, nresults, results);
 	ticket_give(&instance->turn);
 	return ret;
+}
+
+void syscript_release(void)
+{
+	struct instance *instance = instances[0];
+
+	for (; instance < instances[0] + BUILTINS * INSTANCES; instance++) {
+		if (!ticket_try(&instance->turn))
+			continue;
+		release(instance);
+		ticket_give(&instance->turn);
+	}
+	lua_base_drop_idle();
 }

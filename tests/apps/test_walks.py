@@ -264,6 +264,81 @@ def test_who_acts_looks_ahead_where_no_one_else_can(
     assert (count.read_text() == "0") == (shared and program != "du")
 
 
+def deep(top: Path) -> None:
+    """A directory below each directory, which a walk has open at the same time."""
+    for level in range(12):
+        top.mkdir()
+        for n in range(3):
+            (top / f"file{level}{n}").write_text("text")
+        top = top / f"sub{level}"
+
+
+FEW = [("du", "-a", "tree"), ("find", "tree", "-size", "-3"), ("ls", "-lR", "tree")]
+FEW += [("chmod", "-Rv", "u+w", "tree"), ("find", "tree", "-ls")]
+
+
+@pytest.mark.parametrize("command", FEW, ids=" ".join)
+def test_few_descriptors(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """However few: below a limit, or what others have left of a higher one.  With scripts
+    that take two descriptors each, and three."""
+    deep(tmp_path / "tree")
+    for limit, taken in [*((n, 0) for n in range(4, 20)), *((100, n) for n in range(72, 96))]:
+        taking = "".join(f"exec {fd}</dev/null; " for fd in range(99, 99 - taken, -1))
+        shell = f'{taking}ulimit -n {limit}; exec -a "$0" "$@"'
+
+        def found(way: str, shell: str = shell, **env: str) -> tuple[int, str, str]:
+            program = str(WALKS / way / command[0])
+            done = subprocess.run(
+                ["bash", "-c", shell, command[0], program, *command[1:]],
+                cwd=tmp_path,
+                env={**os.environ, "LC_ALL": "C", **env},
+                capture_output=True,
+                text=True,
+            )
+            return done.returncode, done.stdout, done.stderr
+
+        plain = found("plain")
+        for engine in ("luajit", "confined"):
+            ahead = found("ahead", **AHEAD, SYSCRIPT_ENGINE=engine, SYSCRIPT_BACKEND="auto")
+            assert ahead == plain, (limit, taken, engine)
+
+
+PLANTED = """
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void run(void) { fclose(fopen(getenv("PLANTED"), "w")); }
+int syscript_probe(int backend) { return -1; }
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("rsync", "-r", "--list-only", "tree/"), ("find", "tree", "-size", "+1"), ("ls", "-l")],
+    ids=lambda command: command[0],
+)
+def test_planted_library(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Of a directory that the program has come to, where anybody may have put one."""
+    top = tmp_path / "tree"
+    (top / "lib").mkdir(parents=True)
+    source, loaded = tmp_path / "planted.c", tmp_path / "loaded"
+    source.write_text(PLANTED)
+    for place in (top, top / "lib", tmp_path):
+        library = place / "libsyscript.so.0"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    env = {"SYSCRIPT_AHEAD": "always", "PLANTED": str(loaded)}
+    for path in ("", ":", ".", "lib", "::lib", f"{tmp_path / 'nowhere'}:", "$ORIGIN", "./lib;"):
+        where = top if command[0] == "ls" else tmp_path
+        run("ahead", *command, cwd=where, **env, LD_LIBRARY_PATH=path)
+        assert not loaded.exists(), path
+    # One that others can write to.
+    (top / "libsyscript.so.0").chmod(0o775)
+    run("ahead", *command, cwd=tmp_path, **env, LD_LIBRARY_PATH=str(top))
+    assert not loaded.exists()
+    (top / "libsyscript.so.0").chmod(0o755)
+    run("ahead", *command, cwd=tmp_path, **env, LD_LIBRARY_PATH=f"nowhere:{top}")
+    assert loaded.exists()
+
+
 def test_unreadable_directory() -> None:
     if os.geteuid():
         pytest.skip("as root only: for another account")
