@@ -528,20 +528,24 @@ static int open_lua(struct vm *vm)
 	return err;
 }
 
-static int load_script(struct vm *vm)
+static int run_top(struct vm *vm)
 {
-	char told[RUN_ERROR_LEN];
-	int err;
+	int err = open_lua(vm) ?: enter(vm);
 
-	/* Why it is not in the kernel, if there is more to say than that there is no device. */
-	snprintf(told, sizeof(told), "%s", vm->run->error);
-	err = open_lua(vm) ?: enter(vm);
 	vm->another = false;
 	vm->is_loaded = true;
-	if (!err && !vm->call->check)
-		err = compile_script(vm);
+	return err || vm->call->check ? err : compile_script(vm);
+}
+
+static int load_script(struct vm *vm)
+{
+	/* Why it is not in the kernel, if there is more to say than that there is no device. */
+	char *told = vm->run->error[0] ? strdup(vm->run->error) : NULL;
+	int err = run_top(vm);
+
 	if (!err)
-		snprintf(vm->run->error, RUN_ERROR_LEN, "%s", told);
+		snprintf(vm->run->error, RUN_ERROR_LEN, "%s", told ?: "");
+	free(told);
 	return err == -EPROTO || err == -ERANGE ? -ENOEXEC : err;
 }
 

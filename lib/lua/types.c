@@ -498,7 +498,7 @@ static void mark_targets(struct types *t)
 
 static void begin(struct types *t)
 {
-	struct fact f[REGISTERS] = { 0 };
+	struct fact *f = t->now;
 	uint32_t r;
 
 	for (r = 0; r < t->p->nregs; r++) {
@@ -521,7 +521,6 @@ bool types_infer(struct types *t, const struct runtime *runtime, const struct pr
 bool types_infer_for(struct types *t, const struct runtime *runtime, const struct proto *p,
 		     const struct fact *args, uint32_t nargs)
 {
-	struct fact f[REGISTERS];
 	uint32_t pc;
 
 	*t = (struct types){ .runtime = runtime, .p = p, .args = args, .nargs = nargs };
@@ -531,7 +530,9 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 	t->reached = calloc(p->ncode + 2, 1);
 	t->target = calloc(p->ncode + 2, 1);
 	t->waiting = calloc(p->ncode + 2, 1);
-	if (!t->facts || !t->reached || !t->target || !t->waiting)
+	/* Whatever register an instruction names; threads have little stack. */
+	t->now = calloc(REGISTERS, sizeof(*t->now));
+	if (!t->facts || !t->reached || !t->target || !t->waiting || !t->now)
 		return false;
 	mark_targets(t);
 	begin(t);
@@ -541,8 +542,8 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 		if (!t->waiting[pc])
 			continue;
 		t->waiting[pc] = false;
-		memcpy(f, &t->facts[pc * p->nregs], p->nregs * sizeof(*f));
-		flow_on(t, pc, f);
+		memcpy(t->now, &t->facts[pc * p->nregs], p->nregs * sizeof(*t->now));
+		flow_on(t, pc, t->now);
 	}
 	return true;
 }
@@ -553,4 +554,5 @@ void types_free(struct types *t)
 	free(t->reached);
 	free(t->target);
 	free(t->waiting);
+	free(t->now);
 }

@@ -48,6 +48,7 @@ struct types {
 	uint32_t nargs;
 	bool *waiting;		/* its facts have changed since it was looked at */
 	uint32_t next;		/* to look at */
+	struct fact *now;	/* as it is looked at: REGISTERS of them */
 };
 
 /* False if there is no memory, or too much would be needed. */

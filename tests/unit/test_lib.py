@@ -53,6 +53,7 @@ ANY_ENGINE = [
     "messages",
     "readdirplus",
     "sockets",
+    "stack",
     "standard",
     "sweep",
     "threads",
