@@ -10,6 +10,7 @@
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
+#include "tools.h"
 #include "user/user.h"
 
 /* -- What is asked for -------------------------------------------------------------- */
@@ -24,7 +25,7 @@ static int choose_backend(enum syscript_backend backend)
 			(int)backend : -EINVAL;
 	env = secure_getenv("SYSCRIPT_BACKEND");
 	if (!env || !*env || !strcmp(env, "auto"))
-		return SYSCRIPT_BACKEND_AUTO;
+		return on_valgrind() ? SYSCRIPT_BACKEND_USER : SYSCRIPT_BACKEND_AUTO;
 	if (!strcmp(env, "kernel"))
 		return SYSCRIPT_BACKEND_KERNEL;
 	if (!strcmp(env, "user"))

@@ -13,6 +13,7 @@
 #include "rights.h"
 #include "syscript.h"
 #include "sys.h"
+#include "tools.h"
 #include "user/user.h"
 
 /* The size that the first version of struct syscript_options had. */
@@ -108,6 +109,7 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 		return -EINVAL;
 	if (error_len)
 		*error = '\0';
+	tools_written(error, error_len);
 	ret = fill_register(&reg, &choice, options, error, error_len) ?:
 		choose_register(&choice, &reg);
 	return refused(ret, error, error_len);
@@ -193,6 +195,8 @@ static int call_slowly(int fd, unsigned int nargs, const int64_t *args,
 		call.nresults = SYSCRIPT_RESULTS_MAX;
 	for (unsigned int i = 0; i < call.nresults && i < nresults_max; i++)
 		results[i] = call.results[i];
+	tools_written(results, (call.nresults < nresults_max ? call.nresults : nresults_max) *
+			       sizeof(*results));
 	return call.nresults;
 }
 
@@ -279,6 +283,7 @@ int syscript_info(int fd, struct syscript_info *info)
 	int err;
 
 	memset(info, 0, sizeof(*info));
+	tools_written(info, sizeof(*info));
 	if (!script)
 		return device_info(fd, info);
 	err = user_info(script, info);

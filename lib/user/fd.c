@@ -25,6 +25,7 @@
 
 #include "lock.h"
 #include "sys.h"
+#include "../tools.h"
 #include "user.h"
 
 static struct script *scripts;		/* only grows; the rest is LOCK_FDS's */
@@ -271,6 +272,7 @@ void user_destroy(struct script *script)
 {
 	struct script *base = script->base;
 
+	tools_acquire(script);
 	program_destroy(script->program);
 	if (script->is_watched)
 		clock_put();

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "lock.h"
+#include "../tools.h"
 #include "user.h"
 
 struct limits_account {
@@ -30,7 +31,7 @@ int limits_resolve(struct limits *limits, char *error, size_t len)
 	if (!limits->memory)
 		limits->memory = SYSCRIPT_MEMORY_DEFAULT;
 	if (!limits->time)
-		limits->time = SYSCRIPT_TIME_DEFAULT;
+		limits->time = on_valgrind() ? USER_TIME_MAX : SYSCRIPT_TIME_DEFAULT;
 	if (!limits->wall)
 		limits->wall = SYSCRIPT_WALL_DEFAULT;
 	if (!limits->grace)

@@ -6,6 +6,7 @@
 
 #include "lock.h"
 #include "sys.h"
+#include "../tools.h"
 #include "user.h"
 
 /* kernel/stack.S */
@@ -102,6 +103,7 @@ struct run *run_create(void)
 		free(own);
 		return NULL;
 	}
+	tools_written(own, sizeof(*own));
 	return &own->run;
 }
 

@@ -13,6 +13,7 @@
 #include "request.h"
 #include "sys.h"
 #include "syscript.h"
+#include "../tools.h"
 #include "user.h"
 
 /* What SYSCRIPT_KILL asks for. */
@@ -162,6 +163,22 @@ int user_failed(struct script *script, int err)
 	return err;
 }
 
+/* For tools, too, which do not see the turn's own instructions. */
+static int take_turn(struct script *script)
+{
+	int err = ticket_take(&script->turn);
+
+	if (!err)
+		tools_acquire(script);
+	return err;
+}
+
+static void give_turn(struct script *script)
+{
+	tools_release(script);
+	ticket_give(&script->turn);
+}
+
 static int run(struct script *script, struct syscript_call *call)
 {
 	struct syscript_call copy = *call;
@@ -185,11 +202,11 @@ int user_call(struct script *script, struct syscript_call *call)
 
 	if (user_fd_foreign(script))
 		return -EXDEV;
-	err = request_check_call(call) ?: ticket_take(&script->turn);
+	err = request_check_call(call) ?: take_turn(script);
 	if (err)
 		return err;
 	err = run(script, call);
-	ticket_give(&script->turn);
+	give_turn(script);
 	return err;
 }
 
@@ -204,18 +221,20 @@ int user_text(struct script *script, struct syscript_text *text)
 {
 	struct run *run = script->program->run;
 	char *buf = (char *)text->buffer;
+	size_t len = text->len;
 	int err;
 
 	if (user_fd_foreign(script))
 		return -EXDEV;
 	if (text->which > SYSCRIPT_TEXT_OUTPUT)
 		return -EINVAL;
-	err = ticket_take(&script->turn);
+	err = take_turn(script);
 	if (err)
 		return err;
 	text->len = text->which == SYSCRIPT_TEXT_ERROR ? text_error(run, buf, text->len) :
 		output_take(&run->output, buf, text->len);
-	ticket_give(&script->turn);
+	give_turn(script);
+	tools_written(buf, len < text->len ? len : text->len);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "../../../lib/tools.h"
 #include "../../../lib/user/arena.h"
 #include "../check.h"
 #include "../place.h"
@@ -108,6 +109,7 @@ void *place_get_stack(size_t size)
 		munmap(stack, PAGE + size);
 		return NULL;
 	}
+	tools_stack(stack + PAGE, size);
 	return stack + PAGE;
 }
 

@@ -3,7 +3,9 @@
  * The LuaJIT engine's platform layer in a process: its memory.  It keeps pointers
  * in 47 sign-extended bits, so heap and stack have to lie below 2^46, where mmap()
  * by itself puts nothing; machine code has to be within reach of a 32-bit jump
- * from the engine's own code.
+ * from the engine's own code.  Sanitizers keep parts of these addresses for themselves,
+ * each other ones: ThreadSanitizer and MemorySanitizer from 2^40 on, AddressSanitizer
+ * before 2^44.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +25,14 @@
 
 #define PAGE_SIZE	4096UL
 
-#define LOW_START	(1UL << 45)
-#define LOW_END		(1UL << 46)
+/* Places for heap and stack: if there is nothing free in one, the next. */
+static const struct low {
+	unsigned long start, end;
+} lows[] = {
+	{ 1UL << 45, 1UL << 46 }, { 1UL << 37, 1UL << 39 },
+};
+
+#define LOWS		(sizeof(lows) / sizeof(lows[0]))
 #define LOW_TRIES	64
 
 /* Less than 2 GiB by more than the engine's code is long. */
@@ -73,32 +81,47 @@ static void *map_at(unsigned long addr, size_t size, int prot)
 	return (void *)ret;
 }
 
-static unsigned long low_random(void)
+static unsigned long low_random(const struct low *low)
 {
 	unsigned long r = 0;
 
 	port_random(&r, sizeof(r));
-	return LOW_START + r % (LOW_END - LOW_START) / 2 / PAGE_SIZE * PAGE_SIZE;
+	return low->start + r % (low->end - low->start) / 2 / PAGE_SIZE * PAGE_SIZE;
 }
 
-static void *low_map(size_t size, int prot)
+static void *low_map_in(const struct low *low, size_t size, int prot)
 {
 	static unsigned long cursor;
 	unsigned long addr;
 	void *p;
 
-	size = (size + PAGE_SIZE - 1) & -PAGE_SIZE;
 	for (int i = 0; i < LOW_TRIES; i++) {
 		/* One page of nothing between two mappings. */
 		addr = __atomic_fetch_add(&cursor, size + PAGE_SIZE, __ATOMIC_RELAXED);
-		if (addr >= LOW_START && addr < LOW_END - size) {
+		if (addr >= low->start && addr < low->end - size) {
 			p = map_at(addr, size, prot);
 			if (p)
 				return p;
 		}
-		__atomic_store_n(&cursor, low_random(), __ATOMIC_RELAXED);
+		__atomic_store_n(&cursor, low_random(low), __ATOMIC_RELAXED);
 	}
 	return NULL;
+}
+
+static void *low_map(size_t size, int prot)
+{
+	static unsigned int which;
+	unsigned int first = __atomic_load_n(&which, __ATOMIC_RELAXED);
+	void *p = NULL;
+
+	size = (size + PAGE_SIZE - 1) & -PAGE_SIZE;
+	for (unsigned int i = first; i < LOWS && !p; i++) {
+		p = low_map_in(&lows[i], size, prot);
+		/* All the others will be there, too. */
+		if (p && i != first)
+			__atomic_store_n(&which, i, __ATOMIC_RELAXED);
+	}
+	return p;
 }
 
 static void *near_map(size_t size)
