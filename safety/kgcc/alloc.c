@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "heap.h"
 #include "library.h"
+#include "text.h"
 #include "region.h"
 #include "violation.h"
 
@@ -279,6 +280,7 @@ char *kgcc_kvasprintf(const char *where, gfp_t flags, const char *format, va_lis
 	va_list again;
 	char *text;
 
+	kgcc_check_texts(where, format, args, _RET_IP_);
 	va_copy(again, args);
 	length = vsnprintf(NULL, 0, format, again);
 	va_end(again);

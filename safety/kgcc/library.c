@@ -13,15 +13,10 @@
 #include "library.h"
 #include "object.h"
 #include "peer.h"
+#include "text.h"
 #include "violation.h"
 
-/* A pointer's object, and how many bytes it has from there on. */
-struct room {
-	struct kgcc_object object;
-	size_t bytes;
-};
-
-static void find_room(const void *p, struct room *room)
+void kgcc_find_room(const void *p, struct kgcc_room *room)
 {
 	unsigned long address = (unsigned long)p;
 	struct kgcc_object *object = &room->object;
@@ -37,8 +32,8 @@ static void find_room(const void *p, struct room *room)
 		room->bytes = 0;
 }
 
-static void check(const char *where, unsigned int flags, const void *p, size_t length,
-		  const struct room *room, unsigned long ip)
+void kgcc_check_room(const char *where, unsigned int flags, const void *p, size_t length,
+		     const struct kgcc_room *room, unsigned long ip)
 {
 	if (length > room->bytes)
 		kgcc_violation_call(where, flags, (unsigned long)p, length, &room->object, ip);
@@ -47,17 +42,17 @@ static void check(const char *where, unsigned int flags, const void *p, size_t l
 /* Up to the zero, or MAX bytes. */
 size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip)
 {
-	struct room room;
+	struct kgcc_room room;
 	size_t length;
 
 	if (!max)
 		return 0;
-	find_room(s, &room);
+	kgcc_find_room(s, &room);
 	length = strnlen(s, min(max, room.bytes));
 	if (length < min(max, room.bytes))
 		return length;
 	if (room.bytes < max) {
-		check(where, KGCC_READ, s, room.bytes + 1, &room, ip);
+		kgcc_check_room(where, KGCC_READ, s, room.bytes + 1, &room, ip);
 		return strnlen(s, max);
 	}
 	return length;
@@ -65,43 +60,43 @@ size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigne
 
 void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip)
 {
-	struct room room;
+	struct kgcc_room room;
 
 	if (!length)
 		return;
-	find_room(from, &room);
-	check(where, KGCC_READ, from, length, &room, ip);
+	kgcc_find_room(from, &room);
+	kgcc_check_room(where, KGCC_READ, from, length, &room, ip);
 }
 
 static void write_bytes(const char *where, const void *to, size_t length, unsigned long ip)
 {
-	struct room room;
+	struct kgcc_room room;
 
 	if (!length)
 		return;
-	find_room(to, &room);
-	check(where, KGCC_WRITE, to, length, &room, ip);
+	kgcc_find_room(to, &room);
+	kgcc_check_room(where, KGCC_WRITE, to, length, &room, ip);
 }
 
 /* Both, up to where they differ. */
 static void read_both(const char *where, const char *a, const char *b, size_t max,
 		      bool any_case, unsigned long ip)
 {
-	struct room room_a, room_b;
+	struct kgcc_room room_a, room_b;
 	size_t n;
 
 	if (!max)
 		return;
-	find_room(a, &room_a);
-	find_room(b, &room_b);
+	kgcc_find_room(a, &room_a);
+	kgcc_find_room(b, &room_b);
 	n = min3(max, room_a.bytes, room_b.bytes);
 	for (size_t i = 0; i < n; i++)
 		if (!a[i] || (any_case ? tolower(a[i]) != tolower(b[i]) : a[i] != b[i]))
 			return;
 	if (n == max)
 		return;
-	check(where, KGCC_READ, a, n + 1, &room_a, ip);
-	check(where, KGCC_READ, b, n + 1, &room_b, ip);
+	kgcc_check_room(where, KGCC_READ, a, n + 1, &room_a, ip);
+	kgcc_check_room(where, KGCC_READ, b, n + 1, &room_b, ip);
 }
 
 /* -- readers ---------------------------------------------------------------------- */
@@ -149,16 +144,16 @@ EXPORT_SYMBOL_GPL(kgcc_strncasecmp);
 /* Up to the letter, if it is there. */
 char *kgcc_strchr(const char *where, const char *s, int c)
 {
-	struct room room;
+	struct kgcc_room room;
 
-	find_room(s, &room);
+	kgcc_find_room(s, &room);
 	for (size_t i = 0; i < room.bytes; i++) {
 		if (s[i] == (char)c)
 			return (char *)s + i;
 		if (!s[i])
 			return NULL;
 	}
-	check(where, KGCC_READ, s, room.bytes + 1, &room, _RET_IP_);
+	kgcc_check_room(where, KGCC_READ, s, room.bytes + 1, &room, _RET_IP_);
 	return strchr(s, c);
 }
 EXPORT_SYMBOL_GPL(kgcc_strchr);
@@ -181,14 +176,14 @@ EXPORT_SYMBOL_GPL(kgcc_strstr);
 /* Up to one of the letters, if one is there. */
 char *kgcc_strsep(const char *where, char **s, const char *letters)
 {
-	struct room room;
+	struct kgcc_room room;
 	size_t i = 0;
 
 	if (*s) {
-		find_room(*s, &room);
+		kgcc_find_room(*s, &room);
 		while (i < room.bytes && (*s)[i] && !strchr(letters, (*s)[i]))
 			i++;
-		check(where, KGCC_READ, *s, i + 1, &room, _RET_IP_);
+		kgcc_check_room(where, KGCC_READ, *s, i + 1, &room, _RET_IP_);
 	}
 	return strsep(s, letters);
 }
@@ -303,14 +298,15 @@ EXPORT_SYMBOL_GPL(kgcc_strlcat);
 static int print(const char *where, char *to, size_t size, const char *format, va_list args,
 		 unsigned long ip)
 {
-	struct room room;
+	struct kgcc_room room;
 	int length;
 
+	kgcc_check_texts(where, format, args, ip);
 	if (!size || size > INT_MAX)
 		return vsnprintf(to, size, format, args);
-	find_room(to, &room);
+	kgcc_find_room(to, &room);
 	length = vsnprintf(to, size, format, args);
-	check(where, KGCC_WRITE, to, min((size_t)length + 1, size), &room, ip);
+	kgcc_check_room(where, KGCC_WRITE, to, min((size_t)length + 1, size), &room, ip);
 	return length;
 }
 
@@ -343,6 +339,12 @@ int kgcc_sprintf(const char *where, char *to, const char *format, ...)
 	return length;
 }
 EXPORT_SYMBOL_GPL(kgcc_sprintf);
+
+int kgcc_vsprintf(const char *where, char *to, const char *format, va_list args)
+{
+	return print(where, to, INT_MAX, format, args, _RET_IP_);
+}
+EXPORT_SYMBOL_GPL(kgcc_vsprintf);
 
 int kgcc_snprintf(const char *where, char *to, size_t size, const char *format, ...)
 {
@@ -457,6 +459,7 @@ static int scan(const char *where, const char *from, const char *format, va_list
 	va_list again;
 	int n;
 
+	kgcc_check_scanned(where, from, format, ip);
 	va_copy(again, args);
 	n = vsscanf(from, format, args);
 	check_conversions(where, format, n, again, ip);
@@ -486,13 +489,13 @@ EXPORT_SYMBOL_GPL(kgcc_sscanf);
 
 long kgcc_strncpy_from_user(const char *where, char *to, const char __user *from, long max)
 {
-	struct room room;
+	struct kgcc_room room;
 	long length;
 
-	find_room(to, &room);
+	kgcc_find_room(to, &room);
 	length = strncpy_from_user(to, from, max);
 	if (length >= 0 && max > 0)
-		check(where, KGCC_WRITE, to, min(length + 1, max), &room, _RET_IP_);
+		kgcc_check_room(where, KGCC_WRITE, to, min(length + 1, max), &room, _RET_IP_);
 	return length;
 }
 EXPORT_SYMBOL_GPL(kgcc_strncpy_from_user);

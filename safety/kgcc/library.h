@@ -9,6 +9,19 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "object.h"
+
+/* A pointer's object, and how many bytes it has from there on. */
+struct kgcc_room {
+	struct kgcc_object object;
+	size_t bytes;
+};
+
+void kgcc_find_room(const void *p, struct kgcc_room *room);
+/* Reports an access of so many bytes, if there are fewer. */
+void kgcc_check_room(const char *where, unsigned int flags, const void *p, size_t length,
+		     const struct kgcc_room *room, unsigned long ip);
+
 /* For other functions of ours, which are called from ip: bytes, and a string's length. */
 void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip);
 size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip);
@@ -34,6 +47,8 @@ size_t kgcc_strlcat(const char *where, char *to, const char *from, size_t size);
 char *kgcc_strncat(const char *where, char *to, const char *from, size_t max);
 
 __printf(3, 4) int kgcc_sprintf(const char *where, char *to, const char *format, ...);
+__printf(3, 0) int kgcc_vsprintf(const char *where, char *to, const char *format,
+				 va_list args);
 __printf(4, 5) int kgcc_snprintf(const char *where, char *to, size_t size, const char *format,
 				 ...);
 __printf(4, 5) int kgcc_scnprintf(const char *where, char *to, size_t size, const char *format,

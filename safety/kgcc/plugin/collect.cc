@@ -31,6 +31,7 @@ static const struct {
 	{ "memcmp", -1, 0, 1, 2 }, { "bcmp", -1, 0, 1, 2 },
 	{ "memchr", -1, 0, -1, 2 }, { "memchr_inv", -1, 0, -1, 2 },
 	{ "memzero_explicit", 0, -1, -1, 1 }, { "memscan", -1, 0, -1, 2 },
+	{ "memweight", -1, 0, -1, 1 }, { "kvmemdup", -1, 0, -1, 1 }, { "memcpy_and_pad", 0, -1, -1, 1 },
 	{ "crypto_memneq", -1, 0, 1, 2 }, { "__crypto_memneq", -1, 0, 1, 2 },
 	{ "get_random_bytes", 0, -1, -1, 1 }, { "sort", 0, -1, -1, 1, 1, 2 },
 	{ "crc32_le", -1, 1, -1, 2 }, { "crc32_be", -1, 1, -1, 2 }, { "crc32c", -1, 1, -1, 2 },
@@ -376,6 +377,9 @@ static void add_memory_function(struct collector *c, gcall *call)
 	add_atomic(c, call, name);
 	if (startswith(name, "__builtin_"))
 		name += strlen("__builtin_");
+	/* FORTIFY_SOURCE's names for the functions that it checks before. */
+	if (startswith(name, "__real_"))
+		name += strlen("__real_");
 	for (const auto &f : memory_functions) {
 		if (strcmp(name, f.name) || (int)gimple_call_num_args(call) <= MAX(f.length, f.plus))
 			continue;
