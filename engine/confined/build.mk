@@ -13,7 +13,7 @@ $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit_x86.c verify.c verify_step.c \
 	verify_x86.c machine.c interpret.c user/memory.c stubs.S) lib/user/arena.c
 CONFINED_HEADERS := $(wildcard engine/confined/*.h engine/confined/user/*.h) include/uapi/syscript_image.h \
-	lib/user/arena.h
+	lib/user/arena.h lib/lock.h tests/confined/no_locks.h
 CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote kernel $(USER_WARNINGS)
 
 $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFINED_HEADERS)

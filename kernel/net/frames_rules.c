@@ -179,7 +179,7 @@ bool frames_rules_no_way_back(struct frames_rules *rules, const struct sk_buff *
 		hash_64(sender.address[0] ^ sender.address[1], ilog2(FRAMES_SENDERS));
 	if ((known->found & ~1UL) != tick || known->address[0] != sender.address[0] ||
 	    known->address[1] != sender.address[1]) {
-		sender.found = tick | !leads_back(skb, &sender);
+		sender.found = tick + (leads_back(skb, &sender) ? 0 : 1);
 		*known = sender;
 	}
 	return known->found & 1;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "no_locks.h"
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/machine.h"
 #include "../../engine/confined/user/memory.h"

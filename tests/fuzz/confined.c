@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../confined/no_locks.h"
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/jit.h"
 #include "../../engine/confined/machine.h"
