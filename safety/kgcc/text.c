@@ -387,7 +387,7 @@ char *kgcc_get_options(const char *where, const char *s, int count, int *results
 	do {
 		before = r.at;
 		read_option(&r);
-	} while (r.at != before && !r.is_over && (r.text[r.at - 1] == ',' || r.text[r.at - 1] == '-'));
+	} while (r.at != before && !r.is_over && strchr(",-", r.text[r.at - 1]));
 	return get_options(s, count, results);
 }
 EXPORT_SYMBOL_GPL(kgcc_get_options);

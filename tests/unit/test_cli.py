@@ -644,8 +644,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("words", "word", "found"),
     [
-        ("syscript", "r", {"run", "repl"}),
-        ("syscript help", "r", {"run", "repl"}),
+        ("syscript", "r", {"run", "runtime", "repl"}),
+        ("syscript help", "r", {"run", "runtime", "repl"}),
         ("syscript run", "--m", {"--memory-limit"}),
         ("syscript run --backend", "", {"auto", "kernel", "user"}),
         ("syscript top", "-", {"--delay", "--rounds", "--batch", "--help"}),
@@ -681,6 +681,9 @@ def test_closed_standard_descriptors(tmp_path: Path) -> None:
     closed = ["sh", "-c", 'exec "$@" <&- >&-', "sh", SYSCRIPT, "run"]
     done = subprocess.run([*closed, script], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "syscript: cannot write to standard output\n"
+    assert done.stderr.splitlines() == [
+        "syscript: -9 is -EBADF: Bad file descriptor",
+        "syscript: cannot write to standard output",
+    ]
     done = subprocess.run([*closed, "-"], capture_output=True, text=True)
     assert done.stderr == "syscript: cannot read standard input: Bad file descriptor\n"

@@ -501,7 +501,9 @@ def test_every_candidate_has_a_verdict(tmp_path: Path) -> None:
     for costs, words in ((None, "without a cost model"), (shipped.load("kernel"), "--seconds")):
         made, _ = report.make([path], costs, 20, 0.02)
         for pair in zip(made.candidates, made.predictions, strict=True):
-            assert words in table.remarks(*pair, made)
+            # One that costs more than it saves needs no time to be judged.
+            said = table.remarks(*pair, made)
+            assert words in said or said.startswith("no: a script costs more")
 
 
 def test_a_walk_gains_as_a_whole(tmp_path: Path) -> None:

@@ -201,7 +201,8 @@ static void try_signal(void)
 static void try_entries(void)
 {
 	TRY("entries", lseek(dir, 0, SEEK_SET), IMAGE_BATCH_ENTRIES, &entries);
-	show("there are", entries.n);
+	/* How many of them one call gets is its own affair: in a process, what surely has room. */
+	show("there are some", entries.n >= 1 && entries.n <= 3);
 	TRY("a room that wraps", entries.room = ~0UL, IMAGE_BATCH_ENTRIES, &entries);
 	TRY("no room", entries.room = 0, IMAGE_BATCH_ENTRIES, &entries);
 	TRY("none", entries.max = 0, IMAGE_BATCH_ENTRIES, &entries);
