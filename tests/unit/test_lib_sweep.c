@@ -281,7 +281,11 @@ static int sweep(const char *what, void (*try)(int n))
 int main(void)
 {
 	int wrong, fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *backend = getenv("SYSCRIPT_BACKEND");
 
+	/* There it makes too few calls to be worth it, and one that fails goes to the process. */
+	if (backend && !strcmp(backend, "kernel"))
+		skip("a call that fails sends the script to the process");
 	CHECK(fd == 3 || dup3(fd, 3, O_CLOEXEC) == 3);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);

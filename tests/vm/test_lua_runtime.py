@@ -80,7 +80,9 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_time_limit(name: str, as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", "400ms", "-e", LOOPS[name]], timeout=HANG)
-    assert (done.returncode, done.stderr) == (1, f"{OVER_TIME}\n")
+    # Registering has a limit of its own.
+    over = OVER_TIME.replace("400", "1000") if name == "at load" else OVER_TIME
+    assert (done.returncode, done.stderr) == (1, f"{over}\n")
 
 
 def test_memory_limit(as_outsider) -> None:
@@ -235,7 +237,7 @@ def test_many_at_once(pages_to_pin) -> None:
     code = "syscall.write(1, 'on\\n') syscall.poll(0, 0, -1)"
     command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     options = {**account("outsider"), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    children = [subprocess.Popen(command, **options) for _ in range(10)]
+    children = [subprocess.Popen(command, **options) for _ in range(8)]
     try:
         assert [child.stdout.readline() for child in children] == [b"on\n"] * len(children)
     finally:

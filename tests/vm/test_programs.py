@@ -991,7 +991,12 @@ result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
     assert result["place"][0] == 2 and "take no --at place, so not 'x'" in result["place"][2]
     assert result["load"] == [0, "", ""]
     assert result["calls"] == [[0, "3\n"], [0, "-13\n"], [0, "-13\n"]]
-    assert result["repl"] == [0, "-11\n-4\n", ""]
+    assert result["repl"][:2] == [0, "-11\n-4\n"]
+    # Names of errors are for people.
+    assert result["repl"][2].splitlines() == [
+        "syscript: -11 is -EAGAIN: Resource temporarily unavailable",
+        "syscript: -4 is -EINTR: Interrupted system call",
+    ]
     assert result["spin"][0] == 1 and "over its budget" in result["spin"][2]
     # It is not taken off by those who call it wrongly.
     assert result["off"] == 120 and result["listed"]["state"] == 0

@@ -72,7 +72,8 @@ def test_refusals_take_no_lock(tracefs: Path) -> None:  # noqa: F811
     with traced(tracefs, caller, "mutex_lock", "mutex_lock_killable") as calls:
         subprocess.run([sys.executable, "-c", REFUSED], **account("outsider"), check=True)
     assert calls
-    assert not [line for line in calls if "[syscript]" in line]
+    # The module's own work, which frees what idles, is nobody's call.
+    assert not [line for line in calls if "[syscript]" in line and "kworker" not in line]
 
 
 IDLE = f"""
