@@ -11,7 +11,7 @@
 # Here:      cosy's plugin looks at every call: it refuses variadic functions, and passes
 #            open() the mode that a call left out.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 debian clang-14 1:14.0.6-12
 debian libclang-cpp14 1:14.0.6-12

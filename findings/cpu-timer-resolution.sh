@@ -9,7 +9,7 @@
 # Seen:      resolution 1 ns; ten timers of 0.1 ms fired after 3.8 to 4.1 ms of CPU time
 # Here:      a limit of CPU time in a process is overrun by up to a tick.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 cat >"$tmp/timer.py" <<'PY'
 import ctypes, signal, statistics, time

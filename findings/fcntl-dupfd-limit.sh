@@ -10,7 +10,7 @@
 # Seen:      min 10 of 10: EINVAL; min 9, all in use: EMFILE
 # Here:      the library's descriptors are 3 and above; both errors mean that none is left.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 cat >"$tmp/dup.py" <<'PY'
 import contextlib, errno, fcntl, os, resource

@@ -3,7 +3,7 @@
 #
 # shellcheck shell=bash
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 debian lua5.1 5.1.5-9
 debian liblua5.1-0 5.1.5-9

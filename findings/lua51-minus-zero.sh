@@ -9,7 +9,7 @@
 # Seen:      print(-0.0) "-0"; after a 0 in the same function "0"; LuaJIT: "-0" both times
 # Here:      -0 on both engines.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"
 said 'print(-0.0)'
 expect "-0.0 alone" "-0 -0" "$puc $luajit"

@@ -8,7 +8,7 @@
 # Seen:      1.844674407371e+19, -255
 # Here:      Lua on the confined engine, a PUC 5.1, gives LuaJIT's.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"
 said 'print(tonumber("-ff", 16))'
 expect "tonumber('-ff', 16), PUC 5.1" "1.844674407371e+19" "$puc"

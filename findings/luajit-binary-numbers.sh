@@ -8,7 +8,7 @@
 # Seen:      nil, 5
 # Here:      the confined engine's tonumber() does as LuaJIT's.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"
 said 'print(tonumber("0b101"))'
 expect "tonumber('0b101'), PUC 5.1" nil "$puc"

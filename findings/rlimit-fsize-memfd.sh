@@ -8,7 +8,7 @@
 # Seen:      sig 25
 # Here:      the library keeps code and buffers in such files, so a small limit matters to it.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 cat >"$tmp/memfd.py" <<'PY'
 import os, resource, signal

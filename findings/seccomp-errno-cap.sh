@@ -9,7 +9,7 @@
 # Seen:      getppid() -1, errno 4095; getpid() 0
 # Here:      the module asks the kernel's own filter code, so scripts get the same.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 cat >"$tmp/filter.py" <<'PY'
 import ctypes, struct

@@ -10,7 +10,7 @@
 # Seen:      5 / 0 = 4294967295, 5 % 0 = 5, 5 << 33 = 0 in 32 bits; BPF: 0, 5, 10
 # Here:      a model of BPF or x86 masks amounts, and asks for the divisor, by itself.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 pypi z3-solver==4.15.3.0
 cat >"$tmp/total.py" <<'PY'

@@ -11,7 +11,7 @@
 # Here:      the proof's model is compared with unicorn on accepted instructions only, and the
 #            verifier accepts neither.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 pypi unicorn==2.1.3
 cat >"$tmp/hooks.py" <<'PY'

@@ -10,7 +10,7 @@
 # Seen:      capstone 6, objdump 4, unicorn at 0x4 after a jump by 0 at 0x10000
 # Here:      the verifier of machine code refuses the prefix before every branch.
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
 pypi capstone==5.0.6 unicorn==2.1.3
 debian binutils-x86-64-linux-gnu 2.40-2
