@@ -33,6 +33,17 @@ pypi() {
 	python=$tmp/venv/bin/python
 }
 
+# crate NAME VERSION: a copy of the crate's sources in $tmp/NAME.
+crate() {
+	command -v cargo >/dev/null || { echo "no cargo: apt-get install cargo" >&2; exit 2; }
+	mkdir -p "$tmp/cargo/src"
+	touch "$tmp/cargo/src/lib.rs"
+	printf '[package]\nname = "user"\nversion = "1.0.0"\n[dependencies]\n%s = "=%s"\n' \
+		"$1" "$2" >"$tmp/cargo/Cargo.toml"
+	(cd "$tmp/cargo" && CARGO_HOME=$tmp/home cargo fetch -q)
+	mv "$tmp"/home/registry/src/*/"$1-$2" "$tmp/$1"
+}
+
 # expect WHAT WANT GOT: fails if a behaviour is no longer as it was seen.
 expect() {
 	if [ "$2" = "$3" ]; then
