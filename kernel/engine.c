@@ -7,6 +7,8 @@
 
 #include "compat.h"
 #include "engine.h"
+#include "engine_call.h"
+#include "run_own.h"
 
 #define ENGINES_MAX	8
 
@@ -43,19 +45,60 @@ static void set(unsigned int id, const struct engine_ops *engine)
 	spin_unlock(&engines_lock);
 }
 
+/*
+ * The first engine of either kind is called directly.  Sites are patched before it has
+ * programs, and again when it has none any more.
+ */
+static const struct engine_ops *direct[2];
+
+static int no_call(struct engine_vm *vm, struct syscript_call *call)
+{
+	return -EOPNOTSUPP;
+}
+
+DEFINE_STATIC_CALL(engine_call_preemptible, no_call);
+DEFINE_STATIC_CALL(engine_call_atomic, no_call);
+
+static void call_directly(bool atomic, const struct engine_ops *engine)
+{
+	direct[atomic] = engine;
+	if (atomic) {
+		static_call_update(engine_call_atomic, engine ? engine->call : no_call);
+		run_set_atomic(engine ? engine->atomic : NULL);
+	} else {
+		static_call_update(engine_call_preemptible, engine ? engine->call : no_call);
+		run_set_enter(engine);
+	}
+}
+
+/* init() may run programs already. */
+static int add(const struct engine_ops *engine)
+{
+	bool first = !direct[!!engine->atomic];
+	int err;
+
+	if (engines[engine->id])
+		return -EEXIST;
+	if (engine->atomic && !first)
+		return -EBUSY;
+	if (first)
+		call_directly(engine->atomic, engine);
+	err = engine->init ? engine->init() : 0;
+	if (!err)
+		set(engine->id, engine);
+	else if (first)
+		call_directly(engine->atomic, NULL);
+	return err;
+}
+
 int engine_register(const struct engine_ops *engine)
 {
-	int err = 0;
+	int err;
 
 	if (engine->id >= ENGINES_MAX)
 		return -EINVAL;
 	mutex_lock(&engines_change);
-	if (engines[engine->id])
-		err = -EEXIST;
-	else if (engine->init)
-		err = engine->init();
-	if (!err)
-		set(engine->id, engine);
+	err = add(engine);
 	mutex_unlock(&engines_change);
 	return err;
 }
@@ -79,8 +122,10 @@ void engine_unregister(const struct engine_ops *engine)
 {
 	mutex_lock(&engines_change);
 	set(engine->id, NULL);
-	mutex_unlock(&engines_change);
 	if (engine->exit)
 		engine->exit();
+	if (direct[!!engine->atomic] == engine)
+		call_directly(engine->atomic, NULL);
+	mutex_unlock(&engines_change);
 }
 EXPORT_SYMBOL_NS_GPL(engine_unregister, COMPAT_NS(SYSCRIPT));

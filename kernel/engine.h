@@ -17,6 +17,7 @@
 
 struct hook_program;
 struct module;
+struct run_atomic_ops;
 struct syscript_event;
 struct syscript_seat;
 
@@ -75,7 +76,8 @@ typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, i
  * @id:          SYSCRIPT_ENGINE_*
  * @formats:     formats 0 .. @formats - 1 are known
  * @contexts:    IN_*: where its programs can run
- * @preemptible: its code is ordinary kernel code; see run_script()
+ * @atomic:      in the module, for an engine whose code may not be preempted, its runs;
+ *               NULL: its code is ordinary kernel code
  * @extensible:  programs may extend others: SYSCRIPT_BASE, SYSCRIPT_EXTENDS
  * @counters:    names of its counters, NULL past the last
  * @held:        bit i: counter i counts something held, and is 0 once that is freed
@@ -86,7 +88,7 @@ struct engine_ops {
 	unsigned int id;
 	unsigned int formats;
 	unsigned int contexts;
-	int preemptible;
+	const struct run_atomic_ops *atomic;
 	int extensible;
 	const char *counters[SYSCRIPT_COUNTERS_MAX];
 	unsigned int held;
@@ -117,6 +119,9 @@ struct engine_ops {
 	 * returns that.
 	 */
 	int (*call)(struct engine_vm *vm, struct syscript_call *call);
+
+	/* In the module: what call() mostly hands to run_script() without a stack, or NULL. */
+	long (*enter)(void *arg);
 
 	/*
 	 * Makes the running VM call run_poll() soon.  Not for preemptible
@@ -168,8 +173,8 @@ extern const struct engine_ops luajit_engine, confined_engine;
 
 /*
  * The engine with @id, which cannot be unloaded until engine_put(); or NULL.  Engines
- * in separate modules call engine_register(): 0, -EEXIST, -EINVAL, or the error of
- * init().
+ * in separate modules call engine_register(): 0, -EEXIST, -EINVAL, -EBUSY for a second one
+ * that may not be preempted, or the error of init().
  */
 const struct engine_ops *engine_get(unsigned int id);
 void engine_put(const struct engine_ops *engine);
@@ -180,11 +185,5 @@ void engine_unregister(const struct engine_ops *engine);
 /* engine_ops.age() of all engines: true if one of them still keeps something. */
 bool engines_age(void);
 #endif
-
-/* Engines' call(), for INDIRECT_CALL_2(): a retpoline is expensive there. */
-int luajit_call(struct engine_vm *vm, struct syscript_call *call);
-int confined_call(struct engine_vm *vm, struct syscript_call *call);
-/* What it has run_script() call. */
-long confined_enter(void *machine);
 
 #endif /* SYSCRIPT_ENGINE_H */

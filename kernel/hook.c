@@ -10,8 +10,8 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "clock.h"
 #include "compat.h"
+#include "cycles.h"
 #include "hook.h"
 
 static_assert(!offsetof(struct syscript_hook, called));
@@ -132,9 +132,9 @@ s64 syscript_seat_run_timed(struct syscript_seat *seat)
 	s64 result;
 
 	count_calls(counters);
-	since = clock_cycles();
+	since = cycles_now();
 	result = run(seat);
-	counters->time += clock_ns(clock_cycles() - since) * SYSCRIPT_TIMED_ONE_IN;
+	counters->time += cycles_ns(cycles_now() - since) * SYSCRIPT_TIMED_ONE_IN;
 	return result;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_seat_run_timed, COMPAT_NS(SYSCRIPT));

@@ -5,11 +5,9 @@
 #include <linux/errno.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
-#include <linux/string.h>
 #include <asm/unistd.h>
 
 #include "compat.h"
-#include "fpu.h"
 #include "internals.h"
 #include "symbols.h"
 
@@ -35,49 +33,6 @@ static int __init find_syscalls(void)
 		return missing("keeps its system calls");
 	internals_syscalls = table;
 	return 0;
-}
-
-/* -- FPU registers ------------------------------------------------------------- */
-
-static void no_load(void)
-{
-}
-
-DEFINE_STATIC_CALL(internals_load_fpu, no_load);
-
-static void __init look_at_fpu(struct fpu_regs *regs)
-{
-	fpu_lock(false);
-	fpu_take(regs);
-	fpu_restore(regs);
-	fpu_unlock(false);
-}
-
-/* Do registers that the kernel takes for its own use come back? */
-static bool __init fpu_comes_back(void)
-{
-	struct fpu_regs before = { 0 }, others, after = { 0 };
-	bool taken;
-
-	look_at_fpu(&before);
-	memcpy(&others, &before, sizeof(others));
-	memset(others.xmm, ~before.xmm[0][0], sizeof(others.xmm));
-	kernel_fpu_begin();
-	fpu_restore(&others);
-	kernel_fpu_end();
-	taken = test_thread_flag(TIF_NEED_FPU_LOAD);
-	look_at_fpu(&after);
-	return taken && !test_thread_flag(TIF_NEED_FPU_LOAD) &&
-	       !memcmp(&before, &after, sizeof(before));
-}
-
-static int __init find_load_fpu(void)
-{
-	void *load = symbols_find("switch_fpu_return");
-
-	if (load)
-		static_call_update(internals_load_fpu, load);
-	return load && fpu_comes_back() ? 0 : missing("loads FPU registers");
 }
 
 /* -- A task's time ------------------------------------------------------------- */
@@ -120,5 +75,5 @@ int __init internals_init(void)
 {
 	find_task_time();
 	find_open_name();
-	return find_syscalls() ?: find_load_fpu();
+	return find_syscalls();
 }

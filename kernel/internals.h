@@ -5,7 +5,7 @@
  * is checked when the module is loaded, which fails with a line that names what is
  * missing; the rest is in headers, and without it the module does not compile.
  *
- * Found and tried out by internals.c and entries.c:
+ * Found and tried out by internals.c, entries.c and luajit/kernel/fpu.c:
  *
  * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
  *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
@@ -30,15 +30,15 @@
  * - fpregs_lock() keeps a task's registers where they are by local_bh_disable(), for
  *   irq_fpu_usable() is false there in interrupts (fpu.h).  Without PREEMPT_RT and
  *   lockdep bottom halves are off by SOFTIRQ_DISABLE_OFFSET in the count of
- *   preemption and nothing else (gates.c, fpu_unlock()).
+ *   preemption and nothing else (luajit/kernel/atomic_gates.c, fpu_unlock()).
  * - task_struct: ->task_works, ->memcg_nr_pages_over_high (usermode.c),
  *   ->se.sum_exec_runtime (run.c), ->rethooks as kernel/trace/rethook.c takes it, first
  *   for the next return (exits.c).
  * - get_irq_regs() in a hard timer interrupt are the registers of the interrupted code
- *   (clock.c, watchdog.c), which preempt_count() counts, too; idle tasks may not be
- *   preempted there, and are known by is_idle_task() (run_own.h).
+ *   (luajit/kernel/clock.c and watchdog.c), which preempt_count() counts, too; idle tasks
+ *   may not be preempted there, and are known by is_idle_task() (luajit/kernel/atomic.h).
  * - Timers of a CPU that goes offline are left to another one when no code of tasks
- *   runs there any more, and before callbacks of CPUHP_BP_PREPARE_DYN (clock.c).
+ *   runs there any more, and before callbacks of CPUHP_BP_PREPARE_DYN (luajit/kernel/clock.c).
  */
 #ifndef SYSCRIPT_INTERNALS_H
 #define SYSCRIPT_INTERNALS_H
@@ -53,9 +53,6 @@ int __init internals_init(void);
 
 /* Only until the module has been loaded. */
 extern const sys_call_ptr_t *internals_syscalls;
-
-/* switch_fpu_return(), which newer kernels export to KVM only. */
-DECLARE_STATIC_CALL(internals_load_fpu, void (void));
 
 struct file;
 struct filename;

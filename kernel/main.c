@@ -7,9 +7,9 @@
 
 #include "net/frames_own.h"
 #include "net/frames_rx.h"
-#include "clock.h"
 #include "codemap.h"
 #include "compat.h"
+#include "cycles.h"
 #include "device.h"
 #include "embed/cpufreq.h"
 #include "embed/events.h"
@@ -23,10 +23,13 @@
 #include "scratch.h"
 #include "shared.h"
 #include "usermode.h"
-#include "watchdog.h"
 #include "watchers.h"
 
 #define SYSCRIPT_VERSION	"0.1.0"
+
+/* engine/luajit/kernel/main.c */
+int __init luajit_init(void);
+void luajit_exit(void);
 
 /* Subsystems that call programs. */
 static const struct {
@@ -70,6 +73,9 @@ static int __init syscript_init(void)
 	err = internals_init();
 	if (err)
 		return err;
+	err = cycles_init();
+	if (err)
+		return err;
 	err = usermode_init();
 	if (err)
 		return err;
@@ -84,21 +90,15 @@ static int __init syscript_init(void)
 	err = scratch_init();
 	if (err)
 		goto exit_frames_rx;
-	err = clock_init();
-	if (err)
-		goto exit_scratch;
-	err = watchdog_init();
-	if (err)
-		goto exit_clock;
-	err = engine_register(&luajit_engine);
-	if (err)
-		goto exit_watchdog;
 	err = engine_register(&confined_engine);
 	if (err)
-		goto unregister_luajit;
-	err = names_init();
+		goto exit_scratch;
+	err = luajit_init();
 	if (err)
 		goto unregister_confined;
+	err = names_init();
+	if (err)
+		goto exit_luajit;
 	err = init_embeddings();
 	if (err)
 		goto exit_names;
@@ -115,14 +115,10 @@ exit_embeddings:
 	exit_embeddings(ARRAY_SIZE(embeddings));
 exit_names:
 	names_exit();
+exit_luajit:
+	luajit_exit();
 unregister_confined:
 	engine_unregister(&confined_engine);
-unregister_luajit:
-	engine_unregister(&luajit_engine);
-exit_watchdog:
-	watchdog_exit();
-exit_clock:
-	clock_exit();
 exit_scratch:
 	scratch_exit();
 exit_frames_rx:
@@ -140,10 +136,8 @@ static void __exit syscript_exit(void)
 	exit_embeddings(ARRAY_SIZE(embeddings));
 	names_exit();
 	shared_exit();
+	luajit_exit();
 	engine_unregister(&confined_engine);
-	engine_unregister(&luajit_engine);
-	watchdog_exit();
-	clock_exit();
 	scratch_exit();
 	frames_rx_exit();
 	watchers_exit();

@@ -5,9 +5,9 @@
 #include "syscalls_nr.h"
 
 #ifdef __KERNEL__
-#include <linux/indirect_call_wrapper.h>
+#include "engine_call.h"
 #else
-#define INDIRECT_CALL_2(f, guess, other, ...)	((f)(__VA_ARGS__))
+#define engine_call(engine, vm, call)	((engine)->call(vm, call))
 #define noinline	__attribute__((noinline))
 #endif
 
@@ -88,8 +88,7 @@ int program_call(struct program *program, struct syscript_call *call)
 		return -ENOTRECOVERABLE;
 	WRITE_ONCE(program->calls, program->calls + 1);
 	WRITE_ONCE(program->running, true);
-	err = INDIRECT_CALL_2(program->engine->call, luajit_call, confined_call, program->vm,
-			      call);
+	err = engine_call(program->engine, program->vm, call);
 	WRITE_ONCE(program->running, false);
 	if (unlikely(err))
 		program_failed(program, err);
@@ -184,10 +183,11 @@ static struct program *program_alloc(const struct syscript_register *reg)
 
 static void program_free(struct program *program)
 {
-	if (program->engine)
-		engine_put(program->engine);
+	/* The engine's part of the run first, in its module. */
 	if (program->run)
 		run_destroy(program->run);
+	if (program->engine)
+		engine_put(program->engine);
 	platform_free(program);
 }
 
@@ -286,11 +286,10 @@ static void program_limit_rights(struct run *run, const struct syscript_register
 static int program_make_run(struct program *program, const struct syscript_register *reg,
 			    enum context context)
 {
-	struct run *run = run_create();
+	struct run *run = run_create(program->engine);
 
 	if (!run)
 		return -ENOMEM;
-	run->engine = program->engine;
 	run->name = program->name;
 	run->context = context;
 	run->flags = program->flags;

@@ -1,288 +1,151 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See run.h.  Script code is entered in run_begin() and left in run_end(),
- * nowhere else.  For an engine that is not preemptible preemption and bottom
- * halves are off in between, and the FPU is the engine's (fpu.h).
+ * See run.h.  Script code is entered and left at two places, nowhere else: in
+ * run_preemptible(), and between the two in run_sleepable().  Engines that are not
+ * preemptible have both of their own: struct run_atomic_ops.
  *
  * The task's stack stays as it was at the entry, so what may sleep runs there:
- * stack_off().  No XMM register is preserved across a call, so compiled code does
- * not notice.
+ * stack_off().
  */
+#include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/indirect_call_wrapper.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
-#include <linux/tick.h>
-#include <asm/sync_core.h>
+#include <linux/static_call.h>
 
-#include "clock.h"
 #include "compat.h"
 #include "engine.h"
-#include "fpu.h"
 #include "internals.h"
 #include "run_own.h"
 #include "scratch.h"
 #include "syscalls.h"
 #include "usermode.h"
-#include "watchdog.h"
 
-/* One stretch of script code in so many is timed. */
-#define SAMPLED_ONE_IN	128
+/* -- Engines' functions, called directly ---------------------------------------- */
+
+static long no_enter(void *arg)
+{
+	return -EOPNOTSUPP;
+}
+
+static long no_script(struct run_own *own, long (*fn)(void *arg), void *arg, void *stack)
+{
+	return -EOPNOTSUPP;
+}
+
+static long no_leave(struct run_work *work)
+{
+	return -EOPNOTSUPP;
+}
+
+DEFINE_STATIC_CALL(run_enter, no_enter);
+DEFINE_STATIC_CALL(run_atomic_script, no_script);
+DEFINE_STATIC_CALL(run_atomic_leave, no_leave);
+
+void run_set_enter(const struct engine_ops *engine)
+{
+	static_call_update(run_enter, engine ? engine->enter : no_enter);
+}
+
+void run_set_atomic(const struct run_atomic_ops *ops)
+{
+	static_call_update(run_atomic_script, ops ? ops->script : no_script);
+	static_call_update(run_atomic_leave, ops ? ops->leave : no_leave);
+}
 
 /* -- In and out of script code ----------------------------------------------- */
 
-/*
- * The scheduler accounts for the task's time, with each of its ticks.  Where it does
- * without most of them it is asked.
- */
-static __always_inline u64 task_time(void)
+u64 run_ask_task_time(void)
 {
-	if (tick_nohz_full_enabled())
-		return static_call(internals_task_time)(current);
-	return READ_ONCE(current->se.sum_exec_runtime);
+	return static_call(internals_task_time)(current);
 }
+EXPORT_SYMBOL_NS_GPL(run_ask_task_time, COMPAT_NS(SYSCRIPT));
 
-static noinline void come_to_cpu(struct run_own *own)
-{
-	int cpu = smp_processor_id();
-
-	clock_watch(&own->run, own->stack, own->clock.cpu);
-	if (own->clock.cpu == cpu)
-		return;
-	/* Machine code may have changed since this CPU fetched it. */
-	sync_core();
-	own->clock.cpu = cpu;
-}
-
-static __always_inline void atomic_begin(struct run_own *own, bool again)
-{
-	if (again)
-		fpu_lock_again(own->thread);
-	else
-		fpu_lock(own->thread);
-	/* In this order: see clock.h and watchdog.h. */
-	if (unlikely(!clock_sees(&own->run)))
-		come_to_cpu(own);
-	if (unlikely(!watchdog_knows(own)))
-		watchdog_tell(own);
-	own->clock.since = 0;
-	if (unlikely(own->samples.next)) {
-		own->samples.next = false;
-		own->samples.timed = true;
-		own->clock.since = own->clock.seen = clock_cycles();
-	}
-}
-
-/*
- * Ticks look at script code at times that a script can foresee, and it could be
- * outside whenever one comes.  So one stretch in some is timed as well, and no
- * script knows which.
- */
-static u32 random(struct run_own *own)
-{
-	own->samples.random ^= own->samples.random << 13;
-	own->samples.random ^= own->samples.random >> 17;
-	own->samples.random ^= own->samples.random << 5;
-	return own->samples.random;
-}
-
-static noinline void take_sample(struct run_own *own)
-{
-	if (own->samples.timed) {
-		own->samples.timed = false;
-		own->countdown.quiet = random(own) % (2 * SAMPLED_ONE_IN);
-	} else {
-		own->samples.next = true;
-		own->countdown.quiet = 0;
-	}
-}
-
-static noinline void account(struct run_own *own)
-{
-	u64 ran = clock_ns(clock_cycles() - own->clock.since);
-
-	if (ran > own->run.preempt_max)
-		own->run.preempt_max = ran;
-	own->run.time += ran;
-	/* Ticks see longer stretches well enough. */
-	if (own->samples.timed)
-		own->samples.ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
-}
-
-static __always_inline void atomic_end(struct run_own *own)
-{
-	if (unlikely(own->clock.since))
-		account(own);
-	if (unlikely(--own->countdown.quiet < 0)) {
-		own->countdown.quiet = own->countdown.left - 1;
-		own->countdown.left = 0;
-		if (own->countdown.quiet < 0)
-			take_sample(own);
-	}
-	fpu_unlock(own->thread);
-}
-
-/*
- * Gates that find nothing rare look at no more than what can become so at any time:
- * run_is_quiet().
- */
-static __always_inline bool task_has_rare(void)
-{
-	return unlikely(test_restore_sigmask()) || unlikely(!audit_dummy_context());
-}
-
-static __always_inline bool has_rare(const struct run_own *own)
-{
-	return own->run.doom || own->meanwhile.signalled || task_has_rare();
-}
-
-static __always_inline void preemptible_begin(struct run_own *own, bool stack)
+static __always_inline void enter(struct run_own *own, bool stack, bool rare)
 {
 	unsigned long closed = ~own->meanwhile.seen;
-	unsigned long open = own->gate.rare ? closed : own->meanwhile.seen;
+	unsigned long open = rare ? closed : own->meanwhile.seen;
 
-	own->clock.since = task_time();
+	own->since = run_task_time();
 	own->gate.open = stack ? closed : open;
 	own->gate.open_home = stack ? open : closed;
 }
 
-/*
- * @atomic is own->atomic, where callers can say it twice: what only one kind of engine
- * needs costs the other one nothing.  @again: it has been left in the middle of the run.
- * @stack: it runs on one of its own.
- */
-static __always_inline void run_begin(struct run_own *own, bool atomic, bool again, bool stack,
-				      bool rare)
+static __always_inline void leave(struct run_own *own)
 {
-	own->gate.rare = rare;
-	if (!atomic)
-		return preemptible_begin(own, stack);
-	atomic_begin(own, again);
-	if (unlikely(own->gate.rare || !own->gate.used))
-		run_look(own);
-}
-
-static __always_inline void run_end(struct run_own *own, bool atomic)
-{
-	if (atomic)
-		atomic_end(own);
-	else
-		own->run.time += task_time() - own->clock.since;
-}
-
-/*
- * An estimate from few samples is rough.  It ends a run at four times the limit,
- * where the ticks have not, and only if the task has had as much time at all.
- */
-static __always_inline bool is_over_time(const struct run_own *own)
-{
-	return own->run.time > own->run.deadline ||
-	       (own->samples.ns > 4 * (u64)own->run.time_limit &&
-		task_time() - own->samples.task_time > own->run.time_limit);
+	own->run.time += run_task_time() - own->since;
 }
 
 /* The run is another task's than its last one, or on another stack. */
 static noinline void change_hands(struct run_own *own, void *stack)
 {
-	static atomic64_t ids;
+	const struct run_atomic_ops *atomic = own->run.engine->atomic;
 
-	clock_forget(&own->run, own->clock.cpu);
-	own->id = atomic64_inc_return(&ids);
+	if (atomic)
+		atomic->change(own);
 	own->task = current;
 	own->stack = (unsigned long)stack;
 	own->home = NULL;
-	own->atomic = !own->run.engine->preemptible;
+	own->atomic = atomic;
 }
 
-static noinline void at_end(struct run_own *own, bool well)
+void run_end_rare(struct run_own *own, bool well)
 {
 	struct run_keeper *keeper;
 
 	watchers_hide(&own->outer, current_pt_regs());
-	/* idle.c tidies up between two calls, and leaves what is kept from one to the next. */
+	/* What tidies up between two calls leaves what is kept from one to the next. */
 	if (own->thread)
 		return;
 	for (keeper = own->held.keepers; keeper; keeper = keeper->next)
 		keeper->end_run(keeper, well);
 }
+EXPORT_SYMBOL_NS_GPL(run_end_rare, COMPAT_NS(SYSCRIPT));
 
-/*
- * Clears what the last run has left, and says whether a doom has stayed.  Not for idle.c's
- * runs: the process may still read its error.
- */
-static __always_inline bool begin_anew(struct run_own *own)
+/* On the caller's stack. */
+static __always_inline long call_here(long (*fn)(void *arg), void *arg)
 {
-	struct run *run = &own->run;
-	int doom = run->doom;
-
-	if (unlikely(own->thread))
-		return doom;
-	if (unlikely(doom) && run_doom_passes(doom))
-		run->doom = doom = 0;
-	run->error_len = 0;
-	run->error[0] = '\0';
-	return doom;
+	return likely(fn == static_call_query(run_enter)) ? static_call(run_enter)(arg) : fn(arg);
 }
 
 static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
-				   void *stack, bool atomic)
+				   void *stack)
 {
-	struct run *run = &own->run;
-	bool rare;
+	bool rare = run_begin_anew(own) || run_task_has_rare();
 	long ret;
 
-	own->thread = current->flags & PF_KTHREAD;
-	rare = begin_anew(own) || task_has_rare();
-	if (atomic) {
-		own->gate.used = stack && !own->thread;
-		own->samples.ns = 0;
-		own->samples.task_time = task_time();
-	}
-	run->deadline = run->time + run->time_limit;
-	own->meanwhile.signalled = 0;
-	own->meanwhile.used = 0;
-	own->meanwhile.seen = jiffies;
-	run_begin(own, atomic, false, stack, rare);
-	if (atomic)
-		fpu_take(&own->fpu);
-	if (stack)
-		ret = stack_on(fn, arg, stack, &own->home);
-	else
-		ret = INDIRECT_CALL_1(fn, confined_enter, arg);
-	if (atomic)
-		fpu_restore(&own->fpu);
-	run_end(own, atomic);
-	if (unlikely(own->outer.shown || own->held.keepers))
-		at_end(own, ret >= 0 && !run->doom);
+	run_set_limits(own);
+	enter(own, stack, rare);
+	ret = stack ? stack_on(fn, arg, stack, &own->home) : call_here(fn, arg);
+	leave(own);
+	run_end(own, ret);
 	return ret;
 }
 
 /* Each saves only the registers that it needs itself. */
-static noinline long run_atomic(struct run_own *own, long (*fn)(void *arg), void *arg,
-				void *stack)
-{
-	return run_as(own, fn, arg, stack, true);
-}
-
 static noinline long run_preemptible(struct run_own *own, long (*fn)(void *arg), void *arg,
 				     void *stack)
 {
-	return stack ? run_as(own, fn, arg, stack, false) :
-		       run_as(own, fn, arg, NULL, false);
+	return stack ? run_as(own, fn, arg, stack) : run_as(own, fn, arg, NULL);
+}
+
+static __always_inline long run_either(struct run_own *own, long (*fn)(void *arg), void *arg,
+				       void *stack)
+{
+	return own->atomic ? static_call(run_atomic_script)(own, fn, arg, stack) :
+			     run_preemptible(own, fn, arg, stack);
 }
 
 static noinline long run_anew(struct run_own *own, long (*fn)(void *arg), void *arg,
 			      void *stack)
 {
 	change_hands(own, stack);
-	return own->atomic ? run_atomic(own, fn, arg, stack) :
-			     run_preemptible(own, fn, arg, stack);
+	return run_either(own, fn, arg, stack);
 }
 
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
@@ -291,8 +154,7 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 
 	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
 		return run_anew(own, fn, arg, stack);
-	return own->atomic ? run_atomic(own, fn, arg, stack) :
-			     run_preemptible(own, fn, arg, stack);
+	return run_either(own, fn, arg, stack);
 }
 EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));
 
@@ -323,7 +185,7 @@ static void look_at_signals(struct run_own *own)
  * rules, and users of RCU's tasks go on: a run may neither sleep nor return to user mode
  * for long.
  */
-static noinline void look_at_clocks(struct run_own *own, bool waited)
+noinline void run_look_at_clocks(struct run_own *own, bool waited)
 {
 	unsigned long now = jiffies;
 
@@ -337,34 +199,21 @@ static noinline void look_at_clocks(struct run_own *own, bool waited)
 	audits_look();
 	cond_resched_tasks_rcu_qs();
 }
+EXPORT_SYMBOL_NS_GPL(run_look_at_clocks, COMPAT_NS(SYSCRIPT));
 
-static noinline void do_work(struct run_own *own)
+noinline void run_do_work(struct run_own *own)
 {
 	if (usermode_flags(USERMODE_RESCHED))
 		schedule();
 	look_at_signals(own);
 }
-
-/* After each call, with no lock held but the script's turn: docs/design/runs.md. */
-static __always_inline void look(struct run_own *own, bool waits)
-{
-	/* Before the works, which may sleep as well. */
-	bool waited = waits && current->nvcsw != own->call.switches;
-
-	usermode_works();
-	if (unlikely(jiffies != own->meanwhile.seen))
-		look_at_clocks(own, waited);
-	if (unlikely(usermode_flags(USERMODE_FLAGS)))
-		do_work(own);
-	else
-		own->meanwhile.signalled = 0;
-}
+EXPORT_SYMBOL_NS_GPL(run_do_work, COMPAT_NS(SYSCRIPT));
 
 bool run_is_over(struct run *run, bool waits)
 {
 	struct run_own *own = run_own(run);
 
-	look(own, waits);
+	run_look(own, waits);
 	own->call.switches = current->nvcsw;
 	return run->doom;
 }
@@ -377,19 +226,7 @@ EXPORT_SYMBOL_NS_GPL(run_pending, COMPAT_NS(SYSCRIPT));
 
 /* -- What may sleep ---------------------------------------------------------- */
 
-/* Calls work->fn() on the task's stack, preemptible. */
-struct sleepable {
-	struct run_own *own;
-	long (*fn)(struct sleepable *work);
-	unsigned int index;		/* of a system call */
-	long ret;			/* of one that has been made */
-	long answer;			/* about one that filters were asked about */
-	long (*as_syscall)(void *arg);
-	void *arg;
-	bool waits;
-};
-
-static long sleepable_syscall(struct sleepable *work)
+long run_work_syscall(struct run_work *work)
 {
 	long ret = 0;
 	int err;
@@ -402,8 +239,9 @@ static long sleepable_syscall(struct sleepable *work)
 		run_doom(&work->own->run, err);
 	return ret;
 }
+EXPORT_SYMBOL_NS_GPL(run_work_syscall, COMPAT_NS(SYSCRIPT));
 
-static long sleepable_answered(struct sleepable *work)
+static long sleepable_answered(struct run_work *work)
 {
 	struct run_own *own = work->own;
 	long ret = 0;
@@ -414,7 +252,7 @@ static long sleepable_answered(struct sleepable *work)
 	return ret;
 }
 
-static long sleepable_after_syscall(struct sleepable *work)
+static long sleepable_after_syscall(struct run_work *work)
 {
 	return syscalls_result(work->ret);
 }
@@ -423,40 +261,42 @@ static long sleepable_after_syscall(struct sleepable *work)
 long run_sleepable(void *arg);
 long run_sleepable(void *arg)
 {
-	struct sleepable *work = arg;
+	struct run_work *work = arg;
 	struct run_own *own = work->own;
 	long ret;
 
-	run_end(own, own->atomic);
-	if (unlikely(is_over_time(own)))
+	leave(own);
+	if (unlikely(own->run.time > own->run.deadline))
 		run_doom(&own->run, -ETIME);
-	ret = INDIRECT_CALL_1(work->fn, sleepable_syscall, work);
-	look(own, work->waits);
-	run_begin(own, own->atomic, true, own->stack, has_rare(own));
+	ret = INDIRECT_CALL_1(work->fn, run_work_syscall, work);
+	run_look(own, work->waits);
+	enter(own, own->stack, run_has_rare(own));
 	return ret;
 }
 
-static __always_inline long do_sleepable_late(struct sleepable *work)
+static __always_inline long do_sleepable_late(struct run_work *work)
 {
 	void *home = work->own->home;
 
+	if (work->own->atomic)
+		return static_call(run_atomic_leave)(work);
 	return likely(home) ? stack_off(run_sleepable, work, home) : run_sleepable(work);
 }
 
-static __always_inline long do_sleepable(struct sleepable *work)
+static __always_inline long do_sleepable(struct run_work *work)
 {
 	work->own->call.switches = current->nvcsw;
 	return do_sleepable_late(work);
 }
 
-static long sleepable_nothing(struct sleepable *work)
+static long sleepable_nothing(struct run_work *work)
 {
 	return 0;
 }
 
 void run_poll(struct run *run)
 {
-	struct sleepable work = { .own = run_own(run), .fn = sleepable_nothing };
+	struct run_work work = { .own = run_own(run), .fn = sleepable_nothing };
 
 	do_sleepable(&work);
 }
@@ -481,31 +321,31 @@ static __always_inline long syscall_returned(struct run_own *own, long ret)
 MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
 {
 	struct run_own *own = run_own(run);
-	struct sleepable work = {
-		.own = own, .fn = sleepable_syscall, .index = index, .waits = waits,
+	struct run_work work = {
+		.own = own, .fn = run_work_syscall, .index = index, .waits = waits,
 	};
 
 	return syscall_returned(own, do_sleepable(&work));
 }
 
 /* The tick came after script code was left: none of the time is its. */
-static long look_after(struct sleepable *work)
+static long look_after(struct run_work *work)
 {
 	struct run_own *own = work->own;
 
 	if (!own->atomic)
-		own->clock.since = task_time();
+		own->since = run_task_time();
 	return do_sleepable_late(work);
 }
 
-static MAY_END long leave_after(struct sleepable *work)
+static MAY_END long leave_after(struct run_work *work)
 {
 	return syscall_returned(work->own, look_after(work));
 }
 
 MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
 {
-	struct sleepable work = {
+	struct run_work work = {
 		.own = run_own(run), .fn = sleepable_answered, .index = index,
 		.waits = waits, .answer = answer,
 	};
@@ -515,7 +355,7 @@ MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool wait
 
 MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 {
-	struct sleepable work = {
+	struct run_work work = {
 		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = waits,
 	};
 
@@ -524,14 +364,14 @@ MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 
 long run_after_batch(struct run *run, long ret)
 {
-	struct sleepable work = {
+	struct run_work work = {
 		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = true,
 	};
 
 	return look_after(&work);
 }
 
-static long sleepable_as_syscall(struct sleepable *work)
+static long sleepable_as_syscall(struct run_work *work)
 {
 	int err = watchers_check();
 
@@ -544,7 +384,7 @@ static long sleepable_as_syscall(struct sleepable *work)
 
 long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits)
 {
-	struct sleepable work = {
+	struct run_work work = {
 		.own = run_own(run), .fn = sleepable_as_syscall,
 		.as_syscall = fn, .arg = arg, .waits = waits,
 	};
@@ -554,14 +394,14 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 }
 EXPORT_SYMBOL_NS_GPL(run_as_syscall, COMPAT_NS(SYSCRIPT));
 
-static long sleepable_other(struct sleepable *work)
+static long sleepable_other(struct run_work *work)
 {
 	return work->as_syscall(work->arg);
 }
 
 long run_outside(struct run *run, long (*fn)(void *arg), void *arg)
 {
-	struct sleepable work = {
+	struct run_work work = {
 		.own = run_own(run), .fn = sleepable_other,
 		.as_syscall = fn, .arg = arg,
 	};
@@ -604,15 +444,23 @@ char *run_buffer(struct run *run)
 }
 EXPORT_SYMBOL_NS_GPL(run_buffer, COMPAT_NS(SYSCRIPT));
 
-struct run *run_create(void)
+static size_t room_of(const struct engine_ops *engine)
 {
-	struct run_own *own = kvmalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	return engine->atomic ? engine->atomic->room : 0;
+}
 
-	if (!own)
+struct run *run_create(const struct engine_ops *engine)
+{
+	size_t room = room_of(engine);
+	char *p = kvmalloc(room + sizeof(struct run_own), GFP_KERNEL_ACCOUNT);
+	struct run_own *own = (struct run_own *)(p + room);
+
+	if (!p)
 		return NULL;
-	memset(own, 0, offsetof(struct run_own, run.output.text));
-	own->clock.cpu = -1;
-	own->samples.random = get_random_u32() | 1;
+	memset(p, 0, room + offsetof(struct run_own, run.output.text));
+	own->run.engine = engine;
+	if (engine->atomic)
+		engine->atomic->init(own);
 	return &own->run;
 }
 
@@ -634,8 +482,10 @@ void run_release(struct run *run)
 
 void run_destroy(struct run *run)
 {
+	const struct engine_ops *engine = run->engine;
+
 	run_release(run);
-	clock_forget(run, run_own(run)->clock.cpu);
-	watchdog_forget(run_own(run));
-	kvfree(run_own(run));
+	if (engine->atomic)
+		engine->atomic->forget(run_own(run));
+	kvfree((char *)run_own(run) - room_of(engine));
 }

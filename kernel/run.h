@@ -91,8 +91,8 @@ static inline int run_may_use(const struct run *run, unsigned int library)
 	return !run->only || run->libraries & library;
 }
 
-/* For the core: NULL without memory.  The run's owner fills in the fields above. */
-struct run *run_create(void);
+/* For the core: NULL without memory.  The run's owner fills in the other fields above. */
+struct run *run_create(const struct engine_ops *engine);
 /* Frees all but the texts and counters. */
 void run_release(struct run *run);
 void run_destroy(struct run *run);
@@ -101,7 +101,7 @@ void run_destroy(struct run *run);
  * Runs fn(arg) as script code, on the stack of RUN_STACK_SIZE bytes that ends at
  * @stack or, if that is NULL, on the caller's.  Returns what it returns.
  *
- * For an engine that is not preemptible (engine.h) the XMM registers 0 to 7 and
+ * For an engine with engine_ops.atomic the XMM registers 0 to 7 and
  * MXCSR may be used; preemption and bottom halves are off, and a timer
  * interrupts the engine when other tasks or softirqs need the CPU.
  */
@@ -144,7 +144,7 @@ long run_syscall(struct run *run, unsigned int index, const long *args);
 
 /*
  * The same as a function for each entry, in their order, with only the arguments
- * that the call takes.
+ * that the call takes.  In the module: for the engine with engine_ops.atomic.
  */
 typedef long run_gate(struct run *run, long a, long b, long c, long d, long e, long f);
 extern run_gate *const run_gates[];

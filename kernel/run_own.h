@@ -7,10 +7,11 @@
 #include <linux/jiffies.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/static_call.h>
+#include <linux/tick.h>
 #include <linux/types.h>
 #include <asm/ptrace.h>
 
-#include "fpu.h"
 #include "run.h"
 #include "usermode.h"
 #include "watchers.h"
@@ -23,43 +24,12 @@ struct run_call {
 	unsigned long switches;		/* the task's, when it left script code */
 };
 
-/* Calls through gates.c, which leave script code by themselves. */
-struct run_gating {
-	bool used;
-	bool rare;			/* each call takes the slow path */
-	/*
-	 * Preemptible: jiffies while the fast path is open, for calls from the task's
-	 * stack, and for those that switch to it; else ~jiffies.
-	 */
-	unsigned long open, open_home;
-};
-
 /*
- * Exits left before the next slow-path check: until a stretch of script code is timed,
- * but for run_look(), which puts the rest aside.
+ * Preemptible: jiffies while gates.c makes calls at once, from the task's stack and for
+ * those that switch to it; else ~jiffies.
  */
-struct run_countdown {
-	int quiet, left;
-};
-
-/* Between the run and its clock. */
-struct run_clock {
-	/*
-	 * When script code was entered: atomic, in cycles, or 0: less than a tick
-	 * ago; else the task's time.
-	 */
-	u64 since;
-	u64 seen;			/* with @since: then, or when a tick has seen it last */
-	unsigned long ticks;		/* how many have */
-	int cpu;			/* where it was last in script code, or -1 */
-};
-
-/* Stretches of script code that are timed, where ticks alone could be evaded. */
-struct run_samples {
-	bool next, timed;		/* the next one is to be; this one is */
-	u32 random;
-	u64 ns;				/* of run time, estimated from them */
-	u64 task_time;			/* when the run began */
+struct run_gating {
+	unsigned long open, open_home;
 };
 
 /* The time outside of script code, in jiffies. */
@@ -91,17 +61,13 @@ struct run_own {
 	void *home;			/* the task's stack, or NULL: still on it */
 	unsigned long stack;		/* end of the engine's stack, or 0 */
 	struct task_struct *task;	/* whose run it is */
-	u64 id;				/* of this run on that stack; unique */
 	bool thread;			/* of the kernel */
 	bool atomic;			/* not preemptible */
+	u64 since;			/* preemptible: the task's time at the entry */
 	struct run_gating gate;
-	struct run_countdown countdown;
 	struct run_call call;
-	struct run_clock clock;
-	struct run_samples samples;
 	struct run_meanwhile meanwhile;
 	struct run_held held;
-	struct fpu_regs fpu;		/* of the caller */
 	struct watchers_outer outer;
 	struct run run;			/* last: its output is not zeroed */
 };
@@ -111,33 +77,150 @@ static __always_inline struct run_own *run_own(struct run *run)
 	return container_of(run, struct run_own, run);
 }
 
-/* Interrupts only: was script code, or other non-preemptible code, interrupted? */
-static inline bool run_is_atomic(void)
-{
-	return preempt_count() & (PREEMPT_MASK | SOFTIRQ_MASK);
-}
-
-/*
- * Interrupts only: may the interrupted code reach script code without being
- * preempted before?  An idle CPU may not be preempted, either, but does not.
- */
-static inline bool run_may_enter(void)
-{
-	return run_is_atomic() && !is_idle_task(current);
-}
-
-/* Interrupts of script code: the next exit from it takes the slow path. */
-static inline void run_look(struct run_own *own)
-{
-	own->countdown.left += own->countdown.quiet;
-	own->countdown.quiet = 0;
-}
-
 /* Have @ns passed since jiffies were @since?  Not before, and a tick later at most. */
 static inline bool run_has_passed(unsigned long since, unsigned long ns)
 {
 	return time_after(jiffies, since + nsecs_to_jiffies(ns));
 }
+
+u64 run_ask_task_time(void);
+
+/*
+ * The scheduler accounts for the task's time, with each of its ticks.  Where it does
+ * without most of them it is asked.
+ */
+static __always_inline u64 run_task_time(void)
+{
+	if (tick_nohz_full_enabled())
+		return run_ask_task_time();
+	return READ_ONCE(current->se.sum_exec_runtime);
+}
+
+/* -- Work outside of script code ------------------------------------------------- */
+
+/**
+ * struct run_work - what script code is left for: fn(work), which may sleep
+ * @index:      of a system call
+ * @ret:        of one that has been made
+ * @answer:     about one that filters were asked about
+ * @as_syscall, @arg: in place of one
+ * @waits:      SC_WAITS
+ */
+struct run_work {
+	struct run_own *own;
+	long (*fn)(struct run_work *work);
+	unsigned int index;
+	long ret;
+	long answer;
+	long (*as_syscall)(void *arg);
+	void *arg;
+	bool waits;
+};
+
+/* The work of most: a system call. */
+long run_work_syscall(struct run_work *work);
+
+void run_look_at_clocks(struct run_own *own, bool waited);
+void run_do_work(struct run_own *own);
+
+/* After the work, with no lock held but the script's turn: docs/design/runs.md. */
+static __always_inline void run_look(struct run_own *own, bool waits)
+{
+	/* Before the works, which may sleep as well. */
+	bool waited = waits && current->nvcsw != own->call.switches;
+
+	usermode_works();
+	if (unlikely(jiffies != own->meanwhile.seen))
+		run_look_at_clocks(own, waited);
+	if (unlikely(usermode_flags(USERMODE_FLAGS)))
+		run_do_work(own);
+	else
+		own->meanwhile.signalled = 0;
+}
+
+/*
+ * Gates that find nothing rare look at no more than what can become so at any time:
+ * run_is_quiet().
+ */
+static __always_inline bool run_task_has_rare(void)
+{
+	return unlikely(test_restore_sigmask()) || unlikely(!audit_dummy_context());
+}
+
+static __always_inline bool run_has_rare(const struct run_own *own)
+{
+	return own->run.doom || own->meanwhile.signalled || run_task_has_rare();
+}
+
+/*
+ * At a run's beginning: clears what the last run has left, and says whether a doom has
+ * stayed.  Not for runs of kernel threads: the process may still read its error.
+ */
+static __always_inline bool run_begin_anew(struct run_own *own)
+{
+	struct run *run = &own->run;
+	int doom = run->doom;
+
+	own->thread = current->flags & PF_KTHREAD;
+	if (unlikely(own->thread))
+		return doom;
+	if (unlikely(doom) && run_doom_passes(doom))
+		run->doom = doom = 0;
+	run->error_len = 0;
+	run->error[0] = '\0';
+	return doom;
+}
+
+static __always_inline void run_set_limits(struct run_own *own)
+{
+	own->run.deadline = own->run.time + own->run.time_limit;
+	own->meanwhile.signalled = 0;
+	own->meanwhile.used = 0;
+	own->meanwhile.seen = jiffies;
+}
+
+/* At its end, outside of script code, with its result. */
+void run_end_rare(struct run_own *own, bool well);
+
+static __always_inline void run_end(struct run_own *own, long ret)
+{
+	if (unlikely(own->outer.shown || own->held.keepers))
+		run_end_rare(own, ret >= 0 && !own->run.doom);
+}
+
+/* -- Engines that are not preemptible --------------------------------------------- */
+
+/**
+ * struct run_atomic_ops - runs of an engine whose script code may not be preempted
+ * @room:   bytes of its own, in front of a run's struct run_own
+ * @init:   a run has been made, and is all zero
+ * @change: the next run is another task's than the last one, or on another stack
+ * @forget: it is about to be freed
+ * @script: run_script()
+ * @leave:  leaves script code, calls work->fn(work) on the task's stack, and enters
+ *          script code again
+ *
+ * One such engine can be registered at a time.  @script and @leave are called directly.
+ */
+struct run_atomic_ops {
+	size_t room;
+	void (*init)(struct run_own *own);
+	void (*change)(struct run_own *own);
+	void (*forget)(struct run_own *own);
+	long (*script)(struct run_own *own, long (*fn)(void *arg), void *arg, void *stack);
+	long (*leave)(struct run_work *work);
+};
+
+struct engine_ops;
+
+/*
+ * For the table of engines: from here on calls of an engine, or of none if it is NULL, lead
+ * to it directly.
+ */
+void run_set_atomic(const struct run_atomic_ops *ops);
+void run_set_enter(const struct engine_ops *engine);
+
+/* -- System calls ------------------------------------------------------------------ */
 
 /*
  * Is there nothing to be done after a call?  @rare: flags of the thread that tell of

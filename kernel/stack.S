@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Between the task's stack and an engine's own.
+ *
+ * Compiled for run.c, for the library, and with STACK_ATOMIC once more for LuaJIT's engine
+ * in the kernel, whose calls both mostly lead to the same functions.
  */
 #ifdef __KERNEL__
 #include <linux/linkage.h>
@@ -39,6 +42,16 @@
 	pop %rbp
 .endm
 
+#ifdef STACK_ATOMIC
+#define STACK_ON	atomic_stack_on
+#define STACK_OFF	atomic_stack_off
+#define STACK_SLEEPABLE	atomic_sleepable
+#else
+#define STACK_ON	stack_on
+#define STACK_OFF	stack_off
+#define STACK_SLEEPABLE	run_sleepable
+#endif
+
 	.text
 
 /*
@@ -47,13 +60,13 @@
  * Calls fn(arg) on the stack that ends at @top; *home is the way back, for
  * stack_off() and stack_abandon().
  */
-START(stack_on)
+START(STACK_ON)
 	SAVE_CALLEE_SAVED
 	mov %rsp, (%rcx)
 	mov %rdi, %rax
 	mov %rsi, %rdi
 	mov %rdx, %rsp
-#ifdef __KERNEL__
+#ifdef STACK_ATOMIC
 	lea vm_run(%rip), %rcx	/* mostly: saves a retpoline */
 	cmp %rcx, %rax
 	jne 1f
@@ -66,15 +79,15 @@ START(stack_on)
 .Lhome:
 	RESTORE_CALLEE_SAVED
 	RETURN
-END(stack_on)
+END(STACK_ON)
 
 /*
  * long stack_off(long (*fn)(void *), void *arg, void *home)
  *
  * Calls fn(arg) on the stack that stack_on() came from, and returns.  In
- * the kernel @fn is always run_sleepable().
+ * the kernel @fn is always STACK_SLEEPABLE().
  */
-START(stack_off)
+START(STACK_OFF)
 	push %rbp
 	mov %rsp, %rbp
 	mov %rdi, %rax
@@ -82,19 +95,20 @@ START(stack_off)
 	mov %rdx, %rsp
 	and $-16, %rsp
 #ifdef __KERNEL__
-	call run_sleepable	/* what else: saves a retpoline */
+	call STACK_SLEEPABLE	/* what else: saves a retpoline */
 #else
 	CALL_RAX
 #endif
 	mov %rbp, %rsp
 	pop %rbp
 	RETURN
-END(stack_off)
+END(STACK_OFF)
 
+#ifndef STACK_ATOMIC
 /*
  * void stack_abandon(long ret, void *home)
  *
- * Makes stack_on() return @ret now, whatever runs on its stack.
+ * Makes either stack_on() return @ret now, whatever runs on its stack.
  */
 START(stack_abandon)
 	mov %rdi, %rax
@@ -102,3 +116,4 @@ START(stack_abandon)
 	jmp .Lhome
 END(stack_abandon)
 NO_FRAME(stack_abandon)
+#endif

@@ -22,7 +22,6 @@
 #include "compat.h"
 #include "exits.h"
 #include "filters.h"
-#include "fpu.h"
 #include "run.h"
 #include "watchers.h"
 
@@ -119,7 +118,6 @@ static int judge(struct watchers_call *call, const struct pt_regs *regs, long an
 static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 {
 	int err = check_filters();
-	struct fpu_regs fpu;
 	long ret;
 
 	if (err)
@@ -127,9 +125,7 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 	/* From elsewhere, and blocked: one that a filter sends would not be seen. */
 	if (has_sigsys())
 		return -EOPNOTSUPP;
-	fpu_hide(&fpu);
 	ret = needs_guard() ? exits_guard() : filters_ask(NULL);
-	fpu_show(&fpu);
 	return judge(call, regs, ret);
 }
 #else

@@ -239,10 +239,9 @@ static int make_here(struct lua_base *base, char *error)
 		return err;
 	image.data = (const char *)base->image;
 	if (!base->run)
-		base->run = run_create();
+		base->run = run_create(&confined_engine);
 	if (!base->run)
 		return -ENOMEM;
-	base->run->engine = &confined_engine;
 	base->run->flags = SYSCRIPT_BASE;
 	base->run->memory_limit = ~0UL;
 	err = confined_engine.create(base->run, &image);

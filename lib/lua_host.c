@@ -769,7 +769,6 @@ const struct engine_ops lua_engine = {
 	.name = "confined",
 	.id = SYSCRIPT_LUA_ON_CONFINED,
 	.formats = LUA_HOST_OR_ANOTHER + 1,
-	.preemptible = 1,
 	.contexts = IN_PROCESS,
 	.counters = { "mcode", "pinned" },
 	.held = 1 << 0 | 1 << 1,

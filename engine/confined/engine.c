@@ -240,7 +240,7 @@ static inline void take_args(struct machine *machine, const struct syscript_call
 		machine->args[i] = 0;
 }
 
-int confined_call(struct engine_vm *vm, struct syscript_call *call)
+static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 {
 	struct machine *machine = &vm->machine;
 	unsigned int nargs = call->nargs;
@@ -453,7 +453,6 @@ const struct engine_ops confined_engine = {
 	.id = SYSCRIPT_ENGINE_CONFINED,
 	.formats = 1,
 	.extensible = 1,
-	.preemptible = 1,
 	.contexts = PLACE_CONTEXTS,
 	.counters = { "mcode", "pinned" },
 	.held = 1 << 0 | 1 << 1,
@@ -461,6 +460,7 @@ const struct engine_ops confined_engine = {
 	.exit = place_exit,
 	.create = confined_create,
 	.call = confined_call,
+	.enter = confined_enter,
 	.end = confined_end,
 	.stats = confined_stats,
 	.code = confined_code,

@@ -4,6 +4,10 @@
 #include "platform.h"
 #include "vm.h"
 
+#ifdef __KERNEL__
+#include "kernel/atomic.h"
+#endif
+
 /* The core's struct engine_vm is the VM layer's VM. */
 static struct vm *vm_of(struct engine_vm *vm)
 {
@@ -32,7 +36,7 @@ static int luajit_create(struct run *run, const struct engine_image *image)
 	return err;
 }
 
-int luajit_call(struct engine_vm *engine_vm, struct syscript_call *call)
+static int luajit_call(struct engine_vm *engine_vm, struct syscript_call *call)
 {
 	struct vm *vm = vm_of(engine_vm);
 	struct vm_run r = {
@@ -96,7 +100,9 @@ const struct engine_ops luajit_engine = {
 	.init = port_init,
 	.exit = port_exit,
 	.create = luajit_create,
-#ifndef __KERNEL__
+#ifdef __KERNEL__
+	.atomic = &atomic_ops,
+#else
 	.lint = luajit_lint,
 #endif
 	.call = luajit_call,

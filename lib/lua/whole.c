@@ -522,7 +522,6 @@ static int run_script_once(struct run *run, const char *name, const char *text, 
 		.data = text, .len = size, .format = SYSCRIPT_BACKEND_USER,
 	};
 
-	run->engine = &lua_engine;
 	run->name = name;
 	run->memory_limit = MEMORY;
 	run->time_limit = TIME;
@@ -564,7 +563,7 @@ int whole_compile(struct whole *whole, const char *name, const char *source, siz
 		  const char *subsystem, unsigned int cpus)
 {
 	const struct subsystem *found = find_subsystem(subsystem);
-	struct run *run = run_create();
+	struct run *run = run_create(&lua_engine);
 	size_t size = 0;
 	char *text = with_prelude(source, len, &size);
 	int err = -ENOMEM;

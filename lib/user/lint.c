@@ -12,12 +12,11 @@ static int lint(const struct engine_ops *engine, const struct syscript_register 
 		const char *image, struct engine_findings *findings)
 {
 	const struct engine_image source = { .data = image, .len = reg->image_len };
-	struct run *run = run_create();
+	struct run *run = run_create(engine);
 	int err;
 
 	if (!run)
 		return -ENOMEM;
-	run->engine = engine;
 	run->name = reg->name;
 	run->flags = reg->flags;
 	run->memory_limit = USER_MEMORY_MAX;

@@ -92,13 +92,14 @@ char *run_buffer(struct run *run)
 	return own->buffer;
 }
 
-struct run *run_create(void)
+struct run *run_create(const struct engine_ops *engine)
 {
 	struct run_own *own = malloc(sizeof(*own));
 
 	if (!own)
 		return NULL;
 	memset(own, 0, offsetof(struct run_own, run.output.text));
+	own->run.engine = engine;
 	if (!clock_add(own)) {
 		free(own);
 		return NULL;

@@ -284,7 +284,6 @@ static int make_one_original(struct vm **original, struct run *run)
 	/* Both are made alike. */
 	vm->hash_key = 0;
 	vm->run = run;
-	run->engine = &luajit_engine;
 	run->vm = (struct engine_vm *)vm;
 	run->name = "";
 	run->time_limit = NSEC_PER_SEC * 3600;
@@ -295,7 +294,7 @@ static int make_one_original(struct vm **original, struct run *run)
 /* The run is needed while they are made, and no longer. */
 static int make_originals(void)
 {
-	struct run *run = run_create();
+	struct run *run = run_create(&luajit_engine);
 	int ret;
 
 	if (!run)

@@ -28,51 +28,54 @@ DEFINE_PER_CPU(struct watchdog, watchdogs);
 static enum cpuhp_state hotplug_state __ro_after_init;
 
 /* The run whose script code this timer has interrupted, or NULL. */
-static struct run_own *run_interrupted(const struct watchdog *dog)
+static struct atomic_run *run_interrupted(const struct watchdog *dog)
 {
 	const struct pt_regs *regs = get_irq_regs();
 
-	if (!run_is_atomic() || dog->task != current ||
+	if (!atomic_was_interrupted() || dog->task != current ||
 	    dog->stack - regs->sp >= RUN_STACK_SIZE)
 		return NULL;
-	return dog->own;
+	return dog->run;
 }
 
 /* Was it there at the last look, and has not left script code in between? */
-static bool is_same_stretch(const struct watchdog *dog, const struct run_own *own)
+static bool is_same_stretch(const struct watchdog *dog, const struct atomic_run *atomic)
 {
-	return dog->found == own->id && dog->time == own->run.time &&
-	       dog->syscalls == own->run.syscalls && dog->quiet == own->countdown.quiet;
+	const struct run *run = &atomic->own.run;
+
+	return dog->found == atomic->id && dog->time == run->time &&
+	       dog->syscalls == run->syscalls && dog->quiet == atomic->countdown.quiet;
 }
 
 /* There should have been more than 200 ticks in a period. */
-static bool is_missed(const struct watchdog *dog, const struct run_own *own)
+static bool is_missed(const struct watchdog *dog, const struct atomic_run *atomic)
 {
 	unsigned long ran = dog->looks * PERIOD;
 
 	return dog->unseen >= UNSEEN_MAX ||
-	       (ran > OVERTIME && ran - OVERTIME > own->run.time_limit);
+	       (ran > OVERTIME && ran - OVERTIME > atomic->own.run.time_limit);
 }
 
-/* True if @own has to end. */
-static bool look(struct watchdog *dog, struct run_own *own)
+/* True if the run has to end. */
+static bool look(struct watchdog *dog, struct atomic_run *atomic)
 {
-	bool same = is_same_stretch(dog, own), missed;
+	bool same = is_same_stretch(dog, atomic), missed;
+	struct run *run = &atomic->own.run;
 
 	dog->looks = same ? dog->looks + 1 : 0;
-	dog->unseen = same && dog->ticks == own->clock.ticks ? dog->unseen + 1 : 0;
-	dog->found = own->id;
-	dog->ticks = own->clock.ticks;
-	dog->time = own->run.time;
-	dog->syscalls = own->run.syscalls;
-	dog->quiet = own->countdown.quiet;
-	missed = is_missed(dog, own);
-	if (missed && own->run.doom != -ETIME)
+	dog->unseen = same && dog->ticks == atomic->clock.ticks ? dog->unseen + 1 : 0;
+	dog->found = atomic->id;
+	dog->ticks = atomic->clock.ticks;
+	dog->time = run->time;
+	dog->syscalls = run->syscalls;
+	dog->quiet = atomic->countdown.quiet;
+	missed = is_missed(dog, atomic);
+	if (missed && run->doom != -ETIME)
 		pr_err_ratelimited("a script of process %d was not watched on CPU %d: it is ended\n",
 				   task_tgid_nr(current), smp_processor_id());
 	if (missed) {
-		own->run.doom = -ETIME;
-		own->run.engine->interrupt(own->run.vm);
+		run->doom = -ETIME;
+		luajit_engine.interrupt(run->vm);
 	}
 	return missed;
 }
@@ -80,16 +83,16 @@ static bool look(struct watchdog *dog, struct run_own *own)
 static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
 {
 	struct watchdog *dog = container_of(timer, struct watchdog, timer);
-	struct run_own *own;
+	struct atomic_run *atomic;
 	bool ends = false;
 
 	/* Its CPU went offline: watchdog_reset(). */
 	if (dog != this_cpu_ptr(&watchdogs))
 		return HRTIMER_NORESTART;
-	own = run_interrupted(dog);
-	if (own) {
-		ends = look(dog, own);
-	} else if (!dog->heard && !run_may_enter()) {
+	atomic = run_interrupted(dog);
+	if (atomic) {
+		ends = look(dog, atomic);
+	} else if (!dog->heard && !atomic_may_enter()) {
 		dog->armed = false;
 		return HRTIMER_NORESTART;
 	} else {
@@ -102,16 +105,16 @@ static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-void watchdog_tell(struct run_own *own)
+void watchdog_tell(struct atomic_run *atomic)
 {
 	struct watchdog *dog = this_cpu_ptr(&watchdogs);
 
 	/* No look may take one's task or stack for another's. */
 	WRITE_ONCE(dog->task, NULL);
-	WRITE_ONCE(dog->own, own);
-	WRITE_ONCE(dog->stack, own->stack);
-	WRITE_ONCE(dog->task, own->task);
-	WRITE_ONCE(dog->heard, own->id);
+	WRITE_ONCE(dog->run, atomic);
+	WRITE_ONCE(dog->stack, atomic->own.stack);
+	WRITE_ONCE(dog->task, atomic->own.task);
+	WRITE_ONCE(dog->heard, atomic->id);
 	if (READ_ONCE(dog->armed))
 		return;
 	dog->armed = true;
@@ -120,12 +123,12 @@ void watchdog_tell(struct run_own *own)
 			       HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-void watchdog_forget(struct run_own *own)
+void watchdog_forget(struct atomic_run *atomic)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		cmpxchg(&per_cpu(watchdogs, cpu).own, own, NULL);
+		cmpxchg(&per_cpu(watchdogs, cpu).run, atomic, NULL);
 }
 
 /* A CPU that is not online: no code runs there. */

@@ -20,7 +20,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
-#include "run_own.h"
+#include "atomic.h"
 
 struct watchdog {
 	struct hrtimer timer;
@@ -30,7 +30,7 @@ struct watchdog {
 	 * The same run, which may have ended since: to be looked at only if its @task
 	 * is seen on its @stack.
 	 */
-	struct run_own *own;
+	struct atomic_run *run;
 	struct task_struct *task;
 	unsigned long stack;
 	/* The run that the last look found in script code, or 0. */
@@ -49,14 +49,14 @@ void watchdog_exit(void);
  * To be asked before a run enters script code, on that CPU, with preemption or bottom
  * halves off; if false, watchdog_tell() is due.
  */
-static __always_inline bool watchdog_knows(const struct run_own *own)
+static __always_inline bool watchdog_knows(const struct atomic_run *atomic)
 {
-	return this_cpu_read(watchdogs.heard) == own->id;
+	return this_cpu_read(watchdogs.heard) == atomic->id;
 }
 
-void watchdog_tell(struct run_own *own);
+void watchdog_tell(struct atomic_run *atomic);
 
-/* @own is about to be freed, and its stack may become another task's. */
-void watchdog_forget(struct run_own *own);
+/* @atomic is about to be freed, and its stack may become another task's. */
+void watchdog_forget(struct atomic_run *atomic);
 
 #endif /* SYSCRIPT_WATCHDOG_H */

@@ -14,7 +14,7 @@
  *   3. It enters script code.
  *
  * and because a tick stops only if it has interrupted preemptible code, or
- * an idle CPU: then no run is between 1 and 3 (run_may_enter()).  No other CPU stops
+ * an idle CPU: then no run is between 1 and 3 (atomic_may_enter()).  No other CPU stops
  * the clock of one that is online.  tests/unit/test_clock_model.py tries all
  * orders of these steps; watchdog.h catches faults that remain.
  */
@@ -22,12 +22,12 @@
 #define SYSCRIPT_CLOCK_H
 
 #include <linux/hrtimer.h>
-#include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
-#include <asm/msr.h>
-#include <asm/tsc.h>
 
+#include "cycles.h"
+
+struct atomic_run;
 struct run;
 
 struct clock {
@@ -46,24 +46,8 @@ struct clock {
 
 DECLARE_PER_CPU(struct clock, clocks);
 
-extern u32 clock_mult;			/* ns per cycle, times 2^22 */
-
 int clock_init(void);
 void clock_exit(void);
-
-/*
- * Time in code that does not migrate to another CPU: the bare counter is enough,
- * and costs a fraction of sched_clock().
- */
-static inline u64 clock_cycles(void)
-{
-	return rdtsc();
-}
-
-static inline u64 clock_ns(u64 cycles)
-{
-	return mul_u64_u32_shr(cycles, clock_mult, 22);
-}
 
 /*
  * Whether ticks on this CPU see @run.  To be checked at each entry to script code,
@@ -76,12 +60,12 @@ static __always_inline bool clock_sees(const struct run *run)
 }
 
 /*
- * From here on ticks on this CPU see @run, while it is on @stack, and no longer on
- * @last_cpu, where it was before, or -1.  Preemption is off.
+ * From here on ticks on this CPU see the run, while it is on its stack, and no longer on
+ * the CPU where it was before.  Preemption is off.
  */
-void clock_watch(struct run *run, unsigned long stack, int last_cpu);
+void clock_watch(struct atomic_run *atomic);
 
-/* It is not in script code: ticks on @cpu, where it was last, or -1, forget it. */
-void clock_forget(struct run *run, int cpu);
+/* The run is not in script code: ticks on the CPU where it was last forget it. */
+void clock_forget(struct atomic_run *atomic);
 
 #endif /* SYSCRIPT_CLOCK_H */

@@ -19,23 +19,29 @@
  * a task's registers when it returns to user mode or exits, and a run has ended
  * by then; a script cannot fork (syscalls.def).  But a debugger can stop the task
  * while a seccomp filter is asked, and write registers, too.  So the registers are
- * cleared before that, and whenever they are loaded again in the middle of a run,
- * MXCSR is set to the engine's: an exception that a debugger unmasked would be the
- * kernel's.
+ * cleared before whatever may sleep, and whenever they are loaded again in the middle of
+ * a run, MXCSR is set to the engine's: an exception that a debugger unmasked would be
+ * the kernel's.
  */
 #ifndef SYSCRIPT_FPU_H
 #define SYSCRIPT_FPU_H
 
 #include <linux/bottom_half.h>
+#include <linux/init.h>
 #include <linux/interrupt.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/static_call.h>
 #include <linux/types.h>
 #include <asm/fpu/api.h>
 
-#include "internals.h"
-
 #define FPU_MXCSR_DEFAULT	0x1f80	/* all masked, round to nearest */
+
+/* switch_fpu_return(), which newer kernels export to KVM only. */
+DECLARE_STATIC_CALL(fpu_load_registers, void (void));
+
+/* 0; -ENOENT after a message where registers do not come back. */
+int __init fpu_init(void);
 
 struct fpu_regs {
 	u8 xmm[8][16];
@@ -78,7 +84,7 @@ static __always_inline void fpu_lock(bool thread)
 	if (unlikely(thread))
 		kernel_fpu_begin();
 	else if (unlikely(test_thread_flag(TIF_NEED_FPU_LOAD)))
-		static_call(internals_load_fpu)();
+		static_call(fpu_load_registers)();
 }
 
 /* The same between fpu_take() and fpu_restore(). */
@@ -90,7 +96,7 @@ static __always_inline void fpu_lock_again(bool thread)
 	if (unlikely(thread)) {
 		kernel_fpu_begin();
 	} else if (unlikely(test_thread_flag(TIF_NEED_FPU_LOAD))) {
-		static_call(internals_load_fpu)();
+		static_call(fpu_load_registers)();
 		asm volatile("ldmxcsr %[mxcsr]" : : [mxcsr] "m" (mxcsr));
 	}
 }
@@ -118,22 +124,6 @@ static __always_inline void fpu_restore(const struct fpu_regs *regs)
 static __always_inline void fpu_clear(void)
 {
 	asm volatile(FPU_ALL("pxor", FPU_XMM, FPU_XMM) : : : "memory");
-}
-
-/* Not in script code: for as long as the engine's values might be seen, or changed. */
-static inline void fpu_hide(struct fpu_regs *regs)
-{
-	fpu_lock(false);
-	fpu_take(regs);
-	fpu_clear();
-	fpu_unlock(false);
-}
-
-static inline void fpu_show(const struct fpu_regs *regs)
-{
-	fpu_lock(false);
-	fpu_restore(regs);
-	fpu_unlock(false);
 }
 
 #endif /* SYSCRIPT_FPU_H */

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See clock.h. */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/cpuhotplug.h>
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
-#include <linux/printk.h>
 #include <linux/sched/signal.h>
 #include <linux/task_work.h>
 #include <asm/irq_regs.h>
 
-#include "compat.h"
+#include "atomic.h"
 #include "clock.h"
-#include "run_own.h"
+#include "compat.h"
+#include "cycles.h"
 #include "engine.h"
 #include "usermode.h"
 
@@ -31,9 +28,6 @@
 #define IDLE_PERIODS	16
 /* What of the time between two ticks can be the script's. */
 #define LATE		(PERIOD + 2 * IDLE_LEEWAY)
-#define MEASURED	(4 * NSEC_PER_MSEC)
-
-u32 clock_mult __ro_after_init;
 
 static u64 clock_period_cycles __ro_after_init;
 static u64 clock_late_cycles __ro_after_init;
@@ -55,38 +49,38 @@ static bool is_needed_outside(const struct run_own *own)
 	       run_has_passed(own->meanwhile.signalled, run->grace);
 }
 
-static bool is_wanted(const struct run_own *own)
+static bool is_wanted(const struct atomic_run *atomic)
 {
-	const struct run *run = &own->run;
-	u64 ran = clock_ns(clock_cycles() - own->clock.since);
+	const struct run *run = &atomic->own.run;
+	u64 ran = cycles_ns(cycles_now() - atomic->clock.since);
 
 	return need_resched() || local_softirq_pending() || run->doom ||
-	       run->time + ran > run->deadline || is_needed_outside(own);
+	       run->time + ran > run->deadline || is_needed_outside(&atomic->own);
 }
 
 /*
  * The run whose script code this tick has interrupted, or NULL.  Its task is on the
  * engine's stack then, without preemption, and so the run exists.
  */
-static struct run_own *interrupted(const struct clock *clock)
+static struct atomic_run *interrupted(const struct clock *clock)
 {
 	const struct pt_regs *regs = get_irq_regs();
 	struct run *run;
 
-	if (READ_ONCE(clock->task) != current || !run_is_atomic() ||
+	if (READ_ONCE(clock->task) != current || !atomic_was_interrupted() ||
 	    READ_ONCE(clock->stack) - regs->sp >= RUN_STACK_SIZE)
 		return NULL;
 	run = READ_ONCE(clock->run);
-	return run ? run_own(run) : NULL;
+	return run ? atomic_run(run_own(run)) : NULL;
 }
 
 /*
  * Of a gap between two ticks the script is charged for LATE at most: for the rest other
  * interrupts or the hypervisor had the CPU, or the virtual machine was stopped.
  */
-static void count_tick(struct run_clock *clock)
+static void count_tick(struct atomic_clock *clock)
 {
-	u64 now = clock_cycles(), gap = now - clock->seen;
+	u64 now = cycles_now(), gap = now - clock->seen;
 
 	if (!clock->since)
 		clock->since = now - clock_period_cycles;
@@ -99,19 +93,19 @@ static void count_tick(struct run_clock *clock)
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct clock *clock = container_of(timer, struct clock, timer);
-	struct run_own *own;
+	struct atomic_run *atomic;
 
 	/* Its CPU went offline and left the timer to this one: clock_reset(). */
 	if (clock != this_cpu_ptr(&clocks))
 		return HRTIMER_NORESTART;
-	own = interrupted(clock);
-	if (own) {
+	atomic = interrupted(clock);
+	if (atomic) {
 		clock->idle = 0;
-		count_tick(&own->clock);
-		run_look(own);
-		if (is_wanted(own))
-			own->run.engine->interrupt(own->run.vm);
-	} else if (++clock->idle > IDLE_PERIODS && !run_may_enter()) {
+		count_tick(&atomic->clock);
+		atomic_look(atomic);
+		if (is_wanted(atomic))
+			luajit_engine.interrupt(atomic->own.run.vm);
+	} else if (++clock->idle > IDLE_PERIODS && !atomic_may_enter()) {
 		WRITE_ONCE(clock->armed, false);
 		WRITE_ONCE(clock->run, NULL);
 		return HRTIMER_NORESTART;
@@ -129,24 +123,24 @@ static void clock_arm(struct clock *clock)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-void clock_forget(struct run *run, int cpu)
+void clock_forget(struct atomic_run *atomic)
 {
-	if (cpu >= 0)
-		cmpxchg(&per_cpu(clocks, cpu).run, run, NULL);
+	if (atomic->clock.cpu >= 0)
+		cmpxchg(&per_cpu(clocks, atomic->clock.cpu).run, &atomic->own.run, NULL);
 }
 
-void clock_watch(struct run *run, unsigned long stack, int last_cpu)
+void clock_watch(struct atomic_run *atomic)
 {
 	struct clock *clock = this_cpu_ptr(&clocks);
 
 	/* One CPU at most keeps it: clock_forget(). */
-	if (last_cpu != smp_processor_id())
-		clock_forget(run, last_cpu);
+	if (atomic->clock.cpu != smp_processor_id())
+		clock_forget(atomic);
 	/* No tick may take one's task or stack for another's. */
 	WRITE_ONCE(clock->run, NULL);
 	WRITE_ONCE(clock->task, current);
-	WRITE_ONCE(clock->stack, stack);
-	WRITE_ONCE(clock->run, run);
+	WRITE_ONCE(clock->stack, atomic->own.stack);
+	WRITE_ONCE(clock->run, &atomic->own.run);
 	/* It stays so from here on: the run has said that it enters. */
 	if (!READ_ONCE(clock->armed))
 		clock_arm(clock);
@@ -166,53 +160,12 @@ static int clock_reset(unsigned int cpu)
 	return 0;
 }
 
-/* Cycles per ms, as this CPU's counter and the system's clock see MEASURED ns. */
-static u64 measured_khz(void)
-{
-	u64 since, cycles, ns;
-	ktime_t start;
-
-	preempt_disable();
-	start = ktime_get();
-	since = clock_cycles();
-	do {
-		cpu_relax();
-		ns = ktime_to_ns(ktime_sub(ktime_get(), start));
-		cycles = clock_cycles() - since;
-	} while (ns < MEASURED);
-	preempt_enable();
-	return div64_u64(cycles * NSEC_PER_MSEC, ns);
-}
-
-/*
- * Where the counter is the system's clock, the kernel knows its frequency.  Elsewhere that
- * was measured once, at boot, and a busy host of this virtual machine can have made it
- * wrong by half.  The middle one of three: an interruption spoils one.
- */
-static u64 frequency_khz(void)
-{
-	u64 a, b, c;
-
-	if (!check_tsc_unstable())
-		return tsc_khz;
-	a = measured_khz();
-	b = measured_khz();
-	c = measured_khz();
-	return max(min(a, b), min(max(a, b), c));
-}
-
 int clock_init(void)
 {
-	u64 khz = tsc_khz ? frequency_khz() : 0;
 	int cpu, state;
 
-	if (!khz) {
-		pr_err("the frequency of this machine's time-stamp counter is not known\n");
-		return -ENODEV;
-	}
-	clock_mult = (u32)div64_u64((u64)NSEC_PER_MSEC << 22, khz);
-	clock_period_cycles = div_u64(khz * PERIOD, NSEC_PER_MSEC);
-	clock_late_cycles = div_u64(khz * LATE, NSEC_PER_MSEC);
+	clock_period_cycles = cycles_in(PERIOD);
+	clock_late_cycles = cycles_in(LATE);
 	for_each_possible_cpu(cpu)
 		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:clock",

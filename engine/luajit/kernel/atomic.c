@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See atomic.h.  Script code is entered in begin() and left in end(), nowhere else.
+ *
+ * No XMM register is preserved across a call, so compiled code does not notice what
+ * becomes of them outside of script code.
+ */
+#include <linux/atomic.h>
+#include <linux/indirect_call_wrapper.h>
+#include <linux/minmax.h>
+#include <linux/random.h>
+#include <linux/time64.h>
+#include <asm/sync_core.h>
+
+#include "atomic.h"
+#include "clock.h"
+#include "watchdog.h"
+
+/* One stretch of script code in so many is timed. */
+#define SAMPLED_ONE_IN	128
+
+static noinline void come_to_cpu(struct atomic_run *atomic)
+{
+	int cpu = smp_processor_id();
+
+	clock_watch(atomic);
+	if (atomic->clock.cpu == cpu)
+		return;
+	/* Machine code may have changed since this CPU fetched it. */
+	sync_core();
+	atomic->clock.cpu = cpu;
+}
+
+/* The registers are the task's: what has to be looked at before script code is entered. */
+static __always_inline void begin(struct atomic_run *atomic, bool rare)
+{
+	/* In this order: see clock.h and watchdog.h. */
+	if (unlikely(!clock_sees(&atomic->own.run)))
+		come_to_cpu(atomic);
+	if (unlikely(!watchdog_knows(atomic)))
+		watchdog_tell(atomic);
+	atomic->clock.since = 0;
+	if (unlikely(atomic->samples.next)) {
+		atomic->samples.next = false;
+		atomic->samples.timed = true;
+		atomic->clock.since = atomic->clock.seen = cycles_now();
+	}
+	atomic->rare = rare;
+	if (unlikely(rare || !atomic->gates))
+		atomic_look(atomic);
+}
+
+/*
+ * Ticks look at script code at times that a script can foresee, and it could be
+ * outside whenever one comes.  So one stretch in some is timed as well, and no
+ * script knows which.
+ */
+static u32 random(struct atomic_run *atomic)
+{
+	atomic->samples.random ^= atomic->samples.random << 13;
+	atomic->samples.random ^= atomic->samples.random >> 17;
+	atomic->samples.random ^= atomic->samples.random << 5;
+	return atomic->samples.random;
+}
+
+static noinline void take_sample(struct atomic_run *atomic)
+{
+	if (atomic->samples.timed) {
+		atomic->samples.timed = false;
+		atomic->countdown.quiet = random(atomic) % (2 * SAMPLED_ONE_IN);
+	} else {
+		atomic->samples.next = true;
+		atomic->countdown.quiet = 0;
+	}
+}
+
+static noinline void account(struct atomic_run *atomic)
+{
+	struct run *run = &atomic->own.run;
+	u64 ran = cycles_ns(cycles_now() - atomic->clock.since);
+
+	if (ran > run->preempt_max)
+		run->preempt_max = ran;
+	run->time += ran;
+	/* Ticks see longer stretches well enough. */
+	if (atomic->samples.timed)
+		atomic->samples.ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
+}
+
+static __always_inline void end(struct atomic_run *atomic)
+{
+	if (unlikely(atomic->clock.since))
+		account(atomic);
+	if (unlikely(--atomic->countdown.quiet < 0)) {
+		atomic->countdown.quiet = atomic->countdown.left - 1;
+		atomic->countdown.left = 0;
+		if (atomic->countdown.quiet < 0)
+			take_sample(atomic);
+	}
+	fpu_unlock(atomic->own.thread);
+}
+
+/*
+ * An estimate from few samples is rough.  It ends a run at four times the limit,
+ * where the ticks have not, and only if the task has had as much time at all.
+ */
+static __always_inline bool is_over_time(const struct atomic_run *atomic)
+{
+	const struct run *run = &atomic->own.run;
+
+	return run->time > run->deadline ||
+	       (atomic->samples.ns > 4 * (u64)run->time_limit &&
+		run_task_time() - atomic->samples.task_time > run->time_limit);
+}
+
+/* -- run_atomic_ops ---------------------------------------------------------------- */
+
+static void init(struct run_own *own)
+{
+	struct atomic_run *atomic = atomic_run(own);
+
+	atomic->clock.cpu = -1;
+	atomic->samples.random = get_random_u32() | 1;
+}
+
+static void change(struct run_own *own)
+{
+	static atomic64_t ids;
+	struct atomic_run *atomic = atomic_run(own);
+
+	clock_forget(atomic);
+	atomic->id = atomic64_inc_return(&ids);
+}
+
+static void forget(struct run_own *own)
+{
+	clock_forget(atomic_run(own));
+	watchdog_forget(atomic_run(own));
+}
+
+static noinline long script(struct run_own *own, long (*fn)(void *arg), void *arg, void *stack)
+{
+	struct atomic_run *atomic = atomic_run(own);
+	bool rare = run_begin_anew(own) || run_task_has_rare();
+	long ret;
+
+	atomic->gates = stack && !own->thread;
+	atomic->samples.ns = 0;
+	atomic->samples.task_time = run_task_time();
+	run_set_limits(own);
+	fpu_lock(own->thread);
+	begin(atomic, rare);
+	fpu_take(&atomic->fpu);
+	ret = stack ? atomic_stack_on(fn, arg, stack, &own->home) : fn(arg);
+	fpu_restore(&atomic->fpu);
+	end(atomic);
+	run_end(own, ret);
+	return ret;
+}
+
+/*
+ * Called by atomic_stack_off().  Of the engine's values nothing stays in registers, where a
+ * debugger could read it that stops the task in a call or while a filter is asked.
+ */
+long atomic_sleepable(void *arg);
+long atomic_sleepable(void *arg)
+{
+	struct run_work *work = arg;
+	struct run_own *own = work->own;
+	struct atomic_run *atomic = atomic_run(own);
+	long ret;
+
+	fpu_clear();
+	end(atomic);
+	if (unlikely(is_over_time(atomic)))
+		run_doom(&own->run, -ETIME);
+	ret = INDIRECT_CALL_1(work->fn, run_work_syscall, work);
+	run_look(own, work->waits);
+	fpu_lock_again(own->thread);
+	begin(atomic, run_has_rare(own));
+	return ret;
+}
+
+static long leave(struct run_work *work)
+{
+	void *home = work->own->home;
+
+	return likely(home) ? atomic_stack_off(atomic_sleepable, work, home) :
+			      atomic_sleepable(work);
+}
+
+const struct run_atomic_ops atomic_ops = {
+	.room = offsetof(struct atomic_run, own),
+	.init = init,
+	.change = change,
+	.forget = forget,
+	.script = script,
+	.leave = leave,
+};

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * run_gates of run.h: each system call as a function, for script code that may not be
+ * preempted.
+ *
+ * A call leaves script code by no more than turning bottom halves on, where nothing rare
+ * is to be looked at; what became so meanwhile is looked at once, when it has returned:
+ * run_is_quiet().  All else goes through run_syscall_sleepable().
+ */
+#include <linux/bottom_half.h>
+#include <linux/interrupt.h>
+#include <linux/kernel.h>
+
+#include "atomic.h"
+#include "clock.h"
+#include "fpu.h"
+#include "gates_own.h"
+
+/* Where bottom halves are off and on by a number alone. */
+#define GATES_OPEN	(!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
+
+/* False if there is something to be done first: script code has not been left. */
+static __always_inline bool try_to_leave(struct run_own *own)
+{
+	struct atomic_run *atomic = atomic_run(own);
+
+	if (unlikely(--atomic->countdown.quiet < 0))
+		return false;
+	barrier();
+	preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
+	barrier();
+	/* In this order: what an interrupt raises from here on, it runs itself. */
+	if (likely(!local_softirq_pending()))
+		return true;
+	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
+	barrier();
+	return false;
+}
+
+/* Is @ret none of -ERESTART*? */
+static __always_inline bool is_final(long ret)
+{
+	return (unsigned long)ret - -ERESTART_RESTARTBLOCK > ERESTART_RESTARTBLOCK - ERESTARTSYS;
+}
+
+static __always_inline void come_back(struct run_own *own)
+{
+	barrier();
+	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
+	barrier();
+	/* Set by a tick between the look at countdown.quiet and the end of script code. */
+	atomic_run(own)->clock.since = 0;
+}
+
+/*
+ * False if there is something to be done first.  A task that was not on its CPU all
+ * the time has TIF_NEED_FPU_LOAD.  The clock may have gone off in a call that the
+ * ticks found it in.
+ */
+static __always_inline bool may_go_on(const struct run_own *own, long ret)
+{
+	return likely(run_is_quiet(own, _TIF_NEED_FPU_LOAD) && is_final(ret) &&
+		      clock_sees(&own->run));
+}
+
+/* -- Filters ------------------------------------------------------------------- */
+
+static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned int n)
+{
+	long answer;
+
+	if (unlikely(!GATES_OPEN || !watchers_are_filters(own->task)))
+		return NOT_ASKED;
+	watchers_show(&own->outer, task_pt_regs(own->task), nr, n, &own->call.regs);
+	fpu_clear();
+	if (!try_to_leave(own))
+		return NOT_ASKED;
+	answer = ask_at_home(own);
+	/* Not set in script code: the task's registers were not used. */
+	if (likely(!answer && !test_tsk_thread_flag(own->task, TIF_NEED_FPU_LOAD)))
+		return ALLOWED;
+	come_back(own);
+	return answer ? asked(answer) : SLEPT;
+}
+
+/* For calls of so many arguments. */
+#define ASK(n)									\
+static noinline int ask_##n(struct run *run, unsigned long nr)			\
+{										\
+	return ask(run_own(run), nr, n);					\
+}
+ASK(0)
+ASK(1)
+ASK(2)
+ASK(3)
+ASK(4)
+ASK(5)
+ASK(6)
+
+static ask_fn *const asks[] = { ask_0, ask_1, ask_2, ask_3, ask_4, ask_5, ask_6 };
+
+/* -- Gates --------------------------------------------------------------------- */
+
+/* SC_FAST: stays in script code. */
+static __always_inline long gate_fast(struct run *run, unsigned int index,
+				      long (*entry)(const struct pt_regs *regs),
+				      long (*watched)(struct run *run))
+{
+	struct run_own *own = run_own(run);
+
+	if (unlikely(watchers_watch_at_entry(own->task)))
+		return watched(run);
+	if (unlikely(atomic_run(own)->rare))
+		return run_syscall_sleepable(run, index, false);
+	run->syscalls++;
+	return entry(&own->call.regs);
+}
+
+static __always_inline long gate(struct run *run, unsigned int index, unsigned long nr,
+				 unsigned int flags,
+				 long (*entry)(const struct pt_regs *regs), ask_fn *ask)
+{
+	struct run_own *own = run_own(run);
+	bool waits = flags & SC_WAITS;
+	long ret;
+
+	if (syscalls_may_nest(flags, &own->call.regs))
+		return run_syscall_sleepable(run, index, waits);
+	if (waits)
+		own->call.switches = own->task->nvcsw;
+	if (unlikely(watchers_watch_at_entry(own->task))) {
+		int asked = ask(run, nr);
+
+		if (asked != ALLOWED)
+			return not_allowed(run, index, waits, asked);
+	} else if (!GATES_OPEN || !try_to_leave(own)) {
+		return run_syscall_sleepable(run, index, waits);
+	}
+	ret = call_at_home(own, entry);
+	come_back(own);
+	if (!may_go_on(own, ret))
+		return run_after_syscall(run, ret, waits);
+	run->syscalls++;
+	return ret;
+}
+
+#define SYSCALL(name, kinds, flags)						\
+static noinline __maybe_unused long						\
+gate_watched_##name(struct run *run)						\
+{										\
+	return gate(run, ENTRIES_##name, __NR_##name, flags, entries_##name,	\
+		    asks[ARGS(kinds)]);						\
+}										\
+										\
+static long gate_##name(struct run *run, long a, long b, long c, long d, long e, \
+			long f)							\
+{										\
+	set_args(run_own(run), ARGS(kinds), a, b, c, d, e, f);			\
+	if ((flags) & SC_FAST)							\
+		return gate_fast(run, ENTRIES_##name, entries_##name,		\
+				 gate_watched_##name);				\
+	return gate(run, ENTRIES_##name, __NR_##name, flags, entries_##name,	\
+		    asks[ARGS(kinds)]);						\
+}
+#include "syscalls.def"
+
+run_gate *const run_gates[] = {
+#define SYSCALL(name, kinds, flags)	gate_##name,
+#include "syscalls.def"
+};

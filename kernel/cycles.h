@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Time in code that does not migrate to another CPU: the bare counter is enough,
+ * and costs a fraction of sched_clock().
+ */
+#ifndef SYSCRIPT_CYCLES_H
+#define SYSCRIPT_CYCLES_H
+
+#include <linux/init.h>
+#include <linux/math64.h>
+#include <linux/types.h>
+#include <asm/msr.h>
+#include <asm/tsc.h>
+
+extern u32 cycles_mult;			/* ns per cycle, times 2^22 */
+
+/* 0; -ENODEV after a message where the counter's frequency is not known. */
+int __init cycles_init(void);
+
+static inline u64 cycles_now(void)
+{
+	return rdtsc();
+}
+
+static inline u64 cycles_ns(u64 cycles)
+{
+	return mul_u64_u32_shr(cycles, cycles_mult, 22);
+}
+
+/* In @ns. */
+u64 cycles_in(u64 ns);
+
+#endif /* SYSCRIPT_CYCLES_H */

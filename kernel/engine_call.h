@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * engine_ops.call() for each call of a script.  A retpoline is expensive there, so of each
+ * kind of engine, preemptible or not, the first one that registers is called directly: by
+ * static calls, which are patched when its module comes and goes.
+ */
+#ifndef SYSCRIPT_ENGINE_CALL_H
+#define SYSCRIPT_ENGINE_CALL_H
+
+#include <linux/static_call.h>
+
+#include "engine.h"
+
+DECLARE_STATIC_CALL(engine_call_preemptible,
+		    int (struct engine_vm *vm, struct syscript_call *call));
+DECLARE_STATIC_CALL(engine_call_atomic,
+		    int (struct engine_vm *vm, struct syscript_call *call));
+
+static __always_inline int engine_call(const struct engine_ops *engine, struct engine_vm *vm,
+				       struct syscript_call *call)
+{
+	int (*fn)(struct engine_vm *vm, struct syscript_call *call) = engine->call;
+
+	if (fn == static_call_query(engine_call_atomic))
+		return static_call(engine_call_atomic)(vm, call);
+	if (likely(fn == static_call_query(engine_call_preemptible)))
+		return static_call(engine_call_preemptible)(vm, call);
+	return fn(vm, call);
+}
+
+#endif /* SYSCRIPT_ENGINE_CALL_H */
