@@ -23,13 +23,8 @@
 #include "scratch.h"
 #include "shared.h"
 #include "usermode.h"
+#include "version.h"
 #include "watchers.h"
-
-#define SYSCRIPT_VERSION	"0.1.0"
-
-/* engine/luajit/kernel/main.c */
-int __init luajit_init(void);
-void luajit_exit(void);
 
 /* Subsystems that call programs. */
 static const struct {
@@ -93,12 +88,9 @@ static int __init syscript_init(void)
 	err = engine_register(&confined_engine);
 	if (err)
 		goto exit_scratch;
-	err = luajit_init();
-	if (err)
-		goto unregister_confined;
 	err = names_init();
 	if (err)
-		goto exit_luajit;
+		goto unregister_confined;
 	err = init_embeddings();
 	if (err)
 		goto exit_names;
@@ -115,8 +107,6 @@ exit_embeddings:
 	exit_embeddings(ARRAY_SIZE(embeddings));
 exit_names:
 	names_exit();
-exit_luajit:
-	luajit_exit();
 unregister_confined:
 	engine_unregister(&confined_engine);
 exit_scratch:
@@ -136,7 +126,6 @@ static void __exit syscript_exit(void)
 	exit_embeddings(ARRAY_SIZE(embeddings));
 	names_exit();
 	shared_exit();
-	luajit_exit();
 	engine_unregister(&confined_engine);
 	scratch_exit();
 	frames_rx_exit();

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The LuaJIT engine in the kernel: loading and unloading, nothing else. */
+/* syscript_luajit.ko: LuaJIT as an engine of syscript.ko.  Loading and unloading, nothing else. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/init.h>
+#include <linux/module.h>
 
 #include "clock.h"
+#include "compat.h"
 #include "engine.h"
 #include "fpu.h"
+#include "version.h"
 #include "watchdog.h"
 
-int __init luajit_init(void);
-void luajit_exit(void);
-
 /* Registering makes VMs, which run already. */
-int __init luajit_init(void)
+static int __init luajit_init(void)
 {
 	int err = fpu_init();
 
@@ -32,9 +34,18 @@ exit_clock:
 	return err;
 }
 
-void luajit_exit(void)
+static void __exit luajit_exit(void)
 {
 	engine_unregister(&luajit_engine);
 	watchdog_exit();
 	clock_exit();
 }
+
+module_init(luajit_init);
+module_exit(luajit_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The syscript authors");
+MODULE_DESCRIPTION("System call scripting: LuaJIT in the kernel, for users who are trusted with it");
+MODULE_VERSION(SYSCRIPT_VERSION);
+MODULE_IMPORT_NS(COMPAT_NS(SYSCRIPT));

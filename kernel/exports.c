@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What engines in modules of their own may call, besides the functions of run.c, gates.c,
+ * usermem.c, engine.c and hook.c that are exported there: batches, frames, and what an
+ * engine needs whose code may not be preempted (run_own.h, gates_own.h).
+ */
+#include <linux/export.h>
+
+#include "fs/attributes.h"
+#include "fs/files.h"
+#include "fs/readdirplus.h"
+#include "net/accept.h"
+#include "net/frame.h"
+#include "net/frames.h"
+#include "net/mmsg.h"
+#include "net/mmsg_entry.h"
+#include "compat.h"
+#include "entries.h"
+#include "filters.h"
+#include "limits.h"
+#include "run_own.h"
+#include "symbols.h"
+#include "usermode.h"
+#include "watchers.h"
+
+#define EXPORT(name)	EXPORT_SYMBOL_NS_GPL(name, COMPAT_NS(SYSCRIPT))
+
+/* Batches and frames. */
+EXPORT(accept_batch);
+EXPORT(files_batch);
+EXPORT(files_read);
+EXPORT(frame_headers);
+EXPORT(frame_ports);
+EXPORT(frame_readdress);
+EXPORT(frame_reply);
+EXPORT(frame_udp);
+EXPORT(frames_build);
+EXPORT(frames_flush);
+EXPORT(frames_grow);
+EXPORT(frames_open);
+EXPORT(frames_receive);
+EXPORT(mmsg_import);
+EXPORT(mmsg_recv);
+EXPORT(mmsg_send);
+EXPORT(readdirplus);
+
+/* Runs, for engines whose code may not be preempted. */
+EXPORT(__usermode_works);
+EXPORT(filters_ask);
+EXPORT(limits_account_uid);
+EXPORT(mmsg_entry_recv);
+EXPORT(mmsg_entry_send);
+EXPORT(run_after_syscall);
+EXPORT(run_create);
+EXPORT(run_destroy);
+EXPORT(run_may_call);
+EXPORT(run_outside);
+EXPORT(run_syscall_answered);
+EXPORT(run_syscall_sleepable);
+EXPORT(symbols_find);
+EXPORT(watchers_ask_filters_guarded);
+
+#define SYSCALL(name, kinds, flags)	EXPORT(entries_##name);
+#include "syscalls.def"
