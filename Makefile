@@ -42,6 +42,7 @@ KTREE := $(BUILD)/kernels/$(KREL)
 comma := ,
 KOUT := $(BUILD)/kernel-$(KREL)$(subst $(comma),+,$(SAFETY:%=+%))
 KMODULE := $(KOUT)/syscript.ko
+KMODULE_LUAJIT := $(KOUT)/syscript_luajit.ko
 
 MATRIX := 6.1 6.12 newest
 
@@ -189,11 +190,12 @@ deps: $(BUILD)/config.mk
 ##bench-files    files and directories compared with plain calls; build/bench/files.json
 ##+lib cli        build the library and the command; needs a compiler and the crates, nothing else
 ##+install        install what lib and cli have built, the manual, and the module's source
+##install-luajit  the source of syscript_luajit.ko, LuaJIT in the kernel, and its group
 ##uninstall      remove what install has installed
 ##install-safety install the safety kit, its source for DKMS; uninstall-safety
 ##dist           a release: build/syscript-VERSION.tar.xz, with the foreign sources
 ##deb            Debian packages, in build/deb
-##module-deb     the module of kernel KREL as a package, signed by MODULE_KEY, MODULE_CERT
+##module-deb     the modules of kernel KREL as packages, signed by MODULE_KEY, MODULE_CERT
 ##test-deb       install, use, upgrade and purge them in a clean chroot
 
 ##lint           check sources: C's style, the module by sparse, the library by gcc, Python, shell

@@ -56,12 +56,12 @@ static void print_text(const struct findings *f)
 		       f->group, yes(f->device_open));
 	else
 		printf("missing\n");
-	printf("confined   " CONFINED_DEVICE ": ");
-	if (f->confined)
-		printf("mode %04o, open to you: %s (compounds, and scripts on the confined engine)\n",
-		       f->confined_mode, yes(f->confined_open || f->device_open));
+	printf("luajit     " LUAJIT_DEVICE ": ");
+	if (f->luajit)
+		printf("mode %04o, open to you: %s (LuaJIT in the kernel, for users who are trusted)\n",
+		       f->luajit_mode, yes(f->luajit_open));
 	else
-		printf("missing\n");
+		printf("missing: an option, syscript_luajit.ko\n");
 	printf("group      " GROUP ": %s\n", !f->group_exists ? "missing" :
 	       f->member ? "you are in it" : "you are not in it");
 	printf("watched    seccomp: %s, traced: %s\n", yes(f->seccomp), yes(f->traced));
@@ -111,9 +111,8 @@ static void print_json(const struct findings *f)
 	       json_bool(f->device), json_bool(f->device_open), f->mode);
 	json_field("owner", f->owner);
 	json_field("group", f->group);
-	printf("},\n \"confined_device\": {\"present\": %s, \"usable\": %s, \"mode\": \"%04o\"",
-	       json_bool(f->confined), json_bool(f->confined_open || f->device_open),
-	       f->confined_mode);
+	printf("},\n \"luajit_device\": {\"present\": %s, \"usable\": %s, \"mode\": \"%04o\"",
+	       json_bool(f->luajit), json_bool(f->luajit_open), f->luajit_mode);
 	printf("},\n \"group\": {\"exists\": %s, \"member\": %s}",
 	       json_bool(f->group_exists), json_bool(f->member));
 	printf(",\n \"watched\": {\"seccomp\": %s, \"traced\": %s}",

@@ -184,7 +184,7 @@ static void find_device(struct findings *f)
 	struct passwd *owner;
 	struct stat st;
 
-	f->confined = find_node(CONFINED_DEVICE, &st, &f->confined_mode, &f->confined_open);
+	f->luajit = find_node(LUAJIT_DEVICE, &st, &f->luajit_mode, &f->luajit_open);
 	f->device = find_node(DEVICE, &st, &f->mode, &f->device_open);
 	if (!f->device)
 		return;

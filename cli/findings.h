@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 
 #define DEVICE		"/dev/syscript"
-#define CONFINED_DEVICE	"/dev/syscript-confined"
+#define LUAJIT_DEVICE	"/dev/syscript-luajit"
 #define GROUP		"syscript"
 #define PARAMETERS	"/sys/module/syscript/parameters/"
 
@@ -21,8 +21,8 @@
  * @source:        the source is where DKMS looks
  * @dkms, @headers: what DKMS needs to build it
  * @device, @device_open, @mode, @owner, @group: the device's node
- * @confined, @confined_open, @confined_mode: the node for the confined engine only
- * @group_exists, @member, @in_group_file: the group; whether this process is in
+ * @luajit, @luajit_open, @luajit_mode: LuaJIT's, which takes scripts of any engine
+ * @group_exists, @member, @in_group_file: LuaJIT's group; whether this process is in
  *                 it, and whether it will be after the next login
  * @at_boot:       the module is loaded when the machine starts
  * @untested:      this kernel is newer than the newest that the module was tested with
@@ -40,8 +40,8 @@ struct findings {
 	bool modules;
 	bool loaded, enabled, installed, built, source, dkms, headers;
 	char version[64];
-	bool device, device_open, confined, confined_open;
-	unsigned int mode, confined_mode;
+	bool device, device_open, luajit, luajit_open;
+	unsigned int mode, luajit_mode;
 	char owner[64], group[64];
 	bool group_exists, member, in_group_file, at_boot;
 	bool untested, signatures, is_signed;

@@ -20,9 +20,9 @@
 /* Programs of both devices are the same; the descriptor, or -1 with errno set. */
 static int open_device(void)
 {
-	int fd = open("/dev/syscript-confined", O_RDWR | O_CLOEXEC);
+	int fd = open("/dev/syscript", O_RDWR | O_CLOEXEC);
 
-	fd = fd < 0 ? open("/dev/syscript", O_RDWR | O_CLOEXEC) : fd;
+	fd = fd < 0 ? open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC) : fd;
 	/* Which a request that fails with it explains. */
 	if (fd < 0 && errno == ENOENT)
 		errno = ENODEV;

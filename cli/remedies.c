@@ -72,19 +72,15 @@ static void need_module(struct list *list, const struct findings *f)
 	     syscript_version(), f->kernel.release);
 }
 
+/* Where the administrator has opened the device to members only. */
 static void need_group(struct list *list, const struct findings *f)
 {
 	struct passwd *user = getpwuid(getuid());
 
-	if (!f->group_exists)
-		need(list, "there is no group " GROUP ", which the device is for",
-		     "sudo groupadd --system " GROUP);
-	if (f->member || (f->device && f->device_open && !getuid()))
-		return;
 	if (f->in_group_file)
 		need(list, "you are in the group " GROUP " from your next login on",
 		     "newgrp " GROUP "    # or log in again");
-	else if (getuid())
+	else
 		need(list, "you are not in the group " GROUP,
 		     "sudo usermod -aG " GROUP " %s    # then log in again",
 		     user ? user->pw_name : "\"$USER\"");
@@ -108,9 +104,11 @@ static void need_device(struct list *list, const struct findings *f)
 	else if (!f->device)
 		need(list, "the module is loaded, but there is no " DEVICE,
 		     "sudo udevadm trigger --name-match=syscript");
-	else if (strcmp(f->group, GROUP) || (f->mode & 0060) != 0060)
-		need(list, DEVICE " is not open to the group " GROUP,
-		     "sudo chgrp " GROUP " " DEVICE " && sudo chmod 0660 " DEVICE);
+	else if (!f->device_open && !strcmp(f->group, GROUP) && (f->mode & 0060) == 0060 &&
+		 !f->member)
+		need_group(list, f);
+	else if (!f->device_open)
+		need(list, DEVICE " is not open to you", "sudo chmod 0666 " DEVICE);
 }
 
 static void need_in_unit(struct list *list, const struct findings *f)
@@ -181,7 +179,6 @@ static void need_on_host(struct list *list, const struct findings *f)
 		     "vm/guest -m -- build/syscript doctor    # in the source tree: in a guest");
 	if (!f->loaded && !f->installed)
 		need_module(list, f);
-	need_group(list, f);
 	if (!f->loaded && f->signatures)
 		need_signature(list, f);
 	need_device(list, f);

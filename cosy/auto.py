@@ -26,7 +26,7 @@ import advise
 from advise import AdviseError, Source, Span, overlap, say
 
 HERE = Path(__file__).resolve().parent
-DEVICE = Path("/dev/syscript-confined")
+DEVICE = Path("/dev/syscript")
 # Of the source tree: counts instructions.
 GUEST = HERE.parents[1] / "vm" / "guest"
 INSTRUCTIONS, TIME = "instructions", "time"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests of uapi/syscript.h, on the two devices and on script fds: what
+ * The requests of uapi/syscript.h, on devices and on script fds: what
  * passes between user memory and script.c, and nothing else.
  *
  * There is no compat_ioctl on purpose.  A 32-bit task's system calls have other
@@ -9,9 +9,9 @@
  */
 #include <linux/anon_inodes.h>
 #include <linux/compat.h>
+#include <linux/export.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "device.h"
+#include "engine.h"
 #include "idle.h"
 #include "names.h"
 #include "offers.h"
@@ -393,12 +394,15 @@ static const struct file_operations script_file_ops = {
 	.llseek = script_file_seek,
 };
 
-static struct miscdevice confined_device;
-
-static bool device_is_for(const struct file *file, u32 engine)
+static int device_check_engine(const struct file *file, u32 engine, char *error)
 {
-	return file->private_data != &confined_device ||
-	       engine == SYSCRIPT_ENGINE_CONFINED;
+	const struct miscdevice *misc = file->private_data;
+	const struct engine_ops *only = container_of(misc, struct script_device, misc)->only;
+
+	if (!only || only->id == engine)
+		return 0;
+	scnprintf(error, RUN_ERROR_LEN, "/dev/%s is for engine %s only", misc->name, only->name);
+	return -EACCES;
 }
 
 /* @len bytes at @from and a NUL, to be looked at in user memory never again; kvfree(). */
@@ -472,12 +476,6 @@ static int device_load(struct script *script, const struct syscript_register *re
 	return err;
 }
 
-static int device_refuse_engine(char *error)
-{
-	strscpy(error, "/dev/syscript-confined is for engine confined only", RUN_ERROR_LEN);
-	return -EACCES;
-}
-
 /* A base of the machine. */
 static int device_add_shared(struct file *file, const struct syscript_register *reg,
 			     char *error)
@@ -487,8 +485,9 @@ static int device_add_shared(struct file *file, const struct syscript_register *
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	if (!device_is_for(file, reg->engine))
-		return device_refuse_engine(error);
+	err = device_check_engine(file, reg->engine, error);
+	if (err)
+		return err;
 	image = device_copy_text(reg->image, reg->image_len);
 	if (IS_ERR(image))
 		return PTR_ERR(image);
@@ -501,11 +500,11 @@ static struct script *device_create_script(struct file *file,
 					   const struct syscript_register *reg,
 					   char *error)
 {
+	int err = device_check_engine(file, reg->engine, error);
 	struct script *script;
-	int err;
 
-	if (!device_is_for(file, reg->engine))
-		return ERR_PTR(device_refuse_engine(error));
+	if (err)
+		return ERR_PTR(err);
 	script = script_create(reg, file, error);
 	if (IS_ERR(script))
 		return script;
@@ -658,10 +657,10 @@ static int device_load_checked(struct file *file, const struct syscript_load *lo
 			       char *error)
 {
 	const struct syscript_embedding *embedding;
-	int err;
+	int err = device_check_engine(file, load->engine, error);
 
-	if (!device_is_for(file, load->engine))
-		return device_refuse_engine(error);
+	if (err)
+		return err;
 	/* Rights come before anything that costs something. */
 	embedding = names_subsystem(load->subsystem, error);
 	if (IS_ERR(embedding))
@@ -740,7 +739,7 @@ static long device_invoke(struct syscript_invoke __user *user, unsigned int cmd)
 	return err ?: put_user(invoke.result, &user->result);
 }
 
-static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
 
@@ -758,71 +757,54 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return device_invoke(user, cmd);
 	return -ENOTTY;
 }
+EXPORT_SYMBOL_NS_GPL(script_device_ioctl, COMPAT_NS(SYSCRIPT));
 
-static const struct file_operations device_ops = {
-	.owner = THIS_MODULE,
-	.unlocked_ioctl = device_ioctl,
-	.llseek = noop_llseek,
-};
+int script_device_add(struct script_device *node, unsigned short mode)
+{
+	int err;
+
+	if (mode & ~0777)
+		return -EINVAL;
+	node->misc.mode = mode;
+	err = misc_register(&node->misc);
+	if (err != -EBUSY)
+		return err;
+	node->misc.minor = MISC_DYNAMIC_MINOR;
+	return misc_register(&node->misc);
+}
+EXPORT_SYMBOL_NS_GPL(script_device_add, COMPAT_NS(SYSCRIPT));
+
+void script_device_remove(struct script_device *node)
+{
+	misc_deregister(&node->misc);
+}
+EXPORT_SYMBOL_NS_GPL(script_device_remove, COMPAT_NS(SYSCRIPT));
 
 static unsigned short mode = 0660;
 module_param(mode, ushort, 0444);
 MODULE_PARM_DESC(mode, "Mode of /dev/syscript where no udev rule sets it (default: 0660)");
 
-static unsigned short confined_mode = 0660;
-module_param(confined_mode, ushort, 0444);
-MODULE_PARM_DESC(confined_mode, "Mode of /dev/syscript-confined, in the same way (default: 0660)");
-
 /*
- * Two of those for local use, so that the nodes can be there before the module:
- * opening one loads the module.
+ * One of those for local use, so that the node can be there before the module:
+ * opening it loads the module.
  */
-#define DEVICE_MINOR		249
-#define DEVICE_MINOR_CONFINED	248
+#define DEVICE_MINOR	249
 MODULE_ALIAS_MISCDEV(DEVICE_MINOR);
-MODULE_ALIAS_MISCDEV(DEVICE_MINOR_CONFINED);
 MODULE_ALIAS("devname:syscript");
 
-static struct miscdevice device = {
-	.minor = DEVICE_MINOR,
-	.name = "syscript",
-	.fops = &device_ops,
+static const struct file_operations device_ops = DEVICE_OPS;
+
+static struct script_device device = {
+	.misc = { .minor = DEVICE_MINOR, .name = "syscript", .fops = &device_ops },
+	.only = &confined_engine,
 };
-
-static struct miscdevice confined_device = {
-	.minor = DEVICE_MINOR_CONFINED,
-	.name = "syscript-confined",
-	.fops = &device_ops,
-};
-
-static int device_add_node(struct miscdevice *misc, unsigned short misc_mode)
-{
-	int err;
-
-	if (misc_mode & ~0777)
-		return -EINVAL;
-	misc->mode = misc_mode;
-	err = misc_register(misc);
-	if (err != -EBUSY)
-		return err;
-	misc->minor = MISC_DYNAMIC_MINOR;
-	return misc_register(misc);
-}
 
 int device_init(void)
 {
-	int err = device_add_node(&device, mode);
-
-	if (err)
-		return err;
-	err = device_add_node(&confined_device, confined_mode);
-	if (err)
-		misc_deregister(&device);
-	return err;
+	return script_device_add(&device, mode);
 }
 
 void device_exit(void)
 {
-	misc_deregister(&confined_device);
-	misc_deregister(&device);
+	script_device_remove(&device);
 }

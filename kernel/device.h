@@ -1,7 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* /dev/syscript and the script fds: the requests of uapi/syscript.h. */
+/*
+ * Devices and the script fds: the requests of uapi/syscript.h.
+ *
+ * /dev/syscript is for the confined engine, which serves everyone.  A module that has an
+ * engine for fewer adds a device of its own, whose permissions say for whom.
+ */
 #ifndef SYSCRIPT_DEVICE_H
 #define SYSCRIPT_DEVICE_H
+
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+
+struct engine_ops;
+
+/**
+ * struct script_device - a device that takes scripts and programs
+ * @misc: its name, minor and operations: DEVICE_OPS
+ * @only: the engine that they are for, or NULL: any
+ */
+struct script_device {
+	struct miscdevice misc;
+	const struct engine_ops *only;
+};
+
+long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* In the module that has the node: each open file, and each script, holds it. */
+#define DEVICE_OPS					\
+	{						\
+		.owner = THIS_MODULE,			\
+		.unlocked_ioctl = script_device_ioctl,		\
+		.llseek = noop_llseek,			\
+	}
+
+/* 0, -EINVAL for a @mode that is none, or -errno. */
+int script_device_add(struct script_device *node, unsigned short mode);
+void script_device_remove(struct script_device *node);
 
 int device_init(void);
 void device_exit(void);

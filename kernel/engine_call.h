@@ -12,9 +12,9 @@
 #include "engine.h"
 
 DECLARE_STATIC_CALL(engine_call_preemptible,
-		    int (struct engine_vm *vm, struct syscript_call *call));
+		    int(struct engine_vm *vm, struct syscript_call *call));
 DECLARE_STATIC_CALL(engine_call_atomic,
-		    int (struct engine_vm *vm, struct syscript_call *call));
+		    int(struct engine_vm *vm, struct syscript_call *call));
 
 static __always_inline int engine_call(const struct engine_ops *engine, struct engine_vm *vm,
 				       struct syscript_call *call)

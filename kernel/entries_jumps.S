@@ -20,6 +20,7 @@ SYM_FUNC_END(entries_none)
 #define SYSCALL(name, kinds, flags)		\
 	.balign ENTRIES_SIZE, 0xcc;		\
 	SYM_START(entries_##name, SYM_L_GLOBAL, SYM_A_NONE);	\
+	ANNOTATE_NOENDBR;			\
 	jmp.d32 entries_none;			\
 	SYM_FUNC_END(entries_##name);		\
 	.set entries, entries + 1;

@@ -110,20 +110,39 @@ static char *text_of(const struct syscript_register *reg)
 	return (char *)(unsigned long)reg->error;
 }
 
-/* Both have refused it, the first one with @luajit. */
+/* Why the kernel's LuaJIT cannot be used. */
+static const char *luajit_text(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return DEVICE_PATH_LUAJIT " may not be opened: join its group (usermod -aG syscript USER, then log in again)";
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+		return "there is no " DEVICE_PATH_LUAJIT ": load its module (modprobe syscript_luajit)";
+	}
+	return syscript_strerror(err);
+}
+
+/* LuaJIT's engine, which was asked for, has refused it. */
+static int tell_luajit(const struct syscript_register *reg, int luajit)
+{
+	if (reg->error_len && !*text_of(reg))
+		snprintf(text_of(reg), reg->error_len, "%s", luajit_text(luajit));
+	return luajit;
+}
+
+/* Both have refused it. */
 static int tell_both(const struct syscript_register *reg, int luajit, int confined)
 {
 	char why[RUN_ERROR_LEN] = "";
 
 	if (!reg->error_len)
-		return luajit;
+		return confined;
 	snprintf(why, sizeof(why), "%s", text_of(reg));
 	snprintf(text_of(reg), reg->error_len, "LuaJIT's engine: %s; the confined engine: %s",
-		 syscript_strerror(luajit), *why ? why :
-		 confined == -EACCES ? DEVICE_PATH_CONFINED " may not be opened" :
-		 confined == -ENOENT ? "there is no " DEVICE_PATH_CONFINED :
-		 syscript_strerror(confined));
-	return luajit;
+		 luajit_text(luajit), *why ? why : syscript_strerror(confined));
+	return confined;
 }
 
 /* The backend is given, and with it that it is to be no other. */
@@ -131,8 +150,10 @@ static int register_kernel(const struct choice *choice, struct syscript_register
 {
 	int ret = register_in_kernel(reg, false), confined;
 
-	if (!choice->engine || !device_unavailable(ret) || refuses_all(ret))
+	if (!device_unavailable(ret) || refuses_all(ret))
 		return ret;
+	if (!choice->engine)
+		return reg->engine == SYSCRIPT_ENGINE_LUAJIT ? tell_luajit(reg, ret) : ret;
 	confined = register_confined(reg, SYSCRIPT_BACKEND_KERNEL);
 	return device_unavailable(confined) ? tell_both(reg, ret, confined) : confined;
 }

@@ -82,7 +82,7 @@ struct image_header *file_place_image(const struct cosy_file *file, uint32_t off
 
 bool compound_engine_is_there(void)
 {
-	return device_opens(DEVICE_PATH_CONFINED) || device_opens(DEVICE_PATH);
+	return device_opens(DEVICE_PATH) || device_opens(DEVICE_PATH_LUAJIT);
 }
 
 int compound_register(struct compound *compound, struct syscript_register *reg)

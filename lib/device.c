@@ -45,15 +45,15 @@ static bool gets_descriptor(const struct syscript_register *reg)
 int device_register(struct syscript_register *reg)
 {
 	const char *path = reg->engine == SYSCRIPT_ENGINE_CONFINED ?
-		DEVICE_PATH_CONFINED : DEVICE_PATH;
-	int ret = device_request(path, DEVICE_PATH, SYSCRIPT_IOC_REGISTER, reg);
+		DEVICE_PATH : DEVICE_PATH_LUAJIT;
+	int ret = device_request(path, DEVICE_PATH_LUAJIT, SYSCRIPT_IOC_REGISTER, reg);
 
 	return gets_descriptor(reg) ? sys_above_standard(ret) : ret;
 }
 
 int device_next(struct syscript_info *info)
 {
-	return device_request(DEVICE_PATH, DEVICE_PATH_CONFINED, SYSCRIPT_IOC_NEXT, info);
+	return device_request(DEVICE_PATH, DEVICE_PATH_LUAJIT, SYSCRIPT_IOC_NEXT, info);
 }
 
 /*

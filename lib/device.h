@@ -9,8 +9,8 @@
 
 #include "sys.h"
 
-#define DEVICE_PATH		"/dev/syscript"
-#define DEVICE_PATH_CONFINED	"/dev/syscript-confined"	/* for that engine only */
+#define DEVICE_PATH		"/dev/syscript"		/* for the confined engine */
+#define DEVICE_PATH_LUAJIT	"/dev/syscript-luajit"	/* for any */
 
 /* May this process open it? */
 bool device_opens(const char *path);

@@ -21,7 +21,7 @@ static const struct {
 	{ ENOENT, "there is no /dev/syscript: load the module (modprobe syscript), or use the user backend" },
 	{ ENODEV, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
 	{ ENXIO, "/dev/syscript has no driver: load the module (modprobe syscript), or use the user backend" },
-	{ EACCES, "/dev/syscript may not be opened: join its group (usermod -aG syscript USER, then log in again), or use the user backend" },
+	{ EACCES, "/dev/syscript may not be opened: ask the administrator to open it (chmod 0666 /dev/syscript), or use the user backend" },
 	{ EPERM, "a security policy forbids it: ask the administrator, or use the user backend" },
 	{ ESHUTDOWN, "scripts are switched off: write Y to /sys/module/syscript/parameters/enabled, or use the user backend" },
 	{ EOPNOTSUPP, "this thread is watched (ptrace, a SIGSYS handler of a seccomp filter), so the kernel runs no script for it: register again to use the user backend" },

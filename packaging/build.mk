@@ -10,12 +10,13 @@ DOCDIR ?= $(PREFIX)/share/doc/syscript
 # other, all is below it, and nothing else of the machine is touched.
 SYSTEM_PREFIX := $(filter /usr /usr/local,$(PREFIX))
 DKMSDIR = $(DESTDIR)$(if $(SYSTEM_PREFIX),/usr,$(PREFIX))/src/syscript-$(LIB_VERSION)
+DKMSDIR_LUAJIT = $(DKMSDIR:syscript-$(LIB_VERSION)=syscript-luajit-$(LIB_VERSION))
 
 # Installing builds nothing: sudo would leave files of root's in build/.
 built = @for file in $(1); do [ -e $$file ] || \
 	{ echo "$$file is missing: run 'make lib cli' first" >&2; exit 1; }; done
 
-.PHONY: install-packaging install-dkms install-activate uninstall dist
+.PHONY: install-packaging install-dkms install-activate install-luajit uninstall dist
 install: install-packaging install-dkms install-activate
 
 # Documents, in folders as here: links between them hold.  Of the manual they name what is
@@ -30,26 +31,40 @@ install-packaging:
 	install -d $(DESTDIR)$(UDEVDIR)
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/60-syscript.rules >$(DESTDIR)$(UDEVDIR)/60-syscript.rules
 	chmod 0644 $(DESTDIR)$(UDEVDIR)/60-syscript.rules
-	install -D -m 0644 packaging/syscript.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript.conf
 	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 	for file in $(DOCUMENTS); do \
 		install -D -m 0644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
 	done
 	$(to_installed_pages) $(addprefix $(DESTDIR)$(DOCDIR)/,$(filter %.md,$(DOCUMENTS)))
 
+DKMS_SOURCES := kernel engine/confined include/uapi include/linux COPYING LICENSES
+
+install-dkms:
+	rm -rf $(DKMSDIR)
+	install -d $(DKMSDIR)
+	cp -r --parents $(DKMS_SOURCES) $(DKMSDIR)
+	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
+	chmod -R u=rwX,go=rX $(DKMSDIR)
+
 # The parts of the crates that luajit.mk compiles, and their licences.
 DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \
 	core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64
 
-install-dkms:
+# LuaJIT in the kernel, for an administrator who wants it: not a part of `make install`.
+install-luajit:
 	$(call built,$(BUILD)/gen/constants.inc)
-	rm -rf $(DKMSDIR)
-	install -d $(DKMSDIR)/vendor
-	cp -r --parents kernel engine include/uapi include/linux COPYING LICENSES $(DKMSDIR)
-	cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR))
-	cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR))/vendor
-	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
-	chmod -R u=rwX,go=rX $(DKMSDIR)
+	install -D -m 0644 packaging/60-syscript-luajit.rules $(DESTDIR)$(UDEVDIR)/60-syscript-luajit.rules
+	install -D -m 0644 packaging/syscript-luajit.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript-luajit.conf
+	install -D -m 0644 packaging/syscript-luajit.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript-luajit.conf
+	rm -rf $(DKMSDIR_LUAJIT)
+	install -d $(DKMSDIR_LUAJIT)/vendor
+	cp -r --parents $(DKMS_SOURCES) engine/luajit $(DKMSDIR_LUAJIT)
+	cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR_LUAJIT))
+	cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR_LUAJIT))/vendor
+	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms-luajit.conf >$(DKMSDIR_LUAJIT)/dkms.conf
+	chmod -R u=rwX,go=rX $(DKMSDIR_LUAJIT)
+	@[ "$(DESTDIR)$(if $(SYSTEM_PREFIX),,elsewhere)" ] || [ "$$(id -u)" != 0 ] || \
+		packaging/activate-luajit $(PREFIX) $(LIB_VERSION)
 
 # The safety kit stands alone: safety/Makefile.  Nothing of it is in `make install`.
 safety_alone = $(MAKE) -s -C safety VERSION=$(LIB_VERSION) LIBRARY_OUT=$(abspath $(BUILD)) \
@@ -71,7 +86,7 @@ endif
 # Installs once more, elsewhere, to see which files there are.
 uninstall:
 	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
-	$(MAKE) -s install DESTDIR="$$staged" >/dev/null && \
+	$(MAKE) -s install install-luajit DESTDIR="$$staged" >/dev/null && \
 	find "$$staged" -mindepth 1 -depth -printf '%y %P\n' | while read -r type path; do \
 		if [ "$$type" = d ]; then \
 			case $$path in *syscript*) rmdir "$(DESTDIR)/$$path" 2>/dev/null || : ;; esac; \
@@ -79,15 +94,20 @@ uninstall:
 			rm -fv "$(DESTDIR)/$$path"; \
 		fi; \
 	done
-	@[ -n "$(DESTDIR)" ] || [ ! -e /var/lib/dkms/syscript ] || \
-		echo "the module is still with DKMS: sudo dkms remove syscript/$(LIB_VERSION) --all"
+	@[ -n "$(DESTDIR)" ] || for name in syscript-luajit syscript; do \
+		[ ! -e /var/lib/dkms/$$name ] || \
+			echo "the module is still with DKMS: sudo dkms remove $$name/$(LIB_VERSION) --all"; \
+	done
 
-# One kernel's module as a package, signed where there is a key: docs/fleet.md.
+# One kernel's modules as packages, signed where there is a key: docs/fleet.md.
 MODULE_KEY ?=
 MODULE_CERT ?=
 .PHONY: module-deb
 module-deb: module
-	packaging/module-deb $(KMODULE) $(KDIR) $(LIB_VERSION) $(DEB) $(MODULE_KEY) $(MODULE_CERT)
+	for module in $(KMODULE) $(KMODULE_LUAJIT); do \
+		packaging/module-deb $$module $(KDIR) $(LIB_VERSION) $(DEB) \
+			$(MODULE_KEY) $(MODULE_CERT) || exit; \
+	done
 
 # -- releases ------------------------------------------------------------------
 

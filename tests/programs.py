@@ -13,7 +13,7 @@ from pathlib import Path
 
 from confined import insn as i
 
-DEVICE = "/dev/syscript-confined"
+DEVICE = "/dev/syscript"
 LOAD, UNLOAD, PROGRAM, INVOKE = 0xC0F0CA45, 0xC038CA46, 0xC180CA47, 0xC090CA48
 NEW, FALLBACK = 1, 2
 DROP, ACCEPT, REJECT, QUEUE = range(4)
@@ -34,7 +34,8 @@ def image(functions: list[bytes | tuple[bytes, int]], **options) -> bytes:
 
 def references() -> int:
     """What holds the module: each program does, and its subsystem's."""
-    return int(Path("/sys/module/syscript/refcnt").read_text())
+    module = Path("/sys/module/syscript")
+    return int((module / "refcnt").read_text()) - len(list((module / "holders").iterdir()))
 
 
 @dataclass

@@ -5,8 +5,9 @@
  * This header is the whole of the interface and its manual.  The kernel
  * module, libsyscript, the command and the tests all include it.
  *
- * Opening /dev/syscript gives the device for all engines; /dev/syscript-confined
- * is for engine 1 only, and can be open to more users.  Requests of both:
+ * Opening /dev/syscript gives the device for engine 1, which serves all users;
+ * /dev/syscript-luajit, of syscript_luajit.ko, is for any engine, and for users who are
+ * trusted with engine 0.  Requests of both:
  *
  *   SYSCRIPT_IOC_REGISTER  struct syscript_register   a new script
  *   SYSCRIPT_IOC_NEXT      struct syscript_info       walk the live scripts

@@ -6,8 +6,8 @@ function run()
 	local arg = util.buffer(256)
 	local EDEADLK = -errno.EDEADLK
 	local CALL, INFO = 0xc090ca42, 0xc0b0ca44
-	local dev = syscall.open("/dev/syscript", const.O_RDWR, 0)
-	if dev < 0 then dev = syscall.open("/dev/syscript-confined", const.O_RDWR, 0) end
+	local dev = syscall.open("/dev/syscript-luajit", const.O_RDWR, 0)
+	if dev < 0 then dev = syscall.open("/dev/syscript", const.O_RDWR, 0) end
 	assert(dev >= 0)
 	for fd = 0, 63 do
 		for size = 8, 256, 8 do

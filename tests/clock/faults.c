@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults for kernel/clock.c and watchdog.c, in the module as it is shipped: kprobes on
- * its functions.  A parameter turns each of them on.
+ * Faults for clock.c and watchdog.c of engine/luajit/kernel, in the module as it is shipped:
+ * kprobes on its functions.  A parameter turns each of them on.
  *
  *   window_us  script code is entered so much later, after the run has asked whether
  *              the clock sees it
@@ -14,7 +14,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
-#include "clock.h"
+#include "engine/luajit/kernel/clock.h"
 
 static uint window_us, stolen_us;
 module_param(window_us, uint, 0644);
@@ -66,9 +66,9 @@ static int watches(struct kprobe *probe, struct pt_regs *regs)
 }
 
 static struct kprobe probes[] = {
-	{ .symbol_name = "syscript:stack_on", .pre_handler = enters, .post_handler = entered },
-	{ .symbol_name = "syscript:tick", .pre_handler = ticks },
-	{ .symbol_name = "syscript:clock_watch", .pre_handler = watches },
+	{ .symbol_name = "syscript_luajit:atomic_stack_on", .pre_handler = enters, .post_handler = entered },
+	{ .symbol_name = "syscript_luajit:tick", .pre_handler = ticks },
+	{ .symbol_name = "syscript_luajit:clock_watch", .pre_handler = watches },
 };
 
 static int __init faults_init(void)

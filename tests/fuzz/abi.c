@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Hostile use of /dev/syscript by an ordinary user: processes of racing threads
+ * Hostile use of /dev/syscript-luajit by an ordinary user: processes of racing threads
  * that throw odd structures at the device and at script fds while others close,
  * duplicate, pass and unmap what they work on, fork, exit and are killed.
  *
@@ -144,7 +144,7 @@ static const char *const sources[] = {
 	"function run(a, b) return syscall.close(a % 40), syscall.dup2(b % 40, a % 40) end",
 	"function run(a, b) return syscall.ioctl(a % 40, 0xc090ca42, b) end",
 	"function run(a) return syscall.munmap(a - a % 4096, 4096) end",
-	"function run() return syscall.open('/dev/syscript', 2, 0) end",
+	"function run() return syscall.open('/dev/syscript-luajit', 2, 0) end",
 	"function run() local c = coroutine.wrap(function() coroutine.yield(1) end) return c() end",
 	"function run() return select('#', unpack({}, 1, 5000)) end",
 	"function run() return ('a'):rep(200):match(('.-'):rep(10) .. 'b') end",
@@ -249,7 +249,7 @@ static void do_register(struct random *r)
 	}
 	/* A script or another thread may have put something else in its place. */
 	if (fd == -EBADF || fd == -ENOTTY)
-		abi_device = open("/dev/syscript", O_RDWR | O_CLOEXEC);
+		abi_device = open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC);
 }
 
 /* A call by lseek(2): mostly what it should be. */
@@ -356,7 +356,7 @@ static void do_file(struct random *r)
 		fcntl(fd, F_SETOWN, getpid());
 		break;
 	case 8:
-		keep(r, open("/dev/syscript", O_RDWR | O_CLOEXEC));
+		keep(r, open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC));
 		break;
 	case 9:
 		if (ftruncate(fd, 0) == 0 || fsync(fd) == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The protocol of kernel/clock.h, and all orders of its steps.
+"""The protocol of engine/luajit/kernel/clock.h, and all orders of its steps.
 
 Two CPUs, of which one goes offline and comes back, two tasks that move between them,
 and two runs, which tasks call, hand to each other and destroy.  Each access to what
@@ -219,7 +219,7 @@ def schedules(state: State, number: int) -> Iterator[Next]:
 
 
 def is_found(state: State, cpu: int) -> bool:
-    """interrupted() of kernel/clock.c."""
+    """interrupted() of engine/luajit/kernel/clock.c."""
     clock, number = state.clocks[cpu], current(state, cpu)
     if number is None or clock.task != number or clock.run is None:
         return False

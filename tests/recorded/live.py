@@ -489,7 +489,7 @@ def recorded(made: Made) -> bool:
 def become_ordinary() -> None:
     """Root may read all.  Who may call scripts in the kernel, goes on with that."""
     if os.geteuid() == 0:
-        device = Path("/dev/syscript")
+        device = Path("/dev/syscript-luajit")
         os.setgroups([device.stat().st_gid] if device.exists() else [])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)

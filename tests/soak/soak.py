@@ -195,8 +195,9 @@ def settled() -> footprint.Footprint:
 
 def without_module() -> None:
     """The same memcached, on a kernel that has no module: it serves, and says so once."""
-    module = ROOT / "build" / f"kernel-{os.uname().release}" / "syscript.ko"
-    subprocess.run(["rmmod", "syscript"], check=True)
+    built = ROOT / "build" / f"kernel-{os.uname().release}"
+    modules = ["syscript", "syscript_luajit"]
+    subprocess.run(["rmmod", *reversed(modules)], check=True)
     try:
         cycle = Cycle("syscript", False, 64, 16, 16, 2, 2.0)
         server = cycle.server()
@@ -210,7 +211,8 @@ def without_module() -> None:
         if backend != "user" or len(said) != 1 or not said[0].startswith(SAYS_USER):
             raise SoakError(f"without the module it served in the {backend} backend, said {said!r}")
     finally:
-        subprocess.run(["insmod", str(module)], check=True)
+        for module in modules:
+            subprocess.run(["insmod", str(built / f"{module}.ko")], check=True)
 
 
 def main() -> int:

@@ -47,14 +47,19 @@ def kernel_of(release: str) -> str:
     return version if version in KERNELS else KERNELS[-1]
 
 
+def symbols(option: str, module: Path) -> set[str]:
+    lines = subprocess.run(["nm", "-j", option, module], check=True, capture_output=True, text=True)
+    return set(lines.stdout.split())
+
+
 def imported() -> dict[str, set[str]]:
-    """By kernel: the undefined symbols of the module built for it."""
+    """By kernel: the undefined symbols of the modules built for it, but for their own."""
     found: dict[str, set[str]] = {}
     # Not the debug kernel's, which has its sanitizers' functions as well.
-    for module in sorted(ROOT.glob("build/kernel-[0-9]*/syscript.ko")):
-        kernel = kernel_of(module.parent.name.removeprefix("kernel-"))
-        lines = subprocess.run(["nm", "-u", module], check=True, capture_output=True, text=True)
-        found[kernel] = set(lines.stdout.split()) - {"U", "w"}
+    for core in sorted(ROOT.glob("build/kernel-[0-9]*/syscript.ko")):
+        kernel = kernel_of(core.parent.name.removeprefix("kernel-"))
+        needed = set().union(*(symbols("-u", m) for m in core.parent.glob("syscript*.ko")))
+        found[kernel] = needed - symbols("--defined-only", core)
     return found
 
 

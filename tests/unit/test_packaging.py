@@ -44,8 +44,12 @@ def done(*argv: str | Path, cwd: Path = ROOT) -> str:
     return ended.stdout.strip()
 
 
-def dkms_tree(at: Path) -> Path:
-    done("make", "-s", "install-dkms", f"DESTDIR={at}")
+# What installs the source of which module.
+MODULES = {"install-dkms": "syscript", "install-luajit": "syscript_luajit"}
+
+
+def dkms_tree(at: Path, target: str = "install-luajit") -> Path:
+    done("make", "-s", target, f"DESTDIR={at}")
     (tree,) = (at / "usr/src").iterdir()
     return tree
 
@@ -107,7 +111,7 @@ def test_debian_packages_have_what_is_installed(tmp_path: Path) -> None:
     """Each file is in a package, and each line of theirs names a file."""
     options = ["PREFIX=/usr", "LIBDIR=/usr/lib/any", "CONSOLIDATE_LIBRARIES="]
     options += ["LIBDIR_BUILT=/usr/lib/any"]
-    done("make", "-s", "install", f"DESTDIR={tmp_path}", *options)
+    done("make", "-s", "install", "install-luajit", f"DESTDIR={tmp_path}", *options)
     packed: set[Path] = set()
     lists = [
         *(ROOT / "packaging/debian").glob("*.install"),
@@ -123,13 +127,24 @@ def test_debian_packages_have_what_is_installed(tmp_path: Path) -> None:
     assert {path for path in left if "cosy" not in str(path)} == set()
 
 
+@pytest.mark.parametrize("target", MODULES)
+def test_dkms_tree_is_of_one_module(tmp_path: Path, target: str) -> None:
+    tree = dkms_tree(tmp_path, target)
+    text = (tree / "dkms.conf").read_text()
+    assert modules_described(text) == {f"out/{MODULES[target]}.ko"}
+    assert f'PACKAGE_NAME="{tree.name.removesuffix("-" + VERSION)}"' in text
+    assert (tree / "engine/luajit").exists() == (target == "install-luajit")
+
+
 @pytest.mark.long
-def test_dkms_tree_builds_by_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", MODULES)
+def test_dkms_tree_builds_by_itself(tmp_path: Path, target: str) -> None:
     """Nothing of the repository is near it: a path that leads there by chance does not."""
     kernel = Path(done("vm/kernels.py", "path", "6.1"))
-    tree = dkms_tree(tmp_path)
-    done("sh", "kernel/build-module", kernel / "headers", "out", "vendor", "gen", cwd=tree)
-    assert (tree / "out/syscript.ko").exists()
+    tree = dkms_tree(tmp_path, target)
+    make = re.search(r'^MAKE\[0\]="(.*)"$', (tree / "dkms.conf").read_text(), re.MULTILINE)[1]
+    done(*make.replace("$kernel_source_dir", str(kernel / "headers")).split(), cwd=tree)
+    assert (tree / f"out/{MODULES[target]}.ko").exists()
 
 
 def modules_described(text: str) -> set[str]:

@@ -67,11 +67,11 @@ static inline int abi_verdict(void)
 static inline void abi_open(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	abi_device = open("/dev/syscript", O_RDWR | O_CLOEXEC);
+	abi_device = open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC);
 	if (abi_device < 0 && errno == ENOENT)
-		SKIP("no /dev/syscript: load the module first");
+		SKIP("no /dev/syscript-luajit: load the module first");
 	if (abi_device < 0) {
-		perror("/dev/syscript");
+		perror("/dev/syscript-luajit");
 		exit(1);
 	}
 }
@@ -204,6 +204,12 @@ static inline int abi_count(pid_t pid)
 	return n;
 }
 
+static inline void abi_parameter_path(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, "/sys/module/%s/parameters/%s",
+		 strcmp(name, "jit") ? "syscript" : "syscript_luajit", name);
+}
+
 /* A module parameter's value, or -1. */
 static inline long long abi_parameter(const char *name)
 {
@@ -211,7 +217,7 @@ static inline long long abi_parameter(const char *name)
 	long long value = -1;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/module/syscript/parameters/%s", name);
+	abi_parameter_path(path, sizeof(path), name);
 	f = fopen(path, "r");
 	if (!f)
 		return -1;
@@ -227,7 +233,7 @@ static inline int abi_set_parameter(const char *name, const char *value)
 	char path[128];
 	int fd, err = 0;
 
-	snprintf(path, sizeof(path), "/sys/module/syscript/parameters/%s", name);
+	abi_parameter_path(path, sizeof(path), name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

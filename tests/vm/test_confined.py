@@ -98,7 +98,7 @@ def test_who_may() -> None:
         "    fd = register([i.mov(0, 1) + i.EXIT], arena)\n"
         "    result['confined'] = lib.call(fd, 42)\n"
         "result['luajit'] = lib.register(b'function run() end', engine=LUAJIT)[0]\n"
-        "dev = os.open('/dev/syscript-confined', os.O_RDWR)\n"
+        "dev = os.open('/dev/syscript', os.O_RDWR)\n"
         "import fcntl\n"
         "reg = bytearray(136)\n"
         "image = ctypes.create_string_buffer(b'function run() end')\n"
@@ -114,7 +114,7 @@ def test_who_may() -> None:
     assert result == {
         "confined": [1, 42],
         "luajit": -errno.EACCES,
-        "direct": [errno.EACCES, "/dev/syscript-confined is for engine confined only"],
+        "direct": [errno.EACCES, "/dev/syscript is for engine confined only"],
     }
 
 

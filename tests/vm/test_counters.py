@@ -92,6 +92,7 @@ def test_top(holder, as_user) -> None:
 
 
 SYMBOLS = Path("/sys/kernel/debug/syscript/symbols")
+MCODE_SIZE = 8 << 20  # MCODE_PAGES of engine/luajit/kernel/mcode.h
 
 
 def symbols_of(name: str) -> list[tuple[int, str]]:
@@ -107,10 +108,10 @@ def symbols_of(name: str) -> list[tuple[int, str]]:
 
 def room() -> range:
     """Where machine code is."""
-    command = ["grep", r"\[syscript\]$", "/proc/kallsyms"]
+    command = ["grep", r"\bsyscript_mcode\b", "/proc/kallsyms"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    at = {name: int(address, 16) for address, _, name, _ in map(str.split, text.splitlines())}
-    return range(at["syscript_mcode"], at["confined_room"])
+    start = int(text.split()[0], 16)
+    return range(start, start + MCODE_SIZE)
 
 
 def test_symbols(holder, as_user) -> None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from runner import COMMAND
 
-CONFINED = Path("/dev/syscript-confined")
+DEVICE = Path("/dev/syscript")
+LUAJIT = Path("/dev/syscript-luajit")
 ENABLED = Path("/sys/module/syscript/parameters/enabled")
 
 
@@ -29,22 +31,36 @@ def test_member_lacks_nothing(as_user) -> None:
     assert found["backends"] == {"kernel": 0, "user": 0} and found["engine"] == "luajit"
 
 
+# Guests load the module themselves.
+AT_BOOT = "echo syscript | sudo tee /etc/modules-load.d/syscript.conf"
+
+
+def test_device_is_closed(as_outsider) -> None:
+    DEVICE.chmod(0o600)
+    try:
+        assert advice(as_outsider) == ["sudo chmod 0666 /dev/syscript", AT_BOOT]
+    finally:
+        DEVICE.chmod(0o666)
+
+
 def test_outsider_is_not_in_the_group(as_outsider) -> None:
-    """Which matters to one who may not use the confined engine either."""
-    CONFINED.chmod(0o600)
+    """Which matters where the administrator has given the device to the group."""
+    was = DEVICE.stat()
+    os.chown(DEVICE, was.st_uid, LUAJIT.stat().st_gid)
+    DEVICE.chmod(0o660)
     try:
         first, *rest = advice(as_outsider)
     finally:
-        CONFINED.chmod(0o666)
+        os.chown(DEVICE, was.st_uid, was.st_gid)
+        DEVICE.chmod(0o666)
     assert first.startswith("sudo usermod -aG syscript outsider")
-    # Guests load the module themselves.
-    assert rest == ["echo syscript | sudo tee /etc/modules-load.d/syscript.conf"]
+    assert rest == [AT_BOOT]
 
 
 def test_confined_engine_is_open_to_others(as_outsider) -> None:
     found = doctor(as_outsider)
-    assert found["confined_device"] == {"present": True, "usable": True, "mode": "0666"}
-    assert not found["device"]["usable"]
+    assert found["luajit_device"] == {"present": True, "usable": False, "mode": "0660"}
+    assert found["device"]["usable"] and found["device"]["mode"] == "0666"
     assert found["missing"] == [] and found["backend"] == "kernel"
     assert found["engine"] == "confined"
 
@@ -57,6 +73,7 @@ def test_scripts_are_switched_off(as_user) -> None:
         ENABLED.write_text("Y")
 
 
-def test_device_has_its_own_number() -> None:
-    """A device node can exist before the module: opening it loads the module."""
-    assert "249 syscript" in Path("/proc/misc").read_text()
+def test_devices_have_their_own_numbers() -> None:
+    """A device node can exist before its module: opening it loads the module."""
+    numbers = Path("/proc/misc").read_text().splitlines()
+    assert {"249 syscript", "248 syscript-luajit"} <= set(numbers)

@@ -1720,7 +1720,7 @@ def test_kept_for_a_while(net: Wire, far: socket.socket) -> None:
         client.send(b"slow")
         queued(far, 1)
         assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 1
-        time.sleep(5)  # Twice the period of kernel/idle.c.
+        time.sleep(5)  # Twice the period of engine/luajit/kernel/idle.c.
         assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 1) == 1
         assert client.recv(100) == b"slow"
 

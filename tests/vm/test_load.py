@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The module is loaded and removed again and again on a busy machine.
+"""The modules are loaded and removed again and again on a busy machine.
 
 Loading makes two new VMs and compares them, to know what of one is an address.
 Interrupts that ask a VM to give way are no part of a new one: with many other
@@ -18,7 +18,8 @@ import pytest
 from library import BUILD, Library
 
 MODULE = os.environ.get("SYSCRIPT_MODULE", "")
-DEVICES = [Path("/dev/syscript"), Path("/dev/syscript-confined")]
+DEVICES = [Path("/dev/syscript"), Path("/dev/syscript-luajit")]
+ENGINE = MODULE.replace("syscript.ko", "syscript_luajit.ko")
 ALONE = BUILD.parent / "vm" / "alone"
 
 
@@ -38,8 +39,9 @@ def busy() -> Iterator[None]:
 @pytest.mark.parametrize("loads", [1, pytest.param(25, marks=pytest.mark.long)])
 def test_loads_on_a_busy_machine(busy: None, loads: int) -> None:
     before = [device.stat() for device in DEVICES]
-    again = f'for _ in $(seq {loads}); do rmmod syscript && insmod "$0" || exit; done'
-    subprocess.run([ALONE, "sh", "-c", again, MODULE], check=True)
+    again = 'rmmod syscript_luajit syscript && insmod "$0" && insmod "$1" || exit'
+    again = f"for _ in $(seq {loads}); do {again}; done"
+    subprocess.run([ALONE, "sh", "-c", again, MODULE, ENGINE], check=True)
     for device, was in zip(DEVICES, before, strict=True):
         os.chown(device, was.st_uid, was.st_gid)
         device.chmod(was.st_mode & 0o7777)

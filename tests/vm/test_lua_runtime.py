@@ -58,8 +58,9 @@ def test_special(as_outsider) -> None:
 
 
 def test_is_for_outsiders(as_outsider) -> None:
-    """For a user who may not open the device of all engines."""
-    code = "return syscall.getuid(), syscall.open('/dev/syscript', const.O_RDWR) == -errno.EACCES"
+    """For a user who may not open the device of LuaJIT."""
+    opened = "syscall.open('/dev/syscript-luajit', const.O_RDWR)"
+    code = f"return syscall.getuid(), {opened} == -errno.EACCES"
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
     uid = as_outsider(["id", "-u"]).stdout.strip()
     assert (done.stdout, done.stderr) == (f"{uid}\t1\n", "")

@@ -233,7 +233,7 @@ def test_contexts() -> None:
         fd, text = lib.register(image, engine=1, **arena.shared())
         assert fd == -errno.ENOEXEC
         assert text == ("insn 0: calls a function of a subsystem, which only its programs have")
-    lua = p.load(b"function run() end", engine=0, device="/dev/syscript")
+    lua = p.load(b"function run() end", engine=0, device="/dev/syscript-luajit")
     assert lua == (-errno.EOPNOTSUPP, "engine luajit cannot run without a process")
     assert not p.programs()
 

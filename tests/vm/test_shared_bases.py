@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHECK, BASE, EXTENDS, SHARED = 1 << 2, 1 << 4, 1 << 5, 1 << 7
 MAX = 3
 CLONE_NEWUSER = 0x10000000
-DEVICE = "/dev/syscript-confined"
+DEVICE = "/dev/syscript"
 MEMORY = 64 << 10
 
 

@@ -4,15 +4,36 @@
 
 #include <linux/init.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 
 #include "clock.h"
 #include "compat.h"
+#include "device.h"
 #include "engine.h"
 #include "fpu.h"
 #include "version.h"
 #include "watchdog.h"
 
-/* Registering makes VMs, which run already. */
+static unsigned short mode = 0660;
+module_param(mode, ushort, 0444);
+MODULE_PARM_DESC(mode, "Mode of /dev/syscript-luajit where no udev rule sets it (default: 0660)");
+
+/* One of those for local use, as /dev/syscript's. */
+#define DEVICE_MINOR	248
+MODULE_ALIAS_MISCDEV(DEVICE_MINOR);
+MODULE_ALIAS("devname:syscript-luajit");
+
+static const struct file_operations device_ops = DEVICE_OPS;
+
+/* For those who may use LuaJIT, and so any engine. */
+static struct script_device device = {
+	.misc = { .minor = DEVICE_MINOR, .name = "syscript-luajit", .fops = &device_ops },
+};
+
+/*
+ * Registering makes VMs, which run already.  The device comes last: from then on there are
+ * callers.
+ */
 static int __init luajit_init(void)
 {
 	int err = fpu_init();
@@ -26,8 +47,13 @@ static int __init luajit_init(void)
 	if (err)
 		goto exit_clock;
 	err = engine_register(&luajit_engine);
+	if (err)
+		goto exit_watchdog;
+	err = script_device_add(&device, mode);
 	if (!err)
 		return 0;
+	engine_unregister(&luajit_engine);
+exit_watchdog:
 	watchdog_exit();
 exit_clock:
 	clock_exit();
@@ -36,6 +62,7 @@ exit_clock:
 
 static void __exit luajit_exit(void)
 {
+	script_device_remove(&device);
 	engine_unregister(&luajit_engine);
 	watchdog_exit();
 	clock_exit();

@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	int fd = open("/dev/syscript-confined", O_RDWR);
+	int fd = open("/dev/syscript", O_RDWR);
 	struct syscript_info info = { 0 };
 	long sum = 0;
 

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The core is for any engine: what runs programs names none, and a run knows no frames."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = ROOT / "kernel"
+ENGINES = re.compile(r"luajit|confined|\bvm_run\b", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", ["program.c", "run.c", "gates.c", "gates_own.h", "engine_call.h"])
+def test_names_no_engine(name: str) -> None:
+    assert ENGINES.findall((KERNEL / name).read_text()) == []
+
+
+@pytest.mark.parametrize("name", ["run.c", "run_own.h", "gates.c"])
+def test_knows_no_frames(name: str) -> None:
+    assert re.findall(r"net/frame|\bframes?_\w+", (KERNEL / name).read_text()) == []
+
+
+def sources(*folders: Path) -> dict[str, str]:
+    paths = [path for folder in folders for path in folder.rglob("*.[chS]")]
+    return {str(path.relative_to(ROOT)): path.read_text() for path in paths}
+
+
+def test_core_includes_nothing_of_luajit() -> None:
+    """Nor what lies with it."""
+    names = {path.name for path in (ROOT / "engine/luajit").rglob("*.h")}
+    names -= {path.name for path in (ROOT / "engine/confined").rglob("*.h")}
+    core = sources(KERNEL, ROOT / "engine/confined")
+    assert len(core) > 100 and {"clock.h", "watchdog.h", "fpu.h"} <= names
+    found = {
+        (file, name)
+        for file, text in core.items()
+        for name in re.findall(r'#include "(?:[\w/.]*/)?(\w+\.h)"', text)
+        if name in names
+    }
+    assert found == set()
+
+
+def test_modules_objects_are_their_own() -> None:
+    """LuaJIT's folder is in its module, all else in the other."""
+    text = (KERNEL / "Kbuild").read_text()
+    for module, place in re.findall(r"^(syscript\w*)-(?:y|\$\(\w+\)) \+?:?= (\S+)\.o", text, re.M):
+        assert (module == "syscript_luajit") == place.startswith("$(luajit)/"), (module, place)
