@@ -45,19 +45,19 @@ static const char *missing(const struct verify_state *s, const struct verify_sta
 {
 	if (want->masked & ~s->masked)
 		return want->masked & ~s->masked & V_BIT(V_FRAME) ?
-			       "the frame's place is not masked" :
-			       "a register is not masked as it is to be there";
+			       "frame register is not masked at branch target" :
+			       "register is not masked at branch target";
 	if (want->by4 & ~s->by4 || want->by8 & ~s->by8)
-		return "a register is no multiple, as it is to be there";
+		return "register is not aligned at branch target";
 	if (s->unset & ~want->unset)
-		return "branches with something of the kernel's";
+		return "register may hold a kernel value at branch target";
 	if (s->depth != want->depth)
-		return "the stack is to be another one there";
+		return "stack depth differs at branch target";
 	if (s->room < want->room)
-		return "the stack is to have more room there";
+		return "stack check missing before branch target";
 	if (want->calls && !s->calls)
-		return "a routine that calls others, where there is to be none";
-	return s->credit < want->credit ? "too little fuel is paid for what is there" : NULL;
+		return "leaf routine reaches code that calls";
+	return s->credit < want->credit ? "too little fuel paid at branch target" : NULL;
 }
 
 static const struct verify_label *find_label(const struct verify_label *labels, u32 to, u64 at)
@@ -83,9 +83,9 @@ static const char *arrive(struct verifier *c)
 	const char *why;
 
 	if (c->label < c->v->nlabels && label->at < c->pos)
-		return "a label where no instruction begins";
+		return "label is not at an instruction boundary";
 	if (c->label == c->v->nlabels || label->at > c->pos)
-		return c->dead ? "nothing leads here" : NULL;
+		return c->dead ? "unreachable code" : NULL;
 	why = c->dead ? NULL : missing(&c->s, &label->known);
 	c->s = label->known;
 	c->dead = false;
@@ -127,7 +127,7 @@ static const char *check_branch(struct verifier *c)
 {
 	const struct verify_label *label = find_target(c);
 
-	return label ? missing(&c->s, &label->known) : "leads to no label";
+	return label ? missing(&c->s, &label->known) : "branch target has no label";
 }
 
 /* For the routine's caller, or confined_throw in this one's place. */
@@ -148,9 +148,9 @@ static const char *check_stub(const struct verifier *c)
 	    !leads_to(c, c->in.to, confined_abort) &&
 	    !leads_to(c, c->in.to, confined_fault_stack) &&
 	    !leads_to(c, c->in.to, confined_fault_function))
-		return "calls what is not to be called";
+		return "call target is not allowed";
 	return c->s.unset & (both ? V_SCRATCH : V_BIT(11)) ?
-		       "tells of what is not the program's" : NULL;
+		       "stub would report a kernel value" : NULL;
 }
 
 static const char *check_jump(struct verifier *c)
@@ -164,7 +164,7 @@ static const char *check_jump(struct verifier *c)
 		return check_return(c);
 	/* It would return. */
 	if (leads_to(c, c->in.to, confined_gate))
-		return "leads out of the code";
+		return "jump target is outside the code";
 	return check_stub(c);
 }
 
@@ -178,9 +178,9 @@ static const char *call_routine(struct verifier *c)
 	const char *why;
 
 	if (!label)
-		return "calls no routine";
+		return "call target is not a routine";
 	if (!s.room || !s.calls)
-		return "calls without room on the stack";
+		return "call without a stack check";
 	s.depth = 0;
 	s.room--;
 	why = missing(&s, &label->known);
@@ -221,20 +221,20 @@ static const char *check_gate(struct verifier *c)
 	int args = c->v->gate_args ? c->v->gate_args(to) : -1;
 
 	if (args < 0)
-		return "calls what is not to be called";
+		return "call target is not allowed";
 	if (args > 5 && c->in.slots < 2)
-		return "a system call without its sixth argument";
+		return "system call without its sixth argument";
 	if (c->in.barrier ? !leads_to(c, c->in.barrier, confined_barrier) : c->v->barrier)
-		return "a system call without a barrier";
+		return "system call without a speculation barrier";
 	return NULL;
 }
 
 static const char *check_room(struct verifier *c)
 {
 	if (c->s.depth)
-		return "looks for room where some is taken";
+		return "stack check after a push";
 	c->s.room = V_ROOM_CALLS;
-	return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "its call is missing";
+	return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "comparison without its fault call";
 }
 
 /* The facts after a comparison: @in has r10's if it is compared. */
@@ -243,7 +243,7 @@ static const char *check_unless(const struct verifier *c)
 	bool known = leads_to(c, c->in.to, confined_fault_stack) ||
 		     (c->in.reads & V_BIT(10) && leads_to(c, c->in.to, confined_fault_access));
 
-	return known ? NULL : "its call is missing";
+	return known ? NULL : "comparison without its fault call";
 }
 
 /* -- Code ---------------------------------------------------------------------- */
@@ -255,13 +255,13 @@ static const char *spend(struct verifier *c)
 
 	if (c->in.kind == V_CHARGE) {
 		if (c->in.imm <= 0 || !leads_to(c, c->in.to, confined_poll))
-			return "fuel is not taken";
+			return "invalid fuel charge";
 		credit += (u64)c->in.imm * V_FUEL_BYTES;
 	}
 	if (credit > CREDIT_MAX)
 		credit = CREDIT_MAX;
 	if (credit < c->in.len)
-		return "more code than fuel";
+		return "more code than fuel paid for";
 	c->s.credit = credit - c->in.len;
 	return NULL;
 }
@@ -277,7 +277,7 @@ static const char *check_kind(struct verifier *c)
 		return check_call(c);
 	case V_RETURN:
 		c->dead = true;
-		return IMAGE_RETURN_STUB ? "returns by itself" : check_return(c);
+		return IMAGE_RETURN_STUB ? "return does not use the return stub" : check_return(c);
 	case V_ROOM:
 		return check_room(c);
 	case V_UNLESS:
@@ -298,7 +298,7 @@ static const char *check_insn(struct verifier *c)
 	if (why)
 		return why;
 	if (!verify_decode(v->code + c->pos, v->size - c->pos, &c->in))
-		return "no instruction that may be here";
+		return "instruction is not allowed";
 	why = spend(c) ?: verify_step(v, &c->s, &c->in) ?: check_kind(c);
 	if (!why)
 		c->pos += c->in.len;
@@ -326,11 +326,11 @@ static const char *check_base(struct verifier *c)
 
 	if (!v->base)
 		return v->size < 4 || !verify_landing(v->code) ?
-			       "indirect branches do not land" : NULL;
+			       "code does not begin with endbr64" : NULL;
 	c->dead = true;
 	label = find_label(v->labels, v->nlabels, v->beyond);
 	if (!label || v->arena_shift != v->base->arena_shift)
-		return "not for this base";
+		return "extension of another base";
 	return missing(&beyond, &label->known);
 }
 
@@ -344,9 +344,9 @@ static const char *check_code(struct verifier *c)
 		why = check_insn(c);
 	}
 	if (!why && !c->dead)
-		why = "runs past its end";
+		why = "control flow runs past the end";
 	if (!why && c->label < c->v->nlabels)
-		why = "a label where no instruction begins";
+		why = "label is not at an instruction boundary";
 	return why;
 }
 
@@ -360,7 +360,7 @@ int verify_code(const struct verify *v, char *error, size_t error_len)
 	c.s.calls = true;
 	why = check_code(&c);
 	if (!why && has_landing(&c)) {
-		why = "indirect branches may land";
+		why = "code contains endbr64";
 		err = -EAGAIN;
 	}
 	if (!why)

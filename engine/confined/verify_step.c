@@ -20,15 +20,15 @@ static const char *check_place(const struct verify *v, const struct verify_state
 	if (in->index == NO_INDEX)
 		most += arena_mask(v) + 1;
 	else if (!(s->masked & V_BIT(in->index)))
-		return "the address is not masked";
+		return "address is not masked";
 	if (in->disp < -(s64)IMAGE_GUARD || in->disp > most)
-		return "the offset reaches over the guard";
+		return "offset exceeds the guard area";
 	if (!in->align)
 		return NULL;
 	if (in->disp & (in->align - 1) ||
 	    (in->index != NO_INDEX &&
 	     !((in->align == 8 ? s->by8 : s->by4) & V_BIT(in->index))))
-		return "an atomic operation may cross a cache line";
+		return "atomic operation may cross a cache line";
 	return NULL;
 }
 
@@ -51,7 +51,7 @@ static const char *step_frame(struct verify_state *s, const struct verify_state 
 	u16 frame = V_BIT(V_FRAME);
 
 	if (in->imm & 7)
-		return "moves the frame to no multiple of 8";
+		return "frame moved by no multiple of 8";
 	s->by4 |= before->by4 & frame;
 	s->by8 |= before->by8 & frame;
 	return NULL;
@@ -67,11 +67,11 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
 	if (why)
 		return why;
 	if (in->reads & (s->unset | V_SECRET))
-		return "reads what is not the program's";
+		return "reads a register that may hold a kernel value";
 	if (in->writes & V_KEPT & ~frame)
-		return "writes a register that is to be kept";
+		return "writes a reserved register";
 	if (s->depth + in->slots > V_SLOTS)
-		return "too much is pushed";
+		return "stack push exceeds the limit";
 	s->masked &= ~in->writes;
 	s->by4 &= ~in->writes;
 	s->by8 &= ~in->writes;

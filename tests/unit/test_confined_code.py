@@ -185,7 +185,7 @@ class Reader:
         elif line.name == "call" and self.stubs.get(target) not in NO_RETURN:
             self.masked = {}
         if self.stubs.get(target) not in NO_RETURN and line.name not in ("jge", "jb", "jae"):
-            assert self.frame_masked, "the frame's place is not masked"
+            assert self.frame_masked, "frame register is not masked at branch target"
 
     def memory(self, line: Line, operand: str) -> None:
         registers, disp = parts(operand)

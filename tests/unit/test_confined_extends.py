@@ -289,19 +289,19 @@ ACCEPTED = [
     POPPED + NUMBERS + "e9 @beyond cc :",
 ]
 REFUSED = {
-    "e8 @base_function": "more code than fuel",
-    "e8 @base_middle" + PAYS: "calls what is not to be called",
-    "e8 @base" + PAYS: "calls what is not to be called",
-    "e8 @base_dispatch" + PAYS: "branches with something of the kernel's",
-    NUMBERS + "e8 @beyond" + PAYS: "calls what is not to be called",
-    "e9 @base_function cc :": "the stack is to be another one there",
-    NUMBERS + "e9 @beyond cc :": "the stack is to be another one there",
-    POPPED + "e9 @beyond cc :": "branches with something of the kernel's",
-    POPPED + "e9 @base_middle cc :": "calls what is not to be called",
-    "0f 84 @base_function": "the stack is to be another one there",
-    "e8 @numbers" + PAYS: "branches with something of the kernel's",
-    "83 c5 08 e8 @base_function" + PAYS: "the frame's place is not masked",
-    "89 fd e8 @base_function" + PAYS: "writes a register",
+    "e8 @base_function": "more code than fuel paid for",
+    "e8 @base_middle" + PAYS: "call target is not allowed",
+    "e8 @base" + PAYS: "call target is not allowed",
+    "e8 @base_dispatch" + PAYS: "register may hold a kernel value at branch target",
+    NUMBERS + "e8 @beyond" + PAYS: "call target is not allowed",
+    "e9 @base_function cc :": "stack depth differs at branch target",
+    NUMBERS + "e9 @beyond cc :": "stack depth differs at branch target",
+    POPPED + "e9 @beyond cc :": "register may hold a kernel value at branch target",
+    POPPED + "e9 @base_middle cc :": "call target is not allowed",
+    "0f 84 @base_function": "stack depth differs at branch target",
+    "e8 @numbers" + PAYS: "register may hold a kernel value at branch target",
+    "83 c5 08 e8 @base_function" + PAYS: "frame register is not masked at branch target",
+    "89 fd e8 @base_function" + PAYS: "writes a reserved",
 }
 
 
@@ -314,7 +314,7 @@ def test_planted() -> None:
 
 def test_a_call_of_the_base_wants_room() -> None:
     with planting(leaf=True) as plant:
-        assert "calls without room on the stack" in plant("e8 @base_function" + PAYS)
+        assert "call without a stack check" in plant("e8 @base_function" + PAYS)
 
 
 def test_no_landing_at_the_beginning() -> None:

@@ -112,7 +112,7 @@ DIVIDE_SIGNED = "4d 85 db 74 0d 49 83 fb ff 74 0b 48 99 49 f7 fb eb 07 31 c0 eb 
 R11 = "49 89 fb "  # r11 = rdi
 POLL = "79 0b 41 bb 01 00 00 00 e8 @poll "
 TRY_BEGIN = "55 53 41 55 41 56 41 57 41 ff 71 28 49 89 61 28 49 89 fa 48 89 f7 "
-NONE = "no instruction that may be here"
+NONE = "instruction is not allowed"
 PREFIXES = bytes.fromhex("26 2e 36 3e 64 65 66 67 f0 f2 f3 40 48")
 
 GOOD = [
@@ -146,29 +146,29 @@ GOOD = [
 
 WRONG = {
     # The arena
-    "4b 8b 44 14 08": "the address is not masked",
-    "41 89 fa 41 81 e2 ff ff 01 00 " + LOAD: "the address is not masked",
-    MASKED + "49 89 fa " + LOAD: "the address is not masked",
+    "4b 8b 44 14 08": "address is not masked",
+    "41 89 fa 41 81 e2 ff ff 01 00 " + LOAD: "address is not masked",
+    MASKED + "49 89 fa " + LOAD: "address is not masked",
     MASKED + "49 ff c2 " + LOAD: NONE,
-    MASKED + "41 83 c2 08 " + LOAD: "the address is not masked",
-    "49 89 fa 49 81 e2 ff ff 00 00 " + LOAD: "the address is not masked",  # of 64 bits
-    MASKED + "4b 8b 84 14 f9 8f 00 00": "the offset reaches over the guard",
-    MASKED + "4b 8b 84 14 f7 6f ff ff": "the offset reaches over the guard",
+    MASKED + "41 83 c2 08 " + LOAD: "address is not masked",
+    "49 89 fa 49 81 e2 ff ff 00 00 " + LOAD: "address is not masked",  # of 64 bits
+    MASKED + "4b 8b 84 14 f9 8f 00 00": "offset exceeds the guard area",
+    MASKED + "4b 8b 84 14 f7 6f ff ff": "offset exceeds the guard area",
     MASKED + "4b 8b 44 54 08": NONE,  # r10 * 2
     MASKED + "4b 8b 04 14": NONE,  # no displacement
-    "49 8b 84 24 f9 8f 01 00": "the offset reaches over the guard",
+    "49 8b 84 24 f9 8f 01 00": "offset exceeds the guard area",
     "48 8b 47 08": NONE,
-    "4b 03 44 14 08": "the address is not masked",
-    "4b 39 44 14 08": "the address is not masked",
-    "81 e7 ff ff 01 00 49 8b 44 3c 08": "the address is not masked",
+    "4b 03 44 14 08": "address is not masked",
+    "4b 39 44 14 08": "address is not masked",
+    "81 e7 ff ff 01 00 49 8b 44 3c 08": "address is not masked",
     "81 e7 ff ff 00 00 48 ff c7": NONE,
-    "81 e7 ff ff 00 00 48 83 c7 08 49 8b 44 3c 08": "the address is not masked",
+    "81 e7 ff ff 00 00 48 83 c7 08 49 8b 44 3c 08": "address is not masked",
     MASKED + "4b 01 44 14 08": NONE,  # to memory, without lock
     "48 03 47 08": NONE,
     "49 3b 41 18": NONE,
     "49 03 41 10": NONE,
-    "4a 8d 44 27 08": "reads what is not the program's",  # lea rax, [rdi + r12 + 8]
-    "4b 8d 44 d3 08": "reads what is not the program's",  # lea rax, [r11 + r10 * 8 + 8]
+    "4a 8d 44 27 08": "reads a register that may hold a kernel value",  # lea rax, [rdi + r12 + 8]
+    "4b 8d 44 d3 08": "may hold a kernel value",  # lea rax, [r11 + r10 * 8 + 8]
     "48 8d 84 f7 00 00 00 00": NONE,
     "48 c1 c8 05": NONE,  # ror
     "48 c1 d0 05": NONE,  # rcl
@@ -191,43 +191,43 @@ WRONG = {
     "f3 c3 cc": NONE,
     "c2 00 00 cc": NONE,
     "c4 e2 f8 f2 c7": NONE,  # andn: another encoding
-    MASKED + "e8 @leaf " + LOAD: "the address is not masked",
-    MASKED + FUEL + POLL + LOAD: "the address is not masked",
-    MASKED + GATE + CLEAR_ARGS + LOAD: "the address is not masked",
-    "74 0a " + MASKED + ": " + LOAD: "the address is not masked",  # a way around the mask
-    "74 0a " + MASKED + ":m10 " + LOAD: "not masked as it is to be there",
-    "74 0a " + MASKED + LOAD: "leads to no label",
-    ":m10 " + LOAD: "not masked as it is to be there",
-    MASKED + ":m10 " + LOAD + "4d 89 da 75 f6": "reads what is not",
-    MASKED + ":m10 " + LOAD + "49 89 fa 75 f6": "not masked as it is to be there",
-    "83 ed 08 49 8b 44 2c 00": "the address is not masked",
+    MASKED + "e8 @leaf " + LOAD: "address is not masked",
+    MASKED + FUEL + POLL + LOAD: "address is not masked",
+    MASKED + GATE + CLEAR_ARGS + LOAD: "address is not masked",
+    "74 0a " + MASKED + ": " + LOAD: "address is not masked",  # a way around the mask
+    "74 0a " + MASKED + ":m10 " + LOAD: "not masked at branch target",
+    "74 0a " + MASKED + LOAD: "branch target has no label",
+    ":m10 " + LOAD: "not masked at branch target",
+    MASKED + ":m10 " + LOAD + "4d 89 da 75 f6": "kernel value",
+    MASKED + ":m10 " + LOAD + "49 89 fa 75 f6": "not masked at branch target",
+    "83 ed 08 49 8b 44 2c 00": "address is not masked",
     # Atomically
-    MASKED + "f0 4b 01 44 14 08": "an atomic operation may cross a cache line",
-    MASKED + ":m10,e10 f0 4b 01 44 14 08": "a register is no multiple",
-    "44 8d 57 08 41 81 e2 fc ff 00 00 :m10,e10 f0 4b 01 44 14 00": "a register is no multiple",
-    "81 e7 f8 ff 00 00 e8 @leaf 81 e7 ff ff 00 00 f0 49 01 44 3c 00": "an atomic operation",
-    "f0 49 01 44 2c 04": "an atomic operation may cross a cache line",
-    MASKED + "4b 87 44 14 08": "an atomic operation may cross a cache line",
-    "44 8d 57 08 41 81 e2 fc ff 00 00 f0 4b 01 44 14 00": "an atomic operation may cross",
+    MASKED + "f0 4b 01 44 14 08": "atomic operation may cross a cache line",
+    MASKED + ":m10,e10 f0 4b 01 44 14 08": "register is not aligned",
+    "44 8d 57 08 41 81 e2 fc ff 00 00 :m10,e10 f0 4b 01 44 14 00": "register is not aligned",
+    "81 e7 f8 ff 00 00 e8 @leaf 81 e7 ff ff 00 00 f0 49 01 44 3c 00": "atomic operation",
+    "f0 49 01 44 2c 04": "atomic operation may cross a cache line",
+    MASKED + "4b 87 44 14 08": "atomic operation may cross a cache line",
+    "44 8d 57 08 41 81 e2 fc ff 00 00 f0 4b 01 44 14 00": "atomic operation may cross",
     "f0 48 01 c0": NONE,
     "f0 49 8b 44 2c 08": NONE,
     "49 01 44 2c 08": NONE,  # without lock
     # Registers
-    "49 89 fc": "writes a register that is to be kept",
-    "49 89 f9": "writes a register that is to be kept",
-    "48 89 fc": "writes a register that is to be kept",
-    "48 89 fd": "writes a register that is to be kept",
-    "48 83 c4 08": "reads what is not the program's",
-    "83 cd 08": "writes a register that is to be kept",
-    "48 83 ed 08": "writes a register that is to be kept",
-    "49 81 e1 ff ff 00 00": "reads what is not the program's",
-    "41 81 e1 ff ff 00 00": "reads what is not the program's",
-    "4c 89 e0": "reads what is not the program's",
-    "4c 89 c8": "reads what is not the program's",
-    "48 89 e0": "reads what is not the program's",
-    "4c 89 d0": "reads what is not the program's",  # r10, before it is written
-    "49 8d 41 00": "reads what is not the program's",
-    "83 ed 04 81 e5 ff ff 00 00": "moves the frame to no multiple of 8",
+    "49 89 fc": "writes a reserved register",
+    "49 89 f9": "writes a reserved register",
+    "48 89 fc": "writes a reserved register",
+    "48 89 fd": "writes a reserved register",
+    "48 83 c4 08": "reads a register that may hold a kernel value",
+    "83 cd 08": "writes a reserved register",
+    "48 83 ed 08": "writes a reserved register",
+    "49 81 e1 ff ff 00 00": "reads a register that may hold a kernel value",
+    "41 81 e1 ff ff 00 00": "reads a register that may hold a kernel value",
+    "4c 89 e0": "reads a register that may hold a kernel value",
+    "4c 89 c8": "reads a register that may hold a kernel value",
+    "48 89 e0": "reads a register that may hold a kernel value",
+    "4c 89 d0": "reads a register that may hold a kernel value",  # r10, before it is written
+    "49 8d 41 00": "reads a register that may hold a kernel value",
+    "83 ed 04 81 e5 ff ff 00 00": "frame moved by no multiple of 8",
     # The machine
     "49 8b 41 20": NONE,  # machine.base
     "49 89 41 18": NONE,
@@ -235,53 +235,53 @@ WRONG = {
     "41 c7 41 3c 01 00 00 00": NONE,  # machine.pc, but for a gate
     "4d 8b 89 80 00 00 00": NONE,
     "49 81 41 00 01 00 00 00": NONE,  # more fuel
-    "49 81 69 00 00 00 00 00 " + POLL: "fuel is not taken",
-    "49 81 69 00 ff ff ff ff " + POLL: "fuel is not taken",
+    "49 81 69 00 00 00 00 00 " + POLL: "invalid fuel charge",
+    "49 81 69 00 ff ff ff ff " + POLL: "invalid fuel charge",
     FUEL + "31 c0": NONE,
     FUEL + POLL.replace("79", "78"): NONE,
     FUEL + POLL.replace("0b", "06"): NONE,
-    FUEL + POLL.replace("poll", "leaf"): "fuel is not taken",
-    "49 3b 61 10 73 0b 41 bb 01 00 00 00 e8 @fault_stack": "looks for room where some is taken",
-    "58 49 3b 61 10 73 0b 41 bb 01 00 00 00 e8 @abort": "its call is missing",
-    "41 3b 69 08 7d 0b 41 bb 01 00 00 00 e8 @leaf": "its call is missing",
-    "41 3b 69 08 7d 0b 41 bb 01 00 00 00 e8 @fault_access": "its call is missing",
-    "49 81 fb 00 00 01 00 76 0b 41 bb 01 00 00 00 e8 @fault_access": "reads what is not",
+    FUEL + POLL.replace("poll", "leaf"): "invalid fuel charge",
+    "49 3b 61 10 73 0b 41 bb 01 00 00 00 e8 @fault_stack": "stack check after a push",
+    "58 49 3b 61 10 73 0b 41 bb 01 00 00 00 e8 @abort": "comparison without its fault call",
+    "41 3b 69 08 7d 0b 41 bb 01 00 00 00 e8 @leaf": "comparison without its fault call",
+    "41 3b 69 08 7d 0b 41 bb 01 00 00 00 e8 @fault_access": "comparison without its fault call",
+    "49 81 fb 00 00 01 00 76 0b 41 bb 01 00 00 00 e8 @fault_access": "kernel value",
     # The stack
     "5b": "pops the return address",
     "58 58": "pops the return address",
     "58": "pops the return address",
-    "50": "the stack is to be another one there",
-    "54": "reads what is not the program's",
-    "41 51": "reads what is not the program's",
-    "41 54": "reads what is not the program's",
-    "41 52": "reads what is not the program's",
-    "50 5d": "writes a register that is to be kept",
-    "50 41 59": "writes a register that is to be kept",
-    "c3 cc": "the stack is to be another one there",
+    "50": "stack depth differs at branch target",
+    "54": "reads a register that may hold a kernel value",
+    "41 51": "reads a register that may hold a kernel value",
+    "41 54": "reads a register that may hold a kernel value",
+    "41 52": "reads a register that may hold a kernel value",
+    "50 5d": "writes a reserved register",
+    "50 41 59": "writes a reserved register",
+    "c3 cc": "stack depth differs at branch target",
     "c3 90": NONE,
-    "50" * 12: "too much is pushed",
-    "50" * 11 + GATE + CLEAR_ARGS: "too much is pushed",
+    "50" * 12: "stack push exceeds the limit",
+    "50" * 11 + GATE + CLEAR_ARGS: "stack push exceeds the limit",
     # Branches
     "eb 01 31 c0": NONE,
-    "eb 01 cc 31 c0": "leads to no label",
-    "eb fe cc": "leads to no label",
-    "74 fe": "leads to no label",
-    "eb 01 cc 31 c0 : 31 c0": "leads to no label",
-    "eb 03 cc 31 c0 : 31 c0": "nothing leads here",
-    "74 01 : 31 c0": "leads to no label",
+    "eb 01 cc 31 c0": "branch target has no label",
+    "eb fe cc": "branch target has no label",
+    "74 fe": "branch target has no label",
+    "eb 01 cc 31 c0 : 31 c0": "branch target has no label",
+    "eb 03 cc 31 c0 : 31 c0": "unreachable code",
+    "74 01 : 31 c0": "branch target has no label",
     "eb 01 90 : 31 c0": NONE,
-    ": eb fe cc": "too little fuel is paid",
-    ": 74 fe": "too little fuel is paid",
-    "31 : c0": "a label where no instruction begins",
-    "e9 @middle cc": "leads to no label",
-    "e8 @middle": "calls no routine",
-    "e8 @start": "calls no routine",
-    "e9 @start cc": "leads to no label",
-    "e9 @leaf cc": "the stack is to be another one there",
-    "0f 84 @leaf": "the stack is to be another one there",
-    "e8 @poll": "calls what is not to be called",
-    "e9 @poll cc": "calls what is not to be called",
-    "e9 @gate cc": "leads out of the code",
+    ": eb fe cc": "too little fuel paid",
+    ": 74 fe": "too little fuel paid",
+    "31 : c0": "label is not at an instruction boundary",
+    "e9 @middle cc": "branch target has no label",
+    "e8 @middle": "call target is not a routine",
+    "e8 @start": "call target is not a routine",
+    "e9 @start cc": "branch target has no label",
+    "e9 @leaf cc": "stack depth differs at branch target",
+    "0f 84 @leaf": "stack depth differs at branch target",
+    "e8 @poll": "call target is not allowed",
+    "e9 @poll cc": "call target is not allowed",
+    "e9 @gate cc": "jump target is outside the code",
     "41 bb 01 00 00 00 e9 @fault_stack 90": NONE,
     "7a 00 : 31 c0": NONE,  # parity
     "0f 8b 00 00 00 00 : 31 c0": NONE,
@@ -289,50 +289,50 @@ WRONG = {
     "ff d0": NONE,
     "41 ff 61 08": NONE,
     "f3 0f 1e fa": NONE,
-    "f3 0f 1e fa 31 c0": "indirect branches may land",
-    "48 b8 00 f3 0f 1e fa 00 00 00": "indirect branches may land",
-    "49 8d 87 f3 0f 1e fa": "indirect branches may land",  # a displacement
-    "81 c0 f3 0f 1e fa": "indirect branches may land",
-    "83 ed 08 e8 @leaf": "the frame's place is not masked",
-    "83 ed 08 74 00 : 31 c0": "the frame's place is not masked",
-    "e8 @fault_stack": "tells of what is not the program's",
-    "41 bb 01 00 00 00 e8 @fault_access": "tells of what is not the program's",
-    "e8 @gate": "tells of what is not the program's",
-    "74 00 :c4000000": "too little fuel is paid",
-    "74 00 :c3": "more code than fuel",
+    "f3 0f 1e fa 31 c0": "code contains endbr64",
+    "48 b8 00 f3 0f 1e fa 00 00 00": "code contains endbr64",
+    "49 8d 87 f3 0f 1e fa": "code contains endbr64",  # a displacement
+    "81 c0 f3 0f 1e fa": "code contains endbr64",
+    "83 ed 08 e8 @leaf": "frame register is not masked at branch target",
+    "83 ed 08 74 00 : 31 c0": "frame register is not masked at branch target",
+    "e8 @fault_stack": "stub would report a kernel value",
+    "41 bb 01 00 00 00 e8 @fault_access": "stub would report a kernel value",
+    "e8 @gate": "stub would report a kernel value",
+    "74 00 :c4000000": "too little fuel paid",
+    "74 00 :c3": "more code than fuel paid for",
     # Where ways meet
-    "74 01 50 : 31 c0 58": "the stack is to be another one there",
-    "74 02 50 58 :d2 31 c0": "the stack is to be another one there",
-    ":d2 31 c0": "the stack is to be another one there",
-    "58 : 50": "the stack is to be another one there",
-    "74 00 :r3": "the stack is to have more room there",
-    "74 00 :r0 e8 @leaf": "calls without room on the stack",
-    "74 00 :k0 e8 @leaf": "calls without room on the stack",
-    "74 00 :k0 31 c0 : 31 c0": "a routine that calls others, where there is to be none",
-    "74 00 :s10 31 c0": "branches with something of the kernel's",
-    "e8 @self": "more code than fuel",
+    "74 01 50 : 31 c0 58": "stack depth differs at branch target",
+    "74 02 50 58 :d2 31 c0": "stack depth differs at branch target",
+    ":d2 31 c0": "stack depth differs at branch target",
+    "58 : 50": "stack depth differs at branch target",
+    "74 00 :r3": "stack check missing before branch target",
+    "74 00 :r0 e8 @leaf": "call without a stack check",
+    "74 00 :k0 e8 @leaf": "call without a stack check",
+    "74 00 :k0 31 c0 : 31 c0": "leaf routine reaches code that calls",
+    "74 00 :s10 31 c0": "register may hold a kernel value at branch target",
+    "e8 @self": "more code than fuel paid for",
     # What calls leave
-    "49 89 fa e8 @leaf 4c 89 d0": "reads what is not the program's",
-    "49 89 fa 41 bb 01 00 00 00 e8 @fault_stack 4c 89 d0": "reads what is not the program's",
+    "49 89 fa e8 @leaf 4c 89 d0": "reads a register that may hold a kernel value",
+    "49 89 fa 41 bb 01 00 00 00 e8 @fault_stack 4c 89 d0": "may hold a kernel value",
     "81 e7 ff ff 00 00 41 bb 01 00 00 00 e8 @fault_stack 49 8b 44 3c 08": "not masked",
-    "58 :d0,r2 e8 fb ff ff ff 50": "the stack is to have more room there",
-    "58 :d0 e8 00 00 00 00 :d0,k0,r1,c19000 50": "too little fuel is paid",
-    "49 81 69 00 00 00 01 00 " + POLL + ":c4000000": "too little fuel is paid",
-    "e8 @dispatch": "branches with something of the kernel's",
+    "58 :d0,r2 e8 fb ff ff ff 50": "stack check missing before branch target",
+    "58 :d0 e8 00 00 00 00 :d0,k0,r1,c19000 50": "too little fuel paid",
+    "49 81 69 00 00 00 01 00 " + POLL + ":c4000000": "too little fuel paid",
+    "e8 @dispatch": "register may hold a kernel value at branch target",
     # System calls
-    "e8 @gate_3": "calls what is not to be called",
-    GATE: "reads what",
-    GATE + CLEAR_ARGS.replace("31 ff", ""): "reads what",
-    GATE.replace("e8 @barrier", "") + CLEAR_ARGS: "a system call without a barrier",
-    GATE.replace("@barrier", "@barrier 74 00") + CLEAR_ARGS: "reads what",
-    GATE.replace("@barrier", "@leaf") + CLEAR_ARGS: "a system call without a barrier",
-    GATE.replace("gate_3", "leaf") + CLEAR_ARGS: "calls what is not to be called",
-    GATE.replace("4d 8b 89 80 00 00 00", "") + CLEAR_ARGS: "reads what",
-    GATE.replace("gate_3", "gate_6") + CLEAR_ARGS: "a system call without its sixth argument",
+    "e8 @gate_3": "call target is not allowed",
+    GATE: "reads a register",
+    GATE + CLEAR_ARGS.replace("31 ff", ""): "reads a register",
+    GATE.replace("e8 @barrier", "") + CLEAR_ARGS: "system call without a speculation barrier",
+    GATE.replace("@barrier", "@barrier 74 00") + CLEAR_ARGS: "reads a register",
+    GATE.replace("@barrier", "@leaf") + CLEAR_ARGS: "system call without a speculation barrier",
+    GATE.replace("gate_3", "leaf") + CLEAR_ARGS: "call target is not allowed",
+    GATE.replace("4d 8b 89 80 00 00 00", "") + CLEAR_ARGS: "reads a register",
+    GATE.replace("gate_3", "gate_6") + CLEAR_ARGS: "system call without its sixth argument",
     GATE.replace("41 51", "50").replace("41 59", "58") + CLEAR_ARGS: "calls what|no instr",
-    GATE[: -len("41 59 ")] + CLEAR_ARGS: "reads what",
-    GATE.replace("41 59", "49 8b 49 18") + CLEAR_ARGS: "reads what",
-    GATE + CLEAR_ARGS[:-1].replace("31 c0", ": 31 c0"): "reads what|where no instruction",
+    GATE[: -len("41 59 ")] + CLEAR_ARGS: "reads a register",
+    GATE.replace("41 59", "49 8b 49 18") + CLEAR_ARGS: "reads a register",
+    GATE + CLEAR_ARGS[:-1].replace("31 c0", ": 31 c0"): "reads a register|instruction boundary",
     "0f 05": NONE,
     "cd 80": NONE,
     "0f 01 f9": NONE,
@@ -344,21 +344,21 @@ WRONG = {
     R11 + "31 d2 49 f7 f3": NONE,
     R11 + DIVIDE.replace("31 d2", "89 d2"): NONE,
     R11 + DIVIDE.replace("4d 85", "45 85"): NONE,
-    R11 + DIVIDE.replace("74", "75"): "leads to no label",
+    R11 + DIVIDE.replace("74", "75"): "branch target has no label",
     R11 + DIVIDE.replace("f7 f3", "f7 fb"): NONE,
     R11 + DIVIDE.replace("49 f7 f3", "48 f7 f7"): NONE,
     R11 + DIVIDE_SIGNED.replace("48 99", "48 90"): NONE,
     R11 + DIVIDE_SIGNED.replace("fb ff", "fb fe"): NONE,
-    DIVIDE: "reads what is not the program's",
-    R11 + DIVIDE.replace("31 d2", "31 : d2"): "a label where no instruction begins",
-    R11 + DIVIDE.replace("49 f7", ": 49 f7"): "a label where no instruction begins",
+    DIVIDE: "reads a register that may hold a kernel value",
+    R11 + DIVIDE.replace("31 d2", "31 : d2"): "label is not at an instruction boundary",
+    R11 + DIVIDE.replace("49 f7", ": 49 f7"): "label is not at an instruction boundary",
     # IMAGE_CALL_TRY's routine, elsewhere
-    TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "the stack is to be another one there",
+    TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "stack depth differs at branch target",
     "58 83 ed 08 " + TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "place is not masked",
-    "58 " + TRY_BEGIN + "e8 @middle 41 8f 41 28 48 83 c4 28": "calls no routine",
+    "58 " + TRY_BEGIN + "e8 @middle 41 8f 41 28 48 83 c4 28": "call target is not a routine",
 }
 for code, why in [(c, w) for c, w in WRONG.items() if w == NONE and " f7 " in c]:
-    WRONG[code] = f"{why}|leads to no label"  # a branch that is in no row
+    WRONG[code] = f"{why}|branch target has no label"  # a branch that is in no row
 
 
 @pytest.mark.parametrize("code", GOOD)
@@ -445,27 +445,27 @@ def without_landing() -> str:
 
 
 def test_entry_is_landed_at() -> None:
-    assert "indirect branches do not land" in without_landing()
+    assert "code does not begin with endbr64" in without_landing()
 
 
 def test_labels_are_in_the_code() -> None:
-    assert "a label where no instruction begins" in label_behind()
+    assert "label is not at an instruction boundary" in label_behind()
 
 
 def test_length_wants_fuel() -> None:
-    assert "more code than fuel" in length_without_fuel()
+    assert "more code than fuel paid for" in length_without_fuel()
 
 
 def test_last_functions_return() -> None:
-    assert "runs past its end" in past_its_end()
+    assert "control flow runs past the end" in past_its_end()
 
 
 def test_bases_are_those_it_was_made_for() -> None:
-    assert "not for this base" in for_another_base()
+    assert "extension of another base" in for_another_base()
 
 
 def test_calls_want_room() -> None:
-    assert "calls without room on the stack" in call_without_room()
+    assert "call without a stack check" in call_without_room()
 
 
 def reader_accepts(machine: Machine, code: bytes, tmp: Path) -> bool:
@@ -475,7 +475,7 @@ def reader_accepts(machine: Machine, code: bytes, tmp: Path) -> bool:
         Reader(disassemble(machine.code()[0], code, tmp), machine.size, stubs).read()
     except AssertionError as wrong:
         # The verifier carries this along a branch, which the reader cannot.
-        return "the frame's place is not masked" in str(wrong)
+        return "frame register is not masked at branch target" in str(wrong)
     return True
 
 
@@ -520,7 +520,7 @@ def weaknesses() -> bool:
     with planting() as plant:
         wrong = any(not re.search(why, plant(code)) for code, why in WRONG.items())
         wrong = wrong or any(plant(code) for code in GOOD)
-    wrong = wrong or accepted_tries() != [] or "without room" not in call_without_room()
+    wrong = wrong or accepted_tries() != [] or "without a stack check" not in call_without_room()
     wrong = wrong or "past its end" not in past_its_end() or not for_another_base()
     wrong = wrong or not label_behind() or "do not land" not in without_landing()
-    return wrong or "more code than fuel" not in length_without_fuel()
+    return wrong or "more code than fuel paid for" not in length_without_fuel()
