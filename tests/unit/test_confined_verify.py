@@ -329,7 +329,7 @@ WRONG = {
     GATE.replace("gate_3", "leaf") + CLEAR_ARGS: "call target is not allowed",
     GATE.replace("4d 8b 89 80 00 00 00", "") + CLEAR_ARGS: "reads a register",
     GATE.replace("gate_3", "gate_6") + CLEAR_ARGS: "system call without its sixth argument",
-    GATE.replace("41 51", "50").replace("41 59", "58") + CLEAR_ARGS: "calls what|no instr",
+    GATE.replace("41 51", "50").replace("41 59", "58") + CLEAR_ARGS: "call target|instruction is",
     GATE[: -len("41 59 ")] + CLEAR_ARGS: "reads a register",
     GATE.replace("41 59", "49 8b 49 18") + CLEAR_ARGS: "reads a register",
     GATE + CLEAR_ARGS[:-1].replace("31 c0", ": 31 c0"): "reads a register|instruction boundary",
@@ -354,7 +354,7 @@ WRONG = {
     R11 + DIVIDE.replace("49 f7", ": 49 f7"): "label is not at an instruction boundary",
     # IMAGE_CALL_TRY's routine, elsewhere
     TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "stack depth differs at branch target",
-    "58 83 ed 08 " + TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "place is not masked",
+    "58 83 ed 08 " + TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "frame register is not masked",
     "58 " + TRY_BEGIN + "e8 @middle 41 8f 41 28 48 83 c4 28": "call target is not a routine",
 }
 for code, why in [(c, w) for c, w in WRONG.items() if w == NONE and " f7 " in c]:
