@@ -6,7 +6,7 @@
 /* SYSCRIPT_IOC_* on the device: 0 or errno. */
 int program_request(unsigned long number, void *argument);
 
-/* Of such an errno, for people; ENOENT is the caller's. */
+/* A message for the errno of a failed request; the caller handles ENOENT itself. */
 const char *program_why(int err);
 
 /* Calls @name for each line of arguments, until there are no more.  An exit status. */

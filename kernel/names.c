@@ -439,7 +439,7 @@ static int load_program(struct name *name, struct hook_program *program,
 
 int names_may_load(void)
 {
-	/* Where one bottom half can come to a CPU in the middle of another. */
+	/* On PREEMPT_RT softirqs are preemptible. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
 	if (syscalls_nested())

@@ -190,7 +190,7 @@ static __always_inline u64 table_find(const struct table *table)
 	return value_of(table, found.way);
 }
 
-/* One that is empty, or else was not found for longest; of equals, by the hash. */
+/* An empty slot, else the least recently used; ties are broken by the hash. */
 static u32 choose(const struct table *table, u64 *tag)
 {
 	u32 first = first_way(table), best = first, way, i;

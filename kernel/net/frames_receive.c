@@ -159,7 +159,7 @@ static unsigned int take_one(struct frames_port *port, struct sk_buff *skb, unsi
 	return 0;
 }
 
-/* One that stands for several is taken alone: its pieces come before what came after it. */
+/* A GSO packet is dequeued alone: its segments precede later frames. */
 static unsigned int count_next(const struct sk_buff_head *queue, unsigned int max)
 {
 	struct sk_buff *skb;

@@ -69,7 +69,7 @@ static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *
 	return last & 1 || frames_rules_no_way_back(rules, skb);
 }
 
-/* To this host, from another that an answer to the frame's sender reaches. */
+/* Whether it is a unicast frame to this host, without a VLAN tag, from another host. */
 static inline bool frames_rules_is_ordinary(const struct sk_buff *skb)
 {
 	const struct ethhdr *eth = eth_hdr(skb);

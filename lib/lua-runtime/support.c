@@ -72,7 +72,7 @@ struct block {
 static HOT struct {
 	char *from;
 	unsigned long size;
-	unsigned char *order;	/* of free blocks, and 1; by their first BLOCK */
+	unsigned char *order;	/* 1 + order of the free block that begins at this BLOCK; 0: none */
 	struct block *small[SMALL_ORDERS], *free[ORDERS];
 	unsigned long arena, arena_size;
 	uint64_t memory[2];		/* in use, and at most */

@@ -201,7 +201,7 @@ void copy_value(struct compiler *c, s32 to, u32 from);
 
 /* Is the instruction a call that compile_intrinsic() compiles without one? */
 bool is_intrinsic(const struct compiler *c);
-/* And does its code not read the argument, or function, R(@reg)? */
+/* Whether, in addition, its code does not read R(@reg), an argument or function. */
 bool intrinsic_knows(const struct compiler *c, u32 reg);
 
 /* The system call that the call at @pc certainly is, if it has as many arguments, or -1. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See whole_own.h: what a function does for nothing.  Instructions of Lua are compiled one
+ * Dead-code elimination (see whole_own.h).  Instructions of Lua are compiled one
  * by one, so each loads what the one before has stored.
  *
  * First, along straight lines, what a register or a slot of the frame is known to have is

@@ -538,7 +538,7 @@ static void read_places(struct kernevents *ke)
 	fclose(file);
 }
 
-/* A caller of a function is a place without a line. */
+/* A call site that is known by address only has no line number. */
 static bool is_known(const struct kernevents *ke, uint32_t number)
 {
 	return number && number < ke->places_count && ke->places[number].file[0];
