@@ -207,7 +207,8 @@ def plain_walk(top: Path) -> list[str]:
     return [*sorted(found), f"errors: {errors}"]
 
 
-@pytest.mark.parametrize("engine", ["luajit", "confined"])
+# LuaJIT's engine calls the same readers.
+@pytest.mark.parametrize("engine", [pytest.param("luajit", marks=pytest.mark.long), "confined"])
 @pytest.mark.parametrize("backend", ["kernel", "user"])
 def test_replies(backend: str, engine: str, served: Path) -> None:
     """A directory ends where its server says so, and nowhere else; a name where a process

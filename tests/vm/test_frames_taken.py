@@ -533,10 +533,8 @@ def test_unfiltered_senders_apart(net: Wire, far: socket.socket, seven: socket.s
     Script("kernel", OPEN_UNFILTERED)(far.fileno())
     network = CLIENT4.rsplit(".", 1)[0]
     holes = [f"{network}.{k}" for k in range(101, 141)]
-    for address in holes:
-        net.client.ip(f"address add {address}/24 dev near")
-    for address in holes[::2]:
-        net.server.ip(f"route add blackhole {address}/32")
+    net.client.ip_all(f"address add {address}/24 dev near" for address in holes)
+    net.server.ip_all(f"route add blackhole {address}/32" for address in holes[::2])
     after_a_tick()
     try:
         for _ in range(3):
@@ -548,10 +546,8 @@ def test_unfiltered_senders_apart(net: Wire, far: socket.socket, seven: socket.s
             seen.append(seven.recv(100).decode())
         assert sorted(seen) == sorted(holes[::2] * 3)
     finally:
-        for address in holes[::2]:
-            net.server.ip(f"route del blackhole {address}/32")
-        for address in holes:
-            net.client.ip(f"address del {address}/24 dev near")
+        net.server.ip_all(f"route del blackhole {address}/32" for address in holes[::2])
+        net.client.ip_all(f"address del {address}/24 dev near" for address in holes)
 
 
 @pytest.mark.parametrize("direction", [INGRESS, EGRESS])
