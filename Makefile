@@ -7,9 +7,11 @@ BUILD := build
 .SUFFIXES:
 SHELL := /bin/bash -o pipefail
 
-# What is built is said in short; V=1 shows the commands, -s nothing.
+# What is built is said in short, by tools/progress; V=1 shows the commands, -s nothing.
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),,$(if $(Q),@printf '  %-8s%s\n' $(1) $(or $(2),$@)))
+# Runs what has much to say, $(1) being its name: that goes to a file.
+quiet = $(if $(Q),tools/progress quiet '$(1)')
 
 # The kernel that the module is built for: KREL is 6.1, 6.12, newest, debug or a
 # release, and its tree is fetched; KERNEL is one that this machine has installed
@@ -78,10 +80,26 @@ ifdef KERNEL
 $(KTREE)/complete: ;
 else
 $(BUILD)/kernels/%/complete:
-	$(Q)vm/kernels.py path $*
+	$(call say,FETCH)
+	$(Q)vm/kernels.py path $* >/dev/null
 
 $(KMODULE) lint-module $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko $(KOUT)/template/template.ko $(KOUT)/fakefreq/fakefreq.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
 endif
+
+# Goals that only build: make runs itself under tools/progress, with as many jobs as there
+# are CPUs unless -j is given.
+GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+BUILDING := all module lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
+	memcached busybox cpio walks nsd nsd-newest safety unit-programs guest-programs \
+	demo-first demo-parts
+one_of = $(strip $(foreach flag,$(1),$(findstring $(flag),$(firstword -$(MAKEFLAGS)))))
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell expr $$(nproc) + $(1)))
+ifeq ($(PROGRESS)$(filter-out $(BUILDING),$(GOALS))$(filter 1,$(V))$(call one_of,n q s t),)
+.PHONY: $(GOALS)
+$(firstword $(GOALS)):
+	@+tools/progress make $(MAKE) --no-print-directory $(call jobs,0) $(GOALS)
+$(filter-out $(firstword $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
+else
 
 include $(wildcard */build.mk */*/build.mk)
 
@@ -222,3 +240,5 @@ help:
 
 help-all:
 	@sed -n 's/^##+\?\(.*[^ ]\)   *\(.*\)/make \1\t\2/p; t; s/^##+\?\([^ ]*\) /make \1\t/p' Makefile | expand -t 36
+
+endif

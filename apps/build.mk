@@ -21,7 +21,7 @@ $(BUILD)/$(1)/plain: $(BUILD)/apt/$(1).orig.tar.bz2 apps/$(1)/build | $(BUILD)/c
 	$$(Q)rm -rf $$(@D)/source
 	$$(Q)mkdir -p $$(@D)/source
 	$$(Q)tar -xf $$< -C $$(@D)/source --strip-components=1
-	$$(Q)CC=$$(abspath $(BUILD))/cosy-cc apps/$(1)/build $$(@D)/source $$@
+	$$(Q)CC=$$(abspath $(BUILD))/cosy-cc $$(call quiet,$(1)) apps/$(1)/build $$(@D)/source $$@
 
 $(BUILD)/$(1)/$(1): $(BUILD)/$(1)/plain $(wildcard apps/$(1)/patches/*.patch) $(BUILD)/cosy-cc
 	$$(call say,MAKE)
@@ -29,7 +29,7 @@ $(BUILD)/$(1)/$(1): $(BUILD)/$(1)/plain $(wildcard apps/$(1)/patches/*.patch) $(
 	$$(Q)cp -a $$(@D)/source $$(@D)/patched
 	$$(Q)for p in $$(sort $$(filter %.patch,$$(abspath $$^))); do \
 		patch -d $$(@D)/patched -p1 -s --no-backup-if-mismatch <$$$$p || exit 1; done
-	$$(Q)CC=$$(abspath $(BUILD))/cosy-cc apps/$(1)/build $$(@D)/patched $$@
+	$$(Q)CC=$$(abspath $(BUILD))/cosy-cc $$(call quiet,$(1) patched) apps/$(1)/build $$(@D)/patched $$@
 
 # Both do the same.
 test-$(1): $(BUILD)/$(1)/$(1)
@@ -57,7 +57,7 @@ $(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
 	$$(Q)rm -rf $(WALKS)/$(1)-$(4)
 	$$(Q)mkdir -p $(WALKS)/$(1)-$(4)
 	$$(Q)tar -xf $$< -C $(WALKS)/$(1)-$(4) --strip-components=1
-	$$(if $$(dry),,+)$$(Q)apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
+	$$(if $$(dry),,+)$$(Q)$$(call quiet,$(1) $(4)) apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
 	@touch $$@
 endef
 
@@ -113,7 +113,7 @@ $(NSD_WAYS:%=$(NSD)/%.done): $(NSD)/%.done: $(BUILD)/apt/nsd.orig.tar.gz apps/ns
 	$(Q)rm -rf $(NSD)/$*-source
 	$(Q)mkdir -p $(NSD)/$*-source
 	$(Q)tar -xf $< -C $(NSD)/$*-source --strip-components=1
-	$(if $(dry),,+)$(Q)apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
+	$(if $(dry),,+)$(Q)$(call quiet,nsd $*) apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
 	@touch $@
 
 # As Debian's newest suite has built it, with AF_XDP; its source is not to be had from

@@ -42,19 +42,20 @@ $(BUILD)/syscript: $(CLI_OBJ)
 install: install-cli
 install-cli: built-for-libdir
 	$(call built,$(BUILD)/syscript $(BUILD)/gen/syscript.d.lua)
-	install -D -m 0755 $(BUILD)/syscript $(DESTDIR)$(PREFIX)/bin/syscript
-	install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
-	install -m 0644 scripts/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts
-	install -m 0644 scripts/net/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
-	install -D -m 0644 $(BUILD)/gen/syscript.d.lua \
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin)
+	$(Q)install -D -m 0755 $(BUILD)/syscript $(DESTDIR)$(PREFIX)/bin/syscript
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
+	$(Q)install -m 0644 scripts/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts
+	$(Q)install -m 0644 scripts/net/*.lua $(DESTDIR)$(PREFIX)/share/syscript/scripts/net
+	$(Q)install -D -m 0644 $(BUILD)/gen/syscript.d.lua \
 		$(DESTDIR)$(PREFIX)/share/syscript/lua/syscript.d.lua
-	install -D -m 0644 cli/completions/syscript.bash \
+	$(Q)install -D -m 0644 cli/completions/syscript.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/syscript
-	install -D -m 0644 cli/completions/_syscript \
+	$(Q)install -D -m 0644 cli/completions/_syscript \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_syscript
-	install -D -m 0644 cli/completions/syscript.fish \
+	$(Q)install -D -m 0644 cli/completions/syscript.fish \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/syscript.fish
-	for page in $(filter-out man/cosy% man/consolidate%,$(wildcard man/*.[1-9])); do \
+	$(Q)for page in $(filter-out man/cosy% man/consolidate%,$(wildcard man/*.[1-9])); do \
 		section=$${page##*.} file=$${page##*/}; \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \
 		install -D -m 0644 $$page $$dir/$$file; \

@@ -54,26 +54,27 @@ install: install-consolidate
 endif
 install-consolidate:
 	$(call built,$(CALIBRATE) $(CALL_NUMBERS) $(VERSION_FILE))
-	install -d $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
-	rm -rf $(CONSOLIDATE_DIR)/consolidate
-	for file in $(CONSOLIDATE_FILES); do \
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/consolidate)
+	$(Q)install -d $(CONSOLIDATE_DIR)/python $(DESTDIR)$(PREFIX)/bin
+	$(Q)rm -rf $(CONSOLIDATE_DIR)/consolidate
+	$(Q)for file in $(CONSOLIDATE_FILES); do \
 		install -D -m 0644 $$file $(CONSOLIDATE_DIR)/$$file || exit; \
 	done
-	install -m 0644 kernel/syscalls.def $(CONSOLIDATE_DIR)/consolidate
-	install -m 0644 $(CALL_NUMBERS) $(VERSION_FILE) $(CONSOLIDATE_DIR)/consolidate
-	install -m 0755 $(CALIBRATE) $(CONSOLIDATE_DIR)/consolidate
-	for library in $(CONSOLIDATE_LIBRARIES); do \
+	$(Q)install -m 0644 kernel/syscalls.def $(CONSOLIDATE_DIR)/consolidate
+	$(Q)install -m 0644 $(CALL_NUMBERS) $(VERSION_FILE) $(CONSOLIDATE_DIR)/consolidate
+	$(Q)install -m 0755 $(CALIBRATE) $(CONSOLIDATE_DIR)/consolidate
+	$(Q)for library in $(CONSOLIDATE_LIBRARIES); do \
 		/usr/bin/python3 -c "import $$library" 2>/dev/null && continue; \
 		rm -rf $(CONSOLIDATE_DIR)/python/$$library && \
 		cp -r $(VENV_LIBRARIES)/$$library $(CONSOLIDATE_DIR)/python || exit; \
 	done
-	find $(CONSOLIDATE_DIR) -name __pycache__ -prune -exec rm -rf {} +
-	printf '#!/bin/sh\n%s\n%s\n' \
+	$(Q)find $(CONSOLIDATE_DIR) -name __pycache__ -prune -exec rm -rf {} +
+	$(Q)printf '#!/bin/sh\n%s\n%s\n' \
 		'lib=$$(dirname "$$(readlink -f "$$0")")/../lib/syscript' \
 		'PYTHONPATH=$$lib:$$lib/python exec /usr/bin/python3 -B -m consolidate "$$@"' \
 		>$(DESTDIR)$(PREFIX)/bin/consolidate
-	chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
-	install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
+	$(Q)chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
+	$(Q)install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
 # A million lines, read and mined: seconds.
 .PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-live test-live-guest

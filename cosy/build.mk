@@ -106,11 +106,12 @@ $(BUILD)/libcosy.a: $(COSY)/libcosy.o
 .PHONY: install-cosy
 install: $(if $(wildcard $(BUILD)/libcosy.a),install-cosy)
 install-cosy: $(if $(wildcard $(BUILD)/libcosy.a),,cosy)
-	install -D -m 0755 cosy/cosy-cc $(DESTDIR)$(PREFIX)/bin/cosy-cc
-	install -D -m 0755 $(COSY)/cosy.so $(DESTDIR)$(PREFIX)/lib/cosy/cosy.so
-	install -m 0644 $(COSY)/cosy-runtime.bc $(DESTDIR)$(PREFIX)/lib/cosy/cosy-runtime.bc
-	install -m 0644 $(COSY_TOOLS) $(DESTDIR)$(PREFIX)/lib/cosy
-	install -D -m 0644 cosy/cosy.h $(DESTDIR)$(PREFIX)/lib/cosy/include/cosy.h
-	install -D -m 0644 $(BUILD)/libcosy.a $(DESTDIR)$(PREFIX)/lib/libcosy.a
-	install -D -m 0644 man/cosy-cc.1 $(DESTDIR)$(PREFIX)/share/man/man1/cosy-cc.1
-	install -D -m 0644 man/cosy.7 $(DESTDIR)$(PREFIX)/share/man/man7/cosy.7
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/cosy-cc)
+	$(Q)install -D -m 0755 cosy/cosy-cc $(DESTDIR)$(PREFIX)/bin/cosy-cc
+	$(Q)install -D -m 0755 $(COSY)/cosy.so $(DESTDIR)$(PREFIX)/lib/cosy/cosy.so
+	$(Q)install -m 0644 $(COSY)/cosy-runtime.bc $(DESTDIR)$(PREFIX)/lib/cosy/cosy-runtime.bc
+	$(Q)install -m 0644 $(COSY_TOOLS) $(DESTDIR)$(PREFIX)/lib/cosy
+	$(Q)install -D -m 0644 cosy/cosy.h $(DESTDIR)$(PREFIX)/lib/cosy/include/cosy.h
+	$(Q)install -D -m 0644 $(BUILD)/libcosy.a $(DESTDIR)$(PREFIX)/lib/libcosy.a
+	$(Q)install -D -m 0644 man/cosy-cc.1 $(DESTDIR)$(PREFIX)/share/man/man1/cosy-cc.1
+	$(Q)install -D -m 0644 man/cosy.7 $(DESTDIR)$(PREFIX)/share/man/man7/cosy.7

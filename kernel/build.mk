@@ -30,6 +30,7 @@ $(LUAJIT_USER)/libluajit-syscript.a: $(LUAJIT_USER)/luajit.o $(LUAJIT_USER)/stac
 
 .PHONY: FORCE
 $(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete | $(VENDOR_READY)
+	$(call say,KBUILD)
 	@kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen
 
 # User pointers taken for the kernel's, locks that are not given back: of the kernel's side,

@@ -102,22 +102,23 @@ built-for-libdir:
 install: install-lib
 install-lib: built-for-libdir
 	$(call built,$(BUILD)/libsyscript.a $(BUILD)/libsyscript.so)
-	install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
-	install -d $(DESTDIR)$(INCLUDEDIR)/linux
-	install -m 0644 $(UAPI) $(DESTDIR)$(INCLUDEDIR)/linux
-	install -m 0644 lib/syscript_files.h lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)
-	install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
+	$(call say,INSTALL,$(DESTDIR)$(LIBDIR))
+	$(Q)install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
+	$(Q)install -d $(DESTDIR)$(INCLUDEDIR)/linux
+	$(Q)install -m 0644 $(UAPI) $(DESTDIR)$(INCLUDEDIR)/linux
+	$(Q)install -m 0644 lib/syscript_files.h lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)
+	$(Q)install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
-	ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
-	install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
-	[ ! -e $(LUA_RUNTIME)/lua.image ] || \
+	$(Q)ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
+	$(Q)install -m 0644 $(BUILD)/libsyscript.a $(DESTDIR)$(LIBDIR)/libsyscript.a
+	$(Q)[ ! -e $(LUA_RUNTIME)/lua.image ] || \
 		install -D -m 0644 $(LUA_RUNTIME)/lua.image $(DESTDIR)$(LIBDIR)/syscript/lua.image
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
 		$(if $(SYSTEM_PREFIX),,-e 's|-L$${libdir}|& -Wl$(comma)-rpath$(comma)$${libdir}|') \
 		lib/libsyscript.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
-	chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
+	$(Q)chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 
 # gcc follows each path through the library, but for LuaJIT's engine, which ends by longjmp().
 # gcc 12 takes memory for lost that is returned by one of its members, and copied structures

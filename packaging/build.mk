@@ -6,8 +6,8 @@ UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 MODULESLOADDIR ?= $(PREFIX)/lib/modules-load.d
 DOCDIR ?= $(PREFIX)/share/doc/syscript
-# A prefix of the system's own: DKMS looks in /usr/src, and a group is made.  Under any
-# other, all is below it, and nothing else of the machine is touched.
+# A prefix of the system's own: DKMS looks in /usr/src.  Under any other, all is below it,
+# `make install` leaves out what is of the modules, and nothing else of the machine is touched.
 SYSTEM_PREFIX := $(filter /usr /usr/local,$(PREFIX))
 DKMSDIR = $(DESTDIR)$(if $(SYSTEM_PREFIX),/usr,$(PREFIX))/src/syscript-$(LIB_VERSION)
 DKMSDIR_LUAJIT = $(DKMSDIR:syscript-$(LIB_VERSION)=syscript-luajit-$(LIB_VERSION))
@@ -16,8 +16,8 @@ DKMSDIR_LUAJIT = $(DKMSDIR:syscript-$(LIB_VERSION)=syscript-luajit-$(LIB_VERSION
 built = @for file in $(1); do [ -e $$file ] || \
 	{ echo "$$file is missing: run 'make lib cli' first" >&2; exit 1; }; done
 
-.PHONY: install-packaging install-dkms install-activate install-luajit uninstall dist
-install: install-packaging install-dkms install-activate
+.PHONY: install-documents install-packaging install-dkms install-activate install-luajit uninstall dist
+install: install-documents $(if $(SYSTEM_PREFIX),install-packaging install-dkms install-activate)
 
 # Documents, in folders as here: links between them hold.  Of the manual they name what is
 # installed, `man 7 syscript`.
@@ -27,24 +27,29 @@ DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md COPYING \
 to_installed_pages := sed -i -E -e 's,\[(`man [^`]*`)\]\([^)]*\),\1,g' \
 	-e 's,`man (safety/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
 
-install-packaging:
-	install -d $(DESTDIR)$(UDEVDIR)
-	sed 's|@PREFIX@|$(PREFIX)|' packaging/60-syscript.rules >$(DESTDIR)$(UDEVDIR)/60-syscript.rules
-	chmod 0644 $(DESTDIR)$(UDEVDIR)/60-syscript.rules
-	install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
-	for file in $(DOCUMENTS); do \
+install-documents:
+	$(call say,INSTALL,$(DESTDIR)$(DOCDIR))
+	$(Q)for file in $(DOCUMENTS); do \
 		install -D -m 0644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
 	done
-	$(to_installed_pages) $(addprefix $(DESTDIR)$(DOCDIR)/,$(filter %.md,$(DOCUMENTS)))
+	$(Q)$(to_installed_pages) $(addprefix $(DESTDIR)$(DOCDIR)/,$(filter %.md,$(DOCUMENTS)))
+
+install-packaging:
+	$(call say,INSTALL,$(DESTDIR)$(UDEVDIR)/60-syscript.rules)
+	$(Q)install -d $(DESTDIR)$(UDEVDIR)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|' packaging/60-syscript.rules >$(DESTDIR)$(UDEVDIR)/60-syscript.rules
+	$(Q)chmod 0644 $(DESTDIR)$(UDEVDIR)/60-syscript.rules
+	$(Q)install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 
 DKMS_SOURCES := kernel engine/confined include/uapi include/linux COPYING LICENSES
 
 install-dkms:
-	rm -rf $(DKMSDIR)
-	install -d $(DKMSDIR)
-	cp -r --parents $(DKMS_SOURCES) $(DKMSDIR)
-	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
-	chmod -R u=rwX,go=rX $(DKMSDIR)
+	$(call say,INSTALL,$(DKMSDIR))
+	$(Q)rm -rf $(DKMSDIR)
+	$(Q)install -d $(DKMSDIR)
+	$(Q)cp -r --parents $(DKMS_SOURCES) $(DKMSDIR)
+	$(Q)sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms.conf >$(DKMSDIR)/dkms.conf
+	$(Q)chmod -R u=rwX,go=rX $(DKMSDIR)
 
 # The parts of the crates that luajit.mk compiles, and their licences.
 DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \
@@ -53,16 +58,17 @@ DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \
 # LuaJIT in the kernel, for an administrator who wants it: not a part of `make install`.
 install-luajit:
 	$(call built,$(BUILD)/gen/constants.inc)
-	install -D -m 0644 packaging/60-syscript-luajit.rules $(DESTDIR)$(UDEVDIR)/60-syscript-luajit.rules
-	install -D -m 0644 packaging/syscript-luajit.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript-luajit.conf
-	install -D -m 0644 packaging/syscript-luajit.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript-luajit.conf
-	rm -rf $(DKMSDIR_LUAJIT)
-	install -d $(DKMSDIR_LUAJIT)/vendor
-	cp -r --parents $(DKMS_SOURCES) engine/luajit $(DKMSDIR_LUAJIT)
-	cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR_LUAJIT))
-	cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR_LUAJIT))/vendor
-	sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms-luajit.conf >$(DKMSDIR_LUAJIT)/dkms.conf
-	chmod -R u=rwX,go=rX $(DKMSDIR_LUAJIT)
+	$(call say,INSTALL,$(DKMSDIR_LUAJIT))
+	$(Q)install -D -m 0644 packaging/60-syscript-luajit.rules $(DESTDIR)$(UDEVDIR)/60-syscript-luajit.rules
+	$(Q)install -D -m 0644 packaging/syscript-luajit.sysusers $(DESTDIR)$(SYSUSERSDIR)/syscript-luajit.conf
+	$(Q)install -D -m 0644 packaging/syscript-luajit.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript-luajit.conf
+	$(Q)rm -rf $(DKMSDIR_LUAJIT)
+	$(Q)install -d $(DKMSDIR_LUAJIT)/vendor
+	$(Q)cp -r --parents $(DKMS_SOURCES) engine/luajit $(DKMSDIR_LUAJIT)
+	$(Q)cd $(BUILD) && cp --parents gen/constants.inc $(abspath $(DKMSDIR_LUAJIT))
+	$(Q)cd $(VENDOR) && cp -r --parents $(DKMS_CRATES) $(abspath $(DKMSDIR_LUAJIT))/vendor
+	$(Q)sed 's/@VERSION@/$(LIB_VERSION)/' packaging/dkms-luajit.conf >$(DKMSDIR_LUAJIT)/dkms.conf
+	$(Q)chmod -R u=rwX,go=rX $(DKMSDIR_LUAJIT)
 	@[ "$(DESTDIR)$(if $(SYSTEM_PREFIX),,elsewhere)" ] || [ "$$(id -u)" != 0 ] || \
 		packaging/activate-luajit $(PREFIX) $(LIB_VERSION)
 
@@ -79,19 +85,24 @@ uninstall-safety:
 
 # On this machine itself, as root: the linker, the group and udev learn of it.
 install-activate: install-lib install-cli install-packaging install-dkms
-ifeq ($(DESTDIR)$(if $(SYSTEM_PREFIX),,elsewhere),)
+ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || packaging/activate $(PREFIX) $(LIB_VERSION)
 endif
 
-# Installs once more, elsewhere, to see which files there are.
+# Installs once more, elsewhere, to see which files there are.  Directories that are empty then
+# go, too, but not those that a system has in /usr and /usr/local in any case.
+PREFIX_DEPTH = $(words $(subst /, ,$(PREFIX)))
+KEPT_DEPTH = $(shell expr $(PREFIX_DEPTH) $(if $(SYSTEM_PREFIX),+,-) 1)
 uninstall:
+	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
 	$(MAKE) -s install install-luajit DESTDIR="$$staged" >/dev/null && \
-	find "$$staged" -mindepth 1 -depth -printf '%y %P\n' | while read -r type path; do \
-		if [ "$$type" = d ]; then \
-			case $$path in *syscript*) rmdir "$(DESTDIR)/$$path" 2>/dev/null || : ;; esac; \
-		else \
-			rm -fv "$(DESTDIR)/$$path"; \
+	find "$$staged" -mindepth 1 -depth -printf '%y %d %P\n' | while read -r type depth path; do \
+		if [ "$$type" != d ]; then \
+			rm -f "$(DESTDIR)/$$path"; \
+		elif [ "/$$path" != /usr/local/share/man ] && \
+				{ [ "$$depth" -gt $(KEPT_DEPTH) ] || [[ $$path == *syscript* ]]; }; then \
+			rmdir "$(DESTDIR)/$$path" 2>/dev/null || :; \
 		fi; \
 	done
 	@[ -n "$(DESTDIR)" ] || for name in syscript-luajit syscript; do \

@@ -151,8 +151,6 @@ part-boots-$(KREL):
 part-boots:
 	$(call part,$(PYTEST) tests/meta -m boot)
 
-# Who only types `make test` gets as many jobs as there are CPUs, and some that wait.
-jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell expr $$(nproc) + $(1)))
 test:
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory unit-programs guest-programs
 	+$(Q)$(MAKE) --no-print-directory lint-module

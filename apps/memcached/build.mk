@@ -23,14 +23,14 @@ $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcache
 	$(Q)tar -xf $< -C $(MEMCACHED_SRC) --strip-components=1
 	$(Q)for p in $(abspath $(MEMCACHED_PATCHES)); do \
 		patch -d $(MEMCACHED_SRC) -p1 -s --no-backup-if-mismatch <$$p || exit 1; done
-	$(Q)cd $(MEMCACHED_SRC) && autoreconf -f >autoreconf.log 2>&1 || { cat autoreconf.log; exit 1; }
-	$(Q)cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"
+	$(Q)$(call quiet,memcached autoreconf) sh -c 'cd $(MEMCACHED_SRC) && autoreconf -f'
+	$(Q)$(call quiet,memcached configure) sh -c 'cd $(MEMCACHED_SRC) && ./configure -q --with-syscript=$(CURDIR) CC="$(CC)"'
 	$(Q)touch $@
 
 $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua \
 		apps/memcached/serve.lua scripts/net/exchange_frames.lua
 	$(call say,MAKE)
-	$(Q)$(MAKE) -s -C $(MEMCACHED_SRC) memcached
+	$(Q)$(call quiet,memcached) $(MAKE) -s -C $(MEMCACHED_SRC) memcached
 	$(Q)cp $(MEMCACHED_SRC)/memcached $@
 
 # -- tests ---------------------------------------------------------------------

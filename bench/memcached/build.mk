@@ -53,4 +53,4 @@ demo:
 	@+$(MAKE) --no-print-directory $(call jobs,$(DEMO_WAIT)) demo-first
 	@+$(MAKE) --no-print-directory $(call jobs,0) demo-parts
 	@echo "demo: booting Linux $(KREL) in two guests that count instructions (a minute)"
-	@bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)
+	@tools/progress result demo bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)

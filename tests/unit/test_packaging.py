@@ -87,13 +87,31 @@ def test_prefix_of_ones_own(tmp_path: Path) -> None:
     """Nothing is written outside of it, and the machine gets no group."""
     paths = installed(tmp_path, "/home/me/syscript")
     assert all(path.startswith("/home/me/syscript/") for path in paths)
-    assert f"/home/me/syscript/src/syscript-{VERSION}/dkms.conf" in paths
+    # DKMS, udev and systemd do not look there either.
+    assert not [path for path in paths if re.search(r"dkms\.conf|udev/|sysusers\.d", path)]
     # No loader looks there by itself.
     flags = (tmp_path / "home/me/syscript/lib/pkgconfig/libsyscript.pc").read_text()
     assert "Libs: -L${libdir} -Wl,-rpath,${libdir} -lsyscript\n" in flags
     rules = done("make", "-n", "install", "PREFIX=/home/me/syscript")
     assert "packaging/activate" not in rules
     assert "packaging/activate" in done("make", "-n", "install", "PREFIX=/usr/local")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "left"),
+    [("/home/me/syscript", set()), ("/usr/local", {"bin", "include", "lib", "share", "share/man"})],
+)
+def test_uninstall_leaves_no_directory(tmp_path: Path, prefix: str, left: set[str]) -> None:
+    """But those that a system has in /usr/local in any case."""
+    installed(tmp_path, prefix)
+    mine = tmp_path / prefix.strip("/") / "bin/mine"
+    mine.touch()
+    options = [f"DESTDIR={tmp_path}", f"PREFIX={prefix}", f"LIBDIR_BUILT={prefix}/lib"]
+    done("make", "-s", "uninstall", *options)
+    mine.unlink()
+    at = tmp_path / prefix.strip("/")
+    assert {str(path.relative_to(at)) for path in at.rglob("*")} <= left | {"bin"}
+    assert not list((tmp_path / "usr").glob("src/*"))
 
 
 def test_manual_pages_are_of_what_is_installed(tmp_path: Path) -> None:
