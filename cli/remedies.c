@@ -174,9 +174,12 @@ static void need_more(struct list *list, const struct findings *f)
 
 static void need_on_host(struct list *list, const struct findings *f)
 {
-	if (!f->modules)
+	/* What else is missing would not help. */
+	if (!f->modules) {
 		need(list, "this kernel loads no modules: it takes another kernel, or a guest",
 		     "vm/guest -m -- build/syscript doctor    # in the source tree: in a guest");
+		return;
+	}
 	if (!f->loaded && !f->installed)
 		need_module(list, f);
 	if (!f->loaded && f->signatures)
