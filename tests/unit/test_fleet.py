@@ -98,11 +98,12 @@ def test_module_package(module: Path, tmp_path: Path) -> None:
     headers = BUILD / "kernels" / release / "headers"
     if not headers.exists():
         pytest.skip(f"no headers of {release} here")
-    key, certificate = tmp_path / "mok.key", tmp_path / "mok.der"
+    key, certificate = tmp_path / "keys/mok.key", tmp_path / "keys/mok.der"
+    key.parent.mkdir()
     command = re.search(r"^openssl (.*)$", FLEET, re.M)[1].replace(
         '"/CN=syscript modules/"', "/CN=x/"
     )
-    words = [str(tmp_path / word) if word.startswith("mok.") else word for word in command.split()]
+    words = [str(tmp_path / word) if word.startswith("keys/") else word for word in command.split()]
     run("openssl", *words)
     made = run("packaging/module-deb", module, headers, "1.2", tmp_path, key, certificate).strip()
     run("dpkg-deb", "-x", made, tmp_path / "root")
