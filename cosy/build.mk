@@ -112,6 +112,7 @@ install-cosy: $(if $(wildcard $(BUILD)/libcosy.a),,cosy)
 	$(Q)install -m 0644 $(COSY)/cosy-runtime.bc $(DESTDIR)$(PREFIX)/lib/cosy/cosy-runtime.bc
 	$(Q)install -m 0644 $(COSY_TOOLS) $(DESTDIR)$(PREFIX)/lib/cosy
 	$(Q)install -D -m 0644 cosy/cosy.h $(DESTDIR)$(PREFIX)/lib/cosy/include/cosy.h
+	$(Q)install -D -m 0644 cosy/cosy.h $(DESTDIR)$(INCLUDEDIR)/cosy.h
 	$(Q)install -D -m 0644 $(BUILD)/libcosy.a $(DESTDIR)$(PREFIX)/lib/libcosy.a
 	$(Q)install -D -m 0644 man/cosy-cc.1 $(DESTDIR)$(PREFIX)/share/man/man1/cosy-cc.1
 	$(Q)install -D -m 0644 man/cosy.7 $(DESTDIR)$(PREFIX)/share/man/man7/cosy.7
