@@ -25,8 +25,9 @@ from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
 
 TEMPLATE = Path(__file__).resolve().parent / "page.html"
-# Edges that are drawn, the heaviest; and source lines of each call.
-DRAWN, LINES = 120, 3
+# Nodes and edges that are drawn, the heaviest, besides those of candidates: as many as have
+# room for labels of their own size.  And source lines of each call.
+NODES, DRAWN, LINES = 14, 36, 3
 ADDRESS = re.compile(r"^(\S+?)\([^)]*\) \[(0x[0-9a-f]+)\]")
 
 
@@ -47,6 +48,12 @@ class Weight:
         if frames:
             self.frames[frames[0]] += 1
 
+    def merge(self, other: Weight) -> None:
+        self.calls += other.calls
+        self.bytes += other.bytes
+        self.seconds += other.seconds
+        self.frames.update(other.frames)
+
 
 @dataclass(slots=True)
 class Weighed:
@@ -66,8 +73,28 @@ class Weighed:
                 self.edges.setdefault((before, name), Weight()).add(call)
             before = name
 
-    def heaviest(self) -> list[tuple[tuple[str, str], Weight]]:
-        return sorted(self.edges.items(), key=lambda one: -one[1].calls)[:DRAWN]
+    def folded(self, needed: set[str]) -> Weighed:
+        """With the heaviest calls and those needed; all others are one node."""
+        by_weight = sorted(
+            self.nodes, key=lambda name: (name not in needed, -self.nodes[name].calls)
+        )
+        rest = set(by_weight[max(NODES, len(needed)) :])
+        if len(rest) < 2:
+            return self
+        others = f"{len(rest)} other calls"
+        made = Weighed()
+        for name, weight in self.nodes.items():
+            made.nodes.setdefault(others if name in rest else name, Weight()).merge(weight)
+        for pair, weight in self.edges.items():
+            ends = tuple(others if name in rest else name for name in pair)
+            if ends != (others, others):
+                made.edges.setdefault(ends, Weight()).merge(weight)
+        return made
+
+    def heaviest(self, needed: set[tuple[str, str]]) -> list[tuple[tuple[str, str], Weight]]:
+        """Edges to be drawn; all that are needed."""
+        ranked = sorted(self.edges.items(), key=lambda one: (one[0] not in needed, -one[1].calls))
+        return ranked[: max(DRAWN, len(needed))]
 
 
 def weigh(threads: Iterable[Thread]) -> Weighed:
@@ -112,8 +139,9 @@ def weight_json(weight: Weight, lines: SourceLines) -> dict[str, Any]:
 
 
 def graph_json(trace: Trace, marked: dict[tuple[str, str], str], colours: dict[str, str]) -> dict:
-    weighed, lines = weigh(trace.threads.values()), SourceLines()
-    edges = weighed.heaviest()
+    lines = SourceLines()
+    weighed = weigh(trace.threads.values()).folded({end for pair in marked for end in pair})
+    edges = weighed.heaviest(set(marked))
     drawn = sorted({end for pair, _ in edges for end in pair} or set(weighed.nodes))
     return {
         "nodes": [{"name": name, **weight_json(weighed.nodes[name], lines)} for name in drawn],

@@ -25,6 +25,7 @@ SIZE = "1200,1500"
 # What happens on the page is done by a script that the test adds.
 ACTS = """{
 const before = graph.getAttribute("viewBox");
+const labels = [...graph.querySelectorAll("text")].map((one) => one.getBoundingClientRect().height);
 const box = graph.getBoundingClientRect();
 const at = { clientX: box.x + 300, clientY: box.y + 200, bubbles: true, cancelable: true };
 graph.dispatchEvent(new WheelEvent("wheel", { deltaY: -400, ...at }));
@@ -43,8 +44,41 @@ document.body.dataset.seen = JSON.stringify({ before, zoomed, moved, shown, told
 	hidden: tip.style.display, edges: document.querySelectorAll("g.edge").length,
 	rows: document.querySelectorAll("tr.candidate").length,
 	scripts: document.querySelectorAll("details pre").length,
+	smallest: Math.min(...labels),
 	inside: nodes.every((one) => Number.isFinite(one.x) && Number.isFinite(one.y)) });
 }"""
+
+
+# Calls that a program makes now and then, each next to each.
+RARE = [
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getppid",
+    "getpgrp",
+    "sched_yield",
+    "umask",
+    "alarm",
+    "times",
+    "sysinfo",
+]
+RARE += [
+    "getpriority",
+    "getrlimit",
+    "getrusage",
+    "getgroups",
+    "uname",
+    "gettimeofday",
+    "time",
+    "getcwd",
+    "getsid",
+]
+
+
+def hairball(writer: Writer, turn: int) -> None:
+    for i in range(len(RARE)):
+        writer.call(f"{RARE[i * (2 * turn + 1) % len(RARE)]}()", 0)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +88,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     writer = Writer(5)
     for i in range(200):
         writer.noise(1 + i % 3)
+        if i % 40 == 0:
+            hairball(writer, i // 40)
         writer.read_file(f"/d/{i}")
         if i % 2:
             writer.list_directory(f"/e/{i}", ["a", "b", "c"])
@@ -84,8 +120,12 @@ def test_page_draws_zooms_and_tells(page: Path) -> None:
     data = json.loads(re.search(r'type="application/json">(.*?)</script>', text, re.S)[1])
     assert len(data["nodes"]) == int(re.search(r'data-drawn="(\d+)"', dom)[1])
     assert seen["edges"] == len(data["edges"])
-    assert (seen["rows"], seen["scripts"]) == (len(data["candidates"]),) * 2
+    scripts = [one["script"] for one in data["candidates"] if one["script"]]
+    assert len(scripts) >= 3
+    assert (seen["rows"], seen["scripts"]) == (len(data["candidates"]), len(scripts))
     assert seen["inside"] and seen["apart"]
+    # Pixels: as other text, at the page's width.
+    assert seen["smallest"] > 10
     # Closer, the same place under the pointer; then to the left.
     sizes = [list(map(float, seen[key].split())) for key in ("before", "zoomed", "moved")]
     assert sizes[1][2] < 0.6 * sizes[0][2]
