@@ -3,8 +3,7 @@
  * Measures what system calls cost on this machine, in a script and outside of one,
  * and what scripts cost: the cost model of consolidate(1).
  *
- * usage: consolidate-calibrate BACKEND ROUNDS	(BACKEND is kernel, user, or none: for
- *						 two calls without scripts)
+ * usage: consolidate-calibrate kernel|user ROUNDS
  *
  * Writes JSON: in each round every cost once, in ns.
  */
@@ -210,8 +209,6 @@ static struct cost costs[] = {
 };
 
 #define COSTS	(sizeof(costs) / sizeof(costs[0]))
-/* The first ones belong to no script. */
-#define PLAIN	2
 
 /* A script for each: none runs in code that was compiled for another. */
 static void register_all(enum syscript_backend backend)
@@ -235,18 +232,18 @@ static uint64_t sample(void *of, uint64_t count)
 	return measure_cpu_now() - start;
 }
 
-static void measure_round(unsigned int round, size_t kinds)
+static void measure_round(unsigned int round)
 {
 	double ns[COSTS];
 
 	/* None is always the first. */
-	for (size_t i = 0; i < kinds; i++) {
-		size_t at = (i + round) % kinds;
+	for (size_t i = 0; i < COSTS; i++) {
+		size_t at = (i + round) % COSTS;
 
 		ns[at] = (double)sample(&costs[at], costs[at].count) / costs[at].count;
 	}
 	printf("%s\n    {", round ? "," : "");
-	for (size_t i = 0; i < kinds; i++)
+	for (size_t i = 0; i < COSTS; i++)
 		printf("%s\"%s\": %.6g", i ? ", " : "", costs[i].name, ns[i]);
 	printf("}");
 }
@@ -255,7 +252,7 @@ static void measure_round(unsigned int round, size_t kinds)
 static void prepare(const char *backend)
 {
 	if (strcmp(backend, "kernel") && strcmp(backend, "user"))
-		measure_die("usage: consolidate-calibrate kernel|user|none ROUNDS");
+		measure_die("usage: consolidate-calibrate kernel|user ROUNDS");
 	register_all(strcmp(backend, "user") ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER);
 	/* Which the library's functions ask when they are first called. */
 	setenv("SYSCRIPT_BACKEND", backend, 1);
@@ -265,18 +262,16 @@ static void prepare(const char *backend)
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	size_t kinds = rounds && !strcmp(argv[1], "none") ? PLAIN : COSTS;
 
-	if (!rounds || kinds == COSTS)
-		prepare(rounds ? argv[1] : "");
+	prepare(rounds ? argv[1] : "");
 	measure_pin(CPU);
-	for (size_t i = 0; i < kinds; i++)
+	for (size_t i = 0; i < COSTS; i++)
 		costs[i].count = measure_calibrate(sample, &costs[i], SAMPLE_NS);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"backend\": \"%s\",\n"
 	       "  \"items\": {\"one\": 1, \"few\": %d, \"many\": %d},\n  \"rounds\": [",
 	       measure_kernel(), measure_accel(), argv[1], LIBRARY_FEW, LIBRARY_MANY);
 	for (unsigned int i = 0; i < rounds; i++)
-		measure_round(i, kinds);
+		measure_round(i);
 	printf("\n  ]\n}\n");
 	return 0;
 }

@@ -119,7 +119,7 @@ class CostModel:
         if self.accel == MODELLED:
             return (
                 f"modelled for {self.machine} from instructions counted on Linux {self.kernel},"
-                f" {self.backend} backend; `consolidate calibrate` measures"
+                f" {self.backend} backend; `consolidate calibrate` measures this machine's"
             )
         return f"Linux {self.kernel}, {self.accel}, {self.machine}, {self.backend} backend"
 

@@ -184,19 +184,14 @@ def test_seconds_an_hour_are_of_the_scripts_that_save(tmp_path: Path) -> None:
     }
 
 
-# c = 0.25 ns and p = 100 ns, by the counts that ship.
-def two_calls(c: float, p: float) -> tuple[float, float]:
-    counts = json.loads(shipped.COUNTED.read_text())["instructions"]["kernel"]
-    return tuple(c * counts[name] + p for name in ("outer_fast", "outer_path"))
-
-
-def test_verdict_without_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "measured", lambda: [two_calls(0.25, 100)] * 5)
+def test_verdict_without_calibration(tmp_path: Path) -> None:
     kernel, user = shipped.load("kernel"), shipped.load("user")
     counts = json.loads(shipped.COUNTED.read_text())["instructions"]
-    assert kernel.cost("inner_slow").middle == pytest.approx(0.25 * counts["kernel"]["inner_slow"])
+    assert kernel.cost("inner_slow").middle == pytest.approx(
+        shipped.INSTRUCTION * counts["kernel"]["inner_slow"]
+    )
     assert user.cost("inner_slow").middle == pytest.approx(
-        0.25 * counts["user"]["inner_slow"] + 100
+        shipped.INSTRUCTION * counts["user"]["inner_slow"] + shipped.SWITCH
     )
     assert kernel.cost("outer_slow").low < kernel.cost("outer_slow").middle
     # In the kernel a call costs less than outside, in the process more.
@@ -227,10 +222,16 @@ def test_shipped_model_is_used_until_one_is_kept(tmp_path: Path) -> None:
     assert made["cost_model"] == "Linux 1, none, m, user backend"
 
 
-def test_busy_rounds_are_no_fit() -> None:
-    counts = {"outer_fast": 300.0, "outer_path": 2300.0}
-    fits = shipped.fitted([(175.0, 675.0), (900.0, 700.0), (100.0, 9000.0)], counts)
-    assert fits == [(0.25, 100.0)]
+def test_reports_are_the_same_each_time(tmp_path: Path) -> None:
+    """Nothing is measured in passing."""
+    trace = Writer(1)
+    for i in range(40):
+        trace.noise(i % 3)
+        trace.read_file(f"/d/{i}")
+    path = trace.write(tmp_path / "t")
+    command = ["report", "--json", "--seconds", "0.01", path]
+    made = {run(*command, cache=tmp_path / str(i)).stdout for i in range(2)}
+    assert len(made) == 1
 
 
 def test_no_share_is_more_than_the_program_takes(tmp_path: Path) -> None:
