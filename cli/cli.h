@@ -24,6 +24,7 @@ int cmd_load(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_call(int argc, char **argv);
 int cmd_programs(int argc, char **argv);
+int cmd_measure(int argc, char **argv);
 int cmd_runtime(int argc, char **argv);
 
 /* "syscript: ..." on stderr; returns EXIT_USAGE. */

@@ -29,6 +29,7 @@ static const struct command {
 	{ "call", cmd_call, "call a program loaded for processes, by its name" },
 	{ "programs", cmd_programs, "list loaded programs and their counters" },
 	{ "runtime", cmd_runtime, "register Lua's runtime with the module, for all users" },
+	{ "measure", cmd_measure, "count what a command saves by its scripts in the kernel" },
 	{ "suites", cmd_suites, "list the library's scripts by kind of machine, and which are off" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
 	{ "help", cmd_help, "print this, or the options of a command" },
