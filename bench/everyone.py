@@ -88,7 +88,7 @@ def programs(rounds: int) -> dict[str, Any]:
 
 def here(rounds: int) -> dict[str, Any]:
     """In the guest, as root."""
-    Path("/dev/syscript").chmod(0o600)
+    Path("/dev/syscript-luajit").chmod(0o600)
     (CONTROL_GROUPS / "cgroup.subtree_control").write_text("+memory")
     memory = [*AS_USER, "build/bench/everyone", str(rounds), SCRIPT, str(MEMORY)]
     done = subprocess.run(memory, stdout=subprocess.PIPE, check=True)
