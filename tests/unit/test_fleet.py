@@ -85,12 +85,16 @@ def test_manifests_are_kubernetes_own(tmp_path: Path) -> None:
     assert done.returncode != 0
 
 
-@pytest.fixture
-def module() -> Path:
-    found = sorted(BUILD.glob("kernel-[0-9]*[0-9a-z]/syscript.ko"))
+@pytest.fixture(params=["syscript", "syscript_luajit"])
+def module(request: pytest.FixtureRequest) -> Path:
+    found = sorted(BUILD.glob(f"kernel-[0-9]*[0-9a-z]/{request.param}.ko"))
     if not found or not shutil.which("openssl") or not shutil.which("dpkg-deb"):
         pytest.skip("needs a module (make module), openssl and dpkg-deb")
     return found[0]
+
+
+def package(module: Path) -> str:
+    return module.stem.replace("_", "-") + "-module"
 
 
 def test_module_package(module: Path, tmp_path: Path) -> None:
@@ -108,19 +112,19 @@ def test_module_package(module: Path, tmp_path: Path) -> None:
     made = run("packaging/module-deb", module, headers, "1.2", tmp_path, key, certificate).strip()
     run("dpkg-deb", "-x", made, tmp_path / "root")
     run("dpkg-deb", "-e", made, tmp_path / "root/DEBIAN")
-    packed = tmp_path / "root/lib/modules" / release / "updates/syscript.ko"
+    packed = tmp_path / "root/lib/modules" / release / "updates" / module.name
     assert run("modinfo", "-F", "signer", packed) == "x\n"
     assert run("modinfo", "-F", "vermagic", packed).split()[0] == release
     assert packed.stat().st_size < module.stat().st_size / 3
     assert (
-        f"Package: syscript-module-{release}\nVersion: 1.2\n"
+        f"Package: {package(module)}-{release}\nVersion: 1.2\n"
         in (tmp_path / "root/DEBIAN/control").read_text()
     )
     run("sh", "-n", tmp_path / "root/DEBIAN/postinst")
     # Without a key it is not signed.
     plain = run("packaging/module-deb", module, headers, "1.3", tmp_path).strip()
     run("dpkg-deb", "-x", plain, tmp_path / "plain")
-    unsigned = tmp_path / "plain/lib/modules" / release / "updates/syscript.ko"
+    unsigned = tmp_path / "plain/lib/modules" / release / "updates" / module.name
     assert run("modinfo", "-F", "signer", unsigned).strip() == ""
 
 
@@ -131,7 +135,7 @@ def test_module_package_with_a_short_path(module: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, env=path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     release = run("modinfo", "-F", "vermagic", module).split()[0]
-    assert done.stdout.strip().endswith(f"syscript-module-{release}_1.2_amd64.deb")
+    assert done.stdout.strip().endswith(f"{package(module)}-{release}_1.2_amd64.deb")
     command[1] = ROOT / "README.md"
     done = subprocess.run(command, env=path, capture_output=True, text=True)
     assert done.returncode == 1 and "is no kernel module" in done.stderr
