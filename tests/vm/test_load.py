@@ -11,15 +11,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from library import BUILD, Library
+from runner import SLOWDOWN, account
 
 MODULE = os.environ.get("SYSCRIPT_MODULE", "")
 DEVICES = [Path("/dev/syscript"), Path("/dev/syscript-luajit")]
 ENGINE = MODULE.replace("syscript.ko", "syscript_luajit.ko")
+CONFINED_LUA, LUAJIT = 0x101, 0x100  # SYSCRIPT_LUA_ON_*
 ALONE = BUILD.parent / "vm" / "alone"
 
 
@@ -51,3 +54,73 @@ def test_loads_on_a_busy_machine(busy: None, loads: int) -> None:
     assert fd >= 0, text
     assert library.call(fd) == (1, 7)
     os.close(fd)
+
+
+# As the ordinary user, until standard input ends: makes scripts of the engine in argv[1],
+# calls them, and prints a line at the first one, and at the end how many it has made, and how
+# many were refused because the engine was not there.
+CALLER = """
+import errno, os, select, sys, time
+from library import Library
+lib, made, away = Library(), 0, 0
+while not select.select([0], [], [], 0)[0]:
+    fd, text = lib.register(sys.argv[2].encode(), engine=int(sys.argv[1]))
+    if fd < 0:
+        assert fd in (-errno.ENOENT, -errno.ENODEV, -errno.EACCES), (fd, text)
+        away += 1
+        continue
+    for n in range(50):
+        assert lib.call(fd, n) == (1, n + os.getppid())
+    lib.so.syscript_close(fd)
+    made += 1
+    if made == 1:
+        print("ready", flush=True)
+    time.sleep(0.05)
+print(made, away)
+"""
+SCRIPT = "function run(n) return n + syscall.getppid() end"
+
+
+def caller(engine: int) -> subprocess.Popen[str]:
+    path = f"import sys; sys.path.insert(0, {str(BUILD.parent / 'tests')!r})\n"
+    child = subprocess.Popen(
+        [sys.executable, "-c", path + CALLER, str(engine), SCRIPT],
+        **account("member"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout
+    assert child.stdout.readline() == "ready\n", child.communicate()
+    return child
+
+
+def replace_engine() -> None:
+    """Remove LuaJIT as soon as no script holds it, and load it again."""
+    mode, group = DEVICES[1].stat().st_mode & 0o7777, DEVICES[1].stat().st_gid
+    # Its callers hold it most of the time.
+    again = "until rmmod syscript_luajit 2>/dev/null; do sleep 0.01; done; sleep 0.2"
+    subprocess.run(
+        [ALONE, "sh", "-c", f'{again}; insmod "$0"', ENGINE], check=True, timeout=120 * SLOWDOWN
+    )
+    os.chown(DEVICES[1], 0, group)
+    DEVICES[1].chmod(mode)
+
+
+@pytest.mark.parametrize("loads", [3, pytest.param(30, marks=pytest.mark.long)])
+def test_engine_comes_and_goes_under_load(loads: int) -> None:
+    """Calls of the one engine never notice, those of the other end before it goes."""
+    callers = [caller(engine) for engine in (CONFINED_LUA, LUAJIT) for _ in range(2)]
+    try:
+        for _ in range(loads):
+            replace_engine()
+            time.sleep(0.5)
+    finally:
+        outputs = [child.communicate(timeout=60 * SLOWDOWN) for child in callers]
+    assert [child.returncode for child in callers] == [0] * 4, outputs
+    counts = [tuple(map(int, out.split())) for out, _ in outputs]
+    # The first script was before anything was replaced.
+    assert all(made > 1 for made, _ in counts), counts
+    assert [away for _, away in counts[:2]] == [0, 0]
+    assert all(away for _, away in counts[2:]), counts
