@@ -57,6 +57,7 @@ EXPORT(run_may_call);
 EXPORT(run_outside);
 EXPORT(run_syscall_answered);
 EXPORT(run_syscall_sleepable);
+EXPORT(symbols_done);
 EXPORT(symbols_find);
 EXPORT(watchers_ask_filters_guarded);
 

@@ -22,6 +22,7 @@
 #include "names.h"
 #include "scratch.h"
 #include "shared.h"
+#include "symbols.h"
 #include "usermode.h"
 #include "version.h"
 #include "watchers.h"
@@ -61,7 +62,7 @@ static int __init init_embeddings(void)
 	return 0;
 }
 
-static int __init syscript_init(void)
+static int __init init_all(void)
 {
 	int err;
 
@@ -115,6 +116,14 @@ exit_frames_rx:
 	frames_rx_exit();
 exit_watchers:
 	watchers_exit();
+	return err;
+}
+
+static int __init syscript_init(void)
+{
+	int err = init_all();
+
+	symbols_done();
 	return err;
 }
 

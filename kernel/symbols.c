@@ -1,18 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See symbols.h. */
+/*
+ * See symbols.h.  A probe that is never armed finds an address: that is looked up before
+ * anything else, so it is there as well if no probe may be where it points.
+ *
+ * Removing probes waits for a grace period of RCU, however many they are.  They stay until
+ * symbols_done(), so that a module waits for one.
+ */
 #include <linux/kprobes.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
 
 #include "symbols.h"
 
-/*
- * A probe that is never armed.  Its address is looked up first, so it is there
- * as well if no probe may be where it points.
- */
+#define PROBES_MAX	32
+
+static struct kprobe *probes[PROBES_MAX];
+static unsigned int count;
+/* Modules with engines may be loaded at the same time. */
+static DEFINE_MUTEX(probes_lock);
+
+static void remove_probes(void)
+{
+	if (!count)
+		return;
+	unregister_kprobes(probes, count);
+	while (count)
+		kfree(probes[--count]);
+}
+
 void *symbols_find(const char *name)
 {
-	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	struct kprobe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	void *found;
+	int err;
 
-	if (!register_kprobe(&probe))
-		unregister_kprobe(&probe);
-	return probe.addr;
+	if (!probe)
+		return NULL;
+	probe->symbol_name = name;
+	probe->flags = KPROBE_FLAG_DISABLED;
+	mutex_lock(&probes_lock);
+	if (count == PROBES_MAX)
+		remove_probes();
+	err = register_kprobe(probe);
+	found = probe->addr;
+	if (err)
+		kfree(probe);
+	else
+		probes[count++] = probe;
+	mutex_unlock(&probes_lock);
+	return found;
+}
+
+void symbols_done(void)
+{
+	mutex_lock(&probes_lock);
+	remove_probes();
+	mutex_unlock(&probes_lock);
 }

@@ -11,6 +11,7 @@
 #include "device.h"
 #include "engine.h"
 #include "fpu.h"
+#include "symbols.h"
 #include "version.h"
 #include "watchdog.h"
 
@@ -34,7 +35,7 @@ static struct script_device device = {
  * Registering makes VMs, which run already.  The device comes last: from then on there are
  * callers.
  */
-static int __init luajit_init(void)
+static int __init init_all(void)
 {
 	int err = fpu_init();
 
@@ -57,6 +58,14 @@ exit_watchdog:
 	watchdog_exit();
 exit_clock:
 	clock_exit();
+	return err;
+}
+
+static int __init luajit_init(void)
+{
+	int err = init_all();
+
+	symbols_done();
 	return err;
 }
 
