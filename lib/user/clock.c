@@ -100,15 +100,24 @@ static void sleep_until_run(void)
 /*
  * The program may give up what it may do, but cannot do so for this thread.  Where it has
  * installed a filter already, it has done so before, and the filter may not like this.
+ * Two capabilities stay: the C library changes the ids of all threads, and aborts if only
+ * some of them may.
  */
 static void give_up_rights(void)
 {
+	const unsigned int ids = CAP_TO_MASK(CAP_SETUID) | CAP_TO_MASK(CAP_SETGID);
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 
 	if (sys_call(prctl, PR_GET_SECCOMP))
 		return;
-	sys_call(capset, &header, none);
+	if (!sys_call(capget, &header, caps)) {
+		caps[0].permitted &= ids;
+		caps[0].effective &= ids;
+		caps[0].inheritable = 0;
+		caps[1] = (struct __user_cap_data_struct){ 0 };
+		sys_call(capset, &header, caps);
+	}
 	sys_call(prctl, PR_SET_NO_NEW_PRIVS, 1);
 }
 

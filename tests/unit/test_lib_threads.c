@@ -268,8 +268,11 @@ static void rights(bool may_unshare)
 	CHECK_EQ(count_others(status), confined ? 0 : 1);
 	if (!confined) {
 		usleep(50000);
-		CHECK(has_line(status, "\nCapPrm:\t0000000000000000\n"));
-		CHECK(has_line(status, "\nCapEff:\t0000000000000000\n"));
+		/* CAP_SETUID and CAP_SETGID, if it had them: see ids_change(). */
+		CHECK(has_line(status, geteuid() ? "\nCapPrm:\t0000000000000000\n" :
+						   "\nCapPrm:\t00000000000000c0\n"));
+		CHECK(has_line(status, geteuid() ? "\nCapEff:\t0000000000000000\n" :
+						   "\nCapEff:\t00000000000000c0\n"));
 		CHECK(has_line(status, "\nNoNewPrivs:\t1\n"));
 	}
 	CHECK_EQ(syscript_close(fd), 0);
@@ -277,6 +280,26 @@ static void rights(bool may_unshare)
 	CHECK_EQ(syscript_close(other), 0);
 	CHECK_EQ(count_others(status), 0);
 	CHECK_EQ(unshare(CLONE_NEWUSER) == 0, may_unshare);
+}
+
+/* A program of root's that becomes another user's does so in the library's threads, too. */
+static void ids_change(void)
+{
+	pid_t child = geteuid() ? -1 : fork();
+	int status, fd;
+
+	if (!child) {
+		fd = load(counter);
+		CHECK_EQ(lua_syscall(fd, 0), 1);
+		CHECK(!setresgid(1000, 1000, 1000));
+		CHECK(!setresuid(1000, 1000, 1000));
+		CHECK_EQ(lua_syscall(fd, 0), 2);
+		_exit(0);
+	}
+	if (child < 0)
+		return;
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 }
 
 static int in_child(bool may_unshare, bool asks)
@@ -330,6 +353,7 @@ int main(void)
 	fork_beside_calls();
 	fork_beside_registrations();
 	limits_beside();
+	ids_change();
 	CHECK_EQ(in_child(!in_child(false, true), false), 0);
 	return 0;
 }
