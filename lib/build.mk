@@ -15,7 +15,7 @@ LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/stubs.o
 UAPI := $(wildcard include/uapi/*.h)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
-	$(BUILD)/include/syscript_sockets.h \
+	$(BUILD)/include/syscript_sockets.h $(BUILD)/include/syscript_queue.h \
 	$(UAPI:include/uapi/%=$(BUILD)/include/linux/%)
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
@@ -42,6 +42,7 @@ lib: $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a
 $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/syscript_files.h: lib/syscript_files.h
 $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
+$(BUILD)/include/syscript_queue.h: lib/syscript_queue.h
 $(UAPI:include/uapi/%=$(BUILD)/include/linux/%): $(BUILD)/include/linux/%: include/uapi/%
 # All that is compiled comes after these: here, what it is compiled with.
 $(LIB_HEADERS): | $(BUILD)/deps/build.ready
@@ -65,6 +66,14 @@ $(BUILD)/gen/builtin.inc: lib/batch/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
 	done >$@
 
 $(BUILD)/lib/batch/builtin.o: $(BUILD)/gen/builtin.inc
+
+# The text that comes after a queue's script, as a C string.
+$(BUILD)/gen/queue.inc: lib/batch/queue.lua
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+
+$(BUILD)/lib/batch/queue.o: $(BUILD)/gen/queue.inc
 
 # One object, so that only the public names are left for programs to clash with.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
@@ -106,7 +115,8 @@ install-lib: built-for-libdir
 	$(Q)install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	$(Q)install -d $(DESTDIR)$(INCLUDEDIR)/linux
 	$(Q)install -m 0644 $(UAPI) $(DESTDIR)$(INCLUDEDIR)/linux
-	$(Q)install -m 0644 lib/syscript_files.h lib/syscript_sockets.h $(DESTDIR)$(INCLUDEDIR)
+	$(Q)install -m 0644 lib/syscript_files.h lib/syscript_sockets.h lib/syscript_queue.h \
+		$(DESTDIR)$(INCLUDEDIR)
 	$(Q)install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)
 	$(Q)ln -sf libsyscript.so.$(LIB_SOVERSION) $(DESTDIR)$(LIBDIR)/libsyscript.so
@@ -127,7 +137,7 @@ ANALYZED := $(patsubst %.c,$(BUILD)/analyzed/%,$(filter-out engine/luajit/%,$(LI
 .PHONY: lint-analyzer
 lint-analyzer: $(ANALYZED)
 
-$(ANALYZED): $(BUILD)/analyzed/%: %.c | $(LIB_HEADERS) $(BUILD)/gen/builtin.inc
+$(ANALYZED): $(BUILD)/analyzed/%: %.c | $(LIB_HEADERS) $(BUILD)/gen/builtin.inc $(BUILD)/gen/queue.inc
 	$(call say,ANALYZE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) -MF $@.d -MT $@ -DLIBDIR='"$(LIBDIR)"' -fanalyzer -Wno-analyzer-malloc-leak \

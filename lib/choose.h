@@ -18,6 +18,9 @@ struct choice {
 	bool engine;
 };
 
+/* Of a caller that is older or newer.  Returns 0, -EINVAL or -E2BIG. */
+int options_copy(struct syscript_options *options, const struct syscript_options *given);
+
 /*
  * Sets @choice and @reg->engine from the numbers of struct syscript_options, or, where
  * these leave it open, from the environment.  Returns 0, or -EINVAL with a text.

@@ -714,6 +714,20 @@ struct script *lua_keep(int fd)
 	return NULL;
 }
 
+struct script *lua_host_pin(int fd)
+{
+	struct script *script = user_fd_get(fd);
+
+	if (!script)
+		return NULL;
+	if (script->program->engine == &lua_engine) {
+		user_fd_pin(script);
+		return script;
+	}
+	user_fd_put(script);
+	return NULL;
+}
+
 int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {

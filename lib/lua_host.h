@@ -45,4 +45,10 @@ struct script *lua_keep(int fd);
 int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results);
 
+/*
+ * The script at @fd, if it is of this engine, with a reference for user_fd_put(), or NULL.
+ * Its memory stays until it is closed, even if it dies before.
+ */
+struct script *lua_host_pin(int fd);
+
 #endif /* LIB_LUA_HOST_H */

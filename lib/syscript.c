@@ -27,8 +27,7 @@ const char *syscript_version(void)
 	return VERSION(SYSCRIPT_VERSION_MAJOR, SYSCRIPT_VERSION_MINOR, SYSCRIPT_VERSION_PATCH);
 }
 
-/* @given may be of an older or a newer caller. */
-static int copy_options(struct syscript_options *options, const struct syscript_options *given)
+int options_copy(struct syscript_options *options, const struct syscript_options *given)
 {
 	const char *bytes = (const char *)given;
 
@@ -52,7 +51,7 @@ static int fill_register(struct syscript_register *reg, struct choice *choice,
 	struct syscript_options options;
 	int err;
 
-	err = copy_options(&options, given);
+	err = options_copy(&options, given);
 	if (err)
 		return err;
 	if (options.name && strlen(options.name) >= sizeof(reg->name)) {

@@ -315,11 +315,18 @@ static void unlist_closed(void)
 	}
 }
 
+void user_fd_pin(struct script *script)
+{
+	lock_take(LOCK_FDS);
+	script->is_pinned = true;
+	lock_give(LOCK_FDS);
+}
+
 /* With the lock: frees what ended in a call. */
 static void bury_dead(void)
 {
 	for (struct script *s = scripts; s; s = s->next)
-		if (s->is_listed)
+		if (s->is_listed && !s->is_pinned)
 			program_bury(s->program);
 }
 

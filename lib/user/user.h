@@ -98,7 +98,7 @@ struct script {
 	bool is_watched;		/* by the clock thread: clock_put() */
 
 	unsigned int refs;		/* fd.c from here */
-	bool is_taken, is_listed, is_over;
+	bool is_taken, is_listed, is_over, is_pinned;
 	int fd, hidden;			/* as given to the program; our end */
 	dev_t dev;
 	ino_t ino;
@@ -186,6 +186,8 @@ static inline struct script *user_fd_get(int fd)
 struct script *user_fd_next(unsigned long long after);
 void user_fd_put(struct script *script);
 bool user_fd_foreign(const struct script *script);
+/* By a caller with a reference: what it has stays after its death, until it is closed. */
+void user_fd_pin(struct script *script);
 void user_fd_dead(struct script *script);
 void user_fd_renumber(struct script *script, int fd);
 /* Frees what the program has closed.  Not in a call, which may be a signal handler's. */

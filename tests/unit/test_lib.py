@@ -51,6 +51,7 @@ ANY_ENGINE = [
     "limits",
     "memory",
     "messages",
+    "queue",
     "readdirplus",
     "sockets",
     "stack",

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The threads of a queue.  Each calls its script, which stays in that call, until it is to
+ * stop; what the script cannot do, after an error or its death, the thread does for it.
+ *
+ * A seccomp filter may kill a thread at any system call, which nothing in the process would
+ * be told of, and what it had would never end.  So each thread has a robust futex: at its
+ * end, whatever that is, the kernel marks and wakes server.life.  One more thread waits for
+ * all of these at once (futex_waitv(2)), and makes the queue's descriptor readable; the next
+ * reaper ends the requests.  Where that call is missing it looks now and then.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lock.h"
+#include "../user/user.h"
+#include "queue.h"
+
+#define STACK_SIZE	(128UL << 10)
+#define NAP_NS		1000000L
+#define LOOK_NS		100000000L
+
+void queue_notify(const struct syscript_queue *queue)
+{
+	const uint64_t one = 1;
+
+	sys_call(write, queue->eventfd, &one, sizeof(one));
+}
+
+void server_fail(struct server *server, uint64_t done, int err)
+{
+	struct ring *ring = server->ring;
+
+	server->errors[done % ENTRIES] = err;
+	write_word(&ring->begun, done + 1);
+	write_word(&ring->done, done + 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (server->queue->always || read_word(&ring->want) == done)
+		queue_notify(server->queue);
+}
+
+bool server_has_script(const struct server *server)
+{
+	struct syscript_info info;
+	int err = server->fd < 0 ? -EBADF : syscript_info(server->fd, &info);
+
+	return err == -EXDEV || (!err && info.id == server->id);
+}
+
+/* Can no request be served any more? */
+static bool is_dead(const struct server *server)
+{
+	struct syscript_info info;
+
+	return syscript_info(server->fd, &info) || info.id != server->id ||
+	       info.state == SYSCRIPT_STATE_DEAD;
+}
+
+static bool is_stopping(const struct server *server)
+{
+	return read_word(&server->ring->tail) == QUEUE_STOP;
+}
+
+/* In the place of a script that cannot be called. */
+static void wait_for_request(const struct server *server, uint64_t done)
+{
+	struct ring *ring = server->ring;
+
+	while (read_word(&ring->tail) == done) {
+		__atomic_store_n(&ring->asleep, 1, __ATOMIC_SEQ_CST);
+		sys_call(futex, &ring->tail, FUTEX_WAIT_PRIVATE, (uint32_t)done, 0);
+		write_word(&ring->asleep, 0);
+	}
+}
+
+static void keep_text(const struct server *server)
+{
+	struct syscript_queue *queue = server->queue;
+	char text[RUN_ERROR_LEN];
+
+	if (syscript_error(server->fd, text, sizeof(text)) <= 0)
+		return;
+	ticket_take(&queue->texts);
+	memcpy(queue->text, text, sizeof(text));
+	ticket_give(&queue->texts);
+}
+
+/* The script's call has failed: so has the request that it was in, if it was in one. */
+static void call_failed(struct server *server, int err)
+{
+	uint64_t done = read_word(&server->ring->done);
+	bool in_request = read_word(&server->ring->begun) == done + 1;
+
+	write_word(&server->ring->asleep, 0);
+	if (!in_request && (err == -EINTR || err == -ETIMEDOUT))
+		return;
+	keep_text(server);
+	if (is_dead(server))
+		__atomic_store_n(&server->is_dead, true, __ATOMIC_RELEASE);
+	/* It cannot be called: dead, refused.  Each request tries. */
+	if (!in_request)
+		wait_for_request(server, done);
+	if (in_request || !is_stopping(server))
+		server_fail(server, done, err);
+}
+
+static void nap(void)
+{
+	const struct timespec time = { 0, NAP_NS };
+
+	sys_call(nanosleep, &time, 0);
+}
+
+static void call_script(struct server *server)
+{
+	const struct syscript_queue *queue = server->queue;
+	const int64_t args[] = {
+		(intptr_t)server->ring, queue->eventfd,
+		queue->turn, queue->check, queue->always,
+	};
+	int64_t result = 0;
+	int ret = -EBADF;
+
+	if (server_has_script(server))
+		ret = syscript_call(server->fd, 5, args, 1, &result);
+	if (ret < 0)
+		call_failed(server, ret);
+	/* A filter has something against waiting. */
+	else if (result < 0 && result != -EINTR)
+		nap();
+}
+
+/*
+ * The program's signals go to its own threads.  Those of the C library are let in: they
+ * change the ids of all threads.
+ */
+static void block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+/* The C library's own list, of the robust mutexes that this thread holds, is empty. */
+static void set_robust(struct server *server)
+{
+	server->link.next = &server->robust.list;
+	server->robust.list.next = &server->link;
+	server->robust.futex_offset = offsetof(struct server, life) -
+				      offsetof(struct server, link);
+	__atomic_store_n(&server->life, sys_call(gettid) | FUTEX_WAITERS, __ATOMIC_SEQ_CST);
+	sys_call(set_robust_list, &server->robust, sizeof(server->robust));
+	sys_call(futex, &server->life, FUTEX_WAKE, 1);
+}
+
+static void *serve(void *arg)
+{
+	struct server *server = arg;
+
+	block_signals();
+	set_robust(server);
+	while (!is_stopping(server))
+		call_script(server);
+	return NULL;
+}
+
+/* -- Killed threads ----------------------------------------------------------------- */
+
+bool server_is_gone(const struct server *server)
+{
+	return __atomic_load_n(&server->life, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
+}
+
+static unsigned int count_gone(const struct syscript_queue *queue)
+{
+	unsigned int i, gone = 0;
+
+	for (i = 0; i < queue->threads; i++)
+		gone += server_is_gone(&queue->servers[i]);
+	return gone;
+}
+
+static struct futex_waitv wait_for(const uint32_t *word, uint32_t flags)
+{
+	return (struct futex_waitv){
+		.val = __atomic_load_n(word, __ATOMIC_ACQUIRE), .uaddr = (uintptr_t)word,
+		.flags = FUTEX_32 | flags,
+	};
+}
+
+/* Until a thread begins or ends, of which @gone have ended, or the queue is closed. */
+static void wait_for_change(struct syscript_queue *queue, unsigned int gone)
+{
+	struct futex_waitv waits[SYSCRIPT_QUEUE_THREADS_MAX + 1];
+	const struct timespec look = { 0, LOOK_NS };
+	unsigned int i, n = 0;
+	long ret;
+
+	waits[n++] = wait_for(&queue->closing, FUTEX_PRIVATE_FLAG);
+	/* The kernel wakes them as if the memory could be shared. */
+	for (i = 0; i < queue->threads; i++) {
+		waits[n] = wait_for(&queue->servers[i].life, 0);
+		n += !(waits[n].val & FUTEX_OWNER_DIED);
+	}
+	if (waits[0].val || n + gone != queue->threads + 1)
+		return;
+	ret = sys_call(futex_waitv, waits, n, 0, NULL, CLOCK_MONOTONIC);
+	if (ret < 0 && ret != -EAGAIN && ret != -EINTR)
+		sys_call(futex, &queue->closing, FUTEX_WAIT_PRIVATE, 0, &look);
+}
+
+static void *watch(void *arg)
+{
+	struct syscript_queue *queue = arg;
+	unsigned int gone = 0, told;
+
+	block_signals();
+	while (!__atomic_load_n(&queue->closing, __ATOMIC_ACQUIRE)) {
+		wait_for_change(queue, gone);
+		told = gone;
+		gone = count_gone(queue);
+		if (gone != told)
+			queue_notify(queue);
+	}
+	return NULL;
+}
+
+/* -- Start and stop ----------------------------------------------------------------- */
+
+static int start_thread(pthread_t *thread, void *(*body)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	int err;
+
+	signals_block();
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	err = pthread_create(thread, &attr, body, arg);
+	pthread_attr_destroy(&attr);
+	/* That may be too little for the program's thread-local variables. */
+	if (err)
+		err = pthread_create(thread, NULL, body, arg);
+	signals_unblock();
+	if (!err)
+		pthread_setname_np(*thread, "syscript-queue");
+	return -err;
+}
+
+int queue_start(struct syscript_queue *queue)
+{
+	struct server *server = queue->servers;
+	int err = 0;
+
+	for (; server < queue->servers + queue->threads && !err; server++) {
+		err = start_thread(&server->thread, serve, server);
+		server->is_started = !err;
+	}
+	if (!err)
+		err = start_thread(&queue->watcher, watch, queue);
+	queue->is_watched = !err;
+	return err;
+}
+
+void queue_stop(struct syscript_queue *queue)
+{
+	struct server *server;
+
+	__atomic_store_n(&queue->closing, 1, __ATOMIC_SEQ_CST);
+	sys_call(futex, &queue->closing, FUTEX_WAKE_PRIVATE, 1);
+	if (queue->is_watched)
+		pthread_join(queue->watcher, NULL);
+	/* All at once: each may be in a request that takes its time. */
+	for (server = queue->servers; server < queue->servers + queue->threads; server++) {
+		if (!server->is_started)
+			continue;
+		write_word(&server->ring->tail, QUEUE_STOP);
+		ring_wake(server->ring);
+	}
+	for (server = queue->servers; server < queue->servers + queue->threads; server++)
+		if (server->is_started)
+			pthread_join(server->thread, NULL);
+}
