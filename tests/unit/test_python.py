@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import asyncio
 import errno
 import os
 import re
@@ -220,3 +221,92 @@ except syscript.ScriptError as error:
     done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True)
     too_high = "grace time 1000 ms is too high: the maximum is 100 ms"
     assert (done.stdout, done.stderr) == (f"50000000\n{too_high}\n", "")
+
+
+QUEUED = """
+function run(ms, value)
+  if value == 13 then error("thirteen") end
+  if ms > 0 then syscall.poll(0, 0, ms) end
+  return value
+end
+"""
+
+
+def queue(source: str = QUEUED, **options: int) -> syscript.Queue:
+    return syscript.Queue(source, backend="user", time_limit=2, **options)
+
+
+def test_queue() -> None:
+    """Many at once, more than there is room for, each with its own result or error."""
+
+    async def main() -> None:
+        with queue(threads=2) as calls:
+            assert await asyncio.gather(*(calls(0, n * n) for n in range(20, 700))) == [
+                n * n for n in range(20, 700)
+            ]
+            with pytest.raises(syscript.ScriptError, match="thirteen") as raised:
+                await calls(0, 13)
+            assert raised.value.errno == errno.EPROTO
+            assert await calls(0, -errno.ENOENT) == -errno.ENOENT
+            with pytest.raises(FileNotFoundError):
+                await calls.checked(0, -errno.ENOENT)
+            with pytest.raises(TypeError):
+                await calls(*range(9))
+
+    asyncio.run(main())
+
+
+def test_queue_does_not_hold_up_the_loop() -> None:
+    async def main() -> None:
+        with queue(threads=8) as calls:
+            ticks = 0
+            begin = time.monotonic()
+            sleeping = asyncio.gather(*(calls(500, n) for n in range(8)))
+            while not sleeping.done():
+                await asyncio.sleep(0.01)
+                ticks += 1
+            assert await sleeping == list(range(8))
+            assert time.monotonic() - begin < 3
+            assert ticks > 5
+
+    asyncio.run(main())
+
+
+def test_queue_keeps_buffers_of_cancelled_requests() -> None:
+    source = """
+function run(addr, ms) syscall.poll(0, 0, ms) util.poke(addr, "u1", 7) return 0 end
+"""
+
+    async def main() -> None:
+        with queue(source) as calls:
+            memory = bytearray(16)
+            task = asyncio.create_task(calls(memory, 200))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            with pytest.raises(BufferError):
+                memory.extend(bytes(1 << 20))
+            await calls(bytearray(1), 0)
+            assert memory[0] == 7
+            memory.extend(bytes(16))
+
+    asyncio.run(main())
+
+
+def test_queue_in_one_loop_after_another() -> None:
+    calls = queue()
+
+    async def main(value: int) -> int:
+        return await calls(0, value)
+
+    assert [asyncio.run(main(n)) for n in range(3)] == [0, 1, 2]
+    calls.close()
+    calls.close()
+    with pytest.raises(ValueError, match="closed"):
+        asyncio.run(main(1))
+
+
+def test_queue_that_does_not_compile() -> None:
+    with pytest.raises(syscript.ScriptError, match="script:1:"):
+        queue("function run( end")

@@ -12,11 +12,13 @@ A script is an object that is called like a function.  It runs in the kernel whe
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import errno
 import gc
 import mmap
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,10 @@ from typing import Any, Protocol
 from syscript import _library
 from syscript._library import so
 
-__all__ = ["Info", "Script", "ScriptError", "buffer", "lint", "load", "probe", "scripts", "version"]
+__all__ = [
+    *("Info", "Queue", "Script", "ScriptError"),
+    *("buffer", "lint", "load", "probe", "scripts", "version"),
+]
 
 
 class HasFileno(Protocol):
@@ -273,6 +278,156 @@ class Script:
 
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+
+class _Pending:
+    """A request of a queue: its arguments stay until it is complete, awaited or not."""
+
+    def __init__(self, future: asyncio.Future[int], arguments: tuple[Argument, ...]) -> None:
+        self.future = future
+        self.nargs = len(arguments)
+        self.arguments = _Arguments(arguments)
+
+
+class Queue:
+    """A script that is called asynchronously, in threads of the library: await queue(...).
+
+    source and the keywords are those of Script; time_limit is that of a request.  Each of
+    the threads has globals of its own.  An awaiting task that is cancelled does not end its
+    request, whose buffers stay until it is complete.  One event loop at a time may use a
+    queue; close() waits for the requests that have begun.
+    """
+
+    REAPED = 64
+
+    def __init__(
+        self,
+        source: str | bytes,
+        *,
+        threads: int = 1,
+        name: str = "script",
+        backend: str = "auto",
+        time_limit: float = 0,
+        wall_limit: float = 0,
+        memory_limit: int = 0,
+        jit: bool = True,
+        only: Iterable[str] | None = None,
+        grace: float = 0,
+    ) -> None:
+        self._queue = ctypes.c_void_p()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pending: dict[int, _Pending] = {}
+        self._backlog: deque[int] = deque()
+        self._last = 0
+        text = source.encode() if isinstance(source, str) else source
+        flags = _library.TRACEBACK | (0 if jit else _library.NOJIT)
+        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only, grace)
+        error = ctypes.create_string_buffer(_library.ERROR_LEN)
+        given = (text, len(text), ctypes.byref(options), threads, error, _library.ERROR_LEN)
+        err = so.syscript_queue_open(ctypes.byref(self._queue), *given)
+        if err < 0:
+            text_of = error.value.decode(errors="replace") or so.syscript_strerror(err).decode()
+            raise ScriptError(-err, text_of)
+
+    async def __call__(self, *arguments: Argument) -> int:
+        """Have run() called; return its first result, 0 if there is none."""
+        loop = asyncio.get_running_loop()
+        self._attach(loop)
+        pending = _Pending(loop.create_future(), arguments)
+        self._last += 1
+        self._pending[self._last] = pending
+        self._backlog.append(self._last)
+        self._submit()
+        return await pending.future
+
+    async def checked(self, *arguments: Argument) -> int:
+        """The same for scripts that return -errno as a system call does: OSError."""
+        result = await self(*arguments)
+        if -4096 < result < 0:
+            raise OSError(-result, os.strerror(-result))
+        return result
+
+    def _attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        fd = self.fileno()
+        if self._loop is loop:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            if self._pending:
+                raise RuntimeError("the queue has requests of another event loop")
+            self._loop.remove_reader(fd)
+        loop.add_reader(fd, self._reap)
+        self._loop = loop
+
+    def _submit(self) -> None:
+        """Hand over what there is room for; the rest waits for completions."""
+        while self._backlog:
+            key = self._backlog[0]
+            pending = self._pending[key]
+            request = _library.Request(key, pending.nargs, 0, pending.arguments.values)
+            n = so.syscript_queue_submit(self._queue, ctypes.byref(request), 1)
+            if n == -errno.EAGAIN:
+                return
+            self._backlog.popleft()
+            if n < 0:
+                self._complete(key, 0, n)
+
+    def _reap(self) -> None:
+        done = (_library.Completion * self.REAPED)()
+        while (n := so.syscript_queue_reap(self._queue, done, self.REAPED)) > 0:
+            for one in done[:n]:
+                self._complete(one.user_data, one.result, one.error)
+        self._submit()
+
+    def _complete(self, key: int, result: int, err: int) -> None:
+        pending = self._pending.pop(key)
+        pending.arguments.release()
+        if pending.future.done():
+            return
+        if err:
+            pending.future.set_exception(ScriptError(-err, self._error(err)))
+        else:
+            pending.future.set_result(result)
+
+    def _error(self, err: int) -> str:
+        text = ctypes.create_string_buffer(_library.ERROR_LEN)
+        if so.syscript_queue_error(self._queue, text, _library.ERROR_LEN) > 0:
+            return text.value.decode(errors="replace")
+        return so.syscript_strerror(err).decode()
+
+    def fileno(self) -> int:
+        """The descriptor that is readable when requests are complete."""
+        if not self._queue:
+            raise ValueError("the queue is closed")
+        fd = so.syscript_queue_fd(self._queue)
+        if fd < 0:
+            raise OSError(-fd, so.syscript_strerror(fd).decode())
+        return fd
+
+    def close(self) -> None:
+        """Wait for the requests that have begun; the others are cancelled."""
+        if not self._queue:
+            return
+        queue, self._queue = self._queue, ctypes.c_void_p()
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.remove_reader(so.syscript_queue_fd(queue))
+        so.syscript_queue_close(queue)
+        for pending in self._pending.values():
+            pending.arguments.release()
+            if loop is not None and not loop.is_closed():
+                pending.future.cancel()
+        self._pending.clear()
+        self._backlog.clear()
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_queue", None):
             self.close()
 
 

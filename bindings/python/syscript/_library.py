@@ -82,6 +82,28 @@ class InfoStruct(ctypes.Structure):
     ]
 
 
+class Request(ctypes.Structure):
+    """struct syscript_request"""
+
+    _fields_ = [
+        ("user_data", c_uint64),
+        ("nargs", c_uint32),
+        ("reserved", c_uint32),
+        ("args", c_int64 * ARGS_MAX),
+    ]
+
+
+class Completion(ctypes.Structure):
+    """struct syscript_completion"""
+
+    _fields_ = [
+        ("user_data", c_uint64),
+        ("result", c_int64),
+        ("error", c_int32),
+        ("reserved", c_uint32),
+    ]
+
+
 class PyBuffer(ctypes.Structure):
     """Py_buffer: where the bytes of an object are, read-only ones too."""
 
@@ -123,6 +145,7 @@ so = _load()
 
 _info = ctypes.POINTER(InfoStruct)
 _results = ctypes.POINTER(c_int64)
+_completions = ctypes.POINTER(Completion)
 for name, result, arguments in (
     (
         "syscript_register",
@@ -138,6 +161,19 @@ for name, result, arguments in (
     ("syscript_backend", c_int, [c_int]),
     ("syscript_probe", c_int, [c_int]),
     ("syscript_close", c_int, [c_int]),
+    (
+        "syscript_queue_open",
+        c_int,
+        [
+            *(ctypes.POINTER(c_void_p), c_char_p, c_size_t, ctypes.POINTER(Options)),
+            *(c_uint, c_char_p, c_size_t),
+        ],
+    ),
+    ("syscript_queue_submit", c_int, [c_void_p, ctypes.POINTER(Request), c_uint]),
+    ("syscript_queue_reap", c_int, [c_void_p, _completions, c_uint]),
+    ("syscript_queue_fd", c_int, [c_void_p]),
+    ("syscript_queue_error", c_int, [c_void_p, c_char_p, c_size_t]),
+    ("syscript_queue_close", None, [c_void_p]),
     ("syscript_strerror", c_char_p, [c_int]),
     ("syscript_version", c_char_p, []),
 ):
