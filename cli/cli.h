@@ -19,6 +19,7 @@ int cmd_top(int argc, char **argv);
 int cmd_net(int argc, char **argv);
 int cmd_disasm(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_allow(int argc, char **argv);
 int cmd_suites(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_unload(int argc, char **argv);

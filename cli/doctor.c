@@ -32,6 +32,18 @@ static const char *yes(bool b)
 	return b ? "yes" : "no";
 }
 
+/* What everyone wants to know, and the first thing to do where the answer is no. */
+static void print_answer(const struct findings *f, const struct remedy *r, size_t n)
+{
+	printf("scripts run in the kernel for you: ");
+	if (!strcmp(backend(f), "kernel"))
+		printf("yes, %s\n", f->luajit_err ? "confined" : "on LuaJIT or confined");
+	else if (n)
+		printf("no: %s\n      %s\n", r[0].what, r[0].command);
+	else
+		printf("no: SYSCRIPT_BACKEND=%s\n", f->environment);
+}
+
 static void print_remedies(const struct remedy *r, size_t n)
 {
 	if (n)
@@ -146,6 +158,7 @@ int cmd_doctor(int argc, char **argv)
 		print_json(&findings);
 		json_remedies(missing, n);
 	} else {
+		print_answer(&findings, missing, n);
 		print_text(&findings);
 		print_remedies(missing, n);
 	}

@@ -108,7 +108,8 @@ static void need_device(struct list *list, const struct findings *f)
 		 !f->member)
 		need_group(list, f);
 	else if (!f->device_open)
-		need(list, DEVICE " is not open to you", "sudo chmod 0666 " DEVICE);
+		need(list, DEVICE " is not open to you",
+		     "sudo syscript allow --all    # or --user NAME, --group NAME");
 }
 
 static void need_in_unit(struct list *list, const struct findings *f)

@@ -31,6 +31,7 @@ static const struct command {
 	{ "runtime", cmd_runtime, "register Lua's runtime with the module, for all users" },
 	{ "measure", cmd_measure, "count what a command saves by its scripts in the kernel" },
 	{ "suites", cmd_suites, "list the library's scripts by kind of machine, and which are off" },
+	{ "allow", cmd_allow, "say who may have scripts in the kernel, confined" },
 	{ "doctor", cmd_doctor, "say what this machine supports and what is missing" },
 	{ "help", cmd_help, "print this, or the options of a command" },
 };

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import pty
+import pwd
 import shutil
 import signal
 import subprocess
@@ -462,6 +463,12 @@ def test_scripts_of_the_library_are_clean(path: Path) -> None:
         (["run", "--time-limit", "100s", "x.lua"], "cannot open x.lua"),
         (["list", "now"], "unexpected argument 'now'"),
         (["doctor", "--frob"], "see 'syscript doctor --help'"),
+        (["allow", "--frob"], "see 'syscript allow --help'"),
+        (["allow", "--user"], "'--user' needs a name"),
+        (["allow", "--all", "--none"], "one of --all, --group, --user, --none"),
+        (["allow", "all"], "unexpected argument 'all'"),
+        (["allow", "--group", "no such group"], "no group 'no such group': see 'getent group'"),
+        (["allow", "--user", "no such user"], "no user 'no such user': see 'getent passwd'"),
         (["top", "--rounds", "few"], "rounds 'few'"),
         (["top", "--delay", "soon"], "delay 'soon'"),
     ],
@@ -544,6 +551,7 @@ def test_without_device(script) -> None:
     assert done.returncode == 2 and "modprobe syscript" in done.stderr
     done = syscript("doctor")
     assert done.returncode == 1
+    assert done.stdout.startswith("scripts run in the kernel for you: no: ")
     assert "backend: user" in done.stdout
     assert "backend: none" in syscript("doctor", SYSCRIPT_BACKEND="kernel").stdout
     # All that is missing, at once and in order; where no module can be loaded, nothing else.
@@ -552,6 +560,30 @@ def test_without_device(script) -> None:
     steps = [step for step in ("dkms install", "modprobe") if step in missing]
     assert steps == (["dkms install", "modprobe"] if Path("/proc/modules").exists() else [])
     assert [missing.index(step) for step in steps] == sorted(map(missing.index, steps))
+
+
+@pytest.mark.skipif(DEVICE.exists(), reason="would change who may open the device")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/etc/udev").exists(), reason="mounts where rules are written"
+)
+def test_allow_writes_a_rule() -> None:
+    """For a device that is not there yet; the last one counts."""
+    rule = "/etc/udev/rules.d/61-syscript.rules"
+    lines = [
+        "mount -t tmpfs none /etc/udev",
+        *(f"{SYSCRIPT} allow {who}" for who in ("--none", "--group daemon", "--user daemon")),
+        f"cat {rule}; ls /etc/udev/rules.d",
+    ]
+    argv = ["unshare", "-m", "sh", "-ec", "\n".join(lines)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    *said, comment, line, listed = done.stdout.splitlines()
+    assert "There is no /dev/syscript now" in said[0] and done.stderr == ""
+    assert comment == "# Written by 'syscript allow --user daemon'."
+    daemon = pwd.getpwnam("daemon").pw_uid
+    assert (
+        f'KERNEL=="syscript", SUBSYSTEM=="misc", OWNER="{daemon}", GROUP="0", MODE="0600"' in line
+    )
+    assert listed == "61-syscript.rules"
 
 
 # In a mount namespace: a kernel that loads modules, as far as doctor looks.

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from runner import COMMAND
 
 DEVICE = Path("/dev/syscript")
@@ -38,9 +41,18 @@ AT_BOOT = "echo syscript | sudo tee /etc/modules-load.d/syscript.conf"
 def test_device_is_closed(as_outsider) -> None:
     DEVICE.chmod(0o600)
     try:
-        assert advice(as_outsider) == ["sudo chmod 0666 /dev/syscript", AT_BOOT]
+        first, *rest = advice(as_outsider)
+        assert first.startswith("sudo syscript allow --all ") and rest == [AT_BOOT]
+        text = as_outsider([COMMAND, "doctor"]).stdout
+        assert text.startswith("scripts run in the kernel for you: no: /dev/syscript is not open")
     finally:
         DEVICE.chmod(0o666)
+
+
+def test_answer_comes_first(as_user, as_outsider) -> None:
+    answer = "scripts run in the kernel for you: yes, "
+    assert as_outsider([COMMAND, "doctor"]).stdout.startswith(f"{answer}confined\n")
+    assert as_user([COMMAND, "doctor"]).stdout.startswith(f"{answer}on LuaJIT or confined\n")
 
 
 def test_outsider_is_not_in_the_group(as_outsider) -> None:
@@ -55,6 +67,63 @@ def test_outsider_is_not_in_the_group(as_outsider) -> None:
         DEVICE.chmod(0o666)
     assert first.startswith("sudo usermod -aG syscript outsider")
     assert rest == [AT_BOOT]
+
+
+@pytest.fixture
+def rules() -> Iterator[Path]:
+    """Where rules for udev can be written, and the device as it was afterwards."""
+    directory = Path("/etc/udev/rules.d")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/etc/udev"], check=True)
+    was = DEVICE.stat()
+    yield directory / "61-syscript.rules"
+    os.chown(DEVICE, was.st_uid, was.st_gid)
+    DEVICE.chmod(was.st_mode & 0o777)
+    subprocess.run(["umount", "/etc/udev"], check=True)
+
+
+def allow(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, "allow", *args], capture_output=True, text=True)
+
+
+def test_allow(rules: Path, as_outsider, as_user) -> None:
+    """Who may is so at once, for processes that run already, and LuaJIT is not concerned."""
+    luajit = LUAJIT.stat()
+
+    def may(run) -> bool:
+        hello = [COMMAND, "run", "--backend", "kernel", "--engine", "confined", "-e", "return 1"]
+        return run(hello).returncode == 0
+
+    for args, outsider, user in [
+        (["--none"], False, True),
+        (["--user", "outsider"], True, True),
+        (["--group", "outsider"], True, True),
+        (["--none"], False, True),
+        (["--all"], True, True),
+    ]:
+        done = allow(*args)
+        assert (done.returncode, done.stderr) == (0, ""), args
+        assert "scripts in the kernel now" in done.stdout
+        assert rules.read_text().startswith(f"# Written by 'syscript allow {' '.join(args)}'.\n")
+        # A member of the group syscript has LuaJIT's device, which takes any engine.
+        assert (may(as_outsider), may(as_user)) == (outsider, user), args
+        shown = allow().stdout
+        assert shown == ("all users\n" if args == ["--all"] else shown)
+    assert (LUAJIT.stat().st_mode, LUAJIT.stat().st_gid) == (luajit.st_mode, luajit.st_gid)
+
+
+def test_allow_leaves_rules_of_others_alone(rules: Path) -> None:
+    rules.parent.mkdir()
+    rules.write_text('KERNEL=="syscript", MODE="0600"\n')
+    before = DEVICE.stat()
+    done = allow("--all")
+    assert done.returncode == 2 and "was not written by this command" in done.stderr
+    assert rules.read_text() == 'KERNEL=="syscript", MODE="0600"\n'
+    assert DEVICE.stat().st_mode == before.st_mode
+
+
+def test_only_root_allows(as_user) -> None:
+    done = as_user([COMMAND, "allow", "--all"])
+    assert done.returncode == 2 and "sudo syscript allow --all" in done.stderr
 
 
 def test_confined_engine_is_open_to_others(as_outsider) -> None:
