@@ -78,6 +78,12 @@ class Measured:
     calls: float
     costs: CostModel
 
+    def predicts(self) -> str:
+        """Whether scripts save, as far as the prediction can tell."""
+        if self.predicted.low > 0:
+            return "gain"
+        return "loss" if self.predicted.high < 0 else "unknown"
+
     def error(self) -> float:
         """The predicted over the measured saving, less 1."""
         return self.predicted.middle / self.saved.middle - 1 if self.saved.middle else float("inf")
@@ -239,6 +245,7 @@ def as_json(found: Measured) -> dict:
         "predicted_script_ns": found.predicted_script,
         "saved_ns": asdict(found.saved),
         "predicted_saved_ns": asdict(found.predicted),
+        "predicts": found.predicts(),
         "prediction_error": found.error(),
     }
 
@@ -254,6 +261,8 @@ def show(found: Measured) -> None:
     print(f"{'saved':<22}{saved.middle:>12.0f}{predicted_.middle:>12.0f}")
     print(f"  measured range {saved.low:.0f}..{saved.high:.0f}", end="")
     print(f", predicted range {predicted_.low:.0f}..{predicted_.high:.0f}")
+    if found.predicts() == "unknown":
+        print("The prediction cannot tell whether the script saves or costs: it may be either.")
     print(found.costs.title())
     if found.costs.accel == "tcg":
         print(model.EMULATED)

@@ -30,6 +30,10 @@ NAMES += tuple(
     for way in ("plain", "script")
     for size in SIZES
 )
+# In a process the library's scripts save no mode switches, but lookups of paths, and cost about
+# as much: which is more depends on paths and files.  The range is wider by this share of what
+# plain calls take.
+IN_PROCESS = 0.3
 # In the place of what accelerates a guest: of the model that ships, see shipped.py.
 MODELLED = "modelled"
 EMULATED = (
@@ -108,7 +112,12 @@ class CostModel:
         below, above = SIZES[:2] if each <= self.items["few"] else SIZES[1:]
         at = (each - self.items[below]) / (self.items[above] - self.items[below])
         ends = zip(self.saved(what, below), self.saved(what, above), strict=True)
-        return spread([calls * (a + at * (b - a)) for a, b in ends])
+        found = spread([calls * (a + at * (b - a)) for a, b in ends])
+        if self.backend != "user":
+            return found
+        a, b = (self.cost(f"{what}.plain.{size}").middle for size in (below, above))
+        unsure = IN_PROCESS * calls * (a + at * (b - a))
+        return Cost(found.low - unsure, found.middle, found.high + unsure)
 
     def saved(self, what: str, size: str) -> list[float]:
         """By one call of a script of the library, in each round."""
