@@ -6,3 +6,11 @@ from __future__ import annotations
 
 class ConsolidateError(Exception):
     """A failure, its reason, and its remedy."""
+
+
+def not_installed(tool: str, package: str) -> ConsolidateError:
+    """A program that is missing, and Debian's name of its package."""
+    return ConsolidateError(
+        f"{tool} is not installed: sudo apt-get install {package}"
+        " (or your distribution's command and package)"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from consolidate.cost.model import Cost, CostModel
 from consolidate.cost.replay import Program
 from consolidate.cost.replay_library import LibraryProgram
 from consolidate.emit import write
-from consolidate.errors import ConsolidateError
+from consolidate.errors import ConsolidateError, not_installed
 from consolidate.mine.candidate import Candidate, sequence
 
 # What a replay is compiled with, and the library that it calls.
@@ -111,6 +112,8 @@ def compiled(program: Program, replays: Path) -> Path:
     source = replays / f"replay{program.plan.candidate.number}.c"
     source.write_text(program())
     output = source.with_suffix("")
+    if shutil.which("cc") is None:
+        raise not_installed("cc, which compiles the replay,", "gcc libc6-dev")
     argv = ["cc", "-O2", "-g", "-D_GNU_SOURCE", f"-I{PARTS}"]
     argv += [f"-I{path}" for path in (places.first(places.INCLUDE),) if path]
     argv += ["-o", str(output), str(source), *(str(PARTS / name) for name in SOURCES)]

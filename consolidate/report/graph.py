@@ -13,7 +13,7 @@ from html import escape
 from math import log
 from pathlib import Path
 
-from consolidate.errors import ConsolidateError
+from consolidate.errors import ConsolidateError, not_installed
 from consolidate.mine import startup
 from consolidate.mine.candidate import Candidate, sequence
 from consolidate.trace.reader import Thread, Trace
@@ -156,10 +156,7 @@ def draw(trace: Trace, candidates: list[Candidate], path: Path) -> None:
     """Heavy edges heavy, and those of the candidates in colour."""
     program = shutil.which("dot")
     if program is None:
-        raise ConsolidateError(
-            "Graphviz's `dot`, which draws the graph, is not installed: install the"
-            " distribution's package graphviz"
-        )
+        raise not_installed("Graphviz's `dot`, which draws the graph,", "graphviz")
     text = dot(without_starts(trace.threads.values()), candidates, ", ".join(trace.names))
     done = subprocess.run([program, "-Tsvg"], input=text, capture_output=True, text=True)
     if done.returncode:

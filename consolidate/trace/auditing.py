@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from consolidate.errors import ConsolidateError
+from consolidate.errors import ConsolidateError, not_installed
 from consolidate.trace.ending import as_shell
 
 NETLINK_AUDIT, READLOG, HEADER = 9, 1, 16
@@ -100,7 +100,7 @@ def possible() -> State:
     if os.geteuid():
         raise ConsolidateError("--audit needs root: the kernel's audit records all users")
     if shutil.which("auditctl") is None:
-        raise ConsolidateError("auditctl is not installed: install the package auditd")
+        raise not_installed("auditctl", "auditd")
     now = state()
     if now.enabled == 2:
         raise ConsolidateError("audit's rules are locked until the next boot (auditctl -e 2)")

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from consolidate.errors import ConsolidateError
+from consolidate.errors import ConsolidateError, not_installed
 from consolidate.trace import auditing, system
 from consolidate.trace.ending import Ending, run_with_terminal
 from consolidate.trace.reader import ABOUT
@@ -77,7 +77,7 @@ def whole_machine(output: Path, seconds: float) -> None:
 def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> int:
     strace = shutil.which("strace")
     if strace is None:
-        raise ConsolidateError("strace is not installed: install the distribution's package")
+        raise not_installed("strace", "strace")
     options = [*OPTIONS, *(STACKS if stacks else ())]
     which = [f"--attach={pid}" for pid in pids]
     argv = [strace, *options, "-o", str(output), *which]

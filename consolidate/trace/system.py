@@ -12,7 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
-from consolidate.errors import ConsolidateError
+from consolidate.errors import ConsolidateError, not_installed
 from consolidate.trace.ending import Ending
 
 LOST = re.compile(r"^LOST (\d+) events", re.M)
@@ -23,7 +23,7 @@ def record(output: Path, seconds: float) -> None:
         raise ConsolidateError("--system needs root: it records all users' processes")
     perf = shutil.which("perf")
     if perf is None:
-        raise ConsolidateError("perf is not installed: install the package linux-perf")
+        raise not_installed("perf", "linux-perf")
     command = [perf, "trace", "--all-cpus", "--output", str(output), "--"]
     # It ends with what it runs: however long it takes to begin, and if this process is gone.
     command += ["sleep", f"{seconds:g}"]

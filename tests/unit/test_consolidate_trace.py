@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from traces import PYTHON, run
+from traces import PYTHON, Writer, run
 
 from consolidate import __main__, calltable
 from consolidate.errors import ConsolidateError
@@ -549,3 +549,26 @@ def test_kinds_are_of_calls_that_exist() -> None:
     known = set(calltable._numbers().values())
     named = set().union(*calltable.KINDS.values())
     assert named <= known, named - known
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            ["record", "-o", "t", "/bin/true"],
+            "strace is not installed: sudo apt-get install strace",
+        ),
+        (["measure", "--here", "--backend", "user", "1", "t"], "sudo apt-get install gcc"),
+    ],
+)
+def test_missing_tool_is_named_with_its_package(
+    tmp_path: Path, command: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = Writer(1)
+    for i in range(40):
+        trace.read_file(f"/d/{i}")
+    trace.write(tmp_path / "t")
+    monkeypatch.chdir(tmp_path)
+    done = run(*command, env={"PATH": str(tmp_path)}, cache=tmp_path)
+    assert done.returncode == 1
+    assert told in done.stderr and "Traceback" not in done.stderr
