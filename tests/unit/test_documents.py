@@ -78,6 +78,26 @@ def test_tutorial(tmp_path: Path) -> None:
     assert done.stdout.count("plain calls") == 1
 
 
+def test_tutorial_errors(tmp_path: Path) -> None:
+    """The last programs say of a directory what it is, with and without a script."""
+    put_files(ROOT / "docs/tutorial.md", tmp_path)
+    flags = f"-I{ROOT}/build/include {ROOT}/build/libsyscript.a -lm -lpthread"
+    (tmp_path / "file").write_text("text\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    assert (
+        shell(f"cc -o sizes sizes.c; cc -o sizes_batch sizes_batch.c {flags}", tmp_path).stderr
+        == ""
+    )
+    for name in ("none", "file", "loop", "empty", f"{'x' * 300}"):
+        done = [
+            shell(f'./{program} empty "{name}"', tmp_path) for program in ("sizes", "sizes_batch")
+        ]
+        assert done[0].stderr == done[1].stderr and done[0].returncode == done[1].returncode
+        assert done[0].stdout == done[1].stdout
+        assert (done[0].returncode == 0) == (name == "empty")
+
+
 def test_readme_examples(tmp_path: Path) -> None:
     readme = ROOT / "README.md"
     put_files(readme, tmp_path)
