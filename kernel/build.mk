@@ -13,7 +13,7 @@ luajit-user: $(BUILD)/gen/constants.inc | $(VENDOR_READY)
 	+@$(LUAJIT_MK) -s PLACE=user OUT=$(LUAJIT_USER) \
 		CFLAGS="$(LUAJIT_USER_CFLAGS) $(CFLAGS)" CC="$(CC)" LD="$(LD)"
 
-$(LUAJIT_USER)/stack.o: kernel/stack.S
+$(LUAJIT_USER)/stack.o: kernel/arch/x86/stack.S
 	$(call say,AS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<

@@ -36,17 +36,13 @@ static u64 __init measured_khz(void)
 	return div64_u64(cycles * NSEC_PER_MSEC, ns);
 }
 
-/*
- * Where the counter is the system's clock, the kernel knows its frequency.  Elsewhere that
- * was measured once, at boot, and a busy host of this virtual machine can have made it
- * wrong by half.  The middle one of three: an interruption spoils one.
- */
+/* What is measured is the middle one of three: an interruption spoils one. */
 static u64 __init frequency_khz(void)
 {
 	u64 a, b, c;
 
-	if (!check_tsc_unstable())
-		return tsc_khz;
+	if (arch_cycles_are_clock())
+		return arch_cycles_khz();
 	a = measured_khz();
 	b = measured_khz();
 	c = measured_khz();
@@ -61,7 +57,7 @@ EXPORT_SYMBOL_NS_GPL(cycles_in, COMPAT_NS(SYSCRIPT));
 
 int __init cycles_init(void)
 {
-	khz = tsc_khz ? frequency_khz() : 0;
+	khz = arch_cycles_khz() ? frequency_khz() : 0;
 	if (!khz) {
 		pr_err("the frequency of this machine's time-stamp counter is not known\n");
 		return -ENODEV;

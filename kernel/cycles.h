@@ -9,8 +9,8 @@
 #include <linux/init.h>
 #include <linux/math64.h>
 #include <linux/types.h>
-#include <asm/msr.h>
-#include <asm/tsc.h>
+
+#include "arch_time.h"
 
 extern u32 cycles_mult;			/* ns per cycle, times 2^22 */
 
@@ -19,7 +19,7 @@ int __init cycles_init(void);
 
 static inline u64 cycles_now(void)
 {
-	return rdtsc();
+	return arch_cycles();
 }
 
 static inline u64 cycles_ns(u64 cycles)

@@ -17,7 +17,8 @@
 #include <linux/init.h>
 #include <linux/linkage.h>
 #include <linux/types.h>
-#include <asm/ptrace.h>
+
+struct pt_regs;
 
 /* May sleep, but for those with SC_FAST.  -ENOSYS where the kernel knows none. */
 #define SYSCALL(name, kinds, flags)	\
@@ -37,7 +38,7 @@ extern const u16 entries_numbers[];
 /* The one with @index. */
 long entries_call(unsigned int index, const struct pt_regs *regs);
 
-/* After internals_init().  0; -ENOMEM; -ENOENT after a message where it does not work. */
+/* 0; -ENOMEM; -ENOENT after a message where it does not work. */
 int __init entries_init(void);
 
 #endif

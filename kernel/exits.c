@@ -9,7 +9,6 @@
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/llist.h>
-#include <linux/linkage.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/printk.h>
@@ -20,6 +19,7 @@
 #include <linux/static_call.h>
 #include <linux/task_work.h>
 
+#include "arch_home.h"
 #include "compat.h"
 #include "exits.h"
 #include "filters.h"
@@ -93,16 +93,11 @@ static long guarded(struct restart_block *block)
 
 /*
  * In place of do_exit(), with its argument and its caller's stack: returns @code from
- * the call in ask_from().
+ * the call in exits_guard().
  */
 static noinline notrace void instead_of_exit(long code)
 {
-	unsigned long home = current->restart_block.arch_data;
-
-	asm_inline volatile("leaq -8(%[home]), %%rsp\n\t"
-			    ASM_RET
-			    : : "a" (code), [home] "r" (home) : "memory");
-	unreachable();
+	arch_return_from(current->restart_block.arch_data, code);
 }
 STACK_FRAME_NON_STANDARD(instead_of_exit);
 
@@ -192,22 +187,6 @@ static void set_returns(const struct returns *returns)
 #endif
 }
 
-/* *@home is the way back from there, for instead_of_exit(). */
-static __always_inline long ask_from(unsigned long *home)
-{
-	long ret;
-
-	asm_inline volatile("pushq %%rbp\n\t"
-			    "movq %%rsp, (%[home])\n\t"
-			    "call %P[ask]\n\t"
-			    "popq %%rbp"
-			    : "=a" (ret), [home] "+D" (home), ASM_CALL_CONSTRAINT
-			    : [ask] "i" (filters_ask)
-			    : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12",
-			      "r13", "r14", "r15", "cc", "memory");
-	return ret;
-}
-
 long exits_guard(void)
 {
 	struct restart_block *block = &current->restart_block;
@@ -218,7 +197,8 @@ long exits_guard(void)
 
 	get_returns(&returns);
 	block->fn = guarded;
-	ret = ask_from(&block->arch_data);
+	/* The way back is instead_of_exit()'s. */
+	ret = arch_call_from(&block->arch_data, filters_ask);
 	if (unlikely(ret > 0))
 		set_returns(&returns);
 	block->fn = restart;

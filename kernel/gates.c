@@ -101,11 +101,10 @@ static __always_inline long gate_preemptible(struct run *run, unsigned int index
 	} else {
 		return run_syscall_sleepable(run, index, waits);
 	}
-	/* Stays where it is: the compiler would move it out of the way and back. */
-	asm("" : "+a" (ret));
+	ARCH_KEEP_RESULT(ret);
 	if (!(flags & SC_FAST) && unlikely(!run_is_quiet(own, 0)))
 		return run_after_syscall(run, ret, waits);
-	asm("" : "+a" (ret));
+	ARCH_KEEP_RESULT(ret);
 	run->syscalls++;
 	return ret;
 }
@@ -115,7 +114,7 @@ static __always_inline long							\
 gate_preemptible_any_##name(long a, long b, long c, long d, long e,		\
 			    struct run *run, long f)				\
 {										\
-	set_args(run_own(run), ARGS(kinds), a, b, c, d, e, f);			\
+	REGS_SET_FIRST_ARGS(run_own(run)->call.regs, ARGS(kinds), a, b, c, d, e, f); \
 	return gate_preemptible(run, ENTRIES_##name, __NR_##name, flags,	\
 				entries_##name, asks_preemptible[ARGS(kinds)]);	\
 }										\
@@ -155,8 +154,7 @@ long files_read(struct run *run, struct files_reading *reading)
 	if (unlikely(own->atomic || !is_open(own) || watchers_watch_at_entry(own->task)))
 		return files_read_sleepable(run, reading);
 	own->call.switches = own->task->nvcsw;
-	own->call.regs.di = (unsigned long)run;
-	own->call.regs.si = (unsigned long)reading;
+	REGS_SET_FIRST_ARGS(own->call.regs, 2, (long)run, (long)reading, 0, 0, 0, 0);
 	ret = own->home ? call_at_home(own, files_read_entry) :
 			  files_read_entry(&own->call.regs);
 	run->syscalls++;
@@ -184,7 +182,7 @@ long run_syscall(struct run *run, unsigned int index, const long *args)
 	index = array_index_nospec(index, ENTRIES_COUNT);
 	if (likely(!own->atomic))
 		return call_gate(run, &gates_preemptible[index], args);
-	watchers_set_args(&own->call.regs, (const unsigned long *)args);
+	regs_set_args(&own->call.regs, (const unsigned long *)args);
 	return run_syscall_sleepable(run, index, true);
 }
 EXPORT_SYMBOL_NS_GPL(run_syscall, COMPAT_NS(SYSCRIPT));

@@ -5,7 +5,7 @@
  * is checked when the module is loaded, which fails with a line that names what is
  * missing; the rest is in headers, and without it the module does not compile.
  *
- * Found and tried out by internals.c, entries.c and luajit/kernel/fpu.c:
+ * Found and tried out by arch/x86/entries.c and luajit/kernel/fpu.c:
  *
  * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
  *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
@@ -46,13 +46,8 @@
 #include <linux/init.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
-#include <asm/syscall.h>
 
-/* 0; -ENOENT after a message, or -errno, if something is missing. */
-int __init internals_init(void);
-
-/* Only until the module has been loaded. */
-extern const sys_call_ptr_t *internals_syscalls;
+void __init internals_init(void);
 
 struct file;
 struct filename;

@@ -66,9 +66,7 @@ static int __init init_all(void)
 {
 	int err;
 
-	err = internals_init();
-	if (err)
-		return err;
+	internals_init();
 	err = cycles_init();
 	if (err)
 		return err;

@@ -10,8 +10,8 @@
 #include <linux/static_call.h>
 #include <linux/tick.h>
 #include <linux/types.h>
-#include <asm/ptrace.h>
 
+#include "arch_regs.h"
 #include "run.h"
 #include "usermode.h"
 #include "watchers.h"

@@ -8,7 +8,6 @@
 #include "syscalls.h"
 #include "syscalls_nr.h"
 
-#include <asm/ptrace.h>
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>

@@ -67,7 +67,7 @@ static inline bool syscalls_nested(void)
 static __always_inline bool syscalls_may_nest(unsigned int flags, const struct pt_regs *regs)
 {
 	return flags & SC_IOCTL ||
-	       (flags & SC_SEEK && (unsigned int)regs->dx == SYSCRIPT_SEEK_CALL);
+	       (flags & SC_SEEK && (unsigned int)regs_arg(regs, 2) == SYSCRIPT_SEEK_CALL);
 }
 
 /* For syscalls_plain(): the call @index of a task that is watched. */
@@ -89,8 +89,7 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 					     long (*entry)(const struct pt_regs *regs),
 					     long a, long b, long c, long d)
 {
-	/* Entries read their arguments and nothing else. */
-	const struct pt_regs regs = { .di = a, .si = b, .dx = c, .r10 = d };
+	const struct pt_regs regs = REGS_ARGS(a, b, c, d, 0, 0);
 
 	return __syscalls_again(run, index, entry, &regs);
 }

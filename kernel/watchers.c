@@ -16,7 +16,6 @@
 #include <linux/signal.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
-#include <asm/ptrace.h>
 
 #include "audits.h"
 #include "compat.h"
@@ -29,8 +28,8 @@
 
 static void show_call(struct watchers_call *call, struct pt_regs *regs, long ax)
 {
-	watchers_save(&call->saved, regs);
-	watchers_set(regs, call->nr, ax, (const unsigned long *)call->args);
+	regs_save(&call->saved, regs);
+	regs_set_call(regs, call->nr, ax, (const unsigned long *)call->args);
 }
 
 /* Has a tracer, or a program of a tracepoint, made it another call? */
@@ -38,8 +37,8 @@ static bool is_changed(const struct watchers_call *call, const struct pt_regs *r
 {
 	unsigned long args[6];
 
-	watchers_get_args(regs, args);
-	return regs->orig_ax != call->nr || memcmp(args, call->args, sizeof(args));
+	regs_get_args(regs, args);
+	return regs_number(regs) != call->nr || memcmp(args, call->args, sizeof(args));
 }
 
 /* -- seccomp ----------------------------------------------------------------- */
@@ -111,7 +110,7 @@ static int judge(struct watchers_call *call, const struct pt_regs *regs, long an
 		return -ECANCELED;
 	if (has_sigsys())
 		return take_back_trap();
-	call->ret = regs->ax;
+	call->ret = regs_result(regs);
 	return 1;
 }
 
@@ -183,25 +182,24 @@ static void fire(struct tracepoint *tp, struct pt_regs *regs, long value)
 
 int __watchers_check(void)
 {
-	unsigned long work = READ_ONCE(current_thread_info()->syscall_work);
+	unsigned long bits = watch_bits_once();
 
-	if (work & (SYSCALL_WORK_SYSCALL_TRACE | SYSCALL_WORK_SYSCALL_EMU |
-		    SYSCALL_WORK_SYSCALL_USER_DISPATCH))
+	if (bits & WATCH_AT_ENTRY)
 		return -EOPNOTSUPP;
 	if (audits_ask() && !audits_can_record())
 		return -EOPNOTSUPP;
-	return work & SYSCALL_WORK_SECCOMP ? check_filters() : 0;
+	return bits & WATCH_FILTERS ? check_filters() : 0;
 }
 
 /* In the order of the kernel's syscall_trace_enter(). */
 static int ask_all(struct watchers_call *call, struct pt_regs *regs)
 {
-	unsigned long work = READ_ONCE(current_thread_info()->syscall_work);
+	unsigned long bits = watch_bits_once();
 	int ret = __watchers_check();
 
-	if (!ret && work & SYSCALL_WORK_SECCOMP)
+	if (!ret && bits & WATCH_FILTERS)
 		ret = ask_filters(call, regs);
-	if (!ret && work & SYSCALL_WORK_SYSCALL_TRACEPOINT)
+	if (!ret && bits & WATCH_EVENTS)
 		fire(sys_enter, regs, call->nr);
 	return !ret && is_changed(call, regs) ? -EOPNOTSUPP : ret;
 }
@@ -213,7 +211,7 @@ static int enter_shown(struct watchers_call *call)
 
 	show_call(call, regs, -ENOSYS);
 	ret = ask_all(call, regs);
-	watchers_restore(&call->saved, regs);
+	regs_restore(&call->saved, regs);
 	return ret;
 }
 
@@ -223,7 +221,7 @@ static void leave_shown(struct watchers_call *call)
 
 	show_call(call, regs, call->ret);
 	fire(sys_exit, regs, call->ret);
-	watchers_restore(&call->saved, regs);
+	regs_restore(&call->saved, regs);
 }
 
 static void end_audit(struct watchers_call *call)
@@ -252,7 +250,7 @@ void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int
 		       const struct pt_regs *regs)
 {
 	call->nr = nr;
-	watchers_mask_args(regs, n, (unsigned long *)call->args);
+	regs_mask_args(regs, n, (unsigned long *)call->args);
 	call->audit = NULL;
 }
 
@@ -276,8 +274,7 @@ void watchers_leave(struct watchers_call *call)
 		audits_leave(call->ret);
 		end_audit(call);
 	}
-	if (READ_ONCE(current_thread_info()->syscall_work) &
-	    SYSCALL_WORK_SYSCALL_TRACEPOINT)
+	if (watch_bits_once() & WATCH_EVENTS)
 		leave_shown(call);
 }
 

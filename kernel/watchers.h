@@ -19,9 +19,10 @@
 #include <linux/sched/signal.h>
 #include <linux/seccomp.h>
 #include <linux/signal.h>
-#include <linux/thread_info.h>
 #include <linux/types.h>
 
+#include "arch_regs.h"
+#include "arch_watch.h"
 #include "audits.h"
 #include "filters.h"
 
@@ -31,18 +32,13 @@ struct run;
 void watchers_init(void);
 void watchers_exit(void);
 
-#define WATCHERS_WORK	(SYSCALL_WORK_SECCOMP | SYSCALL_WORK_SYSCALL_TRACEPOINT |	\
-			 SYSCALL_WORK_SYSCALL_TRACE | SYSCALL_WORK_SYSCALL_EMU |	\
-			 SYSCALL_WORK_SYSCALL_USER_DISPATCH)
-
 /*
  * Is @task, which is current, watched?  Covers everything that can change during a
  * system call: audit rules cannot, if audit_dummy_context() was true at its entry.
  */
 static __always_inline bool watchers_watch_at_entry(const struct task_struct *task)
 {
-	/* READ_ONCE() would be an instruction more, at each call of a script. */
-	return data_race(task_thread_info(task)->syscall_work) & WATCHERS_WORK;
+	return watch_bits(task);
 }
 
 /* Is the task watched?  Can become true at any time: other threads install filters. */
@@ -60,75 +56,6 @@ static inline int watchers_check(void)
 }
 
 /**
- * struct watchers_regs - registers that the system call entry sets
- */
-struct watchers_regs {
-	unsigned long orig_ax, ax, args[6];
-};
-
-static __always_inline void watchers_get_args(const struct pt_regs *regs,
-					      unsigned long *args)
-{
-	args[0] = regs->di;
-	args[1] = regs->si;
-	args[2] = regs->dx;
-	args[3] = regs->r10;
-	args[4] = regs->r8;
-	args[5] = regs->r9;
-}
-
-static __always_inline void watchers_set_args(struct pt_regs *regs,
-					      const unsigned long *args)
-{
-	regs->di = args[0];
-	regs->si = args[1];
-	regs->dx = args[2];
-	regs->r10 = args[3];
-	regs->r8 = args[4];
-	regs->r9 = args[5];
-}
-
-/*
- * The first @n arguments in @regs; the others are 0, because the process must not see
- * their contents.
- */
-static __always_inline void watchers_mask_args(const struct pt_regs *regs, unsigned int n,
-					       unsigned long *args)
-{
-	args[0] = n > 0 ? regs->di : 0;
-	args[1] = n > 1 ? regs->si : 0;
-	args[2] = n > 2 ? regs->dx : 0;
-	args[3] = n > 3 ? regs->r10 : 0;
-	args[4] = n > 4 ? regs->r8 : 0;
-	args[5] = n > 5 ? regs->r9 : 0;
-}
-
-/* As the system call entry leaves them. */
-static __always_inline void watchers_set(struct pt_regs *regs, unsigned long nr, long ax,
-					 const unsigned long *args)
-{
-	regs->orig_ax = nr;
-	regs->ax = ax;
-	watchers_set_args(regs, args);
-}
-
-static __always_inline void watchers_save(struct watchers_regs *saved,
-					  const struct pt_regs *regs)
-{
-	saved->orig_ax = regs->orig_ax;
-	saved->ax = regs->ax;
-	watchers_get_args(regs, saved->args);
-}
-
-static __always_inline void watchers_restore(const struct watchers_regs *saved,
-					     struct pt_regs *regs)
-{
-	regs->orig_ax = saved->orig_ax;
-	regs->ax = saved->ax;
-	watchers_set_args(regs, saved->args);
-}
-
-/**
  * struct watchers_call - a system call for watchers to see
  * @nr:    its number
  * @args:  its arguments
@@ -140,7 +67,7 @@ struct watchers_call {
 	unsigned int nr;
 	long args[6];
 	long ret;
-	struct watchers_regs saved;
+	struct regs_saved saved;
 	struct audit_context *audit;
 };
 
@@ -166,8 +93,7 @@ void watchers_leave(struct watchers_call *call);
 static __always_inline bool watchers_are_filters(const struct task_struct *task)
 {
 #ifdef CONFIG_SECCOMP_FILTER
-	return (data_race(task_thread_info(task)->syscall_work) & WATCHERS_WORK) ==
-		       SYSCALL_WORK_SECCOMP &&
+	return watch_bits(task) == WATCH_FILTERS &&
 	       data_race(task->seccomp.mode) == SECCOMP_MODE_FILTER &&
 	       !data_race(task->ptrace) &&
 	       !(data_race(task->pending.signal.sig[0]) & sigmask(SIGSYS));
@@ -191,7 +117,7 @@ long watchers_ask_filters_guarded(const struct pt_regs *unused);
  * @shown: a script's call is shown
  */
 struct watchers_outer {
-	struct watchers_regs regs;
+	struct regs_saved regs;
 	bool shown;
 };
 
@@ -208,17 +134,17 @@ static __always_inline void watchers_show(struct watchers_outer *outer,
 	unsigned long args[6];
 
 	if (unlikely(!outer->shown)) {
-		watchers_save(&outer->regs, regs);
+		regs_save(&outer->regs, regs);
 		outer->shown = true;
 	}
-	watchers_mask_args(call, n, args);
-	watchers_set(regs, nr, -ENOSYS, args);
+	regs_mask_args(call, n, args);
+	regs_set_call(regs, nr, -ENOSYS, args);
 }
 
 static inline void watchers_hide(struct watchers_outer *outer, struct pt_regs *regs)
 {
 	if (outer->shown)
-		watchers_restore(&outer->regs, regs);
+		regs_restore(&outer->regs, regs);
 	outer->shown = false;
 }
 

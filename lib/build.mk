@@ -9,10 +9,10 @@ LIB_SOVERSION := 0
 # are written for a process.
 LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
 	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/mmsg_import.c engine/luajit/engine.c \
-	$(addprefix engine/confined/,check.c fuel.c live.c jit_x86.c verify.c verify_step.c \
-		verify_x86.c machine.c batches.c engine.c user/memory.c user/place.c)
+	$(addprefix engine/confined/,check.c fuel.c live.c arch/x86/jit_x86.c verify.c verify_step.c \
+		arch/x86/verify_x86.c machine.c batches.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/stubs.o
+LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/arch/x86/stubs.o
 UAPI := $(wildcard include/uapi/*.h)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h $(BUILD)/include/syscript_queue.h \

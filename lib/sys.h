@@ -7,35 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#ifndef __x86_64__
-#error "the script engine is for x86-64"
-#endif
-
-static inline long sys_call6(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
-/* Where every instruction counts. */
-static inline long sys_call3(long nr, long a, long b, long c)
-{
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
+#include "arch/arch.h"
 
 #define SYS_CALL(name, a, b, c, d, e, f, ...)				\
 	sys_call6(SYS_##name, (long)(a), (long)(b), (long)(c),		\

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "arch/arch.h"
+
 #define TICKET_WAITED	1UL	/* of @owner: the thread at the queue's head waits for it */
 
 /**
@@ -30,10 +32,7 @@ static inline void ticket_init(struct ticket_lock *lock)
 /* This thread: where its own variables are.  pthread_self() would be a call. */
 static inline unsigned long ticket_self(void)
 {
-	unsigned long self;
-
-	__asm__("mov %%fs:0, %0" : "=r"(self));
-	return self;
+	return arch_thread();
 }
 
 /* Does this thread have it? */

@@ -8,18 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A client request of Valgrind's: instructions that do nothing, which it knows. */
-static inline unsigned long valgrind_request(unsigned long code, unsigned long a, unsigned long b)
-{
-	unsigned long request[6] = { code, a, b }, answer = 0;
-
-	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
-			 "xchgq %%rbx, %%rbx"
-			 : "+d"(answer)
-			 : "a"(request)
-			 : "cc", "memory");
-	return answer;
-}
+#include "arch/arch.h"
 
 /* RUNNING_ON_VALGRIND.  What the kernel's scripts write it would take for uninitialised. */
 static inline bool on_valgrind(void)

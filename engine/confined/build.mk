@@ -2,16 +2,16 @@
 # The confined engine in processes: for the library, which lists its sources (lib/build.mk),
 # compounds, its tests, and to be fuzzed.
 
-CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o jit_x86.o verify.o verify_step.o \
-	verify_x86.o machine.o batches.o engine.o user/memory.o user/place.o stubs.o)
+CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o verify.o verify_step.o machine.o \
+	batches.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
 $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 
 -include $(BUILD)/engine/confined/print.d
 
-CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit_x86.c verify.c verify_step.c \
-	verify_x86.c machine.c interpret.c user/memory.c stubs.S) lib/user/arena.c
+CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c verify.c verify_step.c machine.c \
+	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) lib/user/arena.c
 CONFINED_HEADERS := $(wildcard engine/confined/*.h engine/confined/user/*.h) include/uapi/syscript_image.h \
 	lib/user/arena.h lib/lock.h tests/confined/no_locks.h
 CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote kernel $(USER_WARNINGS)
@@ -39,7 +39,7 @@ $(PROVER): tests/confined/requirements.txt
 	@touch $@
 
 PROVE_SRC := tests/confined/prove.c tests/confined/native.c engine/confined/verify_step.c
-$(BUILD)/prove/prove.so: $(PROVE_SRC) engine/confined/verify_x86.c $(CONFINED_HEADERS)
+$(BUILD)/prove/prove.so: $(PROVE_SRC) engine/confined/arch/x86/verify_x86.c $(CONFINED_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(PROVE_SRC)

@@ -35,7 +35,9 @@
 #include <linux/preempt.h>
 #include <linux/types.h>
 #include <linux/version.h>
-#include <asm/asm.h>
+#ifdef CONFIG_X86_64
+#include <linux/syscript_seat_x86.h>
+#endif
 
 /* For modules: MODULE_IMPORT_NS(SYSCRIPT_NAMESPACE) */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
@@ -254,38 +256,6 @@ DECLARE_STATIC_KEY_TRUE(syscript_enabled);
 
 bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event);
 s64 syscript_seat_run_timed(struct syscript_seat *seat);
-
-/*
- * Calls syscript_seat_run(), which gets the seat in rsi, as in rdi callers have their hook.
- * It returns the result, with the seat free again, and keeps no register: who calls saves
- * what has to be saved, once.  Only where rbp is a frame's it is kept.
- */
-static __always_inline s64 syscript_seat_run_here(struct syscript_seat *seat)
-{
-	s64 result;
-
-#ifdef CONFIG_FRAME_POINTER
-	asm volatile("push %%rbp\n\tcall syscript_seat_run\n\tpop %%rbp"
-		     : "=a" (result), "+S" (seat), ASM_CALL_CONSTRAINT
-		     : : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
-			 "r14", "r15", "cc", "memory");
-#else
-	asm volatile("call syscript_seat_run"
-		     : "=a" (result), "+S" (seat)
-		     : : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
-			 "r14", "r15", "rbp", "cc", "memory");
-#endif
-	return result;
-}
-
-/* True where it has come to 0. */
-static __always_inline bool syscript_count_down(u32 *counter)
-{
-	bool zero;
-
-	asm volatile("decl %0" : "+m" (*counter), "=@ccz" (zero));
-	return zero;
-}
 s64 syscript_hook_failed(struct syscript_event *event, s64 result);
 
 static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,

@@ -739,8 +739,8 @@ static __always_inline long files_read_one(struct run *run, struct files_reading
 
 long files_read_entry(const struct pt_regs *regs)
 {
-	struct run *run = (struct run *)regs->di;
-	struct files_reading *reading = (struct files_reading *)regs->si;
+	struct run *run = (struct run *)regs_arg(regs, 0);
+	struct files_reading *reading = (struct files_reading *)regs_arg(regs, 1);
 	long ret = files_read_one(run, reading, false);
 
 	/* The file is released before the next call. */

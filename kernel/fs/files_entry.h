@@ -3,9 +3,9 @@
 #ifndef SYSCRIPT_FILES_ENTRY_H
 #define SYSCRIPT_FILES_ENTRY_H
 
-#include <asm/ptrace.h>
-
 #include "files.h"
+
+struct pt_regs;
 
 /*
  * On the task's stack, where nothing watches the task: @regs has the run and the

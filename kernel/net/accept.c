@@ -92,7 +92,7 @@ long accept_batch(struct run *run, const struct accept_request *request)
 {
 	struct batch batch = {
 		.run = run, .request = request,
-		.call = { .di = request->fd, .r10 = request->flags },
+		.call = REGS_ARGS(request->fd, 0, 0, request->flags, 0, 0),
 	};
 
 	if (request->n > ACCEPT_MAX)

@@ -12,6 +12,8 @@
 #ifndef SYSCRIPT_FRAME_H
 #define SYSCRIPT_FRAME_H
 
+#include "../arch/mask.h"
+
 #define FRAME_MAX	10240	/* bytes of a frame; longer ones are not received */
 
 /* The state of the checksum of TCP, UDP and the like. */
@@ -43,15 +45,6 @@ struct frame {
 	void *buffer;
 };
 
-/* All ones if @a is more than @b, else 0; in speculation, too. */
-static inline unsigned long frame_mask_above(unsigned long a, unsigned long b)
-{
-	unsigned long mask;
-
-	__asm__ volatile("cmp %1, %2; sbb %0, %0" : "=r" (mask) : "r" (a), "r" (b) : "cc");
-	return mask;
-}
-
 /*
  * The address of @n bytes at @off, or NULL if they are not within the first @limit
  * bytes.
@@ -59,7 +52,7 @@ static inline unsigned long frame_mask_above(unsigned long a, unsigned long b)
 static inline unsigned char *frame_at(const struct frame *frame, unsigned long off,
 				      unsigned long n, unsigned long limit)
 {
-	unsigned long mask = frame_mask_above(n, limit) | frame_mask_above(off, limit - n);
+	unsigned long mask = mask_above(n, limit) | mask_above(off, limit - n);
 
 	if (!frame->data || mask)
 		return (void *)0;

@@ -269,10 +269,8 @@ static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock
 	struct frames_port *port = work->port;
 	long scratch = run_scratch_mapped(work->run);
 	unsigned long at = scratch + SCRATCH_SIZE - 2 * sizeof(int);
-	const struct pt_regs regs = {
-		.di = fd, .si = SOL_PACKET, .dx = PACKET_QDISC_BYPASS,
-		.r10 = at, .r8 = at + sizeof(int),
-	};
+	const struct pt_regs regs =
+		REGS_ARGS(fd, SOL_PACKET, PACKET_QDISC_BYPASS, at, at + sizeof(int), 0);
 	int option[] = { 0, sizeof(int) };	/* its value, and length */
 
 	forget_bypass(port);

@@ -17,6 +17,7 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "arch_regs.h"
 #include "entries.h"
 #include "mmsg_entry.h"
 #include "run.h"
@@ -57,12 +58,9 @@ static __always_inline long make_rest_of_calls(const struct batch *batch, unsign
 					       unsigned int flags,
 					       long (*entry)(const struct pt_regs *))
 {
-	struct pt_regs regs = {
-		.di = batch->regs->di,
-		.si = batch->regs->si + done * sizeof(struct mmsghdr),
-		.dx = batch->call.n - done,
-		.r10 = flags,
-	};
+	struct pt_regs regs = REGS_ARGS(regs_arg(batch->regs, 0),
+					regs_arg(batch->regs, 1) + done * sizeof(struct mmsghdr),
+					batch->call.n - done, flags, 0, 0);
 
 	return entry(&regs);
 }
@@ -486,7 +484,8 @@ static struct batch batch_of(const struct pt_regs *regs)
 {
 	return (struct batch){
 		.call = {
-			.fd = regs->di, .addr = regs->si, .n = regs->dx, .flags = regs->r10,
+			.fd = regs_arg(regs, 0), .addr = regs_arg(regs, 1),
+			.n = regs_arg(regs, 2), .flags = regs_arg(regs, 3),
 		},
 		.regs = regs,
 	};
@@ -497,7 +496,7 @@ long mmsg_entry_recv(const struct pt_regs *regs)
 	const struct batch batch = batch_of(regs);
 
 	/* With a time limit it is another call. */
-	if (regs->r8 || !is_valid(&batch.call, MMSG_RECV_FLAGS))
+	if (regs_arg(regs, 4) || !is_valid(&batch.call, MMSG_RECV_FLAGS))
 		return entries_recvmmsg(regs);
 	return on_socket(&batch, recv_batch);
 }

@@ -9,7 +9,8 @@
 #define SYSCRIPT_MMSG_ENTRY_H
 
 #include <linux/linkage.h>
-#include <asm/ptrace.h>
+
+struct pt_regs;
 
 asmlinkage long mmsg_entry_recv(const struct pt_regs *regs);
 asmlinkage long mmsg_entry_send(const struct pt_regs *regs);

@@ -73,12 +73,6 @@ bool usermem_is_readable(unsigned long addr, unsigned long n)
 	return true;
 }
 
-/* Not memcpy(): sanitizers must not check the script's accesses. */
-static void copy(void *to, const void *from, unsigned long n)
-{
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-
 void usermem_forget(struct run *run)
 {
 	memset(run_own(run)->pages, 0, sizeof(run_own(run)->pages));
@@ -90,7 +84,7 @@ int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long
 		return 0;
 	if (!range_ok(run, from, n, false))
 		return -EFAULT;
-	copy(to, (const void *)from, n);
+	arch_copy(to, (const void *)from, n);
 	return 0;
 }
 
@@ -100,7 +94,7 @@ int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsign
 		return 0;
 	if (!range_ok(run, to, n, true))
 		return -EFAULT;
-	copy((void *)to, from, n);
+	arch_copy((void *)to, from, n);
 	return 0;
 }
 

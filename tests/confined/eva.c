@@ -3,7 +3,7 @@
  * The verifier's decoder for Frama-C's Eva (make prove-c): any bytes, at the end of what
  * may be read.  It looks at 64 of them at most, so more make no difference.
  */
-#include "../../engine/confined/verify_x86.c"
+#include "../../engine/confined/arch/x86/verify_x86.c"
 
 #define MOST	64
 

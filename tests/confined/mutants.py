@@ -22,8 +22,10 @@ from confined.mutations import BREAKS, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
-REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "verify_x86.c", "machine.c"]
-REST += ["interpret.c", "user/memory.c", "stubs.S", "../../lib/user/arena.c"]
+JIT = ENGINE / "arch/x86/jit_x86.c"
+REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "machine.c"]
+REST += ["arch/x86/verify_x86.c", "arch/x86/stubs.S"]
+REST += ["interpret.c", "user/memory.c", "../../lib/user/arena.c"]
 KEY = 0x5BD1E995A7C15F39
 IMAGES = 25
 RUNS = 60
@@ -47,7 +49,7 @@ def compile_rest(tmp: Path) -> list[Path]:
 def build(source: str, rest: list[Path], tmp: Path) -> Path:
     path, so = tmp / "mutant.c", tmp / "subject.so"
     path.write_text(source)
-    mutant = compile_object(path, tmp / "mutant.o", "-O0", f"-I{ENGINE}")
+    mutant = compile_object(path, tmp / "mutant.o", "-O0", f"-I{JIT.parent}")
     subprocess.run(["gcc", "-shared", "-o", so, mutant, *rest], check=True)
     return so
 
@@ -161,7 +163,7 @@ def images_by_child() -> list[bytes]:
 
 def check(every: int) -> int:
     """How many were not judged as the table has it."""
-    source = (ENGINE / "jit_x86.c").read_text()
+    source = JIT.read_text()
     images, wrong, count = images_by_child(), 0, 0
     with tempfile.TemporaryDirectory() as directory:
         tmp = Path(directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Faults to plant in the code generator, jit_x86.c: what is written, and what instead.
+"""Faults to plant in the code generator, arch/x86/jit_x86.c: what is written, and what instead.
 
 BREAKS: code made with them may leave the arena, or otherwise break the invariant of
 verify_insn.h; the verifier has to refuse it.  WRONG: it stays in the arena, and computes

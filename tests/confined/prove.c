@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../engine/confined/verify_x86.c"
+#include "../../engine/confined/arch/x86/verify_x86.c"
 
 #define PUBLIC __attribute__((visibility("default")))
 

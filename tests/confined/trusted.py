@@ -14,20 +14,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CONFINED = "engine/confined/"
 PARTS = {
-    "the verifier": ["engine/confined/verify*"],
+    "the verifier": ["engine/confined/verify*", "engine/confined/arch/*/verify*"],
     # Not for what it generates; for what it writes meanwhile.
     "the code generator": [
-        *(CONFINED + name for name in ("jit_x86.c", "jit.h", "fuel.c", "live.c")),
+        *(CONFINED + name for name in ("arch/*/jit*", "jit.h", "fuel.c", "live.c")),
     ],
     "machine code's ends": [
-        *(CONFINED + name for name in ("stubs.S", "machine.*", "port.h")),
-        "engine/confined/kernel/stubs.h",
+        *(CONFINED + name for name in ("arch/*/stubs.[Sh]", "machine.*", "port.h")),
         "include/uapi/syscript_image.h",
     ],
     "arenas, code and images": [
-        *(CONFINED + name for name in ("kernel/[!s]*", "engine.c", "place.h", "check.*")),
+        *(
+            CONFINED + name
+            for name in ("kernel/[!s]*", "arch/*/arch_code.h", "engine.c", "place.h", "check.*")
+        ),
     ],
-    "runs, system calls, watchers": ["kernel/*.[chS]", "kernel/syscalls.def"],
+    "runs, system calls, watchers": [
+        "kernel/*.[chS]",
+        "kernel/arch/**/*.[chS]",
+        "kernel/syscalls.def",
+    ],
     "programs of subsystems": [
         *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "places", "process", "rewrite")),
         *(CONFINED + name for name in ("kernel/seat.[ch]", "table.[ch]")),

@@ -19,13 +19,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from confined.mutants import ENGINE, REST, ROOT, compile_object
+from confined.mutants import ENGINE, JIT, REST, ROOT, compile_object
 
-SOURCES = ("verify.c", "verify_step.c", "verify_x86.c")
+SOURCES = ("verify.c", "verify_step.c", "arch/x86/verify_x86.c")
 # A condition, and what comes of it.
 REFUSES = re.compile(r"\tif \(((?:[^;{}])*?)\)\n\t+return (?:\"|false|want)")
 ENTRY = re.compile(r"\t\[(?:TWO \| )?0x[0-9a-f]{2}\] = ([A-Z0-9_ |()x]*[a-f0-9)A-Z])")
-STEP, X86, CODE = "verify_step.c", "verify_x86.c", "verify.c"
+STEP, X86, CODE = "verify_step.c", "arch/x86/verify_x86.c", "verify.c"
 OTHERS = [
     # What one instruction may do
     (STEP, "in->reads & (s->unset | V_SECRET)", "in->reads & s->unset"),
@@ -214,7 +214,7 @@ class Bench:
     def __init__(self, python: str, tmp: Path) -> None:
         self.python, self.tmp = python, tmp
         (tmp / "kept").mkdir()
-        names = [*REST, "jit_x86.c"]
+        names = [*REST, str(JIT.relative_to(ENGINE))]
         self.whole = {n: self.compile(ENGINE / n, tmp / f"{Path(n).stem}.o") for n in names}
         confined = ROOT / "tests" / "confined"
         self.whole["subject.c"] = self.compile(confined / "subject.c", tmp / "subject.o")
@@ -248,9 +248,9 @@ class Bench:
         number, name, text = change
         directory = self.tmp / str(number)
         engine = directory / "engine" / "confined"
-        engine.mkdir(parents=True)
-        for path in [*ENGINE.glob("verify*"), *ENGINE.glob("*.h")]:
-            shutil.copy(path, engine)
+        (engine / X86).parent.mkdir(parents=True)
+        for path in [ENGINE / X86, *ENGINE.glob("verify*"), *ENGINE.glob("*.h")]:
+            shutil.copy(path, engine / path.relative_to(ENGINE))
         (engine / name).write_text(text)
         objects = dict(self.whole)
         objects[name] = self.compile(engine / name, directory / "changed.o", f"-I{ENGINE}")

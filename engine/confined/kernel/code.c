@@ -30,15 +30,12 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
-#include <asm/cpufeature.h>
-#include <asm/sync_core.h>
 
 #include "../check.h"
 #include "../jit.h"
+#include "arch_code.h"
 #include "code.h"
 #include "limits.h"
-
-#define INT3		0xccccccccccccccccULL
 
 extern char confined_room[];
 
@@ -131,7 +128,7 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 /* In words: emulators take each store to what was code for a change of it. */
 static void room_clear(unsigned long page, unsigned long n)
 {
-	memset64((u64 *)(room + (page << PAGE_SHIFT)), INT3,
+	memset64((u64 *)(room + (page << PAGE_SHIFT)), ARCH_CODE_FILL,
 		 (n << PAGE_SHIFT) / sizeof(u64));
 }
 
@@ -256,18 +253,6 @@ void code_put(struct code *code)
 
 /* -- Code ----------------------------------------------------------------------- */
 
-/* What BARRIER (stubs.h) becomes more than nothing by. */
-static bool has_barrier(void)
-{
-	return boot_cpu_has(X86_FEATURE_CLEAR_BHB_LOOP) ||
-	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
-}
-
-static void sync_this_cpu(void *unused)
-{
-	sync_core();
-}
-
 /* How many codes have been written; code.number is one's place among them. */
 static u64 written;
 
@@ -323,9 +308,9 @@ void code_sync(const struct code *code)
 		return;
 	smp_mb();
 	if (map)
-		on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(current->mm), arch_sync_code, NULL, 1);
 	else
-		on_each_cpu(sync_this_cpu, NULL, 1);
+		on_each_cpu(arch_sync_code, NULL, 1);
 	have_told(map, number);
 }
 
@@ -439,7 +424,7 @@ static int compile(struct code *code, size_t max, char *error, size_t error_len)
 	struct jit jit = {
 		.checked = &checked, .base = code->base ? &code->base->facts : NULL,
 		.key = get_random_u64() | 1,
-		.gate = code_gate, .gate_args = code_gate_args, .barrier = has_barrier(),
+		.gate = code_gate, .gate_args = code_gate_args, .barrier = arch_has_barrier(),
 	};
 	int err;
 

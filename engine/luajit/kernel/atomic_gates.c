@@ -155,7 +155,7 @@ gate_watched_##name(struct run *run)						\
 static long gate_##name(struct run *run, long a, long b, long c, long d, long e, \
 			long f)							\
 {										\
-	set_args(run_own(run), ARGS(kinds), a, b, c, d, e, f);			\
+	REGS_SET_FIRST_ARGS(run_own(run)->call.regs, ARGS(kinds), a, b, c, d, e, f); \
 	if ((flags) & SC_FAST)							\
 		return gate_fast(run, ENTRIES_##name, entries_##name,		\
 				 gate_watched_##name);				\

@@ -7,10 +7,10 @@
  * (BARRIER); and where returns have been skipped, the predictions of returns go
  * too (STUFF): what follows in the kernel is not to run ahead by either.
  */
-#include "machine.h"
+#include "../../machine.h"
 
 #ifdef __KERNEL__
-#include "kernel/stubs.h"
+#include "stubs.h"
 #else
 #define START(name)	.globl name; .hidden name; .type name, @function; name: endbr64
 #define START_ANY	START

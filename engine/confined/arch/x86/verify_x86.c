@@ -6,8 +6,8 @@
  * tests/confined/prove.py compares all that is accepted here with another decoder, and
  * with what processors do.
  */
-#include "machine.h"
-#include "verify_insn.h"
+#include "../../machine.h"
+#include "../../verify_insn.h"
 
 enum {
 	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI,

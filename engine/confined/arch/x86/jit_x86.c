@@ -13,8 +13,8 @@
  * what comes later or is elsewhere (struct jit_fixup), and those are all that is left to
  * be written then.  Only where there is no room for that a second pass writes everything.
  */
-#include "jit.h"
-#include "machine.h"
+#include "../../jit.h"
+#include "../../machine.h"
 
 /* stubs.S */
 extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_throw[],

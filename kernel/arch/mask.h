@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* Masks for the module and the library, for the architecture that they are built for. */
+#ifndef SYSCRIPT_ARCH_MASK_H
+#define SYSCRIPT_ARCH_MASK_H
+
+#ifdef __x86_64__
+#include "x86/mask.h"
+#else
+#error "no masks for this architecture"
+#endif
+
+#endif /* SYSCRIPT_ARCH_MASK_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The time-stamp counter: see cycles.h. */
+#ifndef SYSCRIPT_ARCH_TIME_H
+#define SYSCRIPT_ARCH_TIME_H
+
+#include <linux/types.h>
+#include <asm/msr.h>
+#include <asm/tsc.h>
+
+static __always_inline u64 arch_cycles(void)
+{
+	return rdtsc();
+}
+
+/* In kHz, as the kernel has it; 0: there is no such counter. */
+static inline unsigned int arch_cycles_khz(void)
+{
+	return tsc_khz;
+}
+
+/*
+ * Does the system take its time from the counter?  Elsewhere the kernel has measured the
+ * frequency once, at boot, and a busy host of this virtual machine can have made it wrong by
+ * half.
+ */
+static inline bool arch_cycles_are_clock(void)
+{
+	return !check_tsc_unstable();
+}
+
+#endif /* SYSCRIPT_ARCH_TIME_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bits of a thread that make the system call entry look for watchers: on x86 a word of
+ * their own (CONFIG_GENERIC_ENTRY), which is 0 for most threads.
+ */
+#ifndef SYSCRIPT_ARCH_WATCH_H
+#define SYSCRIPT_ARCH_WATCH_H
+
+#include <linux/compiler.h>
+#include <linux/thread_info.h>
+
+#define WATCH_FILTERS	SYSCALL_WORK_SECCOMP
+#define WATCH_EVENTS	SYSCALL_WORK_SYSCALL_TRACEPOINT
+/* Ptrace's stops, and system call user dispatch. */
+#define WATCH_AT_ENTRY	(SYSCALL_WORK_SYSCALL_TRACE | SYSCALL_WORK_SYSCALL_EMU |	\
+			 SYSCALL_WORK_SYSCALL_USER_DISPATCH)
+#define WATCH_ALL	(WATCH_FILTERS | WATCH_EVENTS | WATCH_AT_ENTRY)
+
+/*
+ * Of @task, which is current.  Other threads change them at any time: READ_ONCE() would be
+ * an instruction more, at each call of a script.
+ */
+static __always_inline unsigned long watch_bits(const struct task_struct *task)
+{
+	return data_race(task_thread_info(task)->syscall_work) & WATCH_ALL;
+}
+
+/* The same, looked at once for several decisions. */
+static __always_inline unsigned long watch_bits_once(void)
+{
+	return READ_ONCE(current_thread_info()->syscall_work) & WATCH_ALL;
+}
+
+#endif /* SYSCRIPT_ARCH_WATCH_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/* What the library cannot say in C, for the architecture that it is built for. */
+#ifndef LIB_ARCH_H
+#define LIB_ARCH_H
+
+#ifdef __x86_64__
+#include "x86/arch.h"
+#else
+#error "the script engine is for x86-64"
+#endif
+
+#endif /* LIB_ARCH_H */

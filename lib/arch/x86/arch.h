@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/* See ../arch.h: system calls, the thread's own word, copies that no tool checks. */
+#ifndef LIB_ARCH_X86_H
+#define LIB_ARCH_X86_H
+
+/* The result, or -errno; errno stays as it is. */
+static inline long sys_call6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Where every instruction counts. */
+static inline long sys_call3(long nr, long a, long b, long c)
+{
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* The address of what the thread library keeps of this thread: its own, and never 0. */
+static inline unsigned long arch_thread(void)
+{
+	unsigned long self;
+
+	__asm__("mov %%fs:0, %0" : "=r"(self));
+	return self;
+}
+
+/* Not memcpy(): sanitizers must not check the script's accesses. */
+static inline void arch_copy(void *to, const void *from, unsigned long n)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+/* A client request of Valgrind's: instructions that do nothing, which it knows. */
+static inline unsigned long valgrind_request(unsigned long code, unsigned long a, unsigned long b)
+{
+	unsigned long request[6] = { code, a, b }, answer = 0;
+
+	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
+			 "xchgq %%rbx, %%rbx"
+			 : "+d"(answer)
+			 : "a"(request)
+			 : "cc", "memory");
+	return answer;
+}
+
+#endif /* LIB_ARCH_X86_H */
