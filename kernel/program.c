@@ -265,7 +265,9 @@ static bool has_less(const struct run *base, const struct run *run)
 
 	if (!run->only)
 		return true;
-	if (!base->only || base->libraries & ~run->libraries)
+	if (!base->only)
+		return base->any_rights;
+	if (base->libraries & ~run->libraries)
 		return false;
 	for (i = 0; i < RUN_CALLS_WORDS; i++)
 		if (base->calls[i] & ~run->calls[i])

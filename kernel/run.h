@@ -53,6 +53,8 @@ struct engine_vm;
  * @kept:         bytes that @memory_limit has to cover besides what the engine takes
  * @scratch:      address of the scratch memory, see run_scratch(), or 0
  * @only:         the program's rights are these, see SYSCRIPT_ONLY:
+ * @any_rights:   of a base: nothing in its code is done without asking for the rights of
+ *                the script that extends it
  * @calls:        a bit for each system call by its number; run_may_call()
  * @libraries:    SYSCRIPT_LIBRARY_*; run_may_use()
  * @error:        text of the last error, NUL-terminated, "" if none
@@ -71,7 +73,7 @@ struct run {
 	enum context context;
 	unsigned int view_size;
 	unsigned long kept;
-	int only;
+	int only, any_rights;
 	unsigned int libraries;
 	unsigned long long calls[RUN_CALLS_WORDS];
 	unsigned long scratch;

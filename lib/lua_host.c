@@ -140,6 +140,9 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 	vm->image->stop = (char *)&call->stop - vm->arena;
 	call->version = RUNTIME_VERSION;
 	call->size = sizeof(*call);
+	call->only = run->only;
+	call->libraries = run->libraries;
+	memcpy(call->calls, run->calls, sizeof(call->calls));
 	call->check = run->flags & SYSCRIPT_CHECK;
 	call->another = vm->another;
 	call->engine = 0;
@@ -198,6 +201,11 @@ static int register_in_kernel(struct vm *vm, struct compound *kernel)
 	int err;
 
 	snprintf(reg.name, sizeof(reg.name), "%s", run->name);
+	if (run->only) {
+		reg.flags |= SYSCRIPT_ONLY;
+		reg.libraries = run->libraries;
+		memcpy(reg.calls, run->calls, sizeof(reg.calls));
+	}
 	again = reg;
 	err = lua_base_register(vm->base, kernel, &reg);
 	if (err != -EINVAL || reg.time_limit == run->call_time_limit)
@@ -568,12 +576,6 @@ static int lua_create(struct run *run, const struct engine_image *source)
 	struct vm *vm;
 	int err;
 
-	if (run->only) {
-		/* Its runtime makes all calls: rights would have to be the language's. */
-		snprintf(run->error, RUN_ERROR_LEN,
-			 "the rights of Lua scripts cannot be limited on engine confined: use luajit, or a compound");
-		return -EINVAL;
-	}
 	vm = calloc(1, sizeof(*vm));
 	if (!vm)
 		return -ENOMEM;

@@ -357,7 +357,8 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 
 /*
  * System calls with a constant number are calls of machine code, which scripts with other
- * rights may share: they are looked for in the image, once.  It has been checked.
+ * rights may share: they are looked for in the image, once.  It has been checked.  Of a
+ * base without any, each call is made with the rights of the script that extends it.
  */
 static int check_rights(struct run *run, const struct engine_image *image)
 {
@@ -365,14 +366,17 @@ static int check_rights(struct run *run, const struct engine_image *image)
 	const struct image_insn *insns = (const void *)(image->data + sizeof(*header) +
 		header->nfuncs * sizeof(struct image_func) +
 		(header->ntable + 1) / 2 * 2 * sizeof(u32));
+	bool base = run->flags & SYSCRIPT_BASE;
 	u32 i;
 
-	for (i = 0; run->only && i < header->ninsns; i++) {
+	run->any_rights = base;
+	for (i = 0; (run->only || base) && i < header->ninsns; i++) {
 		u32 nr = insns[i].imm - IMAGE_SYSCALL;
 
 		if (insns[i].code != (INSN_JMP | INSN_CALL) || insns[i].src ||
 		    insns[i].imm < IMAGE_SYSCALL || insns[i].imm >= IMAGE_FUNCTION)
 			continue;
+		run->any_rights = 0;
 		if (run_may_call(run, confined_call_index(nr)))
 			continue;
 		scnprintf(run->error, RUN_ERROR_LEN,

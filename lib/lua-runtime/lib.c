@@ -197,11 +197,19 @@ static int syscall_call(lua_State *L)
 	return 1;
 }
 
+static bool may_call(const struct runtime_call *call, uint64_t nr)
+{
+	return !call->only || (nr / 64 < SYSCRIPT_CALLS_WORDS && call->calls[nr / 64] >> nr % 64 & 1);
+}
+
 static int syscall_index(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 2);
 	const struct name *call = find(calls, ARRAY_SIZE(calls), name);
 
+	if (call && !may_call(runtime, call->value))
+		return luaL_error(L, "this script may not call '%s': it is not among its rights",
+				  name);
 	if (call) {
 		lua_pushlightuserdata(L, (void *)call);
 		lua_pushcclosure(L, syscall_call, 1);
@@ -730,6 +738,35 @@ static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions
 	lua_pushcfunction(L, index);
 	lua_setfield(L, -2, "__index");
 	lua_setmetatable(L, -2);
+}
+
+/* (table, name); upvalue: the library */
+static int refused_index(lua_State *L)
+{
+	return luaL_error(L, "this script may not use '%s': it is not among its rights",
+			  lua_tostring(L, lua_upvalueindex(1)));
+}
+
+/* Puts tables that refuse everything in the place of libraries that the script may not use. */
+static void limit_libraries(lua_State *L, const struct runtime_call *call)
+{
+	static const struct { const char *name; uint64_t library; } libraries[] = {
+		{ "util", SYSCRIPT_LIBRARY_UTIL }, { "fs", SYSCRIPT_LIBRARY_FS },
+		{ "net", SYSCRIPT_LIBRARY_NET },
+	};
+	size_t i;
+
+	for (i = 0; call->only && i < ARRAY_SIZE(libraries); i++) {
+		if (call->libraries & libraries[i].library)
+			continue;
+		lua_createtable(L, 0, 0);
+		lua_createtable(L, 0, 1);
+		lua_pushstring(L, libraries[i].name);
+		lua_pushcclosure(L, refused_index, 1);
+		lua_setfield(L, -2, "__index");
+		lua_setmetatable(L, -2);
+		lua_setglobal(L, libraries[i].name);
+	}
 }
 
 static void open_libraries(lua_State *L)

@@ -312,6 +312,7 @@ static int load_script(lua_State *L)
 {
 	struct runtime_call *call = lua_touserdata(L, 1);
 
+	limit_libraries(L, call);
 	compile(L, call);
 	begin_collecting(G(L));
 	if (call->check)

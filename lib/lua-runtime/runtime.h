@@ -20,7 +20,7 @@
 #define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
-#define RUNTIME_VERSION	6
+#define RUNTIME_VERSION	7
 
 /**
  * struct runtime_call - a script, and calls of its function run(); in the arena
@@ -38,6 +38,8 @@
  * @arena:   the arena's address
  * @args:    for run()
  * @results: run()'s
+ * @only:    the script may use nothing but @libraries and @calls, as in struct
+ *           syscript_register: for its messages; the engine enforces it
  * @check:   the script is only to be compiled
  * @another: a script that LuaJIT's engine would run differently is left to that one
  * @floor:   stack address below which no compiled function is called
@@ -60,6 +62,7 @@ struct runtime_call {
 	uint64_t arena, arena_size;
 	uint64_t nargs, nresults;
 	int64_t args[SYSCRIPT_ARGS_MAX], results[SYSCRIPT_RESULTS_MAX];
+	uint64_t only, libraries, calls[SYSCRIPT_CALLS_WORDS];
 	uint64_t check, another;
 	uint64_t floor;
 	const struct runtime_exports *exports;

@@ -25,10 +25,15 @@ def run(only: str, code: str, *args: str, **env: str) -> subprocess.CompletedPro
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
 
 
-def test_what_is_named_works() -> None:
-    done = run("getpid, getppid", "return syscall.getpid() > 0 and syscall.getppid() > 0")
+ENGINES = pytest.mark.parametrize("engine", ["luajit", "confined"])
+
+
+@ENGINES
+def test_what_is_named_works(engine: str) -> None:
+    code = "return syscall.getpid() > 0 and syscall.getppid() > 0"
+    done = run("getpid, getppid", code, SYSCRIPT_ENGINE=engine)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-    assert run("util", "return util.peek(...)", "str:abc").returncode == 0
+    assert run("util", "return util.peek(...)", "str:abc", SYSCRIPT_ENGINE=engine).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -48,18 +53,22 @@ def test_what_is_named_works() -> None:
     ],
 )
 @pytest.mark.parametrize("calls", [1, 200])
-def test_what_is_not_is_an_error_at_its_line(only: str, code: str, text: str, calls: int) -> None:
+@ENGINES
+def test_what_is_not_is_an_error_at_its_line(
+    only: str, code: str, text: str, calls: int, engine: str
+) -> None:
     """The same in code that is compiled."""
     body = f"local function f() {code} end for i = 1, {calls} - 1 do pcall(f) end return f()"
-    done = run(only, body)
+    done = run(only, body, SYSCRIPT_ENGINE=engine)
     assert done.returncode == 1
     assert text in done.stderr
     assert ":1: " in done.stderr
 
 
-def test_a_script_can_go_on_without() -> None:
-    done = run("getpid", "local ok = pcall(function() return syscall.getuid() end) return ok")
-    assert done.stdout == "0\n"
+@ENGINES
+def test_a_script_can_go_on_without(engine: str) -> None:
+    code = "local ok = pcall(function() return syscall.getuid() end) return ok"
+    assert run("getpid", code, SYSCRIPT_ENGINE=engine).stdout == "0\n"
 
 
 @pytest.mark.parametrize("name", ["wirte", "fork", "utils", "getpid;getuid", "x" * 300])
@@ -67,12 +76,6 @@ def test_names_that_are_none(name: str) -> None:
     done = run(f"getpid,{name}", "return 1")
     assert done.returncode == 2
     assert f"no system call or library '{name[:64]}'" in done.stderr
-
-
-def test_lua_on_the_confined_engine_says_that_it_knows_none() -> None:
-    done = run("getpid", "return 1", SYSCRIPT_ENGINE="confined")
-    assert done.returncode == 2
-    assert "cannot be limited" in done.stderr
 
 
 def test_python() -> None:
@@ -128,6 +131,11 @@ def registered(arena: Arena | None, *functions: bytes, only: str, **more: int) -
     image = i.Image([(f, 32) for f in functions], table=(0,), flags=more.pop("image", 0)).pack()
     shared = arena.shared() if arena else {}
     return lib.register(image, engine=1, backend=AUTO, only=only.encode(), **shared, **more)
+
+
+def registered_with_all(function: bytes) -> tuple[int, str]:
+    image = i.Image([(function, 32)], table=(0,)).pack()
+    return lib.register(image, engine=1, backend=AUTO, flags=BASE)
 
 
 def test_constant_calls_of_an_image_are_refused_when_it_is_loaded() -> None:
@@ -192,3 +200,23 @@ def test_a_base_may_have_no_more_than_what_extends_it() -> None:
             else:
                 assert "rights that this script is not to have" in text
         os.close(base)
+
+
+def test_a_base_with_all_rights_makes_no_call_by_itself() -> None:
+    """Its code asks with the rights of what extends it: unless a call is in the code."""
+    asks = i.mov(2, 1) + i.alui("add", 2, 8) + i.load(1, 1) + i.outside(1) + i.EXIT
+    with Arena() as arena:
+        for code, may in ((asks, True), (asks + constant(GETPID), False)):
+            base, text = registered_with_all(code)
+            assert base >= 0, text
+            more = {"image": i.EXTENDS, "flags": EXTENDS, "base": base}
+            fd, text = registered(arena, i.movi(0, 7) + i.EXIT, only="getpid", **more)
+            assert (fd >= 0) is may, text
+            if not may:
+                assert "rights that this script is not to have" in text
+            else:
+                for nr, result in ((GETPID, os.getpid()), (GETUID, -errno.EPERM)):
+                    arena.write(0, nr.to_bytes(8, "little"))
+                    assert lib.call(fd, arena.address) == (1, result)
+                os.close(fd)
+            os.close(base)

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined.kernel import lib
 from unit.test_rights import (  # noqa: F401
     test_a_base_may_have_no_more_than_what_extends_it,
+    test_a_base_with_all_rights_makes_no_call_by_itself,
     test_batches_are_of_libraries,
     test_constant_calls_of_an_image_are_refused_when_it_is_loaded,
     test_other_calls_of_an_image_fail,
@@ -31,8 +32,13 @@ end
 """
 
 
+@pytest.fixture(params=["luajit", "confined"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSCRIPT_ENGINE", request.param)
+
+
 @pytest.mark.parametrize("only", [b"getpid", b"getpid,util,fs,net"])
-def test_a_call_that_is_not_named(only: bytes) -> None:
+def test_a_call_that_is_not_named(only: bytes, engine: None) -> None:
     fd, text = lib.register(SOURCE, only=only)
     assert fd >= 0, text
     # A script that has made one, compiled, has no other for that.
@@ -44,7 +50,7 @@ def test_a_call_that_is_not_named(only: bytes) -> None:
 
 
 @pytest.mark.parametrize("library", ["util", "fs", "net"])
-def test_a_library_that_is_not_named(library: str) -> None:
+def test_a_library_that_is_not_named(library: str, engine: None) -> None:
     others = ",".join({"util", "fs", "net"} - {library})
     source = f"local used = {library}.anything function run() return 1 end"
     fd, text = lib.register(source.encode(), only=others.encode())
