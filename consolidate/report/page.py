@@ -28,6 +28,8 @@ TEMPLATE = Path(__file__).resolve().parent / "page.html"
 # Nodes and edges that are drawn, the heaviest, besides those of candidates: as many as have
 # room for labels of their own size.  And source lines of each call.
 NODES, DRAWN, LINES = 14, 36, 3
+# Calls that are no more than this share of the most frequent one are no node of their own.
+RARE = 0.02
 ADDRESS = re.compile(r"^(\S+?)\([^)]*\) \[(0x[0-9a-f]+)\]")
 
 
@@ -78,7 +80,9 @@ class Weighed:
         by_weight = sorted(
             self.nodes, key=lambda name: (name not in needed, -self.nodes[name].calls)
         )
+        rare = RARE * max((weight.calls for weight in self.nodes.values()), default=0)
         rest = set(by_weight[max(NODES, len(needed)) :])
+        rest |= {name for name, one in self.nodes.items() if one.calls < rare} - needed
         if len(rest) < 2:
             return self
         others = f"{len(rest)} other calls"
