@@ -152,8 +152,8 @@ OTHERS = [
     (CODE, "!leads_to(c, c->in.barrier, confined_barrier)", "false"),
     (
         CODE,
-        'return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "its',
-        'return 1 ? NULL : "its',
+        'return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "comparison',
+        'return 1 ? NULL : "comparison',
     ),
     (CODE, 'return known ? NULL : "comparison', 'return known || 1 ? NULL : "comparison'),
     (CODE, "c->in.reads & V_BIT(10) && leads_to", "leads_to"),

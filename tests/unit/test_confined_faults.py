@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The faults of `make test-verify` and `make test-weakened` fit the sources that they change.
+
+Both take hours of a processor, so that nobody runs them for a changed word.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from confined.mutants import ENGINE, JIT, REST
+from confined.mutations import BREAKS, WRONG
+from confined.weakened import SOURCES, weakened
+
+
+def test_sources_are_there() -> None:
+    assert [name for name in (*REST, *SOURCES) if not (ENGINE / name).exists()] == []
+
+
+@pytest.mark.parametrize("table", [BREAKS, WRONG])
+def test_mutations_are_of_one_place(table: list[tuple[str, str]]) -> None:
+    source = JIT.read_text()
+    assert table
+    assert [old for old, _ in table if source.count(old) != 1] == []
+
+
+def test_each_weakening_changes_its_file() -> None:
+    changes = list(weakened())
+    assert len(changes) > 100
+    assert [what for name, what, text in changes if text == (ENGINE / name).read_text()] == []
