@@ -78,7 +78,7 @@ def calls(result: Json) -> list[str]:
     if result["clock"] == "time":
         raise FiguresError("calls are compared in instructions: make bench-inner-icount")
     lines = [
-        "| a system call | by the process | by a script | by a compound |",
+        "| a system call | by the process | by a script, LuaJIT | by a compound, confined engine |",
         "|---|---|---|---|",
     ]
     for name, text in CALLS.items():
