@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -75,20 +77,70 @@ def test_groups_of_packages_are_listed() -> None:
         assert f"\n\t{group}) " in deps or f"\n\t{group})\n" in deps, group
 
 
+def bare_tree(place: Path) -> Path:
+    """Of an ordinary user, on a machine where nothing is installed; a directory for commands."""
+    for name in ("tools", "vm", "third_party"):
+        shutil.copytree(ROOT / name, place / name)
+    shutil.copy(ROOT / "requirements.txt", place)
+    commands = place / "bin"
+    commands.mkdir()
+    write_command(commands / "dpkg-query", "")
+    for folder in place.parents[:2]:
+        folder.chmod(0o755)
+    return commands
+
+
+def write_command(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def give_to_user(place: Path) -> None:
+    for path in (place, *place.rglob("*")):
+        os.chown(path, 1000, 1000)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_terminal_is_asked_once(tmp_path: Path, answer: str) -> None:
+    commands = bare_tree(tmp_path)
+    write_command(commands / "sudo", '[ "$1" = -v ] || exec "$@"')
+    write_command(commands / "apt-get", f'echo noise; echo "$*" >>{tmp_path}/installed')
+    give_to_user(tmp_path)
+    pid, terminal = pty.fork()
+    if not pid:
+        os.setgroups([])
+        os.setgid(1000)
+        os.setuid(1000)
+        os.chdir(tmp_path)
+        os.environ.pop("PROGRESS", None)
+        os.environ |= {"PATH": f"{commands}:/usr/bin:/bin", "TERM": "xterm"}
+        os.execv("tools/deps", ["deps", "csmith", "shell"])
+    text = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(terminal, 4096):
+            if b"[y/N]" in chunk:
+                os.write(terminal, answer.encode() + b"\n")
+            text += chunk
+    os.close(terminal)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert text.count(b"[y/N]") == 1 and b"noise" not in text
+    assert b"csmith" in text and b"shellcheck" in text
+    installed = tmp_path / "installed"
+    if answer == "y":
+        assert status == 0
+        assert installed.read_text().splitlines()[0] == "update"
+        assert " csmith " in installed.read_text()
+    else:
+        assert status == 1 and not installed.exists()
+    assert not (tmp_path / "build/log/asking").exists()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
 def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
     """Without a terminal to ask on: named once, and nothing else is done."""
-    for name in ("tools", "vm", "third_party"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "requirements.txt", tmp_path)
-    nothing_installed = tmp_path / "bin" / "dpkg-query"
-    nothing_installed.parent.mkdir()
-    nothing_installed.write_text("#!/bin/sh\n")
-    nothing_installed.chmod(0o755)
-    for path in (tmp_path, *tmp_path.rglob("*")):
-        os.chown(path, 1000, 1000)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
+    bare_tree(tmp_path)
+    give_to_user(tmp_path)
     done = subprocess.run(
         ["tools/deps", "kernel", "guest", "csmith"],
         cwd=tmp_path,
