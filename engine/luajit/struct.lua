@@ -289,12 +289,12 @@ function put(bytes, at, t, value)
   how(bytes, at, t, value)
 end
 
--- A structure as a string: what is not named is zero.
-local function pack(t, values)
+-- A structure as a string: what is not named is zero.  Errors are at @level of its caller.
+local function pack(t, values, level)
   local bytes = {}
   for i = 1, t.size do bytes[i] = 0 end
   local ok, message = pcall(put, bytes, 1, t, values)
-  if not ok then error("pack: " .. message, 3) end
+  if not ok then error("pack: " .. message, level + 1) end
   for i = 1, t.size do bytes[i] = char(bytes[i]) end
   return table.concat(bytes)
 end
@@ -427,8 +427,14 @@ local function new(t, what)
     return array_of(t, what).view(util.buffer(what * t.size))
   end
   local addr = util.buffer(t.size)
-  if what ~= nil then util.str_out(pack(t, what), addr) end
+  if what ~= nil then util.str_out(pack(t, what, 2), addr) end
   return t.view(addr)
+end
+
+local function all_members(src, types)
+  local t, at = members(src, 1, types)
+  if find(src, "%S", at) then complain(src, at, "member expected") end
+  return t
 end
 
 local function struct(src, types)
@@ -436,9 +442,9 @@ local function struct(src, types)
     error("util.struct: declaration expected, got " .. type(src), 2)
   end
   src = strip_comments(src)
-  local t, at = members(src, 1, types)
-  if find(src, "%S", at) then complain(src, at, "member expected") end
-  function t.pack(values) return pack(t, values) end
+  local ok, t = pcall(all_members, src, types)
+  if not ok then error(t, 2) end
+  function t.pack(values) return pack(t, values, 1) end
   function t.new(what) return new(t, what) end
   return setmetatable(t, { __call = new_view, __metatable = "type" })
 end

@@ -7,7 +7,41 @@ local function fails(text, f, ...)
 	assert(not ok and e:find(text, 1, true), tostring(e))
 end
 
+-- Whatever the script is called by here.
+local _, own = pcall(function() error("own") end)
+local name = own:match("^(.*):%d+: own$")
+
+-- At the script's line, and not at one of the library, or at none.
+local function has_place(f)
+	local ok, e = pcall(f)
+	assert(not ok and e:sub(1, #name) == name and e:find("^:%d+: ", #name + 1), tostring(e))
+end
+
+local function places()
+	local s = util.struct "uint8_t a; char n[8]; int i[2];"
+	local v = s.new { a = 5 }
+	has_place(function() v.n = "much too long" end)
+	has_place(function() v.none = 1 end)
+	has_place(function() v.i = 1 end)
+	has_place(function() v.i[3] = 1 end)
+	has_place(function() local x = v.i[4] return x end)
+	has_place(function() local x = v.none return x end)
+	has_place(function() local x = s.pack { a = 300 } return x end)
+	has_place(function() local x = s.pack { z = 1 } return x end)
+	has_place(function() local x = s.pack { i = { 1, 2, 3 } } return x end)
+	has_place(function() local x = s.pack(1) return x end)
+	has_place(function() local x = s.new { a = 300 } return x end)
+	has_place(function() local x = s.new { z = 1 } return x end)
+	has_place(function() local x = s.new(0) return x end)
+	has_place(function() local x = s(1.5) return x end)
+	has_place(function() local x = s(8, -1) return x end)
+	has_place(function() local x = util.struct "int" return x end)
+	has_place(function() local x = util.struct(5) return x end)
+	has_place(function() local x = T.nothing return x end)
+end
+
 function run()
+	places()
 	-- Packed: what is not named is zero.
 	assert(T.timespec.pack { tv_sec = 1, tv_nsec = -1 } == "\1\0\0\0\0\0\0\0" .. ("\255"):rep(8))
 	assert(#T.sockaddr_un.pack { sun_path = "x" } == 110)
