@@ -16,6 +16,8 @@ FILE = re.compile(r"^(?:-- |/\* )(?:cc )?(\w+\.(?:lua|c))\b")
 # Commands of the README that take a machine of their own, and what runs them.
 ELSEWHERE = {
     "sudo apt-get install git make": "tests run where these are",
+    "git clone ADDRESS": "an address of its own",
+    "cd syscript": "tests run there",
     "make demo": "make bench-memcached, in short; needs minutes and a guest",
     "make test": "this is a part of it",
     "sudo make install": "make test-deb",
