@@ -20,7 +20,7 @@
  *   barrier of its own (hb_waiters_inc()).  The submitter stores tail, has a full barrier,
  *   and reads asleep.  So it sees that it has to wake, or futex(2) sees the new tail.
  * * The reaper sleeps:  it stores want, how many may be done before it is told, and looks
- *   at done again.  The script stores done and then compares want, without a barrier.
+ *   at done again.  The script stores done and then looks at want, without a barrier.
  *   Between the reaper's two steps membarrier(2) is a barrier for all threads of the
  *   process, wherever they are.  Where it is refused the script writes to the eventfd each
  *   time (queue.always).
@@ -53,7 +53,7 @@
 #include "queue.h"
 
 #define TIME_LIMIT	100000000UL	/* ns, of a request: the default of a call */
-#define CHECK		16		/* requests between two looks at the clock */
+#define CHECK		16		/* requests between two looks at the clock: of ENTRIES a part */
 #define MEMORY_ALL	(8U << 20)	/* of all threads, by default: half of a user's */
 #define MEMORY_ONE	(1U << 20)	/* and at most of each */
 /* What serving itself calls. */
@@ -92,8 +92,9 @@ static int make_ring(struct server *server)
 	int ret = syscript_call(server->fd, 2, args, 1, &at);
 
 	server->hosted = hosted;
-	if (ret < 0)
-		return ret;
+	/* A script that has replaced our function returns something else. */
+	if (ret < 0 || (hosted && !at))
+		return ret < 0 ? ret : -EPROTO;
 	server->id = id_of(server->fd);
 	server->ring = hosted ? (void *)(intptr_t)at :
 		mmap(NULL, sizeof(struct ring), PROT_READ | PROT_WRITE,
@@ -339,6 +340,7 @@ static void put_request(struct server *server, const struct syscript_request *re
 	struct slot *slot = &server->ring->slots[i];
 
 	slot->nargs = request->nargs;
+	slot->result = 0;
 	for (unsigned int arg = 0; arg < request->nargs; arg++)
 		slot->args[arg] = request->args[arg];
 	server->user_data[i] = request->user_data;
@@ -443,6 +445,7 @@ static void want_more(struct syscript_queue *queue, unsigned int more)
 		if (server->ring->want == want)
 			continue;
 		write_word(&server->ring->want, want);
+		write_word(&server->ring->news, server->ring->news + 1);
 		changed = true;
 	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

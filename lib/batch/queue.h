@@ -26,26 +26,26 @@ struct slot {
 
 /**
  * struct ring - what a thread's script and the library share
- * @tail:   requests submitted, or QUEUE_STOP: the library writes it, and the half that futexes
- *          compare comes first
+ * @tail:   requests submitted, or QUEUE_STOP: the library writes it, and the half that
+ *          futexes compare comes first
  * @want:   the library is to be told if @done passes this
  * @one:    what the script writes to the eventfd
- * @begun:  requests that run() has been called for: written by the server's thread, as are
- * @done:   requests that are complete
+ * @news:   counts changes of @want, and QUEUE_STOP: one look instead of two
+ * @done:   requests that are complete: written by the server's thread, as is
  * @asleep: 1: the thread waits for @tail to change
  * @clock:  for clock_gettime(2)
  */
 struct ring {
-	uint64_t tail, want, one, unused[5];
-	uint64_t begun, done, asleep, unused_too, clock[4];
+	uint64_t tail, want, one, news, unused[4];
+	uint64_t done, asleep, clock[2], unused_too[4];
 	struct slot slots[ENTRIES];
 };
 
 /* queue.lua has these numbers. */
 _Static_assert(offsetof(struct ring, tail) == 0 && offsetof(struct ring, want) == 8 &&
-	       offsetof(struct ring, one) == 16 && offsetof(struct ring, begun) == 64 &&
-	       offsetof(struct ring, done) == 72 && offsetof(struct ring, asleep) == 80 &&
-	       offsetof(struct ring, clock) == 96 && offsetof(struct ring, slots) == 128 &&
+	       offsetof(struct ring, one) == 16 && offsetof(struct ring, news) == 24 &&
+	       offsetof(struct ring, done) == 64 && offsetof(struct ring, asleep) == 72 &&
+	       offsetof(struct ring, clock) == 80 && offsetof(struct ring, slots) == 128 &&
 	       offsetof(struct slot, result) == 72 && sizeof(struct slot) == 80 &&
 	       ENTRIES == 128, "queue.lua");
 

@@ -14,13 +14,13 @@
 -- Returns 0, or the -errno of a futex(2) that failed, to be called again; 1 at the end.
 
 do
-  -- struct ring of lib/batch/queue.c, and its struct slot
-  local WANT, ONE, BEGUN, DONE, ASLEEP, CLOCK, SLOTS = 8, 16, 64, 72, 80, 96, 128
+  -- struct ring of queue.h, and its struct slot
+  local WANT, ONE, NEWS, DONE, ASLEEP, CLOCK, SLOTS = 8, 16, 24, 64, 72, 80, 128
   local RESULT, SLOT, ENTRIES = 72, 80, 128
   local MONOTONIC, WAIT = const.CLOCK_MONOTONIC, const.FUTEX_WAIT + const.FUTEX_PRIVATE_FLAG
   local EAGAIN = -errno.EAGAIN
 
-  local handle, peek, poke, buffer = run, util.peek, util.poke, util.buffer
+  local handle, peek, poke, buffer, pending = run, util.peek, util.poke, util.buffer, util.pending
   local futex, write, clock_gettime = syscall.futex, syscall.write, syscall.clock_gettime
 
   if type(handle) ~= "function" then error("the script defines no function run()", 0) end
@@ -51,16 +51,18 @@ do
   function run(ring, eventfd, turn, check, always)
     if ring == 0 then return eventfd > 0 and buffer(eventfd) or 0 end
     local first = ring + SLOTS
-    local last = first + SLOT * ENTRIES
+    local last, step = first + SLOT * ENTRIES, check * SLOT
     local done = peek(ring + DONE, "i8")
     local slot = first + done % ENTRIES * SLOT
-    local clock, unchecked = ring + CLOCK, 0
+    local mark = slot + SLOT              -- there the clock is looked at, or the ring ends
+    local clock = ring + CLOCK
     clock_gettime(MONOTONIC, clock)
     local seconds, ns = peek(clock, "i8"), peek(clock + 8, "i8")
+    -- As of the last look: want has changed if news has, tail may have.
+    local news, want, tail = peek(ring + NEWS, "i8"), peek(ring + WANT, "i8"), peek(ring, "i8")
+    always = always == 1
     while true do
-      local tail = peek(ring, "i8")
       if done < tail then
-        poke(ring + BEGUN, "i8", done + 1)
         local n, result = peek(slot, "i8")
         if n == 0 then
           result = handle()
@@ -69,29 +71,35 @@ do
         else
           result = call(slot, n)
         end
-        -- As run()'s results count in syscript_call(3).
-        if not result then result = 0 elseif result == true then result = 1 end
-        poke(slot + RESULT, "i8", result)
+        -- As in syscript_call(3); 0 is there already.
+        if result then
+          if result == true then result = 1 end
+          poke(slot + RESULT, "i8", result)
+        end
         done = done + 1
         poke(ring + DONE, "i8", done)
-        if peek(ring + WANT, "i8") == done - 1 or always == 1 then
-          write(eventfd, ring + ONE, 8)
+        local now = peek(ring + NEWS, "i8")
+        if now ~= news then
+          news, want, tail = now, peek(ring + WANT, "i8"), peek(ring, "i8")
         end
+        if want == done - 1 or always then write(eventfd, ring + ONE, 8) end
         slot = slot + SLOT
-        if slot == last then slot = first end
-        unchecked = unchecked + 1
-        if unchecked == check then
-          if elapsed(clock, seconds, ns) >= turn then return 0 end
-          unchecked = 0
+        if slot == mark then
+          if slot == last then slot = first end
+          mark = slot + step
+          if mark > last then mark = last end
+          if elapsed(clock, seconds, ns) >= turn or pending() then return 0 end
         end
-      elseif tail < 0 then
-        return 1
       else
-        poke(ring + ASLEEP, "i8", 1)
-        local err = futex(ring, WAIT, done % 4294967296, 0)
-        poke(ring + ASLEEP, "i8", 0)
-        if err < 0 and err ~= EAGAIN then return err end
-        if elapsed(clock, seconds, ns) >= turn then return 0 end
+        tail = peek(ring, "i8")
+        if tail < 0 then return 1 end
+        if tail == done then
+          poke(ring + ASLEEP, "i8", 1)
+          local err = futex(ring, WAIT, done % 4294967296, 0)
+          poke(ring + ASLEEP, "i8", 0)
+          if err < 0 and err ~= EAGAIN then return err end
+          if elapsed(clock, seconds, ns) >= turn then return 0 end
+        end
       end
     end
   end

@@ -34,7 +34,6 @@ void server_fail(struct server *server, uint64_t done, int err)
 	struct ring *ring = server->ring;
 
 	server->errors[done % ENTRIES] = err;
-	write_word(&ring->begun, done + 1);
 	write_word(&ring->done, done + 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (server->queue->always || read_word(&ring->want) == done)
@@ -87,22 +86,22 @@ static void keep_text(const struct server *server)
 	ticket_give(&queue->texts);
 }
 
-/* The script's call has failed: so has the request that it was in, if it was in one. */
+/*
+ * The script's call has failed, and so has the request that it was in: the first that is not
+ * done.  If there is none, or it could not be called at all, the next request tries again.
+ */
 static void call_failed(struct server *server, int err)
 {
-	uint64_t done = read_word(&server->ring->done);
-	bool in_request = read_word(&server->ring->begun) == done + 1;
+	struct ring *ring = server->ring;
+	uint64_t done = read_word(&ring->done), tail = read_word(&ring->tail);
 
-	write_word(&server->ring->asleep, 0);
-	if (!in_request && (err == -EINTR || err == -ETIMEDOUT))
-		return;
+	write_word(&ring->asleep, 0);
 	keep_text(server);
 	if (is_dead(server))
 		__atomic_store_n(&server->is_dead, true, __ATOMIC_RELEASE);
-	/* It cannot be called: dead, refused.  Each request tries. */
-	if (!in_request)
+	if (tail == done)
 		wait_for_request(server, done);
-	if (in_request || !is_stopping(server))
+	else if (tail != QUEUE_STOP)
 		server_fail(server, done, err);
 }
 
@@ -277,6 +276,7 @@ void queue_stop(struct syscript_queue *queue)
 		if (!server->is_started)
 			continue;
 		write_word(&server->ring->tail, QUEUE_STOP);
+		write_word(&server->ring->news, server->ring->news + 1);
 		ring_wake(server->ring);
 	}
 	for (server = queue->servers; server < queue->servers + queue->threads; server++)
