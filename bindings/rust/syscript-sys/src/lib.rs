@@ -80,6 +80,33 @@ pub struct syscript_info {
     pub reserved: [u64; 4],
 }
 
+/// How many requests each thread of a queue has room for.
+pub const SYSCRIPT_QUEUE_ENTRIES: usize = 128;
+
+/// A queue, which only the library sees into.
+#[repr(C)]
+pub struct syscript_queue {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct syscript_request {
+    pub user_data: u64,
+    pub nargs: u32,
+    pub reserved: u32,
+    pub args: [i64; SYSCRIPT_ARGS_MAX],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct syscript_completion {
+    pub user_data: u64,
+    pub result: i64,
+    pub error: i32,
+    pub reserved: u32,
+}
+
 extern "C" {
     pub fn syscript_register(
         image: *const c_void,
@@ -111,4 +138,33 @@ extern "C" {
     pub fn syscript_close(fd: c_int) -> c_int;
     pub fn syscript_strerror(err: c_int) -> *const c_char;
     pub fn syscript_version() -> *const c_char;
+    pub fn syscript_queue_open(
+        queue: *mut *mut syscript_queue,
+        source: *const c_char,
+        len: usize,
+        options: *const syscript_options,
+        threads: c_uint,
+        error: *mut c_char,
+        error_len: usize,
+    ) -> c_int;
+    pub fn syscript_queue_submit(
+        queue: *mut syscript_queue,
+        requests: *const syscript_request,
+        n: c_uint,
+    ) -> c_int;
+    pub fn syscript_queue_reap(
+        queue: *mut syscript_queue,
+        completions: *mut syscript_completion,
+        n: c_uint,
+    ) -> c_int;
+    pub fn syscript_queue_wait(
+        queue: *mut syscript_queue,
+        completions: *mut syscript_completion,
+        at_least: c_uint,
+        n: c_uint,
+        timeout_ms: c_int,
+    ) -> c_int;
+    pub fn syscript_queue_fd(queue: *const syscript_queue) -> c_int;
+    pub fn syscript_queue_error(queue: *mut syscript_queue, buf: *mut c_char, len: usize) -> c_int;
+    pub fn syscript_queue_close(queue: *mut syscript_queue);
 }

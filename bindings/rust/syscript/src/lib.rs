@@ -10,8 +10,10 @@ use std::{fmt, io, ptr};
 use syscript_sys as sys;
 
 mod buffer;
+mod queue;
 
 pub use buffer::Buffer;
+pub use queue::{Owned, Queue, Request};
 
 const ERROR_LEN: usize = 2048;
 const TOO_LONG: i32 = 7; // E2BIG
