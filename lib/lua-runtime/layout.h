@@ -131,13 +131,13 @@ enum {
 	X(getglobal) X(setglobal) X(gettable) X(settable) X(self) X(setupval) \
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
-	X(tonumber) X(concatenated)
+	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out)
 
 /* C functions of scripts that compiled functions have inline. */
 #define INTRINSICS(X) \
 	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \
 	X(str_byte) X(str_sub) X(str_match) X(str_find) X(gmatch_aux) X(gmatch) X(luaB_tonumber) \
-	X(tconcat)
+	X(tconcat) X(luaB_tostring) X(str_lower) X(str_upper) X(util_str_in) X(util_str_out)
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };
@@ -165,7 +165,8 @@ struct runtime_exports {
 #define FOUND_LEN	8	/* of a capture */
 #define FOUND_CAPTURE_SIZE	16
 
-/* What the helpers for it get: how many results are wanted, and what it has. */
+/* What the helpers for it get: how many results are wanted, or all, and what it has. */
+#define FOUND_ALL		0xff	/* and L->top has their end */
 #define FOUND_WANTED(what)	((what) & 0xff)
 #define FOUND_COUNT(what)	((what) >> 8 & 0xff)
 #define FOUND_IS_POSITION(what, i)	((what) >> 16 >> (i) & 1)

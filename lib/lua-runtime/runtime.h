@@ -20,7 +20,7 @@
 #define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
 
 /* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
-#define RUNTIME_VERSION	7
+#define RUNTIME_VERSION	8
 
 /**
  * struct runtime_call - a script, and calls of its function run(); in the arena

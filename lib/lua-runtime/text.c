@@ -38,53 +38,82 @@ static inline void put_capture(lua_State *L, StkId to, unsigned int i, unsigned 
 		put_text(L, to, found.captures[i].at, found.captures[i].len);
 }
 
-/* The captures, or all that was found, which ends at @end, as @wanted results. */
-static void put_captures(lua_State *L, StkId to, const char *end, unsigned long what,
-			 unsigned int wanted)
+/* Sets those of @wanted results to nil that are not there, as there are @n; returns @n. */
+static unsigned int put_nils(StkId to, unsigned int n, unsigned int wanted)
+{
+	unsigned int i;
+
+	if (wanted != FOUND_ALL)
+		for (i = n; i < wanted; i++)
+			setnilvalue(to + i);
+	return n;
+}
+
+/* Nothing was found: one nil. */
+static unsigned int put_nil(StkId to, unsigned int wanted)
+{
+	setnilvalue(to);
+	return put_nils(to, 1, wanted);
+}
+
+/*
+ * The captures, or all that was found, which ends at @end, as @wanted results; returns how many
+ * there are.
+ */
+static unsigned int put_captures(lua_State *L, StkId to, const char *end, unsigned long what,
+				 unsigned int wanted)
 {
 	unsigned int n = FOUND_COUNT(what), i;
 
-	if (!end) {
-		n = 0;
-	} else if (!n) {
-		n = 1;
+	if (!n) {
 		if (wanted)
 			put_text(L, to, found.start, end - found.start);
-	} else {
-		for (i = 0; i < n && i < wanted; i++)
-			put_capture(L, to + i, i, what);
+		return put_nils(to, 1, wanted);
 	}
-	for (i = n; i < wanted; i++)
-		setnilvalue(to + i);
+	for (i = 0; i < n && i < wanted; i++)
+		put_capture(L, to + i, i, what);
+	return put_nils(to, n, wanted);
+}
+
+/* After @n results from @ra on; the collector may move the stack. */
+static void end_results(lua_State *L, StkId ra, unsigned int n, unsigned long what)
+{
+	ptrdiff_t at = savestack(L, ra);
+
+	check_collector(L);
+	if (FOUND_WANTED(what) == FOUND_ALL)
+		L->top = restorestack(L, at) + n;
 }
 
 /* Of string.match(). */
 static long compiled_captures(lua_State *L, StkId ra, const char *end, unsigned long what)
 {
-	put_captures(L, ra, end, what, FOUND_WANTED(what));
-	check_collector(L);
+	unsigned int wanted = FOUND_WANTED(what);
+
+	end_results(L, ra, end ? put_captures(L, ra, end, what, wanted) : put_nil(ra, wanted),
+		    what);
 	return 0;
 }
 
-/* Of string.find(). */
-static long compiled_found(lua_State *L, StkId ra, const char *end, unsigned long what)
+/* The places of string.find(), and the captures. */
+static unsigned int put_found(lua_State *L, StkId ra, const char *end, unsigned long what)
 {
 	const char *text = svalue(ra + 1);
-	unsigned int wanted = FOUND_WANTED(what);
+	unsigned int wanted = FOUND_WANTED(what), n = 2;
 
-	if (!end) {
-		put_captures(L, ra, end, what, wanted);
-		return 0;
-	}
-	if (wanted > 2 && FOUND_COUNT(what))
-		put_captures(L, ra + 2, end, what, wanted - 2);
-	else if (wanted > 2)
-		put_captures(L, ra + 2, NULL, what, wanted - 2);
+	if (FOUND_COUNT(what) && wanted > 2)
+		n += put_captures(L, ra + 2, end, what, wanted == FOUND_ALL ? wanted : wanted - 2);
 	if (wanted)
 		setnvalue(ra, found.start - text + 1);
 	if (wanted > 1)
 		setnvalue(ra + 1, end - text);
-	check_collector(L);
+	return put_nils(ra, n, wanted);
+}
+
+static long compiled_found(lua_State *L, StkId ra, const char *end, unsigned long what)
+{
+	end_results(L, ra, end ? put_found(L, ra, end, what) : put_nil(ra, FOUND_WANTED(what)),
+		    what);
 	return 0;
 }
 
@@ -147,6 +176,89 @@ static long compiled_tonumber(lua_State *L, StkId ra)
 		v = v * 10 + s[i] - '0';
 	}
 	setnvalue(ra, v);
+	return 1;
+}
+
+/* tostring() of a string or a number; else 0 is returned. */
+static long compiled_tostring(lua_State *L, StkId ra)
+{
+	if (!ttisstring(ra + 1) && !ttisnumber(ra + 1))
+		return 0;
+	setobjs2s(L, ra, ra + 1);
+	luaV_tostring(L, ra);
+	check_collector(L);
+	return 1;
+}
+
+#define CASED_MOST	256
+
+/* A short string with all from @first on, 26 letters, exchanged for the other case. */
+static long put_cased(lua_State *L, StkId ra, unsigned char first)
+{
+	unsigned long n, i;
+	char text[CASED_MOST];
+	const char *s;
+
+	if (!ttisstring(ra + 1))
+		return 0;
+	s = svalue(ra + 1);
+	n = tsvalue(ra + 1)->len;
+	if (n > CASED_MOST)
+		return 0;
+	for (i = 0; i < n; i++) {
+		unsigned char c = s[i];
+
+		text[i] = c - first < 26U ? c ^ 0x20 : c;
+	}
+	put_text(L, ra, text, n);
+	check_collector(L);
+	return 1;
+}
+
+static long compiled_lowered(lua_State *L, StkId ra)
+{
+	return put_cased(L, ra, 'A');
+}
+
+static long compiled_uppered(lua_State *L, StkId ra)
+{
+	return put_cased(L, ra, 'a');
+}
+
+#define COPIED_MOST	2048
+
+/* util.str_in(): 0 is returned if the bytes are not in memory, or too many outside the arena. */
+static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
+{
+	struct image_batch_copy copy = { .there = address, .n = n };
+	char text[COPIED_MOST];
+
+	if (runtime_in_arena(address, n)) {
+		put_text(L, ra, (const char *)address, n);
+	} else {
+		if (n > COPIED_MOST)
+			return 0;
+		copy.here = (unsigned long)text;
+		if (runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
+			return 0;
+		put_text(L, ra, text, n);
+	}
+	check_collector(L);
+	return 1;
+}
+
+/* util.str_out() of a string, in the arena; else 0 is returned. */
+static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
+{
+	unsigned long n;
+
+	if (!ttisstring(ra + 1))
+		return 0;
+	n = tsvalue(ra + 1)->len;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	memcpy((void *)address, svalue(ra + 1), n);
+	setnvalue(ra, n);
 	return 1;
 }
 

@@ -188,26 +188,51 @@ static void return_inline(struct compiler *c, u32 i)
 	}
 }
 
-/* Returns a few values, as many as the caller wants; there are no upvalues to close. */
-void compile_return(struct compiler *c)
+bool can_return(const struct compiler *c, u32 n)
 {
-	u32 i = insn_at(c), back, n = b_of(i) - 1, r;
+	return n <= RETURNS_MAX && !c->p->has_closures && !c->p->is_vararg && !c->caller;
+}
 
-	if (c->caller)
-		return return_inline(c, i);
-	if (n > RETURNS_MAX || c->p->has_closures || c->p->is_vararg)
-		return emit_jump(c->e, cold_path(c, emit_return_slowly, 0, 0));
-	back = emit_label(c->e);
+void check_wanted(struct compiler *c, u32 n, u32 fail)
+{
 	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
 	emit_load(c->e, INSN_W, 2, 1, CI_NRESULTS);
-	emit_branch_imm(c->e, INSN_JNE, 2, n, cold_path(c, emit_return_slowly, 0, back));
-	emit_land(c->e, back);
+	emit_branch_imm(c->e, INSN_JNE, 2, n, fail);
+}
+
+/* Where the caller has called the function; r1 is the struct CallInfo. */
+static void move_values(struct compiler *c, u32 a, u32 n)
+{
+	u32 r;
+
 	for (r = 0; r < n; r++) {
-		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, a_of(i) + r));
-		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(c, a_of(i) + r));
+		emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, a + r));
+		emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(c, a + r));
 		emit_store(c->e, INSN_DW, REG_BASE, slot(c, r) - VALUE_SIZE, 2);
 		emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, r) - VALUE_SIZE, 3);
 	}
+}
+
+void return_values(struct compiler *c, u32 a, u32 n)
+{
+	move_values(c, a, n);
+	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
+	emit_jump(c->e, c->epilogue);
+}
+
+/* Returns a few values, as many as the caller wants; there are no upvalues to close. */
+void compile_return(struct compiler *c)
+{
+	u32 i = insn_at(c), back, n = b_of(i) - 1;
+
+	if (c->caller)
+		return return_inline(c, i);
+	if (!can_return(c, n))
+		return emit_jump(c->e, cold_path(c, emit_return_slowly, 0, 0));
+	back = emit_label(c->e);
+	check_wanted(c, n, cold_path(c, emit_return_slowly, 0, back));
+	emit_land(c->e, back);
+	move_values(c, a_of(i), n);
 	if (is_last_return(c))
 		emit_epilogue(c);
 	else
@@ -332,8 +357,13 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 /* Returns tail calls to the driver, which called this function, so that the stack does not grow. */
 static void compile_tailcall(struct compiler *c)
 {
-	call_helper(c, HELPER_tail, c->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	u32 back = emit_label(c->e);
+
+	if (!compile_text_tail(c, expected_intrinsic(c, a_of(insn_at(c))), back)) {
+		call_helper(c, HELPER_tail, c->pc);
+		emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	}
+	emit_land(c->e, back);
 }
 
 /* Registers that are not arguments begin as nil. */

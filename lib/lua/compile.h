@@ -220,6 +220,8 @@ void store_nils(struct compiler *c, u32 i, u32 n);
 bool is_text_intrinsic(const struct compiler *c, int intrinsic);
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg);
 void compile_text(struct compiler *c, int intrinsic, u32 back);
+/* A tail call: its results are returned.  False: it is a tail call as others are. */
+bool compile_text_tail(struct compiler *c, int intrinsic, u32 back);
 /*
  * A loop over string.gmatch(): its next time around, which goes to @again, or at its end to
  * @over; to @slow if it is another loop.  False: it cannot be expected to be one.
@@ -237,6 +239,14 @@ void begin_call(struct compiler *c, u32 i);
 /* Has the runtime do the instruction, or the rest of a call, then continues at @cold->back. */
 void emit_helper(struct compiler *c, const struct cold *cold);
 void compile_return(struct compiler *c);
+/* Can the function return @n values without the runtime?  Nothing is to be closed then. */
+bool can_return(const struct compiler *c, u32 n);
+/* r1 = the struct CallInfo; to @fail unless the caller wants @n values. */
+void check_wanted(struct compiler *c, u32 n, u32 fail);
+/* Returns the @n values from R(@a) on, which the caller wants. */
+void return_values(struct compiler *c, u32 a, u32 n);
+/* The function of the runtime that R(@a) probably holds, or -1. */
+int expected_intrinsic(const struct compiler *c, u32 a);
 /* What several instructions share, after all of them. */
 void emit_shared(struct compiler *c);
 /* The running function's closure. */

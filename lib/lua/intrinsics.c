@@ -353,8 +353,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 
 /* -- Which one it is ------------------------------------------------------------------------- */
 
-/* The function of the runtime that R(@a) probably holds, or -1. */
-static int expected_intrinsic(const struct compiler *c, u32 a)
+int expected_intrinsic(const struct compiler *c, u32 a)
 {
 	return intrinsic_of(c->runtime, function_at(&c->types, c->pc, a));
 }
@@ -382,7 +381,11 @@ bool is_intrinsic(const struct compiler *c)
 	u32 i = insn_at(c);
 	struct kind kind;
 
-	if (op_of(i) != OP_CALL || !b_of(i) || !c_of(i))
+	if (op_of(i) != OP_CALL)
+		return false;
+	if (is_text_intrinsic(c, expected_intrinsic(c, a_of(i))))
+		return true;
+	if (!b_of(i) || !c_of(i))
 		return false;
 	switch (expected_intrinsic(c, a_of(i))) {
 	case INTRINSIC_util_peek:
@@ -394,8 +397,7 @@ bool is_intrinsic(const struct compiler *c)
 	case INTRINSIC_util_pending:
 		return true;
 	default:
-		return is_text_intrinsic(c, expected_intrinsic(c, a_of(i))) ||
-		       expected_syscall(c, c->pc) >= 0;
+		return expected_syscall(c, c->pc) >= 0;
 	}
 }
 

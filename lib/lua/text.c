@@ -36,6 +36,12 @@ static u64 constant_text(const struct types *t, u32 pc, u32 reg)
 	return 0;
 }
 
+/* The instruction as a call with @n results. */
+static u32 with_results(u32 i, u32 n)
+{
+	return (i & ~(0x1ffU << 14)) | (n + 1) << 14;
+}
+
 static u32 form_word(struct pattern_form form, u32 wanted)
 {
 	return wanted | form.count << 8 | form.positions << 16;
@@ -93,7 +99,7 @@ static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 		begin_at(c, slow);
 	emit_call(c->e, number);
 	emit_mov(c->e, 3, 0);
-	emit_constant(c->e, 4, form_word(form, c_of(i) - 1));
+	emit_constant(c->e, 4, form_word(form, (c_of(i) - 1) & FOUND_ALL));
 	call_text_helper(c, helper);
 }
 
@@ -197,7 +203,6 @@ static void compile_sub(struct compiler *c, u32 i, u32 slow)
 {
 	u32 a = a_of(i);
 
-	check_function(c, a, INTRINSIC_str_sub, slow);
 	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
 	load_integer(c, 3, a + 2, slow);
 	if (b_of(i) == 4)
@@ -209,37 +214,109 @@ static void compile_sub(struct compiler *c, u32 i, u32 slow)
 	store_nils(c, i, 1);
 }
 
-/* By a helper, which finds out whether it can do it. */
-static void compile_by_helper(struct compiler *c, u32 i, u32 intrinsic, u32 helper, u32 slow)
+/* The only argument is what calls before have as their results: it has to be one. */
+static void check_argument(struct compiler *c, u32 i, u32 slow)
 {
-	check_function(c, a_of(i), intrinsic, slow);
-	emit_constant(c->e, 3, b_of(i) - 1);
+	if (b_of(i))
+		return;
+	emit_mov(c->e, 1, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 1, slot(c, a_of(i) + 2));
+	emit_load(c->e, INSN_DW, 0, REG_L, STATE_TOP);
+	emit_branch(c->e, INSN_JNE, 0, 1, slow);
+}
+
+/* By a helper, which finds out whether it can do it: else it returns 0. */
+static void compile_by_helper(struct compiler *c, u32 i, u32 helper, u32 slow)
+{
 	call_text_helper(c, helper);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 	store_nils(c, i, 1);
 }
 
+static void compile_concat(struct compiler *c, u32 i, u32 slow)
+{
+	emit_constant(c->e, 3, b_of(i) - 1);
+	compile_by_helper(c, i, HELPER_concatenated, slow);
+}
+
+static void compile_str_in(struct compiler *c, u32 i, u32 slow)
+{
+	load_integer(c, 3, a_of(i) + 1, slow);
+	load_integer(c, 4, a_of(i) + 2, slow);
+	emit_branch_imm(c->e, INSN_JSLT, 4, 0, slow);
+	compile_by_helper(c, i, HELPER_str_in, slow);
+}
+
+static void compile_str_out(struct compiler *c, u32 i, u32 slow)
+{
+	load_integer(c, 3, a_of(i) + 2, slow);
+	compile_by_helper(c, i, HELPER_str_out, slow);
+}
+
 /* -- Which one it is ------------------------------------------------------------------------- */
 
-bool is_text_intrinsic(const struct compiler *c, int intrinsic)
+/* The helper for functions with one argument, or -1. */
+static int helper_of(int intrinsic)
 {
-	u32 i = insn_at(c), n = b_of(i) - 1, wanted = c_of(i) - 1;
+	switch (intrinsic) {
+	case INTRINSIC_luaB_tonumber:
+		return HELPER_tonumber;
+	case INTRINSIC_luaB_tostring:
+		return HELPER_tostring;
+	case INTRINSIC_str_lower:
+		return HELPER_lowered;
+	case INTRINSIC_str_upper:
+		return HELPER_uppered;
+	default:
+		return -1;
+	}
+}
+
+/* Does the call have as many arguments as the code here expects? */
+static bool has_arguments(const struct compiler *c, int intrinsic)
+{
+	u32 b = b_of(insn_at(c)), n = b - 1;
 	struct pattern_form form;
 
 	switch (intrinsic) {
 	case INTRINSIC_str_byte:
-		return (n == 1 || n == 2) && wanted <= 1;
+		return n == 1 || n == 2;
 	case INTRINSIC_str_sub:
-		return (n == 2 || n == 3) && wanted;
+		return n == 2 || n == 3;
 	case INTRINSIC_str_match: case INTRINSIC_str_find:
-		return (n == 2 || n == 3) && wanted && wanted < 32 && called_pattern(c, &form);
-	case INTRINSIC_luaB_tonumber:
-		return n == 1 && wanted;
+		return (n == 2 || n == 3) && called_pattern(c, &form);
 	case INTRINSIC_tconcat:
-		return n >= 1 && n <= 4 && wanted;
+		return n >= 1 && n <= 4;
+	case INTRINSIC_util_str_in: case INTRINSIC_util_str_out:
+		return n == 2;
 	default:
-		return false;
+		return helper_of(intrinsic) >= 0 && b <= 2 && n;
 	}
+}
+
+/* How many results the function has, unless it has none or finds nothing. */
+static u32 results_of(const struct compiler *c, int intrinsic)
+{
+	struct pattern_form form;
+
+	if (intrinsic != INTRINSIC_str_match && intrinsic != INTRINSIC_str_find)
+		return 1;
+	called_pattern(c, &form);
+	return intrinsic == INTRINSIC_str_find ? 2 + form.count : form.count ?: 1;
+}
+
+bool is_text_intrinsic(const struct compiler *c, int intrinsic)
+{
+	u32 i = insn_at(c), wanted = c_of(i) - 1;
+
+	if (!has_arguments(c, intrinsic))
+		return false;
+	/* All results: those that it has fit in the frame. */
+	if (intrinsic == INTRINSIC_str_byte)
+		return wanted <= 1;
+	if (!c_of(i))
+		return a_of(i) + results_of(c, intrinsic) <= c->p->nregs;
+	return wanted && wanted < 32;
 }
 
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
@@ -258,6 +335,29 @@ bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
 	}
 }
 
+/* Has the results that are wanted; goes to @slow if the function has to be called. */
+static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
+{
+	check_function(c, a_of(i), intrinsic, slow);
+	switch (intrinsic) {
+	case INTRINSIC_str_sub:
+		return compile_sub(c, i, slow);
+	case INTRINSIC_str_match:
+		return compile_pattern(c, i, HELPER_captures, slow);
+	case INTRINSIC_str_find:
+		return compile_pattern(c, i, HELPER_found, slow);
+	case INTRINSIC_tconcat:
+		return compile_concat(c, i, slow);
+	case INTRINSIC_util_str_in:
+		return compile_str_in(c, i, slow);
+	case INTRINSIC_util_str_out:
+		return compile_str_out(c, i, slow);
+	default:
+		check_argument(c, i, slow);
+		return compile_by_helper(c, i, helper_of(intrinsic), slow);
+	}
+}
+
 void compile_text(struct compiler *c, int intrinsic, u32 back)
 {
 	u32 i = insn_at(c), slow;
@@ -265,17 +365,34 @@ void compile_text(struct compiler *c, int intrinsic, u32 back)
 	if (intrinsic == INTRINSIC_str_byte)
 		return compile_byte(c, i, back);
 	slow = cold_path(c, emit_helper, HELPER_call, back);
-	switch (intrinsic) {
-	case INTRINSIC_str_sub:
-		return compile_sub(c, i, slow);
-	case INTRINSIC_luaB_tonumber:
-		return compile_by_helper(c, i, intrinsic, HELPER_tonumber, slow);
-	case INTRINSIC_tconcat:
-		return compile_by_helper(c, i, intrinsic, HELPER_concatenated, slow);
-	default:
-		check_function(c, a_of(i), intrinsic, slow);
-		compile_pattern(c, i,
-				intrinsic == INTRINSIC_str_find ? HELPER_found : HELPER_captures,
-				slow);
-	}
+	if (c_of(i) || intrinsic == INTRINSIC_str_match || intrinsic == INTRINSIC_str_find)
+		return compile_expected(c, intrinsic, i, slow);
+	compile_expected(c, intrinsic, with_results(i, 1), slow);
+	emit_mov(c->e, 0, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 0, slot(c, a_of(i) + 1));
+	emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
+}
+
+/* The call that the frame makes way for, which has not been made. */
+static void emit_tail(struct compiler *c, const struct cold *cold)
+{
+	call_helper(c, HELPER_tail, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	emit_jump(c->e, cold->back);
+}
+
+bool compile_text_tail(struct compiler *c, int intrinsic, u32 back)
+{
+	u32 i = insn_at(c), n, slow;
+
+	if (intrinsic == INTRINSIC_str_byte || !has_arguments(c, intrinsic))
+		return false;
+	n = results_of(c, intrinsic);
+	if (!can_return(c, n) || a_of(i) + n > c->p->nregs)
+		return false;
+	slow = cold_path(c, emit_tail, 0, back);
+	check_wanted(c, n, slow);
+	compile_expected(c, intrinsic, with_results(i, n), slow);
+	return_values(c, a_of(i), n);
+	return true;
 }

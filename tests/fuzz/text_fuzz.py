@@ -33,6 +33,10 @@ local function add(v)
   for i = 1, #text do seen = (seen * 31 + text:byte(i)) % 2147483629 end
   seen = (seen * 31 + #text) % 2147483629
 end
+local function each(...)
+  add(select("#", ...))
+  for i = 1, select("#", ...) do add((select(i, ...))) end
+end
 local tries = {{ {tries} }}
 local function numbers()
   for i = 1, #numerals do add(tonumber(numerals[i])) end
@@ -43,6 +47,7 @@ local function parts(s)
     if c then add(c) end
     local one, two = s:sub(i), s:sub(i, 3)
     add(one) add(two) add(s:sub(2, i)) add(s:sub(i, i) == "a")
+    add(two:lower()) add(string.upper(one)) add(tostring(i)) add(tostring(two))
   end
 end
 local function joined()
@@ -77,6 +82,12 @@ TRY = """function(s)
   a, b, c = string.find(s, {p}, {init}) add(a) add(b) add(c)
   a = s:match({p}, {init}) add(a)
   for one, two in s:gmatch({p}) do add(one) add(two) end
+  local function tail(s) return s:match({p}) end
+  local function found(s) return string.find(s, {p}, {init}) end
+  add((tail(s))) add((found(s))) a, b, c, d = tail(s) add(a) add(b) add(c) add(d)
+  a, b, c = found(s) add(a) add(b) add(c) each(s:match({p})) each(s:find({p}, {init}))
+  each(tail(s)) add(tostring(s:match({p}))) add(pcall(tonumber, tail(s)))
+  add(string.upper(s:match({p}) or "")) add(tonumber(s:match({p})))
 end"""
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 from confined.lua_programs import Program
@@ -18,15 +19,19 @@ RUN = [*confined_lua("user"), *CONFINED_LIMITS]
 STRESS = 'collectgarbage("setpause", 0) collectgarbage("setstepmul", 100000000) '
 
 
-def run(text: str, compiled: bool = True, *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    text: str, compiled: bool = True, *options: str, arguments: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"SYSCRIPT_LUA_COMPILE": "yes" if compiled else "no"}
-    command = [*RUN, *options, "-"]
+    command = [*RUN, *options, "-", *arguments]
     return subprocess.run(command, input=text, env=env, capture_output=True, text=True, timeout=60)
 
 
-def both(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+def both(
+    text: str, *options: str, arguments: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     """What it does compiled, which is what it does interpreted."""
-    compiled, interpreted = run(text, True, *options), run(text, False, *options)
+    compiled, interpreted = (run(text, how, *options, arguments=arguments) for how in (True, False))
     assert (compiled.returncode, compiled.stdout, compiled.stderr) == (
         interpreted.returncode,
         interpreted.stdout,

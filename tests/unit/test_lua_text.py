@@ -131,6 +131,69 @@ def test_keys_that_are_texts() -> None:
     assert both(text).returncode == both(STRESS + text).returncode == 0
 
 
+def test_results_of_calls_as_arguments_and_returned() -> None:
+    """As many as there are: tonumber(s:match(p)), return s:match(p)."""
+    text = """
+    local text, object = "name:12|c", { match = function(_, p) return p, 2, 3 end }
+    local function one(s) return s:match("%d+") end
+    local function two(s) return s:match("^(%a+):(%d+)") end
+    local function four(s) return s:match("(%a)(%a)(%a)(%a)") end
+    local function at(s, i) return string.find(s, ":", i) end
+    local function number(s) return tonumber(s:match(":(%d+)")) end
+    local function numbers(s) return tonumber(s:match("(%d)(%d)")) end
+    local function shouted(s) return string.upper(string.sub(s, 1, 4)) end
+    local function quiet(s) return string.lower(s) end
+    local function said(v) return tostring(v) end
+    local function joined(t) return table.concat(t, ",") end
+    local function later(s) local f = function() return type(s) end return s:match("%a+"), f() end
+    local function escapes(s) local f = function() return s end return s:match("%a+") end
+    local function many(...) return string.match(..., "%a+") end
+    local function count(...) return select("#", ...), ... end
+    local functions = { one, two, four, at, number, numbers, shouted, quiet, later, escapes, many }
+    local function try(f, ...)
+      print(pcall(f, ...)) print((select(2, pcall(f, ...))))
+      local ok, a, b, c, d = pcall(f, ...) print(a, b, c, d)
+      f(...)
+      local x = f(...) local y, z = f(...) print(x, y, z) print(count(f(...)))
+      return f(...)
+    end
+    function run()
+      for i, f in ipairs(functions) do
+        for _, s in ipairs { text, "", "a", ":", "12", 12, object } do print(i, pcall(try, f, s, 1)) end
+      end
+      for _, v in ipairs { 1, -0.5, 2 ^ 53, "x", true } do print(pcall(try, said, v)) end
+      print(pcall(try, joined, { 1, "b", 3.5 })) print(pcall(try, said)) print(pcall(try, joined, {}))
+      print(pcall(try, quiet, ("Ab"):rep(400))) print(#quiet(("A\0"):rep(128)))
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_text_of_memory() -> None:
+    """In the arena, outside of it, and where there is none."""
+    text = """
+    local str_in, str_out = util.str_in, util.str_out
+    local near, far, room = util.buffer(4096), util.buffer(65536), ("0123456789"):rep(300)
+    local function copy(from, n) return str_in(from, n) end
+    local function put(s, to) return str_out(s, to) end
+    function run(given)
+      for _, at in ipairs { near, far, given } do
+        print(put(room, at), copy(at, 5), #copy(at, 3000), copy(at + 2999, 1), copy(at, 0) == "")
+        print(put("a\0b", at + 10), #copy(at + 8, 6), copy(at + 10, 3) == "a\0b", put("", at))
+      end
+      for _, n in ipairs { -1, 2 ^ 31, 1.5, "x", 5 } do
+        print((pcall(copy, near, n))) print((pcall(copy, 0, n))) print((pcall(copy, n, n)))
+        print((pcall(put, n, near))) print((pcall(put, "x", n)))
+      end
+      print(pcall(copy, 16, 8)) print(pcall(put, "12345678", 16))
+      print(pcall(copy, near)) print(pcall(copy, "x", 1)) print(pcall(put, {}, near))
+    end
+    """
+    command = ["buf:8192"]
+    assert both(text, arguments=command).returncode == 0
+    assert both(STRESS + text, arguments=command).returncode == 0
+
+
 def test_loops_over_matches() -> None:
     text = """
     local function all(s) local t = {} for a in s:gmatch("%a+") do t[#t + 1] = a end return t end
