@@ -575,6 +575,10 @@ static long compiled_concat(lua_State *L, long pc)
 	struct at at = look_closed(L, pc);
 	int b = GETARG_B(at.i), c = GETARG_C(at.i);
 
+	if (join_values(L, at.ra, L->base + b, L->base + c)) {
+		luaC_checkGC(L);
+		return 0;
+	}
 	luaV_concat(L, c - b + 1, c);
 	luaC_checkGC(L);
 	setobjs2s(L, L->base + GETARG_A(at.i), L->base + b);

@@ -131,13 +131,15 @@ enum {
 	X(getglobal) X(setglobal) X(gettable) X(settable) X(self) X(setupval) \
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
-	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out)
+	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
+	X(bytes) X(found_plain) X(format) X(gsub)
 
 /* C functions of scripts that compiled functions have inline. */
 #define INTRINSICS(X) \
 	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \
 	X(str_byte) X(str_sub) X(str_match) X(str_find) X(gmatch_aux) X(gmatch) X(luaB_tonumber) \
-	X(tconcat) X(luaB_tostring) X(str_lower) X(str_upper) X(util_str_in) X(util_str_out)
+	X(tconcat) X(luaB_tostring) X(str_lower) X(str_upper) X(util_str_in) X(util_str_out) \
+	X(str_format) X(str_gsub) X(math_floor)
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };
@@ -169,6 +171,8 @@ struct runtime_exports {
 #define FOUND_ALL		0xff	/* and L->top has their end */
 #define FOUND_WANTED(what)	((what) & 0xff)
 #define FOUND_COUNT(what)	((what) >> 8 & 0xff)
+#define FOUND_ANCHORED		(1U << 24)
+#define FOUND_IS_ANCHORED(what)	((what) & FOUND_ANCHORED)
 #define FOUND_IS_POSITION(what, i)	((what) >> 16 >> (i) & 1)
 
 #endif /* LUA_RUNTIME_LAYOUT_H */

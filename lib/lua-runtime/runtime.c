@@ -46,6 +46,7 @@
 #include "lib.c"
 #include "finish.c"
 #include "text.c"
+#include "join.c"
 #include "compiled.c"
 
 /* -- Calls ------------------------------------------------------------------------ */

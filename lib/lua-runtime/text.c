@@ -5,6 +5,9 @@
  * has its function, at @ra, which the arguments follow.
  */
 
+/* Where a string is put together, before there is one. */
+static char room[2048];
+
 /* Of the last pattern that was looked for: see layout.h. */
 static HOT struct {
 	const char *start;
@@ -15,6 +18,17 @@ static HOT struct {
 } found;
 
 _Static_assert(sizeof(found) == FOUND_CAPTURE + FOUND_CAPTURES * FOUND_CAPTURE_SIZE, "found");
+
+static inline char *copy_text(char *to, const char *text, unsigned long n)
+{
+	if (n <= 16) {
+		while (n--)
+			*to++ = *text++;
+		return to;
+	}
+	memcpy(to, text, n);
+	return to + n;
+}
 
 /* There are new strings: as luaC_checkGC(), for a frame whose top is not in L->top. */
 static inline void check_collector(lua_State *L)
@@ -179,6 +193,60 @@ static long compiled_tonumber(lua_State *L, StkId ra)
 	return 1;
 }
 
+/* string.byte() of a string and two places; 0 is returned if they are not in it. */
+static long compiled_bytes(lua_State *L, StkId ra, long from, long to, unsigned long wanted)
+{
+	const unsigned char *s = (const unsigned char *)svalue(ra + 1);
+	unsigned long n, i;
+
+	if (from < 1 || to < from || to > (long)tsvalue(ra + 1)->len)
+		return 0;
+	s += from - 1;
+	n = to - from + 1;
+	for (i = 0; i < n && i < wanted; i++)
+		setnvalue(ra + i, s[i]);
+	put_nils(ra, i, wanted);
+	return 1;
+}
+
+/* Where @what is in @s, which has @n bytes, or NULL. */
+static const char *find_text(const char *s, unsigned long n, const char *what, unsigned long len)
+{
+	const char *last = s + n - len;
+
+	for (; s <= last; s++)
+		if (*s == *what && !memcmp(s, what, len))
+			return s;
+	return NULL;
+}
+
+/* string.find() with four arguments, the last one true; 0 is returned if it is not so. */
+static long compiled_found_plain(lua_State *L, StkId ra, unsigned long from, unsigned long wanted)
+{
+	const char *s, *at;
+	unsigned long len, n;
+
+	(void)L;
+	if (!ttisstring(ra + 2) || l_isfalse(ra + 4))
+		return 0;
+	s = svalue(ra + 1);
+	n = tsvalue(ra + 1)->len;
+	len = tsvalue(ra + 2)->len;
+	if (from - 1 > n || !len)
+		return 0;
+	from--;
+	at = len <= n - from ? find_text(s + from, n - from, svalue(ra + 2), len) : NULL;
+	if (!at) {
+		put_nil(ra, wanted);
+		return 1;
+	}
+	setnvalue(ra, at - s + 1);
+	if (wanted > 1)
+		setnvalue(ra + 1, at - s + len);
+	put_nils(ra, 2, wanted);
+	return 1;
+}
+
 /* tostring() of a string or a number; else 0 is returned. */
 static long compiled_tostring(lua_State *L, StkId ra)
 {
@@ -190,27 +258,24 @@ static long compiled_tostring(lua_State *L, StkId ra)
 	return 1;
 }
 
-#define CASED_MOST	256
-
 /* A short string with all from @first on, 26 letters, exchanged for the other case. */
 static long put_cased(lua_State *L, StkId ra, unsigned char first)
 {
 	unsigned long n, i;
-	char text[CASED_MOST];
 	const char *s;
 
 	if (!ttisstring(ra + 1))
 		return 0;
 	s = svalue(ra + 1);
 	n = tsvalue(ra + 1)->len;
-	if (n > CASED_MOST)
+	if (n > sizeof(room))
 		return 0;
 	for (i = 0; i < n; i++) {
 		unsigned char c = s[i];
 
-		text[i] = c - first < 26U ? c ^ 0x20 : c;
+		room[i] = c - first < 26U ? c ^ 0x20 : c;
 	}
-	put_text(L, ra, text, n);
+	put_text(L, ra, room, n);
 	check_collector(L);
 	return 1;
 }
@@ -225,23 +290,17 @@ static long compiled_uppered(lua_State *L, StkId ra)
 	return put_cased(L, ra, 'a');
 }
 
-#define COPIED_MOST	2048
-
 /* util.str_in(): 0 is returned if the bytes are not in memory, or too many outside the arena. */
 static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	struct image_batch_copy copy = { .there = address, .n = n };
-	char text[COPIED_MOST];
+	struct image_batch_copy copy = { (unsigned long)room, address, .n = n };
 
 	if (runtime_in_arena(address, n)) {
 		put_text(L, ra, (const char *)address, n);
 	} else {
-		if (n > COPIED_MOST)
+		if (n > sizeof(room) || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
 			return 0;
-		copy.here = (unsigned long)text;
-		if (runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
-			return 0;
-		put_text(L, ra, text, n);
+		put_text(L, ra, room, n);
 	}
 	check_collector(L);
 	return 1;
@@ -262,30 +321,16 @@ static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 	return 1;
 }
 
-#define CONCATENATED_MOST	1024
-
-static inline char *copy_text(char *to, const char *text, unsigned long n)
-{
-	if (n <= 16) {
-		while (n--)
-			*to++ = *text++;
-		return to;
-	}
-	memcpy(to, text, n);
-	return to + n;
-}
-
 /*
  * table.concat() with @nargs arguments, of strings in the table's array, if it is short; else
  * 0 is returned.
  */
 static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 {
-	static char text[CONCATENATED_MOST];
 	const char *separator = "";
 	unsigned long separator_len = 0, len = 0;
 	long i = 1, last, n;
-	char *to = text;
+	char *to = room;
 	Table *t;
 
 	if (!ttistable(ra + 1))
@@ -309,7 +354,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		last = nvalue(ra + 4);
 	}
 	if (i < 1 || i != (int)i || last != (int)last || last > t->sizearray ||
-	    separator_len > CONCATENATED_MOST)
+	    separator_len > sizeof(room))
 		return 0;
 	for (n = i; n <= last; n++) {
 		const TValue *o = &t->array[n - 1];
@@ -317,7 +362,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		if (!ttisstring(o))
 			return 0;
 		len += tsvalue(o)->len + separator_len;
-		if (len > CONCATENATED_MOST)
+		if (len > sizeof(room))
 			return 0;
 	}
 	for (; i <= last; i++) {
@@ -325,7 +370,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		if (i < last)
 			to = copy_text(to, separator, separator_len);
 	}
-	put_text(L, ra, text, to - text);
+	put_text(L, ra, room, to - room);
 	check_collector(L);
 	return 1;
 }

@@ -263,8 +263,7 @@ void emit_shared(struct compiler *c)
 
 /* -- Calls -------------------------------------------------------------------- */
 
-/* r3 = the number of arguments. */
-static void count_arguments(struct compiler *c, u32 i)
+void count_arguments(struct compiler *c, u32 i)
 {
 	if (b_of(i))
 		return emit_constant(c->e, 3, b_of(i) - 1);

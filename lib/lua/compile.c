@@ -545,15 +545,46 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 }
 
 /*
+ * Is the quotient only there for math.floor(), which is called next?  Then it can be rounded
+ * here: of integers by a power of 2 that is a shift, and rounding again changes nothing.
+ */
+static bool is_floored(const struct compiler *c, u32 i, s64 *k)
+{
+	u32 next = c->p->code[c->pc + 1], a = a_of(next);
+	const struct fact *f;
+
+	if (op_of(i) != OP_DIV || op_of(next) != OP_CALL || a + 1 != a_of(i) ||
+	    b_of(next) != 2 || c->types.target[c->pc + 1] || !may_be_integer(c, b_of(i)))
+		return false;
+	f = fact_at(&c->types, c->pc, a);
+	return f->sure && intrinsic_of(c->runtime, f->origin) == INTRINSIC_math_floor &&
+	       is_constant(c, c_of(i), k) && *k > 0 && !(*k & (*k - 1));
+}
+
+static void compile_floored(struct compiler *c, u32 i, s64 k)
+{
+	u32 back = emit_label(c->e);
+
+	load_integer(c, 1, b_of(i), cold_helper(c, HELPER_arith, back));
+	emit_alu_imm(c->e, INSN_ARSH, 1, __builtin_ctzl(k));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(i)), TAG_NUMBER);
+	emit_land(c->e, back);
+}
+
+/*
  * The result of two integers is expected to be an integer, so that the types of loops
  * are known: if it is not, the interpreter goes on.
  */
 static void compile_arith(struct compiler *c)
 {
 	u32 i = insn_at(c), back, fail;
+	s64 k;
 	bool sure = types_of_rk(&c->types, c->pc, b_of(i)) == T_INTEGER && op_of(i) != OP_UNM &&
 		    op_of(i) != OP_MOD && types_of_rk(&c->types, c->pc, c_of(i)) == T_INTEGER;
 
+	if (is_floored(c, i, &k))
+		return compile_floored(c, i, k);
 	if (!is_fast_arith(c, i))
 		return call_helper(c, HELPER_arith, c->pc);
 	back = emit_label(c->e);

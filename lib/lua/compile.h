@@ -234,6 +234,8 @@ void check_libraries(struct compiler *c);
 void compile_call(struct compiler *c);
 /* Compiles the call inline if it probably is of a function that can be. */
 bool compile_intrinsic(struct compiler *c, u32 back);
+/* r3 = the number of arguments of call @i, whose function is at the address in r2. */
+void count_arguments(struct compiler *c, u32 i);
 /* Passes the arguments of call @i to a compiled function. */
 void begin_call(struct compiler *c, u32 i);
 /* Has the runtime do the instruction, or the rest of a call, then continues at @cold->back. */

@@ -44,7 +44,6 @@ struct item {
 struct pattern {
 	struct item items[ITEMS_MOST];
 	u32 n;
-	bool anchored;
 	struct pattern_form form;
 	u8 open[FOUND_CAPTURES];
 	u32 nopen;
@@ -241,7 +240,7 @@ static bool parse(const struct runtime *runtime, uint64_t string, enum pattern_k
 		return false;
 	text[len] = '\0';
 	if (kind == PATTERN && *p == '^') {
-		pattern->anchored = true;
+		pattern->form.anchored = true;
 		p++;
 	}
 	while (p && *p) {
@@ -568,7 +567,7 @@ void pattern_compile(const struct runtime *runtime, const struct pattern_use *us
 	emit_mov(e, 0, 1);
 	emit_exit(e);
 	emit_land(e, fail);
-	if (!pattern.anchored) {
+	if (!pattern.form.anchored) {
 		u32 none = emit_label(e);
 
 		load_slot(&m, 1, start);

@@ -18,9 +18,11 @@ enum pattern_kind {
  * struct pattern_form - what its captures are
  * @count:     of captures
  * @positions: which of them are positions, by bits
+ * @anchored:  it is looked for at one place only
  */
 struct pattern_form {
 	uint32_t count, positions;
+	bool anchored;
 };
 
 /*

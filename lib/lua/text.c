@@ -44,7 +44,8 @@ static u32 with_results(u32 i, u32 n)
 
 static u32 form_word(struct pattern_form form, u32 wanted)
 {
-	return wanted | form.count << 8 | form.positions << 16;
+	return wanted | form.count << 8 | form.positions << 16 |
+	       (form.anchored ? FOUND_ANCHORED : 0);
 }
 
 /* The pattern of a call of match() or find(), with its form. */
@@ -233,6 +234,53 @@ static void compile_by_helper(struct compiler *c, u32 i, u32 helper, u32 slow)
 	store_nils(c, i, 1);
 }
 
+/* string.byte() with two places. */
+static void compile_bytes(struct compiler *c, u32 i, u32 slow)
+{
+	check_tag(c, a_of(i) + 1, T_STRING, TAG_STRING, slow);
+	load_integer(c, 3, a_of(i) + 2, slow);
+	load_integer(c, 4, a_of(i) + 3, slow);
+	emit_constant(c->e, 5, c_of(i) - 1);
+	call_text_helper(c, HELPER_bytes);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+}
+
+/* string.find(s, what, from, true) */
+static void compile_find_plain(struct compiler *c, u32 i, u32 slow)
+{
+	check_tag(c, a_of(i) + 1, T_STRING, TAG_STRING, slow);
+	load_integer(c, 3, a_of(i) + 3, slow);
+	emit_constant(c->e, 4, c_of(i) - 1);
+	call_text_helper(c, HELPER_found_plain);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+}
+
+static void compile_gsub(struct compiler *c, u32 i, u32 slow)
+{
+	struct pattern_form form;
+	u32 number = called_pattern(c, &form);
+
+	check_tag(c, a_of(i) + 1, T_STRING, TAG_STRING, slow);
+	emit_constant(c->e, 3, number);
+	emit_constant(c->e, 4, form_word(form, (c_of(i) - 1) & FOUND_ALL));
+	call_text_helper(c, HELPER_gsub);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+}
+
+static void compile_floor(struct compiler *c, u32 i, u32 slow)
+{
+	load_integer(c, 1, a_of(i) + 1, slow);
+	store_result(c, i, false, 0);
+}
+
+static void compile_format(struct compiler *c, u32 i, u32 slow)
+{
+	emit_mov(c->e, 2, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a_of(i)));
+	count_arguments(c, i);
+	compile_by_helper(c, i, HELPER_format, slow);
+}
+
 static void compile_concat(struct compiler *c, u32 i, u32 slow)
 {
 	emit_constant(c->e, 3, b_of(i) - 1);
@@ -280,11 +328,21 @@ static bool has_arguments(const struct compiler *c, int intrinsic)
 
 	switch (intrinsic) {
 	case INTRINSIC_str_byte:
-		return n == 1 || n == 2;
+		return n >= 1 && n <= 3;
 	case INTRINSIC_str_sub:
 		return n == 2 || n == 3;
-	case INTRINSIC_str_match: case INTRINSIC_str_find:
+	case INTRINSIC_str_find:
+		if (n == 4)
+			return true;
+		/* Fall through. */
+	case INTRINSIC_str_match:
 		return (n == 2 || n == 3) && called_pattern(c, &form);
+	case INTRINSIC_str_gsub:
+		return n == 3 && called_pattern(c, &form);
+	case INTRINSIC_str_format:
+		return n;
+	case INTRINSIC_math_floor:
+		return n == 1;
 	case INTRINSIC_tconcat:
 		return n >= 1 && n <= 4;
 	case INTRINSIC_util_str_in: case INTRINSIC_util_str_out:
@@ -299,8 +357,12 @@ static u32 results_of(const struct compiler *c, int intrinsic)
 {
 	struct pattern_form form;
 
+	if (intrinsic == INTRINSIC_str_gsub)
+		return 2;
 	if (intrinsic != INTRINSIC_str_match && intrinsic != INTRINSIC_str_find)
 		return 1;
+	if (b_of(insn_at(c)) == 5)
+		return 2;
 	called_pattern(c, &form);
 	return intrinsic == INTRINSIC_str_find ? 2 + form.count : form.count ?: 1;
 }
@@ -313,7 +375,9 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 		return false;
 	/* All results: those that it has fit in the frame. */
 	if (intrinsic == INTRINSIC_str_byte)
-		return wanted <= 1;
+		return b_of(i) == 4 ? c_of(i) > 1 && wanted < 32 : c_of(i) <= 2;
+	if (intrinsic == INTRINSIC_str_find && b_of(i) == 5)
+		return c_of(i) && wanted && wanted < 32;
 	if (!c_of(i))
 		return a_of(i) + results_of(c, intrinsic) <= c->p->nregs;
 	return wanted && wanted < 32;
@@ -325,7 +389,11 @@ bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
 	s64 k;
 
 	switch (intrinsic) {
-	case INTRINSIC_str_match: case INTRINSIC_str_find:
+	case INTRINSIC_str_find:
+		if (b_of(insn_at(c)) == 5)
+			return false;
+		/* Fall through. */
+	case INTRINSIC_str_match:
 		return reg == a + 2 ||
 		       (reg == a + 3 && rk_is_constant(&c->types, c->pc, reg, &k));
 	case INTRINSIC_str_byte: case INTRINSIC_str_sub:
@@ -345,7 +413,16 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 	case INTRINSIC_str_match:
 		return compile_pattern(c, i, HELPER_captures, slow);
 	case INTRINSIC_str_find:
-		return compile_pattern(c, i, HELPER_found, slow);
+		return b_of(i) == 5 ? compile_find_plain(c, i, slow) :
+				      compile_pattern(c, i, HELPER_found, slow);
+	case INTRINSIC_str_byte:
+		return compile_bytes(c, i, slow);
+	case INTRINSIC_str_gsub:
+		return compile_gsub(c, i, slow);
+	case INTRINSIC_str_format:
+		return compile_format(c, i, slow);
+	case INTRINSIC_math_floor:
+		return compile_floor(c, i, slow);
 	case INTRINSIC_tconcat:
 		return compile_concat(c, i, slow);
 	case INTRINSIC_util_str_in:
@@ -358,19 +435,27 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 	}
 }
 
+/* There is one result, which is all that the next call takes. */
+static void end_results(struct compiler *c, u32 i)
+{
+	emit_mov(c->e, 0, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, 0, slot(c, a_of(i) + 1));
+	emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
+}
+
 void compile_text(struct compiler *c, int intrinsic, u32 back)
 {
 	u32 i = insn_at(c), slow;
 
-	if (intrinsic == INTRINSIC_str_byte)
-		return compile_byte(c, i, back);
+	if (intrinsic == INTRINSIC_str_byte && b_of(i) != 4) {
+		compile_byte(c, c_of(i) ? i : with_results(i, 1), back);
+		return c_of(i) ? (void)0 : end_results(c, i);
+	}
 	slow = cold_path(c, emit_helper, HELPER_call, back);
-	if (c_of(i) || intrinsic == INTRINSIC_str_match || intrinsic == INTRINSIC_str_find)
+	if (c_of(i) || results_of(c, intrinsic) != 1 || intrinsic == INTRINSIC_str_match)
 		return compile_expected(c, intrinsic, i, slow);
 	compile_expected(c, intrinsic, with_results(i, 1), slow);
-	emit_mov(c->e, 0, REG_BASE);
-	emit_alu_imm(c->e, INSN_ADD, 0, slot(c, a_of(i) + 1));
-	emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
+	end_results(c, i);
 }
 
 /* The call that the frame makes way for, which has not been made. */

@@ -2,8 +2,9 @@
 """Patterns and numbers in text: the compiled forms of string functions against the others.
 
 Random patterns, which are constants, so that they are compiled, are looked for in random
-subjects; random numerals are converted; characters and parts of strings are taken at random
-places.  LuaJIT, and Lua on the confined engine, interpreted and compiled, have to find the same.
+subjects, and replaced; random numerals are converted; characters and parts of strings are taken
+at random places, and put together.  LuaJIT, and Lua on the confined engine, interpreted and
+compiled, have to find the same.
 
 usage: text_fuzz.py [--scripts N] [--seed N]
 """
@@ -37,6 +38,7 @@ local function each(...)
   add(select("#", ...))
   for i = 1, select("#", ...) do add((select(i, ...))) end
 end
+local map = {{ a = "<A>", b = 12, ["1"] = false, [":"] = "", ["-"] = 0.5, Z = true }}
 local tries = {{ {tries} }}
 local function numbers()
   for i = 1, #numerals do add(tonumber(numerals[i])) end
@@ -48,6 +50,10 @@ local function parts(s)
     local one, two = s:sub(i), s:sub(i, 3)
     add(one) add(two) add(s:sub(2, i)) add(s:sub(i, i) == "a")
     add(two:lower()) add(string.upper(one)) add(tostring(i)) add(tostring(two))
+    local x, y, z = s:byte(i, i + 2) add(x) add(y) add(z)
+    local from, to = s:find("b1", i, true) add(from) add(to) add((s:find(two, 1, true)))
+    add(i .. one .. -i .. "," .. i * 1e13 .. two) add(math.floor(i / 4)) add(math.floor(i / 3))
+    add(("%d|%5d|%-4d|%04x|%s|%s|%%"):format(i, i, i, i, one, i)) add(("%3s"):format(i))
   end
 end
 local function joined()
@@ -87,6 +93,8 @@ TRY = """function(s)
   add((tail(s))) add((found(s))) a, b, c, d = tail(s) add(a) add(b) add(c) add(d)
   a, b, c = found(s) add(a) add(b) add(c) each(s:match({p})) each(s:find({p}, {init}))
   each(tail(s)) add(tostring(s:match({p}))) add(pcall(tonumber, tail(s)))
+  local changed, n = s:gsub({p}, {by}) add(changed) add(n) add((s:gsub({p}, map)))
+  each(s:gsub({p}, {by})) each(string.gsub(s, {p}, map))
   add(string.upper(s:match({p}) or "")) add(tonumber(s:match({p})))
 end"""
 
@@ -164,7 +172,11 @@ def numeral(rng: random.Random) -> str:
 
 def script(rng: random.Random) -> str:
     tries = ", ".join(
-        TRY.format(p=quoted(pattern(rng)), init=rng.choice([1, 2, 3, 9, 41, 50, -1, -3, 0]))
+        TRY.format(
+            p=quoted(pattern(rng)),
+            init=rng.choice([1, 2, 3, 9, 41, 50, -1, -3, 0]),
+            by=quoted(rng.choice(["", "x", "<%0>", "%1", "%%", "%2-%1", "ab%0cd", "%a", "%9"])),
+        )
         for _ in range(PATTERNS)
     )
     return SCRIPT.format(

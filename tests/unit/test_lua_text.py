@@ -159,11 +159,71 @@ def test_results_of_calls_as_arguments_and_returned() -> None:
     end
     function run()
       for i, f in ipairs(functions) do
-        for _, s in ipairs { text, "", "a", ":", "12", 12, object } do print(i, pcall(try, f, s, 1)) end
+        for _, s in ipairs { text, "", "a", ":", "12", 12, object } do
+          print(i, pcall(try, f, s, 1))
+        end
       end
       for _, v in ipairs { 1, -0.5, 2 ^ 53, "x", true } do print(pcall(try, said, v)) end
-      print(pcall(try, joined, { 1, "b", 3.5 })) print(pcall(try, said)) print(pcall(try, joined, {}))
+      print(pcall(try, joined, { 1, "b", 3.5 })) print(pcall(try, joined, {}))
+      print(pcall(try, said))
       print(pcall(try, quiet, ("Ab"):rep(400))) print(#quiet(("A\0"):rep(128)))
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_strings_made_of_parts() -> None:
+    """The buffer's end, and what is left to Lua: other values, functions, metatables."""
+    text = """
+    local meta = setmetatable({}, {
+      __concat = function(a, b) return "joined" end, __tostring = function() return "said" end,
+      __index = function(_, k) return k .. k end,
+    })
+    local function join(a, b, c) return a .. b .. c end
+    local function form(f, a, b) return f:format(a, b) end
+    local function swap(s, by) return s:gsub("(%a)(%d?)", by) end
+    local function first(s, by) return (s:gsub("^%s+", by)) end
+    local function empty(s, by) local r, n = s:gsub("x*", by) return n, r end
+    local function place(s, by) local r = s:gsub("()b", by) return r end
+    local function floor(a) return math.floor(a / 8), math.floor(a / 3), math.floor(a) end
+    local function bytes(s, i, j) local a, b, c, d = s:byte(i, j) return a, b, c, d end
+    local function plain(s, what, i, how) local a, b, c = s:find(what, i, how) return a, b, c end
+    local long = ("a1 "):rep(680)
+    local values = { "x", "", 7, -7, 2 ^ 47, -1e14, 99999999999999, 1e14, 0.5, 2 ^ 60, 0 / 0, long }
+    local formats = { "%s,%s", "%d|%x", "%5d%-5d.", "%05d %+d", "%.3s%s", "%g %s", "%%%s%%" }
+    local replaced = { "%2%1", "<%0>", "%%", "%", "%3", "%x", 5, meta,
+      { a = "A", b = 1, c = false }, { a = {} }, { a = true }, true,
+      function(a, b) return b .. a end, function() return nil end }
+    local function try(...) print(select("#", pcall(...)), pcall(...)) end
+    function run()
+      local negative = 0 * -1
+      for _, a in ipairs(values) do
+        for _, b in ipairs(values) do
+          local ok, s = pcall(join, a, b, a) print(ok, #s, s:sub(1, 60))
+          for _, f in ipairs(formats) do
+            local ok, s = pcall(form, f, a, b) print(#s, s:sub(1, 90))
+          end
+        end
+        try(floor, a) try(floor, negative)
+      end
+      try(join, meta, 1, "x") try(join, "x", meta, 1) try(join, nil, 1, 2) try(form, "%s", meta, 1)
+      try(form, "%s%s%s", 1, 2) try(form, "%", 1) try(form, "%y", 1) try(form, "%d", "12", 1)
+      for _, s in ipairs { "", "a1b2", "  a", "xxbxx", "b\0b", long } do
+        for _, by in ipairs(replaced) do
+          for _, f in ipairs { swap, first, empty, place } do
+            local ok, r, n = pcall(f, s, by)
+            print(ok, n, #tostring(r), tostring(r):sub(1, 90))
+          end
+        end
+        for i = -2, 4 do
+          try(bytes, s, i, i + 2) try(bytes, s, 1, i)
+          for _, what in ipairs { "b", "", "a1", "b2x", "%a" } do
+            try(plain, s, what, i, true) try(plain, s, what, i, false) try(plain, s, what, i)
+          end
+        end
+      end
+      try(bytes, 12, 1, 2) try(plain, 12, 2, 1, true) try(plain, "a", nil, 1, true)
+      try(swap, {}, "")
     end
     """
     assert both(text).returncode == both(STRESS + text).returncode == 0
