@@ -5,7 +5,7 @@ BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
-	$(BUILD)/bench/flood $(BUILD)/bench/everyone
+	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/text_load
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
 
@@ -22,6 +22,7 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
 $(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o receiver.o)
 $(BUILD)/bench/nsd: $(BUILD)/bench/wires.o
+$(BUILD)/bench/text_load: $(BUILD)/bench/text_server.o
 $(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
 
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
@@ -138,6 +139,7 @@ bench-micro-icount: $(BUILD)/bench/micro module
 bench-latency: $(BUILD)/bench/latency module
 	bench/latency.py -k $(KREL) -o $(BUILD)/bench/latency.json
 
+bench-udp bench-udp-icount: $(BUILD)/bench/text_load lua-runtime
 bench-udp: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
 

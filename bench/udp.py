@@ -4,7 +4,8 @@
 
 The same loop in every way into the kernel, interleaved in one boot; once in
 time (emulation with fair settings) and once in instructions (icount: the same
-in every boot, and a mode switch looks cheaper than it is).
+in every boot, and a mode switch looks cheaper than it is).  Then whole servers that parse
+text: scripts of examples/text on the confined engine, next to the same in C.
 """
 
 from __future__ import annotations
@@ -36,6 +37,19 @@ WHAT = {
     "echo_mmsg": "echo: epoll_wait, recvmmsg, sendmmsg",
     "library_echo": "echo: syscript_echo",
 }
+
+
+# Servers that parse text, of text_server.c: the script, and the program in C.
+TEXT_PAIRS = {
+    "statsd": "statsd_mmsg",
+    "syslog": "syslog_mmsg",
+    "dns": "dns_mmsg",
+    "http": "http_epoll",
+}
+TEXT_AT_MOST = 1.0
+TEXT_ROUNDS, TEXT_STEPS = 3, 100
+# Once a second sums of so many names are written, while so many messages are received.
+NAMES, RATE = 200, 10_000
 
 
 class Clock(NamedTuple):
@@ -82,6 +96,37 @@ def show(clock: Clock, found: dict[str, Any]) -> None:
     print()
 
 
+def per_message(costs: dict[str, float], server: str) -> float:
+    """With its share of the writing of sums, whose cost is that of a name."""
+    return costs[server] + costs.get(f"{server}_flush", 0.0) * NAMES / RATE
+
+
+def measure_text(kernel: str, clock: Clock) -> dict[str, Any]:
+    command = ["env", "SYSCRIPT_ENGINE=confined", "build/bench/text_load"]
+    command += [str(TEXT_ROUNDS), str(TEXT_STEPS)]
+    raw = results.in_guest(["-k", kernel, "-u", clock.option], command)
+    seen = raw.pop("rounds")
+    costs = {name: results.summary([r[name] for r in seen]) for name in seen[0]}
+    ratios = {
+        ours: results.summary([per_message(r, ours) / per_message(r, theirs) for r in seen])
+        for ours, theirs in TEXT_PAIRS.items()
+    }
+    return {**raw, "unit": clock.unit, "costs": costs, "ratios": ratios}
+
+
+def show_text(found: dict[str, Any]) -> None:
+    rows = []
+    for ours, theirs in TEXT_PAIRS.items():
+        costs = [found["costs"][name]["median"] for name in (ours, theirs)]
+        ratio = found["ratios"][ours]["median"]
+        rows.append(
+            [ours, *(f"{cost:.0f}" for cost in costs), f"{ratio:.2f}"]
+            + [results.verdict(ratio, TEXT_AT_MOST)]
+        )
+    results.show([f"{found['unit']} per message", "script", "C", "script / C", ""], rows)
+    print()
+
+
 def main() -> int:
     parser = results.parser(__doc__)
     parser.add_argument("--rounds", type=int, help="how many")
@@ -98,6 +143,11 @@ def main() -> int:
                 for ours, theirs in PAIRS:
                     key = f"{ours}_over_{theirs}"
                     result[f"{key}_{clock.name}"] = found[key]
+                text = measure_text(args.kernel, clock)
+                results.headline(f"text, {clock.name}", text)
+                show_text(text)
+                result[f"text_{clock.name}"] = text
+                result |= {name: ratio["median"] for name, ratio in text["ratios"].items()}
     except results.MeasureError as error:
         print(f"udp: {error}", file=sys.stderr)
         return 1

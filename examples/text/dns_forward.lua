@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: MIT
+-- A DNS forwarder: answers queries with answers that it has kept for up to two seconds, and asks
+-- another server for the rest.
+--
+--   sock  a socket of datagrams, for clients
+--   up    another one, connected to that server
+--   max   queries to take in this call
+--   ms    how long to wait for the first message: 0 not at all, -1 for ever
+--
+-- Returns how many queries and answers were taken, or the negative errno that the first receive
+-- met; and how many queries were answered with what was kept, since the beginning.  What is not
+-- one question is dropped.
+
+local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
+local CLOCK_MONOTONIC = const.CLOCK_MONOTONIC
+local poll, sendto, clock_gettime = syscall.poll, syscall.sendto, syscall.clock_gettime
+local getrandom = syscall.getrandom
+local recv, send, str_in, str_out = net.recv, net.send, util.str_in, util.str_out
+local peek, poke, byte, sub, lower = util.peek, util.poke, string.byte, string.sub, string.lower
+
+local BATCH, SIZE, ADDRESS = 16, 2048, 28
+local QUESTION, FLAGS, LABEL_MOST = 13, 3, 63     -- places in a message; bytes of a label
+local KEPT_MOST, WAITS_MOST = 1000, 1000
+
+local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
+local waiting, time = util.buffer(2 * 8), util.buffer(16)   -- struct pollfd[2], struct timespec
+local MSG_LEN, MSG, IOV = mmsghdr.offsetof.msg_len, mmsghdr.size, iovec.size
+
+local function buffers()
+  local data = {}
+  for i = 1, BATCH do data[i] = util.buffer(SIZE) end
+  return data
+end
+
+-- Structures for a batch of messages in such buffers, and the first message's iovec.
+local function messages(data, names)
+  local bufs, msgs = iovec.new(BATCH), mmsghdr.new(BATCH)
+  for i = 1, BATCH do
+    local hdr = msgs[i].msg_hdr
+    bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+    hdr.msg_iov, hdr.msg_iovlen = bufs[i][0], 1
+    if names then hdr.msg_name, hdr.msg_namelen = names + (i - 1) * ADDRESS, ADDRESS end
+  end
+  return msgs[1][0], bufs[1][0]
+end
+
+local data, answers, names = buffers(), buffers(), util.buffer(BATCH * ADDRESS)
+local in_, up_in = messages(data, names), messages(answers)
+local out, out_bufs = messages(data, names)
+local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
+
+-- By the question, in small letters: what the answer has between its id and the question, and
+-- after that.  Those of the second before, too.
+local heads, rests, heads_before, rests_before = {}, {}, {}, {}
+local nkept, second, answered = 0, 0, 0
+-- By the id of what was asked: the client's address and id, and the question.
+local waits, nwaits, id = {}, 0, util.buffer(2)
+
+local function begin_second()
+  clock_gettime(CLOCK_MONOTONIC, time)
+  local now = peek(time, "i8")
+  if now ~= second or nkept > KEPT_MOST then
+    heads_before, rests_before, heads, rests, nkept = heads, rests, {}, {}, 0
+    if now > second + 1 then heads_before, rests_before = {}, {} end
+    second = now
+  end
+end
+
+-- The question of a message, in small letters, with what follows it in a query; where it ends.
+local function question(text)
+  if #text < QUESTION + 4 or byte(text, 5) ~= 0 or byte(text, 6) ~= 1 then return nil end
+  local at, len = QUESTION, byte(text, QUESTION)
+  while len ~= 0 do
+    at = at + len + 1
+    if len > LABEL_MOST or at + 4 > #text then return nil end
+    len = byte(text, at)
+  end
+  return lower(sub(text, QUESTION, at + 4)), at + 4
+end
+
+-- Asks the other server what message i asks.
+local function forward(up, i, text, key)
+  if nwaits == WAITS_MOST then waits, nwaits = {}, 0 end
+  getrandom(id, 2, 0)
+  nwaits = nwaits + 1
+  waits[peek(id, "b2")] = { key = key, id = sub(text, 1, 2),
+    name = str_in(names + i * ADDRESS, peek(in_ + i * MSG + 8)) }
+  sendto(up, str_in(id, 2) .. sub(text, FLAGS), #text, MSG_DONTWAIT)
+end
+
+-- Makes of query i its answer, as message n to send, if it is kept.
+local function answer(i, n, key, stop)
+  local head, rest = heads[key], rests[key]
+  if not head then head, rest = heads_before[key], rests_before[key] end
+  if not head or stop + #rest > SIZE then return false end
+  local at = data[i + 1]
+  str_out(head, at + FLAGS - 1)
+  str_out(rest, at + stop)
+  poke(out + n * MSG, "u8", names + i * ADDRESS)
+  poke(out_bufs + n * IOV, "u8", at)
+  poke(out_bufs + n * IOV + 8, "u8", stop + #rest)
+  return true
+end
+
+local function serve(sock, up, got)
+  local n = 0
+  for i = 0, got - 1 do
+    local text = str_in(data[i + 1], peek(in_ + MSG_LEN + i * MSG))
+    local key, stop = question(text)
+    if key and byte(text, FLAGS) < 128 then
+      if stop < #text then key = key .. sub(text, stop + 1) end
+      if answer(i, n, key, stop) then n = n + 1 else forward(up, i, text, key) end
+    end
+    poke(in_ + i * MSG + 8, "i4", ADDRESS)
+  end
+  answered = answered + n
+  if n > 0 then send(sock, out, n, MSG_DONTWAIT) end
+end
+
+-- Answers of the other server: to the clients that wait, and to keep.
+local function take_answers(sock, up)
+  local got = recv(up, up_inbox, BATCH, MSG_DONTWAIT)
+  for i = 0, got - 1 do
+    local text = str_in(answers[i + 1], peek(up_in + MSG_LEN + i * MSG))
+    local key, stop = question(text)
+    local number = key and byte(text, 1) * 256 + byte(text, 2)
+    local wait = number and waits[number]
+    if wait and sub(wait.key, 1, #key) == key and byte(text, FLAGS) >= 128 then
+      waits[number], nwaits = nil, nwaits - 1
+      sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)
+      heads[wait.key], rests[wait.key] = sub(text, FLAGS, QUESTION - 1), sub(text, stop + 1)
+      nkept = nkept + 1
+    end
+  end
+  return got
+end
+
+local function readable(sock, up, ms)
+  poke(waiting, "i4", sock)
+  poke(waiting + 4, "i2", POLLIN)
+  poke(waiting + 8, "i4", up)
+  poke(waiting + 12, "i2", POLLIN)
+  return poll(waiting, 2, ms)
+end
+
+function run(sock, up, max, ms)
+  local taken, first = 0, EAGAIN
+  begin_second()
+  repeat
+    local got = recv(sock, inbox, math.min(max - taken, BATCH), MSG_DONTWAIT)
+    if got > 0 then serve(sock, up, got) end
+    local back = got < BATCH and nwaits > 0 and take_answers(sock, up) or 0
+    if taken == 0 and got < 0 and got ~= EAGAIN then return got, answered end
+    if taken == 0 and got < 0 and back <= 0 and ms ~= 0 then
+      local ready = readable(sock, up, ms)
+      if ready <= 0 then return ready, answered end
+      ms, got = 0, 1
+    else
+      taken = taken + math.max(got, 0) + math.max(back, 0)
+    end
+  until got <= 0 and back <= 0 or taken >= max
+  return taken, answered
+end

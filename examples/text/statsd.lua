@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: MIT
+-- A statsd server: adds up what datagrams say, and writes the sums when told to.
+--
+--   sock  a socket of datagrams; whether it blocks makes no difference
+--   max   messages to take in this call
+--   ms    how long to wait for the first: 0 not at all, -1 for ever
+--   out   -1, or where to write the sums, which begin anew then: once a second, say
+--
+-- A datagram has lines NAME:VALUE|KIND.  Kind "c" counts, and VALUE|c|@RATE stands for
+-- VALUE / RATE; "g" is a gauge.  What is written has a line NAME VALUE for each name.
+--
+-- Returns how many messages were taken, or the negative errno that the first receive met; and
+-- how many lines were malformed so far.
+
+local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
+local poll, write, recv = syscall.poll, syscall.write, net.recv
+local str_in, peek, poke, match = util.str_in, util.peek, util.poke, string.match
+
+local BATCH, SIZE = 16, 2048
+
+local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
+local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
+local waiting = util.types.pollfd.new { events = POLLIN }[0]
+for i = 1, BATCH do
+  data[i] = util.buffer(SIZE)
+  bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+  msgs[i].msg_hdr.msg_iov, msgs[i].msg_hdr.msg_iovlen = bufs[i][0], 1
+end
+local inbox = net.messages(msgs[1][0], BATCH)
+local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
+
+local counts, gauges, malformed = {}, {}, 0
+
+-- The line of a text that begins at a place; where the next one begins.
+local function take_line(text, at)
+  local name, value, kind, after = match(text, "^([^:\n]+):(%-?[%d%.]+)|(%a+)()", at)
+  value = tonumber(value)
+  if not value then
+    malformed, after = malformed + 1, at
+  elseif kind == "c" then
+    local rate = tonumber(match(text, "^|@([%d%.]+)", after))
+    counts[name] = (counts[name] or 0) + (rate and value / rate or value)
+  elseif kind == "g" then
+    gauges[name] = value
+  end
+  return match(text, "^[^\n]*\n?()", after)
+end
+
+-- Mostly it is one count.
+local function take(text)
+  local name, value = match(text, "^([^:\n]+):(%d+)|c\n?$")
+  if name then
+    counts[name] = (counts[name] or 0) + tonumber(value)
+    return
+  end
+  local at = 1
+  while at <= #text do at = take_line(text, at) end
+end
+
+local function flush(out)
+  local lines, n = {}, 0
+  for _, values in ipairs { counts, gauges } do
+    for name, value in pairs(values) do
+      n = n + 1
+      lines[n] = name .. " " .. value .. "\n"
+    end
+  end
+  counts, gauges = {}, {}
+  return n > 0 and write(out, table.concat(lines)) or 0
+end
+
+local function receive(sock, n, ms)
+  local got = recv(sock, inbox, n, MSG_DONTWAIT)
+  if got == EAGAIN and ms ~= 0 then
+    poke(waiting, "i4", sock)
+    local ready = poll(waiting, 1, ms)
+    if ready < 0 then return ready end
+    got = recv(sock, inbox, n, MSG_DONTWAIT)
+  end
+  return got
+end
+
+function run(sock, max, ms, out)
+  local taken, got = 0, 0
+  while taken < max do
+    got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
+    if got <= 0 then break end
+    for i = 1, got do
+      take(str_in(data[i], peek(lens + (i - 1) * MSG)))
+    end
+    taken = taken + got
+  end
+  if out >= 0 then
+    local err = flush(out)
+    if err < 0 then return err, malformed end
+  end
+  return taken == 0 and got ~= EAGAIN and got or taken, malformed
+end

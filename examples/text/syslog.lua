@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: MIT
+-- A syslog server: counts messages by host and program, and errors, and writes the counts when
+-- told to.
+--
+--   sock  a socket of datagrams; whether it blocks makes no difference
+--   max   messages to take in this call
+--   ms    how long to wait for the first: 0 not at all, -1 for ever
+--   out   -1, or where to write the counts, which begin anew then: once a second, say
+--
+-- A message is as in RFC 3164: "<34>Oct 11 22:14:15 host program[pid]: text".  What is written
+-- has a line HOST PROGRAM MESSAGES ERRORS for each host and program.
+--
+-- Returns how many messages were taken, or the negative errno that the first receive met; and
+-- how many were malformed so far.
+
+local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
+local poll, write, recv = syscall.poll, syscall.write, net.recv
+local str_in, peek, poke, match = util.str_in, util.peek, util.poke, string.match
+
+local BATCH, SIZE = 16, 2048
+local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
+
+local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
+local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
+local waiting = util.types.pollfd.new { events = POLLIN }[0]
+for i = 1, BATCH do
+  data[i] = util.buffer(SIZE)
+  bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+  msgs[i].msg_hdr.msg_iov, msgs[i].msg_hdr.msg_iovlen = bufs[i][0], 1
+end
+local inbox = net.messages(msgs[1][0], BATCH)
+local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
+
+local messages, errors, malformed = {}, {}, 0
+
+local function take(text)
+  local priority, from = match(text, "^<(%d+)>%a+ +%d+ %d+:%d+:%d+ (%S+ [^%[: ]+)")
+  if not from then
+    malformed = malformed + 1
+    return
+  end
+  messages[from] = (messages[from] or 0) + 1
+  if tonumber(priority) % 8 < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
+end
+
+local function flush(out)
+  local lines, n = {}, 0
+  for from, count in pairs(messages) do
+    n = n + 1
+    lines[n] = from .. " " .. count .. " " .. (errors[from] or 0) .. "\n"
+  end
+  messages, errors = {}, {}
+  return n > 0 and write(out, table.concat(lines)) or 0
+end
+
+local function receive(sock, n, ms)
+  local got = recv(sock, inbox, n, MSG_DONTWAIT)
+  if got == EAGAIN and ms ~= 0 then
+    poke(waiting, "i4", sock)
+    local ready = poll(waiting, 1, ms)
+    if ready < 0 then return ready end
+    got = recv(sock, inbox, n, MSG_DONTWAIT)
+  end
+  return got
+end
+
+function run(sock, max, ms, out)
+  local taken, got = 0, 0
+  while taken < max do
+    got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
+    if got <= 0 then break end
+    for i = 1, got do
+      take(str_in(data[i], peek(lens + (i - 1) * MSG)))
+    end
+    taken = taken + got
+  end
+  if out >= 0 then
+    local err = flush(out)
+    if err < 0 then return err, malformed end
+  end
+  return taken == 0 and got ~= EAGAIN and got or taken, malformed
+end

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The servers of examples/text, with clients, on both engines."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+os.environ["SYSCRIPT_LIBRARY"] = str(ROOT / "build" / "libsyscript.so")
+sys.path.insert(0, str(ROOT / "bindings/python"))
+
+import syscript  # noqa: E402
+
+LOCAL = ("127.0.0.1", 0)
+
+
+@pytest.fixture(params=["confined", "luajit"], autouse=True)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSCRIPT_ENGINE", request.param)
+
+
+def server(name: str) -> syscript.Script:
+    text = (ROOT / "examples" / "text" / f"{name}.lua").read_text()
+    return syscript.Script(text, name=name, backend="user", time_limit=5)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with one, other:
+        yield one, other
+
+
+def flushed(script: syscript.Script, sock: socket.socket) -> list[str]:
+    reader, writer = os.pipe()
+    assert script.call(sock.fileno(), 0, 0, writer)[0] == 0
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        return sorted(lines.read().splitlines())
+
+
+def test_statsd(pair: tuple[socket.socket, socket.socket]) -> None:
+    client, sock = pair
+    with server("statsd") as script:
+        lines = ["a.b:3|c", "x:5|g\nbad\na.b:4|c|@0.5\n", "", "x:1.5|g|#tag", "t:12|ms", "a.b:-2|c"]
+        for line in [*lines, "n:1|c\n", "n:2|c", ":1|c", "z:1|c|x\nn:0.5|c", "e:1.2.3|c", "e:|c"]:
+            client.send(line.encode())
+        assert script.call(sock.fileno(), 5, 0, -1) == (5, 1)
+        assert script.call(sock.fileno(), 100, -1, -1) == (7, 4)
+        assert flushed(script, sock) == ["a.b 9", "n 3.5", "x 1.5", "z 1"]
+        assert flushed(script, sock) == []
+        assert script.call(sock.fileno(), 100, 0, -1) == (0, 4)
+        for i in range(100):
+            client.send(b"n%d:%d|c" % (i % 7, i))
+            if i % 10 == 9:
+                assert script.call(sock.fileno(), 100, 0, -1)[0] == 10
+        assert flushed(script, sock) == [f"n{i} {sum(range(i, 100, 7))}" for i in range(7)]
+        assert script.call(-1, 1, 0, -1)[0] == -errno.EBADF
+
+
+def test_syslog(pair: tuple[socket.socket, socket.socket]) -> None:
+    client, sock = pair
+    with server("syslog") as script:
+        for text in [
+            "<34>Oct 11 22:14:15 mymachine su: 'su root' failed for lonvick on /dev/pts/8",
+            "<13>Feb  5 17:32:18 10.0.0.99 su[12]: Use the BFG!",
+            "<165>Aug 24 05:34:00 mymachine su no colon",
+            "<3>Aug 24 05:34:00 mymachine kernel: x",
+            "<x>Aug 24 05:34:00 mymachine kernel: x",
+            "",
+        ]:
+            client.send(text.encode())
+        assert script.call(sock.fileno(), 100, 0, -1) == (6, 2)
+        assert flushed(script, sock) == [
+            "10.0.0.99 su 1 0",
+            "mymachine kernel 1 1",
+            "mymachine su 2 1",
+        ]
+
+
+def query(number: int, name: str, rest: bytes = b"") -> bytes:
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    counts = b"\1\0\0\1\0\0\0\0" + (b"\0\1" if rest else b"\0\0")
+    return number.to_bytes(2, "big") + counts + labels + b"\0\0\1\0\1" + rest
+
+
+def answer(text: bytes, address: bytes = b"\xc0\0\2\1") -> bytes:
+    question = 12 + text[12:].index(b"\0") + 5
+    head = text[:2] + b"\x81\x80" + text[4:6] + b"\0\1\0\0\0\0"
+    return head + text[12:question] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + address
+
+
+def test_dns_forward() -> None:
+    socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+    sock, up, upstream, client = socks
+    for s in socks:
+        s.bind(LOCAL)
+        s.settimeout(10)
+    up.connect(upstream.getsockname())
+    upstream.connect(up.getsockname())
+    client.connect(sock.getsockname())
+    with server("dns_forward") as script:
+
+        def serve() -> int:
+            return script.call(sock.fileno(), up.fileno(), 16, 0)[1]
+
+        client.send(query(7, "www.example.org"))
+        assert serve() == 0
+        asked = upstream.recv(4096)
+        assert asked[2:] == query(7, "www.example.org")[2:]
+        # What nobody has asked for, or another question under the number, is no answer.
+        upstream.send(answer(bytes([asked[0] ^ 1]) + asked[1:]))
+        upstream.send(answer(asked[:2] + query(7, "www.example.com")[2:]))
+        upstream.send(asked)
+        assert serve() == 0
+        upstream.send(answer(asked))
+        assert serve() == 0
+        assert client.recv(4096) == answer(query(7, "www.example.org"))
+        # From what is kept: in the client's letters, under its number.
+        for number, name in (8, "www.example.org"), (9, "WWW.eXample.ORG"):
+            client.send(query(number, name))
+        assert serve() == 2
+        for number, name in (8, "www.example.org"), (9, "WWW.eXample.ORG"):
+            assert client.recv(4096) == answer(query(number, name))
+        # Another query, with something after its question.
+        client.send(query(10, "www.example.org", b"\0\0\x29\4\xd0\0\0\0\0\0\0"))
+        assert serve() == 2
+        assert (
+            upstream.recv(4096)[2:]
+            == query(10, "www.example.org", b"\0\0\x29\4\xd0" + bytes(6))[2:]
+        )
+        whole = query(11, "a.example.org")
+        for bad in b"", whole[:12], whole[:-1], answer(whole), whole[:12] + b"\x40" + whole[13:]:
+            client.send(bad)
+        client.send(whole[:4] + b"\0\2" + whole[6:])
+        assert serve() == 2
+        assert not select.select([upstream, client], [], [], 0.05)[0]
+        assert script.call(sock.fileno(), up.fileno(), 16, 10)[0] == 0
+    for s in socks:
+        s.close()
+
+
+HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "body", "stays"),
+    [
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"\r\n", 200, b"syscript\n", True),
+        (b"GET /health?x=1 HTTP/1.1\r\n" + HEAD + b"\r\n", 200, b"ok\n", True),
+        (b"GET /none HTTP/1.1\r\nhOST:\tx\r\n\r\n", 404, b"not found\n", True),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"Connection: Close\r\n\r\n", 200, b"syscript\n", False),
+        (b"GET / HTTP/1.0\r\n\r\n", 200, b"syscript\n", False),
+        (b"GET / HTTP/1.1\r\n\r\n", 400, b"bad request\n", False),
+        (b"GET / HTTP/1.1\r\nHost x\r\n\r\n", 400, b"bad request\n", False),
+        (b"nonsense\r\n\r\n", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 3\r\n\r\nabc", 405, b"GET only\n", True),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 9\r\n\r\nabc", 405, b"GET only\n", False),
+    ],
+)
+@pytest.mark.parametrize("cut", [0, 20])
+def test_http_head(request_: bytes, status: int, body: bytes, stays: bool, cut: int) -> None:
+    with (
+        socket.create_server(LOCAL) as listener,
+        server("http_head") as script,
+        select.epoll() as epoll,
+    ):
+        client = socket.create_connection(listener.getsockname())
+        client.settimeout(10)
+        # The script closes it.
+        connection = listener.accept()[0].detach()
+        epoll.register(connection, select.EPOLLIN)
+        if cut and b"\r\n\r\n" not in request_[:cut] and stays:
+            client.sendall(request_[:cut])
+            assert script(epoll.fileno(), 16, 1000) == 0
+            request_ = request_[cut:]
+        for _ in range(2):
+            client.sendall(request_)
+            assert script(epoll.fileno(), 16, 1000) == 1
+            answered = client.recv(4096)
+            assert answered.startswith(b"HTTP/1.1 %d " % status) and answered.endswith(
+                b"\r\n\r\n" + body
+            )
+            if cut or not stays:
+                break
+        if not stays:
+            assert client.recv(1) == b""
+        client.close()
+        if stays:
+            assert script(epoll.fileno(), 16, 1000) == 0
+            with pytest.raises(OSError):
+                os.fstat(connection)
