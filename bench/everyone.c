@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * What a user who may open nothing but the confined engine's device pays for scripts: to
- * register one, and to keep one.  For bench/everyone.py, which starts it as such a user.
+ * register one, to keep one, and to call one by a queue.  For bench/everyone.py, which
+ * starts it as such a user.
  *
  * usage: everyone ROUNDS SCRIPT MEMORY
  *
  * MEMORY is the memory.current of its control group.  Writes JSON: of each registration of
  * SCRIPT but the first the ns; the scripts that were open at once, which have been called;
- * and the bytes of each.
+ * the bytes of each; and the ns of requests of a queue that is filled and emptied, next to
+ * those of calls of the same script, and of the plain system calls.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <syscript_queue.h>
 #include <unistd.h>
 
 #include "measure.h"
 #include "source.h"
 
 #define KEPT_MAX	64
+#define REQUESTS	(40 * SYSCRIPT_QUEUE_ENTRIES)	/* in a sample */
 
 static const char kept_text[] = "function run(n) return n + 1 end";
 static const struct source kept = { "kept", (char *)kept_text, sizeof(kept_text) - 1 };
@@ -72,6 +78,122 @@ static void measure_kept(const char *memory)
 		syscript_close(fds[--n]);
 }
 
+/* -- Queues ------------------------------------------------------------------------- */
+
+static const char empty_text[] = "function run() end";
+static const char orc_text[] =
+	"local openat, read, close = syscall.openat, syscall.read, syscall.close\n"
+	"local AT_FDCWD, O_RDONLY = const.AT_FDCWD, const.O_RDONLY\n"
+	"function run(path, buf, size)\n"
+	"  local fd = openat(AT_FDCWD, path, O_RDONLY)\n"
+	"  if fd < 0 then return fd end\n"
+	"  local n = read(fd, buf, size)\n"
+	"  close(fd)\n"
+	"  return n\n"
+	"end\n";
+
+static char buffer[4096];
+static char path[] = "/tmp/everyone-XXXXXX";
+static const struct syscript_request orc_request = {
+	.nargs = 3, .args = { (intptr_t)path, (intptr_t)buffer, sizeof(buffer) },
+};
+static const struct syscript_request empty_request;
+
+static void check_result(const struct syscript_request *request, long result)
+{
+	if (request->nargs ? result <= 0 : result)
+		measure_die("a request returns %ld", result);
+}
+
+static void make_file(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0 || write(fd, orc_text, sizeof(orc_text)) < 0)
+		measure_die("%s: %m", path);
+	close(fd);
+}
+
+static double sample_plain(void)
+{
+	uint64_t since = measure_now();
+
+	for (int i = 0; i < REQUESTS; i++) {
+		int fd = open(path, O_RDONLY);
+
+		if (read(fd, buffer, sizeof(buffer)) <= 0)
+			measure_die("%s: %m", path);
+		close(fd);
+	}
+	return (double)(measure_now() - since) / REQUESTS;
+}
+
+static double sample_calls(int fd, const struct syscript_request *request)
+{
+	uint64_t since = measure_now();
+	int64_t result = 0;
+
+	for (int i = 0; i < REQUESTS; i++) {
+		if (syscript_call(fd, request->nargs, request->args, 1, &result) < 0)
+			measure_die("a call fails");
+		check_result(request, result);
+	}
+	return (double)(measure_now() - since) / REQUESTS;
+}
+
+/* Fills it and empties it, again and again. */
+static double sample_queue(struct syscript_queue *queue, const struct syscript_request *request)
+{
+	static struct syscript_request requests[SYSCRIPT_QUEUE_ENTRIES];
+	static struct syscript_completion completions[SYSCRIPT_QUEUE_ENTRIES];
+	uint64_t since = measure_now();
+	int done = 0, sent = 0, n;
+
+	for (int i = 0; i < SYSCRIPT_QUEUE_ENTRIES; i++)
+		requests[i] = *request;
+	while (done < REQUESTS) {
+		sent += syscript_queue_submit(queue, requests, SYSCRIPT_QUEUE_ENTRIES);
+		while (done < sent) {
+			n = syscript_queue_wait(queue, completions, sent - done,
+						SYSCRIPT_QUEUE_ENTRIES, -1);
+			if (n < 0)
+				measure_die("wait: %s", syscript_strerror(n));
+			for (int i = 0; i < n; i++)
+				check_result(request, completions[i].error ?: completions[i].result);
+			done += n;
+		}
+	}
+	return (double)(measure_now() - since) / REQUESTS;
+}
+
+static void measure_queue(const char *name, const char *text,
+			  const struct syscript_request *request, unsigned int rounds)
+{
+	const struct syscript_options options = {
+		.size = sizeof(options), .backend = SYSCRIPT_BACKEND_KERNEL,
+		.engine = SYSCRIPT_LUA_ON_CONFINED,
+	};
+	struct source source = { name, (char *)text, strlen(text) };
+	struct syscript_queue *queue;
+	int fd = register_one(&source), err;
+
+	err = syscript_queue_open(&queue, text, source.len, &options, 1, NULL, 0);
+	if (fd < 0 || err)
+		measure_die("%s: %s", name, syscript_strerror(fd < 0 ? fd : err));
+	printf(", \"queue_%s\": [", name);
+	for (unsigned int i = 0; i <= rounds; i++) {
+		double by_queue = sample_queue(queue, request), called = sample_calls(fd, request);
+		double plain = request->nargs ? sample_plain() : 0;
+
+		if (i)
+			printf("%s{\"queue\": %.1f, \"call\": %.1f, \"plain\": %.1f}",
+			       i > 1 ? ", " : "", by_queue, called, plain);
+	}
+	printf("]");
+	syscript_queue_close(queue);
+	syscript_close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc == 4 ? strtoul(argv[1], NULL, 10) : 0;
@@ -86,6 +208,10 @@ int main(int argc, char **argv)
 		printf("%s%.0f", i ? ", " : "", sample_register(&source));
 	printf("], ");
 	measure_kept(argv[3]);
+	make_file();
+	measure_queue("empty", empty_text, &empty_request, rounds);
+	measure_queue("orc", orc_text, &orc_request, rounds);
+	unlink(path);
 	printf("}\n");
 	return 0;
 }
