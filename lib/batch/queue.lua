@@ -31,12 +31,10 @@ do
     return (peek(clock, "i8") - seconds) * 1000000000 + peek(clock + 8, "i8") - ns
   end
 
-  -- By number: a call with a list of arguments costs more than the rest.
+  -- By number: a call with a list of arguments costs more than the rest; so would one that
+  -- ends with a call, which is a list.
   local function call(slot, n)
-    local a, b = peek(slot + 8, "i8"), peek(slot + 16, "i8")
-    if n == 2 then return handle(a, b) end
-    local c = peek(slot + 24, "i8")
-    if n == 3 then return handle(a, b, c) end
+    local a, b, c = peek(slot + 8, "i8"), peek(slot + 16, "i8"), (peek(slot + 24, "i8"))
     local d = peek(slot + 32, "i8")
     if n == 4 then return handle(a, b, c, d) end
     local e = peek(slot + 40, "i8")
@@ -45,7 +43,8 @@ do
     if n == 6 then return handle(a, b, c, d, e, f) end
     local g = peek(slot + 56, "i8")
     if n == 7 then return handle(a, b, c, d, e, f, g) end
-    return handle(a, b, c, d, e, f, g, peek(slot + 64, "i8"))
+    local h = peek(slot + 64, "i8")
+    return handle(a, b, c, d, e, f, g, h)
   end
 
   function run(ring, eventfd, turn, check, always)
@@ -66,8 +65,16 @@ do
         local n, result = peek(slot, "i8")
         if n == 0 then
           result = handle()
-        elseif n == 1 then
-          result = handle(peek(slot + 8, "i8"))
+        elseif n <= 3 then
+          local a, b = peek(slot + 8, "i8"), (peek(slot + 16, "i8"))
+          if n == 1 then
+            result = handle(a)
+          elseif n == 2 then
+            result = handle(a, b)
+          else
+            local c = peek(slot + 24, "i8")
+            result = handle(a, b, c)
+          end
         else
           result = call(slot, n)
         end
