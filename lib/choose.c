@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* See choose.h. */
 #include <errno.h>
+#include <linux/syscript_image.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
+#include "lua_image.h"
 #include "tools.h"
 #include "user/user.h"
 
@@ -74,6 +76,15 @@ static bool kernel_is_watched;
 void choose_is_watched(void)
 {
 	__atomic_store_n(&kernel_is_watched, true, __ATOMIC_RELAXED);
+}
+
+bool choose_batches(void)
+{
+	int backend = choose_backend(SYSCRIPT_BACKEND_AUTO), engine = choose_engine(0);
+
+	return !__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED) &&
+	       (backend == SYSCRIPT_BACKEND_AUTO || backend == SYSCRIPT_BACKEND_KERNEL) &&
+	       (!engine || engine == SYSCRIPT_LUA_ON_CONFINED);
 }
 
 static int register_in_kernel(struct syscript_register *reg, bool may_move)
@@ -204,4 +215,62 @@ int choose_register(const struct choice *choice, struct syscript_register *reg)
 		break;
 	}
 	return register_kernel(choice, reg);
+}
+
+/* -- Whether it can be -------------------------------------------------------------- */
+
+/* Does the kernel's confined engine take images of this thread? */
+static int probe_engine(void)
+{
+	static const struct {
+		struct image_header header;
+		struct image_func func;
+		struct image_insn exit;
+	} image = {
+		.header = {
+			.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = 1, .nfuncs = 1,
+			.arena_shift = IMAGE_ARENA_SHIFT_MIN,
+		},
+		.exit = { .code = INSN_JMP | INSN_EXIT },
+	};
+	struct syscript_register reg = {
+		.engine = SYSCRIPT_ENGINE_CONFINED, .format = SYSCRIPT_CONFINED_BPF,
+		.flags = SYSCRIPT_CHECK, .name = "probe",
+		.image = (unsigned long)&image, .image_len = sizeof(image),
+	};
+
+	return device_register(&reg);
+}
+
+/* With Lua's runtime installed it runs scripts: its own registration would take far longer. */
+static bool probe_confined(void)
+{
+	const struct cosy_file *file;
+
+	return !probe_engine() && !lua_image(&file, NULL, 0);
+}
+
+/* By a script that is checked only. */
+static int probe_script(enum syscript_backend backend)
+{
+	static const char source[] = "function run() end";
+	const struct choice choice = { .backend = backend, .engine = true };
+	struct syscript_register reg = {
+		.flags = SYSCRIPT_CHECK,
+		.image = (unsigned long)source,
+		.image_len = sizeof(source) - 1,
+		.name = "probe",
+	};
+
+	/* A cold start may be slow; the module's bound on limits may be low. */
+	if (backend == SYSCRIPT_BACKEND_USER)
+		reg.time_limit = USER_TIME_MAX;
+	return choose_register(&choice, &reg);
+}
+
+int choose_probe(enum syscript_backend backend)
+{
+	if (backend == SYSCRIPT_BACKEND_KERNEL && probe_confined())
+		return 0;
+	return probe_script(backend);
 }

@@ -31,6 +31,12 @@ int choose(struct choice *choice, struct syscript_register *reg,
 /* Returns the script's fd (with SYSCRIPT_CHECK: 0) or -errno. */
 int choose_register(const struct choice *choice, struct syscript_register *reg);
 
+/* May batches be made on the kernel's confined engine, as far as the environment says? */
+bool choose_batches(void);
+
+/* Can scripts be registered with @backend now?  0 or -errno. */
+int choose_probe(enum syscript_backend backend);
+
 /* A watcher has ended a run in the kernel: it would end the next ones as well. */
 void choose_is_watched(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* The engines of the library's user backend; libcosy has fewer. */
 #include "batch/builtin.h"
+#include "batch/direct.h"
 #include "batch/queue.h"
 #include "lua_base.h"
 #include "lua_host.h"
@@ -14,5 +15,6 @@ void user_engines_fork_child(void)
 {
 	lua_base_fork_child();
 	builtin_fork_child();
+	direct_fork_child();
 	queue_fork_child();
 }

@@ -324,19 +324,7 @@ int syscript_backend(int fd)
 
 int syscript_probe(enum syscript_backend backend)
 {
-	static const char source[] = "function run() end";
-	struct syscript_register reg = {
-		.flags = SYSCRIPT_CHECK,
-		.image = (unsigned long)source,
-		.image_len = sizeof(source) - 1,
-		.name = "probe",
-	};
-	struct choice choice = { .backend = backend, .engine = true };
-
-	/* A cold start may be slow; the module's bound on limits may be low. */
-	if (backend == SYSCRIPT_BACKEND_USER)
-		reg.time_limit = USER_TIME_MAX;
-	return choose_register(&choice, &reg);
+	return choose_probe(backend);
 }
 
 int syscript_close(int fd)

@@ -5,8 +5,10 @@
  *
  * The functions run the scripts of the same names (scripts/ in the source),
  * which are part of the library: registered when first used, in the kernel
- * where that is possible, and kept.  Any thread may call them, and so may the
- * child of a fork().
+ * where that is possible, and kept.  A function that makes one batch only needs
+ * no script where the kernel's confined engine can be used: an image of four
+ * instructions makes it, with the same results.  Any thread may call them, and
+ * so may the child of a fork().
  *
  * They return 0, a positive value, or -errno; they leave errno alone.  Effects on
  * each file, and errors, are those of the plain system calls.  A signal handler

@@ -11,6 +11,7 @@
 #include "../lua_host.h"
 #include "../user/user.h"
 #include "builtin.h"
+#include "direct.h"
 #include "suites.h"
 #include "syscript.h"
 #include "ticket.h"
@@ -201,5 +202,6 @@ void syscript_release(void)
 		release(instance);
 		ticket_give(&instance->turn);
 	}
+	direct_release();
 	lua_base_drop_idle();
 }

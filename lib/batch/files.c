@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See syscript_files.h: from its terms to those of the scripts, and back. */
+/*
+ * See syscript_files.h: from its terms to those of the kernel's batches (direct.h) or, where
+ * these cannot be made directly or more than one call is to be made, of the scripts; and back.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "builtin.h"
+#include "direct.h"
+#include "sys.h"
 #include "syscript_files.h"
 
 /* Sizes are integers up to 2^53 there: more than any memory has. */
@@ -13,15 +20,98 @@ static int64_t clamp(size_t size)
 	return size < 1UL << 52 ? size : 1UL << 52;
 }
 
+/* -- Directories ----------------------------------------------------------- */
+
+/* Attributes of "." and "..", which the batch of entries leaves empty. */
+static bool stat_dots(const struct image_batch_entries *dir)
+{
+	char *p = (char *)dir->to, *end = p + dir->used;
+	struct syscript_dirent *entry;
+	int64_t ret;
+
+	for (; p < end; p += entry->reclen) {
+		struct syscript_file file;
+		struct image_batch_files files = {
+			.files = (intptr_t)&file, .n = 1, .dirfd = dir->fd,
+			.flags = AT_SYMLINK_NOFOLLOW, .mask = dir->mask,
+		};
+
+		entry = (struct syscript_dirent *)p;
+		if (strcmp(entry->name, ".") && strcmp(entry->name, ".."))
+			continue;
+		file = (struct syscript_file){
+			.path = (intptr_t)entry->name, .data = (intptr_t)&entry->stat,
+		};
+		if (!direct_batch(BUILTIN_readdirplus, IMAGE_BATCH_STAT, &files, sizeof(files),
+				  &ret))
+			return false;
+		entry->error = ret < 0 ? ret : file.result;
+	}
+	return true;
+}
+
+static bool go_back(const struct image_batch_entries *dir)
+{
+	return sys_call(lseek, dir->fd, dir->start, SEEK_SET) >= 0;
+}
+
+/* The next of them, with 0 or -errno.  False: none have been read. */
+static bool read_entries(struct image_batch_entries *dir, int64_t *ret)
+{
+	if (!direct_batch(BUILTIN_readdirplus, IMAGE_BATCH_ENTRIES, dir, sizeof(*dir), ret))
+		return false;
+	if (*ret || !dir->flags || !dir->mask || stat_dots(dir))
+		return true;
+	return !go_back(dir);
+}
+
+/*
+ * As syscript_readdirplus(), in batches as large as the kernel's buffer.  Entries before an
+ * error are valid; the next call gets the error again.
+ */
+static bool readdirplus_direct(struct image_batch_entries *dir, size_t size, int64_t *result)
+{
+	const unsigned long buf = dir->to;
+	int64_t ret;
+
+	do {
+		dir->to = buf + *result;
+		dir->room = size - *result;
+		dir->n = dir->end = 0;
+		if (!read_entries(dir, &ret))
+			return *result;
+		if (ret < 0)
+			break;
+		*result += dir->used;
+	} while (!dir->end && dir->n);
+	/* Where they cannot be read again, entries are lost: not in silence. */
+	if (ret == -EFAULT && dir->n) {
+		dir->end = 0;
+		if (!go_back(dir))
+			*result = 0;
+	}
+	if (!*result)
+		*result = ret;
+	return true;
+}
+
 ssize_t syscript_readdirplus(int dirfd, void *buf, size_t size, unsigned int mask,
 			     unsigned int flags, int *end)
 {
+	struct image_batch_entries dir = {
+		.fd = dirfd, .mask = mask, .flags = flags, .max = UINT_MAX, .to = (intptr_t)buf,
+	};
 	int64_t results[3] = { 0 }, n;
 
 	if (flags & ~SYSCRIPT_DOTS)
 		return -EINVAL;
-	n = builtin_run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size), mask,
-			flags, 0);
+	if (readdirplus_direct(&dir, clamp(size), &results[1])) {
+		n = results[1];
+		results[2] = dir.end;
+	} else {
+		n = builtin_run(BUILTIN_readdirplus, results, dirfd, (intptr_t)buf, clamp(size),
+				mask, flags, 0);
+	}
 	if (end)
 		*end = n >= 0 && results[2];
 	return n < 0 ? n : results[1];
@@ -49,20 +139,35 @@ ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size
 
 struct batch {
 	enum builtin which;
-	int dirfd;
-	int64_t options[4];
+	enum image_batch op;	/* 0: more than one batch */
+	int dirfd, flags;
+	unsigned int mode, mask;
+	int64_t options[3];	/* the script's */
 };
+
+/* How many were done, or -errno. */
+static int64_t do_some(const struct batch *batch, struct syscript_file *files, unsigned int n)
+{
+	struct image_batch_files request = {
+		.files = (intptr_t)files, .n = n, .dirfd = batch->dirfd, .flags = batch->flags,
+		.mode = batch->mode, .mask = batch->mask,
+	};
+	int64_t results[1] = { 0 };
+
+	if (batch->op && direct_batch(batch->which, batch->op, &request, sizeof(request), results))
+		return *results;
+	return builtin_run(batch->which, results, batch->dirfd, (intptr_t)files, n,
+			   batch->options[0], batch->options[1], batch->options[2]);
+}
 
 /* A run ends early when a signal wants its handler to run. */
 static int do_many(const struct batch *batch, struct syscript_file *files, size_t n)
 {
 	const size_t most = 1 << 20;
-	int64_t results[1] = { 0 }, done;
+	int64_t done;
 
 	while (n) {
-		done = builtin_run(batch->which, results, batch->dirfd, (intptr_t)files,
-				   n < most ? n : most, batch->options[0], batch->options[1],
-				   batch->options[2]);
+		done = do_some(batch, files, n < most ? n : most);
 		if (done <= 0)
 			return done < 0 ? done : -EIO;
 		files += done;
@@ -74,7 +179,9 @@ static int do_many(const struct batch *batch, struct syscript_file *files, size_
 int syscript_stat_many(int dirfd, struct syscript_file *files, size_t n,
 		       unsigned int mask, int flags)
 {
-	const struct batch batch = { BUILTIN_stat_many, dirfd, { mask, flags } };
+	const struct batch batch = {
+		BUILTIN_stat_many, IMAGE_BATCH_STAT, dirfd, flags, 0, mask, { mask, flags },
+	};
 
 	if (flags & ~AT_SYMLINK_NOFOLLOW)
 		return -EINVAL;
@@ -83,7 +190,9 @@ int syscript_stat_many(int dirfd, struct syscript_file *files, size_t n,
 
 int syscript_read_many(int dirfd, struct syscript_file *files, size_t n, int flags)
 {
-	const struct batch batch = { BUILTIN_read_many, dirfd, { flags } };
+	const struct batch batch = {
+		BUILTIN_read_many, IMAGE_BATCH_READ, dirfd, flags, 0, 0, { flags },
+	};
 
 	return do_many(&batch, files, n);
 }
@@ -91,9 +200,11 @@ int syscript_read_many(int dirfd, struct syscript_file *files, size_t n, int fla
 int syscript_write_many(int dirfd, struct syscript_file *files, size_t n, int flags,
 			mode_t mode)
 {
-	bool atomic = flags & SYSCRIPT_ATOMIC;
+	const bool atomic = flags & SYSCRIPT_ATOMIC;
+	const int open_flags = flags & ~SYSCRIPT_ATOMIC;
 	const struct batch batch = {
-		BUILTIN_open_write_close, dirfd, { flags & ~SYSCRIPT_ATOMIC, mode, atomic },
+		BUILTIN_open_write_close, atomic ? 0 : IMAGE_BATCH_WRITE, dirfd, open_flags, mode,
+		0, { open_flags, mode, atomic },
 	};
 
 	return do_many(&batch, files, n);
@@ -102,7 +213,10 @@ int syscript_write_many(int dirfd, struct syscript_file *files, size_t n, int fl
 int syscript_open_many(int dirfd, struct syscript_file *files, size_t n, int flags,
 		       mode_t mode, unsigned int mask)
 {
-	const struct batch batch = { BUILTIN_open_fstat, dirfd, { flags, mode, mask } };
+	const struct batch batch = {
+		BUILTIN_open_fstat, IMAGE_BATCH_OPEN, dirfd, flags, mode, mask,
+		{ flags, mode, mask },
+	};
 
 	return do_many(&batch, files, n);
 }
@@ -112,10 +226,17 @@ int syscript_open_many(int dirfd, struct syscript_file *files, size_t n, int fla
 ssize_t syscript_open_read_close(int dirfd, const char *path, void *buf, size_t size,
 				 int64_t *total)
 {
+	struct image_batch_file request = {
+		.path = (intptr_t)path, .addr = (intptr_t)buf, .size = clamp(size), .dirfd = dirfd,
+	};
 	int64_t results[2] = { 0 }, n;
 
-	n = builtin_run(BUILTIN_open_read_close, results, dirfd, (intptr_t)path,
-			(intptr_t)buf, clamp(size));
+	if (direct_batch(BUILTIN_open_read_close, IMAGE_BATCH_READ_FILE, &request,
+			 sizeof(request), &n))
+		results[1] = request.total;
+	else
+		n = builtin_run(BUILTIN_open_read_close, results, dirfd, (intptr_t)path,
+				(intptr_t)buf, clamp(size));
 	if (total && n >= 0)
 		*total = results[1];
 	return n;
