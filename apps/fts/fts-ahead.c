@@ -16,6 +16,9 @@
  * Without the library, or the module, nothing changes; nor in a walk of few files, for
  * which loading the library would take more than it saves.
  */
+/* Instructions of an entry's share of getdents64(), and of fstatat().  */
+#define AHEAD_FILE 4000
+
 #include "ahead.h"
 
 #ifndef AHEAD_HERE
@@ -95,16 +98,24 @@ find_library (void)
   return stat_many && readdirplus;
 }
 
-/* Whether to look ahead in this walk, from now on; not after the library has failed.  */
+static bool many_follow (FTS *, FTSENT const *);
+
+/* Does looking ahead pay in this walk, which has come to P or, with NULL, to a directory?  */
+static bool
+pays_ahead (FTS *sp, FTSENT const *p)
+{
+  return (ISSET (FTS_AHEAD) && !ahead_over
+          && (sp->fts_ahead || sp->fts_entries >= AHEAD_AFTER || (p && many_follow (sp, p))
+              || ahead_always ()));
+}
+
+/* Loads the library, at first.  Returns false if it cannot be used; nor is it after it has
+   failed.  */
 static bool
 looks_ahead (FTS *sp)
 {
-  if (!ISSET (FTS_AHEAD) || ahead_over)
-    return false;
   if (!sp->fts_ahead)
     {
-      if (sp->fts_entries < AHEAD_AFTER && !ahead_always ())
-        return false;
       bool able = (ISSET (FTS_CWDFD) && ISSET (FTS_PHYSICAL)
                    && !ISSET (FTS_NOCHDIR) && !ISSET (FTS_SEEDOT)
                    && find_library ());
@@ -178,7 +189,8 @@ static bool
 read_ahead (FTS *sp, FTSENT *dir, bool names_only)
 {
   if (dir->fts_flags & FTS_PLAIN || !ahead_may_use (dirfd (dir->fts_dirp))
-      || !looks_ahead (sp) || !may_look (sp, dir, dirfd (dir->fts_dirp)))
+      || !pays_ahead (sp, NULL) || !may_look (sp, dir, dirfd (dir->fts_dirp))
+      || !looks_ahead (sp))
     return false;
   struct ahead *ahead = sp->fts_ahead;
   ssize_t n = readdirplus (dirfd (dir->fts_dirp), ahead->room, sizeof ahead->room,
@@ -283,6 +295,23 @@ keep (FTS *sp, FTSENT *p, struct syscript_stat const *found)
   p->fts_known = sp->fts_ahead->turn;
 }
 
+/* Are AHEAD_KNOWN files to be looked up from P on?  They are counted once, since files are
+   taken in their order.  */
+static bool
+many_follow (FTS *sp, FTSENT const *p)
+{
+  size_t n = 0;
+  if (sp->fts_counted > 0)
+    {
+      sp->fts_counted--;
+      return false;
+    }
+  for (; p && n < AHEAD_KNOWN && is_file_to_stat (p); p = p->fts_link)
+    n++;
+  sp->fts_counted = n > 0 ? n - 1 : 0;
+  return n == AHEAD_KNOWN;
+}
+
 /* Looks up the attributes of P and of what follows it.  */
 static void
 look_ahead (FTS *sp, FTSENT *p)
@@ -308,8 +337,9 @@ stat_ahead (FTS *sp, FTSENT *p)
 {
   bool required = (p->fts_known ? !ISSET (FTS_NOSTAT)
                    : p->fts_statp->st_size == FTS_STAT_REQUIRED);
-  if (!is_known (sp, p) && p->fts_level > FTS_ROOTLEVEL && looks_ahead (sp)
-      && is_file_to_stat (p) && may_look (sp, p->fts_parent, sp->fts_cwd_fd))
+  if (!is_known (sp, p) && p->fts_level > FTS_ROOTLEVEL
+      && pays_ahead (sp, p) && is_file_to_stat (p)
+      && may_look (sp, p->fts_parent, sp->fts_cwd_fd) && looks_ahead (sp))
     look_ahead (sp, p);
   if (!is_known (sp, p))
     return required ? fts_stat (sp, p, false) : FTS_NSOK;

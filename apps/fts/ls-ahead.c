@@ -6,6 +6,10 @@
  * Where an entry has an error, or may have such attributes, ls makes its own calls: see
  * ahead-dir.h.
  */
+
+/* Instructions of an entry, at the least, whatever ls prints of it: six calls or one.  */
+#define AHEAD_FILE (format == long_format ? 18000 : 5000)
+
 #include "ahead.h"
 
 #ifndef AHEAD_HERE

@@ -9,6 +9,10 @@
  * its attributes.  A daemon never loads a library, because it may have changed its root to
  * a directory that others write to.
  */
+
+/* Instructions of a file of the list, at the least. */
+#define AHEAD_FILE 20000
+
 #include "ahead.h"
 
 #ifdef AHEAD_HERE
