@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -54,24 +53,3 @@ def test_command_without_scripts_makes_no_difference() -> None:
     assert found["scripts"]["script_calls"] in (0, None)
     if found["ratio"]["mode_switches"] is not None:
         assert found["ratio"]["mode_switches"] == 1
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="trace events are root's")
-def test_tutorial_ends_with_a_gain(tmp_path: Path) -> None:
-    """The program of docs/tutorial.md, on fewer files."""
-    text = (ROOT / "docs/tutorial.md").read_text()
-    tmp_path.chmod(0o755)
-    for name in ("sizes", "sizes_batch"):
-        source = re.search(rf"```c\n(/\* {name}\.c \*/.*?)```", text, re.DOTALL)
-        (tmp_path / f"{name}.c").write_text(source[1])
-        built = [f"-I{ROOT}/build/include", f"-L{ROOT}/build", f"-Wl,-rpath,{ROOT}/build"]
-        command = ["cc", "-o", tmp_path / name, tmp_path / f"{name}.c", *built, "-lsyscript"]
-        subprocess.run(command, check=True)
-    many = tmp_path / "many"
-    many.mkdir()
-    for i in range(500):
-        (many / str(i)).write_text(f"{i}\n")
-    found = measured("--baseline", tmp_path / "sizes", many, "--", tmp_path / "sizes_batch", many)
-    assert found["same_output"] is True
-    assert found["scripts"]["script_calls"] > 0
-    assert found["ratio"]["mode_switches"] < 0.4
