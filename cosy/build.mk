@@ -14,7 +14,7 @@ COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
 COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o lib/lock.o lib/ticket.o \
 	$(patsubst %,lib/user/%.o,script arena fork fd limits engine run syscalls time clock \
 		usermem accept attributes files frames mmsg readdirplus) \
-	kernel/program.o kernel/request.o kernel/net/frame.o kernel/net/mmsg_import.o \
+	kernel/program.o kernel/request.o kernel/net/frame.o kernel/net/frames_slots.o kernel/net/mmsg_import.o \
 	luajit/user/stack.o)
 
 .PHONY: cosy

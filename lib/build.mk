@@ -8,7 +8,7 @@ LIB_SOVERSION := 0
 # The parts of the core and of the engines that run in both places, and those that
 # are written for a process.
 LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
-	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/mmsg_import.c engine/luajit/engine.c \
+	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/frames_slots.c kernel/net/mmsg_import.c engine/luajit/engine.c \
 	$(addprefix engine/confined/,check.c fuel.c live.c arch/x86/jit_x86.c verify.c verify_step.c \
 		arch/x86/verify_x86.c machine.c batches.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)

@@ -32,8 +32,6 @@
 #include "lib.h"
 #include "lib_ircall.h"
 
-#define UDP_LEN		8
-
 struct view {
   struct frame *frame;
   struct frames *frames;  /* Whose it is. */
@@ -248,8 +246,8 @@ double vm_port_receive(lua_State *L, GCudata *ud, double max, double timeout, do
   struct frames_wait wait;
   long m, t, e, h;
   if (!vm_isint(max, &m) || !vm_isint(timeout, &t) || !vm_isint(enough, &e) ||
-      !vm_isint(hold, &h) || m < 1 || m > FRAMES_MAX || t < -1 || t > 1000000000 ||
-      e < 1 || e > FRAMES_MAX || h < 0 || h > 1000000)
+      !vm_isint(hold, &h) || m < 1 || m > FRAMES_MAX || t < -1 || t > FRAMES_TIMEOUT_MAX ||
+      e < 1 || e > FRAMES_MAX || h < 0 || h > FRAMES_HOLD_MAX)
     return VM_NAN;
   wait.max = (unsigned int)m;
   wait.timeout = (int)t;
@@ -270,100 +268,34 @@ int vm_port_keep(lua_State *L, GCudata *ud)
   return 1;
 }
 
-/*
- * A datagram in memory of the process: its place and its payload's length, 4 bytes
- * each, which are the halves of one number here; and its payload, after its headers if
- * these are asked for.
- */
-#define SLOT_HEAD	8
-#define SLOT_MAX	65536
-
-/* 1 if it is one, and fits into @room bytes; -1 if these are not there. */
-static int putslot(lua_State *L, struct frames *frames, unsigned int i, unsigned long to,
-		   unsigned long room, int headers)
+/* Datagrams in memory of the process: the first of the slots there. */
+static int isslot(double addr, double size, struct frames_slot *slot)
 {
-  struct frame *frame = &frames->in[i];
-  unsigned long long head;
-  unsigned int from, end;
-  int found = frame->data ? frame_udp(frame) : -1;
-  if (found < 0)
+  long at, room;
+  if (!vm_isint(addr, &at) || !vm_isint(size, &room) || room < FRAMES_SLOT_HEAD ||
+      room > FRAMES_SLOT_MAX)
     return 0;
-  from = headers ? 0 : (unsigned int)found & 255;
-  end = ((unsigned int)found & 255) + frame->payload_len;
-  if (end - from > room - SLOT_HEAD)
-    return 0;
-  head = (i + 1) | (unsigned long long)frame->payload_len << 32;
-  return usermem_put(G2RUN(G(L)), to, head, frame->data + from, end - from) ? -1 : 1;
-}
-
-/*
- * Where a reply's payload of @n bytes goes, or NULL if there is no room.  The query's is
- * gone: it need not be moved, and what comes into its place is not yet the frame's.
- */
-static unsigned char *replace(lua_State *L, struct frames *frames, struct frame *frame,
-			      unsigned long n)
-{
-  unsigned int len = frame->len;
-  unsigned short payload_len = frame->payload_len;
-  unsigned char *p;
-  frame->len = frame->udp + UDP_LEN;
-  frame->payload_len = 0;
-  p = reserve(L, frames, frame, frame->len, n);
-  if (!p) {
-    frame->len = len;
-    frame->payload_len = payload_len;
-  }
-  return p;
-}
-
-/* 1 if it is answered; -1 as above. */
-static int takeslot(lua_State *L, struct frames *frames, unsigned long from,
-		    unsigned long room)
-{
-  struct frame *frame;
-  unsigned long long head;
-  unsigned char *p;
-  unsigned int place, len;
-  if (usermem_load(G2RUN(G(L)), &head, from, SLOT_HEAD))
-    return -1;
-  place = (unsigned int)head - 1;
-  len = (unsigned int)(head >> 32);
-  if (place >= FRAMES_MAX || len > room - SLOT_HEAD)
-    return 0;
-  frame = &frames->in[place % FRAMES_MAX];  /* In speculation, too. */
-  if (!frame->data || !frame->udp || !frames_may_queue(frames) ||
-      !(p = replace(L, frames, frame, len)))
-    return 0;
-  if (usermem_get(G2RUN(G(L)), p, from + SLOT_HEAD, len))
-    return -1;
-  frame->len += len;
-  if (!frame_reply(frame, len))
-    return 0;
-  frames_queue(frames, frame);
+  slot->addr = (unsigned long)at;
+  slot->size = (unsigned int)room;
   return 1;
-}
-
-static int isslot(double addr, double size, long *at, long *room)
-{
-  return vm_isint(addr, at) && vm_isint(size, room) &&
-	 *room >= SLOT_HEAD && *room <= SLOT_MAX;
 }
 
 /* How many there are; NaN for bad arguments and addresses. */
 double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size, int headers)
 {
   struct frames *frames = framesof(ud);
+  struct frames_slot slot;
   unsigned int i, n = 0;
-  long to, room;
   int done;
-  if (!isslot(addr, size, &to, &room))
+  if (!isslot(addr, size, &slot))
     return VM_NAN;
   for (i = 0; i < frames->n; i++) {
     lj_safepoint(L);
-    done = putslot(L, frames, i, (unsigned long)to + n * (unsigned long)room,
-		   (unsigned long)room, headers);
+    done = frames_put_slot(G2RUN(G(L)), frames, i, &slot, headers);
     if (done < 0)
       return VM_NAN;
+    if (done)
+      slot.addr += slot.size;
     n += (unsigned int)done;
   }
   return n;
@@ -372,15 +304,15 @@ double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size, int 
 double vm_port_reply(lua_State *L, GCudata *ud, double addr, double size, double count)
 {
   unsigned long i, n = span(count);
+  struct frames_slot slot;
   double answered = 0;
-  long from, room;
+  unsigned int place;
   int done;
-  if (!isslot(addr, size, &from, &room) || n > FRAMES_MAX)
+  if (!isslot(addr, size, &slot) || n > FRAMES_MAX)
     return VM_NAN;
-  for (i = 0; i < n; i++) {
+  for (i = 0; i < n; i++, slot.addr += slot.size) {
     lj_safepoint(L);
-    done = takeslot(L, framesof(ud), (unsigned long)from + i * (unsigned long)room,
-		    (unsigned long)room);
+    done = (int)vm_called(L, frames_take_slot(G2RUN(G(L)), framesof(ud), &slot, &place));
     if (done < 0)
       return VM_NAN;
     answered += done;
@@ -738,7 +670,7 @@ LJLIB_CF(port_keep)		LJLIB_REC(.)
 static int slots(lua_State *L, double done)
 {
   if (done != done)
-    luaL_error(L, "bad address, or no slots of %d to %d bytes", SLOT_HEAD, SLOT_MAX);
+    luaL_error(L, "bad address, or no slots of %d to %d bytes", FRAMES_SLOT_HEAD, FRAMES_SLOT_MAX);
   lua_pushnumber(L, done);
   return 1;
 }

@@ -24,6 +24,7 @@
 
 #include "net/accept.h"
 #include "net/frames.h"
+#include "net/frames_text.h"
 #include "net/mmsg.h"
 #include "lib.h"
 #include "lib_ircall.h"
@@ -179,26 +180,6 @@ LJLIB_CF(net_send)		LJLIB_REC(.)
   return pushresult(L, vm_net_send(L, fd, addr, n, flags, ud), 3);
 }
 
-static const char *whynot(long err)
-{
-  switch (err) {
-  case -ESOCKTNOSUPPORT: return "no packet socket of SOCK_RAW";
-  case -EDESTADDRREQ: return "not bound to a device with Ethernet frames";
-  case -EPERM: return "taking frames from the stack needs CAP_NET_ADMIN over the socket's network namespace";
-  case -EBUSY: return "a bridge, bond, macvlan or another script takes this device's frames";
-  case -EINVAL: return "a device whose frames cannot be taken from the stack";
-  case -EPROTOTYPE: return "it is bound to a protocol and would get frames twice: bind it with protocol 0";
-  case -ENOSYS: return "taking frames from the stack needs the kernel backend: omit the argument here";
-  case -EINTR: return "interrupted";
-  case -ESTALE: return "the descriptor has become another socket in this call";
-  case -EMFILE: return "more sockets with frames than a script may have";
-  case -EOPNOTSUPP: return "not supported by this kernel";
-  case -EBADF: return "no such descriptor";
-  case -ENOTSOCK: return "no socket";
-  default: return "no memory";
-  }
-}
-
 static int optbool(lua_State *L, int narg)
 {
   TValue *o = L->base + narg - 1;
@@ -226,7 +207,7 @@ LJLIB_CF(net_frames)
   long ret = vm_called(L, frames_open(G2RUN(G(L)), fd == (int)fd ? (int)fd : -1,
 				       opttake(L, 3), &frames));
   if (ret)
-    luaL_error(L, "descriptor %d: %s", (int)fd, whynot(ret));
+    luaL_error(L, "descriptor %d: %s", (int)fd, frames_open_text(ret));
   frames->all = optbool(L, 2);
   vm_pushframes(L, frames);
   return 1;

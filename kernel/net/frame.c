@@ -11,7 +11,6 @@
 #define ETH_LEN		14
 #define IP4_LEN		20
 #define IP6_LEN		40
-#define UDP_LEN		8
 #define UDP_SUM		6	/* offset of the checksum */
 
 #define TYPE_IP4	0x0800
@@ -45,7 +44,7 @@ static const struct layout *layout_of(const struct frame *frame)
 
 /* -- Checksums ----------------------------------------------------------------- */
 
-static inline unsigned long load(const unsigned char *p, unsigned int n)
+static inline unsigned long word_of(const unsigned char *p, unsigned int n)
 {
 	unsigned long v = 0;
 
@@ -53,7 +52,7 @@ static inline unsigned long load(const unsigned char *p, unsigned int n)
 	return v;
 }
 
-static inline unsigned long add(unsigned long a, unsigned long b)
+static inline unsigned long add_carry(unsigned long a, unsigned long b)
 {
 	a += b;
 	return a + (a < b);
@@ -66,15 +65,15 @@ static unsigned long sum_bytes(unsigned long sum, const unsigned char *p, unsign
 
 	for (; n >= 8; p += 8, n -= 8) {
 		memcpy(&word, p, 8);
-		sum = add(sum, word);
+		sum = add_carry(sum, word);
 	}
-	return n ? add(sum, load(p, n)) : sum;
+	return n ? add_carry(sum, word_of(p, n)) : sum;
 }
 
 /* The same of a header of IPv4 without options. */
 static inline unsigned long sum_header(const unsigned char *ip)
 {
-	return add(add(load(ip, 8), load(ip + 8, 8)), load(ip + 16, 4));
+	return add_carry(add_carry(word_of(ip, 8), word_of(ip + 8, 8)), word_of(ip + 16, 4));
 }
 
 /* In 16 bits, in the order in which they lie in memory: halves added, with their carry. */
@@ -88,7 +87,7 @@ static inline unsigned int fold(unsigned long sum)
 	return half >> 16;
 }
 
-static void store(unsigned char *p, unsigned int v)
+static void put_sum(unsigned char *p, unsigned int v)
 {
 	unsigned short v16 = (unsigned short)v;
 
@@ -104,14 +103,15 @@ static unsigned long pseudo_sum(const struct frame *frame)
 	unsigned long sum;
 
 	memcpy(rest + 2, frame->data + frame->udp + 4, 2);
-	sum = load(rest, 4);
-	return ip == &ip4 ? add(sum, load(addresses, 2 * 4)) : sum_bytes(sum, addresses, 2 * 16);
+	sum = word_of(rest, 4);
+	return ip == &ip4 ? add_carry(sum, word_of(addresses, 2 * 4)) :
+			    sum_bytes(sum, addresses, 2 * 16);
 }
 
 /* Leaves the rest of the sum to the device, or to frame_complete(). */
 static void sum_later(struct frame *frame)
 {
-	store(frame->data + frame->udp + UDP_SUM, fold(pseudo_sum(frame)));
+	put_sum(frame->data + frame->udp + UDP_SUM, fold(pseudo_sum(frame)));
 	frame->sum = FRAME_SUM_PARTIAL;
 	frame->sum_start = frame->udp;
 	frame->sum_at = frame->udp + UDP_SUM;
@@ -121,8 +121,8 @@ static inline void sum_ip4(struct frame *frame)
 {
 	unsigned char *ip = frame->data + ETH_LEN;
 
-	store(ip + 10, 0);
-	store(ip + 10, ~fold(sum_header(ip)));
+	put_sum(ip + 10, 0);
+	put_sum(ip + 10, ~fold(sum_header(ip)));
 }
 
 void frame_complete(struct frame *frame)
@@ -137,7 +137,7 @@ void frame_complete(struct frame *frame)
 	sum = ~fold(sum_bytes(0, frame->data + frame->sum_start,
 			      frame->len - frame->sum_start)) & 0xffff;
 	/* 0 would mean no checksum. */
-	store(frame->data + frame->sum_at, sum ? sum : 0xffff);
+	put_sum(frame->data + frame->sum_at, sum ? sum : 0xffff);
 }
 
 /* Apart from what most frames need, so that these do not save its registers. */
@@ -156,7 +156,7 @@ static int is_sum_good(const struct frame *frame)
 	if (frame->sum == FRAME_SUM_PARTIAL && frame->sum_start == frame->udp &&
 	    frame->sum_at == frame->udp + UDP_SUM)
 		return 1;
-	if (!load(udp + UDP_SUM, 2))
+	if (!word_of(udp + UDP_SUM, 2))
 		return layout_of(frame) == &ip4;
 	return is_sum_right(frame);
 }

@@ -15,6 +15,7 @@
 #include "../arch/mask.h"
 
 #define FRAME_MAX	10240	/* bytes of a frame; longer ones are not received */
+#define UDP_LEN		8	/* of a UDP header */
 
 /* The state of the checksum of TCP, UDP and the like. */
 enum frame_sum {

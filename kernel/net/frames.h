@@ -39,6 +39,9 @@ struct frames {
 	struct frame in[FRAMES_MAX], out[FRAMES_MAX];
 };
 
+#define FRAMES_TIMEOUT_MAX	1000000000	/* ms */
+#define FRAMES_HOLD_MAX		1000000		/* us */
+
 /**
  * struct frames_wait - what a receive waits for
  * @max:     frames to take, FRAMES_MAX at most
@@ -99,6 +102,39 @@ long frames_build(struct run *run, struct frames *frames, unsigned int room);
 /* Makes room for @room bytes in @frame, of @frames->in: 0, -ENOBUFS, -ENOMEM. */
 long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 		 unsigned int room);
+
+/* For how many bytes that makes room without asking for memory, @frame->room at least. */
+unsigned int frames_spare(const struct frame *frame);
+
+/**
+ * struct frames_slot - a place for a datagram in memory of the process: which frame it is,
+ * from 1, and its payload's length, 4 bytes each; and its payload
+ * @addr: its address
+ * @size: bytes, FRAMES_SLOT_HEAD .. FRAMES_SLOT_MAX
+ */
+struct frames_slot {
+	unsigned long addr;
+	unsigned int size;
+};
+
+#define FRAMES_SLOT_HEAD	8
+#define FRAMES_SLOT_MAX		65536
+
+/*
+ * Writes the datagram in frame @i of those received to @slot; with @headers the frame's from
+ * its first byte on come before the payload.  1; 0 if it is no datagram, or does not fit; -1
+ * for a bad address.
+ */
+int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
+		    const struct frames_slot *slot, int headers);
+
+/*
+ * Queues the payload in @slot as the reply to the frame that it names, which @place is set
+ * to, from 0.  1; 0 if that is no datagram that frame_udp() has found, or there is no room;
+ * -1 for a bad address.
+ */
+int frames_take_slot(struct run *run, struct frames *frames, const struct frames_slot *slot,
+		     unsigned int *place);
 
 /*
  * For backends, when the frames of the last receive are gone: references to one of them

@@ -80,6 +80,13 @@ static bool move_up(struct frame *frame, unsigned int room)
 	return true;
 }
 
+unsigned int frames_spare(const struct frame *frame)
+{
+	unsigned int before = round_down(skb_headroom(frame->buffer), 16);
+
+	return min_t(unsigned int, frame->room + before, FRAME_MAX);
+}
+
 static noinline long make_room(struct run *run, struct frames *frames, struct frame *frame,
 			       unsigned int room)
 {

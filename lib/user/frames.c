@@ -309,6 +309,11 @@ long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 	return room <= frame->room ? 0 : -ENOBUFS;
 }
 
+unsigned int frames_spare(const struct frame *frame)
+{
+	return frame->room;
+}
+
 static long check_socket(struct run *run, int fd)
 {
 	struct sockaddr_ll address = { 0 };
