@@ -8,33 +8,15 @@
  * through the functions that check these.
  */
 #include "batches.h"
+#include "batches_arena.h"
 #include "fs/files.h"
 #include "net/accept.h"
 #include "net/mmsg.h"
 #include "fs/readdirplus.h"
 #include "engine.h"
-#include "place.h"
 #include "platform.h"
 #include "syscalls_nr.h"
 #include "usermem.h"
-
-/* -- The arena --------------------------------------------------------------------- */
-
-/* Where the program's @address is; a structure may reach into the guard after the arena. */
-static void *in_arena(const struct engine_vm *vm, u64 address)
-{
-	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
-
-	return (void *)(unsigned long)(vm->machine.base + offset);
-}
-
-/* Like this, so that the compiler reads each byte once. */
-#define READ_STRUCT(vm, to, address)					\
-	do {								\
-		_Static_assert(sizeof(*(to)) <= IMAGE_GUARD, #to);	\
-		memcpy(to, in_arena(vm, address), sizeof(*(to)));	\
-		__asm__ volatile("" : : : "memory");			\
-	} while (0)
 
 /* -- Files --------------------------------------------------------------------------- */
 
@@ -274,7 +256,7 @@ static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
 	case IMAGE_BATCH_COPY_OUT:
 		return copy_call(vm, op == IMAGE_BATCH_COPY_IN, address);
 	}
-	return -ENOSYS;
+	return batches_frames_call(vm, op, address);
 }
 
 /* A single file costs little, so it does not pay for what the others need. */

@@ -3,7 +3,7 @@
 # compounds, its tests, and to be fuzzed.
 
 CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o verify.o verify_step.o machine.o \
-	batches.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
+	batches.o batches_frames.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
 $(BUILD)/syscript: $(BUILD)/engine/confined/print.o

@@ -85,7 +85,8 @@ static bool may_batch(const struct run *run, u64 op)
 		return true;
 	if ((op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES) || op == IMAGE_BATCH_READ_FILE)
 		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
-	if ((op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND) || op == IMAGE_BATCH_ACCEPT)
+	if ((op >= IMAGE_BATCH_MESSAGES && op <= IMAGE_BATCH_SEND) || op == IMAGE_BATCH_ACCEPT ||
+	    op >= IMAGE_BATCH_FRAMES_OPEN)
 		return run_may_use(run, SYSCRIPT_LIBRARY_NET);
 	return run_may_use(run, SYSCRIPT_LIBRARY_UTIL);
 }

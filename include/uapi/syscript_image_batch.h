@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * IMAGE_CALL_BATCH: the batches of kernel/fs and kernel/net (files, entries, messages,
- * connections) for images, with r1 one of enum image_batch and r2 the address of its
+ * connections, frames) for images, with r1 one of enum image_batch and r2 the address of its
  * structure.
  *
  * The structure is in the arena and read once: what other threads or the process write
@@ -30,6 +30,31 @@
  *             struct image_batch_copy.  0; -EFAULT, -EINVAL
  *   ACCEPT    struct image_batch_accept.  How many connections: kernel/net/accept.h
  *   READ_FILE struct image_batch_file.  The bytes read: kernel/fs/files.h
+ *
+ * Frames of a device, by ports, which kernel/net/frames.h describes.  The frames are the
+ * kernel's: a program has copies, and says which of them are to be sent, with which bytes.
+ *
+ *   FRAMES_OPEN
+ *             struct image_batch_open.  A number above 0 for the port of a socket: the same
+ *             for the same descriptor, as long as the program lives
+ *   FRAMES_STATE, FRAMES_QUEUE, FRAMES_WRITE, FRAMES_FLUSH, FRAMES_RECEIVE
+ *             struct image_batch_port.  -EBADF: no such port.  First, what @out says is
+ *             done with frames that were received before: WRITE changes them, the others
+ *             queue them to be sent by @port.  Then FLUSH sends what @port has queued, and
+ *             RECEIVE drops what has become old, sends, and receives: how many, 0 or -errno,
+ *             as frames_flush() and frames_receive().  The others return 0
+ *   FRAMES_FETCH
+ *             struct image_batch_fetch.  Copies the frames of a port, with records: how many;
+ *             -EBADF, -ENOBUFS (@size is too small), -EINVAL (not in the arena)
+ *   FRAMES_BUILD, FRAMES_GROW
+ *             struct image_batch_place.  BUILD: a new frame without bytes, its place, or
+ *             -errno as frames_build(); GROW: 0, or -errno as frames_grow()
+ *   FRAMES_KEEP, FRAMES_DROP
+ *             r2: a port, whose frames outlive this run if it succeeds, or do not.  0 or
+ *             -EBADF
+ *   FRAMES_COPY_OUT, FRAMES_REPLY
+ *             struct image_batch_slots.  Datagrams to and from memory of the process: how
+ *             many; -EFAULT, -EBADF, -EINVAL
  */
 enum image_batch {
 	IMAGE_BATCH_PENDING = 1,
@@ -39,6 +64,12 @@ enum image_batch {
 	IMAGE_BATCH_COPY_IN, IMAGE_BATCH_COPY_OUT,
 	IMAGE_BATCH_ACCEPT,
 	IMAGE_BATCH_READ_FILE,
+	IMAGE_BATCH_FRAMES_OPEN, IMAGE_BATCH_FRAMES_STATE,
+	IMAGE_BATCH_FRAMES_QUEUE, IMAGE_BATCH_FRAMES_WRITE,
+	IMAGE_BATCH_FRAMES_FLUSH, IMAGE_BATCH_FRAMES_RECEIVE,
+	IMAGE_BATCH_FRAMES_FETCH, IMAGE_BATCH_FRAMES_BUILD, IMAGE_BATCH_FRAMES_GROW,
+	IMAGE_BATCH_FRAMES_KEEP, IMAGE_BATCH_FRAMES_DROP,
+	IMAGE_BATCH_FRAMES_COPY_OUT, IMAGE_BATCH_FRAMES_REPLY,
 };
 
 /* struct files_request; @files: struct syscript_file[n] */
@@ -107,6 +138,98 @@ struct image_batch_accept {
 	unsigned long fds;
 	int fd;
 	unsigned int n, flags;
+};
+
+/* @take: 0, 1: from the device's stack, 2: those that it would not filter.  @all: not 0 */
+struct image_batch_open {
+	int fd;
+	unsigned int take, all;
+};
+
+/**
+ * struct image_batch_out - a frame that was received, or built, with its new bytes
+ * @at:    where they are in the arena
+ * @len:   how many
+ * @port:  it is one of this port's
+ * @place: which, from 0
+ * @udp:   0, or where the header of its UDP datagram is: 34 or 54; the headers before it
+ *         have no options
+ * @reply: not 0: it becomes the reply to that datagram, with the payload that is there
+ * @sum_start, @sum_at: 0, or where the bytes begin whose checksum is still to be completed,
+ *         and where the checksum is: as it was received, or UDP's after such headers
+ *
+ * One that is not as it should be is ignored.
+ */
+struct image_batch_out {
+	unsigned long at;
+	unsigned int len;
+	unsigned char port, place, udp, reply;
+	unsigned short sum_start, sum_at;
+};
+
+/**
+ * struct image_batch_port - a call on a port
+ * @port:    its number
+ * @n:       frames at @out, struct image_batch_out[n], 64 at most
+ * @max, @timeout, @enough, @hold: of a receive, struct frames_wait
+ * @waiting: out: frames that wait for the next flush
+ * @batch:   out: changes when the received frames are others, or gone
+ * @bytes:   out, RECEIVE: what FETCH wants room for
+ */
+struct image_batch_port {
+	unsigned long out;
+	unsigned int port, n;
+	unsigned int max;
+	int timeout;
+	unsigned int enough, hold;
+	unsigned int waiting;
+	unsigned long batch, bytes;
+};
+
+/**
+ * struct image_batch_frame - a copy of a frame: the first fields are struct frame's
+ * @at:      of its bytes; 0: it is not here any more
+ * @len:     how many
+ * @room:    as many as may be there before it has to grow
+ * @vlan:    the tag that the device took out, its protocol in the upper half, or 0
+ * @sum, @sum_start, @sum_at: what is known of its checksum
+ * @udp, @payload_len: 0
+ * @found, @found_len: 0, or the offset of its UDP header and the payload's length, if it is
+ *           a whole datagram with right checksums
+ * @slot:    bytes that are its own at @at
+ * @changed: 0
+ */
+struct image_batch_frame {
+	unsigned long at;
+	unsigned int len, room;
+	unsigned int vlan;
+	unsigned short sum, sum_start, sum_at;
+	unsigned short udp, payload_len;
+	unsigned short found, found_len, slot, changed;
+};
+
+#define IMAGE_FRAME_SLOT	512	/* at least; a longer frame has its length and a few */
+
+/* @records: struct image_batch_frame[64]; @bytes: of their contents, @size bytes of room */
+struct image_batch_fetch {
+	unsigned long records, bytes, size;
+	unsigned int port;
+};
+
+/* @room: for how many bytes; out: for how many there is room now, without growing again */
+struct image_batch_place {
+	unsigned int port, place, room;
+};
+
+/**
+ * struct image_batch_slots - struct frames_slot: memory at @addr in @n pieces of @size bytes
+ * @headers: not 0: with the headers before the payload
+ * @taken:   out, REPLY: a bit for each frame that became a reply
+ */
+struct image_batch_slots {
+	unsigned long addr;
+	unsigned int port, size, n, headers;
+	unsigned long long taken;
 };
 
 #endif /* _UAPI_SYSCRIPT_IMAGE_BATCH_H */

@@ -41,7 +41,7 @@ PARTS = {
     "batches": [
         "kernel/fs/*.[ch]",
         "kernel/net/*.[ch]",
-        CONFINED + "batches.[ch]",
+        CONFINED + "batches*.[ch]",
         "include/uapi/syscript_image_batch.h",
     ],
 }

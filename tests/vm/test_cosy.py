@@ -68,6 +68,32 @@ def test_batches_while_others_write(how: str, as_outsider) -> None:
     assert (done.returncode, done.stdout) == (0, "some were done\n")
 
 
+FRAMES = BATCHES.with_name("frames.txt")
+
+
+def frames(as_outsider, *words: str):
+    """In a namespace of the user's own, with a device."""
+    lines = (
+        "ip link add name one type veth peer name two",
+        "ip link set one up",
+        "ip link set two up",
+        'exec "$@"',
+    )
+    command = ["unshare", "-Urn", "sh", "-ec", "\n".join(lines), "sh", BUILD / "guest" / "frames"]
+    return as_outsider([*command, *words], env=KERNEL)
+
+
+def test_frames_of_any_numbers(as_outsider) -> None:
+    done = frames(as_outsider, "numbers", "one")
+    assert (done.returncode, done.stdout) == (0, FRAMES.read_text()), done.stderr
+
+
+def test_frames_while_others_write(as_outsider) -> None:
+    """Another thread rewrites what is to be sent, and where its bytes are."""
+    done = frames(as_outsider, "rewrite", "one", "200")
+    assert (done.returncode, done.stdout) == (0, "open 1\nover\n"), done.stderr
+
+
 @pytest.fixture
 def short_limit() -> Iterator[None]:
     """100 ms: segments ask for 10 s and take what they get."""
