@@ -291,6 +291,11 @@ static long compiled_call_at(lua_State *L, long pc)
 
 	if (b)
 		L->top = at.ra + b;
+	L->ci->savedpc = L->savedpc;
+	/* The code was made for another function, as for a method of strings. */
+	if (iscfunction(at.ra) && compiled_number(at.ra))
+		return ((compiled *)compiled_number(at.ra))(NULL, at.ra, L->top - at.ra - 1,
+							    (unsigned int)(GETARG_C(at.i) - 1), L);
 	return go_on(L, luaD_precall(L, at.ra, GETARG_C(at.i) - 1));
 }
 
@@ -490,8 +495,14 @@ static long compiled_setglobal(lua_State *L, long pc)
 static long compiled_gettable(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
+	StkId rb = at.base + GETARG_B(at.i);
+	TValue *key = rk(&at, GETARG_C(at.i));
 
-	luaV_gettable(L, at.base + GETARG_B(at.i), rk(&at, GETARG_C(at.i)), at.ra);
+	if (is_frame_at(rb, key)) {
+		set_view(at.ra, rb, nvalue(key));
+		return 0;
+	}
+	luaV_gettable(L, rb, key, at.ra);
 	return 0;
 }
 
@@ -517,8 +528,15 @@ static long compiled_self(lua_State *L, long pc)
 	struct at at = look_closed(L, pc);
 	StkId rb = at.base + GETARG_B(at.i);
 
+	TValue *name = rk(&at, GETARG_C(at.i));
+	const TValue *method = method_of(rb, name);
+
 	setobjs2s(L, at.ra + 1, rb);
-	luaV_gettable(L, rb, rk(&at, GETARG_C(at.i)), at.ra);
+	if (method) {
+		setobj2s(L, at.ra, method);
+		return 0;
+	}
+	luaV_gettable(L, rb, name, at.ra);
 	return 0;
 }
 

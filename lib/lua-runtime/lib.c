@@ -682,6 +682,8 @@ static int table_move(lua_State *L)
 	return move_on(L, 0);
 }
 
+#include "frames.c"
+
 /* -- All of them --------------------------------------------------------------------------- */
 
 static const luaL_Reg no_functions[] = { { NULL, NULL } };
@@ -716,7 +718,7 @@ static const char *luai_name(lua_State *L)
 	static const luaL_Reg *const libraries[] = {
 		base_funcs, co_funcs, tab_funcs, strlib, table_functions, others,
 		bit_functions, math_functions, random_functions, util_functions,
-		net_functions, fs_functions,
+		net_functions, fs_functions, frame_functions, port_functions,
 	};
 	lua_CFunction f = curr_func(L)->c.f;
 	const luaL_Reg *reg;

@@ -167,10 +167,8 @@ static int net_send(lua_State *L)
 	return 1;
 }
 
-static int net_frames(lua_State *L)
-{
-	return luaL_error(L, "the confined engine has no net.frames(): run this with LuaJIT's");
-}
+/* frames.c */
+static int net_frames(lua_State *L);
 
 static const luaL_Reg net_functions[] = {
 	{ "accept", net_accept }, { "messages", net_messages }, { "recv", net_recv }, { "send", net_send },

@@ -48,6 +48,7 @@
 #include "text.c"
 #include "join.c"
 #include "compiled.c"
+#include "frames_quick.c"
 
 /* -- Calls ------------------------------------------------------------------------ */
 
@@ -240,28 +241,6 @@ static inline bool finish_quickly(lua_State *L, struct runtime_call *call, long 
 	return !call->stop;
 }
 
-/* -- What another engine is better for --------------------------------------------- */
-
-/* Do a function's constants include the name "frames"? */
-static bool says_frames(const Proto *f)
-{
-	int i;
-
-	for (i = 0; i < f->sizek; i++)
-		if (ttisstring(&f->k[i]) && !strcmp(svalue(&f->k[i]), "frames"))
-			return true;
-	for (i = 0; i < f->sizep; i++)
-		if (says_frames(f->p[i]))
-			return true;
-	return false;
-}
-
-static void leave(lua_State *L, struct runtime_call *call, const char *what)
-{
-	call->failed = RUNTIME_LEFT;
-	luaL_error(L, "%s: the confined engine has no %s", call->name + 1, what);
-}
-
 static void compile(lua_State *L, struct runtime_call *call)
 {
 	if (luaL_loadbuffer(L, call->source, call->source_len, call->name)) {
@@ -272,8 +251,6 @@ static void compile(lua_State *L, struct runtime_call *call)
 		}
 		lua_error(L);
 	}
-	if (call->another && says_frames(clvalue(L->top - 1)->l.p))
-		leave(L, call, "net.frames()");
 }
 
 /* In the registry: run_name. */
@@ -458,6 +435,7 @@ static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long 
 		return wrong_version(call);
 	}
 	if (status) {
+		drop_frames();
 		set_error(call->opened, call, status);
 		if (call->opened)
 			lua_settop(call->opened, 0);
@@ -472,6 +450,7 @@ COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
 	lua_State *L = call->state;
 	long run = NOT_CALLED;
 
+	frames_known = 0;
 	if (L) {
 		run = call_compiled_run(L, call);
 		if (finish_quickly(L, call, run))

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0
 -- expect: ok
--- engine: luajit
 -- Everything but a packet socket, and all descriptors that the process has.
 local values = { -1, 0, 1, 2, 3, 2^31, 2^32, 2^53, -2^31, 0.5, 0/0, 1/0, "x", "0", {}, true, print }
 local function try(f, ...)

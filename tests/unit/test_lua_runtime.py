@@ -185,13 +185,6 @@ def test_usage() -> None:
     assert run("-e", "", *"123456789").returncode == 2
 
 
-def test_has_no_frames() -> None:
-    """A function that only LuaJIT's engine has is reported as missing when it is called."""
-    done = run(*CONFINED_LIMITS, "-e", "local frames = net.frames return frames(3)")
-    assert done.returncode == 1
-    assert "the confined engine has no net.frames()" in done.stderr
-
-
 SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
 
 

@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run by test_frames.py as an ordinary user in a namespace with devices one and two."""
+"""
+Run by test_frames.py as an ordinary user in a namespace with devices one and two.
+
+With "compound" the server is one in C.  With "pod" as containers are: the device one has an
+address, and CAP_NET_RAW is all that the process may.  Its stack would answer that the port is
+closed; a UDP socket on it that refuses all that comes prevents that, without a capability
+(docs/deploy.md).
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
+import re
 import socket
+import struct
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -14,6 +28,9 @@ from library import KERNEL, Library  # noqa: E402
 
 ECHO = (Path(__file__).resolve().parents[2] / "scripts" / "net" / "udp_echo.lua").read_text()
 TAKE = sys.argv[1:] == ["take"]
+POD = sys.argv[1:] == ["pod"]
+COMPOUND = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy" / "guest" / "frames"
+CAP_NET_RAW, SO_ATTACH_FILTER, ICMP = 13, 26, 1
 
 
 def packet(name: str, protocol: int) -> socket.socket:
@@ -22,11 +39,71 @@ def packet(name: str, protocol: int) -> socket.socket:
     return sock
 
 
-library = Library()
+def muted(port: int) -> socket.socket:
+    """A UDP socket on the port whose filter refuses all."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    code = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # ret #0
+    filter_ = struct.pack("HxxxxxxQ", 1, ctypes.addressof(code))
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+    sock.bind(("", port))
+    return sock
+
+
+def protocols(sock: socket.socket, mac: bytes, n: int) -> list[int]:
+    """Of the IPv4 frames that come from there: n, and those that come soon after."""
+    found: list[int] = []
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        with contextlib.suppress(BlockingIOError):
+            frame = sock.recv(2000, socket.MSG_DONTWAIT)
+            if frame[6:12] == mac and frame[12:14] == b"\x08\x00":
+                found.append(frame[23])
+                if len(found) == n:
+                    until = min(until, time.monotonic() + 0.2)
+    return found
+
+
+def run_compound(one: socket.socket, two: socket.socket) -> None:
+    mac = one.getsockname()[4]
+    server = subprocess.Popen(
+        [COMPOUND, "echo", "one", "7", "8"],
+        env={**os.environ, "COSY_ENGINE": "kernel"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while server.poll() is None:
+        two.send(mac + wire.frame4(b"to a compound")[6:])
+        time.sleep(0.05)
+    assert int(server.communicate()[0]) >= 8 and server.returncode == 0
+    assert protocols(two, mac, 8).count(socket.IPPROTO_UDP) >= 8
+
+
+def run_in_a_pod(one: socket.socket, two: socket.socket) -> None:
+    effective = re.search(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
+    assert effective and int(effective[1], 16) == 1 << CAP_NET_RAW
+    mac = one.getsockname()[4]
+    two.send(mac + wire.frame4(b"nobody there")[6:])
+    assert ICMP in protocols(two, mac, 1)
+    library.call(fd, one.fileno(), 7, 0, 0)
+    wire.drain(one)
+    with muted(7):
+        for i in range(4):
+            two.send(mac + wire.frame4(b"%d" % i)[6:])
+        assert library.call(fd, one.fileno(), 7, 4, 5000) == (1, 4), library.error(fd)
+        assert protocols(two, mac, 4) == [socket.IPPROTO_UDP] * 4
+
+
 one, two = packet("one", 0 if TAKE else wire.ETH_P_ALL), packet("two", wire.ETH_P_ALL)
+if sys.argv[1:] == ["compound"]:
+    run_compound(one, two)
+    sys.exit()
+library = Library()
 source = ECHO.replace("net.frames(fd)", "net.frames(fd, false, true)") if TAKE else ECHO
 fd, text = library.register(source.encode(), backend=KERNEL)
 assert fd >= 0, text
+if POD:
+    run_in_a_pod(one, two)
+    sys.exit()
 library.call(fd, one.fileno(), 7, 0, 0)
 mac = one.getsockname()[4]
 for i in range(4):

@@ -42,9 +42,17 @@ AsUser = Callable[..., subprocess.CompletedProcess[str]]
 USER = 2  # SYSCRIPT_BACKEND_USER
 NOJIT = 1  # SYSCRIPT_NOJIT
 ECHO = (ROOT / "scripts" / "net" / "udp_echo.lua").read_text()
-MODES = {"kernel": (KERNEL, 0), "kernel-interp": (KERNEL, NOJIT), "user": (USER, 0)}
+CONFINED = 0x101  # SYSCRIPT_LUA_ON_CONFINED
+# The backend, flags, the engine.
+MODES = {
+    "kernel": (KERNEL, 0, 0),
+    "kernel-interp": (KERNEL, NOJIT, 0),
+    "confined": (KERNEL, 0, CONFINED),
+    "user": (USER, 0, 0),
+    "confined-user": (USER, 0, CONFINED),
+}
 # Frames are C's: what the compiler makes of their views is where modes may differ.
-IN_KERNEL = ["kernel", pytest.param("kernel-interp", marks=pytest.mark.long)]
+IN_KERNEL = ["kernel", "confined", pytest.param("kernel-interp", marks=pytest.mark.long)]
 
 
 SCRIPTS: list[int] = []
@@ -54,9 +62,11 @@ class Script:
     """A script in one of the modes, until the test's end."""
 
     def __init__(self, mode: str, source: str, **more: int) -> None:
-        backend, flags = MODES[mode]
+        backend, flags, engine = MODES[mode]
         self.library = Library()
-        self.fd, text = self.library.register(source.encode(), backend=backend, flags=flags, **more)
+        self.fd, text = self.library.register(
+            source.encode(), backend=backend, flags=flags, engine=engine, **more
+        )
         assert self.fd >= 0, text
         SCRIPTS.append(self.fd)
 
@@ -84,8 +94,14 @@ def closed_scripts() -> Iterator[None]:
         os.close(SCRIPTS.pop())
 
 
-@pytest.fixture(params=[*IN_KERNEL, "user"])
+@pytest.fixture(params=[*IN_KERNEL, "user", "confined-user"])
 def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["kernel", "confined"])
+def kernel(request: pytest.FixtureRequest) -> str:
+    """Both engines: who holds a frame, and for how long, is the core's part of either."""
     return request.param
 
 
@@ -637,9 +653,9 @@ def test_files_stay_whole(mode: str, net: Wire, far: socket.socket, tmp_path: Pa
         assert os.pread(file.fileno(), 1024, 0) == content
 
 
-def test_peekers(net: Wire, far: socket.socket) -> None:
+def test_peekers(kernel: str, net: Wire, far: socket.socket) -> None:
     """A reader that peeks at the queue holds the frame, too, while a script writes to it."""
-    echo, over = Script("kernel", ECHO), threading.Event()
+    echo, over = Script(kernel, ECHO), threading.Event()
     torn: list[bytes] = []
 
     def peek() -> None:
@@ -665,9 +681,9 @@ def test_peekers(net: Wire, far: socket.socket) -> None:
     assert torn == []
 
 
-def test_gso(net: Wire, far: socket.socket) -> None:
+def test_gso(kernel: str, net: Wire, far: socket.socket) -> None:
     """One frame that stands for many datagrams is that many for the script."""
-    echo = Script("kernel", ECHO)
+    echo = Script(kernel, ECHO)
     with net.to_server(7) as client:
         client.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
         payload = os.urandom(1450)
@@ -679,7 +695,7 @@ def test_gso(net: Wire, far: socket.socket) -> None:
         client.send(b"alone")
         client.send(payload)
         queued(far, 2)
-        once = Script("kernel", "function run(fd) return net.frames(fd):receive(64, 30000) end")
+        once = Script(kernel, "function run(fd) return net.frames(fd):receive(64, 30000) end")
         assert once(far.fileno()) == 16
         assert memory(far)["rmem"] == 0
 
@@ -705,9 +721,9 @@ def set_feature(where: wire.Namespace, device: bytes, feature: int, on: bool) ->
         fcntl.ioctl(sock, 0x8946, request)  # SIOCETHTOOL
 
 
-def test_gro(net: Wire, far: socket.socket, near: socket.socket) -> None:
+def test_gro(kernel: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
     """Datagrams that the receiving device has put together are single ones again."""
-    burst, echo = Script("kernel", BURST), Script("kernel", ECHO)
+    burst, echo = Script(kernel, BURST), Script(kernel, ECHO)
     frame = ctypes.create_string_buffer(frame4(b"put together", fragment=0x4000))
     # Segments that one program has cut up are not merged by the other.
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
@@ -777,7 +793,7 @@ def seven(request: pytest.FixtureRequest, net: Wire, looped: None) -> Iterator[s
 def opened(request: pytest.FixtureRequest, mode: str) -> str:
     """How a script has its port there."""
     how = request.node.callspec.params["seven"]
-    if how == "taken" and mode == "user":
+    if how == "taken" and mode.endswith("user"):
         pytest.skip("processes take no frames from the stack")
     return PORTS[how]
 
@@ -977,9 +993,9 @@ end
 """
 
 
-def test_charged_to_the_receiver(net: Wire, far: socket.socket) -> None:
+def test_charged_to_the_receiver(kernel: str, net: Wire, far: socket.socket) -> None:
     """While a script holds frames they fill its socket's buffer, and no other's."""
-    hold = Script("kernel", HOLD)
+    hold = Script(kernel, HOLD)
     ours, theirs = socket.socketpair()
     ours.settimeout(30)
     got: list[int] = []
@@ -1171,9 +1187,9 @@ end
 """
 
 
-def test_socket_goes(net: Wire, far: socket.socket) -> None:
+def test_socket_goes(kernel: str, net: Wire, far: socket.socket) -> None:
     """Closed, or made another one, with frames in hand."""
-    states = Script("kernel", STATES)
+    states = Script(kernel, STATES)
     with net.to_server(7) as client, net.server.packet("far") as other:
         for state, flush, receive in (
             (0, 2, 0),
@@ -1286,9 +1302,9 @@ def set_filter(sock: socket.socket, *code: tuple[int, int, int, int]) -> None:
 
 # Within headers, at their ends, within the first datagram, at its end, in the second.
 @pytest.mark.parametrize("kept", [1, 14, 20, 34, 41, 42, 43, 100, 141, 142, 143, 300, 1000])
-def test_filters_that_cut(net: Wire, far: socket.socket, kept: int) -> None:
+def test_filters_that_cut(kernel: str, net: Wire, far: socket.socket, kept: int) -> None:
     """A filter may leave only the beginning of frames, of those that stand for many, too."""
-    look, burst = Script("kernel", CUT), Script("kernel", BURST)
+    look, burst = Script(kernel, CUT), Script(kernel, BURST)
     frame = ctypes.create_string_buffer(frame4(b"put together" * 8, fragment=0x4000))
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
     set_feature(net.server, b"far", ETHTOOL_SGRO, True)
@@ -1374,10 +1390,10 @@ def send_along(*fds: int) -> None:
         socket.send_fds(ours, [b"x"], fds)
 
 
-def test_threads_at_one_socket(net: Wire, far: socket.socket) -> None:
+def test_threads_at_one_socket(kernel: str, net: Wire, far: socket.socket) -> None:
     """Two scripts and recv(2) take from it, while its descriptors come, change and go."""
     over, first = threading.Event(), 900
-    scripts = [Script("kernel", TURNS) for _ in range(2)]
+    scripts = [Script(kernel, TURNS) for _ in range(2)]
     others = [net.server.packet("far") for _ in range(2)]
 
     def change() -> None:
@@ -1478,8 +1494,8 @@ def test_waiting(mode: str, net: Wire, far: socket.socket) -> None:
             sender.join()
 
 
-def test_signal_ends_a_wait(net: Wire, far: socket.socket) -> None:
-    receive = Script("kernel", RECEIVE)
+def test_signal_ends_a_wait(kernel: str, net: Wire, far: socket.socket) -> None:
+    receive = Script(kernel, RECEIVE)
     main = threading.get_ident()
     old = signal.signal(signal.SIGUSR1, lambda *_: None)
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGUSR1))
@@ -1499,7 +1515,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_ends_with_frames_in_hand(net: Wire, far: socket.socket, how: str) -> None:
+def test_ends_with_frames_in_hand(kernel: str, net: Wire, far: socket.socket, how: str) -> None:
     """However a run ends, the frames that it had are freed with it."""
     source = f"""
     function run(fd)
@@ -1517,7 +1533,7 @@ def test_ends_with_frames_in_hand(net: Wire, far: socket.socket, how: str) -> No
         queued(far, 6)
         pid = os.fork()
         if not pid:
-            script = Script("kernel", source, time_limit_ns=200_000_000)
+            script = Script(kernel, source, time_limit_ns=200_000_000)
             script.library.call(script.fd, far.fileno())
             os._exit(0)
         _, status = os.waitpid(pid, 0)
@@ -1641,7 +1657,7 @@ def test_kept(mode: str, net: Wire, far: socket.socket, family: int) -> None:
             queued(far, 3)
             assert keep(far.fileno(), Call.RECEIVE, slots.at, SIZE) == 3
             assert [slots[j] for j in range(3)] == [*enumerate(requests, 1)]
-            assert held(far) or mode == "user"
+            assert held(far) or mode.endswith("user")
             for j, reply in enumerate(replies):
                 slots.put(j, 3 - j, reply)
             assert keep(far.fileno(), Call.REPLY, slots.at, SIZE, 3) == 3
@@ -1713,9 +1729,9 @@ def test_kept_for_one_call(mode: str, net: Wire, far: socket.socket) -> None:
         assert keep(far.fileno(), Call.STALE) == 0
 
 
-def test_kept_for_a_while(net: Wire, far: socket.socket) -> None:
+def test_kept_for_a_while(kernel: str, net: Wire, far: socket.socket) -> None:
     """Tidying up in a script that is not called leaves them alone."""
-    keep, slots = Script("kernel", KEEP), Slots()
+    keep, slots = Script(kernel, KEEP), Slots()
     with net.to_server(7) as client:
         client.send(b"slow")
         queued(far, 1)
@@ -1729,7 +1745,7 @@ KEPT_ENDS = {**ENDS, "closed": "", "exit": ""}
 
 
 @pytest.mark.parametrize("how", KEPT_ENDS)
-def test_kept_to_the_end(net: Wire, far: socket.socket, how: str) -> None:
+def test_kept_to_the_end(kernel: str, net: Wire, far: socket.socket, how: str) -> None:
     """A failed call frees the frames that were kept, and so does the end of the script."""
     source = f"""
     function run(fd, again)
@@ -1746,13 +1762,15 @@ def test_kept_to_the_end(net: Wire, far: socket.socket, how: str) -> None:
         queued(far, 6)
     pid = os.fork()
     if not pid:
-        script = Script("kernel", source, time_limit_ns=200_000_000)
+        script = Script(kernel, source, time_limit_ns=200_000_000)
         good = script(far.fileno(), 0) == 6 and held(far)
         if how != "exit":
             script.library.call(script.fd, far.fileno(), 1)
         if how in ("closed", "returns"):
             good = good and held(far)
             os.close(script.fd)
+            # The confined engine's is freed when the library has the next one.
+            Script(kernel, "function run() end")
         if how != "exit":
             good = good and not held(far)
         os._exit(0 if good else 1)
@@ -1765,9 +1783,9 @@ def test_kept_to_the_end(net: Wire, far: socket.socket, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["closed", "other", "deleted"])
-def test_kept_without_a_socket(net: Wire, how: str) -> None:
+def test_kept_without_a_socket(kernel: str, net: Wire, how: str) -> None:
     """What is under the frames goes between two calls: they are freed with the next."""
-    keep, slots = Script("kernel", KEEP), Slots()
+    keep, slots = Script(kernel, KEEP), Slots()
     spare(net)
     with net.server.packet("one") as one, net.server.packet("two") as two:
         two.send(one.getsockname()[4] + GOOD[6:])
@@ -1791,9 +1809,9 @@ def test_kept_without_a_socket(net: Wire, how: str) -> None:
         net.server.ip("link del one")
 
 
-def test_kept_without_a_namespace() -> None:
+def test_kept_without_a_namespace(kernel: str) -> None:
     """A script that keeps frames keeps the socket, until it is closed."""
-    lonely, keep, slots = Wire(), Script("kernel", KEEP), Slots()
+    lonely, keep, slots = Wire(), Script(kernel, KEEP), Slots()
     sock = lonely.server.packet("far")
     with lonely.to_server(7) as client:
         client.send(b"last")
@@ -1876,14 +1894,14 @@ def test_forwarding(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("name", ["sendmmsg", "recvmmsg", "getsockname"])
-def test_filters_see_batches(net: Wire, far: socket.socket, name: str) -> None:
+def test_filters_see_batches(kernel: str, net: Wire, far: socket.socket, name: str) -> None:
     """Each batch stands for a call, and a seccomp filter decides on it."""
     reading, writing = os.pipe()
     with net.to_server(7) as client:
         client.send(b"?")
         pid = os.fork()
         if not pid:
-            states = Script("kernel", STATES)
+            states = Script(kernel, STATES)
             chosen = seccomp.Filter(seccomp.ALLOW)
             chosen.rule(seccomp.error(errno.EPERM), name)
             chosen.load()
@@ -1919,3 +1937,29 @@ def check_ordinary_user(as_user: AsUser, *words: str) -> None:
 @pytest.mark.long  # as in test_frames_taken.py
 def test_ordinary_user(as_user: AsUser) -> None:
     check_ordinary_user(as_user)
+
+
+def test_everyone(as_outsider: AsUser) -> None:
+    """Who may open the confined engine's device alone."""
+    check_ordinary_user(as_outsider)
+
+
+def test_compound(as_outsider: AsUser) -> None:
+    """The same in C, by the batches."""
+    check_ordinary_user(as_outsider, "compound")
+
+
+def test_in_a_pod(as_outsider: AsUser) -> None:
+    """A container as runtimes start it: root in a namespace with CAP_NET_RAW alone."""
+    program = f"{ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py pod"
+    lines = (
+        "ip link add name one type veth peer name two",
+        f"ip addr add {SERVER4}/24 dev one",
+        "ip link set one up",
+        "ip link set two up",
+        f"ip neigh add {CLIENT4} lladdr {wire.CLIENT_MAC.hex(':')} dev one",
+        "echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start",  # as container runtimes do
+        f"exec setpriv --bounding-set=-all,+net_raw --inh-caps=-all {program}",
+    )
+    done = as_outsider(["unshare", "-Urn", "sh", "-ec", "\n".join(lines)])
+    assert done.returncode == 0, done.stderr

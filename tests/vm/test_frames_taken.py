@@ -400,6 +400,10 @@ def test_ordinary_user(as_user: test_frames.AsUser) -> None:
     test_frames.check_ordinary_user(as_user, "take")
 
 
+def test_everyone(as_outsider: test_frames.AsUser) -> None:
+    test_frames.check_ordinary_user(as_outsider, "take")
+
+
 def test_in_a_process(net: Wire, far: socket.socket) -> None:
     assert "needs the kernel backend" in Script("user", OPEN).fails(far.fileno())
 

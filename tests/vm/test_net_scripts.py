@@ -35,6 +35,13 @@ from wire import (
 MALFORMED = BUILD / "tests" / "vm"
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "net"
 USER = 2  # SYSCRIPT_BACKEND_USER
+CONFINED = 0x101  # SYSCRIPT_LUA_ON_CONFINED
+Where = dict[str, int]
+PLACES: dict[str, Where] = {
+    "kernel": {"backend": KERNEL},
+    "confined": {"backend": KERNEL, "engine": CONFINED},
+    "user": {"backend": USER},
+}
 ADDRESS = int.from_bytes(socket.inet_aton(SERVER4), "big")
 MAC = int.from_bytes(SERVER_MAC, "big")
 
@@ -42,10 +49,10 @@ MAC = int.from_bytes(SERVER_MAC, "big")
 class Server:
     """One of the scripts; serves in a thread."""
 
-    def __init__(self, name: str, backend: int) -> None:
+    def __init__(self, name: str, where: Where) -> None:
         self.library = Library()
         source = (SCRIPTS / f"{name}.lua").read_bytes()
-        self.fd, text = self.library.register(source, backend=backend)
+        self.fd, text = self.library.register(source, **where)
         assert self.fd >= 0, text
         self.thread: threading.Thread | None = None
         self.results: list[tuple[int, int]] = []
@@ -84,35 +91,35 @@ def far(net: Wire) -> Iterator[socket.socket]:
         yield sock
 
 
-@pytest.fixture(params=[KERNEL, USER], ids=["kernel", "user"])
-def backend(request: pytest.FixtureRequest) -> int:
-    return request.param
+@pytest.fixture(params=PLACES)
+def where(request: pytest.FixtureRequest) -> Where:
+    return PLACES[request.param]
 
 
-def start(name: str, backend: int) -> Iterator[Server]:
-    server = Server(name, backend)
+def start(name: str, where: Where) -> Iterator[Server]:
+    server = Server(name, where)
     yield server
     os.close(server.fd)
 
 
 @pytest.fixture
-def ground(backend: int) -> Iterator[Server]:
-    yield from start("arp_icmp", backend)
+def ground(where: Where) -> Iterator[Server]:
+    yield from start("arp_icmp", where)
 
 
 @pytest.fixture
-def names(backend: int) -> Iterator[Server]:
-    yield from start("dns", backend)
+def names(where: Where) -> Iterator[Server]:
+    yield from start("dns", where)
 
 
 @pytest.fixture
-def cache(backend: int) -> Iterator[Server]:
-    yield from start("memcached_get", backend)
+def cache(where: Where) -> Iterator[Server]:
+    yield from start("memcached_get", where)
 
 
 @pytest.fixture
-def balancer(backend: int) -> Iterator[Server]:
-    yield from start("load_balancer", backend)
+def balancer(where: Where) -> Iterator[Server]:
+    yield from start("load_balancer", where)
 
 
 def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
@@ -244,9 +251,9 @@ def nonsense(seed: int) -> list[list[str]]:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["arp_icmp", "dns", "memcached_get", "udp_echo"])
-def test_malformed(net: Wire, far: socket.socket, backend: int, name: str, seed: int) -> None:
+def test_malformed(net: Wire, far: socket.socket, where: Where, name: str, seed: int) -> None:
     """Nonsense by scapy, headers and all: each reply is one, and the next good ask has one."""
-    server = Server(name, backend)
+    server = Server(name, where)
     frames = [bytes.fromhex(line) for whose, line in nonsense(seed) if whose == name]
     assert len(frames) == 200
     fixed = {"arp_icmp": (ADDRESS, MAC), "dns": (53,), "memcached_get": (11211,), "udp_echo": (7,)}
