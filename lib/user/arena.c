@@ -12,6 +12,8 @@
 #include "../lock.h"
 #include "arena.h"
 
+#define HUGE_SHIFT	21	/* bytes of a huge page, as a power of two */
+
 /**
  * struct known - an arena that was mapped here, or has guards
  * @reserved: arena_map() has reserved the guards' addresses
@@ -152,6 +154,9 @@ void *arena_map(unsigned int shift)
 		arena_unmap(arena, shift);
 		return NULL;
 	}
+	/* Of a huge page all would be charged, and stay, where a part is pinned. */
+	if (shift < HUGE_SHIFT)
+		madvise(arena, size, MADV_NOHUGEPAGE);
 	return arena;
 }
 

@@ -134,6 +134,21 @@ def hold_arenas(channel: Channel, limit: int) -> None:
         channel.say([min(fd, 0), text, pinned()])
 
 
+def hold_huge(channel: Channel, limit: int) -> None:
+    """An arena in a huge page: what registering it says, what is pinned, and such pages."""
+    may_lock(limit)
+    size = 2 << 20
+    place = libc.mmap(None, 2 * size, 3, 0x22, -1, 0)
+    address = (place + size - 1) & -size
+    libc.madvise(address, size, 14)  # MADV_HUGEPAGE
+    ctypes.memset(address, 1, size)
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    huge = next(int(line.split()[1]) << 10 for line in lines if line.startswith("AnonHuge"))
+    fd, text = lib.register(SMALL, engine=1, shared=address, shared_len=ARENA)
+    channel.say([min(fd, 0), text, pinned(), huge >= size])
+    channel.hear()
+
+
 def hold_code(channel: Channel) -> None:
     """For each number of pages that it hears, an image of as many: 0 or -errno."""
     arena, number = Arena(), 0

@@ -33,6 +33,7 @@ from confined.accounts import (
     hold_all_code,
     hold_arenas,
     hold_code,
+    hold_huge,
     interrupts,
     keep_busy,
     may_lock,
@@ -80,6 +81,15 @@ def test_locked_memory_is_a_users() -> None:
         first.end()
         assert told(second) == [0, "", 2 * ARENA]
         assert told(second) == [0, "", 3 * ARENA]
+    assert not list(lib.scripts())
+
+
+def test_all_of_a_huge_page_counts() -> None:
+    """It stays as long as a part of it is pinned."""
+    with Account(FIRST_UID, hold_huge, 4 << 20) as first:
+        assert first.hear() == [0, "", 2 << 20, True]
+    with Account(FIRST_UID, hold_huge, 1 << 20) as second:
+        assert second.hear() == [-errno.ENOMEM, f"{TOO_MUCH} from 1024 to 2048 KiB", 0, True]
     assert not list(lib.scripts())
 
 

@@ -3,7 +3,8 @@
  * See arena.h.
  *
  * All is paid for first: limits_pin() comes before the first page is pinned and
- * before the tables of pages are allocated.  What is shared is found without
+ * before the tables of pages are allocated; but for the rest of huge pages, which are known
+ * only then.  What is shared is found without
  * pinning anything.  The lock is everybody's and held for a few steps only.
  */
 #include <linux/err.h>
@@ -86,6 +87,43 @@ static int pin(struct arena *arena, char *error, size_t error_len)
 	return 0;
 }
 
+/*
+ * Pages that stay with these, as one of a huge page keeps all of it: for each row of the
+ * arena's pages from the same one, what the row lacks.
+ */
+static unsigned long count_beyond(const struct arena *arena)
+{
+	unsigned long i, next, beyond = 0;
+
+	for (i = 0; i < arena->n; i = next) {
+		struct folio *folio = page_folio(arena->pages[i]);
+
+		for (next = i + 1; next < arena->n; next++)
+			if (page_folio(arena->pages[next]) != folio)
+				break;
+		beyond += folio_nr_pages(folio) - min_t(unsigned long, next - i,
+							folio_nr_pages(folio));
+	}
+	return beyond;
+}
+
+/* Known only when they are pinned.  0, or what they are refused with, and none is. */
+static int charge_beyond(struct arena *arena, char *error, size_t error_len)
+{
+	unsigned long pages = count_beyond(arena);
+	int err = pages ? limits_pin(&arena->beyond, pages, error, error_len) : 0;
+
+	if (err)
+		unpin(arena, arena->n);
+	return err;
+}
+
+static void uncharge_beyond(struct arena *arena)
+{
+	if (arena->beyond.pages)
+		limits_unpin(&arena->beyond);
+}
+
 /* Some pages from the @done-th on, looked at: how many are @arena's; 0 if one is not. */
 static unsigned long same_pages(const struct arena *arena, unsigned long done)
 {
@@ -151,12 +189,14 @@ static int pin_and_map(struct arena *arena, char *error, size_t error_len)
 				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!arena->guard || !arena->pages)
 		return -ENOMEM;
-	err = pin(arena, error, error_len);
+	err = pin(arena, error, error_len) ?: charge_beyond(arena, error, error_len);
 	if (err)
 		return err;
 	err = map(arena);
-	if (err)
-		unpin(arena, arena->n);
+	if (!err)
+		return 0;
+	unpin(arena, arena->n);
+	uncharge_beyond(arena);
 	return err;
 }
 
@@ -197,8 +237,10 @@ static void empty(struct arena *arena)
 	else
 		unpin(arena, arena->n);
 	free_pages_of(arena);
-	if (!arena->own)
-		limits_unpin(&arena->paid);
+	if (arena->own)
+		return;
+	limits_unpin(&arena->paid);
+	uncharge_beyond(arena);
 }
 
 static struct arena *arena_alloc(unsigned long user, unsigned int shift)

@@ -30,7 +30,7 @@ struct arena {
 	struct completion made;
 	int err;			/* of that */
 	bool own;			/* pages of the kernel's, not of a process */
-	struct limits_pinned paid;
+	struct limits_pinned paid, beyond;	/* for its pages; for those that they keep */
 	void *mapping;
 	struct page **pages;
 	struct page *guard;
