@@ -3,7 +3,8 @@
 
 `--long` makes all.  Without it tests marked `long` are left out, and of the cases of a test
 marked `sample(n)` one in n is made: on diagonals through its parameters, so that of two
-parameters with n values and more each value is met.
+parameters with n values and more each value is met.  `sample(n, spread=True)` begins at
+another value in each test, for a module whose tests have the same parameter.
 
 `--share DIRECTORY`, a new one, has several runs make the same tests together, in guests as
 well.  A run takes a chunk of tests by making a directory with its name there.  So a run that
@@ -14,6 +15,7 @@ another run has taken is that run's to make, or to fail.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -51,7 +53,8 @@ class Gate:
         if not sample or not case:
             return True
         places = (self.place(item.function, *of) for of in case.params.items())
-        return sum(places) % sample.args[0] == 0
+        begin = zlib.crc32(item.function.__name__.encode()) if "spread" in sample.kwargs else 0
+        return (begin + sum(places)) % sample.args[0] == 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

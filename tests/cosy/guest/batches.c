@@ -323,7 +323,7 @@ static void try_all(void)
 {
 	show("pending", batch(IMAGE_BATCH_PENDING, 0));
 	show("no batch", batch(0, &files));
-	show("another", batch(IMAGE_BATCH_READ_FILE + 1, &files));
+	show("another", batch(IMAGE_BATCH_FRAMES_REPLY + 1, &files));
 	show("far off", batch(1L << 32 | IMAGE_BATCH_STAT, &files));
 	try_files();
 	try_file();
