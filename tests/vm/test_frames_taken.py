@@ -34,6 +34,7 @@ from wire import (
     memory,
 )
 
+pytestmark = pytest.mark.sample(2, spread=True)  # as in test_frames.py
 ROOT = Path(__file__).resolve().parents[2]
 CAP_NET_ADMIN = 12
 CLONE_NEWUSER = 0x10000000
