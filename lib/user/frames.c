@@ -7,8 +7,8 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -22,7 +22,7 @@
 struct frames_port {
 	struct frames frames;
 	struct frames_port *next;
-	char *memory;			/* of all frames */
+	char memory[2 * FRAMES_MAX][FRAME_MAX];	/* of all frames */
 };
 
 /* What a frame comes with. */
@@ -338,22 +338,19 @@ static long check_socket(struct run *run, int fd)
 static void share_out(struct frames_port *port)
 {
 	for (unsigned int i = 0; i < FRAMES_MAX; i++) {
-		port->frames.in[i].buffer = port->memory + 2 * i * FRAME_MAX;
-		port->frames.out[i].buffer = port->memory + (2 * i + 1) * FRAME_MAX;
+		port->frames.in[i].buffer = port->memory[2 * i];
+		port->frames.out[i].buffer = port->memory[2 * i + 1];
 	}
 }
 
 static struct frames_port *add_port(struct run_own *own, int fd)
 {
-	struct frames_port *port = calloc(1, sizeof(*port));
+	/* Not malloc(), which a signal handler that calls a script may have interrupted. */
+	struct frames_port *port = mmap(NULL, sizeof(*port), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!port)
+	if (port == MAP_FAILED)
 		return NULL;
-	port->memory = malloc(2 * FRAMES_MAX * FRAME_MAX);
-	if (!port->memory) {
-		free(port);
-		return NULL;
-	}
 	share_out(port);
 	port->frames.fd = fd;
 	port->next = own->ports;
@@ -399,8 +396,7 @@ void frames_release(struct frames_port *ports)
 	while (ports) {
 		struct frames_port *next = ports->next;
 
-		free(ports->memory);
-		free(ports);
+		munmap(ports, sizeof(*ports));
 		ports = next;
 	}
 }
