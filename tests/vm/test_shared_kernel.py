@@ -227,11 +227,11 @@ def on_all_cpus() -> Iterator[None]:
 
 
 def test_failing_loads_interrupt_no_other_cpu(tracefs: Path) -> None:  # noqa: F811
-    with traced(tracefs, "", "arch_sync_code") as calls:
+    with traced(tracefs, "", "sync_this_cpu") as calls:
         for _ in range(LOADS):
             assert p.load(ACCEPTS, data=b"x", data_at=NOWHERE)[0] == -errno.EFAULT
     assert not calls
-    with traced(tracefs, "", "arch_sync_code") as calls:
+    with traced(tracefs, "", "sync_this_cpu") as calls:
         assert p.load(ACCEPTS) == (0, "")
         assert p.load(ACCEPTS, name="same") == (0, "")
         assert p.unload() == p.unload("same") == 0
@@ -242,7 +242,7 @@ def test_known_code_interrupts_no_other_cpu(tracefs: Path) -> None:  # noqa: F81
     """A process that registers the same again and again, or what cannot be registered."""
     good = i.Image([i.movi(0, 7) + i.EXIT]).pack()
     with Arena() as arena, on_all_cpus():
-        with traced(tracefs, "", "arch_sync_code") as calls:
+        with traced(tracefs, "", "sync_this_cpu") as calls:
             fd, text = lib.register(good, engine=ENGINE, **arena.shared())
             assert fd >= 0, text
             first = len(calls)

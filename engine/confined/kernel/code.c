@@ -293,6 +293,12 @@ static void have_told(u64 map, u64 number)
 	spin_unlock(&codes_lock);
 }
 
+/* For on_each_cpu(); not inline, so that it can be traced. */
+static noinline void sync_this_cpu(void *unused)
+{
+	arch_sync_code();
+}
+
 /*
  * CPUs may have fetched the bytes that were there before, and the caller's process may
  * run the new code on any of them.  Those that have its memory map loaded, perhaps for
@@ -308,9 +314,9 @@ void code_sync(const struct code *code)
 		return;
 	smp_mb();
 	if (map)
-		on_each_cpu_mask(mm_cpumask(current->mm), arch_sync_code, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(current->mm), sync_this_cpu, NULL, 1);
 	else
-		on_each_cpu(arch_sync_code, NULL, 1);
+		on_each_cpu(sync_this_cpu, NULL, 1);
 	have_told(map, number);
 }
 

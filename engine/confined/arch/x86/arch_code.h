@@ -17,8 +17,8 @@ static inline bool arch_has_barrier(void)
 	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
 }
 
-/* This CPU forgets what it has fetched of code that was written since; for on_each_cpu(). */
-static inline void arch_sync_code(void *unused)
+/* This CPU forgets what it has fetched of code that was written since. */
+static inline void arch_sync_code(void)
 {
 	sync_core();
 }
