@@ -100,19 +100,6 @@ static u64 slots_of(const struct frames *frames)
 
 /* -- To the program -------------------------------------------------------------------- */
 
-#define SAME(field, other)						\
-	_Static_assert(offsetof(struct image_batch_frame, field) ==	\
-		       offsetof(struct frame, other), #field)
-SAME(at, data);
-SAME(len, len);
-SAME(room, room);
-SAME(vlan, vlan);
-SAME(sum, sum);
-SAME(sum_start, sum_start);
-SAME(sum_at, sum_at);
-SAME(udp, udp);
-SAME(payload_len, payload_len);
-
 static void describe(struct image_batch_frame *record, struct frame *frame, u64 at, u64 slot)
 {
 	int found = frame_udp(frame);
@@ -297,7 +284,7 @@ static s64 place_call(struct engine_vm *vm, bool builds, u64 address)
 {
 	struct image_batch_place given;
 	struct frames *frames;
-	s64 ret;
+	s64 ret = 0;
 
 	READ_STRUCT(vm, &given, address);
 	frames = find_port(vm, given.port);
@@ -305,9 +292,7 @@ static s64 place_call(struct engine_vm *vm, bool builds, u64 address)
 		return -EBADF;
 	if (builds) {
 		ret = frames_build(vm->run, frames, given.room);
-		given.place = ret < 0 ? FRAMES_MAX : ret;
-	} else {
-		ret = 0;
+		given.place = ret;
 	}
 	if (ret < 0 || vm->run->doom)
 		return ret;

@@ -22,7 +22,11 @@
 SAME(at, data);
 SAME(len, len);
 SAME(room, room);
+SAME(vlan, vlan);
+SAME(sum, sum);
+SAME(sum_start, sum_start);
 SAME(sum_at, sum_at);
+SAME(udp, udp);
 SAME(payload_len, payload_len);
 #undef SAME
 _Static_assert(sizeof(struct image_batch_frame) == sizeof(struct frame), "as_frame()");
@@ -188,8 +192,8 @@ static __attribute__((noinline)) void fetch(lua_State *L, struct port *port)
 	port->fetched = true;
 }
 
-/* Another place for @size bytes of the frame; false: it has none. */
-static bool move_frame(lua_State *L, struct port *port, unsigned int place, unsigned long size)
+/* Another place, with room for @size bytes, for what the frame has. */
+static void move_frame(lua_State *L, struct port *port, unsigned int place, unsigned long size)
 {
 	struct image_batch_frame *frame = &port->in[place];
 	unsigned long has = port->more_size[place];
@@ -208,7 +212,6 @@ static bool move_frame(lua_State *L, struct port *port, unsigned int place, unsi
 	}
 	frame->at = (unsigned long)p;
 	frame->slot = port->more_size[place] > FRAME_MAX ? FRAME_MAX : port->more_size[place];
-	return true;
 }
 
 /* False: the engine has no room for so many bytes. */
