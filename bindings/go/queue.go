@@ -12,11 +12,9 @@ import (
 	"context"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
 const (
@@ -54,27 +52,16 @@ type outcome struct {
 // NewQueue registers a script for each of so many threads (0: one), and starts them.  The
 // time limit is that of a request.
 func NewQueue(source string, threads int, o Options) (*Queue, error) {
-	if strings.IndexByte(o.Name, 0) >= 0 || threads < 0 {
+	if threads < 0 {
 		return nil, newError(-C.int(syscall.EINVAL), "")
 	}
-	name := C.CString(o.Name)
-	defer C.free(unsafe.Pointer(name))
-	text := C.CString(source)
-	defer C.free(unsafe.Pointer(text))
-	options := o.raw(name)
-	if o.Only != nil {
-		only := C.CString(strings.Join(o.Only, ","))
-		defer C.free(unsafe.Pointer(only))
-		options.only = only
-	}
-	var found [errorLen]C.char
 	var queue *C.struct_syscript_queue
-	err := collecting(func() C.int {
-		return C.syscript_queue_open(&queue, text, C.size_t(len(source)), &options,
-			C.uint(threads), &found[0], errorLen)
+	_, err := o.register(source, func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int {
+		return C.syscript_queue_open(&queue, text, C.size_t(len(source)), options,
+			C.uint(threads), found, errorLen)
 	})
-	if err < 0 {
-		return nil, newError(err, C.GoString(&found[0]))
+	if err != nil {
+		return nil, err
 	}
 	return startQueue(queue, threads)
 }

@@ -100,11 +100,12 @@ func collecting(register func() C.int) C.int {
 	return fd
 }
 
-// New registers a script.  It can reach all memory of the process, as C can: it has
-// to keep to what its calls pass to it, and to their lengths.
-func New(source string, o Options) (*Script, error) {
+// Calls a function of the library that registers a script, with what it takes in C's terms,
+// which is C's only meanwhile, and a place for its error.
+func (o Options) register(source string,
+	register func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int) (C.int, error) {
 	if strings.IndexByte(o.Name, 0) >= 0 {
-		return nil, &Error{syscall.EINVAL, "the name has a NUL"}
+		return 0, &Error{syscall.EINVAL, "the name has a NUL"}
 	}
 	name := C.CString(o.Name)
 	defer C.free(unsafe.Pointer(name))
@@ -117,12 +118,22 @@ func New(source string, o Options) (*Script, error) {
 		options.only = only
 	}
 	var found [errorLen]C.char
-	fd := collecting(func() C.int {
-		return C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), &options,
-			&found[0], errorLen)
+	result := collecting(func() C.int { return register(text, &options, &found[0]) })
+	if result < 0 {
+		return 0, newError(result, C.GoString(&found[0]))
+	}
+	return result, nil
+}
+
+// New registers a script.  It can reach all memory of the process, as C can: it has
+// to keep to what its calls pass to it, and to their lengths.
+func New(source string, o Options) (*Script, error) {
+	fd, err := o.register(source, func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int {
+		return C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), options,
+			found, errorLen)
 	})
-	if fd < 0 {
-		return nil, newError(fd, C.GoString(&found[0]))
+	if err != nil {
+		return nil, err
 	}
 	script := &Script{fd}
 	runtime.SetFinalizer(script, (*Script).Close)
