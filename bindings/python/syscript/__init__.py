@@ -19,7 +19,7 @@ import gc
 import mmap
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -92,6 +92,14 @@ def _info(raw: _library.InfoStruct) -> Info:
         counters={c.name.decode(): c.value for c in raw.counters if c.name},
         **{counter: getattr(raw, counter) for counter in _library.COUNTERS},
     )
+
+
+def _error_text(function: Callable[..., int], handle: Any, err: int) -> str:
+    """The text that the function has of the handle's last error, or else that of -errno."""
+    text = ctypes.create_string_buffer(_library.ERROR_LEN)
+    if function(handle, text, _library.ERROR_LEN) > 0:
+        return text.value.decode(errors="replace")
+    return so.syscript_strerror(err).decode()
 
 
 def _options(
@@ -232,10 +240,7 @@ class Script:
         return result
 
     def _error(self, err: int) -> str:
-        text = ctypes.create_string_buffer(_library.ERROR_LEN)
-        if so.syscript_error(self._fd, text, _library.ERROR_LEN) > 0:
-            return text.value.decode(errors="replace")
-        return so.syscript_strerror(err).decode()
+        return _error_text(so.syscript_error, self._fd, err)
 
     def output(self) -> str:
         """Take out what print() wrote."""
@@ -390,10 +395,7 @@ class Queue:
             pending.future.set_result(result)
 
     def _error(self, err: int) -> str:
-        text = ctypes.create_string_buffer(_library.ERROR_LEN)
-        if so.syscript_queue_error(self._queue, text, _library.ERROR_LEN) > 0:
-            return text.value.decode(errors="replace")
-        return so.syscript_strerror(err).decode()
+        return _error_text(so.syscript_queue_error, self._queue, err)
 
     def fileno(self) -> int:
         """The descriptor that is readable when requests are complete."""
