@@ -9,7 +9,7 @@ LIB_SOVERSION := 0
 # are written for a process.
 LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
 	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/frames_slots.c kernel/net/mmsg_import.c engine/luajit/engine.c \
-	$(addprefix engine/confined/,check.c fuel.c live.c arch/x86/jit_x86.c verify.c verify_step.c \
+	$(addprefix engine/confined/,check.c fuel.c live.c jit.c arch/x86/jit_x86.c verify.c verify_step.c \
 		arch/x86/verify_x86.c machine.c batches.c batches_frames.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/arch/x86/stubs.o

@@ -2,7 +2,7 @@
 # The confined engine in processes: for the library, which lists its sources (lib/build.mk),
 # compounds, its tests, and to be fuzzed.
 
-CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o verify.o verify_step.o machine.o \
+CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o jit.o verify.o verify_step.o machine.o \
 	batches.o batches_frames.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
@@ -10,9 +10,9 @@ $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 
 -include $(BUILD)/engine/confined/print.d
 
-CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c verify.c verify_step.c machine.c \
+CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit.c verify.c verify_step.c machine.c \
 	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) lib/user/arena.c
-CONFINED_HEADERS := $(wildcard engine/confined/*.h engine/confined/user/*.h) include/uapi/syscript_image.h \
+CONFINED_HEADERS := $(wildcard $(addprefix engine/confined/,*.h arch/*.h arch/x86/*.h user/*.h)) include/uapi/syscript_image.h \
 	lib/user/arena.h lib/lock.h tests/confined/no_locks.h
 CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote kernel $(USER_WARNINGS)
 

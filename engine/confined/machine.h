@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The machine that runs an image: the part that generated code, stubs.S and the
- * interpreter share with the platform layer.
- *
- * Registers of x86-64 in generated code:
- *
- *   rax rdi rsi rdx rcx r8   r0 to r5; the sixth argument of a system call is r0
- *   rbx r13 r14 r15          r6 to r9: a function that writes one saves it
- *   rbp                      where the frame begins, in bytes from the arena's
- *                            start; always less than the arena's size
- *   r12                      the arena's address
- *   r9                       struct machine
- *   r10 r11                  masked addresses, and scratch within one instruction
+ * interpreter share with the platform layer.  arch/registers.h has the registers.
  */
 #ifndef CONFINED_MACHINE_H
 #define CONFINED_MACHINE_H

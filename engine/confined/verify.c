@@ -138,7 +138,7 @@ static const char *check_return(struct verifier *c)
 	return missing(&c->s, &returned);
 }
 
-/* Stubs that end the run tell of r11, an instruction's number, and of r10. */
+/* Stubs that end the run report scratch registers: one has an instruction's number. */
 static const char *check_stub(const struct verifier *c)
 {
 	bool both = leads_to(c, c->in.to, confined_gate) ||
@@ -149,7 +149,7 @@ static const char *check_stub(const struct verifier *c)
 	    !leads_to(c, c->in.to, confined_fault_stack) &&
 	    !leads_to(c, c->in.to, confined_fault_function))
 		return "call target is not allowed";
-	return c->s.unset & (both ? V_SCRATCH : V_BIT(11)) ?
+	return c->s.unset & (both ? V_SCRATCH : V_BIT(V_PC)) ?
 		       "stub would report a kernel value" : NULL;
 }
 

@@ -7,12 +7,10 @@
 #define CONFINED_VERIFY_H
 
 #include "port.h"
+#include "arch/registers.h"
 
-/* Registers, and sets of them: machine.h says what each one is for. */
-#define V_FRAME		5	/* rbp */
-#define V_MACHINE	9	/* r9 */
+/* Registers are numbered as in machine code, and sets of them have a bit for each. */
 #define V_BIT(reg)	(1U << (reg))
-#define V_SCRATCH	(V_BIT(10) | V_BIT(11))
 
 /**
  * struct verify_state - what holds before an instruction, whichever way led there

@@ -18,7 +18,6 @@
 
 #include "verify.h"
 
-#define V_SECRET	(V_BIT(4) | V_BIT(V_MACHINE) | V_BIT(12)) /* rsp, r9, r12 */
 #define V_KEPT		(V_SECRET | V_BIT(V_FRAME))
 
 enum verify_kind {
@@ -71,10 +70,7 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
  */
 bool verify_decode(const u8 *code, u32 left, struct verify_insn *in);
 
-/* Where indirect branches may land: endbr64. */
-#define V_LANDING	0xf3, 0x0f, 0x1e, 0xfa
-
-/* Are @code's 4 bytes that? */
+/* Are @code's 4 bytes where indirect branches may land? */
 static inline bool verify_landing(const u8 *code)
 {
 	static const u8 landing[] = { V_LANDING };

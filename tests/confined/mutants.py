@@ -22,7 +22,8 @@ from confined.mutations import BREAKS, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
-JIT = ENGINE / "arch/x86/jit_x86.c"
+# The code generator's files, and those of them that are compiled.
+JIT = ["jit.c", "jit_gen.h", "arch/x86/jit_x86.c", "arch/x86/emit_x86.h"]
 REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "machine.c"]
 REST += ["arch/x86/verify_x86.c", "arch/x86/stubs.S"]
 REST += ["interpret.c", "user/memory.c", "../../lib/user/arena.c"]
@@ -46,11 +47,29 @@ def compile_rest(tmp: Path) -> list[Path]:
     return [*objects, compile_object(subject, tmp / "subject.o", "-O1")]
 
 
-def build(source: str, rest: list[Path], tmp: Path) -> Path:
-    path, so = tmp / "mutant.c", tmp / "subject.so"
-    path.write_text(source)
-    mutant = compile_object(path, tmp / "mutant.o", "-O0", f"-I{JIT.parent}")
-    subprocess.run(["gcc", "-shared", "-o", so, mutant, *rest], check=True)
+def links_to_sources(tmp: Path) -> Path:
+    """The engine's folder again, of links, for sources to be replaced in."""
+    for path in ENGINE.rglob("*.[chS]"):
+        link = tmp / path.relative_to(ROOT)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+    for folder in ("include", "kernel", "lib"):
+        (tmp / folder).symlink_to(ROOT / folder)
+    return tmp / ENGINE.relative_to(ROOT)
+
+
+def build(sources: dict[str, str], rest: list[Path], tmp: Path) -> Path:
+    """The library with @sources in place of files of JIT."""
+    tree, so = tmp / ENGINE.relative_to(ROOT), tmp / "subject.so"
+    for name, text in sources.items():
+        (tree / name).unlink()
+        (tree / name).write_text(text)
+    objects = [
+        compile_object(tree / name, tmp / f"{Path(name).stem}.o", "-O0")
+        for name in JIT
+        if name.endswith(".c")
+    ]
+    subprocess.run(["gcc", "-shared", "-o", so, *objects, *rest], check=True)
     return so
 
 
@@ -163,19 +182,22 @@ def images_by_child() -> list[bytes]:
 
 def check(every: int) -> int:
     """How many were not judged as the table has it."""
-    source = JIT.read_text()
+    sources = {name: (ENGINE / name).read_text() for name in JIT}
     images, wrong, count = images_by_child(), 0, 0
     with tempfile.TemporaryDirectory() as directory:
         tmp = Path(directory)
         rest = compile_rest(tmp)
-        alike = judge(images, build(source, rest, tmp))
+        links_to_sources(tmp)
+        alike = judge(images, build(sources, rest, tmp))
         assert alike == "accepted: runs alike", alike
         for old, new, want in [
             *((*m, "refused") for m in BREAKS),
             *((*m, "accepted") for m in WRONG),
         ][::every]:
-            assert source.count(old) == 1, f"not in jit_x86.c, or twice: {old}"
-            so = build(source.replace(old, new), rest, tmp)
+            found = [text.count(old) for text in sources.values()]
+            assert sum(found) == 1, f"not in the code generator, or twice: {old}"
+            mutant = {name: text.replace(old, new) for name, text in sources.items()}
+            so = build(mutant, rest, tmp)
             verdict = judge(images, so.rename(tmp / f"{count}.so"))
             count += 1
             if not verdict.startswith(want):

@@ -17,10 +17,19 @@ PARTS = {
     "the verifier": ["engine/confined/verify*", "engine/confined/arch/*/verify*"],
     # Not for what it generates; for what it writes meanwhile.
     "the code generator": [
-        *(CONFINED + name for name in ("arch/*/jit*", "jit.h", "fuel.c", "live.c")),
+        *(CONFINED + name for name in ("arch/*/jit*", "arch/*/emit*", "jit*", "fuel.c", "live.c")),
     ],
     "machine code's ends": [
-        *(CONFINED + name for name in ("arch/*/stubs.[Sh]", "machine.*", "port.h")),
+        *(
+            CONFINED + name
+            for name in (
+                "arch/*/stubs.[Sh]",
+                "machine.*",
+                "port.h",
+                "arch/registers.h",
+                "arch/*/registers.h",
+            )
+        ),
         "include/uapi/syscript_image.h",
     ],
     "arenas, code and images": [

@@ -21,7 +21,9 @@ ASM_INCLUDE = re.compile(r"#\s*include\s+<(asm/[\w/.-]+)>")
 ASM = re.compile(r"\b(?:__asm__|asm|asm_inline)\s*(?:volatile\s*)?\(\s*(\"(?:[^\"\\]|\\.)+\"|\w)")
 REGISTER = re.compile(
     r"(?:->|\.)(?:orig_ax|[abcd]x|[sd]i|[sb]p|ip|r1[0-5]|r[89])\b|%%?[re][abcd]x\b|"
-    r"\bX86_\w+|\b_?SYSCALL_WORK_\w+|\b__x64_sys_\w+\"|\brdtsc\w*\("
+    r"\bX86_\w+|\b_?SYSCALL_WORK_\w+|\b__x64_sys_\w+\"|\brdtsc\w*\(|"
+    # Of the code generator's, by their numbers.
+    r"\bR(?:[ABCD]X|[SD]I|[SB]P|1[0-5]|[89])\b"
 )
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -63,6 +65,8 @@ def test_architecture_is_in_its_folders() -> None:
         "u64 now = rdtsc();",
         "if (work & SYSCALL_WORK_SECCOMP)",
         'symbols_find("__x64_sys_getppid")',
+        "mov(g, true, RDI, RSI);",
+        "g->masked[reg - R10] = NONE;",
     ],
 )
 def test_is_seen(text: str) -> None:
@@ -70,7 +74,8 @@ def test_is_seen(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/* regs->di */", "// rdtsc()", 'asm("" : "+r"(x));', "a.r7 = 0;"]
+    "text",
+    ["/* regs->di */", "// rdtsc()", 'asm("" : "+r"(x));', "a.r7 = 0;", "if (reg == INSN_R10)"],
 )
 def test_is_none(text: str) -> None:
     assert not faults(text)

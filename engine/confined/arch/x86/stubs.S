@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Between C and generated code.  machine.h has the registers.
+ * Between C and generated code.  registers.h has the registers.
  *
  * The image's code has had the branch predictors for itself, so on the way
  * out of generated code, for a call and at the end, the history of branches goes

@@ -9,11 +9,6 @@
 #include "../../machine.h"
 #include "../../verify_insn.h"
 
-enum {
-	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI,
-	R8, R9, R10, R11, R12,
-};
-
 /* -- Rows of instructions ------------------------------------------------------ */
 
 /* Bytes that are not given: of whatever, of a constant, or of a distance. */
@@ -100,7 +95,7 @@ static const u16 try[] = {
 
 #define R(reg)		V_BIT(reg)
 #define IN_C		(R(RAX) | R(RCX) | R(RDX) | R(RSI) | R(RDI) | R(R8) | V_SCRATCH)
-#define ALL		(IN_C | R(RBX) | R(13) | R(14) | R(15))
+#define ALL		(IN_C | R(RBX) | R(R13) | R(R14) | R(R15))
 #define ROW(row)	.bytes = row, .len = sizeof(row) / sizeof(*(row))
 #define DIVIDES(row)	{ ROW(row), V_PLAIN, R(RAX) | R(R11), R(RAX) | R(RDX) }
 #define CALLS_IF(row, kind, reads)	{ ROW(row), kind, reads, V_SCRATCH, V_SCRATCH }

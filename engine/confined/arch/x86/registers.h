@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Registers of x86-64 in generated code:
+ *
+ *   rax rdi rsi rdx rcx r8   r0 to r5; the sixth argument of a system call is r0
+ *   rbx r13 r14 r15          r6 to r9: a function that writes one saves it
+ *   rbp                      where the frame begins, in bytes from the arena's
+ *                            start; always less than the arena's size
+ *   r12                      the arena's address
+ *   r9                       struct machine
+ *   r10 r11                  masked addresses, and scratch within one instruction
+ */
+#ifndef CONFINED_X86_REGISTERS_H
+#define CONFINED_X86_REGISTERS_H
+
+enum {
+	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI,
+	R8, R9, R10, R11, R12, R13, R14, R15,
+};
+
+/* For the verifier: the frame, struct machine, the number of an instruction for stubs. */
+#define V_FRAME		RBP
+#define V_MACHINE	R9
+#define V_PC		R11
+#define V_SCRATCH	(V_BIT(R10) | V_BIT(R11))
+/* No instruction may write these, or read them as values. */
+#define V_SECRET	(V_BIT(RSP) | V_BIT(V_MACHINE) | V_BIT(R12))
+
+/* Where indirect branches may land: endbr64. */
+#define V_LANDING	0xf3, 0x0f, 0x1e, 0xfa
+
+#endif /* CONFINED_X86_REGISTERS_H */

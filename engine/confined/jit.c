@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The code generator, as far as no machine is concerned: machine code has to be made of
+ * untrusted instructions in time that is linear in their number, and be about as fast as a
+ * compiler's.  See the invariant at the top of check.c; jit_gen.h has what architectures do.
+ *
+ * Each instruction becomes the same few machine instructions wherever it stands,
+ * but where several become less, on a straight line: a masked address stays in a scratch
+ * register until the register that it was made from is written, or is masked in that
+ * register itself, where nothing else is read of it (jit_may_mask_in_place()); and
+ * sequences of instructions become one that the machine has (fuse()).
+ *
+ * Jumps backward are as short as they can be, all others have their full length: so a
+ * first pass finds out where everything lies.  It writes the code as well, but for
+ * distances to what comes later or is elsewhere (struct jit_fixup), and those are all that
+ * is left to be written then.  Only where there is no room for that a second pass writes
+ * everything.
+ */
+#include "jit_gen.h"
+
+/* -- Labels and distances ----------------------------------------------------------- */
+
+void jit_label(struct gen *g, struct verify_state known)
+{
+	known.masked |= V_BIT(V_FRAME);
+	known.by4 |= V_BIT(V_FRAME);
+	known.by8 |= V_BIT(V_FRAME);
+	if (!g->nlabels || g->labelled != g->at)
+		g->nlabels++;
+	g->labelled = g->at;
+	if (g->nlabels <= g->label_room)
+		g->jit->labels[g->nlabels - 1] = (struct verify_label){ g->at, known };
+}
+
+void jit_add_fixup(struct gen *g, u64 to)
+{
+	struct jit_draft *draft = &g->jit->draft;
+	struct jit_fixup fixup = { g->at, JIT_OUTSIDE, to };
+
+	if (DRAFT_KIND(to) == DRAFT_PLACE)
+		return;
+	if (DRAFT_KIND(to) == DRAFT_INDEX)
+		fixup.index = to - DRAFT_INDEX;
+	if (draft->nfixups < draft->fixup_room)
+		draft->fixups[draft->nfixups] = fixup;
+	draft->nfixups++;
+}
+
+static u64 in_base(struct gen *g, u32 nr)
+{
+	return g->jit->base->exec + g->jit->base->labels[nr].at;
+}
+
+/* Of a function that the table names: the base's come first. */
+static u64 entry_of_any(struct gen *g, u32 func)
+{
+	u32 first = image_first_func(g->checked);
+
+	return func < first ? in_base(g, JIT_BASE_FUNCTION(func)) : entry_of(g, func - first);
+}
+
+/* -- What registers hold, and whether it is read -------------------------------------- */
+
+/* Control may come from elsewhere, or has been elsewhere. */
+static void forget(struct gen *g)
+{
+	unsigned int i;
+
+	forget_scratch(g);
+	g->in_place = 0;
+	g->flags_at = 0;
+	for (i = 0; i < INSN_R10; i++) {
+		g->known[i] = UNKNOWN;
+		g->bits[i] = 64;
+	}
+}
+
+/* The register that @insn, no atomic operation, has the address in; or NONE. */
+static u8 base_of(const struct image_insn *insn)
+{
+	u8 mode = INSN_MODE(insn->code);
+
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_LDX:
+		return insn->src;
+	case INSN_ST: case INSN_STX:
+		return mode == INSN_ATOMIC ? NONE : insn->dst;
+	}
+	return NONE;
+}
+
+/* How far the straight line is looked at. */
+#define IN_PLACE_MOST	16
+
+bool jit_may_mask_in_place(const struct gen *g, u8 reg)
+{
+	u32 end = image_func_end(g->checked, g->func), pc = g->pc;
+	u16 bit = 1 << reg;
+
+	if (g->checked->image->flags & IMAGE_CHECKED)
+		return false;
+	for (; pc < end && pc < g->pc + IN_PLACE_MOST; pc++) {
+		const struct image_insn *insn = &g->checked->insns[pc];
+		struct insn_effect effect = insn_effect(insn);
+		u8 base = base_of(insn);
+
+		if (g->checked->marks[pc] & MARK_SECOND)
+			continue;
+		if (pc > g->pc && g->checked->marks[pc] & MARK_TARGET)
+			return false;
+		if (effect.reads & bit &&
+		    (base != reg || (INSN_CLASS(insn->code) == INSN_STX && insn->src == reg)))
+			return false;
+		if (effect.writes & bit || !is_live(g, pc, bit))
+			return true;
+		if (INSN_CLASS(insn->code) == INSN_JMP || INSN_CLASS(insn->code) == INSN_JMP32)
+			return false;
+	}
+	return false;
+}
+
+static u32 ones(u8 bits)
+{
+	return bits < 32 ? (1U << bits) - 1 : ~0U;
+}
+
+/* Compilers clear what a load has cleared. */
+static bool clears_nothing(const struct gen *g, const struct image_insn *insn)
+{
+	return INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X) &&
+	       g->bits[insn->dst] < 32 && !(ones(g->bits[insn->dst]) & ~insn->imm);
+}
+
+/* How many bits may be set of what the instruction makes. */
+static u8 bits_of(const struct gen *g, const struct image_insn *insn)
+{
+	u8 n;
+
+	if (INSN_OP(insn->code) == INSN_MOV && insn->code & INSN_X && !insn->off &&
+	    insn->src != INSN_R10)
+		return g->bits[insn->src];
+	if (INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X))
+		for (n = 1; n < 32; n++)
+			if (!(insn->imm & ~ones(n)))
+				return n < g->bits[insn->dst] ? n : g->bits[insn->dst];
+	return 64;
+}
+
+/* -- Instructions --------------------------------------------------------------------- */
+
+static void gen_alu(struct gen *g, const struct image_insn *insn)
+{
+	u8 bits = bits_of(g, insn);
+
+	if (clears_nothing(g, insn))
+		return;
+	jit_emit_alu(g, insn);
+	forget_reg(g, insn->dst);
+	g->bits[insn->dst] = bits;
+}
+
+static void gen_imm64(struct gen *g, const struct image_insn *insn)
+{
+	forget_reg(g, insn->dst);
+	jit_emit_imm64(g, insn);
+	if (insn->src == INSN_ARENA)
+		g->known[insn->dst] = insn->imm;
+}
+
+static void gen_load(struct gen *g, const struct image_insn *insn)
+{
+	jit_emit_load(g, insn);
+	forget_reg(g, insn->dst);
+	g->bits[insn->dst] =
+		INSN_MODE(insn->code) == INSN_MEMSX ? 64 : 8 * insn_width(insn->code);
+}
+
+static void gen_atomic(struct gen *g, const struct image_insn *insn)
+{
+	jit_emit_atomic(g, insn);
+	switch (insn->imm) {
+	case INSN_ADD | INSN_FETCH: case INSN_XCHG:
+		return forget_reg(g, insn->src);
+	case INSN_CMPXCHG:
+		return forget_reg(g, 0);
+	}
+}
+
+static void gen_jump(struct gen *g, const struct image_insn *insn)
+{
+	u32 target = g->pc + 1 + insn_jump_offset(insn);
+
+	if (INSN_OP(insn->code) != INSN_JA)
+		return jit_emit_branch(g, insn, target);
+	if (g->checked->insns[target].code == (INSN_JMP | INSN_EXIT))
+		return jit_emit_epilogue(g);
+	jit_emit_jump(g, target);
+}
+
+/*
+ * Proof: a function's start, here or in the base, what looks up numbers, a stub or a
+ * gate; all return after it.
+ */
+static void gen_call(struct gen *g, const struct image_insn *insn)
+{
+	forget(g);
+	if (insn->code & INSN_X)
+		return jit_emit_call_number(g, insn->dst);
+	if (insn->src == INSN_LOCAL)
+		return jit_emit_call(g, entry_of(g, image_func_at(g->checked, g->pc + 1 +
+								  insn->imm)));
+	if (insn->src == INSN_BASE)
+		return jit_emit_call(g, in_base(g, JIT_BASE_FUNCTION(insn->imm)));
+	if (insn->imm >= IMAGE_SYSCALL && insn->imm < IMAGE_FUNCTION && g->jit->gate)
+		return jit_emit_gate(g, insn->imm - IMAGE_SYSCALL);
+	jit_emit_call_outside(g, insn->imm);
+}
+
+static void charge(struct gen *g, u32 fuel)
+{
+	if (!fuel)
+		return;
+	forget_scratch(g);
+	jit_emit_charge(g, fuel);
+}
+
+/* -- Calls by number ------------------------------------------------------------------ */
+
+/*
+ * Calls by number in an extension call this: it leads to the base's dispatcher, if the
+ * base's table has the number.  That leads numbers that it does not have, and so 0, to
+ * the extension's own dispatcher, which comes next; neither leads back.
+ */
+static void gen_numbers(struct gen *g)
+{
+	jit_label(g, (struct verify_state){ .calls = true, .credit = NUMBERS_CREDIT });
+	jit_emit_base_numbers(g, g->checked->base->ntable, in_base(g, JIT_BASE_NUMBERS));
+}
+
+/* Jumps to the function that the table names at the number, @from <= number < @to. */
+static void gen_branches(struct gen *g, u32 from, u32 to, u32 credit)
+{
+	u32 middle = from + (to - from) / 2, split, begin = g->at;
+	u32 first = image_first_entry(g->checked);
+
+	if (to - from == 1)
+		return jit_emit_goto(g, entry_of_any(g, g->checked->table[from - first]));
+	split = jit_emit_split(g, middle);
+	credit -= g->at - begin;
+	gen_branches(g, from, middle, credit);
+	jit_emit_bind(g, split);
+	jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+	gen_branches(g, middle, to, credit);
+}
+
+/*
+ * A search by direct jumps, so that there is no indirect one whose target could
+ * be predicted wrongly, or be taught to predictions of the kernel's.  A wrong
+ * guess here leads to another function's start.
+ */
+static void gen_dispatch(struct gen *g)
+{
+	const struct checked *checked = g->checked;
+	const u8 *beyond = checked->base ? confined_fault_function : confined_beyond;
+	s32 first = image_first_entry(checked), from = first ?: 1;
+	s32 to = first + checked->image->ntable;
+	u32 credit = checked->base ? V_BEYOND_CREDIT : DISPATCH_CREDIT;
+
+	g->dispatch = g->at;
+	jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+	if (to > from) {
+		jit_emit_range(g, from, to, beyond);
+		credit -= g->at - g->dispatch;
+		jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+		gen_branches(g, from, to, credit);
+	} else {
+		jit_emit_goto_stub(g, beyond);
+	}
+}
+
+/* -- Sequences of instructions that become one ----------------------------------------- */
+
+/* The instruction @n after this one, if that follows on a straight line and pays nothing. */
+static const struct image_insn *peek(const struct gen *g, u32 n)
+{
+	static const struct image_insn none;
+	u32 pc = g->pc + n;
+
+	if (pc >= image_func_end(g->checked, g->func) || g->checked->marks[pc] & MARK_SECOND ||
+	    (n && (g->checked->marks[pc] & MARK_TARGET || g->checked->charges[pc])))
+		return &none;
+	return &g->checked->insns[pc];
+}
+
+/* Is it that operation of two registers, none of which is r10? */
+static bool is_op(const struct image_insn *insn, u8 class, u8 op)
+{
+	return insn->code == (class | INSN_X | op) && !insn->off && insn->src != INSN_R10;
+}
+
+static bool is_shift(const struct image_insn *insn, u8 class, u8 op, u8 reg)
+{
+	return insn->code == (class | op) && insn->dst == reg;
+}
+
+/* r = a; r += b, or a constant. */
+static u32 parse_sum(const struct gen *g, struct jit_sum *sum)
+{
+	const struct image_insn *move = peek(g, 0), *add = peek(g, 1);
+	u8 class = INSN_CLASS(move->code);
+
+	if ((class != INSN_ALU && class != INSN_ALU64) || !is_op(move, class, INSN_MOV) ||
+	    add->dst != move->dst)
+		return 0;
+	*sum = (struct jit_sum){ .base = move->src, .index = NONE, .to = move->dst };
+	if (add->code == (class | INSN_ADD) && is_plain(g, add->imm))
+		sum->disp = add->imm;
+	else if (is_op(add, class, INSN_ADD))
+		sum->index = add->src == move->dst ? move->src : add->src;
+	else
+		return 0;
+	return 2;
+}
+
+/* r += b, or a constant; to = r, which is read no more. */
+static u32 parse_moved(const struct gen *g, struct jit_sum *sum)
+{
+	const struct image_insn *add = peek(g, 0), *move = peek(g, 1);
+	u8 class = INSN_CLASS(add->code);
+
+	if (!is_op(move, class, INSN_MOV) || move->src != add->dst || move->dst == add->dst ||
+	    is_live(g, g->pc + 1, 1 << add->dst))
+		return 0;
+	*sum = (struct jit_sum){ .base = add->dst, .index = NONE, .to = move->dst };
+	if (add->code == (class | INSN_ADD) && is_plain(g, add->imm))
+		sum->disp = add->imm;
+	else if (is_op(add, class, INSN_ADD))
+		sum->index = add->src;
+	else
+		return 0;
+	return 2;
+}
+
+/* i = a; i <<= 1 to 3; then i += b, or r = b; r += i where i is read no more. */
+static u32 parse_scaled(const struct gen *g, struct jit_sum *sum)
+{
+	const struct image_insn *first = peek(g, 0), *shift = first, *next;
+	u32 n = 1;
+
+	if (is_op(first, INSN_ALU64, INSN_MOV)) {
+		shift = peek(g, 1);
+		n = 2;
+	}
+	if (!is_shift(shift, INSN_ALU64, INSN_LSH, first->dst) || shift->imm < 1 ||
+	    shift->imm > 3)
+		return 0;
+	next = peek(g, n);
+	if (next->src == first->dst || next->src >= INSN_R10)
+		return 0;
+	*sum = (struct jit_sum){
+		.base = next->src, .index = n == 2 ? first->src : first->dst,
+		.shift = shift->imm, .to = next->dst,
+	};
+	if (is_op(next, INSN_ALU64, INSN_ADD))
+		return next->dst == first->dst ? n + 1 : 0;
+	if (!is_op(next, INSN_ALU64, INSN_MOV) || next->dst == first->dst)
+		return 0;
+	next = peek(g, n + 1);
+	if (!is_op(next, INSN_ALU64, INSN_ADD) || next->dst != sum->to || next->src != first->dst ||
+	    is_live(g, g->pc + n + 1, 1 << first->dst))
+		return 0;
+	return n + 2;
+}
+
+static u32 fuse_sum(struct gen *g)
+{
+	bool wide = INSN_CLASS(peek(g, 0)->code) == INSN_ALU64;
+	struct jit_sum sum;
+	u32 n = parse_scaled(g, &sum) ?: parse_sum(g, &sum) ?: parse_moved(g, &sum);
+
+	if (!n)
+		return 0;
+	jit_emit_sum(g, wide, &sum);
+	forget_reg(g, peek(g, 0)->dst);
+	forget_reg(g, sum.to);
+	return n;
+}
+
+/*
+ * t = s; t <<= n; then s, or a copy of it, >>= what is left of its bits; and both are
+ * joined in one, while the other is read no more.
+ */
+static u32 fuse_rotation(struct gen *g)
+{
+	const struct image_insn *move = peek(g, 0), *shift = peek(g, 1), *back = peek(g, 2), *join;
+	u8 class = INSN_CLASS(move->code), t = move->dst, s = move->src, u = s, other;
+	bool wide = class == INSN_ALU64;
+	u32 n = 3;
+
+	if ((class != INSN_ALU && !wide) || !is_op(move, class, INSN_MOV) || t == s)
+		return 0;
+	if (is_op(back, class, INSN_MOV) && back->src == s && back->dst != t) {
+		u = back->dst;
+		back = peek(g, n++);
+	}
+	join = peek(g, n);
+	if (!(is_shift(shift, class, INSN_LSH, t) && is_shift(back, class, INSN_RSH, u)) &&
+	    !(is_shift(shift, class, INSN_RSH, t) && is_shift(back, class, INSN_LSH, u)))
+		return 0;
+	other = join->dst == t ? u : t;
+	if (shift->imm + back->imm != (wide ? 64 : 32) || !is_op(join, class, INSN_OR) ||
+	    (join->dst != t && join->dst != u) || join->src != other ||
+	    is_live(g, g->pc + n, 1 << other))
+		return 0;
+	jit_emit_rotation(g, wide, join->dst, s,
+			  INSN_OP(shift->code) == INSN_LSH ? shift->imm : back->imm);
+	forget_reg(g, t);
+	forget_reg(g, u);
+	return n + 1;
+}
+
+static bool has_two_operands(u8 op)
+{
+	switch (op) {
+	case INSN_ADD: case INSN_SUB: case INSN_OR: case INSN_AND: case INSN_XOR:
+		return true;
+	}
+	return false;
+}
+
+/* Is the loaded value used once, as an operand of @next? */
+static bool is_operand(const struct image_insn *next, u8 loaded, bool wide)
+{
+	u8 class = wide ? INSN_ALU64 : INSN_ALU, op = INSN_OP(next->code);
+
+	if (has_two_operands(op) && is_op(next, class, op))
+		return next->src == loaded && next->dst != loaded;
+	class = wide ? INSN_JMP : INSN_JMP32;
+	return next->code == (class | INSN_X | op) && insn_is_jump(next) && op != INSN_JA &&
+	       op != INSN_JSET && next->dst != next->src && next->src != INSN_R10 &&
+	       next->dst != INSN_R10 && (next->src == loaded || next->dst == loaded);
+}
+
+static u32 fuse_load(struct gen *g)
+{
+	const struct image_insn *load = peek(g, 0), *next = peek(g, 1);
+
+	if (!is_operand(next, load->dst, INSN_SIZE(load->code) == INSN_DW) ||
+	    is_live(g, g->pc + 1, 1 << load->dst))
+		return 0;
+	jit_emit_load_use(g, load, next);
+	forget_reg(g, load->dst);
+	if (!insn_is_jump(next))
+		forget_reg(g, next->dst);
+	return 2;
+}
+
+/* An address in the arena that one load or store uses, and nothing else: it is in that one. */
+static u32 fuse_address(struct gen *g)
+{
+	const struct image_insn *address = peek(g, 0), *use = peek(g, 2);
+	u8 reg = address->dst;
+	bool written = insn_effect(use).writes & 1 << reg;
+
+	if (address->src != INSN_ARENA || base_of(use) != reg ||
+	    g->checked->image->flags & IMAGE_CHECKED ||
+	    !is_plain(g, (s64)address->imm + use->off))
+		return 0;
+	if (INSN_CLASS(use->code) == INSN_STX && use->src == reg)
+		return 0;
+	if (!written && is_live(g, g->pc + 2, 1 << reg))
+		return 0;
+	g->known[reg] = address->imm;
+	g->pc += 2;
+	if (INSN_CLASS(use->code) == INSN_LDX)
+		gen_load(g, use);
+	else
+		jit_emit_store(g, use);
+	g->pc -= 2;
+	if (!written)
+		forget_reg(g, reg);
+	return 3;
+}
+
+/* Makes one instruction of this one and those behind it.  Returns how many, or 0. */
+static u32 fuse(struct gen *g)
+{
+	switch (peek(g, 0)->code) {
+	case INSN_ALU | INSN_X | INSN_MOV:
+	case INSN_ALU64 | INSN_X | INSN_MOV:
+		return fuse_rotation(g) ?: fuse_sum(g);
+	case INSN_ALU | INSN_ADD: case INSN_ALU | INSN_X | INSN_ADD:
+	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
+	case INSN_ALU64 | INSN_LSH:
+		return fuse_sum(g);
+	case INSN_LD | INSN_IMM | INSN_DW:
+		return fuse_address(g);
+	case INSN_LDX | INSN_MEM | INSN_W:
+	case INSN_LDX | INSN_MEM | INSN_DW:
+		return fuse_load(g);
+	}
+	return 0;
+}
+
+/* -- The image --------------------------------------------------------------------------- */
+
+static void gen_one(struct gen *g, const struct image_insn *insn)
+{
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_ALU: case INSN_ALU64:
+		return gen_alu(g, insn);
+	case INSN_LD:
+		return gen_imm64(g, insn);
+	case INSN_LDX:
+		return gen_load(g, insn);
+	case INSN_ST:
+		return jit_emit_store(g, insn);
+	case INSN_STX:
+		if (INSN_MODE(insn->code) == INSN_ATOMIC)
+			return gen_atomic(g, insn);
+		return jit_emit_store(g, insn);
+	}
+	if (insn->code == (INSN_JMP | INSN_EXIT))
+		return jit_emit_epilogue(g);
+	if (insn_is_jump(insn))
+		return gen_jump(g, insn);
+	gen_call(g, insn);
+}
+
+static void gen_insn(struct gen *g, const struct image_insn *insn)
+{
+	bool late = image_calls_deep(g->checked, g->pc);
+	u32 fuel = g->checked->charges[g->pc], fused;
+
+	charge(g, late ? 0 : fuel);
+	fused = fuse(g);
+	if (!fused)
+		gen_one(g, insn);
+	charge(g, late ? fuel : 0);
+	/* Nothing leads to the others. */
+	while (fused > 1) {
+		g->jit->offsets[++g->pc] = g->at;
+		fused--;
+	}
+}
+
+static u8 nr_saved(const struct gen *g)
+{
+	u8 set = saves(g);
+
+	return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1) + (set >> 3 & 1);
+}
+
+/*
+ * Fuel: half of what is paid is for the code ahead (fuel.c), at most V_FUEL_BYTES / 2
+ * for each unit; the rest is for the beginnings of functions and for charging.
+ */
+static struct verify_state state_at(const struct gen *g, u32 pc)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+		.room = needs_room(g) ? V_ROOM_CALLS : 0, .depth = nr_saved(g),
+		.credit = g->checked->ahead[pc] * (V_FUEL_BYTES / 2),
+	};
+}
+
+static struct verify_state state_of_function(const struct gen *g)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+	};
+}
+
+/* Nothing leads there, unless it is a target as well; but it may be there. */
+static bool is_behind_end(const struct gen *g)
+{
+	const struct image_insn *before = &g->checked->insns[g->pc] - 1;
+
+	return g->pc > g->checked->funcs[g->func].start &&
+	       !(g->checked->marks[g->pc - 1] & MARK_SECOND) &&
+	       (before->code == (INSN_JMP | INSN_EXIT) ||
+		(insn_is_jump(before) && INSN_OP(before->code) == INSN_JA));
+}
+
+static void gen_func(struct gen *g)
+{
+	const struct checked *checked = g->checked;
+	u32 end = image_func_end(checked, g->func);
+
+	g->pc = checked->funcs[g->func].start;
+	g->jit->offsets[checked->image->ninsns + g->func] = g->at;
+	jit_label(g, state_of_function(g));
+	charge(g, checked->charges[checked->image->ninsns + g->func]);
+	jit_emit_prologue(g);
+	forget(g);
+	for (; g->pc < end; g->pc++) {
+		u8 marks = checked->marks[g->pc];
+
+		image_pause(g->pc);
+		g->jit->offsets[g->pc] = g->at;
+		if (marks & MARK_TARGET || is_behind_end(g)) {
+			forget(g);
+			jit_label(g, state_at(g, g->pc));
+		}
+		if (!(marks & MARK_SECOND))
+			gen_insn(g, &checked->insns[g->pc]);
+	}
+}
+
+static void gen_all(struct gen *g)
+{
+	if (g->checked->base)
+		gen_numbers(g);
+	else
+		jit_emit_entry(g);
+	g->numbers = g->checked->base ? 0 : g->at;
+	gen_dispatch(g);
+	jit_emit_try(g);
+	for (; g->func < g->checked->image->nfuncs; g->func++)
+		gen_func(g);
+}
+
+/* The first pass: the code's size, and the code if there is room. */
+static int write_draft(struct jit *jit, struct gen *g)
+{
+	struct jit_draft *draft = &jit->draft;
+
+	g->drafts = draft->code && draft->fixups && jit->labels;
+	if (g->drafts) {
+		g->code = draft->code;
+		g->room = draft->room;
+		g->label_room = draft->label_room;
+	}
+	gen_all(g);
+	jit->numbers = g->numbers;
+	jit->beyond = g->dispatch;
+	jit->size = g->at;
+	jit->nlabels = g->nlabels;
+	draft->key = jit->key;
+	draft->fits = g->drafts && g->at <= g->room && g->nlabels <= g->label_room &&
+		      draft->nfixups <= draft->fixup_room;
+	return 0;
+}
+
+static int copy_draft(struct jit *jit)
+{
+	const struct jit_draft *draft = &jit->draft;
+	u32 i;
+
+	memcpy(jit->code, draft->code, jit->size);
+	for (i = 0; i < draft->nfixups; i++) {
+		const struct jit_fixup *fixup = &draft->fixups[i];
+		u64 to = fixup->index == JIT_OUTSIDE ? fixup->to :
+						       jit->exec + jit->offsets[fixup->index];
+
+		image_pause(i);
+		jit_emit_distance(jit->code + fixup->at, jit->exec + fixup->at, to);
+	}
+	return 0;
+}
+
+int jit_generate(struct jit *jit)
+{
+	struct gen g = {
+		.jit = jit, .checked = jit->checked, .code = jit->code,
+		.room = jit->code ? jit->size : 0, .label_room = jit->code ? jit->nlabels : 0,
+		.mask = (1U << jit->checked->image->arena_shift) - 1,
+	};
+
+	if (!jit->code)
+		return write_draft(jit, &g);
+	if (jit->draft.fits && jit->draft.key == jit->key)
+		return copy_draft(jit);
+	gen_all(&g);
+	return g.at == jit->size && g.nlabels == jit->nlabels ? 0 : -EFBIG;
+}
