@@ -391,7 +391,8 @@ static void measure_script(const struct source *source, uint32_t flags)
 static void measure_image(void)
 {
 	const struct image_header header = {
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .flags = IMAGE_CHECKED,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+		.flags = IMAGE_CHECKED,
 		.ninsns = 131000, .nfuncs = 1, .arena_shift = IMAGE_ARENA_SHIFT_MIN,
 	};
 	const struct image_insn store = {

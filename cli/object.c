@@ -327,7 +327,8 @@ static int pack(struct reader *r)
 	};
 	uint32_t more = r->entry ? 2 : 0, stack = STACK + VIEW;
 	struct image_header header = {
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = r->ninsns + more,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+		.ninsns = r->ninsns + more,
 		.nfuncs = r->nfuncs + !!more, .stack_size = stack, .native_size = NATIVE,
 		.arena_shift = IMAGE_ARENA_SHIFT_MIN,
 	};

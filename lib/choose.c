@@ -228,7 +228,8 @@ static int probe_engine(void)
 		struct image_insn exit;
 	} image = {
 		.header = {
-			.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = 1, .nfuncs = 1,
+			.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+			.ninsns = 1, .nfuncs = 1,
 			.arena_shift = IMAGE_ARENA_SHIFT_MIN,
 		},
 		.exit = { .code = INSN_JMP | INSN_EXIT },

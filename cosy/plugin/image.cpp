@@ -404,6 +404,7 @@ static std::vector<char> pack_code(const std::vector<image_insn> &insns,
 
 	header.magic = IMAGE_MAGIC;
 	header.version = IMAGE_VERSION;
+	header.machine = IMAGE_MACHINE;
 	header.ninsns = insns.size();
 	header.nfuncs = funcs.size();
 	header.ntable = table.size();

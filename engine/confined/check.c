@@ -473,6 +473,17 @@ static int check_funcs(struct checker *c)
 	return 0;
 }
 
+static const char *machine_name(u16 machine)
+{
+	switch (machine) {
+	case IMAGE_MACHINE_X86_64:
+		return "x86-64";
+	case IMAGE_MACHINE_ARM64:
+		return "arm64";
+	}
+	return "an unknown processor";
+}
+
 static int check_header(struct checker *c, const struct image_header *im,
 			size_t len)
 {
@@ -481,7 +492,12 @@ static int check_header(struct checker *c, const struct image_header *im,
 	if (len < sizeof(*im) || im->magic != IMAGE_MAGIC)
 		return refuse_image(c, "this is no image");
 	if (im->version != IMAGE_VERSION)
-		return refuse_image(c, "version %u of images is not known", im->version);
+		return refuse_image(c, "an image of version %u: compile it again, for version %u",
+				    im->version, IMAGE_VERSION);
+	if (im->machine != IMAGE_MACHINE)
+		return refuse_image(c, "an image for %s (machine %u): compile it for %s",
+				    machine_name(im->machine), im->machine,
+				    machine_name(IMAGE_MACHINE));
 	if (im->flags & ~IMAGE_FLAGS)
 		return refuse_image(c, "unknown flags 0x%x", im->flags);
 	if (!im->ninsns || im->ninsns > IMAGE_INSNS_MAX)

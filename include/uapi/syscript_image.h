@@ -35,7 +35,7 @@
  *              are on a stack in the arena.
  *   CALL       src 1: the function that starts at the target.  src 2: function imm of
  *              the base.  src 0: imm is one of IMAGE_CALL_*, or IMAGE_SYSCALL + the
- *              number of a system call of x86-64: arguments are r1 to r5 and then r0;
+ *              number of a system call of its machine: arguments are r1 to r5 and then r0;
  *              the result is in r0, as -errno for errors, and r1 to r5 become 0.
  *              Or imm is IMAGE_FUNCTION + the number of a function that the calling
  *              subsystem offers the program: the same, with r1 to r5.
@@ -53,7 +53,19 @@
 #include <linux/types.h>
 
 #define IMAGE_MAGIC		0x79736f43	/* "Cosy" */
-#define IMAGE_VERSION		1
+#define IMAGE_VERSION		2
+
+/*
+ * Whose system calls an image makes, as their numbers and structures differ: image_header.machine,
+ * the numbers of ELF's e_machine.  IMAGE_MACHINE is the compiler's target.
+ */
+#define IMAGE_MACHINE_X86_64	62
+#define IMAGE_MACHINE_ARM64	183
+#if defined(__x86_64__)
+#define IMAGE_MACHINE		IMAGE_MACHINE_X86_64
+#elif defined(__aarch64__)
+#define IMAGE_MACHINE		IMAGE_MACHINE_ARM64
+#endif
 
 #define IMAGE_INSNS_MAX		(1U << 20)
 #define IMAGE_FUNCS_MAX		(1U << 16)
@@ -80,6 +92,7 @@
  * @nfuncs:      functions, 1 .. IMAGE_FUNCS_MAX
  * @ntable:      entries of the table, 0 .. IMAGE_TABLE_MAX
  * @arena_shift: the arena has 2^arena_shift bytes; of an extension as of its base
+ * @machine:     IMAGE_MACHINE of the machine that it runs on
  * @stack_end:   where the stack ends, in bytes from the arena's start; frames
  *               are taken from there downwards
  * @stack_size:  its size in bytes, at most @stack_end
@@ -100,7 +113,8 @@ struct image_header {
 	__u32 ninsns;
 	__u32 nfuncs;
 	__u32 ntable;
-	__u32 arena_shift;
+	__u16 arena_shift;
+	__u16 machine;
 	__u32 stack_end;
 	__u32 stack_size;
 	__u32 native_size;

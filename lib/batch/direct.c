@@ -48,7 +48,8 @@ static const struct {
 	struct image_insn insns[INSNS];
 } image = {
 	.header = {
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = INSNS, .nfuncs = 1,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+		.ninsns = INSNS, .nfuncs = 1,
 		.arena_shift = IMAGE_ARENA_SHIFT_MIN,
 	},
 	.insns = {

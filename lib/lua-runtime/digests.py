@@ -44,7 +44,7 @@ def digests(file: bytes) -> bytes:
     image, offset = place_image(file)
     found = b""
     for shift in range(SHIFT_MIN, SHIFT_MIN + SHIFTS):
-        struct.pack_into("<I", image, ARENA_SHIFT, shift)
+        struct.pack_into("<H", image, ARENA_SHIFT, shift)
         found += hashlib.sha256(image).digest()
     return found + struct.pack("<II", offset, MAGIC)
 

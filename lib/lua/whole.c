@@ -440,7 +440,8 @@ static int pack(struct builder *b, unsigned int cpus)
 	struct whole *out = b->out;
 	uint32_t stack = VIEW_ROOM, end = place_zeros(b);
 	struct image_header header = {
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = b->e.n,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+		.ninsns = b->e.n,
 		.nfuncs = b->ninstances, .native_size = NATIVE,
 		.arena_shift = IMAGE_ARENA_SHIFT_MIN,
 	};

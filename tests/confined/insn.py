@@ -137,16 +137,17 @@ class Image:
         insns = b"".join(code for _, _, code in self.starts())
         header = {
             "magic": MAGIC,
-            "version": 1,
+            "version": 2,
             "flags": self.flags,
             "ninsns": len(insns) // 8,
             "nfuncs": len(self.functions),
             "ntable": len(self.table),
             "arena_shift": self.shift,
+            "machine": 62,
             "stack_end": self.stack_end,
             "stack_size": self.stack_size,
             "native_size": self.native,
             "stop": 0,
         } | self.over
         table = struct.pack(f"<{len(self.table)}I", *self.table) + bytes(len(self.table) % 2 * 4)
-        return struct.pack("<IHHIIIIIIII", *header.values()) + funcs + table + insns
+        return struct.pack("<IHHIIIHHIIII", *header.values()) + funcs + table + insns

@@ -142,7 +142,7 @@ class Machine:
         )
         if not self.handle:
             raise RefusedError(error.value.decode())
-        self.size = 1 << int.from_bytes(image[20:24], "little")
+        self.size = 1 << int.from_bytes(image[20:22], "little")
         address = SO.subject_arena(self.handle)
         self.address = address
         self.arena = (ctypes.c_char * self.size).from_address(address)

@@ -435,7 +435,7 @@ static size_t make_image(struct input *in, u8 how, char *image)
 
 	memset(&m, 0, sizeof(m));
 	m.header = (struct image_header){
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
 		.flags = how & CHECKED ? IMAGE_CHECKED : 0,
 		.arena_shift = SHIFT, .nfuncs = nfuncs,
 		.ntable = take(in, 1) % (TABLE + 1),

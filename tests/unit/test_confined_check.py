@@ -187,7 +187,13 @@ def test_what_fills_a_table_up_is_zero(n: int) -> None:
 
 HEADERS = {
     ("magic", 0): "this is no image",
-    ("version", 2): "version 2 of images is not known",
+    ("version", 1): "an image of version 1: compile it again, for version 2",
+    ("version", 3): "an image of version 3: compile it again, for version 2",
+    ("machine", 183): "an image for arm64 (machine 183): compile it for x86-64",
+    ("machine", 0): "an image for an unknown processor (machine 0): compile it for x86-64",
+    ("machine", 0xFFFF): (
+        "an image for an unknown processor (machine 65535): compile it for x86-64"
+    ),
     ("flags", 2): "this image extends another, and none is given",
     ("flags", 4): "unknown flags 0x4",
     ("stop", 1): "stop is at 1: not 8 bytes of the arena",
@@ -203,7 +209,7 @@ HEADERS = {
     ("ntable", 3): "56 bytes, where the header tells of 72",
     ("arena_shift", 15): "an arena of 2^15 bytes: 2^16 to 2^30 can be had",
     ("arena_shift", 31): "an arena of 2^31 bytes: 2^16 to 2^30 can be had",
-    ("arena_shift", 0xFFFFFFFF): "an arena of 2^4294967295 bytes: 2^16 to 2^30 can be had",
+    ("arena_shift", 0xFFFF): "an arena of 2^65535 bytes: 2^16 to 2^30 can be had",
     ("stack_end", 0x10000): "a stack of 16384 bytes up to 65536",
     ("stack_end", 0x3FF0): "a stack of 16384 bytes up to 16368",
     ("stack_end", 0x8008): "a stack of 16384 bytes up to 32776",

@@ -227,6 +227,9 @@ def test_refused() -> None:
                 [i.outside(i.SYSCALL + 4000) + i.EXIT]
             ),
             "this is no image": i.Image([i.EXIT], over={"magic": 1}),
+            "an image for arm64 (machine 183): compile it for x86-64": i.Image(
+                [i.EXIT], over={"machine": 183}
+            ),
         }
         for text, image in images.items():
             fd, error = lib.register(image.pack(), engine=1, **arena.shared())

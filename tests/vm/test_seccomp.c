@@ -49,7 +49,8 @@ static const struct {
 	struct image_insn insns[18];
 } compound = {
 	.header = {
-		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .ninsns = 18, .nfuncs = 1,
+		.magic = IMAGE_MAGIC, .version = IMAGE_VERSION, .machine = IMAGE_MACHINE,
+		.ninsns = 18, .nfuncs = 1,
 		.arena_shift = IMAGE_ARENA_SHIFT_MIN,
 	},
 	.insns = {
