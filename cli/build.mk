@@ -8,7 +8,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 .PHONY: cli
 cli: $(BUILD)/syscript $(BUILD)/gen/syscript.d.lua
 
-$(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h \
+$(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h $(BUILD)/include/syscript_programs.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syscript.h>
+#include <syscript_programs.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -27,50 +27,46 @@ static const char *why(int err)
 	return err == ENOENT ? "no such program in this network namespace" : program_why(err);
 }
 
-/* The last of @args may be text.  0 or an exit status. */
-static int put_arguments(struct syscript_invoke *call, int nargs, char **args)
+/* Numbers into @values; the last of @args may be @text.  How many, or -1 after a complaint. */
+static int parse_arguments(int nargs, char **args, int64_t *values, const char **text)
 {
-	if (nargs && !strncmp(args[nargs - 1], TEXT, strlen(TEXT))) {
-		const char *text = args[--nargs] + strlen(TEXT);
-
-		if (strlen(text) > SYSCRIPT_INVOKE_DATA_MAX)
-			return complain("a text of %zu bytes: %d is the most", strlen(text),
-					SYSCRIPT_INVOKE_DATA_MAX);
-		call->data = (uintptr_t)text;
-		call->data_len = strlen(text);
+	*text = NULL;
+	if (nargs && !strncmp(args[nargs - 1], TEXT, strlen(TEXT)))
+		*text = args[--nargs] + strlen(TEXT);
+	if (*text && strlen(*text) > SYSCRIPT_INVOKE_DATA_MAX) {
+		complain("a text of %zu bytes: %d is the most", strlen(*text),
+			 SYSCRIPT_INVOKE_DATA_MAX);
+		return -1;
 	}
-	if (nargs > SYSCRIPT_INVOKE_ARGS_MAX)
-		return complain("%d arguments: %d is the most", nargs, SYSCRIPT_INVOKE_ARGS_MAX);
-	call->nargs = nargs;
+	if (nargs > SYSCRIPT_INVOKE_ARGS_MAX) {
+		complain("%d arguments: %d is the most", nargs, SYSCRIPT_INVOKE_ARGS_MAX);
+		return -1;
+	}
 	for (int i = 0; i < nargs; i++) {
-		int64_t value;
-
-		if (!parse_integer(args[i], &value))
-			return complain("argument '%s' is not an integer", args[i]);
-		call->args[i] = value;
+		if (parse_integer(args[i], &values[i]))
+			continue;
+		complain("argument '%s' is not an integer", args[i]);
+		return -1;
 	}
-	return 0;
+	return nargs;
 }
 
 static int invoke(const char *name, int nargs, char **args)
 {
-	char error[ERROR_LEN] = "";
-	struct syscript_invoke call = {
-		.error = (uintptr_t)error, .error_len = sizeof(error),
-	};
-	int err = put_arguments(&call, nargs, args);
+	int64_t values[SYSCRIPT_INVOKE_ARGS_MAX], result;
+	char error[ERROR_LEN];
+	const char *text;
+	int n = parse_arguments(nargs, args, values, &text), err;
 
-	if (err)
-		return err;
-	if (strlen(name) >= sizeof(call.name))
-		return complain("cannot call %s: %s", name, why(ENOENT));
-	strcpy(call.name, name);
-	err = program_request(SYSCRIPT_IOC_INVOKE, &call);
+	if (n < 0)
+		return EXIT_USAGE;
+	err = syscript_invoke(name, n, values, text, text ? strlen(text) : 0, &result, error,
+			      sizeof(error));
 	if (err) {
-		complain("cannot call %s: %s", name, error[0] ? error : why(err));
-		return err == EPROTO || err == ENOTRECOVERABLE ? EXIT_SCRIPT : EXIT_USAGE;
+		complain("cannot call %s: %s", name, error[0] ? error : why(-err));
+		return err == -EPROTO || err == -ENOTRECOVERABLE ? EXIT_SCRIPT : EXIT_USAGE;
 	}
-	print_results(1, (const int64_t[]){ call.result });
+	print_results(1, &result);
 	return 0;
 }
 

@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* syscript load, unload, programs */
+#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <syscript_programs.h>
 
 #include "cli.h"
-#include "object.h"
 #include "program.h"
 #include "values.h"
 
 #define ERROR_LEN	2048
-#define MEMORY_BESIDES	(512 << 10)	/* of the arena: code, image, seats */
-
-/* Programs of both devices are the same; the descriptor, or -1 with errno set. */
-static int open_device(void)
-{
-	int fd = open("/dev/syscript", O_RDWR | O_CLOEXEC);
-
-	fd = fd < 0 ? open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC) : fd;
-	/* Which a request that fails with it explains. */
-	if (fd < 0 && errno == ENOENT)
-		errno = ENODEV;
-	return fd;
-}
 
 const char *program_why(int err)
 {
@@ -40,16 +25,6 @@ const char *program_why(int err)
 		return "programs are switched off (module parameter enabled)";
 	}
 	return strerror(err);
-}
-
-int program_request(unsigned long number, void *argument)
-{
-	int fd = open_device();
-	int err = fd < 0 || ioctl(fd, number, argument) < 0 ? errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
 }
 
 static const char load_help[] =
@@ -82,11 +57,11 @@ static int check_engine(const char *engine)
 	return complain_usage("load", "engine '%s' is not confined", engine);
 }
 
-static int copy_text(char *to, size_t size, const char *what)
+static int take_text(const char **to, size_t size, const char *what)
 {
 	if (strlen(optarg) >= size)
 		return complain_usage("load", "the %s is too long", what);
-	strcpy(to, optarg);
+	*to = optarg;
 	return 0;
 }
 
@@ -103,15 +78,15 @@ static int check_once(int option, const char *name)
 	return 0;
 }
 
-static int load_option(int option, struct syscript_load *load)
+static int load_option(int option, struct syscript_load_options *load)
 {
 	long long number;
 
 	switch (option) {
 	case 'f':
-		return copy_text(load->subsystem, sizeof(load->subsystem), "subsystem's name");
+		return take_text(&load->subsystem, SYSCRIPT_NAME_LEN, "subsystem's name");
 	case 'a':
-		return copy_text(load->where, sizeof(load->where), "place");
+		return take_text(&load->where, SYSCRIPT_WHERE_LEN, "place");
 	case 'n':
 		load->flags |= SYSCRIPT_LOAD_NEW;
 		return 0;
@@ -135,31 +110,44 @@ static int load_option(int option, struct syscript_load *load)
 	return complain_usage("load", "unknown or incomplete option");
 }
 
-static int load_object(struct syscript_load *load, const struct object *object)
+static bool ends_with(const char *path, const char *end)
 {
-	char error[ERROR_LEN] = "";
+	size_t len = strlen(path), of_end = strlen(end);
+
+	return len > of_end && !strcmp(path + len - of_end, end);
+}
+
+/* An object begins as no text does. */
+static bool is_text(const char *file, size_t len)
+{
+	return len && file[0] != ELFMAG0;
+}
+
+static int load_file(const char *name, const char *path, struct syscript_load_options *load)
+{
+	char error[ERROR_LEN], source[SYSCRIPT_NAME_LEN];
+	size_t len;
+	char *file = read_file(path, &len);
 	int err;
 
-	load->engine = SYSCRIPT_ENGINE_CONFINED;
-	load->image = (uintptr_t)object->image;
-	load->image_len = object->image_len;
-	load->data = (uintptr_t)object->data;
-	load->data_len = object->data_len;
-	load->functions = (uintptr_t)object->functions;
-	load->functions_len = object->functions_len;
-	load->copies = object->copies;
-	load->sees = object->sees;
-	load->flags |= SYSCRIPT_LOAD_SEES;
-	load->lines = (uintptr_t)object->lines;
-	load->lines_len = object->nlines * sizeof(*object->lines);
-	load->memory_limit = object->memory + load->lines_len + MEMORY_BESIDES;
-	load->error = (uintptr_t)error;
-	load->error_len = sizeof(error);
-	err = program_request(SYSCRIPT_IOC_LOAD, load);
+	if (!file)
+		return EXIT_USAGE;
+	if (is_text(file, len) && ends_with(path, ".c")) {
+		free(file);
+		return complain("%s has to be compiled: cosy-cc --program %s -o OBJECT", path,
+				path);
+	}
+	script_name(path, source, sizeof(source));
+	load->source = is_text(file, len) ? source : path;
+	err = syscript_load(name, file, len, load, error, sizeof(error));
+	free(file);
 	if (!err)
 		return 0;
-	complain("cannot load %s: %s", load->name, error[0] ? error : program_why(err));
-	return err == ENOEXEC ? EXIT_SCRIPT : EXIT_USAGE;
+	if (error[0])
+		complain("%s", error);
+	else
+		complain("cannot load %s: %s", name, program_why(-err));
+	return err == -ENOEXEC ? EXIT_SCRIPT : EXIT_USAGE;
 }
 
 int cmd_load(int argc, char **argv)
@@ -174,8 +162,7 @@ int cmd_load(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ },
 	};
-	struct syscript_load load = { .subsystem = "netfilter" };
-	struct object object;
+	struct syscript_load_options load = { .size = sizeof(load) };
 	int option, at, status = 0;
 
 	while ((option = getopt_long(argc, argv, "", options, &at)) != -1) {
@@ -188,20 +175,13 @@ int cmd_load(int argc, char **argv)
 	}
 	if (argc - optind != 2)
 		return complain_usage("load", "NAME and FILE expected");
-	if (strlen(argv[optind]) >= sizeof(load.name))
+	if (strlen(argv[optind]) >= SYSCRIPT_NAME_LEN)
 		return complain_usage("load", "the name is too long");
-	snprintf(load.name, sizeof(load.name), "%s", argv[optind]);
-	status = object_read(&object, argv[optind + 1], load.subsystem);
-	if (status)
-		return status;
-	status = load_object(&load, &object);
-	object_free(&object);
-	return status;
+	return load_file(argv[optind], argv[optind + 1], &load);
 }
 
 int cmd_unload(int argc, char **argv)
 {
-	struct syscript_unload unload = { 0 };
 	int err;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
@@ -212,11 +192,10 @@ int cmd_unload(int argc, char **argv)
 	}
 	if (argc != 2 || argv[1][0] == '-')
 		return complain_usage("unload", "NAME expected");
-	snprintf(unload.name, sizeof(unload.name), "%s", argv[1]);
-	err = program_request(SYSCRIPT_IOC_UNLOAD, &unload);
+	err = syscript_unload(argv[1]);
 	if (err)
 		return complain("cannot unload %s: %s", argv[1],
-				err == ENOENT ? "no such program" : program_why(err));
+				err == -ENOENT ? "no such program" : program_why(-err));
 	return 0;
 }
 
@@ -268,23 +247,20 @@ static void print_row(const struct syscript_program *program, bool first)
 }
 
 /* Prints them all.  0 or errno. */
-static int print_programs(int fd, bool json)
+static int print_programs(bool json)
 {
 	struct syscript_program program = { 0 };
 	bool first = true;
-	uint64_t last;
+	int err;
 
-	while (!ioctl(fd, SYSCRIPT_IOC_PROGRAM, &program)) {
+	while (!(err = syscript_next_program(&program))) {
 		if (first && json)
 			printf("[");
 		json ? print_json(&program, first) : print_row(&program, first);
 		first = false;
-		last = program.id;
-		memset(&program, 0, sizeof(program));
-		program.id = last;
 	}
-	if (errno != ENOENT)
-		return errno;
+	if (err != -ENOENT)
+		return -err;
 	if (json)
 		puts(first ? "[]" : "\n]");
 	return 0;
@@ -293,7 +269,7 @@ static int print_programs(int fd, bool json)
 int cmd_programs(int argc, char **argv)
 {
 	bool json = false;
-	int fd, err, status;
+	int err, status;
 
 	status = parse_json(argc, argv,
 			    "Usage: syscript programs [--json]\n"
@@ -303,9 +279,6 @@ int cmd_programs(int argc, char **argv)
 			    "      --help              print this\n", &json);
 	if (status)
 		return status < 0 ? 0 : status;
-	fd = open_device();
-	err = fd < 0 ? errno : print_programs(fd, json);
-	if (fd >= 0)
-		close(fd);
+	err = print_programs(json);
 	return err ? complain("cannot list programs: %s", program_why(err)) : 0;
 }

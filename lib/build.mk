@@ -7,7 +7,7 @@ LIB_SOVERSION := 0
 
 # The parts of the core and of the engines that run in both places, and those that
 # are written for a process.
-LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/user/*.c engine/luajit/user/*.c) \
+LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/programs/*.c lib/user/*.c engine/luajit/user/*.c) \
 	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/frames_slots.c kernel/net/mmsg_import.c engine/luajit/engine.c \
 	$(addprefix engine/confined/,check.c fuel.c live.c jit.c arch/x86/jit_x86.c verify.c verify_step.c \
 		arch/x86/verify_x86.c machine.c batches.c batches_frames.c engine.c user/memory.c user/place.c)
@@ -16,6 +16,7 @@ LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/arch/x86/stubs.o
 UAPI := $(wildcard include/uapi/*.h)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h $(BUILD)/include/syscript_queue.h \
+	$(BUILD)/include/syscript_programs.h \
 	$(UAPI:include/uapi/%=$(BUILD)/include/linux/%)
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
@@ -43,6 +44,7 @@ $(BUILD)/include/syscript.h: lib/syscript.h
 $(BUILD)/include/syscript_files.h: lib/syscript_files.h
 $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
 $(BUILD)/include/syscript_queue.h: lib/syscript_queue.h
+$(BUILD)/include/syscript_programs.h: lib/syscript_programs.h
 $(UAPI:include/uapi/%=$(BUILD)/include/linux/%): $(BUILD)/include/linux/%: include/uapi/%
 # All that is compiled comes after these: here, what it is compiled with.
 $(LIB_HEADERS): | $(BUILD)/deps/build.ready
@@ -115,7 +117,7 @@ install-lib: built-for-libdir
 	$(Q)install -D -m 0644 lib/syscript.h $(DESTDIR)$(INCLUDEDIR)/syscript.h
 	$(Q)install -d $(DESTDIR)$(INCLUDEDIR)/linux
 	$(Q)install -m 0644 $(UAPI) $(DESTDIR)$(INCLUDEDIR)/linux
-	$(Q)install -m 0644 lib/syscript_files.h lib/syscript_sockets.h lib/syscript_queue.h \
+	$(Q)install -m 0644 lib/syscript_files.h lib/syscript_sockets.h lib/syscript_queue.h lib/syscript_programs.h \
 		$(DESTDIR)$(INCLUDEDIR)
 	$(Q)install -D -m 0755 $(BUILD)/libsyscript.so.$(LIB_SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libsyscript.so.$(LIB_SOVERSION)

@@ -18,7 +18,12 @@ struct choice {
 	bool engine;
 };
 
-/* Of a caller that is older or newer.  Returns 0, -EINVAL or -E2BIG. */
+/*
+ * Copies a structure that begins with its own size, of a caller that is older or newer: @size
+ * bytes here, @size_1 in the first version.  Without @given all is 0.  Returns 0, -EINVAL
+ * or -E2BIG.
+ */
+int sized_copy(void *to, size_t size, size_t size_1, const void *given);
 int options_copy(struct syscript_options *options, const struct syscript_options *given);
 
 /*

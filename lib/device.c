@@ -18,21 +18,24 @@ bool device_opens(const char *path)
 	return fd >= 0;
 }
 
-/* At @path or, where that may not be opened, at @other. */
-static int device_request(const char *path, const char *other, unsigned long request,
-			  void *arg)
+static int request_and_close(int fd, unsigned long request, void *arg)
 {
-	int fd = device_open(path);
 	int ret;
-
-	if (fd < 0)
-		fd = device_open(other);
 
 	if (fd < 0)
 		return fd;
 	ret = sys_call(ioctl, fd, request, arg);
 	sys_call(close, fd);
 	return ret;
+}
+
+/* At @path or, where that may not be opened, at @other. */
+static int device_request(const char *path, const char *other, unsigned long request,
+			  void *arg)
+{
+	int fd = device_open(path);
+
+	return request_and_close(fd < 0 ? device_open(other) : fd, request, arg);
 }
 
 /* An image that is only checked, and a base of the machine, have none. */
@@ -54,6 +57,15 @@ int device_register(struct syscript_register *reg)
 int device_next(struct syscript_info *info)
 {
 	return device_request(DEVICE_PATH, DEVICE_PATH_LUAJIT, SYSCRIPT_IOC_NEXT, info);
+}
+
+int device_program(unsigned long request, void *arg)
+{
+	int fd = device_open(DEVICE_PATH);
+
+	if (fd < 0)
+		fd = device_open(DEVICE_PATH_LUAJIT);
+	return request_and_close(fd == -ENOENT ? -ENODEV : fd, request, arg);
 }
 
 /*

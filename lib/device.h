@@ -18,6 +18,8 @@ bool device_opens(const char *path);
 /* All return the ioctl's result, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);
+/* SYSCRIPT_IOC_LOAD and those after it; -ENODEV without a device. */
+int device_program(unsigned long request, void *arg);
 int device_text(int fd, struct syscript_text *text);
 int device_info(int fd, struct syscript_info *info);
 

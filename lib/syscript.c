@@ -27,21 +27,28 @@ const char *syscript_version(void)
 	return VERSION(SYSCRIPT_VERSION_MAJOR, SYSCRIPT_VERSION_MINOR, SYSCRIPT_VERSION_PATCH);
 }
 
-int options_copy(struct syscript_options *options, const struct syscript_options *given)
+int sized_copy(void *to, size_t size, size_t size_1, const void *given)
 {
-	const char *bytes = (const char *)given;
+	const char *bytes = given;
+	size_t len;
 
-	memset(options, 0, sizeof(*options));
+	memset(to, 0, size);
 	if (!given)
 		return 0;
-	if (given->size < OPTIONS_SIZE_1)
+	memcpy(&len, given, sizeof(len));
+	if (len < size_1)
 		return -EINVAL;
-	for (size_t i = sizeof(*options); i < given->size; i++) {
+	for (size_t i = size; i < len; i++) {
 		if (bytes[i])
 			return -E2BIG;
 	}
-	memcpy(options, given, given->size < sizeof(*options) ? given->size : sizeof(*options));
+	memcpy(to, given, len < size ? len : size);
 	return 0;
+}
+
+int options_copy(struct syscript_options *options, const struct syscript_options *given)
+{
+	return sized_copy(options, sizeof(*options), OPTIONS_SIZE_1, given);
 }
 
 /* Fills in @reg and @choice.  Returns 0 or -errno. */

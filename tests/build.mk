@@ -22,12 +22,11 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 # What unit tests run: other makefiles add theirs.
 # Of the library's objects, since it tests what only the command uses.
 LUA_WHOLE := $(BUILD)/tests/lua/whole
-LUA_WHOLE_CLI := $(addprefix $(BUILD)/cli/,object.o sees.o cli.o)
-$(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LUA_WHOLE_CLI) $(LIB_OBJ) $(LIB_ENGINE)
+$(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENGINE)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote kernel $(LIB_CFLAGS) \
-		-o $@ $< $(LUA_WHOLE_CLI) $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
+		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
 
 .PHONY: unit-programs
 unit-programs: all consolidate $(TEST_PROGRAMS) $(LUA_WHOLE)

@@ -14,7 +14,7 @@
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_process.h>
 
-#include "../../cli/object.h"
+#include "../../lib/programs/object.h"
 #include "../../lib/lua/whole.h"
 #include "../unit/lib_test.h"
 
@@ -151,11 +151,19 @@ static int load_lua(const char *source, const char *subsystem)
 /* As `syscript load` does: Lua, or what was compiled from C. */
 static void load_program(const char *path, const char *subsystem)
 {
+	static char file[1 << 20];
+	FILE *opened = fopen(path, "r");
+	size_t len = opened ? fread(file, 1, sizeof(file), opened) : 0;
 	struct object object;
+	char error[2048];
 
 	unload();
-	if (object_read(&object, path, subsystem))
+	if (opened)
+		fclose(opened);
+	if (object_read(&object, path, file, len, subsystem, error, sizeof(error))) {
+		fprintf(stderr, "%s\n", error);
 		exit(1);
+	}
 	whole = (struct whole){
 		.image = object.image, .image_len = object.image_len, .data = object.data,
 		.data_len = object.data_len, .lines = object.lines, .nlines = object.nlines,

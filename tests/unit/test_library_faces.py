@@ -19,7 +19,13 @@ import prediction  # noqa: E402
 
 from consolidate.cost import library  # noqa: E402
 
-HEADERS = ("syscript.h", "syscript_files.h", "syscript_queue.h", "syscript_sockets.h")
+HEADERS = (
+    "syscript.h",
+    "syscript_files.h",
+    "syscript_programs.h",
+    "syscript_queue.h",
+    "syscript_sockets.h",
+)
 PROTOTYPE = re.compile(
     r"^((?:const )?(?:struct )?\w+ \*?)((?:syscript|register_lua|lua)_\w+)\(([^()]*)\)[^;{]*;", re.M
 )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* What programs read of their view: never less than they do. */
-#include "../../cli/sees.c"
+#include "../../lib/programs/view_fields.c"
 #include "lib_test.h"
 
 #define MAX	16
@@ -62,6 +62,11 @@ static const struct test {
 	{ "by number", ~0ULL, { { INSN_JMP | INSN_CALL | INSN_X, 2, 0, 0, 0 }, EXIT } },
 	{ "in 32 bits it is lost", ~0ULL,
 	  { { INSN_ALU | INSN_ADD, 1, 0, 0, 4 }, LOAD(INSN_W, 0, 1, 8), EXIT } },
+	{ "a register that is none", ~0ULL, { LOAD(INSN_W, 12, 1, 8), EXIT } },
+	{ "the same of a sum", ~0ULL, { ADD(15, 4), EXIT } },
+	{ "the same of a constant", ~0ULL, { { INSN_LD | INSN_DW, 11, 0, 0, 1 }, { 0 }, EXIT } },
+	{ "the same that a fetch fills", WORD(2) | WORD(3) | WORD(4) | WORD(5),
+	  { FETCH_ADD(1, 8, 14), EXIT } },
 	{ "code that is not reached", 0, { EXIT, LOAD(INSN_W, 0, 1, 8), EXIT } },
 };
 
@@ -76,7 +81,7 @@ int main(void)
 		uint64_t sees;
 
 		memcpy(image.insns, tests[i].insns, sizeof(image.insns));
-		sees = sees_of((const char *)&image, sizeof(image));
+		sees = view_fields((const char *)&image, sizeof(image));
 		if (sees != tests[i].sees) {
 			fprintf(stderr, "%s: %#llx, not %#llx\n", tests[i].what,
 				(unsigned long long)sees, (unsigned long long)tests[i].sees);

@@ -1,7 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0 OR MIT
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See object.h.  The function that is not static is the program; data lie at the
- * beginning of the arena, and behind them a stack for each CPU.
+ * A linker for one object: what a compiler leaves open, addresses of variables and numbers
+ * of functions, becomes what the confined engine's images have.
+ *
+ * The function that is not static is the program; data lie at the beginning of the arena,
+ * and after them a stack for each CPU.  Nothing in the object is believed: what is wrong
+ * in instructions the kernel's checker finds, everything else is checked here.
  */
 #include <elf.h>
 #include <errno.h>
@@ -10,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/uapi/syscript_image.h"
-#include "../lib/lua/whole.h"
-#include "cli.h"
+#include "../../include/uapi/syscript_image.h"
+#include "../lua/whole.h"
 #include "object.h"
-#include "sees.h"
+#include "view_fields.h"
 
 #define DATA_START	256		/* 0 is no address */
 #define FRAME		512		/* BPF's, of a function that uses r10 */
@@ -24,12 +27,15 @@
 #define FUNCS_MAX	256
 #define SECTIONS_MAX	256
 #define COPIES		64
+#define DATA_MAX	(1UL << 28)	/* bytes */
 
 enum { R_64_64 = 1, R_64_ABS64 = 2, R_64_32 = 10 };
 
 struct reader {
-	const char *path, *file;
+	const char *name, *file;
 	size_t len;
+	char *error;
+	size_t error_len;
 	const Elf64_Ehdr *header;
 	const Elf64_Shdr *sections;
 	const Elf64_Sym *symbols;
@@ -51,9 +57,11 @@ static bool is_in(const struct reader *r, uint64_t at, uint64_t len)
 	return at <= r->len && len <= r->len - at;
 }
 
+/* Returns -EINVAL. */
 static int refuse(const struct reader *r, const char *why)
 {
-	return complain("%s: %s", r->path, why);
+	snprintf(r->error, r->error_len, "%s: %s", r->name, why);
+	return -EINVAL;
 }
 
 static const char *name_of(const struct reader *r, const Elf64_Sym *symbol)
@@ -72,9 +80,11 @@ static int read_symbols(struct reader *r, const Elf64_Shdr *section)
 {
 	const Elf64_Shdr *strings;
 
-	if (section->sh_link >= r->header->e_shnum)
+	if (section->sh_link >= r->header->e_shnum || section->sh_offset % 8)
 		return refuse(r, "a broken object");
 	strings = &r->sections[section->sh_link];
+	if (!is_in(r, strings->sh_offset, strings->sh_size))
+		return refuse(r, "a broken object");
 	r->symbols = (const void *)(r->file + section->sh_offset);
 	r->nsymbols = section->sh_size / sizeof(Elf64_Sym);
 	r->strings = r->file + strings->sh_offset;
@@ -83,7 +93,7 @@ static int read_symbols(struct reader *r, const Elf64_Shdr *section)
 	       refuse(r, "a broken object");
 }
 
-static int place(struct reader *r, unsigned int i)
+static int place_section(struct reader *r, unsigned int i)
 {
 	const Elf64_Shdr *section = &r->sections[i];
 	uint64_t align = section->sh_addralign ?: 1;
@@ -94,10 +104,12 @@ static int place(struct reader *r, unsigned int i)
 		r->text = i;
 		return 0;
 	}
-	if (align & (align - 1) || align > 4096 || section->sh_size > 1UL << 28)
+	if (align & (align - 1) || align > 4096)
 		return refuse(r, "a broken object");
 	r->end = (r->end + align - 1) & -align;
 	r->places[i] = r->end;
+	if (section->sh_size > DATA_MAX || r->end + section->sh_size > DATA_MAX)
+		return refuse(r, "its data have more than 256 MiB");
 	r->end += section->sh_size;
 	return 0;
 }
@@ -116,7 +128,7 @@ static int read_sections(struct reader *r)
 		if (section->sh_type == SHT_SYMTAB)
 			status = read_symbols(r, section);
 		else if (section->sh_flags & SHF_ALLOC && section->sh_size)
-			status = place(r, i);
+			status = place_section(r, i);
 	}
 	if (!status && (!r->text || !r->symbols))
 		return refuse(r, "there is no code");
@@ -132,7 +144,7 @@ static int copy_sections(struct reader *r)
 	r->object->data = calloc(1, r->end);
 	r->object->data_len = r->end;
 	if (!r->insns || !r->object->data)
-		return complain("no memory");
+		return -ENOMEM;
 	memcpy(r->insns, r->file + text->sh_offset, text->sh_size);
 	for (unsigned int i = 1; i < r->header->e_shnum; i++)
 		if (r->places[i] && r->sections[i].sh_type != SHT_NOBITS)
@@ -226,13 +238,20 @@ static int relocate_call(struct reader *r, const Elf64_Sym *symbol, uint32_t at)
 	return 0;
 }
 
+static int refuse_variable(const struct reader *r, const Elf64_Sym *symbol)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), "%s is no variable of its own", name_of(r, symbol));
+	return refuse(r, why);
+}
+
 static int address_of(struct reader *r, const Elf64_Sym *symbol, uint64_t addend, uint64_t *at)
 {
 	unsigned int section = symbol->st_shndx;
 
 	if (section >= r->header->e_shnum || !r->places[section])
-		return complain("%s: %s is no variable of its own", r->path,
-				name_of(r, symbol));
+		return refuse_variable(r, symbol);
 	*at = r->places[section] + symbol->st_value + addend;
 	return 0;
 }
@@ -263,7 +282,7 @@ static int relocate_data(struct reader *r, uint64_t place, const Elf64_Rel *rel)
 	uint64_t at = place + rel->r_offset, value;
 	int status;
 
-	if (!symbol || at + sizeof(value) > r->end ||
+	if (!symbol || at < place || at > r->end - sizeof(value) ||
 	    ELF64_R_TYPE(rel->r_info) != R_64_ABS64)
 		return refuse(r, "a relocation that is not known");
 	memcpy(&value, r->object->data + at, sizeof(value));
@@ -283,6 +302,8 @@ static int relocate(struct reader *r)
 
 		if (section->sh_type != SHT_REL || section->sh_info >= r->header->e_shnum)
 			continue;
+		if (section->sh_offset % 8)
+			return refuse(r, "a broken object");
 		for (size_t n = section->sh_size / sizeof(*rel); !status && n; n--, rel++)
 			if (section->sh_info == r->text)
 				status = relocate_text(r, rel);
@@ -312,7 +333,7 @@ static void find_copies(struct reader *r)
 		uint64_t at;
 
 		if (strcmp(name_of(r, symbol), "syscript_copies") ||
-		    address_of(r, symbol, 0, &at) || at + sizeof(uint32_t) > r->end)
+		    address_of(r, symbol, 0, &at) || at > r->end - sizeof(uint32_t))
 			continue;
 		memcpy(&r->object->copies, r->object->data + at, sizeof(uint32_t));
 	}
@@ -343,7 +364,7 @@ static int pack(struct reader *r)
 	r->object->image_len = sizeof(header) + funcs + header.ninsns * sizeof(stub[0]);
 	r->object->image = at = calloc(1, r->object->image_len);
 	if (!at)
-		return complain("no memory");
+		return -ENOMEM;
 	memcpy(at, &header, sizeof(header));
 	func = (void *)(at + sizeof(header));
 	if (more)
@@ -353,7 +374,7 @@ static int pack(struct reader *r)
 	at += sizeof(header) + funcs;
 	memcpy(at, stub, more * sizeof(stub[0]));
 	memcpy(at + more * sizeof(stub[0]), r->insns, r->ninsns * sizeof(stub[0]));
-	r->object->sees = sees_of(r->object->image, r->object->image_len);
+	r->object->sees = view_fields(r->object->image, r->object->image_len);
 	return 0;
 }
 
@@ -362,27 +383,43 @@ static int read_all(struct reader *r)
 	r->header = (const void *)r->file;
 	if (r->len < sizeof(*r->header) || memcmp(r->file, ELFMAG, SELFMAG) ||
 	    r->header->e_machine != EM_BPF || r->header->e_shnum > SECTIONS_MAX ||
-	    r->header->e_shentsize != sizeof(Elf64_Shdr) ||
+	    r->header->e_shentsize != sizeof(Elf64_Shdr) || r->header->e_shoff % 8 ||
 	    !is_in(r, r->header->e_shoff, r->header->e_shnum * sizeof(Elf64_Shdr)))
 		return refuse(r, "no object of clang -target bpf");
 	r->sections = (const void *)(r->file + r->header->e_shoff);
 	return read_sections(r) ?: copy_sections(r) ?: find_functions(r) ?: relocate(r);
 }
 
-/* -- Lua ----------------------------------------------------------------------------- */
-
-static int read_lua(struct object *object, const char *path, const char *source, size_t len,
-		    const char *subsystem)
+/* An aligned copy of the file is read. */
+static int read_object(struct reader *r, const char *file)
 {
-	struct whole whole;
-	char name[SYSCRIPT_NAME_LEN];
+	char *copy = malloc(r->len);
 	int err;
 
-	script_name(path, name, sizeof(name));
-	err = whole_compile(&whole, name, source, len, subsystem, possible_cpus());
+	if (!copy)
+		return -ENOMEM;
+	r->file = memcpy(copy, file, r->len);
+	err = read_all(r);
+	if (!err) {
+		find_copies(r);
+		err = pack(r);
+	}
+	free(copy);
+	return err;
+}
+
+/* -- Lua ----------------------------------------------------------------------------- */
+
+static int read_lua(struct reader *r, const char *source, const char *subsystem)
+{
+	struct object *object = r->object;
+	struct whole whole;
+	int err;
+
+	err = whole_compile(&whole, r->name, source, r->len, subsystem, possible_cpus());
 	if (err) {
-		complain("%s", whole.error[0] ? whole.error : strerror(-err));
-		return err == -ENOEXEC ? EXIT_SCRIPT : EXIT_USAGE;
+		snprintf(r->error, r->error_len, "%s", whole.error);
+		return err;
 	}
 	*object = (struct object){
 		.image = whole.image, .image_len = whole.image_len,
@@ -395,48 +432,24 @@ static int read_lua(struct object *object, const char *path, const char *source,
 	return 0;
 }
 
-static bool ends_with(const char *path, const char *end)
+int object_read(struct object *object, const char *name, const char *file, size_t len,
+		const char *subsystem, char *error, size_t error_len)
 {
-	size_t len = strlen(path), of_end = strlen(end);
-
-	return len > of_end && !strcmp(path + len - of_end, end);
-}
-
-/* An object begins as no text does. */
-static bool is_text(const char *path, const char *file, size_t len)
-{
-	return (len && file[0] != ELFMAG0) || ends_with(path, ".lua");
-}
-
-int object_read(struct object *object, const char *path, const char *subsystem)
-{
-	struct reader r = { .path = path, .object = object };
-	char *file = read_file(path, &r.len);
-	int status;
+	struct reader r = {
+		.name = name, .len = len, .object = object, .error = error,
+		.error_len = error_len,
+	};
+	int err;
 
 	*object = (struct object){ .copies = strcmp(subsystem, "netfilter") ? 0 : COPIES };
-	if (!file)
-		return EXIT_USAGE;
-	if (is_text(path, file, r.len)) {
-		if (ends_with(path, ".c"))
-			status = complain("%s has to be compiled: cosy-cc --program %s -o OBJECT",
-					  path, path);
-		else
-			status = read_lua(object, path, file, r.len, subsystem);
-		free(file);
-		return status;
-	}
-	r.file = file;
-	status = read_all(&r);
-	if (!status) {
-		find_copies(&r);
-		status = pack(&r);
-	}
+	/* An object begins as no text does. */
+	if (!len || file[0] != ELFMAG0)
+		return read_lua(&r, file, subsystem);
+	err = read_object(&r, file);
 	free(r.insns);
-	free(file);
-	if (status)
+	if (err)
 		object_free(object);
-	return status;
+	return err;
 }
 
 void object_free(struct object *object)

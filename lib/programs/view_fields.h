@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /* Which bytes of its view a program reads. */
-#ifndef SEES_H
-#define SEES_H
+#ifndef LIB_VIEW_FIELDS_H
+#define LIB_VIEW_FIELDS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,6 @@
  * For syscript_load.sees: of the image at @image, @len bytes, whose function 0 gets the
  * view's address in r1.  All bits, where that cannot be known.
  */
-uint64_t sees_of(const char *image, size_t len);
+uint64_t view_fields(const char *image, size_t len);
 
-#endif /* SEES_H */
+#endif /* LIB_VIEW_FIELDS_H */

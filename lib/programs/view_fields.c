@@ -1,6 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0 OR MIT
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See sees.h.  Where the view's address goes is followed through the program's registers,
+ * A subsystem fills in a view for each call of a program, and most programs read little of
+ * it: what no instruction can read need not be filled in.
+ *
+ * Where the view's address goes is followed through the program's registers,
  * from instruction to instruction, until nothing new is found.  An address that is stored,
  * or of which the distance from the view is unknown when it is used, may be that of
  * anything in the view.
@@ -9,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/uapi/syscript_image.h"
-#include "sees.h"
+#include "../../include/uapi/syscript_image.h"
+#include "view_fields.h"
 
 #define ALL		UINT64_MAX
 #define REGISTERS	10
@@ -196,8 +199,10 @@ static void step_store(struct search *s, const struct image_insn *insn, struct s
 		return;
 	if (insn->dst < REGISTERS)
 		read_at(s, state->regs[insn->dst], insn->off & ~7, 16);
-	if (insn->imm & INSN_FETCH)
-		state->regs[insn->imm == INSN_CMPXCHG ? 0 : insn->src] = a(NUMBER);
+	if (insn->imm == INSN_CMPXCHG)
+		state->regs[0] = a(NUMBER);
+	else if (insn->imm & INSN_FETCH && insn->src < REGISTERS)
+		state->regs[insn->src] = a(NUMBER);
 }
 
 static void step_call(struct search *s, uint32_t at, struct state *state)
@@ -239,6 +244,16 @@ static void step_jump(struct search *s, uint32_t at, struct state *state)
 	reach(s, (long)at + 1, state);
 }
 
+/* Would it write a register that programs cannot write?  Then the kernel refuses it. */
+static bool is_invalid(const struct image_insn *insn)
+{
+	switch (INSN_CLASS(insn->code)) {
+	case INSN_LD: case INSN_LDX: case INSN_ALU: case INSN_ALU64:
+		return insn->dst >= REGISTERS;
+	}
+	return false;
+}
+
 static void step(struct search *s, uint32_t at)
 {
 	const struct image_insn *insn = &s->insns[at];
@@ -246,6 +261,10 @@ static void step(struct search *s, uint32_t at)
 
 	if (!state.regs[0].kind)
 		return;
+	if (is_invalid(insn)) {
+		s->sees = ALL;
+		return;
+	}
 	switch (INSN_CLASS(insn->code)) {
 	case INSN_LD:
 		state.regs[insn->dst] = a(NUMBER);
@@ -269,7 +288,7 @@ static void step(struct search *s, uint32_t at)
 	reach(s, (long)at + 1, &state);
 }
 
-uint64_t sees_of(const char *image, size_t len)
+uint64_t view_fields(const char *image, size_t len)
 {
 	const struct image_header *header = (const void *)image;
 	size_t before = sizeof(*header) + header->nfuncs * sizeof(struct image_func) +

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /* From an object of `clang -target bpf`, or Lua, to an image of the confined engine. */
-#ifndef OBJECT_H
-#define OBJECT_H
+#ifndef LIB_OBJECT_H
+#define LIB_OBJECT_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <syscript.h>
+#include <linux/syscript.h>
 
 /**
  * struct object - a program for SYSCRIPT_IOC_LOAD
@@ -28,8 +28,13 @@ struct object {
 	uint32_t nlines;
 };
 
-/* For @subsystem: 0, EXIT_USAGE or, where Lua is refused, EXIT_SCRIPT, after a complaint. */
-int object_read(struct object *object, const char *path, const char *subsystem);
+/*
+ * The program for @subsystem in @file, @len bytes, which texts call @name.  Returns 0, or
+ * -errno with the reason in @error: -ENOEXEC where Lua is refused, -EINVAL for an object;
+ * -ENOMEM without one.
+ */
+int object_read(struct object *object, const char *name, const char *file, size_t len,
+		const char *subsystem, char *error, size_t error_len);
 void object_free(struct object *object);
 
-#endif /* OBJECT_H */
+#endif /* LIB_OBJECT_H */

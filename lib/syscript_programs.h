@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * libsyscript: programs that subsystems of the kernel call, such as filters of packets.
+ *
+ * A program has a name and belongs to no process: it stays until it is unloaded, or its
+ * network namespace ends.  <linux/syscript.h> explains subsystems, places and errors.  The
+ * functions return 0 or -errno, and need the module: -ENODEV without it.
+ */
+#ifndef _SYSCRIPT_PROGRAMS_H
+#define _SYSCRIPT_PROGRAMS_H
+
+#include <syscript.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct syscript_load_options - how a program is loaded; zero means the default
+ * @size:       sizeof(struct syscript_load_options), so that it can grow
+ * @source:     what error texts call the file; the program's name
+ * @subsystem:  that calls it: "netfilter"
+ * @where:      the place, in the subsystem's words: for netfilter family, hook and
+ *              priority, "inet input -10"
+ * @flags:      SYSCRIPT_LOAD_NEW, SYSCRIPT_LOAD_FALLBACK
+ * @errors_max: after this many errors in a second the program is no longer called
+ * @fallback:   with SYSCRIPT_LOAD_FALLBACK: the result of a call that fails
+ */
+struct syscript_load_options {
+	size_t size;
+	const char *source;
+	const char *subsystem;
+	const char *where;
+	uint32_t flags;
+	uint32_t errors_max;
+	int64_t fallback;
+};
+
+/*
+ * Loads a program under @name, in place of one of the same name: @file, @len bytes, is an
+ * object of `clang -target bpf` (cosy-cc --program), or Lua.  @options may be NULL; @error
+ * gets the text of a failure and may be NULL with @error_len 0.  Returns 0 or -errno:
+ * -ENOEXEC if the program is refused, -EINVAL for an object, a name or a place.
+ */
+int syscript_load(const char *name, const void *file, size_t len,
+		  const struct syscript_load_options *options, char *error, size_t error_len);
+
+/* Unloads a program.  Returns 0, -ENOENT if there is none, or another -errno. */
+int syscript_unload(const char *name);
+
+/*
+ * Walks the programs of this network namespace, and those of the machine that the caller
+ * may unload.  Set @program->id to 0 before the first call.  Returns 0, -ENOENT past the
+ * last one, or another -errno.
+ */
+int syscript_next_program(struct syscript_program *program);
+
+/*
+ * Calls a program of the subsystem "process" with @nargs numbers, and @data_len bytes of
+ * @data, and stores what it returns.  Returns 0 or -errno, with the text in @error where
+ * the program has failed: -EPROTO, or -ENOTRECOVERABLE if it is no longer called.
+ */
+int syscript_invoke(const char *name, unsigned int nargs, const int64_t *args,
+		    const void *data, size_t data_len, int64_t *result,
+		    char *error, size_t error_len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _SYSCRIPT_PROGRAMS_H */
