@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 # Measuring programs, and the targets that run them in a guest on 6.1.
 
-BENCH_COMMON := $(BUILD)/cost/measure.o $(BUILD)/cost/source.o
+BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
 	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/text_load
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
-	$(LIB_CFLAGS) -Ibench -Iconsolidate/cost
+	$(LIB_CFLAGS) -Ibench -Imeasure
 
 $(BUILD)/bench/%.o: bench/%.c | $(BUILD)/include/syscript.h \
+		$(BUILD)/include/linux/syscript.h
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BENCH_COMMON): $(BUILD)/measure/%.o: measure/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -29,7 +35,7 @@ $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 
 # Compounds: compiled by cosy-cc, as is what is measured next to them.
-BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Iconsolidate/cost -MMD -MP
+BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
 INNER_COMPOUNDS := $(addprefix $(BUILD)/bench/,inner_compound.o inner_empty.o)

@@ -31,7 +31,7 @@ $(VERSION_FILE): lib/syscript.h consolidate/build.mk
 	$(Q)echo $(LIB_VERSION) >$@
 
 CALIBRATE_OBJECTS := $(BUILD)/cost/calibrate.o $(BUILD)/cost/calibrate_library.o
-$(CALIBRATE_OBJECTS) $(BENCH_COMMON): $(BUILD)/cost/%.o: consolidate/cost/%.c | $(BUILD)/include/syscript.h \
+$(CALIBRATE_OBJECTS): $(BUILD)/cost/%.o: consolidate/cost/%.c | $(BUILD)/include/syscript.h \
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -45,7 +45,7 @@ $(CALIBRATE): $(CALIBRATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 # installed, that library with what it needs (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
 CONSOLIDATE_LIBRARIES := rich markdown_it mdurl pygments
-CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in html json c h,consolidate/*/*.$(type)))
+CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in html json c h,consolidate/*/*.$(type)) measure/*.[ch])
 VENV_LIBRARIES = $(wildcard $(BUILD)/venv/lib/python3.*/site-packages)
 
 .PHONY: install-consolidate

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-# Of the source tree; an installed package has no such surroundings.
+# Of the source tree; an installed package has only measure/ next to it.
 ROOT = PACKAGE.parent
 BUILD = ROOT / "build"
 GUEST = ROOT / "vm" / "guest"

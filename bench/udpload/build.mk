@@ -16,11 +16,11 @@ $(BUILD)/bench/udpload/hdr_histogram.o: $(HDR)/hdr_histogram.c
 
 $(sort $(UDPLOAD_OBJ) $(REFLECTOR_OBJ)): private BENCH_CFLAGS += -isystem $(HDR)
 
-$(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/cost/measure.o
+$(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/measure/measure.o
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-$(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/cost/measure.o
+$(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/measure/measure.o
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 

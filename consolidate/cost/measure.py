@@ -24,7 +24,7 @@ from consolidate.errors import ConsolidateError, not_installed
 from consolidate.mine.candidate import Candidate, sequence
 
 # What a replay is compiled with, and the library that it calls.
-PARTS = places.PACKAGE / "cost"
+PARTS = places.ROOT / "measure"
 SOURCES = ("measure.c", "source.c")
 LIBRARY = "libsyscript.a"
 GUEST_TIME = 1800

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What every measuring program needs: a clock, a CPU of its own, statistics,
- * the machine it runs on.
+ * What every measuring program needs, those of bench/ and consolidate's replays: a clock, a
+ * CPU of its own, statistics, the machine it runs on.
  */
 #ifndef MEASURE_H
 #define MEASURE_H
