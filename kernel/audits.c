@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See audits.h. */
+/*
+ * Implements audits.h: finds audit's unexported functions, and calls them for each call of a
+ * script as the kernel does for a call from user mode.  Where one is missing, scripts of audited
+ * tasks are refused.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
@@ -118,7 +122,7 @@ static bool are_rules(void)
 	struct audit_context *own = audits_open();
 	bool are;
 
-	/* Those that exclude it count as well. */
+	/* Rules that exclude this task from auditing count, too. */
 	if (!own)
 		return true;
 	static_call(audit_entry)(-1, 0, 0, 0, 0);
@@ -142,7 +146,7 @@ void __audits_see_file(const struct dentry *dentry)
 void __audits_see_address(const void *addr, unsigned int len)
 {
 	len = min_t(unsigned int, len, sizeof(struct sockaddr_storage));
-	/* Without memory, a record without it. */
+	/* Out of memory: the record is written without the address. */
 	if (len)
 		static_call(audit_sockaddr)(len, (void *)addr);
 }

@@ -14,7 +14,7 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
-/* Where a kernel lacks what is needed, audits_can_record() stays false. */
+/* Where a kernel lacks one of audit's functions, audits_can_record() stays false. */
 void audits_init(void);
 void audits_exit(void);
 
@@ -28,8 +28,8 @@ static __always_inline bool audits_ask(void)
 }
 
 /*
- * For the call that runs a script, which has one context throughout: notices rules
- * that have been added since its entry, when there were none.  May sleep.
+ * Refreshes the context of the call that runs a script: rules may have been added since that call
+ * began, when there were none.  May sleep.
  */
 void __audits_look(void);
 
@@ -44,13 +44,13 @@ static inline void audits_look(void)
  * memory, or rules exclude new tasks like it.
  */
 struct audit_context *audits_open(void);
-/* The call that the context is for, and its result.  Both may sleep. */
+/* The call that the context records, and its result.  Both may sleep. */
 void audits_enter(unsigned int nr, const long *args);
 void audits_leave(long ret);
-/* Frees it, and restores @own. */
+/* Frees the current context, and restores @own. */
 void audits_close(struct audit_context *own);
 
-/* 0; -EOPNOTSUPP if no context can be made: then no script is begun. */
+/* 0; or -EOPNOTSUPP if no context can be made: the script is then not run. */
 int __audits_check(void);
 
 static inline int audits_check(void)
@@ -58,7 +58,7 @@ static inline int audits_check(void)
 	return audits_ask() ? __audits_check() : 0;
 }
 
-/* For a batch: what the call that it stands for would have told audit. */
+/* For a batch: passes on what the replaced system call would have told audit. */
 void __audits_see_file(const struct dentry *dentry);
 void __audits_see_address(const void *addr, unsigned int len);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See codemap.h. */
+/*
+ * Implements codemap.h: writes each program's machine code as lines of /proc/kallsyms, when
+ * debugfs is read.
+ */
 #include <linux/capability.h>
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -28,7 +31,7 @@ static void show_name(struct seq_file *m, const struct program *program, int lin
 		seq_printf(m, ":%d", line);
 }
 
-/* A symbol reaches to the next.  Of two at an address perf takes the global one. */
+/* A symbol reaches to the next.  Of two symbols at one address perf takes the global one. */
 static void show_piece(void *arg, unsigned long start, unsigned long end, int line)
 {
 	const struct whose *whose = arg;
@@ -46,13 +49,13 @@ static void show_program(struct program *program, void *m)
 	program_code(program, show_piece, &whose);
 }
 
-/* As much as fits into the rooms for machine code. */
+/* The output is bounded: all machine code lies in an area of fixed size. */
 static int codemap_show(struct seq_file *m, void *unused)
 {
 	return script_each(show_program, m);
 }
 
-/* Addresses of the kernel: what /proc/kallsyms asks for where kptr_restrict is 1. */
+/* Kernel addresses need CAP_SYSLOG, as in /proc/kallsyms where kptr_restrict is 1. */
 static int open(struct inode *inode, struct file *file)
 {
 	return capable(CAP_SYSLOG) ? single_open(file, codemap_show, NULL) : -EPERM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For profilers: the lines of /proc/kallsyms that it does not have, those of the
- * programs' machine code, in debugfs: syscript/symbols.
+ * A profiler cannot name machine code that is not in /proc/kallsyms.  The file syscript/symbols
+ * in debugfs has the missing lines, a symbol for each function of each program.
  */
 #ifndef SYSCRIPT_CODEMAP_H
 #define SYSCRIPT_CODEMAP_H

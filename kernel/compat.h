@@ -29,7 +29,7 @@
 #include <linux/xattr.h>
 #include <net/sock.h>
 
-/* Newer 6.1.y have them, too. */
+/* 6.1.y has backported these names. */
 #ifndef ITER_DEST
 #define ITER_SOURCE	WRITE
 #define ITER_DEST	READ
@@ -81,7 +81,7 @@ static inline int compat_inode_permission(const struct path *path, int mask)
 #endif
 }
 
-/* As of getxattr(2) without a buffer: not for access control lists, see below. */
+/* The size that getxattr(2) returns without a buffer; not for access control lists, see below. */
 static inline ssize_t compat_getxattr_size(const struct path *path, const char *name)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -91,7 +91,10 @@ static inline ssize_t compat_getxattr_size(const struct path *path, const char *
 #endif
 }
 
-/* Newer kernels have another way to these.  Positive if there is one, or -errno. */
+/*
+ * Newer kernels have separate functions for access control lists.  Positive if the file has one,
+ * or -errno.
+ */
 static inline ssize_t compat_acl_size(const struct path *path, const char *name)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
@@ -116,7 +119,7 @@ int vfs_path_lookup(struct dentry *dentry, struct vfsmount *mnt,
 		    const char *name, unsigned int flags, struct path *path);
 #endif
 
-/* One whose pages count where they are used, not where it is set up. */
+/* A shmem file whose pages are charged when they are used, not when it is created. */
 static inline struct file *compat_shmem_file_setup(const char *name, loff_t size)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
@@ -126,10 +129,10 @@ static inline struct file *compat_shmem_file_setup(const char *name, loff_t size
 #endif
 }
 
-/* Is struct filename known to be made by setting ->name, and all else zero? */
+/* Is a struct filename with only ->name set, and zeros elsewhere, valid? */
 #define COMPAT_PLAIN_FILENAME	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
 
-/* Newer kernels do so wherever a file is opened. */
+/* Newer kernels notify wherever a file is opened. */
 static inline void compat_fsnotify_open(struct file *file)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
@@ -162,7 +165,7 @@ static inline ssize_t compat_iter_write(struct file *file, struct iov_iter *iter
 #endif
 }
 
-/* With the lock of signals held. */
+/* The caller holds siglock. */
 static inline int compat_dequeue_signal(sigset_t *mask, kernel_siginfo_t *info)
 {
 	enum pid_type type;
@@ -174,7 +177,7 @@ static inline int compat_dequeue_signal(sigset_t *mask, kernel_siginfo_t *info)
 #endif
 }
 
-/* Around probes of raw_syscalls, which may fault on newer kernels. */
+/* Around tracepoints of raw_syscalls, whose probes may fault on newer kernels. */
 static inline void compat_syscall_tracepoint_lock(void)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
@@ -211,7 +214,7 @@ static inline struct file *compat_fd_file(struct fd fd)
 #endif
 }
 
-/* Not those that lie in a device's memory. */
+/* Fragments in a device's memory are not readable. */
 static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
@@ -225,7 +228,7 @@ static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
 #define ftrace_regs_set_instruction_pointer ftrace_instruction_pointer_set
 #endif
 
-/* Not for programs. */
+/* Not shown to programs. */
 #ifdef STATX_ATTR_CHANGE_MONOTONIC
 #define COMPAT_STATX_ATTR_INTERNAL	STATX_ATTR_CHANGE_MONOTONIC
 #else

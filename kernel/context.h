@@ -30,7 +30,7 @@ enum context_use {
 #include "context.def"
 };
 
-/* NULL: @use is allowed in @context; else the reason why not, for people. */
+/* NULL if @use is allowed in @context; otherwise the reason, as text for users. */
 static inline const char *context_refuses(enum context context, enum context_use use)
 {
 	static const struct {

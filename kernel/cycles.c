@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See cycles.h. */
+/*
+ * Implements cycles.h: measures the counter's frequency against the system clock when the module
+ * is loaded.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/errno.h>
@@ -36,7 +39,7 @@ static u64 __init measured_khz(void)
 	return div64_u64(cycles * NSEC_PER_MSEC, ns);
 }
 
-/* What is measured is the middle one of three: an interruption spoils one. */
+/* Takes the median of three measurements: an interrupt spoils one. */
 static u64 __init frequency_khz(void)
 {
 	u64 a, b, c;

@@ -27,7 +27,7 @@ static inline u64 cycles_ns(u64 cycles)
 	return mul_u64_u32_shr(cycles, cycles_mult, 22);
 }
 
-/* In @ns. */
+/* @ns in cycles. */
 u64 cycles_in(u64 ns);
 
 #endif /* SYSCRIPT_CYCLES_H */

@@ -49,11 +49,11 @@ static_assert(sizeof(struct syscript_unload) >= DEVICE_UNLOAD_SIZE_1);
 static_assert(sizeof(struct syscript_program) >= DEVICE_PROGRAM_SIZE_1);
 static_assert(sizeof(struct syscript_invoke) >= DEVICE_INVOKE_SIZE_1);
 
-/* The same request, whatever the size of its structure? */
+/* Is it this request, whatever the size of its structure? */
 #define DEVICE_SAME(cmd, request) \
 	(((cmd) & ~IOCSIZE_MASK) == ((request) & ~IOCSIZE_MASK))
 
-/* Of a structure of any published size: 0, -EINVAL, -E2BIG or -EFAULT. */
+/* Copies in a structure of any published size: 0, -EINVAL, -E2BIG or -EFAULT. */
 static int device_copy_in(void *to, size_t size, size_t size_1,
 			  const void __user *from, unsigned int cmd)
 {
@@ -70,7 +70,7 @@ static int device_copy_out(void __user *to, unsigned int cmd, const void *from,
 	return copy_to_user(to, from, size) ? -EFAULT : 0;
 }
 
-/* @err is no filter's, and the script is not to be called once more. */
+/* @err is the script's, not a seccomp filter's, so the library must not retry the call. */
 static noinline long device_call_tell(struct syscript_call __user *user, u32 flags, int err)
 {
 	if (flags & SYSCRIPT_CALL_TELL && put_user(SYSCRIPT_CALL_ENDED, &user->state))
@@ -79,8 +79,8 @@ static noinline long device_call_tell(struct syscript_call __user *user, u32 fla
 }
 
 /*
- * A library that knows scripts by descriptors of its own has the number only, which may
- * be another file's by now.  The file is compared, and not used.
+ * The library identifies a script by its own descriptor's number, which may belong to another
+ * file by now.  The file is compared, and not used.
  */
 static noinline int device_call_expects_file(const struct syscript_call *call)
 {
@@ -96,7 +96,7 @@ static noinline int device_call_expects_file(const struct syscript_call *call)
 	return same ? 0 : -ESTALE;
 }
 
-/* Or it knows the script, whose number another script may have by now. */
+/* Likewise for callers that pass the script's id: the descriptor may be another script's by now. */
 static inline int device_call_expects(const struct script *script,
 				      const struct syscript_call *call)
 {
@@ -199,7 +199,7 @@ fault:
 static __always_inline long device_call(struct script *script,
 					struct syscript_call __user *user)
 {
-	struct syscript_call call __uninitialized;	/* what is read was written */
+	struct syscript_call call __uninitialized;	/* read only where written */
 	u32 nresults;
 	int err;
 
@@ -217,7 +217,7 @@ static __always_inline long device_call(struct script *script,
 		return device_call_tell(user, call.flags, err);
 	if (call.flags & SYSCRIPT_CALL_QUIET)
 		return 0;
-	/* Is anything not there already? */
+	/* Nothing to copy out if there are no results and the caller expects none. */
 	return nresults | call.nresults ? device_call_out(user, &call) : 0;
 }
 
@@ -405,7 +405,9 @@ static int device_check_engine(const struct file *file, u32 engine, char *error)
 	return -EACCES;
 }
 
-/* @len bytes at @from and a NUL, to be looked at in user memory never again; kvfree(). */
+/*
+ * Copies @len bytes at @from, adds a NUL, and never reads user memory again.  Free with kvfree().
+ */
 static char *device_copy_text(u64 from, size_t len)
 {
 	char *text = kvmalloc(len + 1, GFP_KERNEL_ACCOUNT);
@@ -442,7 +444,7 @@ static int device_get_shared(struct shared **shared, u64 address)
 	return *shared ? 0 : -ENOKEY;
 }
 
-/* With a reference, which does not need the fd any more. */
+/* Takes a reference to the base, which then outlives its descriptor. */
 static int device_get_base(struct script_base *base, const struct syscript_register *reg)
 {
 	struct file *file;
@@ -476,7 +478,7 @@ static int device_load(struct script *script, const struct syscript_register *re
 	return err;
 }
 
-/* A base of the machine. */
+/* Registers a base of the machine: SYSCRIPT_SHARED. */
 static int device_add_shared(struct file *file, const struct syscript_register *reg,
 			     char *error)
 {
@@ -515,7 +517,10 @@ static struct script *device_create_script(struct file *file,
 	return ERR_PTR(err);
 }
 
-/* Gives @script an fd: from then on it is the fd's, else it is destroyed. */
+/*
+ * Installs a descriptor for @script, which takes over the reference; on failure @script is
+ * destroyed.
+ */
 static int device_install(struct script *script)
 {
 	struct file *file;
@@ -541,7 +546,7 @@ destroy:
 	return fd;
 }
 
-/* Copies @error, cut to @room bytes: @err, or -EFAULT if that is not possible. */
+/* Copies @error, cut to @room bytes.  Returns @err, or -EFAULT if the copy fails. */
 static int device_put_error(u64 to, u32 room, char *error, int err)
 {
 	size_t len = strlen(error) + 1;
@@ -557,7 +562,7 @@ static int device_put_error(u64 to, u32 room, char *error, int err)
 	return err;
 }
 
-/* Returns what the request does; if that is an error, the text may be in @error. */
+/* Returns the request's result; if that is an error, @error may have its text. */
 static long device_make(struct file *file, const struct syscript_register *reg, char *error)
 {
 	struct script *script;
@@ -661,7 +666,7 @@ static int device_load_checked(struct file *file, const struct syscript_load *lo
 
 	if (err)
 		return err;
-	/* Rights come before anything that costs something. */
+	/* Check rights before doing expensive work. */
 	embedding = names_subsystem(load->subsystem, error);
 	if (IS_ERR(embedding))
 		return PTR_ERR(embedding);
@@ -785,8 +790,8 @@ module_param(mode, ushort, 0444);
 MODULE_PARM_DESC(mode, "Mode of /dev/syscript where no udev rule sets it (default: 0660)");
 
 /*
- * One of those for local use, so that the node can be there before the module:
- * opening it loads the module.
+ * A minor for local use is fixed, so that the node can exist before the module is loaded: opening
+ * it loads the module.
  */
 #define DEVICE_MINOR	249
 MODULE_ALIAS_MISCDEV(DEVICE_MINOR);

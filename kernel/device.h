@@ -25,7 +25,10 @@ struct script_device {
 
 long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* In the module that has the node: each open file, and each script, holds it. */
+/*
+ * In the module that owns the node: each open file, and each script, holds a reference to that
+ * module.
+ */
 #define DEVICE_OPS					\
 	{						\
 		.owner = THIS_MODULE,			\
@@ -33,7 +36,7 @@ long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		.llseek = noop_llseek,			\
 	}
 
-/* 0, -EINVAL for a @mode that is none, or -errno. */
+/* 0, -EINVAL for an invalid @mode, or -errno. */
 int script_device_add(struct script_device *node, unsigned short mode);
 void script_device_remove(struct script_device *node);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The engines that there are.  See engine.h. */
+/*
+ * The table of engines.  An engine's module may come and go while the device is open; a program
+ * holds its engine's module, so an engine is never called after it has gone.  The calls of the
+ * first engine of each kind are direct: static calls, patched here.
+ */
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -13,8 +17,8 @@
 #define ENGINES_MAX	8
 
 /*
- * An engine's place is its id.  The mutex is held while one comes, goes or ages, the
- * other lock, which every registration takes, for a look and a store.
+ * Indexed by the engine's id.  The mutex serialises registering, unregistering and ageing; the
+ * spinlock, which every registration of a script takes, is held for a lookup or a store only.
  */
 static const struct engine_ops *engines[ENGINES_MAX];
 static DEFINE_MUTEX(engines_change);
@@ -46,8 +50,8 @@ static void set(unsigned int id, const struct engine_ops *engine)
 }
 
 /*
- * The first engine of either kind is called directly.  Sites are patched before it has
- * programs, and again when it has none any more.
+ * The first engine of each kind, preemptible or not, is called directly.  Call sites are patched
+ * before it has programs, and again after its last program is gone.
  */
 static const struct engine_ops *direct[2];
 
@@ -71,7 +75,7 @@ static void call_directly(bool atomic, const struct engine_ops *engine)
 	}
 }
 
-/* init() may run programs already. */
+/* The engine's init() may already run programs. */
 static int add(const struct engine_ops *engine)
 {
 	bool first = !direct[!!engine->atomic];
@@ -117,7 +121,7 @@ bool engines_age(void)
 	return more;
 }
 
-/* Its module is going, so none of its programs is left. */
+/* The engine's module is being unloaded, so it has no programs. */
 void engine_unregister(const struct engine_ops *engine)
 {
 	mutex_lock(&engines_change);

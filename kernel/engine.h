@@ -48,19 +48,19 @@ struct engine_stats {
 	unsigned long counters[SYSCRIPT_COUNTERS_MAX];
 };
 
-/* Mistakes in a script: lines of "name:line: text", as many as fit. */
+/* Mistakes in a script, one line of "name:line: text" each, as many as fit. */
 struct engine_findings {
 	char *text;
 	unsigned long size, len;
-	unsigned int n;			/* out: how many there are */
+	unsigned int n;			/* out: number of mistakes */
 };
 
 /**
  * struct seat_error - why a call in CONTEXT_ATOMIC has failed
- * @end:   0: it has not; else the engine's own
- * @pc:    where
- * @value: the engine's own
- * @line:  of its source, or 0; not the engine's
+ * @end:   0: it has not failed; otherwise a code of the engine
+ * @pc:    the instruction
+ * @value: detail of @end
+ * @line:  source line, or 0; set by the core
  */
 struct seat_error {
 	unsigned int end, pc, line;
@@ -75,7 +75,7 @@ typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, i
  * @name:        shorter than sizeof(syscript_info.engine_name)
  * @id:          SYSCRIPT_ENGINE_*
  * @formats:     formats 0 .. @formats - 1 are known
- * @contexts:    IN_*: where its programs can run
+ * @contexts:    IN_*: contexts in which its programs can run
  * @atomic:      in the module, for an engine whose code may not be preempted, its runs;
  *               NULL: its code is ordinary kernel code
  * @extensible:  programs may extend others: SYSCRIPT_BASE, SYSCRIPT_EXTENDS
@@ -107,31 +107,33 @@ struct engine_ops {
 	int (*create)(struct run *run, const struct engine_image *image);
 
 	/*
-	 * In a process; may be NULL.  Checks @image further than create(), and frees
-	 * everything: 0, with the mistakes in @findings, or as create().
+	 * May be NULL.  In a process: checks @image further than create(), and frees everything.
+	 * Returns 0 with the mistakes in @findings, or fails as create() does.
 	 */
 	int (*lint)(struct run *run, const struct engine_image *image,
 		    struct engine_findings *findings);
 
 	/*
-	 * A call.  Returns 0 with call->nresults and results set, or the -errno
-	 * of the uapi header with the text in run->error.  With run->doom set it
-	 * returns that.
+	 * Calls the program.  Returns 0 with call->nresults and results set, or the -errno of the
+	 * uapi header with the text in run->error.  If run->doom is set, returns run->doom.
 	 */
 	int (*call)(struct engine_vm *vm, struct syscript_call *call);
 
-	/* In the module: what call() mostly hands to run_script() without a stack, or NULL. */
+	/*
+	 * In the module: the function that call() usually passes to run_script() with no stack of
+	 * its own, or NULL.
+	 */
 	long (*enter)(void *arg);
 
 	/*
-	 * Makes the running VM call run_poll() soon.  Not for preemptible
-	 * engines, which call it by themselves.
+	 * Makes the running VM call run_poll() soon.  Not for preemptible engines, which poll by
+	 * themselves.
 	 */
 	void (*interrupt)(struct engine_vm *vm);
 
 	/*
-	 * The running VM, which has made a system call, is doomed: does not return.
-	 * NULL for engines that look at run->doom after each call.
+	 * Ends the running VM, which has made a system call and is doomed: does not return.  NULL
+	 * for engines that test run->doom after each call.
 	 */
 	void (*end)(struct engine_vm *vm);
 
@@ -163,8 +165,8 @@ struct engine_ops {
 	int (*age)(void);
 
 	/*
-	 * Frees everything.  May run in another process than create() (the last close
-	 * after a fork), or in an exiting one without a memory map.
+	 * Frees everything.  The current process may be another one than in create() (the last
+	 * close after a fork), or an exiting one without a memory map.
 	 */
 	void (*destroy)(struct engine_vm *vm);
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * engine_ops.call() for each call of a script.  A retpoline is expensive there, so of each
- * kind of engine, preemptible or not, the first one that registers is called directly: by
- * static calls, which are patched when its module comes and goes.
+ * Every call of a script goes through engine_ops.call(), where a retpoline would be expensive.
+ * So the first engine of each kind, preemptible or not, is called by a static call, which is
+ * patched when the engine's module comes and goes.
  */
 #ifndef SYSCRIPT_ENGINE_CALL_H
 #define SYSCRIPT_ENGINE_CALL_H

@@ -20,12 +20,12 @@
 
 struct pt_regs;
 
-/* May sleep, but for those with SC_FAST.  -ENOSYS where the kernel knows none. */
+/* May sleep, except those with SC_FAST. -ENOSYS if the kernel does not have the call. */
 #define SYSCALL(name, kinds, flags)	\
 	asmlinkage long entries_##name(const struct pt_regs *regs);
 #include "syscalls.def"
 
-/* Their indexes, which are the lines of syscalls.def. */
+/* Indexes of system calls: line numbers of syscalls.def. */
 enum {
 #define SYSCALL(name, kinds, flags)	ENTRIES_##name,
 #include "syscalls.def"
@@ -35,10 +35,10 @@ enum {
 /* Their numbers. */
 extern const u16 entries_numbers[];
 
-/* The one with @index. */
+/* Makes the call with @index. */
 long entries_call(unsigned int index, const struct pt_regs *regs);
 
-/* 0; -ENOMEM; -ENOENT after a message where it does not work. */
+/* 0; -ENOMEM; or -ENOENT, after a message, if the kernel's table is not as expected. */
 int __init entries_init(void);
 
 #endif

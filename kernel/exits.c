@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See exits.h. */
+/*
+ * Implements exits.h: hooks do_exit() with ftrace while the module is loaded.  A guarded task's
+ * do_exit() returns to exits_guard() by switching back to the stack frame from which the filters
+ * were asked.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/anon_inodes.h>
@@ -39,13 +43,13 @@ DEFINE_STATIC_CALL(kernel_do_exit, no_exit);
 
 struct exit_work {
 	struct callback_head head;
-	struct file *holder;		/* of the module, until this has left it */
+	struct file *holder;		/* the module's, until this work has left its text */
 	long code;
 };
 
 static const struct file_operations holder_fops = { .owner = THIS_MODULE };
 
-/* The other works after this one are not lost: do_exit() runs what is queued. */
+/* Task works that are queued after this one are not lost: do_exit() runs them. */
 static void exit_now(struct callback_head *head)
 {
 	struct exit_work *work = container_of(head, struct exit_work, head);
@@ -101,7 +105,10 @@ static noinline notrace void instead_of_exit(long code)
 }
 STACK_FRAME_NON_STANDARD(instead_of_exit);
 
-/* Not an oops while a filter is asked: that one is to end the task as ever. */
+/*
+ * Did a filter end the task?  A task that oopses while a filter is evaluated exits at once, as
+ * ever.
+ */
 static bool notrace is_filters(void)
 {
 	return current->restart_block.fn == guarded &&
@@ -117,7 +124,7 @@ static void notrace do_exit_called(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops do_exit_ops = {
 	.func = do_exit_called,
-	/* PERMANENT: not for root to switch off with the function tracer. */
+	/* PERMANENT: root cannot switch it off together with the function tracer. */
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
@@ -150,10 +157,10 @@ static void get_returns(struct returns *returns)
 
 #ifdef CONFIG_RETHOOK
 /*
- * The first hook is taken for that of the next function to return, so those of
- * functions that do not go behind all others; the task's end frees them.  Interrupts
- * put hooks of their own before the first, and take them off again.  Readers of the
- * list, such as stack traces, never find a circle.
+ * The kernel takes the first hook for that of the next function to return.  So the hooks of
+ * functions that will not return are moved behind all others; they are freed when the task ends.
+ * Interrupts put hooks of their own before the first, and take them off again.  The list has no
+ * cycle at any moment: stack traces read it.
  */
 static void set_hooks(struct llist_node *hooks)
 {
@@ -164,7 +171,7 @@ static void set_hooks(struct llist_node *hooks)
 	passed = current->rethooks.first;
 	for (next = passed; next && next != hooks; next = next->next)
 		last = next;
-	/* Without other hooks they cannot be mistaken for another's. */
+	/* Without other hooks no hook can be mistaken for another function's. */
 	if (last && next) {
 		WRITE_ONCE(current->rethooks.first, hooks);
 		WRITE_ONCE(last->next, NULL);
@@ -197,7 +204,7 @@ long exits_guard(void)
 
 	get_returns(&returns);
 	block->fn = guarded;
-	/* The way back is instead_of_exit()'s. */
+	/* instead_of_exit() returns to here. */
 	ret = arch_call_from(&block->arch_data, filters_ask);
 	if (unlikely(ret > 0))
 		set_returns(&returns);
@@ -205,7 +212,7 @@ long exits_guard(void)
 	block->arch_data = arch_data;
 	if (likely(ret <= 0))
 		return ret;
-	/* With the process, if not alone. */
+	/* Kill the process as well, unless this thread is its only one. */
 	if (exit_later(ret))
 		send_sig(SIGKILL, current, 1);
 	return -1;

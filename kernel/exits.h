@@ -26,7 +26,7 @@ bool exits_can_wait(void);
  */
 long exits_guard(void);
 
-/* Has a filter ended the thread, so that it exits as soon as works are done? */
+/* Has a filter ended the thread?  It exits when its pending task works are run. */
 static inline bool exits_is_queued(void)
 {
 #ifdef CONFIG_SECCOMP_FILTER

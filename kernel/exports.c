@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What engines in modules of their own may call, besides the functions of run.c, gates.c,
- * usermem.c, engine.c and hook.c that are exported there: batches, frames, and what an
- * engine needs whose code may not be preempted (run_own.h, gates_own.h).
+ * Symbols exported to engines in separate modules, in one namespace: batches, frames, and what an
+ * engine needs whose code may not be preempted (run_own.h, gates_own.h). run.c, gates.c,
+ * usermem.c, engine.c and hook.c export their own.
  */
 #include <linux/export.h>
 
@@ -46,7 +46,7 @@ EXPORT(mmsg_recv);
 EXPORT(mmsg_send);
 EXPORT(readdirplus);
 
-/* Runs, for engines whose code may not be preempted. */
+/* Runs of an engine whose code may not be preempted. */
 EXPORT(__usermode_works);
 EXPORT(filters_ask);
 EXPORT(limits_account_uid);

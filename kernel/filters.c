@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See filters.h. */
+/*
+ * Implements filters.h: __secure_computing() is not exported, so its address is found by name,
+ * and it is called by a static call.
+ */
 #include <linux/kprobes.h>
 #include <linux/static_call.h>
 
@@ -12,11 +15,11 @@ static int not_asked(void *unused)
 	return FILTERS_NOT_ASKED;
 }
 
-/* __secure_computing(): newer ones take no argument. */
+/* __secure_computing(); newer kernels' takes no argument. */
 DEFINE_STATIC_CALL(secure_computing, not_asked);
 static bool has_secure_computing __ro_after_init;
 
-/* Its return address is where it was called: exits_guard() returns to it. */
+/* Its return address identifies the guarded call: exits_guard() returns there. */
 notrace long filters_ask(const struct pt_regs *unused)
 {
 	return static_call(secure_computing)(NULL);

@@ -10,7 +10,7 @@
 
 struct pt_regs;
 
-/* Where the function is not found, filters cannot be asked. */
+/* If the kernel has no such function, filters cannot be asked. */
 void filters_init(void);
 void filters_exit(void);
 
@@ -19,9 +19,9 @@ bool filters_can_be_asked(void);
 #define FILTERS_NOT_ASKED	-2
 
 /*
- * 0: no filter is against the call; other things may have happened to the task, if it has
- * slept.  -1: a filter is.  FILTERS_NOT_ASKED: this kernel cannot ask.  On the task's own
- * stack; may sleep, and may end the thread by do_exit(): exits.h.
+ * 0: the filters allow the call; if the task has slept, its state may have changed. -1: a filter
+ * refuses it.  FILTERS_NOT_ASKED: this kernel cannot ask.  On the task's own stack; may sleep,
+ * and may end the thread by do_exit(): exits.h.
  */
 long filters_ask(const struct pt_regs *unused);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See run.h and gates.h: each system call as a function, for preemptible engines.
- *
- * A call is made from script code without a look at rare conditions; these are looked at
- * once, when it has returned: run_is_quiet().  All else goes through
- * run_syscall_sleepable().
+ * Each system call as a function, for machine code of preemptible engines (gates.h): a call must
+ * cost less than a call by the process.  So it is made at once, and rare conditions (signals,
+ * ticks, task works) are checked only when it has returned: run_is_quiet(). If one holds, or
+ * might, the call goes through run_syscall_sleepable().
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -46,7 +45,7 @@ static __always_inline int ask_preemptible(struct run_own *own, unsigned long nr
 	return likely(own->task->nvcsw == own->call.switches) ? ALLOWED : SLEPT;
 }
 
-/* For calls of so many arguments. */
+/* The variant of each gate for calls of @n arguments. */
 #define ASK(n)									\
 static noinline int ask_preemptible_##n(struct run *run, unsigned long nr)	\
 {										\
@@ -68,12 +67,11 @@ static ask_fn *const asks_preemptible[] = {
 /* -- Gates --------------------------------------------------------------------- */
 
 /*
- * A preemptible engine's call is made at once in the tick that is own->gate.open.  Not
- * where something rare is to be looked at, and not after a tick, which is accounted
- * for as script code.
+ * A preemptible engine's call is made at once in the tick that is own->gate.open.  Not if a rare
+ * condition holds, and not after a tick, because the time until then is accounted as script code.
  *
- * On the task's stack nothing has to be left, and from its own an engine goes home.
- * -ERESTART* comes with _TIF_SIGPENDING, or reaches processes as well.
+ * An engine on a stack of its own switches to the task's stack for the call. -ERESTART* comes
+ * with _TIF_SIGPENDING, or reaches processes as well.
  */
 static __always_inline long gate_preemptible(struct run *run, unsigned int index,
 					     unsigned long nr, unsigned int flags,
@@ -145,7 +143,7 @@ const struct gate gates_preemptible[] = {
 
 /* -- Files ---------------------------------------------------------------------- */
 
-/* A preemptible engine's as a system call, see gate_preemptible(). */
+/* A batch of a preemptible engine, made like a system call: see gate_preemptible(). */
 long files_read(struct run *run, struct files_reading *reading)
 {
 	struct run_own *own = run_own(run);
@@ -158,7 +156,7 @@ long files_read(struct run *run, struct files_reading *reading)
 	ret = own->home ? call_at_home(own, files_read_entry) :
 			  files_read_entry(&own->call.regs);
 	run->syscalls++;
-	/* It may have looked at the clocks itself, or asked watchers. */
+	/* The batch may have checked the clocks itself, or asked watchers. */
 	if (unlikely(run->doom || !is_open(own) || !run_is_quiet(own, 0)))
 		return run_after_batch(run, ret);
 	return ret;

@@ -5,9 +5,8 @@
  * argument has to move.  The same rules hold, without those for engines that are not
  * preemptible.
  *
- * A function may write to the places of its arguments on the stack.  Machine code keeps
- * its own values above these across a call, so gates without an argument there are
- * functions of six arguments.
+ * The callee may overwrite its stack arguments.  Machine code keeps its own values above them
+ * across a call, so a gate that would take no argument on the stack is declared with six.
  */
 #ifndef SYSCRIPT_GATES_H
 #define SYSCRIPT_GATES_H
@@ -19,8 +18,8 @@
 /**
  * struct gate - a system call, in the order of syscalls.def
  * @fn:   in a doomed run it does not return, where the engine has engine_ops.end()
- * @fn6:  the same for calls of six arguments, which have no @fn
- * @args: how many arguments the call takes; no others are read
+ * @fn6:  in place of @fn for calls of six arguments
+ * @args: number of arguments that the call takes and that are read
  */
 struct gate {
 	long (*fn)(long a, long b, long c, long d, long e, struct run *run);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What gates are made of, whether their engine is preemptible or not: going home to the
- * task's stack, asking filters.
+ * The parts of gates that engines share, preemptible or not: switching to the task's stack for a
+ * call, and asking seccomp filters there.
  */
 #ifndef SYSCRIPT_GATES_OWN_H
 #define SYSCRIPT_GATES_OWN_H
@@ -25,14 +25,14 @@ static __always_inline long call_at_home(struct run_own *own,
 /* -- Filters ------------------------------------------------------------------- */
 
 /*
- * A task that nothing but seccomp filters watch asks them about each call, and makes
- * it as others do: watchers_show().
+ * If only seccomp filters watch a task, each call asks them and is then made as for other tasks:
+ * watchers_show().
  */
 enum {
 	ALLOWED,		/* script code has been left */
 	NOT_ASKED,		/* nothing has been done */
-	REFUSED,		/* or whatever else filters said that is not 0 */
-	SLEPT,			/* or may have: allowed, but a tracer may have been there */
+	REFUSED,		/* or any other result of the filters that is not 0 */
+	SLEPT,			/* allowed, but the task may have slept */
 };
 
 static __always_inline int asked(long answer)
@@ -40,7 +40,7 @@ static __always_inline int asked(long answer)
 	return answer == FILTERS_NOT_ASKED ? NOT_ASKED : REFUSED;
 }
 
-/* Asks about call @nr. */
+/* Asks the filters about call @nr. */
 typedef int ask_fn(struct run *run, unsigned long nr);
 
 static __always_inline long ask_at_home(struct run_own *own)
@@ -59,7 +59,7 @@ static noinline long not_allowed(struct run *run, unsigned int index, bool waits
 
 /* -- Gates --------------------------------------------------------------------- */
 
-/* Two that are made here for less. */
+/* Calls that this module implements with less work than the kernel. */
 #define entries_recvmmsg	mmsg_entry_recv
 #define entries_sendmmsg	mmsg_entry_send
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See hook.h. */
+/*
+ * Calls programs at the hooks of subsystems, in interrupts and softirqs.  A call must not wait,
+ * and must not flood the log: errors are counted per second under a spinlock, and a program with
+ * too many is taken off its hook.  Replaced programs are freed after synchronize_net().
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bottom_half.h>
@@ -16,7 +20,7 @@
 
 static_assert(!offsetof(struct syscript_hook, called));
 
-/* seat_error.end where the engine has nothing to say: the result is out of range. */
+/* seat_error.end if the engine reports no error: the result is out of range. */
 #define END_RESULT	(~0U)
 
 /* -- Errors ------------------------------------------------------------------------ */
@@ -39,7 +43,7 @@ static void text_of(const struct hook_program *program, struct seat_error error,
 	program->engine->seat_text(&error, text + at, len - at);
 }
 
-/* With no lock held: a console may be on the network, and come to this hook. */
+/* Called without locks: a console may be on the network, and printing reach this hook. */
 static noinline void tell(const struct hook_program *program, const struct seat_error *error)
 {
 	char text[SYSCRIPT_PROGRAM_ERROR_LEN];
@@ -51,7 +55,10 @@ static noinline void tell(const struct hook_program *program, const struct seat_
 		  program->errors_max, text, program->program->name);
 }
 
-/* Enough of them in a second: from here on the hook has no program.  True: it had this one. */
+/*
+ * Too many errors in a second: from here on the hook has no program.  Returns true if it had this
+ * one.
+ */
 static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 {
 	struct syscript_seat __percpu *seats = program->seats;
@@ -62,7 +69,7 @@ static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 	return true;
 }
 
-/* True: it was the last one that @program may have. */
+/* Returns true if this was the last error that @program may have. */
 static bool count_error(struct syscript_hook *hook, struct hook_program *program)
 {
 	lockdep_assert_held(&hook->lock);
@@ -97,7 +104,7 @@ EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
 
 /* -- Calls ------------------------------------------------------------------------- */
 
-/* stubs.S; declared for this alone: it is no function that C can call. */
+/* In stubs.S. Declared here only: C cannot call it. */
 void syscript_seat_run(void);
 EXPORT_SYMBOL_NS_GPL(syscript_seat_run, COMPAT_NS(SYSCRIPT));
 
@@ -112,14 +119,17 @@ bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *ev
 }
 EXPORT_SYMBOL_NS_GPL(syscript_hook_default, COMPAT_NS(SYSCRIPT));
 
-/* hook_count() sees @untimed as 0 while the two do not fit together. */
+/* hook_count() reads @untimed as 0 while the two counters are being changed. */
 static void count_calls(struct syscript_counters *counters)
 {
 	WRITE_ONCE(counters->calls, counters->calls + SYSCRIPT_TIMED_ONE_IN);
 	smp_store_release(&counters->untimed, SYSCRIPT_TIMED_ONE_IN);
 }
 
-/* The compiler gives the clock's reader a frame, whose register a run does not keep. */
+/*
+ * The compiler gives the function that reads the clock a frame pointer, and a run does not
+ * preserve that register.
+ */
 static noinline s64 run(struct syscript_seat *seat)
 {
 	return syscript_seat_run_here(seat);
@@ -189,7 +199,7 @@ void hook_exit(struct syscript_hook *hook)
 	free_percpu(hook->counters);
 }
 
-/* In which calls find all that they need. */
+/* Gives the hook the per-CPU state that calls use. */
 static void set_seats(struct syscript_hook *hook, const struct hook_program *program)
 {
 	struct syscript_seat *seat;
@@ -223,7 +233,7 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 	return old;
 }
 
-/* Also those that @untimed counts. */
+/* Includes the calls counted by @untimed. */
 static u64 calls_of(const struct syscript_counters *counters)
 {
 	u64 calls;

@@ -19,8 +19,8 @@
 
 /**
  * struct hook_program - a program that a hook calls
- * @copies:     bytes after the embedding's own that it wants to see
- * @sees:       of struct syscript_seat
+ * @copies:     bytes of data that it wants to see, after the subsystem's own
+ * @sees:       likewise, as struct syscript_seat has it
  * @errors_max: errors in a second after which it is taken off
  * @errors:     since @second (jiffies); with what follows, of the hook's lock: a call that
  *              fails writes them, also one that has outlasted the program's replacement
@@ -47,15 +47,15 @@ struct hook_program {
 };
 
 struct syscript_hook {
-	/* Calls touch these. */
+	/* Used by each call. */
 	struct syscript_hook_seats called;	/* first, see <linux/syscript_program.h> */
 	struct syscript_counters __percpu *counters;
 	s64 fallback;
 	void *private;
 
 	const struct syscript_embedding *embedding;
-	struct hook_program *own;	/* also after it has been taken off */
-	spinlock_t lock;		/* for errors of programs */
+	struct hook_program *own;	/* stays after the program has been taken off */
+	spinlock_t lock;		/* guards the programs' errors */
 };
 
 /* For a new hook: 0 or -ENOMEM.  It has no program. */
@@ -63,16 +63,16 @@ int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embed
 void hook_exit(struct syscript_hook *hook);
 
 /*
- * From here on the hook calls @program, or none if that is NULL.  Returns the previous
- * one, in which other CPUs may be until synchronize_net().  One caller at a time.
+ * Makes the hook call @program, or no program if that is NULL.  Returns the previous program,
+ * which other CPUs may execute until synchronize_net().  One caller at a time.
  */
 struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *program);
 
-/* The sums over all CPUs, and the text of its program's last error, "" if there was none. */
+/* The sums over all CPUs; the text of the program's last error, or "" if there was none. */
 void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums);
 void hook_error(struct syscript_hook *hook, char *text, size_t len);
 
-/* It may have no struct program yet. */
+/* @program may have no struct program yet. */
 void hook_program_free(struct hook_program *program);
 
 #endif /* SYSCRIPT_HOOK_H */

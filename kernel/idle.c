@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See idle.h.  The work is queued while there is something to look at. */
+/*
+ * Implements idle.h by a delayed work, which is queued only while there is a script or something
+ * to free.
+ */
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>

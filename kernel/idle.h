@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frees memory that idles: that of scripts which have not been called for some
- * seconds, and what engines keep for programs to come.
+ * Scripts keep memory between calls, and engines keep some for future programs.  What has not
+ * been used for some seconds is freed here.
  */
 #ifndef SYSCRIPT_IDLE_H
 #define SYSCRIPT_IDLE_H
 
-/* There is a script: look at it from now on. */
+/* A script has been made: check for idle ones from now on. */
 void idle_watch(void);
 
-/* If there is none and will be none. */
+/* When the module is unloaded: there are no scripts, and there will be none. */
 void idle_exit(void);
 
 #endif /* SYSCRIPT_IDLE_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See internals.h. */
+/*
+ * Implements internals.h: finds functions that several parts of the core need, and that the
+ * kernel does not export.
+ */
 #include <linux/sched.h>
 
 #include "compat.h"
@@ -15,7 +18,7 @@ static u64 accounted_time(struct task_struct *task)
 
 DEFINE_STATIC_CALL(internals_task_time, accounted_time);
 
-/* Without it time is known to a second on CPUs that have no tick. */
+/* Without task_sched_runtime(), task times on CPUs without a tick are known to a second only. */
 static void __init find_task_time(void)
 {
 	void *found = symbols_find("task_sched_runtime");
@@ -33,7 +36,7 @@ static struct file *open_copied(struct filename *name, int flags, umode_t mode)
 
 DEFINE_STATIC_CALL(internals_open_name, open_copied);
 
-/* It saves the copy of the name. */
+/* Saves the copy of the name. */
 static void __init find_open_name(void)
 {
 	void *found = COMPAT_PLAIN_FILENAME ? symbols_find("file_open_name") : NULL;

@@ -29,7 +29,7 @@
 #include "uapi/syscript.h"
 
 bool limits_enabled_param = true;
-/* The same for calls of programs, for which it is no load from memory. */
+/* Whether scripts are enabled, as a static key for calls of programs, which then load nothing. */
 DEFINE_STATIC_KEY_TRUE(syscript_enabled);
 EXPORT_SYMBOL_NS_GPL(syscript_enabled, COMPAT_NS(SYSCRIPT));
 
@@ -105,7 +105,7 @@ module_param_cb(max_memory, &limits_param_ops, &max_memory, 0644);
 MODULE_PARM_DESC(max_memory,
 		 "Bytes that the memory limits of one user's scripts may add up to (default: 16777216)");
 
-/* Of programs without a process, which stay until they are unloaded. */
+/* For programs without a process, which stay until they are unloaded. */
 static struct limits_param max_programs = { 16, 1, 1 << 16 };
 module_param_cb(max_programs, &limits_param_ops, &max_programs, 0644);
 MODULE_PARM_DESC(max_programs, "Programs for subsystems that one user may have (default: 16)");
@@ -117,7 +117,10 @@ module_param_cb(max_program_memory, &limits_param_ops, &max_program_memory, 0644
 MODULE_PARM_DESC(max_program_memory,
 		 "Bytes that the memory limits of one user's programs for subsystems may add up to (default: 16777216)");
 
-/* Of the machine's bases, which shared.c counts, and one more while it is made. */
+/*
+ * Limits of the account that bases of the machine are charged to: as many as shared.c keeps, and
+ * one that is being made.
+ */
 static const struct limits_param max_shared = { SYSCRIPT_SHARED_MAX + 1 };
 static const struct limits_param max_shared_memory = { ~0ULL };
 
@@ -143,7 +146,7 @@ module_param_cb(max_wall_limit, &limits_param_ops, &max_wall_limit, 0644);
 MODULE_PARM_DESC(max_wall_limit,
 		 "Highest wall-clock limit of one call, in ns; 0: scripts may do without (default: 3600000000000)");
 
-/* "No limit" means the highest limit. */
+/* 0 in a request means the highest limit. */
 static int resolve_wall(u64 *wall, char *error, size_t error_len)
 {
 	u64 max = READ_ONCE(max_wall_limit.value) ?: SYSCRIPT_NO_LIMIT;
@@ -195,19 +198,19 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len)
 	return resolve_wall(&limits->wall, error, error_len);
 }
 
-#define NOTICES	64	/* rates for the log, which the accounts share among them */
+#define NOTICES	64	/* rate limits of the log, shared by all accounts */
 
 struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
 	enum context context;
-	u64 scripts;	/* the entry goes with the last of them and of @pinned */
+	u64 scripts;	/* the account is freed with its last script and last pinned page */
 	u64 memory;
 	unsigned long pinned;	/* pages */
 };
 
 static DEFINE_HASHTABLE(limits_users, 6);
-static DEFINE_SPINLOCK(limits_lock);	/* the table and all that is in it */
+static DEFINE_SPINLOCK(limits_lock);	/* guards the table and all accounts */
 
 /* The limits of an account, and their names in error texts. */
 static const struct limits_kind {
@@ -247,7 +250,7 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 			  user->scripts, kind->name, kind->max_name, scripts_max);
 		return -EDQUOT;
 	}
-	/* Subtracted on the right: the sum could not overflow, but see at once. */
+	/* By subtraction, because the sum may overflow. */
 	if (user->memory > memory_max || memory > memory_max - user->memory) {
 		scnprintf(error, error_len,
 			  "this user's %s hold %llu bytes, %llu more are too many: close some, ask for a lower memory limit, or raise the module parameter %s (%llu)",
@@ -290,8 +293,8 @@ kuid_t limits_uid_of(const struct limits_account *account)
 }
 
 /*
- * They outlive accounts, which end with their last script, or to register once more would
- * be to write once more.
+ * The rate limits outlive the accounts, which end with their last script: otherwise a user could
+ * log again by registering again.
  */
 bool limits_may_notice(kuid_t account)
 {
@@ -352,7 +355,7 @@ static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 me
 		hash_del(&user->node);
 	spin_unlock(&limits_lock);
 
-	/* It cannot have been found since: it is out of the table. */
+	/* No task can have found it: it was removed from the table first. */
 	kfree(user);
 }
 
@@ -363,7 +366,7 @@ void limits_uncharge(struct limits_account *user, u64 memory)
 
 /* -- Pinned pages ------------------------------------------------------------------ */
 
-/* Returns 0, or how many there would be. */
+/* Returns 0, or the number of pages that would exceed the limit. */
 static unsigned long limits_take_locked(struct user_struct *user, unsigned long pages,
 					unsigned long limit)
 {
@@ -393,8 +396,8 @@ static unsigned long limits_take_pinned(struct limits_pinned *pinned, unsigned l
 }
 
 /*
- * Twice: the kernel's count is of an id, and knows what else of the kernel has locked
- * pages for it; ours is of an account.
+ * Charged twice: the kernel's count is per user id, and includes other locked pages; ours is per
+ * account.
  */
 static unsigned long limits_take_both(struct limits_pinned *pinned, unsigned long limit)
 {
@@ -416,7 +419,7 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, over = 0;
 
 	*pinned = (struct limits_pinned){ .pages = pages };
-	/* Without it there is a limit, and no refusal for an audit to note. */
+	/* A caller without the capability is limited, not refused, so audit gets no record. */
 	if (!ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK))
 		over = limits_take_both(pinned, limit);
 	if (over) {

@@ -49,22 +49,22 @@ static inline bool limits_enabled(void)
 	return READ_ONCE(limits_enabled_param);
 }
 
-/* The id of the account that the caller is charged to, for what runs in @context. */
+/* The id of the account that the caller is charged to for a program in @context. */
 kuid_t limits_account_uid(enum context context);
 /* The id of an account. */
 kuid_t limits_uid_of(const struct limits_account *account);
 
 /*
- * May something about this account be written to the kernel's log?  Rarely, whatever
- * happens; and no account uses up what others may write.  In any context.
+ * May a message about this account be logged now?  Limits the rate, for each account separately.
+ * Any context.
  */
 bool limits_may_notice(kuid_t account);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged
  * @mm:      of the process, where they show as VmPin; held
- * @cred:    holds the user, with the kernel's count of its locked pages, together with
- *           io_uring's and others'; NULL for a caller without a limit
+ * @cred:    holds the user, with the kernel's count of its locked pages, together shared with
+ *           io_uring and others; NULL for a caller without a limit
  * @account: our account, for all ids in the user's namespaces
  */
 struct limits_pinned {
@@ -98,10 +98,10 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len);
 int limits_charge(struct limits_account **account, enum context context, u64 memory,
 		  char *error, size_t error_len);
 
-/* Uncharges the memory ahead of the program itself (a dead one holds none). */
+/* Uncharges the memory of a dead program, which is itself still charged. */
 void limits_uncharge_memory(struct limits_account *account, u64 memory);
 
-/* Uncharges the program, with @memory if that is still charged. */
+/* Uncharges the program, and @memory if that is still charged. */
 void limits_uncharge(struct limits_account *account, u64 memory);
 
 #endif /* SYSCRIPT_LIMITS_H */

@@ -40,7 +40,7 @@ static const struct {
 	{ embed_timer_init, embed_timer_exit },
 };
 
-/* Of the first @n. */
+/* Undoes the first @n. */
 static void exit_embeddings(unsigned int n)
 {
 	while (n--)
@@ -93,7 +93,7 @@ static int __init init_all(void)
 	err = init_embeddings();
 	if (err)
 		goto exit_names;
-	/* Last: from here on there are callers. */
+	/* Last: once the device exists there are callers. */
 	err = device_init();
 	if (err)
 		goto exit_embeddings;

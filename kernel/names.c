@@ -2,13 +2,13 @@
 /*
  * See names.h.
  *
- * Each namespace has a list of names, the machine has one, and each list a spinlock, which
- * is held to look at names and to put a program in its place, and never while anything
- * waits.  To attach a program may take long: it waits for the kernel's lock of networks, or
- * for the file system of a path.  So a name has a turn, which a task waits for killably and
- * keeps meanwhile: others who want that name wait, but nobody else.  Images are checked and
- * compiled before, and programs waited for and freed after.  Callers from a namespace hold
- * it; it ends when none does.  Processes that call a program find its name under RCU alone.
+ * Registry of named programs, one per network namespace and one for the machine.  A list's
+ * spinlock is held for lookups and for replacing a program, never while waiting.  Attaching may
+ * take long: it waits for rtnl, or for the file system of a path.  So each name has a ticket,
+ * which a task waits for killably and holds meanwhile: only tasks that change the same name wait.
+ * Images are checked and compiled before the ticket is taken; replaced programs are waited for
+ * and freed after it is released.  A caller holds its namespace, whose programs end with it.
+ * Processes that call a program find its name under RCU alone.
  *
  * A name holds this module and its subsystem's, so neither goes before it.
  */
@@ -42,8 +42,8 @@
  * struct names - a namespace's names, or the machine's
  * @lock:  the lists, and which program a name has
  * @list:  by id
- * @turns: of names, see struct turn
- * @ended: a turn has
+ * @turns: tickets of names, see struct turn
+ * @ended: woken when a ticket is released
  */
 struct names {
 	spinlock_t lock;
@@ -51,7 +51,7 @@ struct names {
 	wait_queue_head_t ended;
 };
 
-/* A task that attaches, replaces or removes a program of the name: the only one. */
+/* A ticket: the task that attaches, replaces or removes a program of this name. */
 struct turn {
 	struct list_head node;
 	const char *name;
@@ -73,7 +73,7 @@ static struct names machine = {
 	.turns = LIST_HEAD_INIT(machine.turns),
 	.ended = __WAIT_QUEUE_HEAD_INITIALIZER(machine.ended),
 };
-static unsigned int names_id __read_mostly;	/* of struct names in a struct net */
+static unsigned int names_id __read_mostly;	/* index in struct net */
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 static struct names *names_of(bool of_net)
@@ -91,13 +91,13 @@ static int right_over(bool of_net)
 	return of_net ? CAP_NET_ADMIN : CAP_SYS_ADMIN;
 }
 
-/* If not, the caller is refused. */
+/* Returns false if the caller must be refused. */
 static bool may_change(bool of_net)
 {
 	return ns_capable(owner_of(of_net), right_over(of_net));
 }
 
-/* If not, there is another way, and nothing for an audit to note. */
+/* As may_change(), without an audit record: the caller has another way. */
 static bool might_change(bool of_net)
 {
 	return ns_capable_noaudit(owner_of(of_net), right_over(of_net));
@@ -119,7 +119,7 @@ static bool try_turn(struct names *names, struct turn *turn)
 	return !taken;
 }
 
-/* @name stays until end_turn().  0, or -EINTR: the caller is being killed. */
+/* @name stays until end_turn(). Returns 0, or -EINTR if the caller is being killed. */
 static int begin_turn(struct names *names, struct turn *turn, const char *name)
 {
 	turn->name = name;
@@ -136,7 +136,10 @@ static void end_turn(struct names *names, struct turn *turn)
 
 /* -- Programs ---------------------------------------------------------------------- */
 
-/* Of the subsystem, of all subsystems, or of a library, which is held then. */
+/*
+ * Finds a function of the subsystem, of all subsystems, or of a library, whose module is then
+ * held.
+ */
 static hook_function *find_function(const struct syscript_embedding *embedding,
 				    const char *name, struct module **owner, char *error)
 {
@@ -148,7 +151,7 @@ static hook_function *find_function(const struct syscript_embedding *embedding,
 	return services_find(name) ?: offers_function(name, owner, error, RUN_ERROR_LEN);
 }
 
-/* @names: NUL-terminated each, @len bytes in all. */
+/* @names: NUL-terminated strings, @len bytes in all. */
 static int find_functions(struct hook_program *program,
 			  const struct syscript_embedding *embedding, const char *names,
 			  size_t len, char *error)
@@ -201,7 +204,7 @@ static int set_bounds(struct hook_program *program,
 	return 0;
 }
 
-/* Bytes that are kept for a program outside of its engine. */
+/* Bytes that a program needs outside of its engine. */
 static size_t kept_for(const struct syscript_load *load)
 {
 	return sizeof(struct hook_program) + load->lines_len + sizeof(struct name) +
@@ -270,7 +273,7 @@ static struct name *find_name(struct names *names, const char *text)
 	return NULL;
 }
 
-/* In its turn, in which it stays in the list. */
+/* Needs the name's ticket: the result then stays in the list. */
 static struct name *look_up(struct names *names, const char *text)
 {
 	struct name *name;
@@ -281,7 +284,7 @@ static struct name *look_up(struct names *names, const char *text)
 	return name;
 }
 
-/* It is in no list, and has no program that is called. */
+/* @name must be in no list, and its program not callable. */
 static void free_name(struct name *name)
 {
 	if (name->hook.own)
@@ -303,7 +306,7 @@ static struct name *alloc_name(const struct syscript_embedding *embedding,
 		kfree(name);
 		return NULL;
 	}
-	/* The caller has the device open, which holds the module, and the embedding. */
+	/* The caller has the device open, which holds both modules. */
 	__module_get(THIS_MODULE);
 	__module_get(embedding->owner);
 	name->uid = current_uid();
@@ -340,7 +343,7 @@ static bool is_gone(const struct syscript_hook *hook)
 	return hook->embedding->gone && hook->embedding->gone(hook);
 }
 
-/* The program is there before the first call, and the name once it is attached. */
+/* Sets the program before the first call can come, and lists the name once it is attached. */
 static int attach(struct names *names, struct name *name, struct hook_program *program,
 		  char *error)
 {
@@ -354,7 +357,7 @@ static int attach(struct names *names, struct name *name, struct hook_program *p
 	}
 	name->loads = 1;
 	spin_lock(&names->lock);
-	/* With the lock held, or a list would not be by id. */
+	/* Under the lock, so that the list stays sorted by id. */
 	name->id = atomic64_inc_return(&last_id);
 	list_add_tail_rcu(&name->node, &names->list);
 	spin_unlock(&names->lock);
@@ -368,7 +371,7 @@ static void set_moves(struct names *names, struct name *name, bool moves)
 	spin_unlock(&names->lock);
 }
 
-/* Its place had gone: there may be such a place again. */
+/* The attach point of the name had gone: it may exist again. */
 static int attach_again(struct names *names, struct name *name, char *error)
 {
 	int err;
@@ -380,7 +383,7 @@ static int attach_again(struct names *names, struct name *name, char *error)
 	return err;
 }
 
-/* Returns the program that it had. */
+/* Returns the previous program. */
 static struct hook_program *replace(struct names *names, struct name *name,
 				    struct hook_program *program)
 {
@@ -392,7 +395,7 @@ static struct hook_program *replace(struct names *names, struct name *name,
 	return program;
 }
 
-/* Objects to be freed are left in @name, if it is a name, and in @program. */
+/* Leaves objects to be freed in @name, if that is not NULL, and in @program. */
 static int put_in_place(struct names *names, struct name **fresh,
 			struct hook_program **program, const struct syscript_load *load,
 			char *error)
@@ -427,7 +430,7 @@ static int load_program(struct name *name, struct hook_program *program,
 		err = put_in_place(names, &name, &program, load, error);
 		end_turn(names, &turn);
 	}
-	/* A program that was replaced, or may have been called for a moment. */
+	/* Wait for calls of a replaced program, or of one that was attached for a moment. */
 	if (program) {
 		synchronize_net();
 		hook_program_free(program);
@@ -439,7 +442,9 @@ static int load_program(struct name *name, struct hook_program *program,
 
 int names_may_load(void)
 {
-	/* On PREEMPT_RT softirqs are preemptible. */
+	/*
+	 * On PREEMPT_RT softirqs are preemptible, and a program's per-CPU state is not protected.
+	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
 	if (syscalls_nested())
@@ -539,7 +544,7 @@ static int invoke(struct name *name, struct syscript_invoke *invoke, const void 
 		return -EOPNOTSUPP;
 	}
 	err = process_call(&name->hook, &arguments, &invoke->result);
-	/* Another's error may have come since. */
+	/* Another task's error may have replaced it since. */
 	if (err == -EPROTO)
 		hook_error(&name->hook, error, RUN_ERROR_LEN);
 	else if (err)
@@ -595,7 +600,7 @@ static void tell(struct name *name, bool of_machine, struct syscript_program *ou
 	strscpy(out->where, name->where, sizeof(out->where));
 }
 
-/* True if @names has one after id @after, and before @before, which is then in @out. */
+/* Finds the first program with an id between @after and @before, and describes it in @out. */
 static bool next_of(struct names *names, u64 after, u64 before, bool of_machine,
 		    struct syscript_program *out)
 {
@@ -641,7 +646,7 @@ static int __net_init net_begin(struct net *net)
 	return 0;
 }
 
-/* No task is in it any more: only this uses the list. */
+/* No task is in the namespace any more: only this function uses the list. */
 static void __net_exit net_detach(struct net *net)
 {
 	struct names *names = net_generic(net, names_id);

@@ -14,13 +14,14 @@ struct syscript_load;
 struct syscript_program;
 struct syscript_unload;
 
-/* May the calling task load or call anything, now?  0 or -errno as for a script. */
+/* May the calling task load or call programs now?  0, or -errno as for a script. */
 int names_may_load(void);
 
 /**
- * struct names_parts - what a program is made of, in the kernel
+ * struct names_parts - parts of a program, copied into the kernel
  * @image, @functions: as syscript_load has them
- * @lines:             likewise, for kvfree(); a function that keeps it sets it to NULL
+ * @lines:             likewise, to be freed with kvfree(); a function that takes it over sets it
+ *                     to NULL
  */
 struct names_parts {
 	const char *image, *functions;
@@ -33,19 +34,19 @@ struct names_parts {
  */
 const struct syscript_embedding *names_subsystem(const char *subsystem, char *error);
 
-/* For that: 0, or -errno with the text in @error. */
+/* Loads a program for that subsystem: 0, or -errno with the text in @error. */
 int names_load(const struct syscript_embedding *embedding, const struct syscript_load *load,
 	       struct names_parts *parts, char *error);
 /* 0, -EPERM, -ENOENT or, where the caller is being killed, -EINTR. */
 int names_unload(const struct syscript_unload *unload);
 
 /*
- * A process calls a program of its namespace: likewise, with invoke->result set.  @data is
- * a copy.
+ * Calls a program of the caller's namespace: as names_unload(), with invoke->result set.  @data
+ * is a copy.
  */
 int names_invoke(struct syscript_invoke *invoke, const void *data, char *error);
 
-/* The first one after @program->id that the caller may see: 0 or -ENOENT. */
+/* The first program after @program->id that the caller may see: 0 or -ENOENT. */
 int names_next(struct syscript_program *program);
 
 int names_init(void);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See offers.h.
+ * Implements offers.h.
  *
- * Every user may ask for an offer, so that takes no lock: it is found under RCU, and its
- * module held before anything else is asked.  Modules take their offers back when they go,
- * so they are not in use then; names and tables of functions are the module's memory, so it
- * waits for those who are reading them.
+ * Every user may look up an offer, so lookups take no lock: an offer is found under RCU, and its
+ * module is held before the offer is used.  A module withdraws its offers when it is unloaded:
+ * nothing holds it then, and it waits for RCU readers of its names and tables.
  */
 #include <linux/capability.h>
 #include <linux/export.h>
@@ -19,7 +18,7 @@
 #include "compat.h"
 #include "offers.h"
 
-/* @what: the embedding or library, which has these two as well. */
+/* @what: the embedding or library, which begins with the same two fields. */
 struct offer {
 	struct list_head node;
 	const char *name;
@@ -29,7 +28,7 @@ struct offer {
 
 static LIST_HEAD(embeddings);
 static LIST_HEAD(libraries);
-static DEFINE_MUTEX(lock);	/* of both, for modules that change them */
+static DEFINE_MUTEX(lock);	/* held while either list is changed */
 
 static struct offer *find(struct list_head *list, const char *name)
 {
@@ -59,7 +58,7 @@ static int add(struct list_head *list, struct offer fresh)
 	return err;
 }
 
-/* If it is there: another one may have the name. */
+/* Withdraws it, if it was accepted: another module may have the name. */
 static void take_back(struct list_head *list, const char *name, const void *what)
 {
 	struct offer *offer;
@@ -123,7 +122,7 @@ void syscript_library_unregister(const struct syscript_library *library)
 }
 EXPORT_SYMBOL_NS_GPL(syscript_library_unregister, COMPAT_NS(SYSCRIPT));
 
-/* The part of @symbol after the library's name, or NULL: it is another one's. */
+/* The part of @symbol after the library's name, or NULL if the symbol is another library's. */
 static const char *name_in(const struct syscript_library *library, const char *symbol)
 {
 	size_t len = strlen(library->name);
@@ -158,7 +157,7 @@ static bool may_have(const struct syscript_library *library, const char *symbol,
 	return false;
 }
 
-/* The library with @symbol, its module held.  NULL: there is none. */
+/* The library with @symbol, its module held; or NULL. */
 static const struct syscript_library *get_library(const char *symbol)
 {
 	const struct syscript_library *library = NULL;

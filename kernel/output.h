@@ -12,7 +12,7 @@
 /* Not zeroed: only what has been written is read. */
 struct output {
 	unsigned int len;
-	int cut;			/* OUTPUT_CUT stands at its end */
+	int cut;			/* the buffer ends with OUTPUT_CUT */
 	char text[OUTPUT_LEN];
 };
 

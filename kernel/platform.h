@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * For the parts of the core that are compiled twice, for the module and for
- * libsyscript (program.c, request.c, output.h): whatever the two call differently,
- * under the kernel's name if it has one.
+ * Parts of the core are compiled twice, for the module and for libsyscript (program.c, request.c,
+ * output.h).  Functions that differ between kernel and user space are declared here, by the
+ * kernel's name if it has one.
  */
 #ifndef SYSCRIPT_PLATFORM_H
 #define SYSCRIPT_PLATFORM_H
@@ -72,7 +72,7 @@ static inline void *platform_zalloc(size_t size)
 /* A signal handler may call a script in the middle of malloc() or free(). */
 #define PLATFORM_FREES_LATER	1
 
-/* One for all, which is held for a few loads. */
+/* One lock for all programs, held for a few loads. */
 struct platform_lock {
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See program.h.  Compiled for both places. */
+/*
+ * Implements program.h, for both the module and libsyscript: the engine's VM is made, called and
+ * destroyed here, and its memory charged first and uncharged last.
+ */
 #include "platform.h"
 #include "program.h"
 #include "syscalls_nr.h"
@@ -53,7 +56,7 @@ void program_bury(struct program *program)
 	if (!vm)
 		return;
 	program->corpse = NULL;
-	/* 2. Nothing else can reach it: all but its own run see NULL. */
+	/* 2. Only this run can reach the VM: all others see NULL. */
 	program->engine->destroy(vm);
 	run_release(program->run);
 
@@ -101,7 +104,7 @@ void program_idle(struct program *program)
 		program->engine->idle(program->vm);
 }
 
-/* Neither step of program_die() can come in between. */
+/* Neither step of program_die() can happen between the two reads. */
 static void program_stats(struct program *program, struct engine_stats *stats,
 			  struct syscript_info *info)
 {
@@ -137,7 +140,7 @@ void program_info(struct program *program, struct syscript_info *info)
 
 	program_stats(program, &stats, info);
 	program_counters(program, &stats, info->counters);
-	info->flags = run->flags;	/* the engine may have added some */
+	info->flags = run->flags;	/* the engine may have added flags */
 	strscpy(info->name, program->name, sizeof(info->name));
 	info->engine = program->engine->id;
 	info->format = program->format;
@@ -183,7 +186,7 @@ static struct program *program_alloc(const struct syscript_register *reg)
 
 static void program_free(struct program *program)
 {
-	/* The engine's part of the run first, in its module. */
+	/* The engine's part of the run is freed first, while its module is held. */
 	if (program->run)
 		run_destroy(program->run);
 	if (program->engine)
@@ -258,7 +261,7 @@ int run_may_call(const struct run *run, unsigned int index)
 	return !run->only || (nr / 64 < RUN_CALLS_WORDS && run->calls[nr / 64] >> nr % 64 & 1);
 }
 
-/* Does @base have nothing that @run has not? */
+/* Does @base have no right that @run lacks? */
 static bool has_less(const struct run *base, const struct run *run)
 {
 	unsigned int i;
@@ -357,7 +360,7 @@ int program_load(struct program *program, const struct syscript_register *reg,
 	struct run *run = program->run;
 	int err = program_find_base(&image, program, base);
 
-	/* How long it takes to read a script says more of the machine than of the script. */
+	/* The time to read a script depends on the machine, so the load has a limit of its own. */
 	run->time_limit = program->limits.load;
 	if (!err)
 		err = program->engine->create(run, &image);
@@ -374,9 +377,9 @@ void program_destroy(struct program *program)
 	/* 1. The VM, unless it died earlier. */
 	program_die(program);
 
-	/* 2. The slot: it may be used again; and what is charged for no VM. */
+	/* 2. The share: free for another program, and the charge of a program without a VM. */
 	limits_uncharge(program->account, program->charged);
 
-	/* 3. The structure, with its hold on the engine. */
+	/* 3. The structure, with its reference to the engine. */
 	program_free(program);
 }

@@ -15,7 +15,7 @@
 #include "platform.h"
 
 struct program {
-	/* What a call touches. */
+	/* Used by each call. */
 	struct engine_vm *vm;		/* NULL once dead */
 	const struct engine_ops *engine;
 	struct run *run;
@@ -24,25 +24,25 @@ struct program {
 
 	struct engine_vm *corpse;	/* dead, and still to be destroyed */
 	struct platform_lock vm_lock;	/* ->vm, for program_info() */
-	struct engine_stats last_stats;	/* of a dead program */
+	struct engine_stats last_stats;	/* the counters of a dead program */
 	struct limits limits;
 	struct limits_account *account;
-	u64 charged;			/* to it, of memory */
+	u64 charged;			/* bytes charged to it */
 	u32 flags, format;
 	char name[SYSCRIPT_NAME_LEN];
 };
 
 /*
- * Charges the caller's account for one as @reg says, to run in @context, still without
- * its image, whose memory must be charged first.  Returns 0, or
- * -errno with the text in @error (RUN_ERROR_LEN bytes).
+ * Makes a program without an image as @reg says, to run in @context, and charges the caller's
+ * account: memory is charged before the image is copied.  Returns 0, or -errno with the text in
+ * @error (RUN_ERROR_LEN bytes).
  */
 int program_create(struct program **program, const struct syscript_register *reg,
 		   enum context context, char *error);
 
 /*
- * Makes it from @image, as above: once, before anything else.  It extends @base, if that
- * is not NULL, which must outlive the program.
+ * Makes its VM from @image, once, before any other function; results as above.  If @base is not
+ * NULL the program extends it, and it must outlive the program.
  */
 int program_load(struct program *program, const struct syscript_register *reg,
 		 const char *image, const struct program *base, char *error);
@@ -53,18 +53,24 @@ int program_load(struct program *program, const struct syscript_register *reg,
  */
 int program_call(struct program *program, struct syscript_call *call);
 
-/* Its part at the end of a call with @err. */
+/* What program_call() does at the end of a call with @err. */
 void program_failed(struct program *program, int err);
 
-/* @err is a limit for which SYSCRIPT_KILL in @flags asks for the caller's death. */
+/* Is @err a limit for which SYSCRIPT_KILL in @flags kills the caller? */
 bool program_kills(u32 flags, int err);
 
-/* It has not been called for a while: frees memory that the next call can get again. */
+/*
+ * For a program that has not been called for a while: frees memory that the next call can
+ * allocate again.
+ */
 void program_idle(struct program *program);
 
 /* Destroys the VM; the last error and counters stay. */
 void program_die(struct program *program);
-/* The same for one that died in a call, if calls free nothing (PLATFORM_FREES_LATER). */
+/*
+ * program_die() for a program that died in a call, where calls free nothing
+ * (PLATFORM_FREES_LATER).
+ */
 void program_bury(struct program *program);
 
 static inline bool program_is_alive(const struct program *program)
@@ -72,7 +78,7 @@ static inline bool program_is_alive(const struct program *program)
 	return READ_ONCE(program->vm);
 }
 
-/* Fills in what the program knows of @info. */
+/* Fills in the program's fields of @info. */
 void program_info(struct program *program, struct syscript_info *info);
 
 /* As engine_ops.code(). */

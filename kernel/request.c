@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See request.h.  Compiled for both places. */
+/*
+ * Implements request.h: unknown flags, bad names and non-zero reserved fields are refused, so
+ * that they can get a meaning later.  For both the module and libsyscript.
+ */
 #include "platform.h"
 #include "request.h"
 #include "../include/uapi/syscript.h"
@@ -37,7 +40,7 @@ static bool is_base(const struct syscript_register *reg)
 
 	if ((reg->base && !extends) || (base && extends))
 		return false;
-	/* The machine's bases have no process, and no rights to be limited. */
+	/* Bases of the machine have no process, and no rights to limit. */
 	if (base && reg->flags & SYSCRIPT_SHARED)
 		return reg->flags == (SYSCRIPT_BASE | SYSCRIPT_SHARED);
 	return extends || !(reg->flags & SYSCRIPT_SHARED);

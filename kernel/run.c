@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See run.h.  Script code is entered and left at two places, nowhere else: in
- * run_preemptible(), and between the two in run_sleepable().  Engines that are not
- * preemptible have both of their own: struct run_atomic_ops.
- *
- * The task's stack stays as it was at the entry, so what may sleep runs there:
- * stack_off().
+ * Implements run.h for the module.  A run must be able to sleep, be killed and be timed, without
+ * a check in script code: script code is entered and left only in run_preemptible() and, between
+ * those two, in run_sleepable(). Engines that are not preemptible bring both: struct
+ * run_atomic_ops.  The task's stack stays as it was at the entry, so functions that may sleep run
+ * there: stack_off().
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -81,7 +80,7 @@ static __always_inline void leave(struct run_own *own)
 	own->run.time += run_task_time() - own->since;
 }
 
-/* The run is another task's than its last one, or on another stack. */
+/* This run is by another task than the last one, or on another stack. */
 static noinline void change_hands(struct run_own *own, void *stack)
 {
 	const struct run_atomic_ops *atomic = own->run.engine->atomic;
@@ -99,7 +98,7 @@ void run_end_rare(struct run_own *own, bool well)
 	struct run_keeper *keeper;
 
 	watchers_hide(&own->outer, current_pt_regs());
-	/* What tidies up between two calls leaves what is kept from one to the next. */
+	/* Kernel threads have no state to set up or to clean up between calls. */
 	if (own->thread)
 		return;
 	for (keeper = own->held.keepers; keeper; keeper = keeper->next)
@@ -107,7 +106,7 @@ void run_end_rare(struct run_own *own, bool well)
 }
 EXPORT_SYMBOL_NS_GPL(run_end_rare, COMPAT_NS(SYSCRIPT));
 
-/* On the caller's stack. */
+/* Calls @fn on the caller's stack. */
 static __always_inline long call_here(long (*fn)(void *arg), void *arg)
 {
 	return likely(fn == static_call_query(run_enter)) ? static_call(run_enter)(arg) : fn(arg);
@@ -127,7 +126,7 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	return ret;
 }
 
-/* Each saves only the registers that it needs itself. */
+/* Not inlined: each branch saves only the registers that it needs. */
 static noinline long run_preemptible(struct run_own *own, long (*fn)(void *arg), void *arg,
 				     void *stack)
 {
@@ -180,10 +179,9 @@ static void look_at_signals(struct run_own *own)
 }
 
 /*
- * Once in a tick: adds up the time since the last one, unless the task @waited in a way
- * that a signal could have ended; and lets cgroups throttle the task, audit count its
- * rules, and users of RCU's tasks go on: a run may neither sleep nor return to user mode
- * for long.
+ * Once a tick: adds the time since the last tick, unless the task @waited in a way that a signal
+ * could have ended.  Also lets cgroups throttle the task, audit count its rules, and RCU-tasks
+ * readers go on, because a run may not sleep or return to user mode for long.
  */
 noinline void run_look_at_clocks(struct run_own *own, bool waited)
 {
@@ -231,7 +229,7 @@ long run_work_syscall(struct run_work *work)
 	long ret = 0;
 	int err;
 
-	/* The engine takes it to its end, and may be on the way. */
+	/* The engine is already being taken to its end. */
 	if (unlikely(run_doom_passes(work->own->run.doom)))
 		return -EINTR;
 	err = syscalls_call(work->index, &work->own->call.regs, &ret);
@@ -257,7 +255,7 @@ static long sleepable_after_syscall(struct run_work *work)
 	return syscalls_result(work->ret);
 }
 
-/* Called by stack_off(). */
+/* Called by stack_off(), from assembly. */
 long run_sleepable(void *arg);
 long run_sleepable(void *arg)
 {
@@ -328,7 +326,7 @@ MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool wai
 	return syscall_returned(own, do_sleepable(&work));
 }
 
-/* The tick came after script code was left: none of the time is its. */
+/* The tick came after script code was left, so none of the time is script code's. */
 static long look_after(struct run_work *work)
 {
 	struct run_own *own = work->own;

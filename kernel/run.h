@@ -3,11 +3,10 @@
  * Runs of script code: the rules for every engine, and the services through which
  * engines keep them.
  *
- * Script code runs between run_script() and its return.  Everything else that it
- * causes goes through the functions below, which leave script code while they
- * sleep.  Only here is a run checked for watchers, limits, kills and waiting tasks.
- * If run->doom is set afterwards, it says why the run must end, and the engine ends
- * it without delay.
+ * Script code runs between run_script() and its return.  System calls and all else that may sleep
+ * go through the functions below, which leave script code meanwhile.  Only here is a run checked
+ * for watchers, limits, kills and waiting tasks.  If run->doom is set afterwards, it says why the
+ * run must end, and the engine ends it without delay.
  *
  * run.c implements this for the module, lib/user/run.c for a process.  Plain C:
  * engines are compiled without kernel headers.
@@ -55,7 +54,7 @@ struct engine_vm;
  * @only:         the program's rights are these, see SYSCRIPT_ONLY:
  * @any_rights:   of a base: nothing in its code is done without asking for the rights of
  *                the script that extends it
- * @calls:        a bit for each system call by its number; run_may_call()
+ * @calls: a bit for each permitted system call, by its number; run_may_call()
  * @libraries:    SYSCRIPT_LIBRARY_*; run_may_use()
  * @error:        text of the last error, NUL-terminated, "" if none
  * @output:       the script's output
@@ -83,8 +82,8 @@ struct run {
 };
 
 /*
- * Rights, which engines ask for when a name is looked up or an image loaded: system call
- * @index of syscalls.def, and a library.
+ * Rights: may the run make system call @index of syscalls.def, and use a library?  Engines ask
+ * when a name is looked up or an image is loaded.
  */
 int run_may_call(const struct run *run, unsigned int index);
 
@@ -93,9 +92,9 @@ static inline int run_may_use(const struct run *run, unsigned int library)
 	return !run->only || run->libraries & library;
 }
 
-/* For the core: NULL without memory.  The run's owner fills in the other fields above. */
+/* For the core.  NULL if there is no memory.  The run's owner fills in the other fields above. */
 struct run *run_create(const struct engine_ops *engine);
-/* Frees all but the texts and counters. */
+/* Frees all but the error text, the output and the counters. */
 void run_release(struct run *run);
 void run_destroy(struct run *run);
 
@@ -120,7 +119,7 @@ void run_abandon(struct run *run, long ret);
  */
 void run_poll(struct run *run);
 
-/* True if a signal, a stop or the freezer waits for the run's end. */
+/* True if a signal, a stop or the freezer needs the run to end. */
 int run_pending(struct run *run);
 
 /* Sets run->doom to @why, unless it is set. */
@@ -130,7 +129,7 @@ static inline void run_doom(struct run *run, int why)
 		run->doom = why;
 }
 
-/* A doom that is the run's, not the program's. */
+/* Does this doom end with the run, so that the program can be called again? */
 static inline int run_doom_passes(int why)
 {
 	return why == -EOPNOTSUPP || why == -EINTR || why == -ETIMEDOUT;
@@ -145,13 +144,13 @@ static inline int run_doom_passes(int why)
 long run_syscall(struct run *run, unsigned int index, const long *args);
 
 /*
- * The same as a function for each entry, in their order, with only the arguments
- * that the call takes.  In the module: for the engine with engine_ops.atomic.
+ * A function for each system call, in the order of syscalls.def, with only the arguments that the
+ * call takes.  In the module: for the engine with engine_ops.atomic.
  */
 typedef long run_gate(struct run *run, long a, long b, long c, long d, long e, long f);
 extern run_gate *const run_gates[];
 
-/* fn(arg) in place of a system call, which may sleep; @waits: as SC_WAITS. */
+/* Calls fn(arg), which may sleep, in place of a system call; @waits: as SC_WAITS. */
 long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits);
 
 /*
@@ -162,9 +161,9 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 #define SCRATCH_SIZE	(1 << 20)
 long run_scratch(struct run *run);
 
-/* Room for the records of a batch, from the first request to the program's end. */
+/* A buffer for the records of a batch, from its first use to the program's end. */
 #define RUN_BUFFER_SIZE	(32768 + 5 * 4096)
-/* In run_as_syscall(): RUN_BUFFER_SIZE bytes, or NULL without memory. */
+/* Within run_as_syscall(): RUN_BUFFER_SIZE bytes, or NULL if there is no memory. */
 char *run_buffer(struct run *run);
 
 #endif /* SYSCRIPT_RUN_H */

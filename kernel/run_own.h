@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A run as the module's core sees it: what run.h hides from engines. */
+/*
+ * The state of a run in the module, which run.h hides from engines.  What each call uses comes
+ * first, so that a call touches few cache lines.
+ */
 #ifndef SYSCRIPT_RUN_OWN_H
 #define SYSCRIPT_RUN_OWN_H
 
@@ -18,10 +21,10 @@
 
 struct scratch;
 
-/* The state of a system call that script code was left for. */
+/* The system call for which script code was left. */
 struct run_call {
 	struct pt_regs regs;		/* its arguments */
-	unsigned long switches;		/* the task's, when it left script code */
+	unsigned long switches;		/* nvcsw when it left script code */
 };
 
 /*
@@ -32,15 +35,15 @@ struct run_gating {
 	unsigned long open, open_home;
 };
 
-/* The time outside of script code, in jiffies. */
+/* Time spent outside of script code, in jiffies. */
 struct run_meanwhile {
 	unsigned long signalled;	/* | 1, when a signal was seen, or 0 */
 	unsigned long seen, used;	/* wall time */
 };
 
 /**
- * struct run_keeper - a part of the core that keeps something for a program
- * @next:    of the same program
+ * struct run_keeper - a part of the core that has state for a program
+ * @next:    the program's next keeper
  * @end_run: a run of a process has ended, with a result if @well
  * @release: the program has ended: frees everything, the keeper with it
  */
@@ -50,7 +53,7 @@ struct run_keeper {
 	void (*release)(struct run_keeper *keeper);
 };
 
-/* The program's, from run to run. */
+/* State that a program keeps from run to run. */
 struct run_held {
 	struct scratch *scratch;
 	char *buffer;
@@ -58,12 +61,12 @@ struct run_held {
 };
 
 struct run_own {
-	void *home;			/* the task's stack, or NULL: still on it */
+	void *home;			/* task's stack pointer; NULL: on it */
 	unsigned long stack;		/* end of the engine's stack, or 0 */
-	struct task_struct *task;	/* whose run it is */
-	bool thread;			/* of the kernel */
-	bool atomic;			/* not preemptible */
-	u64 since;			/* preemptible: the task's time at the entry */
+	struct task_struct *task;	/* the task that runs it */
+	bool thread;			/* it is a kernel thread */
+	bool atomic;			/* not preemptible: the engine has engine_ops.atomic */
+	u64 since;			/* preemptible: task time at the entry */
 	struct run_gating gate;
 	struct run_call call;
 	struct run_meanwhile meanwhile;
@@ -77,7 +80,7 @@ static __always_inline struct run_own *run_own(struct run *run)
 	return container_of(run, struct run_own, run);
 }
 
-/* Have @ns passed since jiffies were @since?  Not before, and a tick later at most. */
+/* Have @ns passed since jiffies were @since?  True at most a tick late, and never early. */
 static inline bool run_has_passed(unsigned long since, unsigned long ns)
 {
 	return time_after(jiffies, since + nsecs_to_jiffies(ns));
@@ -85,10 +88,7 @@ static inline bool run_has_passed(unsigned long since, unsigned long ns)
 
 u64 run_ask_task_time(void);
 
-/*
- * The scheduler accounts for the task's time, with each of its ticks.  Where it does
- * without most of them it is asked.
- */
+/* The scheduler accounts the task's time at each tick.  On CPUs without most ticks it is asked. */
 static __always_inline u64 run_task_time(void)
 {
 	if (tick_nohz_full_enabled())
@@ -99,11 +99,11 @@ static __always_inline u64 run_task_time(void)
 /* -- Work outside of script code ------------------------------------------------- */
 
 /**
- * struct run_work - what script code is left for: fn(work), which may sleep
- * @index:      of a system call
- * @ret:        of one that has been made
- * @answer:     about one that filters were asked about
- * @as_syscall, @arg: in place of one
+ * struct run_work - a function to call outside of script code: fn(work), which may sleep
+ * @index: the system call to make
+ * @ret: result of a system call that has been made
+ * @answer: result of filters_ask() for the call
+ * @as_syscall, @arg: a function to call in place of a system call
  * @waits:      SC_WAITS
  */
 struct run_work {
@@ -117,16 +117,16 @@ struct run_work {
 	bool waits;
 };
 
-/* The work of most: a system call. */
+/* The usual work: a system call. */
 long run_work_syscall(struct run_work *work);
 
 void run_look_at_clocks(struct run_own *own, bool waited);
 void run_do_work(struct run_own *own);
 
-/* After the work, with no lock held but the script's turn: docs/design/runs.md. */
+/* After the work, without locks except the script's: docs/design/runs.md. */
 static __always_inline void run_look(struct run_own *own, bool waits)
 {
-	/* Before the works, which may sleep as well. */
+	/* Read before the task works, which may sleep as well. */
 	bool waited = waits && current->nvcsw != own->call.switches;
 
 	usermode_works();
@@ -139,8 +139,8 @@ static __always_inline void run_look(struct run_own *own, bool waits)
 }
 
 /*
- * Gates that find nothing rare look at no more than what can become so at any time:
- * run_is_quiet().
+ * Does the task's own state need the slow path?  run_is_quiet() tests, after each call, the
+ * conditions that may begin at any time.
  */
 static __always_inline bool run_task_has_rare(void)
 {
@@ -153,8 +153,8 @@ static __always_inline bool run_has_rare(const struct run_own *own)
 }
 
 /*
- * At a run's beginning: clears what the last run has left, and says whether a doom has
- * stayed.  Not for runs of kernel threads: the process may still read its error.
+ * Begins a run: clears the state of the last one, and returns whether its doom is permanent.  Not
+ * for runs of kernel threads, because the process may still read the last error.
  */
 static __always_inline bool run_begin_anew(struct run_own *own)
 {
@@ -179,7 +179,7 @@ static __always_inline void run_set_limits(struct run_own *own)
 	own->meanwhile.seen = jiffies;
 }
 
-/* At its end, outside of script code, with its result. */
+/* Ends a run, outside of script code, with its result. */
 void run_end_rare(struct run_own *own, bool well);
 
 static __always_inline void run_end(struct run_own *own, long ret)
@@ -194,8 +194,8 @@ static __always_inline void run_end(struct run_own *own, long ret)
  * struct run_atomic_ops - runs of an engine whose script code may not be preempted
  * @room:   bytes of its own, in front of a run's struct run_own
  * @init:   a run has been made, and is all zero
- * @change: the next run is another task's than the last one, or on another stack
- * @forget: it is about to be freed
+ * @change: the next run is by another task than the last one, or on another stack
+ * @forget: the run is about to be freed
  * @script: run_script()
  * @leave:  leaves script code, calls work->fn(work) on the task's stack, and enters
  *          script code again
@@ -214,8 +214,8 @@ struct run_atomic_ops {
 struct engine_ops;
 
 /*
- * For the table of engines: from here on calls of an engine, or of none if it is NULL, lead
- * to it directly.
+ * For engine.c: patches the static calls to call this engine directly, or none if the pointer is
+ * NULL.
  */
 void run_set_atomic(const struct run_atomic_ops *ops);
 void run_set_enter(const struct engine_ops *engine);
@@ -223,13 +223,13 @@ void run_set_enter(const struct engine_ops *engine);
 /* -- System calls ------------------------------------------------------------------ */
 
 /*
- * Is there nothing to be done after a call?  @rare: flags of the thread that tell of
- * something, besides those that always do.
+ * Is no work pending after a call?  @rare: thread flags that need the slow path, besides those
+ * that always do.
  */
 static __always_inline bool run_is_quiet(const struct run_own *own, unsigned long rare)
 {
 	rare |= USERMODE_FLAGS;
-	/* READ_ONCE() would be an instruction more, and the call is a barrier. */
+	/* Without READ_ONCE(), which costs an instruction; the call is a barrier. */
 	return !(data_race(task_thread_info(own->task)->flags) & rare) &&
 	       !task_work_pending(own->task) &&
 	       jiffies == own->meanwhile.seen;
@@ -243,7 +243,10 @@ static __always_inline bool run_is_quiet(const struct run_own *own, unsigned lon
 long run_syscall_sleepable(struct run *run, unsigned int index, bool waits);
 long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer);
 long run_after_syscall(struct run *run, long ret, bool waits);
-/* The same for a gate that stands for several calls: the engine looks at run->doom. */
+/*
+ * As run_syscall_sleepable(), after a gate that replaces several calls: the engine tests
+ * run->doom.
+ */
 long run_after_batch(struct run *run, long ret);
 
 /*
@@ -262,7 +265,7 @@ long run_scratch_mapped(struct run *run);
  */
 bool run_is_over(struct run *run, bool waits);
 
-/* stack.S: see there. */
+/* In stack.S, with their contracts. */
 long stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 long stack_off(long (*fn)(void *), void *arg, void *home);
 void stack_abandon(long ret, void *home);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See scratch.h. */
+/*
+ * Implements scratch.h. The process may unmap or replace the mapping at any time, and the script
+ * may end in another process: the memory is unmapped only where the whole mapping is still the
+ * script's file.
+ */
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -14,9 +18,9 @@
 #include "scratch.h"
 
 struct scratch {
-	struct work_struct work;	/* here, so that it cannot be missing */
+	struct work_struct work;	/* embedded, so that freeing needs no allocation */
 	struct file *file;
-	struct mm_struct *mm;		/* held; with its users' count in ->work */
+	struct mm_struct *mm;		/* held; also with mm_users while ->work is queued */
 	unsigned long addr;
 };
 
@@ -45,10 +49,10 @@ static bool is_whole(const struct scratch *scratch)
 	return whole;
 }
 
-/* In the process, or in a thread that has adopted its memory map. */
+/* Called in the process, or in a kernel thread that has adopted its memory map. */
 static void unmap_here(const struct scratch *scratch)
 {
-	/* Only another thread that maps something there right now is too late. */
+	/* Races only with another thread that maps something at this address now. */
 	if (is_whole(scratch))
 		vm_munmap(scratch->addr, SCRATCH_SIZE);
 }
@@ -96,9 +100,9 @@ free:
 }
 
 /*
- * The last descriptor may have been closed by another process, or by the last
- * one that uses the map, in its exit: a child's copy of the scratch is the
- * child's, and a map without users is about to go.
+ * The last descriptor may have been closed by another process, or by the last user of the map, in
+ * its exit.  A child's copy of the scratch belongs to the child, and a map without users is about
+ * to be freed.
  */
 void scratch_unmap(struct scratch *scratch)
 {

@@ -16,10 +16,10 @@
 struct scratch;
 
 int scratch_init(void);
-/* Waits for the work that scratch_unmap() has left to others. */
+/* Waits for work that scratch_unmap() has queued. */
 void scratch_exit(void);
 
-/* Maps one for the current process: its address, or -errno.  May sleep. */
+/* Maps a scratch for the current process: its address, or -errno.  May sleep. */
 long scratch_map(struct scratch **scratch);
 
 /*

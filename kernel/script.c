@@ -46,23 +46,23 @@
 #include "script_events.h"
 
 struct script {
-	/* What a call touches. */
+	/* Used by each call. */
 	struct mutex lock;
 	struct program *program;
-	struct mm_struct *mm;		/* held to be compared, never used */
-	refcount_t refs;		/* the file, calls under way, what extends it */
+	struct mm_struct *mm;		/* held; compared, never used */
+	refcount_t refs;		/* the file, calls under way, scripts that extend it */
 	u64 idle_calls;			/* see script_idle() */
 	unsigned long id;
 
 	wait_queue_head_t death;
 	unsigned int walkers;
 	struct script_base base;
-	struct file *device;		/* keeps the module, see script_free() */
+	struct file *device;		/* holds the module, see script_free() */
 	struct pid *pid;
 	kuid_t uid;
 };
 
-static DEFINE_XARRAY_FLAGS(scripts, XA_FLAGS_ACCOUNT);	/* by id */
+static DEFINE_XARRAY_FLAGS(scripts, XA_FLAGS_ACCOUNT);	/* scripts by id */
 static DEFINE_SPINLOCK(scripts_lock);
 static DECLARE_WAIT_QUEUE_HEAD(walkers_gone);
 static atomic64_t last_id = ATOMIC64_INIT(0);
@@ -92,10 +92,10 @@ bool script_is(const struct script *script, u64 id)
 	return script->id == id;
 }
 
-/* What SYSCRIPT_KILL asks for. */
+/* Kills the process, for SYSCRIPT_KILL. */
 static void script_kill_caller(const struct script *script, const char *name, int err)
 {
-	/* The name is the user's: last, so that it can pass for nothing else. */
+	/* The user's name comes last, so that it cannot pass for another field. */
 	if (limits_may_notice(limits_account_uid(CONTEXT_PROCESS)))
 		pr_notice("killed process %d of user %u: over the %s limit of script %lu, %s\n",
 			  task_tgid_nr(current),
@@ -138,8 +138,8 @@ static void script_hide(struct script *script)
 }
 
 /*
- * No references are left.  This may be another process than the owner, an
- * exiting one, or a kernel thread: nothing here looks at current.
+ * No references are left.  The current task may be another process than the owner, an exiting
+ * one, or a kernel thread: nothing here uses current.
  */
 static noinline void script_destroy(struct script *script)
 {
@@ -158,7 +158,7 @@ static noinline void script_destroy(struct script *script)
 	/* 3. Pollers held the file too, and epoll forgot it when it was closed. */
 	script_free(script);
 
-	/* 4. What it extended, whose code the program could call: that extends nothing. */
+	/* 4. Its base, whose code the program could call.  A base extends nothing. */
 	if (base.script)
 		script_put(base.script);
 	if (base.shared)
@@ -181,7 +181,7 @@ void script_put(struct script *script)
 	put(script);
 }
 
-/* Out of line: what they need would otherwise be at hand in each call. */
+/* Out of line, so that calls without tracing do not set up its arguments. */
 static noinline void script_trace_call(const struct script *script)
 {
 	trace_call(script->id, script->program->name);
@@ -320,7 +320,7 @@ int script_next(u64 after, struct syscript_info *info)
 	}
 }
 
-/* The first one after @id, which becomes its; it stays for as long as the caller likes. */
+/* The first script after @id, with a reference; @id becomes that script's. */
 static struct script *visit_next(unsigned long *id)
 {
 	struct script *script;
@@ -360,7 +360,7 @@ static void script_idle(struct script *script)
 {
 	u64 calls = READ_ONCE(script->program->calls);
 
-	/* Not before the next round, where a call has the turn. */
+	/* If a call holds the lock, the script is checked again in the next round. */
 	if (calls == script->idle_calls && mutex_trylock(&script->lock)) {
 		program_idle(script->program);
 		mutex_unlock(&script->lock);
@@ -386,7 +386,7 @@ static struct script *script_alloc(struct file *device)
 	if (!script)
 		return NULL;
 	script->id = atomic64_inc_return(&last_id);
-	/* Its place, so that script_publish() cannot fail. */
+	/* Reserves the entry, so that script_publish() cannot fail. */
 	if (xa_reserve(&scripts, script->id, GFP_KERNEL_ACCOUNT)) {
 		kfree(script);
 		return NULL;

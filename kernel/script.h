@@ -18,12 +18,12 @@ struct syscript_info;
 struct syscript_register;
 
 /*
- * May the calling task make a script, now?  Returns 0, -EDEADLK, -ESHUTDOWN,
- * -EPERM (lockdown) or -EOPNOTSUPP.
+ * May the calling task make a script now?  Returns 0, -EDEADLK, -ESHUTDOWN, -EPERM (lockdown) or
+ * -EOPNOTSUPP.
  */
 int script_may_create(void);
 
-/* May the calling task use @script, now?  As above, and -EXDEV. */
+/* May the calling task use @script now?  As above, and -EXDEV. */
 int script_may_use(const struct script *script);
 /* Has it this id? */
 bool script_is(const struct script *script, u64 id);
@@ -47,8 +47,8 @@ struct script_base {
 };
 
 /*
- * Makes its program from @image, which extends what @base has, if anything: @script
- * takes over the caller's reference to it.  0, or -errno with the text in @error.
+ * Makes its program from @image.  If @base has a base, the program extends it, and @script takes
+ * over the caller's reference to it.  0, or -errno with the text in @error.
  */
 int script_load(struct script *script, const struct syscript_register *reg,
 		const char *image, struct script_base base, char *error);
@@ -63,12 +63,12 @@ void script_put(struct script *script);
 void script_get(struct script *script);
 
 /*
- * Calls the program, when the other threads have had their turns.  Returns 0
- * with the results in @call, or the -errno that the uapi header has for CALL.
+ * Calls the program, once no other thread does.  Returns 0 with the results in @call, or the
+ * -errno that the uapi header has for CALL.
  */
 int script_call(struct script *script, struct syscript_call *call);
 
-/* The last error's text into @text (RUN_ERROR_LEN bytes): 0 or -EINTR. */
+/* Copies the last error to @text (RUN_ERROR_LEN bytes): 0 or -EINTR. */
 int script_error(struct script *script, char *text);
 
 /*
@@ -81,8 +81,8 @@ char *script_output(struct script *script, u32 max, u32 *taken, u32 *there);
 void script_info(struct script *script, struct syscript_info *info);
 
 /*
- * The same for the first script after id @after that the calling task may see:
- * 0, -ENOENT, -EINTR or -EDEADLK.
+ * Fills in @info for the first script after id @after that the calling task may see: 0, -ENOENT,
+ * -EINTR or -EDEADLK.
  */
 int script_next(u64 after, struct syscript_info *info);
 
@@ -90,8 +90,8 @@ int script_next(u64 after, struct syscript_info *info);
 int script_each(void (*visit)(struct program *program, void *arg), void *arg);
 
 /*
- * Frees memory that the first script after @id does not need now, if it has not been
- * called since the last time; @id becomes that script's.  False if there is no script.
+ * Takes the first script after @id, and stores its id in @id.  If the script has not been called
+ * since the last visit, frees memory that it does not need now.  False if there is no script.
  */
 bool script_idle_next(unsigned long *id);
 

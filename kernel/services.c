@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See services.h.  Calls are made with bottom halves off, on any CPU at once. */
+/*
+ * Tables that programs share (services.h).  Programs call these functions with bottom halves off,
+ * on any CPU at once: each set of a table has a spinlock, and a call costs fuel for the cache
+ * misses and locks that it takes.
+ */
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/string.h>
@@ -10,7 +14,7 @@
 
 static_assert(SERVICES_LOCKS == TABLE_LOCKS);
 
-/* Of fuel, besides the call: lines of memory that may be in no cache; and locks. */
+/* Fuel besides the call's own: for cache misses, and for locks. */
 #define COST_FIND	64
 #define COST_CHANGE	256
 
@@ -19,7 +23,7 @@ static __always_inline void charge(const struct syscript_event *event, u32 fuel)
 	*event->seat->fuel -= fuel;
 }
 
-/* What most keys are, without a loop; numbers of Lua have 8 bytes, and few need them. */
+/* Most keys are numbers of Lua, 8 bytes long: hashed without a loop. */
 static __always_inline u32 hash_of(const struct table *table, const hsiphash_key_t *key)
 {
 	if (table->key_size <= 8 && !(table->key[0] >> 32))
@@ -29,7 +33,7 @@ static __always_inline u32 hash_of(const struct table *table, const hsiphash_key
 	return hsiphash(table->key, table->key_size, key);
 }
 
-/* As precise as a tick; a division takes as long as much of the rest. */
+/* As precise as a tick: a division would take much of a lookup's time. */
 static u64 now_ms(void)
 {
 	return HZ <= MSEC_PER_SEC && !(MSEC_PER_SEC % HZ) ?
@@ -37,7 +41,7 @@ static u64 now_ms(void)
 	       (u64)jiffies * TICK_NSEC / NSEC_PER_MSEC;
 }
 
-/* Of the table and the key that @args name.  NULL: there is none. */
+/* Locks the set of the table and key that @args name.  NULL if there is no such table. */
 static __always_inline spinlock_t *open_table(struct syscript_event *event, const s64 *args,
 					      struct table *table)
 {

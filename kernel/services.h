@@ -13,9 +13,9 @@ typedef s64 hook_function(struct syscript_event *event, const s64 *args);
 #define SERVICES_LOCKS	16
 
 /**
- * struct services - one program's
- * @key:   secret, for the hashes of its tables
- * @locks: of the sets of its tables; no more than one is held at a time
+ * struct services - tables of one program
+ * @key:   secret key of its tables' hashes
+ * @locks: locks of the tables' sets; at most one is held at a time
  */
 struct services {
 	hsiphash_key_t key;
@@ -24,7 +24,7 @@ struct services {
 
 void services_init(struct services *services);
 
-/* NULL: there is no such function. */
+/* NULL if there is no such function. */
 hook_function *services_find(const char *name);
 
 #endif /* SYSCRIPT_SERVICES_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See shared.h.
+ * Implements shared.h.
  *
- * Registrations of all users take shared_lock, for a walk of a list of at most
- * SYSCRIPT_SHARED_MAX entries.  Which of them scripts extend decides only what the next
- * registration by root replaces.
+ * The bases are a list of at most SYSCRIPT_SHARED_MAX bases, which registrations of all users
+ * walk under shared_lock.  If the list is full, root's next registration replaces the oldest base
+ * that no script extends.
  */
 #include <crypto/sha2.h>
 #include <linux/list.h>
@@ -30,10 +30,10 @@ struct shared {
 	struct program *program;
 };
 
-static LIST_HEAD(all);			/* the latest first */
+static LIST_HEAD(all);			/* the newest first */
 static unsigned int count;
-static DEFINE_SPINLOCK(shared_lock);	/* these two */
-static DEFINE_MUTEX(shared_change);	/* held while one is made: there is one of a digest */
+static DEFINE_SPINLOCK(shared_lock);	/* guards the list and its length */
+static DEFINE_MUTEX(shared_change);	/* one of each digest is made */
 
 static struct shared *find(const u8 *digest)
 {
@@ -76,7 +76,7 @@ const struct program *shared_program(const struct shared *shared)
 	return shared->program;
 }
 
-/* The oldest that no script extends: under the lock none comes to. */
+/* The oldest base that no script extends.  Under the lock none can begin to. */
 static struct shared *find_unused(void)
 {
 	struct shared *shared;
@@ -88,7 +88,10 @@ static struct shared *find_unused(void)
 	return NULL;
 }
 
-/* Puts @shared on the list, in the place of @old if that is full: else false. */
+/*
+ * Puts @shared on the list, in place of @old if the list is full.  False if it is full and there
+ * is no @old.
+ */
 static bool publish(struct shared *shared, struct shared **old)
 {
 	bool full;
@@ -107,7 +110,7 @@ static bool publish(struct shared *shared, struct shared **old)
 	return *old || !full;
 }
 
-/* What it replaces stays until it is complete. */
+/* The base that it replaces stays until the new one is complete. */
 static int make(struct shared *shared, const struct syscript_register *reg, const char *image,
 		char *error)
 {

@@ -32,7 +32,7 @@ void shared_put(struct shared *shared);
 
 const struct program *shared_program(const struct shared *shared);
 
-/* No script is left. */
+/* For unloading: no script is left. */
 void shared_exit(void);
 
 #endif /* SYSCRIPT_SHARED_H */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See symbols.h.  A probe that is never armed finds an address: that is looked up before
- * anything else, so it is there as well if no probe may be where it points.
+ * Implements symbols.h. A kprobe that is never armed finds an address: registering looks the
+ * symbol up before it checks anything else, so the address is known even if the kernel refuses
+ * the probe.
  *
  * Removing probes waits for a grace period of RCU, however many they are.  They stay until
- * symbols_done(), so that a module waits for one.
+ * symbols_done(), so that loading waits for one grace period.
  */
 #include <linux/kprobes.h>
 #include <linux/mutex.h>

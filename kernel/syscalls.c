@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls on behalf of a script.
+ * Makes system calls for a script.  A call may lead back to a script (by ioctl(2) or lseek(2) on
+ * its descriptor), replace the signal mask, or ask to be restarted; each would go wrong within a
+ * run, and is handled here.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,9 +37,8 @@ static const u8 call_flags[] = {
 };
 
 /*
- * Tasks inside a script's call that can lead back to one, for syscalls_nested().  It
- * asks for its own task only, so there are as many lists as keep them short, however
- * many sleep in such calls.
+ * Tasks inside a script's call that can lead back to one, for syscalls_nested().  It looks for
+ * its own task only: hashed lists stay short, however many tasks sleep in such calls.
  */
 struct caller {
 	struct hlist_node node;
@@ -116,7 +117,7 @@ static long call_masked(unsigned int index, const struct pt_regs *regs)
 		current->saved_sigmask = saved;
 		set_restore_sigmask();
 	} else {
-		/* The script took the signal itself (signalfd, ...). */
+		/* The script has taken the signal itself (signalfd, ...). */
 		clear_restore_sigmask();
 		sigprocmask(SIG_SETMASK, &saved, NULL);
 	}
@@ -136,7 +137,7 @@ static void describe(struct watchers_call *call, unsigned int index,
 	watchers_describe(call, entries_numbers[index], arg_counts[index], regs);
 }
 
-/* Returns 0, or what the run has to end with; @asked: what watchers_enter() returned. */
+/* Returns 0, or the error that the run has to end with; @asked: what watchers_enter() returned. */
 static int call_if_allowed(struct watchers_call *call, int asked, unsigned int index,
 			   const struct pt_regs *regs, long *ret)
 {

@@ -36,7 +36,10 @@ int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret);
 int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long answer,
 			   long *ret);
 
-/* A call's result: only the return to user mode could restart a call. */
+/*
+ * The call's result for a script: -ERESTART* becomes -EINTR, because only the return to user mode
+ * could restart a call.
+ */
 static inline long syscalls_result(long ret)
 {
 	switch (ret) {
@@ -95,8 +98,8 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 }
 
 /*
- * Makes the call @name, as one of several in a batch.  Sleeps.  Returns its result, with
- * -EINTR for -ERESTART*; a run that watchers end is doomed.
+ * Makes the call @name as a part of a batch.  May sleep.  Returns its result, with -EINTR for
+ * -ERESTART*; a run that watchers end is doomed.
  */
 #define syscalls_plain(run, name, a, b, c, d)	\
 	__syscalls_plain(run, ENTRIES_##name, entries_##name, a, b, c, d)

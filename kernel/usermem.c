@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See usermem.h.  Mostly the page is there, and then nothing has to be left: the
- * copy is made with page faults off, and made again outside if it faults.
+ * Implements usermem.h for the module.  Usually the page is present, and script code need not be
+ * left: the copy is made with page faults disabled, and repeated outside of script code if it
+ * faults.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -12,7 +13,7 @@
 #include "run_own.h"
 #include "usermem.h"
 
-/* More is copied where others have their turn. */
+/* Longer copies are made outside of script code, where other tasks can run. */
 #define AT_ONCE	(64 << 10)
 
 struct copy {
@@ -71,8 +72,8 @@ int usermem_copy_out(struct run *run, unsigned long to, const void *from,
 EXPORT_SYMBOL_NS_GPL(usermem_copy_out, COMPAT_NS(SYSCRIPT));
 
 /*
- * A scalar's access in place: a copy's calls take longer than the copy.  Where
- * it faults, the copy finds out why.
+ * Accesses a scalar in place, because the calls of a copy take longer than the copy.  If it
+ * faults, the copy reports why.
  */
 int usermem_load(struct run *run, unsigned long long *v, unsigned long from,
 		 unsigned int size)
@@ -165,7 +166,7 @@ int usermem_put(struct run *run, unsigned long to, unsigned long long head, cons
 		unsigned long n)
 {
 	u64 __user *p = (u64 __user *)to;
-	u64 __user *last = (u64 __user *)(to + n);	/* of the bytes, after the head */
+	u64 __user *last = (u64 __user *)(to + n);	/* word of the bytes after the head */
 	const u64 *q = from;
 
 	if (!are_few(n) || unlikely(!user_write_access_begin(p, n + sizeof(head))))

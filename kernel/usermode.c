@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See usermode.h.  xfer_to_guest_mode_handle_work() does all of it in one call, and is
- * exported.  But before 6.18 it takes a vCPU, which it looks into when a signal
- * comes; and at any time it leaves everything when one is pending.  So the functions
- * that it calls are called here, on all kernels.
+ * Implements usermode.h. xfer_to_guest_mode_handle_work() does all of the work in one call, and
+ * is exported.  But before 6.18 it takes a vCPU, whose fields it reads when a signal comes, and
+ * it does nothing else while a signal is pending.  So the functions that it calls are called
+ * here, on all kernels.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -30,7 +30,7 @@ DEFINE_STATIC_CALL(usermode_run, nothing);		/* task_work_run() */
 DEFINE_STATIC_CALL(usermode_over_high, no_memory);	/* mem_cgroup_handle_over_high() */
 DEFINE_STATIC_CALL(usermode_io, nothing);		/* blkcg_maybe_throttle_current() */
 
-/* Kernel threads have no works, and an exiting task has done its last. */
+/* Kernel threads have no task works, and an exiting task has run its last. */
 static bool may_work(void)
 {
 	return !exits_is_queued() && !test_thread_flag(TIF_NOTIFY_SIGNAL) &&

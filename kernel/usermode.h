@@ -66,7 +66,7 @@
 #define USERMODE_RESCHED	(_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)
 #define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ)
 #define USERMODE_ENDS		(EXIT_TO_USER_MODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
-/* What a run checks. */
+/* Flags that a run checks. */
 #define USERMODE_FLAGS		(USERMODE_RESCHED | USERMODE_ENDS)
 #define USERMODE_UNKNOWN	(USERMODE_ENDS & ~(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | \
 						   _TIF_PATCH_PENDING))
@@ -74,7 +74,7 @@
 /* 0, or -ENOENT after a message if the kernel lacks something. */
 int __init usermode_init(void);
 
-/* Those of @flags that the current thread has. */
+/* The flags of the current thread that are in @flags. */
 static __always_inline unsigned long usermode_flags(unsigned long flags)
 {
 	return READ_ONCE(current_thread_info()->flags) & flags;
@@ -93,8 +93,8 @@ static __always_inline void usermode_works(void)
 }
 
 /*
- * Waits where the task's cgroup has used more memory, or storage, than it may: once a
- * tick, as each call adds little.
+ * Throttles the task if its cgroup exceeds its memory or I/O limits.  Called once a tick, because
+ * each call adds little.
  */
 void usermode_throttle(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Of both modules. */
+/* The version of both modules. */
 #ifndef SYSCRIPT_VERSION_H
 #define SYSCRIPT_VERSION_H
 

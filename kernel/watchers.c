@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See watchers.h.  The kernel's own functions are asked, and do what follows: filters
- * are evaluated, logged and obeyed by __secure_computing(), which reads the call from
- * the registers with which the task entered the kernel.  So the call is put there, for
- * as long as it is shown.
+ * Implements watchers.h with the kernel's own functions: __secure_computing() evaluates, logs and
+ * obeys filters.  It reads the call from the registers with which the task entered the kernel, so
+ * the script's call is put there meanwhile.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,7 +31,7 @@ static void show_call(struct watchers_call *call, struct pt_regs *regs, long ax)
 	regs_set_call(regs, call->nr, ax, (const unsigned long *)call->args);
 }
 
-/* Has a tracer, or a program of a tracepoint, made it another call? */
+/* Has a tracer, or a program at a tracepoint, changed the call? */
 static bool is_changed(const struct watchers_call *call, const struct pt_regs *regs)
 {
 	unsigned long args[6];
@@ -44,18 +43,18 @@ static bool is_changed(const struct watchers_call *call, const struct pt_regs *r
 /* -- seccomp ----------------------------------------------------------------- */
 
 #ifdef CONFIG_SECCOMP_FILTER
-/* A filter ends this thread only, and not before the run has come to its end. */
+/* Does a filter end only this thread?  Then it may exit only after the run has ended. */
 static bool needs_guard(void)
 {
 	return !watchers_is_alone(current);
 }
 
-/* Decided before any filter is evaluated. */
+/* Checked before any filter is evaluated. */
 static int check_filters(void)
 {
 	int mode = READ_ONCE(current->seccomp.mode);
 
-	/* The kernel's own SECCOMP_MODE_DEAD: killed, on the way to the end. */
+	/* SECCOMP_MODE_DEAD, private to the kernel: the task has been killed and is exiting. */
 	if (mode > SECCOMP_MODE_FILTER)
 		return -ECANCELED;
 	if (mode == SECCOMP_MODE_STRICT || !filters_can_be_asked() ||
@@ -65,9 +64,8 @@ static int check_filters(void)
 }
 
 /*
- * The filter sent SIGSYS.  Its handler would find the script's call in the registers, and
- * the run's result; so it gets none.  Without a handler the signal is the end, as
- * outside.
+ * The filter sent SIGSYS.  A handler would find the script's call in the registers, and the run's
+ * result, so the signal is taken back.  Without a handler it kills the process, as outside.
  */
 static int take_back_trap(void)
 {
@@ -85,7 +83,7 @@ static int take_back_trap(void)
 	spin_unlock_irq(&sighand->siglock);
 	if (ends)
 		return -ECANCELED;
-	/* Another thread's, sent at the same moment. */
+	/* Another thread's SIGSYS, sent at the same moment. */
 	if (sig && info.si_code != SYS_SECCOMP)
 		send_sig_info(SIGSYS, &info, current);
 	return -EOPNOTSUPP;
@@ -101,7 +99,7 @@ long watchers_ask_filters_guarded(const struct pt_regs *unused)
 	return likely(exits_can_wait()) ? exits_guard() : FILTERS_NOT_ASKED;
 }
 
-/* What __secure_computing() means that returned @answer. */
+/* Translates @answer, the result of __secure_computing(). */
 static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
 {
 	if (!answer)
@@ -121,7 +119,7 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 
 	if (err)
 		return err;
-	/* From elsewhere, and blocked: one that a filter sends would not be seen. */
+	/* A blocked SIGSYS from elsewhere: one that a filter sends could not be told from it. */
 	if (has_sigsys())
 		return -EOPNOTSUPP;
 	ret = needs_guard() ? exits_guard() : filters_ask(NULL);
@@ -151,7 +149,7 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 
 /* -- Tracepoints ------------------------------------------------------------- */
 
-/* Of raw_syscalls; those of syscalls are probes of these. */
+/* Tracepoints of raw_syscalls; those of syscalls are probes of these. */
 static struct tracepoint *sys_enter __ro_after_init, *sys_exit __ro_after_init;
 
 static void __init find_tracepoint(struct tracepoint *tp, void *unused)
@@ -164,7 +162,7 @@ static void __init find_tracepoint(struct tracepoint *tp, void *unused)
 
 typedef void (*probe_t)(void *data, struct pt_regs *regs, long value);
 
-/* As the tracepoint itself does. */
+/* Calls the probes as the tracepoint does. */
 static void fire(struct tracepoint *tp, struct pt_regs *regs, long value)
 {
 	struct tracepoint_func *probe;
@@ -230,7 +228,7 @@ static void end_audit(struct watchers_call *call)
 	call->audit = NULL;
 }
 
-/* From before filters are asked: what these log is not the outer call's, either. */
+/* Opens the audit context before filters are asked, so that their records are the inner call's. */
 static noinline int enter_audited(struct watchers_call *call)
 {
 	int ret;
@@ -286,7 +284,10 @@ long watchers_ask(struct run *run, struct watchers_call *call)
 		watchers_leave(call);
 		if (call->ret < 0)
 			return call->ret;
-		/* A supervisor has made the call: results are not where a batch has them. */
+		/*
+		 * A supervisor has made the call, and has not put results where a batch expects
+		 * them.
+		 */
 		err = -EOPNOTSUPP;
 	}
 	if (err)

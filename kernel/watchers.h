@@ -28,7 +28,7 @@
 
 struct run;
 
-/* Cannot fail: if a kernel lacks something, tasks are refused instead. */
+/* Cannot fail: if the kernel lacks a function, watched tasks are refused. */
 void watchers_init(void);
 void watchers_exit(void);
 
@@ -41,7 +41,7 @@ static __always_inline bool watchers_watch_at_entry(const struct task_struct *ta
 	return watch_bits(task);
 }
 
-/* Is the task watched?  Can become true at any time: other threads install filters. */
+/* Is the task watched?  Can become true at any time, when another thread installs filters. */
 static __always_inline bool watchers_watch(void)
 {
 	return unlikely(watchers_watch_at_entry(current)) || audits_ask();
@@ -71,7 +71,7 @@ struct watchers_call {
 	struct audit_context *audit;
 };
 
-/* Call @nr, which takes @n of the arguments in @regs. */
+/* Describes call @nr, whose @n arguments are in @regs. */
 void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int n,
 		       const struct pt_regs *regs);
 
@@ -81,7 +81,7 @@ void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int
  * without another call.  May sleep.
  */
 int watchers_enter(struct watchers_call *call);
-/* After it, with its result in @ret. */
+/* After the call, with its result in @ret. */
 void watchers_leave(struct watchers_call *call);
 
 /* -- Filters, for gates --------------------------------------------------------- */
@@ -102,7 +102,7 @@ static __always_inline bool watchers_are_filters(const struct task_struct *task)
 #endif
 }
 
-/* No thread can join it: a filter that kills the thread kills the process. */
+/* No other thread can join: a filter that kills the thread kills the process. */
 static __always_inline bool watchers_is_alone(const struct task_struct *task)
 {
 	return atomic_read(&task->signal->live) == 1;
@@ -122,10 +122,9 @@ struct watchers_outer {
 };
 
 /*
- * Shows system call @nr, which takes @n arguments: it stays in the task's registers
- * until the next one, or until watchers_hide() at the end of the run.  In between only
- * observers of the task read them, because a task that stops or dies of a signal has
- * ended its run.
+ * Shows system call @nr, which takes @n arguments: it stays in the task's registers until the
+ * next one, or until watchers_hide() at the end of the run.  Meanwhile only observers of the task
+ * read them: a task that stops or is killed by a signal has ended its run first.
  */
 static __always_inline void watchers_show(struct watchers_outer *outer,
 					  struct pt_regs *regs, unsigned long nr,
@@ -154,8 +153,8 @@ int watchers_answered(struct watchers_call *call, long answer);
 /* -- Batches -------------------------------------------------------------------- */
 
 /*
- * For each part of a batch that replaces a system call.  0: do it, and then call
- * watchers_done().  Else an error that is the result; if the run must end, it is
+ * Asks about a part of a batch that replaces a system call.  0: do it, and then call
+ * watchers_done(). Otherwise an error, which is the part's result; if the run must end, it is
  * doomed.
  */
 long watchers_ask(struct run *run, struct watchers_call *call);

@@ -21,26 +21,26 @@
 
 #define PERIOD		msecs_to_jiffies(50)
 #define FUEL		16384	/* 0.8 ms at most */
-#define AIM		80	/* percent of load, of the default */
+#define AIM		80	/* percent of load that the default policy aims at */
 #define ZONE_LEN	64
 
-struct policy {			/* its governor_data */
+struct policy {			/* governor_data of a policy */
 	struct delayed_work work;
-	struct mutex lock;	/* of the driver's call */
+	struct mutex lock;	/* guards the driver's call */
 	struct cpufreq_policy *of;
 };
 
-struct seen {			/* of a CPU, when it was last looked at */
+struct seen {			/* a CPU's counters when the policy last sampled them */
 	u64 wall, idle;
 	u32 load;
 };
 static DEFINE_PER_CPU(struct seen, seen);
 
-/* The program's place, if there is one. */
+/* The program's hook, if a program is loaded. */
 static struct syscript_hook __rcu *hook;
 static char zone[ZONE_LEN];
 static int temperature = SYSCRIPT_CPUFREQ_NO_TEMPERATURE;
-static DEFINE_MUTEX(lock);	/* of these, but for readers */
+static DEFINE_MUTEX(lock);	/* guards both; readers use RCU */
 
 /* -- What a program sees ----------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static u32 look_at(unsigned int cpu)
 
 	last->wall = wall;
 	last->idle = idle;
-	if ((s64)passed > 0)	/* two clocks */
+	if ((s64)passed > 0)	/* wall clock and idle clock may differ */
 		WRITE_ONCE(last->load, 100 - div64_u64(100 * min(idled, passed), passed));
 	return READ_ONCE(last->load);
 }
@@ -67,7 +67,7 @@ static u32 busiest(const struct cpufreq_policy *policy)
 	return load;
 }
 
-/* By its name each time, as nothing keeps it. */
+/* Looks the thermal zone up by name each time, as no reference to it is held. */
 static void look_at_zone(void)
 {
 	struct thermal_zone_device *device = ERR_PTR(-ENODEV);
@@ -104,7 +104,7 @@ static const struct syscript_function functions[] = {
 
 /* -- The governor ------------------------------------------------------------------ */
 
-/* kHz, or SYSCRIPT_CPUFREQ_DEFAULT. */
+/* Asks the program: a frequency in kHz, or SYSCRIPT_CPUFREQ_DEFAULT. */
 static u32 ask(const struct cpufreq_policy *policy, u32 load)
 {
 	struct syscript_event event = { .result = SYSCRIPT_CPUFREQ_DEFAULT };
@@ -234,7 +234,7 @@ int cpufreq_init(void)
 {
 	int err = cpufreq_register_governor(&governor);
 
-	/* A kernel that was told cpufreq=off has none. */
+	/* With cpufreq=off the kernel has no governors. */
 	if (err)
 		return err == -ENODEV ? 0 : err;
 	err = syscript_embedding_register(&embedding);

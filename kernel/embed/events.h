@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Programs that the machine's events call: uapi/syscript_events.h. */
+/* Subsystems whose programs are called by events of the machine: uapi/syscript_events.h. */
 #ifndef SYSCRIPT_EMBED_EVENTS_H
 #define SYSCRIPT_EMBED_EVENTS_H
 

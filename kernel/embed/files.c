@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Programs that are called for events of files, as inotify(7) has them: by
- * <linux/syscript_program.h> and nothing else.  A mark keeps the inode, until its file
- * system is unmounted, and is freed when no event looks at it any more.
+ * <linux/syscript_program.h> and nothing else.  A mark holds the inode until its file system is
+ * unmounted, and is freed after the last event that uses it.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -30,7 +30,7 @@ struct watch {
 	struct syscript_hook *hook;
 };
 
-static struct fsnotify_group *group;	/* of all */
+static struct fsnotify_group *group;	/* the group of all marks */
 
 static void show_file(struct syscript_file *to, u32 mask, const struct inode *inode,
 		      const struct qstr *name, u32 cookie)
@@ -45,7 +45,7 @@ static void show_file(struct syscript_file *to, u32 mask, const struct inode *in
 		memcpy(to->name, name->name, min_t(u32, name->len, sizeof(to->name) - 1));
 }
 
-/* In process context, and in a section that the mark's end waits for. */
+/* Called in process context, in an SRCU section that freeing the mark waits for. */
 static int on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
 		    struct inode *dir, const struct qstr *name, u32 cookie)
 {
@@ -114,11 +114,11 @@ static void detach(struct syscript_hook *hook)
 		return;
 	fsnotify_destroy_mark(&watch->mark, group);
 	fsnotify_put_mark(&watch->mark);
-	/* No event is in it any more. */
+	/* No event uses the mark any more. */
 	fsnotify_wait_marks_destroyed();
 }
 
-/* Its file was deleted and is open no more, or its file system was unmounted. */
+/* The file was deleted and closed, or its file system unmounted. */
 static bool gone(const struct syscript_hook *hook)
 {
 	const struct watch *watch = syscript_hook_private(hook);

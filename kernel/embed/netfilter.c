@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that netfilter calls, by <linux/syscript_program.h> and nothing else.  A
- * program sees a copy of the beginning, and loads any other part that it wants, so shared
- * and nonlinear packets need no care; rewrite.c checks and writes its stores, and after it
- * has returned the stack is told of them.
+ * Programs that netfilter calls, by <linux/syscript_program.h> and nothing else.  A program sees
+ * a copy of the packet's beginning, and loads other parts by calls, so shared and nonlinear
+ * packets need no special care. rewrite.c checks and makes its stores, and the stack is told of
+ * them after it has returned.
  */
 #include <linux/err.h>
 #include <linux/icmpv6.h>
@@ -28,12 +28,12 @@
 #include "uapi/syscript_netfilter.h"
 
 #define FUEL		8192	/* 0.4 ms at most */
-#define COST_UNSHARE	512	/* a new head of a packet; what is copied there: */
-#define COPIED_FOR_ONE	64	/* bytes, in no cache */
+#define COST_UNSHARE	512	/* a new head for a packet; bytes copied for it: */
+#define COPIED_FOR_ONE	64	/* bytes copied for a unit of fuel, uncached */
 
 /**
- * struct call - what functions know of the call that they are made in
- * @changed: REWRITE_*, all that they have; not set if the event has no SYSCRIPT_EVENT_OWN
+ * struct call - state of a program's call, for the functions that it calls
+ * @changed: REWRITE_*, all changes so far; not set if the event has no SYSCRIPT_EVENT_OWN
  * @queue:   for SYSCRIPT_QUEUE; likewise
  */
 struct call {
@@ -44,7 +44,7 @@ struct call {
 	u32 queue;
 };
 
-/* A call with something to be done after it: @changed and @queue are set from here on. */
+/* For a call with work to be done after it: initialises @changed and @queue. */
 static struct call *own_call(struct syscript_event *event)
 {
 	struct call *call = container_of(event, struct call, event);
@@ -57,7 +57,7 @@ static struct call *own_call(struct syscript_event *event)
 	return call;
 }
 
-/* Of IP; 0 of other families. */
+/* IP's version; 0 for other families. */
 static u8 version_of(const struct call *call)
 {
 	u8 family = call->state->pf;
@@ -85,8 +85,8 @@ static __always_inline u32 copy_packet(u8 *to, const struct sk_buff *skb, int st
 #define UNKNOWN		255
 
 /*
- * IPv6's extension headers, as nftables and the stack skip them.  Behind more than these
- * the transport is not known, which is what a flood of headers gets.
+ * IPv6's extension headers, as nftables and the stack skip them.  Behind more headers than
+ * EXTENSIONS_MAX the transport counts as unknown, which bounds the work for a flood of headers.
  */
 #define EXTENSIONS_MAX	8
 #define EXTENSIONS	(BIT_ULL(NEXTHDR_HOP) | BIT_ULL(NEXTHDR_ROUTING) | \
@@ -98,7 +98,7 @@ static __always_inline bool is_extension(u8 protocol)
 	return protocol < 64 && EXTENSIONS >> protocol & 1;
 }
 
-/* Of the header at @bytes, of kind @protocol: all that is needed is in four bytes. */
+/* The size of the header at @bytes, of kind @protocol; reads four bytes. */
 static u32 extension_size(u8 protocol, const u8 *bytes)
 {
 	switch (protocol) {
@@ -116,7 +116,7 @@ static bool is_later_fragment(u8 protocol, const u8 *bytes)
 	return protocol == NEXTHDR_FRAGMENT && bytes[2] << 8 | (bytes[3] & ~7);
 }
 
-/* From the packet itself: what a program has asked to see may end before. */
+/* Reads the packet itself, because the copy for the program may end earlier. */
 static noinline void skip_extensions(struct syscript_packet *p, const struct call *call,
 				     u8 protocol)
 {
@@ -136,7 +136,7 @@ static noinline void skip_extensions(struct syscript_packet *p, const struct cal
 	p->l4 = at;
 }
 
-/* From the copy, which another CPU's call may have overwritten with anything. */
+/* Reads the copy, which the program's stores or another CPU may have overwritten with anything. */
 static __always_inline void find_transport(struct syscript_packet *p, const struct call *call,
 					   u16 protocol, u32 have)
 {
@@ -161,7 +161,7 @@ static __always_inline void find_transport(struct syscript_packet *p, const stru
 	offsetof(struct syscript_packet, field), sizeof_field(struct syscript_packet, field)
 #define SEES(event, field)	syscript_event_sees(event, FIELD(field))
 
-/* What is found by the packet's bytes, and they. */
+/* Shows fields that are found in the packet's bytes, and the bytes. */
 static __always_inline void show_bytes(struct syscript_packet *p, const struct call *call)
 {
 	const struct sk_buff *skb = call->skb;
@@ -180,7 +180,7 @@ static __always_inline void show_devices(struct syscript_packet *p,
 	p->out = state->out ? state->out->ifindex : 0;
 }
 
-/* Only what the program reads. */
+/* Fills in only the fields that the program reads. */
 static __always_inline void show_packet(struct call *call)
 {
 	const struct syscript_event *event = &call->event;
@@ -220,7 +220,7 @@ static s64 packet_load(struct syscript_event *event, const s64 *args)
 	if (len > SYSCRIPT_PACKET_MAX || offset > skb->len)
 		return -1;
 	to = syscript_event_memory(event, args[1], len);
-	/* Fragments that were put together are a list, of 8 bytes each at the least. */
+	/* Reassembled fragments are a list of at least 8 bytes each. */
 	syscript_event_charge(event, len + (skb_has_frag_list(skb) ? offset / 8 : 0));
 	return to && !skb_copy_bits(skb, start_of(skb) + offset, to, len) ? 0 : -1;
 }
@@ -239,7 +239,7 @@ static s64 packet_queue(struct syscript_event *event, const s64 *args)
 	return 0;
 }
 
-/* The first @len bytes, which it has, become this packet's own, in one piece. */
+/* Makes the first @len bytes, which the packet has, private and linear. */
 static int make_writable(struct syscript_event *event, struct sk_buff *skb, u32 len)
 {
 	u32 end = skb_network_offset(skb) + len;
@@ -247,7 +247,7 @@ static int make_writable(struct syscript_event *event, struct sk_buff *skb, u32 
 	if (skb_shared(skb))
 		return -EBUSY;
 	if (end > skb_headlen(skb)) {
-		/* Pieces to be cut there again have to keep their lengths. */
+		/* The pieces of a GSO packet with a fragment list must keep their lengths. */
 		if (skb_is_gso(skb) && skb_has_frag_list(skb))
 			return -EBUSY;
 		syscript_event_charge(event, COST_UNSHARE + end / COPIED_FOR_ONE);
@@ -257,12 +257,15 @@ static int make_writable(struct syscript_event *event, struct sk_buff *skb, u32 
 	return skb_ensure_writable(skb, end);
 }
 
-/* Where the sum begins that is still to be made, from the network header on. */
+/* Where the checksum that is still to be computed begins, relative to the network header. */
 static int partial_of(const struct sk_buff *skb)
 {
 	if (skb->ip_summed != CHECKSUM_PARTIAL)
 		return REWRITE_WHOLE;
-	/* A tunnel's checksum is the inner one; one before the header is not IP's. */
+	/*
+	 * A tunnel's pending checksum is the inner packet's; one that begins before the network
+	 * header is not IP's.
+	 */
 	if (skb->encapsulation || skb_checksum_start_offset(skb) < skb_network_offset(skb))
 		return 0;
 	return skb_checksum_start_offset(skb) - skb_network_offset(skb);
@@ -270,7 +273,7 @@ static int partial_of(const struct sk_buff *skb)
 
 static void tell_skb(struct sk_buff *skb, u32 changed)
 {
-	/* The device's sum of all bytes is that of others; the headers' are right. */
+	/* The device's checksum of the whole packet is stale now; the headers' own are right. */
 	if (changed && skb->ip_summed == CHECKSUM_COMPLETE)
 		skb->ip_summed = CHECKSUM_NONE;
 	if (changed & ~REWRITE_OTHERS)
@@ -293,7 +296,7 @@ static s64 packet_store(struct syscript_event *event, const s64 *args)
 	if (!from || !version_of(call))
 		return -1;
 	syscript_event_charge(event, 2 * len + REWRITE_HEADERS);
-	/* Others may write there meanwhile. */
+	/* The bytes may change meanwhile, so the copy is used from here on. */
 	memcpy(bytes, from, len);
 	rewrite.have = min_t(u64, whole, max_t(u64, offset + len, REWRITE_HEADERS));
 	if (make_writable(event, skb, rewrite.have))
@@ -321,10 +324,10 @@ static const struct syscript_function functions[] = {
 
 /* -- Verdicts ---------------------------------------------------------------------- */
 
-/* The program has returned: this makes a packet, which may come to the same hook. */
+/* Sends a packet, which may come to the same hook: only after the program has returned. */
 static unsigned int reject(struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	/* As nf_send_unreach() and nf_send_unreach6() do; a tunnel's data are no route. */
+	/* As nf_send_unreach() and nf_send_unreach6() do.  A tunnel's metadata is not a route. */
 	if (!skb_valid_dst(skb))
 		return NF_DROP;
 	if (state->pf == NFPROTO_IPV4) {
@@ -337,7 +340,10 @@ static unsigned int reject(struct sk_buff *skb, const struct nf_hook_state *stat
 	return NF_DROP;
 }
 
-/* As nft's route chains do: the way that it was to go is its old address's.  0 or -errno. */
+/*
+ * Routes the packet again, as nft's route chains do: it was routed by its old address.  0 or
+ * -errno.
+ */
 static int route_again(struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	if (!skb_valid_dst(skb))
@@ -347,7 +353,7 @@ static int route_again(struct sk_buff *skb, const struct nf_hook_state *state)
 	return nf_ip6_route_me_harder(state->net, state->sk, skb);
 }
 
-/* A packet that goes on with other addresses or ports, as NAT does.  0 or -errno. */
+/* Tells the stack that addresses or ports have changed, as NAT does.  0 or -errno. */
 static noinline int tell_stack(struct call *call)
 {
 	const struct nf_hook_state *state = call->state;
@@ -355,12 +361,12 @@ static noinline int tell_stack(struct call *call)
 
 	switch (state->hook) {
 	case NF_INET_PRE_ROUTING:
-		/* Loopback's packets bring a route. */
+		/* A loopback packet carries its sender's route. */
 		if (call->changed & REWRITE_DEST)
 			skb_dst_drop(skb);
 		return 0;
 	case NF_INET_LOCAL_IN:
-		/* Its socket was looked up early, by what it had then. */
+		/* Early demux found the socket by the old addresses. */
 		if (skb->sk)
 			skb_orphan(skb);
 		return 0;
@@ -390,7 +396,7 @@ static unsigned int verdict(struct call *call, s64 result)
 	return version_of(call) ? NF_QUEUE_NR(own ? call->queue : 0) : NF_DROP;
 }
 
-/* Of a call that neither drops nor accepts a packet as it was, or has more to be done. */
+/* Ends a call that neither drops nor accepts an unchanged packet, or has more work to do. */
 static noinline unsigned int rare_end(struct call *call, s64 result)
 {
 	return verdict(call, syscript_hook_end(&call->event, result));
@@ -401,7 +407,7 @@ static noinline unsigned int default_verdict(struct call *call)
 	return verdict(call, call->event.result);
 }
 
-/* It has no array that anything could be written beyond. */
+/* Has no array, so a stack protector would guard nothing. */
 static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
 						const struct nf_hook_state *state)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See places.h.
+ * Implements places.h.
  *
- * A place at a device ends with the device, or where that leaves the namespace, while its
- * program stays: nothing calls it any more.  Devices come and go under the kernel's lock
- * of networks (rtnl), and so do these places.
+ * An attach point at a device ends with the device, or when that leaves the namespace; its
+ * program stays loaded, and nothing calls it any more.  Devices come and go under rtnl, and so do
+ * attach points.
  */
 #include <linux/err.h>
 #include <linux/if_ether.h>
@@ -24,11 +24,11 @@
 #include "places.h"
 
 /**
- * struct place - where a hook is
- * @ops:      netfilter's
- * @stand_in: of @ops, while it goes
- * @fn:       that is called with @private
- * @node:     in at_devices, if it is at one that is still there
+ * struct place - an attach point in netfilter
+ * @ops:      as registered with netfilter
+ * @stand_in: registered in place of @ops while that is removed
+ * @fn:       called with @private
+ * @node:     in at_devices, while its device exists
  */
 struct place {
 	struct nf_hook_ops ops, stand_in;
@@ -39,7 +39,7 @@ struct place {
 	struct rcu_head rcu;
 };
 
-static LIST_HEAD(at_devices);	/* rtnl */
+static LIST_HEAD(at_devices);	/* guarded by rtnl */
 
 static_assert(NF_INET_POST_ROUTING == (int)NF_BR_POST_ROUTING);
 
@@ -108,7 +108,7 @@ static bool at_device(const struct nf_hook_ops *ops)
 	       (ops->pf == NFPROTO_INET && ops->hooknum == NF_INET_INGRESS);
 }
 
-/* "FAMILY HOOK [PRIORITY]"; with a device after the hook where that is at one. */
+/* Parses "FAMILY HOOK [PRIORITY]", with a device after HOOK for hooks of devices. */
 static int parse(const char *where, struct nf_hook_ops *ops, char *device, char *error,
 		 size_t len)
 {
@@ -139,7 +139,7 @@ none:
 
 /* -- Places ------------------------------------------------------------------------ */
 
-/* Where inet's hook sees all that its device receives. */
+/* inet's hook at a device sees all packets of the device: calls the program for IP only. */
 static unsigned int ip_only(void *private, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
@@ -192,11 +192,11 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 			nf_register_net_hook(net, &place->ops);
 	if (!err)
 		return place;
-	kfree_rcu(place, rcu);		/* the first of two families may have shown it */
+	kfree_rcu(place, rcu);		/* RCU: the first of two families may already be visible */
 	return ERR_PTR(err);
 }
 
-/* Under RTNL, as the list is. */
+/* The caller holds rtnl, which guards the list. */
 static void leave_device(struct place *place)
 {
 	if (list_empty(&place->node))
@@ -205,7 +205,7 @@ static void leave_device(struct place *place)
 	nf_unregister_net_hook(place->net, &place->ops);
 }
 
-/* A look without RTNL: the device may go at any time anyway. */
+/* Without rtnl: the answer may be stale at any time anyway. */
 bool place_gone(const struct place *place)
 {
 	return at_device(&place->ops) && list_empty_careful(&place->node);
@@ -217,8 +217,8 @@ static unsigned int pass(void *unused, struct sk_buff *skb, const struct nf_hook
 }
 
 /*
- * Packets in queues are dropped when a hook goes, by nf_reinject(), which warns if fewer
- * hooks remain than the number of theirs.
+ * When a hook goes, nf_reinject() drops packets that are queued there, and warns if fewer hooks
+ * remain than the index of the packet's hook.  So the number of hooks must not shrink first.
  */
 static void leave_family(struct place *place)
 {

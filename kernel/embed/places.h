@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Places of netfilter, by the names that users give them: uapi/syscript_netfilter.h. */
+/* Attach points in netfilter, by the names that users give them: uapi/syscript_netfilter.h. */
 #ifndef SYSCRIPT_EMBED_PLACES_H
 #define SYSCRIPT_EMBED_PLACES_H
 
@@ -10,14 +10,14 @@ struct net;
 struct place;
 
 /*
- * From here on @fn is called with @private at @where in @net, which stays until
- * place_put().  Returns -errno in a pointer, with the reason in @error.
+ * Attaches @fn at @where in @net: it is called with @private.  @net must stay until place_put().
+ * Returns -errno in a pointer, with the reason in @error.
  */
 struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct net *net,
 			char *error, size_t len);
-/* It was at a device that is no longer there. */
+/* Has the attach point's device gone? */
 bool place_gone(const struct place *place);
-/* No call begins any more; those under way end by the next synchronize_net(). */
+/* Detaches: no new call begins; calls under way end by the next synchronize_net(). */
 void place_put(struct place *place);
 
 int places_init(void);

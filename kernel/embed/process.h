@@ -8,7 +8,7 @@
 struct syscript_embedding;
 struct syscript_hook;
 
-/* What a call is given: @nargs numbers, and @len bytes up to SYSCRIPT_PROCESS_DATA_MAX. */
+/* Arguments of a call: @nargs numbers, and @len bytes up to SYSCRIPT_PROCESS_DATA_MAX. */
 struct process_arguments {
 	const s64 *args;
 	const void *data;
@@ -17,7 +17,7 @@ struct process_arguments {
 
 bool process_is(const struct syscript_embedding *embedding);
 
-/* A call of a hook of it: 0, -ENOTRECOVERABLE if there is no program now, or -EPROTO. */
+/* Calls the program of @hook: 0, -ENOTRECOVERABLE if it has none now, or -EPROTO. */
 int process_call(struct syscript_hook *hook, const struct process_arguments *arguments,
 		 s64 *result);
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See rewrite.h.
+ * Implements rewrite.h.
  *
- * Lengths, header lengths, protocols, fragments, options and extension headers stay as
- * they are: the stack has looked at them before, segmentation and drivers rely on them.
- * Checksums follow by the difference (RFC 1624), so one that was wrong remains wrong, and
- * the first of several fragments is no other case.
+ * Lengths, header lengths, protocols, fragments, options and extension headers cannot be changed:
+ * the stack has checked them before, and segmentation and drivers rely on them.  Checksums are
+ * updated by the difference (RFC 1624), so a wrong checksum remains wrong, and a first fragment
+ * needs no special case.
  */
 #include "rewrite.h"
 
 enum { ICMP = 1, TCP = 6, UDP = 17, FRAGMENT = 44, ICMPV6 = 58 };
 
-/* Of the transport header: it is here; in another fragment; or of no kind that is known. */
+/* The transport header is in these bytes; in another fragment; or of an unknown kind. */
 enum kind { HERE, ELSEWHERE, UNKNOWN };
 
 struct headers {
 	enum kind kind;
-	u32 addresses, address_len;	/* two of them, one after the other */
+	u32 addresses, address_len;	/* offset and size of two consecutive addresses */
 	u32 l4, sum;
 	u8 protocol;
 };
@@ -108,7 +108,7 @@ static int read_headers(const struct rewrite *rewrite, struct headers *h)
 	if (err)
 		return err;
 	find_sum(rewrite, h);
-	/* A tunnel's inner packet, or one that was told a wrong place. */
+	/* The pending checksum is a tunnel's inner packet's, or its position is wrong. */
 	if (rewrite->partial != REWRITE_WHOLE && rewrite->partial != (int)h->l4)
 		h->kind = UNKNOWN;
 	return 0;
@@ -126,7 +126,7 @@ static bool is_sum(const struct rewrite *rewrite, const struct headers *h, u32 a
 	return h->kind == HERE && (at == h->sum || at == h->sum + 1);
 }
 
-/* Bits of the byte at @at that may become others. */
+/* The bits of the byte at @at that may change. */
 static u8 mask_of(const struct rewrite *rewrite, const struct headers *h, u32 at)
 {
 	static const u8 ipv4[12] = { [1] = 0xff, [4] = 0xff, [5] = 0xff, [8] = 0xff };
@@ -139,15 +139,15 @@ static u8 mask_of(const struct rewrite *rewrite, const struct headers *h, u32 at
 	if (at < h->l4 || h->kind != HERE)
 		return 0;
 	if (h->protocol == TCP && at == h->l4 + 12)
-		return 0x0f;		/* the header's length, and flags */
+		return 0x0f;		/* header length and flags cannot change */
 	if (h->protocol == UDP && (at == h->l4 + 4 || at == h->l4 + 5))
-		return 0;		/* the datagram's */
+		return 0;		/* nor can the datagram's length */
 	return 0xff;
 }
 
 /* -- Sums -------------------------------------------------------------------------- */
 
-/* What is to be added, in ones' complement, and not yet folded: 256 bytes are no overflow. */
+/* Amounts to add to the checksums, in ones' complement and unfolded: 256 bytes cannot overflow. */
 struct sums {
 	u32 network, pseudo, transport;
 };
@@ -158,7 +158,7 @@ static u32 fold(u32 sum)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-/* All headers before it are multiples of 4 bytes, so what is odd there is odd here. */
+/* All headers before it are multiples of 4 bytes, so odd offsets within it are odd here. */
 static void add(struct sums *sums, const struct headers *h, u32 at, u8 from, u8 to)
 {
 	u32 shift = at & 1 ? 0 : 8;
@@ -188,7 +188,7 @@ static void set_transport(const struct rewrite *rewrite, const struct headers *h
 		return;
 	}
 	if (h->protocol == UDP && !get16(field))
-		return;			/* it has none */
+		return;			/* no checksum */
 	add_to(field, pseudo + sums->transport);
 	if (h->protocol == UDP && !get16(field))
 		put16(field, 0xffff);

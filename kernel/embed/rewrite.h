@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets: where they begin; changes of them, with their checksums: what may be changed,
- * and how.  Knows only the bytes, not the structure that holds them.
+ * Changes of packets, with their checksums: where a packet begins, which bytes may change, and
+ * how.  Knows only the bytes, not the structure that holds them.
  */
 #ifndef SYSCRIPT_EMBED_REWRITE_H
 #define SYSCRIPT_EMBED_REWRITE_H
@@ -14,30 +14,30 @@
 #endif
 
 /*
- * Where the network header begins in @len bytes, if that is at @offset, as the packet tells.
- * Who sends frames by himself may have told of one before or beyond them.
+ * Where the network header begins in @len bytes, if that is at @offset, as the packet tells.  A
+ * sender of raw frames may have given an offset outside of them.
  */
 static inline int packet_start(int offset, u32 len)
 {
 	return (u32)offset <= len ? offset : 0;
 }
 
-/* Of a packet, so many have to be at rewrite.bytes, if it has them: all headers. */
+/* Bytes that must be at rewrite.bytes if the packet has them: all headers fit. */
 #define REWRITE_HEADERS	80
 
-/* What was changed. */
+/* Bits of rewrite.changed: what was changed. */
 #define REWRITE_SOURCE	(1U << 0)
 #define REWRITE_DEST	(1U << 1)
 #define REWRITE_PORTS	(1U << 2)
 #define REWRITE_OTHERS	(1U << 3)
 
-/* rewrite.partial: its checksum is there as a whole. */
+/* rewrite.partial: the packet's checksum is complete. */
 #define REWRITE_WHOLE	(-1)
 
 /**
  * struct rewrite - a change of @len bytes at @offset
- * @bytes:   of the packet, from the network header on
- * @have:    how many of these may be written
+ * @bytes:   the packet, from the network header on
+ * @have:    how many of @bytes may be written
  * @version: 4 or 6
  * @partial: REWRITE_WHOLE; or the beginning of the bytes that are still to be summed up: the
  *           field has only the pseudo-header's sum
@@ -54,9 +54,8 @@ struct rewrite {
 };
 
 /*
- * 0; or -EPERM and nothing is changed: a byte that others take for granted is another one
- * in @to (checksums are no such bytes: what is in @to for them is not looked at), or there
- * is a checksum that cannot be kept right.
+ * 0; or -EPERM and nothing is changed: @to would change a byte that must not change, or a
+ * checksum cannot be kept right.  Bytes of checksums in @to are ignored.
  */
 int rewrite_packet(struct rewrite *rewrite);
 

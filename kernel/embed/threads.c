@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that are called when threads begin, get another program, and end: by
- * <linux/syscript_program.h> and nothing else.  Tracepoints call with preemption off, or
- * in a section of theirs, which detach() waits for.
+ * Programs that are called when threads begin, call execve(2) and end, by
+ * <linux/syscript_program.h> and nothing else.  Tracepoints call them with preemption off, or in
+ * an SRCU section; detach() waits for both.
  */
 #include <linux/cred.h>
 #include <linux/jiffies.h>
@@ -45,7 +45,7 @@ static s64 call(struct syscript_hook *hook, struct task_struct *task)
 	return syscript_hook_run(&event);
 }
 
-/* Further arguments of tracepoints are in registers that these probes ignore. */
+/* Tracepoints pass further arguments in registers, which these probes ignore. */
 static void on_fork(void *hook, struct task_struct *parent, struct task_struct *child)
 {
 	call(hook, child);
@@ -53,7 +53,7 @@ static void on_fork(void *hook, struct task_struct *parent, struct task_struct *
 
 static void on_exec(void *hook, struct task_struct *task)
 {
-	/* As kill(2) by the task itself: a namespace's first process is not killed. */
+	/* As if the task called kill(2) on itself: init of a namespace is not killed. */
 	if (call(hook, task) == SYSCRIPT_THREAD_KILL)
 		send_sig(SIGKILL, task, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Programs that are called at times: by <linux/syscript_program.h> and nothing else. */
+/* Programs that are called periodically, by <linux/syscript_program.h> and nothing else. */
 #include <linux/jiffies.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From the kernel's attributes of a file to the program's. */
+/* Converts the kernel's attributes of a file to the program's struct syscript_stat. */
 #ifndef SYSCRIPT_ATTRIBUTES_H
 #define SYSCRIPT_ATTRIBUTES_H
 
@@ -18,18 +18,18 @@ static inline bool attributes_is_dot(const char *name, size_t len)
 }
 
 /*
- * The part of statx(2) after the file has been found: asks the security modules, then
- * the file system.  0; or -errno, with @stat zeroed.
+ * Does what statx(2) does once the file is found: asks the LSMs, then the file system.  0; or
+ * -errno, with @stat zeroed.
  */
 int attributes_get(const struct path *path, u32 mask,
 		   struct user_namespace *ns, struct syscript_stat *stat);
 
 /**
  * struct attributes_parent - a directory whose names are looked up one after another
- * @path:   the directory; its holder keeps it
+ * @path:   the directory; referenced by the owner of this structure
  * @ns:     of the current task
  * @denied: 0, or the error that all lookups in it get
- * @cached: the dcache alone can look names up
+ * @cached: names can be looked up in the dcache alone
  */
 struct attributes_parent {
 	struct path path;
@@ -41,9 +41,8 @@ struct attributes_parent {
 void attributes_parent_init(struct attributes_parent *parent, const struct path *path);
 
 /*
- * Attributes of the file @name of @parent, if it is in the dcache, is no mount point,
- * and its file system need not look at it again.  Else -ESTALE: the path has to be
- * resolved.
+ * Attributes of the file @name of @parent, if it is in the dcache, is no mount point, and needs
+ * no revalidation by its file system.  Else -ESTALE: the path has to be resolved.
  */
 int attributes_cached(const struct attributes_parent *parent, const char *name,
 		      unsigned int len, bool follow, u32 mask,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Columns of fs.entries(), for the engines' libraries: the numbers in a struct
+ * Columns of fs.entries(), for both engines' libraries: the numeric fields of a struct
  * syscript_dirent.  Files that include it have C_STATX_* and C_DT_*, by constants.inc.
  */
 #ifndef SYSCRIPT_COLUMNS_H
@@ -13,14 +13,14 @@ static inline const struct syscript_dirent *column_entry(const char *p)
 	return (const struct syscript_dirent *)(const void *)p;
 }
 
-/* DT_* */
+/* The entry's type, DT_*. */
 static inline int column_type(const struct syscript_dirent *entry)
 {
 	return entry->stat.mask & C_STATX_TYPE ? (int)(entry->stat.mode >> 12) & 15 :
 	       entry->type;
 }
 
-/* It may be a directory. */
+/* May the entry be a directory?  Unknown types count. */
 static inline int column_isdir(const struct syscript_dirent *entry)
 {
 	int type = column_type(entry);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See files.h.  What a batch saves besides the mode switches: files in one
- * directory, one after another, are looked up from there, as from a descriptor
- * of it; and a file that is only read or written never gets a descriptor.
+ * Implements files.h. Besides the mode switches, a batch saves path resolution, because
+ * consecutive files in one directory are looked up from there, and descriptors, because a file
+ * that is only read or written never gets one.
  *
- * All that is not plainly a regular file under its name is left to the system
- * calls themselves.
+ * Everything but a regular file under its own name is left to the system calls.
  */
 #include <linux/audit.h>
 #include <linux/dcache.h>
@@ -38,14 +37,14 @@
 #include "syscalls.h"
 #include "watchers.h"
 
-/* Directories that are remembered: files of a few often come in turns. */
+/* Number of directories that are remembered: files of a few directories often alternate. */
 #define FILES_PARENTS	4
 
-/* A directory, and the part of a path that it was found by. */
+/* A directory, and the part of a path by which it was found. */
 struct files_parent {
 	struct attributes_parent at;
 	bool is_held;
-	unsigned long since;		/* jiffies */
+	unsigned long since;		/* jiffies when it was looked up */
 	char *dir;
 	unsigned int len;
 };
@@ -53,14 +52,14 @@ struct files_parent {
 struct files {
 	struct run *run;
 	const struct files_request *request;
-	char *path;			/* of the file that it is about */
-	const char *name;		/* in @path, after the last slash */
+	char *path;			/* path of the current file */
+	const char *name;		/* last component of @path */
 	unsigned int len;
-	s64 size;			/* of a file that has filled its buffer */
+	s64 size;			/* size of a file that has filled its buffer */
 	bool wants_size;
-	bool is_part;			/* there was more to read when it had to stop */
+	bool is_part;			/* reading stopped before the end of the file */
 	struct files_parent parents[FILES_PARENTS];
-	struct files_parent *parent;	/* of the last one; NULL: there is none yet */
+	struct files_parent *parent;	/* directory of the last file; NULL: none yet */
 };
 
 /* -- Directories ----------------------------------------------------------- */
@@ -95,7 +94,7 @@ static void files_drop_parents(struct files *files)
 		files_drop_parent(&files->parents[i]);
 }
 
-/* The batch's own directory, for names without a slash. */
+/* Gets the batch's own directory, for names without a slash. */
 static int files_base_path(int dirfd, struct path *path)
 {
 	struct file *file;
@@ -114,8 +113,8 @@ static int files_base_path(int dirfd, struct path *path)
 }
 
 /*
- * For the first @len bytes of the path, the last slash included: replaces the entry after
- * the one that was replaced last, in a circle.
+ * Finds the directory of the first @len bytes of the path, the last slash included.  Replaces
+ * entries round robin.
  */
 static int files_find_parent(struct files *files, unsigned int len)
 {
@@ -149,8 +148,8 @@ static int files_find_parent(struct files *files, unsigned int len)
 }
 
 /*
- * Locking or moving a directory has to affect a batch that takes long, too: so the
- * directory is looked up again with each tick.
+ * The directory is looked up again with each tick, so that locking or moving it also affects a
+ * long batch.
  */
 static bool files_is_parent(const struct files *files, const struct files_parent *parent,
 			    unsigned int len)
@@ -159,7 +158,7 @@ static bool files_is_parent(const struct files *files, const struct files_parent
 	       !memcmp(parent->dir, files->path, len);
 }
 
-/* Mostly it is the last one. */
+/* Usually it is the directory of the last file. */
 static bool files_same_parent(struct files *files, unsigned int len)
 {
 	unsigned int i;
@@ -179,8 +178,8 @@ static bool files_same_parent(struct files *files, unsigned int len)
 #define WORD	sizeof(unsigned long)
 
 /*
- * strncpy_from_user() of PATH_MAX bytes, which spends most of its time on checking that
- * they are in one object.  What is near the end of a mapping is left to it.
+ * strncpy_from_user() of PATH_MAX bytes spends most of its time on checking the object's bounds;
+ * this copies word by word.  Paths near the end of a mapping are left to it.
  */
 static long files_copy_path(char *to, const char __user *from)
 {
@@ -216,8 +215,8 @@ static bool files_read_path(struct files *files, u64 addr)
 }
 
 /*
- * Finds the directory of a path that has been read: true if the last name is one to be
- * looked up there.
+ * Finds the directory of a path that has been read.  True if the last component can be looked up
+ * there.
  */
 static bool files_find_parent_of_name(struct files *files)
 {
@@ -268,7 +267,7 @@ static int files_put_stat(const struct syscript_file *f, const struct syscript_s
 	return copy_to_user((void __user *)f->data, stat, sizeof(*stat)) ? -EFAULT : 0;
 }
 
-/* As the system call: audit is told of names by path resolution. */
+/* By the system call: path resolution tells audit of the names. */
 static long files_stat_by_path(const struct files *files, const struct syscript_file *f)
 {
 	struct syscript_stat stat __uninitialized;
@@ -306,11 +305,11 @@ static noinline long files_stat_watched(struct files *files, const struct syscri
 
 /* -- Opening --------------------------------------------------------------- */
 
-/* With one name in a directory only these flags of open(2) mean the same. */
+/* For one name in a directory, only these flags of open(2) mean the same as for a path. */
 #define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
 			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
 
-/* With a single name, a root of its own makes no difference. */
+/* For a single name, it makes no difference if the process has a root of its own. */
 static struct file *files_open_name(struct files *files, int flags)
 {
 	struct file *file;
@@ -320,13 +319,13 @@ static struct file *files_open_name(struct files *files, int flags)
 	file = file_open_root(&files->parent->at.path, files->name,
 			      flags | O_NOFOLLOW | O_LARGEFILE,
 			      files->request->mode);
-	/* A symbolic link: where it leads is not for us to say. */
+	/* A symbolic link is followed by path resolution, not here. */
 	return file == ERR_PTR(-ELOOP) ? NULL : file;
 }
 
 /*
- * A single file is opened by its whole path, if that begins where the kernel's begin: to
- * look up the directory first would pay only for a second file there.
+ * Opens a single file by its whole path: looking up the directory first pays only for a second
+ * file there.
  */
 static bool files_is_alone(const struct files *files)
 {
@@ -342,7 +341,7 @@ static struct file *files_open_path(const struct files *files, int flags)
 						files->request->mode);
 }
 
-/* files_open_plain() without a look at watchers. */
+/* files_open_plain() without asking watchers. */
 static __always_inline struct file *files_open_unwatched(struct files *files,
 							 const struct syscript_file *f,
 							 int flags)
@@ -359,8 +358,7 @@ static __always_inline struct file *files_open_unwatched(struct files *files,
 }
 
 /*
- * The file, if there is nothing special about it, opened as open(2) opens it.  NULL if
- * the system call has to do it.
+ * Opens the file as open(2) does, if it is a regular case.  NULL if the system call has to do it.
  */
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
@@ -376,7 +374,7 @@ static long files_open_slow(const struct files *files, const struct syscript_fil
 			      flags | O_LARGEFILE, files->request->mode);
 }
 
-/* The reference goes with it. */
+/* The descriptor takes over the reference. */
 static void files_install(unsigned int fd, struct file *file, int flags)
 {
 	if (!(flags & O_NOFOLLOW)) {
@@ -388,9 +386,9 @@ static void files_install(unsigned int fd, struct file *file, int flags)
 }
 
 /*
- * Opens with a descriptor, and puts the file into @file as well, with a reference
- * of its own.  The descriptor comes first: without one, open(2) neither creates
- * nor truncates.
+ * Opens with a descriptor, and puts the file into @file as well, with a reference of its own.
+ * The descriptor is allocated first, because open(2) neither creates nor truncates if there is
+ * none.
  */
 static long files_open_fd(struct files *files, const struct syscript_file *f,
 		    struct file **file)
@@ -412,7 +410,7 @@ static long files_open_fd(struct files *files, const struct syscript_file *f,
 	if (fd < 0)
 		return fd;
 	*file = fget_raw(fd);
-	/* Another thread may have closed it by now. */
+	/* Another thread may have closed the descriptor. */
 	return *file ? fd : -EBADF;
 }
 
@@ -464,18 +462,18 @@ static long files_open(struct files *files, const struct syscript_file *f)
 /* -- Contents -------------------------------------------------------------- */
 
 /*
- * Bytes between two looks at clocks and signals: so a request for more, as an array of
- * untouched pages can make, does not delay the end of the run.
+ * Bytes between two checks of clocks and signals, so that a large request, such as an array of
+ * untouched pages, does not delay the end of the run.
  */
 #define AT_ONCE	(1UL << 20)
 
-/* After a part: less than was asked for may have been a signal's doing. */
+/* After a short transfer, which a signal may have caused. */
 static bool has_to_stop(struct run *run)
 {
 	return run_is_over(run, true) || signal_pending(current);
 }
 
-/* Until it is full or at its end; what comes after some data is no error. */
+/* Reads until the buffer is full or the file ends; an error after some data is not reported. */
 static ssize_t files_read_all(struct files *files, struct file *file, u64 addr, size_t size)
 {
 	struct iov_iter iter;
@@ -545,7 +543,7 @@ static bool is_plain_file(const struct file *file, bool reads)
 	return reads ? !ops->read && ops->read_iter : !ops->write && ops->write_iter;
 }
 
-/* An error at close(2) is one of what was written: of a network file system. */
+/* An error of close(2) concerns the data written, on a network file system. */
 static long files_close_after(struct file *file, long done)
 {
 	int err = filp_close(file, current->files);
@@ -553,7 +551,7 @@ static long files_close_after(struct file *file, long done)
 	return done >= 0 && err ? err : done;
 }
 
-/* For a file that has to be treated as others after all. */
+/* Installs a descriptor for a file that needs the system calls after all. */
 static long files_give_fd(struct file *file, int flags)
 {
 	int fd = get_unused_fd_flags(flags);
@@ -579,7 +577,7 @@ static long files_transfer_plain(struct files *files, const struct syscript_file
 	return files_close_after(file, done);
 }
 
-/* By system calls, but for openat(2) if there is a @file. */
+/* Reads or writes by system calls; @file, if not NULL, is already open. */
 static noinline long files_transfer_fd(struct files *files, const struct syscript_file *f,
 				       int flags, struct file *file)
 {
@@ -593,13 +591,13 @@ static noinline long files_transfer_fd(struct files *files, const struct syscrip
 	done = files_transfer_slow(files, reads, fd, f->data, f->size);
 	if (files->wants_size && done == f->size && !files->run->doom)
 		files->size = syscalls_plain(files->run, lseek, fd, 0, SEEK_END, 0);
-	/* In a run that has to end, no call. */
+	/* A run that must end makes no system call. */
 	err = files->run->doom ? close_fd(fd) :
 	      syscalls_plain(files->run, close, fd, 0, 0, 0);
 	return done >= 0 && err ? err : done;
 }
 
-/* With what files_open_plain() has returned. */
+/* Reads or writes the file that files_open_plain() has returned. */
 static __always_inline long files_transfer_opened(struct files *files,
 						  const struct syscript_file *f, int flags,
 						  struct file *file)
@@ -636,7 +634,7 @@ static long files_one(struct files *files, const struct syscript_file *f)
 	return -EINVAL;
 }
 
-/* False: there is no memory. */
+/* False if there is no memory. */
 static bool files_prepare(struct files *files, struct run *run, const struct files_request *request)
 {
 	char *buffer = run_buffer(run);
@@ -649,7 +647,7 @@ static bool files_prepare(struct files *files, struct run *run, const struct fil
 	files->wants_size = false;
 	files->is_part = false;
 	files->size = -1;
-	/* After the records of a directory, which stay valid. */
+	/* After the records of a directory in the same buffer, which stay valid. */
 	files->path = buffer + READDIRPLUS_ROOM;
 	files->parent = NULL;
 	return true;
@@ -660,7 +658,7 @@ struct call {
 	const struct files_request *request;
 };
 
-/* All but the result, which is for the process to read. */
+/* Reads all fields but the result, which is only written. */
 static bool files_get(struct syscript_file *f, const struct syscript_file __user *user)
 {
 	if (!user_read_access_begin(user, sizeof(*user)))
@@ -695,7 +693,7 @@ static long as_syscall(void *arg)
 		f.result = syscalls_result(files_one(&files, &f));
 		if (put_user(f.result, &user->result))
 			err = -EFAULT;
-		/* Each file is released before the next. */
+		/* Each file is released before the next is opened. */
 		if (run_is_over(call->run, request->op != FILES_STAT) ||
 		    signal_pending(current))
 			err = -EINTR;
@@ -743,7 +741,7 @@ long files_read_entry(const struct pt_regs *regs)
 	struct files_reading *reading = (struct files_reading *)regs_arg(regs, 1);
 	long ret = files_read_one(run, reading, false);
 
-	/* The file is released before the next call. */
+	/* The file must be released before the next call. */
 	usermode_works();
 	return syscalls_result(ret);
 }

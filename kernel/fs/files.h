@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Batches of files, each opened, read, written or looked at as the plain system
- * calls would.
+ * Batches of files, each opened, read, written or queried with the results of the plain system
+ * calls.
  *
  * Plain C, for engines.  files.c implements this for the module, lib/user/files.c
  * for a process.
@@ -16,12 +16,12 @@ enum files_op { FILES_STAT, FILES_READ, FILES_WRITE, FILES_OPEN };
 /**
  * struct files_request - a batch of files
  * @op:    what to do with them
- * @dirfd: where relative paths begin, or AT_FDCWD
+ * @dirfd: directory of relative paths, or AT_FDCWD
  * @addr:  user address of struct syscript_file[n]
- * @n:     how many
+ * @n:     number of files
  * @flags: stat: 0 or AT_SYMLINK_NOFOLLOW; open, and read and write, which add
  *         O_CLOEXEC and O_RDONLY or O_WRONLY: O_*
- * @mode:  of files that are created
+ * @mode:  mode of files that are created
  * @mask:  stat, open: STATX_*
  */
 struct files_request {
@@ -34,18 +34,18 @@ struct files_request {
 };
 
 /*
- * Returns how many were done, each with its own result; fewer than @n if a signal is
- * pending or the rest of the array cannot be read.  -errno if there was not even one.
- * Stands for a system call: see run_as_syscall().
+ * Returns the number of files done, each with its own result; less than @n if a signal is pending
+ * or the rest of the array cannot be read. -errno if none was done.  Replaces a system call: see
+ * run_as_syscall().
  */
 long files_batch(struct run *run, const struct files_request *request);
 
 /**
- * struct files_reading - a file to be read, as struct image_batch_file
+ * struct files_reading - a file to read, laid out as struct image_batch_file
  * @path:  user address of its name
  * @addr:  user address of the buffer
- * @size:  bytes there
- * @dirfd: where relative paths begin, or AT_FDCWD
+ * @size:  size of the buffer
+ * @dirfd: directory of relative paths, or AT_FDCWD
  * @flags: O_*, with O_CLOEXEC and O_RDONLY, which it adds
  * @total: out, without an error: the file's size, at most FILES_TOTAL_MAX; -1 where only
  *         reading could tell
@@ -56,16 +56,16 @@ struct files_reading {
 	long long total;
 };
 
-/* An integer in every engine. */
+/* Can be represented as an integer in every engine. */
 #define FILES_TOTAL_MAX		((1LL << 51) - 1)
 
 /*
- * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR if
- * a signal came before that, and only then.  Stands for a system call, too.
+ * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR if a signal
+ * came before that, and only then.  Replaces a system call as well.
  */
 long files_read(struct run *run, struct files_reading *reading);
 
-/* Of a file that has filled the buffer of @n bytes, and has @size: what is its total? */
+/* The total size of a file that has @size and has filled a buffer of @n bytes. */
 static inline long long files_total(long n, long long size)
 {
 	if (size < n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* files_read(), for its gate (gates.c). */
+/* files_read() as a function on the task's stack, for its gate in gates.c. */
 #ifndef SYSCRIPT_FILES_ENTRY_H
 #define SYSCRIPT_FILES_ENTRY_H
 
@@ -8,12 +8,12 @@
 struct pt_regs;
 
 /*
- * On the task's stack, where nothing watches the task: @regs has the run and the
- * struct files_reading.  As the entries of system calls, but -EINTR for -ERESTART*.
+ * Called on the task's stack, for tasks without watchers.  @regs has the run and the struct
+ * files_reading.  Returns as entries of system calls do, with -EINTR for -ERESTART*.
  */
 long files_read_entry(const struct pt_regs *regs);
 
-/* The same from anywhere in a run. */
+/* The same, callable anywhere in a run. */
 long files_read_sleepable(struct run *run, struct files_reading *reading);
 
 #endif /* SYSCRIPT_FILES_ENTRY_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See readdirplus.h.  A batch is made in two steps: iterate_dir() puts names
- * into records, under the directory's lock, or the process has them; then, without
- * it, each name is looked up and its attributes are added.
+ * Implements readdirplus.h in two steps: iterate_dir() puts names into records, under the
+ * directory's lock, unless the process brings the names; then, without the lock, each name is
+ * looked up and its attributes are added.
  *
- * A look-up is one in the dcache: nearly all that statx(2) does to get there
- * was done for the directory already.  What is not there, not plainly a file,
- * or not for the dcache to say takes the long way, path resolution.
+ * Names are looked up in the dcache, because nearly everything else that statx(2) does was done
+ * once for the directory.  Names that are not cached, mount points, links and names that need
+ * revalidation go through path resolution.
  */
 #include <linux/dcache.h>
 #include <linux/dirent.h>
@@ -31,7 +31,7 @@
 
 #define WORD	sizeof(unsigned long)
 
-/* Dots that a file system may present to one call: a server decides how many it has. */
+/* Limit of dot entries in one call of the file system: a server decides how many it sends. */
 #define PASSED_MAX	1024
 
 /* -- Names ----------------------------------------------------------------- */
@@ -39,7 +39,7 @@
 struct names {
 	struct dir_context ctx;
 	struct readdirplus *request;
-	unsigned int passed;		/* entries that are not wanted */
+	unsigned int passed;		/* number of unwanted entries */
 	bool full;
 	int error;
 };
@@ -53,8 +53,8 @@ static inline bool has_slash(unsigned long word)
 }
 
 /*
- * A process sees a name up to its first zero; FUSE has names with more of them.
- * getdents64(2) finds a file system damaged that has names with slashes: -EIO.
+ * A process sees a name up to its first NUL, and FUSE allows names with more bytes after it.  For
+ * names with slashes getdents64(2) fails with -EIO.
  */
 static inline int name_length(const char *name)
 {
@@ -71,7 +71,7 @@ static inline int name_length(const char *name)
 	return (const char *)word - name + find_zero(bits);
 }
 
-/* The name is there, with zeros up to the next word. */
+/* Finishes a record whose name is in place, padded with zeros to the next word. */
 static inline void finish_name(struct readdirplus *request, size_t len, u64 ino,
 			       unsigned int type)
 {
@@ -131,9 +131,9 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 }
 
 /*
- * Until the records are full, or a call of the file system adds none.  The directory is at
- * its end where a call presents no entries at all, as for getdents64(2): a server may have
- * nothing but dots in a reply, and more in the next.
+ * Reads until the records are full, or a call of the file system adds none.  As for
+ * getdents64(2), only a call without any entries is the directory's end: a server's reply may
+ * have nothing but dots, and the next more entries.
  */
 static int get_names(struct file *file, struct readdirplus *request)
 {
@@ -154,7 +154,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 			file->f_pos = names.ctx.pos;
 		err = err < 0 ? err : names.error;
 	} while (!err && !names.full && request->n > before);
-	/* Dots that were passed over do not count. */
+	/* Do not move past dots that were skipped. */
 	if (names.full && !request->n)
 		file->f_pos = request->start;
 	mutex_unlock(&file->f_pos_lock);
@@ -166,7 +166,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 	return names.full ? -EINVAL : err;
 }
 
-/* The length of a name that ends within @room bytes, and is copied to @to; or 0. */
+/* Copies a name that ends within @room bytes, and returns its length; otherwise 0. */
 static size_t copy_name(unsigned long *to, const char *name, size_t room)
 {
 	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
@@ -189,8 +189,8 @@ static size_t copy_name(unsigned long *to, const char *name, size_t room)
 }
 
 /*
- * Those that a process has had from getdents64(2), and may have changed since: as
- * many as have room behind the records.  What follows the last one is not looked at.
+ * Takes names from a process, which got them from getdents64(2) and may have changed them: as
+ * many as have room behind the records.  Bytes after the last name are not read.
  */
 static int get_names_given(struct readdirplus *request)
 {
@@ -222,7 +222,7 @@ static int get_names_given(struct readdirplus *request)
 
 /* -- Attributes ------------------------------------------------------------ */
 
-/* By path resolution from the directory on: mounts, network file systems, ... */
+/* Gets attributes by path resolution from the directory: mounts, network file systems, ... */
 static noinline int stat_resolved(const struct attributes_parent *parent, u32 mask,
 				  struct syscript_dirent *entry)
 {
@@ -230,7 +230,7 @@ static noinline int stat_resolved(const struct attributes_parent *parent, u32 ma
 	struct path path;
 	int err;
 
-	/* Which would be the directory. */
+	/* An empty path would name the directory. */
 	if (!entry->namelen)
 		return -ENOENT;
 	for (;;) {
@@ -254,13 +254,13 @@ static inline int stat_entry(struct run *run, const struct attributes_parent *pa
 
 	if (likely(err != -ESTALE))
 		return err;
-	/* Only this takes so long that it matters. */
+	/* Only path resolution takes long enough to check the clocks. */
 	if (unlikely(run_is_over(run, false)))
 		return -EINTR;
 	return stat_resolved(parent, mask, entry);
 }
 
-/* The directory's own information is enough, or all there is. */
+/* Are the entry's own fields sufficient, or all that exist? */
 static bool is_known(const struct syscript_dirent *entry, u32 mask)
 {
 	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
@@ -275,8 +275,8 @@ static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
 }
 
 /*
- * The name where a process would have it, for watchers to read: nothing else uses the
- * end of the script's memory during a batch.
+ * Puts the name into memory of the process, where watchers read it: the end of the script's
+ * scratch, which nothing else uses during a batch.
  */
 static unsigned long show_name(struct run *run, const struct syscript_dirent *entry)
 {
@@ -300,7 +300,7 @@ static noinline long stat_entry_watched(struct run *run, const struct readdirplu
 
 	if (run->doom)
 		return -EINTR;
-	/* Path resolution tells audit of names. */
+	/* Audit learns names from path resolution. */
 	return watchers_ask(run, &call) ?:
 		watchers_done(&call, audits_ask() ?
 			      stat_resolved(parent, request->mask, entry) :
@@ -345,7 +345,7 @@ static noinline int get_names_watched(struct run *run, struct file *file,
 	return err;
 }
 
-/* At least one, or the directory's end. */
+/* Reads at least one entry, or the directory's end. */
 static int read_names(struct run *run, struct file *file, struct readdirplus *request)
 {
 	int err;
@@ -364,7 +364,7 @@ static int read_entries(struct run *run, struct readdirplus *request)
 
 	if (!file)
 		return -EBADF;
-	/* Other files may use f_pos_lock differently. */
+	/* Files other than directories may use f_pos_lock differently. */
 	if (!S_ISDIR(file_inode(file)->i_mode))
 		err = -ENOTDIR;
 	else if (request->names)

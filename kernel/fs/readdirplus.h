@@ -11,25 +11,25 @@
 
 struct run;
 
-/* Room for the records of one call: some 150 entries. */
+/* Room for the records of one call, some 150 entries. */
 #define READDIRPLUS_ROOM	32768
 
 /**
  * struct readdirplus - the next entries of a directory
  * @fd:      the directory; its position moves on
- * @names:   or 0; user address of entries as getdents64(2) writes them: these are
- *           looked up, and the position stays
- * @names_len: bytes of them; a last one that is cut off is ignored
+ * @names: 0, or user address of entries as getdents64(2) writes them: these are looked up, and
+ *	@fd's position does not change
+ * @names_len: bytes of @names; a truncated last entry is ignored
  * @mask:    STATX_*, 0 for names only
  * @flags:   SYSCRIPT_DOTS
  * @room:    the most bytes of records that are wanted
  * @max:     the most entries
  * @records: out: struct syscript_dirent, valid until the next call
- * @used:    out: bytes of them
- * @n:       out: how many there are
- * @end:     out: there are no more
+ * @used: out: bytes of @records
+ * @n: out: number of @records
+ * @end: out: the directory has no more entries
  * @start:   out: the position before
- * @taken:   out: bytes of @names that are done
+ * @taken: out: bytes of @names that were processed
  */
 struct readdirplus {
 	int fd;
@@ -46,9 +46,8 @@ struct readdirplus {
 };
 
 /*
- * 0 or -errno; -EINVAL if @room has no place for the first entry, or that is invalid.
- * May stop after the first of many @names.  Stands for a system call: see
- * run_as_syscall().
+ * 0 or -errno; -EINVAL if the first entry does not fit into @room, or is invalid.  May stop after
+ * the first of many @names.  Replaces a system call: see run_as_syscall().
  */
 long readdirplus(struct run *run, struct readdirplus *request);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See accept.h. */
+/*
+ * Implements accept.h for the module: looks the listener up once, and accepts with the functions
+ * of accept4(2) while connections wait.
+ */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/fdtable.h>
@@ -17,7 +20,7 @@
 /**
  * struct batch - connections to accept
  * @call:     accept4(2)'s arguments
- * @listener: or NULL: accept4(2) says why
+ * @listener: NULL if accept4(2) would fail, and has to report why
  */
 struct batch {
 	struct run *run;
@@ -38,7 +41,7 @@ static __always_inline long accept_next(const struct batch *batch, int __user *t
 {
 	long fd;
 
-	/* Nothing is accepted without room for it. */
+	/* Checks that the result can be stored before a connection is accepted. */
 	if (put_user(-1, to))
 		return -EFAULT;
 	if (!is_ready(batch->listener))

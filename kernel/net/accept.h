@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The connections that wait at a listening socket, in a batch: each accepted as
- * accept4(2) accepts it, and its descriptor written before the next is accepted.
+ * Accepts the pending connections of a listening socket in a batch, each as accept4(2) does, with
+ * its descriptor written before the next is accepted.
  *
  * Plain C, for engines.  accept.c implements this for the module, lib/user/accept.c for
  * a process.
@@ -16,7 +16,7 @@ struct run;
 /**
  * struct accept_request - connections to accept
  * @fd:    a listening socket
- * @n:     how many at most, up to ACCEPT_MAX
+ * @n:     the most to accept, up to ACCEPT_MAX
  * @flags: of accept4(2)
  * @addr:  user address of int[n]
  */
@@ -27,10 +27,9 @@ struct accept_request {
 };
 
 /*
- * Does not wait, whatever the socket's O_NONBLOCK.  Returns how many were accepted; or,
- * if there was not even one, -EAGAIN or the -errno that the first one met.  The element
- * after the last one is -1 if it was tried.  Stands for a system call: see
- * run_as_syscall().
+ * Does not wait, whatever the socket's O_NONBLOCK.  Returns the number accepted; or, if that is
+ * 0, -EAGAIN or the first accept's -errno.  If a further accept was tried, the element after the
+ * last descriptor is -1. Replaces a system call: see run_as_syscall().
  */
 long accept_batch(struct run *run, const struct accept_request *request);
 

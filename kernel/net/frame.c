@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See frame.h.  Compiled for both places. */
+/*
+ * Implements frame.h, for both the module and libsyscript: parses and writes Ethernet, IP and UDP
+ * headers of frames whose bytes the sender chose.
+ */
 #ifdef __KERNEL__
 #include <linux/string.h>
 #else
@@ -18,7 +21,7 @@
 #define PROTOCOL_UDP	17
 #define HOPS		64
 
-/* Where a datagram's addresses are, by its kind of IP. */
+/* Where the addresses of an IPv4 or IPv6 header are. */
 struct layout {
 	unsigned char len, addresses, size;
 };
@@ -58,7 +61,7 @@ static inline unsigned long add_carry(unsigned long a, unsigned long b)
 	return a + (a < b);
 }
 
-/* The ones' complement sum of @n bytes, as words of the machine. */
+/* The ones' complement sum of @n bytes, in words of the machine. */
 static unsigned long sum_bytes(unsigned long sum, const unsigned char *p, unsigned int n)
 {
 	unsigned long word;
@@ -70,13 +73,13 @@ static unsigned long sum_bytes(unsigned long sum, const unsigned char *p, unsign
 	return n ? add_carry(sum, word_of(p, n)) : sum;
 }
 
-/* The same of a header of IPv4 without options. */
+/* sum_bytes() of an IPv4 header without options. */
 static inline unsigned long sum_header(const unsigned char *ip)
 {
 	return add_carry(add_carry(word_of(ip, 8), word_of(ip + 8, 8)), word_of(ip + 16, 4));
 }
 
-/* In 16 bits, in the order in which they lie in memory: halves added, with their carry. */
+/* Folds a sum to 16 bits, in memory order. */
 static inline unsigned int fold(unsigned long sum)
 {
 	unsigned int half;
@@ -94,7 +97,7 @@ static void put_sum(unsigned char *p, unsigned int v)
 	memcpy(p, &v16, 2);
 }
 
-/* Of the addresses, the protocol, and the datagram's length with its header. */
+/* The sum of the pseudo header: addresses, protocol, and the datagram's length. */
 static unsigned long pseudo_sum(const struct frame *frame)
 {
 	const struct layout *ip = layout_of(frame);
@@ -108,7 +111,7 @@ static unsigned long pseudo_sum(const struct frame *frame)
 			    sum_bytes(sum, addresses, 2 * 16);
 }
 
-/* Leaves the rest of the sum to the device, or to frame_complete(). */
+/* Leaves the payload's sum to the device, or to frame_complete(). */
 static void sum_later(struct frame *frame)
 {
 	put_sum(frame->data + frame->udp + UDP_SUM, fold(pseudo_sum(frame)));
@@ -136,11 +139,11 @@ void frame_complete(struct frame *frame)
 		return;
 	sum = ~fold(sum_bytes(0, frame->data + frame->sum_start,
 			      frame->len - frame->sum_start)) & 0xffff;
-	/* 0 would mean no checksum. */
+	/* In UDP 0 means that there is no checksum. */
 	put_sum(frame->data + frame->sum_at, sum ? sum : 0xffff);
 }
 
-/* Apart from what most frames need, so that these do not save its registers. */
+/* Not inlined, so that the usual frames do not save the registers that it uses. */
 static __attribute__((__noinline__)) int is_sum_right(const struct frame *frame)
 {
 	return fold(sum_bytes(pseudo_sum(frame), frame->data + frame->udp,
@@ -163,7 +166,7 @@ static int is_sum_good(const struct frame *frame)
 
 /* -- Datagrams ----------------------------------------------------------------- */
 
-/* As a source: of a single host, and not this one. */
+/* Is it a source address of a single host other than this one? */
 static int is_host4(const unsigned char *address)
 {
 	return address[0] && address[0] != 127 && address[0] < 224;
@@ -173,11 +176,14 @@ static int is_host6(const unsigned char *address)
 {
 	static const unsigned char none[15];
 
-	/* Not ::, ::1 or a group. */
+	/* Not ::, ::1 or a multicast address. */
 	return address[0] != 0xff && (memcmp(address, none, 15) || address[15] > 1);
 }
 
-/* All three return the bytes that IP says are UDP's, or 0. */
+/*
+ * find_udp4(), find_udp6() and find_udp() return the number of bytes that IP says are UDP's, or
+ * 0.
+ */
 static unsigned int find_udp4(const struct frame *frame)
 {
 	const unsigned char *ip = frame->data + ETH_LEN;
@@ -188,7 +194,7 @@ static unsigned int find_udp4(const struct frame *frame)
 	total = get2(ip + 2);
 	if (total > frame->len - ETH_LEN || total < IP4_LEN + UDP_LEN)
 		return 0;
-	/* A fragment, the last one included. */
+	/* A fragment, whether or not it is the last. */
 	if (get2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
 		return 0;
 	if (fold(sum_header(ip)) != 0xffff)
@@ -211,7 +217,7 @@ static unsigned int find_udp6(const struct frame *frame)
 
 static unsigned int find_udp(struct frame *frame)
 {
-	/* From a group's address, or to one. */
+	/* From or to a multicast address. */
 	if (frame->len < ETH_LEN || (frame->data[0] | frame->data[6]) & 1)
 		return 0;
 	switch (get2(frame->data + 12)) {
@@ -231,7 +237,7 @@ int frame_udp(struct frame *frame)
 
 	if (room < UDP_LEN)
 		goto other;
-	/* Bytes of IP's behind it are nobody's. */
+	/* IP may carry padding after the datagram. */
 	len = get2(frame->data + frame->udp + 4);
 	if (len < UDP_LEN || len > room)
 		goto other;
@@ -271,7 +277,7 @@ unsigned int frame_ports(const struct frame *frame)
 
 /* -- Replies ------------------------------------------------------------------- */
 
-/* Inline, so that @n is known: three copies are a few loads and stores then. */
+/* Inline, so that @n is a constant: three copies are then a few loads and stores. */
 static inline __attribute__((always_inline)) void exchange(unsigned char *a, unsigned char *b,
 							unsigned int n)
 {
@@ -282,13 +288,13 @@ static inline __attribute__((always_inline)) void exchange(unsigned char *a, uns
 	memcpy(b, t, n);
 }
 
-/* Both: a header as a host sends it, but for the addresses. */
+/* write_ip4() and write_ip6() write a header as a host sends it, without addresses. */
 static void write_ip4(unsigned char *ip, unsigned int total)
 {
 	ip[1] = 0;
 	put2(ip + 2, total);
 	put2(ip + 4, 0);
-	put2(ip + 6, 0x4000);	/* in one piece */
+	put2(ip + 6, 0x4000);	/* do not fragment */
 	ip[8] = HOPS;
 }
 
@@ -331,7 +337,7 @@ int frame_readdress(struct frame *frame, int from, const unsigned char *address,
 
 	if (!frame->udp || size != ip->size)
 		return 0;
-	/* The rest is the wire's padding, and not to be summed. */
+	/* Padding after the datagram is not summed. */
 	frame->len = frame->udp + UDP_LEN + frame->payload_len;
 	memcpy(frame->data + ip->addresses + (from ? 0 : size), address, size);
 	put2(frame->data + frame->udp + (from ? 0 : 2), port);

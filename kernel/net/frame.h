@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * An Ethernet frame that a script works on: its bytes, and the header work for all
- * scripts: finding a datagram, checking it, turning it into a reply, checksums.
+ * An Ethernet frame that a script works on: its bytes, and functions for its headers: finding a
+ * datagram, checking it, turning it into a reply, checksums.
  *
- * Plain C: frame.c is compiled for both the module and libsyscript.
- * frames.h has the batches in which frames come and go.
+ * Plain C: frame.c is compiled for both the module and libsyscript. frames.h receives and sends
+ * batches of frames.
  *
  * The sender chose every byte: nothing here trusts a length or an offset of a header
  * that it has not compared with @len.
@@ -21,7 +21,10 @@
 enum frame_sum {
 	FRAME_SUM_UNKNOWN,
 	FRAME_SUM_GOOD,
-	/* At @sum_at is only the sum of the pseudo header; the rest begins at @sum_start. */
+	/*
+	 * The field at @sum_at has only the pseudo header's sum; the bytes to add begin at
+	 * @sum_start.
+	 */
 	FRAME_SUM_PARTIAL,
 };
 
@@ -30,12 +33,12 @@ enum frame_sum {
  * @data:        its first byte, of the destination's address; NULL: there is no frame
  * @len:         bytes
  * @room:        bytes from @data on that may be written, FRAME_MAX at most
- * @vlan:        tag that the device took out, its protocol in the upper half, or 0
+ * @vlan: VLAN tag that the device removed, with its protocol in the upper half; or 0
  * @sum:         enum frame_sum
  * @sum_start, @sum_at: offsets, see FRAME_SUM_PARTIAL
  * @udp:         offset of the UDP header that frame_udp() has found, or 0
  * @payload_len: bytes of its payload
- * @buffer:      the backend's
+ * @buffer: private to the backend
  */
 struct frame {
 	unsigned char *data;
@@ -61,10 +64,9 @@ static inline unsigned char *frame_at(const struct frame *frame, unsigned long o
 }
 
 /*
- * Finds a whole UDP datagram from one host to one host, with headers without
- * options: Ethernet, IPv4 or IPv6, UDP; and checks both checksums.  Returns the
- * offset of its payload, less than 256, plus 256 times the payload's length; or
- * -1 if this is anything else.
+ * Finds a whole UDP datagram from one host to one host, with headers without options: Ethernet,
+ * IPv4 or IPv6, UDP; and checks both checksums.  Returns the offset of its payload, less than
+ * 256, plus 256 times the payload's length; or -1 for any other frame.
  */
 int frame_udp(struct frame *frame);
 
@@ -75,19 +77,22 @@ int frame_udp(struct frame *frame);
  */
 int frame_headers(struct frame *frame);
 
-/* Of a datagram that frame_udp() or frame_headers() has found: source * 65536 + destination. */
+/*
+ * Ports of a datagram that frame_udp() or frame_headers() has found: source * 65536 +
+ * destination.
+ */
 unsigned int frame_ports(const struct frame *frame);
 
 /*
- * Turns it into the reply to it, with the first @len bytes of payload that
- * are in place.  False, with nothing done, if there is no datagram, or less payload:
- * bytes that were not written may be leftover memory.
+ * Turns a datagram into the reply to it, whose payload is the first @len bytes of the present
+ * payload.  False, with nothing done, if there is no datagram, or less payload: bytes that were
+ * not written may be leftover memory.
  */
 int frame_reply(struct frame *frame, unsigned int len);
 
 /*
- * Gives a datagram another source (@from) or destination: an address of @size bytes,
- * 4 or 16 as it has, and a port.  False if there is no datagram with such addresses.
+ * Replaces a datagram's source (@from) or destination: an address of @size bytes, 4 or 16 as in
+ * the datagram, and a port.  False if there is no datagram with such addresses.
  */
 int frame_readdress(struct frame *frame, int from, const unsigned char *address,
 		    unsigned int size, unsigned int port);

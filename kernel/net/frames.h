@@ -14,23 +14,23 @@
 
 #include "frame.h"
 
-#define FRAMES_MAX	64	/* in a batch */
-#define FRAMES_PORTS	8	/* of a program */
+#define FRAMES_MAX	64	/* frames in a batch */
+#define FRAMES_PORTS	8	/* ports of a program */
 
 /**
- * struct frames - a port: a packet socket's frames in the hands of a program
+ * struct frames - a port: a packet socket, and the frames that a program holds
  * @fd:   the socket's descriptor
- * @all:  frames for other hosts, too, are received; the owner's to set
- * @keep: frames received, and not sent, outlive this run, if it succeeds, but no
- *        other; set by the owner in each run
- * @n:    frames received by the last receive, and built since
- * @nout: frames that wait for the next flush
+ * @all: also receive frames for other hosts; set by the owner
+ * @keep: received frames that were not sent are kept until the end of the next run, if this run
+ *	succeeds; set by the owner in each run
+ * @n: number of frames received by the last receive and built since
+ * @nout: number of frames queued for the next flush
  * @batch: changes with every receive and at the end of a run
- * @in:   those received; without data once they are in an @out
- * @out:  those to be sent
+ * @in: received frames; without data once they are in some port's @out
+ * @out: frames to send
  *
- * It lives as long as the program; frames, and the hold on the socket, until the
- * end of the run, or of the next one.
+ * A port lives as long as the program; its frames and its reference to the socket, until the end
+ * of the run, or of the next one.
  */
 struct frames {
 	int fd, all, keep;
@@ -45,9 +45,9 @@ struct frames {
 /**
  * struct frames_wait - what a receive waits for
  * @max:     frames to take, FRAMES_MAX at most
- * @timeout: ms for the first one; -1: any number
- * @enough:  frames that end the wait for more
- * @hold:    us for these, from the first one on
+ * @timeout: ms to wait for the first frame; -1: no limit
+ * @enough:  number of frames that ends the wait for more
+ * @hold:    us to wait for @enough frames, from the first one on
  */
 struct frames_wait {
 	unsigned int max;
@@ -57,21 +57,21 @@ struct frames_wait {
 
 struct run;
 
-/* From the device's stack, those that the socket's filter accepts. */
+/* Whether to take the frames that the socket's filter accepts from the device's stack. */
 enum frames_take {
 	FRAMES_LEAVE,
 	FRAMES_TAKE,
-	FRAMES_TAKE_UNFILTERED,	/* what the stack would filter is left to it */
+	FRAMES_TAKE_UNFILTERED,	/* except frames that rules of the stack might filter */
 };
 
 /*
- * All of these return -errno on failure, and must be called where a system call
- * could be.
+ * The functions below return -errno on failure, and may be called wherever a system call may be
+ * made.
  *
- * The port of the socket @fd, the same for the same number.  -EBADF, -ENOTSOCK;
- * -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound to a
- * device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this
- * kernel lacks what is needed; -ENOMEM.
+ * frames_open(): the port of the socket @fd, the same port for the same number.  -EBADF,
+ * -ENOTSOCK; -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound to a
+ * device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this kernel lacks
+ * what is needed; -ENOMEM.
  *
  * @take: frames that the socket's filter accepts are taken before the device's stack sees
  * them, until an open without it, or the program's end.  -EPERM: without
@@ -82,33 +82,33 @@ enum frames_take {
 long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames);
 
 /*
- * Drops the frames of the last receive, sends the queued ones, and receives, except
- * frames that this host sends.  Returns their number; 0 if none came in time, or the
- * socket does not block; -EINTR, -ESTALE (the descriptor has become another socket
- * in this run), or the socket's error, as -ENETDOWN.
+ * Drops the frames of the last receive, sends the queued ones, and receives new ones, except
+ * those that this host sends.  Returns the number received; 0 if none came in time, or the socket
+ * does not block; -EINTR, -ESTALE (the descriptor has become another socket in this run), or the
+ * socket's error, as -ENETDOWN.
  */
 long frames_receive(struct run *run, struct frames *frames, const struct frames_wait *wait);
 
 /*
- * Sends the queued frames, in order.  Returns how many were sent; frames that the
- * device refuses are lost, as on a wire.  Those for which the socket's buffer has no
- * room stay queued.  If none was sent: -EAGAIN, -EINTR, -EMSGSIZE, -ENETDOWN, ...
+ * Sends the queued frames, in order.  Returns how many were sent; frames that the device refuses
+ * are lost, as on a wire.  Frames for which the socket's buffer has no room stay queued.  If none
+ * was sent: -EAGAIN, -EINTR, -EMSGSIZE, -ENETDOWN, ...
  */
 long frames_flush(struct run *run, struct frames *frames);
 
-/* A new frame with room for @room bytes, without any; its index in frames->in. */
+/* Makes a frame of length 0 with room for @room bytes.  Returns its index in frames->in. */
 long frames_build(struct run *run, struct frames *frames, unsigned int room);
 
 /* Makes room for @room bytes in @frame, of @frames->in: 0, -ENOBUFS, -ENOMEM. */
 long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 		 unsigned int room);
 
-/* For how many bytes that makes room without asking for memory, @frame->room at least. */
+/* The room that frames_grow() can make without allocating memory, at least @frame->room. */
 unsigned int frames_spare(const struct frame *frame);
 
 /**
- * struct frames_slot - a place for a datagram in memory of the process: which frame it is,
- * from 1, and its payload's length, 4 bytes each; and its payload
+ * struct frames_slot - memory of the process for a datagram: the frame's number, from 1, and the
+ * payload's length, 4 bytes each, followed by the payload
  * @addr: its address
  * @size: bytes, FRAMES_SLOT_HEAD .. FRAMES_SLOT_MAX
  */
@@ -121,24 +121,23 @@ struct frames_slot {
 #define FRAMES_SLOT_MAX		65536
 
 /*
- * Writes the datagram in frame @i of those received to @slot; with @headers the frame's from
- * its first byte on come before the payload.  1; 0 if it is no datagram, or does not fit; -1
- * for a bad address.
+ * Writes the datagram in received frame @i to @slot; with @headers, the frame's bytes before the
+ * payload as well.  Returns 1; 0 if it is no datagram, or does not fit; -1 for a bad address.
  */
 int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
 		    const struct frames_slot *slot, int headers);
 
 /*
- * Queues the payload in @slot as the reply to the frame that it names, which @place is set
- * to, from 0.  1; 0 if that is no datagram that frame_udp() has found, or there is no room;
- * -1 for a bad address.
+ * Queues the payload in @slot as the reply to the frame that @slot names, and sets @place to that
+ * frame's index.  Returns 1; 0 if the frame is no datagram that frame_udp() has found, or there
+ * is no room; -1 for a bad address.
  */
 int frames_take_slot(struct run *run, struct frames *frames, const struct frames_slot *slot,
 		     unsigned int *place);
 
 /*
- * For backends, when the frames of the last receive are gone: references to one of them
- * do not become references to the next one in its place.
+ * For backends, when the frames of the last receive are gone: references to them become invalid,
+ * and do not refer to the next frames with the same index.
  */
 static inline void frames_next_batch(struct frames *frames)
 {
@@ -146,13 +145,13 @@ static inline void frames_next_batch(struct frames *frames)
 	frames->batch++;
 }
 
-/* Is one of this kind (PACKET_HOST, ...) for the script? */
+/* Does the script want a frame of this packet type (PACKET_HOST, ...)? */
 static inline int frames_wants(const struct frames *frames, unsigned int kind)
 {
 	return kind <= PACKET_MULTICAST || (kind == PACKET_OTHERHOST && frames->all);
 }
 
-/* Room for one more to send?  Then frames_queue() moves @frame there. */
+/* Is there room to queue one more frame?  Then frames_queue() moves @frame there. */
 static inline int frames_may_queue(const struct frames *to)
 {
 	return to->nout < FRAMES_MAX;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See frames_cut.h. */
+/*
+ * Implements frames_cut.h: segments TCP and UDP over IP, as the sender's or receiver's stack
+ * would have, from bytes that an attacker may have chosen.
+ */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -15,10 +18,10 @@
 #include "frame.h"
 #include "frames_cut.h"
 
-/* Only an attack makes a frame of more. */
+/* Limits the work for a frame.  Only an attack exceeds it. */
 #define PIECES_MAX	128
 
-/* Kinds that pieces are made of, and what may be said of these; no other is known here. */
+/* The GSO types that are cut up, and flags that may accompany them; others are not known here. */
 #define KINDS		(SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4)
 #define REMARKS		(SKB_GSO_DODGY | SKB_GSO_TCP_ECN | SKB_GSO_TCP_FIXEDID)
 
@@ -34,7 +37,10 @@ static void *ip_of(struct frames_cut *cut)
 	return cut->bytes + ETH_HLEN;
 }
 
-/* Both: the protocol of a whole packet whose first @len bytes these are, or 0. */
+/*
+ * find_ip4() and find_ip6(): the protocol of the whole packet whose first @len bytes these are,
+ * or 0.
+ */
 static unsigned int find_ip4(struct frames_cut *cut, unsigned int len)
 {
 	const struct iphdr *ip = ip_of(cut);
@@ -58,7 +64,7 @@ static unsigned int find_ip6(struct frames_cut *cut, unsigned int len)
 	return ip->nexthdr;
 }
 
-/* The kind that its headers say it is, or 0.  Sets all but what is there of the payload. */
+/* The GSO type according to the headers, or 0. Sets all fields but @present. */
 static unsigned int find_headers(struct frames_cut *cut, unsigned int len)
 {
 	unsigned int protocol = 0, header = 0, kind = 0;
@@ -86,7 +92,7 @@ static unsigned int find_headers(struct frames_cut *cut, unsigned int len)
 	return kind;
 }
 
-/* Its sum is good, or left to a device, which is to put it where it belongs. */
+/* Is the checksum good, or left to a device that would store it at the right offset? */
 static bool is_sum_left(const struct frames_cut *cut)
 {
 	unsigned int at = cut->tcp ? offsetof(struct tcphdr, check) :
@@ -122,7 +128,7 @@ unsigned int frames_cut_left(const struct frames_cut *cut)
 
 /* -- Pieces ---------------------------------------------------------------------- */
 
-/* @len: of the datagram or segment; the rest of the sum is left to the device, again. */
+/* @len: length of the datagram or segment.  The device completes the checksum, as for the whole. */
 static void set_transport(const struct frames_cut *cut, void *transport, unsigned int len,
 			  __sum16 sum)
 {
@@ -150,7 +156,7 @@ static void set_ip4(const struct frames_cut *cut, struct iphdr *ip, unsigned int
 	ip_send_check(ip);
 }
 
-/* @n: bytes of payload.  @piece has the headers of the whole. */
+/* @n: bytes of payload.  @piece has a copy of the whole frame's headers. */
 static void set_headers(const struct frames_cut *cut, u8 *piece, unsigned int n)
 {
 	unsigned int len = cut->headers - cut->transport + n;
@@ -169,7 +175,7 @@ static void set_headers(const struct frames_cut *cut, u8 *piece, unsigned int n)
 	set_transport(cut, transport, len, sum);
 }
 
-/* Its other state is that of the whole, except its length, see frames_rx.c. */
+/* All other state is copied from the whole frame, except the sender's length, see frames_rx.c. */
 static void describe(const struct frames_cut *cut, struct sk_buff *piece)
 {
 	const struct sk_buff *skb = cut->skb;

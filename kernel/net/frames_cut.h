@@ -3,10 +3,9 @@
  * Cuts a frame that stands for several segments (GSO, GRO) into pieces: each is the
  * frame that would have arrived by itself.
  *
- * Not with the kernel's functions for this: they are made for devices, and assume what
- * does not hold in a socket's queue (that there is a device, that all headers are
- * there, that the frame's head is not shared).  Here the frame is only read, and
- * nothing but its bytes is relied on.
+ * The kernel's own functions serve devices, and assume what does not hold in a socket's queue:
+ * that there is a device, that all headers are present, that the frame's head is not shared.
+ * Here the frame is only read, and nothing but its bytes is trusted.
  */
 #ifndef SYSCRIPT_FRAMES_CUT_H
 #define SYSCRIPT_FRAMES_CUT_H
@@ -15,16 +14,16 @@
 
 struct sk_buff;
 
-/* Ethernet; IP with options; TCP with options. */
+/* Most bytes of headers: Ethernet; IP with options; TCP with options. */
 #define FRAMES_CUT_HEADERS	(14 + 60 + 60)
 
 /**
  * struct frames_cut - a frame that is being cut up
  * @tcp:       TCP; else UDP
- * @transport: offset of its header
+ * @transport: offset of the transport header
  * @headers:   bytes of all headers
- * @payload:   bytes behind them, as the headers say
- * @present:   those of them that are there: a filter may have cut off the others
+ * @payload:   bytes after the headers, according to the headers
+ * @present:   bytes of payload that are present: a filter may have truncated the frame
  * @size:      bytes of payload in a piece
  * @at:        bytes of payload in the pieces so far
  * @bytes:     the headers
@@ -38,15 +37,15 @@ struct frames_cut {
 };
 
 /*
- * True if @skb, an Ethernet frame, is to be cut up: if it stands for segments of TCP or
- * UDP over IP, and is nothing else.
+ * True if @skb, an Ethernet frame, has to be cut up: it stands for several segments of TCP or UDP
+ * over IP, and is of no other kind.
  */
 bool frames_cut_begin(struct frames_cut *cut, const struct sk_buff *skb);
 
-/* How many pieces there are still to come, if all is there. */
+/* The number of remaining pieces, if the whole payload is present. */
 unsigned int frames_cut_left(const struct frames_cut *cut);
 
-/* The next one; NULL: it is not there as a whole, or there is no memory for it. */
+/* The next piece; NULL if its bytes are not all present, or there is no memory. */
 struct sk_buff *frames_cut_next(struct frames_cut *cut);
 
 #endif /* SYSCRIPT_FRAMES_CUT_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See frames.h: frames are made, and grow. */
+/*
+ * Implements the parts of frames.h that make and grow frames: memory of a socket buffer, charged
+ * to the socket.
+ */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/netdevice.h>
@@ -10,7 +13,7 @@
 #include "frames_port.h"
 #include "run_own.h"
 
-/* A frame in the making, and one that needs more room. */
+/* Work: make a frame, or grow one. */
 struct room {
 	struct frames_work work;
 	struct frame *frame;
@@ -65,7 +68,7 @@ static long grow_frame(void *arg)
 	return err;
 }
 
-/* Room in front of the frame will do: most devices leave some there. */
+/* Uses the headroom, which most devices leave in front of a frame. */
 static bool move_up(struct frame *frame, unsigned int room)
 {
 	unsigned int by = round_up(room - frame->room, 16), len = frame->len;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See frames.h: ports, the sockets and frames that they hold, and the checks.  A
- * received frame stays charged to the socket's receive buffer for as long as a script
- * has it; a sent one is charged to its send buffer.  The socket is held for as long as
- * frames charged to it are: to the end of the run, or of the next one if a script keeps
+ * Implements the ports of frames.h: the sockets and frames that they hold, and the checks that a
+ * system call would make.  A received frame stays charged to the socket's receive buffer for as
+ * long as a script has it; a sent one is charged to its send buffer.  The socket is held for as
+ * long as frames charged to it are: to the end of the run, or of the next one if a script keeps
  * them.
  */
 #include <linux/bpf-cgroup.h>
@@ -112,14 +112,14 @@ static int check_socket(struct socket *sock)
 	return err;
 }
 
-/* What is known is of another socket: the next open asks. */
+/* What is cached is another socket's: the next open asks again. */
 static void forget_bypass(struct frames_port *port)
 {
 	port->direct = false;
 	port->inode = 0;
 }
 
-/* For this run, the port is this socket's. */
+/* Binds the port to this socket for the rest of the run. */
 static int bind_port(struct frames_port *port, struct socket *sock)
 {
 	if (port->sk && port->sk != sock->sk)
@@ -176,7 +176,7 @@ void frames_put_received(struct frames *frames)
 
 /* -- Ports --------------------------------------------------------------------- */
 
-/* A program's, which its run keeps. */
+/* A program's ports, as a keeper of its run. */
 struct ports {
 	struct run_keeper keeper;
 	struct frames_port *first;
@@ -190,7 +190,7 @@ static struct ports *ports_of_keeper(struct run_keeper *keeper)
 static void ports_end_run(struct run_keeper *keeper, bool well);
 static void ports_release(struct run_keeper *keeper);
 
-/* NULL: it has none yet. */
+/* NULL if the program has no ports yet. */
 static struct ports *find_ports(struct run *run)
 {
 	struct run_keeper *keeper = run_own(run)->held.keepers;
@@ -249,7 +249,7 @@ static long add_port(struct frames_work *work, int fd)
 	return 0;
 }
 
-/* Could the process set this option?  Not where anybody watches who might refuse it. */
+/* Could the process set this option?  False where a watcher might refuse it. */
 static bool may_set(struct socket *sock, int level, int name)
 {
 	if (watchers_watch() || cgroup_bpf_enabled(CGROUP_SETSOCKOPT))
@@ -259,10 +259,10 @@ static bool may_set(struct socket *sock, int level, int name)
 }
 
 /*
- * Does the process want this socket's frames past the queueing discipline?  Only
- * getsockopt(2) knows, which needs user memory for its result.  Another thread may write
- * there, so the answer counts only if the process could set the option itself.  Asked once
- * of each socket, which its inode's number stands for.
+ * Does the process want this socket's frames past the queueing discipline?  Only getsockopt(2)
+ * knows, which needs user memory for its result.  Another thread may write there, so the answer
+ * counts only if the process could set the option itself.  Asked once for each socket, identified
+ * by its inode number.
  */
 static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock)
 {
@@ -271,7 +271,7 @@ static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock
 	unsigned long at = scratch + SCRATCH_SIZE - 2 * sizeof(int);
 	const struct pt_regs regs =
 		REGS_ARGS(fd, SOL_PACKET, PACKET_QDISC_BYPASS, at, at + sizeof(int), 0);
-	int option[] = { 0, sizeof(int) };	/* its value, and length */
+	int option[] = { 0, sizeof(int) };	/* the option's value, and the value's length */
 
 	forget_bypass(port);
 	if (IS_ERR_VALUE(scratch) || !may_set(sock, SOL_PACKET, PACKET_QDISC_BYPASS) ||
@@ -311,7 +311,7 @@ static long open_port(struct open *open)
 	return err;
 }
 
-/* 0: it takes frames from the stack, or does not, as it should. */
+/* 0 if the port already takes frames from the stack, or leaves them, as requested. */
 static long has_to_change(struct frames_work *work)
 {
 	const struct open *open = container_of(work, struct open, work);
@@ -337,7 +337,7 @@ static long change_taking(struct frames_work *work)
 					     open->take == FRAMES_TAKE_UNFILTERED) : 0;
 }
 
-/* Watchers are asked without a hold on the socket: they may end the task. */
+/* Watchers are asked while no reference to the socket is held: they may end the task. */
 static long set_taking(struct open *open)
 {
 	struct frames_work *work = &open->work;
@@ -379,11 +379,11 @@ long frames_open(struct run *run, int fd, enum frames_take take, struct frames *
 /* -- The end of a run, and of a program ---------------------------------------- */
 
 /*
- * No frame and no socket is held from here on, but for what is to be kept, if @may_keep.
+ * Releases all frames and sockets, except those to be kept, if @may_keep.
  *
- * 1. The frames of all ports: one may wait to be sent by another.
- * 2. The sockets that they were charged to.  What was received is its own port's.  One
- *    that the process has closed takes no more frames from its device.
+ * 1. The frames of all ports, because a port's frame may be queued at another port.
+ * 2. The sockets that they were charged to.  A socket that the process has closed takes no more
+ *    frames from its device.
  */
 static void end_run(struct frames_port *ports, bool may_keep)
 {

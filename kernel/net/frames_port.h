@@ -18,12 +18,12 @@ struct frames_rx;
 
 struct frames_port {
 	struct frames frames;
-	struct frames_port *next;	/* of the program */
+	struct frames_port *next;	/* the program's next port */
 	struct sock *sk;		/* held, or NULL */
-	struct frames_rx *rx;		/* takes frames from the stack, or NULL */
+	struct frames_rx *rx;		/* its receive handler, or NULL */
 	bool nonblock;
-	bool direct;			/* PACKET_QDISC_BYPASS, of the socket that has */
-	unsigned long inode;		/* this number; 0: was not asked */
+	bool direct;			/* PACKET_QDISC_BYPASS is set on the socket */
+	unsigned long inode;		/* whose inode has this number; 0: not asked yet */
 };
 
 static inline struct frames_port *frames_port_of(struct frames *frames)
@@ -34,8 +34,8 @@ static inline struct frames_port *frames_port_of(struct frames *frames)
 /**
  * struct frames_work - a call on a port
  * @sock:  its socket, while the call lasts
- * @wait:  how a receive is to wait
- * @until: when it has waited long enough for its first frame
+ * @wait:  conditions of a receive's wait
+ * @until: when the wait for the first frame ends
  */
 struct frames_work {
 	struct run *run;
@@ -48,15 +48,15 @@ struct frames_work {
 /* Calls fn(work) with the port's socket. */
 long frames_with_socket(struct frames_work *work, long (*fn)(struct frames_work *work));
 
-/* The same; watchers see it as one system call @nr for @n frames. */
+/* The same; watchers see system call @nr for @n frames. */
 long frames_call(struct frames_work *work, unsigned int nr, unsigned int n,
 		 long (*fn)(struct frames_work *work));
 
-/* Security modules, as recvmmsg(2) and sendmmsg(2) ask them: once a batch. */
+/* Ask security modules as recvmmsg(2) and sendmmsg(2) do: once a batch. */
 int frames_ask_to_receive(struct socket *sock);
 int frames_ask_to_send(struct socket *sock);
 
-/* The device that @socket is bound to, under RCU, or NULL. */
+/* The device that @sock is bound to, or NULL.  Under RCU. */
 struct net_device *frames_device(struct socket *sock);
 
 static inline bool frames_is_ethernet(const struct net_device *dev)
@@ -70,20 +70,20 @@ static inline bool frames_has_buffer(const struct sock *sk)
 	return atomic_read(&sk->sk_rmem_alloc) < READ_ONCE(sk->sk_rcvbuf);
 }
 
-/* Is it a receive's?  That may wait for more than one frame. */
+/* Is it the wait queue entry of a receive, which may wait for more than one frame? */
 bool frames_is_waiter(const struct wait_queue_entry *entry);
 
-/* The last of those received, @skb. */
+/* Appends @skb to the received frames. */
 void frames_give(struct frames *frames, struct sk_buff *skb);
 
-/* The frame's memory may have moved. */
+/* Updates the frame's pointers: its memory may have moved. */
 static inline void frames_look_at(struct frame *frame, struct sk_buff *skb)
 {
 	frame->data = skb->data;
 	frame->room = min_t(unsigned int, skb->len + skb_tailroom(skb), FRAME_MAX);
 }
 
-/* @skb is linear. */
+/* Sets the length of @skb, which is linear. */
 static inline void frames_set_length(struct sk_buff *skb, unsigned int len)
 {
 	skb->len = 0;
@@ -100,7 +100,7 @@ static inline void frames_put(struct frame *frame)
 
 void frames_put_received(struct frames *frames);
 
-/* Sends what waits to be sent.  With the socket. */
+/* Sends the queued frames.  The caller holds the socket. */
 long frames_send(struct frames_work *work);
 
 #endif /* SYSCRIPT_FRAMES_PORT_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See frames.h: frames come off the socket's queue.  What a script writes to is memory of
- * a frame that is linear and not shared: no page cache, no copy of a tap.
+ * Implements the receiving part of frames.h: takes frames off the socket's queue.  A script may
+ * write to a frame, so its memory is made linear and private: no page cache, no copy of a tap.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -52,14 +52,17 @@ void frames_give(struct frames *frames, struct sk_buff *skb)
 
 /* -- Receiving ----------------------------------------------------------------- */
 
-/* Counted where what there was no room for is, see SO_MEMINFO. */
+/* Counted as packets that found no room in the queue, see SO_MEMINFO. */
 static void drop_frame(struct sock *sk, struct sk_buff *skb)
 {
 	compat_sk_drops_add(sk, 1);
 	kfree_skb(skb);
 }
 
-/* To the queue's head, where what they are pieces of was; some may have missed it since. */
+/*
+ * Returns pieces to the head of the queue, where the whole frame was.  Wakes waiters, which may
+ * have missed them.
+ */
 static unsigned int put_back(struct sock *sk, struct sk_buff_head *pieces)
 {
 	unsigned int n = skb_queue_len(pieces);
@@ -74,10 +77,10 @@ static unsigned int put_back(struct sock *sk, struct sk_buff_head *pieces)
 }
 
 /*
- * One frame that stands for several, in pieces which are charged like single frames: up
- * to @max are the script's, others the queue's.  Pieces for which the socket's buffer has
- * no room are dropped, but not the first: others may have taken the whole frame's place
- * meanwhile.  Returns how many are in the queue.
+ * Cuts up a GSO frame into pieces, which are charged like single frames: up to @max go to the
+ * script, the others back to the queue.  Pieces for which the socket's buffer has no room are
+ * dropped, except the first, because other frames may have taken the whole frame's room
+ * meanwhile.  Returns the number of pieces put back.
  */
 static unsigned int take_pieces(struct frames_port *port, struct sk_buff *skb,
 				unsigned int max)
@@ -105,7 +108,10 @@ static unsigned int take_pieces(struct frames_port *port, struct sk_buff *skb,
 	return put_back(sk, &rest);
 }
 
-/* An SCTP checksum is no sum, and nothing here completes it later.  False: it cannot be. */
+/*
+ * SCTP's checksum is a CRC, which nothing here can complete later.  False if it cannot be
+ * completed now.
+ */
 static bool complete_sctp(struct sk_buff *skb)
 {
 	int start = skb_checksum_start_offset(skb);
@@ -119,10 +125,9 @@ static bool complete_sctp(struct sk_buff *skb)
 }
 
 /*
- * Makes it the script's alone: readers with MSG_PEEK may have it as well, taps and
- * senders may have its bytes, and fragments may be of files.  Also makes it forget where
- * it came from: frames of a socket with a ring (PACKET_COPY_THRESH) have a device that
- * they do not hold, and a route; all others have forgotten both.
+ * Makes the frame private: readers with MSG_PEEK may share it, taps and senders its bytes, and
+ * its fragments may be pages of files.  Also clears its device and route: a frame of a socket
+ * with a ring (PACKET_COPY_THRESH) still has both, without a reference.
  */
 static bool make_private(struct sock *sk, struct sk_buff *skb)
 {
@@ -138,7 +143,7 @@ static bool make_private(struct sock *sk, struct sk_buff *skb)
 	return true;
 }
 
-/* How many it has become, in the queue. */
+/* Returns the number of frames put back into the queue. */
 static unsigned int take_one(struct frames_port *port, struct sk_buff *skb, unsigned int max)
 {
 	struct sk_buff *ours;
@@ -191,7 +196,7 @@ static unsigned int dequeue(struct sk_buff_head *queue, struct sk_buff_head *tak
 	return n;
 }
 
-/* False: there was none.  @left: how many more to look at. */
+/* False if the queue was empty.  @left: how many more may be examined. */
 static bool take_some(struct frames_port *port, unsigned int max, long *left)
 {
 	struct sk_buff_head taken;
@@ -207,8 +212,8 @@ static bool take_some(struct frames_port *port, unsigned int max, long *left)
 }
 
 /*
- * Those that are not for us do not count, and others may be there; but no more than
- * there are now, as they may come faster than this.
+ * Frames that are not for the script do not count.  Examines at most as many frames as are queued
+ * now, because more may arrive faster than they are taken.
  */
 static void take_frames(struct frames_port *port, unsigned int max)
 {
@@ -223,7 +228,7 @@ static void take_frames(struct frames_port *port, unsigned int max)
 
 /* -- Waiting ------------------------------------------------------------------- */
 
-/* Sleeps until there are enough: a wake-up for each frame would be the batch's end. */
+/* Sleeps until there are enough frames: to be woken for each would undo the batch. */
 struct waiter {
 	struct wait_queue_entry entry;
 	struct sock *sk;
@@ -291,7 +296,7 @@ static void wait_for_more(struct frames_work *work)
 			 ktime_add_us(ktime_get(), wait->hold));
 }
 
-/* What ends a wait without frames. */
+/* The result of a wait that ended without frames. */
 static int end_of_wait(const struct frames_port *port)
 {
 	int err = sock_error(port->sk);
@@ -299,7 +304,7 @@ static int end_of_wait(const struct frames_port *port)
 	return err || !port->rx || !frames_rx_ended(port->rx) ? err : -ENXIO;
 }
 
-/* None that was taken is for us: on, unless that has kept us busy for too long. */
+/* None of the frames taken was for the script: continue, unless this has taken too long. */
 static int go_on(const struct frames_work *work)
 {
 	if (run_is_over(work->run, true) || signal_pending(current))

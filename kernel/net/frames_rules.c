@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See frames_rules.h.  Only whether there are rules, not what they say: to ask them is the
- * stack's work, which gets the frame then.  Of routes, which there always are, the one to
- * the sender is looked up, once a tick for each of the last senders; rules that choose
- * tables of routes are rules again.
+ * Implements frames_rules.h. Only finds whether there are rules, and does not evaluate them: the
+ * stack does, and gets the frame in that case.  Routes always exist, so the route to the sender
+ * is looked up, once a tick for each of the last senders.  Rules for choosing a routing table
+ * count as rules.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/hash.h>
@@ -24,8 +24,8 @@
 
 #ifdef CONFIG_NETFILTER
 /*
- * Of nftables, iptables, a BPF program, one of ours: these have something of their own,
- * unlike security modules, which are asked about each packet of some kernels.
+ * Does a hook belong to nftables, iptables, a BPF program or one of our programs?  These have
+ * private data, unlike the hooks that LSMs have on some kernels for every packet.
  */
 static bool has_rules(const struct nf_hook_entries *entries)
 {
@@ -54,7 +54,7 @@ static bool netfilter_looks(const struct net *net, __be16 protocol)
 }
 #endif
 
-/* Policies of IPsec, which may want what comes, or goes, to be encrypted. */
+/* IPsec policies, which may require encryption of the datagram or of its reply. */
 static bool ipsec_looks(const struct net *net)
 {
 #ifdef CONFIG_XFRM
@@ -66,7 +66,7 @@ static bool ipsec_looks(const struct net *net)
 #endif
 }
 
-/* Programs of the process's control group, as systemd's IPAddressDeny= are. */
+/* BPF programs of the process's cgroup, such as systemd's for IPAddressDeny=. */
 static bool cgroup_looks(struct sock *sk)
 {
 #ifdef CONFIG_CGROUP_BPF
@@ -79,7 +79,7 @@ static bool cgroup_looks(struct sock *sk)
 #endif
 }
 
-/* A program that gives datagrams to other sockets. */
+/* A BPF sk_lookup program, which may choose another socket. */
 static bool lookup_looks(const struct net *net)
 {
 #ifdef CONFIG_BPF_SYSCALL
@@ -89,7 +89,7 @@ static bool lookup_looks(const struct net *net)
 #endif
 }
 
-/* Rules that choose a table of routes, by more than the address. */
+/* Policy routing rules, which choose a routing table by more than the address. */
 static bool policy_looks(const struct net *net, __be16 protocol)
 {
 #ifdef CONFIG_IPV6_MULTIPLE_TABLES
@@ -145,7 +145,7 @@ static bool leads_back(const struct sk_buff *skb, const struct frames_sender *se
 	return leads_back6(skb->dev, (const struct in6_addr *)sender->address);
 }
 
-/* False: it has none. */
+/* Returns false if the frame has no IP source address. */
 static bool read_sender(const struct sk_buff *skb, struct frames_sender *sender)
 {
 	u32 at = ETH_HLEN + offsetof(struct iphdr, saddr), len = sizeof(struct in_addr);
@@ -189,7 +189,7 @@ bool frames_rules_no_way_back(struct frames_rules *rules, const struct sk_buff *
 
 int frames_rules_init(struct frames_rules *rules)
 {
-	/* Of no tick that will be; of senders none has the address 0 of either family. */
+	/* Initialised to a past tick; no sender has the address 0 of either family. */
 	rules->found[0] = rules->found[1] = (jiffies - 1) << 1;
 	rules->senders = __alloc_percpu_gfp(FRAMES_SENDERS * sizeof(*rules->senders),
 					    __alignof__(*rules->senders),

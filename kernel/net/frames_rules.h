@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the stack would ask about a datagram, or about a reply to it, and a frame that is
- * taken from it escapes: see net.frames(fd, all, "unfiltered").
+ * A frame that is taken from the stack escapes its filters and routes.  This finds whether the
+ * stack has any that would apply to a datagram or to a reply to it: see net.frames(fd, all,
+ * "unfiltered").
  */
 #ifndef SYSCRIPT_FRAMES_RULES_H
 #define SYSCRIPT_FRAMES_RULES_H
@@ -18,9 +19,9 @@ struct sock;
 #define FRAMES_SENDERS	32	/* a power of 2 */
 
 /**
- * struct frames_sender - whether the stack could reply to an address
+ * struct frames_sender - cached: could the stack reply to an address?
  * @address: IPv6's, or IPv4's after zeros, as in the frame
- * @found:   as below: in the lowest bit that it could not
+ * @found:   tick of the lookup, and in the lowest bit whether it could not
  */
 struct frames_sender {
 	u64 address[2];
@@ -28,34 +29,34 @@ struct frames_sender {
 };
 
 /**
- * struct frames_rules - what was found last
- * @found:   in the lowest bit whether there is a filter, above it the tick of then; of
- *           IPv4, of IPv6
- * @senders: some of the last ones, each CPU's own, by a hash of their addresses
+ * struct frames_rules - cached results
+ * @found:   for IPv4 and IPv6: tick of the last check, and in the lowest bit whether there was a
+ *           filter
+ * @senders: recent senders, per CPU, hashed by address
  */
 struct frames_rules {
 	unsigned long found[2];
 	struct frames_sender __percpu *senders;
 };
 
-/* 0 or -ENOMEM; they are in no use any more. */
+/* Returns 0 or -ENOMEM. frames_rules_exit(): no frame uses them any more. */
 int frames_rules_init(struct frames_rules *rules);
 void frames_rules_exit(struct frames_rules *rules);
 
 /*
- * Does anything filter what comes by @skb's device for @sk's process, or what that sends?
- * Under RCU.
+ * Are there filters on datagrams that arrive by @skb's device for @sk's process, or that the
+ * process sends?  Under RCU.
  */
 bool frames_rules_look(struct sock *sk, const struct sk_buff *skb);
 
 /*
- * Is the stack's route to @skb's sender another one than by its device, or none: a black
- * hole, prohibited, unreachable?  @skb begins with its Ethernet header.  In softirq, under
- * RCU.
+ * Does the stack lack a route to @skb's sender by @skb's device?  It may have one by another
+ * device, or a black hole, prohibited or unreachable route.  @skb begins with its Ethernet
+ * header.  In softirq, under RCU.
  */
 bool frames_rules_no_way_back(struct frames_rules *rules, const struct sk_buff *skb);
 
-/* Either of them: a filter or a route holds from the next tick on. */
+/* Does a filter or the route concern @skb?  Changes take effect at the next tick. */
 static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *sk,
 				       const struct sk_buff *skb)
 {
@@ -69,17 +70,17 @@ static inline bool frames_rules_filter(struct frames_rules *rules, struct sock *
 	return last & 1 || frames_rules_no_way_back(rules, skb);
 }
 
-/* Whether it is a unicast frame to this host, without a VLAN tag, from another host. */
+/* Is it a unicast frame to this host from another host, without a VLAN tag? */
 static inline bool frames_rules_is_ordinary(const struct sk_buff *skb)
 {
 	const struct ethhdr *eth = eth_hdr(skb);
 	u64 to, from;
 
-	/* Both addresses in six bytes of eight, and those alone. */
+	/* Masks both 6-byte addresses in 8-byte words. */
 	BUILD_BUG_ON(offsetof(struct ethhdr, h_source) + sizeof(from) > sizeof(*eth));
 	memcpy(&to, eth->h_dest, sizeof(to));
 	memcpy(&from, eth->h_source, sizeof(from));
-	if (from & 1)	/* a group's */
+	if (from & 1)	/* a multicast address */
 		return false;
 	to <<= 16;
 	from <<= 16;

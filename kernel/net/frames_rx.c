@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See frames_rx.h.  The handler does with a frame what packet_rcv() does, except for the
- * copy, as nothing gets the frame afterwards, and for needless wake-ups.
+ * Implements frames_rx.h. The handler does what packet_rcv() does, except for the copy, because
+ * no one else gets the frame, and for needless wake-ups.
  *
- * Wake-ups.  The frame at the queue's head knows whether there was one since it came there,
- * that is, since a frame was last taken, by whomever.  If so, a further one would tell
- * nothing new to those who wait until the queue is not empty.
+ * Wake-ups.  The frame at the queue's head records whether waiters were woken since it became the
+ * head, that is, since a frame was last taken.  If so, waiters for a non-empty queue already
+ * know.
  *
- * Lives.  The socket is held from attach to detach, so handlers never meet a freed one;
- * SOCK_DEAD tells them whether it is still open.  The device is not held: it is @dev
- * until detach or NETDEV_UNREGISTER, which also comes when a device moves to another
- * namespace.  Both run under RTNL, and netdev_rx_handler_unregister() waits for handlers
- * that are under way.
+ * Lifetimes.  The socket is held from attach to detach, so handlers never meet a freed one;
+ * SOCK_DEAD tells them whether it is still open.  The device is not held: it is @dev until detach
+ * or NETDEV_UNREGISTER, which also comes when a device moves to another namespace.  Both run
+ * under RTNL, and netdev_rx_handler_unregister() waits for handlers that are under way.
  */
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -32,14 +31,14 @@
 #include "frames_rules.h"
 #include "frames_rx.h"
 
-#define CROWD	64	/* waiters of a socket */
+#define CROWD	64	/* waiters of a socket that are checked */
 
 /**
- * struct frames_rx - frames of a device go to a socket
+ * struct frames_rx - a device whose frames go to a socket
  * @dev:     NULL once it has gone; written under RTNL
- * @ifindex: its, in the socket's namespace
- * @heeds:   what the stack would have filtered is left to it
- * @rules:   which is asked once a tick
+ * @ifindex: the device's, in the socket's namespace
+ * @heeds:   frames that the stack might filter are left to it
+ * @rules:   rules of the stack, checked once a tick
  */
 struct frames_rx {
 	struct sock *sk;
@@ -52,9 +51,9 @@ struct frames_rx {
 /* -- Frames ---------------------------------------------------------------------- */
 
 /**
- * struct queued - what a frame in the queue has in its control block
+ * struct queued - control block of a frame in the queue
  * @from: its sender, where af_packet.c looks for it
- * @told: the socket, if tasks were woken since this came to the queue's head
+ * @told: the socket, if waiters were woken since this frame became the queue's head
  */
 struct queued {
 	struct sockaddr_ll from;
@@ -68,7 +67,7 @@ static struct queued *queued(struct sk_buff *skb)
 }
 
 /*
- * For recvfrom(2) from the socket: af_packet.c finds the frame's length in place of
+ * Sets the sender for recvfrom(2): af_packet.c expects the frame's length in place of
  * ->sll_family and ->sll_protocol, which it fills in itself.
  */
 static void set_sender(struct sk_buff *skb)
@@ -83,7 +82,7 @@ static void set_sender(struct sk_buff *skb)
 	memcpy(from->sll_addr, eth_hdr(skb)->h_source, ETH_ALEN);
 }
 
-/* It may wait for long: nothing of the device, the route or the sender waits with it. */
+/* The frame may stay in the queue for long: drops its references to device, route and sender. */
 static bool make_independent(struct sk_buff *skb)
 {
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
@@ -96,9 +95,10 @@ static bool make_independent(struct sk_buff *skb)
 }
 
 /*
- * Does anything wait that counts wake-ups: tasks of which each takes one frame, or those
- * for which one is not enough?  All others look at the queue before they sleep.  Of a crowd
- * that is not looked at with interrupts off, some may.
+ * Are there waiters that need a wake-up for each frame: exclusive ones, which take one frame
+ * each, or those that wait for several frames?  All others check the queue before they sleep.  Of
+ * more than CROWD waiters some are assumed to, because they cannot all be checked with interrupts
+ * off.
  */
 static bool has_counting_waiters(struct sock *sk)
 {
@@ -121,7 +121,7 @@ static bool has_counting_waiters(struct sock *sk)
 	return counts;
 }
 
-/* Returns whether the tasks that wait know already that the queue has frames. */
+/* Returns whether the waiters know already that the queue has frames. */
 static bool append(struct sock *sk, struct sk_buff *skb)
 {
 	struct sk_buff_head *queue = &sk->sk_receive_queue;
@@ -139,7 +139,7 @@ static bool append(struct sock *sk, struct sk_buff *skb)
 	return told;
 }
 
-/* Its first @len bytes. */
+/* Queues the first @len bytes of the frame. */
 static void enqueue(struct sock *sk, struct sk_buff *skb, unsigned int len)
 {
 	set_sender(skb);
@@ -168,7 +168,7 @@ static unsigned int filter(const struct sock *sk, struct sk_buff *skb)
 	return len;
 }
 
-/* The socket is gone, or this is no frame for sockets. */
+/* Is the socket gone, or the frame not for sockets? */
 static bool is_out_of_question(const struct sock *sk, const struct sk_buff *skb)
 {
 	return sock_flag(sk, SOCK_DEAD) || skb->pkt_type == PACKET_LOOPBACK ||
@@ -182,7 +182,7 @@ static inline bool is_stacks(struct frames_rx *rx, const struct sk_buff *skb)
 			     frames_rules_filter(&rx->rules, rx->sk, skb));
 }
 
-/* In softirq, under RCU. */
+/* Called in softirq, under RCU. */
 static rx_handler_result_t handle(struct sk_buff **pskb)
 {
 	struct frames_rx *rx = rcu_dereference((*pskb)->dev->rx_handler_data);
@@ -209,7 +209,7 @@ static rx_handler_result_t handle(struct sk_buff **pskb)
 
 /* -- Devices --------------------------------------------------------------------- */
 
-/* Under RTNL. */
+/* Called under RTNL. */
 static void leave_device(struct frames_rx *rx)
 {
 	if (!rx->dev)
@@ -218,7 +218,7 @@ static void leave_device(struct frames_rx *rx)
 	WRITE_ONCE(rx->dev, NULL);
 }
 
-/* As af_packet.c reports it to sockets that receive by themselves. */
+/* Reports as af_packet.c does to sockets that receive by themselves. */
 static void report_down(struct sock *sk)
 {
 	WRITE_ONCE(sk->sk_err, ENETDOWN);
@@ -248,7 +248,7 @@ int __init frames_rx_init(void)
 	return register_netdevice_notifier(&notifier);
 }
 
-/* No script is left, so no handler is. */
+/* No script is left, so no handler is registered. */
 void frames_rx_exit(void)
 {
 	unregister_netdevice_notifier(&notifier);
@@ -284,7 +284,7 @@ bool frames_rx_orphaned(const struct frames_rx *rx)
 	return sock_flag(rx->sk, SOCK_DEAD);
 }
 
-/* Under RTNL: the device that is found stays there. */
+/* Called under RTNL, so that the device stays. */
 static int join_device(struct frames_rx *rx, struct socket *sock)
 {
 	struct net_device *dev = NULL;
@@ -345,9 +345,9 @@ int frames_rx_attach(struct frames_rx **rx, struct socket *sock, bool heeds)
 }
 
 /*
- * 1. The device: no handler runs after that.
- * 2. The queue, if the socket was closed: one that had not seen that yet may have put a
- *    frame there after it was emptied.
+ * 1. Leaves the device: no handler runs after that.  2. Empties the queue, if the socket was
+ *    closed: a handler that had not seen that yet may have queued a frame after close(2) emptied
+ *    it.
  * 3. The socket.
  */
 void frames_rx_detach(struct frames_rx *rx)

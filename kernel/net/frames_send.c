@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See frames.h: frames are sent. */
+/*
+ * Implements the sending part of frames.h: a batch of frames is sent as a packet socket would
+ * send each, with one check of permissions and one wake-up.
+ */
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/etherdevice.h>
@@ -31,7 +34,7 @@ static int check_length(const struct net_device *dev, const struct frame *frame)
 	return frame->len > most ? -EMSGSIZE : 0;
 }
 
-/* Removes all state from where it was received. */
+/* Clears all state that belongs to the frame's reception. */
 static void scrub_frame(struct sk_buff *skb)
 {
 	skb_orphan(skb);
@@ -39,13 +42,13 @@ static void scrub_frame(struct sk_buff *skb)
 	skb_reset_redirect(skb);
 	skb_clear_hash(skb);
 	skb_gso_reset(skb);
-	/* Time stamps that the sender asked for would go to our error queue, and fill it. */
+	/* Timestamps requested by the sender would fill our socket's error queue. */
 	skb_shinfo(skb)->tx_flags = 0;
 	skb->tstamp = 0;
 	skb->encapsulation = 0;
 	memset(skb->cb, 0, sizeof(skb->cb));
 #ifdef CONFIG_NETFILTER_SKIP_EGRESS
-	skb->nf_skip_egress = 0;	/* a peer's redirect may have left it */
+	skb->nf_skip_egress = 0;	/* may be set by a redirect of a peer device */
 #endif
 #if defined(CONFIG_NET_RX_BUSY_POLL) || defined(CONFIG_XPS)
 	skb->napi_id = 0;
@@ -72,7 +75,7 @@ static void set_headers(struct sk_buff *skb, const struct frame *frame)
 	skb->protocol = eth_hdr(skb)->h_proto;
 }
 
-/* As packet_snd() would have made it. */
+/* Prepares the frame as packet_snd() would. */
 static struct sk_buff *prepare_frame(struct frames_port *port, struct net_device *dev,
 			       struct frame *frame)
 {
@@ -90,7 +93,7 @@ static struct sk_buff *prepare_frame(struct frames_port *port, struct net_device
 	return skb;
 }
 
-/* What a filter at the device's egress has to see goes the long way. */
+/* Does the device have an egress filter?  Frames then go through dev_queue_xmit(). */
 static bool has_egress_filter(const struct net_device *dev)
 {
 #ifdef CONFIG_NETFILTER_EGRESS
@@ -117,7 +120,7 @@ static u16 pick_queue(struct net_device *dev, struct sk_buff *skb)
 	return queue < n ? queue : 0;
 }
 
-/* As packet sockets do: by the queueing discipline, or past it. */
+/* Sends through the queueing discipline or past it, as the packet socket is set. */
 static int transmit(const struct frames_port *port, struct sk_buff *skb)
 {
 	if (port->direct && !has_egress_filter(skb->dev))
@@ -138,9 +141,9 @@ static int send_one(struct frames_port *port, struct net_device *dev, struct fra
 }
 
 /**
- * struct flush - how far a flush is
+ * struct flush - progress of a flush
  * @err:  the first error
- * @held: bytes of the send buffer that are no frame's, see hold_buffer()
+ * @held: bytes of the send buffer reserved by hold_buffer()
  */
 struct flush {
 	unsigned int next, sent;
@@ -153,17 +156,17 @@ static bool has_room(const struct sock *sk, const struct flush *flush)
 }
 
 /*
- * Each frame that is freed would wake those who wait to send, if half of the buffer is
- * free: one wake-up after the section is enough.  So it holds half of the buffer until
- * then, as a frame that is freed last would.  Not if half is in use, or held by another
- * CPU: then none wakes, and two halves would leave no room.
+ * If half of the send buffer is free, each freed frame wakes the waiting senders, but one wake-up
+ * after the section is enough.  So the flush reserves half of the buffer until then.  It does not
+ * if half is in use, or reserved by another CPU: freed frames then wake no one, and two halves
+ * would leave no room.
  */
 static void hold_buffer(struct sock *sk, struct flush *flush)
 {
 	int half = READ_ONCE(sk->sk_sndbuf) / 2;
 	int used = refcount_read(&sk->sk_wmem_alloc);
 
-	/* All of it together must not overflow the counter. */
+	/* All reservations together must not overflow the counter. */
 	if (half > INT_MAX / 4)
 		return;
 	while (used <= half && !flush->held)
@@ -171,7 +174,7 @@ static void hold_buffer(struct sock *sk, struct flush *flush)
 			flush->held = half + 1;
 }
 
-/* The socket is its file's, so this is not its end. */
+/* The file holds the socket, so this is not its last reference. */
 static void release_buffer(struct sock *sk, struct flush *flush)
 {
 	if (!flush->held)
@@ -181,7 +184,10 @@ static void release_buffer(struct sock *sk, struct flush *flush)
 	sk->sk_write_space(sk);
 }
 
-/* Bottom halves once for all: what they do with 16 frames costs less than 16 times. */
+/*
+ * Disables bottom halves once for all frames: handling 16 frames at once costs less than 16 times
+ * one.
+ */
 static void send_section(struct frames_work *work, struct flush *flush)
 {
 	struct frames_port *port = work->port;
@@ -217,7 +223,7 @@ static void send_section(struct frames_work *work, struct flush *flush)
 	rcu_read_unlock();
 }
 
-/* As sendmmsg(2) waits.  False: what is left stays where it is. */
+/* Waits as sendmmsg(2) does.  False: the remaining frames stay queued. */
 static bool wait_for_room(struct frames_work *work, struct flush *flush)
 {
 	struct sock *sk = work->port->sk;
@@ -231,7 +237,7 @@ static bool wait_for_room(struct frames_work *work, struct flush *flush)
 	return false;
 }
 
-/* Those that are left come first next time. */
+/* Moves the remaining frames to the front. */
 static void close_ranks(struct frames *frames, unsigned int gone)
 {
 	frames->nout -= gone;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See frames.h: datagrams in memory of the process, for a process that parses and answers
- * by itself.  Compiled for both the module and libsyscript.
+ * Implements the slots of frames.h: copies datagrams to and from memory of the process, for a
+ * process that parses and replies by itself.  Compiled for both the module and libsyscript.
  */
 #include "frames.h"
 #include "usermem.h"
@@ -25,8 +25,8 @@ int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
 }
 
 /*
- * Where a reply's payload of @n bytes goes, or NULL if there is no room.  The query's is
- * gone: it need not be moved, and what comes into its place is not yet the frame's.
+ * Where a reply's payload of @n bytes goes, or NULL if there is no room.  It replaces the query's
+ * payload, which need not be moved; the frame's length does not change yet.
  */
 static unsigned char *replace(struct run *run, struct frames *frames, struct frame *frame,
 			      unsigned int n)
@@ -59,7 +59,7 @@ int frames_take_slot(struct run *run, struct frames *frames, const struct frames
 	len = (unsigned int)(head >> 32);
 	if (i >= FRAMES_MAX || len > slot->size - FRAMES_SLOT_HEAD)
 		return 0;
-	*place = i % FRAMES_MAX;	/* In speculation, too. */
+	*place = i % FRAMES_MAX;	/* Masked, so that the bound holds in speculation, too. */
 	frame = &frames->in[*place];
 	if (!frame->data || !frame->udp || !frames_may_queue(frames))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What frames_open() means by its errors, for scripts on every engine. */
+/* Texts for the errors of frames_open(), for scripts on both engines. */
 #ifndef SYSCRIPT_FRAMES_TEXT_H
 #define SYSCRIPT_FRAMES_TEXT_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Batches of messages on a socket, see mmsg.h. */
+/*
+ * Implements mmsg.h for the module: looks the socket up once for a batch, uses buffers that were
+ * imported before, and sends and receives each message through the functions of sendmmsg(2) and
+ * recvmmsg(2).
+ */
 #include "mmsg.h"
 
 #include <linux/errno.h>
@@ -23,16 +27,16 @@
 #include "run.h"
 #include "watchers.h"
 
-/* On the task's stack; longer is refused. */
+/* Control data is kept on the task's stack, so longer data is refused. */
 #define CONTROL_MAX	256
 
-/* Returned by no call: this message is one for the kernel's own. */
+/* A result that no call returns: the kernel's own call has to handle this message. */
 #define UNUSUAL		(-MAX_ERRNO)
 
 /**
  * struct batch - messages on a socket
- * @regs: where the process's own call stands for it, that call's, or NULL: then
- *        headers are read anew, and what is unusual is left to the kernel
+ * @regs: NULL, or the registers of the system call that the batch replaces: then headers are read
+ *	again for each message, and unusual ones are left to the kernel
  */
 struct batch {
 	struct mmsg_call call;
@@ -53,7 +57,7 @@ static_assert(MMSG_SEND_FLAGS == (MSG_DONTROUTE | MSG_DONTWAIT | MSG_CONFIRM |
 
 /* -- What is unusual -------------------------------------------------------- */
 
-/* @entry makes the call for the messages from @done on. */
+/* Makes the system call @entry for the messages from @done on. */
 static __always_inline long make_rest_of_calls(const struct batch *batch, unsigned int done,
 					       unsigned int flags,
 					       long (*entry)(const struct pt_regs *))
@@ -67,7 +71,7 @@ static __always_inline long make_rest_of_calls(const struct batch *batch, unsign
 
 /* -- Receiving ------------------------------------------------------------- */
 
-/* Once per receive, so that nothing rests on how the slot came about. */
+/* Once per receive, so that it depends on no earlier state of the slot. */
 static int slot_iter(struct iov_iter *iter, const struct mmsg_slot *slot)
 {
 	const struct iovec *iov = (const struct iovec *)slot->iov;
@@ -112,7 +116,7 @@ fault:
 	return -EFAULT;
 }
 
-/* Done once by net.messages(), for each message. */
+/* Done once by net.messages() for each message. */
 static int import_slot(struct mmsg_slot *slot, struct mmsghdr __user *hdr)
 {
 	struct user_msghdr __user *from = &hdr->msg_hdr;
@@ -149,7 +153,7 @@ static int recv_one(struct socket *sock, struct mmsghdr __user *hdr, struct mmsg
 	len = slot_iter(&msg.msg_iter, slot);
 	if (len < 0)
 		return len;
-	/* As recvmmsg(2): security modules are asked once a batch. */
+	/* As in recvmmsg(2), security modules are asked once a batch. */
 	if (first)
 		len = sock_recvmsg(sock, &msg, *flags & ~MSG_WAITFORONE);
 	else
@@ -164,7 +168,7 @@ static int recv_one(struct socket *sock, struct mmsghdr __user *hdr, struct mmsg
 	return put_received(hdr, slot, &msg, len);
 }
 
-/* Message @i of @batch, and what of @flags is for those after it. */
+/* Receives message @i of @batch; @flags becomes the flags for the messages after it. */
 static int recv_next(struct socket *sock, const struct batch *batch, unsigned int i,
 		     unsigned int *flags)
 {
@@ -196,7 +200,7 @@ static long recv_batch(struct socket *sock, const struct batch *batch)
 		i += max(err, 0L);
 		err = min(err, 0L);
 	}
-	/* As recvmmsg(2): the next call meets an error that came too late. */
+	/* As in recvmmsg(2), an error after the first message is reported by the next call. */
 	if (i && err && err != -EAGAIN)
 		WRITE_ONCE(sock->sk->sk_err, -err);
 	return i ? (long)i : err;
@@ -208,12 +212,12 @@ struct outgoing {
 	struct user_msghdr hdr;
 	struct msghdr msg;
 	struct iovec fast[UIO_FASTIOV];
-	struct iovec *iov;		/* to be freed */
+	struct iovec *iov;		/* allocated array, or NULL */
 	struct sockaddr_storage name;
 	u8 control[CONTROL_MAX] __aligned(sizeof(size_t));
 };
 
-/* Word by word: a copy of so little is mostly its call. */
+/* Copied word by word: for so few bytes a function call costs more than the copy. */
 static int import_header(struct outgoing *out, struct mmsghdr __user *mmsghdr)
 {
 	struct user_msghdr __user *from = &mmsghdr->msg_hdr;
@@ -235,13 +239,13 @@ fault:
 	return -EFAULT;
 }
 
-/* Does sendmmsg(2) make more of @hdr than send_one()? */
+/* Does @hdr need more of sendmmsg(2) than send_one() implements? */
 static bool is_unusual(const struct user_msghdr *hdr)
 {
 	return hdr->msg_controllen || hdr->msg_namelen < 0 || hdr->msg_flags & MSG_EOR;
 }
 
-/* As import_iovec(), for a single buffer. */
+/* import_iovec() for a single buffer. */
 static int import_buffer(struct outgoing *out)
 {
 	const struct iovec __user *from = out->hdr.msg_iov;
@@ -279,7 +283,7 @@ static int import_buffers(struct outgoing *out)
 	return ret < 0 ? ret : 0;
 }
 
-/* Word by word as well, if it is an address of IPv4. */
+/* Copies the address, an IPv4 one word by word. */
 static int copy_name(struct outgoing *out, int len)
 {
 	u64 *to = (u64 *)&out->name;
@@ -378,7 +382,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 		cond_resched();
 		if (fatal_signal_pending(current))
 			ret = -EINTR;
-		/* The rest of this one comes before the next. */
+		/* After a partial send, the rest must precede the next message. */
 		if (msg_data_left(&out.msg))
 			ret = -EAGAIN;
 	}
@@ -412,7 +416,7 @@ static bool is_valid(const struct mmsg_call *call, unsigned int flags_known)
 	       (!call->mmsg || call->n <= call->mmsg->n);
 }
 
-/* Watchers see one call for all messages. */
+/* Shows watchers one call for all messages. */
 static noinline long watched(struct run *run, unsigned int nr, unsigned long addr,
 			     struct mmsg_call *call, long (*fn)(struct mmsg_call *))
 {
@@ -495,7 +499,7 @@ long mmsg_entry_recv(const struct pt_regs *regs)
 {
 	const struct batch batch = batch_of(regs);
 
-	/* With a time limit it is another call. */
+	/* A call with a timeout is the kernel's. */
 	if (regs_arg(regs, 4) || !is_valid(&batch.call, MMSG_RECV_FLAGS))
 		return entries_recvmmsg(regs);
 	return on_socket(&batch, recv_batch);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Batches of messages on a socket, as of recvmmsg(2) and sendmmsg(2), for less:
- * one look at the descriptor table a batch, and buffers that are imported once.
- * Every message passes the checks of the plain call: security modules, address
- * space, socket errors.
+ * Batches of messages on a socket, as of recvmmsg(2) and sendmmsg(2), but cheaper: one descriptor
+ * lookup a batch, and buffers that are imported once.  Every message passes the checks of the
+ * plain call: security modules, address space, socket errors.
  *
  * Plain C, for engines.  mmsg.c implements this for the module, lib/user/mmsg.c
  * for a process.
@@ -12,7 +11,7 @@
 #define SYSCRIPT_MMSG_H
 
 #define MMSG_MAX	64	/* messages in a batch */
-#define MMSG_IOV	8	/* buffers of a message, to receive */
+#define MMSG_IOV	8	/* buffers of a message for receiving */
 #define MMSG_NAME	128	/* sizeof(struct sockaddr_storage) */
 
 /*
@@ -21,7 +20,7 @@
  */
 #define MMSG_MALFORMED	"message "
 
-/* The flags that a batch takes, by their numbers in every header. */
+/* The flags that a batch accepts, as numbers, which are the same in every header. */
 #define MMSG_RECV_FLAGS	(0x2 | 0x20 | 0x40 | 0x10000)
 		/* MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT, MSG_WAITFORONE */
 #define MMSG_SEND_FLAGS	(0x4 | 0x40 | 0x800 | 0x4000 | 0x8000)
@@ -37,20 +36,20 @@ struct mmsg_header {
 	unsigned int len __attribute__((aligned(8)));
 };
 
-/* One imported message: where to receive it, and its sender. */
+/* An imported message: its buffers, and its sender. */
 struct mmsg_slot {
 	struct {
 		unsigned long base, len;
 	} iov[MMSG_IOV];		/* struct iovec */
 	unsigned int iovlen;
-	unsigned int name_room;		/* at @user_name, as imported */
-	unsigned long user_name;	/* or 0 */
-	unsigned int namelen;		/* of @name; 0 before the first receive */
+	unsigned int name_room;		/* room at @user_name, when it was imported */
+	unsigned long user_name;	/* user address of the sender's name, or 0 */
+	unsigned int namelen;		/* length of @name; 0 before the first receive */
 	char name[MMSG_NAME] __attribute__((aligned(8)));
 };
 
 struct mmsg {
-	unsigned long addr;		/* user: struct mmsghdr[n] */
+	unsigned long addr;		/* user address of struct mmsghdr[n] */
 	unsigned int n;
 	struct mmsg_slot slot[];
 };
@@ -58,8 +57,8 @@ struct mmsg {
 struct mmsg_call {
 	int fd;
 	unsigned int n, flags;
-	unsigned long addr;		/* what to send: user, struct mmsghdr[n] */
-	struct mmsg *mmsg;		/* to receive into, or to take addresses from, or NULL */
+	unsigned long addr;		/* messages to send: user address of struct mmsghdr[n] */
+	struct mmsg *mmsg;		/* slots to receive into, or with addresses, or NULL */
 };
 
 struct run;
@@ -84,10 +83,9 @@ int mmsg_import(struct run *run, struct mmsg *mmsg, unsigned long addr, unsigned
  * Sends the @n messages at @addr; message i goes to the sender of slot i of @mmsg, if
  * there is one, else to its msg_name.  Writes msg_len.
  *
- * Both return the number of messages, or -errno if that is 0: -EINVAL for flags other
- * than MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK, -EFAULT, -EAGAIN,
- * -EINTR, and the protocol's own errors.  They stand for a system call: see
- * run_as_syscall().
+ * Both return the number of messages, or -errno if that is 0: -EINVAL for flags other than
+ * MMSG_*_FLAGS or @n beyond MMSG_MAX, -EBADF, -ENOTSOCK, -EFAULT, -EAGAIN, -EINTR, and the
+ * protocol's own errors.  They replace a system call: see run_as_syscall().
  */
 long mmsg_recv(struct run *run, struct mmsg_call *call);
 long mmsg_send(struct run *run, struct mmsg_call *call);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * recvmmsg(2) and sendmmsg(2) as the entries of the kernel make them, with the same
- * results, for less: mmsg.h says why.  A message with control data, with more or
- * fewer buffers than one to receive into, or with a bad header, and all after it,
- * are the kernel's own call's.
+ * recvmmsg(2) and sendmmsg(2) with the arguments and results of the kernel's entries, but
+ * cheaper, see mmsg.h. A message with control data, with more or fewer receive buffers than one,
+ * or with a bad header is left to the kernel's own call, with all messages after it.
  */
 #ifndef SYSCRIPT_MMSG_ENTRY_H
 #define SYSCRIPT_MMSG_ENTRY_H

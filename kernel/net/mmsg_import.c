@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See mmsg.h: the same in the module and in a process. */
+/*
+ * Reads the process's struct mmsghdr array for mmsg.h, for both the module and libsyscript: a
+ * message is checked once, and received into many times.
+ */
 #include "mmsg.h"
 #include "platform.h"
 #include "run.h"

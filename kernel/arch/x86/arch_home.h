@@ -11,8 +11,8 @@
 #include <asm/linkage.h>
 
 /*
- * Calls @entry, a constant, with @regs on the stack that ends at @home.  Not a function, whose
- * calls the compiler would merge by jumps.
+ * Calls @entry, a constant, with @regs on the stack that ends at @home.  Not a function: the
+ * compiler would merge its calls into one, reached by jumps.
  */
 #define ARCH_CALL_ON(home, entry, regs)						\
 ({										\
@@ -29,12 +29,12 @@
 	_ret;									\
 })
 
-/* A result stays where a call has left it: the compiler would move it away and back. */
+/* Keeps a result in the register of the call, because the compiler would move it away and back. */
 #define ARCH_KEEP_RESULT(ret)	asm("" : "+a" (ret))
 
 /*
- * Calls @fn, a constant, with a pointer that it need not look at.  *@home becomes the way back
- * from wherever that leads, for arch_return_from().
+ * Calls @fn, a constant, with a pointer that it may ignore.  Stores in *@home the stack pointer
+ * with which arch_return_from() can return to this call from any depth.
  */
 static __always_inline long arch_call_from(unsigned long *home,
 					   long (*fn)(const struct pt_regs *unused))

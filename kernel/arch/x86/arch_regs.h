@@ -29,7 +29,7 @@ static __always_inline unsigned long regs_arg(const struct pt_regs *regs, unsign
 
 /*
  * Sets the first @n arguments, a constant, of the struct pt_regs @regs; the others stay.  A
- * macro, because a function's pointer to it would take a register in each gate.
+ * macro, because the pointer argument of a function would take a register in each gate.
  */
 #define REGS_SET_FIRST_ARGS(regs, n, a, b, c, d, e, f)	\
 	do {						\
@@ -68,8 +68,8 @@ static __always_inline void regs_set_args(struct pt_regs *regs, const unsigned l
 }
 
 /*
- * The first @n arguments in @regs; the others are 0, because the process must not see
- * their contents.
+ * The first @n arguments in @regs; the others are set to 0, because the process must not see
+ * stale contents.
  */
 static __always_inline void regs_mask_args(const struct pt_regs *regs, unsigned int n,
 					   unsigned long *args)
@@ -92,7 +92,7 @@ static __always_inline long regs_result(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* As the system call entry leaves them, with @result for now. */
+/* Sets the registers as the system call entry does, with @result as the result so far. */
 static __always_inline void regs_set_call(struct pt_regs *regs, unsigned long nr, long result,
 					  const unsigned long *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The time-stamp counter: see cycles.h. */
+/* The time-stamp counter, for cycles.h: how to read it, and whether its frequency is known. */
 #ifndef SYSCRIPT_ARCH_TIME_H
 #define SYSCRIPT_ARCH_TIME_H
 
@@ -12,7 +12,7 @@ static __always_inline u64 arch_cycles(void)
 	return rdtsc();
 }
 
-/* In kHz, as the kernel has it; 0: there is no such counter. */
+/* The counter's frequency in kHz according to the kernel; 0 if there is no usable counter. */
 static inline unsigned int arch_cycles_khz(void)
 {
 	return tsc_khz;

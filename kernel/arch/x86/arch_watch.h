@@ -17,15 +17,15 @@
 #define WATCH_ALL	(WATCH_FILTERS | WATCH_EVENTS | WATCH_AT_ENTRY)
 
 /*
- * Of @task, which is current.  Other threads change them at any time: READ_ONCE() would be
- * an instruction more, at each call of a script.
+ * The bits of @task, which is current.  Other threads change them at any time.  No READ_ONCE(),
+ * which would cost an instruction in each call of a script.
  */
 static __always_inline unsigned long watch_bits(const struct task_struct *task)
 {
 	return data_race(task_thread_info(task)->syscall_work) & WATCH_ALL;
 }
 
-/* The same, looked at once for several decisions. */
+/* The bits of the current task, read once for several decisions. */
 static __always_inline unsigned long watch_bits_once(void)
 {
 	return READ_ONCE(current_thread_info()->syscall_work) & WATCH_ALL;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See entries.h. */
+/*
+ * Implements entries.h: when the module is loaded, writes a jump to each system call's function
+ * into text that entries_jumps.S reserves, with addresses from the kernel's system call table.
+ * The table is not exported, so it is found by name and checked.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/errno.h>
@@ -19,7 +23,7 @@
 #define JMP_SIZE	5
 #define ENDBR_SIZE	4
 
-/* Of all jumps, however they lie. */
+/* Pages that the jumps span, wherever they begin. */
 #define PAGES_MAX	(DIV_ROUND_UP(ENTRIES_COUNT * ENTRIES_SIZE, PAGE_SIZE) + 1)
 
 extern char entries_first[];
@@ -39,7 +43,7 @@ const u16 entries_numbers[] = {
 #include "syscalls.def"
 };
 
-/* The kernel's table, or NULL: getppid(2) is not where its symbol is. */
+/* The kernel's table, or NULL if the entry of getppid(2) is not the symbol's address. */
 static const sys_call_ptr_t *__init find_table(void)
 {
 	const sys_call_ptr_t *table = symbols_find("sys_call_table");
@@ -49,7 +53,7 @@ static const sys_call_ptr_t *__init find_table(void)
 	return getppid && (entry == getppid || entry == getppid - ENDBR_SIZE) ? table : NULL;
 }
 
-/* Text is not writable where it is executed: a second mapping, for the time being. */
+/* The jumps' text is not writable, so they are written through a temporary second mapping. */
 static char *__init map_writable(void)
 {
 	unsigned long first = (unsigned long)entries_first & PAGE_MASK;
@@ -78,7 +82,7 @@ static void __init sync(void *unused)
 	sync_core();
 }
 
-/* Does a jump lead where it should? */
+/* Is the jump's target the table's entry? */
 static bool __init works(void)
 {
 	static const struct pt_regs none;

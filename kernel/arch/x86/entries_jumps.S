@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * See entries.h.  entries.c writes where each jump goes.  No SYM_FUNC_START(): it
- * begins with an endbr64 where the kernel has IBT, and these are called directly.
+ * Room for the jumps of entries.h, whose targets entries.c writes when the module is loaded.  No
+ * SYM_FUNC_START(): it begins with an endbr64 where the kernel has IBT, and these are called
+ * directly.
  */
 #include <linux/errno.h>
 #include <linux/linkage.h>

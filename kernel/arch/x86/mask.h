@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* See ../mask.h. */
+/* Comparisons whose result is a mask, for the Spectre-safe checks of ../mask.h. */
 #ifndef SYSCRIPT_ARCH_X86_MASK_H
 #define SYSCRIPT_ARCH_X86_MASK_H
 
-/* All ones if @a is more than @b, else 0; in speculation, too. */
+/* All ones if @a > @b, otherwise 0, without a branch: holds in speculation, too. */
 static inline unsigned long mask_above(unsigned long a, unsigned long b)
 {
 	unsigned long mask;

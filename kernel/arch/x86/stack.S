@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Between the task's stack and an engine's own.
+ * Switches between the task's stack and an engine's own.
  *
- * Compiled for run.c, for the library, and with STACK_ATOMIC once more for LuaJIT's engine
- * in the kernel, whose calls both mostly lead to the same functions.
+ * Compiled for run.c, for the library, and with STACK_ATOMIC once more for LuaJIT's engine in the
+ * kernel.  The usual callees are called directly, to avoid retpolines.
  */
 #ifdef __KERNEL__
 #include <linux/linkage.h>
@@ -67,7 +67,7 @@ START(STACK_ON)
 	mov %rsi, %rdi
 	mov %rdx, %rsp
 #ifdef STACK_ATOMIC
-	lea vm_run(%rip), %rcx	/* mostly: saves a retpoline */
+	lea vm_run(%rip), %rcx	/* the usual function: saves a retpoline */
 	cmp %rcx, %rax
 	jne 1f
 	call vm_run
@@ -95,7 +95,7 @@ START(STACK_OFF)
 	mov %rdx, %rsp
 	and $-16, %rsp
 #ifdef __KERNEL__
-	call STACK_SLEEPABLE	/* what else: saves a retpoline */
+	call STACK_SLEEPABLE	/* the only function: saves a retpoline */
 #else
 	CALL_RAX
 #endif
