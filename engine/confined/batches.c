@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See syscript_image_batch.h.
+ * Implements the batches of syscript_image_batch.h.
  *
- * The arena is shared with the process, whose threads may be writing to it.  So a
- * batch's structure is copied before it is looked at, and only the copy counts; results
- * are written and never read again.  Everything else goes by addresses of the process,
- * through the functions that check these.
+ * The arena is shared with the process, whose threads may write to it at any time.  So a batch's
+ * structure is copied before it is checked, and only the copy is used; results are written and
+ * never read again.  All other memory is accessed by addresses of the process, through functions
+ * that check them.
  */
 #include "batches.h"
 #include "batches_arena.h"
@@ -33,7 +33,7 @@ static s64 files_call(struct engine_vm *vm, enum files_op op, u64 address)
 	return files_batch(vm->run, &request);
 }
 
-/* The two structures are the same: to copy field by field would take longer. */
+/* The structures have the same layout, so they are copied whole. */
 #define SAME_FIELD(field)						\
 	(offsetof(struct image_batch_file, field) == offsetof(struct files_reading, field))
 
@@ -64,7 +64,7 @@ static s64 entries_call(struct engine_vm *vm, u64 address)
 		.names = given.names, .names_len = given.names_len, .room = given.room,
 	};
 	err = readdirplus(vm->run, &request);
-	/* A run that ends has no valid records. */
+	/* The records are not valid if the run ends. */
 	if (err || vm->run->doom)
 		return err;
 	err = usermem_copy_out(vm->run, given.to, request.records, request.used);
@@ -84,13 +84,13 @@ static size_t size_of(unsigned int n)
 	return sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
 }
 
-/* Paid for by the program's limit, which its user has been charged with. */
+/* Charged to the program's memory limit, for which the user has been charged. */
 static bool may_have(const struct engine_vm *vm, size_t size)
 {
 	return size <= vm->memory_max - vm->batches.memory;
 }
 
-/* Where it may sleep. */
+/* Allocates where the run may sleep. */
 struct allocation {
 	struct mmsg *mmsg;
 	size_t size;
@@ -104,7 +104,7 @@ static long allocate(void *arg)
 	return 0;
 }
 
-/* The number of @mmsg, or 0 if there is none left. */
+/* Stores @mmsg and returns its number; 0 if all numbers are in use. */
 static int keep(struct engine_vm *vm, struct mmsg *mmsg)
 {
 	unsigned int i;
@@ -153,7 +153,7 @@ static s64 messages_call(struct engine_vm *vm, u64 address)
 	return ret;
 }
 
-/* NULL: there are none with that @number. */
+/* The imported messages with @number, or NULL. */
 static struct mmsg **find(struct engine_vm *vm, u64 number)
 {
 	u64 i = number - 1;
@@ -172,7 +172,7 @@ static s64 forget_call(struct engine_vm *vm, u64 number)
 	if (!messages)
 		return -ENOENT;
 	vm->batches.memory -= size_of((*messages)->n);
-	/* Not as a system call: where watchers refuse these, it would stay. */
+	/* Not as a system call: if watchers refused it, the memory would stay allocated. */
 	platform_free(*messages);
 	*messages = NULL;
 	return 0;
@@ -259,7 +259,7 @@ static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
 	return batches_frames_call(vm, op, address);
 }
 
-/* A single file costs little, so it does not pay for what the others need. */
+/* A single file is dispatched first: the other batches' tests would be much of its cost. */
 s64 batches_call(struct engine_vm *vm, u64 op, u64 address)
 {
 	return likely(op == IMAGE_BATCH_READ_FILE) ? file_call(vm, address) :

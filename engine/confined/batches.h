@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Batches for images: see syscript_image_batch.h. */
+/* Batches (syscript_image_batch.h) that images make by IMAGE_CALL_BATCH. */
 #ifndef CONFINED_BATCHES_H
 #define CONFINED_BATCHES_H
 
@@ -11,10 +11,10 @@ struct engine_vm;
 struct mmsg;
 
 /**
- * struct batches - what a program's batches keep from one to the next
- * @messages: what was imported, by its number less one: not in the arena
- * @memory:   bytes of it
- * @ports:    of frames, by their number less one; they live as long as the program
+ * struct batches - state of a program's batches, kept between them
+ * @messages: imported messages, by number - 1; not in the arena
+ * @memory:   bytes of @messages
+ * @ports:    ports of frames, by number - 1; they live as long as the program
  */
 struct batches {
 	struct mmsg *messages[IMAGE_MESSAGES_MAX];
@@ -22,7 +22,7 @@ struct batches {
 	struct frames *ports[FRAMES_PORTS];
 };
 
-/* In a run: batch @op with its structure at @address.  Returns r0. */
+/* Called in a run: makes batch @op, whose structure is at @address.  Returns r0. */
 s64 batches_call(struct engine_vm *vm, u64 op, u64 address);
 
 void batches_release(struct engine_vm *vm);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What batches read and write in the arena: see batches.c. */
+/*
+ * Access to the arena for batches: addresses are masked, and each byte is read once, because
+ * other threads may write there.
+ */
 #ifndef CONFINED_BATCHES_ARENA_H
 #define CONFINED_BATCHES_ARENA_H
 
 #include "place.h"
 
-/* Where the program's @address is; a structure may reach into the guard after the arena. */
+/*
+ * The kernel's address of the program's @address.  A structure may extend into the guard after
+ * the arena.
+ */
 static inline void *in_arena(const struct engine_vm *vm, u64 address)
 {
 	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
@@ -13,7 +19,7 @@ static inline void *in_arena(const struct engine_vm *vm, u64 address)
 	return (void *)(unsigned long)(vm->machine.base + offset);
 }
 
-/* Where @n bytes are at the program's @address, or NULL if the arena ends before. */
+/* The kernel's address of @n bytes at the program's @address, or NULL if the arena ends before. */
 static inline void *range_in_arena(const struct engine_vm *vm, u64 address, u64 n)
 {
 	u64 size = 1UL << vm->image.arena_shift;
@@ -21,7 +27,7 @@ static inline void *range_in_arena(const struct engine_vm *vm, u64 address, u64 
 	return n <= size - (address & (size - 1)) ? in_arena(vm, address) : NULL;
 }
 
-/* Like this, so that the compiler reads each byte once. */
+/* A volatile copy, so that the compiler reads each byte once. */
 #define READ_STRUCT(vm, to, address)					\
 	do {								\
 		_Static_assert(sizeof(*(to)) <= IMAGE_GUARD, #to);	\

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See syscript_image_batch.h: batches of frames of a device.
+ * Implements the batches of frames in syscript_image_batch.h. A frame stays in memory of
+ * kernel/net.  The program gets a copy of its bytes, and a record with the datagram's position;
+ * to send a frame, it gives the bytes to send, which are copied back.
  *
- * A frame stays where kernel/net has it.  The program gets a copy of its bytes, and a
- * record that says where its datagram is; when a frame is to be sent, the program says with
- * which bytes, and these are copied back.  Copies and records are the program's, and the
- * process's threads may write there too: nothing of them is believed.  Where a frame is, what
- * it may hold and who pays for it, only kernel/net knows.
+ * Copies and records are in the arena, where the process's threads may write, too, so nothing in
+ * them is trusted: a frame's address, size and charge are known to kernel/net alone.
  */
 #include "batches.h"
 #include "batches_arena.h"
@@ -16,7 +15,7 @@
 
 /* -- Ports --------------------------------------------------------------------------- */
 
-/* NULL: there is none with that @number. */
+/* The port with @number, or NULL. */
 static struct frames *find_port(const struct engine_vm *vm, u64 number)
 {
 	u64 i = number - 1;
@@ -24,7 +23,7 @@ static struct frames *find_port(const struct engine_vm *vm, u64 number)
 	return i < FRAMES_PORTS ? vm->batches.ports[image_index(i, FRAMES_PORTS)] : NULL;
 }
 
-/* A program has no more ports than FRAMES_PORTS: there is a number for each. */
+/* The port's number.  A program has at most FRAMES_PORTS ports, so there is a number for each. */
 static s64 number_of(struct engine_vm *vm, struct frames *frames)
 {
 	struct frames **ports = vm->batches.ports;
@@ -46,7 +45,7 @@ static s64 open_call(struct engine_vm *vm, u64 address)
 	if (given.take > FRAMES_TAKE_UNFILTERED)
 		return -EINVAL;
 	err = frames_open(vm->run, given.fd, given.take, &frames);
-	/* Of a run that ends there may be no port. */
+	/* If the run ends, there may be no port. */
 	if (err || vm->run->doom)
 		return err;
 	frames->all = given.all;
@@ -55,7 +54,7 @@ static s64 open_call(struct engine_vm *vm, u64 address)
 
 /* -- Bytes --------------------------------------------------------------------------- */
 
-/* Most frames are short, and a call would take longer than their copy. */
+/* Most frames are short: a function call would take longer than the copy. */
 #define SHORT	256
 
 static void copy_bytes(void *to, const void *from, unsigned int n)
@@ -76,12 +75,12 @@ static void copy_bytes(void *to, const void *from, unsigned int n)
 		*p++ = *q++;
 	if (!n)
 		return;
-	/* The last word overlaps the one before it. */
+	/* The last word overlaps the one before. */
 	memcpy(&last, (const char *)q + n - sizeof(last), sizeof(last));
 	memcpy((char *)p + n - sizeof(last), &last, sizeof(last));
 }
 
-/* What a frame of @len bytes takes of the program's memory. */
+/* The program's memory that a frame of @len bytes needs. */
 static u64 slot_of(unsigned int len)
 {
 	return len < IMAGE_FRAME_SLOT ? IMAGE_FRAME_SLOT : (len + 63) & ~63UL;
@@ -153,7 +152,7 @@ static s64 fetch_call(struct engine_vm *vm, u64 address)
 
 /* -- From the program -------------------------------------------------------------------- */
 
-/* Where headers without options end: Ethernet's, and IPv4's or IPv6's. */
+/* Is this the end of headers without options: Ethernet's, and IPv4's or IPv6's? */
 static bool is_after_headers(unsigned int at)
 {
 	return at == 34 || at == 54;
@@ -164,7 +163,7 @@ static bool is_udp(const struct image_batch_out *given)
 	return is_after_headers(given->udp) && given->len >= given->udp + 0u + UDP_LEN;
 }
 
-/* A checksum that is still to be completed: as the frame had it, or UDP's. */
+/* Is the position that of a checksum to be completed: the frame's own, or UDP's? */
 static bool is_sum(const struct frame *frame, const struct image_batch_out *given)
 {
 	if (given->sum_at + 2u > given->len)
@@ -186,7 +185,7 @@ static void set_sum(struct frame *frame, const struct image_batch_out *given)
 	frame->sum_at = given->sum_at;
 }
 
-/* The frame gets the bytes that are given.  False: they are none, or there is no room. */
+/* Copies the given bytes to the frame.  False if they are invalid, or there is no room. */
 static bool write_frame(struct engine_vm *vm, struct frames *from, struct frame *frame,
 			const struct image_batch_out *given)
 {
@@ -207,7 +206,7 @@ static bool write_frame(struct engine_vm *vm, struct frames *from, struct frame 
 	return true;
 }
 
-/* @to: the port that is to send it, or NULL: it stays. */
+/* @to: the port that is to send the frame, or NULL to keep it. */
 static void take_out(struct engine_vm *vm, const struct image_batch_out *given,
 		     struct frames *to)
 {

@@ -37,9 +37,9 @@
 
 struct checker {
 	struct checked *out;
-	enum context context;	/* that it is to run in */
-	u32 pc;			/* the instruction that is looked at */
-	u32 func;		/* the function that it is in */
+	enum context context;	/* context in which it is to run */
+	u32 pc;			/* the current instruction */
+	u32 func;		/* the current function */
 	char *error;
 	size_t error_len;
 };
@@ -67,7 +67,7 @@ u32 image_func_at(const struct checked *checked, u32 pc)
 
 /* -- The parts of an instruction ------------------------------------------- */
 
-/* A register that is written: r10 never is. */
+/* Checks a register that is written: never r10. */
 static int check_dst(struct checker *c, u8 reg)
 {
 	if (reg >= INSN_R10)
@@ -92,8 +92,8 @@ static int check_unused(struct checker *c, const char *field, s32 value)
 }
 
 /*
- * The place of an access.  A base of r0 to r9 is masked; r10 is not, so what is
- * accessed by it has to lie in the frame.
+ * Checks the address of an access.  Base registers r0 to r9 are masked; r10 is not, so accesses
+ * by it must be within the frame.
  */
 static int check_place(struct checker *c, u8 base, const struct image_insn *insn)
 {
@@ -117,7 +117,7 @@ static int check_jump_target(struct checker *c, s32 offset)
 	if (target < start || target >= end)
 		return refuse(c, "jumps to %lld, outside of its function (%u to %u)",
 			      (long long)target, start, end - 1);
-	/* Of later instructions, check_imm64() will look at the mark. */
+	/* For a later instruction, check_imm64() will test the mark. */
 	if (c->out->marks[target] & MARK_SECOND)
 		return refuse(c, "jumps into the middle of instruction %lld",
 			      (long long)target - 1);
@@ -152,7 +152,7 @@ static int check_shift(struct checker *c, const struct image_insn *insn)
 	return check_unused(c, "off", insn->off);
 }
 
-/* Byte swaps: src says to which order, and BPF_ALU64 swaps always. */
+/* Byte swaps: src selects the byte order, and BPF_ALU64 swaps always. */
 static int check_swap(struct checker *c, const struct image_insn *insn)
 {
 	if (insn->imm != 16 && insn->imm != 32 && insn->imm != 64)
@@ -163,7 +163,7 @@ static int check_swap(struct checker *c, const struct image_insn *insn)
 	       check_unused(c, "off", insn->off);
 }
 
-/* Registers to a register: no address, no jump. */
+/* Operations on registers: no address, no jump. */
 static int check_alu(struct checker *c, const struct image_insn *insn)
 {
 	int err = check_dst(c, insn->dst);
@@ -196,7 +196,7 @@ static int check_alu(struct checker *c, const struct image_insn *insn)
 	return refuse(c, "opcode 0x%02x does not exist", insn->code);
 }
 
-/* A constant, or the address of something in the arena, in two slots. */
+/* A constant, or an address in the arena, in two instruction slots. */
 static int check_imm64(struct checker *c, const struct image_insn *insn)
 {
 	const struct image_insn *second = insn + 1;
@@ -236,7 +236,7 @@ static int check_store_imm(struct checker *c, const struct image_insn *insn)
 	return check_place(c, insn->dst, insn) ?: check_unused(c, "src", insn->src);
 }
 
-/* The processor locks up to a cache line, so no operation may reach over one. */
+/* An atomic operation must not cross a cache line, which the processor would lock the bus for. */
 static int check_atomic(struct checker *c, const struct image_insn *insn)
 {
 	u32 width = insn_width(insn->code);
@@ -244,7 +244,7 @@ static int check_atomic(struct checker *c, const struct image_insn *insn)
 	if (width < 4)
 		return refuse(c, "opcode 0x%02x does not exist", insn->code);
 	if (insn->dst == INSN_R10 && insn->off & (width - 1))
-		return refuse(c, "atomic on r10%+d, no multiple of %u", insn->off, width);
+		return refuse(c, "atomic on r10%+d, which is not a multiple of %u", insn->off, width);
 	switch (insn->imm) {
 	case INSN_ADD: case INSN_AND: case INSN_OR: case INSN_XOR:
 		return check_src(c, insn->src);
@@ -413,7 +413,7 @@ static int check_insn(struct checker *c, const struct image_insn *insn)
 
 /* -- Functions, and the image as a whole ----------------------------------- */
 
-/* Control must not fall out of a function's end. */
+/* A function must end in an instruction that control does not pass. */
 static int check_func_last(struct checker *c)
 {
 	u8 code = c->out->insns[c->pc].code;
@@ -550,7 +550,7 @@ static size_t table_size(const struct image_header *im)
 	return ((size_t)im->ntable + (im->ntable & 1)) * sizeof(u32);
 }
 
-/* The lengths in the header are bounded by now, so nothing here can wrap. */
+/* The lengths in the header were bounded before, so nothing here can wrap. */
 static int check_layout(struct checker *c, size_t len)
 {
 	const struct image_header *im = c->out->image;

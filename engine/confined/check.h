@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The checker: says whether an image is valid, see syscript_image.h, and finds out what the
- * code generator needs to know about it.
+ * The checker decides whether an image is valid (syscript_image.h), and computes what the code
+ * generator needs to know about it.
  */
 #ifndef CONFINED_CHECK_H
 #define CONFINED_CHECK_H
@@ -10,13 +10,13 @@
 #include "port.h"
 #include "context.h"
 
-/* checked.marks, for each instruction */
-#define MARK_TARGET	(1 << 0)	/* a jump leads here */
+/* Bits of checked.marks, for each instruction */
+#define MARK_TARGET	(1 << 0)	/* the target of a jump */
 #define MARK_SECOND	(1 << 1)	/* the second half of an LD_IMM64 */
 
-/* checked.traits, for each function */
-#define TRAIT_SAVES	0x0f		/* writes r6 + i, for bit i */
-#define TRAIT_CALLS	(1 << 4)	/* functions of the image */
+/* Bits of checked.traits, for each function */
+#define TRAIT_SAVES	0x0f		/* bit i: writes r6 + i */
+#define TRAIT_CALLS	(1 << 4)	/* calls functions of the image */
 #define TRAIT_FRAME	(1 << 5)	/* reads r10, or has a frame */
 
 /**
@@ -43,9 +43,9 @@ struct checked {
 };
 
 /*
- * Checks an image that is to run in @context.  @base is the header of the image that it
- * extends, or NULL.  Nothing else about the base matters: a call into it is paid for as
- * one of functions that call others, and each function finds room for itself.
+ * Checks an image that is to run in @context.  @base is the header of the image that it extends,
+ * or NULL.  Only the header matters: a call into the base pays as a call of functions that call
+ * others, and each function checks the stack by itself.
  *
  * Returns 0 with @checked filled in, to be released by image_release(); -ENOEXEC
  * with the reason in @error, which names the instruction; or -ENOMEM.
@@ -55,20 +55,23 @@ int image_check(const void *image, size_t len, enum context context,
 		size_t error_len);
 void image_release(struct checked *checked);
 
-/* The header's part of that. */
+/* The part of image_check() for the header. */
 int image_check_header(const struct image_header *image, size_t len,
 		       const struct image_header *base, char *error, size_t error_len);
 
-/* May images make system call @nr?  If not, @why, which may be NULL, says why. */
+/* May images make system call @nr?  If not, *@why, unless @why is NULL, gets the reason. */
 bool image_syscall_known(u32 nr, const char **why);
 
-/* fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
+/* In fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
 int image_charge(struct checked *checked);
 
-/* Is the call at @pc one of functions that may call others, or of the base's? */
+/*
+ * Is the instruction at @pc, a call, one of functions that may call others, or of the base's
+ * functions?
+ */
 bool image_call_is_deep(const struct checked *checked, u32 pc);
 
-/* Is the instruction at @pc such a call? */
+/* Is the instruction at @pc a call, and is it deep? */
 static inline bool image_calls_deep(const struct checked *checked, u32 pc)
 {
 	const struct image_insn *insn = &checked->insns[pc];
@@ -84,7 +87,7 @@ static inline u32 image_func_end(const struct checked *checked, u32 f)
 						checked->image->ninsns;
 }
 
-/* Numbers before an image's own: those of its base, if it has one. */
+/* The number of the image's first instruction, function or table entry: the base's come before. */
 static inline u32 image_first_insn(const struct checked *checked)
 {
 	return checked->base ? checked->base->ninsns : 0;
@@ -112,7 +115,7 @@ static inline bool insn_is_jump(const struct image_insn *insn)
 	       op != INSN_EXIT;
 }
 
-/* Instructions from the one after @insn to where it jumps. */
+/* The jump's distance in instructions, from the one after @insn. */
 static inline s32 insn_jump_offset(const struct image_insn *insn)
 {
 	return insn->code == (INSN_JMP32 | INSN_JA) ? insn->imm : insn->off;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The confined engine's operations for the core (engine.h), and what generated code
- * asks for, in both places.
+ * The confined engine's operations for the core (engine.h), and the functions that generated code
+ * calls; for both the module and libsyscript.
  */
 #include "check.h"
 #include "engine.h"
@@ -26,7 +26,7 @@ static const char *const excluded[SYSCALLS_MAX] = {
 #include "syscalls.def"
 };
 
-/* One more than the line of the call with a number; 0: there is none. */
+/* The line of each system call in syscalls.def plus 1; 0 if it is not there. */
 static const u16 calls[SYSCALLS_MAX] = {
 #define SYSCALL(name, kinds, flags)	[__NR_##name] = CALL_##name + 1,
 #include "syscalls.def"
@@ -55,20 +55,20 @@ static u64 call_by_number(struct engine_vm *vm, u64 nr, const long *args)
 	return run_may_call(vm->run, index) ? run_syscall(vm->run, index, args) : -EPERM;
 }
 
-/* IMAGE_CALL_SYSCALL: the number and the arguments are the program's. */
+/* IMAGE_CALL_SYSCALL: number and arguments are in the program's memory. */
 static noinline u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
 {
 	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
 	long args[6];
 
-	/* From the guard, if it must be; what is read, others may be writing. */
+	/* May be read from the guard page; other threads may be writing there. */
 	memcpy(args, (void *)(unsigned long)vm->machine.base + offset, sizeof(args));
 	return call_by_number(vm, nr, args);
 }
 
 /*
- * Of the current task nothing may be asked here.  The checker has refused what is not
- * IMAGE_FUNCTION already.
+ * Nothing here may use the current task.  The checker has refused calls other than
+ * IMAGE_FUNCTION.
  */
 static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 {
@@ -78,7 +78,7 @@ static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 	return -EOPNOTSUPP;
 }
 
-/* Those of memory are of no library: the arena is the program's, the rest util's. */
+/* Batches of memory need no library: the arena is the program's, and the rest is in util. */
 static bool may_batch(const struct run *run, u64 op)
 {
 	if (likely(!run->only))
@@ -94,8 +94,8 @@ static bool may_batch(const struct run *run, u64 op)
 /* -- Runs that have to end ---------------------------------------------------------- */
 
 /*
- * What a program is in the middle of, it alone knows.  So if it is to be called again it
- * is told to come to an end, and has to in time.  True while it has.
+ * A program that is to be called again must not be stopped in the middle of a change to its data.
+ * So it is told to end by itself, within a time limit.  True until that has passed.
  */
 static bool ends_itself(struct engine_vm *vm)
 {
@@ -112,8 +112,9 @@ static bool ends_itself(struct engine_vm *vm)
 }
 
 /*
- * Fuel of a run that has been told to end, before long, and at other places of a loop each
- * time: compiled functions can be left only in their own code, not in the base's.
+ * Fuel of a run that was told to end: little, and varying, so that it runs out at different
+ * instructions of a loop, because compiled functions can be left only in their own code, not in
+ * the base's.
  */
 #define FUEL_TO_END	1024
 
@@ -123,7 +124,7 @@ static s64 fuel_to_end(struct engine_vm *vm)
 	return vm->told % FUEL_TO_END;
 }
 
-/* The run is doomed: what becomes of it where its fuel has run out. */
+/* The run is doomed and its fuel has run out: how does it end? */
 static u32 end_at_poll(struct engine_vm *vm)
 {
 	if (!ends_itself(vm))
@@ -164,10 +165,10 @@ static noinline u64 call_process(const u64 *args, struct machine *machine, u32 c
 	return call_by_number(vm, call - IMAGE_SYSCALL, (const long *)args);
 }
 
-/* Calls with a constant number come here where the platform has no gates for them. */
+/* Calls with a constant number come here if the platform has no gates. */
 u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 {
-	/* What the one needs of a stack frame, the other does not. */
+	/* Tail calls, so that neither needs the other's stack frame. */
 	return machine->atomic ? call_atomic(args, machine, call) :
 				 call_process(args, machine, call);
 }
@@ -176,7 +177,7 @@ void machine_poll(struct machine *machine)
 {
 	struct engine_vm *vm;
 
-	/* Nothing that may sleep, and none of the wrong task's signals. */
+	/* Must not sleep, nor react to signals of the interrupted task. */
 	if (machine->atomic) {
 		machine->end = MACHINE_STOP;
 		return;
@@ -224,7 +225,7 @@ static int finish(struct engine_vm *vm, struct syscript_call *call)
 	return 0;
 }
 
-/* Only to be extended: it has neither an arena nor a stack. */
+/* A base is only extended: it has neither an arena nor a stack. */
 static bool is_base(const struct engine_vm *vm)
 {
 	return vm->run->flags & SYSCRIPT_BASE;
@@ -255,7 +256,7 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 			  nargs, ARGS_MAX);
 		return -ERANGE;
 	}
-	/* Compounds have two. */
+	/* Compounds have two arguments. */
 	if (likely(nargs == 2))
 		take_args(machine, call, 2);
 	else
@@ -283,7 +284,7 @@ static int make_stack(struct engine_vm *vm)
 	return vm->stack ? 0 : -ENOMEM;
 }
 
-/* The charge of one program: its code may be shared, but each pays for it. */
+/* The memory charged to one program: shared code is charged to each. */
 static unsigned long memory_of(const struct engine_vm *vm)
 {
 	return sizeof(*vm) + vm->stack_size + vm->memory + place_arena_memory(vm) +
@@ -320,7 +321,7 @@ static int check_memory(struct run *run, unsigned long memory)
 	return -ENOBUFS;
 }
 
-/* As far as they can be known without its code: nothing has been taken so far. */
+/* Checks sizes that are known without the code, before anything is allocated. */
 static int check_sizes(struct run *run, struct engine_vm *vm,
 		       const struct engine_image *image)
 {
@@ -337,7 +338,7 @@ static int check_sizes(struct run *run, struct engine_vm *vm,
 	return check_arena(run, vm, image) ?: check_memory(run, memory_of(vm) + image->len);
 }
 
-/* The rest, with code: what is not needed any more if this fails is freed here. */
+/* Makes the rest, with code.  On failure frees what the caller does not expect. */
 static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 {
 	int err = check_memory(vm->run, memory_of(vm));
@@ -357,9 +358,9 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 }
 
 /*
- * System calls with a constant number are calls of machine code, which scripts with other
- * rights may share: they are looked for in the image, once.  It has been checked.  Of a
- * base without any, each call is made with the rights of the script that extends it.
+ * System calls with a constant number are direct calls in machine code, which scripts with other
+ * rights may share.  So the checked image is searched for them once.  Calls by a base without
+ * rights of its own are checked against the rights of the script that extends it.
  */
 static int check_rights(struct run *run, const struct engine_image *image)
 {

@@ -30,7 +30,7 @@
 struct fuel {
 	struct checked *checked;
 	u16 *ahead;		/* until it is known: that of the code after the loop, and 1 */
-	u32 start, end;		/* of the present function */
+	u32 start, end;		/* the current function */
 };
 
 static u32 cost(const struct image_insn *insn)
@@ -76,13 +76,13 @@ static bool jumps_back(const struct fuel *fuel, u32 pc)
 	       !jumps_to_end(fuel, pc);
 }
 
-/* Ahead of the instruction after the one at @pc. */
+/* Fuel ahead of the instruction after @pc. */
 static u32 ahead_of_next(const struct fuel *fuel, u32 pc)
 {
 	return pc + 1 < fuel->end ? fuel->ahead[pc + 1] : 0;
 }
 
-/* The last jump to a loop's start comes first. */
+/* Loops are searched from their last backward jump. */
 static u32 ahead_of_loop_end(struct fuel *fuel, u32 pc)
 {
 	u16 *start = &fuel->ahead[target_of(fuel, pc)];
@@ -123,7 +123,7 @@ static u32 ahead_of(struct fuel *fuel, u32 pc)
 	return cost(insn);
 }
 
-/* Earlier where a loop has just ended, so that the place will not be in one. */
+/* Also true, earlier, where a loop has just ended, so that the charge is outside of it. */
 static bool is_far(const struct fuel *fuel, u32 pc, u32 ahead)
 {
 	if (pc == fuel->start)

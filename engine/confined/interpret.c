@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What an image does, in C: written from syscript_image.h alone, to compare the generated
- * code with.  It counts fuel and the machine's stack as that does, so both end a
- * run at the same instruction.
+ * An interpreter of images, written from syscript_image.h alone, to compare generated code with.
+ * It counts fuel and stack as generated code does, so both end a run at the same instruction.
  */
 #include "check.h"
 #include "machine.h"
 
 struct frame {
 	u64 saved[4];		/* r6 to r9 of the caller */
-	const struct checked *checked;	/* the caller's */
-	u32 func, back;		/* of the caller, and where it goes on */
+	const struct checked *checked;	/* the caller's image */
+	u32 func, back;		/* the caller's function, and the return address */
 	u32 begin;		/* the caller's frame */
-	u32 native;		/* used by the caller, at its beginning */
+	u32 native;		/* stack used by the caller at its entry */
 	bool try;
 };
 
 struct interpreter {
-	const struct checked *checked;	/* what is at @pc */
+	const struct checked *checked;	/* the image that has the code at @pc */
 	const struct checked *own, *base;	/* @base may be NULL */
 	struct machine *machine;
 	u64 r[11];
 	u32 pc, func;
-	u32 begin;		/* of the frame, from the arena's start */
+	u32 begin;		/* the frame's beginning, as an offset in the arena */
 	u32 native;		/* bytes of the machine's stack in use */
 	struct frame *frames;
 	u32 depth;
@@ -107,7 +106,7 @@ static bool go_back(struct interpreter *m)
 	return true;
 }
 
-/* One of both images', by its number in the table of both. */
+/* Calls a function by its number in the joint table of both images. */
 static bool call_number(struct interpreter *m, u64 entry, bool try)
 {
 	u32 func, first = image_first_entry(m->own);
@@ -168,7 +167,7 @@ static bool step_call(struct interpreter *m, const struct image_insn *insn)
 
 /* -- Memory ------------------------------------------------------------------- */
 
-/* Returns where @reg + @off leads, or NULL at the end of the run. */
+/* The address @reg + @off, or NULL at the end of the run. */
 static void *place(struct interpreter *m, u8 reg, const struct image_insn *insn)
 {
 	const struct image_header *image = m->checked->image;
@@ -418,7 +417,7 @@ void machine_interpret(const struct checked *checked, const struct checked *base
 		.native = MACHINE_NATIVE_CALL,
 	};
 
-	/* Each call takes at least that much, but for the innermost. */
+	/* Each call takes at least so much stack, except the innermost. */
 	m.frames = image_alloc((machine->native_size / MACHINE_NATIVE_CALL + 2) *
 			       sizeof(*m.frames));
 	if (!m.frames) {

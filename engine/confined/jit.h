@@ -13,7 +13,7 @@
  * @address: takes r1 to r5 and machine.run as a C function takes arguments, and after
  *           them, where @args is 6, r0; returns r0; within 2 GB.  Its stack need not
  *           be aligned
- * @args:    how many of r1 to r5 and r0 it looks at
+ * @args:    how many of r1 to r5 and r0 it reads
  */
 struct jit_gate {
 	u64 address;
@@ -21,9 +21,9 @@ struct jit_gate {
 };
 
 /**
- * struct jit_fixup - a distance in code whose place is not known yet
- * @at:    its place: 32 bits, from there on
- * @index: of jit.offsets: what it leads to; or JIT_OUTSIDE, and @to has the address
+ * struct jit_fixup - a branch distance to be filled in when its target is known
+ * @at:    offset of its 32 bits in the code
+ * @index: index of its target in jit.offsets; or JIT_OUTSIDE: @to is the target
  */
 struct jit_fixup {
 	u32 at, index;
@@ -32,9 +32,9 @@ struct jit_fixup {
 #define JIT_OUTSIDE	(~0U)
 
 /**
- * struct jit_draft - the code as the first call has written it
- * @key:    that of struct jit then
- * @fits:   there was room for all of it
+ * struct jit_draft - the code that the first call has written
+ * @key:    the value of jit.key in that call
+ * @fits:   there was room for all of the code
  */
 struct jit_draft {
 	u8 *code;
@@ -46,25 +46,25 @@ struct jit_draft {
 };
 
 /**
- * struct jit - what to generate
+ * struct jit - parameters and results of code generation
  * @checked: the image
  * @base:    the code of the image that it extends, if any
- * @key:     random: constants of more than 16 bits, which the image's author chose,
- *           appear in the code xor'ed with it.  0: as they are
+ * @key:     random: constants of more than 16 bits, which the image's author chose, appear in the
+ *           code xor'ed with it.  0: unchanged
  * @code:    where to write it, room for @size bytes; NULL to find out @size
  * @exec:    the address that it will run at
  * @size:    bytes
  * @gate:    finds the gate of a system call that image_syscall_known(); NULL: all
  *           calls go through machine_call()
- * @gate_args: for struct verify: the gate at an address
+ * @gate_args: as in struct verify
  * @barrier: call confined_barrier before each gate
  * @live:    for each instruction, the registers that may be read after it: image_live()
  * @offsets: room for ninsns + nfuncs numbers: where the code of each instruction
  *           begins, then where that of each function does
  * @labels:  room for @nlabels of them, for the verifier
- * @draft:   of the first call; the second copies it
- * @numbers: where calls by number go
- * @beyond:  for an extension: where it looks up numbers that its base does not have
+ * @draft: written by the first call; the second copies it
+ * @numbers: offset of the dispatcher of calls by number
+ * @beyond: for an extension: offset of its lookup of numbers that its base does not have
  */
 struct jit {
 	const struct checked *checked;
@@ -84,7 +84,7 @@ struct jit {
 	struct jit_draft draft;
 };
 
-/* live.c: registers, by bits, that an instruction reads and writes. */
+/* live.c: sets of registers that an instruction reads and writes. */
 struct insn_effect {
 	u16 reads, writes;
 };
@@ -92,8 +92,8 @@ struct insn_effect {
 struct insn_effect insn_effect(const struct image_insn *insn);
 
 /*
- * Fills in @found: for each instruction, the registers that may be read after it; then,
- * for each again, those that may be read at it.  The caller has zeroed it.
+ * Fills in @found: for each instruction, the registers that may be read after it; then, for each
+ * again, those that may be read at it.  The caller zeroes @found.
  */
 void image_live(const struct checked *checked, u16 *found);
 
@@ -103,7 +103,10 @@ void image_live(const struct checked *checked, u16 *found);
  */
 int jit_generate(struct jit *jit);
 
-/* As much as most code takes.  Where it is not enough, or not to be had, all is made twice. */
+/*
+ * Allocates a draft that most code fits in.  If it does not fit, or there is no memory, all code
+ * is generated twice.
+ */
 static inline void jit_draft(struct jit_draft *draft, const struct image_header *im)
 {
 	*draft = (struct jit_draft){
@@ -122,7 +125,7 @@ static inline void jit_drop_draft(struct jit *jit)
 	jit->draft = (struct jit_draft){ 0 };
 }
 
-/* Labels are the draft's, or room for them. */
+/* Points jit.labels to the draft's, or allocates room for them. */
 static inline int jit_measured(struct jit *jit)
 {
 	if (jit->draft.fits)
@@ -159,7 +162,7 @@ static inline void jit_release(struct jit *jit)
 	image_free(jit->labels);
 }
 
-/* After the second: verifies the code, as verify_code() does. */
+/* After the second call: verifies the code with verify_code(). */
 static inline int jit_verify(const struct jit *jit, char *error, size_t error_len)
 {
 	struct verify v = {
@@ -174,8 +177,8 @@ static inline int jit_verify(const struct jit *jit, char *error, size_t error_le
 }
 
 /*
- * What extensions have to know about verified code: the labels of its functions and of
- * its lookup of numbers.  @labels has room for JIT_BASE_LABELS(nfuncs).
+ * Facts about verified code for its extensions: labels of its functions and of its dispatcher.
+ * @labels has room for JIT_BASE_LABELS(nfuncs).
  */
 #define JIT_BASE_LABELS(nfuncs)	((nfuncs) + 1)
 #define JIT_BASE_NUMBERS	0

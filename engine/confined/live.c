@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which registers are read again, for the code generator: it may overwrite the others.
+ * Liveness analysis for the code generator, which may overwrite dead registers.
  *
- * A register is read after an instruction if any instruction that may follow, at any
- * distance, reads it before it is written; this is found by going backwards over a
- * function until nothing more is found.  A mistake here makes code that computes
- * something else, never code that leaves the arena: the verifier does not rely on it.
+ * A register is live after an instruction if any path from there reads it before writing it; the
+ * sets are found by passes backwards over a function until they no longer change.  A mistake here
+ * generates code with wrong results, never code that leaves the arena: the verifier does not rely
+ * on it.
  */
 #include "jit.h"
 
-#define ALL_REGISTERS	0x3ff		/* r0 to r9; r10 is none */
+#define ALL_REGISTERS	0x3ff		/* r0 to r9; r10 is never allocated */
 #define ARGUMENTS	0x3f		/* r0 to r5 */
-/* Loops within loops; functions that take more are rare, and have all registers read. */
+/*
+ * Deep nests of loops need more passes: such functions are rare, and all registers count as live.
+ */
 #define PASSES		8
 
-/* In @before: a jump from a later place leads there; what is read depends on others. */
+/* In @before: a backward jump leads here; the set depends on later changes. */
 #define LOOP			0x8000
 #define LEADS_ON		0x4000
 
-/* @before is room for what is read at each instruction, or after it. */
+/* @before has the live sets at each instruction, or after it. */
 struct live {
 	const struct checked *checked;
 	u16 *after, *before;
 	u32 func;
-	u16 left;	/* what is read of r0 to r5 after functions have returned */
-	bool ahead;	/* one has called itself, or one that comes later */
+	u16 left;	/* of r0 to r5, those live after returns */
+	bool ahead;	/* it has called itself, or a later function */
 };
 
 static u16 bit_of(u8 reg)
@@ -43,7 +45,7 @@ static inline struct insn_effect effect_of_jump(const struct image_insn *insn)
 
 	switch (INSN_OP(insn->code)) {
 	case INSN_CALL:
-		if (calls_function(insn))	/* which may look at all of them */
+		if (calls_function(insn))	/* the callee may read all of them */
 			return (struct insn_effect){ ALL_REGISTERS, 0 };
 		return (struct insn_effect){ ARGUMENTS, ARGUMENTS };
 	case INSN_EXIT:
@@ -89,7 +91,9 @@ static inline bool is_straight(const struct image_insn *insn)
 	return INSN_CLASS(insn->code) != INSN_JMP && INSN_CLASS(insn->code) != INSN_JMP32;
 }
 
-/* Read at an instruction, where @after is read after it: by its effect_of(), in line. */
+/*
+ * The set before an instruction on a straight line, from the set @after it: effect_of(), inlined.
+ */
 static inline u16 read_at_straight(const struct image_insn *insn, u16 after)
 {
 	u16 dst = bit_of(insn->dst), src = bit_of(insn->src);
@@ -111,7 +115,7 @@ static u16 at_target(const struct live *l, u32 pc, s32 offset)
 	return l->before[pc + 1 + offset] & ALL_REGISTERS;
 }
 
-/* Read after the instruction, where @next is read at the one behind it. */
+/* The set after the instruction, from the set @next before the following one. */
 static u16 after(const struct live *l, u32 pc, u16 next)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
@@ -124,17 +128,17 @@ static u16 after(const struct live *l, u32 pc, u16 next)
 	       (INSN_OP(insn->code) == INSN_JA ? 0 : next);
 }
 
-/* The same at it. */
+/* The set before the instruction. */
 static u16 before(struct live *l, u32 pc, u16 after)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 	u16 saved = (l->checked->traits[l->func] & TRAIT_SAVES) << 6;
 	struct insn_effect effect;
 
-	if (insn->code == (INSN_JMP | INSN_EXIT))	/* what is saved is the caller's again */
+	if (insn->code == (INSN_JMP | INSN_EXIT))	/* saved registers are the caller's again */
 		return l->left | (ALL_REGISTERS & ~ARGUMENTS & ~saved);
 	if (insn->code == (INSN_JMP | INSN_CALL) && insn->src == INSN_LOCAL) {
-		/* It may look at what is read where it begins, and no more. */
+		/* The callee reads at most what is live at its beginning. */
 		l->ahead |= pc + 1 + insn->imm >= l->checked->funcs[l->func].start;
 		return after | at_target(l, pc, insn->imm);
 	}
@@ -153,7 +157,9 @@ static void mark(struct live *l, u32 pc)
 		l->before[pc + 1 + insn_jump_offset(insn)] |= LOOP;
 }
 
-/* Read at an instruction, where @next is read at the one behind it. */
+/*
+ * Updates and returns the set before an instruction, from the set @next before the following one.
+ */
 static u16 look_at(struct live *l, u32 pc, u16 next)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
@@ -169,8 +175,8 @@ static u16 look_at(struct live *l, u32 pc, u16 next)
 }
 
 /*
- * Returns whether there may be more: it was found where jumps lead back to.  After the
- * @first time only that is looked at whose result may be another one.
+ * Makes one pass.  Returns whether another is needed: a set changed at the target of a backward
+ * jump.  After the @first pass, visits only instructions whose sets may change.
  */
 static bool go_over(struct live *l, bool first)
 {
@@ -202,7 +208,7 @@ static void read_all(struct live *l)
 		l->after[pc] = l->before[pc] = ALL_REGISTERS;
 }
 
-/* Returns whether more is read where the function begins than was known. */
+/* Returns whether the set at the function's beginning has grown. */
 static bool find_function(struct live *l, bool first)
 {
 	u32 start = l->checked->funcs[l->func].start, pass;
@@ -215,7 +221,7 @@ static bool find_function(struct live *l, bool first)
 	return (l->before[start] & ALL_REGISTERS) != was;
 }
 
-/* Functions mostly come before their callers: then a pass finds what callers read. */
+/* Functions usually precede their callers: then one pass finds all that callers need. */
 static void find_all(struct live *l, bool first)
 {
 	u32 pass;
@@ -231,7 +237,7 @@ static void find_all(struct live *l, bool first)
 		read_all(l);
 }
 
-/* Does any caller look at what a function has left in r1 to r5? */
+/* Does any caller read what a function leaves in r1 to r5? */
 static bool is_looked_at(const struct live *l)
 {
 	u32 pc;
@@ -248,7 +254,7 @@ static bool is_looked_at(const struct live *l)
 
 void image_live(const struct checked *checked, u16 *found)
 {
-	/* An extension's callers may be in its base. */
+	/* An extension may be called by its base. */
 	struct live l = {
 		.checked = checked, .after = found, .before = found + checked->image->ninsns,
 		.left = checked->base ? ARGUMENTS : 1,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * See machine.h.
- */
+/* Implements machine.h: prepares a machine for a run, and explains how a run ended. */
 #include "../include/uapi/syscript_image.h"
 #include "machine.h"
 

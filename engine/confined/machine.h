@@ -6,10 +6,10 @@
 #ifndef CONFINED_MACHINE_H
 #define CONFINED_MACHINE_H
 
-/* How a run ended: machine.end. */
+/* Values of machine.end: how a run ended. */
 #define MACHINE_DONE	0
 #define MACHINE_STACK	1	/* no room for a frame, or for a return address */
-#define MACHINE_FUNCTION	2	/* no function has that number */
+#define MACHINE_FUNCTION	2	/* no function has the number */
 #define MACHINE_THROW	3	/* thrown, and not caught */
 #define MACHINE_ACCESS	4	/* IMAGE_CHECKED: outside of the arena */
 #define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
@@ -24,7 +24,7 @@
  * than MACHINE_FUEL and twice that, which is below a millisecond.
  */
 #define MACHINE_COST		1
-#define MACHINE_COST_JUMP	2	/* mispredicted, to code in no cache */
+#define MACHINE_COST_JUMP	2	/* mispredicted, with the target in no cache */
 #define MACHINE_COST_ACCESS	8	/* even to a page in no TLB; also a call */
 #define MACHINE_COST_ATOMIC	32	/* with all other CPUs contending */
 #define MACHINE_FUEL		(1 << 13)
@@ -54,7 +54,7 @@
 #define MACHINE_AT_BUDGET	184
 #define MACHINE_AT_ATOMIC	192
 
-/* In struct seat, kernel/seat.h: the call under way, and the machine. */
+/* Offsets in struct seat, kernel/seat.h. */
 #define SEAT_AT_EVENT		0
 #define SEAT_AT_MACHINE		128
 
@@ -65,9 +65,9 @@
 /**
  * struct machine - one run at a time
  * @fuel:   until the next look at @flags and @clock; runs out below 0
- * @stack:  the lowest place of a frame, in bytes from the arena's start
- * @native: the lowest stack pointer that a function may begin with; set at the
- *          beginning of the run, @native_size below what it has there
+ * @stack:  the lowest address of a frame, in bytes from the arena's start
+ * @native: the lowest stack pointer that a function may begin with; set at the beginning of the
+ *          run to @native_size below its stack pointer
  * @user:   the arena's address in the process
  * @base:   the arena's address here
  * @try_sp: the innermost IMAGE_CALL_TRY, or 0
@@ -81,12 +81,11 @@
  * @flags:  while none of @rare is set there, and
  * @clock:  is @seen, fuel that has run out is only set again; else machine_poll() is
  *          called, and, as machine_init() leaves these fields, it always is
- * @beyond: where numbers lead that are not in an image's table: the code of its
- *          extension that looks them up, or, as machine_init() leaves it, the end of
- *          the run
- * @entry:  where runs begin: in the image's machine code, or in its base's
- * @budget: in CONTEXT_ATOMIC: the fuel of each run, which gets no more
- * @atomic: in CONTEXT_ATOMIC: it calls the subsystem's functions
+ * @beyond: handles numbers that are not in a base's table: the extension's lookup or, as set by
+ *          machine_init(), the end of the run
+ * @entry:  where runs begin, in the image's machine code or its base's
+ * @budget: in CONTEXT_ATOMIC: the fuel of a run, which is not refilled
+ * @atomic: runs in CONTEXT_ATOMIC, and calls functions of the subsystem
  */
 struct machine {
 	s64 fuel;
@@ -113,7 +112,10 @@ struct machine {
 	bool atomic;
 };
 
-/* Bytes of the machine's stack that calls take; a function takes 8 for each r6..r9 it writes. */
+/*
+ * Bytes of the machine's stack that a call takes; a function takes 8 more for each of r6..r9 that
+ * it writes.
+ */
 #define MACHINE_NATIVE_CALL	8
 #define MACHINE_NATIVE_TRY	64
 
@@ -121,7 +123,7 @@ struct machine {
 struct image_header;
 void machine_init(struct machine *machine, const struct image_header *image);
 
-/* Before each run of it. */
+/* Prepares the machine for a run. */
 static inline void machine_begin(struct machine *machine)
 {
 	machine->fuel = MACHINE_FUEL;
@@ -129,25 +131,25 @@ static inline void machine_begin(struct machine *machine)
 	machine->end = MACHINE_DONE;
 }
 
-/* Why its run ended, for people. */
+/* The text for the end of its run. */
 void machine_text(const struct machine *machine, char *text, size_t len);
 
-/* Runs an image without generated code, on top of @base if that is not NULL.  For tests. */
+/* For tests: runs an image, on top of @base if that is not NULL, without generated code. */
 struct checked;
 void machine_interpret(const struct checked *checked, const struct checked *base,
 		       struct machine *machine);
 
-/* stubs.S: runs generated code, @machine->entry.  Returns 0, for run_script(). */
+/* In stubs.S: runs generated code from @machine->entry.  Returns 0, for run_script(). */
 long confined_enter(void *machine);
 
-/* Ends a run from a function that generated code has called.  Does not return. */
+/* Ends the run from a function called by generated code.  Does not return. */
 void confined_stop(struct machine *machine);
 
 /*
  * Called by stubs.S.
  *
- * machine_poll(): fuel has run out, and something is to be looked at.  Sets the fuel
- * again; to end the run sets @machine->end to MACHINE_STOP, or else to MACHINE_CATCH.
+ * machine_poll(): fuel has run out, and flags or the clock need attention.  Sets the fuel again;
+ * to end the run sets @machine->end to MACHINE_STOP, or else to MACHINE_CATCH.
  *
  * machine_call(): IMAGE_CALL_SYSCALL, IMAGE_CALL_BATCH or a system call: @call is
  * insn.imm, @args are r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The confined engine's programs, and the part that depends on the platform: where code,
- * arenas and stacks lie.  kernel/place.c and user/place.c implement it.
+ * The confined engine's programs, and its platform layer: memory for code, arenas and stacks,
+ * which the kernel and processes allocate in different ways.  kernel/place.c and user/place.c
+ * implement it.
  */
 #ifndef CONFINED_PLACE_H
 #define CONFINED_PLACE_H
@@ -21,14 +22,14 @@ struct seat;
  * struct engine_vm - a program
  * @beyond:    for an extension: the value of machine.beyond; else 0
  * @first_insn: the number of its own first instruction
- * @stop_by:   the limit of run.time for a run that has been told to end; else 0
- * @told:      makes fuel_to_end() vary
- * @code_start: where its own machine code begins
- * @code_size: bytes of that
- * @memory:    bytes of that, and of the image as far as it is kept
- * @memory_max: the bytes that the program may have on top of that, for its batches
+ * @stop_by:    limit on run.time of a run that was told to end; otherwise 0
+ * @told:       varies the result of fuel_to_end()
+ * @code_start: address of its own machine code
+ * @code_size:  bytes of machine code
+ * @memory:     bytes of machine code, and of the part of the image that is kept
+ * @memory_max: further bytes that the program may use for its batches
  * @pinned:    bytes of the arena that are pinned
- * @stack:     its own, or NULL: it runs on the caller's
+ * @stack:      its own stack, or NULL: it runs on the caller's
  */
 struct engine_vm {
 	struct machine machine;
@@ -48,12 +49,12 @@ struct engine_vm {
 	struct batches batches;
 };
 
-/* All return 0, or -errno with the reason in vm->run->error. */
+/* The functions below return 0, or -errno with the reason in vm->run->error. */
 int place_check_image(struct run *run, const struct engine_image *image);
-/* The image and its machine code may have @max bytes. */
+/* The image and its machine code together may have @max bytes. */
 int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max);
 void place_put_code(struct engine_vm *vm);
-/* Sets the machine's @base and @user; CONTEXT_ATOMIC: and makes seats. */
+/* Sets the machine's @base and @user; in CONTEXT_ATOMIC, also makes seats. */
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image);
 void place_put_arena(struct engine_vm *vm);
 
@@ -67,14 +68,14 @@ void place_put_arena(struct engine_vm *vm);
 /* engine_ops.age */
 int place_age(void);
 
-/* CONTEXT_ATOMIC: do the arena's initial contents, and all CPUs' stacks, fit? */
+/* CONTEXT_ATOMIC: do the arena's initial contents and all CPUs' stacks fit into it? */
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);
-/* The arena's charge to the program's memory: a process pays for its own. */
+/* The arena's part of the program's memory; 0 in a process, which has allocated it by itself. */
 size_t place_arena_memory(const struct engine_vm *vm);
-/* All else of @vm is there, and its code is going to be run. */
+/* For a program that is complete: makes its code visible to all CPUs that may run it. */
 void place_sync_code(const struct engine_vm *vm);
 
-/* The machine's clock and flags have been looked at, or will be at once. */
+/* For after the machine's clock and flags were checked, or just before. */
 static inline void place_look(struct engine_vm *vm)
 {
 	vm->machine.flags = &current_thread_info()->flags;
@@ -108,7 +109,7 @@ static inline u64 seat_call(struct machine *machine, const u64 *args, u32 functi
 	return -EOPNOTSUPP;
 }
 
-/* As machine_init() has set it: each check is a machine_poll(). */
+/* In the state of machine_init(): each check calls machine_poll(). */
 static inline void place_look(struct engine_vm *vm)
 {
 	(void)vm;
@@ -121,7 +122,7 @@ void place_put_stack(void *stack, size_t size);
 int place_init(void);
 void place_exit(void);
 
-/* In engine.c: the line of syscalls.def that has system call @nr, or -1. */
+/* In engine.c: the index of system call @nr in syscalls.def, or -1. */
 int confined_call_index(u32 nr);
 
 #endif /* CONFINED_PLACE_H */

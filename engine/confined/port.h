@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the confined engine's own files need from the platform: the same sources
- * are built for the kernel and for processes.
+ * The confined engine's own files are built for the kernel and for processes.  What they need
+ * from either is here.
  */
 #ifndef CONFINED_PORT_H
 #define CONFINED_PORT_H
@@ -24,19 +24,22 @@
 #define IMAGE_RETURN_STUB 0
 #endif
 
-/* Below the stack that an image asks for: for C, until run.c leaves it, and interrupts. */
+/*
+ * Room below the stack that an image asks for: for C functions, until run.c switches stacks, and
+ * for interrupts.
+ */
 #define IMAGE_STACK_RESERVE	(16U << 10)
 
 /*
- * The part of the task's stack that code may use: system calls have that much less than
- * from outside, of 16 KiB.  Code that wants more gets a stack of its own.
+ * The part of the task's 16 KiB stack that code may use: its system calls have so much less than
+ * others.  Code that needs more gets a stack of its own.
  */
 #define IMAGE_STACK_SHARED	512
 
-/* Until the next machine_poll(), see machine.h. */
+/* The fuel between two calls of machine_poll(), see machine.h. */
 #define IMAGE_FUEL		MACHINE_FUEL
 
-/* For an index that a program has chosen, and that has been found in bounds. */
+/* Bounds a program's index, already checked, under speculation as well. */
 #define image_index(i, n)	array_index_nospec(i, n)
 
 static inline void *image_alloc(size_t size)
@@ -46,7 +49,7 @@ static inline void *image_alloc(size_t size)
 
 #define image_free	kvfree
 
-/* To be called between an image's many instructions: lets others run. */
+/* To be called while processing many instructions: lets other tasks run. */
 static inline void image_pause(u32 pc)
 {
 	if (!(pc % 1024))
@@ -75,11 +78,11 @@ typedef int64_t s64;
 #define IMAGE_RETURN_STUB 0
 #define __percpu
 
-/* Handlers of the program's signals run there, too. */
+/* Handlers of the program's signals run on it, too. */
 #define IMAGE_STACK_RESERVE	(64U << 10)
 #define IMAGE_STACK_SHARED	2048
 
-/* A process is preempted in any case. */
+/* Larger, because a process is preempted in any case. */
 #define IMAGE_FUEL		(64 * MACHINE_FUEL)
 
 #define image_index(i, n)	(i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See print.h.  The notation is that of LLVM's assembler; names of system calls are
- * the kernel's.
+ * Implements print.h: a disassembler with the notation of LLVM's BPF assembler and the kernel's
+ * names of system calls.
  */
 #include "../../kernel/syscalls_nr.h"
 #include "print.h"
@@ -32,7 +32,7 @@ static const char *const jump_ops[16] = {
 
 #define print(text, ...)	snprintf(text, PRINT_LEN - 8, __VA_ARGS__)
 
-/* "r1", or "w1" for its lower half, or the constant. */
+/* A source operand: "r1", "w1" for its lower half, or a constant. */
 static const char *source(const struct image_insn *insn, char kind, char *text)
 {
 	if (insn->code & INSN_X)

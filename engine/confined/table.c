@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See table.h.
+ * Implements table.h: a set-associative hash table.
  *
- * A tag is 0 without an entry; BUSY while one is written; else a part of its hash, which
- * is odd, and below it the time when it was last found.  Entries are changed under the
- * set's lock; a reader without it checks the tag once more after the key was the same.
+ * A slot's tag is 0 if it is empty, BUSY while an entry is written, otherwise an odd part of the
+ * key's hash and, in the lower bits, the time when the entry was last found.  Entries are changed
+ * under the set's lock; readers without it check the tag again after they have compared the key.
  */
 #include "table.h"
 
@@ -14,14 +14,14 @@
 #define BUSY		1ULL
 #define HASH_SHIFT	40
 
-/* As in struct syscript_table. */
+/* Laid out as struct syscript_table. */
 struct header {
 	u32 entries, key_size, value_size, age;
 	u64 sets;
 	u64 evicted;
 };
 
-/* 8 bytes and what a guard has after these. */
+/* The address of 8 bytes, and of the guard page's bytes after them. */
 static __always_inline void *at(const struct table *table, u64 address)
 {
 	return table->base + (address & table->mask & ~7ULL);
@@ -42,7 +42,7 @@ static u32 load_half(const u32 *half)
 	return __atomic_load_n(half, __ATOMIC_RELAXED);
 }
 
-/* In words, of which the last has zeros after the key, whatever is there. */
+/* Copies the key in words, with zeros after its end, whatever is there in the arena. */
 static __always_inline void copy_key(struct table *table, u64 key)
 {
 	const u8 *from = table->base + (key & table->mask);
@@ -72,7 +72,10 @@ static __always_inline int table_open(struct table *table, void *base, u64 mask,
 	if (entries < WAYS || entries & (entries - 1) || (address | table->sets) & 7 ||
 	    table->value_size > VALUE_MAX || !table->key_size || table->key_size > KEY_MAX)
 		return -EINVAL;
-	/* In speculation, too.  Not by a mask: compilers know that it changes nothing. */
+	/*
+	 * Bounded in speculation, too.  Not by a mask, which the compiler would remove as
+	 * redundant.
+	 */
 	table->key_size = image_index(table->key_size - 1, KEY_MAX) + 1;
 	table->key_words = (table->key_size + 7) / 8;
 	table->nsets = entries / WAYS;
@@ -115,7 +118,7 @@ static __always_inline bool has_key(const struct table *table, u32 way)
 	const u64 *key = at(table, entry_of(table, way));
 	u32 i;
 
-	/* Mostly it is one word. */
+	/* Most keys are one word. */
 	if (__atomic_load_n(key, __ATOMIC_RELAXED) != table->key[0])
 		return false;
 	for (i = 1; i < table->key_words; i++)
@@ -124,7 +127,7 @@ static __always_inline bool has_key(const struct table *table, u32 way)
 	return true;
 }
 
-/* ms; another CPU's clock may be a tick ahead. */
+/* In ms; another CPU's clock may be a tick ahead. */
 static __always_inline u64 age_of(const struct table *table, u64 tag)
 {
 	u64 age = (table->now - tag) & TABLE_NOW;
@@ -137,13 +140,13 @@ static __always_inline bool is_old(const struct table *table, u64 tag)
 	return table->age && age_of(table, tag) > table->age;
 }
 
-/* Where a key is put, and looked for first. */
+/* The slot in which a key is stored by preference, and looked up first. */
 static u32 first_way(const struct table *table)
 {
 	return table->hash / 2 % WAYS;
 }
 
-/* Which of them has the key, or WAYS; its tag, as it was before and after. */
+/* The slot that has the key, or WAYS; its tag before and after the comparison. */
 struct found {
 	u64 way, tag;
 };
@@ -170,7 +173,7 @@ static __always_inline u64 fresh_tag(const struct table *table)
 	return table->hash << HASH_SHIFT | table->now;
 }
 
-/* Once in a ms only, so that CPUs which read do not write. */
+/* Updates the time at most once in a ms, so that CPUs that read do not write. */
 static __always_inline void touch(const struct table *table, u32 way, u64 tag)
 {
 	u64 fresh = fresh_tag(table);

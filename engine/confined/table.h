@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Hash tables in an arena: uapi/syscript_table.h.  The arena may hold anything at any
- * time: addresses are masked as generated code masks its own, so that, whatever a table
- * says, only the arena or its guards are touched, in speculation, too.
+ * Hash tables in an arena: uapi/syscript_table.h. The arena may hold anything at any time.  So
+ * addresses are masked as in generated code: whatever a table contains, only the arena or its
+ * guards are accessed, in speculation, too.
  *
- * For services.c alone, which includes table.c: what a call passes on stays in registers.
+ * Only services.c uses this, and includes table.c, so that arguments stay in registers.
  */
 #ifndef CONFINED_TABLE_H
 #define CONFINED_TABLE_H
@@ -16,13 +16,13 @@
 #define TABLE_NOW	((1ULL << 40) - 1)
 
 /**
- * struct table - a table, as it was when it was opened, and the key to look for
- * @base, @mask:  of the arena: its address here, and its size - 1
- * @header:       of the table, in the arena, as @sets is
+ * struct table - a table's parameters, read once, and the key to look up
+ * @base, @mask:  the arena's address, and its size - 1
+ * @header:       offset of the table's header in the arena, as is @sets
  * @key:          a copy, with zeros after it
  * @now:          ms, of a clock that goes around at TABLE_NOW + 1
- * @set:          of the key's hash, in the arena
- * @hash:         the part of it that is in tags
+ * @set:          offset of the key's set in the arena
+ * @hash:         the part of the key's hash that is in tags
  */
 struct table {
 	u8 *base;
@@ -34,15 +34,15 @@ struct table {
 	u64 key[TABLE_KEY_WORDS];
 };
 
-/* For the table at @header and the key at @key.  0, or -EINVAL: there is no table. */
+/* Opens the table at @header, for the key at @key.  0, or -EINVAL if there is no table. */
 static int table_open(struct table *table, void *base, u64 mask, u64 header, u64 key);
 
-/* For @table->key, of @table->key_size bytes.  Returns which of TABLE_LOCKS is its set's. */
+/* Hashes @table->key, of @table->key_size bytes.  Returns which of TABLE_LOCKS guards its set. */
 static u32 table_hash(struct table *table, u32 hash, u64 now);
 
 /*
- * After the two: return the value's address in the arena, or 0.  find() takes no lock;
- * for the others the caller holds the set's.
+ * To be called after table_open() and table_hash(): return the value's offset in the arena, or 0.
+ * find() takes no lock; for the others the caller holds the set's.
  */
 static u64 table_find(const struct table *table);
 static u64 table_add(const struct table *table);

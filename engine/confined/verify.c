@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See verify.h.  docs/design/proof.md shows why code that passes is safe.
+ * Implements verify.h. docs/design/proof.md shows why code that passes is safe.
  *
- * One pass, from the first byte to the last, which carries along what is known
- * (struct verify_state).  For a label this is given beforehand: wherever control goes
- * there, by a branch or by going on, at least that has to hold, and no more is assumed
- * after it.  So nothing has to be inferred, and every way is checked where it begins.
+ * One pass over the code keeps the facts that hold at each instruction (struct verify_state).
+ * The facts at a label are given by the code generator: each branch to it, and the instruction
+ * before it, must establish them, and no others are assumed after it.  So nothing has to be
+ * inferred, and each edge is checked at its source.
  */
 #include "machine.h"
 #include "verify_insn.h"
@@ -16,31 +16,31 @@ extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_t
 	confined_fault_function[], confined_fault_access[];
 
 #define CREDIT_MAX	(MACHINE_STRETCH * V_FUEL_BYTES)
-/* The entry pays nothing, and this is left to those who wait for others to return. */
+/* The entry pays no fuel; so much is left to functions that wait for others to return. */
 #define CREDIT_FEW	64
 
 struct verifier {
 	const struct verify *v;
 	u32 pos;
-	u32 label;		/* the next one */
+	u32 label;		/* index of the next label */
 	struct verify_insn in;	/* the instruction at @pos */
-	struct verify_state s;	/* before it, and after it */
-	bool dead;		/* no way leads here, as far as is known */
+	struct verify_state s;	/* the facts before it, and after it */
+	bool dead;		/* @pos is unreachable, as far as is known */
 };
 
 /* -- What is known ------------------------------------------------------------ */
 
-/* The state of registers after a routine has returned. */
+/* The facts after a routine has returned. */
 #define RETURNED { .masked = V_BIT(V_FRAME), .by4 = V_BIT(V_FRAME), .by8 = V_BIT(V_FRAME), \
 		   .unset = V_SCRATCH }
 
-/* What holds where confined_beyond is jumped to, and where it leads. */
+/* The facts at a jump to confined_beyond, and at its target. */
 static const struct verify_state beyond = {
 	.masked = V_BIT(V_FRAME), .by4 = V_BIT(V_FRAME), .by8 = V_BIT(V_FRAME),
 	.calls = true, .credit = V_BEYOND_CREDIT,
 };
 
-/* A fact of @want that does not hold; or NULL. */
+/* The reason why a fact of @want does not hold; or NULL. */
 static const char *missing(const struct verify_state *s, const struct verify_state *want)
 {
 	if (want->masked & ~s->masked)
@@ -76,7 +76,7 @@ static const struct verify_label *find_label(const struct verify_label *labels, 
 	return NULL;
 }
 
-/* Control may come to @c->pos from elsewhere. */
+/* A label at @c->pos: control may come from elsewhere. */
 static const char *arrive(struct verifier *c)
 {
 	const struct verify_label *label = &c->v->labels[c->label];
@@ -95,7 +95,7 @@ static const char *arrive(struct verifier *c)
 
 /* -- Branches ----------------------------------------------------------------- */
 
-/* What is @distance from the instruction, from the code's beginning. */
+/* The target of @distance from the instruction, as an offset in the code. */
 static u64 offset_of(const struct verifier *c, s64 distance)
 {
 	return c->pos + (u64)distance;
@@ -106,7 +106,7 @@ static bool leads_to(const struct verifier *c, s64 distance, const u8 *stub)
 	return c->v->exec + offset_of(c, distance) == (unsigned long)stub;
 }
 
-/* Where the instruction leads to: in the code, or in that of its base. */
+/* The label to which the instruction jumps, in this code or in its base. */
 static const struct verify_label *find_target(const struct verifier *c)
 {
 	const struct verify *v = c->v;
@@ -130,7 +130,7 @@ static const char *check_branch(struct verifier *c)
 	return label ? missing(&c->s, &label->known) : "branch target has no label";
 }
 
-/* For the routine's caller, or confined_throw in this one's place. */
+/* A return to the routine's caller, or a jump to confined_throw in place of one. */
 static const char *check_return(struct verifier *c)
 {
 	static const struct verify_state returned = RETURNED;
@@ -162,7 +162,7 @@ static const char *check_jump(struct verifier *c)
 		return missing(&c->s, &beyond);
 	if (IMAGE_RETURN_STUB && leads_to(c, c->in.to, confined_return))
 		return check_return(c);
-	/* It would return. */
+	/* confined_gate would return. */
 	if (leads_to(c, c->in.to, confined_gate))
 		return "jump target is outside the code";
 	return check_stub(c);
@@ -170,7 +170,7 @@ static const char *check_jump(struct verifier *c)
 
 /* -- Calls -------------------------------------------------------------------- */
 
-/* A routine: what is paid for it when it begins, its caller has paid. */
+/* A call of a routine: the caller has paid the credit at its beginning. */
 static const char *call_routine(struct verifier *c)
 {
 	const struct verify_label *label = find_target(c);
@@ -201,7 +201,7 @@ static const char *check_call(struct verifier *c)
 	if (leads_to_code(c))
 		return call_routine(c);
 	why = check_stub(c);
-	/* But for rbp, r10 and r11 all registers are as they were, or the program's. */
+	/* Except rbp, r10 and r11, all registers are preserved, or the program's. */
 	c->s.masked &= V_BIT(V_FRAME);
 	c->s.by4 &= V_BIT(V_FRAME);
 	c->s.by8 &= V_BIT(V_FRAME);
@@ -209,7 +209,7 @@ static const char *check_call(struct verifier *c)
 	return why;
 }
 
-/* confined_throw goes on as if the routine had returned when this began. */
+/* confined_throw continues as if the called routine had returned. */
 static const char *check_try(struct verifier *c)
 {
 	return check_return(c) ?: call_routine(c);
@@ -237,7 +237,7 @@ static const char *check_room(struct verifier *c)
 	return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "comparison without its fault call";
 }
 
-/* The facts after a comparison: @in has r10's if it is compared. */
+/* The state after a comparison: @in has the facts about r10, if it is compared. */
 static const char *check_unless(const struct verifier *c)
 {
 	bool known = leads_to(c, c->in.to, confined_fault_stack) ||
@@ -248,7 +248,7 @@ static const char *check_unless(const struct verifier *c)
 
 /* -- Code ---------------------------------------------------------------------- */
 
-/* Pays for the instruction, of what has been paid. */
+/* Spends credit for the instruction's bytes. */
 static const char *spend(struct verifier *c)
 {
 	u64 credit = c->s.credit;
@@ -305,7 +305,7 @@ static const char *check_insn(struct verifier *c)
 	return why;
 }
 
-/* A constant that has the bytes is made of other bytes with another key. */
+/* A constant with these bytes is encoded differently with another key. */
 static bool has_landing(struct verifier *c)
 {
 	const u8 *code = c->v->code;
@@ -318,7 +318,7 @@ static bool has_landing(struct verifier *c)
 	return pos < end;
 }
 
-/* No way leads to where an extension begins but by a label. */
+/* An extension's code can be entered only by labels. */
 static const char *check_base(struct verifier *c)
 {
 	const struct verify *v = c->v;

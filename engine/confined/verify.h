@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The verifier: reads machine code before it may run, and knows nothing of how it
- * was generated.
+ * The verifier checks machine code before it may run, without knowing how it was generated, so
+ * that the code generator need not be trusted.
  */
 #ifndef CONFINED_VERIFY_H
 #define CONFINED_VERIFY_H
@@ -13,13 +13,13 @@
 #define V_BIT(reg)	(1U << (reg))
 
 /**
- * struct verify_state - what holds before an instruction, whichever way led there
- * @credit: bytes of code that have been paid for in fuel, and are still to come
+ * struct verify_state - facts that hold before an instruction on every path to it
+ * @credit: bytes of code that are paid for in fuel and not executed yet
  * @masked: registers that are less than the arena's size
- * @by4:    those that are multiples of 4; @by8: of 8
- * @unset:  those that may hold a value of the kernel
+ * @by4:    registers that are multiples of 4; @by8: of 8
+ * @unset:  registers that may hold a value of the kernel
  * @depth:  words pushed since the routine began
- * @room:   calls after which there is still room on the stack for one that checks it
+ * @room:   nested calls that still fit on the stack, before a routine that checks it
  * @calls:  the routine may call others: the fuel that its caller has paid is not counted
  */
 struct verify_state {
@@ -29,30 +29,30 @@ struct verify_state {
 	bool calls;
 };
 
-/* What V_ROOM sees: a function's call of a routine that calls another one. */
+/* The value of @room after V_ROOM: a call of a routine, and its call of another one. */
 #define V_ROOM_CALLS	2
 /* Bytes of code that a unit of fuel pays for. */
 #define V_FUEL_BYTES	256
 
 /**
- * struct verify_label - a place that is branched to, or called
- * @at:    in bytes of the code
- * @known: what holds there; it is checked on each way there
+ * struct verify_label - a target of branches or calls
+ * @at:    offset in the code
+ * @known: facts that hold there; checked on each edge to it
  */
 struct verify_label {
 	u32 at;
 	struct verify_state known;
 };
 
-/* The cost of looking up a number beyond the base's; paid before the jump. */
+/* The cost of looking up a number that the base does not have; paid before the jump. */
 #define V_BEYOND_CREDIT	512
 
 /**
  * struct verify_base - verified code that other code extends
- * @exec:        where it runs
+ * @exec:        address at which it runs
  * @arena_shift: of its arena
- * @labels:      those of its labels that other code may go to, in order
- * @nlabels:     how many there are
+ * @labels:      labels that other code may jump to or call, by offset
+ * @nlabels:     number of @labels
  */
 struct verify_base {
 	u64 exec;
@@ -62,18 +62,18 @@ struct verify_base {
 };
 
 /**
- * struct verify - machine code, and what it may refer to
+ * struct verify - machine code, and the addresses that it may refer to
  * @code:        its bytes
- * @size:        how many
- * @exec:        the address that they will run at
+ * @size:        number of bytes
+ * @exec:        address at which it will run
  * @arena_shift: the arena has 2^arena_shift bytes
- * @labels:      in the order of their places
- * @nlabels:     how many there are
+ * @labels:      sorted by offset
+ * @nlabels:     number of @labels
  * @barrier:     gates are called right after confined_barrier
- * @gate_args:   how many arguments the gate at an address takes; below 0: no gate
- *               is there.  NULL: there are no gates
+ * @gate_args:   returns the number of arguments of the gate at an address; negative if there is
+ *               no gate.  NULL: there are no gates
  * @base:        the code that it extends, or NULL
- * @beyond:      with @base: the place to which confined_beyond may lead
+ * @beyond:      with @base: the address to which confined_beyond may jump
  *
  * Code that is accepted is safe whatever @labels say: they are hints that are checked.
  */
@@ -91,8 +91,8 @@ struct verify {
 };
 
 /*
- * Returns 0, or -errno with the reason in @error: -EINVAL; or -EAGAIN where a constant
- * looks like a target of indirect branches: another key changes that.
+ * Returns 0, or -errno with the reason in @error: -EINVAL; or -EAGAIN if a constant contains
+ * endbr64, which another key avoids.
  */
 int verify_code(const struct verify *v, char *error, size_t error_len);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See verify_insn.h: what one instruction may do, and what is known after it.
- * tests/confined/prove.py proves for each kind of instruction that what is
- * accepted here leaves the arena nowhere, and that what is known after it holds.
+ * The transfer function of the verifier: what one instruction may do, and the facts after it.
+ * tests/confined/prove.py proves for each kind of instruction that accepted ones access nothing
+ * outside of the arena, and that the facts hold.
  */
 #include "../include/uapi/syscript_image.h"
 #include "verify_insn.h"
@@ -32,7 +32,7 @@ static const char *check_place(const struct verify *v, const struct verify_state
 	return NULL;
 }
 
-/* After the AND with @in's constant; @before is what was known. */
+/* The facts after the AND with @in's constant; @before has those before it. */
 static void step_mask(const struct verify *v, struct verify_state *s,
 		      const struct verify_state *before, const struct verify_insn *in)
 {
@@ -44,14 +44,14 @@ static void step_mask(const struct verify *v, struct verify_state *s,
 	s->by8 |= in->imm & 7 ? before->by8 & reg : reg;
 }
 
-/* It may be added to, where it does not stay a multiple of 8 it is lost. */
+/* May be added to: if it may no longer be a multiple of 8, that fact is lost. */
 static const char *step_frame(struct verify_state *s, const struct verify_state *before,
 			      const struct verify_insn *in)
 {
 	u16 frame = V_BIT(V_FRAME);
 
 	if (in->imm & 7)
-		return "frame moved by no multiple of 8";
+		return "frame offset is not a multiple of 8";
 	s->by4 |= before->by4 & frame;
 	s->by8 |= before->by8 & frame;
 	return NULL;

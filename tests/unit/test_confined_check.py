@@ -120,7 +120,7 @@ def test_frames() -> None:
         refused_code(i.store(10, off, 0, size), 8)
         refused_code(i.storei(10, off, 0, size), 8)
     text = refused_code(i.atomic(0, 10, -12, 1), 16)
-    assert text == "insn 0: atomic on r10-12, no multiple of 8"
+    assert text == "insn 0: atomic on r10-12, which is not a multiple of 8"
 
 
 def test_middles() -> None:

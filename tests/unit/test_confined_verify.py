@@ -227,7 +227,7 @@ WRONG = {
     "48 89 e0": "reads a register that may hold a kernel value",
     "4c 89 d0": "reads a register that may hold a kernel value",  # r10, before it is written
     "49 8d 41 00": "reads a register that may hold a kernel value",
-    "83 ed 04 81 e5 ff ff 00 00": "frame moved by no multiple of 8",
+    "83 ed 04 81 e5 ff ff 00 00": "frame offset is not a multiple of 8",
     # The machine
     "49 8b 41 20": NONE,  # machine.base
     "49 89 41 18": NONE,

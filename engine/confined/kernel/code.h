@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Images that have been checked and compiled.  All of a user's programs that are
- * made from the same image share one; the machine's bases belong to no user.  What
- * extends a base, as Lua's scripts do, is kept for a while after its last program, for
- * the user's next one.
+ * Checking and compiling an image is expensive, so compiled images are shared: a user's programs
+ * from the same image share one code; bases of the machine belong to no user.  Code that extends
+ * a base, as Lua scripts do, is kept for a while after its last program, for the user's next one.
  */
 #ifndef CONFINED_CODE_H
 #define CONFINED_CODE_H
@@ -20,12 +19,12 @@
 
 /**
  * struct code - an image's machine code
- * @entry: where it begins
- * @size:  bytes of it, in whole pages
- * @facts: what extensions have to know about it
+ * @entry:  address of its first instruction
+ * @size:   bytes, in whole pages
+ * @facts:  facts for its extensions
  * @base:  the code that it extends, or NULL; held
  * @beyond: with @base: the value of machine.beyond; else 0
- * @memory: bytes of it and of all that is kept for it
+ * @memory: bytes of code and of data kept for it
  */
 struct code {
 	const void *entry;
@@ -34,13 +33,13 @@ struct code {
 	struct code *base;
 	u64 beyond;
 
-	/* For code.c. */
+	/* Private to code.c. */
 	struct hlist_node node;
 	unsigned int users;
-	struct list_head idle;		/* without users */
+	struct list_head idle;		/* in the list of codes without users */
 	unsigned long idle_since;	/* in jiffies */
 	struct completion made;
-	int err;			/* of that */
+	int err;			/* result of making it */
 	u64 number;			/* see code_sync() */
 	kuid_t uid;
 	enum context context;
@@ -62,12 +61,12 @@ int code_get(struct code **code, const void *data, size_t len, enum context cont
 void code_put(struct code *code);
 
 /*
- * The CPUs that may run @code for the caller's process, or in CONTEXT_ATOMIC all, see it as
- * it is.  May interrupt them, so it comes last.
+ * Makes @code visible to the CPUs that may run it for the caller's process, or to all in
+ * CONTEXT_ATOMIC.  May interrupt them, so it is called last.
  */
 void code_sync(const struct code *code);
 
-/* Only checks it. */
+/* Checks and compiles an image, without keeping the code. */
 int code_check(const void *data, size_t len, const struct code *base, char *error,
 	       size_t error_len);
 
@@ -75,7 +74,7 @@ int code_check(const void *data, size_t len, const struct code *base, char *erro
 struct jit_gate code_gate(u32 nr);
 int code_gate_args(u64 address);
 
-/* Frees what has had no program for a minute: true if there is more. */
+/* Frees code that has had no program for a minute: true if any is left. */
 bool code_age(void);
 
 int code_init(void);

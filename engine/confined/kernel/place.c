@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See place.h: code in the module's text, arenas of pinned pages. */
+/* Implements place.h for the kernel: code in the module's text, arenas of pinned pages. */
 #include <linux/bsearch.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -23,7 +23,7 @@ struct jit_gate code_gate(u32 nr)
 	return (struct jit_gate){ gate_address(gate), gate->args };
 }
 
-/* The gates of all of them, by address. */
+/* The gates of all system calls, sorted by address. */
 #define GATES_MAX	512
 static struct jit_gate gates[GATES_MAX] __ro_after_init;
 static unsigned int ngates __ro_after_init;

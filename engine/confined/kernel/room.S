@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Room for the machine code of images: no file contents, but "ax", so that the
- * module loader maps the pages read-only and executable, near the stubs.
+ * The area for machine code of images: without contents in the file, but "ax", so that the module
+ * loader maps it read-only and executable, near the stubs.
  */
 #include "room.h"
 

@@ -31,20 +31,20 @@
 struct room_owner;
 
 /**
- * struct room_area - pages of the room
+ * struct room_area - consecutive pages of the area for machine code
  * @page, @n: from the @page-th on
  */
 struct room_area {
 	unsigned long page, n;
 
-	/* For room.c. */
+	/* Private to room.c. */
 	unsigned int part;
 	struct room_owner *owner;
 };
 
 /*
- * Takes @n pages for the caller's account, for code that runs in @context.  Returns 0,
- * or -ENOBUFS or -ENOMEM with the reason in @error.  The pages have been cleared before room_put().
+ * Takes @n pages for the caller's account, for code that runs in @context.  Returns 0, or
+ * -ENOBUFS or -ENOMEM with the reason in @error.  The caller clears the pages before room_put().
  */
 int room_take(struct room_area *area, unsigned long n, enum context context, char *error,
 	      size_t error_len);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Seats: each CPU needs one to run a program in CONTEXT_ATOMIC.  All of them run the
- * same code in one arena, which is the kernel's; each has a piece of the stack, the
- * image's stack_size bytes, from stack_end downwards, with the view at its end.
+ * A program in CONTEXT_ATOMIC may run on all CPUs at once, so each CPU has a seat: its own
+ * machine state.  All seats run the same code in one arena, which the kernel owns; each has a
+ * part of the stack, the image's stack_size bytes, from stack_end downwards, with the view at its
+ * end.
  */
 #ifndef CONFINED_SEAT_H
 #define CONFINED_SEAT_H
@@ -23,7 +24,7 @@
 struct engine_vm;
 struct seat_error;
 
-/* One CPU's. */
+/* A CPU's seat. */
 struct seat {
 	struct syscript_seat head;
 	struct machine machine __aligned(64);
@@ -31,14 +32,14 @@ struct seat {
 
 /* Can @vm's image have seats?  0, or -EINVAL with the reason in vm->run->error. */
 int seat_check(const struct engine_vm *vm);
-/* With the arena and the code there.  0 or -ENOMEM. */
+/* Makes the seats, once arena and code exist.  0 or -ENOMEM. */
 int seat_make(struct engine_vm *vm);
 void seat_free(struct engine_vm *vm);
 
-/* IMAGE_FUNCTION and above: what it calls, or MACHINE_FUNCTION.  Returns r0. */
+/* Calls IMAGE_FUNCTION and above; other numbers end the run with MACHINE_FUNCTION.  Returns r0. */
 u64 seat_call(struct machine *machine, const u64 *args, u32 function);
 
-/* engine_ops of these names; the others are declared in engine.h. */
+/* Operations of struct engine_ops; the others are declared in engine.h. */
 unsigned long seats(const struct engine_vm *vm, struct hook_program *program);
 void seat_error(struct syscript_seat *head, struct seat_error *error);
 void seat_text(const struct seat_error *error, char *text, unsigned long len);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See memory.h.
+ * Implements memory.h: memory for machine code near the engine's stubs, never writable and
+ * executable at the same address.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,11 +23,11 @@
 
 /* -- Code --------------------------------------------------------------------- */
 
-/* Within 1 GB of stubs.S, so that code is within 2 GB of what it extends as well. */
+/* Within 1 GB of stubs.S, so that code is also within 2 GB of the code that it extends. */
 #define NEAR_STEP	(1UL << 20)
 #define NEAR_STEPS	1000
 
-/* The @i-th place: below and above in turn. */
+/* The @i-th candidate address: alternately below and above. */
 static void *place_near(unsigned int i)
 {
 	unsigned long near = (unsigned long)confined_enter & ~(PAGE - 1);
@@ -35,7 +36,7 @@ static void *place_near(unsigned int i)
 	return (void *)(i & 1 ? near + away : near - away);
 }
 
-/* Of the file @fd, or of its own for -1: MAP_FAILED if nothing is free. */
+/* Maps the file @fd, or anonymous memory for -1. MAP_FAILED if no address is free. */
 static void *map_near(int fd, size_t size, int access)
 {
 	const int how = MAP_FIXED_NOREPLACE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
@@ -52,7 +53,10 @@ static void *map_near(int fd, size_t size, int access)
 	return MAP_FAILED;
 }
 
-/* Nothing of that size can be written where it would end the process: by SIGXFSZ. */
+/*
+ * May a file of that size be written?  Beyond RLIMIT_FSIZE the process would be killed by
+ * SIGXFSZ.
+ */
 static bool may_be_file(size_t size)
 {
 	struct rlimit limit;
@@ -60,7 +64,7 @@ static bool may_be_file(size_t size)
 	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
 }
 
-/* A file that has no name: its descriptor, or -errno. */
+/* Creates a file without a name: its descriptor, or -errno. */
 static int make_file(size_t size)
 {
 	int fd = -EFBIG, err;
@@ -95,8 +99,8 @@ static int map_once(struct code *code)
 }
 
 /*
- * Twice, since processes that are forbidden to make memory executable may have it so from
- * the beginning; where there can be no file, once.
+ * Mapped twice, because a process may be forbidden to make memory executable later, but not to
+ * map a file as executable.  Where there can be no file, mapped once.
  */
 int code_map(struct code *code, u32 size)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * Generated code of the confined engine in processes.
- */
+/* Memory for generated code of the confined engine in processes. */
 #ifndef CONFINED_MEMORY_H
 #define CONFINED_MEMORY_H
 
@@ -9,11 +7,12 @@
 
 /**
  * struct code - room for generated code
- * @exec:  where it runs; within 2 GB of the engine
- * @write: where it is written, at another address or, until then, there; NULL after that
+ * @exec:   address at which it runs, within 2 GB of the engine
+ * @write:  address at which it is written: another mapping, or @exec until it is sealed; NULL
+ *          afterwards
  * @size:  bytes
- * @base:  what extensions have to know about it; unused for an extension
- * @labels: those of @base
+ * @base:   facts for its extensions; unused for an extension
+ * @labels: labels of @base
  * @beyond: for an extension: the value of machine.beyond; else 0
  */
 struct code {
@@ -24,9 +23,9 @@ struct code {
 	u64 beyond;
 };
 
-/* 0 or -errno. */
+/* Maps memory for code: 0 or -errno. */
 int code_map(struct code *code, u32 size);
-/* From here on it is executable and not written: 0 or -errno. */
+/* Makes the code executable and read-only: 0 or -errno. */
 int code_seal(struct code *code);
 void code_free(struct code *code);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See ../place.h: the confined engine's programs in a process. */
+/*
+ * Implements ../place.h for processes: code in mapped files, arenas and stacks in the process's
+ * memory.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -49,7 +52,7 @@ static int generate(struct code *code, const struct engine_image *image, char *e
 	return err;
 }
 
-/* More than @max also exceeds the limit, which is checked next. */
+/* A size above @max also exceeds the limit, which is checked next. */
 int place_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
 {
 	struct code *code = calloc(1, sizeof(*code));
@@ -97,7 +100,7 @@ void place_put_arena(struct engine_vm *vm)
 	arena_unguard((void *)(unsigned long)vm->machine.user);
 }
 
-/* The first page is there to be hit by what goes over its end. */
+/* The first page is a guard, which an overflow hits. */
 void *place_get_stack(size_t size)
 {
 	char *stack = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,

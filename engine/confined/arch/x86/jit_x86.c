@@ -54,13 +54,13 @@ void jit_emit_distance(u8 *code, u64 exec, u64 to)
 	memcpy(code, &distance, 4);
 }
 
-/* Machine registers have been borrowed: the verifier does not know what came back. */
+/* Machine registers were used as temporaries: the verifier does not know their values. */
 static void forget_borrowed(struct gen *g)
 {
 	g->in_place &= ~(1 << 0 | 1 << 3 | 1 << 4);	/* rax, rdx, rcx */
 }
 
-/* One of r10 and r11, not @avoid, to use for one instruction. */
+/* Takes r10 or r11, but not @avoid, for one instruction. */
 static u8 scratch(struct gen *g, u8 avoid)
 {
 	u8 reg = avoid == R10 ? R11 : R10;
@@ -117,7 +117,7 @@ static void load_imm64(struct gen *g, u8 to, u64 imm)
 	op_reg(g, true, XOR, spare, to);
 }
 
-/* "op" with a constant of the program. */
+/* Emits "op" with a constant of the program. */
 static void op_constant(struct gen *g, bool wide, u8 op, u8 reg, s32 imm)
 {
 	u8 spare;
@@ -169,7 +169,7 @@ static u8 mask_reg(struct gen *g, u8 reg)
 	return to;
 }
 
-/* IMAGE_CHECKED: to see mistakes; the address is masked all the same. */
+/* IMAGE_CHECKED: reports addresses outside of the arena; they are masked nevertheless. */
 static void check_range(struct gen *g, u8 reg, s16 off, u32 width)
 {
 	u32 in_range;
@@ -251,8 +251,8 @@ static void gen_shift(struct gen *g, bool wide, u8 dst, const struct image_insn 
 }
 
 /*
- * rax and rdx are set for the instruction; r11 is the divisor.  Neither a
- * divisor of 0 nor the one quotient that does not fit reaches it.
+ * rax and rdx are set for the division; r11 is the divisor.  A divisor of 0 and the overflowing
+ * quotient (MIN / -1) branch around it.
  */
 static void emit_division(struct gen *g, bool wide, bool is_signed, bool mod)
 {
@@ -349,7 +349,7 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 	}
 }
 
-/* For operations that have one instruction with the same operands. */
+/* Operations that are one instruction with the same operands. */
 static const u8 ops[16] = {
 	[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB,
 	[INSN_OR >> 4] = OR, [INSN_AND >> 4] = AND,
@@ -589,7 +589,7 @@ void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target)
 		op_reg(g, wide, TEST, src, dst);
 	} else if (!insn->imm && (op == INSN_JEQ || op == INSN_JNE) && g->flags_at == g->at &&
 		   g->flags_of == dst && g->flags_wide == wide) {
-		;	/* the instruction before has told */
+		;	/* the instruction before has set the flags */
 	} else if (!insn->imm) {
 		op_reg(g, wide, TEST, dst, dst);
 	} else {

@@ -2,10 +2,9 @@
 /*
  * Between C and generated code.  registers.h has the registers.
  *
- * The image's code has had the branch predictors for itself, so on the way
- * out of generated code, for a call and at the end, the history of branches goes
- * (BARRIER); and where returns have been skipped, the predictions of returns go
- * too (STUFF): what follows in the kernel is not to run ahead by either.
+ * Generated code may have trained the branch predictors for the kernel's code after it.  So when
+ * it is left, for a call or at the end, the branch history is cleared (BARRIER), and where
+ * returns were skipped, the return predictions are overwritten (STUFF).
  */
 #include "../../machine.h"
 
@@ -25,7 +24,7 @@
 	.section .note.GNU-stack, "", @progbits
 #endif
 
-/* 32 returns from now on are predicted to go where nothing happens. */
+/* The next 32 returns are predicted to go to a harmless loop. */
 .macro STUFF counter
 	mov $16, \counter
 771:	INTRA_CALL
@@ -45,7 +44,7 @@
 /*
  * long confined_enter(void *machine)
  *
- * Calls function 0 of the image, and returns 0.
+ * Calls function 0 of the image.  Returns 0.
  */
 START_ANY(confined_enter)
 	push %rbp
@@ -90,9 +89,9 @@ FUNCTION_END(confined_enter)
 /*
  * s64 syscript_seat_run(struct syscript_seat *seat), in rsi
  *
- * The same for a machine that the run before has left as machine_begin() does, which all
- * do that do not fail; and the seat is free again.  For syscript_seat_run_here(): no
- * register is kept.
+ * As confined_enter(), for a machine in the state of machine_begin(), as successful runs leave
+ * it; frees the seat at the end.  Called by syscript_seat_run_here(), which expects no register
+ * to be preserved.
  */
 START(syscript_seat_run)
 	lea SEAT_AT_MACHINE(%rsi), %r9
@@ -123,8 +122,7 @@ FUNCTION_END(syscript_seat_run)
 #endif
 
 /*
- * The end of a run from anywhere in it; r9 is all that is needed.  S64_MIN is what
- * syscript_seat_run() returns then.
+ * Ends a run from any depth; only r9 must be valid. syscript_seat_run() then returns S64_MIN.
  */
 STUB(confined_leave)
 .Lleave:
@@ -146,7 +144,7 @@ STUB(confined_leave)
 	jmp .Lleave
 STUB_END(confined_leave)
 
-/* void confined_stop(struct machine *machine), for C. */
+/* void confined_stop(struct machine *machine): confined_leave for C. */
 START(confined_stop)
 	mov %rdi, %r9
 	movl $MACHINE_STOP, MACHINE_AT_END(%r9)
@@ -154,8 +152,8 @@ START(confined_stop)
 FUNCTION_END(confined_stop)
 
 /*
- * Jumped to, or called, by generated code with the instruction's number in r11,
- * and do not return.
+ * Generated code jumps to or calls these stubs with the instruction's number in r11.  They do not
+ * return.
  */
 STUB(confined_fault_stack)
 	movl $MACHINE_STACK, MACHINE_AT_END(%r9)
@@ -168,8 +166,8 @@ STUB(confined_fault_function)
 STUB_END(confined_fault_function)
 
 /*
- * r10: a number that the image's table does not have; r11: the instruction's.  Keeps
- * all registers.
+ * r10: a number outside of the image's table; r11: the instruction's number.  Preserves all
+ * registers.
  */
 STUB(confined_beyond)
 	JUMP_BEYOND
@@ -188,7 +186,7 @@ STUB(confined_abort)
 	jmp .Lfault
 STUB_END(confined_abort)
 
-/* r1: what is thrown.  Undoes what IMAGE_CALL_TRY put on the stack. */
+/* r1: the thrown value.  Pops what IMAGE_CALL_TRY has pushed. */
 STUB(confined_throw)
 .Lthrow:
 	mov MACHINE_AT_TRY(%r9), %rax
@@ -209,7 +207,7 @@ STUB(confined_throw)
 	jmp .Lfault
 STUB_END(confined_throw)
 
-/* Calls C, which in a process wants its stack aligned. */
+/* Calls a C function; in a process, with the stack aligned. */
 .macro TO_C function
 #ifdef __KERNEL__
 	push %r9
@@ -228,9 +226,9 @@ STUB_END(confined_throw)
 .endm
 
 /*
- * Fuel has run out.  r11: the instruction's number.  Keeps all registers but r10.
- * While there is nothing to be done no C is called, so no history of branches has to
- * go: all branches up to the next instruction of the image are direct ones.
+ * Fuel has run out. r11: the instruction's number.  Preserves all registers except r10.  If
+ * nothing has to be done, no C code is called, so the branch history need not be cleared: all
+ * branches up to the image's next instruction are direct.
  */
 STUB(confined_poll)
 	mov MACHINE_AT_FLAGS(%r9), %r10
@@ -269,15 +267,15 @@ STUB(confined_poll)
 	jmp .Lthrow
 STUB_END(confined_poll)
 
-/* Where generated code returns by a thunk: the kernel's is here. */
+/* Return for generated code where the kernel returns by a thunk: jumps to the kernel's thunk. */
 STUB(confined_return)
 	RETURN
 STUB_END(confined_return)
 
 #ifdef __KERNEL__
 /*
- * BARRIER, on processors that need a loop: so many taken branches that nothing is
- * left of those before.  As many as the kernel's own has.
+ * BARRIER on processors that need a loop: enough taken branches to displace all earlier ones from
+ * the history, as many as in the kernel's own loop.
  */
 .macro CLEAR_HISTORY
 	mov $5, %ecx
@@ -296,7 +294,7 @@ START(confined_clear_history)
 	RETURN
 FUNCTION_END(confined_clear_history)
 
-/* The same, and keeps rax. */
+/* CLEAR_HISTORY, preserving rax. */
 START(confined_clear_history_rax)
 	mov %rax, %rdx
 	CLEAR_HISTORY
@@ -305,7 +303,7 @@ START(confined_clear_history_rax)
 FUNCTION_END(confined_clear_history_rax)
 #endif
 
-/* BARRIER, and all registers as they were but r10 and r11. */
+/* BARRIER, preserving all registers except r10 and r11. */
 STUB(confined_barrier)
 	push %rax
 	push %rcx
@@ -315,7 +313,7 @@ STUB(confined_barrier)
 	RETURN
 STUB_END(confined_barrier)
 
-/* r10: insn.imm, r11: the instruction's number.  Only r0 comes back. */
+/* r10: insn.imm, r11: the instruction's number.  Only r0 is returned. */
 STUB(confined_gate)
 	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax

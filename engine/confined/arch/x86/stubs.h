@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kernel definitions for stubs.S. */
+/* The kernel's macros for stubs.S: symbols, objtool's annotations and mitigations. */
 #include <linux/cfi_types.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -7,7 +7,7 @@
 #include <asm/cpufeatures.h>
 #include <asm/nospec-branch.h>
 
-/* Called directly only, though exported: newer kernels give these no endbr64. */
+/* Called only directly, though exported: newer kernels put no endbr64 here. */
 #define START(name)	STACK_FRAME_NON_STANDARD name; SYM_FUNC_START(name); ANNOTATE_NOENDBR
 /* May be called by address. */
 #define START_ANY(name)	STACK_FRAME_NON_STANDARD name; SYM_TYPED_FUNC_START(name)
@@ -21,9 +21,9 @@
 #define INTRA_CALL	ANNOTATE_INTRA_FUNCTION_CALL
 
 /*
- * A return whose prediction leads to a loop that does nothing.  This is the one indirect
- * jump that an image's author can make at will; its prediction cannot be trained, not even
- * by the author.
+ * A retpoline: a return whose prediction leads to a harmless loop.  This is the only indirect
+ * jump that an image's author can execute at will; its prediction cannot be trained, not even by
+ * the author.
  */
 .macro JUMP_BEYOND
 	ANNOTATE_INTRA_FUNCTION_CALL
@@ -37,8 +37,8 @@
 .endm
 
 /*
- * As the kernel does at its entry, and where it runs users' code: with a loop of its kind
- * where the processor needs one, or the fence where that is enough.
+ * Clears the branch history as the kernel does at its entry and after users' BPF programs: by a
+ * loop where the processor needs one, or by a fence where that suffices.
  */
 .macro BARRIER function=confined_clear_history
 	ALTERNATIVE_2 "", "call \function", X86_FEATURE_CLEAR_BHB_LOOP, \

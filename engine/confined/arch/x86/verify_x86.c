@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See verify_insn.h: the instructions of x86-64, and sequences of them, that may be in
- * generated code.  Anything in no table here is refused, however valid for processors.
+ * Implements verify_insn.h for x86-64: tables of the instructions and instruction sequences that
+ * generated code may have.  Whatever is in no table is refused, however valid for processors.
  *
  * tests/confined/prove.py compares all that is accepted here with another decoder, and
  * with what processors do.
@@ -11,18 +11,18 @@
 
 /* -- Rows of instructions ------------------------------------------------------ */
 
-/* Bytes that are not given: of whatever, of a constant, or of a distance. */
+/* Wildcard bytes: any value, of a constant, or of a distance. */
 enum { ANY = 0x100, IMM = 0x200, TO = 0x300, TO8 = 0x400, BARRIER = 0x500 };
 #define ANY4		ANY, ANY, ANY, ANY
 #define IMM4		IMM, ANY, ANY, ANY
 #define TO4		TO, ANY, ANY, ANY
 #define BARRIER4	BARRIER, ANY, ANY, ANY
 
-/* A branch over what is behind it: r11 = ANY4; call TO4 */
+/* A branch around the code after it: r11 = ANY4; call TO4 */
 #define UNLESS(jcc)	jcc, 0x0b, 0x41, 0xbb, ANY4, 0xe8, TO4
 
 static const u16 entry[] = { V_LANDING, 0x31, 0xc0 };
-/* With int3 after them, should a processor run on. */
+/* Followed by int3, against straight-line speculation. */
 static const u16 jump[] = { 0xe9, TO4, 0xcc };
 static const u16 jump_short[] = { 0xeb, TO8, 0xcc };
 static const u16 leave[] = { 0xc3, 0xcc };
@@ -35,8 +35,8 @@ static const u16 frame[] = { 0x41, 0x3b, 0x69, MACHINE_AT_STACK, UNLESS(0x7d) };
 static const u16 range[] = { 0x49, 0x81, 0xfb, ANY4, UNLESS(0x76) };
 
 /*
- * rax divided by r11 to rax, the rest to rdx.  Not where that would trap: by 0, and by
- * -1 with signs; then what is wanted of both is as BPF has it, the other one is not.
+ * rax / r11 to rax, the remainder to rdx.  Branches around divisions that would trap, by 0 and,
+ * if signed, by -1; the result in use is then BPF's, the other one is undefined.
  */
 #define TEST_64		0x4d, 0x85, 0xdb, 0x74
 #define TEST_32		0x45, 0x85, 0xdb, 0x74
@@ -64,9 +64,9 @@ static const u16 smod_32[] = {
 };
 
 /*
- * machine.pc = ANY4; r9 = machine.run; the gate; and what C may have left in registers
- * of arguments is cleared.  Around that r9 is pushed and popped, and perhaps a sixth
- * argument, to rcx.
+ * machine.pc = ANY4; r9 = machine.run; call of the gate; then argument registers are cleared of
+ * values that C may have left. r9 is pushed before and popped after, and so is a sixth argument,
+ * which is popped to rcx.
  */
 #define PUSH_R9		0x41, 0x51
 #define POP_R9		0x41, 0x59
@@ -100,7 +100,7 @@ static const u16 try[] = {
 #define DIVIDES(row)	{ ROW(row), V_PLAIN, R(RAX) | R(R11), R(RAX) | R(RDX) }
 #define CALLS_IF(row, kind, reads)	{ ROW(row), kind, reads, V_SCRATCH, V_SCRATCH }
 
-/* By their first bytes.  In the order of verify_insn.h's fields. */
+/* Patterns by their first byte.  Fields in the order of struct verify_insn. */
 struct pattern {
 	const u16 *bytes;
 	u8 len, kind;
@@ -195,7 +195,7 @@ static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 	const struct pattern *row = patterns[*code].rows, *end = row + patterns[*code].n;
 	u16 second = left > 1 ? code[1] : ANY;
 
-	/* Most of them differ in the second byte already. */
+	/* Most patterns differ in the second byte. */
 	for (; row < end; row++)
 		if ((row->bytes[1] == second || row->bytes[1] >= ANY) &&
 		    decode_row(row, code, left, in))
@@ -205,22 +205,22 @@ static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 
 /* -- Instructions -------------------------------------------------------------- */
 
-/* What an opcode with a ModRM byte does, and the forms in which it may be here. */
+/* What an opcode with a ModRM byte does, and the operand forms that are accepted. */
 #define REG_R	V_BIT(0)	/* reads the register of ModRM.reg */
 #define REG_W	V_BIT(1)
-#define RM_R	V_BIT(2)	/* reads the other operand, where it is a register */
+#define RM_R	V_BIT(2)	/* reads the r/m operand, if it is a register */
 #define RM_W	V_BIT(3)
-#define AS_REG	V_BIT(4)	/* the other operand may be a register */
-#define AS_MEM	V_BIT(5)	/* something in the arena */
-#define AS_LOCK	V_BIT(6)	/* the same, atomically */
+#define AS_REG	V_BIT(4)	/* the r/m operand may be a register */
+#define AS_MEM	V_BIT(5)	/* the r/m operand may be in the arena */
+#define AS_LOCK	V_BIT(6)	/* in the arena, with a lock prefix */
 #define AS_USER	V_BIT(7)	/* machine.user */
-#define ADDRESS	V_BIT(8)	/* an address that is not used */
+#define ADDRESS	V_BIT(8)	/* address computation without an access */
 #define IMM8	V_BIT(9)
 #define IMM32	V_BIT(10)
-#define BYTE	V_BIT(11)	/* the other operand has 8 bits, and is not ah to bh */
-#define WORD	V_BIT(12)	/* 16 bits, too: to memory */
-#define WITH(reg)	(V_BIT(15) | (u32)(reg) << 28)	/* reads another register */
-/* ModRM.reg is a part of the opcode, and one of these. */
+#define BYTE	V_BIT(11)	/* the r/m operand has 8 bits, and is none of ah to bh */
+#define WORD	V_BIT(12)	/* 16 bits are accepted, too, for stores */
+#define WITH(reg)	(V_BIT(15) | (u32)(reg) << 28)	/* also reads this register */
+/* ModRM.reg extends the opcode, and must be one of these. */
 #define GROUP(exts)	((u32)(exts) << 16)
 #define TWO	0x100	/* 0x0f before it */
 
@@ -260,11 +260,11 @@ static const u32 opcodes[2 * TWO] = {
 	[TWO | 0xc1] = REG_R | REG_W | AS_LOCK,			/* xadd */
 };
 
-/* @p goes through 16 bytes; the last ones may be padding. */
+/* @p traverses 16 bytes, of which the last may be padding. */
 struct decoder {
 	const u8 *p;
 	struct verify_insn *in;
-	u8 prefix, rex;		/* or 0 */
+	u8 prefix, rex;		/* the prefix bytes, or 0 */
 	u16 op;
 	u8 reg, rm;
 	bool wide;
@@ -276,7 +276,7 @@ static s32 take32(struct decoder *d)
 	return s32_at(d->p - 4);
 }
 
-/* The operand in memory that begins at ModRM.rm; @mod is 0x40 or 0x80. */
+/* Decodes the memory operand that begins at ModRM.rm; @mod is 0x40 or 0x80. */
 static bool decode_memory(struct decoder *d, u32 does, u8 mod)
 {
 	struct verify_insn *in = d->in;
@@ -311,7 +311,7 @@ static bool decode_memory(struct decoder *d, u32 does, u8 mod)
 	return base == R12 && does & AS_MEM;
 }
 
-/* What is special with operands that are registers. */
+/* Decodes register operands. */
 static bool decode_registers(struct decoder *d, u32 does)
 {
 	struct verify_insn *in = d->in;
@@ -326,7 +326,7 @@ static bool decode_registers(struct decoder *d, u32 does)
 	return true;
 }
 
-/* Operations with a constant. */
+/* Decodes operations with a constant. */
 static void decode_constant(struct decoder *d)
 {
 	struct verify_insn *in = d->in;
@@ -370,7 +370,7 @@ static bool decode_modrm(struct decoder *d)
 	return true;
 }
 
-/* Opcodes that have a register in themselves. */
+/* Decodes opcodes that include a register number. */
 static bool decode_short(struct decoder *d)
 {
 	struct verify_insn *in = d->in;
@@ -407,7 +407,7 @@ static bool decode_op(struct decoder *d)
 		return decode_short(d);
 	d->in->kind = V_BRANCH;
 	d->in->to = d->op & TWO ? take32(d) : (s8)*d->p++;
-	/* Not on parity, in which flags may tell of an address of the kernel's. */
+	/* Parity is refused: flags may depend on an address of the kernel. */
 	return !d->rex && (d->op & 0xe) != 0xa;
 }
 
@@ -419,7 +419,7 @@ static bool decode_insn(const u8 *code, u32 left, struct verify_insn *in)
 	if (left < sizeof(bytes))
 		memcpy(bytes, code, left);
 	else
-		memcpy(bytes, code, sizeof(bytes));	/* in line */
+		memcpy(bytes, code, sizeof(bytes));	/* copied inline */
 	if (*d.p == 0x66 || *d.p == 0xf0)
 		d.prefix = *d.p++;
 	if ((*d.p & 0xf0) == 0x40)
