@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See compiled.h; layout.h describes compiled functions and what they return.
- *
- * The first part runs them.  The second has the functions that they call for instructions
- * that they do not carry out themselves: each as in luaV_execute().
+ * Implements compiled.h: calls from the interpreter to compiled functions and back, and, in the
+ * second part, functions that compiled code calls for instructions that it does not implement
+ * itself, each as in luaV_execute(). layout.h describes compiled functions and their return
+ * values.
  */
 #include <stdbool.h>
 
@@ -93,7 +93,7 @@ static int compiled_can(lua_State *L, const TValue *func)
 	return isLfunction(func) && clvalue(func)->l.p->compiled && has_room(L);
 }
 
-/* The function at @func, with its arguments up to L->top. */
+/* Begins a call of the function at @func, whose arguments end at L->top. */
 static long begin(lua_State *L, StkId func, int nresults, unsigned long tailcalls)
 {
 	long number = clvalue(func)->l.p->compiled;
@@ -102,7 +102,7 @@ static long begin(lua_State *L, StkId func, int nresults, unsigned long tailcall
 				    (unsigned int)nresults | tailcalls << 32, L);
 }
 
-/* The function called at @func has returned: restores L->top. */
+/* Ends a call of the function at @func: restores L->top. */
 static inline void is_over(lua_State *L, ptrdiff_t func, int nresults)
 {
 	if (nresults >= 0)
@@ -110,7 +110,7 @@ static inline void is_over(lua_State *L, ptrdiff_t func, int nresults)
 	L->savedpc = L->ci->savedpc;
 }
 
-/* Goes on until there is no more to do here, or with @status what it says. */
+/* Continues until nothing is left to do here, or @status needs the caller. */
 static int run_on(lua_State *L, ptrdiff_t func, int nresults, long status)
 {
 	while ((int)status == COMPILED_TAIL)
@@ -128,7 +128,7 @@ static int compiled_call(lua_State *L, StkId func, int nresults)
 	return run_on(L, savestack(L, func), nresults, begin(L, func, nresults, 0));
 }
 
-/* The number of its compiled form, or 0. */
+/* The number of the function's compiled form, or 0. */
 static inline unsigned long compiled_number(const TValue *func)
 {
 	unsigned long id = ttisfunction(func) ? clvalue(func)->c.id : 0;
@@ -136,7 +136,7 @@ static inline unsigned long compiled_number(const TValue *func)
 	return id < ID_SYSCALL ? id : 0;
 }
 
-/* As luaD_pcall() after an error. */
+/* Restores the state after an error, as luaD_pcall() does. */
 static __attribute__((noinline)) void recover(lua_State *L, int status, ptrdiff_t old_top,
 					      ptrdiff_t old_ci)
 {
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void recover(lua_State *L, int status, ptrdiff_
 	restore_stack_limit(L);
 }
 
-/* Takes the frame of L->ci away, and moves @func and its arguments there. */
+/* Removes the frame of L->ci, and moves @func and its arguments there. */
 static StkId move_down(lua_State *L, StkId func)
 {
 	StkId to = L->ci->func;
@@ -208,7 +208,10 @@ struct at {
 	StkId base, ra;
 };
 
-/* A place to stop at.  After it an error has its line.  L->top stays: for instructions that look at it. */
+/*
+ * A point where the run may be stopped.  Sets the line for errors; L->top stays, for instructions
+ * that use it.
+ */
 static inline struct at look(lua_State *L, long pc)
 {
 	LClosure *cl = &clvalue(L->ci->func)->l;
@@ -220,7 +223,9 @@ static inline struct at look(lua_State *L, long pc)
 	return (struct at){ i, cl->p, cl, base, base + GETARG_A(i) };
 }
 
-/* And the collector sees the whole frame, and what is called is put after it. */
+/*
+ * The same, and L->top becomes the frame's end, for the collector and for values that are pushed.
+ */
 static inline struct at look_closed(lua_State *L, long pc)
 {
 	L->top = L->ci->top;
@@ -232,7 +237,7 @@ static inline TValue *rk(const struct at *at, int index)
 	return ISK(index) ? at->p->k + INDEXK(index) : at->base + index;
 }
 
-/* The slow way into a compiled function; 0 to hand over its frame. */
+/* The slow path into a compiled function; 0 passes its frame to the interpreter. */
 static long compiled_enter(lua_State *L, StkId func, long nargs, unsigned long nresults)
 {
 	compiled_pc(L->ci);
@@ -243,7 +248,7 @@ static long compiled_enter(lua_State *L, StkId func, long nargs, unsigned long n
 	return has_room(L);
 }
 
-/* The interpreter has to go on at @pc. */
+/* The interpreter has to continue at @pc. */
 static long compiled_leave_at(lua_State *L, long pc)
 {
 	look_closed(L, pc);
@@ -251,7 +256,7 @@ static long compiled_leave_at(lua_State *L, long pc)
 	return COMPILED_FRAME;
 }
 
-/* The result of luaD_precall(); DONE or YIELD. */
+/* Continues according to luaD_precall()'s result; returns DONE or YIELD. */
 static long go_on(lua_State *L, int how)
 {
 	if (how == PCRLUA) {
@@ -262,8 +267,8 @@ static long go_on(lua_State *L, int how)
 }
 
 /*
- * The code of the function at @func was put into its caller's, and the interpreter has to go
- * on in it at @pc: its registers are where they belong, but it has no frame.
+ * The function at @func was inlined into its caller, and the interpreter has to continue in it at
+ * @pc: its registers are in place, but it has no frame.
  */
 static long compiled_resume(lua_State *L, StkId func, long pc, long nresults)
 {
@@ -292,7 +297,7 @@ static long compiled_call_at(lua_State *L, long pc)
 	if (b)
 		L->top = at.ra + b;
 	L->ci->savedpc = L->savedpc;
-	/* The code was made for another function, as for a method of strings. */
+	/* The code is specialised for another function, for instance a method of strings. */
 	if (iscfunction(at.ra) && compiled_number(at.ra))
 		return ((compiled *)compiled_number(at.ra))(NULL, at.ra, L->top - at.ra - 1,
 							    (unsigned int)(GETARG_C(at.i) - 1), L);
@@ -300,7 +305,7 @@ static long compiled_call_at(lua_State *L, long pc)
 }
 
 /**
- * struct caught - what an error leaves as it was: luaD_pcall() for compiled_pcall()
+ * struct caught - state that compiled_pcall() restores after an error, as luaD_pcall() does
  * @counts:  of calls, L->nCcalls to L->nny
  * @ci:      of pcall()
  * @handler: L->errfunc
@@ -316,14 +321,14 @@ static uint64_t *counts(lua_State *L)
 	return (uint64_t *)&L->nCcalls;
 }
 
-/* In place of a compiled function, for others: calls the one at @func. */
+/* In the form of a compiled function: calls the function at @func, which has none. */
 static long call_caught(void *unused, StkId func, long nargs, unsigned long nresults, lua_State *L)
 {
 	luaD_call(L, func, (int)nresults);
 	return COMPILED_DONE;
 }
 
-/* The same for a compiled one that has not just returned: @status is how. */
+/* The same for a compiled function that has returned @status and is not finished. */
 static long go_on_caught(void *unused, StkId func, long status, unsigned long nresults,
 			 lua_State *L)
 {
@@ -332,7 +337,7 @@ static long go_on_caught(void *unused, StkId func, long status, unsigned long nr
 	return COMPILED_DONE;
 }
 
-/* There was an error, or a yield, or the run is to end. */
+/* After an error, a yield, or a request to end the run. */
 static __attribute__((noinline)) void fail_caught(lua_State *L, struct caught *caught)
 {
 	int nresults, status;
@@ -350,7 +355,7 @@ static __attribute__((noinline)) void fail_caught(lua_State *L, struct caught *c
 		setnilvalue(L->top);
 		L->top++;
 	}
-	/* A loop around pcall() may have no other place for it, and little code of its own. */
+	/* A loop around pcall() may have no other point where the run can be stopped. */
 	luai_threadyield(L);
 }
 
@@ -364,7 +369,7 @@ static inline void push_pcall(lua_State *L, StkId func, int nresults)
 	ci->nresults = nresults;
 }
 
-/* Nothing to call: it raises the error. */
+/* pcall() without a function: raises the error. */
 static __attribute__((noinline)) long pcall_nothing(lua_State *L, StkId func, int nresults)
 {
 	compiled_pc(L->ci);
@@ -380,13 +385,13 @@ static __attribute__((noinline)) StkId grow_stack(lua_State *L, StkId func)
 	return restorestack(L, place);
 }
 
-/* Is anything left to be done after a function that was tried? */
+/* Is work left after a protected call? */
 static inline bool is_left(const struct lua_longjmp *jump, long status)
 {
 	return status != COMPILED_DONE && !jump->status && !runtime_stops();
 }
 
-/* As a compiled function, of pcall() at @func. */
+/* pcall() at @func, in the form of a compiled function. */
 static long compiled_pcall(void *unused, StkId func, long nargs, unsigned long nresults,
 			   lua_State *L)
 {
@@ -427,7 +432,7 @@ static long compiled_pcall(void *unused, StkId func, long nargs, unsigned long n
 	return COMPILED_DONE;
 }
 
-/* A compiled function that was called directly has returned @status. */
+/* A compiled function that compiled code called directly has returned @status. */
 static long compiled_finish(lua_State *L, long pc, long status)
 {
 	struct at at;
@@ -511,7 +516,7 @@ static long compiled_settable(lua_State *L, long pc)
 	struct at at = look_closed(L, pc);
 	TValue *key = rk(&at, GETARG_B(at.i)), *to;
 
-	/* An element: what metamethods are not asked for. */
+	/* An array element without metamethods. */
 	if (ttistable(at.ra) && !hvalue(at.ra)->metatable && ttisnumber(key) &&
 	    nvalue(key) == (int)nvalue(key)) {
 		to = luaH_setnum(L, hvalue(at.ra), (int)nvalue(key));
@@ -603,7 +608,7 @@ static long compiled_concat(lua_State *L, long pc)
 	return 0;
 }
 
-/* OP_EQ, OP_LT, OP_LE: does it hold? */
+/* OP_EQ, OP_LT, OP_LE: is the condition true? */
 static long compiled_compare(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
@@ -619,7 +624,7 @@ static long compiled_compare(lua_State *L, long pc)
 	}
 }
 
-/* Does the loop go on? */
+/* Does the loop continue? */
 static long compiled_tforloop(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
@@ -713,7 +718,7 @@ static long compiled_vararg(lua_State *L, long pc)
 	return 0;
 }
 
-/* A result that is no integer of INTEGER_BITS: R(A) of the call at @pc. */
+/* A result outside of INTEGER_BITS: stores it in R(A) of the call at @pc. */
 static long compiled_integer(lua_State *L, long pc, long value)
 {
 	struct at at = look_closed(L, pc);
@@ -725,7 +730,7 @@ static long compiled_integer(lua_State *L, long pc, long value)
 	return 0;
 }
 
-/* Where @t has the value of @key, or 0 where that is nil. */
+/* The address of @t's value for @key, or 0 if that is nil. */
 static long compiled_field(Table *t, TString *key)
 {
 	Node *n = &t->node[key->tsv.hash & t->nodemask];

@@ -26,7 +26,10 @@
 #define LUA_API		static
 #define LUALIB_API	static
 
-/* What earlier versions had and LuaJIT has not: all of luaconf.h's switches for that. */
+/*
+ * Features of earlier versions that LuaJIT lacks: luaconf.h's compatibility switches are
+ * undefined.
+ */
 #undef LUA_COMPAT_GETN
 #undef LUA_COMPAT_LOADLIB
 #undef LUA_COMPAT_VARARG
@@ -76,7 +79,7 @@
 #define luai_numlt(a, b)	num_lt(a, b)
 #define luai_numle(a, b)	num_le(a, b)
 #define luai_numisnan(a)	((a) == NUM_NAN)
-/* The same word as @n only if that is an int. */
+/* Equal to @n's word only if @n is an int. */
 #define lua_number2int(i, n)	((i) = (int)(n))
 #define lua_number2integer(i, n) ((i) = num_to_long(n))
 #define LUAI_USER_ALIGNMENT_T	union { void *s; long l; }
@@ -92,14 +95,14 @@
 #define LUAI_THROW(L, c)	runtime_throw()
 #define luai_jmpbuf		int
 
-/* At jumps, where functions begin, and in C loops that may take long. */
+/* A stop check: at jumps, at the beginning of functions, and in long C loops. */
 #undef luai_threadyield
 #define luai_threadyield(L)	{ if (runtime_stops()) runtime_throw(); }
 
-/* After cleaning up here, the caught error is thrown on to the next such place. */
+/* After the clean-up here the error is thrown again to the next handler. */
 #define luai_tried(lj)		{ if (runtime_stops()) (lj)->status = LUA_ERRERR; }
 
-/* What messages call the C function that runs, where its caller has no name for it. */
+/* The running C function's name in messages, if its caller has none. */
 struct lua_State;
 static const char *luai_name(struct lua_State *L);
 
@@ -108,13 +111,13 @@ static const char *luai_name(struct lua_State *L);
 
 /* -- Memory -------------------------------------------------------------------- */
 
-/* There is little, and Lua 5.1 does not collect when it runs out. */
+/* Collect early, because memory is small and Lua 5.1 does not collect when it runs out. */
 #undef LUAI_GCPAUSE
 #define LUAI_GCPAUSE		110
 
 /* -- The C library ------------------------------------------------------------ */
 
-/* A buffer is in a frame of the stack, which is small. */
+/* A buffer lies in a stack frame, and the stack is small. */
 #undef LUAL_BUFFERSIZE
 #define LUAL_BUFFERSIZE		512
 

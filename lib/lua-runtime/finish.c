@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * See finish.h.
- */
+/* Implements finish.h: the continuations of Lua's own C functions that call back into Lua. */
 
 static int pcall_on(lua_State *L, int failed)
 {
@@ -10,7 +8,7 @@ static int pcall_on(lua_State *L, int failed)
 	return lua_gettop(L);
 }
 
-/* The handler makes room for the status. */
+/* Shifts the handler up to make room for the status. */
 static int xpcall_on(lua_State *L, int failed)
 {
 	setbvalue(L->base, !failed);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * C functions that go on after their frames on the C stack are gone.
+ * Continuations of C functions.
  *
- * What a C function or a metamethod calls runs on the C stack, which is small.  Where it is
- * used up, luaD_call() leaves it: it throws LUA_LEAVE to where the run began, and the call is
- * made from there (luaD_go_on()).  All frames on Lua's own stacks stay, those of coroutines that
- * wait for others, too.  When a function returns whose caller has been left, the caller goes on:
- * an instruction by luaV_finish(), a C function by its go_on().  So recursion is bounded by
- * Lua's stack alone.  A yield leaves the C stack in the same way, up to the resume.
+ * A Lua function that is called by a C function or a metamethod runs on the C stack, which is
+ * small.  When it is used up, luaD_call() unwinds it: it throws LUA_LEAVE to the beginning of the
+ * run, and makes the call from there (luaD_go_on()).  All frames on Lua's own stacks stay,
+ * including those of coroutines that wait for others.  When a function returns whose caller's C
+ * frame was unwound, the caller is continued: an instruction by luaV_finish(), a C function by
+ * its go_on(). So recursion is bounded by Lua's stack alone.
  *
- * A C function that is not listed here cannot be left: calls inside of it use the rest of the
- * C stack, and then fail.
+ * A yield unwinds the C stack in the same way, up to the resume.  A C function without a
+ * continuation cannot be unwound: calls within it use the rest of the C stack, and then fail.
  */
 #ifndef LUA_RUNTIME_FINISH_H
 #define LUA_RUNTIME_FINISH_H
@@ -20,23 +20,26 @@
 
 struct CallInfo;
 
-/* Status of a throw, after those of lua.h: the C stack is left. */
+/* Status of a throw that unwinds the C stack; follows those of lua.h. */
 #define LUA_LEAVE	(LUA_ERRERR + 1)
 
-/* Nested calls on the C stack after which it is left; what cannot be left has the rest. */
+/*
+ * Depth of nested calls on the C stack at which it is unwound; functions without a continuation
+ * may use the rest.
+ */
 #define LEAVE_DEPTH	(LUAI_MAXCCALLS / 2)
 
-#define FINISH_YIELDS	1	/* coroutine.yield() may leave it: as in LuaJIT */
-#define FINISH_CATCHES	2	/* errors */
-#define FINISH_HANDLER	4	/* for which its first argument is a handler */
+#define FINISH_YIELDS	1	/* coroutine.yield() may unwind it, as in LuaJIT */
+#define FINISH_CATCHES	2	/* catches errors */
+#define FINISH_HANDLER	4	/* its first argument is an error handler */
 
 /**
- * struct finish - a C function that can be left
- * @go_on: what it called has returned, with its results on top; or, for FINISH_CATCHES,
- *         failed, with the error there.  Returns how many results of its own are on top
- * @kept:  the argument, from 1, that is the address of its struct kept (a light userdata); 0
- *         if all that it needs is on Lua's stack.  For go_on() the argument is a userdata with
- *         a copy
+ * struct finish - a C function with a continuation
+ * @go_on: continues when the function that it called has returned, with its results on top; or,
+ *         for FINISH_CATCHES, has failed, with the error on top.  Returns the number of its own
+ *         results on top
+ * @kept:  the argument, from 1, that is the address of its struct kept (a light userdata); 0 if
+ *         all its state is on Lua's stack.  For go_on() the argument is a userdata with a copy
  */
 struct finish {
 	lua_CFunction f;
@@ -45,19 +48,19 @@ struct finish {
 };
 
 /**
- * struct kept - what a C function keeps on the C stack begins with this
+ * struct kept - header of the state that a C function has on the C stack
  * @size:   its size in bytes
- * @buffer: NULL, or its last member: only what is in there is copied
+ * @buffer: NULL, or the last member, a buffer of which only the used part is copied
  */
 struct kept {
 	size_t size;
 	const luaL_Buffer *buffer;
 };
 
-/* The copy that go_on() finds, in argument @arg, back in @to; whose own buffer is @buffer. */
+/* Copies the state in argument @arg of go_on() back to @to, whose own buffer is @buffer. */
 static void finish_restore(lua_State *L, int arg, struct kept *to, luaL_Buffer *buffer);
 
-/* What the function of @ci does, or NULL: it cannot be left. */
+/* The continuation of @ci's function, or NULL: it cannot be unwound. */
 static const struct finish *finish_of(const struct CallInfo *ci);
 
 #endif /* LUA_RUNTIME_FINISH_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* string.format(), which is LuaJIT's: what it takes, what it makes of it, its errors. */
+/* string.format() with LuaJIT's options, results and errors, which differ from Lua 5.1's. */
 
 static void add_quoted(luaL_Buffer *b, const char *s, size_t len)
 {
@@ -22,7 +22,7 @@ static void add_quoted(luaL_Buffer *b, const char *s, size_t len)
 	luaL_addchar(b, '"');
 }
 
-/* As tostring(), but for metatables. */
+/* tostring() without metatables. */
 static void push_plain_text(lua_State *L, int i)
 {
 	switch (lua_type(L, i)) {
@@ -34,14 +34,14 @@ static void push_plain_text(lua_State *L, int i)
 	lua_pushfstring(L, "%s: %p", luaL_typename(L, i), lua_topointer(L, i));
 }
 
-/* Puts what __tostring() says where the argument was. */
+/* Replaces the argument by the result of __tostring(). */
 static void call_tostring(lua_State *L, int arg)
 {
 	if (lua_type(L, arg) != LUA_TSTRING && luaL_callmeta(L, arg, "__tostring"))
 		lua_replace(L, arg);
 }
 
-/* Puts its text where the argument was. */
+/* Replaces the argument by its text. */
 static const char *text_argument(lua_State *L, int arg, size_t *len)
 {
 	if (!lua_isstring(L, arg)) {
@@ -112,15 +112,15 @@ static int bad_format(lua_State *L, const char *from, const char *at)
 	return luaL_error(L, "invalid option '%s' to 'format'", lua_tostring(L, -1));
 }
 
-/* The argument that is the address of a struct formatting. */
+/* Index of the argument that has the address of a struct formatting. */
 #define FORMAT_KEPT	1
 
 /**
- * struct formatting - so that the function can be left: finish.h
- * @at:  what follows the option that is being carried out
- * @end: of the format
- * @arg: the option's argument
- * @n:   arguments; after them on the stack is the format
+ * struct formatting - state of string.format(), for its continuation: finish.h
+ * @at:  the text after the current option
+ * @end: the end of the format
+ * @arg: index of the option's argument
+ * @n:   number of arguments, which the format follows on the stack
  */
 struct formatting {
 	struct kept kept;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * net.frames: batches of frames of a network device, as for LuaJIT (engine/luajit/lib_frames.c).
+ * net.frames() for the confined engine, with the same interface as for LuaJIT
+ * (engine/luajit/lib_frames.c).
  *
- * The frames are the engine's (enum image_batch, FRAMES_*), and here are copies of them: all
- * of a receive are fetched when a script first looks at one.  What is to be sent is noted in
- * the port that sends it, with the place of its bytes, and passed to the engine with the next
+ * The engine holds the frames (enum image_batch, FRAMES_*); the arena has copies: when a script
+ * first accesses a frame, all frames of the receive are fetched.  Frames to send are listed in
+ * the sending port, with the addresses of their bytes, and passed to the engine with the next
  * flush or receive.
  *
- * A port lives as long as the script.  A view is no object: it is a light userdata, of which
- * scripts have no others, with the numbers of its port, its place and its batch.  So it costs
- * nothing to make, is equal to the other views of its frame, and shows that it is of an earlier
- * receive.
+ * A port lives as long as the script.  A view, the script's reference to a frame, is a light
+ * userdata that encodes the numbers of port, frame and batch; scripts have no other light
+ * userdata.  So a view costs no allocation, equals other views of the same frame, and is
+ * recognised as stale after the next receive.
  */
 #include "../../kernel/net/frame.c"
 #include "../../kernel/net/frames.h"
@@ -32,17 +33,17 @@ SAME(payload_len, payload_len);
 _Static_assert(sizeof(struct image_batch_frame) == sizeof(struct frame), "as_frame()");
 
 /**
- * struct port - a packet socket, as a script has it
- * @number:  the engine's
- * @engine:  which gave it: another one has to be asked again
- * @fd, @take, @all: for that
- * @batch:   of the frames here
- * @n:       how many there are, copied if @fetched
- * @nout:    frames in @out, which the engine does not know of
- * @waiting: frames that wait there already
- * @bytes:   that a fetch takes
- * @buffer:  for these, @size bytes
- * @more:    memory of those that have grown, by their place, @more_size bytes
+ * struct port - a packet socket in a script
+ * @number: its number in the engine
+ * @engine: the engine that assigned @number; another one has to open the port again
+ * @fd, @take, @all: arguments for opening it again
+ * @batch: the batch of the frames in @in
+ * @n: number of frames, which are in @in if @fetched
+ * @nout: number of frames in @out, not passed to the engine yet
+ * @waiting: number of frames queued in the engine
+ * @bytes: number of bytes that a fetch copies
+ * @buffer: receives them; @size bytes
+ * @more: separate memory of frames that have grown, by index; @more_size bytes
  */
 struct port {
 	struct image_batch_frame in[FRAMES_MAX];
@@ -58,9 +59,9 @@ struct port {
 	unsigned long size;
 };
 
-/* Of a view: bits of its value, which are as many as a pointer's and never 0. */
+/* The fields of a view's value, in bits.  All together they fit in a pointer, and are never 0. */
 #define VIEW_PLACE	6
-#define VIEW_PORT	4	/* from 1 */
+#define VIEW_PORT	4	/* from 1, so that no view is 0 */
 
 _Static_assert(FRAMES_MAX <= 1 << VIEW_PLACE && FRAMES_PORTS < 1 << VIEW_PORT, "struct view");
 
@@ -72,10 +73,10 @@ struct view {
 
 static struct port *ports[FRAMES_PORTS];
 
-/* Views have methods, and ports a metatable, once a script has asked for frames. */
+/* Created when a script first calls net.frames(). */
 static HOT Table *port_meta, *frame_methods;
 
-/* Ports know what this run has left of their frames; 0 before each run. */
+/* Do ports know which frames the last run has left?  Set to 0 before each run. */
 static HOT unsigned int frames_known;
 
 /* -- The engine ------------------------------------------------------------------ */
@@ -101,7 +102,7 @@ static void commit(struct port *port)
 		port_batch(port, IMAGE_BATCH_FRAMES_QUEUE, &call);
 }
 
-/* What other ports are to send may have been received by this one. */
+/* Passes on other ports' queued frames, which this port may have received. */
 static void commit_others(const struct port *but)
 {
 	int i;
@@ -111,14 +112,14 @@ static void commit_others(const struct port *but)
 			commit(ports[i]);
 }
 
-/* Number @number of the engine's, or -errno: there is none. */
+/* Sets the port's number in the engine, from a result that may be -errno. */
 static void number_port(struct port *port, long number)
 {
 	port->engine = runtime->engine;
 	port->number = number > 0 ? number : 0;
 }
 
-/* A new run: frames that were not kept are gone, and all that waited to be sent. */
+/* At the beginning of a run: frames that were not kept are gone, and so is all that was queued. */
 static void learn(struct port *port)
 {
 	struct image_batch_open again = { port->fd, port->take, port->all };
@@ -165,7 +166,7 @@ static char *get_memory(lua_State *L, unsigned long size)
 	return p;
 }
 
-/* At least @size bytes at *@p, which has *@has of which nothing is needed. */
+/* Makes *@p, of *@has bytes, at least @size bytes large; its contents are lost. */
 static void make_memory(lua_State *L, char **p, unsigned long *has, unsigned long size)
 {
 	if (size <= *has)
@@ -192,7 +193,7 @@ static __attribute__((noinline)) void fetch(lua_State *L, struct port *port)
 	port->fetched = true;
 }
 
-/* Another place, with room for @size bytes, for what the frame has. */
+/* Moves the frame's bytes to separate memory of at least @size bytes. */
 static void move_frame(lua_State *L, struct port *port, unsigned int place, unsigned long size)
 {
 	struct image_batch_frame *frame = &port->in[place];
@@ -214,7 +215,7 @@ static void move_frame(lua_State *L, struct port *port, unsigned int place, unsi
 	frame->slot = port->more_size[place] > FRAME_MAX ? FRAME_MAX : port->more_size[place];
 }
 
-/* False: the engine has no room for so many bytes. */
+/* False if the engine has no room for so many bytes. */
 static __attribute__((noinline)) bool grow(lua_State *L, struct port *port, unsigned int place,
 					   unsigned int size)
 {
@@ -231,7 +232,7 @@ static __attribute__((noinline)) bool grow(lua_State *L, struct port *port, unsi
 
 /* -- Views --------------------------------------------------------------------------- */
 
-/* The value of the view of a place. */
+/* The value of a view. */
 static inline void *view_value(unsigned int index, const struct port *port, unsigned int place)
 {
 	return (void *)((port->batch << VIEW_PORT | (index + 1)) << VIEW_PLACE | place);
@@ -246,7 +247,7 @@ static inline struct view view_of(const TValue *o)
 			      v & ((1 << VIEW_PLACE) - 1) };
 }
 
-/* All but what does not fit in a view. */
+/* Is the view of the port's present batch?  Compares the bits that fit in a view. */
 static inline bool is_batch(const struct view *view)
 {
 	return view->batch == view->port->batch << (VIEW_PLACE + VIEW_PORT) >>
@@ -277,7 +278,7 @@ static struct frame *as_frame(struct image_batch_frame *frame)
 	return (struct frame *)frame;
 }
 
-/* The frame of the view in argument 1. */
+/* The frame of the view in argument 1; raises an error if the frame is gone. */
 static inline struct image_batch_frame *frame_of(lua_State *L, const struct view *view)
 {
 	struct port *port = view->port;
@@ -301,7 +302,7 @@ static struct image_batch_frame *this_frame(lua_State *L)
 	return frame_of(L, &view);
 }
 
-/* The view of a place, from 1, of the port that is @owner, to @to. */
+/* Stores a view of frame @place, from 1, of port @owner at @to. */
 static inline void set_view(StkId to, const TValue *owner, long place)
 {
 	unsigned int index = *(const unsigned int *)(rawuvalue(owner) + 1);
@@ -315,14 +316,14 @@ static void push_view(lua_State *L, long place)
 	L->top++;
 }
 
-/* Is the value a port, and @key the place of a frame?  Then compiled functions need no call. */
+/* Is the value a port, and @key the index of a frame?  Then compiled code needs no call. */
 static inline bool is_frame_at(const TValue *o, const TValue *key)
 {
 	return ttisuserdata(o) && port_meta && uvalue(o)->metatable == port_meta &&
 	       ttisnumber(key) && (unsigned long)nvalue(key) - 1 < FRAMES_MAX && frames_known;
 }
 
-/* The method @name of a view, or NULL if the value is none, or the method. */
+/* The method @name of a view; NULL if the value is no view, or there is no such method. */
 static inline const TValue *method_of(const TValue *o, const TValue *name)
 {
 	const TValue *method;
@@ -346,14 +347,14 @@ static int no_room(lua_State *L)
 			  FRAME_MAX);
 }
 
-/* @n bytes at @off, or NULL. */
+/* The address of @n bytes at @off, or NULL. */
 static inline char *bytes_at(const struct image_batch_frame *frame, unsigned long off,
 			     unsigned long n)
 {
 	return off <= frame->len && n <= frame->len - off ? (char *)frame->at + off : NULL;
 }
 
-/* The same for bytes that may lie after the frame's end, which is moved after them. */
+/* The address of @n bytes at @off, which may end after the frame: its length is extended. */
 static char *extend(lua_State *L, unsigned long off, unsigned long n)
 {
 	const struct view view = view_at(L, 1);
@@ -519,7 +520,7 @@ static int frame_str(lua_State *L)
 	return 1;
 }
 
-/* frame:put(off, s): the frame ends after it, if it did not end later */
+/* frame:put(off, s): extends the frame if it ends before the end of s */
 static int frame_put(lua_State *L)
 {
 	unsigned long off = check_long(L, 2);
@@ -530,7 +531,7 @@ static int frame_put(lua_State *L)
 	return 0;
 }
 
-/* frame:fill(off, byte, n), likewise */
+/* frame:fill(off, byte, n): extends the frame likewise */
 static int frame_fill(lua_State *L)
 {
 	unsigned long off = check_long(L, 2), byte = check_long(L, 3), n;
@@ -563,7 +564,7 @@ static int frame_udp_of(lua_State *L)
 	return 2;
 }
 
-/* frame:headers() -> offset of what follows them, or nil */
+/* frame:headers() -> offset of the payload, or nil */
 static int frame_headers_of(lua_State *L)
 {
 	int at = frame_headers(as_frame(this_frame(L)));
@@ -630,7 +631,7 @@ static int frame_vlan(lua_State *L)
 
 /* -- Sending ------------------------------------------------------------------------------- */
 
-/* Notes that the frame is to be changed, or sent; it is not here any more then. */
+/* Records that the frame is to be sent, so that it is no longer among the received ones. */
 static void note(struct port *to, const struct view *view, struct image_batch_frame *frame,
 		 bool reply)
 {
@@ -651,7 +652,7 @@ static bool may_note(const struct port *to)
 	return to->waiting + to->nout < FRAMES_MAX;
 }
 
-/* frame:reply(len) -> is there a place for it? */
+/* frame:reply(len) -> was it queued? */
 static int frame_reply_of(lua_State *L)
 {
 	const struct view view = view_at(L, 1);
@@ -670,7 +671,7 @@ static int frame_reply_of(lua_State *L)
 	return 1;
 }
 
-/* frame:send([port]) -> likewise */
+/* frame:send([port]) -> was it queued? */
 static int frame_send(lua_State *L)
 {
 	const struct view view = view_at(L, 1);
@@ -721,14 +722,14 @@ static int port_flush(lua_State *L)
 	return 1;
 }
 
-/* port:keep(): the frames of the last receive outlive this call. */
+/* port:keep(): keeps the frames of the last receive until the end of the next run. */
 static int port_keep(lua_State *L)
 {
 	ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_FRAMES_KEEP, port_at(L, 1)->number);
 	return 0;
 }
 
-/* A call that fails keeps nothing: to the engine it has only returned. */
+/* For a run that fails, which must keep nothing although the image's call returns normally. */
 static void drop_frames(void)
 {
 	int i;
@@ -738,7 +739,7 @@ static void drop_frames(void)
 			ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_FRAMES_DROP, ports[i]->number);
 }
 
-/* Frames that the script has changed are changed for the engine, which looks at its own. */
+/* Writes changed frames back to the engine, which reads its own copies. */
 static void write_back(struct port *port)
 {
 	struct image_batch_port call = { 0 };
@@ -801,7 +802,7 @@ static int port_reply(lua_State *L)
 	return 1;
 }
 
-/* A new frame of @n bytes, which are not there yet: its place or -errno. */
+/* Makes a frame of @n bytes, with undefined contents.  Returns its index or -errno. */
 static long build(lua_State *L, struct port *port, unsigned long n)
 {
 	struct image_batch_place call = { .port = port->number, .room = n };
@@ -867,7 +868,7 @@ static const luaL_Reg port_functions[] = {
 	{ NULL, NULL },
 };
 
-/* port[i] -> frame; port.receive and the like, which upvalue 1 has */
+/* port[i] -> frame; or one of the port's methods, in the table that is upvalue 1 */
 static int port_index(lua_State *L)
 {
 	long i;
@@ -886,17 +887,17 @@ static int port_index(lua_State *L)
 
 #define PORTS	"net.frames"
 
-/* On the stack's top is a metatable, which scripts must not reach. */
+/* Hides the metatable on the top of the stack from scripts. */
 static void hide(lua_State *L, const char *name)
 {
 	lua_pushstring(L, name);
 	lua_setfield(L, -2, "__metatable");
 }
 
-/* frames_quick.c: the methods in the table on the stack's top, for compiled functions. */
+/* frames_quick.c: adds compiled code's variants of the methods in the table on the stack's top. */
 static void set_quick(lua_State *L);
 
-/* Once per script, when it first asks: leaves a table of ports, by number, on the stack. */
+/* Creates the table of ports by number, once for each script, and pushes it. */
 static void push_ports(lua_State *L)
 {
 	lua_getfield(L, LUA_REGISTRYINDEX, PORTS);
@@ -926,7 +927,7 @@ static void push_ports(lua_State *L)
 	lua_setfield(L, LUA_REGISTRYINDEX, PORTS);
 }
 
-/* Where the port of the descriptor is, or will be; -1: there are too many. */
+/* The index of the descriptor's port, or a free one; -1 if there are too many. */
 static int find_port(int fd)
 {
 	int i;
@@ -937,7 +938,7 @@ static int find_port(int fd)
 	return i < FRAMES_PORTS ? i : -1;
 }
 
-/* Puts a new one on the stack, and into the table below. */
+/* Pushes a new port, and stores it in the table below. */
 static struct port *new_port(lua_State *L, unsigned int i, int fd)
 {
 	struct port *port = (struct port *)get_memory(L, sizeof(*port));
@@ -951,7 +952,7 @@ static struct port *new_port(lua_State *L, unsigned int i, int fd)
 	return port;
 }
 
-/* Nothing, true, or "unfiltered". */
+/* Checks argument @i: none, true, or "unfiltered". */
 static unsigned int check_take(lua_State *L, int i)
 {
 	if (!lua_toboolean(L, i))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Methods of frames as compiled functions call them (layout.h), without a frame on Lua's stack
- * and without moving L->top: what servers do with each frame.  Whatever is not as usual is left
- * to the method itself, in frames.c: other arguments, a frame that has gone or has not been
- * fetched, an error.
+ * Fast paths of the methods that servers call for each frame, for compiled code (layout.h):
+ * without a call frame on Lua's stack and without moving L->top.  Unusual cases go to the methods
+ * in frames.c: other arguments, a frame that has gone or was not fetched yet, an error.
  */
 
-/* By the method: a call of a C function. */
+/* The slow path: calls the method as a C function. */
 static __attribute__((noinline)) long quick_not(lua_State *L, StkId func, long nargs,
 						unsigned long nresults)
 {
@@ -16,7 +15,7 @@ static __attribute__((noinline)) long quick_not(lua_State *L, StkId func, long n
 	return go_on(L, luaD_precall(L, func, (int)nresults));
 }
 
-/* There are @n results, from @func on. */
+/* Returns @n results, which begin at @func. */
 static inline long quick_end(lua_State *L, StkId func, int n, unsigned long nresults)
 {
 	int wanted = (int)nresults;
@@ -28,7 +27,7 @@ static inline long quick_end(lua_State *L, StkId func, int n, unsigned long nres
 	return COMPILED_DONE;
 }
 
-/* The frame of the view, or NULL. */
+/* The view's frame, or NULL. */
 static inline struct image_batch_frame *quick_frame(const TValue *o)
 {
 	struct image_batch_frame *frame;
@@ -48,7 +47,7 @@ static inline bool quick_is_int(const TValue *o)
 	return ttisnumber(o) && num_is_int(nvalue(o));
 }
 
-/* Bytes at the offset that is @o, or NULL. */
+/* The bytes at offset @o, or NULL. */
 static inline char *quick_bytes(const TValue *frame, const TValue *o, unsigned long n)
 {
 	const struct image_batch_frame *found = quick_frame(frame);
@@ -169,7 +168,7 @@ QUICK(str)
 
 	if (!p)
 		return quick_not(L, func, nargs, nresults);
-	/* The collector may run, and what it calls. */
+	/* For the collector, and the finalisers that it may call. */
 	compiled_pc(L->ci);
 	L->savedpc = L->ci->savedpc;
 	L->top = func + 1 + nargs;

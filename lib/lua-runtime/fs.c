@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * fs: batches of files and of directory entries, as for LuaJIT (engine/luajit/lib_fs.c).
- * The engine's batches do the work (IMAGE_CALL_BATCH); records come to memory of the
- * arena, where they are only read.
+ * The library fs for the confined engine, with the same interface as for LuaJIT
+ * (engine/luajit/lib_fs.c): batches of files and of directory entries, which the engine makes
+ * (IMAGE_CALL_BATCH).  Records are written to the arena, where scripts only read them.
  */
 #include "../../include/uapi/syscript_files.h"
 #include "../../kernel/fs/readdirplus.h"
 #include "../../kernel/syscalls_nr.h"
 
-/* The headers of C and of the kernel do not go together. */
+/* Headers of the C library and of the kernel cannot both be included. */
 enum {
 #define CONSTANT(name, value)	C_##name = (value),
 #include "constants.inc"
@@ -23,7 +23,7 @@ static long opt_long(lua_State *L, int i, long otherwise)
 
 /* -- Directories --------------------------------------------------------------------- */
 
-/* Room for the records of a batch, which are of use until the next one. */
+/* A buffer for the records of a batch, valid until the next batch. */
 static char *records;
 
 static char *records_room(lua_State *L)
@@ -53,7 +53,7 @@ static bool is_dot(const struct syscript_dirent *entry)
 	       (entry->namelen == 1 || (entry->namelen == 2 && entry->name[1] == '.'));
 }
 
-/* Attributes of "." or "..": as of any file, by its name. */
+/* Gets the attributes of "." or "..", by name. */
 static int stat_dot(const struct image_batch_entries *dir, struct syscript_dirent *entry)
 {
 	struct syscript_file file = { (unsigned long)entry->name, (unsigned long)&entry->stat };
@@ -80,7 +80,7 @@ static long stat_dots(const struct image_batch_entries *dir, unsigned long to)
 	return runtime_batch(IMAGE_BATCH_COPY_OUT, &copy);
 }
 
-/* The next batch, with its records at @to. */
+/* Reads the next batch, with its records at @to. */
 static long entries_to(lua_State *L, struct image_batch_entries *dir, unsigned long to)
 {
 	bool dots = dir->flags && dir->mask;
@@ -125,7 +125,7 @@ static int fs_readdirplus(lua_State *L)
 		n += dir.n;
 	} while (!dir.end && dir.n);
 	if (ret == -EFAULT && dir.n) {
-		/* Where it cannot be read again, these entries are lost: not in silence. */
+		/* Entries that cannot be read again would be lost, so the error is reported. */
 		if (go_back(&dir) < 0)
 			n = 0;
 		dir.end = 0;
@@ -174,13 +174,16 @@ static const struct {
 
 enum { COLUMN_NAMES = COLUMN__MAX, COLUMN_DIRS, COLUMNS_N };
 
-/* The columns that fs.entries() fills: numbers, those with a bit in @have, and two of names. */
+/* The columns that fs.entries() fills: numbers, those with a bit in @have, and two of strings. */
 struct columns {
 	Table *of[COLUMNS_N];
 	unsigned int mask, have;
 };
 
-/* Names that were looked up, by their hashes: they are never freed, so no others take their places. */
+/*
+ * Column names by hash of their addresses: the strings are never freed, so no others get their
+ * addresses.
+ */
 static HOT struct {
 	const TString *name;
 	int column;
@@ -200,7 +203,7 @@ static int find_column(const char *name)
 	return -1;
 }
 
-/* The column's number, or -1. */
+/* The column's number, or -1 if there is none. */
 static int column_of(TString *name)
 {
 	unsigned int at = name->tsv.hash % 64;
@@ -252,7 +255,7 @@ static void get_columns(lua_State *L, const Table *t, struct columns *columns)
 			add_column(L, columns, key2tval(gnode(t, i)), gval(gnode(t, i)));
 }
 
-/* A table's [1..n]. */
+/* Room for elements [1..n] of a table's array. */
 static TValue *room_for(lua_State *L, Table *t, unsigned int n)
 {
 	if ((unsigned int)t->sizearray < n)
@@ -266,7 +269,7 @@ static inline void set_number(TValue *to, lua_Number n, int tag)
 	to->tt = tag;
 }
 
-/* For a register: a constant is loaded each time that it is stored. */
+/* In a register, because the compiler would load a constant for each store. */
 static inline int number_tag(void)
 {
 	volatile int tag = LUA_TNUMBER;
@@ -274,7 +277,7 @@ static inline int number_tag(void)
 	return tag;
 }
 
-/* One field of all entries of a batch. */
+/* Fills a column with one field of all entries of a batch. */
 static void fill_numbers(const struct image_batch_entries *dir, int column, TValue *to)
 {
 	const char *p = (const char *)dir->to, *end = p + dir->used;
@@ -309,7 +312,7 @@ static void fill_names(lua_State *L, const struct image_batch_entries *dir, Tabl
 		set_name(L, t, to, column_entry(p));
 }
 
-/* Strings for directories, false for the others. */
+/* Fills a column with names for directories, false for other entries. */
 static void fill_dirs(lua_State *L, const struct image_batch_entries *dir, Table *t)
 {
 	const char *p = (const char *)dir->to, *end = p + dir->used;
@@ -324,7 +327,7 @@ static void fill_dirs(lua_State *L, const struct image_batch_entries *dir, Table
 
 #define WALKED	(1U << COLUMN_error | 1U << COLUMN_type)
 
-/* What walks read of each entry, at once. */
+/* Fills the two columns that walks read, in one pass. */
 static void fill_walked(lua_State *L, const struct image_batch_entries *dir, Table *errors,
 			Table *types, Table *dirs)
 {
@@ -347,7 +350,7 @@ static void fill_walked(lua_State *L, const struct image_batch_entries *dir, Tab
 	}
 }
 
-/* Is no other column in the table of one that walks read?  The last one would win. */
+/* Is no other column stored in the same table?  The last one would win. */
 static bool are_apart(const struct columns *columns)
 {
 	const Table *errors = columns->of[COLUMN_error], *types = columns->of[COLUMN_type];
@@ -408,7 +411,7 @@ static int fs_entries(lua_State *L)
 	return 2;
 }
 
-/* Positions are strings: file systems use all of their 63 bits. */
+/* Positions are strings, because file systems use all 63 bits. */
 
 /* fs.tell(fd) -> position or -errno */
 static int fs_tell(lua_State *L)
@@ -439,7 +442,7 @@ static int fs_seek(lua_State *L)
 
 /* -- Files --------------------------------------------------------------------------- */
 
-/* (dirfd, files, n, ...) -> how many were done */
+/* (dirfd, files, n, ...) -> number of files done */
 static int do_files(lua_State *L, enum image_batch batch, long flags, long mode, long mask)
 {
 	long n = check_long(L, 3);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * sin(), log(), pow() and the like, correctly rounded: so are those that LuaJIT's engine
- * has from CORE-MATH, so both have the same results.
+ * sin(), log(), pow() and the like, correctly rounded, so that results equal those of LuaJIT's
+ * engine, which uses CORE-MATH.
  *
- * They are evaluated in fixed point, first with 128 bits after the point.  Where these
- * leave the rounding open, which is one time in thousands, it is done again with 320.
- * A result that is then closer to a number, or to the middle of two, than any value of
- * these functions gets by chance, is exactly that.
+ * They are evaluated in fixed point, first with 128 bits after the point.  If that does not
+ * decide the rounding, which happens once in thousands of calls, they are evaluated again with
+ * 320 bits.  A result that is then closer to a double, or to the midpoint of two, than any
+ * inexact value can be, is exact.
  */
 
 #define WORDS		12
 #define AFTER		10	/* words after the point */
 #define BITS_AFTER	(32 * AFTER)
 
-/* Without sign, the last word first. */
+/* Without sign, the least significant word first. */
 struct fixed {
 	unsigned int w[WORDS];
 };
 
-/* The words from here on count. */
+/* The index of the first significant word. */
 static int lowest;
 #define LOWEST_QUICK	6
 
@@ -69,7 +69,7 @@ NUM_ONCE void fixed_add(struct fixed *r, const struct fixed *a, const struct fix
 	}
 }
 
-/* a - b, which is not less than 0. */
+/* a - b, which must not be negative. */
 NUM_ONCE void fixed_sub(struct fixed *r, const struct fixed *a, const struct fixed *b)
 {
 	long carry = 0;
@@ -91,7 +91,7 @@ static bool fixed_less(const struct fixed *a, const struct fixed *b)
 	return a->w[i] < b->w[i];
 }
 
-/* Column by column; what is two words after the last that counts is left out. */
+/* Column by column; columns more than two words below the last significant one are skipped. */
 NUM_ONCE void fixed_mul(struct fixed *r, const struct fixed *a, const struct fixed *b)
 {
 	unsigned long low, high = 0, carry = 0, product;
@@ -127,7 +127,7 @@ NUM_ONCE void fixed_over(struct fixed *r, const struct fixed *a, unsigned int n)
 	}
 }
 
-/* The word that begins at bit @at. */
+/* The 32 bits that begin at bit @at. */
 NUM_ONCE unsigned int word_at(const struct fixed *a, int at)
 {
 	int i = at >> 5;
@@ -140,7 +140,7 @@ NUM_ONCE unsigned int word_at(const struct fixed *a, int at)
 	return (unsigned int)(v >> (at & 31));
 }
 
-/* a * 2^n; bits at both ends are lost. */
+/* a * 2^n; bits shifted out are lost. */
 NUM_ONCE void fixed_shift(struct fixed *r, const struct fixed *a, int n)
 {
 	struct fixed result;
@@ -152,7 +152,7 @@ NUM_ONCE void fixed_shift(struct fixed *r, const struct fixed *a, int n)
 		r->w[i] = result.w[i];
 }
 
-/* The place of the first bit that is set, or -1. */
+/* The index of the highest set bit, or -1. */
 NUM_ONCE int fixed_top(const struct fixed *a)
 {
 	int i;
@@ -175,7 +175,7 @@ NUM_ONCE void fixed_set(struct fixed *r, unsigned long m, int exponent)
 	fixed_shift(r, r, exponent);
 }
 
-/* About what it is, as a double. */
+/* An approximation, as a double. */
 static float64_t fixed_double(const struct fixed *a)
 {
 	int top = fixed_top(a) - 63;
@@ -189,10 +189,10 @@ static void fixed_of_double(struct fixed *r, float64_t d)
 	fixed_set(r, FRACTION(d.v) | 1UL << 52, EXPONENT(d.v) - 1075);
 }
 
-/* Twice as many bits each time: 53, 106, 212, 424. */
+/* Iterations: each doubles the bits: 53, 106, 212, 424. */
 #define NEWTON_STEPS	(lowest ? 2 : 3)
 
-/* r = 1 / (a * 2^n): returns n, by which a is brought to between 1/2 and 1. */
+/* r = 1 / (a * 2^n): returns n, which scales a to between 1/2 and 1. */
 NUM_ONCE int fixed_inverse(struct fixed *r, const struct fixed *a)
 {
 	int n = BITS_AFTER - 1 - fixed_top(a), i;
@@ -209,7 +209,7 @@ NUM_ONCE int fixed_inverse(struct fixed *r, const struct fixed *a)
 	return n;
 }
 
-/* The root of what is between 1/4 and 2. */
+/* The square root of a number between 1/4 and 2. */
 NUM_ONCE void fixed_root(struct fixed *r, const struct fixed *a)
 {
 	struct fixed y, t, three;
@@ -229,17 +229,17 @@ NUM_ONCE void fixed_root(struct fixed *r, const struct fixed *a)
 
 /* -- Rounding ------------------------------------------------------------------------ */
 
-/* Bits at the end that errors of truncation have reached. */
+/* Number of low bits that truncation errors may have reached. */
 #define NOISE	16
-/* How close to a boundary is exactly there, at the end. */
+/* In the last evaluation: bits that must agree with a boundary for an exact result. */
 #define CERTAIN	24
 
 struct rounding {
-	bool negative, below;	/* it is less than what it is close to */
+	bool negative, below;	/* the value is below the rounded one */
 	int scale, noise;
 };
 
-/* Are all bits from @from to @to, and not including that, @ones? */
+/* Do all bits from @from up to, but not including, @to equal @ones? */
 static bool all_bits(const struct fixed *a, int from, int to, bool ones)
 {
 	for (; from < to; from++)
@@ -249,8 +249,8 @@ static bool all_bits(const struct fixed *a, int from, int to, bool ones)
 }
 
 /*
- * a * 2^scale: 61 bits of it and whether there are more.  False if that is open, which
- * it can only be before the last try.
+ * a * 2^scale: its first 61 bits, and whether any lower bit is set.  False if the rounding is
+ * undecided, which is possible only in the first evaluation.
  */
 NUM_ONCE bool fixed_round(const struct fixed *a, const struct rounding *how, long *result)
 {
@@ -280,7 +280,7 @@ NUM_ONCE bool fixed_round(const struct fixed *a, const struct rounding *how, lon
 
 /* -- Series: all of what is small enough for them ------------------------------------- */
 
-/* sin(x) and cos(x), of x below 1. */
+/* sin(x) and cos(x) for x < 1. */
 NUM_ONCE void fixed_sin_cos(struct fixed *sin, struct fixed *cos, const struct fixed *x)
 {
 	struct fixed square, t;
@@ -299,7 +299,7 @@ NUM_ONCE void fixed_sin_cos(struct fixed *sin, struct fixed *cos, const struct f
 	fixed_mul(sin, sin, x);
 }
 
-/* e^x of x below 1: of x / 256, squared eight times. */
+/* e^x for x < 1: e^(x / 256), squared eight times. */
 NUM_ONCE void fixed_exp(struct fixed *r, const struct fixed *x)
 {
 	struct fixed small, t;
@@ -317,7 +317,7 @@ NUM_ONCE void fixed_exp(struct fixed *r, const struct fixed *x)
 	*r = t;
 }
 
-/* x + x^3/3 + x^5/5 ..., or with signs that change, of x up to 1/5. */
+/* x + x^3/3 + x^5/5 ..., or with alternating signs, for x up to 1/5. */
 NUM_ONCE void fixed_odd_powers(struct fixed *r, const struct fixed *x, bool change)
 {
 	struct fixed square, term, t;
@@ -336,7 +336,7 @@ NUM_ONCE void fixed_odd_powers(struct fixed *r, const struct fixed *x, bool chan
 	fixed_mul(r, &t, x);
 }
 
-/* atan(x) of x up to 1: twice atan(x / (1 + sqrt(1 + x^2))), and that again. */
+/* atan(x) for x up to 1: 2 * atan(x / (1 + sqrt(1 + x^2))), applied twice. */
 NUM_ONCE void fixed_atan(struct fixed *r, const struct fixed *x)
 {
 	struct fixed t, root, inverse;
@@ -358,7 +358,7 @@ NUM_ONCE void fixed_atan(struct fixed *r, const struct fixed *x)
 
 /* -- Doubles --------------------------------------------------------------------------- */
 
-/* m * 2^exponent, m of 53 bits with the first one set, but for 0. */
+/* m * 2^exponent, where m has 53 bits and the first is set, except for 0. */
 static unsigned long unpack(unsigned long bits, int *exponent)
 {
 	unsigned long m = FRACTION(bits);
@@ -508,14 +508,14 @@ static long num_tanh(long n)
 
 /* -- Logarithms, pow ---------------------------------------------------------------------- */
 
-/* |log(x)|, by which @factor; returns whether it is negative. */
+/* |log(x)| * @factor; returns whether log(x) is negative. */
 NUM_ONCE bool fixed_log(struct fixed *r, unsigned long bits, const struct fixed *factor)
 {
 	struct fixed m, t, inverse;
 	int exponent, n;
 	bool less;
 
-	/* Between 3/4 and 3/2. */
+	/* m is scaled to between 3/4 and 3/2. */
 	fixed_set(&m, unpack(bits, &exponent), -52);
 	exponent += 52;
 	if (m.w[AFTER - 1] >> 31) {
@@ -591,7 +591,7 @@ static long num_log10(long n)
 	return logarithm(n, LOG10);
 }
 
-/* 2^(y * log2(|x|)); its sign is that of @x, and there is one of y's in log2()'s. */
+/* 2^(y * log2(|x|)); the result's sign is @x's, and y's sign is applied to the logarithm. */
 static bool evaluate_pow(unsigned long x, unsigned long y, long *result)
 {
 	struct rounding how = { .noise = NOISE + 12, .negative = x & MINUS };
@@ -622,7 +622,7 @@ static bool evaluate_pow(unsigned long x, unsigned long y, long *result)
 
 /* -- sin, cos, tan ------------------------------------------------------------------------ */
 
-/* Words of 2/pi that a number is multiplied with. */
+/* Words of 2/pi by which a number is multiplied. */
 #define PI_WORDS	16
 
 static unsigned int product_word(const unsigned int *product, int at)
@@ -638,8 +638,8 @@ static unsigned int product_word(const unsigned int *product, int at)
 }
 
 /*
- * |x| * 2/pi, modulo 4: words of 2/pi that make multiples of 4 are left out, as those
- * far behind the point.
+ * |x| * 2/pi, modulo 4: words of 2/pi whose products are multiples of 4 are skipped, and so are
+ * those far below the point.
  */
 static void fixed_turns(struct fixed *r, unsigned long x)
 {
@@ -731,7 +731,7 @@ static long num_tan(long n)
 
 /* -- asin, acos, atan, atan2 ------------------------------------------------------------- */
 
-/* The angle of (x, y), both of them not negative; x^2 + y^2 is 1. */
+/* The angle of (x, y), where both are not negative and x^2 + y^2 is 1. */
 NUM_ONCE void fixed_angle(struct fixed *r, const struct fixed *x, const struct fixed *y)
 {
 	bool steep = fixed_less(x, y);
@@ -745,7 +745,7 @@ NUM_ONCE void fixed_angle(struct fixed *r, const struct fixed *x, const struct f
 		fixed_sub(r, &half_pi, r);
 }
 
-/* sqrt(1 - x^2), as that of (1 - x) * (1 + x): nothing is lost next to 1. */
+/* sqrt(1 - x^2), as sqrt((1 - x) * (1 + x)), which loses no bits near 1. */
 NUM_ONCE void fixed_other_side(struct fixed *r, const struct fixed *x)
 {
 	struct fixed less, more;
@@ -787,7 +787,7 @@ static bool evaluate_acos(unsigned long x, unsigned long y, long *result)
 	return fixed_round(&r, &how, result);
 }
 
-/* pi, halved and negative or not, as a double */
+/* pi or pi / 2, with a sign, as a double */
 static long num_pi(int halves, bool negative)
 {
 	return num_of_bits((0x400921fb54442d18UL - ((unsigned long)(2 - halves) << 52)) |
@@ -814,7 +814,7 @@ static long num_acos(long n)
 	return is_below(x, 0) ? evaluate(evaluate_acos, x, 0) : NUM_NAN;
 }
 
-/* A quotient of so little is its own angle but for less than can be rounded. */
+/* A quotient below 2^FLAT equals its angle after rounding. */
 #define FLAT	(-64)
 
 static bool evaluate_atan2(unsigned long y, unsigned long x, long *result)
@@ -876,7 +876,7 @@ static bool is_odd(long n)
 	return num_is_integer(n, &v) && v & 1;
 }
 
-/* Powers of what has no finite value, of 0, and to such exponents: C's rules. */
+/* Powers of infinities, NaN and 0, and with such exponents, by C's rules. */
 static bool special_power(long a, long b, long *result)
 {
 	unsigned long x = num_bits(a), y = num_bits(b), size = x & ~MINUS;
@@ -898,7 +898,7 @@ static bool special_power(long a, long b, long *result)
 	return true;
 }
 
-/* x multiplied by itself; false if anything was rounded. */
+/* x^n by multiplications; false if any was rounded. */
 static bool exact_power(float64_t x, unsigned long n, long *result)
 {
 	float64_t r = i64_to_f64(1);
@@ -916,7 +916,7 @@ static bool exact_power(float64_t x, unsigned long n, long *result)
 	return !softfloat_exceptionFlags;
 }
 
-/* An exponent of as little makes 1 of any number. */
+/* An exponent below 2^NO_EXPONENT gives 1 for any base. */
 #define NO_EXPONENT	(-65)
 
 static long num_pow(long a, long b)

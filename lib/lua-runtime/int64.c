@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Integers of 64 bits, at the border between scripts and the system: numbers where a
- * number holds them, an opaque value ("int64") beyond 2^53.
+ * Integers of 64 bits between scripts and system calls: a Lua number holds integers up to 2^53;
+ * larger ones are an opaque value ("int64").
  */
 #define INT64	"int64"
 
@@ -43,7 +43,7 @@ static bool to_long(lua_State *L, int i, long *v)
 	return large;
 }
 
-/* Of an argument, as the number that it is no integer: for its error. */
+/* The number for the error message of an argument that is no integer. */
 static int no_integer(lua_State *L, long n)
 {
 	bool beyond = num_lt(num_of_long(1L << 53), n) || num_lt(n, num_of_long(-(1L << 53)));

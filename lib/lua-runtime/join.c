@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Strings that are made of parts, in compiled functions: "..", string.format() and gsub().
+ * Builds strings from parts for compiled functions: "..", string.format() and gsub().
  *
- * Lua makes a string of each number that becomes a part, looks at a pattern again for each
- * character, and grows a buffer on its stack.  Here all parts go to one buffer that is there,
- * and what does not fit in it, or is not a string or a short integer, is left to Lua: until the
- * result is there, nothing has changed.
+ * Lua allocates a string for each number among the parts, interprets a pattern again at each
+ * character, and grows a buffer on its stack.  Here all parts go to one static buffer.  Results
+ * that do not fit in it, and parts that are no strings or short integers, are left to Lua: no
+ * state changes before the result is complete.
  */
 
-/* struct join - what the buffer, room, has up to @to */
+/* struct join - the buffer is filled up to @to */
 struct join {
 	char *to;
 };
@@ -54,7 +54,7 @@ static inline long join_end(lua_State *L, StkId to, const struct join *join)
 	return 1;
 }
 
-/* The values from @from to @last, as one string at @to; 0 is returned if Lua has to do it. */
+/* Joins the values from @from to @last at @to; returns 0 if Lua has to do it. */
 static long join_values(lua_State *L, StkId to, const TValue *from, const TValue *last)
 {
 	struct join join = { room };
@@ -67,7 +67,7 @@ static long join_values(lua_State *L, StkId to, const TValue *from, const TValue
 
 /* -- string.format() --------------------------------------------------------------------------- */
 
-/* The argument at @o, as the format says; false: Lua has to do it. */
+/* Formats the argument at @o; false if Lua has to do it. */
 static bool join_item(struct join *join, const struct format *f, const TValue *o)
 {
 	switch (f->conversion) {
@@ -113,7 +113,7 @@ static long compiled_format(lua_State *L, StkId ra, long nargs)
 
 typedef const char *matcher(const char *from, const char *end, const char *begin);
 
-/* What the last match has found, up to @end, or one of its captures; false: a position. */
+/* The text of the last match, which ends at @end, or of a capture; false for a position capture. */
 static bool found_text(unsigned long what, const char *end, unsigned int i, const char **text,
 		       unsigned long *n)
 {
@@ -127,7 +127,7 @@ static bool found_text(unsigned long what, const char *end, unsigned int i, cons
 	return !i;
 }
 
-/* A replacement that is a string: "%1" is a capture, "%0" all, "%%" a "%". */
+/* Expands a replacement string: "%1" is a capture, "%0" the match, "%%" a "%". */
 static bool join_replaced(struct join *join, const TString *by, unsigned long what, const char *end)
 {
 	const char *s = getstr(by), *last = s + by->tsv.len, *text;
@@ -153,7 +153,9 @@ static bool join_replaced(struct join *join, const TString *by, unsigned long wh
 	return true;
 }
 
-/* From a table: what it has for the first capture; what was found stays if it has nothing. */
+/*
+ * Looks the first capture up in the replacement table; the match stays if the table has no value.
+ */
 static bool join_looked_up(lua_State *L, struct join *join, Table *by, unsigned long what,
 			   const char *end)
 {
@@ -178,8 +180,8 @@ static bool join_match(lua_State *L, struct join *join, const TValue *by, unsign
 }
 
 /*
- * string.gsub() with three arguments, and the function of the compiled pattern; 0 is returned
- * if Lua has to do it, as for a replacement that is a function, or a table with a metatable.
+ * string.gsub() with three arguments and a compiled pattern.  Returns 0 if Lua has to do it, for
+ * instance if the replacement is a function, or a table with a metatable.
  */
 static long compiled_gsub(lua_State *L, StkId ra, unsigned long number, unsigned long what)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The contract between the runtime and the compiler of its functions (lib/lua), which
- * reads them from outside: where the fields of Lua's structures are, what compiled
- * functions return, and which functions of the runtime they call.  compiled.c compares
- * the offsets with the structures.
+ * The contract between the runtime and the compiler (lib/lua), which is not part of the image:
+ * offsets of fields in Lua's structures, return values of compiled functions, and the runtime's
+ * functions that they call.  compiled.c compares the offsets with the structures.
  */
 #ifndef LUA_RUNTIME_LAYOUT_H
 #define LUA_RUNTIME_LAYOUT_H
@@ -25,13 +24,13 @@
 #define STATE_GLOBALS	128
 
 #define GLOBAL_ROOTGC	40
-#define GLOBAL_MT	224	/* pointers, by tag */
+#define GLOBAL_MT	224	/* pointers, indexed by tag */
 
 #define CI_BASE		0
 #define CI_FUNC		8
 #define CI_TOP		16
 #define CI_SAVEDPC	24
-#define CI_NRESULTS	32	/* in the upper half, the tail calls */
+#define CI_NRESULTS	32	/* upper half: number of tail calls */
 #define CI_SIZE		40
 
 #define OBJECT_NEXT	0
@@ -44,11 +43,11 @@
 #define CLOSURE_NUPVALUES	11
 #define CLOSURE_ID	12
 #define CLOSURE_ENV	24
-#define CLOSURE_F	32	/* a C function, or the Proto */
+#define CLOSURE_F	32	/* the C function, or the Proto */
 #define CLOSURE_UPVALUES	40
 
 #define UPVAL_V		16
-#define UPVAL_VALUE	24	/* V points here after the function has been left */
+#define UPVAL_VALUE	24	/* V points here once the function has returned */
 
 #define PROTO_COMPILED	12
 #define PROTO_K		16
@@ -60,7 +59,7 @@
 #define PROTO_SIZEP	88
 #define PROTO_LINEDEFINED	96
 #define PROTO_LASTLINEDEFINED	100	/* or PROTO_OVER */
-#define PROTO_OVER	(-1)	/* the script itself, which runs once, has run */
+#define PROTO_OVER	(-1)	/* the main function, which runs once, has run */
 #define PROTO_NUPS	112
 #define PROTO_NUMPARAMS	113
 #define PROTO_IS_VARARG	114
@@ -83,7 +82,7 @@
 #define STRING_LEN	16
 #define STRING_TEXT	24
 
-/* Tags of values; objects have more. */
+/* Tags of values; objects have further tags. */
 enum {
 	TAG_NIL, TAG_BOOLEAN, TAG_POINTER, TAG_NUMBER, TAG_STRING, TAG_TABLE,
 	TAG_FUNCTION, TAG_USERDATA, TAG_THREAD, TAG_PROTO,
@@ -91,40 +90,39 @@ enum {
 
 /* -- Numbers -------------------------------------------------------------------------- */
 
-/* Integers of so many bits, with the sign, stand for themselves. */
+/* Integers of so many bits, including the sign, are represented by themselves. */
 #define INTEGER_BITS	52
 #define MINUS_ZERO	0x0008000000000001L
 
 /* -- Compiled functions ------------------------------------------------------------------ */
 
 /*
- * A compiled function gets in r2 its place on the stack, which its arguments follow; in
- * r3 their number; in r4 a word, with the wanted results, -1 for all, in the lower 32
- * bits, and in the upper ones the tail calls that led to it; and in r5 L.  In r1 is
- * nothing: so IMAGE_CALL_TRY can call it.  It enters its frame and leaves it, as
- * luaD_precall() and luaD_poscall() do, but does not move L->top unless all results are
- * wanted.  It returns
+ * Arguments of a compiled function: r2: the stack slot of the function, which its arguments
+ * follow; r3: their number; r4: the number of wanted results, -1 for all, in the lower 32 bits,
+ * and the number of tail calls that led to it in the upper; r5: L. r1 is unused, so that
+ * IMAGE_CALL_TRY can call it.  It pushes its frame and pops it, as luaD_precall() and
+ * luaD_poscall() do, but does not move L->top unless all results are wanted.  It returns
  */
 #define COMPILED_DONE	0
-#define COMPILED_YIELD	1	/* all frames stay, the interpreter resumes them */
-#define COMPILED_FRAME	2	/* the interpreter has to go on with the frame L->ci */
+#define COMPILED_YIELD	1	/* all frames stay, and the interpreter resumes them */
+#define COMPILED_FRAME	2	/* the interpreter has to continue with the frame L->ci */
 /*
- * The called function has left, and another one with its arguments, up to L->top, has
- * taken its place.  The upper 32 bits count tail calls.
+ * A tail call: the function's frame is popped, and the next function with its arguments, up to
+ * L->top, is in its place.  The upper 32 bits count tail calls.
  */
 #define COMPILED_TAIL	3
 
-/* Closure.id: below this the number of a compiled function. */
-#define ID_SYSCALL	0x10000	/* and the number of a system call */
+/* Closure.id: less than this is the number of a compiled function. */
+#define ID_SYSCALL	0x10000	/* plus the number of a system call */
 
-/* A compiled frame in a call has a pc below this in place of a pointer to its next instruction. */
+/* In a compiled frame with a call under way, savedpc is less than this instead of a pointer. */
 #define COMPILED_PC_MAX	(1L << 24)
 
 /*
- * Called by compiled functions, with L and then mostly the pc of their present
- * instruction; pcall as compiled functions are, enter with L and the rest of that, resume
- * with L and a function's place, pc and wanted results, field with a table and a string; those
- * for text, from captures on, see text.c.  compiled.c has the others, each as compiled_NAME().
+ * Functions that compiled code calls, with L and usually the pc of the current instruction. pcall
+ * is called like a compiled function, enter with L and the other arguments of one, resume with L
+ * and a function's slot, pc and wanted results, field with a table and a string. text.c has those
+ * for text, from captures on, and compiled.c the others, each as compiled_NAME().
  */
 #define HELPERS(X) \
 	X(enter) X(leave_at) X(resume) X(call) X(pcall) X(finish) X(return) X(tail) \
@@ -134,7 +132,7 @@ enum {
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
 	X(bytes) X(found_plain) X(format) X(gsub)
 
-/* C functions of scripts that compiled functions have inline. */
+/* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \
 	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \
 	X(str_byte) X(str_sub) X(str_match) X(str_find) X(gmatch_aux) X(gmatch) X(luaB_tonumber) \
@@ -148,7 +146,7 @@ enum { HELPERS(HELPER_NUMBER) HELPERS_N };
 enum { INTRINSICS(INTRINSIC_NUMBER) INTRINSICS_N };
 
 /**
- * struct runtime_exports - numbers in the image's table
+ * struct runtime_exports - indexes into the image's function table
  */
 struct runtime_exports {
 	uint64_t helpers[HELPERS_N];
@@ -158,17 +156,20 @@ struct runtime_exports {
 /* -- Patterns --------------------------------------------------------------------------- */
 
 /*
- * A compiled pattern gets in r1 where to begin, in r2 where the text ends and in r3 where it
- * begins.  It returns where the match ends, or 0, and stores this.
+ * Arguments of a compiled pattern: r1: where to begin; r2: the end of the text; r3: its beginning.
+ * It returns the end of the match, or 0, and stores the captures at these offsets.
  */
 #define FOUND_CAPTURES	8
 #define FOUND_START	0
-#define FOUND_CAPTURE	8	/* of the first one; a position is in place of its length */
-#define FOUND_LEN	8	/* of a capture */
+#define FOUND_CAPTURE	8	/* the first one; a position replaces its length */
+#define FOUND_LEN	8	/* offset of a capture's length */
 #define FOUND_CAPTURE_SIZE	16
 
-/* What the helpers for it get: how many results are wanted, or all, and what it has. */
-#define FOUND_ALL		0xff	/* and L->top has their end */
+/*
+ * The word that results' helpers get: the number of wanted results, or all, and the pattern's
+ * properties.
+ */
+#define FOUND_ALL		0xff	/* all: L->top becomes their end */
 #define FOUND_WANTED(what)	((what) & 0xff)
 #define FOUND_COUNT(what)	((what) >> 8 & 0xff)
 #define FOUND_ANCHORED		(1U << 24)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What scripts have besides Lua's own libraries: syscall, errno, const, util, bit.  As
- * for LuaJIT (engine/luajit/lib_*.c) but for what differs with the engine.
+ * The libraries syscall, errno, const, util and bit for the confined engine, with the same
+ * interface as for LuaJIT (engine/luajit/lib_*.c).
  */
 #include "layout.h"
 
@@ -12,7 +12,7 @@
 struct name {
 	const char *name;
 	long value;
-	const char *text;	/* of a call, its kinds or why it is excluded */
+	const char *text;	/* the argument kinds of a call, or why it is excluded */
 };
 
 static const struct name calls[] = {
@@ -52,7 +52,7 @@ static const struct name *find(const struct name *names, int n, const char *name
 	return NULL;
 }
 
-/* (table, name) -> the value on top, which the table keeps from now on. */
+/* (table, name) -> the value on top, which is also stored in the table. */
 static int remember(lua_State *L)
 {
 	luaL_checktype(L, 1, LUA_TTABLE);
@@ -77,13 +77,13 @@ static int const_index(lua_State *L)
 	return push_constant(L, constants, ARRAY_SIZE(constants));
 }
 
-/* errno.name(n) -> "ENOENT" for 2 and -2, nil for what is no error number */
+/* errno.name(n) -> "ENOENT" for 2 and -2, nil for other numbers */
 static int errno_name(lua_State *L)
 {
 	long n = check_long(L, 1);
 	int i;
 
-	/* EOPNOTSUPP goes for ENOTSUP, as in strace(1). */
+	/* Prefer EOPNOTSUPP to ENOTSUP, as strace(1) does. */
 	for (i = 0; i < ARRAY_SIZE(errnos); i++)
 		if (errnos[i].value == (n < 0 ? -n : n) && strcmp(errnos[i].name, "ENOTSUP")) {
 			lua_pushstring(L, errnos[i].name);
@@ -119,7 +119,7 @@ static int bad_count(lua_State *L, const struct name *call, int n)
 			  most == 1 ? "" : "s", n);
 }
 
-/* A copy, freed by garbage collection: the kernel may write there. */
+/* Copies the string into garbage-collected memory, because the kernel may write there. */
 static long string_argument(lua_State *L, int i)
 {
 	size_t len;
@@ -128,13 +128,13 @@ static long string_argument(lua_State *L, int i)
 	return (long)memcpy(lua_newuserdata(L, len + 1), s, len + 1);
 }
 
-/* luaL_argerror() has no name for what pcall() calls. */
+/* luaL_argerror() does not know the name of a function that pcall() calls. */
 static int bad_argument(lua_State *L, const struct name *call, int i, const char *what)
 {
 	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, call->name, what);
 }
 
-/* A view of memory has its address at 0. */
+/* A view's memory begins at its address 0. */
 static long view_argument(lua_State *L, const struct name *call, int i)
 {
 	long address;
@@ -168,7 +168,7 @@ static long argument(lua_State *L, const struct name *call, int i)
 	return no_integer(L, lua_tonumber(L, i));
 }
 
-/* An argument that was omitted, after @n others. */
+/* The value of an omitted argument, after @n given ones. */
 static long omitted(lua_State *L, const struct name *call, int i, int n)
 {
 	char kind = call->text[i];
@@ -222,7 +222,7 @@ static int syscall_index(lua_State *L)
 	return luaL_error(L, "no system call '%s'", name);
 }
 
-/* After the arguments, tostring(), the number of the argument and its text. */
+/* The stack after the arguments: tostring(), the current argument's number and its text. */
 static int print_on(lua_State *L, int failed)
 {
 	int n = lua_gettop(L) - 3, i = (int)lua_tointeger(L, n + 2);
@@ -264,7 +264,7 @@ static int print(lua_State *L)
 
 /* -- Memory ------------------------------------------------------------------------- */
 
-/* "i4", "u1", "b2" and the like: how a scalar lies in memory. */
+/* "i4", "u1", "b2" and the like: the memory layout of a scalar. */
 struct kind {
 	unsigned int size;
 	bool is_signed, is_big;
@@ -282,8 +282,8 @@ static struct kind check_kind(lua_State *L, int i)
 }
 
 /*
- * Moves @n bytes between @p and an address of the process's: in the arena as it is, else
- * by the engine's copies, @op.
+ * Copies @n bytes between @p and an address of the process: directly in the arena, otherwise by
+ * the engine's copy @op.
  */
 static void move(lua_State *L, long op, unsigned long address, const void *p, long n)
 {
@@ -296,7 +296,7 @@ static void move(lua_State *L, long op, unsigned long address, const void *p, lo
 	}
 }
 
-/* Large ranges are filled and compared piece by piece. */
+/* Large ranges are filled and compared in pieces. */
 #define PIECE	4096L
 
 static long piece_of(long n)
@@ -304,7 +304,7 @@ static long piece_of(long n)
 	return n < PIECE ? n : PIECE;
 }
 
-/* What is at the address, or a copy of it, which is on the stack then. */
+/* The memory at the address, or a copy of it, which is pushed. */
 static const char *read_memory(lua_State *L, unsigned long address, long n)
 {
 	char *copy;
@@ -316,7 +316,7 @@ static const char *read_memory(lua_State *L, unsigned long address, long n)
 	return copy;
 }
 
-/* The same, with a copy in @room. */
+/* The same, with the copy in @room. */
 static const char *memory_piece(lua_State *L, unsigned long address, char *room, long n)
 {
 	if (runtime_in_arena(address, n))
@@ -359,7 +359,7 @@ static void store(char *p, long v, struct kind kind)
 	memcpy(p, &v, kind.size);
 }
 
-/* As in C, either reading of the bits will do: -1 is all ones. */
+/* Either interpretation of the bits is accepted, as in C: -1 is all ones. */
 static bool fits(long v, struct kind kind)
 {
 	unsigned int bits = 8 * kind.size;
@@ -502,8 +502,8 @@ static int util_compare(lua_State *L)
 }
 
 /*
- * From here on a buffer is no part of the arena, which is pinned and small: it is in
- * memory of the process that is there for as long as the script, as LuaJIT's are.
+ * Larger buffers are not in the arena, which is pinned and small, but in memory of the process
+ * that lives as long as the script, as with LuaJIT.
  */
 #define LARGE	(16L << 10)
 
@@ -555,7 +555,7 @@ static int util_pending(lua_State *L)
 
 /* -- Bits ------------------------------------------------------------------------------ */
 
-/* Numbers of 32 bits with their sign, as in LuaJIT. */
+/* Signed 32-bit numbers, as in LuaJIT. */
 static unsigned int bits(lua_State *L, int i)
 {
 	return num_to_bits(luaL_checknumber(L, i));
@@ -625,7 +625,7 @@ static int bit_tohex(lua_State *L)
 
 /* -- Tables ---------------------------------------------------------------------------- */
 
-/* From the end, where elements would be written over before they are read. */
+/* Must elements be moved from the last to the first, so as not to overwrite unread ones? */
 static bool moves_down(lua_State *L)
 {
 	long at = lua_tonumber(L, 4);
@@ -635,8 +635,8 @@ static bool moves_down(lua_State *L)
 }
 
 /*
- * After the arguments, the index that an element goes to; then the one that it comes from and
- * the element, if __index() has returned, or the element alone, if __newindex() has.
+ * The stack after the arguments: the destination index; then the source index and the element, if
+ * __index() has returned, or the element alone, if __newindex() has.
  */
 static int move_on(lua_State *L, int failed)
 {
@@ -661,7 +661,7 @@ static int move_on(lua_State *L, int failed)
 	return 1;
 }
 
-/* table.move(from, first, last, at [, to]): over any numbers, as a loop in Lua */
+/* table.move(from, first, last, at [, to]): the indexes may be any numbers, as in a loop in Lua */
 static int table_move(lua_State *L)
 {
 	long first, last, at;
@@ -731,7 +731,7 @@ static const char *luai_name(lua_State *L)
 	return "?";
 }
 
-/* A global table whose other fields come from @index when first asked for. */
+/* Creates a global table whose other fields @index computes on first access. */
 static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions,
 		       lua_CFunction index)
 {
@@ -742,14 +742,14 @@ static void lazy_table(lua_State *L, const char *name, const luaL_Reg *functions
 	lua_setmetatable(L, -2);
 }
 
-/* (table, name); upvalue: the library */
+/* (table, name) raises an error; upvalue: the library */
 static int refused_index(lua_State *L)
 {
 	return luaL_error(L, "this script may not use '%s': it is not among its rights",
 			  lua_tostring(L, lua_upvalueindex(1)));
 }
 
-/* Puts tables that refuse everything in the place of libraries that the script may not use. */
+/* Replaces libraries that the script may not use by tables that refuse every access. */
 static void limit_libraries(lua_State *L, const struct runtime_call *call)
 {
 	static const struct { const char *name; uint64_t library; } libraries[] = {

@@ -51,7 +51,7 @@ static int math_log(lua_State *L)
 	return 1;
 }
 
-/* By one factor each, as LuaJIT: there is more than one way to round. */
+/* By one multiplication, as LuaJIT: other ways round differently. */
 static int math_deg(lua_State *L)
 {
 	lua_pushnumber(L, num_mul(luaL_checknumber(L, 1), num_of_bits(0x404ca5dc1a63c1f8UL)));
@@ -64,7 +64,7 @@ static int math_rad(lua_State *L)
 	return 1;
 }
 
-/* Exponents are cut to integers; NaN makes NaN of the result, and -0 becomes 0. */
+/* The exponent is truncated to an integer; a NaN exponent gives NaN, and -0 counts as 0. */
 static int math_ldexp(lua_State *L)
 {
 	long a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2);
@@ -97,7 +97,7 @@ static int math_frexp(lua_State *L)
 	return 2;
 }
 
-/* Both parts have the sign of the whole. */
+/* Both parts have the number's sign. */
 static int math_modf(lua_State *L)
 {
 	long a = luaL_checknumber(L, 1), whole = num_trunc(a);
@@ -110,7 +110,7 @@ static int math_modf(lua_State *L)
 	return 2;
 }
 
-/* NaN, which compares with nothing, is replaced by the next. */
+/* A NaN, which is unordered, is replaced by the next argument. */
 static int extreme(lua_State *L, bool largest)
 {
 	long best = luaL_checknumber(L, 1), n;

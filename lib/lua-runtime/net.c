@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * net: batches of connections and of messages on sockets, as for LuaJIT
- * (engine/luajit/lib_net.c).
- * net.messages() has the engine import a struct mmsghdr array once; what it returns is
- * a userdata with the number that stands for that.
+ * The library net for the confined engine, with the same interface as for LuaJIT
+ * (engine/luajit/lib_net.c): batches of connections and of messages on sockets. net.messages()
+ * makes the engine import a struct mmsghdr array once, and returns a userdata with the import's
+ * number.
  */
 #include <errno.h>
 
 #include "../../kernel/net/accept.h"
 #include "../../kernel/net/mmsg.h"
 
-/* The name, in errors and in the registry. */
+/* The type's name in errors, and its key in the registry. */
 #define MESSAGES	"messages"
 
-/* @engine gave the number: another one needs a new import. */
+/* @engine assigned the number; another engine has to import the array again. */
 struct messages {
 	unsigned int number, n;
 	unsigned long addr, engine;
@@ -42,7 +42,7 @@ static long import_messages(lua_State *L, struct image_batch_import *import)
 
 	if (ret != -ENOBUFS)
 		return ret;
-	/* Some of them may be garbage. */
+	/* Imports that are garbage may have used up the limit. */
 	lua_gc(L, LUA_GCCOLLECT, 0);
 	return runtime_batch(IMAGE_BATCH_MESSAGES, import);
 }
@@ -86,7 +86,7 @@ static int messages_gc(lua_State *L)
 	return 0;
 }
 
-/* The count in argument @arg: of @messages, or of any. */
+/* The count in argument @arg, checked against @messages, if there are any. */
 static unsigned int check_messages(lua_State *L, int arg, const struct messages *messages, long n)
 {
 	luaL_argcheck(L, n >= 0 && n <= (messages ? messages->n : MMSG_MAX), arg,
@@ -94,7 +94,7 @@ static unsigned int check_messages(lua_State *L, int arg, const struct messages 
 	return (unsigned int)n;
 }
 
-/* Imports them again if the engine has changed. */
+/* The import's number, after importing again if the engine has changed. */
 static unsigned int number_now(lua_State *L, struct messages *messages)
 {
 	if (messages->engine != runtime->engine)
@@ -102,7 +102,7 @@ static unsigned int number_now(lua_State *L, struct messages *messages)
 	return messages->number;
 }
 
-/* Bits beyond an int's are unknown, too; such a descriptor is invalid. */
+/* Flags beyond an int are unknown, and so are descriptors. */
 static int as_fd(long fd)
 {
 	return fd == (int)fd ? (int)fd : -1;
@@ -167,7 +167,7 @@ static int net_send(lua_State *L)
 	return 1;
 }
 
-/* frames.c */
+/* in frames.c */
 static int net_frames(lua_State *L);
 
 static const luaL_Reg net_functions[] = {

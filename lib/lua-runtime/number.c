@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See number.h.  Included by the one file that the runtime is. */
+/*
+ * Implements number.h with SoftFloat's functions.  Included by runtime.c, the runtime's only
+ * compiled file.
+ */
 #include <limits.h>
 #include <string.h>
 
@@ -13,11 +16,11 @@
 
 /* -- Words ------------------------------------------------------------------------ */
 
-/* The integer that the double is, if it is one that has a word of its own. */
+/* The double's value as an integer, if it is one that has a word of its own. */
 static bool small_integer(unsigned long bits, long *v)
 {
 	unsigned long m = FRACTION(bits) | 1UL << 52;
-	int below = 1075 - EXPONENT(bits);	/* the point is after so many bits */
+	int below = 1075 - EXPONENT(bits);	/* number of bits after the point */
 
 	if (below > 52 || below < 1)
 		return false;
@@ -52,7 +55,7 @@ static inline __attribute__((always_inline)) long num_of_long(long v)
 
 static long num_of_ulong(unsigned long v)
 {
-	/* The last bit is set if any bit is shifted out. */
+	/* The last bit is the sticky bit: set if any bit is shifted out. */
 	return v >> 63 ? num_scale(num_of_long((long)(v >> 1 | (v & 1))), 1) :
 			 num_of_long((long)v);
 }
@@ -101,7 +104,7 @@ static int num_to_int(long n)
 
 static unsigned int num_to_bits(long n)
 {
-	/* Its last bit is 1. */
+	/* The last bit of the double is its units digit. */
 	const float64_t large = { 0x4338000000000000UL };
 
 	if (num_is_int(n))
@@ -141,7 +144,7 @@ static long num_mul_any(long a, long b)
 
 static long num_div_any(long a, long b)
 {
-	/* Two integers often have a third one for a quotient; but 0 may be -0. */
+	/* The quotient of two integers is often an integer; but 0 may be -0. */
 	if (a && b && num_is_int(a) && num_is_int(b) && !(a % b))
 		return num_of_long(a / b);
 	return number_of(f64_div(double_of(a), double_of(b)));
@@ -152,7 +155,7 @@ static float64_t rounded(float64_t d, uint_fast8_t mode)
 	return f64_roundToInt(d, mode, false);
 }
 
-/* As LuaJIT computes it, with its roundings. */
+/* As LuaJIT computes it, with the same roundings. */
 static long num_mod_any(long a, long b)
 {
 	float64_t x = double_of(a), y = double_of(b);
@@ -206,7 +209,7 @@ static long num_sqrt(long a)
 	return number_of(f64_sqrt(double_of(a)));
 }
 
-/* By IEEE's remainder of what they are without signs, which is exact, as this is. */
+/* By IEEE's remainder of the absolute values, which is exact. */
 static long num_fmod(long a, long b)
 {
 	float64_t x = { num_bits(a) & ~MINUS }, y = { num_bits(b) & ~MINUS }, rest;
@@ -224,9 +227,9 @@ static long num_fmod(long a, long b)
 
 #define BILLION		1000000000U
 #define LIMBS		200
-#define POINT		44	/* limbs before the point: more than any number has */
+#define POINT		44	/* limbs before the point, more than any double has */
 
-/* A number without sign: d[first] .. d[last - 1], nine digits each. */
+/* A number without sign: limbs d[first] .. d[last - 1] of nine digits. */
 struct decimal {
 	unsigned int d[LIMBS];
 	int first, last;
@@ -248,7 +251,7 @@ static void decimal_times(struct decimal *n, int shift)
 		n->last--;
 }
 
-/* By 2^shift, 9 at most.  What does not fit at the end is one bit there. */
+/* Divides by 2^shift, with shift up to 9. Digits that do not fit become one sticky bit. */
 static void decimal_over(struct decimal *n, int shift)
 {
 	unsigned int carry = 0, limb;
@@ -306,7 +309,7 @@ static int num_digits(unsigned long bits, char *digits, int *n)
 	return *n ? (POINT - decimal.first) * 9 - skip : 1;
 }
 
-/* Binary digits in the integer part, which has three limbs at most. */
+/* Number of binary digits in the integer part, which has at most three limbs. */
 static unsigned long integer_part(const struct decimal *n)
 {
 	unsigned long v = 0;
@@ -317,7 +320,7 @@ static unsigned long integer_part(const struct decimal *n)
 	return v;
 }
 
-/* The nearest double: as many bits as it has and more are made the integer part. */
+/* The nearest double: scales the number until the integer part has enough bits. */
 static unsigned long decimal_bits(struct decimal *n)
 {
 	int exponent = 0, shift, i;
@@ -338,7 +341,7 @@ static unsigned long decimal_bits(struct decimal *n)
 		rest = rest || n->d[i];
 	if (!v)
 		return 0;
-	/* The one bit stands below all that count. */
+	/* The sticky bit is below all significant bits. */
 	if (v < 1UL << 61) {
 		v = v << 1 | rest;
 		exponent--;
@@ -360,10 +363,13 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* As in LuaJIT: what is longer is no number. */
+/* As in LuaJIT: a longer exponent makes no number. */
 #define EXPONENT_MAX	(1 << 20)
 
-/* What follows "e" or "p"; *s stays if there is none, and is NULL if it is no good. */
+/*
+ * Parses the exponent after "e" or "p"; *s stays if there is none, and becomes NULL if it is
+ * malformed.
+ */
 static int parse_exponent(const char **s, char letter)
 {
 	const char *p = *s;
@@ -385,7 +391,7 @@ static int parse_exponent(const char **s, char letter)
 	return negative ? -v : v;
 }
 
-/* Digit @c at 10^@place: those that no number has are dropped, but for that there are any. */
+/* Adds digit @c at 10^@place; digits beyond every double's precision only set the sticky bit. */
 static void put_digit(struct decimal *n, int place, unsigned int c)
 {
 	static const unsigned int power[] = {
@@ -407,10 +413,10 @@ static void put_digit(struct decimal *n, int place, unsigned int c)
 		n->last = limb + 1;
 }
 
-/* Where the first digit that is not 0 stands, and how many digits there are. */
+/* The first digit that is not 0, and the number of digits. */
 struct numeral {
 	const char *digits, *end;
-	int point;		/* digits before the point */
+	int point;		/* number of digits before the point */
 	int first, n;
 };
 
@@ -448,13 +454,13 @@ static unsigned long scaled(const struct numeral *numeral, int exponent)
 	for (s = numeral->digits; s < numeral->end; s++)
 		if (*s != '.')
 			put_digit(&n, --place, *s - '0');
-	/* An integer has all its limbs, those of 0 at its end, too. */
+	/* An integer has all its limbs, including trailing zeros. */
 	if (n.first < POINT && n.last < POINT)
 		n.last = POINT;
 	return decimal_bits(&n);
 }
 
-/* Up to 15 digits without point are an integer with a word. */
+/* Up to 15 digits without a point are an integer that has a word. */
 static bool parse_short(const struct numeral *numeral, long *v)
 {
 	const char *s;
@@ -498,7 +504,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
 }
 
-/* A number of @bits bits a digit, 0 at first: 62 bits, and whether there are more. */
+/* Digits of @bits bits each, after leading zeros: 62 bits, and a sticky bit. */
 struct bits {
 	unsigned long v;
 	int exponent, digits;
@@ -522,7 +528,7 @@ static unsigned long bits_scaled(const struct bits *b, int exponent)
 	return softfloat_normRoundPackToF64(false, 0x43c + b->exponent + exponent, b->v).v;
 }
 
-/* After "0x". */
+/* Parses the digits after "0x". */
 static const char *parse_hex(const char *s, bool negative, long *n)
 {
 	struct bits b = { 0 };
@@ -544,7 +550,7 @@ static const char *parse_hex(const char *s, bool negative, long *n)
 	return s;
 }
 
-/* After "0b": 64 digits at most, but for zeros before them. */
+/* Parses the digits after "0b": at most 64, besides leading zeros. */
 static const char *parse_binary(const char *s, bool negative, long *n)
 {
 	struct bits b = { 0 };
@@ -568,7 +574,7 @@ static const char *parse_word(const char *s, const char *word)
 	return s;
 }
 
-/* As LuaJIT: "inf", "infinity", "nan". */
+/* Parses names as LuaJIT: "inf", "infinity", "nan". */
 static const char *parse_name(const char *s, bool negative, long *n)
 {
 	const char *end = parse_word(s, "nan"), *more;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Lua's numbers, which are IEEE doubles as LuaJIT's are, in a word each: an integer of 52
- * bits as itself, which all but a few numbers of scripts are, anything else as a double's
- * bits, turned and moved so that they are no such integer.  Each value has one word, so
- * that equal words are equal numbers; but NaN is not, and -0 is equal to 0.
+ * Lua's numbers, IEEE doubles as in LuaJIT, in a word each: an integer of 52 bits, as nearly all
+ * numbers in scripts are, represents itself; any other number is a double's bits, rotated and
+ * offset so that they differ from all such integers.  Each value has one word, so equal words are
+ * equal numbers, except that NaN is not equal to itself and -0 equals 0.
  *
  * The arithmetic of doubles is Berkeley SoftFloat's: the engine has no floating point.
  */
@@ -12,38 +12,41 @@
 
 #include <stdbool.h>
 
-/* Once in the image, however often they are called. */
+/* Not inlined, so that the image has one copy. */
 #define NUM_ONCE	static __attribute__((noinline))
 
 static inline bool num_is_int(long n)
 {
-	/* What is right of the sign is 0 or -1: no constant of 64 bits, which takes three. */
+	/*
+	 * The bits above the sign are 0 or -1. Without a 64-bit constant, which takes three
+	 * instructions.
+	 */
 	return (unsigned long)(n >> 51) + 1 < 2;
 }
 
-/* Are all three?  One test of what is right of the sign: 0 and -1 are. */
+/* Are all three integers?  One test of the bits above the sign: each is 0 or -1. */
 static inline bool num_are_ints(long a, long b, long c)
 {
 	return (((unsigned long)(a >> 51) + 1) | ((unsigned long)(b >> 51) + 1) |
 		((unsigned long)(c >> 51) + 1)) <= 1;
 }
 
-/* To words, and from them. */
+/* Conversions to words, and from them. */
 NUM_ONCE long num_of_long(long v);
 NUM_ONCE long num_of_ulong(unsigned long v);
 NUM_ONCE long num_of_bits(unsigned long bits);
 NUM_ONCE unsigned long num_bits(long n);
 
-/* Towards zero; LONG_MIN if it is beyond a long. */
+/* Rounds towards zero; LONG_MIN if the number does not fit into a long. */
 NUM_ONCE long num_to_long(long n);
-/* The same for an int; INT_MIN if it is beyond one. */
+/* Rounds towards zero; INT_MIN if the number does not fit into an int. */
 NUM_ONCE int num_to_int(long n);
-/* Modulo 2^32, and rounded, as LuaJIT's bit library does it. */
+/* Rounded and modulo 2^32, as in LuaJIT's bit library. */
 NUM_ONCE unsigned int num_to_bits(long n);
 /* Is it an integer within 2^53, as arguments of system calls and addresses must be? */
 NUM_ONCE bool num_is_integer(long n, long *v);
 
-/* The general case, out of line: any numbers. */
+/* The general cases, for any numbers, out of line. */
 NUM_ONCE long num_add_any(long a, long b);
 NUM_ONCE long num_sub_any(long a, long b);
 NUM_ONCE long num_mul_any(long a, long b);
@@ -52,7 +55,7 @@ NUM_ONCE long num_mod_any(long a, long b);
 NUM_ONCE bool num_lt_any(long a, long b);
 NUM_ONCE bool num_le_any(long a, long b);
 
-/* With a sign, which loops ask for: as x86 makes it. */
+/* Negative, as x86 generates it: loops test the sign. */
 #define NUM_NAN		((long)0xffe8000000000003UL)
 #define NUM_INFINITY	((long)0xffe8000000000000UL)
 #define NUM_MINUS_ZERO	((long)0x0008000000000001UL)
@@ -75,7 +78,7 @@ static inline long num_mul(long a, long b)
 {
 	long product = (long)((unsigned long)a * (unsigned long)b);
 
-	/* A product of 0 may be one of -0. */
+	/* A product of 0 may have to be -0. */
 	if (a == (int)a && b == (int)b && product && num_is_int(product))
 		return product;
 	return num_mul_any(a, b);
@@ -120,7 +123,7 @@ static inline bool num_le(long a, long b)
 	return num_is_int(a) && num_is_int(b) ? a <= b : num_le_any(a, b);
 }
 
-/* Does a loop go on with @idx?  By the sign of its step, whether that is 0 or not. */
+/* Does a loop continue with @idx?  Depends on the sign of its step, also if that is 0. */
 static inline bool num_loops(long idx, long limit, long step)
 {
 	return num_is_negative(step) ? num_le(limit, idx) : num_le(idx, limit);
@@ -135,15 +138,14 @@ NUM_ONCE long num_fmod(long a, long b);
 NUM_ONCE long num_scale(long a, int n);
 NUM_ONCE long num_pow(long a, long b);
 
-/* As strtod(), and LuaJIT's other forms; @end is @s if there is none. */
+/* As strtod(), with LuaJIT's other forms; @end is set to @s if there is no number. */
 NUM_ONCE long num_parse(const char *s, char **end);
-/* As strtoul(), but for a sign. */
+/* As strtoul(), without a sign. */
 NUM_ONCE long num_parse_base(const char *s, char **end, int base);
 
 /*
- * The digits of a finite number without its sign, all of them: @n is set to how many,
- * none for 0.  Returns how many of them are before the point; less than 0 if there are
- * zeros between it and the first.
+ * All digits of a finite number's absolute value; @n is set to their number, 0 for 0. Returns how
+ * many digits are before the point; negative if zeros lie between the point and the first digit.
  */
 #define NUM_DIGITS_MAX	1500
 NUM_ONCE int num_digits(unsigned long bits, char *digits, int *n);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Numbers as text: the same characters as LuaJIT's, which rounds as C does.
+ * Numbers as text.  Scripts must print the same on both engines, so the characters are LuaJIT's,
+ * rounded as in C.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 struct format {
 	bool left, plus, space, alternate, zeros;
-	int width, precision;	/* or -1 */
+	int width, precision;	/* -1 if not given */
 	char conversion;
 };
 
@@ -24,7 +25,10 @@ static int format_digits(const char **s)
 	return v;
 }
 
-/* What follows '%', two digits of width and precision at most; returns what comes then. */
+/*
+ * Parses the option after '%', with at most two digits of width and precision; returns the
+ * position after it.
+ */
 NUM_ONCE const char *parse_format(struct format *f, const char *s)
 {
 	memset(f, 0, sizeof(*f));
@@ -55,7 +59,7 @@ NUM_ONCE char *put_many(char *to, char c, long n)
 	return to;
 }
 
-/* @prefix, @zeros zeros and @body, with what fills the width.  Returns the end. */
+/* Writes @prefix, @zeros zeros and @body, padded to the width.  Returns the end. */
 NUM_ONCE char *put_padded(char *to, const struct format *f, const char *prefix,
 			const char *body, long len, long zeros)
 {
@@ -74,7 +78,7 @@ NUM_ONCE char *put_padded(char *to, const struct format *f, const char *prefix,
 	return to;
 }
 
-/* The same for a number without precision: zeros fill its width. */
+/* The same for a number without precision: zeros pad it to the width. */
 NUM_ONCE char *put_filled(char *to, const struct format *f, const char *prefix,
 			const char *body, long len)
 {
@@ -151,7 +155,7 @@ static void runtime_format(char *to, const char *format, long v)
 	char c = (char)v;
 
 	parse_format(&f, format + 1);
-	/* Eight digits, or whole bytes, as LuaJIT. */
+	/* Eight digits, or whole bytes if there are more, as LuaJIT. */
 	if (f.conversion == 'p')
 		f.precision = (unsigned long)v >> 32 ? (71 - __builtin_clzl(v)) / 8 * 2 : 8;
 	if (f.conversion == 'c')
@@ -166,7 +170,7 @@ static void runtime_format(char *to, const char *format, long v)
 
 /* -- Doubles ------------------------------------------------------------------------ */
 
-/* The digits of a number, @n of them, @point before the point. */
+/* A number's digits: @n of them, @point before the point. */
 struct digits {
 	int n, point;
 	char d[NUM_DIGITS_MAX];
@@ -183,7 +187,7 @@ static bool rounds_up(const struct digits *d, int keep)
 	return i < d->n || (keep && d->d[keep - 1] & 1);
 }
 
-/* To the nearest number with @keep digits, to the even one of two. */
+/* Rounds to @keep digits, half to even. */
 static void round_digits(struct digits *d, int keep)
 {
 	bool up;
@@ -209,7 +213,10 @@ static char digit_at(const struct digits *d, int i)
 	return i >= 0 && i < d->n ? d->d[i] : '0';
 }
 
-/* From digit @i on, @n digits; for %g without zeros at their end, nor a point before none. */
+/*
+ * Writes @n digits from digit @i on; for %g without trailing zeros, and without a point before
+ * none.
+ */
 NUM_ONCE char *put_fraction(char *to, const struct format *f, const struct digits *d, int i,
 			  int n, bool strip)
 {
@@ -284,7 +291,7 @@ static char *put_decimal(char *to, const struct format *f, unsigned long bits)
 	return put_g(to, f, &d, precision);
 }
 
-/* As LuaJIT: halves are rounded up, into "0x2" if need be. */
+/* As LuaJIT: halves round up, even to "0x2". */
 static char *put_hex(char *to, const struct format *f, unsigned long bits)
 {
 	const char *set = is_upper(f) ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -338,7 +345,7 @@ NUM_ONCE char *put_double(char *to, struct format *f, unsigned long bits)
 	return put_filled(to, f, prefix, body, end - body);
 }
 
-/* As "%.14g" does. */
+/* Prints as "%.14g". */
 static void num_print(char *to, long n)
 {
 	struct format f = { .precision = 14, .conversion = 'g' };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Lua as one compound: this file is all of it, since an image is made of one.
+ * Lua as one compound: this file includes all others, because an image is compiled from one file.
+ * Calls of run() with small integers take a fast path.
  */
 #define LUA_CORE
 #define LUA_LIB
@@ -9,7 +10,7 @@
 
 #include "support.c"
 
-/* Rarely called functions are compiled for size. */
+/* Rarely used functions are compiled for size. */
 #pragma clang attribute push(__attribute__((minsize)), apply_to = function)
 #include "number.c"
 #include "functions.c"
@@ -70,13 +71,13 @@ static long result(lua_State *L, struct runtime_call *call, int i)
 	return lua_error(L);
 }
 
-/* The string "run", which the registry keeps. */
+/* The string "run", which the registry references. */
 static HOT TString *run_name;
 
-/* The globals' node that had it last. */
+/* The node of the globals' table that had "run" last. */
 static HOT Node *run_node, *run_nodes;
 
-/* Nodes may move when others are added, and all are new when there are many. */
+/* Nodes may move when others are added, and a table that grows has new ones. */
 static inline bool is_node(const Table *globals)
 {
 	return globals->node == run_nodes && gcvalue(gkey(run_node)) == obj2gco(run_name);
@@ -103,7 +104,7 @@ static __attribute__((noinline)) void look_for_run(lua_State *L, StkId to)
 	luaV_gettable(L, gt(L), &name, to);
 }
 
-/* Puts the script's function there. */
+/* Stores the function run() at @to. */
 static inline void find_run(lua_State *L, StkId to)
 {
 	if (knows_node(hvalue(gt(L))))
@@ -112,12 +113,12 @@ static inline void find_run(lua_State *L, StkId to)
 		look_for_run(L, to);
 }
 
-/* Of what run() raises: L->errorJmp between calls, too. */
+/* The handler of errors in run(): L->errorJmp, also between calls. */
 static HOT struct lua_longjmp run_jump;
 
 /*
- * Arguments and results that are small integers: values[i] for i < n.  @beyond has what is
- * right of the signs of all of them, plus 1, or-ed: one test does for all.
+ * Arguments and results that are small integers: values[i] for i < n. @beyond combines the bits
+ * above the signs of all values, plus 1, so that one test serves for all.
  */
 struct passing {
 	int64_t *values;
@@ -150,7 +151,7 @@ static inline bool take_result(struct passing *p, long i)
 	return true;
 }
 
-/* One piece of code for each: a loop would take as much again. */
+/* Unrolled, because a loop would take as long again. */
 #define ALL_OF(one, p)	\
 	((void)(one(p, 0) && one(p, 1) && one(p, 2) && one(p, 3) && one(p, 4) && one(p, 5) && \
 		one(p, 6) && one(p, 7)))
@@ -186,7 +187,7 @@ static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_
 	call->nresults = n;
 }
 
-/* For TRY(), as what follows: the function at @base has returned @status. */
+/* For TRY(): the function at @base has returned @status. */
 static long end_run(void *unused, StkId base, long status, struct runtime_call *call, lua_State *L)
 {
 	if (status != COMPILED_DONE && run_on(L, savestack(L, base), LUA_MULTRET, status) == PCRLUA)
@@ -197,7 +198,7 @@ static long end_run(void *unused, StkId base, long status, struct runtime_call *
 	return 0;
 }
 
-/* Whatever run() is, and its arguments are. */
+/* For TRY(): calls any run() with any arguments. */
 static long call_run(void *unused, StkId base, long n, struct runtime_call *call, lua_State *L)
 {
 	long i;
@@ -213,8 +214,8 @@ static long call_run(void *unused, StkId base, long n, struct runtime_call *call
 #define NOT_CALLED	(-1)
 
 /*
- * A compiled function with small integers is called at once; the stack is empty.  Returns how
- * that has ended; COMPILED_DONE: without anything else.
+ * Calls a compiled run() with small integers directly, on an empty stack.  Returns the status;
+ * COMPILED_DONE: no work is left.
  */
 static inline long call_compiled_run(lua_State *L, struct runtime_call *call)
 {
@@ -229,7 +230,7 @@ static inline long call_compiled_run(lua_State *L, struct runtime_call *call)
 	return TRY(number, base, n, (unsigned int)LUA_MULTRET, L);
 }
 
-/* Takes the results of one that has done all; else, or where the run is to end, false. */
+/* Takes the results of a finished call; false if it is not finished, or the run has to end. */
 static inline bool finish_quickly(lua_State *L, struct runtime_call *call, long status)
 {
 	StkId base = L->base;
@@ -253,10 +254,10 @@ static void compile(lua_State *L, struct runtime_call *call)
 	}
 }
 
-/* In the registry: run_name. */
+/* The index of run_name in the registry. */
 #define RUN_NAME	1
 
-/* Nearly all objects made so far stay alive: the collector waits until there are more. */
+/* Delays the first collection, because nearly all objects made so far stay alive. */
 static void begin_collecting(global_State *g)
 {
 	g->estimate = g->totalbytes;
@@ -270,7 +271,7 @@ static int open_state(lua_State *L)
 	return 0;
 }
 
-/* The script has run. */
+/* The continuation after the script's main function has run. */
 static int script_on(lua_State *L, int failed)
 {
 	const struct runtime_call *call = lua_touserdata(L, 1);
@@ -285,7 +286,7 @@ static int script_on(lua_State *L, int failed)
 	return 0;
 }
 
-/* Runs the script itself, which defines run(). */
+/* Runs the script's main function, which defines run(). */
 static int load_script(lua_State *L)
 {
 	struct runtime_call *call = lua_touserdata(L, 1);
@@ -300,7 +301,7 @@ static int load_script(lua_State *L)
 	return script_on(L, 0);
 }
 
-/* For TRY(). */
+/* load_script() for TRY(). */
 static long call_load_script(void *unused, StkId base, long n, struct runtime_call *call,
 			     lua_State *L)
 {
@@ -310,7 +311,7 @@ static long call_load_script(void *unused, StkId base, long n, struct runtime_ca
 	return 0;
 }
 
-/* Of a call of run(), or of what loads the script: the stack is empty again. */
+/* After an error of run(), or of loading the script: empties the stack. */
 static __attribute__((noinline)) int recover_run(lua_State *L)
 {
 	int status = runtime_stops() ? LUA_ERRERR : run_jump.status;
@@ -324,7 +325,10 @@ static __attribute__((noinline)) int recover_run(lua_State *L)
 	return status;
 }
 
-/* What was tried has left the C stack, perhaps: it goes on.  Is it over, without an error? */
+/*
+ * Continues after the protected call has unwound the C stack, if it has.  True if the call ended
+ * without an error.
+ */
 static bool go_on_after_leaving(lua_State *L)
 {
 	if (run_jump.status != LUA_LEAVE)
@@ -334,7 +338,7 @@ static bool go_on_after_leaving(lua_State *L)
 	return !run_jump.status;
 }
 
-/* @status: of run(), or NOT_CALLED */
+/* @status: the result of run(), or NOT_CALLED */
 static int finish_run(lua_State *L, struct runtime_call *call, long status)
 {
 	if (status == NOT_CALLED)
@@ -360,7 +364,7 @@ static void add_error(struct runtime_call *call, const char *text)
 	strncat(call->error, text, RUNTIME_ERROR_LEN - 1 - strlen(call->error));
 }
 
-/* There may be no memory for this text. */
+/* Static, because there may be no memory for a text. */
 static void set_memory_error(struct runtime_call *call)
 {
 	char number[24];
@@ -391,7 +395,7 @@ static void set_error(lua_State *L, struct runtime_call *call, int status)
 	add_error(call, " value");
 }
 
-/* The library is of another version than the image: @call has other fields. */
+/* The library's version differs from the image's, so @call has other fields. */
 static void wrong_version(struct runtime_call *call)
 {
 	call->failed = RUNTIME_FAILED;
@@ -419,7 +423,7 @@ static int open_lua(struct runtime_call *call)
 	return status;
 }
 
-/* @run: what has become of run(), if the script is loaded */
+/* @run: the status of run(), if the script is loaded */
 static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long run)
 {
 	int status;

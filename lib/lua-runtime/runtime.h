@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The interface between the runtime, which is Lua as a compound, and its caller.
+ * The interface between the runtime (Lua as a compound, in an image) and the library that calls
+ * it.
  */
 #ifndef LUA_RUNTIME_H
 #define LUA_RUNTIME_H
@@ -15,41 +16,42 @@
 /* runtime_call.failed: the script has failed, and runtime_call.error says why */
 #define RUNTIME_FAILED	1
 #define RUNTIME_MEMORY	2	/* over its memory limit */
-#define RUNTIME_RANGE	3	/* a result is no integer */
-#define RUNTIME_LEFT	4	/* left to another engine: nothing of it has run */
-#define RUNTIME_STOPPED	5	/* told to end, it has ended; it may be called again */
+#define RUNTIME_RANGE	3	/* a result of run() is no integer */
+#define RUNTIME_LEFT	4	/* LuaJIT's engine has to run it: nothing was run */
+#define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
 
-/* What compiled functions and the runtime expect of one another, layout.h: changes with it. */
+/* Version of this interface and of layout.h, with which it changes. */
 #define RUNTIME_VERSION	8
 
 /**
- * struct runtime_call - a script, and calls of its function run(); in the arena
+ * struct runtime_call - parameters of a script and of calls of its function run(); in the arena
  * @version: RUNTIME_VERSION
  * @size:    of this structure; the runtime accepts no other version and size
- * @opened:  Lua's state with its libraries; NULL: this call makes it, and no more.  What is
- *           in the arena then serves for other scripts, see lua_opened.c
- * @state:   the same; NULL: this call loads the script
- * @source:  its text
- * @name:    for messages, as Lua has it: "@file.lua"
+ * @opened: Lua's state with its libraries; NULL: this call only makes it.  The arena is then
+ *	copied for other scripts, see lua_opened.c
+ * @state: Lua's state with the script; NULL: this call loads the script
+ * @source: the script's text
+ * @name: the script's name for messages, in Lua's form: "@file.lua"
  * @heap:    memory for Lua
  * @large:   for large buffers, outside the arena; or 0
- * @engine:  the script's engines in a row are numbered: whatever an earlier one has
- *           kept for it is gone
+ * @engine: counts the engines that have run the script: state that an earlier engine kept for it
+ *	is gone
  * @arena:   the arena's address
- * @args:    for run()
- * @results: run()'s
+ * @args: arguments of run()
+ * @results: results of run()
  * @only:    the script may use nothing but @libraries and @calls, as in struct
  *           syscript_register: for its messages; the engine enforces it
- * @check:   the script is only to be compiled
- * @another: a script that LuaJIT's engine would run differently is left to that one
+ * @check: only compile the script
+ * @another: do not run a script that LuaJIT's engine would run differently: the library then uses
+ *	that engine
  * @floor:   stack address below which no compiled function is called
  * @exports: for compiled functions, see layout.h
- * @replaced: the same: whether a function of a library has been replaced
- * @found:   and what a compiled pattern has found
+ * @replaced: for compiled functions: has a function of a library been replaced?
+ * @found: for compiled functions: captures of a compiled pattern
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
- * @stop:    0 before each call; the run has to end, see struct image_header
+ * @stop: 0 before each call; not 0: the run has to end, see struct image_header
  * @failed:  0, as before each call, or RUNTIME_*
- * @output:  of print()
+ * @output: output of print()
  */
 struct runtime_call {
 	uint32_t version, size;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * See support.h.
- */
+/* Implements support.h: memory, errors and text without a C library. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -15,7 +13,10 @@
 /* -- The engine ---------------------------------------------------------------- */
 
 #define ENGINE(number)	((long (*)(long, long))(number))
-/* Calls function @number with @func twice and the rest: a compiled one, or one like it. */
+/*
+ * Calls function @number, compiled or in the same form, with @func twice and the other arguments,
+ * and catches errors.
+ */
 #define TRY(number, func, nargs, nresults, L) \
 	((long (*)(long, void *, long, long, struct lua_State *))IMAGE_CALL_TRY) \
 	((long)(number), func, nargs, nresults, L)
@@ -57,9 +58,9 @@ static long runtime_batch(long op, void *batch)
 /* -- Memory ---------------------------------------------------------------------- */
 
 /*
- * Buddies: blocks of BLOCK << order bytes, at multiples of that.  Lua says how large
- * what it frees is, so that blocks in use need no header.  Small blocks that are freed wait
- * for the next one of their size, and become free only where memory runs out.
+ * A buddy allocator: blocks of BLOCK << order bytes, aligned to their size.  Lua passes the size
+ * of a block that it frees, so blocks in use need no header.  Freed small blocks are kept in
+ * lists by size, and merged only when memory runs out.
  */
 #define BLOCK	32UL
 #define ORDERS	26
@@ -72,10 +73,10 @@ struct block {
 static HOT struct {
 	char *from;
 	unsigned long size;
-	unsigned char *order;	/* 1 + order of the free block that begins at this BLOCK; 0: none */
+	unsigned char *order;	/* 1 + order of the free block that begins here; 0: none */
 	struct block *small[SMALL_ORDERS], *free[ORDERS];
 	unsigned long arena, arena_size;
-	uint64_t memory[2];		/* in use, and at most */
+	uint64_t memory[2];		/* bytes in use, and the most so far */
 	struct output *output;
 } heap;
 
@@ -123,7 +124,7 @@ static void block_put(unsigned long at, unsigned int order)
 	heap.small[order] = block;
 }
 
-/* Makes the small ones free that wait.  False: there are none. */
+/* Frees the small blocks in lists.  False if there are none. */
 static __attribute__((noinline)) bool block_merge_small(void)
 {
 	struct block *block;
@@ -228,8 +229,8 @@ static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_si
 }
 
 /*
- * For what other scripts get copies of, see lua_opened.c: no word may have half of an address
- * that was there before.
+ * For memory that is copied for other scripts, see lua_opened.c: zeroed, so that no word has part
+ * of an old address.
  */
 static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t new_size)
 {
@@ -240,7 +241,7 @@ static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t
 	return block;
 }
 
-/* Bytes of the heap that are free. */
+/* Number of free bytes in the heap. */
 static unsigned long runtime_spare(void)
 {
 	return heap.size - heap.memory[0];

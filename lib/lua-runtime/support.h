@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * What the engine gives Lua, also in place of the C library.
- */
+/* The functions of the C library that Lua needs, implemented with the engine's calls. */
 #ifndef LUA_RUNTIME_SUPPORT_H
 #define LUA_RUNTIME_SUPPORT_H
 
@@ -13,22 +11,22 @@ struct lua_State;
 
 /* -- The engine: see IMAGE_CALL_* --------------------------------------------- */
 
-/* Variables that are used all the time lie first: with 16 bits offsets need no key. */
+/* Frequently used variables come first, because offsets of 16 bits need no relocation. */
 #define HOT	__attribute__((section(".data.hot")))
 
-/* The call under way, or the last one. */
+/* The current call, or the last one. */
 static HOT const struct runtime_call *runtime;
 
-/* A function of a library's table that compiled functions may know was replaced: they look. */
+/* Was a library function replaced that compiled code may have inlined?  It then checks. */
 static HOT unsigned int runtime_replaced;
 
-/* Does the run have to end?  Then only the beginning of the run catches what is thrown. */
+/* Does the run have to end?  Then only its beginning catches errors. */
 static inline int runtime_stops(void)
 {
 	return *(const volatile uint64_t *)&runtime->stop != 0;
 }
 
-/* Calls @f; a runtime_throw() inside of it ends it. */
+/* Calls @f; a runtime_throw() within it returns here. */
 static void runtime_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud);
 static void runtime_throw(void);
 
@@ -43,7 +41,7 @@ static long runtime_batch(long op, void *batch);
 static void runtime_heap(struct runtime_call *call);
 static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size);
 
-/* Bytes of the heap that are free. */
+/* Number of free bytes in the heap. */
 static unsigned long runtime_spare(void);
 
 /* Is all of [address, address + n) in the arena? */
@@ -51,7 +49,7 @@ static int runtime_in_arena(unsigned long address, unsigned long n);
 
 /* -- Text ----------------------------------------------------------------------- */
 
-/* A number as "%.14g" does. */
+/* Prints a number as "%.14g". */
 static void num_print(char *to, long n);
 
 /* As sprintf(), for one integer, character, pointer or string. */

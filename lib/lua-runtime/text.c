@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Text in compiled functions, without the cost of calls of C functions: the library has checked
- * that the function is the expected one, and what its arguments are.  Results go where the call
- * has its function, at @ra, which the arguments follow.
+ * String functions for compiled code, without the cost of calling C functions from Lua: compiled
+ * code has checked which function is called, and its arguments' types.  @ra is the stack slot of
+ * the called function, which the arguments follow, and where results go.
  */
 
-/* Where a string is put together, before there is one. */
+/* A buffer in which strings are built. */
 static char room[2048];
 
-/* Of the last pattern that was looked for: see layout.h. */
+/* The last match of a compiled pattern: see layout.h. */
 static HOT struct {
 	const char *start;
 	struct {
@@ -30,7 +30,7 @@ static inline char *copy_text(char *to, const char *text, unsigned long n)
 	return to + n;
 }
 
-/* There are new strings: as luaC_checkGC(), for a frame whose top is not in L->top. */
+/* After new strings: luaC_checkGC() for a frame whose end is not in L->top. */
 static inline void check_collector(lua_State *L)
 {
 	if (G(L)->totalbytes < G(L)->GCthreshold)
@@ -52,7 +52,7 @@ static inline void put_capture(lua_State *L, StkId to, unsigned int i, unsigned 
 		put_text(L, to, found.captures[i].at, found.captures[i].len);
 }
 
-/* Sets those of @wanted results to nil that are not there, as there are @n; returns @n. */
+/* Sets the @wanted results beyond the first @n to nil; returns @n. */
 static unsigned int put_nils(StkId to, unsigned int n, unsigned int wanted)
 {
 	unsigned int i;
@@ -63,7 +63,7 @@ static unsigned int put_nils(StkId to, unsigned int n, unsigned int wanted)
 	return n;
 }
 
-/* Nothing was found: one nil. */
+/* No match: one nil. */
 static unsigned int put_nil(StkId to, unsigned int wanted)
 {
 	setnilvalue(to);
@@ -71,8 +71,8 @@ static unsigned int put_nil(StkId to, unsigned int wanted)
 }
 
 /*
- * The captures, or all that was found, which ends at @end, as @wanted results; returns how many
- * there are.
+ * Stores the captures, or the whole match, which ends at @end, as @wanted results; returns their
+ * number.
  */
 static unsigned int put_captures(lua_State *L, StkId to, const char *end, unsigned long what,
 				 unsigned int wanted)
@@ -89,7 +89,7 @@ static unsigned int put_captures(lua_State *L, StkId to, const char *end, unsign
 	return put_nils(to, n, wanted);
 }
 
-/* After @n results from @ra on; the collector may move the stack. */
+/* Ends a call with @n results from @ra on; the collector may move the stack. */
 static void end_results(lua_State *L, StkId ra, unsigned int n, unsigned long what)
 {
 	ptrdiff_t at = savestack(L, ra);
@@ -99,7 +99,7 @@ static void end_results(lua_State *L, StkId ra, unsigned int n, unsigned long wh
 		L->top = restorestack(L, at) + n;
 }
 
-/* Of string.match(). */
+/* The results of string.match(). */
 static long compiled_captures(lua_State *L, StkId ra, const char *end, unsigned long what)
 {
 	unsigned int wanted = FOUND_WANTED(what);
@@ -109,7 +109,7 @@ static long compiled_captures(lua_State *L, StkId ra, const char *end, unsigned 
 	return 0;
 }
 
-/* The places of string.find(), and the captures. */
+/* The results of string.find(): positions and captures. */
 static unsigned int put_found(lua_State *L, StkId ra, const char *end, unsigned long what)
 {
 	const char *text = svalue(ra + 1);
@@ -131,7 +131,7 @@ static long compiled_found(lua_State *L, StkId ra, const char *end, unsigned lon
 	return 0;
 }
 
-/* Of a call of what string.gmatch() has returned, in a loop over it: the next time around. */
+/* The next iteration of a loop over string.gmatch(). */
 static long compiled_gmatched(lua_State *L, StkId ra, const char *end, unsigned long what)
 {
 	CClosure *cl = &clvalue(ra)->c;
@@ -144,7 +144,7 @@ static long compiled_gmatched(lua_State *L, StkId ra, const char *end, unsigned 
 	return 0;
 }
 
-/* string.sub() of a string and two integers; 0 is returned if they are large. */
+/* string.sub() of a string and two integers; returns 0 if they are large. */
 static long compiled_sub(lua_State *L, StkId ra, long from, long to)
 {
 	long len = tsvalue(ra + 1)->len;
@@ -167,7 +167,7 @@ static long compiled_sub(lua_State *L, StkId ra, long from, long to)
 	return 1;
 }
 
-/* tonumber() of a number, or a string of up to 15 digits; else 0 is returned. */
+/* tonumber() of a number, or of a string of up to 15 digits; otherwise returns 0. */
 static long compiled_tonumber(lua_State *L, StkId ra)
 {
 	const unsigned char *s;
@@ -193,7 +193,7 @@ static long compiled_tonumber(lua_State *L, StkId ra)
 	return 1;
 }
 
-/* string.byte() of a string and two places; 0 is returned if they are not in it. */
+/* string.byte() of a string and two positions; returns 0 if they are outside of it. */
 static long compiled_bytes(lua_State *L, StkId ra, long from, long to, unsigned long wanted)
 {
 	const unsigned char *s = (const unsigned char *)svalue(ra + 1);
@@ -209,7 +209,7 @@ static long compiled_bytes(lua_State *L, StkId ra, long from, long to, unsigned 
 	return 1;
 }
 
-/* Where @what is in @s, which has @n bytes, or NULL. */
+/* The position of @what in @s, which has @n bytes, or NULL. */
 static const char *find_text(const char *s, unsigned long n, const char *what, unsigned long len)
 {
 	const char *last = s + n - len;
@@ -220,7 +220,7 @@ static const char *find_text(const char *s, unsigned long n, const char *what, u
 	return NULL;
 }
 
-/* string.find() with four arguments, the last one true; 0 is returned if it is not so. */
+/* string.find() with four arguments, the last of which is true; returns 0 for other calls. */
 static long compiled_found_plain(lua_State *L, StkId ra, unsigned long from, unsigned long wanted)
 {
 	const char *s, *at;
@@ -247,7 +247,7 @@ static long compiled_found_plain(lua_State *L, StkId ra, unsigned long from, uns
 	return 1;
 }
 
-/* tostring() of a string or a number; else 0 is returned. */
+/* tostring() of a string or a number; otherwise returns 0. */
 static long compiled_tostring(lua_State *L, StkId ra)
 {
 	if (!ttisstring(ra + 1) && !ttisnumber(ra + 1))
@@ -258,7 +258,7 @@ static long compiled_tostring(lua_State *L, StkId ra)
 	return 1;
 }
 
-/* A short string with all from @first on, 26 letters, exchanged for the other case. */
+/* Converts the case of a short string: @first is the first of the 26 letters to convert. */
 static long put_cased(lua_State *L, StkId ra, unsigned char first)
 {
 	unsigned long n, i;
@@ -290,7 +290,7 @@ static long compiled_uppered(lua_State *L, StkId ra)
 	return put_cased(L, ra, 'a');
 }
 
-/* util.str_in(): 0 is returned if the bytes are not in memory, or too many outside the arena. */
+/* util.str_in(); returns 0 if the bytes are not in memory, or too many outside of the arena. */
 static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
 	struct image_batch_copy copy = { (unsigned long)room, address, .n = n };
@@ -306,7 +306,7 @@ static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsig
 	return 1;
 }
 
-/* util.str_out() of a string, in the arena; else 0 is returned. */
+/* util.str_out() of a string to the arena; otherwise returns 0. */
 static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 {
 	unsigned long n;
@@ -322,8 +322,8 @@ static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 }
 
 /*
- * table.concat() with @nargs arguments, of strings in the table's array, if it is short; else
- * 0 is returned.
+ * table.concat() with @nargs arguments, of strings in the table's array; returns 0 for longer or
+ * other ones.
  */
 static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 {
