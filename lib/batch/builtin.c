@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See builtin.h.  A script has one run at a time, so each text is registered
- * as often as threads call it at once, up to INSTANCES; more wait their turn.
+ * Implements builtin.h. A script has one run at a time, so each text is registered once for each
+ * thread that calls it concurrently, up to INSTANCES; further threads wait for a ticket.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,9 +17,9 @@
 #include "ticket.h"
 
 #define INSTANCES	4
-/* Enough for them, and a small part of a user's share. */
+/* Enough for these scripts, and a small part of a user's share. */
 #define MEMORY_LIMIT	(256 << 10)
-/* A directory takes what it takes; the work is not done in script code. */
+/* The time to read a directory is spent in system calls, not in script code. */
 #define TIME_LIMIT	1000000000
 
 static const char *const sources[] = {
@@ -36,9 +36,9 @@ static const char *const names[] = {
 
 /*
  * struct instance - a registration
- * @fd:   one more than the descriptor: 0 if there is none yet
+ * @fd:   the descriptor plus 1; 0 if there is none yet
  * @id:   the script's number, if there is one
- * @kept: the script, while it can be called without a look at the descriptor; or NULL
+ * @kept: the script, while it can be called without the descriptor; otherwise NULL
  */
 struct instance {
 	struct ticket_lock turn;
@@ -54,7 +54,7 @@ const char *builtin_source(enum builtin which)
 	return sources[which];
 }
 
-/* Threads that had a turn at a fork() are not there in the child. */
+/* Threads that held a ticket at fork() do not exist in the child. */
 void builtin_fork_child(void)
 {
 	for (int which = 0; which < BUILTINS; which++)
@@ -70,7 +70,7 @@ static int make(enum builtin which, enum syscript_backend backend)
 		.backend = backend,
 		.memory_limit = MEMORY_LIMIT,
 		.time_limit_ns = TIME_LIMIT,
-		/* Slow file systems are no fault, and signals end these scripts. */
+		/* No limit, because file systems may be slow, and signals end these scripts. */
 		.wall_limit_ns = SYSCRIPT_NO_LIMIT,
 	};
 
@@ -78,8 +78,7 @@ static int make(enum builtin which, enum syscript_backend backend)
 }
 
 /*
- * The user's share of scripts in the kernel, and of room for machine code, is for those
- * they write themselves.
+ * Kept small, because the user's shares of scripts and of machine code are for their own scripts.
  */
 int builtin_register(enum builtin which)
 {
@@ -91,9 +90,8 @@ int builtin_register(enum builtin which)
 }
 
 /*
- * The script is not there, or no longer: another process's, dead, watched by
- * now, or its descriptor was closed by a program that closes all that it does
- * not know.  @ours: the descriptor is still the script's.
+ * Is the script unusable: of another process, dead, watched meanwhile, or its descriptor closed
+ * by a program that closes all unknown ones?  @ours: the descriptor is still the script's.
  */
 static bool is_lost(int err, bool *ours)
 {
@@ -117,7 +115,7 @@ static uint64_t id_of(int fd)
 	return syscript_info(fd, &info) ? 0 : info.id;
 }
 
-/* The program may have closed the descriptor, and opened something else. */
+/* The program may have closed the descriptor, and reused its number. */
 static void release(struct instance *instance)
 {
 	drop_kept(instance);
@@ -163,11 +161,14 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 		drop_kept(instance);
 		ret = call_by_number(which, instance, nargs, args, nresults, results);
 	}
-	/* Only a bad address causes an error, or keeps these scripts from being called. */
+	/* These scripts fail, or cannot be called, only for a bad address. */
 	return ret == -EPROTO || ret == -ERANGE ? -EFAULT : ret;
 }
 
-/* One that no other thread has, else the first when its turn comes.  NULL: it is ours. */
+/*
+ * An instance that no other thread uses, or else the first, after waiting.  NULL if this thread
+ * is already within one.
+ */
 static struct instance *take_instance(enum builtin which)
 {
 	struct instance *first = instances[which], *instance;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * The scripts that are part of the library: the texts of scripts/, registered
- * when they are first called and kept for the life of the process.
+ * The library's own scripts: the texts of scripts/, registered when first called and kept for the
+ * life of the process, so that functions of the library can call them.
  */
 #ifndef LIB_BUILTIN_H
 #define LIB_BUILTIN_H
@@ -15,17 +15,20 @@ enum builtin {
 	BUILTINS
 };
 
-/* syscript_call() of one that is free; any thread, also in a child of fork(). */
+/* syscript_call() of an instance that is free; any thread, also in a child of fork(). */
 int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 		 unsigned int nresults, int64_t *results);
 
-/* A script of the caller's own, who may leave state in it.  The descriptor or -errno. */
+/*
+ * Registers a script of the caller's own, which may keep state between calls.  The descriptor or
+ * -errno.
+ */
 int builtin_register(enum builtin which);
 
 #define BUILTIN_ARGS(...)	((const int64_t []){ __VA_ARGS__ })
 #define BUILTIN_NARGS(...)	(sizeof(BUILTIN_ARGS(__VA_ARGS__)) / sizeof(int64_t))
 
-/* The first result, if the call itself went well. */
+/* The first result, if the call succeeded; otherwise -errno. */
 #define builtin_run(which, results, ...)					\
 	builtin_first(builtin_call(which, BUILTIN_NARGS(__VA_ARGS__),		\
 				   BUILTIN_ARGS(__VA_ARGS__),			\
@@ -36,10 +39,10 @@ static inline int64_t builtin_first(int ret, const int64_t *results)
 	return ret < 0 ? ret : results[0];
 }
 
-/* In a child of fork(2). */
+/* For a child of fork(2). */
 void builtin_fork_child(void);
 
-/* Its text. */
+/* The text of the script. */
 const char *builtin_source(enum builtin which);
 
 #endif /* LIB_BUILTIN_H */

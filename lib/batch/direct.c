@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See direct.h.  The arena: a page that nothing lies in, then the result and the structure.
+ * Implements direct.h. The arena has an unused page, then the result and the structure.  A
+ * registration has one run at a time, so there are up to INSTANCES, each with a lock, of which a
+ * thread takes a free one.
  *
- * A registration has one run at a time, so there are up to INSTANCES, each with a lock; a
- * thread takes one that is free.  Once the engine cannot be used, or the user's share is used
- * up, scripts make all later batches of the process: they know how to move to user space.
+ * Once the engine cannot be used, or the user's share is used up, scripts make all later batches
+ * of the process, because they can move to user space.
  */
 #include <errno.h>
 #include <linux/syscript_image.h>
@@ -22,15 +23,15 @@
 #define INSNS		4
 #define RESULT_AT	4096
 #define REQUEST_AT	(RESULT_AT + sizeof(int64_t))
-/* The arena, the image and its code. */
+/* For the arena, the image and its code. */
 #define MEMORY_LIMIT	(128 << 10)
-/* As the scripts in builtin.c: the work is not done in code of the image. */
+/* As for the scripts in builtin.c: little time is spent in the image's code. */
 #define TIME_LIMIT	1000000000
 
 /**
  * struct instance - a registration
- * @arena:    shared with it; NULL: none so far
- * @compound: not registered before the first call, nor after it is lost
+ * @arena:    memory shared with the image; NULL: not mapped yet
+ * @compound: the registration; none before the first call and after it was lost
  */
 struct instance {
 	struct ticket_lock turn;
@@ -81,7 +82,7 @@ static int register_image(struct instance *instance)
 	return compound_register(&instance->compound, &reg);
 }
 
-/* 0 or the run's -errno, if there was one: else -ESTALE. */
+/* Returns 0; the run's -errno; or -ESTALE if there was no run. */
 static int call(struct instance *instance, enum image_batch op)
 {
 	const struct expected script = expected_script(instance->compound.id);
@@ -101,7 +102,7 @@ static int call(struct instance *instance, enum image_batch op)
 	return -ESTALE;
 }
 
-/* A parent's, or one whose descriptor the program has closed, is registered anew. */
+/* Registers again if the registration is a parent's, or the program has closed its descriptor. */
 static int call_again(struct instance *instance, enum image_batch op, int *result)
 {
 	int err;
@@ -114,7 +115,7 @@ static int call_again(struct instance *instance, enum image_batch op, int *resul
 	return *result == -ESTALE ? -ESTALE : 0;
 }
 
-/* 0 with @result as direct_batch(); or why nothing was done. */
+/* Returns 0 with @result as direct_batch() does; or the reason why nothing was done. */
 static int make_batch(struct instance *instance, enum image_batch op, void *request,
 		      size_t size, int64_t *result)
 {
@@ -130,7 +131,7 @@ static int make_batch(struct instance *instance, enum image_batch op, void *requ
 		err = call_again(instance, op, &ended);
 	if (err)
 		return err;
-	/* A watcher that came in the middle has ended the run. */
+	/* A watcher that appeared during the run has ended it. */
 	if (ended == -EOPNOTSUPP)
 		return ended;
 	memcpy(request, there, size);
@@ -140,13 +141,16 @@ static int make_batch(struct instance *instance, enum image_batch op, void *requ
 	return 0;
 }
 
-/* The next batch may do better: a table of files was full, or others close descriptors. */
+/*
+ * May the next batch succeed?  The descriptor table was full, or another thread is closing
+ * descriptors.
+ */
 static bool passes(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -EINTR || err == -ESTALE;
 }
 
-/* NULL: this thread has all of them, or others and it is to wait in the scripts' queues. */
+/* NULL if this thread uses an instance already, or all are in use: then the scripts queue it. */
 static struct instance *take_instance(void)
 {
 	struct instance *instance;
@@ -175,7 +179,7 @@ bool direct_batch(enum builtin which, enum image_batch op, void *request, size_t
 	return !err;
 }
 
-/* The arena stays for the next call. */
+/* The arenas stay for the next call. */
 void direct_release(void)
 {
 	struct instance *instance;
@@ -188,7 +192,7 @@ void direct_release(void)
 	}
 }
 
-/* Threads that had a turn at a fork() are not there in the child. */
+/* Threads that held a lock at fork() do not exist in the child. */
 void direct_fork_child(void)
 {
 	for (int i = 0; i < INSTANCES; i++)

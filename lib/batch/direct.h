@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Batches of the kernel's confined engine without a script: registering Lua takes as much as
- * looking at hundreds of files, and a script that only makes one batch does nothing in Lua.
+ * Batches of the kernel's confined engine without a script.  Registering Lua costs as much as a
+ * stat of hundreds of files, and a script that only makes one batch computes nothing.
  *
  * The process writes a batch's structure (linux/syscript_image_batch.h) to an arena that it
  * shares with an image of four instructions, which passes the structure to the batch.
@@ -17,20 +17,20 @@
 #include "builtin.h"
 
 /*
- * Makes batch @op in place of the script @which: with @request, its structure of @size bytes,
- * which gets what the batch writes to it.  Any thread, also in a child of fork(2).
+ * Makes batch @op in place of the script @which.  @request is the batch's structure of @size
+ * bytes, and receives what the batch writes to it.  Any thread, also in a child of fork(2).
  *
- * Returns true with @result: the batch's, or -errno where the run failed, as builtin_call()
- * does.  False: nothing was done, and the script is to be called; the kernel's confined
- * engine cannot be used, or the user wants another place or engine.
+ * Returns true with the batch's result, or the run's -errno as from builtin_call(), in @result.
+ * False: nothing was done, and the caller has to call the script, because the kernel's confined
+ * engine cannot be used, or the user has chosen another engine or backend.
  */
 bool direct_batch(enum builtin which, enum image_batch op, void *request, size_t size,
 		  int64_t *result);
 
-/* Closes what no thread is using: syscript_release(). */
+/* Closes the instances that no thread is using: syscript_release(). */
 void direct_release(void);
 
-/* In a child of fork(2). */
+/* For a child of fork(2). */
 void direct_fork_child(void);
 
 #endif /* LIB_DIRECT_H */

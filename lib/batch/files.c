@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See syscript_files.h: from its terms to those of the kernel's batches (direct.h) or, where
- * these cannot be made directly or more than one call is to be made, of the scripts; and back.
+ * Implements syscript_files.h: translates its requests to the kernel's batches (direct.h), or to
+ * scripts if a batch cannot be made directly or more than one call is needed; and translates the
+ * results back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include "sys.h"
 #include "syscript_files.h"
 
-/* Sizes are integers up to 2^53 there: more than any memory has. */
+/* Lua's integers end at 2^53, which is more than any memory has. */
 static int64_t clamp(size_t size)
 {
 	return size < 1UL << 52 ? size : 1UL << 52;
@@ -22,7 +23,7 @@ static int64_t clamp(size_t size)
 
 /* -- Directories ----------------------------------------------------------- */
 
-/* Attributes of "." and "..", which the batch of entries leaves empty. */
+/* Fills in the attributes of "." and "..", which the batch of entries leaves empty. */
 static bool stat_dots(const struct image_batch_entries *dir)
 {
 	char *p = (char *)dir->to, *end = p + dir->used;
@@ -55,7 +56,7 @@ static bool go_back(const struct image_batch_entries *dir)
 	return sys_call(lseek, dir->fd, dir->start, SEEK_SET) >= 0;
 }
 
-/* The next of them, with 0 or -errno.  False: none have been read. */
+/* Reads the next entries: sets 0 or -errno.  False if none were read. */
 static bool read_entries(struct image_batch_entries *dir, int64_t *ret)
 {
 	if (!direct_batch(BUILTIN_readdirplus, IMAGE_BATCH_ENTRIES, dir, sizeof(*dir), ret))
@@ -66,8 +67,8 @@ static bool read_entries(struct image_batch_entries *dir, int64_t *ret)
 }
 
 /*
- * As syscript_readdirplus(), in batches as large as the kernel's buffer.  Entries before an
- * error are valid; the next call gets the error again.
+ * Implements syscript_readdirplus(), in batches as large as the kernel's buffer.  Entries before
+ * an error are valid; the next call gets the error again.
  */
 static bool readdirplus_direct(struct image_batch_entries *dir, size_t size, int64_t *result)
 {
@@ -84,7 +85,7 @@ static bool readdirplus_direct(struct image_batch_entries *dir, size_t size, int
 			break;
 		*result += dir->used;
 	} while (!dir->end && dir->n);
-	/* Where they cannot be read again, entries are lost: not in silence. */
+	/* Entries that cannot be read again would be lost, so the error is reported. */
 	if (ret == -EFAULT && dir->n) {
 		dir->end = 0;
 		if (!go_back(dir))
@@ -139,13 +140,13 @@ ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size
 
 struct batch {
 	enum builtin which;
-	enum image_batch op;	/* 0: more than one batch */
+	enum image_batch op;	/* 0: takes more than one batch */
 	int dirfd, flags;
 	unsigned int mode, mask;
-	int64_t options[3];	/* the script's */
+	int64_t options[3];	/* arguments of the script */
 };
 
-/* How many were done, or -errno. */
+/* Returns the number of files done, or -errno. */
 static int64_t do_some(const struct batch *batch, struct syscript_file *files, unsigned int n)
 {
 	struct image_batch_files request = {
@@ -160,7 +161,7 @@ static int64_t do_some(const struct batch *batch, struct syscript_file *files, u
 			   batch->options[0], batch->options[1], batch->options[2]);
 }
 
-/* A run ends early when a signal wants its handler to run. */
+/* A run ends early when a signal's handler has to run. */
 static int do_many(const struct batch *batch, struct syscript_file *files, size_t n)
 {
 	const size_t most = 1 << 20;

@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * syscript_queue_*(): a request that is made asynchronously has to get to a thread that
- * serves it, and its result back, for less than the call that it replaces.  So the thread
- * stays in the kernel, in one call of queue.lua, which comes after the program's script, and
- * each thread has a ring in memory that this script and the library share.
+ * syscript_queue_*(): passing a request to a serving thread, and its result back, has to cost
+ * less than the call that it replaces.  So each thread stays in the kernel, in a call of
+ * queue.lua, which is appended to the program's script, and has a ring in memory that the script
+ * and the library share.
  *
- * A ring is one array of slots.  The library fills slots in and moves ring.tail; the script
- * writes each result into its request's slot and moves ring.done; the library takes it out,
- * and only then is the slot free (server.reaped).  All count up and never wrap.  So a word
- * has one writer: submitters take turns (queue.submits), so do reapers (queue.reaps).
+ * A ring is an array of slots.  The library fills in a slot and advances ring.tail; the script
+ * writes the result into the slot and advances ring.done; the library takes the result, which
+ * frees the slot (server.reaped).  All three count up and never wrap.  Each word has a single
+ * writer: submitters are serialised by a ticket lock (queue.submits), and so are reapers
+ * (queue.reaps).
  *
- * Memory ordering.  Scripts have no atomic operations.  They need none on x86, which keeps
- * the order of loads and that of stores, and whose loads and stores of 8 aligned bytes are
- * not torn: a slot is written before the tail, or result before done, that announces it.
- * A later load may overtake an earlier store, which matters where each side writes one
- * word and then reads the other's, so as not to sleep:
+ * Memory ordering.  Scripts have no atomic operations.  On x86 they need none to publish: loads
+ * are not reordered with loads, nor stores with stores, and aligned accesses of 8 bytes are not
+ * torn.  So a slot is written before the tail that announces it, and a result before done.  But a
+ * later load may overtake an earlier store, which matters where each side writes a word and then
+ * reads the other side's word, before it sleeps:
  *
  * * The thread sleeps:  the script stores asleep, and futex(2) compares tail, after a full
- *   barrier of its own (hb_waiters_inc()).  The submitter stores tail, has a full barrier,
- *   and reads asleep.  So it sees that it has to wake, or futex(2) sees the new tail.
- * * The reaper sleeps:  it stores want, how many may be done before it is told, and looks
- *   at done again.  The script stores done and then looks at want, without a barrier.
- *   Between the reaper's two steps membarrier(2) is a barrier for all threads of the
- *   process, wherever they are.  Where it is refused the script writes to the eventfd each
- *   time (queue.always).
+ *   barrier of its own (hb_waiters_inc()).  The submitter stores tail, has a full barrier, and
+ *   reads asleep.  So either the submitter sees that it has to wake the thread, or futex(2) sees
+ *   the new tail.
+ * * The reaper sleeps: it stores want, the number of completions that may pass without a
+ *   notification, and reads done again.  The script stores done and then reads want, without a
+ *   barrier.  Between the reaper's two steps it calls membarrier(2), which is a barrier for all
+ *   running threads of the process.  Where membarrier(2) is refused, the script writes to the
+ *   eventfd each time (queue.always).
  *
- * The script notifies if done passes want: so once after each time that want was stored,
- * and a reaper that is late is not told of what it has seen.  The eventfd is emptied only
- * by a reaper that has found nothing, before it stores want and looks again: until then it
- * is readable, or about to be.
+ * The script notifies when done passes want, so once for each store of want, and not for
+ * completions that a late reaper has seen.  Only a reaper that has found nothing empties the
+ * eventfd, before it stores want and reads done again: until then the eventfd is readable, or
+ * about to be.
  *
- * Where the memory is.  On the confined engine it is a buffer in the script's arena, where
- * access costs a few instructions; the library keeps it after the script's death
- * (lua_host_pin()).  For LuaJIT it is the library's own.  What the script may have written
- * there is not believed: neither ring.done nor that tail is as it was.
+ * Memory.  On the confined engine the ring is a buffer in the script's arena, where access costs
+ * a few instructions; the library keeps it after the script's death (lua_host_pin()).  For LuaJIT
+ * it is the library's own.  The library trusts nothing that the script can write: neither
+ * ring.done nor ring.tail.
  *
  * The threads are in queue_thread.c.
  */
@@ -52,14 +54,14 @@
 #include "../user/user.h"
 #include "queue.h"
 
-#define TIME_LIMIT	100000000UL	/* ns, of a request: the default of a call */
-#define CHECK		16		/* requests between two looks at the clock: of ENTRIES a part */
-#define MEMORY_ALL	(8U << 20)	/* of all threads, by default: half of a user's */
-#define MEMORY_ONE	(1U << 20)	/* and at most of each */
-/* What serving itself calls. */
+#define TIME_LIMIT	100000000UL	/* ns for a request: the default of a call */
+#define CHECK		16		/* requests between checks of the clock; divides ENTRIES */
+#define MEMORY_ALL	(8U << 20)	/* for all threads, by default: half of a user's share */
+#define MEMORY_ONE	(1U << 20)	/* and for each thread at most */
+/* The calls that serving itself makes. */
 #define OWN_CALLS	"futex,write,clock_gettime,util"
 
-static unsigned int forks;	/* of this process and those that it comes from */
+static unsigned int forks;	/* number of forks between the first process and this one */
 
 void queue_fork_child(void)
 {
@@ -81,8 +83,9 @@ static uint64_t id_of(int fd)
 }
 
 /*
- * The ring is in the memory of a script that has its own, else in the library's.  A script
- * that this thread may not call in the kernel moves in its first call.
+ * Puts the ring into the script's memory, if the script has an arena, otherwise into the
+ * library's.  A script that this thread may not call in the kernel moves to user space in its
+ * first call.
  */
 static int make_ring(struct server *server)
 {
@@ -92,7 +95,7 @@ static int make_ring(struct server *server)
 	int ret = syscript_call(server->fd, 2, args, 1, &at);
 
 	server->hosted = hosted;
-	/* A script that has replaced our function returns something else. */
+	/* Anything else comes from a script that has replaced our function. */
 	if (ret < 0 || (hosted && !at))
 		return ret < 0 ? ret : -EPROTO;
 	server->id = id_of(server->fd);
@@ -133,8 +136,8 @@ static int open_server(struct server *server, const char *text, size_t len,
 }
 
 /*
- * So that requests that are within the limit are not ended for what others took: a call
- * takes a turn, and then as many requests as go without a look at the clock.
+ * A request within its limit must not be ended for the time of others: the limit allows for a
+ * whole turn of a call, and for the requests between two checks of the clock.
  */
 static void set_time_limit(struct syscript_queue *queue, struct syscript_options *options,
 			   uint64_t limit, unsigned int check)
@@ -170,7 +173,7 @@ static int open_servers(struct syscript_queue *queue, const char *text, size_t l
 	set_time_limit(queue, options, limit, limit <= USER_TIME_MAX / (CHECK + 1) ? CHECK : 1);
 	for (unsigned int i = 0; i < queue->threads && !err; i++) {
 		err = open_server(&queue->servers[i], text, len, options, error, error_len);
-		/* The module may allow less. */
+		/* The module's limit may be lower: try smaller turns. */
 		if (err != -EINVAL || queue->check == 1 || queue->servers[i].fd >= 0)
 			continue;
 		set_time_limit(queue, options, limit, 1);
@@ -197,7 +200,7 @@ static struct syscript_queue *alloc_queue(unsigned int threads)
 	return queue;
 }
 
-/* What is not Lua has no run(), and what is checked, or a base, is not called. */
+/* The program must be Lua and have a run() to call: not checked only, not a base. */
 static int check_options(const struct syscript_options *options)
 {
 	const uint32_t others = SYSCRIPT_CHECK | SYSCRIPT_BASE | SYSCRIPT_EXTENDS;
@@ -207,7 +210,7 @@ static int check_options(const struct syscript_options *options)
 		options->engine != SYSCRIPT_LUA_ON_CONFINED) ? -EINVAL : 0;
 }
 
-/* The program's text, a line end for a comment without one, and ours. */
+/* Joins the program's text, a line end in case the text ends in a comment, and ours. */
 static int join_texts(char **text, const char *source, size_t len)
 {
 	static const char own[] =
@@ -313,7 +316,7 @@ static bool any_serves(const struct syscript_queue *queue)
 	return i < queue->threads;
 }
 
-/* Of those that have room the one with the fewest requests that are not done, or NULL. */
+/* The server with the fewest unfinished requests among those with room, or NULL. */
 static struct server *choose_server(struct syscript_queue *queue)
 {
 	uint64_t fewest = UINT64_MAX, waiting;
@@ -345,7 +348,7 @@ static void put_request(struct server *server, const struct syscript_request *re
 		slot->args[arg] = request->args[arg];
 	server->user_data[i] = request->user_data;
 	server->errors[i] = 0;
-	/* Reapers believe this one, so it comes first. */
+	/* Reapers use this copy, so it is written first. */
 	write_word(&server->tail, server->tail + 1);
 	write_word(&server->ring->tail, server->tail);
 }
@@ -388,7 +391,7 @@ int syscript_queue_submit(struct syscript_queue *queue, const struct syscript_re
 
 /* -- Reaping ------------------------------------------------------------------------ */
 
-/* What can be true of ring.done, whatever the script has written there. */
+/* ring.done, limited to what can be true, because the script may have written anything there. */
 static uint64_t done_of(const struct server *server)
 {
 	uint64_t done = read_word(&server->ring->done), reaped = server->reaped;
@@ -422,7 +425,7 @@ static unsigned int take(struct syscript_queue *queue, struct syscript_completio
 	for (unsigned int i = 0; i < queue->threads && taken < n; i++) {
 		taken += take_from(&queue->servers[queue->next_reap], completions + taken,
 				   n - taken);
-		/* One that has more is the first in the next call. */
+		/* A server that has more completions is the first in the next call. */
 		if (taken < n)
 			queue->next_reap = (queue->next_reap + 1) % queue->threads;
 	}
@@ -430,8 +433,8 @@ static unsigned int take(struct syscript_queue *queue, struct syscript_completio
 }
 
 /*
- * So that it is told of when there are @more completions, or earlier: one of the threads
- * has made its part of them then, and one more.
+ * Requests a notification for when @more completions exist, or earlier: at that time at least one
+ * thread has completed more than its share of them.
  */
 static void want_more(struct syscript_queue *queue, unsigned int more)
 {
@@ -453,7 +456,7 @@ static void want_more(struct syscript_queue *queue, unsigned int more)
 		sys_call(membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-/* What threads had that have been killed, and what was submitted to them meanwhile. */
+/* Completes the requests of killed threads, with those submitted to them meanwhile. */
 static void bury_threads(struct syscript_queue *queue)
 {
 	struct server *server = queue->servers;
@@ -467,7 +470,10 @@ static void bury_threads(struct syscript_queue *queue)
 	}
 }
 
-/* Takes what there is.  If that is less than @at_least, the rest will be told of. */
+/*
+ * Takes the completions that exist.  If they are fewer than @at_least, requests a notification
+ * for the rest.
+ */
 static unsigned int take_or_want(struct syscript_queue *queue,
 				 struct syscript_completion *completions,
 				 unsigned int at_least, unsigned int n)
@@ -479,7 +485,7 @@ static unsigned int take_or_want(struct syscript_queue *queue,
 		bury_threads(queue);
 		more = take(queue, completions + taken, n - taken);
 		taken += more;
-		/* Nobody may have been told of these. */
+		/* No notification may have been sent for the remaining ones. */
 		if (more)
 			queue_notify(queue);
 	}
@@ -505,7 +511,7 @@ int syscript_queue_reap(struct syscript_queue *queue, struct syscript_completion
 	return n ? reap(queue, completions, 1, n) : -EINVAL;
 }
 
-/* 1 if it may be readable, 0 when it is time, or -EINTR. */
+/* 1 if the queue may be readable, 0 after the timeout, or -EINTR. */
 static int poll_queue(const struct syscript_queue *queue, unsigned long until)
 {
 	struct pollfd poll = { .fd = queue->eventfd, .events = POLLIN };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Inside of queues: what is shared, by whom, in which order: queue.c. */
+/*
+ * Structures of queues, which queue.c and queue_thread.c share. queue.c describes which thread
+ * writes what, and in which order.
+ */
 #ifndef LIB_QUEUE_H
 #define LIB_QUEUE_H
 
@@ -16,7 +19,7 @@
 #include "ticket.h"
 
 #define ENTRIES		SYSCRIPT_QUEUE_ENTRIES
-#define QUEUE_STOP	UINT64_MAX	/* as ring.tail */
+#define QUEUE_STOP	UINT64_MAX	/* a value of ring.tail: the thread has to return */
 
 struct slot {
 	uint64_t nargs;
@@ -25,13 +28,14 @@ struct slot {
 };
 
 /**
- * struct ring - what a thread's script and the library share
- * @tail:   requests submitted, or QUEUE_STOP: the library writes it, and the half that
- *          futexes compare comes first
- * @want:   the library is to be told if @done passes this
- * @one:    what the script writes to the eventfd
- * @news:   counts changes of @want, and QUEUE_STOP: one look instead of two
- * @done:   requests that are complete: written by the server's thread, as is
+ * struct ring - memory shared by a thread's script and the library
+ * @tail:   number of requests submitted, or QUEUE_STOP.  Written by the library; futexes compare
+ *          its lower half, which comes first
+ * @want:   the script notifies the library when @done passes this
+ * @one:    the 1 that the script writes to the eventfd
+ * @news:   counts changes of @want, and QUEUE_STOP, so that the script reads one word instead of
+ *          two
+ * @done:   number of requests completed; written by the server's thread, as is
  * @asleep: 1: the thread waits for @tail to change
  * @clock:  for clock_gettime(2)
  */
@@ -41,7 +45,7 @@ struct ring {
 	struct slot slots[ENTRIES];
 };
 
-/* queue.lua has these numbers. */
+/* queue.lua uses the same offsets. */
 _Static_assert(offsetof(struct ring, tail) == 0 && offsetof(struct ring, want) == 8 &&
 	       offsetof(struct ring, one) == 16 && offsetof(struct ring, news) == 24 &&
 	       offsetof(struct ring, done) == 64 && offsetof(struct ring, asleep) == 72 &&
@@ -51,16 +55,15 @@ _Static_assert(offsetof(struct ring, tail) == 0 && offsetof(struct ring, want) =
 
 /**
  * struct server - a thread, and its script
- * @fd, @id:   the script; its number may become another file's
- * @hosted:    it, with a reference, if the ring is in its memory; or NULL
- * @is_started: there is a thread, not joined yet
- * @is_dead:   its script is: what it has is not served, and it gets no more
+ * @fd, @id: the script; the program may close @fd, which then may be another file
+ * @hosted: the script, with a reference, if the ring is in its memory; otherwise NULL
+ * @is_started: the thread exists and was not joined yet
+ * @is_dead: its script is dead: its requests are not served, and it gets no more
  * @life, @link, @robust: the thread's robust futex, see queue_thread.c
- * @tail:      requests submitted
+ * @tail: number of requests submitted
  * @woken:     @tail when the thread was last woken, or seen awake
- * @reaped:    completions that were taken
- * @user_data, @errors: of the request in each slot; a request that the script has served
- *             has none
+ * @reaped: number of completions taken
+ * @user_data, @errors: of the request in each slot; no error if the script has served it
  */
 struct server {
 	struct syscript_queue *queue;
@@ -83,11 +86,11 @@ struct server {
  * @submits: guards server.tail and woken, and @next_submit
  * @reaps:   guards server.reaped, and @next_reap
  * @texts:   guards @text
- * @forks:   of the process that opened it: another number in a child
- * @turn, @check: of queue.lua, as is
+ * @forks: value of forks in the process that opened the queue; a child's differs
+ * @turn, @check: parameters of queue.lua, as is
  * @always:  membarrier(2) is refused
- * @watcher: the thread that looks for killed ones, if @is_watched
- * @closing: 1: it ends
+ * @watcher: the thread that waits for killed threads, if @is_watched
+ * @closing: 1 when the queue is being closed
  */
 struct syscript_queue {
 	struct ticket_lock submits, reaps, texts;
@@ -112,7 +115,7 @@ static inline void write_word(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* After a new ring.tail. */
+/* Wakes the thread, if it sleeps, after a change of ring.tail. */
 static inline void ring_wake(struct ring *ring)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -120,20 +123,20 @@ static inline void ring_wake(struct ring *ring)
 		sys_call(futex, &ring->tail, FUTEX_WAKE_PRIVATE, 1);
 }
 
-/* Is the descriptor still the script's?  The program may have closed it, and opened another. */
+/* Is the descriptor still the script's?  The program may have closed it and reused its number. */
 bool server_has_script(const struct server *server);
-/* Was its thread killed? */
+/* Was the server's thread killed? */
 bool server_is_gone(const struct server *server);
-/* Ends the first request that is not done, number @done, in the thread's place or by itself. */
+/* Ends the first unfinished request, number @done, with @err. */
 void server_fail(struct server *server, uint64_t done, int err);
-/* Makes the descriptor readable. */
+/* Makes the queue's descriptor readable. */
 void queue_notify(const struct syscript_queue *queue);
 
-/* The threads of servers, and the one that watches them: 0 or -errno. */
+/* Starts the servers' threads, and the thread that watches them: 0 or -errno. */
 int queue_start(struct syscript_queue *queue);
 void queue_stop(struct syscript_queue *queue);
 
-/* In a child of fork(2). */
+/* For a child of fork(2). */
 void queue_fork_child(void);
 
 #endif /* LIB_QUEUE_H */

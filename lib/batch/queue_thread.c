@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The threads of a queue.  Each calls its script, which stays in that call, until it is to
- * stop; what the script cannot do, after an error or its death, the thread does for it.
+ * The threads of a queue.  Each stays in a call of its script until the queue is closed.  After
+ * an error of the script, or its death, the thread completes requests with that error.
  *
- * A seccomp filter may kill a thread at any system call, which nothing in the process would
- * be told of, and what it had would never end.  So each thread has a robust futex: at its
- * end, whatever that is, the kernel marks and wakes server.life.  One more thread waits for
- * all of these at once (futex_waitv(2)), and makes the queue's descriptor readable; the next
- * reaper ends the requests.  Where that call is missing it looks now and then.
+ * A seccomp filter may kill a single thread at any system call.  The process is not notified, and
+ * the thread's requests would never complete.  So each thread has a robust futex: however the
+ * thread ends, the kernel marks and wakes server.life.  One more thread waits for all of these
+ * futexes (futex_waitv(2)), and makes the queue's descriptor readable; the next reaper completes
+ * the requests.  Without futex_waitv(2) that thread polls.
  */
 #include <errno.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ bool server_has_script(const struct server *server)
 	return err == -EXDEV || (!err && info.id == server->id);
 }
 
-/* Can no request be served any more? */
+/* Can the server serve no request any more? */
 static bool is_dead(const struct server *server)
 {
 	struct syscript_info info;
@@ -62,7 +62,7 @@ static bool is_stopping(const struct server *server)
 	return read_word(&server->ring->tail) == QUEUE_STOP;
 }
 
-/* In the place of a script that cannot be called. */
+/* Waits for a request in place of a script that cannot be called. */
 static void wait_for_request(const struct server *server, uint64_t done)
 {
 	struct ring *ring = server->ring;
@@ -87,8 +87,8 @@ static void keep_text(const struct server *server)
 }
 
 /*
- * The script's call has failed, and so has the request that it was in: the first that is not
- * done.  If there is none, or it could not be called at all, the next request tries again.
+ * The script's call has failed, and with it the request being served, the first unfinished one.
+ * If there is none, or the script could not be called, the next request tries again.
  */
 static void call_failed(struct server *server, int err)
 {
@@ -126,14 +126,14 @@ static void call_script(struct server *server)
 		ret = syscript_call(server->fd, 5, args, 1, &result);
 	if (ret < 0)
 		call_failed(server, ret);
-	/* A filter has something against waiting. */
+	/* A seccomp filter refuses futex(2). */
 	else if (result < 0 && result != -EINTR)
 		nap();
 }
 
 /*
- * The program's signals go to its own threads.  Those of the C library are let in: they
- * change the ids of all threads.
+ * The program's signals must go to its own threads.  The C library's internal signals stay
+ * unblocked: setuid(2) and the like need them in all threads.
  */
 static void block_signals(void)
 {
@@ -143,7 +143,7 @@ static void block_signals(void)
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-/* The C library's own list, of the robust mutexes that this thread holds, is empty. */
+/* Replaces the C library's list of robust mutexes, which is empty in this thread. */
 static void set_robust(struct server *server)
 {
 	server->link.next = &server->robust.list;
@@ -190,7 +190,7 @@ static struct futex_waitv wait_for(const uint32_t *word, uint32_t flags)
 	};
 }
 
-/* Until a thread begins or ends, of which @gone have ended, or the queue is closed. */
+/* Waits until a thread begins or ends (@gone of them have ended), or the queue is closed. */
 static void wait_for_change(struct syscript_queue *queue, unsigned int gone)
 {
 	struct futex_waitv waits[SYSCRIPT_QUEUE_THREADS_MAX + 1];
@@ -199,7 +199,7 @@ static void wait_for_change(struct syscript_queue *queue, unsigned int gone)
 	long ret;
 
 	waits[n++] = wait_for(&queue->closing, FUTEX_PRIVATE_FLAG);
-	/* The kernel wakes them as if the memory could be shared. */
+	/* As shared futexes: so the kernel wakes robust ones. */
 	for (i = 0; i < queue->threads; i++) {
 		waits[n] = wait_for(&queue->servers[i].life, 0);
 		n += !(waits[n].val & FUTEX_OWNER_DIED);
@@ -239,7 +239,7 @@ static int start_thread(pthread_t *thread, void *(*body)(void *), void *arg)
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	err = pthread_create(thread, &attr, body, arg);
 	pthread_attr_destroy(&attr);
-	/* That may be too little for the program's thread-local variables. */
+	/* The stack may be too small for the program's thread-local variables. */
 	if (err)
 		err = pthread_create(thread, NULL, body, arg);
 	signals_unblock();
@@ -271,7 +271,7 @@ void queue_stop(struct syscript_queue *queue)
 	sys_call(futex, &queue->closing, FUTEX_WAKE_PRIVATE, 1);
 	if (queue->is_watched)
 		pthread_join(queue->watcher, NULL);
-	/* All at once: each may be in a request that takes its time. */
+	/* Stops all threads before joining any: each may be in a long request. */
 	for (server = queue->servers; server < queue->servers + queue->threads; server++) {
 		if (!server->is_started)
 			continue;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See syscript_sockets.h. */
+/*
+ * Implements syscript_sockets.h: passes its arguments to the library's scripts for sockets,
+ * within the limits of the scripts' integers and batches.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,16 +13,16 @@
 #include "syscript.h"
 #include "syscript_sockets.h"
 
-/* The most that epoll_wait(2) takes; far more than a descriptor table holds. */
+/* Limit of epoll_wait(2), far above the size of a descriptor table. */
 #define MOST_EVENTS	(INT32_MAX / sizeof(struct epoll_event))
-/* recvmmsg(2) and sendmmsg(2) handle no more. */
+/* Limit of recvmmsg(2) and sendmmsg(2). */
 #define MOST_MESSAGES	1024
-/* In a call: far from the time limit, and handlers of signals run in between. */
+/* Echoes in a call: far below the time limit, so that signal handlers run in between. */
 #define MOST_ECHOES	4096
 
 /*
- * Integers go up to 2^53 there.  An address beyond is as bad as any of the kernel's,
- * and the call that meets it says so.
+ * Scripts' integers end at 2^53.  An address beyond is invalid, like any address of the kernel,
+ * and the system call that uses it fails.
  */
 static int64_t address(const void *pointer)
 {
@@ -98,7 +101,7 @@ int syscript_echo(int sock, unsigned int max, int ms)
 
 /* -- Rounds of a server ----------------------------------------------------- */
 
-/* A script of its own: it keeps what it has read of @in. */
+/* A registration of its own, because the script keeps what it has imported from @in. */
 struct syscript_exchange {
 	int script, sock;
 	struct mmsghdr *in;
@@ -115,7 +118,7 @@ static int call(struct syscript_exchange *exchange, int sock, struct mmsghdr *ou
 	return builtin_first(syscript_call(exchange->script, 6, args, 2, results), results);
 }
 
-/* Why @in was not read: its messages are not there, or not of the right kind. */
+/* The reason why @in was not imported: its messages are not readable, or malformed. */
 static int import_error(const struct syscript_exchange *exchange)
 {
 	char text[256] = "";
@@ -124,7 +127,7 @@ static int import_error(const struct syscript_exchange *exchange)
 	return strstr(text, MMSG_MALFORMED) ? -EINVAL : -EFAULT;
 }
 
-/* With no socket @in is read, and nothing received. */
+/* Called without a socket the script imports @in, and receives nothing. */
 static int import(struct syscript_exchange *exchange)
 {
 	int64_t results[2] = { 0 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See suites.h. */
+/*
+ * Implements suites.h: reads the administrator's files once per process, and maps them to the
+ * scripts that may go to the kernel.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +27,7 @@ _Static_assert(BUILTINS <= 32, "a bit of struct suite for each script");
 
 enum answer { OFF, ON, SILENT, UNKNOWN };
 
-/* Of a file that is not read. */
+/* The state of a suite whose file could not be read. */
 static enum answer unread(long err)
 {
 	switch (err) {
@@ -79,7 +82,7 @@ bool suite_is_on(const struct suite *suite)
 	return ask(suite) == ON;
 }
 
-/* The scripts that are allowed; and KNOWN, unless an answer is missing, which is no "on". */
+/* Set with the allowed scripts once they are known; a missing file does not mean "on". */
 #define KNOWN	(UINT64_C(1) << 32)
 
 static uint64_t read_suites(void)

@@ -4,9 +4,9 @@
  * each: a file of the suite's name in /etc/syscript/suites.d that begins with "on" or
  * "off".  Where there is none, the file "default" counts, and without that all are on.
  *
- * A script goes to the kernel if one of its suites is on; otherwise it is run in the
- * process, with the same results.  That is a switch for what the library does by itself,
- * and no boundary: any user of the device can register scripts of their own.
+ * A script runs in the kernel if one of its suites is on, otherwise in the process, with the same
+ * results.  The switch concerns the library's own scripts and is no security boundary: any user
+ * of the device can register other scripts.
  */
 #ifndef LIB_SUITES_H
 #define LIB_SUITES_H
@@ -24,10 +24,10 @@ struct suite {
 extern const struct suite suites[];
 extern const unsigned int suites_count;
 
-/* As the directory says now. */
+/* Is the suite on, according to the directory's present state? */
 bool suite_is_on(const struct suite *suite);
 
-/* As it said when the process first asked. */
+/* Is the script allowed, according to the state when the process first asked? */
 bool suites_allow(enum builtin which);
 
 #endif /* LIB_SUITES_H */

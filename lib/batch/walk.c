@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* syscript_walk_*(): scripts/walk.lua with the program's functions before it. */
+/*
+ * syscript_walk_*(): walks file trees by scripts/walk.lua, with the program's functions in Lua
+ * before it, so that names are filtered in the kernel.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,7 +15,7 @@
 #include "syscript.h"
 #include "syscript_files.h"
 
-#define BUDGET		20000		/* entries in a call, then handlers may run */
+#define BUDGET		20000		/* entries in a call, after which signal handlers may run */
 #define MEMORY_LIMIT	(1 << 20)
 #define TIME_LIMIT	10000000000
 
@@ -29,7 +32,7 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 	const struct syscript_options options = {
 		.size = sizeof(options), .name = "walk",
 		.memory_limit = MEMORY_LIMIT, .time_limit_ns = TIME_LIMIT,
-		/* As in builtin.c: slow file systems are no fault. */
+		/* As in builtin.c: file systems may be slow. */
 		.wall_limit_ns = SYSCRIPT_NO_LIMIT,
 	};
 	const char *walk = builtin_source(BUILTIN_walk);
@@ -44,7 +47,7 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 	return fd;
 }
 
-/* The top of a tree, -errno. */
+/* Opens the top of a tree: its descriptor or -errno. */
 static int open_top(int dirfd)
 {
 	return sys_above_standard(sys_call(openat, dirfd, ".",
@@ -83,7 +86,7 @@ free:
 	return err;
 }
 
-/* One call.  The bytes of paths, or -errno. */
+/* Makes one call.  Returns the number of bytes of paths, or -errno. */
 static ssize_t walk_step(struct syscript_walk *walk, char *paths, size_t size)
 {
 	const int64_t args[] = {
@@ -123,7 +126,7 @@ int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len)
 	return syscript_error(walk->script, buf, len);
 }
 
-/* Closes the directories that it has open. */
+/* Closes the directories that the walk has open. */
 static void give_up(struct syscript_walk *walk)
 {
 	if (!walk->ended) {
