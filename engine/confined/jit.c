@@ -51,7 +51,7 @@ static u64 in_base(struct gen *g, u32 nr)
 	return g->jit->base->exec + g->jit->base->labels[nr].at;
 }
 
-/* Of a function that the table names: the base's come first. */
+/* The entry of function @func, by table number: the base's come first. */
 static u64 entry_of_any(struct gen *g, u32 func)
 {
 	u32 first = image_first_func(g->checked);
@@ -61,7 +61,7 @@ static u64 entry_of_any(struct gen *g, u32 func)
 
 /* -- What registers hold, and whether it is read -------------------------------------- */
 
-/* Control may come from elsewhere, or has been elsewhere. */
+/* A join of control flow, or the return of a call: forgets facts about registers. */
 static void forget(struct gen *g)
 {
 	unsigned int i;
@@ -75,7 +75,7 @@ static void forget(struct gen *g)
 	}
 }
 
-/* The register that @insn, no atomic operation, has the address in; or NONE. */
+/* The register that @insn, which is no atomic operation, uses as an address; or NONE. */
 static u8 base_of(const struct image_insn *insn)
 {
 	u8 mode = INSN_MODE(insn->code);
@@ -89,7 +89,7 @@ static u8 base_of(const struct image_insn *insn)
 	return NONE;
 }
 
-/* How far the straight line is looked at. */
+/* How far along the straight line may_spoil() looks. */
 #define IN_PLACE_MOST	16
 
 bool jit_may_mask_in_place(const struct gen *g, u8 reg)
@@ -124,14 +124,14 @@ static u32 ones(u8 bits)
 	return bits < 32 ? (1U << bits) - 1 : ~0U;
 }
 
-/* Compilers clear what a load has cleared. */
+/* Compilers zero-extend values that a load has zero-extended already. */
 static bool clears_nothing(const struct gen *g, const struct image_insn *insn)
 {
 	return INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X) &&
 	       g->bits[insn->dst] < 32 && !(ones(g->bits[insn->dst]) & ~insn->imm);
 }
 
-/* How many bits may be set of what the instruction makes. */
+/* An upper bound on the set bits of the instruction's result. */
 static u8 bits_of(const struct gen *g, const struct image_insn *insn)
 {
 	u8 n;
@@ -198,8 +198,8 @@ static void gen_jump(struct gen *g, const struct image_insn *insn)
 }
 
 /*
- * Proof: a function's start, here or in the base, what looks up numbers, a stub or a
- * gate; all return after it.
+ * Proof: the target is the start of a function, here or in the base, the dispatcher, a stub or a
+ * gate; all of them return to the instruction after the call.
  */
 static void gen_call(struct gen *g, const struct image_insn *insn)
 {
@@ -227,9 +227,9 @@ static void charge(struct gen *g, u32 fuel)
 /* -- Calls by number ------------------------------------------------------------------ */
 
 /*
- * Calls by number in an extension call this: it leads to the base's dispatcher, if the
- * base's table has the number.  That leads numbers that it does not have, and so 0, to
- * the extension's own dispatcher, which comes next; neither leads back.
+ * Entry of calls by number in an extension: jumps to the base's dispatcher, if the base's table
+ * has the number.  The base's dispatcher jumps to the extension's own, which follows here, for
+ * numbers that it does not have, including 0; neither jumps back.
  */
 static void gen_numbers(struct gen *g)
 {
@@ -254,9 +254,8 @@ static void gen_branches(struct gen *g, u32 from, u32 to, u32 credit)
 }
 
 /*
- * A search by direct jumps, so that there is no indirect one whose target could
- * be predicted wrongly, or be taught to predictions of the kernel's.  A wrong
- * guess here leads to another function's start.
+ * Binary search by direct jumps: an indirect jump could be mispredicted, and could train the
+ * kernel's predictions.  A misprediction here leads to another function's start.
  */
 static void gen_dispatch(struct gen *g)
 {
@@ -280,7 +279,7 @@ static void gen_dispatch(struct gen *g)
 
 /* -- Sequences of instructions that become one ----------------------------------------- */
 
-/* The instruction @n after this one, if that follows on a straight line and pays nothing. */
+/* The instruction @n after this one, if it is on the same straight line and pays no fuel. */
 static const struct image_insn *peek(const struct gen *g, u32 n)
 {
 	static const struct image_insn none;
@@ -292,7 +291,7 @@ static const struct image_insn *peek(const struct gen *g, u32 n)
 	return &g->checked->insns[pc];
 }
 
-/* Is it that operation of two registers, none of which is r10? */
+/* Is it this operation on two registers other than r10? */
 static bool is_op(const struct image_insn *insn, u8 class, u8 op)
 {
 	return insn->code == (class | INSN_X | op) && !insn->off && insn->src != INSN_R10;
@@ -303,7 +302,7 @@ static bool is_shift(const struct image_insn *insn, u8 class, u8 op, u8 reg)
 	return insn->code == (class | op) && insn->dst == reg;
 }
 
-/* r = a; r += b, or a constant. */
+/* Matches r = a; r += b, or a constant. */
 static u32 parse_sum(const struct gen *g, struct jit_sum *sum)
 {
 	const struct image_insn *move = peek(g, 0), *add = peek(g, 1);
@@ -322,7 +321,7 @@ static u32 parse_sum(const struct gen *g, struct jit_sum *sum)
 	return 2;
 }
 
-/* r += b, or a constant; to = r, which is read no more. */
+/* Matches r += b, or a constant; to = r, where r is dead afterwards. */
 static u32 parse_moved(const struct gen *g, struct jit_sum *sum)
 {
 	const struct image_insn *add = peek(g, 0), *move = peek(g, 1);
@@ -341,7 +340,7 @@ static u32 parse_moved(const struct gen *g, struct jit_sum *sum)
 	return 2;
 }
 
-/* i = a; i <<= 1 to 3; then i += b, or r = b; r += i where i is read no more. */
+/* Matches i = a; i <<= 1 to 3; then i += b, or r = b; r += i where i is dead afterwards. */
 static u32 parse_scaled(const struct gen *g, struct jit_sum *sum)
 {
 	const struct image_insn *first = peek(g, 0), *shift = first, *next;
@@ -387,8 +386,8 @@ static u32 fuse_sum(struct gen *g)
 }
 
 /*
- * t = s; t <<= n; then s, or a copy of it, >>= what is left of its bits; and both are
- * joined in one, while the other is read no more.
+ * Matches a rotation: t = s; t <<= n; then s, or a copy of it, >>= width - n; then both are or-ed
+ * into one, and the other is dead.
  */
 static u32 fuse_rotation(struct gen *g)
 {
@@ -455,7 +454,7 @@ static u32 fuse_load(struct gen *g)
 	return 2;
 }
 
-/* An address in the arena that one load or store uses, and nothing else: it is in that one. */
+/* Folds an address computation into the only load or store that uses it. */
 static u32 fuse_address(struct gen *g)
 {
 	const struct image_insn *address = peek(g, 0), *use = peek(g, 2);
@@ -482,7 +481,10 @@ static u32 fuse_address(struct gen *g)
 	return 3;
 }
 
-/* Makes one instruction of this one and those behind it.  Returns how many, or 0. */
+/*
+ * Generates one machine instruction for this instruction and following ones.  Returns how many,
+ * or 0.
+ */
 static u32 fuse(struct gen *g)
 {
 	switch (peek(g, 0)->code) {
@@ -537,7 +539,7 @@ static void gen_insn(struct gen *g, const struct image_insn *insn)
 	if (!fused)
 		gen_one(g, insn);
 	charge(g, late ? fuel : 0);
-	/* Nothing leads to the others. */
+	/* No jump leads to the other instructions. */
 	while (fused > 1) {
 		g->jit->offsets[++g->pc] = g->at;
 		fused--;
@@ -552,8 +554,8 @@ static u8 nr_saved(const struct gen *g)
 }
 
 /*
- * Fuel: half of what is paid is for the code ahead (fuel.c), at most V_FUEL_BYTES / 2
- * for each unit; the rest is for the beginnings of functions and for charging.
+ * The facts at instruction @pc.  Credit: half of the fuel paid covers the code ahead (fuel.c), at
+ * most V_FUEL_BYTES / 2 for each unit; the rest covers function entries and charging.
  */
 static struct verify_state state_at(const struct gen *g, u32 pc)
 {
@@ -571,7 +573,7 @@ static struct verify_state state_of_function(const struct gen *g)
 	};
 }
 
-/* Nothing leads there, unless it is a target as well; but it may be there. */
+/* Is the instruction after a function's end?  It is reachable only if it is a jump target. */
 static bool is_behind_end(const struct gen *g)
 {
 	const struct image_insn *before = &g->checked->insns[g->pc] - 1;
@@ -620,7 +622,7 @@ static void gen_all(struct gen *g)
 		gen_func(g);
 }
 
-/* The first pass: the code's size, and the code if there is room. */
+/* The first pass: computes the code's size, and writes the code if there is room. */
 static int write_draft(struct jit *jit, struct gen *g)
 {
 	struct jit_draft *draft = &jit->draft;

@@ -65,8 +65,9 @@ struct gen {
 /* -- jit.c, for the architecture ------------------------------------------------- */
 
 /*
- * Tells the verifier what holds here: @known, which all ways here have to keep.  Replaces
- * the label of an instruction before that generated no code: less is ahead.
+ * Emits a label: tells the verifier the facts @known, which must hold on every path to here.
+ * Replaces the label of an earlier instruction that generated no code, whose credit would be
+ * larger.
  */
 void jit_label(struct gen *g, struct verify_state known);
 
@@ -74,8 +75,8 @@ void jit_label(struct gen *g, struct verify_state known);
 void jit_add_fixup(struct gen *g, u64 to);
 
 /*
- * Is @reg, from this instruction on, read as an address only, until it is written or
- * read no more?  What is said about addresses out of the arena wants it whole.
+ * May @reg be masked in place: is it only used as an address until it is written or dead?
+ * Reports of addresses outside of the arena need the unmasked value.
  */
 bool jit_may_mask_in_place(const struct gen *g, u8 reg);
 
@@ -165,8 +166,8 @@ static inline void emit64(struct gen *g, u64 v)
 }
 
 /*
- * Addresses in a draft: of a place in it, and of what begins at an index of jit.offsets.
- * No processor has addresses like these.
+ * Symbolic addresses in a draft, both non-canonical: of an offset in the draft, and of the code
+ * at an index of jit.offsets.
  */
 #define DRAFT_PLACE	0x4000000000000000ULL
 #define DRAFT_INDEX	0x4100000000000000ULL
@@ -177,13 +178,13 @@ static inline u64 exec_at(struct gen *g, u32 offset)
 	return (g->drafts ? DRAFT_PLACE : g->jit->exec) + offset;
 }
 
-/* The code of an instruction, or where calls of function @i - ninsns go. */
+/* The address of instruction @i's code or, from ninsns on, of function @i - ninsns. */
 static inline u64 exec_of(struct gen *g, u32 i)
 {
 	return g->drafts ? DRAFT_INDEX + i : exec_at(g, g->jit->offsets[i]);
 }
 
-/* Where calls of function @func go; its first instruction is after that. */
+/* The address for calls of function @func: its entry comes before its first instruction. */
 static inline u64 entry_of(struct gen *g, u32 func)
 {
 	return exec_of(g, g->checked->image->ninsns + func);
@@ -201,8 +202,8 @@ static inline bool is_live(const struct gen *g, u32 pc, u16 set)
 }
 
 /*
- * Constants that stand in the code as they are would be machine code of the
- * program's choice, for a jump into the middle of it.
+ * May @imm appear in the code unchanged?  An attacker-chosen constant is attacker-chosen machine
+ * code for a jump into its middle.
  */
 static inline bool is_plain(const struct gen *g, s64 imm)
 {
@@ -215,7 +216,7 @@ static inline void forget_scratch(struct gen *g)
 	g->masked[1] = NONE;
 }
 
-/* @reg of the program has been written. */
+/* The program's register @reg was written. */
 static inline void forget_reg(struct gen *g, u8 reg)
 {
 	unsigned int i;
@@ -233,15 +234,15 @@ static inline u8 saves(const struct gen *g)
 	return g->checked->traits[g->func] & TRAIT_SAVES;
 }
 
-/* Functions that are over soon, in the room that is left for them. */
+/* Small leaf functions run in the stack that is reserved for them. */
 static inline bool needs_room(const struct gen *g)
 {
 	return g->checked->traits[g->func] & (TRAIT_CALLS | TRAIT_FRAME);
 }
 
 /*
- * The fuel that callers of these routines pay for them, in bytes of code: for looking up
- * numbers, in an extension perhaps by its base and back; and for IMAGE_CALL_TRY.
+ * The fuel that callers pay for these routines, in bytes of code: for dispatch by number, which
+ * in an extension may go to its base and back; and for IMAGE_CALL_TRY.
  */
 #define DISPATCH_CREDIT	(V_BEYOND_CREDIT + 64)
 #define NUMBERS_CREDIT	(DISPATCH_CREDIT + 64)

@@ -9,7 +9,7 @@
 
 #include "../../jit_gen.h"
 
-/* Second byte of a conditional jump, short form; the long one is 0x10 more. */
+/* Second byte of a conditional jump with 8-bit distance; that with 32 bits is 0x10 more. */
 enum {
 	JB = 0x72, JAE = 0x73, JE = 0x74, JNE = 0x75, JBE = 0x76, JA = 0x77,
 	JNS = 0x79, JL = 0x7c, JGE = 0x7d, JLE = 0x7e, JG = 0x7f,
@@ -70,7 +70,7 @@ static void emit_op(struct gen *g, bool wide, u32 op, u8 reg, u8 index, u8 base,
 	emit8(g, op);
 }
 
-/* @reg is a register, or the rest of the opcode. */
+/* @reg is a register, or an opcode extension. */
 static void op_reg(struct gen *g, bool wide, u32 op, u8 reg, u8 rm)
 {
 	emit_op(g, wide, op, reg, 0, rm, false);
@@ -82,7 +82,7 @@ static bool is_s8(s64 v)
 	return v >= -128 && v <= 127;
 }
 
-/* The index counts 1 << @shift times. */
+/* The index is scaled by 1 << @shift. */
 static void emit_scaled(struct gen *g, u8 reg, struct amode p, u8 shift)
 {
 	u8 mod = is_s8(p.disp) ? 0x40 : 0x80;
@@ -176,7 +176,7 @@ static void call_stub(struct gen *g, const u8 *stub)
 	emit_rel32(g, CALL, (u64)(unsigned long)stub);
 }
 
-/* Processors that run on after a jump come to int3. */
+/* int3 after the jump stops straight-line speculation. */
 static void jump(struct gen *g, u64 to)
 {
 	emit_rel32(g, JMP, to);
@@ -188,7 +188,7 @@ static void jump_stub(struct gen *g, const u8 *stub)
 	jump(g, (u64)(unsigned long)stub);
 }
 
-/* A conditional (@op) or unconditional jump to instruction @target. */
+/* Emits a conditional (@op) or unconditional jump to instruction @target. */
 static void jump_insn(struct gen *g, u8 op, u32 target)
 {
 	s32 distance = g->jit->offsets[target] - (g->at + 2);

@@ -21,7 +21,7 @@ static struct amode in_machine(s32 offset)
 	return (struct amode){ MACHINE, NONE, offset };
 }
 
-/* The instruction's number, for stubs. */
+/* Puts the instruction's number where stubs expect it. */
 static void emit_pc(struct gen *g)
 {
 	mov_imm32(g, R11, image_first_insn(g->checked) + g->pc);
@@ -42,7 +42,7 @@ void jit_emit_entry(struct gen *g)
 
 	for (i = 0; i < sizeof(landing); i++)
 		emit8(g, landing[i]);
-	/* It came by rax, which r0 is not to tell. */
+	/* The entry's address was in rax, and r0 must not reveal it. */
 	op_reg(g, false, XOR, RAX, RAX);
 	jump(g, entry_of(g, 0));
 }
@@ -71,7 +71,7 @@ static u8 scratch(struct gen *g, u8 avoid)
 
 /* -- Operands --------------------------------------------------------------- */
 
-/* The register that has @reg of the program; r10's value is made in @spare. */
+/* The machine register of the program's register @reg; r10's value is computed into @spare. */
 static u8 operand(struct gen *g, u8 reg, u8 spare)
 {
 	if (reg != INSN_R10)
@@ -82,7 +82,7 @@ static u8 operand(struct gen *g, u8 reg, u8 spare)
 	return spare;
 }
 
-/* A constant of 32 bits, with its sign where @wide. */
+/* Loads a 32-bit constant, sign-extended where @wide. */
 static void load_imm(struct gen *g, bool wide, u8 to, s32 imm)
 {
 	u32 key = g->jit->key;
@@ -470,7 +470,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 	struct amode p = amode_atomic(g, insn->dst, insn->off, wide ? 8 : 4);
 	u8 src = operand(g, insn->src, p.index == R10 ? R11 : R10);
 
-	if (insn->imm != INSN_XCHG)	/* which locks by itself */
+	if (insn->imm != INSN_XCHG)	/* xchg locks without a prefix */
 		emit8(g, LOCK);
 	switch (insn->imm) {
 	case INSN_ADD:
@@ -494,7 +494,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 
 /* -- Functions ---------------------------------------------------------------- */
 
-/* Wherever fuel.c says so, which has the proof. */
+/* Charges where fuel.c says so, which has the proof. */
 void jit_emit_charge(struct gen *g, u32 fuel)
 {
 	u32 enough;
@@ -725,7 +725,7 @@ void jit_emit_bind(struct gen *g, u32 split)
 		memcpy(g->code + split - 4, &distance, 4);
 }
 
-/* IMAGE_CALL_TRY; confined_throw takes off what this puts on the stack. */
+/* IMAGE_CALL_TRY; confined_throw pops what this pushes. */
 void jit_emit_try(struct gen *g)
 {
 	static const u8 saved[] = { RBP, RBX, R13, R14, R15 };

@@ -26,7 +26,7 @@ enum {
 /* No instruction may write these, or read them as values. */
 #define V_SECRET	(V_BIT(RSP) | V_BIT(V_MACHINE) | V_BIT(R12))
 
-/* Where indirect branches may land: endbr64. */
+/* endbr64, the landing pad of indirect branches. */
 #define V_LANDING	0xf3, 0x0f, 0x1e, 0xfa
 
 #endif /* CONFINED_X86_REGISTERS_H */
