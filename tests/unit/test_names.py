@@ -41,15 +41,15 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
 # Not ours: of the kernel, of LuaJIT, of other programs.
 OTHERS = """
     --autosquash --fixup --zero-commit --index --raw --syscall-times
-    __d_lookup_rcu __fput_sync current_cred
+    __d_lookup_rcu current_cred
     __skb_gso_segment inode_getattr may_open max_tx_rate nohz_full uring_cmd
     log_format loop_step VALGRIND_MAKE_MEM_DEFINED
     af_packet.c fts.c lj_dispatch.c lj_obj.h .md .luarc.json
 """
 # Examples, and what is made when something runs.
 MADE = """
-    library_faces recff_util_name ratio_interp util_name
-    inner.json memcached.json syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
+    library_faces recff_util_name util_name
+    inner.json syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
     bench/inner major.minor.patch findings/NAME.sh
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/papers.md: what it tells to run exists."""
+"""The pages on the papers: what they tell to run exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT
 
-PAGE = (ROOT / "docs/papers.md").read_text()
+PAGES = [ROOT / "docs/papers.md", ROOT / "safety/docs/papers.md"]
+PAGE = "\n".join(page.read_text() for page in PAGES)
 ROWS = [
     line
     for line in PAGE.splitlines()
