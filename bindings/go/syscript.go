@@ -8,8 +8,24 @@ package syscript
 
 /*
 #cgo pkg-config: libsyscript
+#include <signal.h>
 #include <stdlib.h>
 #include <syscript.h>
+
+// The signal waits for the thread until the call is over.
+static int call_unprofiled(int fd, unsigned int nargs, const int64_t *args, unsigned int max,
+			   int64_t *results)
+{
+	sigset_t profiler, before;
+	int n;
+
+	sigemptyset(&profiler);
+	sigaddset(&profiler, SIGPROF);
+	pthread_sigmask(SIG_BLOCK, &profiler, &before);
+	n = syscript_call(fd, nargs, args, max, results);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
 */
 import "C"
 
@@ -42,10 +58,13 @@ type Options struct {
 	MemoryLimit uint64        // bytes that it may hold
 	TimeLimit   time.Duration // script code per call
 	WallLimit   time.Duration // all but waiting, per call
-	// How long a call may continue while a signal waits, such as a profiler's, before it
-	// fails with EINTR: 100 ms at most, and by default.
+	// How long a call may continue while a signal waits before it fails with EINTR: 100 ms
+	// at most, and by default.
 	Grace time.Duration
-	NoJIT bool
+	// Calls are without the signals of Go's CPU profiler, which end those that run for
+	// longer; it sees none of them, and each takes two system calls more.
+	Unprofiled bool
+	NoJIT      bool
 	// System calls that it may make, and libraries of util, fs and net that it may use,
 	// and no others.  nil: all.
 	Only []string
@@ -69,7 +88,10 @@ func newError(err C.int, text string) error {
 }
 
 // Script is a registered script.  Goroutines that call it take turns.
-type Script struct{ fd C.int }
+type Script struct {
+	fd         C.int
+	unprofiled bool
+}
 
 func (o Options) raw(name *C.char) C.struct_syscript_options {
 	options := C.struct_syscript_options{
@@ -135,7 +157,7 @@ func New(source string, o Options) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	script := &Script{fd}
+	script := &Script{fd, o.Unprofiled}
 	runtime.SetFinalizer(script, (*Script).Close)
 	return script, nil
 }
@@ -211,6 +233,13 @@ func Free(buffer []byte) error {
 	return syscall.Munmap(memory.([]byte))
 }
 
+func (s *Script) call(nargs C.uint, args *C.int64_t, most C.uint, results *C.int64_t) C.int {
+	if s.unprofiled {
+		return C.call_unprofiled(s.fd, nargs, args, most, results)
+	}
+	return C.syscript_call(s.fd, nargs, args, most, results)
+}
+
 // CallAll calls run() and returns all of its results, eight at most.  Arguments are
 // integers; a string is the address of its bytes with a NUL after them, a []byte that
 // of its memory, which the script may write; a file is its descriptor.
@@ -228,7 +257,7 @@ func (s *Script) CallAll(args ...any) ([]int64, error) {
 			return nil, err
 		}
 	}
-	n := C.syscript_call(s.fd, C.uint(len(args)), &values[0], C.uint(len(results)), &results[0])
+	n := s.call(C.uint(len(args)), &values[0], C.uint(len(results)), &results[0])
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(args)
 	if n < 0 {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"runtime/pprof"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -187,6 +189,60 @@ func TestGarbageIsCollected(t *testing.T) {
 	for _, script := range kept {
 		script.Close()
 	}
+}
+
+// In the kernel, where it may be used: in the process handlers do not end a call.
+func TestProfiler(t *testing.T) {
+	profile, err := os.Create(t.TempDir() + "/profile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer profile.Close()
+	if err := pprof.StartCPUProfile(profile); err != nil {
+		t.Fatal(err)
+	}
+	defer pprof.StopCPUProfile()
+	const source = `function run(n, path, text, size)
+		local sum = 0
+		for i = 1, n do sum = sum + i % 7 end
+		local fd = syscall.openat(const.AT_FDCWD, path, const.O_RDONLY)
+		local len = syscall.read(fd, text, size)
+		syscall.close(fd)
+		return len, sum
+	end`
+	for _, unprofiled := range []bool{false, true} {
+		script, err := New(source, Options{TimeLimit: 10 * time.Second, Grace: time.Millisecond,
+			Unprofiled: unprofiled})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status := make([]byte, 4096)
+		n, loops := int64(0), 1
+		for start := time.Now(); time.Since(start) < 200*time.Millisecond && err == nil; loops *= 4 {
+			start = time.Now()
+			n, err = script.Checked(loops*1000, "/proc/thread-self/status", status, len(status))
+		}
+		if unprofiled || Probe(Kernel) != nil {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held := blocked(t, string(status[:n]), syscall.SIGPROF); held != unprofiled {
+				t.Fatalf("SIGPROF is blocked in a call: %v, not %v", held, unprofiled)
+			}
+		} else if !errors.Is(err, syscall.EINTR) {
+			t.Fatalf("the profiler has not ended the call: %v", err)
+		}
+		script.Close()
+	}
+}
+
+func blocked(t *testing.T, status string, number syscall.Signal) bool {
+	_, rest, _ := strings.Cut(status, "SigBlk:\t")
+	mask, err := strconv.ParseUint(rest[:16], 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mask>>(number-1)&1 == 1
 }
 
 func TestGrace(t *testing.T) {
