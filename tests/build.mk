@@ -152,7 +152,6 @@ part-boots:
 
 test:
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory unit-programs guest-programs
-	+$(Q)$(MAKE) --no-print-directory lint-module
 	$(call run-parts,$(VM_PARTS) $(UNIT_PARTS))
 
 # The tests that took most of the processors in the last run.

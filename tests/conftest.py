@@ -191,6 +191,8 @@ def pytest_unconfigure() -> None:
 
 # Of the library's tests.
 LIBRARY_ENV = {"SYSCRIPT_BACKEND": "kernel"}
+# In the head of a program that takes a guest long and does there what it does outside.
+LONG_IN_GUESTS = " * In guests: --long\n"
 OWN_SOURCE = re.compile(r'#include "\.\./\.\./\S+\.c"')
 
 
@@ -204,7 +206,8 @@ class ProgramFile(pytest.File):
             text = self.path.read_text()
             # Root's run differs only if the program asks for its user; and a program that includes
             # the source that it tests goes the same way on any machine.
-            if (user == "root" and "geteuid()" not in text) or OWN_SOURCE.search(text):
+            twin = (user == "root" and "geteuid()" not in text) or OWN_SOURCE.search(text)
+            if twin or LONG_IN_GUESTS in text:
                 item.add_marker(pytest.mark.long)
             item.user = user
             item.env = LIBRARY_ENV if library else {}

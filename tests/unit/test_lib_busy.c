@@ -2,6 +2,7 @@
 /*
  * Time limits on a CPU that others want: a script pays for its own time, and the time of
  * other threads ends no run and shows in no counter.
+ * In guests: --long
  */
 #include <signal.h>
 #include <sys/prctl.h>

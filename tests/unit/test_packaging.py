@@ -97,6 +97,7 @@ def test_prefix_of_ones_own(tmp_path: Path) -> None:
     assert "packaging/activate" in done("make", "-n", "install", "PREFIX=/usr/local")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("prefix", "left"),
     [("/home/me/syscript", set()), ("/usr/local", {"bin", "include", "lib", "share", "share/man"})],

@@ -113,7 +113,7 @@ HOSTILE = [Attack.read(path) for path in ATTACKS]
 SUITABLE = [(attack, [mode for mode in MODES if attack.suits(mode)]) for attack in HOSTILE]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("attack", "mode"), in_turn(SUITABLE, lambda attack: attack.path.stem))
 def test_attack(attack: Attack, mode: Mode, as_user: Run, as_outsider: Run) -> None:
     attack.check(as_outsider if mode.confined else as_user, mode)

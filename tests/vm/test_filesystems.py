@@ -209,7 +209,7 @@ def plain_walk(top: Path) -> list[str]:
 
 # LuaJIT's engine calls the same readers.
 @pytest.mark.parametrize("engine", [pytest.param("luajit", marks=pytest.mark.long), "confined"])
-@pytest.mark.parametrize("backend", ["kernel", "user"])
+@pytest.mark.parametrize("backend", ["kernel", pytest.param("user", marks=pytest.mark.long)])
 def test_replies(backend: str, engine: str, served: Path) -> None:
     """A directory ends where its server says so, and nowhere else; a name where a process
     sees its end, also if that makes it "..", or nothing."""

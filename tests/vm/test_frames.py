@@ -51,8 +51,8 @@ MODES = {
     "user": (USER, 0, 0),
     "confined-user": (USER, 0, CONFINED),
 }
-# Engines and ways times what frames may be: each test makes half of its cases in the gate.
-pytestmark = pytest.mark.sample(2, spread=True)
+# Engines and ways times what frames may be: each test makes a third of its cases in the gate.
+pytestmark = pytest.mark.sample(3, spread=True)
 
 # Frames are C's: what the compiler makes of their views is where modes may differ.
 IN_KERNEL = ["kernel", "confined", pytest.param("kernel-interp", marks=pytest.mark.long)]

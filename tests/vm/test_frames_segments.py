@@ -20,7 +20,7 @@ from test_frames import ETHTOOL_SGRO, ETHTOOL_STSO, HOLD, Script, set_feature, s
 from wire import CLIENT4, CLIENT6, CLIENT_MAC, SERVER4, SERVER6, Wire, memory
 
 closed_scripts = test_frames.closed_scripts
-pytestmark = pytest.mark.sample(2, spread=True)  # as in test_frames.py
+pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
 UDP_SEGMENT = 103
 SCTP = 132
 ROOM = 2048

@@ -34,7 +34,7 @@ from wire import (
     memory,
 )
 
-pytestmark = pytest.mark.sample(2, spread=True)  # as in test_frames.py
+pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
 ROOT = Path(__file__).resolve().parents[2]
 CAP_NET_ADMIN = 12
 CLONE_NEWUSER = 0x10000000
@@ -395,6 +395,7 @@ def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None
         assert not is_taken(client, seven)
 
 
+@pytest.mark.long  # test_everyone() may open less
 def test_ordinary_user(as_user: test_frames.AsUser) -> None:
     test_frames.check_ordinary_user(as_user, "take")
 

@@ -37,7 +37,7 @@ KEYS_PER_GET, GETS = (
 )
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("mode", SCRIPTED)
 @pytest.mark.parametrize(
     ("account", "backend", "says"),

@@ -42,6 +42,7 @@ PLACES: dict[str, Where] = {
     "confined": {"backend": KERNEL, "engine": CONFINED},
     "user": {"backend": USER},
 }
+pytestmark = pytest.mark.sample(2, spread=True)  # as in test_frames.py
 ADDRESS = int.from_bytes(socket.inet_aton(SERVER4), "big")
 MAC = int.from_bytes(SERVER_MAC, "big")
 
@@ -248,7 +249,7 @@ def nonsense(seed: int) -> list[list[str]]:
     return [line.split() for line in lines]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["arp_icmp", "dns", "memcached_get", "udp_echo"])
 def test_malformed(net: Wire, far: socket.socket, where: Where, name: str, seed: int) -> None:
