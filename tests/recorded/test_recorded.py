@@ -269,7 +269,7 @@ def load(port: int) -> None:
 
 
 def test_desk(tmp_path: Path) -> None:
-    """What docs/design/consolidate.md says of it, but for what versions of programs differ in."""
+    """What consolidate/docs/design.md says of it, but for what versions of programs differ in."""
     for command in ("git", "make", "curl", "dpkg", "perl"):
         need(command)
     place = tmp_path / "desk"

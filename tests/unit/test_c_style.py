@@ -137,6 +137,9 @@ def test_includes_point_one_way() -> None:
             assert not [path for path in found if "engine/luajit/" in path or "cli/" in path], name
         if name.startswith("lib/"):
             assert not [path for path in found if "engine/" in path], name
+        if name.startswith(("kernel/", "engine/", "include/", "lib/", "cli/")):
+            products = ("consolidate/", "apps/", "safety/", "examples/")
+            assert not [path for path in found if any(one in path for one in products)], name
         if name.startswith("include/uapi/"):
             assert all(path.startswith("linux/") for path in found), name
 

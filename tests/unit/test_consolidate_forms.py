@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each form in docs/traces.md: as the real strace writes it here, or as the newer ones do."""
+"""Each form in consolidate/docs/traces.md: as the real strace writes it here, or as the newer ones do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from consolidate.trace import perf, reader
 
 FILES = 24
 ROW = re.compile(r"^\| (`[^`]*`|\(none\)) \| ([\d.]*) ?\| (.*) \|$", re.M)
-TRACES = (ROOT / "docs" / "traces.md").read_text()
+TRACES = (ROOT / "consolidate/docs/traces.md").read_text()
 FORMS = {
     options.strip("`").removeprefix("(none)"): tuple(map(int, since.split("."))) if since else (0,)
     for options, since, _ in ROW.findall(TRACES)
