@@ -12,7 +12,7 @@ COSY_TOOLS := $(wildcard cosy/*.py)
 COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
 # The library's: the way to the kernel, and the user backend without LuaJIT.
 COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o lib/lock.o lib/ticket.o \
-	$(patsubst %,lib/user/%.o,script arena fork fd limits engine run syscalls time clock \
+	$(patsubst %,lib/user/%.o,script turn arena fork fd limits engine run syscalls time clock \
 		usermem accept attributes files frames mmsg readdirplus) \
 	kernel/program.o kernel/request.o kernel/net/frame.o kernel/net/frames_slots.o kernel/net/mmsg_import.o \
 	luajit/user/stack.o)

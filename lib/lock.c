@@ -77,6 +77,17 @@ void signals_shut(unsigned int depth)
 	blocked.depth = depth;
 }
 
+__thread int thread_number;
+static int own_pid;
+
+/* A child of vfork(2) has its parent's variables, and stands for a thread that lives. */
+int thread_ask_id(void)
+{
+	if (sys_call(getpid) != own_pid)
+		return own_pid;
+	return thread_number = sys_call(gettid);
+}
+
 void lock_take(enum lock_id id)
 {
 	signals_block();
@@ -134,6 +145,8 @@ static void in_child(void)
 {
 	give_all();
 	user_fork_child();
+	thread_number = 0;
+	own_pid = sys_call(getpid);
 	signals_unblock();
 }
 
@@ -141,5 +154,6 @@ static void in_child(void)
 __attribute__((constructor))
 static void follow_forks(void)
 {
+	own_pid = sys_call(getpid);
 	pthread_atfork(before_fork, in_parent, in_child);
 }

@@ -36,6 +36,15 @@ bool lock_is_mine(enum lock_id id);
 void signals_block(void);
 void signals_unblock(void);
 
+/* This thread's number in the kernel, which is asked once. */
+extern __thread int thread_number __attribute__((tls_model("initial-exec")));
+int thread_ask_id(void);
+
+static inline int thread_id(void)
+{
+	return thread_number ?: thread_ask_id();
+}
+
 /*
  * For script code that runs while a library function has signals blocked: as the program
  * has them.  signals_shut() gets what signals_open() has returned.

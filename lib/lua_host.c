@@ -4,7 +4,7 @@
  *
  *   a page that nothing lies in, so that 0 is no address
  *   the compound's data
- *   the call
+ *   the call, and for each slot of calls in the kernel what is its own
  *   memory for Lua: as much as the limit says
  *   from the next page on: the script
  *   the compound's stack
@@ -24,6 +24,7 @@
 #include "lua_host.h"
 #include "lua_image.h"
 #include "user/arena.h"
+#include "user/turn.h"
 #include "user/user.h"
 
 #define PAGE		4096UL
@@ -41,6 +42,9 @@
 #define COMPILED_STACK	(96U << 10)
 #define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
 #define STACK_SPARE	64
+/* user/turn.h's, and that of whoever has the turn. */
+#define OWN_SLOT	TURN_SLOTS
+#define SLOTS		(TURN_SLOTS + 1)
 /* For large buffers; they stay when one engine takes another's place. */
 #define LARGE_SIZE	(768U << 10)
 /* The image and machine code of up to twice its size; messages of batches, and the rest. */
@@ -53,10 +57,9 @@
  * @inner:   the compound in this process, or NULL
  * @kernel:  or in the kernel
  * @base:    Lua, which its image extends
- * @frame:   where the compound's argument leads
+ * @ios:     for each slot, and @frames: where the compound's argument leads then
  * @is_loaded: its top level has run
  * @another: LUA_HOST_OR_ANOTHER, and nothing of the script has run
- * @stopped: a run was ended in the middle and has left things in no good state
  */
 struct vm {
 	struct run *run;
@@ -68,8 +71,9 @@ struct vm {
 	size_t image_len;
 	char *arena, *at;		/* what is free of it starts here */
 	uint32_t shift;
-	struct runtime_call *call, **frame;
-	bool is_loaded, another, stopped;
+	struct runtime_call *call;
+	struct runtime_io *ios, **frames;
+	bool is_loaded, another;
 };
 
 static struct vm *vm_of(struct engine_vm *vm)
@@ -93,6 +97,7 @@ static int make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 	size_t size = ARENA_START + file->memory_size + file->align +
 		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
 		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
+		      SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) +
 		      source_len + 256 + vm->run->memory_limit + PAGE;
 
 	vm->shift = IMAGE_ARENA_SHIFT_MIN;
@@ -127,6 +132,16 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	return 0;
 }
 
+static void place_slots(struct vm *vm)
+{
+	vm->ios = take_memory(vm, SLOTS * sizeof(*vm->ios));
+	vm->frames = take_memory(vm, SLOTS * sizeof(*vm->frames));
+	for (int i = 0; i < SLOTS; i++) {
+		vm->frames[i] = &vm->ios[i];
+		vm->ios[i].call = vm->call;
+	}
+}
+
 static void place_call(struct vm *vm, const struct engine_image *source)
 {
 	struct run *run = vm->run;
@@ -135,8 +150,8 @@ static void place_call(struct vm *vm, const struct engine_image *source)
 	char name[SYSCRIPT_NAME_LEN + 1], *text;
 	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
 
-	vm->frame = take_memory(vm, sizeof(*vm->frame));
-	*vm->frame = vm->call = call;
+	vm->call = call;
+	place_slots(vm);
 	vm->image->stop = (char *)&call->stop - vm->arena;
 	call->version = RUNTIME_VERSION;
 	call->size = sizeof(*call);
@@ -273,19 +288,13 @@ static int load_engine(struct vm *vm)
 	return compound_engine_is_there() ? load_anywhere(vm) : load_here(vm);
 }
 
-/* A run that had begun ended otherwise than by its return: in the middle of something? */
-static bool is_broken(const struct vm *vm)
-{
-	return vm->call->failed != RUNTIME_STOPPED;
-}
-
 static int enter_here(struct vm *vm)
 {
-	struct syscript_call call = { .nargs = 2, .args = { 0, (intptr_t)vm->frame } };
-	int err = confined_engine.call(vm->inner, &call);
+	struct syscript_call call = {
+		.nargs = 2, .args = { 0, (intptr_t)&vm->frames[OWN_SLOT] },
+	};
 
-	vm->stopped = err && is_broken(vm);
-	return err;
+	return confined_engine.call(vm->inner, &call);
 }
 
 /*
@@ -296,16 +305,14 @@ static int enter_here(struct vm *vm)
 static int enter_kernel(struct vm *vm)
 {
 	struct syscript_call call;
-	bool ran;
 	int err;
 
-	compound_call_begin(&call, 0, (intptr_t)vm->frame, true);
+	compound_call_begin(&call, 0, (intptr_t)&vm->frames[OWN_SLOT], true);
 	err = device_call(vm->kernel.fd, &call);
 	if (!err)
 		return 0;
-	ran = compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN);
-	vm->stopped = ran && is_broken(vm);
-	if (ran || vm->backend == SYSCRIPT_BACKEND_KERNEL)
+	if (compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN) ||
+	    vm->backend == SYSCRIPT_BACKEND_KERNEL)
 		return err;
 	if (vm->another)
 		return -EOPNOTSUPP;
@@ -352,54 +359,54 @@ static void take_output(struct vm *vm)
 	output->cut = 0;
 }
 
-/* How the runtime's call has ended: 0, or -errno with the text. */
-static int outcome(struct vm *vm)
+/* How the runtime's call has ended: 0, or -errno. */
+static int outcome(const struct runtime_io *io)
 {
-	struct run *run = vm->run;
-
-	if (!vm->call->failed)
+	switch (io->failed) {
+	case 0:
 		return 0;
-	snprintf(run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1, vm->call->error);
-	switch (vm->call->failed) {
 	case RUNTIME_MEMORY:
 		return -ENOBUFS;
 	case RUNTIME_RANGE:
 		return -ERANGE;
 	case RUNTIME_LEFT:
 		return -EOPNOTSUPP;
+	case RUNTIME_BROKEN:
+		return -ENOTRECOVERABLE;
 	}
 	return -EPROTO;
 }
 
-/* A run has ended with @err. */
-static int after(struct vm *vm, int err)
+/* A run has ended with @err: 0, or -errno with the text. */
+static int after(struct vm *vm, const struct runtime_io *io, int err)
 {
 	take_output(vm);
-	if (!err)
-		return outcome(vm);
-	tell_end(vm->run, err);
+	vm->call->stop = 0;
+	if (err) {
+		tell_end(vm->run, err);
+		return err;
+	}
+	err = outcome(io);
+	if (err)
+		snprintf(vm->run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1, vm->call->error);
 	return err;
 }
 
-static inline void begin_call(struct runtime_call *call)
+static inline void begin_call(struct runtime_io *io, unsigned int n, const int64_t *args)
 {
-	call->failed = 0;
-	call->stop = 0;
+	unsigned int i;
+
+	io->failed = 0;
+	io->nargs = n;
+	for (i = 0; i < n; i++)
+		io->args[i] = args[i];
 }
 
 static int enter(struct vm *vm)
 {
-	struct run *run = vm->run;
-
-	run->error[0] = '\0';
-	if (vm->stopped) {
-		snprintf(run->error, RUN_ERROR_LEN,
-			 "%s: an earlier call was ended in the middle: register it again",
-			 run->name[0] ? run->name : "script");
-		return -ENOTRECOVERABLE;
-	}
-	begin_call(vm->call);
-	return after(vm, vm->inner ? enter_here(vm) : enter_kernel(vm));
+	vm->run->error[0] = '\0';
+	vm->ios[OWN_SLOT].failed = 0;
+	return after(vm, &vm->ios[OWN_SLOT], vm->inner ? enter_here(vm) : enter_kernel(vm));
 }
 
 /* -- Compiled functions ----------------------------------------------------------- */
@@ -591,25 +598,16 @@ static int lua_create(struct run *run, const struct engine_image *source)
 	return err;
 }
 
-static inline void pass_arguments(struct runtime_call *frame, unsigned int n, const int64_t *args)
-{
-	unsigned int i;
-
-	frame->nargs = n;
-	for (i = 0; i < n; i++)
-		frame->args[i] = args[i];
-}
-
-/* Up to @max of them, of a frame that the script may be writing.  Returns how many. */
-static inline unsigned int take_results(const struct runtime_call *frame, unsigned int max,
+/* Up to @max of them, which the script may be writing.  Returns how many. */
+static inline unsigned int take_results(const struct runtime_io *io, unsigned int max,
 					int64_t *results)
 {
-	unsigned int i, n = READ_ONCE(frame->nresults);
+	unsigned int i, n = READ_ONCE(io->nresults);
 
 	if (n > SYSCRIPT_RESULTS_MAX)
 		n = SYSCRIPT_RESULTS_MAX;
 	for (i = 0; i < n && i < max; i++)
-		results[i] = frame->results[i];
+		results[i] = io->results[i];
 	return n;
 }
 
@@ -618,76 +616,85 @@ static int lua_call(struct engine_vm *engine_vm, struct syscript_call *call)
 	struct vm *vm = vm_of(engine_vm);
 	int err;
 
-	pass_arguments(vm->call, call->nargs, (const int64_t *)call->args);
+	begin_call(&vm->ios[OWN_SLOT], call->nargs, (const int64_t *)call->args);
 	err = enter(vm);
 	if (!err)
-		call->nresults = take_results(vm->call, SYSCRIPT_RESULTS_MAX,
+		call->nresults = take_results(&vm->ios[OWN_SLOT], SYSCRIPT_RESULTS_MAX,
 					      (int64_t *)call->results);
 	return err;
 }
 
-static int end_expecting(struct vm *vm, int err)
-{
-	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
-		return -ESTALE;
-	vm->stopped = err && is_broken(vm);
-	return after(vm, err);
-}
+/* -- Calls in the kernel, see user/turn.h ------------------------------------------- */
 
-static inline int call_expecting(struct vm *vm, const struct expected *file, unsigned int nargs,
-				 const int64_t *args, unsigned int nresults_max,
-				 int64_t *results)
-{
-	struct syscript_call inner;	/* what is not passed is not read */
-	int err;
-
-	if (!vm->kernel.registered || vm->stopped)
-		return -ESTALE;
-	begin_call(vm->call);
-	pass_arguments(vm->call, nargs, args);
-	vm->run->error[0] = '\0';
-	device_call_begin(&inner, 2);
-	inner.args[0] = 0;
-	inner.args[1] = (intptr_t)vm->frame;
-	err = device_call_expecting(vm->kernel.fd, &inner, file);
-	if (err == -ESTALE)
-		return err;
-	if (err || vm->call->failed || vm->call->output.len)
-		err = end_expecting(vm, err);
-	return err ?: (int)take_results(vm->call, nresults_max, results);
-}
-
-/* As program_call(), but for a call that may not take place. */
-static inline int ended_quick(struct script *script, int ret)
+/* With the turn: a call that ended with @err, as end_call(). */
+static int end_owning(struct script *script, struct vm *vm, const struct runtime_io *io, int err)
 {
 	struct program *program = script->program;
 
-	WRITE_ONCE(program->running, false);
-	if (ret == -ESTALE)
-		return ret;
-	WRITE_ONCE(program->calls, program->calls + 1);
-	if (ret >= 0)
-		return ret;
-	program_failed(program, ret);
-	return user_failed(script, ret);
+	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
+		return -ESTALE;
+	err = after(vm, io, err);
+	if (!err)
+		return 0;
+	program_failed(program, err);
+	return user_failed(script, err);
+}
+
+/*
+ * A call that ended with @err has failed, or left output, or the runtime was told to end.
+ * Returns 0, -errno, or -ESTALE: nothing has run.
+ */
+__attribute__((noinline))
+static int end_call(struct script *script, unsigned long turn, struct vm *vm, int err)
+{
+	const struct runtime_io *io = &vm->ios[ticket_slot(turn)];
+
+	signals_block();
+	if (!turn_regain(script, turn)) {
+		err = err ?: outcome(io);
+	} else {
+		err = end_owning(script, vm, io, err);
+		turn_lend(script);
+	}
+	signals_unblock();
+	return err;
+}
+
+static inline int call_in_slot(struct script *script, unsigned long turn,
+			       const struct expected *file, unsigned int nargs,
+			       const int64_t *args, unsigned int nresults_max, int64_t *results)
+{
+	struct vm *vm = vm_of(script->program->vm);
+	unsigned int slot = ticket_slot(turn);
+	struct syscript_call inner;	/* what is not passed is not read */
+	struct runtime_io *io;
+	int err;
+
+	if (!vm || !vm->kernel.registered)
+		return -ESTALE;
+	io = &vm->ios[slot];
+	vm->run->error[0] = '\0';
+	begin_call(io, nargs, args);
+	device_call_begin(&inner, 2);
+	inner.args[0] = 0;
+	inner.args[1] = (intptr_t)&vm->frames[slot];
+	err = device_call_expecting(vm->kernel.fd, &inner, file);
+	if (err == -ESTALE)
+		return err;
+	WRITE_ONCE(script->program->calls, script->program->calls + 1);
+	if (err || io->failed || vm->call->stop || vm->call->output.len)
+		err = end_call(script, turn, vm, err);
+	return err ?: (int)take_results(io, nresults_max, results);
 }
 
 /* Another process's script the kernel does not call: it has that process's memory. */
-static inline int call_quick(struct script *script, const struct expected *file,
-			     unsigned int nargs, const int64_t *args,
-			     unsigned int nresults_max, int64_t *results)
+static inline int call_quick(struct script *script, unsigned long turn,
+			     const struct expected *file, unsigned int nargs,
+			     const int64_t *args, unsigned int nresults_max, int64_t *results)
 {
-	int ret = -ESTALE;
+	int ret = call_in_slot(script, turn, file, nargs, args, nresults_max, results);
 
-	if (!ticket_try(&script->turn))
-		return ret;
-	if (script->program->vm) {
-		WRITE_ONCE(script->program->running, true);
-		ret = call_expecting(vm_of(script->program->vm), file, nargs, args, nresults_max,
-				     results);
-		ret = ended_quick(script, ret);
-	}
-	ticket_give(&script->turn);
+	turn_end(script, turn);
 	return ret;
 }
 
@@ -696,12 +703,18 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 {
 	struct script *script = user_fd_quick(fd);
 	struct expected file;
-	int ret;
+	unsigned long turn;
+	int ret = -ESTALE;
 
 	if (!script)
 		return slowly(fd, nargs, args, nresults_max, results);
 	file = (struct expected){ fd, script->dev, script->ino };
-	ret = call_quick(script, &file, nargs, args, nresults_max, results);
+	/* It may be another script: none to wait for. */
+	turn = turn_try(script, turn_note(__builtin_frame_address(0), true));
+	if (turn)
+		ret = call_quick(script, turn, &file, nargs, args, nresults_max, results);
+	else
+		turn_tidy_own(script, __builtin_frame_address(0));
 	user_fd_put(script);
 	return ret == -ESTALE ? slowly(fd, nargs, args, nresults_max, results) : ret;
 }
@@ -730,12 +743,19 @@ struct script *lua_host_pin(int fd)
 	return NULL;
 }
 
-int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
+int lua_call_kept(struct script *script, bool holds, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
 	struct expected file = expected_script(run_own(script->program->run)->kernel_id);
+	const void *frame = __builtin_frame_address(0);
+	unsigned long note = turn_note(frame, holds), turn;
 
-	return call_quick(script, &file, nargs, args, nresults_max, results);
+	if (!file.ino)
+		return -ESTALE;
+	turn = turn_try(script, note) ?: turn_wait(script, frame, note);
+	if (!turn)
+		return -EDEADLK;
+	return call_quick(script, turn, &file, nargs, args, nresults_max, results);
 }
 
 static void lua_end(struct engine_vm *vm)
@@ -746,6 +766,7 @@ static void lua_end(struct engine_vm *vm)
 /* Before its callers look at these: the clock and the counters are the kernel's. */
 static void take_counters(struct run *run, const struct syscript_info *info)
 {
+	WRITE_ONCE(run_own(run)->kernel_runs, info->state == SYSCRIPT_STATE_RUNNING);
 	WRITE_ONCE(run->time, info->run_time);
 	WRITE_ONCE(run->syscalls, info->syscalls);
 	WRITE_ONCE(run->preempt_max, info->preempt_max);
@@ -770,7 +791,9 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 
 	if (vm->inner) {
 		confined_engine.stats(vm->inner, &inner);
-	} else if (vm->kernel.registered && !compound_info(&vm->kernel, &info)) {
+	} else if (!vm->kernel.registered || compound_info(&vm->kernel, &info)) {
+		WRITE_ONCE(run_own(vm->run)->kernel_runs, false);
+	} else {
 		inner.counters[0] = info.counters[0].value;
 		inner.counters[1] = info.counters[1].value;
 		take_counters(vm->run, &info);

@@ -38,11 +38,11 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 /*
  * The script at @fd, if it is in the kernel, with a reference for user_fd_put(); or NULL.
  * Where nobody else knows @fd it can be called without a look at that: -ESTALE if nothing
- * has run.
+ * has run.  @holds: for the call, a reference of its own is held.
  */
 struct script;
 struct script *lua_keep(int fd);
-int lua_call_kept(struct script *script, unsigned int nargs, const int64_t *args,
+int lua_call_kept(struct script *script, bool holds, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results);
 
 /*

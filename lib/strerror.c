@@ -27,6 +27,7 @@ static const struct {
 	{ EOPNOTSUPP, "this thread is watched (ptrace, a SIGSYS handler of a seccomp filter), so the kernel runs no script for it: register again to use the user backend" },
 	{ EXDEV, "the script belongs to another process: register one in this process" },
 	{ EDEADLK, "a script cannot be used from inside itself: call it from the program" },
+	{ EBUSY, "the script cannot run in the kernel any more, and a call that was interrupted there is not over: call again, or register the script again" },
 	{ EINTR, "a signal ended the call, or came before it began: call again" },
 	{ ENOEXEC, "the script does not compile, fails at its top level, or has no function run: see the error text" },
 	{ EPROTO, "the script raised an error: see syscript_error()" },

@@ -14,6 +14,7 @@
 #include "syscript.h"
 #include "sys.h"
 #include "tools.h"
+#include "user/turn.h"
 #include "user/user.h"
 
 /* The size that the first version of struct syscript_options had. */
@@ -108,16 +109,19 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 		.image = (unsigned long)image,
 		.image_len = len,
 	};
+	const void *entry = turn_entry;
 	struct choice choice;
 	int ret;
 
 	if (!error && error_len)
 		return -EINVAL;
+	turn_entry = __builtin_frame_address(0);
 	if (error_len)
 		*error = '\0';
 	tools_written(error, error_len);
 	ret = fill_register(&reg, &choice, options, error, error_len) ?:
 		choose_register(&choice, &reg);
+	turn_entry = entry;
 	return refused(ret, error, error_len);
 }
 
@@ -148,8 +152,15 @@ int register_lua_syscall(const char *script, size_t size)
 
 static int call_user(struct script *script, struct syscript_call *call)
 {
-	int err = user_call(script, call);
+	int err = lua_call_kept(script, true, call->nargs, (int64_t *)call->args,
+				SYSCRIPT_RESULTS_MAX, (int64_t *)call->results);
 
+	if (err == -ESTALE) {
+		err = user_call(script, call);
+	} else if (err >= 0) {
+		call->nresults = err;
+		err = 0;
+	}
 	user_fd_put(script);
 	return err;
 }
@@ -337,8 +348,10 @@ int syscript_probe(enum syscript_backend backend)
 int syscript_close(int fd)
 {
 	struct script *script = user_fd_get(fd);
+	const void *entry = turn_entry;
 	int err;
 
+	turn_entry = __builtin_frame_address(0);
 	if (script)
 		user_fd_put(script);
 	else
@@ -346,5 +359,6 @@ int syscript_close(int fd)
 	err = sys_call(close, fd);
 	if (script)
 		user_fd_sweep();
+	turn_entry = entry;
 	return err;
 }

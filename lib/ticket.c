@@ -3,14 +3,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <time.h>
 
 #include "lock.h"
 #include "sys.h"
 #include "ticket.h"
 
-static void wait_while(void *word, unsigned int value)
+static void wait_while(void *word, unsigned int value, const struct timespec *timeout)
 {
-	sys_call(futex, word, FUTEX_WAIT_PRIVATE, value, 0);
+	sys_call(futex, word, FUTEX_WAIT_PRIVATE, value, timeout);
 }
 
 /* Until the caller, with @ticket, is the head of the queue. */
@@ -19,22 +20,56 @@ static void queue(struct ticket_lock *lock, unsigned int ticket)
 	unsigned int serving;
 
 	while ((serving = __atomic_load_n(&lock->serving, __ATOMIC_ACQUIRE)) != ticket)
-		wait_while(&lock->serving, serving);
+		wait_while(&lock->serving, serving, NULL);
+}
+
+/* By the head of the queue: with TICKET_WAITED in the word that it returns, or 0: try again. */
+static unsigned long mark(struct ticket_lock *lock, unsigned long word)
+{
+	if (word & TICKET_WAITED)
+		return word;
+	word |= TICKET_WAITED;
+	return ticket_change(lock, word & ~TICKET_WAITED, word) ? word : 0;
 }
 
 /* By the head of the queue: the half of @owner that futexes compare comes first. */
-static void own(struct ticket_lock *lock)
+static unsigned long own(struct ticket_lock *lock, ticket_choose *choose, void *arg)
 {
-	unsigned long owner = 0;
+	const struct timespec poll = { 0, TICKET_POLL_NS };
+	unsigned long word, to, last = 0;
+	unsigned int polls = 0;
 
-	while (!__atomic_compare_exchange_n(&lock->owner, &owner, ticket_self(), false,
-					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (owner & TICKET_WAITED ||
-		    __atomic_compare_exchange_n(&lock->owner, &owner, owner | TICKET_WAITED,
-						false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			wait_while(&lock->owner, owner | TICKET_WAITED);
-		owner = 0;
+	for (;;) {
+		word = ticket_word(lock);
+		if (word) {
+			word = mark(lock, word);
+			if (!word)
+				continue;
+		}
+		polls = word == last ? polls + 1 : 0;
+		last = word;
+		if (!choose)
+			to = word ? 0 : ticket_self();
+		else
+			to = word && !(word & TICKET_LENT) ? 0 : choose(word, polls, arg);
+		if (!to)
+			wait_while(&lock->owner, word, choose ? &poll : NULL);
+		else if (ticket_change(lock, word, to))
+			return to;
 	}
+}
+
+unsigned long ticket_wait(struct ticket_lock *lock, ticket_choose *choose, void *arg)
+{
+	unsigned long word;
+
+	signals_block();
+	queue(lock, __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED));
+	word = own(lock, choose, arg);
+	__atomic_store_n(&lock->serving, lock->serving + 1, __ATOMIC_RELEASE);
+	sys_call(futex, &lock->serving, FUTEX_WAKE_PRIVATE, INT_MAX);
+	signals_unblock();
+	return word;
 }
 
 int ticket_take(struct ticket_lock *lock)
@@ -43,13 +78,21 @@ int ticket_take(struct ticket_lock *lock)
 		return 0;
 	if (ticket_is_mine(lock))
 		return -EDEADLK;
-	signals_block();
-	queue(lock, __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED));
-	own(lock);
-	__atomic_store_n(&lock->serving, lock->serving + 1, __ATOMIC_RELEASE);
-	sys_call(futex, &lock->serving, FUTEX_WAKE_PRIVATE, INT_MAX);
-	signals_unblock();
+	ticket_wait(lock, NULL, NULL);
 	return 0;
+}
+
+bool ticket_back(struct ticket_lock *lock, unsigned long word, unsigned long to)
+{
+	word &= ~TICKET_WAITED;
+	if (ticket_change(lock, word, to))
+		return true;
+	if (to)
+		return ticket_change(lock, word | TICKET_WAITED, to | TICKET_WAITED);
+	if (!ticket_change(lock, word | TICKET_WAITED, 0))
+		return false;
+	ticket_wake(lock);
+	return true;
 }
 
 void ticket_wake(struct ticket_lock *lock)

@@ -156,7 +156,7 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 	int ret = -ESTALE;
 
 	if (instance->kept)
-		ret = lua_call_kept(instance->kept, nargs, args, nresults, results);
+		ret = lua_call_kept(instance->kept, false, nargs, args, nresults, results);
 	if (ret == -ESTALE) {
 		drop_kept(instance);
 		ret = call_by_number(which, instance, nargs, args, nresults, results);

@@ -62,7 +62,7 @@ static long result(lua_State *L, struct runtime_call *call, int i)
 		return !l_isfalse(o);
 	if (to_long(L, i, &v))
 		return v;
-	call->failed = RUNTIME_RANGE;
+	call->io->failed = RUNTIME_RANGE;
 	if (lua_type(L, i) == LUA_TNUMBER)
 		lua_pushfstring(L, "result %d of run is not an integer within 2^53", i);
 	else
@@ -159,7 +159,7 @@ _Static_assert(SYSCRIPT_ARGS_MAX == 8 && SYSCRIPT_RESULTS_MAX == 8, "ALL_OF()");
 
 static inline bool put_arguments(struct runtime_call *call, StkId to, long n)
 {
-	struct passing p = { call->args, to, n, 0 };
+	struct passing p = { call->io->args, to, n, 0 };
 
 	ALL_OF(put_argument, &p);
 	return p.beyond < 2;
@@ -167,12 +167,12 @@ static inline bool put_arguments(struct runtime_call *call, StkId to, long n)
 
 static inline bool take_integers(struct runtime_call *call, StkId from, long n)
 {
-	struct passing p = { call->results, from, n, 0 };
+	struct passing p = { call->io->results, from, n, 0 };
 
 	if (n > SYSCRIPT_RESULTS_MAX)
 		return false;
 	ALL_OF(take_result, &p);
-	call->nresults = n;
+	call->io->nresults = n;
 	return p.beyond < 2;
 }
 
@@ -183,8 +183,8 @@ static __attribute__((noinline)) void take_results(lua_State *L, struct runtime_
 	if (n > SYSCRIPT_RESULTS_MAX)
 		n = SYSCRIPT_RESULTS_MAX;
 	for (i = 0; i < n; i++)
-		call->results[i] = result(L, call, i + 1);
-	call->nresults = n;
+		call->io->results[i] = result(L, call, i + 1);
+	call->io->nresults = n;
 }
 
 /* For TRY(): the function at @base has returned @status. */
@@ -206,7 +206,7 @@ static long call_run(void *unused, StkId base, long n, struct runtime_call *call
 	find_run(L, base);
 	L->top++;
 	for (i = 0; i < n; i++)
-		push_long(L, call->args[i]);
+		push_long(L, call->io->args[i]);
 	luaD_call(L, L->base, LUA_MULTRET);
 	return end_run(NULL, L->base, COMPILED_DONE, call, L);
 }
@@ -221,7 +221,7 @@ static inline long call_compiled_run(lua_State *L, struct runtime_call *call)
 {
 	unsigned long number = is_node(hvalue(gt(L))) ? compiled_number(gval(run_node)) : 0;
 	StkId base = L->base;
-	long n = call->nargs;
+	long n = call->io->nargs;
 
 	if (!number || !put_arguments(call, base + 1, n))
 		return NOT_CALLED;
@@ -246,7 +246,7 @@ static void compile(lua_State *L, struct runtime_call *call)
 {
 	if (luaL_loadbuffer(L, call->source, call->source_len, call->name)) {
 		if (call->another) {
-			call->failed = RUNTIME_LEFT;
+			call->io->failed = RUNTIME_LEFT;
 			lua_pushfstring(L, "the confined engine does not take it: %s",
 					lua_tostring(L, -1));
 		}
@@ -342,7 +342,7 @@ static bool go_on_after_leaving(lua_State *L)
 static int finish_run(lua_State *L, struct runtime_call *call, long status)
 {
 	if (status == NOT_CALLED)
-		TRY(call_run, L->base, call->nargs, (long)call, L);
+		TRY(call_run, L->base, call->io->nargs, (long)call, L);
 	else if (!run_jump.status && !call->stop)
 		TRY(end_run, L->base_ci->base, status, (long)call, L);
 	if (go_on_after_leaving(L))
@@ -382,11 +382,11 @@ static void set_error(lua_State *L, struct runtime_call *call, int status)
 
 	call->error[0] = '\0';
 	if (status == LUA_ERRMEM) {
-		call->failed = RUNTIME_MEMORY;
+		call->io->failed = RUNTIME_MEMORY;
 		return set_memory_error(call);
 	}
-	if (!call->failed)
-		call->failed = RUNTIME_FAILED;
+	if (!call->io->failed)
+		call->io->failed = RUNTIME_FAILED;
 	text = lua_tostring(L, -1);
 	if (text)
 		return add_error(call, text);
@@ -398,7 +398,7 @@ static void set_error(lua_State *L, struct runtime_call *call, int status)
 /* The library's version differs from the image's, so @call has other fields. */
 static void wrong_version(struct runtime_call *call)
 {
-	call->failed = RUNTIME_FAILED;
+	call->io->failed = RUNTIME_FAILED;
 	strcpy(call->error, "lua.image is not of this version of the library");
 }
 
@@ -445,20 +445,35 @@ static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long 
 			lua_settop(call->opened, 0);
 	}
 	if (runtime_stops())
-		call->failed = RUNTIME_STOPPED;
+		call->io->failed = RUNTIME_STOPPED;
 }
 
-COSY_FUNCTION void lua_runtime(struct runtime_call *frame)
+/* Between the beginning of a call and its end, unless it was ended in between. */
+static HOT long is_running;
+
+static __attribute__((noinline)) void refuse_broken(struct runtime_call *call)
 {
-	struct runtime_call *call = COSY_SHARED(frame);
+	call->io->failed = RUNTIME_BROKEN;
+	call->error[0] = '\0';
+	add_error(call, call->name + 1);
+	add_error(call, ": an earlier call was ended in the middle: register it again");
+}
+
+COSY_FUNCTION void lua_runtime(struct runtime_io *frame)
+{
+	struct runtime_io *io = COSY_SHARED(frame);
+	struct runtime_call *call = COSY_SHARED(io->call);
 	lua_State *L = call->state;
 	long run = NOT_CALLED;
 
+	call->io = io;
+	if (is_running)
+		return refuse_broken(call);
+	is_running = 1;
 	frames_known = 0;
-	if (L) {
+	if (L)
 		run = call_compiled_run(L, call);
-		if (finish_quickly(L, call, run))
-			return;
-	}
-	go_slowly(call, run);
+	if (!L || !finish_quickly(L, call, run))
+		go_slowly(call, run);
+	is_running = 0;
 }

@@ -13,15 +13,30 @@
 
 #define RUNTIME_ERROR_LEN		2048
 
-/* runtime_call.failed: the script has failed, and runtime_call.error says why */
+/* runtime_io.failed: the script has failed, and runtime_call.error says why */
 #define RUNTIME_FAILED	1
 #define RUNTIME_MEMORY	2	/* over its memory limit */
 #define RUNTIME_RANGE	3	/* a result of run() is no integer */
 #define RUNTIME_LEFT	4	/* LuaJIT's engine has to run it: nothing was run */
 #define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
+#define RUNTIME_BROKEN	6	/* an earlier call was ended in the middle of something */
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	8
+#define RUNTIME_VERSION	9
+
+/**
+ * struct runtime_io - one call of run(); in the arena
+ * @call:    the script
+ * @args:    for run()
+ * @results: run()'s
+ * @failed:  0, as before the call, or RUNTIME_*
+ */
+struct runtime_io {
+	struct runtime_call *call;
+	uint64_t nargs, nresults;
+	int64_t args[SYSCRIPT_ARGS_MAX], results[SYSCRIPT_RESULTS_MAX];
+	uint64_t failed;
+};
 
 /**
  * struct runtime_call - parameters of a script and of calls of its function run(); in the arena
@@ -37,8 +52,7 @@
  * @engine: counts the engines that have run the script: state that an earlier engine kept for it
  *	is gone
  * @arena:   the arena's address
- * @args: arguments of run()
- * @results: results of run()
+ * @io: the call under way
  * @only:    the script may use nothing but @libraries and @calls, as in struct
  *           syscript_register: for its messages; the engine enforces it
  * @check: only compile the script
@@ -50,7 +64,7 @@
  * @found: for compiled functions: captures of a compiled pattern
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop: 0 before each call; not 0: the run has to end, see struct image_header
- * @failed:  0, as before each call, or RUNTIME_*
+ * @error: of the last call that has failed
  * @output: output of print()
  */
 struct runtime_call {
@@ -62,8 +76,7 @@ struct runtime_call {
 	uint64_t large, large_size;
 	uint64_t engine;
 	uint64_t arena, arena_size;
-	uint64_t nargs, nresults;
-	int64_t args[SYSCRIPT_ARGS_MAX], results[SYSCRIPT_RESULTS_MAX];
+	struct runtime_io *io;
 	uint64_t only, libraries, calls[SYSCRIPT_CALLS_WORDS];
 	uint64_t check, another;
 	uint64_t floor;
@@ -71,7 +84,6 @@ struct runtime_call {
 	const void *replaced, *found;
 	const uint64_t *memory;
 	uint64_t stop;
-	uint64_t failed;
 	char error[RUNTIME_ERROR_LEN];
 	struct output output;
 };

@@ -26,6 +26,7 @@
 #include "lock.h"
 #include "sys.h"
 #include "../tools.h"
+#include "turn.h"
 #include "user.h"
 
 static struct script *scripts;		/* only grows; the rest is LOCK_FDS's */
@@ -72,16 +73,11 @@ static bool fd_closed(struct script *script)
 	return sys_call(ppoll, &poll, 1, &now, 0) > 0 && poll.revents & POLLHUP;
 }
 
-static bool goes_on(const struct script *script)
-{
-	return ticket_is_mine(&script->turn);
-}
-
 /* By a run that goes on: of it, or of what extends it. */
 static bool is_used(const struct script *script)
 {
 	for (const struct script *s = scripts; s; s = s->next)
-		if (s->is_listed && goes_on(s) && (s == script || s->base == script))
+		if (s->is_listed && turn_is_used(s) && (s == script || s->base == script))
 			return true;
 	return false;
 }
@@ -99,6 +95,8 @@ void user_fd_fork_child(void)
 		if (!is_used(s))
 			program_die(s->program);
 	}
+	for (struct script *s = scripts; s; s = s->next)
+		turn_fork_child(s);
 }
 
 /* 0, or -errno with the reason in @error.  It may fail now and not later. */
@@ -307,11 +305,13 @@ void user_fd_dead(struct script *script)
 static void unlist_closed(void)
 {
 	for (struct script *s = scripts; s; s = s->next) {
-		if (!s->is_listed || !fd_closed(s))
-			continue;
-		__atomic_store_n(&s->is_listed, false, __ATOMIC_RELEASE);
-		__atomic_sub_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
-		user_fd_put(s);
+		if (s->is_listed && fd_closed(s)) {
+			__atomic_store_n(&s->is_listed, false, __ATOMIC_RELEASE);
+			__atomic_sub_fetch(&user_fd_count, 1, __ATOMIC_RELAXED);
+			user_fd_put(s);
+		}
+		if (!s->is_listed && __atomic_load_n(&s->refs, __ATOMIC_ACQUIRE))
+			turn_tidy(s, turn_entry ?: __builtin_frame_address(0));
 	}
 }
 
@@ -322,12 +322,16 @@ void user_fd_pin(struct script *script)
 	lock_give(LOCK_FDS);
 }
 
-/* With the lock: frees what ended in a call. */
+/* With the lock: frees what ended in a call, once no other call is under way. */
 static void bury_dead(void)
 {
-	for (struct script *s = scripts; s; s = s->next)
-		if (s->is_listed && !s->is_pinned)
+	for (struct script *s = scripts; s; s = s->next) {
+		if (!s->is_listed || s->is_pinned || !s->program->corpse)
+			continue;
+		turn_tidy(s, turn_entry ?: __builtin_frame_address(0));
+		if (turn_is_idle(s))
 			program_bury(s->program);
+	}
 }
 
 /* One that has no references any more, or NULL. */

@@ -14,6 +14,7 @@
 #include "sys.h"
 #include "syscript.h"
 #include "../tools.h"
+#include "turn.h"
 #include "user.h"
 
 /* What SYSCRIPT_KILL asks for. */
@@ -166,7 +167,7 @@ int user_failed(struct script *script, int err)
 /* For tools, too, which do not see the turn's own instructions. */
 static int take_turn(struct script *script)
 {
-	int err = ticket_take(&script->turn);
+	int err = turn_take(script);
 
 	if (!err)
 		tools_acquire(script);
@@ -205,7 +206,8 @@ int user_call(struct script *script, struct syscript_call *call)
 	err = request_check_call(call) ?: take_turn(script);
 	if (err)
 		return err;
-	err = run(script, call);
+	/* Calls that the script's other place knows nothing of would change its memory. */
+	err = turn_has_calls(script) ? -EBUSY : run(script, call);
 	give_turn(script);
 	return err;
 }
@@ -222,18 +224,25 @@ int user_text(struct script *script, struct syscript_text *text)
 	struct run *run = script->program->run;
 	char *buf = (char *)text->buffer;
 	size_t len = text->len;
+	bool lent;
 	int err;
 
 	if (user_fd_foreign(script))
 		return -EXDEV;
 	if (text->which > SYSCRIPT_TEXT_OUTPUT)
 		return -EINVAL;
-	err = take_turn(script);
-	if (err)
+	signals_block();
+	err = turn_get(script, &lent);
+	if (err) {
+		signals_unblock();
 		return err;
+	}
+	tools_acquire(script);
 	text->len = text->which == SYSCRIPT_TEXT_ERROR ? text_error(run, buf, text->len) :
 		output_take(&run->output, buf, text->len);
-	give_turn(script);
+	tools_release(script);
+	turn_put(script, lent);
+	signals_unblock();
 	tools_written(buf, len < text->len ? len : text->len);
 	return 0;
 }
@@ -255,6 +264,9 @@ static void fill_info(struct script *script, struct syscript_info *info)
 	memset(info, 0, sizeof(*info));
 	program_info(script->program, info);
 	info->id = kernel_id(script) ?: script->id;
+	if (kernel_id(script) && info->state != SYSCRIPT_STATE_DEAD)
+		info->state = run_own(script->program->run)->kernel_runs ?
+			SYSCRIPT_STATE_RUNNING : SYSCRIPT_STATE_READY;
 	if (info->engine == SYSCRIPT_LUA_ON_CONFINED) {
 		info->engine = SYSCRIPT_ENGINE_CONFINED;
 		info->format = SYSCRIPT_CONFINED_BPF;

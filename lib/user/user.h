@@ -65,6 +65,7 @@ struct copy_page {
  * @is_short: so the last run was
  * @clock:    where the clock thread finds it
  * @kernel_id: the script in the kernel that this only hosts, or 0
+ * @kernel_runs: and whether it ran when its counters were asked for
  * @wall:     when the run began
  * @waited:   ns since then of waiting in system calls
  *
@@ -79,6 +80,7 @@ struct run_own {
 	struct clock_entry *clock;
 	unsigned long wall, waited;
 	unsigned long long kernel_id;
+	bool kernel_runs;
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
@@ -90,9 +92,13 @@ static inline struct run_own *run_own(struct run *run)
 	return (struct run_own *)((char *)run - offsetof(struct run_own, run));
 }
 
+/* Calls of one script in the kernel that may be under way, or left, at once. */
+#define TURN_SLOTS	8
+
 struct script {
 	struct script *next;		/* fd.c: first, as it never changes */
 	struct ticket_lock turn;	/* guards the program */
+	unsigned long slots[TURN_SLOTS];	/* each a call's note, or 0: turn.h */
 	struct program *program;
 	struct script *base;		/* that it extends, held; or NULL */
 	bool is_watched;		/* by the clock thread: clock_put() */
