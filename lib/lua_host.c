@@ -19,7 +19,7 @@
 
 #include "lua-runtime/runtime.h"
 #include "compound.h"
-#include "lua/link.h"
+#include "lua/place.h"
 #include "lua_base.h"
 #include "lua_host.h"
 #include "lua_image.h"
@@ -74,6 +74,7 @@ struct vm {
 	struct runtime_call *call;
 	struct runtime_io *ios, **frames;
 	bool is_loaded, another;
+	struct origins origins;		/* of what is compiled */
 };
 
 static struct vm *vm_of(struct engine_vm *vm)
@@ -321,32 +322,47 @@ static int enter_kernel(struct vm *vm)
 	return load_here(vm) ?: enter_here(vm);
 }
 
-static void tell_limit(struct run *run, const char *what, unsigned long ns)
+/* Where the script was, at the instruction @insn of the image or of its base. */
+static void tell_place(struct vm *vm, unsigned int insn, char *text, size_t size)
 {
-	snprintf(run->error, RUN_ERROR_LEN, "%s: %s %lu ms", run->name[0] ? run->name : "script",
-		 what, ns / 1000000);
+	const struct runtime runtime = {
+		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
+	};
+	unsigned int base = lua_base_header(vm->base)->ninsns;
+
+	runtime_place(&runtime, &vm->origins, insn < base ? PLACE_IN_RUNTIME : insn - base, text,
+		      size);
+	if (!*text)
+		snprintf(text, size, "%s: ", vm->run->name[0] ? vm->run->name : "script");
+}
+
+static void tell_limit(struct run *run, const char *place, const char *what, unsigned long ns)
+{
+	snprintf(run->error, RUN_ERROR_LEN, "%s%s %lu ms", place, what, ns / 1000000);
 }
 
 /* As LuaJIT's engine does: an instruction of Lua's own says nothing to a script's author. */
-static void tell_end(struct run *run, int err)
+static void tell_end(struct vm *vm, int err)
 {
-	char text[256];
+	struct run *run = vm->run;
+	char text[256], place[256];
 	int where = 0;
 	unsigned int insn;
 
 	sscanf(run->error, "insn %u: %n", &insn, &where);
 	if (!where)
 		return;
+	tell_place(vm, insn, place, sizeof(place));
 	switch (err) {
 	case -ETIME:
-		return tell_limit(run, "over the time limit of", run->time_limit);
+		return tell_limit(run, place, "over the time limit of", run->time_limit);
 	case -ETIMEDOUT:
-		return tell_limit(run, "over the wall-clock limit of", run->wall_limit);
+		return tell_limit(run, place, "over the wall-clock limit of", run->wall_limit);
 	case -EINTR:
-		return tell_limit(run, "a signal was pending for", run->grace);
+		return tell_limit(run, place, "a signal was pending for", run->grace);
 	}
 	snprintf(text, sizeof(text), "%s", run->error + where);
-	snprintf(run->error, RUN_ERROR_LEN, "%s: %s", run->name[0] ? run->name : "script", text);
+	snprintf(run->error, RUN_ERROR_LEN, "%s%s", place, text);
 }
 
 static void take_output(struct vm *vm)
@@ -383,12 +399,13 @@ static int after(struct vm *vm, const struct runtime_io *io, int err)
 	take_output(vm);
 	vm->call->stop = 0;
 	if (err) {
-		tell_end(vm->run, err);
+		tell_end(vm, err);
 		return err;
 	}
 	err = outcome(io);
 	if (err)
-		snprintf(vm->run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1, vm->call->error);
+		snprintf(vm->run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1,
+			 vm->call->error);
 	return err;
 }
 
@@ -495,6 +512,7 @@ bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
  */
 static int compile_script(struct vm *vm)
 {
+	struct origins origins = { 0 };
 	struct image_header *image;
 	struct runtime runtime;
 	int err = 0;
@@ -503,11 +521,15 @@ static int compile_script(struct vm *vm)
 	if (!compiles() || !lua_host_runtime((struct engine_vm *)vm, &runtime))
 		return limit_calls(vm);
 	image = runtime_compile(&runtime, lua_base_header(vm->base), lua_base_table(vm->base),
-				&len);
-	if (!image)
+				&len, &origins);
+	if (!image) {
 		err = limit_calls(vm);
-	else if (reload(vm, image, len, &err))
+	} else if (reload(vm, image, len, &err)) {
 		runtime_attach(&runtime);
+		vm->origins = origins;
+		origins.at = NULL;
+	}
+	free(origins.at);
 	runtime_free(&runtime);
 	return err;
 }
@@ -524,6 +546,7 @@ static void lua_destroy(struct engine_vm *engine_vm)
 	if (vm->arena)
 		arena_unmap(vm->arena, vm->shift);
 	free(vm->image);
+	free(vm->origins.at);
 	if (vm->base)
 		lua_base_put(vm->base);
 	free(vm);

@@ -49,6 +49,7 @@ AT(Proto, k, PROTO_K);
 AT(Proto, code, PROTO_CODE);
 AT(Proto, p, PROTO_P);
 AT(Proto, lineinfo, PROTO_LINEINFO);
+AT(Proto, source, PROTO_SOURCE);
 AT(Proto, sizek, PROTO_SIZEK);
 AT(Proto, sizecode, PROTO_SIZECODE);
 AT(Proto, sizep, PROTO_SIZEP);

@@ -18,6 +18,7 @@
 #define STATE_BASE	24
 #define STATE_GLOBAL	32
 #define STATE_CI	40
+#define STATE_SAVEDPC	48
 #define STATE_STACK_LAST	56
 #define STATE_END_CI	72
 #define STATE_FLOOR	88
@@ -54,6 +55,7 @@
 #define PROTO_CODE	24
 #define PROTO_P		32
 #define PROTO_LINEINFO	40
+#define PROTO_SOURCE	64
 #define PROTO_SIZEK	76
 #define PROTO_SIZECODE	80
 #define PROTO_SIZEP	88

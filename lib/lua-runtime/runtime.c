@@ -311,11 +311,26 @@ static long call_load_script(void *unused, StkId base, long n, struct runtime_ca
 	return 0;
 }
 
+/* Where the script's memory ended: a line of its own, or 0. */
+static int memory_line;
+
+static int line_of(lua_State *L)
+{
+	CallInfo *ci = L->ci;
+
+	while (ci > L->base_ci && !isLua(ci))
+		ci--;
+	if (ci == L->base_ci || strcmp(getstr(ci_func(ci)->l.p->source), runtime->name))
+		return 0;
+	return currentline(L, ci);
+}
+
 /* After an error of run(), or of loading the script: empties the stack. */
 static __attribute__((noinline)) int recover_run(lua_State *L)
 {
 	int status = runtime_stops() ? LUA_ERRERR : run_jump.status;
 
+	memory_line = status == LUA_ERRMEM ? line_of(L) : 0;
 	run_jump.status = 0;
 	L->nCcalls = L->baseCcalls = 0;
 	L->nny = 0;
@@ -369,8 +384,13 @@ static void set_memory_error(struct runtime_call *call)
 {
 	char number[24];
 
-	runtime_format(number, "%u", call->heap_size >> 10);
 	add_error(call, call->name + 1);
+	if (memory_line) {
+		runtime_format(number, "%u", memory_line);
+		add_error(call, ":");
+		add_error(call, number);
+	}
+	runtime_format(number, "%u", call->heap_size >> 10);
 	add_error(call, ": over the memory limit of ");
 	add_error(call, number);
 	add_error(call, " KiB");

@@ -12,6 +12,11 @@ static u32 insn_at(const struct compiler *c)
 	return c->p->code[c->pc];
 }
 
+static void say_origin(const struct compiler *c)
+{
+	emit_origin(c->e, c->p->address - (uintptr_t)c->runtime->arena, c->pc);
+}
+
 /* -- Cold paths ----------------------------------------------------------------------- */
 
 u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
@@ -990,6 +995,7 @@ void compile_code(struct compiler *c)
 		if (!c->types.reached[c->pc] || defer_insn(c))
 			continue;
 		c->deferral->fresh = false;
+		say_origin(c);
 		compile_insn(c);
 		defer_after(c);
 		if (!c->deferral->fresh)
@@ -1011,6 +1017,7 @@ static void compile_colds(struct compiler *c)
 		c->colds[i].wanted = true;
 		c->pc = cold.pc;
 		c->deferral->cached = NOT_CACHED;
+		say_origin(c);
 		emit_land(c->e, cold.label);
 		defer_store_all(c, &cold.deferral, 4);
 		cold.emit(c, &cold);

@@ -32,6 +32,7 @@ void emit_free(struct emit *e)
 	free(e->labels);
 	free(e->jumps);
 	free(e->calls);
+	free(e->origins);
 }
 
 void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm)
@@ -40,11 +41,17 @@ void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm)
 		e->insns[e->n++] = (struct image_insn){ code, dst, src, off, imm };
 }
 
+void emit_origin(struct emit *e, u32 proto, u32 pc)
+{
+	if (GROW(e, origins, norigins, origin_room))
+		e->origins[e->norigins++] = (struct origin){ e->n, proto, pc };
+}
+
 /* -- Jumps ---------------------------------------------------------------------------- */
 
 struct emit_mark emit_mark(const struct emit *e)
 {
-	return (struct emit_mark){ e->n, e->njumps, e->ncalls };
+	return (struct emit_mark){ e->n, e->njumps, e->ncalls, e->norigins };
 }
 
 void emit_rewind(struct emit *e, struct emit_mark mark)
@@ -52,6 +59,7 @@ void emit_rewind(struct emit *e, struct emit_mark mark)
 	e->n = mark.n;
 	e->njumps = mark.njumps;
 	e->ncalls = mark.ncalls;
+	e->norigins = mark.norigins;
 }
 
 u32 emit_label(struct emit *e)

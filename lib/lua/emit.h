@@ -28,6 +28,13 @@ struct jump_fixup {
 	u32 insn, label;
 };
 
+/* From @insn on: of the instruction @pc of the function at @proto, an offset in the arena. */
+struct origin {
+	u32 insn, proto, pc;
+};
+
+#define NO_PROTO	0	/* of a pattern, which several may use */
+
 struct emit {
 	struct image_insn *insns;
 	u32 n, room;
@@ -37,6 +44,8 @@ struct emit {
 	u32 njumps, jump_room;
 	struct call_fixup *calls;
 	u32 ncalls, call_room;
+	struct origin *origins;
+	u32 norigins, origin_room;
 	bool failed;
 };
 
@@ -46,10 +55,12 @@ struct emit {
 
 void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm);
 void emit_free(struct emit *e);
+/* Says where what follows comes from. */
+void emit_origin(struct emit *e, u32 proto, u32 pc);
 
 /* How much code there was: with emit_rewind(), what has been added since is removed. */
 struct emit_mark {
-	u32 n, njumps, ncalls;
+	u32 n, njumps, ncalls, norigins;
 };
 
 struct emit_mark emit_mark(const struct emit *e);

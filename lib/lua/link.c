@@ -75,6 +75,7 @@ static void compile_patterns(const struct runtime *runtime, struct compiled *out
 
 	for (i = 0; i < PATTERNS_MOST && runtime->patterns[i].string; i++) {
 		out->starts[out->n] = out->emit.n;
+		emit_origin(&out->emit, NO_PROTO, 0);
 		pattern_compile(runtime, &runtime->patterns[i], &out->emit, &out->frames[out->n]);
 		out->n++;
 	}
@@ -96,6 +97,7 @@ static bool compile_all(struct runtime *runtime, struct compiled *out, u32 first
 			continue;
 		out->frames[out->n] = FRAME_SIZE;
 		out->starts[out->n] = out->emit.n;
+		emit_origin(&out->emit, p->address - (uintptr_t)runtime->arena, 0);
 		if (!compile_proto(runtime, p, &out->emit, &out->frames[out->n]))
 			compile_nothing(runtime, &out->emit);
 		out->n++;
@@ -195,7 +197,7 @@ static bool compile_reached(struct runtime *runtime, u32 first, struct compiled 
 }
 
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *header,
-				     const u32 *table, size_t *len)
+				     const u32 *table, size_t *len, struct origins *origins)
 {
 	struct compiled compiled = { 0 };
 	struct image_header *linked = NULL;
@@ -214,6 +216,10 @@ struct image_header *runtime_compile(struct runtime *runtime, const struct image
 	}
 	if (done)
 		linked = link_image(header, table, &compiled, len);
+	if (linked) {
+		*origins = (struct origins){ compiled.emit.origins, compiled.emit.norigins };
+		compiled.emit.origins = NULL;
+	}
 	free_compiled(&compiled);
 	return linked;
 }

@@ -17,13 +17,22 @@ struct compiled {
 	u32 n;
 };
 
+/**
+ * struct origins - where the instructions of an image come from
+ * @at: in the order of the instructions; to be freed
+ */
+struct origins {
+	struct origin *at;
+	u32 n;
+};
+
 /*
  * Compiles what can be compiled of @script, whose functions get the numbers after those
  * of @table, of the runtime's image with @header.  Returns an image that extends it, to be
- * freed, and its length; NULL if there is nothing, or no memory.
+ * freed, its length, and its origins; NULL if there is nothing, or no memory.
  */
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *header,
-				     const u32 *table, size_t *len);
+				     const u32 *table, size_t *len, struct origins *origins);
 
 /* Gives the runtime the numbers: from now on it calls the compiled functions. */
 void runtime_attach(const struct runtime *runtime);

@@ -152,9 +152,9 @@ ERRORS = {
     "syscall.close()": "-e:1: close takes 1 argument, got 0",
     "syscall.clsoe(1)": "-e:1: no system call 'clsoe'",
     "syscall.fork()": "-e:1: scripts cannot call 'fork': ",
-    "local s = 'x' while true do s = s .. s end": "-e: over the memory limit of 1024 KiB: raise",
-    "local t = {} while true do t[#t + 1] = {} end": "-e: over the memory limit of 1024 KiB",
-    "while true do end": "-e: over the time limit of 100 ms: raise it with --time-limit\n",
+    "local s = 'x' while true do s = s .. s end": "-e:1: over the memory limit of 1024 KiB: raise",
+    "local t = {} while true do t[#t + 1] = {} end": "-e:1: over the memory limit of 1024 KiB",
+    "while true do end": "-e:1: over the time limit of 100 ms: raise it with --time-limit\n",
 }
 
 
@@ -163,6 +163,38 @@ def test_errors(code: str) -> None:
     done = run("-e", code)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(ERRORS[code])
+
+
+# Ends in line 4, or 4 and 5: functions that are compiled, of C, of coroutines, of the top level.
+ENDED = {
+    "a loop": "\n\n\nwhile true do end",
+    "a counted loop": "local n = 0\n\n\nfor i = 1, 2 ^ 50 do n = n + i end\nreturn n",
+    "a table": "local t = { 1 }\n\n\nfor i = 1, 2 ^ 50 do\nt[1] = t[1] + i end return t[1]",
+    "inline": "\n\n\nlocal function f(a) return a + 1 end local n = 1\nwhile n > 0 do n = f(n) end",
+    "calls": "\n\n\nlocal function f(g) return g and f() end\nwhile true do f(f) end",
+    "errors": "\n\n\nwhile true do\npcall(error) end",
+    "caught": "local function f()\n\n\nwhile true do end end\npcall(f)\npcall(f)",
+    "C": "local a, x = ('a'):rep(40), ('a?'):rep(40)\n\n\nlocal n = a:find(x .. a)\nreturn n",
+    "sort": "local t = { 3, 1, 2 }\n\n\ntable.sort(t, function() while true do end end)",
+    "a coroutine": "local function f()\n\n\nwhile true do end end\ncoroutine.wrap(f)()",
+    "a system call": "\n\n\nwhile true do syscall.getppid()\nend",
+    "memory": "local t = {}\n\n\nwhile true do\nt[#t + 1] = {} end",
+    "a string": "local s = 'x'\n\n\nwhile true do\ns = s .. s end",
+}
+
+
+# Registering has a limit of its own, 1 s.
+@pytest.mark.parametrize(
+    ("how", "compiled"),
+    [*((how, compiled) for how in ENDED for compiled in ("yes", "no")), ("C", "at load")],
+)
+def test_limits_have_a_line(how: str, compiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", "no" if compiled == "no" else "yes")
+    if compiled == "at load":
+        done = run("-", input=f"local function f() {ENDED[how]} end f() function run() end")
+    else:
+        done = run("--time-limit", "30ms", "-", input=f"function run() {ENDED[how]} end")
+    assert re.match(r"stdin:[45]: over the (time|memory) limit of ", done.stderr), done.stderr
 
 
 def test_no_function_run(tmp_path: Path) -> None:

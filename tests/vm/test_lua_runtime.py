@@ -28,7 +28,7 @@ from runner import (
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = confined_lua("kernel")
-OVER_TIME = "-e: over the time limit of 400 ms: raise it with --time-limit"
+OVER_TIME = "-e:1: over the time limit of 400 ms: raise it with --time-limit"
 # They are short: each takes a VM of its own, and emulation is slow.
 NAMES = """
 assumptions closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
@@ -90,7 +90,7 @@ def test_memory_limit(as_outsider) -> None:
     code = "local t = {} while true do t[#t + 1] = {} end"
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
     assert done.returncode == 1
-    assert done.stderr.startswith("-e: over the memory limit of 1024 KiB")
+    assert done.stderr.startswith("-e:1: over the memory limit of 1024 KiB")
 
 
 def test_too_little_may_be_locked(as_outsider) -> None:

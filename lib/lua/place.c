@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See place.h. */
+#include <stdio.h>
+
+#include "place.h"
+
+/* Functions that called one another: C's are passed over. */
+#define LEVELS_MOST	256
+#define NAME_ROOM	256
+
+/* The instruction before a frame's saved pc: an address, or as compiled functions store it. */
+static u64 pc_of(const struct runtime *runtime, u64 proto, u64 saved)
+{
+	if (saved >= COMPILED_PC_MAX)
+		saved = (saved - runtime_word(runtime, proto + PROTO_CODE, 8)) / sizeof(u32);
+	return saved ? saved - 1 : 0;
+}
+
+/* False if it has no such instruction. */
+static bool write_place(const struct runtime *runtime, u64 proto, u64 pc, char *text, size_t size)
+{
+	u64 lines = runtime_word(runtime, proto + PROTO_LINEINFO, 8);
+	struct value source = { TAG_STRING, runtime_word(runtime, proto + PROTO_SOURCE, 8) };
+	char name[NAME_ROOM];
+
+	if (pc >= runtime_word(runtime, proto + PROTO_SIZECODE, 4))
+		return false;
+	runtime_text(runtime, source, name, sizeof(name));
+	/* Another chunk is its own name. */
+	if (*name == '@' || *name == '=')
+		snprintf(text, size, "%s:%u: ", name + 1,
+			 (u32)runtime_word(runtime, lines + pc * sizeof(u32), sizeof(u32)));
+	return true;
+}
+
+static const struct origin *find_origin(const struct origins *origins, u32 insn)
+{
+	u32 low = 0, high = origins->n, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (origins->at[middle].insn <= insn)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &origins->at[low - 1] : NULL;
+}
+
+/*
+ * The Lua function that runs, or that has called those of C that do.  What Lua keeps of the
+ * running one may still be another's, if it has just begun: then it is its caller.
+ */
+static void place_by_stack(const struct runtime *runtime, char *text, size_t size)
+{
+	u64 ci = runtime_word(runtime, runtime->state + STATE_CI, 8);
+	u64 saved = runtime_word(runtime, runtime->state + STATE_SAVEDPC, 8);
+	u64 proto;
+	struct value f;
+	int level;
+
+	for (level = 0; level < LEVELS_MOST; level++, ci -= CI_SIZE) {
+		if (level)
+			saved = runtime_word(runtime, ci + CI_SAVEDPC, 8);
+		f = runtime_value(runtime, runtime_word(runtime, ci + CI_FUNC, 8));
+		/* The last one may be half made. */
+		if (f.tag != TAG_FUNCTION && level)
+			return;
+		if (f.tag != TAG_FUNCTION || runtime_word(runtime, f.bits + CLOSURE_IS_C, 1))
+			continue;
+		proto = runtime_word(runtime, f.bits + CLOSURE_F, 8);
+		if (write_place(runtime, proto, pc_of(runtime, proto, saved), text, size))
+			return;
+	}
+}
+
+void runtime_place(const struct runtime *runtime, const struct origins *origins, u32 insn,
+		   char *text, size_t size)
+{
+	const struct origin *origin;
+
+	*text = '\0';
+	origin = insn == PLACE_IN_RUNTIME ? NULL : find_origin(origins, insn);
+	if (!origin || origin->proto == NO_PROTO)
+		place_by_stack(runtime, text, size);
+	else
+		write_place(runtime, (uintptr_t)runtime->arena + origin->proto, origin->pc, text,
+			    size);
+}
