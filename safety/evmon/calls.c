@@ -231,6 +231,15 @@ static const char *const types[] = {
 #undef EVENT
 };
 
+/*
+ * Handlers take locks of their own: an event of each of these would be missed, and one that
+ * comes between would be the handler's.  Of one lock alone they are let through.
+ */
+static bool is_used_by_events(const struct call *call)
+{
+	return !call->length && str_has_prefix(call->function, "_raw_");
+}
+
 static int call_parse(struct call *call, const char *line)
 {
 	char type[24], when[8];
@@ -251,7 +260,7 @@ static int call_parse(struct call *call, const char *line)
 	if (call->argument > 6 || (call->size && call->size != sizeof(u32)) ||
 	    (!call->argument && call->when != WHEN_RETURN))
 		return -EINVAL;
-	return 0;
+	return is_used_by_events(call) ? -EPERM : 0;
 }
 
 static int call_start(struct call *call)

@@ -23,6 +23,8 @@
  * SIZE	of the number in it that is the event's value: 4, or 0, there is none
  * START, LENGTH	objects that are meant; a LENGTH of 0: all
  * NAME	what the object is called
+ *
+ * Functions that events use themselves (_raw_spin_lock() and its kin) are -EPERM for all objects.
  */
 extern const struct file_operations calls_fops;
 

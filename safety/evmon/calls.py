@@ -16,6 +16,7 @@ from pathlib import Path
 import btf
 
 CALLS = Path("/sys/kernel/debug/evmon/calls")
+CPUS = Path("/proc/cpuinfo")
 SYMBOLS = Path("/proc/kallsyms")
 
 # What takes and what releases, and when that is known: those that a kernel has.
@@ -118,6 +119,7 @@ def write(file: int, line: Call) -> None:
         why = {
             errno.ENOENT: "this kernel has no such function, or inlines it",
             errno.EINVAL: "this function is not to be probed",
+            errno.EPERM: "events use it themselves: name one lock, by --lock",
         }
         raise CallError(
             f"{line.function}: {why.get(error.errno, os.strerror(error.errno))}"
@@ -133,6 +135,19 @@ def write_locks(file: int, lines: list[Call]) -> None:
             done.add(line.type)
     if len(done) < 2:
         raise CallError(f"{lines[0].name}: this kernel takes and releases locks in line only")
+
+
+def check_cpus(despite: bool) -> None:
+    """Probes patch code by a breakpoint; an emulated CPU may meet it when it is gone.
+
+    The kernel then dies of an "Unrecoverable kprobe", or of an int3 that nobody knows.
+    """
+    if despite or os.sysconf("SC_NPROCESSORS_ONLN") == 1 or "QEMU TCG" not in CPUS.read_text():
+        return
+    raise CallError(
+        "emulated CPUs may kill the kernel where code is patched that others run: "
+        "take all but one offline, or say --despite-emulation"
+    )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -151,6 +166,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--{kind}", action="append", default=[], metavar="SYMBOL", help=f"this {kind}"
         )
+    group.add_argument(
+        "--despite-emulation",
+        action="store_true",
+        help="also on several emulated CPUs, which may kill the kernel",
+    )
 
 
 @contextlib.contextmanager
@@ -165,6 +185,7 @@ def watched(args: argparse.Namespace) -> Iterator[None]:
     if not calls and not locks:
         yield
         return
+    check_cpus(args.despite_emulation)
     file = os.open(CALLS, os.O_RDWR)
     try:
         for line in calls:
@@ -178,9 +199,11 @@ def watched(args: argparse.Namespace) -> Iterator[None]:
 
 
 def show(text: str) -> None:
-    """How often each was called, and what was missed."""
-    for line in text.splitlines():
-        _, function, _, name, events, missed = line.split("\t")
+    """How often each was called, and what was missed: the sum first."""
+    rows = [line.split("\t")[1:] for line in text.splitlines()]
+    counts = [sum(int(row[column]) for row in rows) for column in (3, 4)]
+    print("evmon: {} events, {} calls missed".format(*counts), file=sys.stderr)
+    for function, _, name, events, missed in rows:
         if int(events) or int(missed):
             lost = f", {missed} missed" if int(missed) else ""
             print(f"{function}: {events} events of {name}{lost}", file=sys.stderr)
