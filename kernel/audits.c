@@ -37,7 +37,7 @@ static void no_entry(int nr, unsigned long a, unsigned long b, unsigned long c,
 {
 }
 
-static void no_exit(int success, long ret)
+static void audits_no_exit(int success, long ret)
 {
 }
 
@@ -54,14 +54,14 @@ static int no_sockaddr(int len, void *addr)
 static_assert(__same_type(no_alloc, audit_alloc));
 static_assert(__same_type(no_free, __audit_free));
 static_assert(__same_type(no_entry, __audit_syscall_entry));
-static_assert(__same_type(no_exit, __audit_syscall_exit));
+static_assert(__same_type(audits_no_exit, __audit_syscall_exit));
 static_assert(__same_type(no_inode, __audit_inode));
 static_assert(__same_type(no_sockaddr, __audit_sockaddr));
 
 DEFINE_STATIC_CALL(audit_alloc, no_alloc);
 DEFINE_STATIC_CALL(audit_free, no_free);
 DEFINE_STATIC_CALL(audit_entry, no_entry);
-DEFINE_STATIC_CALL(audit_exit, no_exit);
+DEFINE_STATIC_CALL(audit_exit, audits_no_exit);
 DEFINE_STATIC_CALL(audit_inode, no_inode);
 DEFINE_STATIC_CALL(audit_sockaddr, no_sockaddr);
 
@@ -77,7 +77,7 @@ static void use_functions(void *functions[6])
 
 /* -- Contexts -------------------------------------------------------------------- */
 
-static void restore(struct audit_context *own)
+static void audits_restore(struct audit_context *own)
 {
 	audit_set_context(current, own);
 	set_task_syscall_work(current, SYSCALL_AUDIT);
@@ -90,14 +90,14 @@ struct audit_context *audits_open(void)
 	audit_set_context(current, NULL);
 	if (!static_call(audit_alloc)(current) && audit_context())
 		return own;
-	restore(own);
+	audits_restore(own);
 	return NULL;
 }
 
 void audits_close(struct audit_context *own)
 {
 	static_call(audit_free)(current);
-	restore(own);
+	audits_restore(own);
 }
 
 void audits_enter(unsigned int nr, const long *args)
@@ -179,7 +179,7 @@ void __init audits_init(void)
 
 void audits_exit(void)
 {
-	void *none[] = { no_alloc, no_free, no_entry, no_exit, no_inode, no_sockaddr };
+	void *none[] = { no_alloc, no_free, no_entry, audits_no_exit, no_inode, no_sockaddr };
 
 	use_functions(none);
 }

@@ -22,7 +22,7 @@ struct whose {
 };
 
 /* A name is the user's: it must not pass for another symbol. */
-static void show_name(struct seq_file *m, const struct program *program, int line)
+static void codemap_show_name(struct seq_file *m, const struct program *program, int line)
 {
 	seq_printf(m, "%s:", program->engine->name);
 	for (const char *c = program->name; *c; c++)
@@ -37,7 +37,7 @@ static void show_piece(void *arg, unsigned long start, unsigned long end, int li
 	const struct whose *whose = arg;
 
 	seq_printf(whose->m, "%lx T ", start);
-	show_name(whose->m, whose->program, line);
+	codemap_show_name(whose->m, whose->program, line);
 	seq_printf(whose->m, "\t[" KBUILD_MODNAME "]\n%lx t free_code\t[" KBUILD_MODNAME "]\n",
 		   end);
 }
@@ -56,14 +56,14 @@ static int codemap_show(struct seq_file *m, void *unused)
 }
 
 /* Kernel addresses need CAP_SYSLOG, as in /proc/kallsyms where kptr_restrict is 1. */
-static int open(struct inode *inode, struct file *file)
+static int codemap_open(struct inode *inode, struct file *file)
 {
 	return capable(CAP_SYSLOG) ? single_open(file, codemap_show, NULL) : -EPERM;
 }
 
 static const struct file_operations symbols_fops = {
 	.owner = THIS_MODULE,
-	.open = open,
+	.open = codemap_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = single_release,

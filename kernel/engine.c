@@ -42,7 +42,7 @@ void engine_put(const struct engine_ops *engine)
 	module_put(engine->owner);
 }
 
-static void set(unsigned int id, const struct engine_ops *engine)
+static void engines_set(unsigned int id, const struct engine_ops *engine)
 {
 	spin_lock(&engines_lock);
 	engines[id] = engine;
@@ -76,7 +76,7 @@ static void call_directly(bool atomic, const struct engine_ops *engine)
 }
 
 /* The engine's init() may already run programs. */
-static int add(const struct engine_ops *engine)
+static int engines_add(const struct engine_ops *engine)
 {
 	bool first = !direct[!!engine->atomic];
 	int err;
@@ -89,7 +89,7 @@ static int add(const struct engine_ops *engine)
 		call_directly(engine->atomic, engine);
 	err = engine->init ? engine->init() : 0;
 	if (!err)
-		set(engine->id, engine);
+		engines_set(engine->id, engine);
 	else if (first)
 		call_directly(engine->atomic, NULL);
 	return err;
@@ -102,7 +102,7 @@ int engine_register(const struct engine_ops *engine)
 	if (engine->id >= ENGINES_MAX)
 		return -EINVAL;
 	mutex_lock(&engines_change);
-	err = add(engine);
+	err = engines_add(engine);
 	mutex_unlock(&engines_change);
 	return err;
 }
@@ -125,7 +125,7 @@ bool engines_age(void)
 void engine_unregister(const struct engine_ops *engine)
 {
 	mutex_lock(&engines_change);
-	set(engine->id, NULL);
+	engines_set(engine->id, NULL);
 	if (engine->exit)
 		engine->exit();
 	if (direct[!!engine->atomic] == engine)

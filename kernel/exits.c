@@ -33,11 +33,11 @@
 
 static bool can_wait __ro_after_init;
 
-static void no_exit(long code)
+static void exits_no_exit(long code)
 {
 }
 
-DEFINE_STATIC_CALL(kernel_do_exit, no_exit);
+DEFINE_STATIC_CALL(kernel_do_exit, exits_no_exit);
 
 /* -- Later ------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ free:
  * A task inside exits_guard() is known by its restart block: nothing uses that before
  * the return to user mode, or while filters are asked.
  */
-static long guarded(struct restart_block *block)
+static long exits_guarded(struct restart_block *block)
 {
 	return -EINTR;
 }
@@ -111,7 +111,7 @@ STACK_FRAME_NON_STANDARD(instead_of_exit);
  */
 static bool notrace is_filters(void)
 {
-	return current->restart_block.fn == guarded &&
+	return current->restart_block.fn == exits_guarded &&
 	       current->seccomp.mode > SECCOMP_MODE_FILTER;
 }
 
@@ -203,7 +203,7 @@ long exits_guard(void)
 	long ret;
 
 	get_returns(&returns);
-	block->fn = guarded;
+	block->fn = exits_guarded;
 	/* instead_of_exit() returns to here. */
 	ret = arch_call_from(&block->arch_data, filters_ask);
 	if (unlikely(ret > 0))
@@ -244,7 +244,7 @@ void exits_exit(void)
 	if (can_wait)
 		unregister_ftrace_function(&do_exit_ops);
 	ftrace_free_filter(&do_exit_ops);
-	static_call_update(kernel_do_exit, no_exit);
+	static_call_update(kernel_do_exit, exits_no_exit);
 }
 
 #else

@@ -44,7 +44,7 @@ static void text_of(const struct hook_program *program, struct seat_error error,
 }
 
 /* Called without locks: a console may be on the network, and printing reach this hook. */
-static noinline void tell(const struct hook_program *program, const struct seat_error *error)
+static noinline void hook_tell(const struct hook_program *program, const struct seat_error *error)
 {
 	char text[SYSCRIPT_PROGRAM_ERROR_LEN];
 
@@ -97,7 +97,7 @@ s64 syscript_hook_failed(struct syscript_event *event, s64 result)
 	off = count_error(hook, program);
 	spin_unlock(&hook->lock);
 	if (off)
-		tell(program, &error);
+		hook_tell(program, &error);
 	return program->fallback;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
@@ -130,7 +130,7 @@ static void count_calls(struct syscript_counters *counters)
  * The compiler gives the function that reads the clock a frame pointer, and a run does not
  * preserve that register.
  */
-static noinline s64 run(struct syscript_seat *seat)
+static noinline s64 hook_run(struct syscript_seat *seat)
 {
 	return syscript_seat_run_here(seat);
 }
@@ -143,7 +143,7 @@ s64 syscript_seat_run_timed(struct syscript_seat *seat)
 
 	count_calls(counters);
 	since = cycles_now();
-	result = run(seat);
+	result = hook_run(seat);
 	counters->time += cycles_ns(cycles_now() - since) * SYSCRIPT_TIMED_ONE_IN;
 	return result;
 }

@@ -13,10 +13,10 @@
 
 #define PERIOD		(2 * HZ)
 
-static void look(struct work_struct *work);
-static DECLARE_DELAYED_WORK(idle_work, look);
+static void idle_look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle_work, idle_look);
 
-static void look(struct work_struct *work)
+static void idle_look(struct work_struct *work)
 {
 	unsigned long id = 0;
 	bool more = false;

@@ -62,7 +62,7 @@ static int __init init_embeddings(void)
 	return 0;
 }
 
-static int __init init_all(void)
+static int __init syscript_init_all(void)
 {
 	int err;
 
@@ -119,7 +119,7 @@ exit_watchers:
 
 static int __init syscript_init(void)
 {
-	int err = init_all();
+	int err = syscript_init_all();
 
 	symbols_done();
 	return err;

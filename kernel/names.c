@@ -140,8 +140,8 @@ static void end_turn(struct names *names, struct turn *turn)
  * Finds a function of the subsystem, of all subsystems, or of a library, whose module is then
  * held.
  */
-static hook_function *find_function(const struct syscript_embedding *embedding,
-				    const char *name, struct module **owner, char *error)
+static hook_function *names_find_function(const struct syscript_embedding *embedding,
+					  const char *name, struct module **owner, char *error)
 {
 	const struct syscript_function *function = embedding->functions;
 
@@ -163,8 +163,8 @@ static int find_functions(struct hook_program *program,
 		if (program->nfunctions == SYSCRIPT_FUNCTIONS_MAX)
 			return -E2BIG;
 		n = program->nfunctions++;
-		program->functions[n] = find_function(embedding, name, &program->owners[n],
-						      error);
+		program->functions[n] = names_find_function(embedding, name, &program->owners[n],
+							    error);
 		if (program->functions[n])
 			continue;
 		if (error[0])
@@ -344,8 +344,8 @@ static bool is_gone(const struct syscript_hook *hook)
 }
 
 /* Sets the program before the first call can come, and lists the name once it is attached. */
-static int attach(struct names *names, struct name *name, struct hook_program *program,
-		  char *error)
+static int names_attach(struct names *names, struct name *name, struct hook_program *program,
+			char *error)
 {
 	int err;
 
@@ -384,8 +384,8 @@ static int attach_again(struct names *names, struct name *name, char *error)
 }
 
 /* Returns the previous program. */
-static struct hook_program *replace(struct names *names, struct name *name,
-				    struct hook_program *program)
+static struct hook_program *names_replace(struct names *names, struct name *name,
+					  struct hook_program *program)
 {
 	spin_lock(&names->lock);
 	name->loads++;
@@ -404,7 +404,7 @@ static int put_in_place(struct names *names, struct name **fresh,
 	int err;
 
 	if (!name) {
-		err = attach(names, *fresh, *program, error);
+		err = names_attach(names, *fresh, *program, error);
 		if (!err) {
 			*fresh = NULL;
 			*program = NULL;
@@ -415,7 +415,7 @@ static int put_in_place(struct names *names, struct name **fresh,
 	if (!err && is_gone(&name->hook))
 		err = attach_again(names, name, error);
 	if (!err)
-		*program = replace(names, name, *program);
+		*program = names_replace(names, name, *program);
 	return err;
 }
 
@@ -486,7 +486,7 @@ int names_load(const struct syscript_embedding *embedding, const struct syscript
 	return -ENOMEM;
 }
 
-static int unload(struct names *names, const char *text)
+static int names_take_out(struct names *names, const char *text)
 {
 	struct turn turn;
 	struct name *name;
@@ -520,16 +520,16 @@ int names_unload(const struct syscript_unload *request)
 	if (!of_net && !of_machine && !may_change(true))
 		return -EPERM;
 	if (of_net)
-		err = unload(names_of(true), request->name);
+		err = names_take_out(names_of(true), request->name);
 	if (err == -ENOENT && of_machine)
-		err = unload(names_of(false), request->name);
+		err = names_take_out(names_of(false), request->name);
 	return err;
 }
 
 /* -- Calls of processes ------------------------------------------------------------ */
 
-static int invoke(struct name *name, struct syscript_invoke *invoke, const void *data,
-		  char *error)
+static int names_call(struct name *name, struct syscript_invoke *invoke, const void *data,
+		      char *error)
 {
 	const struct process_arguments arguments = {
 		.args = invoke->args, .nargs = invoke->nargs,
@@ -562,14 +562,14 @@ int names_invoke(struct syscript_invoke *arguments, const void *data, char *erro
 	rcu_read_lock();
 	name = find_name(names, arguments->name);
 	if (name)
-		err = invoke(name, arguments, data, error);
+		err = names_call(name, arguments, data, error);
 	rcu_read_unlock();
 	return err;
 }
 
 /* -- What there is ----------------------------------------------------------------- */
 
-static void tell(struct name *name, bool of_machine, struct syscript_program *out)
+static void names_tell(struct name *name, bool of_machine, struct syscript_program *out)
 {
 	const struct hook_program *program = name->hook.own;
 	struct syscript_counters sums;
@@ -612,7 +612,7 @@ static bool next_of(struct names *names, u64 after, u64 before, bool of_machine,
 		if (name->id > after) {
 			found = name->id < before;
 			if (found)
-				tell(name, of_machine, out);
+				names_tell(name, of_machine, out);
 			break;
 		}
 	spin_unlock(&names->lock);

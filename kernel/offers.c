@@ -30,7 +30,7 @@ static LIST_HEAD(embeddings);
 static LIST_HEAD(libraries);
 static DEFINE_MUTEX(lock);	/* held while either list is changed */
 
-static struct offer *find(struct list_head *list, const char *name)
+static struct offer *offers_find(struct list_head *list, const char *name)
 {
 	struct offer *offer;
 
@@ -40,7 +40,7 @@ static struct offer *find(struct list_head *list, const char *name)
 	return NULL;
 }
 
-static int add(struct list_head *list, struct offer fresh)
+static int offers_add(struct list_head *list, struct offer fresh)
 {
 	struct offer *offer = kmemdup(&fresh, sizeof(fresh), GFP_KERNEL);
 	int err = 0;
@@ -48,7 +48,7 @@ static int add(struct list_head *list, struct offer fresh)
 	if (!offer)
 		return -ENOMEM;
 	mutex_lock(&lock);
-	if (find(list, offer->name))
+	if (offers_find(list, offer->name))
 		err = -EEXIST;
 	else
 		list_add_rcu(&offer->node, list);
@@ -64,7 +64,7 @@ static void take_back(struct list_head *list, const char *name, const void *what
 	struct offer *offer;
 
 	mutex_lock(&lock);
-	offer = find(list, name);
+	offer = offers_find(list, name);
 	if (offer && offer->what == what)
 		list_del_rcu(&offer->node);
 	else
@@ -78,7 +78,7 @@ static void take_back(struct list_head *list, const char *name, const void *what
 
 int syscript_embedding_register(const struct syscript_embedding *embedding)
 {
-	return add(&embeddings, (struct offer){
+	return offers_add(&embeddings, (struct offer){
 		.name = embedding->name, .owner = embedding->owner, .what = embedding });
 }
 EXPORT_SYMBOL_NS_GPL(syscript_embedding_register, COMPAT_NS(SYSCRIPT));
@@ -95,7 +95,7 @@ const struct syscript_embedding *offers_get(const char *name)
 	struct offer *offer;
 
 	rcu_read_lock();
-	offer = find(&embeddings, name);
+	offer = offers_find(&embeddings, name);
 	if (offer && try_module_get(offer->owner))
 		embedding = offer->what;
 	rcu_read_unlock();
@@ -111,7 +111,7 @@ void offers_put(const struct syscript_embedding *embedding)
 
 int syscript_library_register(const struct syscript_library *library)
 {
-	return add(&libraries, (struct offer){
+	return offers_add(&libraries, (struct offer){
 		.name = library->name, .owner = library->owner, .what = library });
 }
 EXPORT_SYMBOL_NS_GPL(syscript_library_register, COMPAT_NS(SYSCRIPT));
@@ -131,8 +131,8 @@ static const char *name_in(const struct syscript_library *library, const char *s
 	       symbol + len + 1 : NULL;
 }
 
-static const struct syscript_function *find_function(const struct syscript_library *library,
-						     const char *symbol)
+static const struct syscript_function *offers_find_function(const struct syscript_library *library,
+							    const char *symbol)
 {
 	const char *name = name_in(library, symbol);
 	const struct syscript_function *function;
@@ -143,8 +143,8 @@ static const struct syscript_function *find_function(const struct syscript_libra
 	return NULL;
 }
 
-static bool may_have(const struct syscript_library *library, const char *symbol,
-		     char *error, size_t len)
+static bool offers_may_have(const struct syscript_library *library, const char *symbol,
+			    char *error, size_t len)
 {
 	if (!(library->contexts & SYSCRIPT_IN_ATOMIC)) {
 		scnprintf(error, len, "%.64s sleeps, and programs for subsystems must not", symbol);
@@ -165,7 +165,7 @@ static const struct syscript_library *get_library(const char *symbol)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(offer, &libraries, node)
-		if (find_function(offer->what, symbol)) {
+		if (offers_find_function(offer->what, symbol)) {
 			if (try_module_get(offer->owner))
 				library = offer->what;
 			break;
@@ -182,8 +182,8 @@ hook_function *offers_function(const char *symbol, struct module **owner, char *
 	if (!library)
 		return NULL;
 	*owner = library->owner;
-	if (may_have(library, symbol, error, len))
-		return find_function(library, symbol)->fn;
+	if (offers_may_have(library, symbol, error, len))
+		return offers_find_function(library, symbol)->fn;
 	module_put(library->owner);
 	*owner = NULL;
 	return NULL;

@@ -34,7 +34,7 @@ static bool is_rights(const struct syscript_register *reg)
 	       (reg->flags & SYSCRIPT_ONLY || !given);
 }
 
-static bool is_base(const struct syscript_register *reg)
+static bool request_is_base(const struct syscript_register *reg)
 {
 	bool base = reg->flags & SYSCRIPT_BASE, extends = reg->flags & SYSCRIPT_EXTENDS;
 
@@ -50,7 +50,7 @@ int request_check_register(const struct syscript_register *reg)
 {
 	if (reg->flags & ~SYSCRIPT_FLAGS || reg->reserved)
 		return -EINVAL;
-	if (!is_rights(reg) || !is_base(reg))
+	if (!is_rights(reg) || !request_is_base(reg))
 		return -EINVAL;
 	if (!reg->image_len || (!reg->error && reg->error_len))
 		return -EINVAL;

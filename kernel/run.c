@@ -65,7 +65,7 @@ u64 run_ask_task_time(void)
 }
 EXPORT_SYMBOL_NS_GPL(run_ask_task_time, COMPAT_NS(SYSCRIPT));
 
-static __always_inline void enter(struct run_own *own, bool stack, bool rare)
+static __always_inline void run_begin_call(struct run_own *own, bool stack, bool rare)
 {
 	unsigned long closed = ~own->meanwhile.seen;
 	unsigned long open = rare ? closed : own->meanwhile.seen;
@@ -75,7 +75,7 @@ static __always_inline void enter(struct run_own *own, bool stack, bool rare)
 	own->gate.open_home = stack ? open : closed;
 }
 
-static __always_inline void leave(struct run_own *own)
+static __always_inline void run_leave(struct run_own *own)
 {
 	own->run.time += run_task_time() - own->since;
 }
@@ -119,9 +119,9 @@ static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), v
 	long ret;
 
 	run_set_limits(own);
-	enter(own, stack, rare);
+	run_begin_call(own, stack, rare);
 	ret = stack ? stack_on(fn, arg, stack, &own->home) : call_here(fn, arg);
-	leave(own);
+	run_leave(own);
 	run_end(own, ret);
 	return ret;
 }
@@ -263,12 +263,12 @@ long run_sleepable(void *arg)
 	struct run_own *own = work->own;
 	long ret;
 
-	leave(own);
+	run_leave(own);
 	if (unlikely(own->run.time > own->run.deadline))
 		run_doom(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, run_work_syscall, work);
 	run_look(own, work->waits);
-	enter(own, own->stack, run_has_rare(own));
+	run_begin_call(own, own->stack, run_has_rare(own));
 	return ret;
 }
 

@@ -9,7 +9,7 @@
  *                    held for long; taken killably.
  *   program->vm_lock inside ->lock: program->vm as seen by those who do not
  *                    have the turn (program_info()).  Held for a few loads.
- *   scripts_lock     the table, and ->walkers.  It is everybody's: held to find the
+ *   scripts_lock     the table, and ->walkers.  Shared by all users: held to find the
  *                    next one and look at it, a few steps however many there are.
  *                    vm_lock nests in it.
  *
@@ -165,7 +165,7 @@ static noinline void script_destroy(struct script *script)
 		shared_put(base.shared);
 }
 
-static __always_inline void put(struct script *script)
+static __always_inline void script_drop(struct script *script)
 {
 	if (refcount_dec_and_test(&script->refs))
 		script_destroy(script);
@@ -178,7 +178,7 @@ void script_get(struct script *script)
 
 void script_put(struct script *script)
 {
-	put(script);
+	script_drop(script);
 }
 
 /* Out of line, so that calls without tracing do not set up its arguments. */
@@ -242,7 +242,7 @@ int script_call(struct script *script, struct syscript_call *call)
 		err = script_run(script, call);
 		mutex_unlock(&script->lock);
 	}
-	put(script);
+	script_drop(script);
 	return err;
 }
 

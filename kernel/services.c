@@ -18,7 +18,7 @@ static_assert(SERVICES_LOCKS == TABLE_LOCKS);
 #define COST_FIND	64
 #define COST_CHANGE	256
 
-static __always_inline void charge(const struct syscript_event *event, u32 fuel)
+static __always_inline void services_charge(const struct syscript_event *event, u32 fuel)
 {
 	*event->seat->fuel -= fuel;
 }
@@ -49,21 +49,21 @@ static __always_inline spinlock_t *open_table(struct syscript_event *event, cons
 	struct services *services = &seat->program->services;
 	u32 hash;
 
-	charge(event, COST_FIND);
+	services_charge(event, COST_FIND);
 	if (table_open(table, seat->base, seat->mask, args[0], args[1]))
 		return NULL;
 	hash = hash_of(table, &services->key);
 	return &services->locks[table_hash(table, hash, now_ms())];
 }
 
-static s64 find(struct syscript_event *event, const s64 *args)
+static s64 services_find_entry(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
 
 	return open_table(event, args, &table) ? table_find(&table) : 0;
 }
 
-static s64 add(struct syscript_event *event, const s64 *args)
+static s64 services_add(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
 	spinlock_t *lock = open_table(event, args, &table);
@@ -74,14 +74,14 @@ static s64 add(struct syscript_event *event, const s64 *args)
 	value = table_find(&table);
 	if (value)
 		return value;
-	charge(event, COST_CHANGE + table.value_size);
+	services_charge(event, COST_CHANGE + table.value_size);
 	spin_lock(lock);
 	value = table_add(&table);
 	spin_unlock(lock);
 	return value;
 }
 
-static s64 delete(struct syscript_event *event, const s64 *args)
+static s64 services_delete(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
 	spinlock_t *lock = open_table(event, args, &table);
@@ -89,7 +89,7 @@ static s64 delete(struct syscript_event *event, const s64 *args)
 
 	if (!lock)
 		return 0;
-	charge(event, COST_CHANGE);
+	services_charge(event, COST_CHANGE);
 	spin_lock(lock);
 	had = table_delete(&table);
 	spin_unlock(lock);
@@ -97,9 +97,9 @@ static s64 delete(struct syscript_event *event, const s64 *args)
 }
 
 static const struct syscript_function functions[] = {
-	{ "table_find", find },
-	{ "table_add", add },
-	{ "table_delete", delete },
+	{ "table_find", services_find_entry },
+	{ "table_add", services_add },
+	{ "table_delete", services_delete },
 	{ }
 };
 

@@ -35,7 +35,7 @@ static unsigned int count;
 static DEFINE_SPINLOCK(shared_lock);	/* guards the list and its length */
 static DEFINE_MUTEX(shared_change);	/* one of each digest is made */
 
-static struct shared *find(const u8 *digest)
+static struct shared *shared_find(const u8 *digest)
 {
 	struct shared *shared;
 
@@ -51,14 +51,14 @@ struct shared *shared_get(const u8 *digest)
 	struct shared *shared;
 
 	spin_lock(&shared_lock);
-	shared = find(digest);
+	shared = shared_find(digest);
 	if (shared)
 		refcount_inc(&shared->refs);
 	spin_unlock(&shared_lock);
 	return shared;
 }
 
-static void destroy(struct shared *shared)
+static void shared_destroy(struct shared *shared)
 {
 	if (shared->program)
 		program_destroy(shared->program);
@@ -68,7 +68,7 @@ static void destroy(struct shared *shared)
 void shared_put(struct shared *shared)
 {
 	if (refcount_dec_and_test(&shared->refs))
-		destroy(shared);
+		shared_destroy(shared);
 }
 
 const struct program *shared_program(const struct shared *shared)
@@ -92,7 +92,7 @@ static struct shared *find_unused(void)
  * Puts @shared on the list, in place of @old if the list is full.  False if it is full and there
  * is no @old.
  */
-static bool publish(struct shared *shared, struct shared **old)
+static bool shared_publish(struct shared *shared, struct shared **old)
 {
 	bool full;
 
@@ -111,8 +111,8 @@ static bool publish(struct shared *shared, struct shared **old)
 }
 
 /* The base that it replaces stays until the new one is complete. */
-static int make(struct shared *shared, const struct syscript_register *reg, const char *image,
-		char *error)
+static int shared_make(struct shared *shared, const struct syscript_register *reg,
+		       const char *image, char *error)
 {
 	int err = program_create(&shared->program, reg, CONTEXT_SHARED, error) ?:
 		  program_load(shared->program, reg, image, NULL, error);
@@ -120,7 +120,7 @@ static int make(struct shared *shared, const struct syscript_register *reg, cons
 
 	if (err)
 		return err;
-	if (publish(shared, &old)) {
+	if (shared_publish(shared, &old)) {
 		if (old)
 			shared_put(old);
 		return 0;
@@ -136,13 +136,13 @@ static bool is_there(const u8 *digest)
 	bool there;
 
 	spin_lock(&shared_lock);
-	there = find(digest);
+	there = shared_find(digest);
 	spin_unlock(&shared_lock);
 	return there;
 }
 
-static int add(const struct syscript_register *reg, const char *image, const u8 *digest,
-	       char *error)
+static int shared_add_checked(const struct syscript_register *reg, const char *image,
+			      const u8 *digest, char *error)
 {
 	struct shared *shared;
 	int err;
@@ -154,9 +154,9 @@ static int add(const struct syscript_register *reg, const char *image, const u8 
 		return -ENOMEM;
 	refcount_set(&shared->refs, 1);
 	memcpy(shared->digest, digest, sizeof(shared->digest));
-	err = make(shared, reg, image, error);
+	err = shared_make(shared, reg, image, error);
 	if (err)
-		destroy(shared);
+		shared_destroy(shared);
 	return err;
 }
 
@@ -169,7 +169,7 @@ int shared_add(const struct syscript_register *reg, const char *image, char *err
 	err = mutex_lock_killable(&shared_change);
 	if (err)
 		return err;
-	err = add(reg, image, digest, error);
+	err = shared_add_checked(reg, image, digest, error);
 	mutex_unlock(&shared_change);
 	return err;
 }

@@ -131,8 +131,8 @@ static long call_now(unsigned int index, const struct pt_regs *regs)
 	return call_entry(index, regs);
 }
 
-static void describe(struct watchers_call *call, unsigned int index,
-		     const struct pt_regs *regs)
+static void syscalls_describe(struct watchers_call *call, unsigned int index,
+			      const struct pt_regs *regs)
 {
 	watchers_describe(call, entries_numbers[index], arg_counts[index], regs);
 }
@@ -156,7 +156,7 @@ static noinline int call_watched(unsigned int index, const struct pt_regs *regs,
 {
 	struct watchers_call call;
 
-	describe(&call, index, regs);
+	syscalls_describe(&call, index, regs);
 	return call_if_allowed(&call, watchers_enter(&call), index, regs, ret);
 }
 
@@ -166,7 +166,7 @@ int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long 
 	struct watchers_call call;
 	int err;
 
-	describe(&call, index, regs);
+	syscalls_describe(&call, index, regs);
 	err = call_if_allowed(&call, watchers_answered(&call, answer), index, regs, ret);
 	*ret = syscalls_result(*ret);
 	return err;

@@ -18,7 +18,7 @@
 #include "symbols.h"
 #include "usermode.h"
 
-static void nothing(void)
+static void usermode_nothing(void)
 {
 }
 
@@ -26,9 +26,9 @@ static void no_memory(gfp_t gfp)
 {
 }
 
-DEFINE_STATIC_CALL(usermode_run, nothing);		/* task_work_run() */
+DEFINE_STATIC_CALL(usermode_run, usermode_nothing);		/* task_work_run() */
 DEFINE_STATIC_CALL(usermode_over_high, no_memory);	/* mem_cgroup_handle_over_high() */
-DEFINE_STATIC_CALL(usermode_io, nothing);		/* blkcg_maybe_throttle_current() */
+DEFINE_STATIC_CALL(usermode_io, usermode_nothing);		/* blkcg_maybe_throttle_current() */
 
 /* Kernel threads have no task works, and an exiting task has run its last. */
 static bool may_work(void)
@@ -54,7 +54,7 @@ void usermode_throttle(void)
 	static_call(usermode_io)();
 }
 
-static int __init missing(const char *what)
+static int __init usermode_missing(const char *what)
 {
 	pr_err("this kernel %s in a way that is not known here\n", what);
 	return -ENOENT;
@@ -69,11 +69,11 @@ static int __init find_throttles(void)
 	if (over_high)
 		static_call_update(usermode_over_high, over_high);
 	else if (IS_ENABLED(CONFIG_MEMCG))
-		return missing("throttles memory");
+		return usermode_missing("throttles memory");
 	if (io)
 		static_call_update(usermode_io, io);
 	else if (IS_ENABLED(CONFIG_BLK_CGROUP))
-		return missing("throttles storage");
+		return usermode_missing("throttles storage");
 	return 0;
 }
 
@@ -82,7 +82,7 @@ int __init usermode_init(void)
 	void *run = symbols_find("task_work_run");
 
 	if (!run)
-		return missing("does the work of tasks");
+		return usermode_missing("does the work of tasks");
 	static_call_update(usermode_run, run);
 	if (USERMODE_UNKNOWN)
 		pr_notice("this kernel may have work before a return to user mode that is not known here (thread flags %#lx): it ends runs\n",

@@ -100,7 +100,7 @@ long watchers_ask_filters_guarded(const struct pt_regs *unused)
 }
 
 /* Translates @answer, the result of __secure_computing(). */
-static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
+static int watchers_judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
 {
 	if (!answer)
 		return 0;
@@ -123,7 +123,7 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 	if (has_sigsys())
 		return -EOPNOTSUPP;
 	ret = needs_guard() ? exits_guard() : filters_ask(NULL);
-	return judge(call, regs, ret);
+	return watchers_judge(call, regs, ret);
 }
 #else
 static int check_filters(void)
@@ -136,7 +136,7 @@ long watchers_ask_filters_guarded(const struct pt_regs *unused)
 	return FILTERS_NOT_ASKED;
 }
 
-static int judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
+static int watchers_judge(struct watchers_call *call, const struct pt_regs *regs, long answer)
 {
 	return 0;
 }
@@ -163,7 +163,7 @@ static void __init find_tracepoint(struct tracepoint *tp, void *unused)
 typedef void (*probe_t)(void *data, struct pt_regs *regs, long value);
 
 /* Calls the probes as the tracepoint does. */
-static void fire(struct tracepoint *tp, struct pt_regs *regs, long value)
+static void watchers_fire(struct tracepoint *tp, struct pt_regs *regs, long value)
 {
 	struct tracepoint_func *probe;
 
@@ -198,7 +198,7 @@ static int ask_all(struct watchers_call *call, struct pt_regs *regs)
 	if (!ret && bits & WATCH_FILTERS)
 		ret = ask_filters(call, regs);
 	if (!ret && bits & WATCH_EVENTS)
-		fire(sys_enter, regs, call->nr);
+		watchers_fire(sys_enter, regs, call->nr);
 	return !ret && is_changed(call, regs) ? -EOPNOTSUPP : ret;
 }
 
@@ -218,7 +218,7 @@ static void leave_shown(struct watchers_call *call)
 	struct pt_regs *regs = current_pt_regs();
 
 	show_call(call, regs, call->ret);
-	fire(sys_exit, regs, call->ret);
+	watchers_fire(sys_exit, regs, call->ret);
 	regs_restore(&call->saved, regs);
 }
 
@@ -260,7 +260,7 @@ int watchers_enter(struct watchers_call *call)
 int watchers_answered(struct watchers_call *call, long answer)
 {
 	const struct pt_regs *regs = current_pt_regs();
-	int ret = judge(call, regs, answer);
+	int ret = watchers_judge(call, regs, answer);
 
 	return !ret && is_changed(call, regs) ? -EOPNOTSUPP : ret;
 }

@@ -85,7 +85,7 @@ static size_t size_of(unsigned int n)
 }
 
 /* Charged to the program's memory limit, for which the user has been charged. */
-static bool may_have(const struct engine_vm *vm, size_t size)
+static bool batches_may_have(const struct engine_vm *vm, size_t size)
 {
 	return size <= vm->memory_max - vm->batches.memory;
 }
@@ -96,7 +96,7 @@ struct allocation {
 	size_t size;
 };
 
-static long allocate(void *arg)
+static long batches_allocate(void *arg)
 {
 	struct allocation *allocation = arg;
 
@@ -105,7 +105,7 @@ static long allocate(void *arg)
 }
 
 /* Stores @mmsg and returns its number; 0 if all numbers are in use. */
-static int keep(struct engine_vm *vm, struct mmsg *mmsg)
+static int batches_keep(struct engine_vm *vm, struct mmsg *mmsg)
 {
 	unsigned int i;
 
@@ -119,21 +119,21 @@ static int keep(struct engine_vm *vm, struct mmsg *mmsg)
 	return 0;
 }
 
-static s64 import(struct engine_vm *vm, struct image_batch_import *given)
+static s64 batches_import(struct engine_vm *vm, struct image_batch_import *given)
 {
 	struct allocation allocation = { .size = size_of(given->n) };
 	int number = 0;
 	s64 err;
 
-	if (!may_have(vm, allocation.size))
+	if (!batches_may_have(vm, allocation.size))
 		return -ENOBUFS;
-	run_as_syscall(vm->run, allocate, &allocation, false);
+	run_as_syscall(vm->run, batches_allocate, &allocation, false);
 	if (!allocation.mmsg)
 		return -ENOBUFS;
 	err = mmsg_import(vm->run, allocation.mmsg, given->addr, given->n, &given->wrong);
 	/* If the run ends, the program does not get the number. */
 	if (!err && !vm->run->doom)
-		number = keep(vm, allocation.mmsg);
+		number = batches_keep(vm, allocation.mmsg);
 	if (!number)
 		platform_free(allocation.mmsg);
 	return err ?: number ?: -ENOBUFS;
@@ -148,13 +148,13 @@ static s64 messages_call(struct engine_vm *vm, u64 address)
 	if (!given.n || given.n > MMSG_MAX)
 		return -EINVAL;
 	given.wrong = 0;
-	ret = import(vm, &given);
+	ret = batches_import(vm, &given);
 	memcpy(in_arena(vm, address), &given, sizeof(given));
 	return ret;
 }
 
 /* The imported messages with @number, or NULL. */
-static struct mmsg **find(struct engine_vm *vm, u64 number)
+static struct mmsg **batches_find(struct engine_vm *vm, u64 number)
 {
 	u64 i = number - 1;
 	struct mmsg **messages;
@@ -167,7 +167,7 @@ static struct mmsg **find(struct engine_vm *vm, u64 number)
 
 static s64 forget_call(struct engine_vm *vm, u64 number)
 {
-	struct mmsg **messages = find(vm, number);
+	struct mmsg **messages = batches_find(vm, number);
 
 	if (!messages)
 		return -ENOENT;
@@ -186,7 +186,7 @@ static s64 transfer_call(struct engine_vm *vm, bool receives, u64 address)
 
 	READ_STRUCT(vm, &given, address);
 	if (receives || given.messages) {
-		messages = find(vm, given.messages);
+		messages = batches_find(vm, given.messages);
 		if (!messages)
 			return -ENOENT;
 	}

@@ -33,7 +33,7 @@ struct fuel {
 	u32 start, end;		/* the current function */
 };
 
-static u32 cost(const struct image_insn *insn)
+static u32 fuel_cost(const struct image_insn *insn)
 {
 	switch (INSN_CLASS(insn->code)) {
 	case INSN_LDX: case INSN_ST:
@@ -104,7 +104,7 @@ static u32 ahead_of_jump(struct fuel *fuel, u32 pc)
 		there = ahead_of_loop_end(fuel, pc);
 	else
 		there = fuel->ahead[target_of(fuel, pc)];
-	return cost(insn) + (next > there ? next : there);
+	return fuel_cost(insn) + (next > there ? next : there);
 }
 
 static u32 ahead_of(struct fuel *fuel, u32 pc)
@@ -116,11 +116,11 @@ static u32 ahead_of(struct fuel *fuel, u32 pc)
 	if (insn_is_jump(insn))
 		return ahead_of_jump(fuel, pc);
 	if (insn->code == (INSN_JMP | INSN_EXIT))
-		return cost(insn);
+		return fuel_cost(insn);
 	if (!image_calls_deep(fuel->checked, pc))
-		return cost(insn) + ahead_of_next(fuel, pc);
+		return fuel_cost(insn) + ahead_of_next(fuel, pc);
 	fuel->checked->charges[pc] = ahead_of_next(fuel, pc);
-	return cost(insn);
+	return fuel_cost(insn);
 }
 
 /* Also true, earlier, where a loop has just ended, so that the charge is outside of it. */
@@ -156,7 +156,7 @@ static void charge_loops(struct fuel *fuel)
 		if (!jumps_back(fuel, pc))
 			continue;
 		paid = fuel->checked->charges[pc] ?: fuel->ahead[pc];
-		want = cost(&fuel->checked->insns[pc]) + fuel->ahead[target_of(fuel, pc)];
+		want = fuel_cost(&fuel->checked->insns[pc]) + fuel->ahead[target_of(fuel, pc)];
 		if (want > paid)
 			fuel->checked->charges[pc] += want - paid;
 	}

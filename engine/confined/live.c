@@ -116,7 +116,7 @@ static u16 at_target(const struct live *l, u32 pc, s32 offset)
 }
 
 /* The set after the instruction, from the set @next before the following one. */
-static u16 after(const struct live *l, u32 pc, u16 next)
+static u16 live_after(const struct live *l, u32 pc, u16 next)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 
@@ -129,7 +129,7 @@ static u16 after(const struct live *l, u32 pc, u16 next)
 }
 
 /* The set before the instruction. */
-static u16 before(struct live *l, u32 pc, u16 after)
+static u16 live_before(struct live *l, u32 pc, u16 after)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 	u16 saved = (l->checked->traits[l->func] & TRAIT_SAVES) << 6;
@@ -146,7 +146,7 @@ static u16 before(struct live *l, u32 pc, u16 after)
 	return (after & ~effect.writes) | effect.reads;
 }
 
-static void mark(struct live *l, u32 pc)
+static void live_mark(struct live *l, u32 pc)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 
@@ -160,7 +160,7 @@ static void mark(struct live *l, u32 pc)
 /*
  * Updates and returns the set before an instruction, from the set @next before the following one.
  */
-static u16 look_at(struct live *l, u32 pc, u16 next)
+static u16 live_look_at(struct live *l, u32 pc, u16 next)
 {
 	const struct image_insn *insn = &l->checked->insns[pc];
 
@@ -170,8 +170,8 @@ static u16 look_at(struct live *l, u32 pc, u16 next)
 		l->after[pc] = next;
 		return read_at_straight(insn, next);
 	}
-	l->after[pc] = after(l, pc, next);
-	return before(l, pc, l->after[pc]);
+	l->after[pc] = live_after(l, pc, next);
+	return live_before(l, pc, l->after[pc]);
 }
 
 /*
@@ -187,12 +187,12 @@ static bool go_over(struct live *l, bool first)
 	for (pc = end; pc-- > start;) {
 		image_pause(pc);
 		if (first)
-			mark(l, pc);
+			live_mark(l, pc);
 		was = l->before[pc];
 		if (!changed && !(was & LEADS_ON))
 			continue;
 		next = pc + 1 < end ? l->before[pc + 1] & ALL_REGISTERS : 0;
-		next = look_at(l, pc, next) | (was & ~ALL_REGISTERS);
+		next = live_look_at(l, pc, next) | (was & ~ALL_REGISTERS);
 		more |= was & LOOP && was != next;
 		changed = first || was != next;
 		l->before[pc] = next;
@@ -209,7 +209,7 @@ static void read_all(struct live *l)
 }
 
 /* Returns whether the set at the function's beginning has grown. */
-static bool find_function(struct live *l, bool first)
+static bool live_find_function(struct live *l, bool first)
 {
 	u32 start = l->checked->funcs[l->func].start, pass;
 	u16 was = l->before[start] & ALL_REGISTERS;
@@ -230,7 +230,7 @@ static void find_all(struct live *l, bool first)
 	for (pass = 0; pass < PASSES && more; pass++) {
 		l->ahead = more = false;
 		for (l->func = 0; l->func < l->checked->image->nfuncs; l->func++)
-			more |= find_function(l, first && !pass);
+			more |= live_find_function(l, first && !pass);
 		more &= l->ahead;
 	}
 	for (l->func = 0; more && l->func < l->checked->image->nfuncs; l->func++)

@@ -22,7 +22,7 @@ struct header {
 };
 
 /* The address of 8 bytes, and of the guard page's bytes after them. */
-static __always_inline void *at(const struct table *table, u64 address)
+static __always_inline void *table_at(const struct table *table, u64 address)
 {
 	return table->base + (address & table->mask & ~7ULL);
 }
@@ -63,7 +63,7 @@ static __always_inline int table_open(struct table *table, void *base, u64 mask,
 	table->base = base;
 	table->mask = mask;
 	table->header = address;
-	header = at(table, address);
+	header = table_at(table, address);
 	entries = load_half(&header->entries);
 	table->key_size = load_half(&header->key_size);
 	table->value_size = load_half(&header->value_size);
@@ -100,7 +100,7 @@ static __always_inline u32 table_hash(struct table *table, u32 hash, u64 now)
 
 static __always_inline u64 *tag_of(const struct table *table, u32 way)
 {
-	return (u64 *)at(table, table->set) + way;
+	return (u64 *)table_at(table, table->set) + way;
 }
 
 static __always_inline u64 entry_of(const struct table *table, u32 way)
@@ -115,7 +115,7 @@ static __always_inline u64 value_of(const struct table *table, u32 way)
 
 static __always_inline bool has_key(const struct table *table, u32 way)
 {
-	const u64 *key = at(table, entry_of(table, way));
+	const u64 *key = table_at(table, entry_of(table, way));
 	u32 i;
 
 	/* Most keys are one word. */
@@ -174,7 +174,7 @@ static __always_inline u64 fresh_tag(const struct table *table)
 }
 
 /* Updates the time at most once in a ms, so that CPUs that read do not write. */
-static __always_inline void touch(const struct table *table, u32 way, u64 tag)
+static __always_inline void table_touch(const struct table *table, u32 way, u64 tag)
 {
 	u64 fresh = fresh_tag(table);
 
@@ -189,12 +189,12 @@ static __always_inline u64 table_find(const struct table *table)
 
 	if (found.way == WAYS || is_old(table, found.tag))
 		return 0;
-	touch(table, found.way, found.tag);
+	table_touch(table, found.way, found.tag);
 	return value_of(table, found.way);
 }
 
 /* An empty slot, else the least recently used; ties are broken by the hash. */
-static u32 choose(const struct table *table, u64 *tag)
+static u32 table_choose(const struct table *table, u64 *tag)
 {
 	u32 first = first_way(table), best = first, way, i;
 	u64 most = 0;
@@ -219,24 +219,24 @@ static void write_entry(const struct table *table, u32 way)
 
 	store_word(tag, BUSY);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(at(table, entry_of(table, way)), table->key, table->key_words * 8);
-	memset(at(table, value_of(table, way)), 0, table->value_size);
+	memcpy(table_at(table, entry_of(table, way)), table->key, table->key_words * 8);
+	memset(table_at(table, value_of(table, way)), 0, table->value_size);
 	store_word(tag, fresh_tag(table));
 }
 
 static u64 table_add(const struct table *table)
 {
-	struct header *header = at(table, table->header);
+	struct header *header = table_at(table, table->header);
 	struct found found = find_way(table);
 	u64 tag = found.tag;
 	u32 way = found.way;
 
 	if (way < WAYS && !is_old(table, tag)) {
-		touch(table, way, tag);
+		table_touch(table, way, tag);
 		return value_of(table, way);
 	}
 	if (way == WAYS) {
-		way = choose(table, &tag);
+		way = table_choose(table, &tag);
 		if (tag && !is_old(table, tag))
 			__atomic_fetch_add(&header->evicted, 1, __ATOMIC_RELAXED);
 	}

@@ -44,7 +44,7 @@ static DEFINE_MUTEX(lock);	/* guards both; readers use RCU */
 
 /* -- What a program sees ----------------------------------------------------------- */
 
-static u32 look_at(unsigned int cpu)
+static u32 governor_look_at(unsigned int cpu)
 {
 	struct seen *last = per_cpu_ptr(&seen, cpu);
 	u64 wall, idle = get_cpu_idle_time(cpu, &wall, 0);
@@ -57,13 +57,13 @@ static u32 look_at(unsigned int cpu)
 	return READ_ONCE(last->load);
 }
 
-static u32 busiest(const struct cpufreq_policy *policy)
+static u32 governor_busiest(const struct cpufreq_policy *policy)
 {
 	unsigned int cpu;
 	u32 load = 0;
 
 	for_each_cpu(cpu, policy->cpus)
-		load = max(load, look_at(cpu));
+		load = max(load, governor_look_at(cpu));
 	return load;
 }
 
@@ -105,7 +105,7 @@ static const struct syscript_function functions[] = {
 /* -- The governor ------------------------------------------------------------------ */
 
 /* Asks the program: a frequency in kHz, or SYSCRIPT_CPUFREQ_DEFAULT. */
-static u32 ask(const struct cpufreq_policy *policy, u32 load)
+static u32 governor_ask(const struct cpufreq_policy *policy, u32 load)
 {
 	struct syscript_event event = { .result = SYSCRIPT_CPUFREQ_DEFAULT };
 	struct syscript_hook *place;
@@ -128,13 +128,13 @@ static u32 by_load(const struct cpufreq_policy *policy, u32 load)
 	return min_t(u64, U32_MAX, div_u64((u64)policy->cur * load, AIM));
 }
 
-static void govern(struct work_struct *work)
+static void governor_work(struct work_struct *work)
 {
 	struct policy *policy = container_of(to_delayed_work(work), struct policy, work);
-	u32 load = busiest(policy->of), frequency;
+	u32 load = governor_busiest(policy->of), frequency;
 
 	look_at_zone();
-	frequency = ask(policy->of, load);
+	frequency = governor_ask(policy->of, load);
 	mutex_lock(&policy->lock);
 	if (frequency == SYSCRIPT_CPUFREQ_DEFAULT)
 		frequency = by_load(policy->of, load);
@@ -149,7 +149,7 @@ static int gov_init(struct cpufreq_policy *of)
 
 	if (!policy)
 		return -ENOMEM;
-	INIT_DELAYED_WORK(&policy->work, govern);
+	INIT_DELAYED_WORK(&policy->work, governor_work);
 	mutex_init(&policy->lock);
 	policy->of = of;
 	of->governor_data = policy;
@@ -166,7 +166,7 @@ static int gov_start(struct cpufreq_policy *of)
 {
 	struct policy *policy = of->governor_data;
 
-	busiest(of);
+	governor_busiest(of);
 	schedule_delayed_work(&policy->work, PERIOD);
 	return 0;
 }
@@ -195,8 +195,8 @@ static struct cpufreq_governor governor = {
 
 /* -- The program's place ----------------------------------------------------------- */
 
-static int attach(struct syscript_hook *fresh, struct net *net, const char *where,
-		  char *error, size_t len)
+static int governor_attach(struct syscript_hook *fresh, struct net *net, const char *where,
+			   char *error, size_t len)
 {
 	int err = 0;
 
@@ -215,7 +215,7 @@ static int attach(struct syscript_hook *fresh, struct net *net, const char *wher
 	return err;
 }
 
-static void detach(struct syscript_hook *gone)
+static void governor_detach(struct syscript_hook *gone)
 {
 	mutex_lock(&lock);
 	RCU_INIT_POINTER(hook, NULL);
@@ -227,7 +227,7 @@ static const struct syscript_embedding embedding = {
 	.name = "cpufreq", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_cpufreq), .fuel = FUEL, .functions = functions,
 	.low = 0, .high = U32_MAX, .fallback = SYSCRIPT_CPUFREQ_DEFAULT,
-	.attach = attach, .detach = detach,
+	.attach = governor_attach, .detach = governor_detach,
 };
 
 int cpufreq_init(void)

@@ -46,8 +46,8 @@ static void show_file(struct syscript_file *to, u32 mask, const struct inode *in
 }
 
 /* Called in process context, in an SRCU section that freeing the mark waits for. */
-static int on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
-		    struct inode *dir, const struct qstr *name, u32 cookie)
+static int watch_on_event(struct fsnotify_mark *mark, u32 mask, struct inode *inode,
+			  struct inode *dir, const struct qstr *name, u32 cookie)
 {
 	const struct watch *watch = container_of(mark, struct watch, mark);
 	struct syscript_event event;
@@ -65,11 +65,11 @@ static void free_watch(struct fsnotify_mark *mark)
 }
 
 static const struct fsnotify_ops ops = {
-	.handle_inode_event = on_event,
+	.handle_inode_event = watch_on_event,
 	.free_mark = free_watch,
 };
 
-static int add(struct watch *watch, const char *where)
+static int watch_add(struct watch *watch, const char *where)
 {
 	struct inode *inode;
 	struct path path;
@@ -84,8 +84,8 @@ static int add(struct watch *watch, const char *where)
 	return err;
 }
 
-static int attach(struct syscript_hook *hook, struct net *net, const char *where,
-		  char *error, size_t len)
+static int watch_attach(struct syscript_hook *hook, struct net *net, const char *where,
+			char *error, size_t len)
 {
 	struct watch *watch = kzalloc(sizeof(*watch), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -94,7 +94,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 		return -ENOMEM;
 	watch->hook = hook;
 	fsnotify_init_mark(&watch->mark, group);
-	err = *where == '/' ? add(watch, where) : -EINVAL;
+	err = *where == '/' ? watch_add(watch, where) : -EINVAL;
 	if (!err) {
 		syscript_hook_set_private(hook, watch);
 		return 0;
@@ -105,7 +105,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	return err;
 }
 
-static void detach(struct syscript_hook *hook)
+static void watch_detach(struct syscript_hook *hook)
 {
 	struct watch *watch = syscript_hook_private(hook);
 
@@ -119,7 +119,7 @@ static void detach(struct syscript_hook *hook)
 }
 
 /* The file was deleted and closed, or its file system unmounted. */
-static bool gone(const struct syscript_hook *hook)
+static bool watch_gone(const struct syscript_hook *hook)
 {
 	const struct watch *watch = syscript_hook_private(hook);
 
@@ -129,7 +129,7 @@ static bool gone(const struct syscript_hook *hook)
 static const struct syscript_embedding embedding = {
 	.name = "files", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_file), .fuel = FUEL,
-	.attach = attach, .detach = detach, .gone = gone,
+	.attach = watch_attach, .detach = watch_detach, .gone = watch_gone,
 };
 
 int embed_files_init(void)

@@ -325,7 +325,7 @@ static const struct syscript_function functions[] = {
 /* -- Verdicts ---------------------------------------------------------------------- */
 
 /* Sends a packet, which may come to the same hook: only after the program has returned. */
-static unsigned int reject(struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int nfprog_reject(struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	/* As nf_send_unreach() and nf_send_unreach6() do.  A tunnel's metadata is not a route. */
 	if (!skb_valid_dst(skb))
@@ -378,7 +378,7 @@ static noinline int tell_stack(struct call *call)
 	return 0;
 }
 
-static unsigned int verdict(struct call *call, s64 result)
+static unsigned int nfprog_verdict(struct call *call, s64 result)
 {
 	const struct nf_hook_state *state = call->state;
 	bool own = call->event.rare & SYSCRIPT_EVENT_OWN;
@@ -392,24 +392,24 @@ static unsigned int verdict(struct call *call, s64 result)
 	if (result <= SYSCRIPT_ACCEPT)
 		return result;
 	if (result == SYSCRIPT_REJECT)
-		return reject(call->skb, state);
+		return nfprog_reject(call->skb, state);
 	return version_of(call) ? NF_QUEUE_NR(own ? call->queue : 0) : NF_DROP;
 }
 
 /* Ends a call that neither drops nor accepts an unchanged packet, or has more work to do. */
 static noinline unsigned int rare_end(struct call *call, s64 result)
 {
-	return verdict(call, syscript_hook_end(&call->event, result));
+	return nfprog_verdict(call, syscript_hook_end(&call->event, result));
 }
 
 static noinline unsigned int default_verdict(struct call *call)
 {
-	return verdict(call, call->event.result);
+	return nfprog_verdict(call, call->event.result);
 }
 
 /* Has no array, so a stack protector would guard nothing. */
-static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
-						const struct nf_hook_state *state)
+static __no_stack_protector unsigned int nfprog_called(void *hook, struct sk_buff *skb,
+						       const struct nf_hook_state *state)
 {
 	struct call call __uninitialized;
 	s64 result;
@@ -429,10 +429,10 @@ static __no_stack_protector unsigned int called(void *hook, struct sk_buff *skb,
 
 static_assert(SYSCRIPT_DROP == NF_DROP && SYSCRIPT_ACCEPT == NF_ACCEPT);
 
-static int attach(struct syscript_hook *hook, struct net *net, const char *where,
-		  char *error, size_t len)
+static int nfprog_attach(struct syscript_hook *hook, struct net *net, const char *where,
+			 char *error, size_t len)
 {
-	struct place *place = place_get(where, called, hook, net, error, len);
+	struct place *place = place_get(where, nfprog_called, hook, net, error, len);
 
 	if (IS_ERR(place))
 		return PTR_ERR(place);
@@ -440,7 +440,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	return 0;
 }
 
-static void detach(struct syscript_hook *hook)
+static void nfprog_detach(struct syscript_hook *hook)
 {
 	struct place *place = syscript_hook_private(hook);
 
@@ -449,7 +449,7 @@ static void detach(struct syscript_hook *hook)
 		place_put(place);
 }
 
-static bool gone(const struct syscript_hook *hook)
+static bool nfprog_gone(const struct syscript_hook *hook)
 {
 	const struct place *place = syscript_hook_private(hook);
 
@@ -465,9 +465,9 @@ static const struct syscript_embedding netfilter = {
 	.fuel = FUEL,
 	.low = SYSCRIPT_DROP, .high = SYSCRIPT_QUEUE, .fallback = SYSCRIPT_ACCEPT,
 	.functions = functions,
-	.attach = attach,
-	.detach = detach,
-	.gone = gone,
+	.attach = nfprog_attach,
+	.detach = nfprog_detach,
+	.gone = nfprog_gone,
 };
 
 int netfilter_init(void)

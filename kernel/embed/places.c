@@ -109,8 +109,8 @@ static bool at_device(const struct nf_hook_ops *ops)
 }
 
 /* Parses "FAMILY HOOK [PRIORITY]", with a device after HOOK for hooks of devices. */
-static int parse(const char *where, struct nf_hook_ops *ops, char *device, char *error,
-		 size_t len)
+static int place_parse(const char *where, struct nf_hook_ops *ops, char *device, char *error,
+		       size_t len)
 {
 	const struct family *family;
 	char name[16], hook[16];
@@ -181,7 +181,7 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 	place->ops.hook = fn;
 	place->ops.priv = private;
 	INIT_LIST_HEAD(&place->node);
-	err = parse(where, &place->ops, device, error, len);
+	err = place_parse(where, &place->ops, device, error, len);
 	if (place->ops.pf == NFPROTO_INET && at_device(&place->ops)) {
 		place->ops.hook = ip_only;
 		place->ops.priv = place;
@@ -197,7 +197,7 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 }
 
 /* The caller holds rtnl, which guards the list. */
-static void leave_device(struct place *place)
+static void place_leave_device(struct place *place)
 {
 	if (list_empty(&place->node))
 		return;
@@ -211,7 +211,7 @@ bool place_gone(const struct place *place)
 	return at_device(&place->ops) && list_empty_careful(&place->node);
 }
 
-static unsigned int pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int place_pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	return NF_ACCEPT;
 }
@@ -225,7 +225,7 @@ static void leave_family(struct place *place)
 	bool stands_in;
 
 	place->stand_in = place->ops;
-	place->stand_in.hook = pass;
+	place->stand_in.hook = place_pass;
 	place->stand_in.priority = INT_MAX;
 	stands_in = !nf_register_net_hook(place->net, &place->stand_in);
 	nf_unregister_net_hook(place->net, &place->ops);
@@ -237,7 +237,7 @@ void place_put(struct place *place)
 {
 	if (at_device(&place->ops)) {
 		rtnl_lock();
-		leave_device(place);
+		place_leave_device(place);
 		rtnl_unlock();
 	} else {
 		leave_family(place);
@@ -247,7 +247,7 @@ void place_put(struct place *place)
 
 /* -- Devices ----------------------------------------------------------------------- */
 
-static int on_event(struct notifier_block *unused, unsigned long event, void *info)
+static int place_on_event(struct notifier_block *unused, unsigned long event, void *info)
 {
 	const struct net_device *device = netdev_notifier_info_to_dev(info);
 	struct place *place, *next;
@@ -255,11 +255,11 @@ static int on_event(struct notifier_block *unused, unsigned long event, void *in
 	if (event == NETDEV_UNREGISTER)
 		list_for_each_entry_safe(place, next, &at_devices, node)
 			if (place->ops.dev == device)
-				leave_device(place);
+				place_leave_device(place);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block notifier = { .notifier_call = on_event };
+static struct notifier_block notifier = { .notifier_call = place_on_event };
 
 int places_init(void)
 {

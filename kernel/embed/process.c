@@ -37,8 +37,8 @@ int process_call(struct syscript_hook *hook, const struct process_arguments *arg
 	return event.rare & SYSCRIPT_EVENT_FAILED ? -EPROTO : 0;
 }
 
-static int attach(struct syscript_hook *hook, struct net *net, const char *where,
-		  char *error, size_t len)
+static int process_attach(struct syscript_hook *hook, struct net *net, const char *where,
+			       char *error, size_t len)
 {
 	if (!*where)
 		return 0;
@@ -46,7 +46,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	return -EINVAL;
 }
 
-static void detach(struct syscript_hook *hook)
+static void process_detach(struct syscript_hook *hook)
 {
 }
 
@@ -59,8 +59,8 @@ static const struct syscript_embedding process = {
 	.fuel = FUEL,
 	.errors_max = U32_MAX,
 	.low = S64_MIN + 1, .high = S64_MAX,
-	.attach = attach,
-	.detach = detach,
+	.attach = process_attach,
+	.detach = process_detach,
 };
 
 bool process_is(const struct syscript_embedding *embedding)

@@ -21,12 +21,12 @@ struct headers {
 	u8 protocol;
 };
 
-static u32 get16(const u8 *bytes)
+static u32 rewrite_get16(const u8 *bytes)
 {
 	return bytes[0] << 8 | bytes[1];
 }
 
-static void put16(u8 *bytes, u32 value)
+static void rewrite_put16(u8 *bytes, u32 value)
 {
 	bytes[0] = value >> 8;
 	bytes[1] = value;
@@ -72,7 +72,7 @@ static int read_ipv4(const struct rewrite *rewrite, struct headers *h)
 	h->l4 = (bytes[0] & 15) * 4;
 	if (h->l4 < 20 || h->l4 > rewrite->have)
 		return -EPERM;
-	h->kind = get16(bytes + 6) & 0x1fff ? ELSEWHERE : HERE;
+	h->kind = rewrite_get16(bytes + 6) & 0x1fff ? ELSEWHERE : HERE;
 	h->protocol = bytes[9];
 	return 0;
 }
@@ -93,7 +93,7 @@ static int read_ipv6(const struct rewrite *rewrite, struct headers *h)
 	if (rewrite->have < 48)
 		return -EPERM;
 	h->l4 = 48;
-	h->kind = get16(bytes + 42) & 0xfff8 ? ELSEWHERE : HERE;
+	h->kind = rewrite_get16(bytes + 42) & 0xfff8 ? ELSEWHERE : HERE;
 	h->protocol = bytes[40];
 	return 0;
 }
@@ -119,7 +119,7 @@ static bool is_address(const struct headers *h, u32 at)
 	return at >= h->addresses && at < h->addresses + 2 * h->address_len;
 }
 
-static bool is_sum(const struct rewrite *rewrite, const struct headers *h, u32 at)
+static bool rewrite_is_sum(const struct rewrite *rewrite, const struct headers *h, u32 at)
 {
 	if (rewrite->version == 4 && (at == 10 || at == 11))
 		return true;
@@ -152,14 +152,14 @@ struct sums {
 	u32 network, pseudo, transport;
 };
 
-static u32 fold(u32 sum)
+static u32 rewrite_fold(u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (sum & 0xffff) + (sum >> 16);
 }
 
 /* All headers before it are multiples of 4 bytes, so odd offsets within it are odd here. */
-static void add(struct sums *sums, const struct headers *h, u32 at, u8 from, u8 to)
+static void rewrite_add(struct sums *sums, const struct headers *h, u32 at, u8 from, u8 to)
 {
 	u32 shift = at & 1 ? 0 : 8;
 	u32 difference = (to << shift) + (0xffff - (from << shift));
@@ -174,36 +174,36 @@ static void add(struct sums *sums, const struct headers *h, u32 at, u8 from, u8 
 
 static void add_to(u8 *field, u32 difference)
 {
-	put16(field, ~fold((~get16(field) & 0xffff) + difference));
+	rewrite_put16(field, ~rewrite_fold((~rewrite_get16(field) & 0xffff) + difference));
 }
 
-static void set_transport(const struct rewrite *rewrite, const struct headers *h,
-			  const struct sums *sums)
+static void rewrite_set_transport(const struct rewrite *rewrite, const struct headers *h,
+				  const struct sums *sums)
 {
 	u8 *field = rewrite->bytes + h->sum;
 	u32 pseudo = h->protocol == ICMP ? 0 : sums->pseudo;
 
 	if (rewrite->partial != REWRITE_WHOLE) {
-		put16(field, fold(get16(field) + pseudo));
+		rewrite_put16(field, rewrite_fold(rewrite_get16(field) + pseudo));
 		return;
 	}
-	if (h->protocol == UDP && !get16(field))
+	if (h->protocol == UDP && !rewrite_get16(field))
 		return;			/* no checksum */
 	add_to(field, pseudo + sums->transport);
-	if (h->protocol == UDP && !get16(field))
-		put16(field, 0xffff);
+	if (h->protocol == UDP && !rewrite_get16(field))
+		rewrite_put16(field, 0xffff);
 }
 
 /* -- Changes ----------------------------------------------------------------------- */
 
-static int check(const struct rewrite *rewrite, const struct headers *h)
+static int rewrite_check(const struct rewrite *rewrite, const struct headers *h)
 {
 	u32 i, at;
 
 	for (i = 0; i < rewrite->len; i++) {
 		at = rewrite->offset + i;
 		if ((rewrite->bytes[at] ^ rewrite->to[i]) & ~mask_of(rewrite, h, at) &&
-		    !is_sum(rewrite, h, at))
+		    !rewrite_is_sum(rewrite, h, at))
 			return -EPERM;
 	}
 	return 0;
@@ -226,9 +226,9 @@ static void write_bytes(struct rewrite *rewrite, const struct headers *h, struct
 	for (i = 0; i < rewrite->len; i++) {
 		at = rewrite->offset + i;
 		byte = rewrite->bytes + at;
-		if (*byte == rewrite->to[i] || is_sum(rewrite, h, at))
+		if (*byte == rewrite->to[i] || rewrite_is_sum(rewrite, h, at))
 			continue;
-		add(sums, h, at, *byte, rewrite->to[i]);
+		rewrite_add(sums, h, at, *byte, rewrite->to[i]);
 		*byte = rewrite->to[i];
 		rewrite->changed |= kind_of_change(h, at);
 	}
@@ -243,13 +243,13 @@ int rewrite_packet(struct rewrite *rewrite)
 	rewrite->changed = 0;
 	if (rewrite->offset > rewrite->have || rewrite->len > rewrite->have - rewrite->offset)
 		return -EPERM;
-	err = read_headers(rewrite, &h) ?: check(rewrite, &h);
+	err = read_headers(rewrite, &h) ?: rewrite_check(rewrite, &h);
 	if (err)
 		return err;
 	write_bytes(rewrite, &h, &sums);
 	if (rewrite->version == 4 && sums.network)
 		add_to(rewrite->bytes + 10, sums.network);
 	if (h.kind == HERE && (sums.pseudo || sums.transport))
-		set_transport(rewrite, &h, &sums);
+		rewrite_set_transport(rewrite, &h, &sums);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Programs that are called when threads begin, call execve(2) and end, by
  * <linux/syscript_program.h> and nothing else.  Tracepoints call them with preemption off, or in
- * an SRCU section; detach() waits for both.
+ * an SRCU section; threads_detach() waits for both.
  */
 #include <linux/cred.h>
 #include <linux/jiffies.h>
@@ -35,7 +35,7 @@ static void show_thread(struct syscript_thread *to, struct task_struct *task)
 	memcpy(to->name, task->comm, sizeof(to->name) - 1);
 }
 
-static s64 call(struct syscript_hook *hook, struct task_struct *task)
+static s64 threads_call(struct syscript_hook *hook, struct task_struct *task)
 {
 	struct syscript_event event;
 
@@ -48,19 +48,19 @@ static s64 call(struct syscript_hook *hook, struct task_struct *task)
 /* Tracepoints pass further arguments in registers, which these probes ignore. */
 static void on_fork(void *hook, struct task_struct *parent, struct task_struct *child)
 {
-	call(hook, child);
+	threads_call(hook, child);
 }
 
 static void on_exec(void *hook, struct task_struct *task)
 {
 	/* As if the task called kill(2) on itself: init of a namespace is not killed. */
-	if (call(hook, task) == SYSCRIPT_THREAD_KILL)
+	if (threads_call(hook, task) == SYSCRIPT_THREAD_KILL)
 		send_sig(SIGKILL, task, 0);
 }
 
 static void on_exit(void *hook, struct task_struct *task)
 {
-	call(hook, task);
+	threads_call(hook, task);
 }
 
 struct place {
@@ -75,7 +75,7 @@ static struct place places[] = {
 	{ "exit", "sched_process_exit", on_exit },
 };
 
-static void find(struct tracepoint *tracepoint, void *unused)
+static void threads_find(struct tracepoint *tracepoint, void *unused)
 {
 	unsigned int i;
 
@@ -84,8 +84,8 @@ static void find(struct tracepoint *tracepoint, void *unused)
 			places[i].tracepoint = tracepoint;
 }
 
-static int attach(struct syscript_hook *hook, struct net *net, const char *where,
-		  char *error, size_t len)
+static int threads_attach(struct syscript_hook *hook, struct net *net, const char *where,
+			       char *error, size_t len)
 {
 	struct place *place;
 
@@ -99,7 +99,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	return -EINVAL;
 }
 
-static void detach(struct syscript_hook *hook)
+static void threads_detach(struct syscript_hook *hook)
 {
 	const struct place *place = syscript_hook_private(hook);
 
@@ -112,12 +112,12 @@ static const struct syscript_embedding embedding = {
 	.view_size = sizeof(struct syscript_thread), .fuel = FUEL,
 	.low = SYSCRIPT_THREAD_GOES_ON, .high = SYSCRIPT_THREAD_KILL,
 	.fallback = SYSCRIPT_THREAD_GOES_ON,
-	.attach = attach, .detach = detach,
+	.attach = threads_attach, .detach = threads_detach,
 };
 
 int embed_threads_init(void)
 {
-	for_each_kernel_tracepoint(find, NULL);
+	for_each_kernel_tracepoint(threads_find, NULL);
 	return syscript_embedding_register(&embedding);
 }
 

@@ -21,7 +21,7 @@ struct timer {
 	u32 ms;
 };
 
-static void call(struct work_struct *work)
+static void periodic_call(struct work_struct *work)
 {
 	struct timer *timer = container_of(to_delayed_work(work), struct timer, work);
 	struct syscript_event event;
@@ -38,8 +38,8 @@ static void call(struct work_struct *work)
 	schedule_delayed_work(&timer->work, msecs_to_jiffies(ms));
 }
 
-static int attach(struct syscript_hook *hook, struct net *net, const char *where,
-		  char *error, size_t len)
+static int periodic_attach(struct syscript_hook *hook, struct net *net, const char *where,
+			     char *error, size_t len)
 {
 	struct timer *timer;
 	u32 ms;
@@ -52,7 +52,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	timer = kzalloc(sizeof(*timer), GFP_KERNEL_ACCOUNT);
 	if (!timer)
 		return -ENOMEM;
-	INIT_DELAYED_WORK(&timer->work, call);
+	INIT_DELAYED_WORK(&timer->work, periodic_call);
 	timer->hook = hook;
 	timer->ms = ms;
 	syscript_hook_set_private(hook, timer);
@@ -60,7 +60,7 @@ static int attach(struct syscript_hook *hook, struct net *net, const char *where
 	return 0;
 }
 
-static void detach(struct syscript_hook *hook)
+static void periodic_detach(struct syscript_hook *hook)
 {
 	struct timer *timer = syscript_hook_private(hook);
 
@@ -72,7 +72,7 @@ static const struct syscript_embedding embedding = {
 	.name = "timer", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_timer), .fuel = FUEL,
 	.low = 0, .high = MS_MAX,
-	.attach = attach, .detach = detach,
+	.attach = periodic_attach, .detach = periodic_detach,
 };
 
 int embed_timer_init(void)

@@ -83,8 +83,8 @@ static noinline u32 get_missing(const struct path *path, u32 mask)
 }
 
 /* Inline, because it is called for each entry of a directory. */
-static __always_inline int get(const struct path *path, u32 mask,
-			       struct user_namespace *ns, struct syscript_stat *to)
+static __always_inline int attributes_of(const struct path *path, u32 mask,
+					 struct user_namespace *ns, struct syscript_stat *to)
 {
 	struct kstat stat __uninitialized;
 	int err;
@@ -120,7 +120,7 @@ static __always_inline int get(const struct path *path, u32 mask,
 int attributes_get(const struct path *path, u32 mask,
 		   struct user_namespace *ns, struct syscript_stat *to)
 {
-	return get(path, mask, ns, to);
+	return attributes_of(path, mask, ns, to);
 }
 
 void attributes_parent_init(struct attributes_parent *parent, const struct path *path)
@@ -156,7 +156,7 @@ int attributes_cached(const struct attributes_parent *parent, const char *name,
 		return -ESTALE;
 	/* With a reference the dentry stays what it is. */
 	if (likely(is_plain(path.dentry, follow)))
-		err = get(&path, mask, parent->ns, stat);
+		err = attributes_of(&path, mask, parent->ns, stat);
 	dput(path.dentry);
 	return err;
 }

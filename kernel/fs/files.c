@@ -673,7 +673,7 @@ fault:
 	return false;
 }
 
-static long as_syscall(void *arg)
+static long files_as_syscall(void *arg)
 {
 	struct call *call = arg;
 	const struct files_request *request = call->request;
@@ -706,7 +706,7 @@ long files_batch(struct run *run, const struct files_request *request)
 {
 	struct call call = { run, request };
 
-	return run_as_syscall(run, as_syscall, &call, request->op != FILES_STAT);
+	return run_as_syscall(run, files_as_syscall, &call, request->op != FILES_STAT);
 }
 
 /* -- One file ------------------------------------------------------------------ */

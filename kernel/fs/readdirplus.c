@@ -88,7 +88,7 @@ static inline void finish_name(struct readdirplus *request, size_t len, u64 ino,
 	request->n++;
 }
 
-static inline bool pass(struct names *names)
+static inline bool readdirplus_pass(struct names *names)
 {
 	return names->passed++ < PASSED_MAX;
 }
@@ -108,7 +108,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		return false;
 	}
 	if (unlikely(attributes_is_dot(name, len)) && !(request->flags & SYSCRIPT_DOTS))
-		return pass(names);
+		return readdirplus_pass(names);
 	if (size > request->room - request->used || request->n == request->max ||
 	    (unlikely(signal_pending(current)) && request->n)) {
 		names->full = true;
@@ -124,7 +124,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 		}
 		memset(entry->name + seen, 0, len - seen);
 		if (attributes_is_dot(entry->name, seen) && !(request->flags & SYSCRIPT_DOTS))
-			return pass(names);
+			return readdirplus_pass(names);
 	}
 	finish_name(request, seen, ino, type);
 	return true;
@@ -167,7 +167,7 @@ static int get_names(struct file *file, struct readdirplus *request)
 }
 
 /* Copies a name that ends within @room bytes, and returns its length; otherwise 0. */
-static size_t copy_name(unsigned long *to, const char *name, size_t room)
+static size_t readdirplus_copy_name(unsigned long *to, const char *name, size_t room)
 {
 	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
 	unsigned long word, bits;
@@ -210,7 +210,7 @@ static int get_names_given(struct readdirplus *request)
 		if (given->d_reclen <= head || given->d_reclen > size - request->taken ||
 		    sizeof(*entry) + room + WORD > request->room - request->used)
 			break;
-		len = copy_name((unsigned long *)entry->name, given->d_name, room);
+		len = readdirplus_copy_name((unsigned long *)entry->name, given->d_name, room);
 		if (!len)
 			break;
 		if (!attributes_is_dot(given->d_name, len))
@@ -278,7 +278,7 @@ static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
  * Puts the name into memory of the process, where watchers read it: the end of the script's
  * scratch, which nothing else uses during a batch.
  */
-static unsigned long show_name(struct run *run, const struct syscript_dirent *entry)
+static unsigned long readdirplus_show_name(struct run *run, const struct syscript_dirent *entry)
 {
 	unsigned long room = run_scratch_mapped(run);
 	unsigned long at = room + SCRATCH_SIZE - NAME_MAX - 1;
@@ -294,7 +294,8 @@ static noinline long stat_entry_watched(struct run *run, const struct readdirplu
 					struct syscript_dirent *entry)
 {
 	struct watchers_call call = { .nr = __NR_statx, .args = {
-		request->fd, show_name(run, entry), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		request->fd, readdirplus_show_name(run, entry),
+		AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 		request->mask & ~ATTRIBUTES_XATTRS,
 	} };
 
@@ -382,7 +383,7 @@ struct call {
 	struct readdirplus *request;
 };
 
-static long as_syscall(void *arg)
+static long readdirplus_as_syscall(void *arg)
 {
 	struct call *call = arg;
 	struct readdirplus *request = call->request;
@@ -400,5 +401,5 @@ long readdirplus(struct run *run, struct readdirplus *request)
 	struct call call = { run, request };
 
 	static_assert(READDIRPLUS_ROOM <= RUN_BUFFER_SIZE);
-	return run_as_syscall(run, as_syscall, &call, false);
+	return run_as_syscall(run, readdirplus_as_syscall, &call, false);
 }

@@ -79,7 +79,7 @@ static long accept_all(const struct batch *batch)
 	return i ? (long)i : fd;
 }
 
-static long as_syscall(void *arg)
+static long accept_as_syscall(void *arg)
 {
 	struct batch *batch = arg;
 	long ret;
@@ -100,5 +100,5 @@ long accept_batch(struct run *run, const struct accept_request *request)
 
 	if (request->n > ACCEPT_MAX)
 		return -EINVAL;
-	return run_as_syscall(run, as_syscall, &batch, true);
+	return run_as_syscall(run, accept_as_syscall, &batch, true);
 }

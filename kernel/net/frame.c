@@ -29,12 +29,12 @@ struct layout {
 static const struct layout ip4 = { IP4_LEN, ETH_LEN + 12, 4 };
 static const struct layout ip6 = { IP6_LEN, ETH_LEN + 8, 16 };
 
-static unsigned int get2(const unsigned char *p)
+static unsigned int frame_load2(const unsigned char *p)
 {
 	return p[0] << 8 | p[1];
 }
 
-static void put2(unsigned char *p, unsigned int v)
+static void frame_store2(unsigned char *p, unsigned int v)
 {
 	p[0] = v >> 8;
 	p[1] = v;
@@ -80,7 +80,7 @@ static inline unsigned long sum_header(const unsigned char *ip)
 }
 
 /* Folds a sum to 16 bits, in memory order. */
-static inline unsigned int fold(unsigned long sum)
+static inline unsigned int frame_fold(unsigned long sum)
 {
 	unsigned int half;
 
@@ -114,7 +114,7 @@ static unsigned long pseudo_sum(const struct frame *frame)
 /* Leaves the payload's sum to the device, or to frame_complete(). */
 static void sum_later(struct frame *frame)
 {
-	put_sum(frame->data + frame->udp + UDP_SUM, fold(pseudo_sum(frame)));
+	put_sum(frame->data + frame->udp + UDP_SUM, frame_fold(pseudo_sum(frame)));
 	frame->sum = FRAME_SUM_PARTIAL;
 	frame->sum_start = frame->udp;
 	frame->sum_at = frame->udp + UDP_SUM;
@@ -125,7 +125,7 @@ static inline void sum_ip4(struct frame *frame)
 	unsigned char *ip = frame->data + ETH_LEN;
 
 	put_sum(ip + 10, 0);
-	put_sum(ip + 10, ~fold(sum_header(ip)));
+	put_sum(ip + 10, ~frame_fold(sum_header(ip)));
 }
 
 void frame_complete(struct frame *frame)
@@ -137,8 +137,8 @@ void frame_complete(struct frame *frame)
 	frame->sum = FRAME_SUM_UNKNOWN;
 	if (frame->sum_start >= frame->len || frame->sum_at + 2u > frame->len)
 		return;
-	sum = ~fold(sum_bytes(0, frame->data + frame->sum_start,
-			      frame->len - frame->sum_start)) & 0xffff;
+	sum = ~frame_fold(sum_bytes(0, frame->data + frame->sum_start,
+				    frame->len - frame->sum_start)) & 0xffff;
 	/* In UDP 0 means that there is no checksum. */
 	put_sum(frame->data + frame->sum_at, sum ? sum : 0xffff);
 }
@@ -146,8 +146,8 @@ void frame_complete(struct frame *frame)
 /* Not inlined, so that the usual frames do not save the registers that it uses. */
 static __attribute__((__noinline__)) int is_sum_right(const struct frame *frame)
 {
-	return fold(sum_bytes(pseudo_sum(frame), frame->data + frame->udp,
-			      UDP_LEN + frame->payload_len)) == 0xffff;
+	return frame_fold(sum_bytes(pseudo_sum(frame), frame->data + frame->udp,
+				    UDP_LEN + frame->payload_len)) == 0xffff;
 }
 
 static int is_sum_good(const struct frame *frame)
@@ -191,13 +191,13 @@ static unsigned int find_udp4(const struct frame *frame)
 
 	if (frame->len < ETH_LEN + IP4_LEN + UDP_LEN || ip[0] != 0x45)
 		return 0;
-	total = get2(ip + 2);
+	total = frame_load2(ip + 2);
 	if (total > frame->len - ETH_LEN || total < IP4_LEN + UDP_LEN)
 		return 0;
 	/* A fragment, whether or not it is the last. */
-	if (get2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
+	if (frame_load2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
 		return 0;
-	if (fold(sum_header(ip)) != 0xffff)
+	if (frame_fold(sum_header(ip)) != 0xffff)
 		return 0;
 	return is_host4(ip + 12) && is_host4(ip + 16) ? total - IP4_LEN : 0;
 }
@@ -209,7 +209,7 @@ static unsigned int find_udp6(const struct frame *frame)
 
 	if (frame->len < ETH_LEN + IP6_LEN + UDP_LEN || ip[0] >> 4 != 6)
 		return 0;
-	total = get2(ip + 4);
+	total = frame_load2(ip + 4);
 	if (total > frame->len - ETH_LEN - IP6_LEN || ip[6] != PROTOCOL_UDP)
 		return 0;
 	return is_host6(ip + 8) && is_host6(ip + 24) ? total : 0;
@@ -220,7 +220,7 @@ static unsigned int find_udp(struct frame *frame)
 	/* From or to a multicast address. */
 	if (frame->len < ETH_LEN || (frame->data[0] | frame->data[6]) & 1)
 		return 0;
-	switch (get2(frame->data + 12)) {
+	switch (frame_load2(frame->data + 12)) {
 	case TYPE_IP4:
 		frame->udp = ETH_LEN + IP4_LEN;
 		return find_udp4(frame);
@@ -238,7 +238,7 @@ int frame_udp(struct frame *frame)
 	if (room < UDP_LEN)
 		goto other;
 	/* IP may carry padding after the datagram. */
-	len = get2(frame->data + frame->udp + 4);
+	len = frame_load2(frame->data + frame->udp + 4);
 	if (len < UDP_LEN || len > room)
 		goto other;
 	frame->payload_len = len - UDP_LEN;
@@ -253,7 +253,7 @@ other:
 int frame_headers(struct frame *frame)
 {
 	const unsigned char *ip = frame->data + ETH_LEN;
-	unsigned int type = frame->len < ETH_LEN ? 0 : get2(frame->data + 12);
+	unsigned int type = frame->len < ETH_LEN ? 0 : frame_load2(frame->data + 12);
 
 	frame->udp = 0;
 	if (type == TYPE_IP4 && frame->len >= ETH_LEN + IP4_LEN + UDP_LEN && ip[0] == 0x45 &&
@@ -272,7 +272,7 @@ unsigned int frame_ports(const struct frame *frame)
 {
 	const unsigned char *udp = frame->data + frame->udp;
 
-	return get2(udp) << 16 | get2(udp + 2);
+	return frame_load2(udp) << 16 | frame_load2(udp + 2);
 }
 
 /* -- Replies ------------------------------------------------------------------- */
@@ -292,17 +292,17 @@ static inline __attribute__((always_inline)) void exchange(unsigned char *a, uns
 static void write_ip4(unsigned char *ip, unsigned int total)
 {
 	ip[1] = 0;
-	put2(ip + 2, total);
-	put2(ip + 4, 0);
-	put2(ip + 6, 0x4000);	/* do not fragment */
+	frame_store2(ip + 2, total);
+	frame_store2(ip + 4, 0);
+	frame_store2(ip + 6, 0x4000);	/* do not fragment */
 	ip[8] = HOPS;
 }
 
 static void write_ip6(unsigned char *ip, unsigned int payload)
 {
-	put2(ip, 0x6000);
-	put2(ip + 2, 0);
-	put2(ip + 4, payload);
+	frame_store2(ip, 0x6000);
+	frame_store2(ip + 2, 0);
+	frame_store2(ip + 4, payload);
 	ip[7] = HOPS;
 }
 
@@ -315,7 +315,7 @@ int frame_reply(struct frame *frame, unsigned int len)
 		return 0;
 	exchange(data, data + 6, 6);
 	exchange(udp, udp + 2, 2);
-	put2(udp + 4, UDP_LEN + len);
+	frame_store2(udp + 4, UDP_LEN + len);
 	frame->payload_len = len;
 	frame->len = end;
 	if (layout_of(frame) == &ip4) {
@@ -340,7 +340,7 @@ int frame_readdress(struct frame *frame, int from, const unsigned char *address,
 	/* Padding after the datagram is not summed. */
 	frame->len = frame->udp + UDP_LEN + frame->payload_len;
 	memcpy(frame->data + ip->addresses + (from ? 0 : size), address, size);
-	put2(frame->data + frame->udp + (from ? 0 : 2), port);
+	frame_store2(frame->data + frame->udp + (from ? 0 : 2), port);
 	if (ip == &ip4)
 		sum_ip4(frame);
 	sum_later(frame);

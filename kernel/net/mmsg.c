@@ -117,7 +117,7 @@ fault:
 }
 
 /* Done once by net.messages() for each message. */
-static int import_slot(struct mmsg_slot *slot, struct mmsghdr __user *hdr)
+static int mmsg_import_slot(struct mmsg_slot *slot, struct mmsghdr __user *hdr)
 {
 	struct user_msghdr __user *from = &hdr->msg_hdr;
 	struct iovec __user *iov;
@@ -177,7 +177,7 @@ static int recv_next(struct socket *sock, const struct batch *batch, unsigned in
 
 	if (!batch->regs)
 		return recv_one(sock, hdrs + i, &batch->call.mmsg->slot[i], !i, flags);
-	return import_slot(&slot, hdrs + i) ?:
+	return mmsg_import_slot(&slot, hdrs + i) ?:
 	       recv_one(sock, hdrs + i, &slot, !i, flags);
 }
 
@@ -239,7 +239,7 @@ fault:
 	return -EFAULT;
 }
 
-/* Does @hdr need more of sendmmsg(2) than send_one() implements? */
+/* Does @hdr need more of sendmmsg(2) than mmsg_send_one() implements? */
 static bool is_unusual(const struct user_msghdr *hdr)
 {
 	return hdr->msg_controllen || hdr->msg_namelen < 0 || hdr->msg_flags & MSG_EOR;
@@ -284,7 +284,7 @@ static int import_buffers(struct outgoing *out)
 }
 
 /* Copies the address, an IPv4 one word by word. */
-static int copy_name(struct outgoing *out, int len)
+static int mmsg_copy_name(struct outgoing *out, int len)
 {
 	u64 *to = (u64 *)&out->name;
 	u64 __user *from = (u64 __user *)out->hdr.msg_name;
@@ -317,7 +317,7 @@ static int import_name(struct outgoing *out, const struct mmsg_slot *to)
 	if (!out->hdr.msg_name || !len)
 		return 0;
 	len = min_t(int, len, sizeof(out->name));
-	if (copy_name(out, len))
+	if (mmsg_copy_name(out, len))
 		return -EFAULT;
 	out->msg.msg_name = &out->name;
 	out->msg.msg_namelen = len;
@@ -342,8 +342,8 @@ static int import_control(struct outgoing *out)
 }
 
 /* Returns the bytes sent. */
-static long send_one(struct socket *sock, struct outgoing *out,
-		     const struct batch *batch, unsigned int i, unsigned int flags)
+static long mmsg_send_one(struct socket *sock, struct outgoing *out,
+			  const struct batch *batch, unsigned int i, unsigned int flags)
 {
 	struct mmsghdr __user *hdr = (struct mmsghdr __user *)batch->call.addr + i;
 	const struct mmsg *to = batch->call.mmsg;
@@ -376,7 +376,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 	if (sock->file->f_flags & O_NONBLOCK)
 		flags |= MSG_DONTWAIT;
 	for (i = 0; i < batch->call.n && ret >= 0; i++) {
-		ret = send_one(sock, &out, batch, i, flags);
+		ret = mmsg_send_one(sock, &out, batch, i, flags);
 		if (ret < 0)
 			break;
 		cond_resched();
@@ -417,8 +417,8 @@ static bool is_valid(const struct mmsg_call *call, unsigned int flags_known)
 }
 
 /* Shows watchers one call for all messages. */
-static noinline long watched(struct run *run, unsigned int nr, unsigned long addr,
-			     struct mmsg_call *call, long (*fn)(struct mmsg_call *))
+static noinline long mmsg_watched(struct run *run, unsigned int nr, unsigned long addr,
+				  struct mmsg_call *call, long (*fn)(struct mmsg_call *))
 {
 	struct watchers_call shown = { .nr = nr, .args = {
 		call->fd, addr, call->n, call->flags,
@@ -453,8 +453,8 @@ static long recv_call(void *arg)
 	struct mmsg_call *call = work->call;
 
 	if (unlikely(watchers_watch()))
-		return watched(work->run, __NR_recvmmsg, call->mmsg->addr, call,
-			       recv_plain);
+		return mmsg_watched(work->run, __NR_recvmmsg, call->mmsg->addr, call,
+				    recv_plain);
 	return recv_plain(call);
 }
 
@@ -464,7 +464,7 @@ static long send_call(void *arg)
 	struct mmsg_call *call = work->call;
 
 	if (unlikely(watchers_watch()))
-		return watched(work->run, __NR_sendmmsg, call->addr, call, send_plain);
+		return mmsg_watched(work->run, __NR_sendmmsg, call->addr, call, send_plain);
 	return send_plain(call);
 }
 

@@ -8,8 +8,8 @@
 #include "run.h"
 #include "usermem.h"
 
-static int copy_in(struct run *run, void *to, unsigned long from, unsigned long n,
-		   unsigned long *wrong)
+static int mmsg_copy_in(struct run *run, void *to, unsigned long from, unsigned long n,
+			unsigned long *wrong)
 {
 	int err = usermem_copy_in(run, to, from, n);
 
@@ -18,7 +18,7 @@ static int copy_in(struct run *run, void *to, unsigned long from, unsigned long 
 	return err;
 }
 
-static int check_header(const struct mmsg_header *h)
+static int mmsg_check_header(const struct mmsg_header *h)
 {
 	if (h->iovlen > MMSG_IOV)
 		return -E2BIG;
@@ -27,15 +27,16 @@ static int check_header(const struct mmsg_header *h)
 	return h->name && h->namelen < 0 ? -EINVAL : 0;
 }
 
-static int import_slot(struct run *run, struct mmsg *mmsg, unsigned int i, unsigned long *wrong)
+static int mmsg_import_header(struct run *run, struct mmsg *mmsg, unsigned int i,
+			    unsigned long *wrong)
 {
 	struct mmsg_slot *slot = &mmsg->slot[i];
 	struct mmsg_header h;
-	int err = copy_in(run, &h, mmsg->addr + i * sizeof(h), sizeof(h), wrong);
+	int err = mmsg_copy_in(run, &h, mmsg->addr + i * sizeof(h), sizeof(h), wrong);
 
 	if (err)
 		return err;
-	err = check_header(&h);
+	err = mmsg_check_header(&h);
 	if (err) {
 		*wrong = i + 1;
 		return err;
@@ -43,7 +44,7 @@ static int import_slot(struct run *run, struct mmsg *mmsg, unsigned int i, unsig
 	slot->iovlen = h.iovlen;
 	slot->user_name = h.name;
 	slot->name_room = h.namelen;
-	return copy_in(run, slot->iov, h.iov, h.iovlen * sizeof(slot->iov[0]), wrong);
+	return mmsg_copy_in(run, slot->iov, h.iov, h.iovlen * sizeof(slot->iov[0]), wrong);
 }
 
 int mmsg_import(struct run *run, struct mmsg *mmsg, unsigned long addr, unsigned int n,
@@ -55,6 +56,6 @@ int mmsg_import(struct run *run, struct mmsg *mmsg, unsigned long addr, unsigned
 	mmsg->addr = addr;
 	mmsg->n = n;
 	for (i = 0; i < n && !err; i++)
-		err = import_slot(run, mmsg, i, wrong);
+		err = mmsg_import_header(run, mmsg, i, wrong);
 	return err;
 }

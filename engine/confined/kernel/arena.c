@@ -5,7 +5,7 @@
  * All is paid for first: limits_pin() comes before the first page is pinned and
  * before the tables of pages are allocated; but for the rest of huge pages, which are known
  * only then.  What is shared is found without
- * pinning anything.  The lock is everybody's and held for a few steps only.
+ * pinning anything.  All users share the lock, which is held for a few steps only.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>

@@ -5,7 +5,7 @@
  * The room is mapped twice: where it runs it cannot be written, and where it is
  * written it cannot be run.
  *
- * The table of codes is everybody's, and so is its lock, which is held for a few
+ * All users share the table of codes and its lock, which is held for a few
  * steps: images are hashed before it is taken, and compared, generated and cleared
  * without it, by users of the code.
  *
@@ -359,7 +359,7 @@ static int keep_facts(struct code *code, const struct jit *jit)
 	return 0;
 }
 
-/* Idle code is nobody's share of the room: first the account's gives way, then all. */
+/* Idle code counts in no share of the area: the account's is freed first, then all. */
 static int take_room(struct code *code, char *error, size_t error_len)
 {
 	unsigned long n = code->size >> PAGE_SHIFT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See room.h.  The lock is everybody's: it is held for a walk of one hash bucket and
+ * See room.h.  All users share the lock: it is held for a walk of one hash bucket and
  * of the room's bitmap, 320 bytes.
  */
 #include <linux/bitmap.h>

@@ -19,7 +19,7 @@
 #define AGE_MAX		(60 * HZ)
 
 static LIST_HEAD(entries);		/* last used first */
-/* Everybody's: held for a walk of the list; sources are compared without it. */
+/* Shared by all users: held for a walk of the list; sources are compared without it. */
 static DEFINE_SPINLOCK(entries_lock);
 static siphash_key_t digest_key __ro_after_init;
 
@@ -33,21 +33,21 @@ void cache_put(struct cache_entry *entry)
 	kref_put(&entry->ref, entry_free);
 }
 
-static u64 digest_of(const char *name, const char *source, size_t len)
+static u64 cache_digest_of(const char *name, const char *source, size_t len)
 {
 	return siphash_2u64(siphash(source, len, &digest_key),
 			    siphash(name, strlen(name), &digest_key), &digest_key);
 }
 
-static bool matches(const struct cache_entry *entry, const char *name,
-		    const char *source, size_t len)
+static bool cache_matches(const struct cache_entry *entry, const char *name,
+			  const char *source, size_t len)
 {
 	return entry->source_len == len && uid_eq(entry->uid, current_uid()) &&
 	       !strcmp(entry->name, name) && !memcmp(entry->data, source, len);
 }
 
 /* One that may match, with a reference. */
-static struct cache_entry *find(u64 digest)
+static struct cache_entry *cache_find(u64 digest)
 {
 	struct cache_entry *entry, *found = NULL;
 
@@ -67,16 +67,16 @@ static struct cache_entry *find(u64 digest)
 
 struct cache_entry *cache_get(const char *name, const char *source, size_t len)
 {
-	struct cache_entry *entry = find(digest_of(name, source, len));
+	struct cache_entry *entry = cache_find(cache_digest_of(name, source, len));
 
-	if (!entry || matches(entry, name, source, len))
+	if (!entry || cache_matches(entry, name, source, len))
 		return entry;
 	cache_put(entry);
 	return NULL;
 }
 
 /* The account's own oldest entry goes first, so that none pushes out others'. */
-static struct cache_entry *make_room(kuid_t account)
+static struct cache_entry *cache_make_room(kuid_t account)
 {
 	struct cache_entry *entry, *own = NULL, *last = NULL;
 	unsigned int n = 0, n_own = 0;
@@ -108,7 +108,7 @@ void cache_add(const char *name, const char *source, size_t len,
 	kref_init(&entry->ref);
 	entry->uid = current_uid();
 	entry->account = limits_account_uid(CONTEXT_PROCESS);
-	entry->digest = digest_of(name, source, len);
+	entry->digest = cache_digest_of(name, source, len);
 	entry->used = jiffies;
 	strscpy(entry->name, name, sizeof(entry->name));
 	entry->source_len = len;
@@ -118,7 +118,7 @@ void cache_add(const char *name, const char *source, size_t len,
 	memcpy(entry->compiled, compiled, compiled_len);
 
 	spin_lock(&entries_lock);
-	old = make_room(entry->account);
+	old = cache_make_room(entry->account);
 	list_add(&entry->node, &entries);
 	spin_unlock(&entries_lock);
 	if (old)

@@ -62,7 +62,7 @@ static bool is_wanted(const struct atomic_run *atomic)
  * The run whose script code this tick has interrupted, or NULL.  Its task is on the
  * engine's stack then, without preemption, and so the run exists.
  */
-static struct atomic_run *interrupted(const struct clock *clock)
+static struct atomic_run *clock_interrupted(const struct clock *clock)
 {
 	const struct pt_regs *regs = get_irq_regs();
 	struct run *run;
@@ -90,7 +90,7 @@ static void count_tick(struct atomic_clock *clock)
 	clock->ticks++;
 }
 
-static enum hrtimer_restart tick(struct hrtimer *timer)
+static enum hrtimer_restart clock_tick(struct hrtimer *timer)
 {
 	struct clock *clock = container_of(timer, struct clock, timer);
 	struct atomic_run *atomic;
@@ -98,7 +98,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	/* Its CPU went offline and left the timer to this one: clock_reset(). */
 	if (clock != this_cpu_ptr(&clocks))
 		return HRTIMER_NORESTART;
-	atomic = interrupted(clock);
+	atomic = clock_interrupted(clock);
 	if (atomic) {
 		clock->idle = 0;
 		count_tick(&atomic->clock);
@@ -167,7 +167,7 @@ int clock_init(void)
 	clock_period_cycles = cycles_in(PERIOD);
 	clock_late_cycles = cycles_in(LATE);
 	for_each_possible_cpu(cpu)
-		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, tick);
+		compat_hrtimer_setup(&per_cpu(clocks, cpu).timer, clock_tick);
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "syscript:clock",
 					  clock_reset, clock_reset);
 	if (state < 0)

@@ -35,7 +35,7 @@ static struct script_device device = {
  * Registering makes VMs, which run already.  The device comes last: from then on there are
  * callers.
  */
-static int __init init_all(void)
+static int __init luajit_init_all(void)
 {
 	int err = fpu_init();
 
@@ -63,7 +63,7 @@ exit_clock:
 
 static int __init luajit_init(void)
 {
-	int err = init_all();
+	int err = luajit_init_all();
 
 	symbols_done();
 	return err;

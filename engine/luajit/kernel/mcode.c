@@ -48,37 +48,37 @@ static struct page *page_at(unsigned int index)
 	return vmalloc_to_page(syscript_mcode + ((unsigned long)index << PAGE_SHIFT));
 }
 
-static void map(unsigned int index, unsigned int n, bool writable)
+static void mcode_map(unsigned int index, unsigned int n, bool writable)
 {
 	for (; n; index++, n--)
 		arena_alias(&alias, index, page_at(index), writable);
 }
 
-static void unmap(unsigned int index, unsigned int n)
+static void mcode_unmap(unsigned int index, unsigned int n)
 {
 	for (; n; index++, n--)
 		arena_alias(&alias, index, NULL, false);
 }
 
 /* Old code must not run, nor be read by the next owner. */
-static void erase(unsigned int index, unsigned int n)
+static void mcode_erase(unsigned int index, unsigned int n)
 {
-	map(index, n, true);
+	mcode_map(index, n, true);
 	memset(address_of(index), INT3, (unsigned long)n << PAGE_SHIFT);
 	memset(&lines[index * LINES_PAGE], 0, n * LINES_PAGE * sizeof(*lines));
-	unmap(index, n);
+	mcode_unmap(index, n);
 }
 
 void mcode_writable(void *p, unsigned long size, bool writable)
 {
-	map(index_of(p), size >> PAGE_SHIFT, writable);
+	mcode_map(index_of(p), size >> PAGE_SHIFT, writable);
 }
 
 /*
  * From a random place on, so that code is not where it was the last time.  The kernel's
  * random numbers are not for callers that may not sleep where spinlocks do.
  */
-static unsigned int find(unsigned int n)
+static unsigned int mcode_find(unsigned int n)
 {
 	static u64 times;
 	unsigned int from = siphash_1u64(times++, &places_key) % MCODE_PAGES;
@@ -97,7 +97,7 @@ void *mcode_get(unsigned long *owned, unsigned long size)
 	unsigned int index, n = size >> PAGE_SHIFT;
 
 	raw_spin_lock(&taken_lock);
-	index = find(n);
+	index = mcode_find(n);
 	if (index < MCODE_PAGES) {
 		bitmap_set(taken, index, n);
 		taken_count += n;
@@ -106,13 +106,13 @@ void *mcode_get(unsigned long *owned, unsigned long size)
 	if (index >= MCODE_PAGES)
 		return NULL;
 	bitmap_set(owned, index, n);
-	map(index, n, true);
+	mcode_map(index, n, true);
 	return address_of(index);
 }
 
 static void put(unsigned int index, unsigned int n)
 {
-	erase(index, n);
+	mcode_erase(index, n);
 	raw_spin_lock(&taken_lock);
 	bitmap_clear(taken, index, n);
 	taken_count -= n;
@@ -188,12 +188,12 @@ int mcode_init(void)
 	}
 	get_random_bytes(&places_key, sizeof(places_key));
 	port_mcode_delta = (unsigned long)syscript_mcode - alias.start;
-	erase(0, MCODE_PAGES);
+	mcode_erase(0, MCODE_PAGES);
 	return 0;
 }
 
 void mcode_exit(void)
 {
-	unmap(0, MCODE_PAGES);
+	mcode_unmap(0, MCODE_PAGES);
 	arena_close(&alias);
 }

@@ -57,7 +57,7 @@ static bool is_missed(const struct watchdog *dog, const struct atomic_run *atomi
 }
 
 /* True if the run has to end. */
-static bool look(struct watchdog *dog, struct atomic_run *atomic)
+static bool watchdog_look(struct watchdog *dog, struct atomic_run *atomic)
 {
 	bool same = is_same_stretch(dog, atomic), missed;
 	struct run *run = &atomic->own.run;
@@ -91,7 +91,7 @@ static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
 		return HRTIMER_NORESTART;
 	atomic = run_interrupted(dog);
 	if (atomic) {
-		ends = look(dog, atomic);
+		ends = watchdog_look(dog, atomic);
 	} else if (!dog->heard && !atomic_may_enter()) {
 		dog->armed = false;
 		return HRTIMER_NORESTART;

@@ -54,7 +54,7 @@ static const sys_call_ptr_t *__init find_table(void)
 }
 
 /* The jumps' text is not writable, so they are written through a temporary second mapping. */
-static char *__init map_writable(void)
+static char *__init jumps_map_writable(void)
 {
 	unsigned long first = (unsigned long)entries_first & PAGE_MASK;
 	unsigned int size = offset_in_page(entries_first) + ENTRIES_COUNT * ENTRIES_SIZE;
@@ -77,13 +77,13 @@ static void __init write_jump(char *alias, unsigned int index, sys_call_ptr_t to
 	       sizeof(distance));
 }
 
-static void __init sync(void *unused)
+static void __init jumps_sync(void *unused)
 {
 	sync_core();
 }
 
 /* Is the jump's target the table's entry? */
-static bool __init works(void)
+static bool __init jumps_work(void)
 {
 	static const struct pt_regs none;
 	pid_t parent;
@@ -96,7 +96,7 @@ static bool __init works(void)
 
 static int __init write_jumps(const sys_call_ptr_t *table)
 {
-	char *alias = map_writable();
+	char *alias = jumps_map_writable();
 	unsigned int i;
 
 	if (!alias)
@@ -105,7 +105,7 @@ static int __init write_jumps(const sys_call_ptr_t *table)
 		if (entries_numbers[i] < NR_syscalls)
 			write_jump(alias, i, table[entries_numbers[i]]);
 	vunmap((void *)((unsigned long)alias & PAGE_MASK));
-	on_each_cpu(sync, NULL, 1);
+	on_each_cpu(jumps_sync, NULL, 1);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ int __init entries_init(void)
 
 	if (err == -ENOMEM)
 		return err;
-	if (!err && works())
+	if (!err && jumps_work())
 		return 0;
 	pr_err("this kernel's system calls cannot be made from here\n");
 	return -ENOENT;
