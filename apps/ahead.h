@@ -67,7 +67,7 @@ static void *ahead_loaded;
 static bool ahead_over;
 
 /* The library in DIR, an absolute name of LEN bytes, if it is the user's or root's and
-   nobody else may write it: by now, the current directory may be anybody's.  What was
+   no other user may write it: by now, the current directory may be anybody's.  What was
    looked at is what is loaded.  */
 static inline void *
 ahead_load_from (char const *dir, size_t len)

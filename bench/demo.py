@@ -41,7 +41,7 @@ FILES = {
 # over UDP on a Xeon of 2023, and right within 1.1 % for loops that they were not fitted to.
 INSTRUCTION, SWITCH = 0.33, 455
 EVENTS = Path("/sys/kernel/tracing/events")
-# getxattr and lgetxattr: a batch answers for them only while nobody counts, for whoever
+# getxattr and lgetxattr: a batch answers for them only while no tool counts, for whoever
 # watches a process's calls is to see them.
 ATTRIBUTES = {191, 192}
 

@@ -21,7 +21,7 @@ struct receiver {
 	struct msghdr format;
 };
 
-/* Where it lies, until its buffer is given back. */
+/* Where it lies, until its buffer is returned. */
 struct received {
 	unsigned int buffer, len;
 	struct sockaddr_in *name;

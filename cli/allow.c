@@ -2,7 +2,7 @@
 /*
  * syscript allow: who may have scripts in the kernel, confined.  The rule for udev is what
  * lasts; the node gets owner, group and mode at once, as udev would give it them later, so
- * that nobody has to log in again or reload the module.
+ * that no user has to log in again or reload the module.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -150,7 +150,7 @@ static int apply(const struct allowed *a)
 {
 	if (!access("/run/udev/control", F_OK) && system("udevadm control --reload"))
 		fprintf(stderr, "syscript: udev does not know the rule yet: udevadm control --reload\n");
-	/* Nobody in between is let in who should not be. */
+	/* No user without the right is let in meanwhile. */
 	if (chmod(DEVICE, 0600)) {
 		if (errno != ENOENT)
 			return complain("cannot change " DEVICE ": %m");

@@ -33,7 +33,7 @@ $(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete | $(VENDOR_READY)
 	$(call say,KBUILD)
 	@kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen
 
-# User pointers taken for the kernel's, locks that are not given back: of the kernel's side,
+# User pointers taken for the kernel's, locks that are not released: of the kernel's side,
 # for LuaJIT's files are no kernel code.
 .PHONY: lint-module
 lint-module: module | $(BUILD)/deps/lint.ready

@@ -59,7 +59,7 @@ bool compound_engine_is_there(void);
  */
 int compound_register(struct compound *compound, struct syscript_register *reg);
 
-/* Before a call of it with two arguments: @quiet, where nobody asks for the result. */
+/* Before a call of it with two arguments: @quiet, if the result is not used. */
 static inline void compound_call_begin(struct syscript_call *call, long a, long b, bool quiet)
 {
 	device_call_begin(call, 2);

@@ -4,7 +4,7 @@
  *
  * What is in the file runs with the process's rights.  So there is one place for it, that
  * of the installation, and only the caller's environment can name another one; and at
- * either it is taken only if nobody can have written it but root and the caller.
+ * either it is taken only if root and the caller alone can have written it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 
 static int open_and_map(const char *path, const struct cosy_file **file, const char **why)
 {
-	/* A FIFO would wait for somebody. */
+	/* Opening a FIFO would wait for a writer. */
 	int fd = sys_above_standard(sys_call(open, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
 							 O_NOCTTY));
 	int err;
@@ -145,7 +145,7 @@ int lua_image(const struct cosy_file **file, char *error, size_t error_len)
 	err = open_and_map(path, file, &why);
 	if (err)
 		return tell(err, path, why, error, error_len);
-	/* Of two threads that come here one keeps its mapping; the other's stays unused. */
+	/* If two threads map it at once, one mapping stays unused. */
 	__atomic_store_n(&mapped, *file, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -4,7 +4,7 @@
  * were not, or may have changed since, many files are looked up at once: each with one
  * mode switch (libsyscript).
  *
- * A program sees what it saw before, but for attributes that somebody changes between
+ * A program sees what it saw before, but for attributes that are changed between
  * reading a directory and coming to the file, as in a walk with a comparison function.
  * So a program asks for it (FTS_AHEAD), if it looks at every file, and what it does to one
  * changes nothing that it asks of the next.  With FTS_NOSTAT it gets attributes where they
@@ -242,7 +242,7 @@ ahead_known (FTS *sp, FTSENT *p)
 
 /* -- Looking up files ------------------------------------------------------ */
 
-/* Will somebody look at P, which is neither a directory nor a file with several names?  */
+/* Will the program use P, which is neither a directory nor a file with several names?  */
 static bool
 is_file_to_stat (FTSENT const *p)
 {

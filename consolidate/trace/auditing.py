@@ -2,7 +2,7 @@
 """Records by the kernel's audit: no tracer stops the program, but all of audit is root's.
 
 A command gets an audit session of its own, which its children inherit, so one rule is for
-all of them and nobody else.  Records are read as they are sent to listeners; whether an
+all of them and no others.  Records are read as they are sent to listeners; whether an
 audit daemon runs does not matter.
 
 What is changed is put back by a process that waits for this one's end, so that it is done

@@ -165,7 +165,7 @@ def ordinary(text: str) -> tuple[str | None, Call] | None:
 def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
     hours, minutes, seconds, epoch, step = match.group(6, 7, 8, 9, 10)
     if step is not None:
-        # Finer than -t, and of a clock that nobody sets.
+        # Finer than -t, and of a clock that is never set.
         return float(step.lstrip("+ ")), True
     if hours is not None:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds), False

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Refuses DNS questions about a name and all names below it: the sender is told at once
- * that nobody answers, and does not wait.
+ * that gets no answer, and does not wait.
  *
  * A name is decided by its last bytes, so none is long enough to hide it, and takes at most
  * 127 steps.

@@ -6,7 +6,7 @@
 -- run(0, bytes) returns memory of the script for a ring, unless bytes is 0.
 -- run(ring, eventfd, turn, check, always):
 --   ring     where the requests are
---   eventfd  is written to when a request is done that somebody waits for
+--   eventfd  is written to when a request is done that a thread waits for
 --   turn     return after so many ns
 --   check    look at the clock after so many requests
 --   always   1: write to eventfd after each request

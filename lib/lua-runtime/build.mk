@@ -36,7 +36,7 @@ $(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUN
 		$(SOFTFLOAT_CFLAGS) \
 		-c -o $@ lib/lua-runtime/runtime.c
 
-# A release has it with it, so that nobody needs clang for what is the same everywhere.
+# A release has it with it, so that building needs no clang for what is the same everywhere.
 ifneq ($(wildcard vendor/lua.image),)
 $(LUA_RUNTIME)/lua.image: vendor/lua.image
 	@mkdir -p $(@D)

@@ -5,7 +5,7 @@
  *
  * First, along straight lines, what a register or a slot of the frame is known to have is
  * not loaded again, and constants become operands; then what nothing reads goes, and jumps
- * to what comes next.  Nobody else has a slot's address: that is of the spare bytes, which
+ * to what comes next.  No other code has the address of a slot: that is of the spare bytes, which
  * are no slots.
  */
 #include <stdlib.h>

@@ -206,7 +206,7 @@ class Script:
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
         given = (text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
         fd = so.syscript_register(*given)
-        # Scripts in garbage count as long as nobody has collected it.
+        # Scripts in garbage count until the garbage is collected.
         if fd == -errno.EDQUOT and gc.collect():
             fd = so.syscript_register(*given)
         if fd < 0:
