@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See arena.h.
+ * Implements arena.h.
  *
  * No function that flushes other CPUs' TLBs for a range is exported, so they are
  * flushed as a whole, and rarely: address space that was unmapped is not used
@@ -38,10 +38,10 @@
 #define TABLE_GRANULES	(1U << (PMD_SHIFT - ARENA_GRANULE_SHIFT))
 #define STALE_MAX	(1U << (PUD_SHIFT - ARENA_GRANULE_SHIFT))
 
-static unsigned long base;		/* a random place in the hole */
+static unsigned long base;		/* random start within the hole */
 static pud_t *puds;			/* the entries of [base, base + ARENA_PUDS) */
 
-/* Guards all below, and the page tables above the last level. */
+/* Guards all variables below, and the page tables above the last level. */
 static DEFINE_SPINLOCK(arena_lock);
 static unsigned long *taken;		/* granules: in use, or stale */
 static unsigned long *stale;		/* granules: unmapped since the last flush */
@@ -55,7 +55,7 @@ static unsigned int granule_of(unsigned long addr)
 
 /* -- TLBs ------------------------------------------------------------------ */
 
-/* All of this CPU's translations, whatever their PCID, global ones too. */
+/* Flushes all of this CPU's translations, whatever their PCID, global ones included. */
 static void flush_this_cpu(void *unused)
 {
 	unsigned long cr4;
@@ -162,7 +162,7 @@ static int make_table(unsigned long addr, gfp_t gfp,
 	return 0;
 }
 
-/* Of a window that is open: flush() leaves its tables alone. */
+/* For an open window: flush() keeps its tables. */
 static int make_tables(unsigned long addr, unsigned long end)
 {
 	int ret = 0;
@@ -181,7 +181,7 @@ static bool has_tables(unsigned long addr)
 	return !pud_none(*pud_of(addr)) && !pmd_none(*pmd_of(addr));
 }
 
-/* Takes a table of the last level, with nothing mapped, out of the others. */
+/* Unlinks a last-level table in which nothing is mapped. */
 static void drop_table(unsigned long addr, struct list_head *dropped)
 {
 	struct page *table;
@@ -202,7 +202,7 @@ static void free_dropped(struct list_head *dropped)
 		free_table((unsigned long)page_address(table));
 }
 
-/* Makes stale address space new.  Tables that lie in it entirely go. */
+/* Makes stale address space usable again.  Frees tables that lie in it entirely. */
 static void flush(void)
 {
 	unsigned int i = 0;
@@ -236,7 +236,7 @@ static void free_tables(void)
 		tables[i] = (unsigned long)pud_pgtable(puds[i]);
 		set_pud(&puds[i], __pud(0));
 	}
-	/* CPUs remember tables, too. */
+	/* CPUs cache page table entries, too. */
 	on_each_cpu(flush_this_cpu, NULL, 1);
 	for (i = 0; i < ARENA_PUDS; i++) {
 		if (!tables[i])
@@ -277,7 +277,7 @@ static int granule_map(unsigned long addr, gfp_t gfp)
 	struct page *page, *whole;
 	unsigned int i;
 
-	/* In one piece, where that is no trouble. */
+	/* Allocates in one piece, if that succeeds without effort. */
 	whole = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY, GRANULE_ORDER);
 	for (i = 0; i < GRANULE_PAGES; i++) {
 		page = whole ? whole + i : alloc_page(gfp);
@@ -351,7 +351,7 @@ void arena_alias(struct arena_window *window, unsigned int index, struct page *p
 
 /* -- Windows --------------------------------------------------------------- */
 
-/* @n granules from a random place on, or ARENA_GRANULES. */
+/* A random position with @n free granules, or ARENA_GRANULES. */
 static unsigned int find_place(unsigned int n)
 {
 	unsigned int from = get_random_u32() % ARENA_GRANULES;
@@ -365,7 +365,7 @@ static unsigned int find_place(unsigned int n)
 
 int arena_open(struct arena_window *window, unsigned int granules)
 {
-	unsigned int place, n = granules + 1;	/* a guard before each */
+	unsigned int place, n = granules + 1;	/* plus a guard before them */
 
 	spin_lock(&arena_lock);
 	if (stale_count > STALE_MAX)
@@ -404,7 +404,7 @@ void arena_close(struct arena_window *window)
 
 /* -- The hole -------------------------------------------------------------- */
 
-/* Entries in a row of the table that maps the kernel's text, too; all unused. */
+/* Finds unused entries in a row, in the table that also maps the kernel's text. */
 static int find_hole(void)
 {
 	unsigned int n = (HOLE_END - HOLE_START) >> PUD_SHIFT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See atomic.h.  Script code is entered in begin() and left in end(), nowhere else.
+ * Implements atomic.h. Script code is entered in begin() and left in end(), nowhere else.
  *
  * No XMM register is preserved across a call, so compiled code does not notice what
  * becomes of them outside of script code.
@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "watchdog.h"
 
-/* One stretch of script code in so many is timed. */
+/* One in so many stretches of script code is timed. */
 #define SAMPLED_ONE_IN	128
 
 static noinline void come_to_cpu(struct atomic_run *atomic)
@@ -31,7 +31,7 @@ static noinline void come_to_cpu(struct atomic_run *atomic)
 	atomic->clock.cpu = cpu;
 }
 
-/* The registers are the task's: what has to be looked at before script code is entered. */
+/* The registers are the task's.  Does what must precede the entry to script code. */
 static __always_inline void begin(struct atomic_run *atomic, bool rare)
 {
 	/* In this order: see clock.h and watchdog.h. */
@@ -51,9 +51,8 @@ static __always_inline void begin(struct atomic_run *atomic, bool rare)
 }
 
 /*
- * Ticks look at script code at times that a script can foresee, and it could be
- * outside whenever one comes.  So one stretch in some is timed as well, and no
- * script knows which.
+ * A script can foresee ticks, and be outside of script code whenever one comes.  So a random
+ * sample of its stretches is timed as well.
  */
 static u32 random(struct atomic_run *atomic)
 {
@@ -82,7 +81,7 @@ static noinline void account(struct atomic_run *atomic)
 	if (ran > run->preempt_max)
 		run->preempt_max = ran;
 	run->time += ran;
-	/* Ticks see longer stretches well enough. */
+	/* Ticks measure longer stretches well enough. */
 	if (atomic->samples.timed)
 		atomic->samples.ns += min_t(u64, ran, NSEC_PER_MSEC) * SAMPLED_ONE_IN;
 }

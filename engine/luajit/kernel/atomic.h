@@ -30,19 +30,18 @@ struct atomic_countdown {
 
 /* Between the run and its clock. */
 struct atomic_clock {
-	u64 since;			/* in cycles, when script code was entered, or 0: less
-					   than a tick ago */
-	u64 seen;			/* with @since: then, or when a tick has seen it last */
-	unsigned long ticks;		/* how many have */
-	int cpu;			/* where it was last in script code, or -1 */
+	u64 since;			/* cycles at the entry; 0: less than a tick ago */
+	u64 seen;			/* cycles at @since, or at the last tick that saw it */
+	unsigned long ticks;		/* number of such ticks */
+	int cpu;			/* CPU on which it was last in script code, or -1 */
 };
 
-/* Stretches of script code that are timed, where ticks alone could be evaded. */
+/* Timed stretches of script code, because ticks alone could be evaded. */
 struct atomic_samples {
 	bool next, timed;		/* the next one is to be; this one is */
 	u32 random;
-	u64 ns;				/* of run time, estimated from them */
-	u64 task_time;			/* when the run began */
+	u64 ns;				/* run time estimated from the samples */
+	u64 task_time;			/* task time when the run began */
 };
 
 /**
@@ -68,7 +67,7 @@ static __always_inline struct atomic_run *atomic_run(struct run_own *own)
 	return container_of(own, struct atomic_run, own);
 }
 
-/* Interrupts only: was script code, or other non-preemptible code, interrupted? */
+/* For interrupts: was script code, or other non-preemptible code, interrupted? */
 static inline bool atomic_was_interrupted(void)
 {
 	return preempt_count() & (PREEMPT_MASK | SOFTIRQ_MASK);
@@ -83,7 +82,7 @@ static inline bool atomic_may_enter(void)
 	return atomic_was_interrupted() && !is_idle_task(current);
 }
 
-/* Interrupts of script code: the next exit from it takes the slow path. */
+/* For interrupts of script code: makes its next exit take the slow path. */
 static inline void atomic_look(struct atomic_run *atomic)
 {
 	atomic->countdown.left += atomic->countdown.quiet;

@@ -16,10 +16,10 @@
 #include "fpu.h"
 #include "gates_own.h"
 
-/* Where bottom halves are off and on by a number alone. */
+/* Can bottom halves be disabled by only changing a count? */
 #define GATES_OPEN	(!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
 
-/* False if there is something to be done first: script code has not been left. */
+/* False, with script code not left, if pending work has to be done first. */
 static __always_inline bool try_to_leave(struct run_own *own)
 {
 	struct atomic_run *atomic = atomic_run(own);
@@ -48,7 +48,7 @@ static __always_inline void come_back(struct run_own *own)
 	barrier();
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 	barrier();
-	/* Set by a tick between the look at countdown.quiet and the end of script code. */
+	/* Set by a tick between the check of countdown.quiet and the end of script code. */
 	atomic_run(own)->clock.since = 0;
 }
 
@@ -83,7 +83,7 @@ static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned i
 	return answer ? asked(answer) : SLEPT;
 }
 
-/* For calls of so many arguments. */
+/* The variant for calls of so many arguments. */
 #define ASK(n)									\
 static noinline int ask_##n(struct run *run, unsigned long nr)			\
 {										\
@@ -101,7 +101,7 @@ static ask_fn *const asks[] = { ask_0, ask_1, ask_2, ask_3, ask_4, ask_5, ask_6 
 
 /* -- Gates --------------------------------------------------------------------- */
 
-/* SC_FAST: stays in script code. */
+/* SC_FAST: the call is made within script code. */
 static __always_inline long gate_fast(struct run *run, unsigned int index,
 				      long (*entry)(const struct pt_regs *regs),
 				      long (*watched)(struct run *run))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See cache.h.
+ * Implements cache.h: a list of the last sources and their bytecode, found by a keyed hash and
+ * then compared.
  */
 #include <linux/cred.h>
 #include <linux/jiffies.h>
@@ -18,7 +19,7 @@
 #define ENTRIES_MAX_USER 16
 #define AGE_MAX		(60 * HZ)
 
-static LIST_HEAD(entries);		/* last used first */
+static LIST_HEAD(entries);		/* most recently used first */
 /* Shared by all users: held for a walk of the list; sources are compared without it. */
 static DEFINE_SPINLOCK(entries_lock);
 static siphash_key_t digest_key __ro_after_init;
@@ -46,7 +47,7 @@ static bool cache_matches(const struct cache_entry *entry, const char *name,
 	       !strcmp(entry->name, name) && !memcmp(entry->data, source, len);
 }
 
-/* One that may match, with a reference. */
+/* An entry that may match, with a reference. */
 static struct cache_entry *cache_find(u64 digest)
 {
 	struct cache_entry *entry, *found = NULL;
@@ -75,7 +76,7 @@ struct cache_entry *cache_get(const char *name, const char *source, size_t len)
 	return NULL;
 }
 
-/* The account's own oldest entry goes first, so that none pushes out others'. */
+/* Frees the account's own oldest entry first, so that no account evicts another's. */
 static struct cache_entry *cache_make_room(kuid_t account)
 {
 	struct cache_entry *entry, *own = NULL, *last = NULL;

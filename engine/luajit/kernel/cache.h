@@ -22,24 +22,24 @@ struct cache_entry {
 	struct kref ref;
 	struct list_head node;
 	kuid_t uid;
-	kuid_t account;			/* limits_account_uid() */
-	u64 digest;			/* of source and name */
-	unsigned long used;		/* last, in jiffies */
+	kuid_t account;			/* as limits_account_uid() returns it */
+	u64 digest;			/* hash of source and name */
+	unsigned long used;		/* last use, in jiffies */
 	char name[SYSCRIPT_NAME_LEN];
 	size_t source_len, len;
-	char *compiled;			/* in data, after the source */
+	char *compiled;			/* within data, after the source */
 	char data[];
 };
 
-/* The compiled form, to be put back, or NULL. */
+/* The compiled form, to be released by cache_put(); or NULL. */
 struct cache_entry *cache_get(const char *name, const char *source, size_t len);
 void cache_put(struct cache_entry *entry);
 
-/* Takes copies; does nothing where there is no memory. */
+/* Copies both; does nothing if there is no memory. */
 void cache_add(const char *name, const char *source, size_t len,
 	       const char *compiled, size_t compiled_len);
 
-/* Drops what has not been used for a minute; returns whether there is more. */
+/* Drops entries that were not used for a minute; returns whether any are left. */
 bool cache_age(void);
 
 void cache_init(void);

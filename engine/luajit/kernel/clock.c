@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See clock.h. */
+/*
+ * Implements clock.h: a pinned hrtimer per CPU, whose handler recognises script code by the
+ * interrupted stack.
+ */
 #include <linux/cpuhotplug.h>
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -26,7 +29,7 @@
  */
 #define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
-/* What of the time between two ticks can be the script's. */
+/* The most of the time between two ticks that a script is charged for. */
 #define LATE		(PERIOD + 2 * IDLE_LEEWAY)
 
 static u64 clock_period_cycles __ro_after_init;
@@ -35,7 +38,7 @@ static u64 clock_late_cycles __ro_after_init;
 DEFINE_PER_CPU(struct clock, clocks);
 static enum cpuhp_state hotplug_state __ro_after_init;
 
-/* Is there something that only run_poll() can do? */
+/* Is there work that only run_poll() can do? */
 static bool is_needed_outside(const struct run_own *own)
 {
 	const struct run *run = &own->run;
@@ -95,7 +98,7 @@ static enum hrtimer_restart clock_tick(struct hrtimer *timer)
 	struct clock *clock = container_of(timer, struct clock, timer);
 	struct atomic_run *atomic;
 
-	/* Its CPU went offline and left the timer to this one: clock_reset(). */
+	/* The timer's CPU went offline and left it to this one: clock_reset(). */
 	if (clock != this_cpu_ptr(&clocks))
 		return HRTIMER_NORESTART;
 	atomic = clock_interrupted(clock);
@@ -133,15 +136,15 @@ void clock_watch(struct atomic_run *atomic)
 {
 	struct clock *clock = this_cpu_ptr(&clocks);
 
-	/* One CPU at most keeps it: clock_forget(). */
+	/* At most one CPU refers to the run: clock_forget(). */
 	if (atomic->clock.cpu != smp_processor_id())
 		clock_forget(atomic);
-	/* No tick may take one's task or stack for another's. */
+	/* No tick may combine one run's task with another run's stack. */
 	WRITE_ONCE(clock->run, NULL);
 	WRITE_ONCE(clock->task, current);
 	WRITE_ONCE(clock->stack, atomic->own.stack);
 	WRITE_ONCE(clock->run, &atomic->own.run);
-	/* It stays so from here on: the run has said that it enters. */
+	/* Stays armed from here on, because the run has announced its entry. */
 	if (!READ_ONCE(clock->armed))
 		clock_arm(clock);
 }

@@ -39,8 +39,8 @@ struct clock {
 	 */
 	struct run *run;
 	struct task_struct *task;
-	unsigned long stack;		/* where it ends */
-	unsigned int idle;		/* periods in a row with nothing to see */
+	unsigned long stack;		/* end of the run's stack */
+	unsigned int idle;		/* consecutive periods without script code */
 	bool armed;
 };
 
@@ -60,12 +60,12 @@ static __always_inline bool clock_sees(const struct run *run)
 }
 
 /*
- * From here on ticks on this CPU see the run, while it is on its stack, and no longer on
- * the CPU where it was before.  Preemption is off.
+ * Makes ticks on this CPU see the run, while it is on its stack, and ticks on its previous CPU
+ * forget it.  Preemption is off.
  */
 void clock_watch(struct atomic_run *atomic);
 
-/* The run is not in script code: ticks on the CPU where it was last forget it. */
+/* Makes ticks on the CPU of its last script code forget the run, which is not in script code. */
 void clock_forget(struct atomic_run *atomic);
 
 #endif /* SYSCRIPT_CLOCK_H */

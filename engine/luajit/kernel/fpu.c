@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See fpu.h. */
+/*
+ * Implements fpu.h: finds switch_fpu_return(), and checks that registers are restored after the
+ * kernel has used the FPU.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/errno.h>
@@ -23,7 +26,7 @@ static void __init look_at_fpu(struct fpu_regs *regs)
 	fpu_unlock(false);
 }
 
-/* Do registers that the kernel takes for its own use come back? */
+/* Are registers restored after the kernel has used them? */
 static bool __init fpu_comes_back(void)
 {
 	struct fpu_regs before = { 0 }, others, after = { 0 };

@@ -35,12 +35,12 @@
 #include <linux/types.h>
 #include <asm/fpu/api.h>
 
-#define FPU_MXCSR_DEFAULT	0x1f80	/* all masked, round to nearest */
+#define FPU_MXCSR_DEFAULT	0x1f80	/* all exceptions masked, round to nearest */
 
 /* switch_fpu_return(), which newer kernels export to KVM only. */
 DECLARE_STATIC_CALL(fpu_load_registers, void (void));
 
-/* 0; -ENOENT after a message where registers do not come back. */
+/* 0; or -ENOENT, after a message, if registers are not restored. */
 int __init fpu_init(void);
 
 struct fpu_regs {
@@ -57,7 +57,7 @@ struct fpu_regs {
 	FPU_REG(op, 4, from, to) FPU_REG(op, 5, from, to)		\
 	FPU_REG(op, 6, from, to) FPU_REG(op, 7, from, to)
 
-/* fpregs_unlock(), without the call where there is nothing to do for it. */
+/* fpregs_unlock(), without the call if no work is pending. */
 static inline void fpu_unlock(bool thread)
 {
 	if (unlikely(thread))
@@ -87,7 +87,7 @@ static __always_inline void fpu_lock(bool thread)
 		static_call(fpu_load_registers)();
 }
 
-/* The same between fpu_take() and fpu_restore(). */
+/* The same within a run, between fpu_take() and fpu_restore(). */
 static __always_inline void fpu_lock_again(bool thread)
 {
 	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
@@ -101,7 +101,7 @@ static __always_inline void fpu_lock_again(bool thread)
 	}
 }
 
-/* Puts the registers aside; between fpu_lock() and fpu_unlock(). */
+/* Saves the registers; called between fpu_lock() and fpu_unlock(). */
 static __always_inline void fpu_take(struct fpu_regs *regs)
 {
 	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
@@ -112,7 +112,7 @@ static __always_inline void fpu_take(struct fpu_regs *regs)
 		     : : [regs] "r" (regs), [mxcsr] "m" (mxcsr) : "memory");
 }
 
-/* Puts them back; likewise. */
+/* Restores the registers; likewise. */
 static __always_inline void fpu_restore(const struct fpu_regs *regs)
 {
 	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
@@ -120,7 +120,7 @@ static __always_inline void fpu_restore(const struct fpu_regs *regs)
 		     : : [regs] "r" (regs) : "memory");
 }
 
-/* Leaves no value of the engine in the registers; likewise. */
+/* Clears the engine's values from the registers; likewise. */
 static __always_inline void fpu_clear(void)
 {
 	asm volatile(FPU_ALL("pxor", FPU_XMM, FPU_XMM) : : : "memory");

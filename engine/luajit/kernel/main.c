@@ -19,14 +19,14 @@ static unsigned short mode = 0660;
 module_param(mode, ushort, 0444);
 MODULE_PARM_DESC(mode, "Mode of /dev/syscript-luajit where no udev rule sets it (default: 0660)");
 
-/* One of those for local use, as /dev/syscript's. */
+/* A minor for local use, as /dev/syscript's. */
 #define DEVICE_MINOR	248
 MODULE_ALIAS_MISCDEV(DEVICE_MINOR);
 MODULE_ALIAS("devname:syscript-luajit");
 
 static const struct file_operations device_ops = DEVICE_OPS;
 
-/* For those who may use LuaJIT, and so any engine. */
+/* For users who may use LuaJIT, and so any engine. */
 static struct script_device device = {
 	.misc = { .minor = DEVICE_MINOR, .name = "syscript-luajit", .fops = &device_ops },
 };

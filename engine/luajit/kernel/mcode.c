@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See mcode.h.
+ * Implements mcode.h: a bitmap of pages in the module's text, and a second mapping through which
+ * they are written.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -17,18 +18,18 @@
 
 #define INT3		0xcc
 
-/* Bytes of code that share a line in @lines. */
+/* Number of bytes of code that share an entry of @lines. */
 #define LINE_GRAIN	64
 #define LINES_PAGE	(PAGE_SIZE / LINE_GRAIN)
 
-extern char syscript_mcode[];		/* mcode_room.S */
+extern char syscript_mcode[];		/* in mcode_room.S */
 
 static struct arena_window alias;
 static DEFINE_RAW_SPINLOCK(taken_lock);
 static DECLARE_BITMAP(taken, MCODE_PAGES);
 static unsigned int taken_count;
 static siphash_key_t places_key __ro_after_init;
-/* The script line of each piece, 0 if unknown. */
+/* The script line of each piece of code; 0 if unknown. */
 static u16 lines[MCODE_PAGES * LINES_PAGE];
 
 long port_mcode_delta __ro_after_init;
@@ -60,7 +61,7 @@ static void mcode_unmap(unsigned int index, unsigned int n)
 		arena_alias(&alias, index, NULL, false);
 }
 
-/* Old code must not run, nor be read by the next owner. */
+/* Overwrites old code, which must not run, nor be read by the next owner. */
 static void mcode_erase(unsigned int index, unsigned int n)
 {
 	mcode_map(index, n, true);
@@ -144,7 +145,7 @@ void mcode_note_line(const void *p, unsigned long size, unsigned int line)
 		WRITE_ONCE(lines[at], min(line, (unsigned int)U16_MAX));
 }
 
-/* Pages from @index to @end. */
+/* Calls for the lines of pages from @index to @end. */
 static void each_line(unsigned int index, unsigned int end, engine_code_fn *add, void *arg)
 {
 	const unsigned long room = (unsigned long)syscript_mcode, last = end * LINES_PAGE;

@@ -22,19 +22,19 @@ int mcode_init(void);
 void mcode_exit(void);
 
 /*
- * None of these sleeps.  @size bytes, in whole pages, writable; @owned, a bitmap
- * of MCODE_PAGES, notes the owner's.  NULL if there are none left.
+ * None of these sleeps.  mcode_get(): @size bytes, in whole pages, writable; marks them in
+ * @owned, a bitmap of MCODE_PAGES.  NULL if there are none left.
  */
 void *mcode_get(unsigned long *owned, unsigned long size);
 void mcode_put(unsigned long *owned, void *p, unsigned long size);
 void mcode_put_all(unsigned long *owned);
 void mcode_writable(void *p, unsigned long size, bool writable);
 
-/* For profilers: what lies at @p was made of @line.  And all that there is. */
+/* For profilers: records that code at @p was made from @line; calls back for all such records. */
 void mcode_note_line(const void *p, unsigned long size, unsigned int line);
 void mcode_each(const unsigned long *owned, engine_code_fn *add, void *arg);
 
-/* More than half of the room is taken. */
+/* Is more than half of the room in use? */
 bool mcode_scarce(void);
 
 #endif /* __ASSEMBLY__ */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See memory.h.
+ * Implements memory.h: maps granules of the arena as the heap grows, and frees them when the
+ * script idles.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -10,7 +11,7 @@
 #include "memory.h"
 #include "../vm.h"
 
-/* The stack first, one granule of nothing, the heap. */
+/* The window: the stack, an unmapped granule, the heap. */
 #define STACK_GRANULES	(VM_STACK_SIZE >> ARENA_GRANULE_SHIFT)
 #define HEAP		(STACK_GRANULES + 1)
 

@@ -14,11 +14,11 @@
 
 /**
  * struct memory - see above; counts are granules
- * @limit:  how far the heap may grow: VM_HEAP_MAX
- * @used:   how far it has grown
- * @mapped: how far it is mapped, at least @used
+ * @limit: the most granules of the heap: VM_HEAP_MAX
+ * @used: granules of the heap in use
+ * @mapped: granules of the heap that are mapped, at least @used
  * @stack:  is the stack mapped?
- * @elsewhere: the stack, where it is not in the window
+ * @elsewhere: the stack, if it is not in the window
  */
 struct memory {
 	struct arena_window window;
@@ -30,17 +30,17 @@ struct memory {
 /* All but memory_grow() and memory_shrink() sleep.  0 or -ENOMEM. */
 int memory_map_stack(struct memory *memory);
 
-/* With a stack, and the heap's first granule mapped; @limit is in bytes. */
+/* Maps the stack and the heap's first granule; @limit is in bytes. */
 int memory_open(struct memory *memory, u64 limit);
 void memory_close(struct memory *memory);
 
-/* The stack again, if memory_trim() took it. */
+/* Maps the stack again, if memory_trim() has unmapped it. */
 static inline int memory_make_ready(struct memory *memory)
 {
 	return likely(memory->stack) ? 0 : memory_map_stack(memory);
 }
 
-/* Unmaps the stack, and what the heap does not use. */
+/* Unmaps the stack, and granules that the heap does not use. */
 void memory_trim(struct memory *memory);
 
 /* The lowest address of the stack. */
@@ -55,7 +55,7 @@ void *memory_grow(struct memory *memory, unsigned long size);
 void memory_shrink(struct memory *memory, unsigned long size);
 int memory_map_more(struct memory *memory, unsigned long size);
 
-/* Bytes of the kernel's that it holds. */
+/* Bytes of kernel memory that it holds. */
 static inline unsigned long memory_held(const struct memory *memory)
 {
 	return (unsigned long)READ_ONCE(memory->mapped) << ARENA_GRANULE_SHIFT;

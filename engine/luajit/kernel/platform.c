@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The LuaJIT engine's platform layer in the module: what vm.h asks for, but for
- * the memory itself, which memory.c and mcode.c have.
+ * The LuaJIT engine's platform layer in the module: implements vm.h's port_*() functions, with
+ * memory from memory.c and mcode.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,9 +25,9 @@
 #include "memory.h"
 
 /**
- * struct port_vm - a VM with what it holds
- * @writable: its machine code that is being written, or NULL
- * @pointer_key: of port_pointer()
+ * struct port_vm - a VM and its resources in the kernel
+ * @writable: the machine code that is being written, or NULL
+ * @pointer_key: key of port_pointer()
  */
 struct port_vm {
 	struct vm vm;
@@ -93,7 +93,7 @@ static void *map_and_grow(struct port_vm *pv, unsigned long size)
 	struct pages_wanted wanted = { pv, size };
 	long err;
 
-	/* It may be another CPU on which it comes back. */
+	/* The task may continue on another CPU. */
 	set_writable(pv, false);
 	err = run_outside(pv->vm.run, map_pages, &wanted);
 	set_writable(pv, true);
@@ -117,7 +117,7 @@ void port_free_pages(struct vm *vm, void *p, unsigned long size)
 	memory_shrink(&port_vm(vm)->memory, size);
 }
 
-/* It may be two at a time: the first is the one that is open for long. */
+/* Two areas may be open at a time: the first is the one that stays open for long. */
 static void open_mcode(struct port_vm *pv, void *p, unsigned long size)
 {
 	if (pv->writable)
@@ -131,7 +131,7 @@ void *port_mcode(struct vm *vm, unsigned long size)
 	struct port_vm *pv = port_vm(vm);
 	void *p;
 
-	/* The first area is for everyone, more while there is plenty. */
+	/* Every VM gets a first area, and more while there is plenty. */
 	if (vm->stats.mcode && mcode_scarce())
 		return NULL;
 	p = mcode_get(pv->mcode, size);
@@ -245,7 +245,7 @@ static int load_on_stack(struct vm_load *load)
 	return run_script(load->vm->run, vm_open, load, load->vm->stack + VM_STACK_SIZE);
 }
 
-/* Compiled before, if it can be had. */
+/* Uses cached bytecode, if there is any. */
 int port_load(struct vm_load *load)
 {
 	const char *name = load->vm->run->name;
@@ -271,7 +271,7 @@ int port_load(struct vm_load *load)
 	return ret;
 }
 
-/* What new VMs are copies of. */
+/* The VMs that new ones are copied from. */
 static struct vm *originals[2];
 
 static int make_one_original(struct vm **original, struct run *run)
@@ -281,7 +281,7 @@ static int make_one_original(struct vm **original, struct run *run)
 	*original = vm;
 	if (!vm)
 		return -ENOMEM;
-	/* Both are made alike. */
+	/* Both are made in the same way, so that they differ only in addresses. */
 	vm->hash_key = 0;
 	vm->run = run;
 	run->vm = (struct engine_vm *)vm;
@@ -291,7 +291,7 @@ static int make_one_original(struct vm **original, struct run *run)
 	return run_script(run, vm_create, vm, vm->stack + VM_STACK_SIZE);
 }
 
-/* The run is needed while they are made, and no longer. */
+/* The run exists only while they are made. */
 static int make_originals(void)
 {
 	struct run *run = run_create(&luajit_engine);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See watchdog.h. */
+/*
+ * Implements watchdog.h: a second timer per CPU, which shares only the count of ticks with the
+ * clock.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpuhotplug.h>
@@ -16,12 +19,12 @@
 
 #define PERIOD		(NSEC_PER_SEC / 4)
 #define LEEWAY		(NSEC_PER_SEC / 20)
-/* While a run is to end: until it has. */
+/* Period while a run is being ended. */
 #define PERIOD_ENDING	(NSEC_PER_MSEC)
-/* How long script code may go on after its time, which the clock should have ended. */
+/* How long script code may exceed its time limit, at which the clock should have ended it. */
 #define OVERTIME	(5 * NSEC_PER_SEC)
 
-/* Looks in a row without a tick in between. */
+/* Consecutive checks without a tick in between. */
 #define UNSEEN_MAX	2
 
 DEFINE_PER_CPU(struct watchdog, watchdogs);
@@ -38,7 +41,7 @@ static struct atomic_run *run_interrupted(const struct watchdog *dog)
 	return dog->run;
 }
 
-/* Was it there at the last look, and has not left script code in between? */
+/* Was the run in the same stretch of script code at the last check? */
 static bool is_same_stretch(const struct watchdog *dog, const struct atomic_run *atomic)
 {
 	const struct run *run = &atomic->own.run;
@@ -47,7 +50,7 @@ static bool is_same_stretch(const struct watchdog *dog, const struct atomic_run 
 	       dog->syscalls == run->syscalls && dog->quiet == atomic->countdown.quiet;
 }
 
-/* There should have been more than 200 ticks in a period. */
+/* A period should have had more than 200 ticks. */
 static bool is_missed(const struct watchdog *dog, const struct atomic_run *atomic)
 {
 	unsigned long ran = dog->looks * PERIOD;
@@ -56,7 +59,7 @@ static bool is_missed(const struct watchdog *dog, const struct atomic_run *atomi
 	       (ran > OVERTIME && ran - OVERTIME > atomic->own.run.time_limit);
 }
 
-/* True if the run has to end. */
+/* True if the run has to be ended. */
 static bool watchdog_look(struct watchdog *dog, struct atomic_run *atomic)
 {
 	bool same = is_same_stretch(dog, atomic), missed;
@@ -86,7 +89,7 @@ static enum hrtimer_restart watchdog_looks(struct hrtimer *timer)
 	struct atomic_run *atomic;
 	bool ends = false;
 
-	/* Its CPU went offline: watchdog_reset(). */
+	/* The timer's CPU went offline: watchdog_reset(). */
 	if (dog != this_cpu_ptr(&watchdogs))
 		return HRTIMER_NORESTART;
 	atomic = run_interrupted(dog);
@@ -109,7 +112,7 @@ void watchdog_tell(struct atomic_run *atomic)
 {
 	struct watchdog *dog = this_cpu_ptr(&watchdogs);
 
-	/* No look may take one's task or stack for another's. */
+	/* No check may combine one run's task with another run's stack. */
 	WRITE_ONCE(dog->task, NULL);
 	WRITE_ONCE(dog->run, atomic);
 	WRITE_ONCE(dog->stack, atomic->own.stack);
@@ -131,7 +134,7 @@ void watchdog_forget(struct atomic_run *atomic)
 		cmpxchg(&per_cpu(watchdogs, cpu).run, atomic, NULL);
 }
 
-/* A CPU that is not online: no code runs there. */
+/* For a CPU that is offline: no code runs there. */
 static int watchdog_reset(unsigned int cpu)
 {
 	struct watchdog *dog = &per_cpu(watchdogs, cpu);

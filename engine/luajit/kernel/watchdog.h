@@ -25,7 +25,7 @@
 struct watchdog {
 	struct hrtimer timer;
 	bool armed;
-	u64 heard;			/* id of the run that told last, since the last look */
+	u64 heard;			/* id of the last run that told, since the check */
 	/*
 	 * The same run, which may have ended since: to be looked at only if its @task
 	 * is seen on its @stack.
@@ -33,11 +33,11 @@ struct watchdog {
 	struct atomic_run *run;
 	struct task_struct *task;
 	unsigned long stack;
-	/* The run that the last look found in script code, or 0. */
+	/* The run that the last check found in script code, or 0. */
 	u64 found;
-	unsigned long ticks, time, syscalls; /* of the run then */
+	unsigned long ticks, time, syscalls; /* its counters at that check */
 	int quiet;
-	unsigned int looks, unseen;	/* in a row, at the same stretch of script code */
+	unsigned int looks, unseen;	/* consecutive checks in the same stretch of script code */
 };
 
 DECLARE_PER_CPU(struct watchdog, watchdogs);
@@ -46,8 +46,8 @@ int watchdog_init(void);
 void watchdog_exit(void);
 
 /*
- * To be asked before a run enters script code, on that CPU, with preemption or bottom
- * halves off; if false, watchdog_tell() is due.
+ * Called before a run enters script code, on that CPU, with preemption or bottom halves off; if
+ * false, watchdog_tell() must be called.
  */
 static __always_inline bool watchdog_knows(const struct atomic_run *atomic)
 {
