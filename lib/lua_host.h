@@ -37,7 +37,7 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 
 /*
  * The script at @fd, if it is in the kernel, with a reference for user_fd_put(); or NULL.
- * Where nobody else knows @fd it can be called without a look at that: -ESTALE if nothing
+ * If no other code knows @fd it can be called without a check of that: -ESTALE if nothing
  * has run.  @holds: for the call, a reference of its own is held.
  */
 struct script;

@@ -103,7 +103,7 @@ unsigned long ticket_wait(struct ticket_lock *lock, ticket_choose *choose, void 
 int ticket_take(struct ticket_lock *lock);
 
 /*
- * From the word @word, which the caller has lent, to @to, with TICKET_WAITED if somebody
+ * From the word @word, which the caller has lent, to @to, with TICKET_WAITED if a thread
  * waits and it is not 0: false if another thread has taken it.
  */
 bool ticket_back(struct ticket_lock *lock, unsigned long word, unsigned long to);
