@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * syscript allow: who may have scripts in the kernel, confined.  The rule for udev is what
- * lasts; the node gets owner, group and mode at once, as udev would give it them later, so
- * that no user has to log in again or reload the module.
+ * syscript allow: chooses who may run scripts in the kernel, on the confined engine.  A udev rule
+ * makes the choice last; the node gets its owner, group and mode at once, as udev would set them
+ * later, so that no user has to log in again or reload the module.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -36,8 +36,8 @@ static const char help[] =
 
 /**
  * struct allowed - who may open the device
- * @option: as it was asked for
- * @name:   of a user or a group, else ""
+ * @option: the option on the command line
+ * @name:   name of the user or group, otherwise ""
  */
 struct allowed {
 	const char *option, *name;
@@ -54,7 +54,7 @@ static int parse_name(struct allowed *a, bool is_group)
 	if (!user && !group)
 		return complain("no %s '%s': see 'getent %s'", is_group ? "group" : "user",
 				a->name, is_group ? "group" : "passwd");
-	/* Into a comment of the rule. */
+	/* Control characters must not end the rule's comment. */
 	for (const char *p = a->name; *p; p++)
 		if (*p < ' ')
 			return complain("no such name");
@@ -83,7 +83,7 @@ static int parse_option(struct allowed *a, int option)
 	return parse_name(a, option == 'g');
 }
 
-/* -1 after --help. */
+/* Returns -1 after --help. */
 static int parse(struct allowed *a, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -109,7 +109,7 @@ static int parse(struct allowed *a, int argc, char **argv)
 	return status;
 }
 
-/* A rule that an administrator has written is not ours to replace. */
+/* Does the rule belong to an administrator?  Then it must not be replaced. */
 static bool is_anothers_rule(void)
 {
 	FILE *file = fopen(RULE, "re");
@@ -123,7 +123,7 @@ static bool is_anothers_rule(void)
 	return !ours;
 }
 
-/* Ids, as udev may know no names when the machine starts. */
+/* Writes ids, because udev may know no names when the machine starts. */
 static int write_rule(const struct allowed *a)
 {
 	static const char temporary[] = RULE ".new";
@@ -145,7 +145,7 @@ static int write_rule(const struct allowed *a)
 	return 0;
 }
 
-/* For the node that is there, and for those that udev makes. */
+/* Applies to the existing node, and to those that udev creates. */
 static int apply(const struct allowed *a)
 {
 	if (!access("/run/udev/control", F_OK) && system("udevadm control --reload"))

@@ -13,7 +13,7 @@
 
 #define ERROR_LEN	2048
 #define TEXT		"text:"
-/* A line's words: numbers, and a text. */
+/* Words of a line: numbers, and a text. */
 #define WORDS_MAX	(SYSCRIPT_INVOKE_ARGS_MAX + 1)
 
 static const char help[] =
@@ -27,7 +27,10 @@ static const char *why(int err)
 	return err == ENOENT ? "no such program in this network namespace" : program_why(err);
 }
 
-/* Numbers into @values; the last of @args may be @text.  How many, or -1 after a complaint. */
+/*
+ * Parses numbers into @values; the last argument may be @text.  Returns their number, or -1 after
+ * an error message.
+ */
 static int parse_arguments(int nargs, char **args, int64_t *values, const char **text)
 {
 	*text = NULL;

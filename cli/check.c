@@ -43,7 +43,7 @@ static int check_file(const struct job *job)
 	return status;
 }
 
-/* All of the files; the exit status is the highest. */
+/* Checks all files; the exit status is the highest of theirs. */
 int cmd_check(int argc, char **argv)
 {
 	struct job job = { 0 };

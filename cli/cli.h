@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define EXIT_SCRIPT	1	/* the script is at fault, or doctor found something */
-#define EXIT_USAGE	2	/* the command line is, or the surroundings */
+#define EXIT_USAGE	2	/* the command line or the environment is at fault */
 
 /* Each gets its own name in argv[0]; returns the exit status. */
 int cmd_run(int argc, char **argv);
@@ -28,26 +28,26 @@ int cmd_programs(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_runtime(int argc, char **argv);
 
-/* "syscript: ..." on stderr; returns EXIT_USAGE. */
+/* Prints "syscript: ..." to stderr; returns EXIT_USAGE. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Points at "syscript COMMAND --help" too. */
+/* The same, with a hint to "syscript COMMAND --help". */
 int complain_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * The command line of a command that takes --json and --help.  Returns 0,
- * EXIT_USAGE after a complaint, or -1 after --help.
+ * Parses the command line of a command that takes --json and --help.  Returns 0, EXIT_USAGE after
+ * a complaint, or -1 after --help.
  */
 int parse_json(int argc, char **argv, const char *help, bool *json);
 
-/* Reads all of @path ("-": stdin), with a NUL after it.  NULL after a complaint. */
+/* Reads all of @path ("-": stdin), and adds a NUL.  NULL after an error message. */
 char *read_file(const char *path, size_t *len);
 
-/* What follows the last slash of @path, as a script's name: cut, printable. */
+/* The last component of @path as a script's name: truncated, and printable. */
 void script_name(const char *path, char *name, size_t size);
 
-/* "text", with the quotes and what JSON wants escaped. */
+/* Prints a JSON string, with quotes and escapes. */
 void json_string(FILE *out, const char *text);
 
 #endif /* CLI_H */

@@ -8,11 +8,11 @@
 
 /**
  * struct counter - a field of struct syscript_info
- * @key:    its name there, and in JSON
- * @head:   its column's head, and @width the column's; 0: not in the table
+ * @key:    its name in that structure and in JSON
+ * @head:   its column's heading; @width: the column's width, 0 if it is not in the table
  * @metric: its name for Prometheus, which ends in _total if it only grows
  * @help:   what it counts
- * @unit:   what to multiply with for Prometheus, whose units are s and bytes
+ * @unit:   factor for Prometheus, whose units are s and bytes
  */
 struct counter {
 	const char *key, *head;
@@ -28,15 +28,15 @@ extern const size_t counters_count;
 unsigned long long counter_value(const struct counter *counter,
 				 const struct syscript_info *info);
 
-/* How many counters its engine has, the first of @info->counters. */
+/* The number of its engine's counters, which are the first of @info->counters. */
 int engine_counters(const struct syscript_info *info);
 
 /* "ready", "running", "dead". */
 const char *state_name(unsigned int state);
 
 /*
- * All live scripts that may be seen, for free(), and how many.  Returns 0 or an
- * exit status after a complaint.
+ * Reads all live scripts that are visible: an array for free(), and their number.  Returns 0, or
+ * an exit status after an error message.
  */
 int read_scripts(struct syscript_info **scripts, size_t *n);
 

@@ -23,7 +23,7 @@
 #include "../lib/compound.h"
 #include "cli.h"
 
-/* Where data and code would lie, for what is printed. */
+/* Assumed addresses of data and code in the listing. */
 #define DATA_AT		0x1000
 #define ARENA_SHIFT	20
 #define CODE_AT		(16UL << 20)	/* after confined_enter */
@@ -43,15 +43,15 @@ static const struct stub {
 	{ confined_beyond, "fault_function" },
 };
 
-/* A compound while it is printed. */
+/* The state while a compound is printed. */
 struct listing {
 	const struct cosy_file *file;
-	struct image_header *image;	/* at its place */
+	struct image_header *image;	/* the image after relocation */
 	struct checked checked;
 	struct jit jit;
-	FILE *machine;			/* its lines, from objdump(1) */
+	FILE *machine;			/* objdump(1)'s output for it */
 	uint32_t pc, func, line;
-	char next[256];			/* of these lines */
+	char next[256];			/* the next line of @machine */
 	unsigned long next_at;
 	bool more;
 };
@@ -85,7 +85,7 @@ static struct jit_gate find_gate(u32 nr)
 				  print_syscall_args(nr) };
 }
 
-/* Has objdump(1) disassemble what is in @fd, which it inherits. */
+/* Makes objdump(1) disassemble the file @fd, which it inherits. */
 static FILE *objdump(int fd)
 {
 	char command[160];
@@ -114,7 +114,7 @@ static int generate(struct listing *l)
 	return l->machine ? 0 : -1;
 }
 
-/* "call 0x7f12..." with a name in the address's place. */
+/* Replaces the address in "call 0x7f12..." by a name. */
 static void name_target(struct listing *l, char *text, size_t len)
 {
 	char *at = strstr(text, " 0x"), name[PRINT_LEN] = "";
@@ -134,7 +134,7 @@ static void name_target(struct listing *l, char *text, size_t len)
 		snprintf(at + 1, len - (at + 1 - text), "%s", name);
 }
 
-/* The next line of machine code, in l->next. */
+/* Reads the next line of machine code into l->next. */
 static void read_line(struct listing *l)
 {
 	char line[256], *text;
@@ -153,7 +153,7 @@ static void read_line(struct listing *l)
 
 /* -- Printing -------------------------------------------------------------------------- */
 
-/* @text on the left, and what there is of machine code before @end on the right. */
+/* Prints @text on the left, and the machine code before @end on the right. */
 static void print_next_to(struct listing *l, const char *text, unsigned long end)
 {
 	do {
@@ -167,7 +167,7 @@ static void print_next_to(struct listing *l, const char *text, unsigned long end
 	} while (l->more && l->next_at < end);
 }
 
-/* Line @number of the file @path, if it is still there. */
+/* Prints line @number of the file @path, if it still exists. */
 static void print_source(const char *path, uint32_t number)
 {
 	FILE *in = fopen(path, "r");
@@ -260,7 +260,7 @@ static int list(const struct cosy_file *file, const char *path)
 
 /* -- The command ------------------------------------------------------------------------ */
 
-/* All that are in @bytes, one after another. */
+/* Lists all compounds in @bytes. */
 static int list_all(const char *bytes, size_t size, const char *path)
 {
 	unsigned int count = 0;

@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "findings.h"
 
-/* The backend of a program that leaves the choice to the library, or why none. */
+/* The backend that the library would choose, or the reason why there is none. */
 static const char *backend(const struct findings *f)
 {
 	if (!strcmp(f->environment, "kernel"))
@@ -18,7 +18,7 @@ static const char *backend(const struct findings *f)
 	return f->kernel_err ? "user" : "kernel";
 }
 
-/* The engine that such a script has in the kernel. */
+/* The engine that it would use in the kernel. */
 static const char *engine(const struct findings *f)
 {
 	return f->kernel_err ? "none" : f->luajit_err ? "confined" : "luajit";
@@ -32,7 +32,7 @@ static const char *yes(bool b)
 	return b ? "yes" : "no";
 }
 
-/* What everyone wants to know, and the first thing to do where the answer is no. */
+/* Prints the answer that most users want, and the first thing to do if it is no. */
 static void print_answer(const struct findings *f, const struct remedy *r, size_t n)
 {
 	printf("scripts run in the kernel for you: ");

@@ -36,7 +36,7 @@ static bool read_line(const char *path, char *buf, size_t size)
 	return ok;
 }
 
-/* The value of "KEY:\tVALUE" in /proc/self/status. */
+/* Reads the value of "KEY:\tVALUE" in /proc/self/status. */
 static int read_status(const char *key)
 {
 	FILE *file = fopen("/proc/self/status", "re");
@@ -54,7 +54,7 @@ static int read_status(const char *key)
 	return value;
 }
 
-/* The module that depmod knows for this kernel: its path, "" for none. */
+/* Finds the path of the module that depmod knows for this kernel, "" if there is none. */
 static void find_installed(const char *release, char *path, size_t size)
 {
 	char index[256], line[4096];
@@ -86,7 +86,7 @@ static bool wants_signatures(void)
 	       !strstr(text, "[none]");
 }
 
-/* A compressed module is taken to be signed: only what is uncompressed shows it. */
+/* A compressed module counts as signed: only an uncompressed one shows its signature. */
 static bool has_signature(const char *path)
 {
 	static const char mark[] = "~Module signature appended~\n";
@@ -106,7 +106,7 @@ static bool has_signature(const char *path)
 	return !strcmp(end, mark);
 }
 
-/* "6.12.5-amd64" after "6.12"?  Releases of a tested series are tested. */
+/* Is @release newer than the tested series? "6.12.5-amd64" belongs to "6.12". */
 static bool newer_than_tested(const char *release)
 {
 	int major, minor, tested_major, tested_minor;
@@ -168,7 +168,7 @@ static void find_group(struct findings *f)
 		f->in_group_file = f->in_group_file || !strcmp(*member, name);
 }
 
-/* Is @path a device, which mode has it, and may this process use it? */
+/* Is @path a device?  Which mode does it have, and may this process use it? */
 static bool find_node(const char *path, struct stat *st, unsigned int *mode, bool *open)
 {
 	if (stat(path, st) || !S_ISCHR(st->st_mode))
@@ -197,7 +197,7 @@ static void find_device(struct findings *f)
 		snprintf(f->group, sizeof(f->group), "%u", st.st_gid);
 }
 
-/* Users of containers that no root started, of sandboxes, and of some units, are mapped. */
+/* User ids are mapped in rootless containers, sandboxes, and some units. */
 static bool has_mapped_users(void)
 {
 	unsigned int inside, outside, count;
@@ -216,7 +216,7 @@ static void find_place(struct findings *f)
 {
 	int fd;
 
-	/* Docker's file is there in a virtual machine on such files, too. */
+	/* Docker's file may also exist in a virtual machine made from such an image. */
 	f->unit = getenv("INVOCATION_ID");
 	f->container = exists("%s", "/run/.containerenv") || getenv("container") ||
 		       (has_mapped_users() && !f->unit) ||
@@ -264,7 +264,7 @@ void find(struct findings *f)
 	f->environment = getenv("SYSCRIPT_BACKEND") ?: "";
 	f->environment_err = *f->environment && strcmp(f->environment, "auto") &&
 			     strcmp(f->environment, "kernel") && strcmp(f->environment, "user");
-	/* First: it may load the module. */
+	/* First, because it may load the module. */
 	f->kernel_err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
 	f->luajit_err = f->kernel_err ?: find_luajit();
 	f->user_err = syscript_probe(SYSCRIPT_BACKEND_USER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Doctor's findings about a machine, and their remedies. */
+/* What doctor finds out about a machine, and the commands that fix what is missing. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
@@ -13,13 +13,13 @@
 #define PARAMETERS	"/sys/module/syscript/parameters/"
 
 /**
- * struct findings - what is there; texts are "" where there is nothing to tell
+ * struct findings - the state of the machine; unknown texts are ""
  * @modules:       the kernel loads modules
  * @loaded, @version, @enabled: the module that runs, and its switch
  * @installed:     depmod knows a module for this kernel
  * @built:         DKMS knows the source
- * @source:        the source is where DKMS looks
- * @dkms, @headers: what DKMS needs to build it
+ * @source: the source is in DKMS's directory
+ * @dkms, @headers: DKMS and the kernel's headers are installed
  * @device, @device_open, @mode, @owner, @group: the device's node
  * @luajit, @luajit_open, @luajit_mode: LuaJIT's, which takes scripts of any engine
  * @group_exists, @member, @in_group_file: LuaJIT's group; whether this process is in
@@ -29,10 +29,10 @@
  * @signatures:    the kernel loads signed modules only
  * @is_signed:     the installed module has a signature, as far as its file shows
  * @container, @unit: it runs in a container or sandbox, or in a unit of systemd's
- * @denied:        a device cgroup forbids the device
+ * @denied: a device cgroup denies access to the device
  * @seccomp, @traced: what watches this process
  * @kernel_err, @user_err: what syscript_probe() says of the backends
- * @luajit_err:    what keeps LuaJIT's engine of the kernel from being used
+ * @luajit_err: why LuaJIT in the kernel cannot be used, or 0
  * @interpreted:   the user backend may make no machine code
  */
 struct findings {
@@ -50,10 +50,10 @@ struct findings {
 	int kernel_err, user_err, luajit_err;
 	bool interpreted;
 	const char *environment;
-	bool environment_err;	/* no backend's name */
+	bool environment_err;	/* SYSCRIPT_BACKEND names no backend */
 };
 
-/* What is missing, and the command that fixes it. */
+/* A missing thing, and the command that fixes it. */
 struct remedy {
 	char what[256], command[256];
 };
@@ -62,7 +62,7 @@ struct remedy {
 
 void find(struct findings *f);
 
-/* Fills in what keeps the kernel backend from being used; returns how many. */
+/* Fills in what is missing for the kernel backend; returns the number of entries. */
 size_t remedies(const struct findings *f, struct remedy *r);
 
 #endif /* FINDINGS_H */

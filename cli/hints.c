@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the engine cannot say: it knows no options of a command, and in the kernel
- * it has better things to keep than code that guesses.
+ * Adds hints to the engine's error messages.  The engine does not know the command's options, and
+ * in the kernel it should not have code that guesses.
  */
 #include <ctype.h>
 #include <regex.h>
@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "hints.h"
 
-/* With the tables that they are members of, "syscall.open". */
+/* System calls with their table's name: "syscall.open". */
 static const char *const calls[] = {
 #define SYSCALL(name, kinds, flags)	"syscall." #name,
 #include "../kernel/syscalls.def"
@@ -26,7 +26,7 @@ static const char *const constants[] = {
 	NULL
 };
 
-/* Functions of scripts, and of the libraries of Lua that they have. */
+/* Functions that scripts define, and members of Lua's libraries. */
 static const char *const members[] = {
 #define MEMBER(name)	name,
 #include "members.inc"
@@ -39,7 +39,7 @@ static const char *const members[] = {
 	NULL
 };
 
-/* As if they were members, too. */
+/* Globals, written like members. */
 static const char *const globals[] = {
 	".assert", ".bit", ".const", ".coroutine", ".errno", ".error", ".fs",
 	".getmetatable", ".ipairs", ".math", ".net", ".next", ".pairs", ".pcall",
@@ -48,7 +48,7 @@ static const char *const globals[] = {
 	NULL
 };
 
-/* Functions of libc's that are system calls of another name. */
+/* Functions of libc that wrap system calls of another name. */
 static const char *const libc[][2] = {
 	{ "fstatat", "syscall.newfstatat" }, { "pread", "syscall.pread64" },
 	{ "pwrite", "syscall.pwrite64" }, { "recv", "syscall.recvfrom" },
@@ -56,7 +56,7 @@ static const char *const libc[][2] = {
 };
 
 static const struct unknown {
-	const char *text;	/* followed by the name, in quotes */
+	const char *text;	/* a text that the name in quotes follows */
 	const char *const *names;
 } unknown[] = {
 	{ "no system call '", calls },
@@ -136,7 +136,7 @@ static void print_hint(const char *line)
 	}
 }
 
-/* @line, with @path where it has "@name:" and a number. */
+/* Prints @line, with @path in place of "@name:" before a number. */
 static void print_line(const char *line, const char *name, const char *path)
 {
 	const char *at, *begin = line;
@@ -163,7 +163,7 @@ void print_error(char *text, const char *name, const char *path)
 	}
 }
 
-/* Not the dots of what takes any number. */
+/* Counts names, without the dots of a vararg. */
 static int count_names(const char *names, int len)
 {
 	int n = 0;

@@ -6,20 +6,20 @@
 #include <stddef.h>
 
 /*
- * How unlike the @m bytes of @a and @b are: 0 if they are the same, 1 if a letter is
- * missing, unexpected or another, or two are swapped, else 2.
+ * The edit distance of the @m bytes at @a and @b, up to 2: 1 if a letter is missing, unexpected
+ * or replaced, or two are swapped.
  */
 int slips(const char *a, size_t m, const char *b);
 
 /*
- * Prints @text, which it cuts up, on stderr: each line with what to do, if that is known.
- * Places in the script @name are given as @path, by which the user knows it.
+ * Prints @text, which it modifies, to stderr, and a hint after each line for which there is one.
+ * Replaces the script's @name by @path, which the user knows.
  */
 void print_error(char *text, const char *name, const char *path);
 
 /*
- * Says so if @nargs are fewer than the function run() of @source names: an error
- * that came of it is about a nil somewhere inside.
+ * Prints a hint if @nargs is less than the number of parameters of run() in @source: the error
+ * itself is then about a nil somewhere within.
  */
 void hint_at_arguments(const char *source, int nargs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* A script and how it is to run: what run, check and repl share. */
+/* A script and the options of its run, which run, check and repl share. */
 #ifndef JOB_H
 #define JOB_H
 
@@ -8,13 +8,13 @@
 #include <syscript.h>
 
 /**
- * struct job - what a command line says of a script
+ * struct job - a script on the command line
  * @code:    the body of run(), of -e, or NULL
- * @path:    the file as it was typed, or how it is called in messages
+ * @path: the file as given, or its name in messages
  * @is_stdin: it is standard input
  * @options: for syscript_register(), whose name is @name
  * @program: of --program, or NULL
- * @info:    counters are to be printed
+ * @info: print counters
  */
 struct job {
 	const char *code, *path, *program;
@@ -30,27 +30,27 @@ struct job {
  */
 int job_parse(struct job *job, int argc, char **argv);
 
-/* The script is the one at @path; "-": standard input. */
+/* Takes the script from @path; "-": standard input. */
 void job_take_file(struct job *job, const char *path);
 
-/* The source text, for free(); NULL after a complaint. */
+/* The source text, for free(); NULL after an error message. */
 char *job_source(const struct job *job, size_t *len);
 
-/* Registers a script.  Returns its fd, or -errno after saying why. */
+/* Registers a script.  Returns its descriptor, or -errno after an error message. */
 int job_register(const struct job *job, const char *source, size_t len);
 
 /* Calls run(); prints output, results and errors.  Returns the exit status. */
 int job_call(const struct job *job, int fd, unsigned int nargs, const int64_t *args);
 
-/* The counters, for --info; results, in a line. */
+/* Prints the counters, for --info; prints results in a line. */
 void job_print_info(int fd);
 void print_results(int n, const int64_t *results);
 
-/* What the script printed, and the text of its last error, or of @err. */
+/* Prints the script's output; the text of its last error, or of @err. */
 void job_print_output(int fd);
 void job_print_error(const struct job *job, int fd, int err);
 
-/* The exit status for -errno: is it the script that is at fault? */
+/* The exit status for -errno: EXIT_SCRIPT if the script is at fault. */
 int job_status(int err);
 
 #endif /* JOB_H */

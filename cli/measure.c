@@ -35,20 +35,20 @@ static const char help[] =
 	"switches need root: sudo runs the commands as the user who calls it.\n";
 
 #define ROUNDS_MAX	1000
-/* Counted instructions differ little from round to round, times do. */
+/* Instruction counts vary little between rounds; times do. */
 #define ROUNDS_COUNTED	3
 #define ROUNDS_TIMED	15
 /* Fewer rounds may agree by accident. */
 #define ROUNDS_CLEAR	7
-/* Less than this share is no difference. */
+/* A smaller share counts as no difference. */
 #define SAME		0.01
 
 struct measurement {
 	const char *label;
 	struct command command;
-	struct cost cost;	/* medians of the rounds */
+	struct cost cost;	/* medians over all rounds */
 	double cpu[ROUNDS_MAX], instructions[ROUNDS_MAX];
-	char *output;		/* what it writes, for free(), and its length */
+	char *output;		/* the command's output, for free(), and its length */
 	size_t len;
 };
 
@@ -86,7 +86,10 @@ static int keep_output(struct measurement *m)
 	return pread(m->command.output, m->output, m->len, 0) == st.st_size ? 0 : -EIO;
 }
 
-/* Runs it once, from an empty output on.  Returns 0 or an exit status after a complaint. */
+/*
+ * Runs the command once, with an empty output file.  Returns 0, or an exit status after an error
+ * message.
+ */
 static int run_once(struct measurement *m, bool icount, struct cost *cost)
 {
 	int status;
@@ -105,7 +108,8 @@ static int run_once(struct measurement *m, bool icount, struct cost *cost)
 }
 
 /*
- * By turns, and in turned order, so that both see the same machine.  The first round warms up.
+ * Alternates the commands and their order, so that both see the same state of the machine.  The
+ * first round warms up.
  */
 static int run_rounds(struct measurement *base, struct measurement *with,
 		      const struct options *options)
@@ -130,7 +134,7 @@ static int run_rounds(struct measurement *base, struct measurement *with,
 	return 0;
 }
 
-/* What is known of @m after its rounds, and what one more run tells. */
+/* Sums @m's rounds up, and runs it once more for its mode switches. */
 static int conclude(struct measurement *m, const struct options *options)
 {
 	int err = keep_output(m);
@@ -140,7 +144,7 @@ static int conclude(struct measurement *m, const struct options *options)
 				strerror(-err));
 	m->cost.cpu = median(m->cpu, options->rounds);
 	m->cost.instructions = median(m->instructions, options->rounds);
-	/* Last, since a traced thread's calls take longer. */
+	/* Last, because tracing makes calls slower. */
 	count_switches(&m->command, &m->cost);
 	return 0;
 }
@@ -215,7 +219,7 @@ static void print_row(const struct measurement *m, const struct measurement *bas
 	putchar('\n');
 }
 
-/* In how many of the rounds @with takes less time: of nearly all or none it is no accident. */
+/* Is @with faster in nearly all rounds, or in nearly none?  Otherwise the difference is noise. */
 static bool is_clear(const struct measurement *with, const struct measurement *base, long rounds)
 {
 	long less = 0;
@@ -318,7 +322,7 @@ static void print_json(const struct measurement *base, const struct measurement 
 
 /* -- Command line -------------------------------------------------------------- */
 
-/* The number in the environment's @name, or 0: of the user who called sudo. */
+/* The number in the environment variable @name, or 0: ids of the user who called sudo. */
 static unsigned int caller(const char *name)
 {
 	const char *text = getenv(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Instructions and processor time of a command.
+ * Measures instructions and processor time of a command.
  *
  * Counters of the processor count instructions where there are any and the kernel lets this
  * user read them for kernel mode (perf_event_paranoid).  In a guest whose clock counts
@@ -22,11 +22,11 @@
 
 #include "meter.h"
 
-/* The shell's, for a program that is not there or cannot be run. */
+/* The shell's statuses for a program that does not exist or cannot be executed. */
 #define EXIT_NOT_FOUND	127
 #define EXIT_NO_EXEC	126
 
-/* With the user's other groups: the module's may be among them. */
+/* Becomes the user, with the user's groups, which may include the module's. */
 static void become(const struct command *command)
 {
 	struct passwd *user;
@@ -44,7 +44,7 @@ static void run_child(const struct command *command, int gate)
 {
 	char go;
 
-	/* Without a byte the parent has died or given up. */
+	/* If no byte comes, the parent has died or given up. */
 	if (read(gate, &go, 1) != 1)
 		_exit(EXIT_NO_EXEC);
 	close(gate);
@@ -85,7 +85,10 @@ void command_go(int gate)
 	close(gate);
 }
 
-/* Counts from exec on, in all processes and threads that come of @pid.  -1 if it cannot. */
+/*
+ * Counts from exec on, in all processes and threads that descend from @pid. -1 if there is no
+ * counter.
+ */
 static int open_counter(pid_t pid)
 {
 	struct perf_event_attr attr = {

@@ -11,9 +11,9 @@
 /**
  * struct command - a command line, and how it is run
  * @argv:    ends with NULL; the program is looked up in PATH
- * @backend: of its scripts, "kernel" or "user"; NULL: as the environment says
+ * @backend: backend of its scripts, "kernel" or "user"; NULL: chosen by the environment
  * @output:  a file that gets its standard output
- * @uid:     with @gid what it runs as, if this process is root and they are not 0
+ * @uid:     with @gid, the ids to run it as, if this process is root and they are not 0
  */
 struct command {
 	char *const *argv;

@@ -13,20 +13,20 @@
 
 #define DEVICE		"frames0"	/* inside, in all of them: how they are known, too */
 #define NAMES		"/run/netns"
-#define NAME_LEN	15		/* of a device */
+#define NAME_LEN	15		/* maximum length of a device's name */
 #define PORTS		8
 #define SOCKET_FD	3
 
-/* A namespace with both ends of a pair, of which the stack has one. */
+/* The namespace of a veth pair's other end, and that end's address. */
 #define CLIENT		"client0"
 #define CLIENT_ADDRESS	"10.87.0.1/24"
 #define FRAMES_ADDRESS	"10.87.0.2"
 #define FRAMES_MAC	"02:00:0a:57:00:02"
 
 /**
- * struct setup - what a command line asks for
- * @name:    of the namespace; NULL: one of the command's own
- * @macvlan: device to make one on; NULL: a veth pair
+ * struct setup - the options of the command line
+ * @name:    name of the namespace; NULL: an unnamed one for the command
+ * @macvlan: device below a macvlan; NULL: a veth pair
  * @address: that the stack has inside, with a length; NULL: no stack
  * @outside: that the veth's end outside has, or NULL
  * @ports:   UDP ports that the stack does not see, if it has an @address
@@ -66,7 +66,7 @@ static int usage(const char *text)
 	return complain_usage("net", "%s", text);
 }
 
-/* As devices can be called; and no option of ip(8). */
+/* Is it a valid name of a device, and no option of ip(8)? */
 static bool is_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -76,7 +76,7 @@ static bool is_name(const char *name)
 	return len && len <= NAME_LEN && !name[len] && name[0] != '-' && name[0] != '.';
 }
 
-/* IPv4 or IPv6, with the length of the network. */
+/* Is it an IPv4 or IPv6 address with a prefix length? */
 static bool is_address(const char *text)
 {
 	char address[INET6_ADDRSTRLEN + 1] = "", *slash, *end;
@@ -182,7 +182,7 @@ static int parse(struct setup *setup, int argc, char **argv)
 
 #define ADD_FILTER	"filter add dev " DEVICE " parent ffff: protocol"
 
-/* It has no address there: this only spares it the look at each frame. */
+/* The stack has no address there: the filter only saves it the work for each frame. */
 static void keep_all_from_stack(const char *in)
 {
 	if (!netns_run("tc %sqdisc add dev " DEVICE " ingress", in) ||
@@ -191,7 +191,7 @@ static void keep_all_from_stack(const char *in)
 			 "more");
 }
 
-/* Keeps the script's ports from the stack; a packet socket sees them first. */
+/* Keeps the script's ports from the stack; packet sockets see the frames before. */
 static bool keep_ports_from_stack(const struct setup *setup)
 {
 	const char *name = setup->name;
@@ -201,7 +201,10 @@ static bool keep_ports_from_stack(const struct setup *setup)
 	if (!netns_run("tc -n %s qdisc add dev " DEVICE " ingress", name))
 		return false;
 	for (unsigned int i = 0; i < setup->nports; i++) {
-		/* Fragments and options are the stack's: net.frames() finds no datagrams there. */
+		/*
+		 * Fragments and packets with options go to the stack: net.frames() does not parse
+		 * them.
+		 */
 		if (!netns_run("tc -n %s " ADD_FILTER " ip prio 1 u32 match u8 0x45 0xff at 0 match "
 			       "ip protocol 17 0xff match u16 0 0x3fff at 6 match ip dport %u 0xffff "
 			       "action drop", name, setup->ports[i]) ||
@@ -375,7 +378,7 @@ static int undo(int argc, char **argv)
 		return complain("removing a namespace needs root");
 	if (!is_ours(argv[1]))
 		return complain("no namespace '%s': 'syscript net show' lists them", argv[1]);
-	/* Processes that still run there keep the namespace, but not the device. */
+	/* Processes that still run there keep the namespace, but lose the device. */
 	if (!netns_run("ip -n %s link del " DEVICE, argv[1]) ||
 	    !netns_run("ip netns del %s", argv[1]))
 		return complain("%s is still there: see 'ip netns pids %s'", argv[1], argv[1]);

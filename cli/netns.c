@@ -25,7 +25,7 @@ bool netns_print;
 
 /* -- Commands ------------------------------------------------------------------ */
 
-/* Also finds root's commands without a PATH to them. */
+/* Also finds commands in directories that only root's PATH has. */
 static int start(pid_t *pid, const posix_spawn_file_actions_t *actions, char **words)
 {
 	char path[64];
@@ -152,7 +152,7 @@ int netns_packet_socket(const char *device, int fd)
 	};
 	int sock = socket(AF_PACKET, SOCK_RAW, 0), one = 1;
 
-	/* Otherwise each frame sent is copied for it, uselessly. */
+	/* Otherwise the kernel would copy each sent frame to the socket. */
 	if (sock < 0 || !address.sll_ifindex ||
 	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
 	    bind(sock, (struct sockaddr *)&address, sizeof(address)))

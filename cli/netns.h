@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Network namespaces, and the commands of iproute2 that devices are made with. */
+/* Network namespaces, and iproute2's commands that configure their devices. */
 #ifndef NETNS_H
 #define NETNS_H
 
@@ -12,21 +12,21 @@
 bool netns_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern bool netns_print;
 
-/* The same without a word from it, for questions. */
+/* The same, silently. */
 bool netns_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A namespace of this process's own, and of an ordinary user's own user namespace.
- * Returns 0 or EXIT_USAGE after a complaint.
+ * Creates a namespace for this process, for ordinary users in a new user namespace.  Returns 0 or
+ * EXIT_USAGE after a complaint.
  */
 int netns_unshare(void);
 
-/* This process enters namespace @name of ip-netns(8): likewise. */
+/* Enters namespace @name of ip-netns(8); returns as netns_unshare(). */
 int netns_enter(const char *name);
 
 /*
- * A packet socket that is bound to @device of this process's namespace, as descriptor
- * @fd, which execve(2) keeps.  0, or EXIT_USAGE after a complaint.
+ * Opens a packet socket bound to @device of this process's namespace, as descriptor @fd, which
+ * stays open across execve(2).  0, or EXIT_USAGE after a complaint.
  */
 int netns_packet_socket(const char *device, int fd);
 

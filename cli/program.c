@@ -65,7 +65,7 @@ static int take_text(const char **to, size_t size, const char *what)
 	return 0;
 }
 
-/* A program has one place, one default and so on: of two, neither is guessed to be meant. */
+/* Options that may be given once: of two values, neither is guessed. */
 static int check_once(int option, const char *name)
 {
 	static bool given[UCHAR_MAX + 1];
@@ -246,7 +246,7 @@ static void print_row(const struct syscript_program *program, bool first)
 	       (unsigned long long)program->memory, program->error);
 }
 
-/* Prints them all.  0 or errno. */
+/* Prints all programs.  Returns 0 or errno. */
 static int print_programs(bool json)
 {
 	struct syscript_program program = { 0 };

@@ -6,7 +6,7 @@
 /* A message for the errno of a failed call; the caller handles ENOENT itself. */
 const char *program_why(int err);
 
-/* Calls @name for each line of arguments, until there are no more.  An exit status. */
+/* Prompts for lines of arguments and calls @name with each.  Returns an exit status. */
 int program_prompt(const char *name);
 
 #endif /* PROGRAM_H */

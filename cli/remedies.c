@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What doctor advises: all that is missing, in the order in which to do it. */
+/* The commands that doctor advises, in the order in which they have to be run. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void need_module(struct list *list, const struct findings *f)
 	     syscript_version(), f->kernel.release);
 }
 
-/* Where the administrator has opened the device to members only. */
+/* If the administrator has restricted the device to a group. */
 static void need_group(struct list *list, const struct findings *f)
 {
 	struct passwd *user = getpwuid(getuid());
@@ -86,7 +86,7 @@ static void need_group(struct list *list, const struct findings *f)
 		     user ? user->pw_name : "\"$USER\"");
 }
 
-/* The kernel answers "Key was rejected by service", which does not say what to do. */
+/* The kernel only says "Key was rejected by service". */
 static void need_signature(struct list *list, const struct findings *f)
 {
 	if (!f->is_signed)
@@ -148,7 +148,7 @@ static void need_unwatched(struct list *list, const struct findings *f)
 		     "export SYSCRIPT_BACKEND=user    # this is how it should be; says so, and changes nothing");
 }
 
-/* Everything is there, and it does not work. */
+/* Everything is present, and it still does not work. */
 static void need_more(struct list *list, const struct findings *f)
 {
 	char what[256];
@@ -175,7 +175,7 @@ static void need_more(struct list *list, const struct findings *f)
 
 static void need_on_host(struct list *list, const struct findings *f)
 {
-	/* What else is missing would not help. */
+	/* Without modules nothing else would help. */
 	if (!f->modules) {
 		need(list, "this kernel loads no modules: it takes another kernel, or a guest",
 		     "vm/guest -m -- build/syscript doctor    # in the source tree: in a guest");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * syscript repl: lines of Lua, one after the other, in one script: repl.lua.
- * What a line assigns to globals is there for the next one.
+ * syscript repl: lines of Lua, one after the other, in one script: repl.lua.  Globals that a line
+ * assigns are visible to the next line.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -52,7 +52,7 @@ static int start(struct repl *repl)
 	return repl->fd < 0 ? repl->fd : 0;
 }
 
-/* Returns 0, or -errno if there is no going on. */
+/* Returns 0, or -errno if the prompt has to end. */
 static int restart(struct repl *repl)
 {
 	syscript_close(repl->fd);

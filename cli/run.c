@@ -16,7 +16,7 @@ static int check_count(int argc)
 			      SYSCRIPT_ARGS_MAX);
 }
 
-/* Returns 0 or EXIT_USAGE after a complaint. */
+/* Returns 0, or EXIT_USAGE after an error message. */
 static int parse_arguments(int argc, char **argv, int64_t *args)
 {
 	for (int i = 0; i < argc; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Mode switches of a command: the system calls that it and its child processes enter, as the
- * kernel's trace events tell of them.  A script's system calls are told of, too: they lie
- * between the events of its call and of its end, on the same thread, and are not counted.
+ * Counts the mode switches of a command: system calls of it and its child processes, by the
+ * kernel's trace events.  A script's system calls cause events, too: they come between the events
+ * of its call and of its end, on the same thread, and are not counted.
  *
  * The events go to a trace buffer of their own (tracefs, instances/), so that a trace of the
  * administrator's is not disturbed, and are read as text while the command runs.
@@ -24,19 +24,19 @@
 #define TRACEFS		"/sys/kernel/tracing"
 #define PIDS		(1 << 22)	/* PID_MAX_LIMIT: threads have no higher numbers */
 #define NAME_WIDTH	16
-#define BUFFER_KIB	"4096"		/* of each CPU */
+#define BUFFER_KIB	"4096"		/* for each CPU */
 
 struct trace {
 	char directory[64];
 	int pipe;
-	uint8_t *inside;	/* a bit for each thread: in a script */
+	uint8_t *inside;	/* a bit for each thread: is it in a script? */
 	double switches, calls;
 	bool lost;
 	char text[1 << 16];
 	size_t len;
 };
 
-/* Writes to a file of the instance.  Returns 0 or -errno. */
+/* Writes to a file of the trace instance.  Returns 0 or -errno. */
 static int set(const struct trace *trace, const char *file, const char *value)
 {
 	char path[160];
@@ -61,7 +61,7 @@ static int open_pipe(struct trace *trace)
 	return trace->pipe < 0 ? -errno : 0;
 }
 
-/* Traces @pid and what it forks.  Returns 0 or -errno. */
+/* Traces @pid and its descendants.  Returns 0 or -errno. */
 static int set_up(struct trace *trace, pid_t pid)
 {
 	char number[16];
@@ -71,7 +71,7 @@ static int set_up(struct trace *trace, pid_t pid)
 	err = set(trace, "options/event-fork", "1") ?: set(trace, "set_event_pid", number) ?:
 	      set(trace, "buffer_size_kb", BUFFER_KIB) ?: open_pipe(trace) ?:
 	      set(trace, "events/raw_syscalls/sys_enter/enable", "1");
-	/* Without the module there are no scripts in the kernel to leave out. */
+	/* Without the module there are no scripts in the kernel whose calls must be excluded. */
 	if (!err && !set(trace, "events/syscript/call/enable", "1"))
 		err = set(trace, "events/syscript/done/enable", "1");
 	return err;
@@ -120,7 +120,7 @@ static const char *parse(const char *line, unsigned int *pid)
 	return event && *pid < PIDS ? event + 2 : NULL;
 }
 
-/* From the exec on. */
+/* Counts from the exec on. */
 static void count_switch(struct trace *trace, const char *event)
 {
 	char exec[32];
@@ -154,7 +154,7 @@ static void count_line(struct trace *trace, const char *line)
 	}
 }
 
-/* Counts what there is to read. */
+/* Counts the events that can be read now. */
 static void drain(struct trace *trace)
 {
 	char *line, *end;

@@ -49,7 +49,7 @@ static void help(void)
 	       "Exit status: 0, 1 for a script error, 2 for usage.\n");
 }
 
-/* As argv[0] says. */
+/* Runs the command that argv[0] names. */
 static int run_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < COMMANDS; i++) {
@@ -78,8 +78,8 @@ static int cmd_help(int argc, char **argv)
 }
 
 /*
- * Files that this command opens get none of these numbers, where it was started without.
- * What is read there, or written, fails as it would.
+ * Opens missing standard descriptors, so that files that this command opens do not get their
+ * numbers.  Reading and writing them fails as it would without.
  */
 static void open_standard(void)
 {

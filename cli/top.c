@@ -10,10 +10,10 @@
 #include "counters.h"
 #include "values.h"
 
-/* What a script did in an interval. */
+/* A script's activity in an interval. */
 struct rate {
 	const struct syscript_info *info;
-	double cpu, calls, syscalls;	/* %, and a second */
+	double cpu, calls, syscalls;	/* per cent, and per second */
 };
 
 struct sample {
@@ -24,8 +24,8 @@ struct sample {
 
 struct top {
 	uint64_t delay_ns;
-	long rounds;			/* 0: for ever */
-	bool plain;			/* one after the other, nothing erased */
+	long rounds;			/* 0: no end */
+	bool plain;			/* print one screen after the other, erase nothing */
 };
 
 static int take_sample(struct sample *sample)

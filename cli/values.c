@@ -13,7 +13,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* Where the bytes of out:SIZE are. */
+/* The memory of an out:SIZE argument. */
 static struct {
 	const char *bytes;
 	uint64_t size;
@@ -28,7 +28,7 @@ bool parse_integer(const char *text, int64_t *value)
 	return end != text && !*end && !errno;
 }
 
-/* A positive number and one of @units, which end with an empty name. */
+/* Parses a positive number and one of @units, which end with an empty name. */
 static bool parse_quantity(const char *text, const struct unit *units, uint64_t *quantity)
 {
 	long long value;
@@ -65,8 +65,8 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes)
 }
 
 /*
- * A buffer before inaccessible memory: a script that is given a larger size
- * than the buffer has gets EFAULT, and overwrites nothing of the command's.
+ * A buffer that ends at inaccessible memory: a script that is given too large a size gets EFAULT,
+ * and overwrites none of the command's memory.
  */
 static char *guarded(uint64_t size)
 {

@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "100ms", "2s", "500us", "9ns"; a number alone counts ms.  Positive, or false. */
+/* Parses "100ms", "2s", "500us", "9ns"; a bare number is in ms.  False if it is not positive. */
 bool parse_time(const char *text, uint64_t *ns);
 
-/* "4096", "64K", "1M"; a number alone counts @unit bytes.  Positive, or false. */
+/* Parses "4096", "64K", "1M"; a bare number is in @unit bytes.  False if it is not positive. */
 bool parse_size(const char *text, uint64_t unit, uint64_t *bytes);
 
 bool parse_integer(const char *text, int64_t *value);
 
 /*
- * An argument of a script, see the help of run.  What it points at stays until
- * the program ends.  False after a complaint.
+ * Parses an argument of a script, see the help of run.  Memory that it points to stays until the
+ * program ends.  False after an error message.
  */
 bool parse_argument(const char *text, int64_t *value);
 

@@ -22,7 +22,7 @@
 #define COSY_FILE_MAGIC		0x59534f43	/* "COSY" */
 #define COSY_FILE_VERSION	1
 
-/* Where a part is, from the file's beginning, and how many elements it has. */
+/* A part: its offset in the file, and its number of elements. */
 struct cosy_part {
 	uint32_t at, n;
 };
@@ -50,7 +50,7 @@ struct cosy_file {
 	struct cosy_part lines, funcs, strings;
 };
 
-/* From instruction @insn on: a line, and where its file's name is in strings. */
+/* From instruction @insn on: source line, and the offset of its file's name in strings. */
 struct cosy_line {
 	uint32_t insn, file, line;
 };

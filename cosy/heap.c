@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See heap.h.
+ * Implements heap.h: a first-fit allocator, whose descriptors of blocks are ordinary memory, out
+ * of reach of compounds.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 #include "../lib/lock.h"
 #include "heap.h"
 
-/* Free or taken; they are all of the buffer, in order. */
+/* A block, free or in use; all blocks of the buffer are listed in order. */
 struct block {
 	struct block *next, *before;
 	uintptr_t from;
@@ -48,7 +49,7 @@ static bool split(struct block *block, size_t size)
 	return true;
 }
 
-/* Makes one of @block and the next, if both are free. */
+/* Joins @block and the next one, if both are free. */
 static void join(struct block *block)
 {
 	struct block *next = block ? block->next : NULL;

@@ -42,26 +42,26 @@
 #include "runtime/runtime.h"
 
 #define ARENA_SHIFT	20		/* unless COSY_ARENA says otherwise */
-#define FRAMES_SIZE	(24U << 10)	/* of a piece, for the program's functions */
+#define FRAMES_SIZE	(24U << 10)	/* size of a thread's memory for functions of the program */
 #define STACK_SPARE	64
 #define UNITS_MAX	1024
 
 enum engine { NATIVE, USER, KERNEL };
 
-/* What the library knows of a unit besides. */
+/* The library's data about a unit. */
 struct loaded {
 	struct cosy_unit *unit;
 	char *data;
-	bool native;			/* the kernel does not take it */
+	bool native;			/* the kernel refuses it */
 };
 
 static struct {
 	pthread_once_t once;
-	enum engine engine;		/* from here on guarded by LOCK_COSY, when it grows */
-	bool forced;			/* no other will do */
+	enum engine engine;		/* guarded by LOCK_COSY while it grows */
+	bool forced;			/* the user has chosen it: no other engine may be used */
 	struct thread *threads;
-	char *arena;			/* or NULL */
-	unsigned long size;		/* 0 without one */
+	char *arena;			/* NULL without one */
+	unsigned long size;		/* 0 without an arena */
 	uintptr_t end;
 	struct loaded *units[UNITS_MAX];
 	uint64_t nunits;
@@ -69,25 +69,25 @@ static struct {
 	.once = PTHREAD_ONCE_INIT,
 };
 
-/* A unit's, by one thread. */
+/* A unit's script for one thread. */
 struct thread_script {
 	struct compound kernel;
 	struct script *here;
 };
 
 struct thread {
-	char *piece;			/* or NULL */
+	char *piece;			/* the thread's piece of the arena, or NULL */
 	char *at, *end;			/* room for frames */
 	struct large *large;
 	bool tried;
 	int *errno_at;
-	struct thread_script *scripts;	/* by unit, those that there are */
+	struct thread_script *scripts;	/* scripts of this thread, by unit */
 	uint64_t nscripts;
-	uintptr_t reach;		/* of the arena they see what is before this */
+	uintptr_t reach;		/* its scripts see the arena up to here */
 	struct thread *next, **before;
 };
 
-/* A frame that did not fit. */
+/* A frame that did not fit into the piece. */
 struct large {
 	struct large *before;
 	void *memory;
@@ -168,7 +168,7 @@ static void choose_engine(void)
 	cosy.forced = engine && cosy.engine != NATIVE;
 }
 
-/* The user backend frees its copies itself, once its locks are free. */
+/* The user backend frees its copies by itself, once its locks are released. */
 static void forget_all(struct thread *t)
 {
 	uint64_t i;
@@ -210,7 +210,7 @@ static void start(void)
 	heap_add(cosy.arena + 4096, cosy.size - 4096);
 }
 
-/* False without an arena, whose size is 0 then. */
+/* False if there is no arena, because its size is then 0. */
 static bool in_arena(const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)cosy.arena < cosy.size;
@@ -345,7 +345,7 @@ void cosy_pop(void *frame)
 
 /* -- Units ------------------------------------------------------------------------- */
 
-/* The data as the program has it from its beginning. */
+/* The data with its initial contents. */
 static char *load_data(const struct cosy_unit *unit)
 {
 	const struct cosy_file *file = unit->file;
@@ -392,7 +392,7 @@ void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *na
 	*pointer = memcpy(home, *pointer, size);
 }
 
-/* Here, when all variables have a home: constructors of others may be late. */
+/* Done when all variables have their addresses, as constructors of other units may run late. */
 static void place_imports(const struct loaded *loaded)
 {
 	const struct cosy_unit *unit = loaded->unit;
@@ -403,7 +403,7 @@ static void place_imports(const struct loaded *loaded)
 		       sizeof(void *));
 }
 
-/* A copy of the image, at its place, for the caller to free(). */
+/* A relocated copy of the image, for the caller to free(). */
 static struct image_header *place_image(const struct loaded *loaded, uint32_t shift)
 {
 	const struct cosy_file *file = loaded->unit->file;
@@ -417,7 +417,7 @@ static struct image_header *place_image(const struct loaded *loaded, uint32_t sh
 	return image;
 }
 
-/* "insn 17: ..." with the line of the source that instruction 17 comes from. */
+/* Prints "insn 17: ..." with the source line of instruction 17. */
 static void tell(const struct cosy_unit *unit, const char *text)
 {
 	const struct cosy_file *file = unit->file;
@@ -446,13 +446,13 @@ static uint32_t stack_end(void)
 
 /* -- Scripts, in the kernel or in this process ---------------------------------------- */
 
-/* What a segment may take in one run, where the machine's own limits allow it. */
+/* The limits of a run, unless the machine's own are lower. */
 #define TIME_LIMIT	10000000000ULL	/* ns */
-/* Machine code for each byte of an image, and what comes on top. */
+/* Machine code for each byte of an image, and a fixed amount. */
 #define CODE_FACTOR	4
 #define MEMORY_BASE	(320UL << 10)
 
-/* The last part of a path: what fits, from its end. */
+/* The last part of a path, truncated at its beginning. */
 static void set_name(struct syscript_register *reg, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -461,7 +461,7 @@ static void set_name(struct syscript_register *reg, const char *path)
 	memcpy(reg->name, len > max ? name + len - max : name, len > max ? max : len);
 }
 
-/* It lives as long as it is held, without a descriptor. */
+/* Registers in the process; lives as long as it is held, without a descriptor. */
 static int register_here(struct thread_script *script, struct syscript_register *reg)
 {
 	int fd;
@@ -522,13 +522,16 @@ static int register_script(const struct loaded *loaded, struct thread_script *sc
 	return err;
 }
 
-/* Another thread may allocate, and tell of it, while this one's compounds run. */
+/*
+ * With other threads, one may allocate memory and pass its address while this thread's compounds
+ * run.
+ */
 static inline bool reaches_all(void)
 {
 	return thread.reach >= (__libc_single_threaded ? heap_top : cosy.end);
 }
 
-/* Scripts that see too little are closed: the next call registers them again. */
+/* Closes scripts that see too little of the arena: the next call registers them again. */
 static void reach_all(void)
 {
 	unsigned long size = cosy.size;
@@ -556,7 +559,7 @@ static struct thread_script *find_script(uint64_t unit)
 	return &scripts[unit];
 }
 
-/* For this thread; NULL, with nothing called, where the kernel does not take @loaded. */
+/* This thread's script; NULL, with nothing called, if the kernel refuses @loaded. */
 static struct thread_script *ready_script(struct loaded *loaded)
 {
 	struct thread_script *script;
@@ -582,7 +585,7 @@ static inline void take_errno(void)
 	*thread.errno_at = ((struct cosy_piece *)thread.piece)->errno_value;
 }
 
-/* Has what it needs from @call, so that calls that succeed need not keep it. */
+/* Gets all its data from @call, so that successful calls need not keep it. */
 __attribute__((noinline))
 static long call_failed(struct cosy_unit *unit, long (*host)(void *),
 			struct syscript_call *call, long ret)
@@ -603,7 +606,7 @@ static long call_failed(struct cosy_unit *unit, long (*host)(void *),
 static inline long call_kernel(struct cosy_unit *unit, struct thread_script *script,
 			       long which, void *frame, long (*host)(void *), bool quiet)
 {
-	struct syscript_call call;	/* what is not passed is not read */
+	struct syscript_call call;	/* fields that are not passed are not read */
 	long ret;
 
 	pass_errno();
@@ -627,7 +630,7 @@ static long call_here(struct cosy_unit *unit, struct thread_script *script, long
 	return call.results[0];
 }
 
-/* Whatever the engine, and for the first time. */
+/* The first call, on any engine. */
 __attribute__((noinline))
 static long call_any(struct cosy_unit *unit, long which, void *frame, long (*host)(void *))
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Between what cosy-cc generates and the library.  No program includes this.
+ * The interface between code that cosy-cc generates and the library.  Programs do not include it.
  */
 #ifndef COSY_HOST_H
 #define COSY_HOST_H
@@ -48,19 +48,19 @@ void cosy_unit(struct cosy_unit *unit);
  */
 void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *name);
 
-/* @size bytes of the calling thread's, in the shared buffer, to the next cosy_pop(). */
+/* @size bytes of this thread's memory in the shared buffer, until the matching cosy_pop(). */
 void *cosy_push(uint64_t size);
 void cosy_pop(void *frame);
 
 /*
- * Runs segment @which, in the kernel if that can be, else @host(@frame).  Returns
- * what that does: by which way control left the segment.
+ * Runs segment @which in the kernel, if possible, otherwise @host(@frame).  Returns by which exit
+ * control left the segment.
  */
 long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
-/* Where there is one way. */
+/* The same for a segment with one exit. */
 void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 
-/* The library's, in a child of fork(2). */
+/* For the library, in a child of fork(2). */
 void cosy_fork_child(void);
 
 #endif /* COSY_HOST_H */

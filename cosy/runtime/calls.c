@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) long result(long ret)
 	return -1;
 }
 
-/* int, unsigned int; long, size_t and the like; pointers. */
+/* Types of arguments by size: int and unsigned int; long and size_t; pointers. */
 typedef int I;
 typedef unsigned int U;
 typedef long L;
@@ -224,7 +224,7 @@ CALL3(I, tgkill, __NR_tgkill, I, I, I)
 CALL2(I, getrusage, __NR_getrusage, I, P)
 CALL3(L, getrandom, __NR_getrandom, P, L, U)
 
-/* These return the error's number themselves. */
+/* These return the error number itself. */
 I posix_fadvise(I fd, L offset, L n, I advice)
 {
 	return -RAW(__NR_fadvise64, fd, offset, n, advice, 0, 0);

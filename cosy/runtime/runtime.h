@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The compound's side of the C library.
- */
+/* The part of the C library that compounds have. */
 #ifndef COSY_RUNTIME_H
 #define COSY_RUNTIME_H
 
-/* Made into a call of the engine's by the plugin; @number has to be a constant. */
+/* The plugin turns it into a call of the engine; @number has to be a constant. */
 long __cosy_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* The same with any number, and @args[6]. */

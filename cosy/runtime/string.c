@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * <string.h>, <stdlib.h> and <ctype.h>, as far as segments want them.  Each access
- * is masked, so memory is copied by words where that is possible.
+ * <string.h>, <stdlib.h> and <ctype.h>, the functions that segments use.  Each access is masked,
+ * so memory is copied by words where that is possible.
  */
 #define __COSY_RUNTIME__
 #include <limits.h>
@@ -15,7 +15,10 @@ typedef unsigned int __attribute__((aligned(1), may_alias)) half;
 
 #define ONES	0x0101010101010101UL
 #define HIGHS	0x8080808080808080UL
-/* Has a byte of @w the value 0?  The lowest bit that is set is the first one's highest. */
+/*
+ * Does a byte of @w have the value 0? The lowest set bit is the highest bit of the first such
+ * byte.
+ */
 #define HAS_ZERO(w)	(((w) - ONES) & ~(w) & HIGHS)
 
 void *memcpy(void *to, const void *from, size_t n)
@@ -95,7 +98,7 @@ void bzero(void *to, size_t n)
 	memset(to, 0, n);
 }
 
-/* The first bytes that differ; there is no instruction that finds them. */
+/* The difference of the first bytes that differ; no instruction finds them. */
 static int difference(unsigned long x, unsigned long y)
 {
 	unsigned long d = x ^ y, below = (d & -d) - 1;
@@ -104,7 +107,7 @@ static int difference(unsigned long x, unsigned long y)
 	return (int)(x >> bits & 255) - (int)(y >> bits & 255);
 }
 
-/* The last word is one with bytes of the one before it; so are halves, in a word. */
+/* The last word overlaps the one before it; so do halves of a word. */
 int memcmp(const void *a, const void *b, size_t n)
 {
 	const u8 *p = a, *q = b;
@@ -136,7 +139,7 @@ int memcmp(const void *a, const void *b, size_t n)
 	return x == y ? 0 : difference(x, y);
 }
 
-/* Do they differ?  The plugin makes this of memcmp() where nothing else is asked. */
+/* Do they differ?  The plugin calls it for memcmp() if the order is not used. */
 int bcmp(const void *a, const void *b, size_t n)
 {
 	const u8 *p = a, *q = b;
@@ -182,7 +185,7 @@ void *memchr(const void *from, int c, size_t n)
 	unsigned long ones = ONES, v, minus, highs, found;
 	const u8 *p = from;
 
-	/* The compiler would load each constant by itself, wherever it wants one. */
+	/* Otherwise the compiler would load each constant where it is used. */
 	asm("" : "+r"(ones));
 	v = ones * (u8)c;
 	highs = ones << 7;
@@ -425,7 +428,7 @@ enum {
 #define HEXUPPER (UPPER | ALPHA | XDIGIT | PRINT | GRAPH | ALNUM)
 #define HEXLOWER (LOWER | ALPHA | XDIGIT | PRINT | GRAPH | ALNUM)
 
-/* From EOF, -1, on; with the 127 before that which the C library has as well. */
+/* Indexes begin at EOF (-1), and with the 127 before that which the C library has as well. */
 static const unsigned short classes[384] = {
 	[128 + 0 ... 128 + 8] = CNTRL,
 	[128 + '\t'] = CNTRL | SPACE | BLANK,
