@@ -55,4 +55,7 @@ struct cosy_line {
 	uint32_t insn, file, line;
 };
 
+/* What a compound aborts with where a check of -fsanitize fails. */
+#define COSY_CHECK_FAILED	(-2)
+
 #endif /* COSY_FILE_H */

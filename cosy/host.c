@@ -417,6 +417,16 @@ static struct image_header *place_image(const struct loaded *loaded, uint32_t sh
 	return image;
 }
 
+/* What has happened, in words. */
+static const char *reason(const char *text)
+{
+	int code;
+
+	if (sscanf(text, "aborts with %d", &code) == 1 && code == COSY_CHECK_FAILED)
+		return "a check of -fsanitize failed";
+	return text;
+}
+
 /* Prints "insn 17: ..." with the source line of instruction 17. */
 static void tell(const struct cosy_unit *unit, const char *text)
 {
@@ -434,7 +444,7 @@ static void tell(const struct cosy_unit *unit, const char *text)
 		fail(unit->name, text);
 	snprintf(where, sizeof(where), "%s:%u",
 		 (const char *)file_part(file, file->strings) + found->file, found->line);
-	fail(where, strstr(text, ": ") + 2);
+	fail(where, reason(strstr(text, ": ") + 2));
 }
 
 static uint32_t stack_end(void)

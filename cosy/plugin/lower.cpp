@@ -11,6 +11,7 @@
 
 #include "../../include/uapi/syscript_image.h"
 #include "../../kernel/syscalls_nr.h"
+#include "../file.h"
 
 
 using namespace llvm;
@@ -346,13 +347,13 @@ static void lower_copy(MemIntrinsic *i)
 }
 
 /* The run aborts. */
-static void create_abort(IRBuilder<> &b)
+static void create_abort(IRBuilder<> &b, int64_t code = -1)
 {
 	Type *i64 = b.getInt64Ty();
 
 	b.CreateCall(FunctionType::get(i64, {i64}, false),
 		     ConstantExpr::getIntToPtr(b.getInt64(IMAGE_CALL_ABORT), b.getPtrTy()),
-		     {b.getInt64(-1)});
+		     {b.getInt64(code)});
 }
 
 /* An end that cannot be reached, in case it is. */
@@ -374,7 +375,11 @@ static void lower_intrinsic(IntrinsicInst *i)
 	IRBuilder<> b(i);
 
 	switch (i->getIntrinsicID()) {
-	case Intrinsic::trap: case Intrinsic::debugtrap: case Intrinsic::ubsantrap:
+	case Intrinsic::ubsantrap:
+		create_abort(b, COSY_CHECK_FAILED);
+		i->eraseFromParent();
+		break;
+	case Intrinsic::trap: case Intrinsic::debugtrap:
 		create_abort(b);
 		i->eraseFromParent();
 		break;

@@ -206,6 +206,49 @@ def test_faults_have_a_line(text: str, tmp_path: Path) -> None:
     assert re.fullmatch(rf".*fault\.c:[38]: compound: {text}\n", done.stderr), done.stderr
 
 
+CHECKED = """\
+#include <cosy.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int table[4];
+static int pick(int i) { return table[i]; }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), own[4] = { 0 }, *found = argc > 2 ? own : table;
+	COSY_START;
+	getppid();
+	if (found == own)
+		n = own[n];
+	else
+		n = pick(n);
+	COSY_END;
+	printf("%d\\n", n);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_checks_of_sanitizers(level: str, tmp_path: Path) -> None:
+    """An index outside of its array ends a segment, on its line."""
+    source = tmp_path / "checked.c"
+    source.write_text(CHECKED)
+    checked = compile_program(source, tmp_path / "checked", level, "-fsanitize=bounds")
+    plain = compile_program(source, tmp_path / "plain", level)
+    env = os.environ | {"COSY_ENGINE": "user"}
+
+    def outcome(program: Path, *args: str) -> tuple[int, str, str]:
+        done = subprocess.run([program, *args], env=env, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    for own, line in ([], 6), (["own"], 13):
+        assert outcome(checked, "3", *own) == (0, "0\n", "")
+        ended = f"{source}:{line}: compound: a check of -fsanitize failed\n"
+        assert outcome(checked, "4", *own) == (-signal.SIGABRT, "", ended)
+        assert outcome(plain, "4", *own)[0] == 0
+
+
 def test_is_a_compiler(tmp_path: Path) -> None:
     """In a build that knows nothing of it: objects, archives, preprocessing, C++."""
     (tmp_path / "a.c").write_text("int f(void) { return 42; }\n")
