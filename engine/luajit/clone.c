@@ -24,16 +24,16 @@
 ** is a pointer, tagged or not.
 */
 static struct {
-  const uint64_t *image;	/* The heap of the original. */
+  const uint64_t *image;	/* The original's heap. */
   const uint16_t *moved;	/* Indexes of the words that are pointers. */
-  unsigned int words, nmoved;	/* Of what is in use. */
+  unsigned int words, nmoved;	/* Numbers of words in use, and of pointers among them. */
   unsigned long memory;
-  ptrdiff_t L, heap;		/* Offsets. */
+  ptrdiff_t L, heap;		/* Offsets in the heap. */
 } original;
 
 #define HEAP_SIZE	(64u << 10)	/* lj_alloc's first size. */
 #define HEAP_WORDS	(HEAP_SIZE / 8)
-#define FOOT_WORDS	8u		/* Its top's foot, at the end. */
+#define FOOT_WORDS	8u		/* The foot of the heap's top chunk, at its end. */
 
 /*
 ** Tells L whose it is, and then vm_interrupt() of L, which goes by what L says:
@@ -55,7 +55,7 @@ static void disown(struct vm *vm)
   lj_alloc_setprng(vm->heap, NULL);
 }
 
-/* As if no interrupt had come meanwhile; from now on none finds the lock free. */
+/* Restores the lock as if no interrupt had come; no later interrupt finds it free. */
 static void settle(struct vm *vm)
 {
   global_State *g = G(vm->L);
@@ -71,7 +71,7 @@ static void settle(struct vm *vm)
   lj_dispatch_init_hotcount(g);
 }
 
-/* Nothing allocated beyond the first run, or it would not be in the copy. */
+/* The heap must be in its first chunk, or the copy would miss a part. */
 static uint64_t *heap_of(struct vm *vm)
 {
   uint64_t *base = (uint64_t *)((uintptr_t)vm->heap & ~(uintptr_t)4095);
@@ -95,7 +95,7 @@ long vm_make_original(void *arg)
     disown(pair[i]);
   }
   distance = (uint64_t)(uintptr_t)b - (uint64_t)(uintptr_t)a;
-  moved = (uint16_t *)(void *)b;  /* Always after what is still compared. */
+  moved = (uint16_t *)(void *)b;  /* Behind what is still to be compared. */
   for (i = 0; i < HEAP_WORDS; i++) {
     uint64_t from = a[i], to = b[i];
     if (to - from == distance)
@@ -131,7 +131,7 @@ int vm_canclone(struct vm *vm)
   return original.image && vm->memory_limit > original.memory;
 }
 
-/* The original's tables have no objects for keys. */
+/* The original's tables have no objects as keys. */
 static void key_tables(struct vm *vm)
 {
   GCobj *o;

@@ -11,10 +11,10 @@ void vm_publish(struct vm *vm, struct lua_State *L);
 /* Is there an original that fits under @vm's limit? */
 int vm_canclone(struct vm *vm);
 
-/* 0, or -ENOMEM with the text. */
+/* 0, or -ENOMEM with the text in the VM. */
 int vm_clone(struct vm *vm);
 
-/* vm.c */
+/* Functions of vm.c. */
 void vm_settext(struct vm *vm, const char *s);
 void vm_usejit(struct vm *vm);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The LuaJIT engine's operations for the core (engine.h), in both places. */
+/* The LuaJIT engine's operations for the core (engine.h), in the module and in libsyscript. */
 #include "engine.h"
 #include "platform.h"
 #include "vm.h"
@@ -8,7 +8,7 @@
 #include "kernel/atomic.h"
 #endif
 
-/* The core's struct engine_vm is the VM layer's VM. */
+/* The core's struct engine_vm is the VM layer's struct vm. */
 static struct vm *vm_of(struct engine_vm *vm)
 {
 	return (struct vm *)vm;
@@ -54,7 +54,7 @@ static int luajit_call(struct engine_vm *engine_vm, struct syscript_call *call)
 
 static void luajit_interrupt(struct engine_vm *vm)
 {
-	/* Refused while the VM changes its dispatch table: it is tried again. */
+	/* The VM refuses it while it changes its dispatch table, so it is repeated. */
 	vm_interrupt(vm_of(vm));
 }
 

@@ -29,7 +29,7 @@ int vm_kind(const GCstr *s);
 /* The kind in argument @narg, or an error. */
 int vm_checkkind(lua_State *L, int narg);
 
-/* NaN if it has more bits than a number holds; 0 if it does not fit. */
+/* NaN if it has more bits than a number can hold; 0 if it does not fit. */
 double vm_getscalar(const void *p, int kind);
 int vm_putscalar(void *p, int kind, double value);
 
@@ -44,7 +44,7 @@ extern const char *const vm_syscall_names[];
 unsigned long vm_syscall_code(int index);
 #define VM_LATE		((long)(-1UL << 63))
 
-/* The index of system call @name, or -1. */
+/* Index of system call @name in syscalls.def, or -1. */
 int vm_syscall_find(const char *name);
 
 /* The letter of a kind, and whether its argument may be omitted. */
@@ -72,10 +72,10 @@ static LJ_AINLINE int vm_isint(double a, long *i)
 	 (unsigned long)(*i + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
 }
 
-/* The same, or an error. */
+/* The same; raises an error if it is not. */
 long vm_toint(lua_State *L, double a);
 
-/* Does a number hold it? */
+/* Can a number hold it? */
 static LJ_AINLINE int vm_holds(long v)
 {
   return (unsigned long)(v + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
@@ -84,7 +84,7 @@ static LJ_AINLINE int vm_holds(long v)
 /* Pushes it as a number, or as an opaque value that only passes through. */
 void vm_pushlong(lua_State *L, long v);
 
-/* Is it such a value? */
+/* Is it such an opaque value? */
 static LJ_AINLINE int vm_isint64(cTValue *o, long *v)
 {
   if (!tvisudata(o) || udataV(o)->udtype != VM_UD_INT64)
@@ -132,12 +132,12 @@ static LJ_AINLINE long vm_called(lua_State *L, long ret)
 unsigned long vm_scratch(lua_State *L);
 LJ_NORET void vm_noscratch(lua_State *L);
 
-/* Pushes the port of @frames. */
+/* Pushes the userdata of the port @frames. */
 struct frames;
 void vm_pushframes(lua_State *L, struct frames *frames);
 
 void vm_open_syscall(lua_State *L);
-/* Removes the libraries that the script may not use; before it is loaded. */
+/* Removes libraries that the script may not use; called before it is loaded. */
 void vm_refuse(lua_State *L);
 void vm_open_util(lua_State *L);
 void vm_open_net(lua_State *L);

@@ -34,8 +34,8 @@
 
 struct view {
   struct frame *frame;
-  struct frames *frames;  /* Whose it is. */
-  unsigned long batch;    /* Of these. */
+  struct frames *frames;  /* The port of the frame. */
+  unsigned long batch;    /* The batch of the frame. */
 };
 
 static struct view *viewof(GCudata *ud)
@@ -48,7 +48,7 @@ static int iscurrent(const struct view *view)
   return view->batch == view->frames->batch;
 }
 
-/* Without data if there is no frame, or if it is of a later receive. */
+/* NULL if there is no frame, or a frame of a later receive. */
 static struct frame *frameof(GCudata *ud)
 {
   static struct frame none;
@@ -63,7 +63,7 @@ static struct frames *framesof(GCudata *ud)
 
 /* -- What compiled code calls ---------------------------------------------- */
 
-/* An offset or a length; if invalid, too large for any frame. */
+/* An offset or a length; an invalid one becomes larger than any frame. */
 static unsigned long span(double d)
 {
   long i;
@@ -126,7 +126,7 @@ double vm_frame_len(lua_State *L, GCudata *ud)
   return frame->data ? (double)frame->len : VM_NAN;
 }
 
-/* -1: not there. */
+/* -1 if the byte does not occur. */
 double vm_frame_find(lua_State *L, GCudata *ud, double byte, double off)
 {
   unsigned char *p = at(ud, off, 0), *found;
@@ -152,7 +152,7 @@ GCstr *vm_frame_str(lua_State *L, GCudata *ud, double off, double n)
   return p ? lj_str_new(L, (const char *)p, (size_t)n) : NULL;
 }
 
-/* The same for bytes that may lie after the frame's end. */
+/* The address of bytes that may lie after the frame's end. */
 static LJ_AINLINE unsigned char *reserve(lua_State *L, struct frames *frames, struct frame *frame,
 			      unsigned long off, unsigned long n)
 {
@@ -164,7 +164,7 @@ static LJ_AINLINE unsigned char *reserve(lua_State *L, struct frames *frames, st
   return frame_at(frame, off, n, frame->room);
 }
 
-/* The end is moved after them.  What was never written is not to be seen. */
+/* Extends the frame, and clears bytes that were never written. */
 static void lengthen(struct frame *frame, unsigned long off, unsigned long n)
 {
   if (off + n <= frame->len)
@@ -201,7 +201,7 @@ int vm_frame_fill(lua_State *L, GCudata *ud, double off, double byte, double n)
   return p != NULL;
 }
 
-/* All three: 1, 0 without a frame that this could be done to, -1 without a place. */
+/* All three return 1; 0 if there is no such frame; -1 if there is no room to queue it. */
 
 int vm_frame_reply(lua_State *L, GCudata *ud, double len)
 {
@@ -268,7 +268,7 @@ int vm_port_keep(lua_State *L, GCudata *ud)
   return 1;
 }
 
-/* Datagrams in memory of the process: the first of the slots there. */
+/* The slots in memory of the process: sets the first. */
 static int isslot(double addr, double size, struct frames_slot *slot)
 {
   long at, room;
@@ -280,7 +280,7 @@ static int isslot(double addr, double size, struct frames_slot *slot)
   return 1;
 }
 
-/* How many there are; NaN for bad arguments and addresses. */
+/* The number of datagrams; NaN for bad arguments and addresses. */
 double vm_port_copyout(lua_State *L, GCudata *ud, double addr, double size, int headers)
 {
   struct frames *frames = framesof(ud);
@@ -335,7 +335,7 @@ static GCudata *newview(lua_State *L, GCudata *port, unsigned long i)
   return ud;
 }
 
-/* The view of a place, or NULL. */
+/* The view of the frame at an index, or NULL. */
 GCudata *vm_port_view(lua_State *L, GCudata *ud, double place)
 {
   unsigned long i = span(place);
@@ -368,7 +368,7 @@ static GCudata *checkframe(lua_State *L)
   return ud;
 }
 
-/* Argument @narg, as compiled code has it. */
+/* Argument @narg in the form that compiled code passes. */
 static double number(lua_State *L, int narg)
 {
   return (double)vm_checkint(L, narg);
@@ -660,7 +660,7 @@ LJLIB_CF(port_flush)		LJLIB_REC(.)
   return 1;
 }
 
-/* port:keep(): the frames of the last receive outlive this call. */
+/* port:keep(): keeps the frames of the last receive beyond this call. */
 LJLIB_CF(port_keep)		LJLIB_REC(.)
 {
   vm_port_keep(L, portof(L, 1));
@@ -693,7 +693,7 @@ LJLIB_CF(port_reply)		LJLIB_REC(.)
   return slots(L, vm_port_reply(L, ud, addr, size, (double)vm_checkrange(L, 4, 0, FRAMES_MAX)));
 }
 
-/* A frame with room for @n bytes, or NULL and @err. */
+/* Makes a frame with room for @n bytes; NULL with the reason in @err. */
 static GCudata *newframe(lua_State *L, GCudata *ud, unsigned long n, long *err)
 {
   *err = n > FRAME_MAX ? -EMSGSIZE :
@@ -701,7 +701,7 @@ static GCudata *newframe(lua_State *L, GCudata *ud, unsigned long n, long *err)
   return *err < 0 ? NULL : vm_port_view(L, ud, (double)*err + 1);
 }
 
-/* Its bytes are those at @addr of user memory; NULL if it was not made. */
+/* Makes a frame of @n bytes from user memory at @addr; NULL if that fails. */
 GCudata *vm_port_build(lua_State *L, GCudata *ud, double addr, double n)
 {
   unsigned long len = span(n);
@@ -727,7 +727,7 @@ static GCudata *buildfrom(lua_State *L, GCudata *ud, long *err)
       vm_frame_put(L, view, 0, strV(s));
     return view;
   }
-  /* Once more to see why not: nothing has gone out. */
+  /* Repeats it to find the reason: nothing was sent. */
   view = vm_port_build(L, ud, number(L, 2), number(L, 3));
   if (!view && newframe(L, ud, span(number(L, 3)), err))
     vm_badaddr(L, (unsigned long)(long)number(L, 2));
@@ -773,7 +773,7 @@ LJLIB_CF(port_meta___index)	LJLIB_REC(.)
 
 #define METATABLES	"net.frames"
 
-/* The metatable on the stack's top goes into the table below.  Scripts must not reach it. */
+/* Stores the metatable on the stack's top in the table below, out of reach of scripts. */
 static void addmetatable(lua_State *L, const char *name)
 {
   lua_pushstring(L, name);
@@ -794,7 +794,7 @@ static void pushmetatables(lua_State *L)
   lua_createtable(L, 0, 3);
   lua_createtable(L, 0, 2);
   LJ_LIB_REG(L, NULL, frame);
-  /* A metatable that is its own __index would be a member of itself. */
+  /* A metatable that is its own __index would appear as a member of itself. */
   lua_setfield(L, -2, "__index");
   addmetatable(L, "frame");
   LJ_LIB_REG(L, NULL, port_meta);
@@ -805,7 +805,7 @@ static void pushmetatables(lua_State *L)
   lua_setfield(L, LUA_REGISTRYINDEX, METATABLES);
 }
 
-/* What is in a port: its methods, and at [0] the metatable of its frames. */
+/* A port's members: its methods, and at [0] the metatable of its frames. */
 static void pushmembers(lua_State *L, int mt)
 {
   lua_createtable(L, FRAMES_MAX, 4);
@@ -831,7 +831,7 @@ static void pushport(lua_State *L, struct frames *frames, int mt)
   lua_setmetatable(L, -2);
 }
 
-/* Made once: descriptors keep their ports, and ports last as long as the program. */
+/* Made once: a descriptor keeps its port, which lasts as long as the program. */
 void vm_pushframes(lua_State *L, struct frames *frames)
 {
   int mt;

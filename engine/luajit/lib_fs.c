@@ -28,7 +28,7 @@
 #include "fs/readdirplus.h"
 #include "../../include/uapi/syscript_files.h"
 
-/* <linux/stat.h> and <fcntl.h> do not go with the headers of every place. */
+/* <linux/stat.h> and <fcntl.h> conflict with other headers in one of the two builds. */
 enum {
 #define CONSTANT(name, value)	C_##name = (value),
 #include "constants.inc"
@@ -54,13 +54,13 @@ static int optbool(lua_State *L, int narg)
 
 /* -- Directories ----------------------------------------------------------- */
 
-/* The next batch.  A script that has to end goes no further than here. */
+/* Reads the next batch.  Does not return in a script that has to end. */
 static long readbatch(lua_State *L, struct readdirplus *dir)
 {
   return vm_called(L, readdirplus(G2RUN(G(L)), dir));
 }
 
-/* Attributes of "." or "..": as of any file, by its name. */
+/* Gets the attributes of "." or "..", by name. */
 static int statdot(lua_State *L, const struct readdirplus *dir,
 		   struct syscript_dirent *entry)
 {
@@ -119,7 +119,7 @@ LJLIB_CF(fs_readdirplus)
       statdots(L, &dir);
     if (usermem_copy_out(G2RUN(G(L)), addr + used, dir.records, dir.used)) {
       ret = -EFAULT;
-      /* Where it cannot be read again, these entries are lost: not in silence. */
+      /* Entries that cannot be read again would be lost, so the error is reported. */
       if (call3(L, CALL_lseek, dir.fd, dir.start, 0) < 0)
 	n = 0;
       dir.end = 0;
@@ -174,7 +174,7 @@ static const struct { const char *name; unsigned int mask; } fields[] = {
   COLUMNS(FIELD_ROW)
 };
 
-/* One field of all entries of a batch. */
+/* Fills a column with one field of all entries of a batch. */
 static void column(const struct readdirplus *dir, int field, TValue *to)
 {
   const char *p = dir->records, *end = p + dir->used;
@@ -190,7 +190,7 @@ static void column(const struct readdirplus *dir, int field, TValue *to)
   }
 }
 
-/* Strings; those of directories only leave false for the others. */
+/* Fills a column with names; with directories' names only, false for the others. */
 static void namecolumn(lua_State *L, const struct readdirplus *dir, GCtab *t,
 		       int dirsonly)
 {
@@ -206,13 +206,13 @@ static void namecolumn(lua_State *L, const struct readdirplus *dir, GCtab *t,
   lj_gc_anybarriert(L, t);
 }
 
-/* The columns that fs.entries() fills. */
+/* The columns that fs.entries() fills, by their tables. */
 struct columns {
   GCtab *of[FIELD__MAX], *names, *dirs;
   unsigned int mask;
 };
 
-/* Where the table of a column goes, or NULL if there is no such column. */
+/* Where a column's table is stored, or NULL if there is no such column. */
 static GCtab **columnof(struct columns *c, const char *name)
 {
   int i;
@@ -233,7 +233,7 @@ static LJ_NOINLINE void badcolumn(lua_State *L, cTValue *key)
   luaL_error(L, "a directory entry has no column '%s'", strVdata(key));
 }
 
-/* They are few: each is looked for among all the fields. */
+/* Scripts ask for few columns: each name is compared with all fields. */
 static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
 {
   Node *node = noderef(t->node), *end = node + t->hmask;
@@ -255,7 +255,7 @@ static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
   }
 }
 
-/* A table's [1..n]. */
+/* Room for elements [1..n] of a table's array. */
 static TValue *roomfor(lua_State *L, GCtab *t, unsigned int n)
 {
   if (t->asize <= n)
@@ -337,7 +337,7 @@ LJLIB_CF(fs_seek)
 
 /* -- Files ----------------------------------------------------------------- */
 
-/* (dirfd, files, n, flags, mode, mask) -> how many were done */
+/* (dirfd, files, n, flags, mode, mask) -> number of files done */
 static int dofiles(lua_State *L, enum files_op op, const long *opt)
 {
   struct files_request files;

@@ -59,7 +59,7 @@ static int asfd(long fd)
   return fd == (int)fd ? (int)fd : -1;
 }
 
-/* Other bits are as unknown as those of an int. */
+/* Flags beyond an int are unknown, as are all others that it lacks. */
 static unsigned int asflags(long flags)
 {
   return flags == (unsigned int)flags ? (unsigned int)flags : ~0u;
@@ -78,7 +78,7 @@ static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
   return 1;
 }
 
-/* All give NaN, with nothing done, for what does not fit a call. */
+/* All return NaN, with nothing done, for arguments that need the interpreter. */
 
 double vm_net_accept(lua_State *L, double fd, double addr, double n, double flags)
 {
@@ -133,7 +133,7 @@ static GCudata *checkmessages(lua_State *L, int narg)
 static int pushresult(lua_State *L, double ret, int narg)
 {
   if (ret != ret)
-    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* The count: all else was checked. */
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* The count is wrong: all other arguments were checked. */
   lua_pushnumber(L, ret);
   return 1;
 }
@@ -186,7 +186,7 @@ static int optbool(lua_State *L, int narg)
   return o < L->top && tvistruecond(o);
 }
 
-/* Nothing, true, or "unfiltered". */
+/* Checks argument @narg: none, true, or "unfiltered". */
 static enum frames_take opttake(lua_State *L, int narg)
 {
   TValue *o = L->base + narg - 1;

@@ -74,7 +74,7 @@ static LJ_NOINLINE void badcount(lua_State *L, int index, int nargs)
 	     most, most == 1 ? "" : "s", nargs);
 }
 
-/* One that was omitted; @before is the one before it. */
+/* The value of an omitted argument; @before is the argument before it. */
 static long omitted(lua_State *L, int index, char kind, cTValue *before)
 {
   int nargs = (int)(L->top - L->base);
@@ -112,7 +112,7 @@ static long checkarg(lua_State *L, int narg, char kind, int *strings)
   return arg;
 }
 
-/* Any others than numbers, or not as many as the call can take. */
+/* Checks arguments that are not all numbers, or whose number is wrong. */
 static LJ_NOINLINE void checkargs(lua_State *L, int index, long *args)
 {
   const char *kinds = vm_syscall_kinds[index];
@@ -124,7 +124,7 @@ static LJ_NOINLINE void checkargs(lua_State *L, int index, long *args)
     badcount(L, index, nargs);
 }
 
-/* Anything but a number fails, too: as a double it is a NaN. */
+/* Fails for all other types, too: as a double they are NaN. */
 static LJ_AINLINE int takenumber(cTValue *o, unsigned int n, unsigned int i, long *args)
 {
   return i >= n || LJ_LIKELY(vm_isint(o[i].n, &args[i]));
@@ -217,10 +217,10 @@ static int lookup(const void *rows, int n, size_t size, const char *name)
   return -1;
 }
 
-/* (table, name) -> the value on top, which the table keeps from now on. */
+/* (table, name) -> the value on top, which is also stored in the table. */
 static int remember(lua_State *L)
 {
-  lj_lib_checktab(L, 1);  /* A script may call __index itself. */
+  lj_lib_checktab(L, 1);  /* A script may call __index by itself. */
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);
@@ -277,7 +277,7 @@ static int constant_index(lua_State *L, const struct constant *rows, int n)
   return remember(L);
 }
 
-/* errno.name(n) -> "ENOENT" for 2 and -2, nil for what is no error number */
+/* errno.name(n) -> "ENOENT" for 2 and -2, nil for other numbers */
 static int errno_name(lua_State *L)
 {
   long n = vm_checkint(L, 1);
@@ -285,7 +285,7 @@ static int errno_name(lua_State *L)
   int i;
   for (i = 0; i < ARRAY_SIZE(errno_names) && !name; i++)
     if (errno_names[i].value == (double)(n < 0 ? -n : n) &&
-	strcmp(errno_names[i].name, "ENOTSUP") != 0)  /* EOPNOTSUPP, as in strace(1). */
+	strcmp(errno_names[i].name, "ENOTSUP") != 0)  /* Prefer EOPNOTSUPP, as strace(1) does. */
       name = errno_names[i].name;
   if (name)
     lua_pushstring(L, name);
@@ -308,7 +308,7 @@ static int const_index(lua_State *L)
   return constant_index(L, const_names, ARRAY_SIZE(const_names));
 }
 
-/* A global table whose fields come from @index when first asked for. */
+/* Creates a global table whose fields @index computes on first access. */
 static void lazytable(lua_State *L, const char *name, lua_CFunction index)
 {
   lua_createtable(L, 0, 8);
@@ -319,7 +319,7 @@ static void lazytable(lua_State *L, const char *name, lua_CFunction index)
   lua_setglobal(L, name);
 }
 
-/* (table, name); upvalue: the library */
+/* (table, name) raises an error; upvalue: the library */
 static int refused_index(lua_State *L)
 {
   return luaL_error(L, "this script may not use '%s': it is not among its rights",

@@ -25,7 +25,7 @@
 #include "lib.h"
 #include "lib_ircall.h"
 
-#define CHUNK	2048	/* of a copy that goes through the VM's stack */
+#define CHUNK	2048	/* bytes of a copy that goes through the VM's stack */
 
 int vm_kind(const GCstr *s)
 {
@@ -85,7 +85,7 @@ long vm_checkrange(lua_State *L, int narg, long min, long max)
 
 /* -- Scalars --------------------------------------------------------------- */
 
-/* NaN if it has more bits than a number holds. */
+/* NaN if it has more bits than a number can hold. */
 static LJ_AINLINE double getscalar(const void *p, int kind)
 {
   union { uint8_t u1; uint16_t u2; uint32_t u4; int8_t i1; int16_t i2;
@@ -169,7 +169,7 @@ static long getlong(const void *p, int kind)
   return (long)(kind & VM_BIG ? __builtin_bswap64(v) : v);
 }
 
-/* As in C, either reading of the bits will do: -1 is all ones. */
+/* Either interpretation of the bits is accepted, as in C: -1 is all ones. */
 static LJ_AINLINE int putscalar(void *p, int kind, double value)
 {
   int bits = (int)vm_kind_size(kind) * 8;
@@ -185,7 +185,7 @@ static LJ_AINLINE int putscalar(void *p, int kind, double value)
   return 1;
 }
 
-/* The same of a number or an opaque value. */
+/* The same for a number or an opaque value. */
 static int putvalue(void *p, int kind, cTValue *o)
 {
   long v;
@@ -229,7 +229,7 @@ int vm_poke(lua_State *L, double addr, int kind, double value)
 
 /* -- Arrays ---------------------------------------------------------------- */
 
-/* What vm_copyin() and vm_copyout() take; they say where they failed. */
+/* Arguments of vm_copyin() and vm_copyout(), which store where they failed. */
 struct span {
   unsigned long addr;
   unsigned int n, kind;
@@ -286,7 +286,7 @@ static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
   return i;
 }
 
-/* A loop of its own for each kind: a switch for each element costs more than the rest. */
+/* One loop for each kind, because a switch for each element would take most of the time. */
 #define FOR_KIND(f, kind, ...) \
   switch (kind) { \
   case VM_U1: return f(__VA_ARGS__, VM_U1); \
@@ -365,7 +365,7 @@ int vm_copyout(lua_State *L, GCtab *t, double addr, double n, int kind)
   return span(&sp, addr, n, kind) && copyout(L, &sp, t);
 }
 
-/* False with *@addr where it stopped. */
+/* False if it failed, with *@addr at the failing address. */
 static int fill(lua_State *L, unsigned long *addr, int byte, long n)
 {
   char buf[CHUNK];
@@ -396,7 +396,7 @@ int vm_fill(lua_State *L, double addr, double byte, double n)
 
 #define LJLIB_MODULE_util
 
-/* Pushes what a number does not hold; or memory is not there. */
+/* Pushes a value that a number cannot hold, or raises an error if memory is not readable. */
 static LJ_NOINLINE void pushwhole(lua_State *L, unsigned long addr, int kind)
 {
   uint64_t v;
@@ -405,7 +405,7 @@ static LJ_NOINLINE void pushwhole(lua_State *L, unsigned long addr, int kind)
   if (vm_kind_size(kind) == sizeof(v))
     vm_pushlong(L, getlong(&v, kind));
   else
-    lua_pushnumber(L, getscalar(&v, kind));  /* It is there now. */
+    lua_pushnumber(L, getscalar(&v, kind));  /* The memory has become readable meanwhile. */
 }
 
 /* util.peek(addr [, kind]) -> value */
@@ -444,7 +444,7 @@ static void checkspan(lua_State *L, struct span *sp, int narg)
   span(sp, addr, n, vm_checkkind(L, narg + 2));
 }
 
-/* Table @narg, with room for @n elements; or a new one. */
+/* Table @narg, with room for @n elements; or a new table. */
 static GCtab *tablefor(lua_State *L, int narg, unsigned int n)
 {
   GCtab *t;
