@@ -22,7 +22,7 @@ WORDS = {
     r"\bwhat has to hold\b|\bof which there is\b|\bwho is to\b": "name the thing",
 }
 # Code that people read to change it, and pages. Patches are in the words of what they patch.
-READ = ("kernel/", "engine/confined/", "engine/luajit/kernel/", "lib/", "cli/", "docs/", "man/")
+READ = ("kernel/", "core/", "engine/confined/", "engine/luajit/", "lib/", "cli/", "docs/", "man/")
 TEXTS = sorted(
     name
     for name in FILES
@@ -46,7 +46,8 @@ def test_words(pattern: str) -> None:
 MODULE = sorted(
     name
     for name in FILES
-    if name.startswith(("kernel/", "engine/confined/", "lib/batch/", "lib/lua-runtime/"))
+    if name.startswith(("kernel/", "core/", "engine/confined/", "lib/batch/", "lib/lua-runtime/"))
+    and not name.startswith("core/user/")
     and name.endswith((".c", ".h"))
     and "softfloat" not in name
 )
@@ -64,7 +65,8 @@ def test_head(name: str) -> None:
 
 # A static function's name stands in stack traces, profiles and cscope without its file.
 PREFIXED = re.compile(
-    r"kernel/(?!net/frames|arch/).*\.c|engine/confined/(batches|fuel|live|table)\.c"
+    r"(kernel|core)/(?!user/|(kernel/)?(net/frames|arch/)).*\.c"
+    r"|engine/confined/(batches|fuel|live|table)\.c"
 )
 STATIC = re.compile(r"^static\b[^;={}()]*?[\s*]([a-z]\w*)\((?!\()[^;{}]*?\)\s*\n\{", re.M)
 
