@@ -162,11 +162,26 @@ model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 	bench/model.py --icount $(BUILD)/bench/udp-icount.json -o $(BUILD)/bench/model.json
 
 # The tables of docs/figures.md and the README's picture: counted anew, and modelled.
-.PHONY: figures
-figures: bench-udp-icount bench-inner-icount
-	$(MAKE) model
-	bench/figures.py --page docs/figures.md --picture docs/figures.svg --requests $(BUILD)/bench/model.json \
-		--calls $(BUILD)/bench/inner-icount.json
+# FIGURES='frames lua': only these subjects.
+FIGURES ?= requests calls frames compounds lua everyone files
+BENCH_OF_requests := udp
+BENCH_OF_calls := inner
+BENCH_OF_frames := frames
+BENCH_OF_compounds := compound
+BENCH_OF_lua := guest
+BENCH_OF_everyone := everyone
+BENCH_OF_files := files
+RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF_$1)-icount).json
+
+.PHONY: figures figures-page
+figures: $(foreach subject,$(FIGURES),bench-$(BENCH_OF_$(subject))-icount)
+	$(if $(filter requests,$(FIGURES)),$(MAKE) model)
+	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg \
+		$(foreach subject,$(FIGURES),--$(subject) $(call RESULT_OF,$(subject)))
+
+# Writes the page and the picture again, from the figures that are there.
+figures-page:
+	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg
 
 # Of apps/build.mk.
 BENCH_APPS := $(COMPOUND_APPS:%=bench-%)

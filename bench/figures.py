@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Put what was measured into the tables of docs/figures.md, and draw the README's picture.
+"""Write the tables of docs/figures.md, and draw the README's picture.
 
-A table is written whole, from one run of the command that it names, or not at all.  The
-picture is drawn from the tables, so that it cannot differ from them.
+A figure that is typed into a page goes stale, and two pages have two values of it.  So pages
+link to one page of tables, which is generated from docs/figures.json: of each subject the
+tables, the command, the kernel and the commit of one run.  Results of benches replace a
+subject's entry whole; the page and the picture are always written from the file.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
+import io
 import json
 import re
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import results
 
 Json = dict[str, Any]
 
@@ -48,56 +57,124 @@ class FiguresError(Exception):
     """A table that cannot be written."""
 
 
-def requests(result: Json) -> list[str]:
+def requests(result: Json) -> Json:
     """Of bench/model.py."""
     if not result["holds"]:
         raise FiguresError("the model does not hold on this machine: try when it is not busy")
-    lines = [
-        f"| a UDP request by | over | instructions | {result['label']} time |",
-        "|---|---|---|---|",
-    ]
-    for one in result["ratios"]:
-        low, high = one["interval"]
+    header = ["a UDP request by", "over", "instructions", f"{result['label']} time"]
+    rows = []
+    for ratio in result["ratios"]:
+        low, high = ratio["interval"]
         time = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
-        script, rival = SCRIPTS[one["script"]], PLAIN[one["over"]]
-        lines.append(f"| {script} | {rival} | {one['icount']:.2f} | {time} |")
+        script, rival = SCRIPTS[ratio["script"]], PLAIN[ratio["over"]]
+        rows.append([script, rival, f"{ratio['icount']:.2f}", time])
     worst = max(abs(error) for name, error in result["errors"].items() if name != "io_uring")
-    lines += [
-        "",
-        f"`make figures`: instructions on Linux {result['instructions_of']}; times on"
-        f" {result['machine']}, Linux {result['kernel']}"
+    note = (
+        f"Times on {result['machine']}, Linux {result['kernel']}"
         + (", busy" if result["busy"] else "")
         + f"; plain loops that the model was not fitted to: within {worst:.0%},"
-        f" io_uring {result['errors']['io_uring']:+.0%}.",
-    ]
-    return lines
+        f" io_uring {result['errors']['io_uring']:+.0%}."
+    )
+    return {
+        "kernel": result["instructions_of"],
+        "tables": [{"header": header, "rows": rows}],
+        "note": note,
+    }
 
 
-def calls(result: Json) -> list[str]:
+def calls(result: Json) -> Json:
     """Of bench/inner.py, in instructions."""
-    if result["clock"] == "time":
-        raise FiguresError("calls are compared in instructions: make bench-inner-icount")
-    lines = [
-        "| a system call | by the process | by a script, LuaJIT | by a compound, confined engine |",
-        "|---|---|---|---|",
-    ]
+    ways = ["by the process", "by a script, LuaJIT", "by a compound, confined engine"]
+    rows = []
     for name, text in CALLS.items():
         found = result["calls"][name]
-        ratios = [found[f"ratio_{way}"]["median"] for way in ("jit", "compound")]
-        plain = f"{found['outside']['median']:,.0f}"
-        lines.append(f"| {text} | {plain} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
-    mean = result["geometric_mean"]["median"]
-    empty = result["empty_call"]["median"]
-    lines += [
-        "",
-        f"Instructions of the process, and what they are multiplied by; compiled, Linux"
-        f" {result['kernel']}. Geometric mean of {len(result['calls'])} kinds of calls: {mean:.2f}."
-        f" To enter a script takes {empty:,.0f}, once (`make bench-inner-icount`).",
-    ]
-    return lines
+        ratios = [f"{found[f'ratio_{way}']['median']:.2f}" for way in ("jit", "compound")]
+        rows.append([text, f"{found['outside']['median']:,.0f}", *ratios])
+    note = (
+        "Instructions of the process, and what they are multiplied by; compiled. Geometric mean"
+        f" of {len(result['calls'])} kinds of calls: {result['geometric_mean']['median']:.2f}."
+        f" To enter a script takes {result['empty_call']['median']:,.0f}, once."
+    )
+    return {
+        "kernel": result["kernel"],
+        "tables": [{"header": ["a system call", *ways], "rows": rows}],
+        "note": note,
+    }
 
 
-TABLES = {"requests": requests, "calls": calls}
+def as_shown(module: str) -> Callable[[Json], Json]:
+    """The tables that a bench shows of its result."""
+
+    def tables(result: Json) -> Json:
+        shown: list[Json] = []
+
+        def collect(header: list[str], rows: list[list[str]]) -> None:
+            shown.append({"header": header, "rows": rows})
+
+        show, results.show = results.show, collect
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                importlib.import_module(module).show(result, 0)
+        finally:
+            results.show = show
+        return {"kernel": result["kernel"], "tables": shown, "note": ""}
+
+    return tables
+
+
+class Subject(NamedTuple):
+    """The tables of one bench."""
+
+    command: str
+    tables: Callable[[Json], Json]
+
+
+SUBJECTS = {
+    "requests": Subject("make bench-udp-icount model", requests),
+    "calls": Subject("make bench-inner-icount", calls),
+    "frames": Subject("make bench-frames-icount", as_shown("frames")),
+    "compounds": Subject("make bench-compound-icount", as_shown("compound")),
+    "lua": Subject("make bench-guest-icount", as_shown("lua")),
+    "everyone": Subject("make bench-everyone-icount", as_shown("everyone")),
+    "files": Subject("make bench-files-icount", as_shown("files")),
+}
+
+
+def commit() -> str:
+    """The commit that was measured, with a + if files differ from it."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=results.ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    changed = git("status", "--porcelain", "--untracked-files=no")
+    return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if changed else "")
+
+
+def entry(name: str, result: Json) -> Json:
+    """A subject's entry in docs/figures.json, of a bench's result."""
+    subject = SUBJECTS[name]
+    if result.get("clock") == "time":
+        raise FiguresError(f"figures are instructions: {subject.command}")
+    return {"command": subject.command, "commit": commit(), **subject.tables(result)}
+
+
+def lines_of(found: Json) -> list[str]:
+    """A subject's part of the page."""
+    lines = []
+    for table in found["tables"]:
+        for row in (table["header"], ["---"] * len(table["header"]), *table["rows"]):
+            lines.append("|" + "|".join(row) + "|" if row[0] == "---" else f"| {' | '.join(row)} |")
+        lines.append("")
+    source = f"`{found['command']}`, Linux {found['kernel']}, commit {found['commit']}."
+    return [*lines, f"{source} {found['note']}".strip()]
+
+
+def page(text: str, data: Json) -> str:
+    """The page with the tables of @data."""
+    for name, found in data.items():
+        text = put(text, name, lines_of(found))
+    return text
 
 
 def put(text: str, name: str, lines: list[str]) -> str:
@@ -157,21 +234,23 @@ def picture(text: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="JSON with all tables")
     parser.add_argument("--page", type=Path, required=True, help="where the tables are")
     parser.add_argument("--picture", type=Path, required=True, help="SVG to draw")
-    for name in TABLES:
-        parser.add_argument(f"--{name}", type=Path, help="JSON to make this table of")
+    for name, subject in SUBJECTS.items():
+        parser.add_argument(f"--{name}", type=Path, help=f"result of {subject.command}")
     args = parser.parse_args()
-    text = args.page.read_text()
     try:
-        for name, table in TABLES.items():
-            path = getattr(args, name)
-            if path:
-                text = put(text, name, table(json.loads(path.read_text())))
+        data = json.loads(args.data.read_text())
+        for name in SUBJECTS:
+            if path := getattr(args, name):
+                data[name] = entry(name, json.loads(path.read_text()))
+        text = page(args.page.read_text(), data)
         drawn = picture(text)
     except (FiguresError, OSError, ValueError) as error:
         print(f"figures: {error}", file=sys.stderr)
         return 1
+    args.data.write_text(json.dumps(data, indent=1) + "\n")
     args.page.write_text(text)
     args.picture.write_text(drawn)
     print(f"tables put into {args.page}, drawn in {args.picture}")

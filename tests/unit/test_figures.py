@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/figures.py: the tables of docs/figures.md, and the README's picture."""
+"""bench/figures.py: docs/figures.md has the tables of docs/figures.json, and no others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "bench"))
 
 import figures  # noqa: E402
+import frames  # noqa: E402
 import model  # noqa: E402
 
 REQUESTS = {
@@ -45,39 +46,59 @@ CALLS = {
 }
 OLD = "".join(
     f"before {name}\n<!-- {name}: make figures -->\nold\n<!-- end of {name} -->\nafter {name}\n"
-    for name in figures.TABLES
+    for name in ("requests", "calls")
 )
 
 
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, **found: dict
-) -> tuple[int, str]:
-    path = tmp_path / "figures.md"
+) -> tuple[int, str, dict]:
+    path, data = tmp_path / "figures.md", tmp_path / "figures.json"
     path.write_text(page)
-    argv = ["figures", "--page", str(path), "--picture", str(tmp_path / "figures.svg")]
+    if not data.exists():
+        data.write_text("{}")
+    argv = ["figures", "--data", str(data), "--page", str(path)]
+    argv += ["--picture", str(tmp_path / "figures.svg")]
     for name, result in found.items():
         (tmp_path / name).write_text(json.dumps(result))
         argv += [f"--{name}", str(tmp_path / name)]
     monkeypatch.setattr(sys, "argv", argv)
-    return figures.main(), path.read_text()
+    return figures.main(), path.read_text(), json.loads(data.read_text())
 
 
 def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, text = run(tmp_path, monkeypatch, OLD, requests=REQUESTS, calls=CALLS)
+    status, text, data = run(tmp_path, monkeypatch, OLD, requests=REQUESTS, calls=CALLS)
     assert status == 0
     assert "old" not in text
     assert f"| {figures.PLAIN['epoll_mmsg']} | 0.90 | 0.89 to 1.16 |" in text
     assert "busy" in text
     assert "| lseek | 1,234 | 0.50 | 0.40 |" in text
-    for name in figures.TABLES:
+    assert data["calls"]["kernel"] == "6.1" and data["calls"]["commit"] in text
+    for name in data:
         assert f"before {name}\n" in text
         assert f"after {name}\n" in text
 
 
 def test_one_table_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, text = run(tmp_path, monkeypatch, OLD, calls=CALLS)
+    status, text, _ = run(tmp_path, monkeypatch, OLD, calls=CALLS)
     assert status == 0
-    assert text.count("old") == len(figures.TABLES) - 1
+    assert text.count("old") == 1
+    # Another subject's figures leave this one's as they are.
+    status, again, data = run(tmp_path, monkeypatch, text, requests=REQUESTS)
+    assert status == 0 and "old" not in again
+    assert "| lseek | 1,234 | 0.50 | 0.40 |" in again and set(data) == {"calls", "requests"}
+
+
+def test_tables_that_a_bench_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wires = {name: {way: {"median": 2000.0} for way in ("mmsg", "frames")} for name in frames.WIRES}
+    ratios = {name: {"median": 0.5} for name in [*frames.WIRES, *frames.TAKEN]}
+    result = {"clock": "one ns per instruction", "kernel": "6.1", "accel": "tcg", "machine": ""}
+    result |= {"per_request": wires | {"client": {"median": 700.0}}, **ratios}
+    page = OLD + "<!-- frames: make figures -->\n<!-- end of frames -->\n"
+    status, text, data = run(tmp_path, monkeypatch, page, frames=result, calls=CALLS)
+    assert status == 0
+    assert "| a tap, memcached | 2000 | 2000 | 0.500 |" in text
+    assert len(data["frames"]["tables"]) == 2
 
 
 def test_picture_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,9 +126,9 @@ def test_writes_nothing_that_is_not_right(
     found: dict,
     said: str,
 ) -> None:
-    status, text = run(tmp_path, monkeypatch, page, **found)
+    status, text, data = run(tmp_path, monkeypatch, page, **found)
     assert status == 1
-    assert text == page
+    assert text == page and data == {}
     assert not (tmp_path / "figures.svg").exists()
     assert said in capsys.readouterr().err
 
@@ -119,13 +140,43 @@ def test_names_what_is_measured() -> None:
     assert {rival for _, rival in model.RATIOS} <= set(figures.PLAIN)
 
 
-def test_page_has_the_tables_of_one_run() -> None:
-    text = (ROOT / "docs/figures.md").read_text()
-    rows = {"requests": len(model.RATIOS), "calls": len(figures.CALLS)}
-    for name, count in rows.items():
-        begin, end = f"<!-- {name}: make figures -->", f"<!-- end of {name} -->"
-        assert text.count(begin) == text.count(end) == 1
-        assert text[text.index(begin) : text.index(end)].count("\n| ") == 1 + count
-    # And no other: a figure that is copied by hand goes stale.
-    assert text.count("|---|---|---|---|") == len(rows)
-    assert (ROOT / "docs/figures.svg").read_text() == figures.picture(text)
+PAGE = (ROOT / "docs/figures.md").read_text()
+DATA = json.loads((ROOT / "docs/figures.json").read_text())
+
+
+def test_page_is_generated() -> None:
+    """A figure that is copied by hand goes stale."""
+    assert figures.page(PAGE, DATA) == PAGE
+    assert (ROOT / "docs/figures.svg").read_text() == figures.picture(PAGE)
+    outside = PAGE
+    for name in DATA:
+        assert PAGE.count(f"<!-- {name}: make figures -->") == 1
+        outside = figures.put(outside, name, [])
+    assert "|---" not in outside
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_figures_say_where_they_are_from(name: str) -> None:
+    found = DATA[name]
+    assert found["command"] == figures.SUBJECTS[name].command
+    assert re.fullmatch(r"\d+\.\d+\..*", found["kernel"])
+    assert re.fullmatch(r"[0-9a-f]{12}\+?", found["commit"])
+    assert all(table["rows"] for table in found["tables"])
+
+
+def test_rows_of_the_picture() -> None:
+    assert len(DATA["requests"]["tables"][0]["rows"]) == len(model.RATIOS)
+    assert len(DATA["calls"]["tables"][0]["rows"]) == len(figures.CALLS)
+
+
+# Pages that give reasons: a table of figures there would be a second copy.
+REASONS = ["confined", "frames", "inside", "memcached", "files", "batches", "lua-compiler"]
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_no_table_of_figures_elsewhere(name: str) -> None:
+    """Cells of four digits or ratios, in two columns or more."""
+    text = (ROOT / f"docs/design/{name}.md").read_text()
+    figure = re.compile(r"^\s*(?:\d{1,3}(?:[ ,]\d{3})+|\d\.\d{2,})\s*$")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    assert not [row for row in rows if sum(map(bool, map(figure.match, row))) > 1]
