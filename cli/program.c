@@ -32,7 +32,7 @@ static const char load_help[] =
 	"Loads a program, which a subsystem of the kernel then calls; it replaces a program\n"
 	"of the same NAME.  FILE is an object of clang -target bpf, or Lua.\n\n"
 	"      --for SUBSYSTEM     netfilter (default); process: syscript call\n"
-	"      --at PLACE          for netfilter family, hook, priority: \"inet input -10\"\n"
+	"      --at POINT          for netfilter family, hook, priority: \"inet input -10\"\n"
 	"      --default NUMBER    the result if it fails: for netfilter 0 drop, 1 accept\n"
 	"      --errors NUMBER     after this many in a second it is no longer called: 100\n"
 	"      --engine confined   the only engine that has programs\n"
@@ -72,7 +72,7 @@ static int check_once(int option, const char *name)
 
 	if (given[option] && option != 'n')
 		return complain_usage("load", option == 'a' ?
-				      "--%s twice: load the program once for each place, under another name" :
+				      "--%s twice: load the program once for each attach point, under another name" :
 				      "--%s twice", name);
 	given[option] = true;
 	return 0;
@@ -86,7 +86,7 @@ static int load_option(int option, struct syscript_load_options *load)
 	case 'f':
 		return take_text(&load->subsystem, SYSCRIPT_NAME_LEN, "subsystem's name");
 	case 'a':
-		return take_text(&load->where, SYSCRIPT_WHERE_LEN, "place");
+		return take_text(&load->where, SYSCRIPT_WHERE_LEN, "attach point");
 	case 'n':
 		load->flags |= SYSCRIPT_LOAD_NEW;
 		return 0;

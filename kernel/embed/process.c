@@ -42,7 +42,7 @@ static int process_attach(struct syscript_hook *hook, struct net *net, const cha
 {
 	if (!*where)
 		return 0;
-	scnprintf(error, len, "programs for process take no --at place, so not '%s'", where);
+	scnprintf(error, len, "programs for process take no --at, so not '%s'", where);
 	return -EINVAL;
 }
 

@@ -525,7 +525,7 @@ def test_buffer_smaller_than_the_size_passed(script) -> None:
 def test_load_takes_one_place() -> None:
     """Of two, neither is meant more than the other; and a long one is not cut."""
     done = syscript("load", "x", "x.o", "--at", "inet input", "--at", "inet output")
-    assert done.returncode == 2 and "load the program once for each place" in done.stderr
+    assert done.returncode == 2 and "load the program once for each attach point" in done.stderr
     done = syscript("load", "x", "x.o", "--for", "timer", "--for", "files")
     assert done.returncode == 2 and "--for twice" in done.stderr
     done = syscript("load", "x", "x.o", "--at", "x" * 64)

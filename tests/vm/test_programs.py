@@ -988,7 +988,7 @@ result["unpriv"] = subprocess.run(
 result["listed"] = listed("sum")
 result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
 """)
-    assert result["place"][0] == 2 and "take no --at place, so not 'x'" in result["place"][2]
+    assert result["place"][0] == 2 and "take no --at, so not 'x'" in result["place"][2]
     assert result["load"] == [0, "", ""]
     assert result["calls"] == [[0, "3\n"], [0, "-13\n"], [0, "-13\n"]]
     assert result["repl"][:2] == [0, "-11\n-4\n"]
