@@ -453,10 +453,24 @@ set_up(int sock)
 	return 0;
 }
 
+/* NSD may have been started with 0, 1 or 2 closed, and opens these itself later. */
+static int
+open_socket(int family, int protocol)
+{
+	int sock = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	int low = sock;
+
+	if(sock >= 0 && sock < 3) {
+		sock = fcntl(low, F_DUPFD_CLOEXEC, 3);
+		close(low);
+	}
+	return sock;
+}
+
 int
 frames_open(const char *device, const struct nsd_socket *of, size_t n)
 {
-	int sock = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int sock = open_socket(AF_PACKET, 0);
 
 	device_name = device;
 	sockets = of;
@@ -482,8 +496,7 @@ open_watch(void)
 	};
 
 	if(watch < 0)
-		watch = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			       NETLINK_ROUTE);
+		watch = open_socket(AF_NETLINK, NETLINK_ROUTE);
 	/* Bound already, maybe. */
 	if(watch >= 0 && (!bind(watch, (struct sockaddr *)&address, sizeof(address)) ||
 			  errno == EINVAL))

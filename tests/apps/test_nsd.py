@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -88,19 +90,62 @@ def write_conf(way: str, place: Path, options: list[str]) -> Path:
     return conf
 
 
+def output(*command: str) -> str:
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+PROTOCOLS = ["/proc/net/snmp", "/proc/net/snmp6"]
+
+
+def protocols(text: str) -> dict[str, int]:
+    """Of these files: "Udp InErrors", "Udp6InErrors" ..."""
+    counted = {}
+    lines = text.splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        first, *words = line.split()
+        if not first.endswith(":"):
+            counted[first] = int(words[0])
+        elif after.startswith(first):
+            numbers = map(int, after.split()[1:])
+            counted |= {f"{first[:-1]} {w}": n for w, n in zip(words, numbers, strict=True)}
+    return counted
+
+
+# Counters of IP's and UDP's that are of packets which are lost.
+LOST = re.compile(
+    r"(Ip |Ip6|Udp |Udp6)(InDiscards|InHdrErrors|InAddrErrors|InTruncatedPkts|OutDiscards|"
+    r"OutNoRoutes|ReasmFails|FragFails|InErrors|RcvbufErrors|SndbufErrors|InCsumErrors|MemErrors)"
+)
+
+
+def drops(output: Callable[..., str]) -> dict[str, int]:
+    """In a namespace: of its protocols, devices and packet sockets."""
+    counted = {n: c for n, c in protocols(output("cat", *PROTOCOLS)).items() if LOST.fullmatch(n)}
+    for link in json.loads(output("ip", "-json", "-statistics", "link")):
+        for way in ("rx", "tx") if re.match("to|frames", link["ifname"]) else ():
+            for kind in ("dropped", "errors", "over_errors", "carrier_errors"):
+                name = f"{link['ifname']} {way} {kind}"
+                counted[name] = link["stats64"][way].get(kind, 0)
+    found = re.findall(r"skmem:\(.*?,d(\d+)\)", output("ss", "--packet", "--memory", "--numeric"))
+    counted["packet sockets"] = sum(map(int, found))
+    return counted
+
+
 class Server:
     """One that serves example. in its namespace."""
 
-    def __init__(self, way: str, place: Path, *options: str) -> None:
+    def __init__(self, way: str, place: Path, *options: str, closed: bool = False) -> None:
         self.way, self.number = way, WAYS[way]
         self.log = place / "log"
         addresses = [f"ip-address: 10.88.{self.number}.2", f"ip-address: fd88:{self.number}::2"]
         if any(option.startswith("ip-address") for option in options):
             addresses = []
         conf = write_conf(way, place, ['username: ""', *addresses, *options])
+        command = ["ip", "netns", "exec", f"nsd{self.number}"]
+        if closed:
+            command += ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", f"nsd{self.number}", NSD / way / "nsd", "-d", "-c", conf],
-            start_new_session=True,
+            [*command, NSD / way / "nsd", "-d", "-c", conf], start_new_session=True
         )
         self.wait(b"\0\1" + query("host", 1)[2:])
 
@@ -122,18 +167,22 @@ class Server:
                 return sock.recv(65536)
         return b""
 
+    def output(self, *command: str) -> str:
+        """Of a command in its namespace."""
+        return output("ip", "netns", "exec", f"nsd{self.number}", *command)
+
     def by_sockets(self) -> int:
         """How many datagrams UDP sockets of its namespace have got so far."""
-        command = ["ip", "netns", "exec", f"nsd{self.number}", "cat"]
-        text = subprocess.run(
-            [*command, "/proc/net/snmp", "/proc/net/snmp6"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout
-        names, values = (line.split() for line in text.splitlines() if line.startswith("Udp:"))
-        six = next(line.split()[1] for line in text.splitlines() if line.startswith("Udp6InData"))
-        return int(dict(zip(names, values, strict=True))["InDatagrams"]) + int(six)
+        counted = protocols(self.output("cat", *PROTOCOLS))
+        return counted["Udp InDatagrams"] + counted["Udp6InDatagrams"]
+
+    def dropped(self) -> dict[str, int]:
+        """By whom, at each place that a query or its reply passes, on both sides."""
+        counted = {f"here: {name}": n for name, n in drops(output).items()}
+        counted |= {f"there: {name}": n for name, n in drops(self.output).items()}
+        lines = Path("/proc/net/softnet_stat").read_text().splitlines()
+        counted["backlogs"] = sum(int(line.split()[1], 16) for line in lines)
+        return counted
 
     def servers(self) -> list[int]:
         """The processes that answer: those that no process is a child of."""
@@ -195,22 +244,46 @@ def both(nets: None, tmp_path: Path) -> Iterator[list[Server]]:
         server.stop()
 
 
+def lost_since(before: dict[str, int], server: Server) -> dict[str, int]:
+    now = server.dropped()
+    return {name: now[name] - n for name, n in before.items() if now[name] != n}
+
+
+def descriptors(pid: int) -> list[Path]:
+    return list(Path(f"/proc/{pid}/fd").iterdir())
+
+
 @pytest.mark.parametrize("family", [4, 6])
 def test_same_replies(both: list[Server], family: int) -> None:
     """Byte by byte; silence to the same messages."""
     plain, frames = both
-    by_sockets = frames.by_sockets()
+    by_sockets, dropped = frames.by_sockets(), frames.dropped()
     asked = answered = 0
     for message in messages():
         reply = plain.ask(message, family, 0.1)
         other = frames.ask(message, family, PATIENCE if reply else 0.1)
         # A busy machine's silence may have been too short.
         reply = reply if reply or not other else plain.ask(message, family, PATIENCE)
-        assert other == reply, message
+        assert other == reply, (message, lost_since(dropped, frames))
         asked += 1
         answered += bool(reply)
     assert asked > answered > asked // 2
     assert frames.by_sockets() == by_sockets
+    assert lost_since(dropped, frames) == {}
+
+
+def test_standard_descriptors(nets: None, tmp_path: Path) -> None:
+    """NSD is started with 0, 1 and 2 closed, and they become none of the sockets for frames."""
+    server = Server("frames", tmp_path, closed=True)
+    try:
+        wait_until_taken(server)
+        lines = server.output("cat", "/proc/net/packet", "/proc/net/netlink").splitlines()
+        sockets = {f"socket:[{line.split()[-1]}]" for line in lines}
+        of = {fd: str(fd.readlink()) for pid in server.servers() for fd in descriptors(pid)}
+        assert sockets & set(of.values())
+        assert not [fd for fd, what in of.items() if what in sockets and int(fd.name) < 3]
+    finally:
+        server.stop()
 
 
 def test_many_at_once(both: list[Server]) -> None:
