@@ -529,7 +529,7 @@ def test_load_takes_one_place() -> None:
     done = syscript("load", "x", "x.o", "--for", "timer", "--for", "files")
     assert done.returncode == 2 and "--for twice" in done.stderr
     done = syscript("load", "x", "x.o", "--at", "x" * 64)
-    assert done.returncode == 2 and "the place is too long" in done.stderr
+    assert done.returncode == 2 and "the attach point is too long" in done.stderr
 
 
 def test_help_of_nothing() -> None:
