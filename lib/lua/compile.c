@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/*
- * See compile.h.  Instructions that are not calls or table accesses.
- */
+/* Implements compile.h for all instructions except calls and table accesses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +63,7 @@ static void emit_leave(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, c->leave);
 }
 
-/* After a cold path: what is cached where it goes on, the value at @at of the frame. */
+/* At the end of a cold path: reloads the value that the code after it expects cached. */
 static void load_cached(struct compiler *c, s32 at)
 {
 	emit_load(c->e, INSN_DW, 5, REG_BASE, at);
@@ -79,8 +77,8 @@ static void emit_resume(struct compiler *c, const struct cold *cold)
 }
 
 /*
- * The frame of an inline function, at the place of the call, for all of its slow ways: goes
- * on in the interpreter, at the instruction in r3.
+ * The common end of all slow paths of an inlined function: makes its frame, at the call, and
+ * continues in the interpreter at the instruction in r3.
  */
 static void emit_shared_resume(struct compiler *c)
 {
@@ -120,13 +118,13 @@ u32 cold_leave(struct compiler *c)
 	return cold_path(c, c->caller ? emit_resume : emit_leave, 0, 0);
 }
 
-/* Does what follows expect the result in r5 and r4, too? */
+/* Does the code after the helper expect the result in r5 and r4 as well? */
 static bool helper_caches(u32 helper)
 {
 	return helper == HELPER_gettable || helper == HELPER_getglobal || helper == HELPER_self;
 }
 
-/* The words of the frame between a cold path and what it shares with others. */
+/* Offsets of frame words that a cold path passes to shared code. */
 #define HELPED_PC	(-8)
 #define HELPED_SLOT	(-16)
 
@@ -146,7 +144,7 @@ void emit_helper(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* Goes on where the instruction whose pc is in r2 does. */
+/* Jumps to the end of the instruction whose pc is in r2. */
 static void go_back(struct compiler *c, u32 helper)
 {
 	const struct cold *last = NULL, *cold;
@@ -163,8 +161,8 @@ static void go_back(struct compiler *c, u32 helper)
 }
 
 /*
- * What all cold paths share that call this helper, with the pc in r2: to have it only once
- * is worth to look for the way back.
+ * The code that all cold paths with this helper share, entered with the pc in r2.  It saves room,
+ * at the cost of finding the way back by the pc.
  */
 static void emit_shared_helper(struct compiler *c, u32 helper)
 {
@@ -239,7 +237,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 		check_integer(c, reg, fail);
 }
 
-/* Can the register hold only @types, so that its tag is there already? */
+/* Can the register hold only @types, so that its tag need not be stored? */
 static bool has_tag(const struct compiler *c, u32 reg, u8 types)
 {
 	return !(types_of_register(c, reg) & ~types) && !c->has_deferred[reg];
@@ -271,7 +269,7 @@ static const struct {
 	{ T_STRING, TAG_STRING }, { T_TABLE, TAG_TABLE }, { T_FUNCTION, TAG_FUNCTION },
 };
 
-/* The place in @tags of that of values of these types, or -1. */
+/* The index in @tags of the tag of values of these types, or -1. */
 static int tag_of(u8 types)
 {
 	size_t i;
@@ -356,7 +354,7 @@ static void load_upvalue(struct compiler *c, u8 reg, u32 up)
 	emit_load(c->e, INSN_DW, reg, reg, UPVAL_V);
 }
 
-/* R(@to) = @v, which the upvalue always holds. */
+/* R(@to) = @v, the constant value of an upvalue. */
 static void load_fixed(struct compiler *c, u32 to, struct value v)
 {
 	switch (v.tag) {
@@ -376,7 +374,7 @@ void check_libraries(struct compiler *c)
 	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold_leave(c));
 }
 
-/* R(A) = what a library has, if that is certain. */
+/* R(A) = a library's function, if that is certain. */
 static bool compile_library(struct compiler *c, u32 i)
 {
 	struct value v;
@@ -410,7 +408,7 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, to), 0);
 }
 
-/* Only stores of objects concern the collector. */
+/* The collector has to know only of stores of objects. */
 static void compile_setupval(struct compiler *c, u32 from, u32 up)
 {
 	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
@@ -643,14 +641,14 @@ static u32 target_of(const struct compiler *c, u32 pc)
 	return c->labels[pc + 1 + sbx_of(c->p->code[pc])];
 }
 
-/* Skips the JMP after a test, which is compiled as part of the test. */
+/* Skips the JMP after a test, which is compiled together with the test. */
 static void compile_else(struct compiler *c)
 {
 	if (c->types.reached[c->pc + 1])
 		emit_jump(c->e, c->labels[c->pc + 2]);
 }
 
-/* After a test: goes to @label, unless its code comes next anyway. */
+/* After a test: jumps to @label, unless its code comes next. */
 static void jump_on(struct compiler *c, u32 label)
 {
 	if (op_of(insn_at(c)) != OP_TEST || label != c->labels[c->pc + 2] ||
@@ -696,7 +694,7 @@ static void compile_testset(struct compiler *c, u32 i)
 	emit_jump(c->e, target_of(c, c->pc + 1));
 }
 
-/* A helper has returned the result of the comparison. */
+/* A helper has returned the result of the comparison in r0. */
 static void emit_compared(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc];
@@ -731,7 +729,7 @@ u8 compare_op(enum op op, bool holds)
 	}
 }
 
-/* The same with the operands exchanged. */
+/* The comparison to use when the operands are exchanged. */
 static u8 exchanged(u8 op)
 {
 	switch (op) {
@@ -836,7 +834,7 @@ static void compile_compare(struct compiler *c, u32 i)
 
 /* -- Loops -------------------------------------------------------------------- */
 
-/* A loop over anything but integers is interpreted, with the code after it. */
+/* Loops over values other than integers are interpreted, with the code after them. */
 static void compile_forprep(struct compiler *c, u32 i)
 {
 	u32 a = a_of(i), leave = cold_leave(c);
@@ -850,7 +848,7 @@ static void compile_forprep(struct compiler *c, u32 i)
 		emit_alu_imm(c->e, INSN_SUB, 1, step);
 	} else {
 		load_integer(c, 2, a + 2, leave);
-		/* The interpreter knows what this means. */
+		/* A step of 0 is left to the interpreter. */
 		emit_branch_imm(c->e, INSN_JEQ, 2, 0, leave);
 		emit_alu(c->e, INSN_SUB, 1, 2);
 	}
@@ -1003,7 +1001,7 @@ void compile_code(struct compiler *c)
 	}
 }
 
-/* Cold paths may add cold paths. */
+/* Cold paths may add further cold paths. */
 static void compile_colds(struct compiler *c)
 {
 	struct compiler *inner;
@@ -1050,7 +1048,7 @@ static bool make_labels(struct compiler *c)
 	return c->labels;
 }
 
-/* Removes the code of a function that failed. */
+/* Removes the code of a function that could not be compiled. */
 static void forget(struct emit *e, struct emit_mark before)
 {
 	emit_rewind(e, before);
@@ -1071,7 +1069,7 @@ static bool find_inlines(struct compiler *c)
 	return c->inlines;
 }
 
-/* Does nothing from @start to @end call another function, or the runtime? */
+/* Does the code from @start to @end call neither functions nor the runtime? */
 static bool is_tight(struct compiler *c, u32 start, u32 end)
 {
 	bool tight = true;
@@ -1126,7 +1124,7 @@ static void release(struct compiler *c)
 	free(c->defer_until);
 }
 
-/* Of functions that call others the stack is measured in frames, so that each has one. */
+/* The stack of functions that call others is counted in frames, so each of them has one. */
 static u32 frame_of(const struct compiler *c)
 {
 	u32 size = c->p->has_calls ? FRAME_SIZE : 0, slots = c->slots * 8;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Registers that get a value which is known when compiling, and are read
- * soon after and then no more: mostly functions to call, and operands.  Such a value is
- * not stored where all that reads it knows it, but on the cold paths.
+ * See compile.h.  Lazy stores: a register often gets a value known at compile time, a function to
+ * call or an operand, that is read once, soon after.  If all code that reads it knows the value,
+ * it is not stored, except on cold paths.
  */
 #include <stdlib.h>
 
 #include "compile.h"
 
-#define WINDOW		8	/* instructions until it has been read */
-#define LOOK_AHEAD	256	/* and those that are looked at to know that */
+#define WINDOW		8	/* instructions until the value has been read */
+#define LOOK_AHEAD	256	/* instructions that the search for reads visits */
 
 /* -- What instructions do with registers -------------------------------------------------- */
 
@@ -18,7 +18,7 @@ static bool is_within(u32 reg, u32 first, u32 n)
 	return reg >= first && reg - first < n;
 }
 
-/* Does the instruction read the register?  Of some, more than they do is said. */
+/* Does the instruction read the register?  May be true for registers that it does not read. */
 bool defer_reads(u32 i, u32 reg)
 {
 	u32 a = a_of(i), b = b_of(i), c = c_of(i);
@@ -49,7 +49,7 @@ bool defer_reads(u32 i, u32 reg)
 	}
 }
 
-/* Has it another value after the instruction, wherever that leads to? */
+/* Does the register get a new value in the instruction, on every path from it? */
 bool defer_writes(u32 i, u32 reg)
 {
 	u32 a = a_of(i);
@@ -86,9 +86,9 @@ static bool is_jump(u32 i)
 }
 
 /*
- * struct search - for what happens to a register
- * @seen: instructions that were looked at, by the number of the search
- * @left: how many more may be
+ * struct search - a search for the next access to a register
+ * @seen: for each instruction, the number of the last search that visited it
+ * @left: number of instructions that may still be visited
  */
 struct search {
 	const struct proto *p;
@@ -96,7 +96,7 @@ struct search {
 	u32 number, reg, left;
 };
 
-/* Is the register written before it is read, from @pc on? */
+/* Is the register written before it is read on every path from @pc? */
 static bool is_dead(struct search *s, u32 pc)
 {
 	const struct proto *p = s->p;
@@ -135,7 +135,7 @@ bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc
 
 /* -- Which are deferred ------------------------------------------------------------------- */
 
-/* The value that the instruction at @pc gives to R(A), if it is known. */
+/* The value that the instruction at @pc assigns to R(A), if it is known. */
 static bool known_value(const struct compiler *c, u32 pc, struct value *v)
 {
 	u32 i = c->p->code[pc];
@@ -165,7 +165,7 @@ static bool known_value(const struct compiler *c, u32 pc, struct value *v)
 	}
 }
 
-/* The last instruction that reads it, or the one that overwrites it; 0: that is far away. */
+/* The last instruction that reads it, or the one that overwrites it; 0 if it is too far away. */
 static u32 find_end(struct compiler *c, u32 pc, u32 reg, u32 *seen)
 {
 	struct search s = { c->p, seen, pc + 1, reg, LOOK_AHEAD };
@@ -306,7 +306,7 @@ static bool is_plain(const struct compiler *c, u32 rk)
 	return rk & RK_K && c->p->k[rk & ~RK_K].tag != TAG_NUMBER;
 }
 
-/* Does the code of the instruction know the register's value, so that it does not read it? */
+/* Does the instruction's code know the register's value, so that it does not load it? */
 static bool is_aware(const struct compiler *c, u32 reg)
 {
 	u32 i = c->p->code[c->pc], b = b_of(i), rc = c_of(i);
@@ -359,7 +359,7 @@ static bool uses_closure(u32 i)
 	return op == OP_GETUPVAL || op == OP_SETUPVAL || op == OP_GETGLOBAL;
 }
 
-/* Is it needed no more after this instruction, wherever that leads to? */
+/* Is the value dead after this instruction, on every path? */
 static bool ends_here(const struct compiler *c, const struct deferred *d)
 {
 	return d->by == c && d->until == c->pc;

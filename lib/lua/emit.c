@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See emit.h. */
+/*
+ * Implements emit.h: instructions and fixups in arrays that grow; a failed allocation is recorded
+ * and reported at the end.
+ */
 #include <stdlib.h>
 
 #include "emit.h"

@@ -28,12 +28,15 @@ struct jump_fixup {
 	u32 insn, label;
 };
 
-/* From @insn on: of the instruction @pc of the function at @proto, an offset in the arena. */
+/*
+ * The origin of instructions from @insn on: instruction @pc of the function at @proto, an offset
+ * in the arena.
+ */
 struct origin {
 	u32 insn, proto, pc;
 };
 
-#define NO_PROTO	0	/* of a pattern, which several may use */
+#define NO_PROTO	0	/* code of a pattern, which several functions may share */
 
 struct emit {
 	struct image_insn *insns;
@@ -55,10 +58,10 @@ struct emit {
 
 void emit_insn(struct emit *e, u8 code, u8 dst, u8 src, s16 off, s32 imm);
 void emit_free(struct emit *e);
-/* Says where what follows comes from. */
+/* Sets the origin of the following instructions. */
 void emit_origin(struct emit *e, u32 proto, u32 pc);
 
-/* How much code there was: with emit_rewind(), what has been added since is removed. */
+/* A position in the code: emit_rewind() removes what was added after it. */
 struct emit_mark {
 	u32 n, njumps, ncalls, norigins;
 };
@@ -68,7 +71,7 @@ void emit_rewind(struct emit *e, struct emit_mark mark);
 
 u32 emit_label(struct emit *e);
 void emit_land(struct emit *e, u32 label);
-/* Does a jump lead to it, which has not been landed yet? */
+/* Does a jump refer to the label, which has no position yet? */
 bool emit_is_wanted(const struct emit *e, u32 label);
 /* Resolves all jumps from @from on, the first instruction of a function. */
 void emit_resolve(struct emit *e);
@@ -95,7 +98,7 @@ void emit_exit(struct emit *e);
 /* System call @nr, or another call of the engine. */
 void emit_syscall(struct emit *e, u32 nr);
 void emit_engine_call(struct emit *e, u32 call);
-/* The function that has @number in the table: itself, or whatever dst names. */
+/* Calls the function with @number in the table: itself, or whatever the table names. */
 void emit_call(struct emit *e, u32 number);
 void emit_call_by(struct emit *e, u8 reg);
 

@@ -7,7 +7,7 @@
 #include "opcodes.h"
 #include "types.h"
 
-#define INLINE_MOST	24	/* instructions */
+#define INLINE_MOST	24	/* most instructions of an inlined function */
 
 static bool may_be_integer(const struct types *t, uint32_t pc, uint32_t rk)
 {
@@ -30,7 +30,7 @@ static bool finds_element(const struct types *t, uint32_t pc, uint32_t table, ui
 	       (is_name(t, key) || may_be_integer(t, pc, key));
 }
 
-/* Is an operand a constant that is compared with inline? */
+/* Is an operand a constant for which the comparison is inline? */
 static bool compares(const struct types *t, uint32_t pc, uint32_t rk, uint32_t other)
 {
 	int64_t k;
@@ -41,7 +41,7 @@ static bool compares(const struct types *t, uint32_t pc, uint32_t rk, uint32_t o
 	       (rk & RK_K && t->p->k[rk & ~RK_K].tag != TAG_NUMBER);
 }
 
-/* Is the fast way of the instruction at @pc inline, and does it lead on? */
+/* Is the fast path of the instruction at @pc inline, and does control continue after it? */
 static bool is_inline(const struct types *t, uint32_t pc)
 {
 	uint32_t i = t->p->code[pc];
@@ -77,7 +77,7 @@ static bool is_inline(const struct types *t, uint32_t pc)
 	}
 }
 
-/* Tests are followed by their jumps. */
+/* Does it jump backwards?  Only JMPs do, also those after tests. */
 static bool has_loop(const struct proto *p)
 {
 	uint32_t pc;
@@ -98,7 +98,7 @@ static bool is_inline_as_a_whole(const struct types *t)
 	return !has_loop(t->p);
 }
 
-/* The types of what it returns first. */
+/* The types of its first result. */
 static uint8_t returned(const struct types *t)
 {
 	uint32_t pc, i;
@@ -112,7 +112,7 @@ static uint8_t returned(const struct types *t)
 	return types;
 }
 
-/* The function of the script's that the call certainly calls, if it is small. */
+/* The function that is certainly called here, if it is small enough. */
 static const struct proto *small_callee(const struct types *t, const struct fact *callee)
 {
 	const struct proto *p;

@@ -23,10 +23,10 @@
 #define LOOP_REGISTERS	48
 #define EXITS		48
 #define TABLES		8
-#define SLOTS		28		/* words of the frame */
+#define SLOTS		28		/* words in the function's own frame */
 #define REG_COUNTER	8
 #define REG_OFFSET	9
-#define CACHED		5		/* may have a slot's value */
+#define CACHED		5		/* register that may cache a slot's value */
 #define NO_REG		0xff
 #define CONSTANT_MOST	(1 << 20)
 #define INTEGER_MOST	((1L << (INTEGER_BITS - 1)) - 1)
@@ -34,11 +34,11 @@
 enum { SLOT_LIMIT, SLOT_MOST, SLOT_LEAST, SLOT_LARGE, SLOT_FIRST };
 
 enum kind {
-	K_NOTHING,	/* of several kinds, or not looked at again */
-	K_FRAME,	/* in Lua's register @n, as before the loop */
+	K_NOTHING,	/* of several kinds, or no longer needed */
+	K_FRAME,	/* in Lua's register @n, unchanged since before the loop */
 	K_INTEGER, K_NUMBER,	/* in slot @n */
 	K_COUNTER,
-	K_VALUE,	/* @value */
+	K_VALUE,	/* the constant @value */
 	K_TABLE,	/* tables[@n] */
 };
 
@@ -47,7 +47,7 @@ struct known {
 	struct value value;
 };
 
-/* What is looked up before the loop: the field @name, if there is one, of a table. */
+/* A table that is looked up before the loop, with its field @name, if there is one. */
 struct table {
 	bool in_frame;
 	u32 reg;
@@ -57,8 +57,8 @@ struct table {
 };
 
 /*
- * Where the loop is left, for the instruction @pc.  @large: after a system call, whose result,
- * in r1, is too large for an integer.
+ * An exit from the loop at instruction @pc.  @large: after a system call, whose result, in r1, is
+ * too large for an integer.
  */
 struct leave {
 	u32 label, pc;
@@ -67,7 +67,7 @@ struct leave {
 };
 
 /**
- * struct scope - the loop's function, or one that it calls, which is inline
+ * struct scope - the loop's function, or an inlined function that it calls
  * @known:   for each instruction, of all registers before it
  * @reached: 1: from the instruction before; 2: by a jump
  * @slots:   of its registers, 0: none yet
@@ -81,7 +81,7 @@ struct scope {
 };
 
 /**
- * struct fast - such a loop
+ * struct fast - the compilation of a loop
  * @first:   its first instruction; @last: its OP_FORLOOP
  * @written: registers that it writes, of which the next pass, or the code after the
  *           loop, reads those that are @carried: they are integers
@@ -149,7 +149,7 @@ static u32 leave_for(struct fast *f, u32 pc, const struct known *now)
 	return to->label;
 }
 
-/* A label for leaving the instruction, of the loop's function, as if it had not begun. */
+/* A label that leaves the current instruction of the loop's function before any effect. */
 static u32 leaves(struct fast *f)
 {
 	u32 pc = f->scope == &f->outer ? f->pc : f->call;
@@ -181,7 +181,7 @@ static struct known merged(const struct known *a, const struct known *b)
 	return (struct known){ .kind = K_NOTHING };
 }
 
-/* Control may come to @pc of @scope with @now. */
+/* Merges the state @now into the state at @pc of @scope. */
 static void flow(struct scope *scope, u32 pc, const struct known *now, u8 how)
 {
 	struct known *there = &scope->known[pc * scope->p->nregs];
@@ -204,7 +204,7 @@ static u32 jumps_to(struct fast *f, u32 pc)
 
 /* -- Values ------------------------------------------------------------------------------- */
 
-/* The register that has the slot's value: r5, or else @spare. */
+/* The machine register with the slot's value: r5, or @spare after loading it. */
 static u8 get_slot(struct fast *f, u32 slot, u8 spare)
 {
 	if (f->cached == slot)
@@ -250,7 +250,7 @@ static const struct fact *fact_before(const struct fast *f, u32 reg)
 	return fact_at(&f->c->types, f->first, reg);
 }
 
-/* The slot of an integer that a register of Lua's has all the time, or 0. */
+/* The slot of a Lua register that has an integer throughout the loop, or 0. */
 static u32 keep(struct fast *f, u32 reg)
 {
 	if (!(fact_before(f, reg)->types & T_INTEGER))
@@ -262,7 +262,7 @@ static u32 keep(struct fast *f, u32 reg)
 	return f->kept[reg];
 }
 
-/* The register that has the integer RK(@rk), which is not to be changed; NO_REG: refused. */
+/* A machine register with the integer RK(@rk), not to be modified; NO_REG: refused. */
 static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 {
 	struct known k = known_of(f, rk);
@@ -309,7 +309,7 @@ static struct known copied(struct fast *f, struct scope *scope, u32 reg, struct 
 	return k;
 }
 
-/* Stores what a carried register becomes, an integer, in its slot.  False: it is none. */
+/* Stores the new value of a carried register in its slot.  False if it is no integer. */
 static bool carry(struct fast *f, u32 reg, struct known *k)
 {
 	u32 slot = f->outer_slots[reg];
@@ -329,7 +329,7 @@ static bool carry(struct fast *f, u32 reg, struct known *k)
 	return true;
 }
 
-/* R(@reg) of @scope, of which @now is known, becomes @k.  False: refused. */
+/* R(@reg) of @scope, with state @now, becomes @k. False: refused. */
 static bool assign(struct fast *f, struct scope *scope, struct known *now, u32 reg, struct known k)
 {
 	if (scope == &f->outer && f->carried[reg]) {
@@ -342,7 +342,7 @@ static bool assign(struct fast *f, struct scope *scope, struct known *now, u32 r
 	return true;
 }
 
-/* R(@reg) becomes the number in register @from. */
+/* R(@reg) becomes the number in machine register @from. */
 static void put_number(struct fast *f, u32 reg, u8 kind, u8 from)
 {
 	u32 slot = slot_of(f, f->scope, reg);
@@ -379,7 +379,7 @@ static struct known add_table(struct fast *f, struct table table)
 	return k;
 }
 
-/* The table in R(@reg), whose elements are looked at. */
+/* The table in R(@reg) whose elements are read. */
 static const struct table *table_of(struct fast *f, u32 reg)
 {
 	struct known k = f->now[reg];
@@ -391,7 +391,7 @@ static const struct table *table_of(struct fast *f, u32 reg)
 	return k.kind == K_TABLE ? &f->tables[k.n] : NULL;
 }
 
-/* The field of a table that is known: what it has now it will probably have. */
+/* The field of a known table: its value at compile time is a guess of its later value. */
 static bool compile_field(struct fast *f, u32 i)
 {
 	struct known k = f->now[b_of(i)];
@@ -423,7 +423,7 @@ static bool takes_number(const struct fast *f, u32 pc, u32 reg)
 	return nr >= 0 && reg > a && (syscall_kinds(nr)[reg - a - 1] | 0x20) != 's';
 }
 
-/* Is the first that becomes of R(@reg) what becomes of numbers? */
+/* Is the first use of R(@reg) one of numbers? */
 static bool is_for_number(const struct fast *f, u32 reg)
 {
 	const struct proto *p = f->scope->p;
@@ -449,7 +449,7 @@ static bool is_for_number(const struct fast *f, u32 reg)
 	return false;
 }
 
-/* The register with the offset of element RK(@rk): not below 0, as it is unsigned; NO_REG. */
+/* A register with the offset of element RK(@rk), unsigned and so not negative; NO_REG: refused. */
 static u8 get_offset(struct fast *f, u32 rk)
 {
 	u8 reg;
@@ -539,7 +539,7 @@ static u32 target_of(const struct fast *f, u32 pc)
 	return pc + 1 + sbx_of(f->scope->p->code[pc]);
 }
 
-/* After a test, whose jump is part of it: its other way. */
+/* After a test, together with its jump: the other way continues. */
 static enum end goes_on_after(struct fast *f)
 {
 	flow(f->scope, f->pc + 2, f->now, f->scope->reached[f->pc + 1] ? 2 : 1);
@@ -557,7 +557,7 @@ static enum end goes(struct fast *f, bool jumps)
 	return ENDS;
 }
 
-/* Is a number, perhaps not an integer, equal to 0?  Not if it is an integer, and not 0. */
+/* Is a number, possibly no integer, equal to 0? An integer other than 0 is not. */
 static enum end equals_zero(struct fast *f, u32 i, u8 reg)
 {
 	u32 jump = jumps_to(f, target_of(f, f->pc + 1)), next = f->scope->labels[f->pc + 2];
@@ -569,7 +569,7 @@ static enum end equals_zero(struct fast *f, u32 i, u8 reg)
 	return ENDS;
 }
 
-/* A number is compared with the integer @k: each has one word. */
+/* Compares a number with the integer @k: equal numbers are equal words. */
 static enum end equals_constant(struct fast *f, u32 i, u32 rk, s64 k)
 {
 	struct known known = known_of(f, rk);
@@ -696,7 +696,7 @@ static void free_scope(struct scope *scope)
 	*scope = (struct scope){ .slots = scope->slots };
 }
 
-/* Of the function that is inline: the caller goes on after its call. */
+/* The return of an inlined function: continues after the call. */
 static enum end compile_result(struct fast *f, u32 i)
 {
 	struct scope *outer = &f->outer;
@@ -728,7 +728,7 @@ static enum end compile_inside(struct fast *f, u32 i)
 	u32 r, pc = f->pc, a = a_of(i);
 	struct known *begin;
 
-	/* Of several results one could overwrite an argument that is the next. */
+	/* With several results, one could overwrite an argument that is still needed. */
 	if (c_of(i) > 2 || p->nregs > LOOP_REGISTERS || !make_scope(f, &f->inner, p)) {
 		free_scope(&f->inner);
 		return REFUSED;
@@ -752,7 +752,7 @@ static enum end compile_inside(struct fast *f, u32 i)
 
 /* -- System calls --------------------------------------------------------------------------- */
 
-/* Loads arguments, which are integers, into their places; r0 is free until the last one. */
+/* Loads arguments, which are integers, into their registers; r0 is free until the last one. */
 static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 {
 	u32 n, a = a_of(i);
@@ -764,7 +764,7 @@ static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 			emit_constant(f->c->e, syscall_places[n], 0);
 			continue;
 		}
-		/* To look whether it is an integer takes r0. */
+		/* The check for an integer needs r0. */
 		if (!syscall_places[n] && f->now[a + 1 + n].kind == K_NUMBER)
 			return false;
 		reg = get_integer(f, a + 1 + n, syscall_places[n]);
@@ -776,7 +776,7 @@ static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 	return true;
 }
 
-/* After the call: of the registers from @a on only the result is known, if it is wanted. */
+/* After the call only the result, if it is used, is known of the registers from @a on. */
 static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
 {
 	u32 r;
@@ -794,7 +794,7 @@ static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
 		put_number(f, a, K_INTEGER, 1);
 }
 
-/* Of what was looked up it changes nothing. */
+/* A system call changes none of the values that were looked up. */
 static enum end compile_syscall(struct fast *f, u32 i)
 {
 	long nr = certain_syscall(f->c, f->pc);
@@ -879,7 +879,7 @@ static void load_kept(struct fast *f, u32 reg, u32 fail)
 	emit_store(e, INSN_DW, INSN_R10, place_of(f->kept[reg]), 1);
 }
 
-/* r1 = the value of the field of the table in r1. */
+/* r1 = the value of that field of the table in r1. */
 static void load_field(struct fast *f, const struct table *t, u32 fail)
 {
 	struct emit *e = f->c->e;
@@ -949,7 +949,7 @@ static void emit_begin(struct fast *f)
 
 /* -- After it ------------------------------------------------------------------------------ */
 
-/* Stores what Lua's register lacks, if anything looks at it from @pc on. */
+/* Stores a register to Lua's frame, if anything reads it from @pc on. */
 static void store_register(struct fast *f, u32 reg, const struct known *k, u32 pc)
 {
 	struct compiler *c = f->c;
@@ -973,7 +973,7 @@ static void store_register(struct fast *f, u32 reg, const struct known *k, u32 p
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, reg), TAG_NUMBER);
 }
 
-/* What r2 is in emit_end(). */
+/* The value of r2 in emit_end() for this exit. */
 static u32 key_of(const struct leave *to)
 {
 	return to->pc * 2 + to->large;
@@ -984,7 +984,7 @@ static u32 target_of_leave(const struct fast *f, const struct leave *to)
 	return to->large ? to->label : f->c->labels[to->pc];
 }
 
-/* Lua's frame is complete: makes the result of the call, and goes on after it. */
+/* With Lua's frame complete: stores the result of the call, and continues after it. */
 static void emit_large(struct fast *f, const struct leave *to)
 {
 	struct emit *e = f->c->e;
@@ -998,7 +998,7 @@ static void emit_large(struct fast *f, const struct leave *to)
 	emit_jump(e, f->c->labels[to->pc + 1]);
 }
 
-/* Stores what all ways out of the loop store, and goes on at the instruction in r2. */
+/* Stores what all exits store, and continues at the instruction in r2. */
 static void emit_end(struct fast *f)
 {
 	struct compiler *c = f->c;
@@ -1036,7 +1036,7 @@ static void emit_leaves(struct fast *f)
 		emit_land(e, to->label);
 		if (to->large)
 			emit_store(e, INSN_DW, INSN_R10, place_of(SLOT_LARGE), 1);
-		/* Registers may have the counter of the last pass. */
+		/* At the loop's end registers may have the counter of the last pass. */
 		if (n == f->done)
 			emit_alu_imm(e, INSN_SUB, REG_COUNTER, 1);
 		for (r = 0; r < f->c->p->nregs; r++)
@@ -1052,7 +1052,7 @@ static void emit_leaves(struct fast *f)
 
 /* -- The loop ------------------------------------------------------------------------------ */
 
-/* What is known at the beginning of each pass. */
+/* The state at the beginning of each pass. */
 static bool begin(struct fast *f)
 {
 	struct compiler *c = f->c;
@@ -1095,7 +1095,7 @@ static void emit_again(struct fast *f)
 	emit_jump(e, f->top);
 }
 
-/* False: it is not worth it, or too much. */
+/* False if it is not worthwhile, or too large. */
 static bool emit_fast(struct fast *f)
 {
 	struct emit *e = f->c->e;
@@ -1190,7 +1190,7 @@ bool loop_find(struct compiler *c)
 		emit_rewind(c->e, before);
 		if (!c->fast[pc])
 			continue;
-		/* The loop's other code is entered at any instruction, and is seldom run. */
+		/* The loop's other code may be entered at any instruction, and rarely runs. */
 		memset(c->types.target + first, true, pc + 2 - first);
 		memset(c->in_loop + first, false, pc + 1 - first);
 	}

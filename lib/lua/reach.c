@@ -15,10 +15,10 @@
 #include "opcodes.h"
 #include "read.h"
 
-#define DEPTH_MOST	64	/* of tables in tables */
+#define DEPTH_MOST	64	/* depth of nested tables */
 #define PASSES		16
-#define FIELDS_MOST	4096	/* of a table */
-#define CELL		16	/* objects begin at multiples */
+#define FIELDS_MOST	4096	/* fields of a table */
+#define CELL		16	/* alignment of objects */
 #define WORK_MOST	(1U << 20)	/* what an arena is made to hold may be endless */
 
 /**
@@ -37,7 +37,7 @@ struct reach {
 
 static void visit(struct reach *r, struct value v, bool only_named);
 
-/* Sets the bit of the object; returns whether it was set, or cannot be. */
+/* Sets the object's bit; returns true if it was set, or has none. */
 static bool mark(const struct reach *r, uint8_t *bits, uint64_t object)
 {
 	uint64_t at = object - (uintptr_t)r->runtime->arena;
@@ -59,7 +59,7 @@ static bool is_named(const struct reach *r, struct value key)
 	       r->named[at / CELL / 8] >> (at / CELL % 8) & 1;
 }
 
-/* The name of a field or global that the instruction looks for, or nil. */
+/* The name of the field or global that the instruction accesses, or nil. */
 static struct value name_in(const struct proto *p, uint32_t i)
 {
 	uint32_t c = c_of(i);
@@ -71,7 +71,7 @@ static struct value name_in(const struct proto *p, uint32_t i)
 	return (struct value){ .tag = TAG_NIL };
 }
 
-/* With all functions in it, which it may make. */
+/* Marks the function, and all functions that it may create. */
 static void reach_proto(struct reach *r, struct proto *p)
 {
 	uint32_t i;
@@ -201,7 +201,7 @@ bool runtime_find_reached(struct runtime *runtime, bool few)
 		visit(&r, run, false);
 		visit(&r, globals, true);
 	}
-	/* It may be defined later. */
+	/* run() may be defined later. */
 	if (run.tag != TAG_FUNCTION)
 		reach_all(runtime);
 	free(r.seen);

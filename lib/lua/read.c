@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See read.h. */
+/*
+ * Implements read.h: copies functions, tables and strings out of the arena, with bounds on
+ * everything, because scripts can write there.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "opcodes.h"
 #include "read.h"
 
-/* Nodes of tables that offsets of accesses reach. */
+/* Nodes of a table that offsets in instructions can reach. */
 #define NODES_NEAR	512
 /* Longer functions are interpreted. */
 #define CODE_MAX	8192
@@ -93,7 +96,7 @@ static bool is_rk(const struct proto *p, uint32_t rk)
 	return rk & RK_K ? (rk & ~RK_K) < p->nk : rk < p->nregs;
 }
 
-/* Does an instruction begin there, not an operand of one? */
+/* Is there an instruction, and not an operand of one, at that position? */
 static bool is_place(const struct proto *p, int64_t pc)
 {
 	return pc >= 0 && pc < p->ncode && p->begins[pc];
@@ -307,7 +310,10 @@ const struct proto *runtime_proto(const struct runtime *runtime, uint64_t addres
 	return find_proto(runtime, address);
 }
 
-/* No memory, or too many closures: then nothing is known of what any of them shares. */
+/*
+ * Without memory, or with too many closures, nothing is known of the variables that any of them
+ * shares.
+ */
 static void add_closure(struct runtime *runtime, uint64_t address, const struct proto *p)
 {
 	struct closure *more = NULL;
@@ -337,7 +343,7 @@ static void note_closure(struct runtime *runtime, uint64_t closure)
 		p->closure = closure;
 }
 
-/* One pass over all objects for functions, one for their closures. */
+/* One pass over all objects for functions, and one for their closures. */
 bool runtime_read_protos(struct runtime *runtime)
 {
 	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);

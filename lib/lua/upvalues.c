@@ -9,7 +9,7 @@
 #include "opcodes.h"
 #include "read.h"
 
-/* Functions times functions in them: what an arena is made to hold may be endless. */
+/* Bounds the number of pairs of nested functions, because the arena may contain anything. */
 #define WORK_MAX	(1U << 24)
 
 /* A set of upvalues, one bit each; all of them if unknown. */
@@ -20,7 +20,7 @@ static uint64_t bit_of(uint32_t up)
 	return up < 64 ? 1ULL << up : ALL_UPVALUES;
 }
 
-/* The upvalues shared with @p that the function created at @pc assigns to. */
+/* The upvalues of @p to which the function created at @pc assigns. */
 static uint64_t assigned_inside(const struct runtime *runtime, const struct proto *p, uint32_t pc)
 {
 	const struct proto *inner = runtime_proto(runtime, p->inner[bx_of(p->code[pc])]);
@@ -49,7 +49,7 @@ static uint64_t assigned_by(const struct runtime *runtime, const struct proto *p
 	return found;
 }
 
-/* Repeats as often as functions are nested, which is rarely deep. */
+/* Repeats as often as functions are nested, usually a few times. */
 static bool find_assigned(const struct runtime *runtime)
 {
 	uint32_t pass, i;
@@ -92,7 +92,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* All upvalues that are assigned to, sorted.  NULL: no memory. */
+/* All upvalues that are assigned to, sorted.  NULL if there is no memory. */
 static uint64_t *list_assigned(const struct runtime *runtime, size_t *n)
 {
 	uint64_t *list = malloc((runtime->nclosures + 1) * 256 * sizeof(*list));
@@ -106,7 +106,7 @@ static uint64_t *list_assigned(const struct runtime *runtime, size_t *n)
 	return list;
 }
 
-/* The script's main function created it, and does not run again. */
+/* Was it created by the script's main function, which does not run again? */
 static bool is_made_once(const struct runtime *runtime, const struct proto *p)
 {
 	bool made = false;

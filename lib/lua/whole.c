@@ -17,8 +17,8 @@
 #include "../user/user.h"
 #include "whole_own.h"
 
-#define ROUNDS		64	/* each finds one more variable that changes */
-#define VIEW_ROOM	512	/* what a program sees, on its CPU's stack */
+#define ROUNDS		64	/* each round may find one more variable that changes */
+#define VIEW_ROOM	512	/* room for the view, on each CPU's stack */
 #define NATIVE		1024
 #define FACTS_MAX	(1U << 20)
 #define MEMORY		(16UL << 20)
@@ -48,7 +48,7 @@ void refuse(struct function *f, const char *why, ...)
 	char text[1024];
 	va_list args;
 
-	/* Nil may turn out to be something else as well. */
+	/* A value that is only nil so far may get another type later. */
 	f->failed = true;
 	if (!f->sure || b->refused)
 		return;
@@ -145,7 +145,7 @@ static void clear_registers(struct function *f)
 	}
 }
 
-/* Arguments come as numbers of any size, or not at all. */
+/* Arguments are numbers of any size, or absent. */
 static void enter_process(struct function *f)
 {
 	const int32_t first = 8;	/* syscript_arguments.args */
@@ -194,7 +194,7 @@ static bool add_lines(struct function *f)
 	return true;
 }
 
-/* All facts are known: the final pass. */
+/* The final pass, when all facts are known. */
 static bool write_function(struct function *f)
 {
 	make_labels(f);
@@ -242,7 +242,7 @@ static bool write_instance(struct builder *b, struct instance *in)
 
 /* -- Instances --------------------------------------------------------------------------------- */
 
-/* Numbers of similar size count as one case. */
+/* Treats numbers of similar size as one case. */
 static struct known usual(struct known k)
 {
 	if (k.kind != K_NUMBER)
@@ -285,7 +285,7 @@ static struct instance *add_instance(struct builder *b, uint64_t closure,
 	return in;
 }
 
-/* Compiles it for the kind of its result, and keeps no code. */
+/* Compiles the instance only for the type of its result, and discards the code. */
 static bool look_at(struct builder *b, struct instance *in)
 {
 	struct emit scratch = { 0 };
@@ -416,7 +416,7 @@ static void set_calls(struct builder *b)
 	}
 }
 
-/* Sets of tables, after the data; all of them are zero at first. */
+/* Places sets of tables after the data; they are zero at first. */
 static uint32_t place_zeros(struct builder *b)
 {
 	uint32_t start = ((b->end ?: 256) + 63) / 64 * 64;
@@ -502,7 +502,7 @@ static char *with_prelude(const char *source, size_t len, size_t *size)
 
 	if (!text)
 		return NULL;
-	/* A first line for the shell stays a comment, of two bytes more. */
+	/* A first line for the shell becomes a comment that is two bytes longer. */
 	*size = sizeof(prelude) - 1;
 	memcpy(text, prelude, *size);
 	if (len && *source == '#') {

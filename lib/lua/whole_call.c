@@ -19,7 +19,7 @@ static const uint8_t sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] =
 #define PACKET(name, field)	FIELD(name, syscript_packet, field)
 #define CPUS(field)		FIELD(#field, syscript_cpufreq, field)
 
-/* The fields of each view; the last has no name. */
+/* The fields of each view; the last entry has no name. */
 static const struct field {
 	const char *name;
 	uint16_t at;
@@ -33,7 +33,7 @@ static const struct field {
 	CPUS(cpu), CPUS(frequency), CPUS(load), CPUS(min), CPUS(max), { 0 },
 };
 
-/* What is not read need not be filled in. */
+/* Marks the field as read: fields that are not read need not be filled in. */
 static void load_view(struct function *f, uint8_t reg, uint32_t at, uint8_t size)
 {
 	uint32_t bit = at / 4;
@@ -60,7 +60,7 @@ static void compile_view_field(struct function *f, uint32_t to, const char *name
 	put(f, to, 1, a_number(field->size * 8, false));
 }
 
-/* The entry in R(@reg), which may be nil, in @in. */
+/* Loads the entry in R(@reg), which may be nil, into @in. */
 static bool get_entry(struct function *f, uint8_t in, uint32_t reg)
 {
 	struct known k = known_of(f, reg);
@@ -180,7 +180,7 @@ static void spare_address(struct function *f, uint8_t reg)
 	emit_alu_imm(f->e, INSN_ADD, reg, spare(f));
 }
 
-/* Bytes beyond those that were copied for the program. */
+/* Reads bytes of the packet beyond those that were copied for the program. */
 static void emit_far(struct function *f, const struct late *late)
 {
 	uint32_t none = emit_label(f->e);
@@ -295,7 +295,7 @@ static void call_packet(struct function *f, uint32_t to, const char *name, uint3
 
 /* -- CPUs -------------------------------------------------------------------------------- */
 
-/* r0 becomes R(@to), or nil in place of @none. */
+/* R(@to) becomes r0, or nil if r0 is @none. */
 static void put_unless(struct function *f, uint32_t to, int64_t none)
 {
 	uint32_t fine = emit_label(f->e);
@@ -565,7 +565,7 @@ static void call_instance(struct function *f, uint32_t a, uint32_t nargs, uint64
 	put(f, a, 0, in->result);
 }
 
-/* The number of arguments: given, or up to the result of the previous call. */
+/* The number of arguments: as given, or up to the last result of the previous call. */
 static bool count_arguments(struct function *f, uint32_t i, uint32_t *nargs)
 {
 	uint32_t before = f->pc ? f->p->code[f->pc - 1] : 0;

@@ -7,12 +7,12 @@
 
 #include "whole_own.h"
 
-#define DATA_START	256	/* 0 is no address */
+#define DATA_START	256	/* 0 is no valid address */
 #define DATA_MAX	(1U << 20)
-#define ZEROS_MAX	(256U << 20)	/* of tables */
+#define ZEROS_MAX	(256U << 20)	/* bytes of tables */
 #define PAIRS_MAX	4096
-#define SCATTERED_MAX	1024	/* keys that are searched for */
-#define FEW		4	/* that are compared one after the other */
+#define SCATTERED_MAX	1024	/* keys that are found by binary search */
+#define FEW		4	/* keys that are compared one by one */
 
 /* -- Texts and names ------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static uint32_t find_place(const struct builder *b, uint64_t id)
 	return 0;
 }
 
-/* @size bytes for @id, divisible by 8.  0: refused. */
+/* Places @size bytes, a multiple of 8, for @id.  Returns 0 if refused. */
 static uint32_t place(struct function *f, uint64_t id, const void *bytes, size_t size)
 {
 	struct builder *b = f->b;
@@ -83,7 +83,7 @@ static bool is_changed(const struct builder *b, uint64_t id)
 	return n < b->nchanged;
 }
 
-/* A variable or an array that changes: code generated before this was known is wrong. */
+/* Notes that a variable or an array changes: code that assumed a constant is wrong. */
 static void changes(struct function *f, uint64_t id)
 {
 	struct builder *b = f->b;
@@ -174,7 +174,7 @@ uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
 		return at;
 	while (element(b, table, nfields).tag == TAG_STRING)
 		nfields++;
-	/* program.table() has looked at them; other code may have changed them. */
+	/* program.table() has checked these, but other code may have changed them. */
 	if (entries < 8 || entries > 1 << 20 || entries & (entries - 1) || age < 0 ||
 	    age > UINT32_MAX || !*keys || *keys > KEYS_MAX || nfields > 32) {
 		refuse(f, "an invalid program.table");
@@ -183,7 +183,7 @@ uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
 	is = (struct syscript_table){
 		.entries = entries, .age = age, .key_size = *keys * 8,
 		.value_size = nfields * 8,
-		/* From where the zeros begin: whole.c adds that. */
+		/* Offset from the beginning of the zeros, which whole.c adds. */
 		.sets = (void *)(uintptr_t)b->zeros,
 	};
 	if (entries * (8 + *keys * 8 + nfields * 8) > ZEROS_MAX - b->zeros) {
@@ -243,7 +243,7 @@ static void find_pairs(const struct builder *b, struct value table, struct pairs
 	}
 }
 
-/* Keys 1, 2, 3 and so on, in this order? */
+/* Are the keys 1, 2, 3 and so on, in this order? */
 static bool is_array(const struct pairs *pairs)
 {
 	uint32_t n = 0;
@@ -253,7 +253,7 @@ static bool is_array(const struct pairs *pairs)
 	return n == pairs->n && n;
 }
 
-/* r1 = the address of element r1 of @n, each of @size bytes, from @at on; or nil. */
+/* r1 = the address of element r1 of @n, each of @size bytes, from @at on; otherwise nil. */
 static void emit_element(struct function *f, uint32_t at, uint32_t n, uint8_t size)
 {
 	uint32_t none = emit_label(f->e), done = emit_label(f->e);
@@ -288,7 +288,7 @@ static int compare_keys(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* r1 = the value of key r1, one of these few, then to @done; or nil. */
+/* r1 = the value of key r1, one of a few, then jumps to @done; otherwise nil. */
 static void emit_chain(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
 {
 	uint32_t next;
@@ -305,7 +305,7 @@ static void emit_chain(struct function *f, const struct pair *pair, uint32_t n, 
 	emit_jump(f->e, done);
 }
 
-/* The same of many, in order: a binary search. */
+/* The same for many keys, sorted: a binary search. */
 static void emit_search(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
 {
 	uint32_t upper, half = n / 2;
@@ -417,7 +417,7 @@ void compile_byte(struct function *f, struct value string, uint32_t index, uint3
 	if (!at || !get_number(f, 1, index))
 		return;
 	if (known_of(f, index).below) {
-		/* From the end. */
+		/* The keys are added from the last to the first. */
 		fine = emit_label(f->e);
 		emit_branch_imm(f->e, INSN_JSGE, 1, 0, fine);
 		emit_alu_imm(f->e, INSN_ADD, 1, len + 1);

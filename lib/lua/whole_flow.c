@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See whole_own.h.  Each instruction is compiled, into nothing, with what is known before
- * it, until what is known does not change any more.  It only ever becomes less.
+ * Dataflow analysis (see whole_own.h): compiles each instruction without output, with the facts
+ * known before it, until the facts no longer change.  Facts are only ever removed, so this ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static uint8_t bits_of(int64_t value)
 	return size ? 64 - __builtin_clzll(size) : 0;
 }
 
-/* What is known of a constant; numbers that are not integers are refused where they are used. */
+/* The facts about a constant; numbers that are not integers are refused where they are used. */
 struct known known_value(struct value v)
 {
 	switch (v.tag) {
@@ -47,7 +47,7 @@ static struct known joined_numbers(struct known a, struct known b)
 	a.nil |= b.nil;
 	a.below |= b.below;
 	a.fixed = a.fixed && b.fixed && a.value.bits == b.value.bits;
-	/* Growing by one with each pass of a loop would take too many passes. */
+	/* Widened at once, because growth by one in each pass would take too many passes. */
 	if (b.bits > a.bits)
 		a.bits = b.bits < 32 ? 32 : NUMBER_BITS;
 	if (!a.fixed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See whole_own.h: instructions, but for calls and what is in the arena. */
+/* Compiles instructions (see whole_own.h), except calls and accesses to the arena. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static uint8_t most(uint8_t a, uint8_t b)
 	return a > b ? a : b;
 }
 
-/* r1 = r1 * r2, which may not fit 64 bits. */
+/* r1 = r1 * r2, checked for overflow of 64 bits. */
 static void check_factors(struct function *f)
 {
 	for (uint8_t reg = 1; reg <= 2; reg++) {
@@ -149,7 +149,7 @@ static void emit_divide(struct function *f, uint8_t op, uint8_t dst, uint8_t src
 	emit_insn(f->e, INSN_ALU64 | op | INSN_X, dst, src, below, 0);
 }
 
-/* Rounded to minus infinity: r1 = r1 / r2 or r1 % r2. */
+/* Rounds towards minus infinity: r1 = r1 / r2 or r1 % r2. */
 static void emit_floor(struct function *f, uint8_t op, bool below)
 {
 	uint32_t exact;
@@ -281,7 +281,7 @@ static void flow_tested(struct function *f, uint32_t pc, uint32_t reg, bool is_t
 	f->now[reg] = k;
 }
 
-/* The JMP after a test is done with it: @held where it holds, @pc + 2 else. */
+/* Completes a test with the JMP after it: @held if it is true, otherwise @pc + 2. */
 static bool compile_test(struct function *f, uint32_t reg, bool wanted)
 {
 	uint32_t held = jump_target(f, f->pc + 1), other = f->pc + 2;
@@ -448,7 +448,7 @@ static bool compile_forloop(struct function *f, uint32_t i)
 	struct known step = known_of(f, a + 2), limit = known_of(f, a + 1);
 	bool up = (int64_t)step.value.bits > 0;
 
-	/* Not reached from the loop's beginning: the step is not constant. */
+	/* The loop's beginning is not reached, because the step is not constant. */
 	if (step.kind != K_NUMBER || !step.fixed)
 		return false;
 	get(f, 1, a);
@@ -466,7 +466,7 @@ static bool compile_forloop(struct function *f, uint32_t i)
 
 /* -- Returning ----------------------------------------------------------------------------- */
 
-/* From the program itself: its result is a number. */
+/* The return of run(): its result is a number. */
 static void emit_result(struct function *f, struct known k)
 {
 	if (k.kind == K_NIL)
@@ -480,7 +480,7 @@ static void emit_result(struct function *f, struct known k)
 		       "run() returns a value that is not a number");
 }
 
-/* Does it return the one result of the call before? */
+/* Does it return the single result of the call before? */
 static bool returns_call(const struct function *f, uint32_t i)
 {
 	uint32_t before = f->pc ? f->p->code[f->pc - 1] : 0;

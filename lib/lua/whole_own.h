@@ -23,26 +23,26 @@
 /* Integers are those that Lua's numbers hold: +-2^53. */
 #define NUMBER_BITS	53
 #define INSTANCES_MAX	64
-#define ARGS_MAX	4	/* of functions of the script's */
-#define KEYS_MAX	8	/* of a table */
-#define REG_VIEW	6	/* what the program was called with */
+#define ARGS_MAX	4	/* arguments of a script's function */
+#define KEYS_MAX	8	/* keys of a table */
+#define REG_VIEW	6	/* the argument of the program */
 #define REGS_HELD	3	/* Lua's first registers are r7 to r9 */
 #define SPARE		64	/* bytes of a frame; above them are the other registers */
 
 enum kind {
-	K_NONE,		/* not reached */
+	K_NONE,		/* not reached yet */
 	K_NUMBER, K_BOOLEAN,
-	K_ENTRY,	/* of the table @value */
+	K_ENTRY,	/* an entry of the table @value */
 	K_NIL,
-	K_VIEW,		/* what run() is given, if not numbers */
-	K_STATIC,	/* @value */
-	K_METHOD,	/* the name @value of what is in the next register */
-	K_QUOTIENT,	/* of a division, rounded down: for math.floor() */
-	K_MIXED,	/* of several kinds: may not be used */
+	K_VIEW,		/* the argument of run(), if it is not numbers */
+	K_STATIC,	/* the constant @value */
+	K_METHOD,	/* the method @value of the object in the next register */
+	K_QUOTIENT,	/* a quotient, to be rounded by math.floor() */
+	K_MIXED,	/* of several types: must not be used */
 };
 
 /**
- * struct known - of a register
+ * struct known - facts about a register
  * @nil:    or it is nil
  * @fixed:  a number: it is @value
  * @below:  a number: it may be below 0
@@ -56,10 +56,10 @@ struct known {
 };
 
 /**
- * struct instance - a function of the script's, for arguments that are known like this
+ * struct instance - a function of the script, specialised for facts about its arguments
  * @closure: its address
- * @result:  what it returns
- * @busy:    it is being looked at: a call of it is recursion
+ * @result:  facts about its result
+ * @busy:    it is being compiled: a call of it is recursion
  */
 struct instance {
 	uint64_t closure;
@@ -71,7 +71,7 @@ struct instance {
 
 struct function;
 
-/* What run() is given: struct syscript_packet, struct syscript_cpufreq, or numbers. */
+/* The type of run()'s argument: struct syscript_packet, struct syscript_cpufreq, or numbers. */
 enum view { VIEW_PACKET, VIEW_CPUS, VIEW_NUMBERS };
 
 struct subsystem {
@@ -79,9 +79,9 @@ struct subsystem {
 	enum view view;
 };
 
-/* Data in the arena that stands for a Lua value. */
+/* Data in the arena for a Lua value. */
 struct placed {
-	uint64_t id;		/* the value's address, or an upvalue's */
+	uint64_t id;		/* address of the value, or of an upvalue */
 	uint32_t at;
 };
 
@@ -98,11 +98,11 @@ struct builder {
 	uint32_t zeros;			/* after these */
 	uint64_t changed[256];		/* upvalues that run() may change */
 	uint32_t nchanged;
-	bool again;			/* one more was found: what was made is wrong */
+	bool again;			/* another one was found: the code so far is wrong */
 	bool refused;
 };
 
-/* Code that is seldom run. */
+/* Code for rare cases, emitted after the function. */
 struct late {
 	void (*emit)(struct function *f, const struct late *late);
 	uint32_t label, back, pc;
@@ -112,7 +112,7 @@ struct late {
 };
 
 /**
- * struct function - an instance while it is compiled
+ * struct function - state of an instance's compilation
  * @e:    where to: the scratch one until all is known
  * @now:  of all registers, at @pc
  * @sure: what is found wrong is
@@ -134,12 +134,12 @@ struct function {
 
 /* -- whole.c ------------------------------------------------------------------------ */
 
-/* Refuses the instruction, with the reason; the first one is kept. */
+/* Refuses the instruction with a reason; the first reason is kept. */
 void refuse(struct function *f, const char *why, ...) __attribute__((format(printf, 2, 3)));
-/* The instance for a call of @closure, looked at; NULL: refused. */
+/* The compiled instance for a call of @closure; NULL: refused. */
 struct instance *instance_of(struct function *f, uint64_t closure, const struct known *args,
 			     uint32_t nargs);
-/* The number of a function of the subsystem's. */
+/* The number of a function of the subsystem. */
 uint32_t function_number(struct builder *b, const char *name);
 void emit_function(struct function *f, const char *name);
 
@@ -153,23 +153,23 @@ static inline struct known a_number(uint8_t bits, bool below)
 struct known known_value(struct value v);
 struct known joined(struct known a, struct known b);
 bool same_known(const struct known *a, const struct known *b);
-/* What is known before each instruction of @f, whose first registers are its arguments. */
+/* Finds the facts before each instruction of @f, whose first registers are its arguments. */
 bool flow(struct function *f);
-/* From the instruction at hand, control may come to @pc. */
+/* Control may go from the current instruction to @pc. */
 void flow_to(struct function *f, uint32_t pc);
 
 /* -- whole_insn.c -------------------------------------------------------------------- */
 
-/* One instruction: its code, and what is known after it.  False: none follows. */
+/* Compiles an instruction, and updates the facts.  False if control does not continue after it. */
 bool compile_one(struct function *f);
 void compile_entry(struct function *f);
 
 struct known known_of(const struct function *f, uint32_t rk);
-/* Loads Lua's register or constant into machine register @reg; stores it. */
+/* get(): loads Lua's register or constant into machine register @reg; put(): stores it. */
 void get(struct function *f, uint8_t reg, uint32_t rk);
 void put(struct function *f, uint32_t to, uint8_t reg, struct known known);
 void put_nothing(struct function *f, uint32_t to, struct known known);
-/* The same for a number; checks at run time that it is not nil, if necessary. */
+/* The same for a number; if it may be nil, that is checked at run time. */
 bool get_number(struct function *f, uint8_t reg, uint32_t rk);
 void load_nil(struct function *f, uint8_t reg);
 /* A label where the run ends with @reason. */
@@ -182,14 +182,14 @@ int32_t spare(const struct function *f);
 
 /* -- whole_tidy.c --------------------------------------------------------------------- */
 
-/* Instructions from @start on, all of a function: without those that are needless. */
+/* Removes needless instructions from @start on, where a function begins. */
 void tidy(struct function *f, uint32_t start);
 
 /* -- whole_call.c --------------------------------------------------------------------- */
 
 void compile_whole_call(struct function *f, uint32_t i);
 void compile_method(struct function *f, uint32_t i);
-/* A field of the packet, or of an entry of a table's. */
+/* Compiles access to a field of the packet, or of an entry of a table. */
 void compile_field(struct function *f, uint32_t i);
 void compile_set_field(struct function *f, uint32_t i);
 
@@ -199,19 +199,19 @@ bool text_is(const struct builder *b, struct value string, const char *text);
 const char *text_of(const struct builder *b, struct value string, char *text, size_t size);
 struct value global_of(const struct builder *b, const char *name);
 
-/* The upvalue's place in the arena, as it may change; else 0 and what it is. */
+/* The upvalue's address in the arena if it may change; otherwise 0, and its value. */
 uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v);
 void upvalue_changes(struct function *f, uint32_t up);
 
 /* The index of a field in entries of program.table @table, or -1. */
 int field_index(const struct builder *b, struct value table, struct value name);
 bool is_program_table(const struct builder *b, struct value table);
-/* The kernel's table for it, and how many numbers its keys have.  0: refused. */
+/* The kernel's table for it, and the number of numbers in its keys.  0: refused. */
 uint32_t table_place(struct function *f, struct value table, uint32_t *keys);
 
-/* A table that stays as it is, indexed by the number in r1: R(@to) becomes what it has. */
+/* R(@to) = the element with index r1 of a constant table. */
 void compile_lookup(struct function *f, struct value table, uint32_t to);
-/* And the other way round: an array that run() changes; one that it has no place for ends it. */
+/* Stores to an array that run() changes; an index outside of it ends the run. */
 void compile_array_store(struct function *f, struct value table, uint32_t key, uint32_t rk);
 uint32_t string_place(struct function *f, struct value string, uint32_t *len);
 void compile_byte(struct function *f, struct value string, uint32_t index, uint32_t to);

@@ -14,7 +14,7 @@
 #include "whole_own.h"
 
 #define REGS		10
-#define PLACES		64		/* registers, and slots: those beyond stay as they are */
+#define PLACES		64		/* registers and frame slots that are tracked */
 #define BIT(place)	(1ULL << (place))
 #define ARGUMENTS	0x3e		/* r1 to r5 */
 #define CLOBBERED	0x3f
@@ -23,13 +23,13 @@
 
 /**
  * struct tidy - a function's instructions: @n, from @insns on
- * @to:     where a jump leads, as an instruction's number; or -1
- * @target: a jump leads there
- * @live:   places that may be read before an instruction or after it
- * @slots:  of the frame, that have a place
- * @value:  of each place, along a straight line: the same number, the same value
- * @since:  when it got that
- * @constants: of values that are one
+ * @to: target of a jump, as an instruction's number; otherwise -1
+ * @target: is it a target of jumps?
+ * @live: locations that are live before an instruction or after it
+ * @slots: frame slots that are tracked
+ * @value: value number of each location, along a straight line
+ * @since: when the location got its value
+ * @constants: constants by value number
  */
 struct tidy {
 	struct function *f;
@@ -46,7 +46,7 @@ struct tidy {
 
 struct effect {
 	uint64_t reads, writes;
-	bool stays;		/* whether or not what it writes is read */
+	bool stays;		/* has an effect besides what it writes */
 };
 
 static uint8_t class_of(const struct image_insn *insn)
@@ -65,7 +65,7 @@ static bool is_always(const struct image_insn *insn)
 	return is_jump(insn) && INSN_OP(insn->code) == INSN_JA;
 }
 
-/* Of one register that has a place to another. */
+/* Is it a copy of one tracked register to another? */
 static bool is_move(const struct image_insn *insn)
 {
 	return insn->code == (INSN_ALU64 | INSN_MOV | INSN_X) && !insn->off && insn->src < REGS;
@@ -76,7 +76,7 @@ static bool is_atomic(const struct image_insn *insn)
 	return class_of(insn) == INSN_STX && INSN_MODE(insn->code) == INSN_ATOMIC;
 }
 
-/* The place of the slot that @insn loads or stores, whose address is in @base; or -1. */
+/* The location of the slot that @insn loads or stores, with its address in @base; or -1. */
 static int slot_of(const struct tidy *t, const struct image_insn *insn, uint8_t base)
 {
 	uint32_t slot = -insn->off / 8 - 1;
@@ -160,7 +160,7 @@ static const int32_t *constant_of(const struct tidy *t, uint8_t reg)
 	return NULL;
 }
 
-/* The value of a constant, which others may have as well. */
+/* The value number of a constant. */
 static uint32_t value_of_constant(struct tidy *t, int32_t constant)
 {
 	for (uint32_t n = 0; n < t->nconstants; n++)
@@ -173,7 +173,7 @@ static uint32_t value_of_constant(struct tidy *t, int32_t constant)
 	return t->constants[t->nconstants++].value;
 }
 
-/* The register that has had the value of @place for longest: @place itself, if there is none. */
+/* The register that has had the value of @place for longest, or @place itself. */
 static int oldest(const struct tidy *t, int place)
 {
 	int best = place;
@@ -185,13 +185,13 @@ static int oldest(const struct tidy *t, int place)
 	return best;
 }
 
-/* So that the copy itself may be needless. */
+/* Uses the original of a copy, so that the copy may become dead. */
 static uint8_t original_of(const struct tidy *t, uint8_t reg)
 {
 	return reg < REGS ? oldest(t, reg) : reg;
 }
 
-/* As the other way round. */
+/* The condition for exchanged operands. */
 static uint8_t turned(uint8_t op)
 {
 	static const uint8_t pairs[][2] = {
@@ -254,7 +254,7 @@ static void use_originals(struct tidy *t, struct image_insn *insn)
 		insn->src = original_of(t, insn->src);
 }
 
-/* Operands that are constants, or copies. */
+/* Replaces operands by constants, or by originals of copies. */
 static void use_known(struct tidy *t, struct image_insn *insn)
 {
 	const int32_t *source = constant_of(t, insn->src);
@@ -272,7 +272,7 @@ static void use_known(struct tidy *t, struct image_insn *insn)
 	use_originals(t, insn);
 }
 
-/* A load of a slot whose value a register has. */
+/* Replaces a load of a slot by a move from a register with the same value. */
 static void use_register(struct tidy *t, struct image_insn *insn)
 {
 	int slot = class_of(insn) == INSN_LDX ? slot_of(t, insn, insn->src) : -1, holder;
@@ -286,7 +286,7 @@ static void use_register(struct tidy *t, struct image_insn *insn)
 		};
 }
 
-/* What @insn makes of the one place that it writes; 0: something new. */
+/* The value number of what @insn writes; 0: a new value. */
 static uint32_t value_after(struct tidy *t, const struct image_insn *insn)
 {
 	if (is_move(insn))
@@ -348,7 +348,7 @@ static uint64_t live_after(const struct tidy *t, uint32_t n)
 	return live;
 }
 
-/* Before each instruction; until nothing more is found. */
+/* Liveness before each instruction, until the sets no longer change. */
 static void find_live(struct tidy *t)
 {
 	bool more = true;
@@ -370,7 +370,7 @@ static void find_live(struct tidy *t)
 	}
 }
 
-/* @n, or what comes after it and is there. */
+/* @n, or the first remaining instruction after it. */
 static uint32_t next_of(const struct tidy *t, uint32_t n)
 {
 	while (n < t->n && t->insns[n].code == GONE)
@@ -378,7 +378,7 @@ static uint32_t next_of(const struct tidy *t, uint32_t n)
 	return n;
 }
 
-/* A jump to what comes next; or what writes nothing that is read. */
+/* Is it a jump to the next instruction, or an instruction whose result is dead? */
 static bool is_needless(const struct tidy *t, uint32_t n)
 {
 	struct effect effect = effect_of(t, &t->insns[n]);
@@ -414,7 +414,7 @@ static bool is_there(const struct tidy *t, uint32_t n)
 	return t->insns[n].code != GONE || (n && t->insns[n - 1].code == WIDE);
 }
 
-/* Together again: jumps, labels, calls and lines go by the new numbers. */
+/* Removes the gaps: jumps, labels, calls and lines get the new numbers. */
 static void close_up(struct tidy *t)
 {
 	struct emit *e = t->f->e;
@@ -486,7 +486,7 @@ void tidy(struct function *f, uint32_t start)
 	t.target = calloc(t.n, sizeof(*t.target));
 	t.live = calloc(t.n, sizeof(*t.live));
 	if (t.to && t.target && t.live && find_targets(&t)) {
-		/* What goes makes more known: registers are not written in between any more. */
+		/* Removing instructions reveals further equal values, so this is repeated. */
 		do
 			follow_all(&t);
 		while (remove_needless(&t));
