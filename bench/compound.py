@@ -60,7 +60,7 @@ def ratios(rounds: list[dict], name: str, way: str, plain: str) -> dict[str, Any
 
 
 def summed(rounds: list[dict], ways: dict[str, str]) -> dict[str, Any]:
-    """Of each loop what it costs in each way, and the ratio; @ways: as they are named there."""
+    """For each loop its cost in each way, and the ratio to plain; @ways: names of the ways."""
     plain, *others = ways
     return {
         name: {ways[way]: results.summary([r[name][way] for r in rounds]) for way in ways}

@@ -58,7 +58,7 @@ class FiguresError(Exception):
 
 
 def requests(result: Json) -> Json:
-    """Of bench/model.py."""
+    """The tables of a result of bench/model.py."""
     if not result["holds"]:
         raise FiguresError("the model does not hold on this machine: try when it is not busy")
     header = ["a UDP request by", "over", "instructions", f"{result['label']} time"]
@@ -83,7 +83,7 @@ def requests(result: Json) -> Json:
 
 
 def calls(result: Json) -> Json:
-    """Of bench/inner.py, in instructions."""
+    """The table of a result of bench/inner.py, in instructions."""
     ways = ["by the process", "by a script, LuaJIT", "by a compound, confined engine"]
     rows = []
     for name, text in CALLS.items():

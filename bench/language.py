@@ -53,7 +53,7 @@ class Program:
         self.stocks.write_text(f"{text}run(tonumber(arg[1]))\n")
 
     def times(self, rounds: int) -> tuple[float, float]:
-        """Of this engine and of stock LuaJIT, for `rounds` runs without the start."""
+        """Times of this engine and of stock LuaJIT for `rounds` runs, without the start."""
         ours: list[str | Path] = [*COMMAND, *LIMITS, self.ours]
         stocks: list[str | Path] = ["luajit", self.stocks]
         pairs = [
@@ -63,7 +63,7 @@ class Program:
         return max(pairs[0], 1e-3), max(pairs[1], 1e-3)
 
     def rounds(self) -> int:
-        """So many that stock LuaJIT takes SECONDS."""
+        """The number of rounds for which stock LuaJIT takes SECONDS."""
         rounds = 1
         while (took := self.times(rounds)[1]) < SECONDS / 4:
             rounds *= 4

@@ -49,7 +49,7 @@ io_uring's error shows what becomes of a way with other memory traffic."""
 
 
 class Way(NamedTuple):
-    """One way to serve: per request."""
+    """A way to serve requests: its cost per request."""
 
     instructions: float
     switches: float

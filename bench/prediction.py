@@ -140,7 +140,7 @@ def measured(place: Place, written: bool) -> list[Measured]:
 
 
 def errors(done: list[Measured]) -> dict[str, float]:
-    """Of each script the worst."""
+    """The worst error of each script."""
     found: dict[str, float] = {}
     for one, result in zip(SEQUENCES, done, strict=True):
         found[one.script] = max(found.get(one.script, 0.0), result.error(), key=abs)

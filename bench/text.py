@@ -73,7 +73,7 @@ class Piece:
         return clock() - before
 
     def cost(self, way: str, command: list[str], n: int, clock: Callable[[], int]) -> float:
-        """Of an item, without the start."""
+        """The cost of an item, without the start."""
         once = self.spend(way, command, 0, clock)
         return max(self.spend(way, command, n, clock) - once, 1) / n
 

@@ -209,7 +209,7 @@ class Shapes:
         return done.returncode == 0
 
     def add(self, name: str) -> None:
-        """Where this kernel has it, and this machine the commands for it."""
+        """Adds it, if this kernel has it and this machine has the commands for it."""
         kind, n = KINDS[name], len(self.kinds) + 1
         if kind:
             for where, words, last in ((self.here, kind.client, 1), (self.there, kind.server, 2)):
@@ -462,7 +462,7 @@ class Shapes:
         with_ring(self.receivers[1].sock)
 
     def change_filter(self, sock: socket.socket) -> None:
-        """So many bytes of each frame, or all."""
+        """Limits frames to so many bytes, or not at all."""
         kept = self.random.choice(
             [1, 14, 20, 34, 41, 42, 43, 46, 54, 62, 66, 74, 100, 142, 600, 1000, 1514, 3000, 40000]
         )

@@ -176,7 +176,7 @@ def udp(rng: random.Random, host: str, family: int) -> None:
 
 
 def segments(rng: random.Random, host: str, family: int) -> None:
-    """One packet that stands for many."""
+    """A GSO packet, which stands for several."""
     with socket.socket(family, socket.SOCK_DGRAM) as s:
         s.setsockopt(UDP, UDP_SEGMENT, rng.choice((100, 1000, 1400)))
         for _ in range(5):

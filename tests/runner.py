@@ -116,7 +116,7 @@ class Outcome:
     info: str = field(default="", compare=False)
 
     def kind(self) -> str:
-        """One of the words that headers use."""
+        """The kind of an expectation, in the words that headers use."""
         if self.status < 0:
             return "signal"
         if self.status == 0:

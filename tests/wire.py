@@ -33,7 +33,7 @@ def check(ret: int) -> None:
 
 
 def patient(sock: socket.socket) -> socket.socket:
-    """It waits for 10 s; Python's own time limits would make it one that never blocks."""
+    """Waits for 10 s without making the socket non-blocking, as Python's timeouts would."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 10, 0))
     return sock
 

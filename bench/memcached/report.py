@@ -49,7 +49,7 @@ COLUMNS = {
 
 
 class Plot(NamedTuple):
-    """One of the two, like a figure of the paper."""
+    """One of the two plots, in the form of the paper's figures."""
 
     name: str
     of: str

@@ -49,7 +49,7 @@ COUNTED_SIZE = 64
 
 
 def load(servers: list[Server], size: int, outstanding: int, *options: str) -> list[dict]:
-    """One run of the load generator, which gives each server its turns."""
+    """One run of the load generator, which serves the servers in turn."""
     command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
     command += ["--value-size", str(size), "--outstanding", str(outstanding), *options]
     command += ["--host", servers[0].host]

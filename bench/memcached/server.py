@@ -168,7 +168,7 @@ class Server:
         return [line for line in self.said().splitlines() if line.startswith(SAYS)]
 
     def batching(self) -> dict[str, str]:
-        """Those of its stats that are about batches."""
+        """The server's statistics about batches."""
         return {k: v for k, v in self.stats().items() if k.startswith("udp_batch")}
 
     def kill(self) -> None:

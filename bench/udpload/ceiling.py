@@ -26,7 +26,7 @@ REFLECTOR_CPU, LOAD_CPU = "0", "1"
 
 
 def load(size: int, outstanding: int, seconds: float) -> dict:
-    """One run against a reflector of its own."""
+    """One run of the generator against its own reflector."""
     command = [PROGRAMS / "reflector", "--cpu", REFLECTOR_CPU, "--value-size", str(size)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reflector:
         assert reflector.stdout

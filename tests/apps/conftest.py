@@ -132,7 +132,7 @@ ACL = b"".join(
 
 
 def set_attributes(top: Path) -> None:
-    """Where this file system has them, and this user may."""
+    """Sets extended attributes, if the file system has them and this user may."""
     version = struct.pack("<I", 2)
     with contextlib.suppress(OSError):
         os.setxattr(top / "file12", "system.posix_acl_access", version + ACL)

@@ -110,7 +110,7 @@ def test_rsync_looks_again_after_a_second(tmp_path: Path, unreliable: Path) -> N
 
 
 def test_rsync_as_a_daemon_loads_nothing(tree: Path, unreliable: Path) -> None:
-    """It changes its root to a place where others may have put a library."""
+    """A daemon changes its root to a directory where others may have put a library."""
     config = tree.parent / "rsyncd.conf"
     config.write_text(f"[tree]\npath = {tree}\nuse chroot = no\nuid = {os.geteuid()}\n")
     env = failing(unreliable, tree.parent, 100)

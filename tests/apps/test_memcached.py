@@ -430,7 +430,7 @@ def test_binary(server: Server) -> None:
 
 
 def test_quiet_get_misses_are_quiet(batched: Server) -> None:
-    """One by one, upstream sends an empty datagram instead."""
+    """Without batches upstream sends an empty datagram instead."""
     client = Client(batched)
     client.send(1, binary(9, b"none") + binary(9, b"none"))
     assert client.silent()
@@ -439,7 +439,7 @@ def test_quiet_get_misses_are_quiet(batched: Server) -> None:
 
 
 def test_incomplete_set_takes_nothing_from_the_next(batched: Server) -> None:
-    """One by one, upstream reads the rest of the value from the next datagrams."""
+    """Without batches upstream reads the rest of the value from the next datagrams."""
     batched.set("key", b"value")
     client = Client(batched)
     with batched.paused():
@@ -723,7 +723,7 @@ def test_scripts_are_switched_off(start: Start) -> None:
 
 
 def test_kernel_backend_that_is_not_there(tmp_path: Path) -> None:
-    """Who insists on it is told, and there is no server."""
+    """A user who insists on the kernel backend gets an error, and no server."""
     if Path("/dev/syscript").exists():
         pytest.skip("there is a device")
     done = run_memcached("-o", "udp_batch=syscript", SYSCRIPT_BACKEND="kernel")

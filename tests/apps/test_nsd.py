@@ -54,7 +54,7 @@ def in_net(number: int, *command: str) -> None:
 
 @pytest.fixture(scope="module")
 def nets() -> Iterator[None]:
-    """Of each server a network namespace, with a veth pair to this one."""
+    """A network namespace for each server, with a veth pair to this one."""
     for number in WAYS.values():
         mine, theirs = f"to{number}", f"frames{number}"
         for command in (
@@ -75,7 +75,7 @@ def nets() -> Iterator[None]:
 
 
 def write_conf(way: str, place: Path, options: list[str]) -> Path:
-    """Of a server of example.; the last of several options counts."""
+    """Configures a server of example.; of repeated options the last one counts."""
     (place / "zone").write_text(ZONE + BIG)
     lines = ["ipv4-edns-size: 4096", "ipv6-edns-size: 4096"]
     lines += ['chroot: ""', 'pidfile: ""', 'xfrdfile: ""', "rrl-ratelimit: 0", "verbosity: 2"]
@@ -98,7 +98,7 @@ PROTOCOLS = ["/proc/net/snmp", "/proc/net/snmp6"]
 
 
 def protocols(text: str) -> dict[str, int]:
-    """Of these files: "Udp InErrors", "Udp6InErrors" ..."""
+    """The counters in these files: "Udp InErrors", "Udp6InErrors" ..."""
     counted = {}
     lines = text.splitlines()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
@@ -132,7 +132,7 @@ def drops(output: Callable[..., str]) -> dict[str, int]:
 
 
 class Server:
-    """One that serves example. in its namespace."""
+    """A server of example. in its own namespace."""
 
     def __init__(self, way: str, place: Path, *options: str, closed: bool = False) -> None:
         self.way, self.number = way, WAYS[way]
@@ -168,7 +168,7 @@ class Server:
         return b""
 
     def output(self, *command: str) -> str:
-        """Of a command in its namespace."""
+        """The output of a command in the server's namespace."""
         return output("ip", "netns", "exec", f"nsd{self.number}", *command)
 
     def by_sockets(self) -> int:

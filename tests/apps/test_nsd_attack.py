@@ -37,7 +37,7 @@ NEIGHBOUR, BEYOND = 77, "192.0.2.77"
 
 
 def sysctl(name: str, value: int) -> None:
-    """Of both servers."""
+    """Sets it for both servers."""
     for number in WAYS.values():
         path = f"/proc/sys/net/{name.format(number)}"
         in_net(number, "sh", "-c", f"echo {value} >{path}")
@@ -517,7 +517,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules(both: list[Server], rule: str) -> None:
-    """Those of nftables hold; and frames are taken again without them."""
+    """Rules of nftables are obeyed; without them frames are taken again."""
     wait_until_taken(both[1])
     for number in WAYS.values():
         in_net(number, "nft", RULES[rule].format(number))
@@ -531,7 +531,7 @@ def test_rules(both: list[Server], rule: str) -> None:
 
 
 def test_policy(both: list[Server]) -> None:
-    """Of IPsec."""
+    """An IPsec policy."""
     wait_until_taken(both[1])
     policy = "src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dir in"
     for number in WAYS.values():
@@ -550,7 +550,7 @@ def change(command: str) -> None:
 
 
 def test_addresses(both: list[Server]) -> None:
-    """One that is gone is no longer answered from, until it is there again."""
+    """No replies come from an address that is gone, until it is added again."""
     wait_until_taken(both[1])
     for family, address in ((4, "10.88.{0}.2/24"), (6, "fd88:{0}::2/64")):
         more = "nodad" if family == 6 else ""

@@ -59,7 +59,7 @@ COMMANDS = [
 
 
 def attributes(tree: Path) -> dict[str, tuple[int, ...]]:
-    """But for the sizes of directories, which depend on the order of what was made there."""
+    """Attributes, without the sizes of directories, which depend on the order of creation."""
     seen = {str(p.relative_to(tree)): p.lstat() for p in tree.rglob("*")}
     return {
         name: (st.st_mode, st.st_uid, st.st_gid, 0 if stat.S_ISDIR(st.st_mode) else st.st_size)
@@ -237,7 +237,7 @@ SHARED += [(0o755, "another", True)]
 def test_who_acts_looks_ahead_where_no_one_else_can(
     tmp_path: Path, unreliable: Path, program: str, mode: int, owner: str, shared: bool
 ) -> None:
-    """Who can would put a link to another's file in place of one that was looked at."""
+    """Others who may write there could replace a file that was read ahead by a link."""
     top, victim, count = (tmp_path / name for name in ("tree", "victim", "count"))
     top.mkdir()
     for n in range(20):
@@ -317,7 +317,7 @@ int syscript_probe(int backend) { return -1; }
     ids=lambda command: command[0],
 )
 def test_planted_library(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Of a directory that the program has come to, where anybody may have put one."""
+    """A library planted in a directory that the program enters, where anybody may write."""
     top = tmp_path / "tree"
     (top / "lib").mkdir(parents=True)
     source, loaded = tmp_path / "planted.c", tmp_path / "loaded"

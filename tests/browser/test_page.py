@@ -83,7 +83,7 @@ def hairball(writer: Writer, turn: int) -> None:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a mix of sequences; several programs."""
+    """The page of a trace with several programs and a mix of sequences."""
     place = tmp_path_factory.mktemp("page")
     writer = Writer(5)
     for i in range(200):

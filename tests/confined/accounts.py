@@ -125,7 +125,7 @@ def register(image: bytes, arena: Arena, **options: int) -> tuple[int, str]:
 
 
 def hold_arenas(channel: Channel, limit: int) -> None:
-    """One more arena for each word that it hears."""
+    """Makes one more arena for each word that it reads."""
     may_lock(limit)
     arenas = []
     while channel.hear() is not None:

@@ -27,7 +27,7 @@ STATE = 0x4000
 
 @dataclass
 class Call:
-    """Of a function by its number."""
+    """A call of a function by its number."""
 
     function: int
 

@@ -243,7 +243,7 @@ class Operands:
         self.write_register(*REGISTERS[self.insn.reg_name(operand.reg)], value)
 
     def write_register(self, reg: int, bits: int, value: Value) -> None:
-        """Of 32 bits the others become 0, of 8 and 16 they stay."""
+        """Writing 32 bits clears the upper ones; writing 8 or 16 keeps the others."""
         regs = self.state.regs
         if bits < 32:
             value = concat(extract(regs[reg], bits, 64 - bits), value)
@@ -454,6 +454,6 @@ def disassemble(code: bytes, at: int = 0) -> capstone.CsInsn | None:
 
 
 def execute(state: State, insn: capstone.CsInsn, constants: dict[str, Value] | None = None) -> None:
-    """One instruction; @constants: values for "imm" and "disp" in place of those it has."""
+    """Executes an instruction; @constants: values for "imm" and "disp" in place of its own."""
     name = insn.mnemonic.removeprefix("lock ")
     INSNS[name](state, Operands(state, insn, constants or {}))

@@ -324,7 +324,7 @@ def variables(expr: z3.ExprRef | bool) -> frozenset[str]:
 
 
 class Memory:
-    """Of loads nothing is known: other threads write the arena, too."""
+    """Loads return unknown values, because other threads write to the arena, too."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -361,7 +361,7 @@ def constants_of(insn: capstone.CsInsn) -> dict[str, z3.BitVecRef]:
 
 
 def prove_accesses(mine: Insn, before: State, after: State, disp: z3.BitVecRef) -> None:
-    """Where @mine says, and the arena's are as it says."""
+    """Accesses are where @mine allows them, and those of the arena are as declared."""
     for access in after.accesses:
         address = access.address
         if mine.kind in (PUSH, POP):
@@ -386,7 +386,7 @@ LOADED = {f"loaded{n}" for n in range(1, 5)}
 
 
 def prove_registers(mine: Insn, after: State) -> set[int]:
-    """It writes only registers that its table says it does.  Returns these."""
+    """The instruction writes only registers that its table declares. Returns these."""
     written = {n for n in range(16) if not after.regs[n].eq(BEFORE[n])}
     moved = {STACK} if mine.kind in (PUSH, POP) else set()
     assert written <= {n for n in range(16) if mine.writes >> n & 1} | moved, "writes more"
@@ -766,7 +766,7 @@ def prove_charge(row: Row) -> None:
 
 
 def prove_transfer_of_control(code: bytes, mine: Insn) -> int:
-    """One instruction; and int3, unless it comes back."""
+    """A single instruction; followed by int3, unless control returns after it."""
     insn = model.disassemble(code)
     assert insn.mnemonic == {JUMP: "jmp", CALL: "call", RETURN: "ret"}[mine.kind]
     assert mine.kind == RETURN or insn.operands[0].imm == mine.to
@@ -969,7 +969,7 @@ class Comparison:
                 self.check(self.emulator, run, insn)
 
     def rows(self) -> int:
-        """Those without calls: divisions, and the entry."""
+        """Sequences without calls: divisions, and the entry."""
         rows = [bytes(r) for r in self.verifier.rows() if max(r) < ANY and r[0] != 0xC3]
         for row in rows:
             for n in range(ROW_STATES):

@@ -22,7 +22,7 @@ SOURCE = b"local n = 0 function run(a) n = n + a return n end"
 
 
 def resident() -> int:
-    """Of this process, in KiB."""
+    """The resident memory of this process, in KiB."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
 

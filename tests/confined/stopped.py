@@ -61,7 +61,7 @@ end
 
 
 def outcomes(library: Library, loop: str, backend: int, why: int) -> list[tuple[int, int, str]]:
-    """Of two calls that end for @why, each with one after it that does not loop."""
+    """The results of two calls that end for @why, each followed by one that does not loop."""
     options = {"backend": backend, "engine": CONFINED, "memory": 4 << 20}
     if why == errno.ETIMEDOUT:
         options["wall_limit_ns"] = LIMITS[why] * MS

@@ -162,7 +162,7 @@ class Machine:
         return [int.from_bytes(data[i * size : i * size + size], "little") for i in range(n)]
 
     def code(self) -> tuple[int, bytes]:
-        """Where the machine code runs, and it."""
+        """The address at which the machine code runs, and the code."""
         code = SO.subject_code(self.handle).contents
         return code.exec, ctypes.string_at(code.exec, code.size)
 

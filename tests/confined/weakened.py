@@ -244,7 +244,7 @@ class Bench:
         return self.link(directory / "prove.so", objects)
 
     def judge(self, change: tuple[int, str, str]) -> str:
-        """Who sees it."""
+        """Which tests or proofs detect the change."""
         number, name, text = change
         directory = self.tmp / str(number)
         engine = directory / "engine" / "confined"

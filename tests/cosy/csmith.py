@@ -70,7 +70,7 @@ class Program:
 
 
 def source_of(programs: list[Program]) -> str:
-    """One file, which runs the program whose number it is given."""
+    """A source file that runs the program whose number it is given."""
     cases = "".join(f"\tcase {p.number}: return main_{p.number}();\n" for p in programs)
     main = f"int main(int n, char **args)\n{{\n\tswitch (atoi(args[1])) {{\n{cases}\t}}\n}}\n"
     text = "\n".join(p.source() for p in programs)

@@ -93,7 +93,7 @@ def blank(program: str) -> str:
 
 
 def packed(programs: list[str]) -> str:
-    """One script of all of them."""
+    """One script of all programs."""
     texts = "".join(f"do\n{p}\nall[#all + 1] = run or false\nend\n" for p in programs)
     return f"{PRELUDE}{texts}{RUN}"
 

@@ -93,7 +93,7 @@ NUMBERS = [
 
 
 def number(rng: random.Random) -> str:
-    """One of every kind: as a script has it, so that reading it is a test, too."""
+    """A number of any kind, in a script's notation, so that reading it is tested, too."""
     kind = rng.randrange(8)
     if kind == 0:
         return str(rng.randint(-100, 100))

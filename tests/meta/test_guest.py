@@ -104,7 +104,7 @@ def test_users(as_user, as_outsider):
 @pytest.mark.long
 @boots
 def test_a_fake_oops_fails_its_test_and_the_run(guest) -> None:
-    """And pytest's side of it: what programs and tests in the guest come to."""
+    """What pytest makes of it: results of programs and tests in the guest."""
     tests = BUILD / "meta"
     tests.mkdir(parents=True, exist_ok=True)
     (tests / "test_fake.py").write_text(FAKE.replace("\\\\", "\\"))

@@ -101,7 +101,7 @@ def collected(directory: Path, *options: str) -> list[str]:
 
 
 def test_gate_has_samples(tmp_path: Path) -> None:
-    """Of each parameter's values each is met."""
+    """Each value of each parameter occurs in the sample."""
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     every = [f"test_sample[{b}-{a}]" for b in "xyz" for a in range(4)]
     two = [f"test_two[{b}-{a}]" for b in "xy" for a in range(3)]

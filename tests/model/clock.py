@@ -121,7 +121,7 @@ WATCH = ["forget", "null", "run", "armed"]
 
 
 def watch(protocol: Protocol, state: State, number: int) -> State:
-    """One of them."""
+    """The steps of clock_watch(), one at a time."""
     clocks, runs, task = state.clocks, state.runs, state.tasks[number]
     cpu, run = task.cpu, task.run
     assert cpu is not None and run is not None
@@ -351,7 +351,7 @@ def key(state: State) -> tuple:
 
 
 def normal(state: State) -> State:
-    """One for all that differ in nothing that matters."""
+    """A representative of all states that differ in nothing relevant."""
     clocks = tuple(
         clock
         if clock.run is not None or any(t.cpu == cpu and t.at in WATCH for t in state.tasks)

@@ -87,7 +87,7 @@ def translated(template: Template, mine: dict[int, tuple[str, str]], other: Symb
 
 
 def instances(candidate: Candidate, other: Tape) -> list[Instance]:
-    """Where the program does the same elsewhere, whole or to some step."""
+    """Positions where the program makes the same calls, all or the first of them."""
     names = {step.symbol: (step.name, step.outcome) for step in candidate.flow.steps}
     template = translated(candidate.template, names, other.symbols)
     matcher = Matcher(template, other, candidate.flow.once())

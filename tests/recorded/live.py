@@ -364,7 +364,7 @@ def files(top: Path) -> list[tuple]:
 
 
 def content(path: Path, mode: int) -> bytes:
-    """Of files that may not be read as well: they are ours."""
+    """Contents, also of files without read permission: this user owns them."""
     if os.access(path, os.R_OK):
         return path.read_bytes()
     path.chmod(0o600)
@@ -386,7 +386,7 @@ def exchange(home: Path, saved: Path) -> None:
 
 
 def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
-    """Where the program does what a script is for, in order; none twice."""
+    """Positions at which the program does the script's work, in order, without duplicates."""
     whole = tape.cut(trace)
     where = {
         (whole.thread(at).tid, index): at for at, index in enumerate(whole.indices) if index >= 0

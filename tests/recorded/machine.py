@@ -314,7 +314,7 @@ class Machine:
         return known and not (outside and changes)
 
     def make(self, tid: int, call: Call) -> Made:
-        """One call, as the program made it."""
+        """Makes a call as the program made it."""
         process = self.enter(tid)
         if call.name in FORKS:
             self.fork(tid, call)
@@ -368,7 +368,7 @@ def strip(text: str) -> str:
 
 
 def address_of_data(name: str, args: list[int]) -> int | None:
-    """Where a call writes to, if that is compared."""
+    """The address that a call writes to, if the data is compared."""
     places_ = {"statx": 4, "newfstatat": 2, "stat": 1, "lstat": 1, "fstat": 1}
     arg = places_.get(name, FILLERS.get(name, 1 if name in LISTERS else None))
     return args[arg] if arg is not None and arg < len(args) else None

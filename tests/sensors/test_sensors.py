@@ -86,7 +86,7 @@ def test_bpftrace(command: list[str]) -> None:
 
 
 def test_consolidate_record(command: list[str], tmp_path: Path) -> None:
-    """It traces with ptrace: the script runs in the process, where its calls are seen."""
+    """It traces with ptrace, so the script runs in the process, where its calls are visible."""
     trace = tmp_path / "trace"
     consolidate = [sys.executable, "-m", "consolidate", "record", "-o", str(trace)]
     done([*consolidate, *command])

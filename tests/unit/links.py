@@ -23,6 +23,6 @@ def leads_somewhere(link: str, page: Path) -> bool:
 
 
 def dead_links(page: Path) -> list[str]:
-    """But for those to other machines."""
+    """Broken links, without those to other machines."""
     links = LINK.findall(page.read_text())
     return [link for link in links if "://" not in link and not leads_somewhere(link, page)]

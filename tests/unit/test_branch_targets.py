@@ -64,7 +64,7 @@ class Object:
                 self.symbols[words[7]] = (place, int(words[1], 16), int(words[2], 0))
 
     def resolve(self, name: str, addend: int) -> Place | None:
-        """Where a relocation points, None if outside of this object."""
+        """The target of a relocation; None if it is outside of this object."""
         if name in self.sections:
             return name, addend
         if name not in self.symbols:
@@ -144,7 +144,7 @@ def own_object() -> Path:
 
 
 def kernel_objects(protection: str) -> list[Path]:
-    """Those of the kernels that there are modules for."""
+    """Objects of the kernels for which modules are built."""
     flag = f"-fcf-protection={protection}"
     settings = BUILD.glob("kernel-*/luajit-objects/settings")
     paths = [path.with_name("luajit.o") for path in settings if flag in path.read_text()]

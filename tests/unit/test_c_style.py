@@ -43,7 +43,7 @@ KERNEL_RULES = {
 
 
 def sources() -> list[str]:
-    """Of git, or of a release, which has none."""
+    """The repository's sources; skips in a release, which has no repository."""
     done = subprocess.run(
         ["git", "ls-files", "*.c", "*.h"], cwd=ROOT, capture_output=True, text=True
     )

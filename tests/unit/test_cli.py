@@ -94,7 +94,7 @@ end
 
 @pytest.mark.parametrize("jit", [[], ["--no-jit"]], ids=["jit", "interp"])
 def test_traceback(script, jit: list[str]) -> None:
-    """Of the functions that were active where the error was, innermost first."""
+    """The active functions at the error, innermost first."""
     path = script(TRACED)
     done = syscript("run", *jit, path, "1")
     assert done.stderr.splitlines() == [
@@ -523,7 +523,7 @@ def test_buffer_smaller_than_the_size_passed(script) -> None:
 
 
 def test_load_takes_one_place() -> None:
-    """Of two, neither is meant more than the other; and a long one is not cut."""
+    """Of two attach points neither is preferred; and a long one is not cut."""
     done = syscript("load", "x", "x.o", "--at", "inet input", "--at", "inet output")
     assert done.returncode == 2 and "load the program once for each attach point" in done.stderr
     done = syscript("load", "x", "x.o", "--for", "timer", "--for", "files")
@@ -641,7 +641,7 @@ def test_doctor_knows_secure_boot(tmp_path: Path, signed: bool) -> None:
 
 
 def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
-    """And so does the module's build, before it tries."""
+    """The module's build refuses as well, before it tries."""
     tested = (ROOT / "kernel/tested").read_text().strip()
     assert json.loads(syscript("doctor", "--json").stdout)["newest_tested"] == tested
     config = tmp_path / "include/config"
@@ -655,7 +655,7 @@ def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
 
 
 def test_doctor_leaves_audit_alone() -> None:
-    """It advises nobody to drop audit rules."""
+    """Doctor never advises to drop audit rules."""
     sources = "".join(path.read_text() for path in (ROOT / "cli").glob("*.c"))
     assert "auditctl" not in sources and "audit rules" in sources
 

@@ -235,7 +235,7 @@ def test_accesses_pay_for_cache_misses(how: str) -> None:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_long_code_looks_at_the_clock(how: str) -> None:
-    """Where nothing jumps back, too."""
+    """Fuel is charged also where no jump leads back."""
     n = 100_000
     with Machine(i.Image([i.load(1, 1) * n + i.EXIT]).pack()) as machine:
         assert machine.looks(how=how) >= n * ACCESS // MOST

@@ -236,7 +236,7 @@ def test_loads(size: int, sign: bool) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 def test_stores(size: int) -> None:
-    """Of registers, of r10, of constants, by a register, by r10 and to what is known."""
+    """Stores of registers, r10 and constants, by a register, by r10 and to known addresses."""
     value = 0xF1E2D3C4B5A69788
     cases = [
         i.arena(base, 0x200) + i.movi(src, value) + i.store(base, 3, src, size) + i.EXIT

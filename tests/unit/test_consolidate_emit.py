@@ -329,7 +329,7 @@ def until_again(trace: Writer, i: int) -> None:
 
 
 def expected_error(trace: Writer, i: int) -> None:
-    """It goes on because a file is not there."""
+    """An error that is expected: the program continues if a file does not exist."""
     error = "-1 ENOENT (No such file or directory)"
     stat = "{st_mode=S_IFREG|0644, ...}"
     trace.call(f'newfstatat(AT_FDCWD, "/d/{i}-journal", 0x7ffd, 0)', error)
@@ -431,7 +431,7 @@ def test_trial_sees_a_script_that_is_wrong(tmp_path: Path) -> None:
 
 
 def test_script_that_is_not_as_the_trace_is_reported(tmp_path: Path) -> None:
-    """One of ten iterations may differ: that is said."""
+    """One of ten iterations may differ, and the script's head says so."""
     trace = Writer(3)
     for i in range(100):
         trace.noise(2)

@@ -314,7 +314,7 @@ def test_replay_that_comes_to_something_else_ends(
 
 
 def test_other_errors_than_in_the_trace(tmp_path: Path) -> None:
-    """Where a call fails as it did not there, the script stops, and there is no comparison."""
+    """If a call fails with an error that the trace lacks, the script stops, uncompared."""
 
     def attributes(trace: Writer, i: int) -> None:
         trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0)

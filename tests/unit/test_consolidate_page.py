@@ -79,7 +79,7 @@ def test_page_fetches_nothing(text: str) -> None:
 
 
 def test_page_has_source_lines(tmp_path: Path) -> None:
-    """Of a program without debugging information, its functions."""
+    """The functions of a program that has no debugging information."""
     writer = Writer(1)
     for i in range(40):
         writer.read_file(f"/d/{i}")

@@ -92,7 +92,7 @@ def measured(writer: Writer, place: Path) -> list[Measured]:
 
 
 def wrong(measured: list[Measured]) -> list[Measured]:
-    """Those with a predicted sign that is not the measured one."""
+    """Candidates whose predicted sign differs from the measured one."""
     return [
         one
         for one in measured

@@ -460,7 +460,7 @@ def test_auto_keeps_what_gains(
 
 
 def test_auto_has_nothing_to_gain(looked_up: Path) -> None:
-    """Of the meter, and of programs that are really run: in a process no mode switch is saved."""
+    """The meter, and programs that really run: in a process no mode switch is saved."""
     done = automatic(looked_up, RUN, "lookup.c", TOOK="1000 990 1200", DID="a a a")
     assert (done.returncode, done.stdout) == (1, "")
     assert "nothing gains: leave the program as it is" in done.stderr

@@ -26,7 +26,7 @@ def run(*argv: str | Path) -> str:
 
 
 def metrics() -> set[str]:
-    """That `syscript list --prometheus` prints."""
+    """The metrics that `syscript list --prometheus` prints."""
     listed = (ROOT / "cli/list.c").read_text()
     counters = (ROOT / "cli/counters.c").read_text()
     named = re.findall(r'COUNTER\(\w+, "[^"]*", \d+, "(\w+)"', counters)

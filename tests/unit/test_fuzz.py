@@ -18,7 +18,7 @@ def fuzz(fuzzer: Path, script: str, *variables: str) -> subprocess.CompletedProc
 
 
 def test_jobs_have_seeds_of_their_own(tmp_path: Path) -> None:
-    """And one corpus."""
+    """Each job has a seed of its own; all share a corpus."""
     done = fuzz(tmp_path / "f", 'echo "$@"', "FUZZ_JOBS=3", "FUZZ_SEED=41", "FUZZ_RUNS=7")
     assert not done.returncode, done.stderr
     *jobs, judged = (line.split() for line in done.stdout.splitlines())

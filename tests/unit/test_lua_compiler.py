@@ -435,7 +435,7 @@ def test_memory_is_written() -> None:
 
 
 def test_overflow_goes_on_interpreted() -> None:
-    """Of the integers that compiled code knows, in the middle of loops and calls."""
+    """Overflow of integers in compiled code, in the middle of loops and calls."""
     text = """
     local function double(n) return n + n end
     function run()
@@ -470,7 +470,7 @@ end
 
 
 def test_deep_recursion() -> None:
-    """It ends by an error of Lua's, which can be caught, before the stacks are full."""
+    """Recursion ends in a Lua error, which can be caught, before the stacks are full."""
     done = both(DEEP, "--memory-limit", "8M")
     assert done.returncode == 0, done.stderr
     assert "5000\tend\tpong\nfalse\tstdin:3: stack overflow" in done.stdout

@@ -74,7 +74,7 @@ def test_refused(shell: str, why: str) -> None:
 
 
 def plant(directory: Path) -> list[Path]:
-    """Where a program in @directory and its library might look for it, but must not."""
+    """Puts it where a library might look next to a program in @directory, and must not."""
     around = ("", "lib/", "syscript/", "lib/syscript/", "../", "../lib/", "../lib/syscript/")
     places = [f"{a}{b}lua.image" for a in around for b in ("", "lua-runtime/")]
     planted = [directory / place for place in [*places, "../lua-runtime/lua.image"]]
@@ -129,7 +129,7 @@ def test_named(tmp_path: Path) -> None:
 
 
 def test_in_a_user_namespace() -> None:
-    """Where root's files are of nobody whom the namespace knows."""
+    """In a namespace where root's files belong to no known user."""
     inside = ["unshare", "--user", "--map-user=1234"]
     assert ran(run("", BUILD / "syscript", None, *inside))
     assert not ran(run(f"chmod o+w {INSTALLED}", BUILD / "syscript", None, *inside))

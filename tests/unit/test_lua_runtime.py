@@ -41,7 +41,7 @@ def run(*words: str | Path, **options) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_does_as_luajit(script: Path) -> None:
-    """One expected output for both engines."""
+    """Both engines have the same expected output."""
     confined = outcome(here, [*confined_lua("user"), *CORPUS_LIMITS, str(script)])
     assert confined == outcome(here, USER[1].command(script, *CORPUS_LIMITS))
     assert confined.status == 0
@@ -303,7 +303,7 @@ def test_compiled_functions_keep_what_was_there() -> None:
 
 
 def test_messages_are_collected() -> None:
-    """There are 64 at once; those that are garbage make room."""
+    """64 imports can exist at once; garbage makes room for new ones."""
     code = "local b = util.buffer(64) for _ = 1, 1000 do net.messages(b, 1) end"
     assert run("-e", code).returncode == 0
     code = "local b, t = util.buffer(64), {} for i = 1, 65 do t[i] = net.messages(b, 1) end"
@@ -355,7 +355,7 @@ def test_goes_on_after_the_wall_limit(
 
 
 def test_time_in_system_calls_is_none_of_the_scripts() -> None:
-    """They work for some 300 ms; a script with a limit of 100 ms does not notice."""
+    """System calls take some 300 ms, and do not count in a script's limit of 100 ms."""
     code = "local b = util.buffer(2 ^ 18) for _ = 1, 500 do syscall.getrandom(b, 2 ^ 18, 0) end"
     done = run("--info", "--time-limit", "100ms", "-e", code)
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
 
 
 def test_demo_builds_what_it_shows(tmp_path: Path) -> None:
-    """Where nothing is built yet: elsewhere all of it may be there."""
+    """In a tree where nothing is built yet."""
     given = [f"BUILD={tmp_path}", f"VENDOR={ROOT / 'build/vendor'}", "VENDOR_READY="]
     command = ["make", "-nk", *given, "demo-parts"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

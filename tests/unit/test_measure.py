@@ -43,7 +43,7 @@ def test_output_is_compared_and_not_shown() -> None:
 
 
 def test_mode_switches_are_exact() -> None:
-    """Of a program that makes 1,000 system calls more than another."""
+    """Of two programs one makes 1,000 system calls more."""
     calls = "import os\nfor _ in range({}): os.getppid()"
     python = ["/usr/bin/python3", "-I", "-S", "-c"]
     base, more = calls.format(0), calls.format(1000)

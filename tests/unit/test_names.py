@@ -74,7 +74,7 @@ def words(pattern: re.Pattern[str]) -> set[str]:
 
 @cache
 def goals() -> set[str]:
-    """Of the repository, and of the safety kit by itself."""
+    """Make's goals, in the repository and in the safety kit by itself."""
     asked = [["make", "-qp", "help"], ["make", "-qp", "-C", "safety", "clean"]]
     done = [subprocess.run(words, cwd=ROOT, capture_output=True, text=True) for words in asked]
     return set(re.findall(r"^([\w-]+):", "".join(d.stdout for d in done), re.M))

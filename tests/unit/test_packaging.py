@@ -103,7 +103,7 @@ def test_prefix_of_ones_own(tmp_path: Path) -> None:
     [("/home/me/syscript", set()), ("/usr/local", {"bin", "include", "lib", "share", "share/man"})],
 )
 def test_uninstall_leaves_no_directory(tmp_path: Path, prefix: str, left: set[str]) -> None:
-    """But those that a system has in /usr/local in any case."""
+    """Except directories that a system has in /usr/local anyway."""
     installed(tmp_path, prefix)
     mine = tmp_path / prefix.strip("/") / "bin/mine"
     mine.touch()
@@ -222,7 +222,7 @@ def kit(tmp_path: Path) -> Path:
 
 
 def test_safety_kit_is_taken_away(kit: Path, tmp_path: Path) -> None:
-    """It has what it needs: its Makefile's version, its tests, what it installs."""
+    """The kit contains what it needs: its Makefile's version, its tests, what it installs."""
     assert f"\nVERSION := {VERSION}\n" in (kit / "Makefile").read_text()
     python = [ROOT / "build" / "venv" / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider"]
     assert "passed" in done(*python, "-q", "tests/test_reports.py", cwd=kit)

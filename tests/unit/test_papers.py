@@ -21,7 +21,7 @@ NAMED = sorted(set(re.findall(r"`(make [\w-]+|man [\w/.-]+)`", PAGE)) | set(COMM
 
 
 def goals() -> set[str]:
-    """Of all makefiles.  Not asked of make itself: some of it runs with -n, too."""
+    """Goals of all makefiles, read as text, because make runs some recipes even with -n."""
     # Some are made by templates, but all that people call has a line of help.
     found = set(re.findall(r"^##\+?([\w-]+) ", (ROOT / "Makefile").read_text(), re.M))
     for file in (ROOT / "Makefile", *ROOT.glob("**/*.mk")):

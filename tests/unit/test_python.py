@@ -164,7 +164,7 @@ def test_readme(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_pip_leaves_nothing_in_the_tree(tmp_path: Path) -> None:
-    """It fetches what it builds with."""
+    """pip fetches its build tools."""
     before = {path for path in PYTHON.rglob("*") if "__pycache__" not in path.parts}
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
     subprocess.run([*pip, "--target", tmp_path, PYTHON], check=True)

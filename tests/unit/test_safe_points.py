@@ -48,7 +48,7 @@ OPERATIONS = {
 
 
 def cpu_time(name: str, limit: int) -> tuple[int, int]:
-    """Of the thread, in ns, and what the call has returned."""
+    """The thread's CPU time in ns, and the result of the call."""
     library = Library()
     before, operation = OPERATIONS[name]
     source = f"{before}\nfunction run() {operation} end".encode()

@@ -23,7 +23,7 @@ def bench():
 
 
 def samples(bench) -> dict[str, dict[str, float]]:
-    """One round: plain takes 10 s, and with a tool 11; 8 s are the processes' own."""
+    """One round: plain takes 10 s, with a tool 11 s; 8 s are spent in processes."""
     found = {}
     for key in bench.RATIOS.values():
         found[key.sample("plain")] = {"elapsed": 99.0, "cpu": 10.0, "system": 0.5}

@@ -34,7 +34,7 @@ class Load:
         return {name: self.result[name] for name in FAULTS if self.result[name]}
 
     def times(self) -> dict[str, float]:
-        """Of GETs, in ms."""
+        """Response times of GETs, in ms."""
         return {name: us / 1000 for name, us in self.result["get"]["us"].items()}
 
 
@@ -122,7 +122,7 @@ def test_keys_per_get(options: list[str]) -> None:
 
 
 def test_keys_more_than_there_are() -> None:
-    """One that is asked for twice comes twice."""
+    """A key that is requested twice is returned twice."""
     with reflector("--keys", "5") as running:
         options = ["--requests", "500", "--keys-per-get", "20", "--keys", "5", "--quiet"]
         load = udpload(*options, running.port)

@@ -27,7 +27,7 @@ SIZE, MODE = STAT + 24, STAT + 40
 
 
 def records(dirfd: int, flags: int) -> list[tuple[str, int, int]] | int:
-    """Of each entry its name, size and mode; or -errno.  A buffer that takes many turns."""
+    """Each entry's name, size and mode; or -errno. The buffer needs many calls."""
     found, room = [], ctypes.create_string_buffer(40_000)
     os.lseek(dirfd, 0, os.SEEK_SET)
     while True:

@@ -50,7 +50,7 @@ def muted(port: int) -> socket.socket:
 
 
 def protocols(sock: socket.socket, mac: bytes, n: int) -> list[int]:
-    """Of the IPv4 frames that come from there: n, and those that come soon after."""
+    """Protocols of the next n IPv4 frames, and of those that follow at once."""
     found: list[int] = []
     until = time.monotonic() + 10
     while time.monotonic() < until:

@@ -85,7 +85,7 @@ def test_locked_memory_is_a_users() -> None:
 
 
 def test_all_of_a_huge_page_counts() -> None:
-    """It stays as long as a part of it is pinned."""
+    """A huge page stays charged as long as any part of it is pinned."""
     with Account(FIRST_UID, hold_huge, 4 << 20) as first:
         assert first.hear() == [0, "", 2 << 20, True]
     with Account(FIRST_UID, hold_huge, 1 << 20) as second:

@@ -96,7 +96,7 @@ def test_what_others_take_is_not_charged(faults: Callable[[str, int], None]) -> 
 def test_clock_off_in_a_system_call(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
 ) -> None:
-    """It goes off at any tick in a call; the return from the call turns it on."""
+    """The clock may stop at any tick in a call; the return from the call starts it."""
     faults("hasty", 1)
     with Path("/dev/zero").open("rb") as zero:
         for n in range(1, 120, 4):

@@ -503,7 +503,7 @@ def test_fork_and_close_during_a_run() -> None:
 
 
 def test_exec_during_a_run() -> None:
-    """It ends the other threads, wherever they are."""
+    """execve(2) ends the other threads, wherever they are."""
     result = as_user(
         "with Arena() as arena:\n"
         "    fd = register(FOREVER, arena)\n"

@@ -106,7 +106,7 @@ def short_limit() -> Iterator[None]:
 
 @pytest.mark.parametrize("what", ["compute", "call"])
 def test_ends_have_a_line(what: str, as_outsider, short_limit) -> None:
-    """Where it was when its time was up: in its own code or in a system call."""
+    """The line at which time ran out: in the script's own code or in a system call."""
     lines = (ROOT / "tests" / "cosy" / "guest" / "endless.c").read_text().splitlines()
     number = next(n for n, line in enumerate(lines, 1) if f"HERE: {what}" in line)
     done = as_outsider([BUILD / "guest" / "endless", what], env=KERNEL)

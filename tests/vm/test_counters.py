@@ -107,7 +107,7 @@ def symbols_of(name: str) -> list[tuple[int, str]]:
 
 
 def room() -> range:
-    """Where machine code is."""
+    """The address range of machine code."""
     command = ["grep", r"\bsyscript_mcode\b", "/proc/kallsyms"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     start = int(text.split()[0], 16)

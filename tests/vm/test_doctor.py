@@ -71,7 +71,7 @@ def test_outsider_is_not_in_the_group(as_outsider) -> None:
 
 @pytest.fixture
 def rules() -> Iterator[Path]:
-    """Where rules for udev can be written, and the device as it was afterwards."""
+    """A writable directory of udev rules; restores the device afterwards."""
     directory = Path("/etc/udev/rules.d")
     subprocess.run(["mount", "-t", "tmpfs", "none", "/etc/udev"], check=True)
     was = DEVICE.stat()
@@ -86,7 +86,7 @@ def allow(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_allow(rules: Path, as_outsider, as_user) -> None:
-    """Who may is so at once, for processes that run already, and LuaJIT is not concerned."""
+    """The choice holds at once, for running processes, too, and does not concern LuaJIT."""
     luajit = LUAJIT.stat()
 
     def may(run) -> bool:

@@ -384,7 +384,7 @@ end
 
 
 def test_longer_replies(mode: str, net: Wire, far: socket.socket) -> None:
-    """They get room, which is charged, and come out whole."""
+    """Longer replies get room, which is charged, and arrive complete."""
     grown = Script(mode, GROWN)
     with net.to_server(7) as client:
         for size in (10, 100, 200, 300, 700, 1000, 1472):
@@ -685,7 +685,7 @@ def test_peekers(kernel: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_gso(kernel: str, net: Wire, far: socket.socket) -> None:
-    """One frame that stands for many datagrams is that many for the script."""
+    """A script receives a GSO frame as its datagrams."""
     echo = Script(kernel, ECHO)
     with net.to_server(7) as client:
         client.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
@@ -803,7 +803,7 @@ def opened(request: pytest.FixtureRequest, mode: str) -> str:
 
 @contextlib.contextmanager
 def accepted_only(net: Wire, datagrams: str, match: str, n: int) -> Iterator[None]:
-    """Of such datagrams the receiver's stack accepts those that match, which are n and all."""
+    """The receiver's stack accepts n of these datagrams, which match, and no others."""
     rules = [f"INPUT -i lo -p udp {datagrams} -m {match} -j ACCEPT"]
     rules += [f"INPUT -i lo -p udp {datagrams} -j DROP"]
     for rule in rules:
@@ -908,7 +908,7 @@ def test_filters_on_the_way_out(mode: str, net: Wire, far: socket.socket) -> Non
 
 
 def crc32c(data: bytes) -> int:
-    """Of SCTP."""
+    """SCTP's checksum."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte

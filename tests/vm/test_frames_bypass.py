@@ -122,7 +122,7 @@ def check_refused(sock: socket.socket) -> None:
 
 
 def test_in_a_control_group(net: Wire, dropping: None) -> None:
-    """Where a program looks after setsockopt(2), an option that was set counts for nothing."""
+    """If a cgroup's program checks setsockopt(2), the socket's option has no effect."""
     send = Script("kernel", SEND)
     with control_group() as group, net.server.packet("far", 0) as sock:
         bypass(sock)
@@ -144,7 +144,7 @@ SCRATCH_SIZE = 1 << 20
 
 
 def scratch() -> int:
-    """Where the only script of this process has it."""
+    """The address of the scratch memory of this process's only script."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     (line,) = (line for line in lines if "syscript-scratch" in line)
     return int(line.partition("-")[0], 16)

@@ -65,7 +65,7 @@ class Copies:
         return length, payload, self.memory.raw[i * ROOM + 8 : i * ROOM + 8 + length]
 
     def payloads(self, sock: socket.socket, batch: int = 64) -> list[bytes]:
-        """Of datagrams; None of them is anything else."""
+        """The payloads of frames that are datagrams; None for others."""
         frames = self(sock, batch)
         lengths = [self.frame(i)[1] for i in range(len(frames))]
         assert 0xFFFFFFFF not in lengths
@@ -108,7 +108,7 @@ def segmenting(sock: socket.socket, size: int) -> None:
 
 @contextmanager
 def device(net: Wire, name: str, kind: str, address: str) -> Iterator[None]:
-    """One of the client's."""
+    """A device of the client's."""
     net.client.ip(f"link add name {name} {kind}")
     try:
         net.client.ip(f"address add {address} dev {name}")
@@ -207,7 +207,7 @@ end
 
 @contextmanager
 def association(net: Wire) -> Iterator[socket.socket]:
-    """Of SCTP: its client."""
+    """An SCTP association: its client."""
     ends = []
     for where in (net.server, net.client):
         with where.inside():
@@ -419,7 +419,7 @@ def test_cut(net: Wire, far: socket.socket, kept: int) -> None:
 
 @pytest.mark.parametrize("room", [4096, 212992 // 2])
 def test_no_more_than_the_buffer(net: Wire, far: socket.socket, room: int) -> None:
-    """Of one byte each, in the hands of a script and in its queue: one frame more, at most."""
+    """Pieces of one byte, held by a script and queued: at most one frame beyond the buffer."""
     hold = Script("kernel", HOLD)
     ours, theirs = socket.socketpair()
     ours.settimeout(30)

@@ -80,7 +80,7 @@ def attach(sock: socket.socket, code: list[tuple[int, int, int, int]]) -> None:
 
 
 def datagrams_to(port: int, length: int = 0xFFFF) -> list[tuple[int, int, int, int]]:
-    """Of IPv4, without options; so many bytes of them."""
+    """Filters IPv4 datagrams without options, and passes so many bytes."""
     return [
         (0x28, 0, 0, 12),
         (0x15, 0, 5, 0x0800),
@@ -182,7 +182,7 @@ def test_echo(mode: str, net: Wire, far: socket.socket, seven: socket.socket) ->
 
 
 def test_the_rest_is_the_stacks(net: Wire, far: socket.socket) -> None:
-    """It answers pings and other ports, in the middle of frames that are taken."""
+    """The stack answers pings and other ports while frames are taken."""
     echo = Script("kernel", ECHO)
     echo(far.fileno(), 7, 0, 0)
     eight = net.server.udp(SERVER4, 8)
@@ -255,7 +255,7 @@ def test_like_the_sockets_own(net: Wire, far: socket.socket) -> None:
 
 
 def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket) -> None:
-    """They see frames before these are taken, and keep what they saw."""
+    """Taps see frames before they are taken, and keep what they saw."""
     overwrite = Script(
         mode,
         f"""
@@ -280,7 +280,7 @@ def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_gso(net: Wire, far: socket.socket) -> None:
-    """One frame that stands for many datagrams is that many."""
+    """A GSO frame is received as its datagrams."""
     echo = Script("kernel", ECHO)
     echo(far.fileno(), 7, 0, 0)
     with net.to_server(7) as client:
@@ -372,7 +372,7 @@ def drop_net_admin() -> None:
 
 
 def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """It is asked for when frames begin to be taken, over the socket's namespace."""
+    """CAP_NET_ADMIN is required over the socket's namespace when frames begin to be taken."""
 
     def without() -> None:
         first, later = Script("kernel", RECEIVE), Script("kernel", OPEN)
@@ -826,7 +826,7 @@ def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["closed", "called"])
 def test_namespace_goes(how: str) -> None:
-    """It is kept by the socket, which goes when the script does or is next called."""
+    """The socket keeps its namespace until the script ends or is called next."""
     lonely = Wire()  # Its processes are to have none of the script's descriptors.
     script = Script("kernel", f"function run(fd) if fd >= 0 then {TAKE} end return 0 end")
     sock = taker(lonely.server, "far")
@@ -847,7 +847,7 @@ def test_namespace_goes(how: str) -> None:
 
 
 class Storm:
-    """Of frames, and of takers that come and go, for some seconds."""
+    """Frames, with takers that come and go, for some seconds."""
 
     def __init__(self, server: Namespace) -> None:
         self.server, self.end, self.sent = server, time.monotonic() + 4, 0

@@ -32,7 +32,7 @@ far = test_frames_taken.far
 
 @pytest.fixture
 def first() -> Iterator[None]:
-    """One CPU for all, which is this thread's until it sleeps: what it wakes has to wait."""
+    """Runs all on one CPU, so that woken tasks wait until this thread sleeps."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))

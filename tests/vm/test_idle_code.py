@@ -71,7 +71,7 @@ def test_it_is_kept(verified: Verified) -> None:
 
 
 def test_the_oldest_of_an_account_goes_first(verified: Verified) -> None:
-    """And none of another's."""
+    """The account's oldest code is freed first, and no other account's."""
 
     def other(channel: Channel) -> None:
         with Arena() as arena:

@@ -28,7 +28,7 @@ ALONE = BUILD.parent / "vm" / "alone"
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """One process that never sleeps for each CPU."""
+    """A process for each CPU that never sleeps."""
     loops = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
         for _ in range(os.cpu_count() or 1)

@@ -234,7 +234,7 @@ def test_scripts_are_switched_off(as_outsider) -> None:
 
 
 def test_many_at_once(pages_to_pin) -> None:
-    """They share their code: each for itself, a fifth would find no room."""
+    """The scripts share code: with code of its own a fifth would find no room."""
     code = "syscall.write(1, 'on\\n') syscall.poll(0, 0, -1)"
     command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     options = {**account("outsider"), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}

@@ -48,7 +48,7 @@ MAC = int.from_bytes(SERVER_MAC, "big")
 
 
 class Server:
-    """One of the scripts; serves in a thread."""
+    """A thread that serves with one of the scripts."""
 
     def __init__(self, name: str, where: Where) -> None:
         self.library = Library()
@@ -397,6 +397,6 @@ def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
 
 
 def test_lengths() -> None:
-    """They are to be read."""
+    """The scripts stay short, because they are examples."""
     for script in SCRIPTS.glob("*.lua"):
         assert len(script.read_text().splitlines()) <= 100, script

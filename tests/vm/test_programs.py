@@ -438,7 +438,7 @@ for _ in range(6):
 
 
 def test_goes_with_its_namespace() -> None:
-    """It outlives its loader, keeps the module, and goes with the namespace."""
+    """A program outlives its loader, holds the module, and ends with the namespace."""
     # Those of the tests before it go when the kernel comes to that.
     until = time.monotonic() + 30
     while p.references() and time.monotonic() < until:
@@ -712,7 +712,7 @@ says = (i.load(2, 1, 24, 1) + i.jump_ifi("ne", 2, 58, 2) + i.movi(0, 1) + i.EXIT
 
 
 def test_transport_behind_extension_headers() -> None:
-    """Of IPv6: bounded, and 255 where it cannot be told."""
+    """The search through IPv6 headers is bounded; 255 if the transport is unknown."""
     result = in_own_namespace(
         SIX
         + """

@@ -116,7 +116,7 @@ def in_account(channel: Channel, version: int, calls: int) -> None:
 
 
 def test_one_for_all_users() -> None:
-    """It is in nobody's list, and the code that is theirs is their extension's."""
+    """The base is in no user's list; users are charged for their extensions only."""
     assert share(1000) == share(1000) == (0, "")
     with (
         Account(FIRST_UID, in_account, 1000, 1) as one,

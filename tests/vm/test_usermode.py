@@ -106,7 +106,7 @@ def kill_soon(child: int) -> None:
 
 @pytest.mark.parametrize("hog", HOGS)
 def test_cpu_limit_of_a_cgroup(hog: str, throttled: Path) -> None:
-    """It holds for a run, which so owes nothing when it is killed."""
+    """A run is throttled as well, so that it has no debt when it is killed."""
     child = start_in(throttled, HOGS[hog])
     time.sleep(1)
     before, since = used(throttled), time.monotonic()
