@@ -397,7 +397,6 @@ static int outcome(const struct runtime_io *io)
 static int after(struct vm *vm, const struct runtime_io *io, int err)
 {
 	take_output(vm);
-	vm->call->stop = 0;
 	if (err) {
 		tell_end(vm, err);
 		return err;
@@ -664,7 +663,7 @@ static int end_owning(struct script *script, struct vm *vm, const struct runtime
 }
 
 /*
- * A call that ended with @err has failed, or left output, or the runtime was told to end.
+ * A call that ended with @err has failed, or left output.
  * Returns 0, -errno, or -ESTALE: nothing has run.
  */
 __attribute__((noinline))
@@ -705,7 +704,7 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 	if (err == -ESTALE)
 		return err;
 	WRITE_ONCE(script->program->calls, script->program->calls + 1);
-	if (err || io->failed || vm->call->stop || vm->call->output.len)
+	if (err || io->failed || vm->call->output.len)
 		err = end_call(script, turn, vm, err);
 	return err ?: (int)take_results(io, nresults_max, results);
 }

@@ -490,6 +490,7 @@ COSY_FUNCTION void lua_runtime(struct runtime_io *frame)
 	if (is_running)
 		return refuse_broken(call);
 	is_running = 1;
+	call->stop = 0;
 	frames_known = 0;
 	if (L)
 		run = call_compiled_run(L, call);

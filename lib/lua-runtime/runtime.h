@@ -63,7 +63,7 @@ struct runtime_io {
  * @replaced: for compiled functions: has a function of a library been replaced?
  * @found: for compiled functions: captures of a compiled pattern
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
- * @stop: 0 before each call; not 0: the run has to end, see struct image_header
+ * @stop: cleared by each call; not 0: the run has to end, see struct image_header
  * @error: of the last call that has failed
  * @output: output of print()
  */

@@ -19,8 +19,13 @@
 #define THREADS	12
 #define SOON	20	/* s, for what takes a fifth of one */
 
+/* For ms < 0 it computes until the signal ends it. */
 static const char source[] =
-	"function run(n, ms) if ms > 0 then syscall.poll(0, 0, ms) end return n + 1 end";
+	"function run(n, ms)"
+	"  if ms > 0 then syscall.poll(0, 0, ms) end"
+	"  if ms < 0 then local s = 0 for i = 1, 1e10 do s = s + i % 7 end end"
+	"  return n + 1 "
+	"end";
 
 static int fd;
 
@@ -107,6 +112,24 @@ static void jumps(void)
 	leave(20000, 1000);
 	check_others();
 	check_call(1, 0);
+}
+
+/* The run was told to end, and nobody has seen that it has. */
+static void ended(void)
+{
+	struct syscript_options options = { .time_limit_ns = 9000000000 };
+	int before = fd;
+
+	on_alarm(jump, 0);
+	fd = load_with(source, &options);
+	for (int i = 0; i < 3; i++) {
+		leave(20000, -1);
+		check_call(i, 0);
+		leave(20000, -1);
+		check_others();
+	}
+	syscript_close(fd);
+	fd = before;
 }
 
 /* Its handler has a stack of its own, beyond the thread's. */
@@ -294,7 +317,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-	{ "jumps", jumps }, { "jumps from a stack", jumps_from_stack }, { "closes", closes },
+	{ "jumps", jumps }, { "ended", ended }, { "jumps from a stack", jumps_from_stack }, { "closes", closes },
 	{ "nested", nested }, { "slow handler", slow_handler }, { "forks", forks },
 	{ "cancels", cancels }, { "many", many },
 };
