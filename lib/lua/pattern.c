@@ -71,6 +71,11 @@ static struct set inverse(struct set set)
 	return set;
 }
 
+static bool is_full(const struct set *set)
+{
+	return (set->w[0] & set->w[1] & set->w[2] & set->w[3]) == ~0ULL;
+}
+
 static bool are_disjoint(const struct set *a, const struct set *b)
 {
 	u32 i;
@@ -371,11 +376,145 @@ static void take_char(struct matcher *m, const struct set *set, u32 no)
 	emit_alu_imm(m->e, INSN_ADD, 1, 1);
 }
 
+/* -- Code: eight characters at a time --------------------------------------------------------- */
+
+#define EACH(byte)	(0x0101010101010101UL * (byte))
+#define TESTS_MOST	3
+
+/*
+ * What may end a run of characters: those that are less than @byte, or equal to it.  In a word,
+ * the lowest byte for which that is so has its highest bit set by ((x - EACH(n)) & ~x), with
+ * n = @byte, or 1 and x exclusively or-ed with EACH(@byte): only bytes after it may borrow.
+ */
+struct word_test {
+	bool less;
+	u8 byte;
+};
+
+/*
+ * Finds tests that all characters outside of the set pass, as may some of the set.  0: it takes
+ * too many, or characters of the set mostly come in short runs.
+ */
+static u32 find_tests(const struct set *set, struct word_test *tests)
+{
+	struct set others = inverse(*set);
+	struct range ranges[RANGES_MOST];
+	u32 nranges = find_ranges(&others, ranges), n = 0, i;
+
+	if (nranges > RANGES_MOST)
+		return 0;
+	for (i = 0; i < nranges; i++) {
+		bool is_blank = ranges[i].to <= ' ' && (i || ranges[i].from < ranges[i].to ||
+							(nranges > 1 && ranges[1].to <= ' '));
+
+		if (!is_blank && ranges[i].from < ranges[i].to)
+			return 0;
+		if (n && is_blank && tests[n - 1].less) {
+			tests[n - 1].byte = ranges[i].to + 1;
+			continue;
+		}
+		if (n == TESTS_MOST)
+			return 0;
+		tests[n++] = (struct word_test){ is_blank, ranges[i].to + is_blank };
+	}
+	return n;
+}
+
+/* May a character of the set pass the tests? */
+static bool tests_exceed(const struct set *set, const struct word_test *tests, u32 n)
+{
+	u32 i, c;
+
+	for (i = 0; i < n; i++)
+		for (c = 0; tests[i].less && c < tests[i].byte; c++)
+			if (has(set, c))
+				return true;
+	return false;
+}
+
+/* r5 has the bits of characters, from r1 on, that pass the tests; r0 and r4 are overwritten. */
+static void test_word(struct matcher *m, const struct word_test *tests, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u8 to = i ? 4 : 5;
+
+		emit_load(m->e, INSN_DW, 0, 1, 0);
+		if (!tests[i].less) {
+			emit_constant(m->e, 4, (s64)EACH(tests[i].byte));
+			emit_alu(m->e, INSN_XOR, 0, 4);
+		}
+		emit_constant(m->e, to, (s64)-EACH(tests[i].less ? tests[i].byte : 1));
+		emit_alu(m->e, INSN_ADD, to, 0);
+		emit_alu_imm(m->e, INSN_XOR, 0, -1);
+		emit_alu(m->e, INSN_AND, to, 0);
+		if (i)
+			emit_alu(m->e, INSN_OR, 5, 4);
+	}
+	emit_constant(m->e, 4, (s64)EACH(0x80));
+	emit_alu(m->e, INSN_AND, 5, 4);
+}
+
+/* r1 goes on to the first of these characters; r5 has a bit. */
+static void go_to_first(struct matcher *m)
+{
+	emit_mov(m->e, 0, 5);
+	emit_alu_imm(m->e, INSN_SUB, 0, 1);
+	emit_alu_imm(m->e, INSN_XOR, 5, -1);
+	emit_alu(m->e, INSN_AND, 0, 5);
+	/* Below the lowest bit that was set there are only ones: seven more than full bytes. */
+	emit_constant(m->e, 4, (s64)EACH(1));
+	emit_alu(m->e, INSN_AND, 0, 4);
+	emit_alu(m->e, INSN_MUL, 0, 4);
+	emit_alu_imm(m->e, INSN_RSH, 0, 56);
+	emit_alu_imm(m->e, INSN_SUB, 0, 1);
+	emit_alu(m->e, INSN_ADD, 1, 0);
+}
+
+/*
+ * As many as there are, where few characters end them.  What follows the text is read, too, as
+ * memory around it can be, and then left.
+ */
+static void take_words(struct matcher *m, const struct set *set, const struct word_test *tests,
+		       u32 n)
+{
+	u32 again = emit_label(m->e), found = emit_label(m->e), end = emit_label(m->e);
+	u32 done = emit_label(m->e);
+
+	emit_branch(m->e, INSN_JEQ, 1, 2, done);
+	emit_land(m->e, again);
+	test_word(m, tests, n);
+	emit_branch_imm(m->e, INSN_JNE, 5, 0, found);
+	emit_alu_imm(m->e, INSN_ADD, 1, 8);
+	emit_branch(m->e, INSN_JLT, 1, 2, again);
+	emit_land(m->e, end);
+	emit_mov(m->e, 1, 2);
+	emit_jump(m->e, done);
+	emit_land(m->e, found);
+	go_to_first(m);
+	emit_branch(m->e, INSN_JGE, 1, 2, end);
+	if (tests_exceed(set, tests, n)) {
+		emit_load(m->e, INSN_B, 0, 1, 0);
+		test_set(m->e, set, done);
+		emit_alu_imm(m->e, INSN_ADD, 1, 1);
+		emit_branch(m->e, INSN_JLT, 1, 2, again);
+	}
+	emit_land(m->e, done);
+}
+
 /* As many as there are. */
 static void take_all(struct matcher *m, const struct set *set)
 {
-	u32 again = emit_label(m->e), done = emit_label(m->e);
+	struct word_test tests[TESTS_MOST];
+	u32 n = find_tests(set, tests), again, done;
 
+	if (is_full(set))
+		return emit_mov(m->e, 1, 2);
+	if (n)
+		return take_words(m, set, tests, n);
+	again = emit_label(m->e);
+	done = emit_label(m->e);
 	emit_land(m->e, again);
 	take_char(m, set, done);
 	emit_jump(m->e, again);
