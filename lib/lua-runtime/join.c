@@ -67,20 +67,87 @@ static long join_values(lua_State *L, StkId to, const TValue *from, const TValue
 
 /* -- string.format() --------------------------------------------------------------------------- */
 
-/* Formats the argument at @o; false if Lua has to do it. */
-static bool join_item(struct join *join, const struct format *f, const TValue *o)
+/* As much of a string or an integer as the format says, in as much room. */
+static bool join_padded(struct join *join, const struct format *f, const TValue *o)
 {
-	switch (f->conversion) {
-	case 'd': case 'x': case 'X':
-		if (!ttisnumber(o) || !num_is_int(nvalue(o)) || JOINED_END - join->to < ITEM_MAX)
-			return false;
-		join->to = put_integer(join->to, f, nvalue(o));
-		return true;
-	case 's':
-		return !f->width && f->precision < 0 && join_value(join, o);
-	default:
+	char *begin = join->to;
+	long fill;
+
+	if (!join_value(join, o))
 		return false;
+	if (f->precision >= 0 && join->to - begin > f->precision)
+		join->to = begin + f->precision;
+	fill = f->width - (join->to - begin);
+	if (fill <= 0)
+		return true;
+	if (fill > JOINED_END - join->to)
+		return false;
+	if (!f->left) {
+		memmove(begin + fill, begin, join->to - begin);
+		put_many(begin, ' ', fill);
+	} else {
+		put_many(join->to, ' ', fill);
 	}
+	join->to += fill;
+	return true;
+}
+
+static bool join_number(struct join *join, const struct format *f, const TValue *o)
+{
+	char c;
+
+	if (!ttisnumber(o) || !num_is_int(nvalue(o)) || JOINED_END - join->to < ITEM_MAX)
+		return false;
+	c = (char)nvalue(o);
+	if (f->conversion != 'c')
+		join->to = put_integer(join->to, f, nvalue(o));
+	else if (nvalue(o) == (int)nvalue(o))
+		join->to = put_padded(join->to, f, "", &c, 1, 0);
+	else
+		return false;
+	return true;
+}
+
+/*
+ * The argument at @o, as the item at @s of the format says; returns what follows that, or NULL:
+ * Lua has to do it.
+ */
+static const char *join_item(struct join *join, const char *s, const TValue *o)
+{
+	struct format f;
+
+	if (s[1] == 'd')
+		return ttisnumber(o) && join_value(join, o) ? s + 2 : NULL;
+	if (s[1] == 's')
+		return join_value(join, o) ? s + 2 : NULL;
+	s = parse_format(&f, s + 1);
+	switch (f.conversion) {
+	case 'd': case 'i': case 'x': case 'X': case 'c':
+		return join_number(join, &f, o) ? s + 1 : NULL;
+	case 's':
+		return join_padded(join, &f, o) ? s + 1 : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* The format's text up to the next item, or its end; NULL: it does not fit. */
+static const char *join_plain(struct join *join, const char *s, const char *end)
+{
+	const char *next;
+
+	for (; s < end; s = next) {
+		for (next = s; next < end && *next != '%';)
+			next++;
+		if (!join_text(join, s, next - s))
+			return NULL;
+		if (next == end || next[1] != '%')
+			return next;
+		if (!join_text(join, "%", 1))
+			return NULL;
+		next += 2;
+	}
+	return s;
 }
 
 static long compiled_format(lua_State *L, StkId ra, long nargs)
@@ -88,22 +155,15 @@ static long compiled_format(lua_State *L, StkId ra, long nargs)
 	const TValue *arg = ra + 2, *last = ra + nargs;
 	struct join join = { room };
 	const char *s, *end;
-	struct format f;
 
 	if (!ttisstring(ra + 1))
 		return 0;
 	s = svalue(ra + 1);
-	for (end = s + tsvalue(ra + 1)->len; s < end; s++) {
-		if (*s == '%' && s[1] != '%') {
-			s = parse_format(&f, s + 1);
-			if (arg > last || !join_item(&join, &f, arg++))
-				return 0;
-			continue;
-		}
-		s += *s == '%';
-		if (!join_text(&join, s, 1))
-			return 0;
-	}
+	end = s + tsvalue(ra + 1)->len;
+	while (s && (s = join_plain(&join, s, end)) && s < end)
+		s = arg <= last ? join_item(&join, s, arg++) : NULL;
+	if (!s)
+		return 0;
 	join_end(L, ra, &join);
 	check_collector(L);
 	return 1;
@@ -180,10 +240,51 @@ static bool join_match(lua_State *L, struct join *join, const TValue *by, unsign
 }
 
 /*
- * string.gsub() with three arguments and a compiled pattern.  Returns 0 if Lua has to do it, for
- * instance if the replacement is a function, or a table with a metatable.
+ * The pattern of the call of string.gsub() that Lua is about to do, which has a compiled form: so
+ * for the string @text, unless another one is there by now.
  */
-static long compiled_gsub(lua_State *L, StkId ra, unsigned long number, unsigned long what)
+static struct {
+	const char *text;
+	unsigned long len;
+	unsigned int hash;
+	struct gsub_form form;
+} known;
+
+/* In lstrlib.c: finds the compiled form of a pattern. */
+static struct gsub_form gsub_form(const TValue *pattern)
+{
+	const char *text = known.text;
+
+	known.text = NULL;
+	if (svalue(pattern) != text || tsvalue(pattern)->hash != known.hash ||
+	    tsvalue(pattern)->len != known.len)
+		return (struct gsub_form){ 0 };
+	return known.form;
+}
+
+/* In lstrlib.c: the next match from @g->src on, with the text before it in the result. */
+static bool gsub_find(MatchState *ms, struct gsub *g)
+{
+	unsigned int i;
+
+	g->e = ((matcher *)g->form.number)(g->src, ms->src_end, ms->src_init);
+	if (!g->e)
+		return false;
+	luaL_addlstring(&g->b, g->src, found.start - g->src);
+	g->src = found.start;
+	ms->level = FOUND_COUNT(g->form.what);
+	for (i = 0; i < FOUND_COUNT(g->form.what); i++) {
+		bool is_position = FOUND_IS_POSITION(g->form.what, i);
+		long len = found.captures[i].len;
+
+		ms->capture[i].init = is_position ? ms->src_init + len - 1 : found.captures[i].at;
+		ms->capture[i].len = is_position ? CAP_POSITION : len;
+	}
+	return true;
+}
+
+/* All replaced at once; 0: Lua has to do it. */
+static long replace_all(lua_State *L, StkId ra, unsigned long number, unsigned long what)
 {
 	const char *begin, *from, *last, *end;
 	struct join join = { room };
@@ -214,4 +315,22 @@ static long compiled_gsub(lua_State *L, StkId ra, unsigned long number, unsigned
 		setnvalue(ra + 1, n);
 	end_results(L, ra, put_nils(ra, 2, FOUND_WANTED(what)), what);
 	return 1;
+}
+
+/*
+ * string.gsub() with three arguments, and the function of the compiled pattern; 0 is returned
+ * if Lua has to do it, as for a replacement that is a function, or a table with a metatable: but
+ * it need not look at the pattern.
+ */
+static long compiled_gsub(lua_State *L, StkId ra, unsigned long number, unsigned long what)
+{
+	const TString *pattern = rawtsvalue(ra + 2);
+
+	if (replace_all(L, ra, number, what))
+		return 1;
+	known.text = getstr(pattern);
+	known.len = pattern->tsv.len;
+	known.hash = pattern->tsv.hash;
+	known.form = (struct gsub_form){ number, what };
+	return 0;
 }
