@@ -508,6 +508,15 @@ static long compiled_gettable(lua_State *L, long pc)
 		set_view(at.ra, rb, nvalue(key));
 		return 0;
 	}
+	/* Numbers that are far apart are in the hash part. */
+	if (ttistable(rb) && ttisnumber(key) && nvalue(key) == (int)nvalue(key)) {
+		const TValue *value = luaH_getnum(hvalue(rb), (int)nvalue(key));
+
+		if (!ttisnil(value)) {
+			setobj2s(L, at.ra, value);
+			return 0;
+		}
+	}
 	luaV_gettable(L, rb, key, at.ra);
 	return 0;
 }

@@ -19,14 +19,27 @@ static HOT struct {
 
 _Static_assert(sizeof(found) == FOUND_CAPTURE + FOUND_CAPTURES * FOUND_CAPTURE_SIZE, "found");
 
+static inline void put_word(char *to, unsigned long word)
+{
+	memcpy(to, &word, sizeof(word));
+}
+
 static inline char *copy_text(char *to, const char *text, unsigned long n)
 {
-	if (n <= 16) {
-		while (n--)
-			*to++ = *text++;
-		return to;
+	if (n > 16) {
+		memcpy(to, text, n);
+	} else if (n >= 8) {
+		put_word(to + n - 8, text_word(text + n - 8));
+		put_word(to, text_word(text));
+	} else if (n >= 4) {
+		memcpy(to + n - 4, text + n - 4, 4);
+		memcpy(to, text, 4);
+	} else {
+		unsigned long i;
+
+		for (i = 0; i < n; i++)
+			to[i] = text[i];
 	}
-	memcpy(to, text, n);
 	return to + n;
 }
 
@@ -167,29 +180,82 @@ static long compiled_sub(lua_State *L, StkId ra, long from, long to)
 	return 1;
 }
 
-/* tonumber() of a number, or of a string of up to 15 digits; otherwise returns 0. */
-static long compiled_tonumber(lua_State *L, StkId ra)
+/* The value of a hexadecimal digit; 16 for other characters. */
+static inline unsigned int digit_value(unsigned char c)
 {
-	const unsigned char *s;
-	unsigned long i, n;
+	return c - '0' <= 9U ? c - '0' : (c | 0x20) - 'a' <= 5U ? (c | 0x20) - 'a' + 10U : 16U;
+}
+
+/* The number that a few digits in base 10 or 16 stand for; -1 for other text. */
+static inline long read_digits(const unsigned char *s, unsigned long n, long base)
+{
+	unsigned long i;
 	long v = 0;
 
-	if (ttisnumber(ra + 1)) {
+	if (n - 1 >= (base == 10 ? 15 : 12))
+		return -1;
+	for (i = 0; i < n; i++) {
+		unsigned int digit = base == 10 ? s[i] - '0' : digit_value(s[i]);
+
+		if (digit >= base)
+			return -1;
+		v = v * base + digit;
+	}
+	return v;
+}
+
+/* tonumber() of a number, or of a few digits in base 10 or 16; otherwise returns 0. */
+static long compiled_tonumber(lua_State *L, StkId ra, long nargs)
+{
+	const unsigned char *s;
+	bool is_hex = nargs > 1;
+	long v;
+
+	if (is_hex && (!ttisnumber(ra + 2) || nvalue(ra + 2) != 16))
+		return 0;
+	if (!is_hex && ttisnumber(ra + 1)) {
 		setobjs2s(L, ra, ra + 1);
 		return 1;
 	}
 	if (!ttisstring(ra + 1))
 		return 0;
 	s = (const unsigned char *)svalue(ra + 1);
-	n = tsvalue(ra + 1)->len;
-	if (n - 1 >= 15)
+	v = is_hex ? read_digits(s, tsvalue(ra + 1)->len, 16) :
+		     read_digits(s, tsvalue(ra + 1)->len, 10);
+	if (v < 0)
 		return 0;
-	for (i = 0; i < n; i++) {
-		if (s[i] - '0' > 9U)
-			return 0;
-		v = v * 10 + s[i] - '0';
-	}
 	setnvalue(ra, v);
+	return 1;
+}
+
+/* string.char() of integers; returns 0 if an argument is none. */
+static long compiled_chars(lua_State *L, StkId ra, long nargs)
+{
+	long i;
+
+	for (i = 0; i < nargs; i++) {
+		const TValue *o = ra + 1 + i;
+
+		if (!ttisnumber(o) || (unsigned long)nvalue(o) > 255)
+			return 0;
+		room[i] = (char)nvalue(o);
+	}
+	put_text(L, ra, room, nargs);
+	check_collector(L);
+	return 1;
+}
+
+/* table.insert() at the end of a table; returns 0 if the argument is none. */
+static long compiled_inserted(lua_State *L, StkId ra)
+{
+	Table *t;
+
+	if (!ttistable(ra + 1))
+		return 0;
+	t = hvalue(ra + 1);
+	setobj2t(L, luaH_setnum(L, t, luaH_getn(t) + 1), ra + 2);
+	luaC_barriert(L, t, ra + 2);
+	check_collector(L);
 	return 1;
 }
 
@@ -209,14 +275,31 @@ static long compiled_bytes(lua_State *L, StkId ra, long from, long to, unsigned 
 	return 1;
 }
 
-/* The position of @what in @s, which has @n bytes, or NULL. */
+#define EACH(byte)	(0x0101010101010101UL * (byte))
+
+/* The number of characters of the word before the first @c; 8 if there is none. */
+static inline unsigned long before(unsigned long word, unsigned char c)
+{
+	unsigned long x = word ^ EACH(c), bits = (x - EACH(1)) & ~x & EACH(0x80);
+
+	return bits ? (((bits - 1) & ~bits & EACH(1)) * EACH(1) >> 56) - 1 : 8;
+}
+
+/* The position of @what in @s, which has @n bytes, or NULL.  Reads 7 bytes after these, too. */
 static const char *find_text(const char *s, unsigned long n, const char *what, unsigned long len)
 {
 	const char *last = s + n - len;
+	unsigned long skipped;
 
-	for (; s <= last; s++)
-		if (*s == *what && !memcmp(s, what, len))
+	while (s <= last) {
+		skipped = before(text_word(s), *what);
+		s += skipped;
+		if (skipped >= 8)
+			continue;
+		if (s <= last && (len == 1 || !memcmp(s, what, len)))
 			return s;
+		s++;
+	}
 	return NULL;
 }
 
@@ -258,6 +341,19 @@ static long compiled_tostring(lua_State *L, StkId ra)
 	return 1;
 }
 
+/*
+ * Converts the case of the letters among eight characters, 26 letters from @first on.  To the low
+ * seven bits of each a number is added, with which the sum reaches the eighth bit from the first
+ * letter on, and one with which it does after the last letter.
+ */
+static inline unsigned long change_case(unsigned long word, unsigned char first)
+{
+	unsigned long low = word & EACH(0x7f);
+	unsigned long from = low + EACH(0x80 - first), after = low + EACH(0x80 - 26 - first);
+
+	return word ^ ((from & ~after & ~word & EACH(0x80)) >> 2);
+}
+
 /* Converts the case of a short string: @first is the first of the 26 letters to convert. */
 static long put_cased(lua_State *L, StkId ra, unsigned char first)
 {
@@ -270,11 +366,12 @@ static long put_cased(lua_State *L, StkId ra, unsigned char first)
 	n = tsvalue(ra + 1)->len;
 	if (n > sizeof(room))
 		return 0;
-	for (i = 0; i < n; i++) {
-		unsigned char c = s[i];
-
-		room[i] = c - first < 26U ? c ^ 0x20 : c;
-	}
+	for (i = 0; n >= 8 && i < n - 8; i += 8)
+		put_word(room + i, change_case(text_word(s + i), first));
+	if (n >= 8)
+		put_word(room + n - 8, change_case(text_word(s + n - 8), first));
+	for (; n < 8 && i < n; i++)
+		room[i] = (char)change_case((unsigned char)s[i], first);
 	put_text(L, ra, room, n);
 	check_collector(L);
 	return 1;

@@ -73,6 +73,7 @@ struct cold {
  *           a result of the types @result
  * @returned: there was a return; @returns_cached: after the only one the result is cached
  * @shift:   where the first register is, from the frame's first on
+ * @open_end: the register after the results of the call at @open_pc, which are all that it has
  * @inlined: compilers whose cold paths are to come, linked by @next
  */
 struct compiler {
@@ -97,7 +98,7 @@ struct compiler {
 	bool has_deferred[REGISTERS];
 	struct deferral *deferral;
 	struct compiler *caller, *inlined, *next;
-	u32 shift, call, back;
+	u32 shift, call, back, open_pc, open_end;
 	u8 result;
 	bool returned, returns_cached;
 };
@@ -209,12 +210,39 @@ long certain_syscall(const struct compiler *c, u32 pc);
 /* The registers of its arguments. */
 extern const u8 syscall_places[];
 
-/* Goes to @slow unless the call's function R(@a) is @intrinsic. */
+/*
+ * The call here, with the number of its arguments where the call before it, whose results are the
+ * last of them, is expected to have so many.
+ */
+u32 call_here(const struct compiler *c);
+/* The instruction as a call with @n results. */
+static inline u32 with_results(u32 i, u32 n)
+{
+	return (i & ~(0x1ffU << 14)) | (n + 1) << 14;
+}
+/* All results of the call here are the @n from R(A) on: so the next one takes them. */
+void end_results(struct compiler *c, u32 n);
+
+/* Goes to @slow unless the call has the arguments that are expected. */
+void check_open(struct compiler *c, u32 slow);
+/* The same, and its function R(@a) is @intrinsic. */
 void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow);
 /* The call's only result is r1. */
 void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back);
 /* Its results after the first @n, as many as are wanted, are nil. */
 void store_nils(struct compiler *c, u32 i, u32 n);
+
+/*
+ * A call's result, which the code after it may expect to be an integer (expected_result()):
+ * the runtime makes the call, and where the result is another one, compiled code is left.
+ */
+void emit_for_integer(struct compiler *c, const struct cold *cold);
+/* The cold path for the call here, as that. */
+u32 cold_for_integer(struct compiler *c, u32 back);
+
+/* bits.c: operations of the library "bit", as is_intrinsic() and so on. */
+bool is_bits_intrinsic(const struct compiler *c, int intrinsic);
+void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back);
 
 /* text.c: the same of functions for text, as is_intrinsic() and so on. */
 bool is_text_intrinsic(const struct compiler *c, int intrinsic);

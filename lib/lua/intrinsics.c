@@ -11,7 +11,70 @@
 
 static u32 insn_at(const struct compiler *c)
 {
-	return c->p->code[c->pc];
+	return call_here(c);
+}
+
+/* -- Arguments and results -------------------------------------------------------------------- */
+
+u32 call_here(const struct compiler *c)
+{
+	u32 i = c->p->code[c->pc];
+
+	if (op_of(i) != OP_CALL && op_of(i) != OP_TAILCALL)
+		return i;
+	if (b_of(i) || !c->pc || c->open_pc != c->pc - 1 || c->open_end <= a_of(i))
+		return i;
+	return (i & ~(0x1ffU << 23)) | (c->open_end - a_of(i)) << 23;
+}
+
+/* r1 = the place of R(@reg). */
+static void load_place(struct compiler *c, u8 to, u32 reg)
+{
+	emit_mov(c->e, to, REG_BASE);
+	emit_alu_imm(c->e, INSN_ADD, to, slot(c, reg));
+}
+
+void end_results(struct compiler *c, u32 n)
+{
+	c->open_pc = c->pc;
+	c->open_end = a_of(c->p->code[c->pc]) + n;
+	load_place(c, 0, c->open_end);
+	emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
+}
+
+void check_open(struct compiler *c, u32 slow)
+{
+	if (b_of(c->p->code[c->pc]) || !b_of(insn_at(c)))
+		return;
+	load_place(c, 1, c->open_end);
+	emit_load(c->e, INSN_DW, 0, REG_L, STATE_TOP);
+	emit_branch(c->e, INSN_JNE, 0, 1, slow);
+}
+
+void emit_for_integer(struct compiler *c, const struct cold *cold)
+{
+	u32 a = a_of(c->p->code[cold->pc]), other = emit_label(c->e);
+
+	call_helper(c, HELPER_call, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	if (!cold->helper)
+		return emit_jump(c->e, cold->back);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, a));
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, other);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
+	check_integer(c, 1, other);
+	emit_jump(c->e, cold->back);
+	emit_land(c->e, other);
+	emit_constant(c->e, 2, cold->pc + 1);
+	emit_jump(c->e, c->leave);
+}
+
+u32 cold_for_integer(struct compiler *c, u32 back)
+{
+	bool is_expected =
+		expected_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0)) == T_INTEGER;
+
+	return cold_path(c, emit_for_integer, is_expected, back);
 }
 
 /* r1 is too large for an integer of INTEGER_BITS. */
@@ -130,6 +193,7 @@ static void load_arguments(struct compiler *c, long nr, u32 a, u32 nargs, u32 sl
 
 static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 {
+	check_open(c, slow);
 	if (fact_at(&c->types, c->pc, a)->sure)
 		return;
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
@@ -139,7 +203,8 @@ static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 	emit_branch(c->e, INSN_JNE, 5, 0, slow);
 }
 
-static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
+/* A result that is too large goes on at @stored. */
+static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back, u32 stored)
 {
 	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_helper, HELPER_call, back);
 
@@ -147,7 +212,7 @@ static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back)
 	load_arguments(c, nr, a, nargs, slow);
 	emit_syscall(c->e, nr);
 	emit_mov(c->e, 1, 0);
-	store_result(c, i, !syscall_is_small(nr), back);
+	store_result(c, i, !syscall_is_small(nr), stored);
 }
 
 /* -- Memory ---------------------------------------------------------------------------------- */
@@ -210,6 +275,7 @@ static void emit_peek(struct compiler *c, struct kind kind)
 
 void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 {
+	check_open(c, slow);
 	if (fact_at(&c->types, c->pc, a)->sure)
 		return;
 	check_tag(c, a, T_FUNCTION, TAG_FUNCTION, slow);
@@ -218,7 +284,7 @@ void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 	emit_branch_imm(c->e, INSN_JNE, 5, c->runtime->exports.intrinsics[intrinsic], slow);
 }
 
-static void compile_peek(struct compiler *c, u32 i, u32 back)
+static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 {
 	u32 a = a_of(i), slow;
 	struct kind kind = { 4, true, false };
@@ -230,7 +296,7 @@ static void compile_peek(struct compiler *c, u32 i, u32 back)
 	load_integer(c, 1, a + 1, slow);
 	check_address(c, kind.size, slow);
 	emit_peek(c, kind);
-	store_result(c, i, kind.size == 8, back);
+	store_result(c, i, kind.size == 8, stored);
 }
 
 /* Goes to @slow unless r3 fits, as signed or as unsigned. */
@@ -360,7 +426,7 @@ int expected_intrinsic(const struct compiler *c, u32 a)
 
 static long expected_syscall(const struct compiler *c, u32 pc)
 {
-	u32 i = c->p->code[pc];
+	u32 i = pc == c->pc ? insn_at(c) : c->p->code[pc];
 	long nr = syscall_of(c->runtime, function_at(&c->types, pc, a_of(i)));
 	const char *kinds = nr < 0 ? NULL : syscall_kinds(nr);
 
@@ -385,19 +451,20 @@ bool is_intrinsic(const struct compiler *c)
 		return false;
 	if (is_text_intrinsic(c, expected_intrinsic(c, a_of(i))))
 		return true;
-	if (!b_of(i) || !c_of(i))
+	if (!b_of(i))
 		return false;
 	switch (expected_intrinsic(c, a_of(i))) {
 	case INTRINSIC_util_peek:
 		return b_of(i) == 2 || (b_of(i) == 3 && find_kind(c, a_of(i) + 2, &kind));
 	case INTRINSIC_util_poke:
-		return b_of(i) == 4 && find_kind(c, a_of(i) + 2, &kind);
+		return b_of(i) == 4 && c_of(i) && find_kind(c, a_of(i) + 2, &kind);
 	case INTRINSIC_fs_read_file:
-		return b_of(i) == 5 || b_of(i) == 6;
+		return (b_of(i) == 5 || b_of(i) == 6) && c_of(i);
 	case INTRINSIC_util_pending:
 		return true;
 	default:
-		return expected_syscall(c, c->pc) >= 0;
+		return is_bits_intrinsic(c, expected_intrinsic(c, a_of(i))) ||
+		       expected_syscall(c, c->pc) >= 0;
 	}
 }
 
@@ -417,17 +484,14 @@ bool intrinsic_knows(const struct compiler *c, u32 reg)
 				expected_intrinsic(c, a) == INTRINSIC_util_poke);
 }
 
-bool compile_intrinsic(struct compiler *c, u32 back)
+/* That with one result, or none. */
+static void compile_expected(struct compiler *c, u32 i, u32 back, u32 stored)
 {
-	u32 i = insn_at(c), a = a_of(i);
+	int intrinsic = expected_intrinsic(c, a_of(i));
 
-	if (expected_intrinsic(c, a) == INTRINSIC_luaB_pcall)
-		return compile_pcall(c, i, back);
-	if (!is_intrinsic(c))
-		return false;
-	switch (expected_intrinsic(c, a)) {
+	switch (intrinsic) {
 	case INTRINSIC_util_peek:
-		compile_peek(c, i, back);
+		compile_peek(c, i, back, stored);
 		break;
 	case INTRINSIC_util_poke:
 		compile_poke(c, i, back);
@@ -439,10 +503,30 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 		compile_pending(c, i, back);
 		break;
 	default:
-		if (is_text_intrinsic(c, expected_intrinsic(c, a)))
-			compile_text(c, expected_intrinsic(c, a), back);
+		if (is_bits_intrinsic(c, intrinsic))
+			compile_bits(c, i, intrinsic, back);
 		else
-			compile_syscall(c, i, expected_syscall(c, c->pc), back);
+			compile_syscall(c, i, expected_syscall(c, c->pc), back, stored);
+	}
+}
+
+bool compile_intrinsic(struct compiler *c, u32 back)
+{
+	u32 i = insn_at(c), stored;
+
+	if (expected_intrinsic(c, a_of(i)) == INTRINSIC_luaB_pcall)
+		return compile_pcall(c, c->p->code[c->pc], back);
+	if (!is_intrinsic(c))
+		return false;
+	if (is_text_intrinsic(c, expected_intrinsic(c, a_of(i)))) {
+		compile_text(c, expected_intrinsic(c, a_of(i)), back);
+	} else if (c_of(i)) {
+		compile_expected(c, i, back, back);
+	} else {
+		stored = emit_label(c->e);
+		compile_expected(c, with_results(i, 1), back, stored);
+		emit_land(c->e, stored);
+		end_results(c, 1);
 	}
 	return true;
 }

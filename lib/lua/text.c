@@ -11,7 +11,7 @@
 
 static u32 insn_at(const struct compiler *c)
 {
-	return c->p->code[c->pc];
+	return call_here(c);
 }
 
 /* -- Patterns ------------------------------------------------------------------------------- */
@@ -34,12 +34,6 @@ static u64 constant_text(const struct types *t, u32 pc, u32 reg)
 		return p->k[bx_of(i)].bits;
 	}
 	return 0;
-}
-
-/* The instruction as a call with @n results. */
-static u32 with_results(u32 i, u32 n)
-{
-	return (i & ~(0x1ffU << 14)) | (n + 1) << 14;
 }
 
 static u32 form_word(struct pattern_form form, u32 wanted)
@@ -160,30 +154,9 @@ bool compile_gmatch_loop(struct compiler *c, u32 slow, u32 again, u32 over)
 
 /* -- Other functions -------------------------------------------------------------------------- */
 
-/* The runtime calls it.  Then the code after it may expect an integer: else it leaves. */
-static void emit_other_byte(struct compiler *c, const struct cold *cold)
-{
-	u32 a = a_of(c->p->code[cold->pc]), other = emit_label(c->e);
-
-	call_helper(c, HELPER_call, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
-	if (!cold->helper)
-		return emit_jump(c->e, cold->back);
-	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, a));
-	emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, other);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
-	check_integer(c, 1, other);
-	emit_jump(c->e, cold->back);
-	emit_land(c->e, other);
-	emit_constant(c->e, 2, cold->pc + 1);
-	emit_jump(c->e, c->leave);
-}
-
 static void compile_byte(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i);
-	bool is_integer = text_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0)) == T_INTEGER;
-	u32 slow = cold_path(c, emit_other_byte, is_integer, back);
+	u32 a = a_of(i), slow = cold_for_integer(c, back);
 
 	check_function(c, a, INTRINSIC_str_byte, slow);
 	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
@@ -281,10 +254,17 @@ static void compile_format(struct compiler *c, u32 i, u32 slow)
 	compile_by_helper(c, i, HELPER_format, slow);
 }
 
-static void compile_concat(struct compiler *c, u32 i, u32 slow)
+static void compile_insert(struct compiler *c, u32 slow)
+{
+	call_text_helper(c, HELPER_inserted);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+}
+
+/* By a helper that gets the number of arguments. */
+static void compile_counted(struct compiler *c, u32 i, u32 helper, u32 slow)
 {
 	emit_constant(c->e, 3, b_of(i) - 1);
-	compile_by_helper(c, i, HELPER_concatenated, slow);
+	compile_by_helper(c, i, helper, slow);
 }
 
 static void compile_str_in(struct compiler *c, u32 i, u32 slow)
@@ -341,6 +321,12 @@ static bool has_arguments(const struct compiler *c, int intrinsic)
 		return n == 3 && called_pattern(c, &form);
 	case INTRINSIC_str_format:
 		return n;
+	case INTRINSIC_str_char:
+		return n < 32;
+	case INTRINSIC_tinsert:
+		return n == 2;
+	case INTRINSIC_luaB_tonumber:
+		return b <= 3 && n;
 	case INTRINSIC_math_floor:
 		return n == 1;
 	case INTRINSIC_tconcat:
@@ -373,6 +359,8 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 
 	if (!has_arguments(c, intrinsic))
 		return false;
+	if (intrinsic == INTRINSIC_tinsert)
+		return c_of(i) == 1;
 	/* All results: those that it has fit in the frame. */
 	if (intrinsic == INTRINSIC_str_byte)
 		return b_of(i) == 4 ? c_of(i) > 1 && wanted < 32 : c_of(i) <= 2;
@@ -380,7 +368,7 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 		return c_of(i) && wanted && wanted < 32;
 	if (!c_of(i))
 		return a_of(i) + results_of(c, intrinsic) <= c->p->nregs;
-	return wanted && wanted < 32;
+	return wanted < 32;
 }
 
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
@@ -424,23 +412,19 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 	case INTRINSIC_math_floor:
 		return compile_floor(c, i, slow);
 	case INTRINSIC_tconcat:
-		return compile_concat(c, i, slow);
+		return compile_counted(c, i, HELPER_concatenated, slow);
+	case INTRINSIC_str_char:
+		return compile_counted(c, i, HELPER_chars, slow);
+	case INTRINSIC_tinsert:
+		return compile_insert(c, slow);
 	case INTRINSIC_util_str_in:
 		return compile_str_in(c, i, slow);
 	case INTRINSIC_util_str_out:
 		return compile_str_out(c, i, slow);
 	default:
 		check_argument(c, i, slow);
-		return compile_by_helper(c, i, helper_of(intrinsic), slow);
+		return compile_counted(c, b_of(i) ? i : i | 2U << 23, helper_of(intrinsic), slow);
 	}
-}
-
-/* There is one result, which is all that the next call takes. */
-static void end_results(struct compiler *c, u32 i)
-{
-	emit_mov(c->e, 0, REG_BASE);
-	emit_alu_imm(c->e, INSN_ADD, 0, slot(c, a_of(i) + 1));
-	emit_store(c->e, INSN_DW, REG_L, STATE_TOP, 0);
 }
 
 void compile_text(struct compiler *c, int intrinsic, u32 back)
@@ -449,13 +433,13 @@ void compile_text(struct compiler *c, int intrinsic, u32 back)
 
 	if (intrinsic == INTRINSIC_str_byte && b_of(i) != 4) {
 		compile_byte(c, c_of(i) ? i : with_results(i, 1), back);
-		return c_of(i) ? (void)0 : end_results(c, i);
+		return c_of(i) ? (void)0 : end_results(c, 1);
 	}
 	slow = cold_path(c, emit_helper, HELPER_call, back);
 	if (c_of(i) || results_of(c, intrinsic) != 1 || intrinsic == INTRINSIC_str_match)
 		return compile_expected(c, intrinsic, i, slow);
 	compile_expected(c, intrinsic, with_results(i, 1), slow);
-	end_results(c, i);
+	end_results(c, 1);
 }
 
 /* The call that the frame makes way for, which has not been made. */
@@ -470,7 +454,8 @@ bool compile_text_tail(struct compiler *c, int intrinsic, u32 back)
 {
 	u32 i = insn_at(c), n, slow;
 
-	if (intrinsic == INTRINSIC_str_byte || !has_arguments(c, intrinsic))
+	if (intrinsic == INTRINSIC_str_byte || intrinsic == INTRINSIC_tinsert ||
+	    !has_arguments(c, intrinsic))
 		return false;
 	n = results_of(c, intrinsic);
 	if (!can_return(c, n) || a_of(i) + n > c->p->nregs)

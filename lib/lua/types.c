@@ -208,15 +208,18 @@ static bool is_tested(const struct types *t, uint32_t pc)
 	}
 }
 
-/* string.byte() finds a character where nothing asks whether it does: else, code leaves. */
-uint8_t text_result(const struct types *t, uint32_t pc, const struct fact *f)
+/* string.byte() finds a character where nothing asks whether it does. */
+uint8_t expected_result(const struct types *t, uint32_t pc, const struct fact *f)
 {
 	uint32_t i = t->p->code[pc], n = b_of(i) - 1;
+	int intrinsic;
 
-	if (intrinsic_of(t->runtime, f[a_of(i)].origin) != INTRINSIC_str_byte ||
-	    !(f[a_of(i)].types & T_FUNCTION) || t->args)
+	if (!(f[a_of(i)].types & T_FUNCTION) || t->args || c_of(i) != 2)
 		return T_ANY;
-	return (n == 1 || n == 2) && c_of(i) == 2 && !is_tested(t, pc) ? T_INTEGER : T_ANY;
+	intrinsic = intrinsic_of(t->runtime, f[a_of(i)].origin);
+	if (intrinsic == INTRINSIC_str_byte)
+		return (n == 1 || n == 2) && !is_tested(t, pc) ? T_INTEGER : T_ANY;
+	return bits_takes(intrinsic, n) ? T_INTEGER : T_ANY;
 }
 
 static void set_library(const struct types *t, uint32_t pc, struct fact *f)
@@ -296,7 +299,7 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 	    syscall_is_small(syscall_of(t->runtime, f[a].origin)))
 		result = T_INTEGER;
 	else if (!types_inline(t, pc, f, &result))
-		result = text_result(t, pc, f);
+		result = expected_result(t, pc, f);
 	forget_from(t, f, a);
 	/* These the caller can check after a call that was not inline after all. */
 	if (c_of(i) > 1 && (result == T_INTEGER || result == T_BOOLEAN))

@@ -84,8 +84,14 @@ bool types_library(const struct types *types, uint32_t pc, const struct fact *f,
 /* Which of the runtime's functions the closure at @origin is: INTRINSIC_*, or -1. */
 int intrinsic_of(const struct runtime *runtime, uint64_t origin);
 
-/* The types of the result of a call of a function for text, as far as is certain. */
-uint8_t text_result(const struct types *types, uint32_t pc, const struct fact *f);
+/*
+ * The types of the result of a call of a function of a library, as far as they are certain, or
+ * expected: compiled code leaves where the result is no integer but was expected to be one.
+ */
+uint8_t expected_result(const struct types *types, uint32_t pc, const struct fact *f);
+
+/* bits.c: is it a function of the library "bit" that is inline with @n arguments? */
+bool bits_takes(int intrinsic, uint32_t n);
 
 bool is_integer(uint64_t bits);
 

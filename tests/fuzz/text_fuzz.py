@@ -54,7 +54,28 @@ local function parts(s)
     local from, to = s:find("b1", i, true) add(from) add(to) add((s:find(two, 1, true)))
     add(i .. one .. -i .. "," .. i * 1e13 .. two) add(math.floor(i / 4)) add(math.floor(i / 3))
     add(("%d|%5d|%-4d|%04x|%s|%s|%%"):format(i, i, i, i, one, i)) add(("%3s"):format(i))
+    add(("%%%-9s|%.2s|%9.3s|%c|%i%%"):format(one, two, one, i % 256, i))
+    add(string.char(i % 256, #s, 255)) add(tostring(s:byte(i))) add(tonumber(s:sub(i, i + 1), 16))
+    each(s:byte(i), s:sub(i), #s, s:sub(i)) add(tonumber(tostring(s:sub(i, i)), 16))
   end
+end
+local function codec(n)
+  local t = {{}}
+  for i = 1, #subjects do
+    local s = subjects[i]
+    for j = 1, #s do
+      local c, d = s:byte(j), n * 3000000 + i * j
+      table.insert(t, bit.band(c, d)) table.insert(t, bit.bor(c, d, j))
+      t[#t + 1] = bit.bxor(c, d) t[#t + 1] = bit.bnot(d) t[#t + 1] = bit.tobit(d * 1024)
+      t[#t + 1] = bit.lshift(d, c) + bit.rshift(-d, 3) + bit.arshift(-d, j)
+      t[#t + 1] = string.char(bit.band(bit.rshift(d, 8), 255), c)
+      add(bit.bxor(c, bit.lshift(c, 24)))
+    end
+    add(s:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+  end
+  for i = 1, #t do add(t[i]) end
+  each(pcall(string.char, n * 100)) each(pcall(table.insert, n, n)) each(pcall(bit.band, t))
+  each(pcall(tonumber, "7f", n * 8)) add(bit.band("12", n)) add(bit.lshift(n + 0.5, "1"))
 end
 local function joined()
   local t = {{}}
@@ -70,7 +91,7 @@ end
 function run(n)
   seen = 0
   if n > #tries then
-    numbers() joined()
+    numbers() joined() codec(n - #tries)
     for i = 1, #subjects do parts(subjects[i]) end
     return seen
   end
@@ -95,6 +116,8 @@ TRY = """function(s)
   each(tail(s)) add(tostring(s:match({p}))) add(pcall(tonumber, tail(s)))
   local changed, n = s:gsub({p}, {by}) add(changed) add(n) add((s:gsub({p}, map)))
   each(s:gsub({p}, {by})) each(string.gsub(s, {p}, map))
+  each(s:gsub({p}, function(...) each(...) return map[(...)] end)) each(s:gsub({p}, tail))
+  each(s:gsub({p}, function(x, y) return y and (s:gsub({p}, {by})) or x and #tostring(x) end))
   add(string.upper(s:match({p}) or "")) add(tonumber(s:match({p})))
 end"""
 
@@ -158,7 +181,9 @@ def any_pattern(rng: random.Random) -> str:
 
 
 def subject(rng: random.Random) -> str:
-    return "".join(character(rng) for _ in range(rng.choice([0, 1, 2, 5, 9, 17, 40])))
+    return "".join(character(rng) for _ in range(rng.choice([0, 1, 2, 5, 9, 17, 40]))) + rng.choice(
+        ["", "", rng.choice("a1Z_") * rng.randrange(30)]
+    )
 
 
 def numeral(rng: random.Random) -> str:

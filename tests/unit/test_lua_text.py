@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT
-from test_lua_compiler import STRESS, both, mcode
+from test_lua_compiler import STRESS, both, mcode, run
 
 
 @pytest.mark.parametrize(
@@ -304,3 +305,183 @@ def test_patterns_are_code() -> None:
     text = "local s, p = 'text', '%s' function run() local a = s:match({}) return #a end"
     constant = text.replace("{}", "'%a%d*%s-[^,;]+'")
     assert mcode(constant, True) > mcode(text.replace("{}", "p"), True) + 200
+
+
+def test_results_that_are_the_last_arguments() -> None:
+    """f(g(x)) with functions that are inline, and with what is there in their place later."""
+    text = """
+    local peek, poke, byte, sub, band = util.peek, util.poke, string.byte, string.sub, bit.band
+    local buf, read = util.buffer(64), syscall.read
+    local function count(...) return select("#", ...), ... end
+    local function twice(a, b) return a, b, a end
+    local function nested(s, i) return count(s, sub(s, byte(s, i) - 96)) end
+    local function bits(a, b) return count(band(a, band(b, band(a, 255)))) end
+    local function words(at) return count(peek(buf + at, "u8")) end
+    local function small(at) return count(1, peek(buf + at)) end
+    local function failed(fd) fd = fd == 0 and -1 or fd return count(read(fd, buf, 8)) end
+    local function formed(s, i) return ("%s-%d"):format(s, byte(s, i)) end
+    local function text(at) return count(util.str_in(buf + at, peek(buf + 32))) end
+    local function global(s, i) return count(string.char(string.byte(s, i))) end
+    local functions = { nested, bits, words, small, failed, formed, text, global }
+    local function show(...)
+      for i = 1, select("#", ...) do print(i, (tostring((select(i, ...))):gsub("[^ -~]", "?"))) end
+    end
+    function run()
+      for _, v in ipairs { 0, -1, 2 ^ 50, 2 ^ 52, -2 ^ 52 } do
+        poke(buf, "i8", v) poke(buf + 32, "i4", 3)
+        for i, f in ipairs(functions) do
+          for _, a in ipairs { "abcd", 0, 4, -1, {} } do
+            show(i, pcall(f, a, 2)) show(i, pcall(f, a, 9)) show((select(3, pcall(f, a, 1))))
+          end
+        end
+        string.byte, string.char = twice, function() end
+      end
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_operations_on_bits() -> None:
+    text = """
+    local values = { 0, 1, -1, 31, 32, 33, 255, 2 ^ 31, -2 ^ 31, 2 ^ 32 - 1, 2 ^ 51, -2 ^ 51, 2 ^ 60,
+      0.5, -0.5, 0 / 0, "7", "x", {}, 0 * -1 }
+    local function fold(a, b)
+      return bit.band(a, b), bit.bor(a, b, 8), bit.bxor(a, b, a, 1), bit.bnot(a), bit.tobit(b)
+    end
+    local function shift(a, b)
+      return bit.lshift(a, b), bit.rshift(a, b), bit.arshift(a, b), bit.lshift(a, 3) + bit.rshift(b, 33)
+    end
+    local function sum(a, b) local s = bit.band(a, 15) s = s + bit.bxor(b, 3) return s, s * 2 end
+    local function none() return bit.band() end
+    local function many(a) return bit.band(a, a, a, a, a, a, a, a, a, a) end
+    local function statement(a) bit.band(a, 1) return 1 end
+    function run()
+      for _, a in ipairs(values) do
+        for _, b in ipairs(values) do
+          print(pcall(fold, a, b)) print(pcall(shift, a, b)) print(pcall(sum, a, b))
+        end
+        print(pcall(many, a)) print(pcall(statement, a))
+      end
+      print(pcall(none))
+      bit.band = function(a) return { a } end
+      print(pcall(sum, 1, 2)) print(pcall(fold, 1, 2))
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+def test_runs_of_characters_end_anywhere() -> None:
+    """Eight characters at a time: at each place, with what could end them after the text."""
+    text = """
+    local function to(s, i) return s:match("^[^:]+", i) end
+    local function line(s, i) return s:match("^([^:\\n]*)()", i) end
+    local function word(s, i) return s:match("^%S+", i) end
+    local function field(s, i) return s:match("[^%s,;]+()", i) end
+    local function all(s, i) return s:match("^.*", i) end
+    local function low(s, i) return s:match("^[^%z\\255]*", i) end
+    local function back(s, i) return s:match("^([^:]*)b", i) end
+    local ends = { "", ":", "\\n", " ", "\\1", "\\t", ",", "\\0", "\\127", "\\128", "\\255", "9", ";" }
+    local sum = 0
+    local function add(v, w)
+      for c in tostring(v):gmatch(".") do sum = (sum * 31 + c:byte()) % 2147483629 end
+      if w then add(w) end
+    end
+    function run()
+      for _, last in ipairs(ends) do
+        for n = 0, 18 do
+          local s = ("ab\\200"):rep(6):sub(1, n) .. last .. "xb"
+          local cut = s:sub(1, n)
+          for i = 1, n + 1 do
+            add(to(s, i)) add(line(s, i)) add(word(s, i)) add(field(s, i)) add(all(s, i))
+            add(low(s, i)) add(back(s, i))
+            add(to(cut, i)) add(line(cut, i)) add(word(cut, i)) add(field(cut, i)) add(low(cut, i))
+          end
+        end
+        print(sum)
+      end
+    end
+    """
+    assert both(text).returncode == 0
+
+
+def test_replacing_by_functions() -> None:
+    """What the function is called for is found by the compiled pattern, also if it fails or yields."""
+    text = """
+    local function by(s, f) return s:gsub("(%a)()(%d*)", f) end
+    local function first(s, f) return s:gsub("^%a", f) end
+    local function empty(s, f) return s:gsub("x*", f) end
+    local function inner(s) return (s:gsub("[ab]", function(c) return by(c .. "1", string.upper) end)) end
+    local patterns = { "%a", "%d", "^a", "" }
+    local function other(s, f) local r for _, p in ipairs(patterns) do r = s:gsub(p, f) end return r end
+    local seen
+    local functions = {
+      function(...) seen[#seen + 1] = table.concat({ ... }, "/") end,
+      function(a) return a .. a end, function() return 5 end, function() return false end,
+      function(a) if a == "b" then error("at " .. a) end end, function() return {} end, inner,
+      function(a) return coroutine.yield(a) end,
+    }
+    local function drive(f, s, g)
+      local co = coroutine.create(f)
+      local ok, a, b = coroutine.resume(co, s, g)
+      while coroutine.status(co) == "suspended" do
+        seen[#seen + 1] = a
+        ok, a, b = coroutine.resume(co, "<" .. tostring(a) .. ">")
+      end
+      return ok, a, b
+    end
+    function run()
+      for _, s in ipairs { "", "a1b22c", "xxbxx", "  ab", "b\\0b1" } do
+        for i, g in ipairs(functions) do
+          for _, f in ipairs { by, first, empty, other } do
+            seen = {}
+            print(i, pcall(f, s, g)) print(drive(f, s, g)) print(table.concat(seen, ","))
+          end
+        end
+      end
+    end
+    """
+    assert both(text).returncode == both(STRESS + text).returncode == 0
+
+
+# Each takes less than in the interpreter, by so much, as its fast path is taken.
+PATHS = {
+    "bits": (0.6, "local b = bit s = b.band(b.bxor(i, 255), 65535) + b.lshift(i, 2)"),
+    "characters": (0.6, "s = #string.char(i % 256, 65, 66, 67)"),
+    "hexadecimal": (0.6, "s = tonumber(i % 2 == 0 and 'beef' or 'f00d', 16)"),
+    "case": (0.5, "s = #(('The quick brown fox jumps'):upper()) + #(('OVER THE DOG'):lower())"),
+    "formats": (0.6, "s = #string.format('%s is %d, or %02x; %-8s|', 'name', i % 100, 7, 'left')"),
+    "inserting": (0.75, "local t = list table.insert(t, i) t[1] = nil s = #t"),
+    "functions": (
+        0.7,
+        "s = #(('name=value; other=thing'):gsub('(%w+)=([^;]*)', function(a, b) return b end))",
+    ),
+    "runs": (0.5, "s = #(('The quick brown fox jumps over the lazy dog:'):match('^[^:]+'))"),
+    "arguments": (0.5, "s = #util.str_in(memory + 8, util.peek(memory))"),
+}
+
+
+STEPS = 200_000
+
+
+def user_time(n: int, text: str, compiled: bool) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert run(text, compiled, "--time-limit", "10s", arguments=[str(n)]).returncode == 0
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", PATHS)
+def test_fast_paths_are_taken(path: str) -> None:
+    most, work = PATHS[path]
+    text = (
+        "local s, list, memory = 0, {}, util.buffer(16) util.poke(memory, 'i4', 3) "
+        f"local function work(i) {work} end "
+        "function run(n) for i = 1, n do work(i) end end"
+    )
+    least = {
+        (compiled, n): min(user_time(n, text, compiled) for _ in range(3))
+        for compiled in (True, False)
+        for n in (0, STEPS)
+    }
+    spent = {compiled: least[compiled, STEPS] - least[compiled, 0] for compiled in (True, False)}
+    assert spent[True] < spent[False] * most, spent
