@@ -49,12 +49,14 @@ static const struct origin *find_origin(const struct origins *origins, u32 insn)
 
 /*
  * The Lua function that runs, or that has called those of C that do.  What Lua keeps of the
- * running one may still be another's, if it has just begun: then it is its caller.
+ * running one may still be another's, if it has just begun: then it is its caller.  Before compiled
+ * code calls a @matcher of a pattern, it stores its pc in its frame.
  */
-static void place_by_stack(const struct runtime *runtime, char *text, size_t size)
+static void place_by_stack(const struct runtime *runtime, bool matcher, char *text, size_t size)
 {
 	u64 ci = runtime_word(runtime, runtime->state + STATE_CI, 8);
-	u64 saved = runtime_word(runtime, runtime->state + STATE_SAVEDPC, 8);
+	u64 saved = matcher ? runtime_word(runtime, ci + CI_SAVEDPC, 8) :
+			      runtime_word(runtime, runtime->state + STATE_SAVEDPC, 8);
 	u64 proto;
 	struct value f;
 	int level;
@@ -82,7 +84,7 @@ void runtime_place(const struct runtime *runtime, const struct origins *origins,
 	*text = '\0';
 	origin = insn == PLACE_IN_RUNTIME ? NULL : find_origin(origins, insn);
 	if (!origin || origin->proto == NO_PROTO)
-		place_by_stack(runtime, text, size);
+		place_by_stack(runtime, origin, text, size);
 	else
 		write_place(runtime, (uintptr_t)runtime->arena + origin->proto, origin->pc, text,
 			    size);

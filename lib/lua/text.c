@@ -80,6 +80,13 @@ static void call_text_helper(struct compiler *c, u32 helper)
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
+/* If a limit ends the run in a matcher, which has no lines, the frame says where. */
+static void store_pc(struct compiler *c)
+{
+	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
+	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->pc + 1);
+}
+
 static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 {
 	u32 a = a_of(i), number;
@@ -92,6 +99,7 @@ static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 	load_string(c, a + 1);
 	if (b_of(i) == 4)
 		begin_at(c, slow);
+	store_pc(c);
 	emit_call(c->e, number);
 	emit_mov(c->e, 3, 0);
 	emit_constant(c->e, 4, form_word(form, (c_of(i) - 1) & FOUND_ALL));
@@ -143,6 +151,7 @@ bool compile_gmatch_loop(struct compiler *c, u32 slow, u32 again, u32 over)
 	emit_mov(c->e, 3, 1);
 	emit_alu(c->e, INSN_ADD, 2, 1);
 	emit_alu(c->e, INSN_ADD, 1, 0);
+	store_pc(c);
 	emit_call(c->e, number);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, over);
 	emit_mov(c->e, 3, 0);
@@ -234,6 +243,7 @@ static void compile_gsub(struct compiler *c, u32 i, u32 slow)
 	u32 number = called_pattern(c, &form);
 
 	check_tag(c, a_of(i) + 1, T_STRING, TAG_STRING, slow);
+	store_pc(c);
 	emit_constant(c->e, 3, number);
 	emit_constant(c->e, 4, form_word(form, (c_of(i) - 1) & FOUND_ALL));
 	call_text_helper(c, HELPER_gsub);
