@@ -12,7 +12,7 @@ $(BUILD)/cli/%.o: cli/%.c | $(BUILD)/include/syscript.h $(BUILD)/include/syscrip
 		$(BUILD)/include/linux/syscript.h
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -I$(BUILD)/gen -iquote kernel -iquote lib \
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -I$(BUILD)/gen -iquote core -iquote lib \
 		-DNEWEST_TESTED='"$(file <kernel/tested)"' $(CFLAGS) -c -o $@ $<
 
 # The script of repl, as a C string.

@@ -15,7 +15,7 @@
 /* System calls with their table's name: "syscall.open". */
 static const char *const calls[] = {
 #define SYSCALL(name, kinds, flags)	"syscall." #name,
-#include "../kernel/syscalls.def"
+#include "syscalls.def"
 	NULL
 };
 

@@ -19,7 +19,7 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/deps/consolidate.ready
 	$(Q)chmod 0755 $@
 
 # Audit records have calls by number.
-$(CALL_NUMBERS): kernel/syscalls_nr.h consolidate/build.mk | $(BUILD)/deps/build.ready
+$(CALL_NUMBERS): core/syscalls_nr.h consolidate/build.mk | $(BUILD)/deps/build.ready
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -E -dM -include $< -x c /dev/null | \
@@ -60,7 +60,7 @@ install-consolidate:
 	$(Q)for file in $(CONSOLIDATE_FILES); do \
 		install -D -m 0644 $$file $(CONSOLIDATE_DIR)/$$file || exit; \
 	done
-	$(Q)install -m 0644 kernel/syscalls.def $(CONSOLIDATE_DIR)/consolidate
+	$(Q)install -m 0644 core/syscalls.def $(CONSOLIDATE_DIR)/consolidate
 	$(Q)install -m 0644 $(CALL_NUMBERS) $(VERSION_FILE) $(CONSOLIDATE_DIR)/consolidate
 	$(Q)install -m 0755 $(CALIBRATE) $(CONSOLIDATE_DIR)/consolidate
 	$(Q)for library in $(CONSOLIDATE_LIBRARIES); do \

@@ -2,7 +2,7 @@
 """What is known of each system call.
 
 Which calls scripts may make, and what kind each argument is, says
-kernel/syscalls.def.  The families here are what that file has no need to know:
+core/syscalls.def.  The families here are what that file has no need to know:
 they concern the meaning of a call to the program that makes it.
 """
 

@@ -13,7 +13,7 @@ GUEST = ROOT / "vm" / "guest"
 PREFIX = PACKAGE.parents[2]
 # Each in the tree, then installed.
 COMMAND = (BUILD / "syscript", PREFIX / "bin" / "syscript")
-SYSCALLS = (ROOT / "kernel" / "syscalls.def", PACKAGE / "syscalls.def")
+SYSCALLS = (ROOT / "core" / "syscalls.def", PACKAGE / "syscalls.def")
 NUMBERS = (BUILD / "gen" / "syscall-numbers", PACKAGE / "syscall-numbers")
 VERSION = (BUILD / "gen" / "version", PACKAGE / "version")
 SCRIPTS = (ROOT / "scripts", PREFIX / "share" / "syscript" / "scripts")

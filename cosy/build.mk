@@ -11,10 +11,10 @@ COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
 COSY_TOOLS := $(wildcard cosy/*.py)
 COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
 # The library's: the way to the kernel, and the user backend without LuaJIT.
-COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o lib/lock.o lib/ticket.o \
-	$(patsubst %,lib/user/%.o,script turn arena fork fd limits engine run syscalls time clock \
+COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o core/user/lock.o core/user/ticket.o \
+	$(patsubst %,core/user/%.o,script turn arena fork fd limits engine run syscalls time clock \
 		usermem accept attributes files frames mmsg readdirplus) \
-	kernel/program.o kernel/request.o kernel/net/frame.o kernel/net/frames_slots.o kernel/net/mmsg_import.o \
+	core/program.o core/request.o core/net/frame.o core/net/frames_slots.o core/net/mmsg_import.o \
 	luajit/user/stack.o)
 
 .PHONY: cosy
@@ -70,7 +70,7 @@ $(COSY)/%.py: cosy/%.py
 
 # Expanded when used: lib/build.mk comes later.  The library is a static one.
 COSY_HOST_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC -ftls-model=initial-exec -MMD -MP \
-	-I$(BUILD)/include -iquote kernel -iquote lib
+	-I$(BUILD)/include -iquote core -iquote lib
 
 $(BUILD)/cosy/%.o: cosy/%.c | $(BUILD)/include/linux/syscript.h
 	$(call say,CC)

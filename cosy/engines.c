@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /* The engine that compounds run on in the process: COSY_ENGINE=user. */
-#include "../lib/user/user.h"
+#include "user/user.h"
 #include "host.h"
 
 const struct engine_ops *const user_engines[] = { &confined_engine, NULL };

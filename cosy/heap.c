@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../lib/lock.h"
+#include "user/lock.h"
 #include "heap.h"
 
 /* A block, free or in use; all blocks of the buffer are listed in order. */

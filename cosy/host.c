@@ -32,9 +32,9 @@
 
 #include "../include/uapi/syscript_image.h"
 #include "../lib/compound.h"
-#include "../lib/lock.h"
-#include "../lib/user/arena.h"
-#include "../lib/user/user.h"
+#include "user/lock.h"
+#include "user/arena.h"
+#include "user/user.h"
 #include "cosy.h"
 #include "file.h"
 #include "heap.h"

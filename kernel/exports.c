@@ -18,7 +18,7 @@
 #include "entries.h"
 #include "filters.h"
 #include "limits.h"
-#include "run_own.h"
+#include "kernel/run_own.h"
 #include "symbols.h"
 #include "usermode.h"
 #include "watchers.h"

@@ -11,8 +11,8 @@
 #include "net/mmsg_entry.h"
 #include "arch_home.h"
 #include "entries.h"
-#include "run_own.h"
-#include "syscalls.h"
+#include "kernel/run_own.h"
+#include "kernel/syscalls.h"
 #include "syscalls_nr.h"
 #include "watchers.h"
 

@@ -20,7 +20,7 @@
 #include "idle.h"
 #include "internals.h"
 #include "names.h"
-#include "scratch.h"
+#include "kernel/scratch.h"
 #include "shared.h"
 #include "symbols.h"
 #include "usermode.h"

@@ -36,7 +36,7 @@
 #include "names.h"
 #include "offers.h"
 #include "script.h"
-#include "syscalls.h"
+#include "kernel/syscalls.h"
 
 /**
  * struct names - a namespace's names, or the machine's

@@ -39,7 +39,7 @@
 #include "program.h"
 #include "script.h"
 #include "shared.h"
-#include "syscalls.h"
+#include "kernel/syscalls.h"
 #include "watchers.h"
 
 #define CREATE_TRACE_POINTS

@@ -7,8 +7,8 @@ LIB_SOVERSION := 0
 
 # The parts of the core and of the engines that run in both places, and those that
 # are written for a process.
-LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/programs/*.c lib/user/*.c engine/luajit/user/*.c) \
-	kernel/program.c kernel/request.c kernel/net/frame.c kernel/net/frames_slots.c kernel/net/mmsg_import.c engine/luajit/engine.c \
+LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/programs/*.c core/user/*.c engine/luajit/user/*.c) \
+	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c engine/luajit/engine.c \
 	$(addprefix engine/confined/,check.c fuel.c live.c jit.c arch/x86/jit_x86.c verify.c verify_step.c \
 		arch/x86/verify_x86.c machine.c batches.c batches_frames.c engine.c user/memory.c user/place.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -27,7 +27,7 @@ LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
 USER_CFLAGS ?= -O2 -g
 USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
-	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote kernel -iquote lib -iquote lib/batch -I$(BUILD)/gen
+	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote core -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
 # Where lua.image will be, and nowhere else: it is compiled again for another place.
 $(BUILD)/lib/lua_image.o: private LIB_BUILD_CFLAGS += -DLIBDIR='"$(LIBDIR)"'

@@ -12,7 +12,7 @@
 #include "fallback.h"
 #include "lua_host.h"
 #include "lua_image.h"
-#include "tools.h"
+#include "user/tools.h"
 #include "user/user.h"
 
 /* -- What is asked for -------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "compound.h"
-#include "sys.h"
+#include "user/sys.h"
 
 /* -- Files ------------------------------------------------------------------------ */
 

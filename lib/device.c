@@ -2,7 +2,7 @@
 #include <fcntl.h>
 
 #include "device.h"
-#include "sys.h"
+#include "user/sys.h"
 
 static int device_open(const char *path)
 {

@@ -7,7 +7,7 @@
 #include <linux/syscript.h>
 #include <stdbool.h>
 
-#include "sys.h"
+#include "user/sys.h"
 
 #define DEVICE_PATH		"/dev/syscript"		/* for the confined engine */
 #define DEVICE_PATH_LUAJIT	"/dev/syscript-luajit"	/* for any */

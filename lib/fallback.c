@@ -6,8 +6,8 @@
 
 #include "device.h"
 #include "fallback.h"
-#include "lock.h"
-#include "sys.h"
+#include "user/lock.h"
+#include "user/sys.h"
 #include "user/user.h"
 
 struct fallback {

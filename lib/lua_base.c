@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
+#include "user/lock.h"
 #include "lua_base.h"
 #include "lua_image.h"
 #include "lua_opened.h"

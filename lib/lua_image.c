@@ -18,7 +18,7 @@
 #include "compound.h"
 #include "lua_image.h"
 #include "syscript.h"
-#include "sys.h"
+#include "user/sys.h"
 
 #define INSTALLED	LIBDIR "/syscript/lua.image"
 

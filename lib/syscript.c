@@ -12,8 +12,8 @@
 #include "lua_host.h"
 #include "rights.h"
 #include "syscript.h"
-#include "sys.h"
-#include "tools.h"
+#include "user/sys.h"
+#include "user/tools.h"
 #include "user/turn.h"
 #include "user/user.h"
 

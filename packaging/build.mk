@@ -41,7 +41,7 @@ install-packaging:
 	$(Q)chmod 0644 $(DESTDIR)$(UDEVDIR)/60-syscript.rules
 	$(Q)install -D -m 0644 packaging/syscript.modules-load $(DESTDIR)$(MODULESLOADDIR)/syscript.conf
 
-DKMS_SOURCES := kernel engine/confined include/uapi include/linux COPYING LICENSES
+DKMS_SOURCES := kernel $(filter-out core/user,$(wildcard core/*)) engine/confined include/uapi include/linux COPYING LICENSES
 
 install-dkms:
 	$(call say,INSTALL,$(DKMSDIR))

@@ -25,7 +25,7 @@ LUA_WHOLE := $(BUILD)/tests/lua/whole
 $(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENGINE)
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote kernel $(LIB_CFLAGS) \
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote core $(LIB_CFLAGS) \
 		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
 
 .PHONY: unit-programs

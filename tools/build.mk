@@ -8,7 +8,7 @@ $(BUILD)/gen/constants.inc: tools/gen-constants | $(BUILD)/deps/build.ready
 	$(Q)$< --cc '$(HOSTCC)' -o $@
 
 # What editors know of scripts: docs/editor.md.
-ANNOTATIONS := bindings/editor/syscript.d.lua.in kernel/syscalls.def $(BUILD)/gen/constants.inc
+ANNOTATIONS := bindings/editor/syscript.d.lua.in core/syscalls.def $(BUILD)/gen/constants.inc
 $(BUILD)/gen/syscript.d.lua: tools/gen-annotations $(ANNOTATIONS)
 	$(call say,GEN)
 	$(Q)$^ >$@

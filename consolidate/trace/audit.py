@@ -42,7 +42,7 @@ WORDS = 4
 # Results that are not for the program: it is restarted, or interrupted.
 RESTARTS = range(-516, -511)
 AT_FDCWD = -100
-# Paths of calls that no script makes, so that kernel/syscalls.def has no kinds of them.
+# Paths of calls that no script makes, so that core/syscalls.def has no kinds of them.
 PATHS_OF_OTHERS = {"execve": "spp", "execveat": "fspp"}
 
 O_CREAT, O_TMPFILE = 0o100, 0o20000000

@@ -151,7 +151,7 @@ def unescape(text: str) -> bytes:
 
 @lru_cache(maxsize=65536)
 def value(text: str, kind: str) -> Value:
-    """An argument of a kind, as kernel/syscalls.def has them."""
+    """An argument of a kind, as core/syscalls.def has them."""
     match = STRING.match(text)
     if match is None:
         text = COMMENT.sub("", text)

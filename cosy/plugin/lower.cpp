@@ -10,7 +10,7 @@
 #include "cosy.hpp"
 
 #include "../../include/uapi/syscript_image.h"
-#include "../../kernel/syscalls_nr.h"
+#include "../../core/syscalls_nr.h"
 #include "../file.h"
 
 
@@ -196,7 +196,7 @@ static unsigned syscall_args(uint64_t nr)
 {
 	switch (nr) {
 #define SYSCALL(name, kinds, flags) case __NR_##name: return sizeof(kinds) - 1;
-#include "../../kernel/syscalls.def"
+#include "../../core/syscalls.def"
 	}
 	return 6;
 }

@@ -6,7 +6,7 @@
  */
 #include "cosy.hpp"
 
-#include "../../kernel/syscalls_nr.h"
+#include "../../core/syscalls_nr.h"
 
 
 #include <set>
@@ -49,7 +49,7 @@ std::string wrong_number(uint64_t nr)
 #define SYSCALL(name, kinds, flags) case __NR_##name: return "";
 #define SYSCALL_EXCLUDED(name, reason) \
 	case __NR_##name: return #name "(2) in a segment: " reason;
-#include "../../kernel/syscalls.def"
+#include "../../core/syscalls.def"
 	}
 	return "system call " + std::to_string(nr) + ", which does not exist in a segment";
 }

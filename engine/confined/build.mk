@@ -11,10 +11,10 @@ $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 -include $(BUILD)/engine/confined/print.d
 
 CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit.c verify.c verify_step.c machine.c \
-	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) lib/user/arena.c
+	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) core/user/arena.c
 CONFINED_HEADERS := $(wildcard $(addprefix engine/confined/,*.h arch/*.h arch/x86/*.h user/*.h)) include/uapi/syscript_image.h \
-	lib/user/arena.h lib/lock.h tests/confined/no_locks.h
-CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote kernel $(USER_WARNINGS)
+	core/user/arena.h core/user/lock.h tests/confined/no_locks.h
+CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote core $(USER_WARNINGS)
 
 $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFINED_HEADERS)
 	$(call say,CC)

@@ -3,7 +3,7 @@
  * Implements print.h: a disassembler with the notation of LLVM's BPF assembler and the kernel's
  * names of system calls.
  */
-#include "../../kernel/syscalls_nr.h"
+#include "syscalls_nr.h"
 #include "print.h"
 
 #define SYSCALLS_MAX	512
@@ -13,7 +13,7 @@ static const struct {
 	u8 args;
 } syscalls[SYSCALLS_MAX] = {
 #define SYSCALL(name, kinds, flags) [__NR_##name] = { #name, sizeof(kinds) - 1 },
-#include "../../kernel/syscalls.def"
+#include "syscalls.def"
 };
 
 static const char *const alu_ops[16] = {

@@ -31,7 +31,7 @@
 
 static const unsigned char syscall_flags[] = {
 #define SYSCALL(name, kinds, flags)	flags,
-#include "../../kernel/syscalls.def"
+#include "syscalls.def"
 };
 
 /* -- Values ---------------------------------------------------------------- */

@@ -13,6 +13,7 @@ MAKEFLAGS += --no-builtin-rules
 
 LUAJIT := $(VENDOR)/luajit-src/luajit2
 MATH := $(VENDOR)/core-math-sys/vendor/src/binary64
+SHARED := $(HERE)../../core
 KERNEL := $(HERE)../../kernel
 PATCHES := $(sort $(wildcard $(HERE)patches/*.patch))
 SRC := $(OUT)/luajit/src
@@ -72,7 +73,7 @@ AUTO_INIT := $(shell echo | $(CC) -Werror -ftrivial-auto-var-init=zero -fsyntax-
 	2>/dev/null && echo -ftrivial-auto-var-init=zero)
 
 ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
-	-fomit-frame-pointer $(AUTO_INIT) $(DEFINES) -iquote $(KERNEL) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
+	-fomit-frame-pointer $(AUTO_INIT) $(DEFINES) -iquote $(SHARED) -iquote $(KERNEL) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
 MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
 # Builtins are what makes an instruction of fma().
 FUSED_CFLAGS := -fbuiltin -mavx -mfma -msse4.1
@@ -116,7 +117,7 @@ $(SRC)/host/buildvm_arch.h: $(SRC)/host/minilua
 
 # The offsets of structures go into its output, so it needs the headers, too.
 $(SRC)/host/buildvm: $(SRC)/host/buildvm_arch.h $(SRC)/luajit.h $(HERE)vm.h
-	$(HOSTCC) -O1 $(DEFINES) -I$(SRC) -I$(OUT)/luajit/dynasm -I$(HERE) -iquote $(KERNEL) -o $@ \
+	$(HOSTCC) -O1 $(DEFINES) -I$(SRC) -I$(OUT)/luajit/dynasm -I$(HERE) -iquote $(SHARED) -iquote $(KERNEL) -o $@ \
 		$(wildcard $(SRC)/host/buildvm*.c) \
 		$(if $(wildcard $(SRC)/host/buildvm.c),,$(addprefix $(SRC)/host/,buildvm.c buildvm_asm.c buildvm_peobj.c buildvm_lib.c buildvm_fold.c))
 
@@ -135,7 +136,7 @@ LUA_PARTS := $(OUT)/struct.inc $(OUT)/types.inc
 $(LUA_PARTS): $(OUT)/%.inc: $(HERE)%.lua $(OUT)/settings
 	od -An -v -tu1 $< | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
 
-HEADERS := $(GENERATED) $(LUA_PARTS) $(wildcard $(HERE)*.h) $(KERNEL)/syscalls.def $(wildcard $(KERNEL)/*.h $(KERNEL)/fs/*.h $(KERNEL)/net/*.h) \
+HEADERS := $(GENERATED) $(LUA_PARTS) $(wildcard $(HERE)*.h) $(SHARED)/syscalls.def $(wildcard $(SHARED)/*.h $(SHARED)/fs/*.h $(SHARED)/net/*.h $(KERNEL)/*.h) \
 	$(GEN)/constants.inc $(wildcard $(HERE)../../include/uapi/*.h)
 
 $(CORE:%=$(OUT)/%.o): $(OUT)/%.o: $(HEADERS)

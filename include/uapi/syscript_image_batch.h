@@ -17,10 +17,10 @@
 /*
  *   PENDING   no structure.  1: a signal waits for the end of the run
  *   STAT, READ, WRITE, OPEN
- *             struct image_batch_files.  How many were done: kernel/fs/files.h
- *   ENTRIES   struct image_batch_entries.  0: kernel/fs/readdirplus.h
+ *             struct image_batch_files.  How many were done: core/fs/files.h
+ *   ENTRIES   struct image_batch_entries.  0: core/fs/readdirplus.h
  *   MESSAGES  struct image_batch_import.  A number above 0 for the imported messages
- *             (kernel/net/mmsg.h), which nothing in the arena can change; -ENOBUFS:
+ *             (core/net/mmsg.h), which nothing in the arena can change; -ENOBUFS:
  *             no memory, or too many
  *   FORGET    r2: such a number, which is free from now on.  0 or -ENOENT
  *   RECEIVE, SEND
@@ -28,10 +28,10 @@
  *             not such a number
  *   COPY_IN, COPY_OUT
  *             struct image_batch_copy.  0; -EFAULT, -EINVAL
- *   ACCEPT    struct image_batch_accept.  How many connections: kernel/net/accept.h
- *   READ_FILE struct image_batch_file.  The bytes read: kernel/fs/files.h
+ *   ACCEPT    struct image_batch_accept.  How many connections: core/net/accept.h
+ *   READ_FILE struct image_batch_file.  The bytes read: core/fs/files.h
  *
- * Frames of a device, by ports, which kernel/net/frames.h describes.  The frames are the
+ * Frames of a device, by ports, which core/net/frames.h describes.  The frames are the
  * kernel's: a program has copies, and says which of them are to be sent, with which bytes.
  *
  *   FRAMES_OPEN

@@ -32,9 +32,9 @@
 #include "attributes.h"
 #include "files_entry.h"
 #include "internals.h"
-#include "readdirplus.h"
-#include "run_own.h"
-#include "syscalls.h"
+#include "fs/readdirplus.h"
+#include "kernel/run_own.h"
+#include "kernel/syscalls.h"
 #include "watchers.h"
 
 /* Number of directories that are remembered: files of a few directories often alternate. */

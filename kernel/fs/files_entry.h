@@ -3,7 +3,7 @@
 #ifndef SYSCRIPT_FILES_ENTRY_H
 #define SYSCRIPT_FILES_ENTRY_H
 
-#include "files.h"
+#include "fs/files.h"
 
 struct pt_regs;
 

@@ -23,10 +23,10 @@
 
 #include "compat.h"
 #include "attributes.h"
-#include "readdirplus.h"
+#include "fs/readdirplus.h"
 #include "run.h"
-#include "run_own.h"
-#include "syscalls.h"
+#include "kernel/run_own.h"
+#include "kernel/syscalls.h"
 #include "watchers.h"
 
 #define WORD	sizeof(unsigned long)

@@ -13,9 +13,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "accept.h"
-#include "run_own.h"
-#include "syscalls.h"
+#include "net/accept.h"
+#include "kernel/run_own.h"
+#include "kernel/syscalls.h"
 
 /**
  * struct batch - connections to accept

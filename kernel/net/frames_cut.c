@@ -15,7 +15,7 @@
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 
-#include "frame.h"
+#include "net/frame.h"
 #include "frames_cut.h"
 
 /* Limits the work for a frame.  Only an attack exceeds it. */

@@ -22,8 +22,8 @@
 #include "frames_own.h"
 #include "frames_port.h"
 #include "frames_rx.h"
-#include "run_own.h"
-#include "scratch.h"
+#include "kernel/run_own.h"
+#include "kernel/scratch.h"
 #include "symbols.h"
 #include "watchers.h"
 

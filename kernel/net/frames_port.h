@@ -12,7 +12,7 @@
 #include <linux/wait.h>
 #include <net/sock.h>
 
-#include "frames.h"
+#include "net/frames.h"
 
 struct frames_rx;
 

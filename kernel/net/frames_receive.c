@@ -17,7 +17,7 @@
 #include "frames_cut.h"
 #include "frames_port.h"
 #include "frames_rx.h"
-#include "run_own.h"
+#include "kernel/run_own.h"
 
 /* -- Frames -------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * imported before, and sends and receives each message through the functions of sendmmsg(2) and
  * recvmmsg(2).
  */
-#include "mmsg.h"
+#include "net/mmsg.h"
 
 #include <linux/errno.h>
 #include <linux/file.h>

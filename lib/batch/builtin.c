@@ -9,12 +9,12 @@
 
 #include "../lua_base.h"
 #include "../lua_host.h"
-#include "../user/user.h"
+#include "user/user.h"
 #include "builtin.h"
 #include "direct.h"
 #include "suites.h"
 #include "syscript.h"
-#include "ticket.h"
+#include "user/ticket.h"
 
 #define INSTANCES	4
 /* Enough for these scripts, and a small part of a user's share. */

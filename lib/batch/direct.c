@@ -16,7 +16,7 @@
 #include "direct.h"
 #include "run.h"
 #include "suites.h"
-#include "ticket.h"
+#include "user/ticket.h"
 #include "user/arena.h"
 
 #define INSTANCES	4

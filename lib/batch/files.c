@@ -12,7 +12,7 @@
 
 #include "builtin.h"
 #include "direct.h"
-#include "sys.h"
+#include "user/sys.h"
 #include "syscript_files.h"
 
 /* Lua's integers end at 2^53, which is more than any memory has. */

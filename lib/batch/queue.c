@@ -50,8 +50,8 @@
 
 #include "../choose.h"
 #include "../lua_host.h"
-#include "../tools.h"
-#include "../user/user.h"
+#include "user/tools.h"
+#include "user/user.h"
 #include "queue.h"
 
 #define TIME_LIMIT	100000000UL	/* ns for a request: the default of a call */

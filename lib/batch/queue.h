@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "run.h"
-#include "sys.h"
+#include "user/sys.h"
 #include "syscript.h"
 #include "syscript_queue.h"
-#include "ticket.h"
+#include "user/ticket.h"
 
 #define ENTRIES		SYSCRIPT_QUEUE_ENTRIES
 #define QUEUE_STOP	UINT64_MAX	/* a value of ring.tail: the thread has to return */

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lock.h"
-#include "../user/user.h"
+#include "user/lock.h"
+#include "user/user.h"
 #include "queue.h"
 
 #define STACK_SIZE	(128UL << 10)

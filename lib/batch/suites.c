@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "suites.h"
-#include "sys.h"
+#include "user/sys.h"
 
 #define DIRECTORY	"/etc/syscript/suites.d"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "builtin.h"
-#include "sys.h"
+#include "user/sys.h"
 #include "syscript.h"
 #include "syscript_files.h"
 

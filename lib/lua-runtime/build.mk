@@ -6,9 +6,9 @@ LUA_RUNTIME := $(BUILD)/lua-runtime
 export SYSCRIPT_LUA_IMAGE ?= $(abspath $(LUA_RUNTIME))/lua.image
 LUA_RUNTIME_PATCHES := $(sort $(wildcard lib/lua-runtime/patches/*.patch))
 LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] lib/lua-runtime/*/*.[ch]) engine/luajit/util_parts.h include/uapi/syscript_image.h \
-	include/uapi/syscript_image_batch.h kernel/fs/columns.h kernel/net/accept.h kernel/net/mmsg.h kernel/net/frame.c \
-	kernel/net/frame.h kernel/net/frames.h kernel/net/frames_text.h \
-	kernel/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h kernel/syscalls.def kernel/syscalls_nr.h
+	include/uapi/syscript_image_batch.h core/fs/columns.h core/net/accept.h core/net/mmsg.h core/net/frame.c \
+	core/net/frame.h core/net/frames.h core/net/frames_text.h \
+	core/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h core/syscalls.def core/syscalls_nr.h
 SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source
 SOFTFLOAT_CFLAGS := -iquote lib/lua-runtime/softfloat -I$(SOFTFLOAT)/include -I$(SOFTFLOAT)/8086-SSE -I$(SOFTFLOAT)
 # Integers wrap; arguments of formats are pointers, too.

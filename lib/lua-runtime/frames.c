@@ -13,9 +13,9 @@
  * userdata.  So a view costs no allocation, equals other views of the same frame, and is
  * recognised as stale after the next receive.
  */
-#include "../../kernel/net/frame.c"
-#include "../../kernel/net/frames.h"
-#include "../../kernel/net/frames_text.h"
+#include "../../core/net/frame.c"
+#include "../../core/net/frames.h"
+#include "../../core/net/frames_text.h"
 
 #define SAME(field, other)	\
 	_Static_assert(offsetof(struct image_batch_frame, field) == \

@@ -5,8 +5,8 @@
  * (IMAGE_CALL_BATCH).  Records are written to the arena, where scripts only read them.
  */
 #include "../../include/uapi/syscript_files.h"
-#include "../../kernel/fs/readdirplus.h"
-#include "../../kernel/syscalls_nr.h"
+#include "../../core/fs/readdirplus.h"
+#include "../../core/syscalls_nr.h"
 
 /* Headers of the C library and of the kernel cannot both be included. */
 enum {
@@ -14,7 +14,7 @@ enum {
 #include "constants.inc"
 };
 
-#include "../../kernel/fs/columns.h"
+#include "../../core/fs/columns.h"
 
 static long opt_long(lua_State *L, int i, long otherwise)
 {

@@ -17,12 +17,12 @@ struct name {
 
 static const struct name calls[] = {
 #define SYSCALL(name, kinds, flags)	{ #name, __NR_##name, kinds },
-#include "../../kernel/syscalls.def"
+#include "../../core/syscalls.def"
 };
 
 static const struct name excluded[] = {
 #define SYSCALL_EXCLUDED(name, reason)	{ #name, 0, reason },
-#include "../../kernel/syscalls.def"
+#include "../../core/syscalls.def"
 };
 
 static const struct name errnos[] = {

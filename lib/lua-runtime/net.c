@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "../../kernel/net/accept.h"
-#include "../../kernel/net/mmsg.h"
+#include "../../core/net/accept.h"
+#include "../../core/net/mmsg.h"
 
 /* The type's name in errors, and its key in the registry. */
 #define MESSAGES	"messages"

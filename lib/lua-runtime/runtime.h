@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "../../include/uapi/syscript.h"
-#include "../../kernel/output.h"
+#include "../../core/output.h"
 
 #define RUNTIME_ERROR_LEN		2048
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../kernel/syscalls_nr.h"
+#include "../../core/syscalls_nr.h"
 #include "../../include/uapi/syscript_image.h"
 #include "../../include/uapi/syscript_image_batch.h"
 #include "support.h"

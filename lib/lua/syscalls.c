@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "../../kernel/syscalls_nr.h"
+#include "syscalls_nr.h"
 #include "types.h"
 
 static const struct name {
@@ -12,7 +12,7 @@ static const struct name {
 	unsigned int flags;
 } names[] = {
 #define SYSCALL(name, kinds, flags)	{ #name, kinds, __NR_##name, flags },
-#include "../../kernel/syscalls.def"
+#include "syscalls.def"
 };
 
 #define NAMES	(sizeof(names) / sizeof(names[0]))

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../lua_host.h"
-#include "../user/user.h"
+#include "user/user.h"
 #include "whole_own.h"
 
 #define ROUNDS		64	/* each round may find one more variable that changes */

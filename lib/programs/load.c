@@ -11,7 +11,7 @@
 #include "../choose.h"
 #include "../device.h"
 #include "../syscript_programs.h"
-#include "../tools.h"
+#include "user/tools.h"
 #include "object.h"
 
 #define MEMORY_BESIDES	(512 << 10)	/* of the arena: code, image, seats */

@@ -26,7 +26,7 @@ ENGINE = ROOT / "engine" / "confined"
 JIT = ["jit.c", "jit_gen.h", "arch/x86/jit_x86.c", "arch/x86/emit_x86.h"]
 REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "machine.c"]
 REST += ["arch/x86/verify_x86.c", "arch/x86/stubs.S"]
-REST += ["interpret.c", "user/memory.c", "../../lib/user/arena.c"]
+REST += ["interpret.c", "user/memory.c", "../../core/user/arena.c"]
 KEY = 0x5BD1E995A7C15F39
 IMAGES = 25
 RUNS = 60
@@ -34,7 +34,7 @@ RUNS = 60
 
 def compile_object(source: Path, to: Path, *flags: str) -> Path:
     command = ["gcc", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-w", "-g0", *flags]
-    command += ["-iquote", ROOT / "kernel"]
+    command += ["-iquote", ROOT / "core"]
     subprocess.run([*command, "-c", "-o", to, source], check=True)
     return to
 
@@ -53,7 +53,7 @@ def links_to_sources(tmp: Path) -> Path:
         link = tmp / path.relative_to(ROOT)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path)
-    for folder in ("include", "kernel", "lib"):
+    for folder in ("core", "include", "kernel", "lib"):
         (tmp / folder).symlink_to(ROOT / folder)
     return tmp / ENGINE.relative_to(ROOT)
 

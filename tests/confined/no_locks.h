@@ -3,7 +3,7 @@
  * The library's locks, for programs of one thread that have no more of the library than
  * arena.c: there is nothing to keep out.
  */
-#include "../../lib/lock.h"
+#include "user/lock.h"
 
 void lock_take(enum lock_id id)
 {

@@ -11,7 +11,7 @@
 #include "../../engine/confined/check.h"
 #include "../../engine/confined/machine.h"
 #include "../../engine/confined/user/memory.h"
-#include "../../lib/user/arena.h"
+#include "user/arena.h"
 
 #define CALLS_MAX	64
 

@@ -39,16 +39,21 @@ PARTS = {
         ),
     ],
     "runs, system calls, watchers": [
+        "core/*.[ch]",
+        "core/kernel/*.[ch]",
+        "core/arch/**/*.h",
         "kernel/*.[chS]",
         "kernel/arch/**/*.[chS]",
-        "kernel/syscalls.def",
+        "core/syscalls.def",
     ],
     "programs of subsystems": [
         *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "places", "process", "rewrite")),
         *(CONFINED + name for name in ("kernel/seat.[ch]", "table.[ch]")),
     ],
     "batches": [
+        "core/fs/*.[ch]",
         "kernel/fs/*.[ch]",
+        "core/net/*.[ch]",
         "kernel/net/*.[ch]",
         CONFINED + "batches*.[ch]",
         "include/uapi/syscript_image_batch.h",
@@ -57,7 +62,7 @@ PARTS = {
 # Not trusted, or out of strangers' reach.
 OTHERS = [
     *(CONFINED + name for name in ("interpret.c", "print.*")),
-    *("engine/confined/user/*", "engine/luajit/**/*"),
+    *("core/user/**/*", "engine/confined/user/*", "engine/luajit/**/*"),
     # Of the machine: for its administrator.
     *(f"kernel/embed/{name}" for name in ("cpufreq.*", "events.h", "files.c", "threads.c")),
     "kernel/embed/timer.c",
@@ -79,7 +84,7 @@ def parts() -> Iterator[tuple[str, int]]:
 
 def in_no_list() -> set[Path]:
     """Sources of the engine and of the module's core that no part counts."""
-    all_of_them = files(["engine/confined/**/*.[chS]", "kernel/**/*.[chS]"])
+    all_of_them = files(["core/**/*.[chS]", "engine/confined/**/*.[chS]", "kernel/**/*.[chS]"])
     return all_of_them - files([p for patterns in PARTS.values() for p in patterns] + OTHERS)
 
 

@@ -24,7 +24,7 @@
 #include "../../engine/confined/jit.h"
 #include "../../engine/confined/machine.h"
 #include "../../engine/confined/user/memory.h"
-#include "../../lib/user/arena.h"
+#include "user/arena.h"
 
 #define SHIFT		16
 #define SIZE		(1UL << SHIFT)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"
 DEFINITIONS = ROOT / "build" / "gen" / "syscript.d.lua"
 KINDS = re.findall(
-    r'^SYSCALL\((\w+), "(\w*)"', (ROOT / "kernel/syscalls.def").read_text(), re.MULTILINE
+    r'^SYSCALL\((\w+), "(\w*)"', (ROOT / "core/syscalls.def").read_text(), re.MULTILINE
 )
 
 
@@ -43,7 +43,7 @@ def test_members(text: str, library: str) -> None:
 def test_columns(text: str) -> None:
     block = text[text.index("@class syscript.columns") :]
     columns = re.findall(r"^---@field (\w+)\?", block[: block.index("\n\n")], re.MULTILINE)
-    source = (ROOT / "kernel/fs/columns.h").read_text()
+    source = (ROOT / "core/fs/columns.h").read_text()
     fields = re.findall(r"^\t_\((\w+), ", source, re.MULTILINE)
     assert set(columns) == {*fields, "name", "dirname"}
     tables = ", ".join(f"{name} = {{}}" for name in columns)

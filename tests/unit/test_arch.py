@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("kernel", "engine/confined", "include/linux", "lib")
+FOLDERS = ("core", "kernel", "engine/confined", "include/linux", "lib")
 # Each architecture has these headers, with the same contents for those who include them;
 # the numbers of system calls come from one.
 ANYWHERE = {"asm/unistd.h", "asm/word-at-a-time.h"}

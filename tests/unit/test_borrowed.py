@@ -14,7 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "design" / "borrowed.md"
 KERNELS = ("6.1", "6.12", "7.2")
-SOURCES = [*(ROOT / "kernel").rglob("*.c"), *(ROOT / "engine").rglob("kernel/*.c")]
+SOURCES = [
+    *(ROOT / "kernel").rglob("*.c"),
+    *(ROOT / "core").rglob("*.c"),
+    *(ROOT / "engine").rglob("kernel/*.c"),
+]
 
 
 @dataclass

@@ -85,7 +85,7 @@ def in_line(line: str, before: str, wide: bool) -> list[str]:
 def broken(name: str, text: str) -> list[str]:
     lines = text.removesuffix("\n").split("\n")
     code = blanked("\n".join(lines)).split("\n")
-    rules = RULES | (KERNEL_RULES if name.startswith("kernel/") else {})
+    rules = RULES | (KERNEL_RULES if name.startswith(("core/kernel/", "kernel/")) else {})
     found = []
     if "SPDX-License-Identifier: " not in lines[0]:
         found.append(f"{name}:1: its licence stands in line 1")
@@ -129,13 +129,13 @@ def test_what_is_not_is_found(line: str, rule: str) -> None:
 
 
 def test_includes_point_one_way() -> None:
-    """The library knows engines by kernel/engine.h alone, the uapi headers nothing of ours."""
+    """The library knows engines by core/engine.h alone, the uapi headers nothing of ours."""
     included = re.compile(r'^#include ["<]([^">]+)', re.MULTILINE)
     for name in sources():
         found = included.findall((ROOT / name).read_text())
-        if name.startswith(("lib/", "bench/", "kernel/fs/", "kernel/net/")):
+        if name.startswith(("core/", "lib/", "bench/", "kernel/fs/", "kernel/net/")):
             assert not [path for path in found if "engine/luajit/" in path or "cli/" in path], name
-        if name.startswith("lib/"):
+        if name.startswith(("core/", "lib/")):
             assert not [path for path in found if "engine/" in path], name
         if name.startswith(("kernel/", "engine/", "include/", "lib/", "cli/")):
             products = ("consolidate/", "apps/", "safety/", "examples/")

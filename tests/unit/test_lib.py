@@ -115,11 +115,11 @@ def test_low_limits(limit: str, engine: str) -> None:
 
 
 def test_locks() -> None:
-    """Each lock of the library is one of lib/lock.h, which a child of fork() can take."""
-    ids = re.findall(r"^\tLOCK_(\w+)", (ROOT / "lib/lock.h").read_text(), re.MULTILINE)
+    """Each lock of the library is one of core/user/lock.h, which a child of fork() can take."""
+    ids = re.findall(r"^\tLOCK_(\w+)", (ROOT / "core/user/lock.h").read_text(), re.MULTILINE)
     sources = [
         path
-        for place in ("lib", "cosy", "engine", "kernel")
+        for place in ("lib", "core", "cosy", "engine", "kernel")
         for path in (ROOT / place).rglob("*.[ch]")
         if "lua-runtime" not in path.parts
     ]
@@ -127,7 +127,7 @@ def test_locks() -> None:
     for path in sources:
         text = path.read_text()
         taken |= set(re.findall(r"lock_take\(.*?LOCK_(\w+)", text))
-        if path != ROOT / "lib/lock.c":
+        if path != ROOT / "core/user/lock.c":
             other = re.findall(
                 r"\b(?:pthread_(?:mutex|rwlock|spin|cond|barrier)_\w+|pthread_atfork|sem_\w+"
                 r"|mtx_\w+|cnd_\w+)\(",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL = ROOT / "kernel"
-TABLE = KERNEL / "syscalls.def"
+CORE = ROOT / "core"
+TABLE = CORE / "syscalls.def"
 
 # Where the number's name is not the function's, as arch/x86's table has it.
 FUNCTIONS = {
@@ -106,7 +106,7 @@ def installed() -> list[tuple[str, dict[str, int]]]:
 
 
 def table_numbers() -> dict[str, int]:
-    return numbers(preprocess("-include", str(KERNEL / "syscalls_nr.h")))
+    return numbers(preprocess("-include", str(CORE / "syscalls_nr.h")))
 
 
 def prototypes(header: str) -> dict[str, int]:

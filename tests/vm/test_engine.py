@@ -26,7 +26,7 @@ MS = 1_000_000
 
 def index_of(name: str) -> int:
     """The line of a call in syscalls.def, counting SYSCALL() only."""
-    table = (ROOT / "kernel" / "syscalls.def").read_text()
+    table = (ROOT / "core" / "syscalls.def").read_text()
     return re.findall(r"^SYSCALL\((\w+),", table, re.MULTILINE).index(name)
 
 

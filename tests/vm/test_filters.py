@@ -41,7 +41,7 @@ NEEDED = [
 
 def table() -> dict[str, int]:
     """The calls that scripts can make, with their numbers of arguments."""
-    text = (ROOT / "kernel" / "syscalls.def").read_text()
+    text = (ROOT / "core" / "syscalls.def").read_text()
     return {name: len(kinds) for name, kinds in re.findall(r'^SYSCALL\((\w+), "(\w*)"', text, re.M)}
 
 

@@ -11,7 +11,7 @@
 #include "arena.h"
 #include "code.h"
 #include "gates.h"
-#include "run_own.h"
+#include "kernel/run_own.h"
 #include "usermode.h"
 
 /* -- Code --------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "../../../lib/sys.h"
+#include "user/sys.h"
 #include "../include/uapi/syscript_image.h"
 #include "../machine.h"
 #include "memory.h"

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "../../../lib/tools.h"
-#include "../../../lib/user/arena.h"
+#include "user/tools.h"
+#include "user/arena.h"
 #include "../check.h"
 #include "../place.h"
 #include "memory.h"

@@ -7,7 +7,7 @@
  * script's limits and signals need something that interrupts it: clock.h, and watchdog.h
  * behind that.  Where script code is left, for what may sleep, both are on again.
  *
- * The other half of a run, which is the same for all engines, is kernel/run_own.h.
+ * The other half of a run, which is the same for all engines, is core/kernel/run_own.h.
  */
 #ifndef SYSCRIPT_ATOMIC_H
 #define SYSCRIPT_ATOMIC_H
@@ -18,7 +18,7 @@
 #include <linux/types.h>
 
 #include "fpu.h"
-#include "run_own.h"
+#include "kernel/run_own.h"
 
 /*
  * Exits left before the next slow-path check: until a stretch of script code is timed,
@@ -91,7 +91,7 @@ static inline void atomic_look(struct atomic_run *atomic)
 
 extern const struct run_atomic_ops atomic_ops;
 
-/* stack.S: stack_on() and stack_off() of kernel/run_own.h, to vm_run() and atomic_sleepable(). */
+/* stack_on() and stack_off() of core/kernel/run_own.h, to vm_run() and atomic_sleepable(). */
 long atomic_stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 long atomic_stack_off(long (*fn)(void *), void *arg, void *home);
 

@@ -17,7 +17,7 @@
 
 #include "compat.h"
 #include "engine.h"
-#include "run_own.h"
+#include "kernel/run_own.h"
 #include "../vm.h"
 #include "arena.h"
 #include "cache.h"

@@ -17,7 +17,7 @@
 
 #include "../vm.h"
 #include "engine.h"
-#include "sys.h"
+#include "user/sys.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE	0x100000

@@ -26,7 +26,7 @@
 
 #include "compat.h"
 #include "limits.h"
-#include "uapi/syscript.h"
+#include "../../include/uapi/syscript.h"
 
 bool limits_enabled_param = true;
 /* Whether scripts are enabled, as a static key for calls of programs, which then load nothing. */

@@ -3,7 +3,7 @@
  * Batches of files, each opened, read, written or queried with the results of the plain system
  * calls.
  *
- * Plain C, for engines.  files.c implements this for the module, lib/user/files.c
+ * Plain C, for engines.  files.c implements this for the module, core/user/files.c
  * for a process.
  */
 #ifndef SYSCRIPT_FILES_H

@@ -4,7 +4,7 @@
  * process has opened: permissions, filter, buffer limits and counters are the kernel's.
  *
  * The module takes frames off the socket's queue and sends the same memory back;
- * lib/user/frames.c does the same with recvmmsg(2) and sendmmsg(2).  Plain C, for
+ * core/user/frames.c does the same with recvmmsg(2) and sendmmsg(2).  Plain C, for
  * engines; frame.h is about a single frame.
  */
 #ifndef SYSCRIPT_FRAMES_H

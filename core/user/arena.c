@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "../../include/uapi/syscript_image.h"
-#include "../lock.h"
+#include "user/lock.h"
 #include "arena.h"
 
 #define HUGE_SHIFT	21	/* bytes of a huge page, as a power of two */

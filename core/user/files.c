@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/fs/files.h: plain system calls, one after another. */
+/* See core/fs/files.h: plain system calls, one after another. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/syscript_files.h>

@@ -46,7 +46,7 @@ struct platform_lock {
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/lock.h"
+#include "user/lock.h"
 
 typedef uint32_t u32;
 typedef uint64_t u64;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/limits.h: the account is the process's. */
+/* See core/limits.h: the account is the process's. */
 #include <stdio.h>
 
 #include "lock.h"
-#include "../tools.h"
+#include "user/tools.h"
 #include "user.h"
 
 struct limits_account {

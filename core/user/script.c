@@ -13,7 +13,7 @@
 #include "request.h"
 #include "sys.h"
 #include "syscript.h"
-#include "../tools.h"
+#include "user/tools.h"
 #include "turn.h"
 #include "user.h"
 

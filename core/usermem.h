@@ -3,7 +3,7 @@
  * A script's access to the memory of its process: checked, fenced against
  * speculation, and without leaving script code if the pages are present.
  *
- * usermem.c implements this for the module, lib/user/usermem.c for a process.
+ * usermem.c implements this for the module, core/user/usermem.c for a process.
  * Plain C, for engines.
  */
 #ifndef SYSCRIPT_USERMEM_H

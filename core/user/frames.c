@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/net/frames.h: through recvmmsg(2) and sendmmsg(2). */
+/* See core/net/frames.h: through recvmmsg(2) and sendmmsg(2). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Accepts the pending connections of a listening socket in a batch, each as accept4(2) does, with
  * its descriptor written before the next is accepted.
  *
- * Plain C, for engines.  accept.c implements this for the module, lib/user/accept.c for
+ * Plain C, for engines.  accept.c implements this for the module, core/user/accept.c for
  * a process.
  */
 #ifndef SYSCRIPT_ACCEPT_H

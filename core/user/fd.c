@@ -25,7 +25,7 @@
 
 #include "lock.h"
 #include "sys.h"
-#include "../tools.h"
+#include "user/tools.h"
 #include "turn.h"
 #include "user.h"
 

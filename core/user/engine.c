@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The engines of a process, which engines.c lists.  See kernel/engine.h.  They need no
+ * The engines of a process, which engines.c lists.  See core/engine.h.  They need no
  * preparation here, which could fail and be failed for good.
  */
 #include "engine.h"

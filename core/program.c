@@ -8,7 +8,7 @@
 #include "syscalls_nr.h"
 
 #ifdef __KERNEL__
-#include "engine_call.h"
+#include "kernel/engine_call.h"
 #else
 #define engine_call(engine, vm, call)	((engine)->call(vm, call))
 #define noinline	__attribute__((noinline))

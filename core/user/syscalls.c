@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/run.h: the system calls of runs in a process. */
+/* See core/run.h: the system calls of runs in a process. */
 #include <errno.h>
 #include <sys/ioctl.h>
 

@@ -4,7 +4,7 @@
  * lookup a batch, and buffers that are imported once.  Every message passes the checks of the
  * plain call: security modules, address space, socket errors.
  *
- * Plain C, for engines.  mmsg.c implements this for the module, lib/user/mmsg.c
+ * Plain C, for engines.  mmsg.c implements this for the module, core/user/mmsg.c
  * for a process.
  */
 #ifndef SYSCRIPT_MMSG_H

@@ -8,7 +8,7 @@
  * for watchers, limits, kills and waiting tasks.  If run->doom is set afterwards, it says why the
  * run must end, and the engine ends it without delay.
  *
- * run.c implements this for the module, lib/user/run.c for a process.  Plain C:
+ * run.c implements this for the module, core/user/run.c for a process.  Plain C:
  * engines are compiled without kernel headers.
  */
 #ifndef SYSCRIPT_RUN_H

@@ -9,7 +9,7 @@
  *   fork.c        what becomes of all that in a child
  *   arena.c       arenas of images, and their guards
  *
- * and what the core offers engines (kernel/run.h, usermem.h, fs/, net/):
+ * and what the core offers engines (core/run.h, usermem.h, fs/, net/):
  *
  *   run.c         runs, and what they hold
  *   syscalls.c    their system calls

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/fs/readdirplus.h: getdents64(2), and statx(2) for each entry. */
+/* See core/fs/readdirplus.h: getdents64(2), and statx(2) for each entry. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/run.h: runs in a process. */
+/* See core/run.h: runs in a process. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "lock.h"
 #include "sys.h"
-#include "../tools.h"
+#include "user/tools.h"
 #include "user.h"
 
 /* kernel/arch/x86/stack.S */

@@ -13,7 +13,7 @@
 #include <linux/thread_info.h>
 
 #include "entries.h"
-#include "uapi/syscript.h"
+#include "../../include/uapi/syscript.h"
 #include "usermode.h"
 #include "watchers.h"
 

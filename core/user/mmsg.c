@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See kernel/net/mmsg.h: through recvmmsg(2) and sendmmsg(2). */
+/* See core/net/mmsg.h: through recvmmsg(2) and sendmmsg(2). */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

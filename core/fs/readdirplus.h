@@ -4,7 +4,7 @@
  * and, for each, statx(2) would give them to the current task.
  *
  * Plain C, for engines.  readdirplus.c implements this for the module,
- * lib/user/readdirplus.c for a process.
+ * core/user/readdirplus.c for a process.
  */
 #ifndef SYSCRIPT_READDIRPLUS_H
 #define SYSCRIPT_READDIRPLUS_H
