@@ -25,15 +25,12 @@ extern const struct engine_ops lua_engine;
 struct runtime;
 bool lua_host_runtime(struct engine_vm *vm, struct runtime *runtime);
 
-typedef int lua_call_slowly(int fd, unsigned int nargs, const int64_t *args,
-			    unsigned int nresults_max, int64_t *results);
-
 /*
  * syscript_call() of a script in the kernel, without a look at @fd, which the kernel has:
- * what @slowly returns if that is another file now, or for any other reason nothing has run.
+ * -ESTALE if that is another file now, or for any other reason nothing has run.
  */
 int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
-		   int64_t *results, lua_call_slowly *slowly);
+		   int64_t *results);
 
 /*
  * The script at @fd, if it is in the kernel, with a reference for user_fd_put(); or NULL.

@@ -221,18 +221,16 @@ static int call_slowly(int fd, unsigned int nargs, const int64_t *args,
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
+	int err;
+
 	if (nargs > SYSCRIPT_ARGS_MAX)
 		return -EINVAL;
-	if (__atomic_load_n(&user_fd_count, __ATOMIC_RELAXED))
-		return lua_call_quick(fd, nargs, args, nresults_max, results, call_slowly);
+	if (__atomic_load_n(&user_fd_count, __ATOMIC_RELAXED)) {
+		err = lua_call_quick(fd, nargs, args, nresults_max, results);
+		if (err != -ESTALE)
+			return err;
+	}
 	return call_slowly(fd, nargs, args, nresults_max, results);
-}
-
-static int call_not(int fd, unsigned int nargs, const int64_t *args,
-		    unsigned int nresults_max, int64_t *results)
-{
-	(void)fd, (void)nargs, (void)args, (void)nresults_max, (void)results;
-	return -ESTALE;
 }
 
 long (lua_syscall)(int fd, unsigned int nargs, ...)
@@ -249,7 +247,7 @@ long (lua_syscall)(int fd, unsigned int nargs, ...)
 		call.args[i] = va_arg(list, long);
 	va_end(list);
 	if (__atomic_load_n(&user_fd_count, __ATOMIC_RELAXED)) {
-		err = lua_call_quick(fd, nargs, (int64_t *)call.args, 1, &result, call_not);
+		err = lua_call_quick(fd, nargs, (int64_t *)call.args, 1, &result);
 		if (err != -ESTALE)
 			return err > 0 ? (long)result : err;
 	}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Calls of scripts.  Most are of scripts in the kernel, and take less than the mode switch
+ * that they save only if the library adds little: lua_call_quick() asks neither for the
+ * descriptor nor for a lock of the library, and the kernel checks what it has to.  All
+ * others come by the engine, lua_vm_call().
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua_base.h"
+#include "lua_host.h"
+#include "lua_vm.h"
+#include "user/turn.h"
+
+/* -- By the engine ---------------------------------------------------------------- */
+
+static int enter_here(struct vm *vm)
+{
+	struct syscript_call call = {
+		.nargs = 2, .args = { 0, (intptr_t)&vm->frames[OWN_SLOT] },
+	};
+
+	return confined_engine.call(vm->inner, &call);
+}
+
+/*
+ * All that the script has is in the arena: if the kernel does not begin the run, because
+ * the thread is watched, or the program has closed descriptors that it does not know,
+ * the same run is made here.
+ */
+static int enter_kernel(struct vm *vm)
+{
+	struct syscript_call call;
+	int err;
+
+	compound_call_begin(&call, 0, (intptr_t)&vm->frames[OWN_SLOT], true);
+	err = device_call(vm->kernel.fd, &call);
+	if (!err)
+		return 0;
+	if (compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN) ||
+	    vm->backend == SYSCRIPT_BACKEND_KERNEL)
+		return err;
+	if (vm->another)
+		return -EOPNOTSUPP;
+	compound_close(&vm->kernel);
+	run_own(vm->run)->kernel_id = 0;
+	return lua_vm_load_here(vm) ?: enter_here(vm);
+}
+
+/* Where the script was, at the instruction @insn of the image or of its base. */
+static void tell_place(struct vm *vm, unsigned int insn, char *text, size_t size)
+{
+	const struct runtime runtime = {
+		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
+	};
+	unsigned int base = lua_base_header(vm->base)->ninsns;
+
+	runtime_place(&runtime, &vm->origins, insn < base ? PLACE_IN_RUNTIME : insn - base, text,
+		      size);
+	if (!*text)
+		snprintf(text, size, "%s: ", vm->run->name[0] ? vm->run->name : "script");
+}
+
+static void tell_limit(struct run *run, const char *place, const char *what, unsigned long ns)
+{
+	snprintf(run->error, RUN_ERROR_LEN, "%s%s %lu ms", place, what, ns / 1000000);
+}
+
+/* As LuaJIT's engine does: an instruction of Lua's own says nothing to a script's author. */
+static void tell_end(struct vm *vm, int err)
+{
+	struct run *run = vm->run;
+	char text[256], place[256];
+	int where = 0;
+	unsigned int insn;
+
+	sscanf(run->error, "insn %u: %n", &insn, &where);
+	if (!where)
+		return;
+	tell_place(vm, insn, place, sizeof(place));
+	switch (err) {
+	case -ETIME:
+		return tell_limit(run, place, "over the time limit of", run->time_limit);
+	case -ETIMEDOUT:
+		return tell_limit(run, place, "over the wall-clock limit of", run->wall_limit);
+	case -EINTR:
+		return tell_limit(run, place, "a signal was pending for", run->grace);
+	}
+	snprintf(text, sizeof(text), "%s", run->error + where);
+	snprintf(run->error, RUN_ERROR_LEN, "%s%s", place, text);
+}
+
+static void take_output(struct vm *vm)
+{
+	struct output *output = &vm->call->output;
+	unsigned int len = output->len;
+
+	output_write(&vm->run->output, output->text, len < OUTPUT_LEN ? len : OUTPUT_LEN);
+	output->len = 0;
+	output->cut = 0;
+}
+
+/* How the runtime's call has ended: 0, or -errno. */
+static int outcome(const struct runtime_io *io)
+{
+	switch (io->failed) {
+	case 0:
+		return 0;
+	case RUNTIME_MEMORY:
+		return -ENOBUFS;
+	case RUNTIME_RANGE:
+		return -ERANGE;
+	case RUNTIME_LEFT:
+		return -EOPNOTSUPP;
+	case RUNTIME_BROKEN:
+		return -ENOTRECOVERABLE;
+	}
+	return -EPROTO;
+}
+
+/* A run has ended with @err: 0, or -errno with the text. */
+static int after(struct vm *vm, const struct runtime_io *io, int err)
+{
+	take_output(vm);
+	if (err) {
+		tell_end(vm, err);
+		return err;
+	}
+	err = outcome(io);
+	if (err)
+		snprintf(vm->run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1,
+			 vm->call->error);
+	return err;
+}
+
+static inline void begin_call(struct runtime_io *io, unsigned int n, const int64_t *args)
+{
+	unsigned int i;
+
+	io->failed = 0;
+	io->nargs = n;
+	for (i = 0; i < n; i++)
+		io->args[i] = args[i];
+}
+
+int lua_vm_enter(struct vm *vm)
+{
+	vm->run->error[0] = '\0';
+	vm->ios[OWN_SLOT].failed = 0;
+	return after(vm, &vm->ios[OWN_SLOT], vm->inner ? enter_here(vm) : enter_kernel(vm));
+}
+
+/* Up to @max of them, which the script may be writing.  Returns how many. */
+static inline unsigned int take_results(const struct runtime_io *io, unsigned int max,
+					int64_t *results)
+{
+	unsigned int i, n = READ_ONCE(io->nresults);
+
+	if (n > SYSCRIPT_RESULTS_MAX)
+		n = SYSCRIPT_RESULTS_MAX;
+	for (i = 0; i < n && i < max; i++)
+		results[i] = io->results[i];
+	return n;
+}
+
+int lua_vm_call(struct engine_vm *engine_vm, struct syscript_call *call)
+{
+	struct vm *vm = lua_vm_of(engine_vm);
+	int err;
+
+	begin_call(&vm->ios[OWN_SLOT], call->nargs, (const int64_t *)call->args);
+	err = lua_vm_enter(vm);
+	if (!err)
+		call->nresults = take_results(&vm->ios[OWN_SLOT], SYSCRIPT_RESULTS_MAX,
+					      (int64_t *)call->results);
+	return err;
+}
+
+/* -- In the kernel, at once -------------------------------------------------------- */
+
+/* With the turn: a call that ended with @err, as end_call(). */
+static int end_owning(struct script *script, struct vm *vm, const struct runtime_io *io, int err)
+{
+	struct program *program = script->program;
+
+	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
+		return -ESTALE;
+	err = after(vm, io, err);
+	if (!err)
+		return 0;
+	program_failed(program, err);
+	return user_failed(script, err);
+}
+
+/*
+ * A call that ended with @err has failed, or left output.
+ * Returns 0, -errno, or -ESTALE: nothing has run.
+ */
+__attribute__((noinline))
+static int end_call(struct script *script, unsigned long turn, struct vm *vm, int err)
+{
+	const struct runtime_io *io = &vm->ios[ticket_slot(turn)];
+
+	signals_block();
+	if (!turn_regain(script, turn)) {
+		err = err ?: outcome(io);
+	} else {
+		err = end_owning(script, vm, io, err);
+		turn_lend(script);
+	}
+	signals_unblock();
+	return err;
+}
+
+static inline int call_in_slot(struct script *script, unsigned long turn,
+			       const struct expected *file, unsigned int nargs,
+			       const int64_t *args, unsigned int nresults_max, int64_t *results)
+{
+	struct vm *vm = lua_vm_of(script->program->vm);
+	unsigned int slot = ticket_slot(turn);
+	struct syscript_call inner;	/* what is not passed is not read */
+	struct runtime_io *io;
+	int err;
+
+	if (!vm || !vm->kernel.registered)
+		return -ESTALE;
+	io = &vm->ios[slot];
+	vm->run->error[0] = '\0';
+	begin_call(io, nargs, args);
+	device_call_begin(&inner, 2);
+	inner.args[0] = 0;
+	inner.args[1] = (intptr_t)&vm->frames[slot];
+	err = device_call_expecting(vm->kernel.fd, &inner, file);
+	if (err == -ESTALE)
+		return err;
+	WRITE_ONCE(script->program->calls, script->program->calls + 1);
+	if (err || io->failed || vm->call->output.len)
+		err = end_call(script, turn, vm, err);
+	return err ?: (int)take_results(io, nresults_max, results);
+}
+
+/* Another process's script the kernel does not call: it has that process's memory. */
+static inline int call_quick(struct script *script, unsigned long turn,
+			     const struct expected *file, unsigned int nargs,
+			     const int64_t *args, unsigned int nresults_max, int64_t *results)
+{
+	int ret = call_in_slot(script, turn, file, nargs, args, nresults_max, results);
+
+	turn_end(script, turn);
+	return ret;
+}
+
+int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int nresults_max,
+		   int64_t *results)
+{
+	struct script *script = user_fd_quick(fd);
+	struct expected file;
+	unsigned long turn;
+	int ret = -ESTALE;
+
+	if (!script)
+		return -ESTALE;
+	file = (struct expected){ fd, script->dev, script->ino };
+	/* It may be another script: none to wait for. */
+	turn = turn_try(script, turn_note(__builtin_frame_address(0), true));
+	if (turn)
+		ret = call_quick(script, turn, &file, nargs, args, nresults_max, results);
+	else
+		turn_tidy_own(script, __builtin_frame_address(0));
+	user_fd_put(script);
+	return ret;
+}
+
+struct script *lua_keep(int fd)
+{
+	struct script *script = user_fd_get(fd);
+
+	if (!script || run_own(script->program->run)->kernel_id)
+		return script;
+	user_fd_put(script);
+	return NULL;
+}
+
+int lua_call_kept(struct script *script, bool holds, unsigned int nargs, const int64_t *args,
+		  unsigned int nresults_max, int64_t *results)
+{
+	struct expected file = expected_script(run_own(script->program->run)->kernel_id);
+	const void *frame = __builtin_frame_address(0);
+	unsigned long note = turn_note(frame, holds), turn;
+
+	if (!file.ino)
+		return -ESTALE;
+	turn = turn_try(script, note) ?: turn_wait(script, frame, note);
+	if (!turn)
+		return -EDEADLK;
+	return call_quick(script, turn, &file, nargs, args, nresults_max, results);
+}
