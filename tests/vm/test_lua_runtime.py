@@ -115,7 +115,7 @@ def test_limits_are_the_kernels(as_outsider) -> None:
     """As the core has them for any engine, and its counters."""
     options = ["--time-limit", PATIENCE, "--wall-limit", "500ms"]
     done = as_outsider([*RUN, *options, "-e", "while true do end"], timeout=HANG)
-    assert done.stderr == "-e: over the wall-clock limit of 500 ms: raise it with --wall-limit\n"
+    assert done.stderr == "-e:1: over the wall-clock limit of 500 ms: raise it with --wall-limit\n"
     done = as_outsider([*RUN, "--time-limit", "500ms", "--kill", "-e", LOOPS["plain"]])
     assert done.returncode == -signal.SIGKILL
     code = "for _ = 1, 10 do syscall.getppid() end print('said')"
