@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each form in consolidate/docs/traces.md: as the real strace writes it here, or as the newer ones do."""
+"""Each form in consolidate/docs/traces.md: as strace writes it here, or as newer ones do."""
 
 from __future__ import annotations
 

@@ -343,13 +343,15 @@ def test_results_that_are_the_last_arguments() -> None:
 
 def test_operations_on_bits() -> None:
     text = """
-    local values = { 0, 1, -1, 31, 32, 33, 255, 2 ^ 31, -2 ^ 31, 2 ^ 32 - 1, 2 ^ 51, -2 ^ 51, 2 ^ 60,
+    local values = { 0, 1, -1, 31, 32, 33, 255, 2 ^ 31, -2 ^ 31, 2 ^ 32 - 1, 2 ^ 51, -2 ^ 51,
+      2 ^ 60,
       0.5, -0.5, 0 / 0, "7", "x", {}, 0 * -1 }
     local function fold(a, b)
       return bit.band(a, b), bit.bor(a, b, 8), bit.bxor(a, b, a, 1), bit.bnot(a), bit.tobit(b)
     end
     local function shift(a, b)
-      return bit.lshift(a, b), bit.rshift(a, b), bit.arshift(a, b), bit.lshift(a, 3) + bit.rshift(b, 33)
+      return bit.lshift(a, b), bit.rshift(a, b), bit.arshift(a, b), bit.lshift(a, 3)
+        + bit.rshift(b, 33)
     end
     local function sum(a, b) local s = bit.band(a, 15) s = s + bit.bxor(b, 3) return s, s * 2 end
     local function none() return bit.band() end
@@ -380,7 +382,8 @@ def test_runs_of_characters_end_anywhere() -> None:
     local function all(s, i) return s:match("^.*", i) end
     local function low(s, i) return s:match("^[^%z\\255]*", i) end
     local function back(s, i) return s:match("^([^:]*)b", i) end
-    local ends = { "", ":", "\\n", " ", "\\1", "\\t", ",", "\\0", "\\127", "\\128", "\\255", "9", ";" }
+    local ends = { "", ":", "\\n", " ", "\\1", "\\t", ",", "\\0", "\\127", "\\128", "\\255", "9",
+      ";" }
     local sum = 0
     local function add(v, w)
       for c in tostring(v):gmatch(".") do sum = (sum * 31 + c:byte()) % 2147483629 end
@@ -405,14 +408,16 @@ def test_runs_of_characters_end_anywhere() -> None:
 
 
 def test_replacing_by_functions() -> None:
-    """What the function is called for is found by the compiled pattern, also if it fails or yields."""
+    """What the function is called with is found by the compiled pattern, whatever it does."""
     text = """
     local function by(s, f) return s:gsub("(%a)()(%d*)", f) end
     local function first(s, f) return s:gsub("^%a", f) end
     local function empty(s, f) return s:gsub("x*", f) end
-    local function inner(s) return (s:gsub("[ab]", function(c) return by(c .. "1", string.upper) end)) end
+    local function inner(s) return (s:gsub("[ab]", function(c) return by(c .. "1", string.upper)
+      end)) end
     local patterns = { "%a", "%d", "^a", "" }
-    local function other(s, f) local r for _, p in ipairs(patterns) do r = s:gsub(p, f) end return r end
+    local function other(s, f) local r for _, p in ipairs(patterns) do r = s:gsub(p, f)
+      end return r end
     local seen
     local functions = {
       function(...) seen[#seen + 1] = table.concat({ ... }, "/") end,
