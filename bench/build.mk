@@ -5,7 +5,7 @@ BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
-	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/text_load
+	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/scanner $(BUILD)/bench/text_load
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Imeasure
 
@@ -204,14 +204,17 @@ bench-programs-icount: $(PROGRAMS_NEED)
 	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
 
 # What those pay who may open nothing but the confined engine's device.
+EVERYONE_WALKS := $(foreach package,coreutils findutils,\
+	$(WALKS)/$(package)-plain.done $(WALKS)/$(package)-ahead.done)
 .PHONY: bench-everyone bench-everyone-icount
-bench-everyone bench-everyone-icount: walks module cli lua-runtime $(BUILD)/libsyscript.so \
-		$(BUILD)/bench/everyone
+bench-everyone bench-everyone-icount: $(EVERYONE_WALKS) nsd module cli lua-runtime \
+		$(BUILD)/libsyscript.so $(BUILD)/bench/everyone $(BUILD)/bench/scanner \
+		$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/memcached/memcached
 bench-everyone:
-	bench/everyone.py -k $(KREL) -o $(BUILD)/bench/everyone.json
+	bench/everyone.py -k $(KREL) -o $(BUILD)/bench/everyone.json $(BENCH_ARGS)
 
 bench-everyone-icount:
-	bench/everyone.py -k $(KREL) --icount -o $(BUILD)/bench/everyone-icount.json
+	bench/everyone.py -k $(KREL) --icount -o $(BUILD)/bench/everyone-icount.json $(BENCH_ARGS)
 
 # NSD alone; next to its AF_XDP mode, which no stable suite has.
 .PHONY: bench-nsd bench-nsd-icount

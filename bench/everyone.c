@@ -8,8 +8,9 @@
  *
  * MEMORY is the memory.current of its control group.  Writes JSON: of each registration of
  * SCRIPT but the first the ns; the scripts that were open at once, which have been called;
- * the bytes of each; and the ns of requests of a queue that is filled and emptied, next to
- * those of calls of the same script, and of the plain system calls.
+ * the bytes of each; the ns of requests of a queue that is filled and emptied, next to
+ * those of calls of the same script, and of the plain system calls; and the ns of requests that
+ * sleep for 20 ms, with a thread for each.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "source.h"
 
 #define KEPT_MAX	64
+#define SLEEPS		32
 #define REQUESTS	(40 * SYSCRIPT_QUEUE_ENTRIES)	/* in a sample */
 
 static const char kept_text[] = "function run(n) return n + 1 end";
@@ -194,6 +196,28 @@ static void measure_queue(const char *name, const char *text,
 	syscript_close(fd);
 }
 
+/* Sleeps of 20 ms take as long as one, wherever the scripts run. */
+static void measure_sleeps(void)
+{
+	static const char text[] = "function run() return syscall.poll(0, 0, 20) end";
+	const struct syscript_request request = { .nargs = 0 };
+	struct syscript_completion completions[SLEEPS];
+	struct syscript_queue *queue;
+	int err = syscript_queue_open(&queue, text, sizeof(text) - 1, NULL, SLEEPS, NULL, 0);
+	uint64_t since;
+
+	if (err)
+		measure_die("sleeps: %s", syscript_strerror(err));
+	since = measure_now();
+	for (int i = 0; i < SLEEPS; i++)
+		if (syscript_queue_submit(queue, &request, 1) != 1)
+			measure_die("a sleep cannot be submitted");
+	if (syscript_queue_wait(queue, completions, SLEEPS, SLEEPS, -1) != SLEEPS)
+		measure_die("sleeps do not end");
+	printf(", \"queue_sleeps\": %.0f", (double)(measure_now() - since));
+	syscript_queue_close(queue);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc == 4 ? strtoul(argv[1], NULL, 10) : 0;
@@ -211,6 +235,7 @@ int main(int argc, char **argv)
 	make_file();
 	measure_queue("empty", empty_text, &empty_request, rounds);
 	measure_queue("orc", orc_text, &orc_request, rounds);
+	measure_sleeps();
 	unlink(path);
 	printf("}\n");
 	return 0;

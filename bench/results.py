@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -92,9 +92,11 @@ def headline(what: str, result: dict[str, Any]) -> None:
     print(f"\n{what}: kernel {result['kernel']}, {result['accel']}, {result['machine']}\n")
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options of all that is measured in a guest."""
-    options = argparse.ArgumentParser(description=description)
+def parser(
+    description: str | None, more: Sequence[argparse.ArgumentParser] = ()
+) -> argparse.ArgumentParser:
+    """The options of all that is measured in a guest, and more."""
+    options = argparse.ArgumentParser(description=description, parents=more)
     options.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
     options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
     return options
@@ -109,8 +111,13 @@ class Measurement(NamedTuple):
     measure: Callable[[str, bool, int], dict[str, Any]]  # of kernel, icount, rounds
     show: Callable[[dict[str, Any], int], None]  # of the result, rounds
 
-    def main(self, description: str | None, argv: list[str] | None = None) -> int:
-        options = parser(description)
+    def main(
+        self,
+        description: str | None,
+        argv: list[str] | None = None,
+        more: Sequence[argparse.ArgumentParser] = (),
+    ) -> int:
+        options = parser(description, more)
         options.add_argument("--icount", action="store_true", help="count instructions")
         options.add_argument("--rounds", type=int, help="how many")
         args = options.parse_args(argv)

@@ -31,7 +31,7 @@ static inline uint64_t measure_cpu_now(void)
 /* Keeps the calling thread on one CPU, or on the last one there is. */
 void measure_pin(int cpu);
 
-/* Whether the calling thread runs before all that have no such priority; needs root. */
+/* Whether the calling thread runs before all that have no such priority; needs RLIMIT_RTPRIO. */
 void measure_first(bool first);
 
 /* The value below which the share @q of the @n samples lies; sorts them. */

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""The parts of bench/everyone.py, in the guest, as root, who becomes the user.
+
+A part returns for each of its keys a figure of each round: thousands of instructions, or one
+thing over the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import frames
+import results
+import walks
+
+Samples = dict[str, list[float]]
+
+USER = 1000
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+# Namespaces of the user's own, without becoming root there.  One process has a script for each
+# wire: more than a server has; and it goes before what it measures.
+IN_NAMESPACES = [
+    *("prlimit", "--memlock=67108864:67108864", "--rtprio=1:1", *AS_USER),
+    *("unshare", "-Un", "--map-current-user", "--keep-caps"),
+]
+TUN = Path("/dev/net/tun")
+PROGRAMS = ("du", "find", "ls_l", "chmod")
+# Commands on trees of so many files, in directories of so many: fewer than the patch waits
+# for, and few more.
+SMALL = {
+    f"{command[0]}_{files}_by_{each}": (command, files, each)
+    for command, trees in (
+        (["du", "-s"], ((5, 5), (600, 600), (1000, 1000), (3000, 20), (7000, 20))),
+        (["ls", "-lR"], ((5, 5), (600, 600), (1600, 20))),
+    )
+    for files, each in trees
+}
+# The guest has the repository over a network file system, where opening a program takes longer
+# than on a disk.
+PLACE = Path("/dev/shm/everyone")
+TREES = Path("/dev/shm/trees")
+COPIED = ("walks/plain", "walks/ahead", "libsyscript.so.0", "syscript", "bench/scanner")
+SCRIPT = "scripts/recv_batch.lua"
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+MEMORY = CONTROL_GROUPS / "command" / "memory.current"
+STEPS = 20
+
+
+# -- Whole processes -----------------------------------------------------------------------
+
+
+def copy_programs() -> None:
+    PLACE.mkdir()
+    for name in COPIED:
+        source, target = results.ROOT / "build" / name, PLACE / Path(name).name
+        if source.is_dir():
+            shutil.copytree(source, target)
+        elif source.exists():
+            shutil.copy(source, target)
+
+
+def as_user(command: list[str], where: Path) -> float:
+    """What it takes, in thousands of instructions."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(PLACE), "LC_ALL": "C"}
+    begin = walks.cpu_time()
+    subprocess.run(
+        [*AS_USER, *command], cwd=where, env=environment, stdout=subprocess.DEVNULL, check=True
+    )
+    return (walks.cpu_time() - begin) * 1e6
+
+
+def whole(command: list[str], where: Path = TREES) -> float:
+    """Without setpriv."""
+    return as_user(command, where) - as_user(["/bin/true"], where)
+
+
+def compared(ways: list[list[str]], rounds: int) -> list[float]:
+    """The second command over the first; the first round, with empty caches, does not count."""
+    rows = [[whole(way) for way in ways] for _ in range(rounds + 1)][1:]
+    return [row[1] / row[0] for row in rows]
+
+
+def patched(command: list[str], rounds: int) -> list[float]:
+    ways = [[str(PLACE / way / command[0]), *command[1:]] for way in walks.WAYS]
+    return compared(ways, rounds)
+
+
+def make_tree(name: str, files: int, each: int) -> None:
+    """Of the user, as chmod wants it."""
+    for number in range(files // each):
+        walks.files(TREES / name / str(number), each)
+    subprocess.run(["chown", "-R", str(USER), TREES / name], check=True)
+
+
+def make_flat() -> None:
+    if not (TREES / "flat").exists():
+        (TREES / "begin").touch()
+        make_tree("flat", 20000, 1000)
+
+
+def hello(rounds: int) -> Samples:
+    command = [str(PLACE / "syscript"), "run", "scripts/hello.lua", "20", "22"]
+    return {"hello": [whole(command, results.ROOT) for _ in range(rounds + 1)][1:]}
+
+
+def programs(rounds: int) -> Samples:
+    make_flat()
+    return {name: patched(walks.CASES[name].command, rounds) for name in PROGRAMS}
+
+
+def small(rounds: int) -> Samples:
+    """Short processes: what others do meanwhile counts for more."""
+    found = {}
+    for name, (command, files, each) in SMALL.items():
+        make_tree(name, files, each)
+        found[f"small_{name}"] = patched([*command, name], 5 * rounds)
+        shutil.rmtree(TREES / name)
+    return found
+
+
+def scanner(rounds: int) -> Samples:
+    make_flat()
+    ways = [[str(PLACE / "scanner"), way, "flat"] for way in ("plain", "script")]
+    return {"scanner": compared(ways, rounds)}
+
+
+# -- Processes that go on ------------------------------------------------------------------
+
+
+def calls(rounds: int) -> Samples:
+    (CONTROL_GROUPS / "cgroup.subtree_control").write_text("+memory")
+    command = [*AS_USER, "build/bench/everyone", str(rounds), SCRIPT, str(MEMORY)]
+    done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout)
+    return {
+        "register": [ns / 1000 for ns in found["register"]],
+        "script_kib": [found["bytes"] / 1024],
+        "queue_empty": [row["queue"] / row["call"] for row in found["queue_empty"]],
+        "queue_orc": [row["queue"] / row["plain"] for row in found["queue_orc"]],
+        "queue_sleeps": [found["queue_sleeps"] / 1e6],
+    }
+
+
+def in_namespaces(*command: object) -> list[dict[str, float]]:
+    done = subprocess.run(
+        [*IN_NAMESPACES, *map(str, command)],
+        cwd=results.ROOT,
+        env={**os.environ, "SYSCRIPT_BACKEND": "kernel"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(done.stdout)["rounds"]
+
+
+def make_tun() -> None:
+    subprocess.run(["modprobe", "tun"], check=True)
+    TUN.chmod(0o666)
+
+
+def servers(rounds: int) -> Samples:
+    """Frames over recvmmsg(2) and sendmmsg(2)."""
+    make_tun()
+    rows = in_namespaces("build/bench/frames", rounds, STEPS, "mmsg,frames,taken,nothing")
+    names = {f"frames_{wire}": (wire, "frames") for wire in ("memcached", "device", "veth")}
+    names |= {f"taken_{wire}": (wire, "taken") for wire in ("device", "veth")}
+    return {
+        name: [frames.cost(row, wire, way) / frames.cost(row, wire, "mmsg") for row in rows]
+        for name, (wire, way) in names.items()
+    }
+
+
+def nsd(rounds: int) -> Samples:
+    make_tun()
+    rows = in_namespaces("build/bench/nsd", rounds, STEPS)
+    return {"nsd": [row["frames"] / row["plain"] for row in rows]}
+
+
+PARTS: dict[str, Callable[[int], Samples]] = {
+    part.__name__: part for part in (hello, calls, programs, small, scanner, servers, nsd)
+}
+
+
+def measure(names: list[str], rounds: int) -> Samples:
+    Path("/dev/syscript-luajit").chmod(0o600)
+    copy_programs()
+    TREES.mkdir()
+    found: Samples = {}
+    for name in names:
+        found |= PARTS[name](rounds)
+    return found
