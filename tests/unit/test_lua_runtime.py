@@ -64,6 +64,35 @@ def test_next_scripts_do_the_same(script: Path) -> None:
     assert seen[0] == seen[1]
 
 
+NAMES = """
+local stamp = util.buffer(16)
+local function now()
+  syscall.clock_gettime(const.CLOCK_PROCESS_CPUTIME_ID, stamp)
+  return util.peek(stamp, "i8") * 1e9 + util.peek(stamp + 8, "i8")
+end
+local names = {}
+local function letters(i)
+  return string.char(97 + i % 20, 97 + math.floor(i / 20) % 20, 97 + math.floor(i / 400))
+end
+local function took(before, after)
+  for i = 0, 7999 do names[before .. letters(i) .. after] = i end
+  local begin = now()
+  for i = 0, 7999 do assert(names[before .. letters(i) .. after] == i) end
+  return now() - begin
+end
+local times = { took("", "_name"), took("name_", ""), took("a longer name ", "") }
+table.sort(times)
+print(times[#times] / times[1])
+"""
+
+
+def test_names_that_end_differently() -> None:
+    """The last characters are as good as others to tell names apart in tables."""
+    done = run("--memory-limit", "8M", "--time-limit", "10s", "-e", NAMES)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 2.3
+
+
 # One lowers its priority, and has no limit here but its CPU time: it takes for ever.
 MODE = CONFINED["user"]
 HOSTILE = [a for a in map(Attack.read, ATTACKS) if a.suits(MODE) and a.path.stem != "scheduling"]
