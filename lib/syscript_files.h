@@ -163,8 +163,8 @@ struct syscript_walk;
 /*
  * Prepares a walk of the tree below @dirfd, which is not needed afterwards.
  * @functions: Lua text with the functions match, sum, prune and the list columns
- * (scripts/walk.lua), or NULL.  @flags: SYSCRIPT_WALK_XDEV.  @error, which may be
- * NULL, gets the text of an error in the functions.
+ * (scripts/walk.lua), or NULL: all entries match, and no script is needed.  @flags:
+ * SYSCRIPT_WALK_XDEV.  @error, which may be NULL, gets the text of an error in the functions.
  *
  * Returns 0 or -errno.  A walk is used by one thread at a time.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * syscript_walk_*(): walks file trees by scripts/walk.lua, with the program's functions in Lua
- * before it, so that names are filtered in the kernel.
+ * before it, so that names are filtered in the kernel; without functions by walk_entries.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,18 @@
 #include "user/sys.h"
 #include "syscript.h"
 #include "syscript_files.h"
+#include "walk_entries.h"
 
 #define BUDGET		20000		/* entries in a call, after which signal handlers may run */
 #define MEMORY_LIMIT	(1 << 20)
 #define TIME_LIMIT	10000000000
 
+/**
+ * struct syscript_walk - a walk
+ * @entries: one without functions: the rest is not used, but for @flags and @sums
+ */
 struct syscript_walk {
+	struct entries_walk *entries;
 	int script, dirfd;
 	bool ended;
 	unsigned int flags;
@@ -39,7 +45,7 @@ static int register_walk(const char *functions, char *error, size_t error_len)
 	char *source;
 	int len, fd;
 
-	len = asprintf(&source, "%s\n%s", functions ? functions : "", walk);
+	len = asprintf(&source, "%s\n%s", functions, walk);
 	if (len < 0)
 		return -ENOMEM;
 	fd = syscript_register(source, len, &options, error, error_len);
@@ -54,11 +60,23 @@ static int open_top(int dirfd)
 					   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+static int open_walk(struct syscript_walk *walk, const char *functions, int top, char *error,
+		     size_t error_len)
+{
+	if (!functions) {
+		walk->entries = entries_walk_open(top, walk->flags);
+		return walk->entries ? 0 : -ENOMEM;
+	}
+	walk->dirfd = top;
+	walk->script = register_walk(functions, error, error_len);
+	return walk->script < 0 ? walk->script : 0;
+}
+
 int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *functions,
 		       unsigned int flags, char *error, size_t error_len)
 {
 	struct syscript_walk *new;
-	int err;
+	int top, err;
 
 	if (error_len && error)
 		*error = '\0';
@@ -68,22 +86,16 @@ int syscript_walk_open(struct syscript_walk **walk, int dirfd, const char *funct
 	if (!new)
 		return -ENOMEM;
 	new->flags = flags;
-	new->dirfd = open_top(dirfd);
-	if (new->dirfd < 0) {
-		err = new->dirfd;
-		goto free;
-	}
-	new->script = register_walk(functions, error, error_len);
-	if (new->script < 0) {
-		err = new->script;
-		sys_call(close, new->dirfd);
-		goto free;
+	top = open_top(dirfd);
+	err = top < 0 ? top : open_walk(new, functions, top, error, error_len);
+	if (err) {
+		if (top >= 0)
+			sys_call(close, top);
+		free(new);
+		return err;
 	}
 	*walk = new;
 	return 0;
-free:
-	free(new);
-	return err;
 }
 
 /* Makes one call.  Returns the number of bytes of paths, or -errno. */
@@ -114,7 +126,9 @@ ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
 {
 	ssize_t ret = 0;
 
-	while (!ret && !walk->ended)
+	if (walk->entries)
+		ret = entries_walk_next(walk->entries, paths, size, &walk->sums);
+	while (!walk->entries && !ret && !walk->ended)
 		ret = walk_step(walk, paths, size);
 	if (sums)
 		*sums = walk->sums;
@@ -123,12 +137,18 @@ ssize_t syscript_walk_next(struct syscript_walk *walk, char *paths, size_t size,
 
 int syscript_walk_error(struct syscript_walk *walk, char *buf, size_t len)
 {
-	return syscript_error(walk->script, buf, len);
+	if (!walk->entries)
+		return syscript_error(walk->script, buf, len);
+	if (len)
+		*buf = '\0';
+	return 0;
 }
 
 /* Closes the directories that the walk has open. */
 static void give_up(struct syscript_walk *walk)
 {
+	if (walk->entries)
+		return entries_walk_close(walk->entries);
 	if (!walk->ended) {
 		walk->token = -1;
 		walk_step(walk, NULL, 0);
@@ -139,10 +159,19 @@ static void give_up(struct syscript_walk *walk)
 int syscript_walk_restart(struct syscript_walk *walk, int dirfd)
 {
 	int top = open_top(dirfd);
+	struct entries_walk *entries = NULL;
 
 	if (top < 0)
 		return top;
+	if (walk->entries) {
+		entries = entries_walk_open(top, walk->flags);
+		if (!entries) {
+			sys_call(close, top);
+			return -ENOMEM;
+		}
+	}
 	give_up(walk);
+	walk->entries = entries;
 	walk->dirfd = top;
 	walk->token = 0;
 	walk->ended = false;
@@ -155,6 +184,7 @@ void syscript_walk_close(struct syscript_walk *walk)
 	if (!walk)
 		return;
 	give_up(walk);
-	syscript_close(walk->script);
+	if (!walk->entries)
+		syscript_close(walk->script);
 	free(walk);
 }

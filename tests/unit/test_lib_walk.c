@@ -117,6 +117,12 @@ static void check_sums(const char *dir)
 	CHECK_EQ(sums.sum, plain.sum);
 	CHECK_EQ(sums.errors, plain.errors);
 	CHECK_EQ(sums.dirs, plain.dirs - plain.errors);
+	sums = sums_of(dir, NULL, 0);
+	CHECK_EQ(sums.entries, plain.entries);
+	CHECK_EQ(sums.matches, plain.entries);
+	CHECK_EQ(sums.sum, 0);
+	CHECK_EQ(sums.errors, plain.errors);
+	CHECK_EQ(sums.dirs, plain.dirs - plain.errors);
 }
 
 static void test_functions(void)
@@ -140,16 +146,16 @@ static void test_functions(void)
 }
 
 /* Each path once, all of them, whatever room there is for them at a time. */
-static void test_paths(size_t size)
+static void test_paths(const char *dir, const char *functions, size_t size)
 {
-	struct syscript_walk *walk = walk_of("wide", SIZES, 0);
+	struct syscript_walk *walk = walk_of(dir, functions, 0);
 	char *paths = malloc(size);
 	struct syscript_walk_sums sums;
 	int64_t n = 0, total = 0;
 	struct stat st;
 	ssize_t len;
 
-	CHECK(!chdir("wide"));
+	CHECK(!chdir(dir));
 	while ((len = syscript_walk_next(walk, paths, size, &sums)) > 0) {
 		for (char *path = paths; path < paths + len; path += strlen(path) + 1) {
 			CHECK(!lstat(path, &st));
@@ -160,12 +166,12 @@ static void test_paths(size_t size)
 	CHECK(!chdir(top));
 	CHECK_EQ(len, 0);
 	memset(&plain, 0, sizeof(plain));
-	CHECK(!nftw("wide", count, 20, FTW_PHYS));
+	CHECK(!nftw(dir, count, 20, FTW_PHYS));
 	CHECK_EQ(n, plain.entries);
 	CHECK_EQ(sums.entries, n);
 	CHECK_EQ(sums.matches, n);
 	CHECK_EQ(total, plain.sum);
-	CHECK_EQ(sums.sum, total);
+	CHECK_EQ(sums.sum, functions ? total : 0);
 	syscript_walk_close(walk);
 	free(paths);
 }
@@ -249,6 +255,39 @@ static void test_restart(void)
 	CHECK_EQ(descriptors(), before);
 }
 
+/* Without functions: given up, in another tree, in a child, and once levels were moved. */
+static void test_entries(void)
+{
+	int before = descriptors(), deep = open("deep", O_RDONLY | O_DIRECTORY), status;
+	struct syscript_walk *walk = walk_of("wide", NULL, 0);
+	struct syscript_walk_sums sums, all = sums_of("deep", NULL, 0);
+	char paths[4096];
+	pid_t pid;
+
+	CHECK(syscript_walk_next(walk, paths, sizeof(paths), NULL) > 0);
+	CHECK_EQ(syscript_walk_error(walk, paths, sizeof(paths)), 0);
+	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
+	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
+	CHECK_EQ(sums.entries, all.entries);
+	CHECK_EQ(sums.dirs, all.dirs);
+	pid = fork();
+	if (!pid)
+		_exit(syscript_walk_next(walk, NULL, 0, NULL) != -EXDEV);
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
+	for (int i = 0; i < 60; i++)
+		CHECK(syscript_walk_next(walk, paths, sizeof(paths), NULL) > 0);
+	/* Its ".." is another directory now, so those above are not found again, but the top. */
+	CHECK(!rename("deep/d/d/d", "moved"));
+	while (syscript_walk_next(walk, paths, sizeof(paths), &sums) > 0)
+		;
+	CHECK_EQ(sums.errors, 2);
+	CHECK(!rename("moved", "deep/d/d/d"));
+	syscript_walk_close(walk);
+	close(deep);
+	CHECK_EQ(descriptors(), before);
+}
+
 /* Tokens that were never handed out. */
 static void test_tokens(void)
 {
@@ -309,7 +348,7 @@ static void test_changes(void)
 	if (!pid)
 		disturb();
 	for (int i = 0; i < 15; i++) {
-		sums = sums_of("wide", SIZES, 0);
+		sums = sums_of("wide", i % 2 ? SIZES : NULL, 0);
 		CHECK(sums.entries > 3000);
 	}
 	kill(pid, SIGKILL);
@@ -327,6 +366,8 @@ static void test_locked(void)
 	sums = sums_of("wide", SIZES, 0);
 	/* One that cannot be read, one of whose files nothing can be known. */
 	CHECK_EQ(sums.errors, 1 + 6 * 30);
+	/* Names and types can be read of the latter. */
+	CHECK_EQ(sums_of("wide", NULL, 0).errors, 1);
 	CHECK(!chmod("wide/dir 5", 0755));
 	CHECK(!chmod("wide/dir 6", 0755));
 }
@@ -334,7 +375,7 @@ static void test_locked(void)
 /* A tree may be on a slow file system. */
 static void test_wall_limit(void)
 {
-	struct syscript_walk *walk = walk_of(".", NULL, 0);
+	struct syscript_walk *walk = walk_of(".", SIZES, 0);
 	struct syscript_info info = { 0 };
 	int found = 0;
 
@@ -361,10 +402,14 @@ int main(void)
 	check_sums("deep");
 	check_sums("/usr/include/linux");
 	test_functions();
-	test_paths(1 << 20);
-	test_paths(300);
+	test_paths("wide", SIZES, 1 << 20);
+	test_paths("wide", SIZES, 300);
+	test_paths("wide", NULL, 1 << 20);
+	test_paths("wide", NULL, 300);
+	test_paths("deep", NULL, 700);
 	test_errors();
 	test_restart();
+	test_entries();
 	test_wall_limit();
 	test_locked();
 	test_changes();
