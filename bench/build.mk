@@ -207,9 +207,9 @@ bench-programs-icount: $(PROGRAMS_NEED)
 EVERYONE_WALKS := $(foreach package,coreutils findutils,\
 	$(WALKS)/$(package)-plain.done $(WALKS)/$(package)-ahead.done)
 .PHONY: bench-everyone bench-everyone-icount
-bench-everyone bench-everyone-icount: $(EVERYONE_WALKS) nsd module cli lua-runtime \
+bench-everyone bench-everyone-icount: $(EVERYONE_WALKS) module cli lua-runtime \
 		$(BUILD)/libsyscript.so $(BUILD)/bench/everyone $(BUILD)/bench/scanner \
-		$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/memcached/memcached
+		$(BUILD)/bench/frames $(BUILD)/bench/nsd
 bench-everyone:
 	bench/everyone.py -k $(KREL) -o $(BUILD)/bench/everyone.json $(BENCH_ARGS)
 

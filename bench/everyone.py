@@ -8,7 +8,8 @@ that are too small for the patch to pay, or just large enough; a scanner that re
 files.  In a process that goes on: a registration of a script of 51 lines, the memory of a
 script that has been called, and requests of a queue, empty or open, read, close.  Frames of
 devices in namespaces of the user's own, next to recvmmsg(2) and sendmmsg(2): a GET of 64 bytes,
-by a script and by memcached, and a query to NSD.
+by a script and by memcached, and a query to NSD: these two parts only if they are asked for
+(make memcached nsd; make bench-everyone-icount BENCH_ARGS='--only servers nsd').
 """
 
 from __future__ import annotations
@@ -90,8 +91,9 @@ def main(argv: list[str]) -> int:
         print(json.dumps(here(int(argv[1]), argv[2:])))
         return 0
     parts = list(everyone_parts.PARTS)
+    usual = [name for name in parts if name not in ("servers", "nsd")]
     options = argparse.ArgumentParser(add_help=False)
-    options.add_argument("--only", nargs="+", choices=parts, default=parts, help="these parts")
+    options.add_argument("--only", nargs="+", choices=parts, default=usual, help="these parts")
     names = options.parse_known_args(argv)[0].only
     measurement = results.Measurement("everyone", 5, 2, partial(measure, names), show)
     return measurement.main(__doc__, argv, [options])
