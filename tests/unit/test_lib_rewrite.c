@@ -56,29 +56,29 @@ static void set_sums(struct packet *p)
 	u8 *field = p->bytes + sum_at(p);
 
 	if (p->version == 4) {
-		put16(p->bytes + 10, 0);
-		put16(p->bytes + 10, ~fold(sum_of(p->bytes, p->l4)));
+		rewrite_put16(p->bytes + 10, 0);
+		rewrite_put16(p->bytes + 10, ~rewrite_fold(sum_of(p->bytes, p->l4)));
 	}
 	if (p->later)
 		return;
-	put16(field, 0);
+	rewrite_put16(field, 0);
 	if (p->no_sum)
 		return;
 	if (p->partial)
-		put16(field, fold(pseudo_of(p)));
+		rewrite_put16(field, rewrite_fold(pseudo_of(p)));
 	else
-		put16(field, ~fold(fold(pseudo_of(p)) + fold(sum_of(p->bytes + p->l4,
+		rewrite_put16(field, ~rewrite_fold(rewrite_fold(pseudo_of(p)) + rewrite_fold(sum_of(p->bytes + p->l4,
 								  p->len - p->l4))));
-	if (p->protocol == UDP && !p->partial && !get16(field))
-		put16(field, 0xffff);
+	if (p->protocol == UDP && !p->partial && !rewrite_get16(field))
+		rewrite_put16(field, 0xffff);
 }
 
 static void make_ipv4(struct packet *p)
 {
 	p->l4 = 20 + 4 * any(11);
 	p->bytes[0] = 0x40 | p->l4 / 4;
-	put16(p->bytes + 2, p->len);
-	put16(p->bytes + 6, p->later ? 1 + any(0x1fff) : any(2) << 13);
+	rewrite_put16(p->bytes + 2, p->len);
+	rewrite_put16(p->bytes + 6, p->later ? 1 + any(0x1fff) : any(2) << 13);
 	p->bytes[9] = p->protocol;
 }
 
@@ -88,12 +88,12 @@ static void make_ipv6(struct packet *p)
 
 	p->l4 = fragment ? 48 : 40;
 	p->bytes[0] = 0x60 | (p->bytes[0] & 15);
-	put16(p->bytes + 4, p->len - 40);
+	rewrite_put16(p->bytes + 4, p->len - 40);
 	p->bytes[6] = fragment ? FRAGMENT : p->protocol;
 	if (!fragment)
 		return;
 	p->bytes[40] = p->protocol;
-	put16(p->bytes + 42, p->later ? 8 * (1 + any(1000)) : any(2));
+	rewrite_put16(p->bytes + 42, p->later ? 8 * (1 + any(1000)) : any(2));
 }
 
 static void make_packet(struct packet *p)
@@ -143,12 +143,12 @@ static void compare(const struct packet *p, const struct packet *expected)
 			CHECK_EQ(p->bytes[i], right.bytes[i]);
 			continue;
 		}
-		if (i & 1 || (!get16(right.bytes + i) && p->protocol == UDP && i > 20))
+		if (i & 1 || (!rewrite_get16(right.bytes + i) && p->protocol == UDP && i > 20))
 			continue;
-		CHECK_EQ(get16(p->bytes + i) % 0xffff, get16(right.bytes + i) % 0xffff);
+		CHECK_EQ(rewrite_get16(p->bytes + i) % 0xffff, rewrite_get16(right.bytes + i) % 0xffff);
 	}
 	if (!p->later && p->protocol == UDP && !p->partial)
-		CHECK_EQ(!get16(p->bytes + sum_at(p)), p->no_sum);
+		CHECK_EQ(!rewrite_get16(p->bytes + sum_at(p)), p->no_sum);
 }
 
 /* Random bytes into the payload, the addresses, and what is writable of headers. */
@@ -231,9 +231,9 @@ static void writes_whole_headers(void)
 	to[p.version == 4 ? 15 : 23] ^= 0x5a;
 	expected = p;
 	expected.bytes[p.version == 4 ? 15 : 23] ^= 0x5a;
-	put16(to + (p.version == 4 ? 10 : 2), p.version == 4 ? 0x1234 : get16(to + 2));
+	rewrite_put16(to + (p.version == 4 ? 10 : 2), p.version == 4 ? 0x1234 : rewrite_get16(to + 2));
 	if (!p.later)
-		put16(to + sum_at(&p), 0x4321);
+		rewrite_put16(to + sum_at(&p), 0x4321);
 	CHECK_EQ(change(&p, 0, to, p.later ? p.l4 : 100, NULL), 0);
 	compare(&p, &expected);
 }
@@ -280,9 +280,9 @@ static void tells_zero_from_none(void)
 	while (p.protocol != UDP || p.later || p.partial || p.no_sum);
 	field = p.bytes + sum_at(&p);
 	at = p.l4 + 20;
-	put16(to, fold(get16(p.bytes + at) + get16(field)));
+	rewrite_put16(to, rewrite_fold(rewrite_get16(p.bytes + at) + rewrite_get16(field)));
 	CHECK_EQ(change(&p, at, to, 2, NULL), 0);
-	CHECK_EQ(get16(field), 0xffff);
+	CHECK_EQ(rewrite_get16(field), 0xffff);
 }
 
 /* Headers that say they are longer than the packet. */
