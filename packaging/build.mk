@@ -22,8 +22,8 @@ install: install-documents $(if $(SYSTEM_PREFIX),install-packaging install-dkms 
 # Documents, in folders as here: links between them hold.  Of the manual they name what is
 # installed, `man 7 syscript`.
 DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md COPYING \
-	$(wildcard LICENSES/* safety/README.md findings/*.md findings/*.sh \
-	$(foreach folder,docs docs/design safety/docs,$(foreach type,md svg png,$(folder)/*.$(type))))
+	$(wildcard LICENSES/* safety/README.md consolidate/README.md apps/README.md findings/*.md findings/*.sh \
+	$(foreach folder,docs docs/design safety/docs consolidate/docs,$(foreach type,md svg png,$(folder)/*.$(type))))
 to_installed_pages := sed -i -E -e 's,\[(`man [^`]*`)\]\([^)]*\),\1,g' \
 	-e 's,`man (safety/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
 
