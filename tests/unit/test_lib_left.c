@@ -282,7 +282,7 @@ static void jump_own(int number)
 
 static void *call_and_jump(void *arg)
 {
-	int64_t n = (intptr_t)arg << 32;
+	volatile int64_t n = (intptr_t)arg << 32;
 
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
 		if (!sigsetjmp(own_out, 1))
