@@ -67,7 +67,7 @@ static int watches(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe probes[] = {
 	{ .symbol_name = "syscript_luajit:atomic_stack_on", .pre_handler = enters, .post_handler = entered },
-	{ .symbol_name = "syscript_luajit:tick", .pre_handler = ticks },
+	{ .symbol_name = "syscript_luajit:clock_tick", .pre_handler = ticks },
 	{ .symbol_name = "syscript_luajit:clock_watch", .pre_handler = watches },
 };
 
