@@ -22,7 +22,7 @@
 #include "measure.h"
 #include "source.h"
 
-#define KEPT_MAX	64
+#define KEPT_MAX	256
 #define SLEEPS		32
 #define REQUESTS	(40 * SYSCRIPT_QUEUE_ENTRIES)	/* in a sample */
 

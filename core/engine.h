@@ -78,6 +78,7 @@ typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, i
  * @contexts:    IN_*: contexts in which its programs can run
  * @atomic:      in the module, for an engine whose code may not be preempted, its runs;
  *               NULL: its code is ordinary kernel code
+ * @prints:      its programs have output; the text of others' run.output does not exist
  * @extensible:  programs may extend others: SYSCRIPT_BASE, SYSCRIPT_EXTENDS
  * @counters:    names of its counters, NULL past the last
  * @held:        bit i: counter i counts something held, and is 0 once that is freed
@@ -89,6 +90,7 @@ struct engine_ops {
 	unsigned int formats;
 	unsigned int contexts;
 	const struct run_atomic_ops *atomic;
+	int prints;
 	int extensible;
 	const char *counters[SYSCRIPT_COUNTERS_MAX];
 	unsigned int held;
@@ -172,6 +174,13 @@ struct engine_ops {
 };
 
 extern const struct engine_ops luajit_engine, confined_engine;
+
+#ifdef __KERNEL__
+struct vm_area_struct;
+
+/* mmap(2) of an arena for programs of the confined engine: 0 or -errno. */
+int confined_mmap(struct vm_area_struct *vma);
+#endif
 
 /*
  * The engine with @id, which cannot be unloaded until engine_put(); or NULL.  Engines

@@ -82,6 +82,16 @@ struct limits_pinned {
 int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 	       size_t error_len);
 void limits_unpin(struct limits_pinned *pinned);
+
+/*
+ * An arena of the module's, for the caller's account: 0 with @account, or -ENOMEM.  Its
+ * pages are charged one by one, by whoever uses it: false where the account has no more.
+ * limits_close_arena() uncharges the @pages that it still has.
+ */
+int limits_open_arena(struct limits_account **account);
+bool limits_hold(struct limits_account *account, unsigned long pages);
+void limits_release(struct limits_account *account, unsigned long pages);
+void limits_close_arena(struct limits_account *account, unsigned long pages);
 #endif
 
 /*

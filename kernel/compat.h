@@ -17,6 +17,7 @@
 #include <linux/fsnotify.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
 #include <linux/posix_acl.h>
@@ -221,6 +222,25 @@ static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
 	return skb_frags_readable(skb);
 #else
 	return true;
+#endif
+}
+
+/* Of a mapping that is being made, which nothing else sees. */
+static inline void compat_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+static inline void compat_vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_clear(vma, flags);
+#else
+	vma->vm_flags &= ~flags;
 #endif
 }
 

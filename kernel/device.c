@@ -764,6 +764,13 @@ long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 EXPORT_SYMBOL_NS_GPL(script_device_ioctl, COMPAT_NS(SYSCRIPT));
 
+/* An arena for programs of the confined engine, which all devices are for. */
+int script_device_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return script_may_create() ?: confined_mmap(vma);
+}
+EXPORT_SYMBOL_NS_GPL(script_device_mmap, COMPAT_NS(SYSCRIPT));
+
 int script_device_add(struct script_device *node, unsigned short mode)
 {
 	int err;

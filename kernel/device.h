@@ -24,6 +24,7 @@ struct script_device {
 };
 
 long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+int script_device_mmap(struct file *file, struct vm_area_struct *vma);
 
 /*
  * In the module that owns the node: each open file, and each script, holds a reference to that
@@ -33,6 +34,7 @@ long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	{						\
 		.owner = THIS_MODULE,			\
 		.unlocked_ioctl = script_device_ioctl,		\
+		.mmap = script_device_mmap,			\
 		.llseek = noop_llseek,			\
 	}
 

@@ -29,6 +29,10 @@ USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote core -iquote lib -iquote lib/batch -I$(BUILD)/gen
 
+LUA_COLD := $(BUILD)/lib/lua_cold.o $(BUILD)/analyzed/lib/lua_cold
+$(LUA_COLD): private LIB_BUILD_CFLAGS += -I$(BUILD)/lua-runtime
+$(LUA_COLD): $(BUILD)/gen/constants.inc $(BUILD)/lua-runtime/struct.inc $(BUILD)/lua-runtime/types.inc
+
 # Where lua.image will be, and nowhere else: it is compiled again for another place.
 $(BUILD)/lib/lua_image.o: private LIB_BUILD_CFLAGS += -DLIBDIR='"$(LIBDIR)"'
 $(BUILD)/lib/lua_image.o: $(BUILD)/gen/libdir

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "device.h"
 #include "user/sys.h"
@@ -36,6 +37,20 @@ static int device_request(const char *path, const char *other, unsigned long req
 	int fd = device_open(path);
 
 	return request_and_close(fd < 0 ? device_open(other) : fd, request, arg);
+}
+
+int device_map_arena(void *at, unsigned long size)
+{
+	int fd = device_open(DEVICE_PATH);
+	long ret;
+
+	if (fd < 0)
+		fd = device_open(DEVICE_PATH_LUAJIT);
+	if (fd < 0)
+		return fd;
+	ret = sys_call(mmap, at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
+	sys_call(close, fd);
+	return ret == (long)at ? 0 : ret < 0 ? ret : -EINVAL;
 }
 
 /* An image that is only checked, and a base of the machine, have none. */

@@ -15,6 +15,12 @@
 /* May this process open it? */
 bool device_opens(const char *path);
 
+/*
+ * Maps an arena of the module's over @size bytes at @at: an image's, whose memory is charged
+ * as it is used.  0, or -errno, and there may be nothing any more.
+ */
+int device_map_arena(void *at, unsigned long size);
+
 /* All return the ioctl's result, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);

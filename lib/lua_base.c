@@ -401,17 +401,15 @@ bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena)
 	lock_take(LOCK_MAKING);
 	opened = base->memory_limit == memory_limit ? base->opened : NULL;
 	lock_give(LOCK_MAKING);
-	if (opened)
-		lua_opened_copy(opened, arena);
-	return opened;
+	return opened && lua_opened_copy(opened, arena);
 }
 
-void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena, size_t from,
-		   size_t to)
+void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena,
+		   const struct lua_part parts[LUA_OPENED_PARTS])
 {
 	lock_take(LOCK_MAKING);
 	if (!base->opened) {
-		base->opened = lua_opened_keep(arena, 1UL << base->header.arena_shift, from, to);
+		base->opened = lua_opened_keep(arena, 1UL << base->header.arena_shift, parts);
 		base->memory_limit = memory_limit;
 	}
 	lock_give(LOCK_MAKING);

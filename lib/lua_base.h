@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "compound.h"
+#include "lua_opened.h"
 #include "engine.h"
 #include "user/user.h"
 
@@ -59,11 +60,11 @@ struct image_header *lua_base_extend(const struct lua_base *base, size_t *len);
 
 /*
  * Lua's memory lies, and is divided, in the same way in arenas of one size and one memory
- * limit.  So the first one whose libraries are open is kept, from @from to @to, and the
- * others begin as copies: true, or there is none with that limit.
+ * limit.  So of the first one whose libraries are open @parts are kept, and the others begin
+ * as copies: true; or there is none with that limit, or no memory.
  */
-void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena, size_t from,
-		   size_t to);
+void lua_base_keep(struct lua_base *base, size_t memory_limit, const char *arena,
+		   const struct lua_part parts[LUA_OPENED_PARTS]);
 bool lua_base_open(struct lua_base *base, size_t memory_limit, char *arena);
 
 /* The child's scripts do not share the parent's. */

@@ -82,15 +82,17 @@ static void lua_destroy(struct engine_vm *engine_vm)
 static int open_lua(struct vm *vm)
 {
 	unsigned long limit = vm->run->memory_limit;
+	struct lua_part parts[LUA_OPENED_PARTS];
 	int err;
 
 	if (vm->call->opened)
 		return 0;
 	err = lua_vm_enter(vm);
-	if (!err)
-		lua_base_keep(vm->base, limit, vm->arena, ARENA_START,
-			      vm->call->heap + limit - vm->arena);
-	return err;
+	if (err)
+		return err;
+	lua_vm_used_parts(vm, parts);
+	lua_base_keep(vm->base, limit, vm->arena, parts);
+	return 0;
 }
 
 static int run_top(struct vm *vm)
@@ -121,10 +123,9 @@ static int make_vm(struct vm *vm, const struct engine_image *source)
 
 	if (err)
 		return err == -ENOSYS && vm->another ? -EOPNOTSUPP : err;
-	err = lua_vm_make_arena(vm, file, source->len) ?: lua_vm_place_compound(vm, file);
+	err = lua_vm_make_arena(vm, file, source->len) ?: lua_vm_place(vm, file, source);
 	if (err)
 		return err;
-	lua_vm_place_call(vm, source);
 	return lua_vm_load(vm) ?: load_script(vm);
 }
 
@@ -211,6 +212,7 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 const struct engine_ops lua_engine = {
 	.name = "confined",
 	.id = SYSCRIPT_LUA_ON_CONFINED,
+	.prints = 1,
 	.formats = LUA_HOST_OR_ANOTHER + 1,
 	.contexts = IN_PROCESS,
 	.counters = { "mcode", "pinned" },

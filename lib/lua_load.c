@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A script needs memory that it shares with its runtime, and an engine that runs it: in the
- * kernel where it may be, else here.  What it needs is laid out in one arena, so that either
- * can run it, and so can one after the other.
- *
- * The arena, from its beginning:
- *
- *   a page that nothing lies in, so that 0 is no address
- *   the compound's data
- *   the call, and for each slot of calls in the kernel what is its own
- *   memory for Lua: as much as the limit says
- *   from the next page on: the script
- *   the compound's stack
- *
- * All that the script can write is in there, so what is read there is not believed.
+ * A script needs an engine that runs it: in the kernel where it may be, else here.  Where the
+ * one fails, the other takes its arena (lua_arena.c).
  */
 #include <errno.h>
 #include <linux/syscript_image.h>
@@ -23,122 +11,10 @@
 
 #include "lua_base.h"
 #include "lua_vm.h"
-#include "user/arena.h"
 
-#define PAGE		4096UL
-/*
- * Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself; after half of them the stack
- * is left, where it can be (lua-runtime/finish.h).
- */
-#define STACK_SIZE	(640U << 10)
-#define NATIVE_SIZE	(192U << 10)
-/*
- * And for compiled functions that call one another, so many bytes and frames: what is
- * deeper is interpreted, so that it ends by an error.
- */
-#define COMPILED_STACK	(96U << 10)
-#define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
-#define STACK_SPARE	64
-#define SLOTS		(TURN_SLOTS + 1)
-/* For large buffers; they stay when one engine takes another's place. */
-#define LARGE_SIZE	(768U << 10)
 /* The image and machine code of up to twice its size; messages of batches, and the rest. */
 #define CODE_FACTOR	3
-#define CODE_BASE	(NATIVE_SIZE + COMPILED_NATIVE + (256UL << 10))
-
-/* -- The arena -------------------------------------------------------------------- */
-
-/* There is enough: lua_vm_make_arena() has asked for all that is taken. */
-static void *take_memory(struct vm *vm, size_t size)
-{
-	char *p = vm->at;
-
-	vm->at += (size + 15) & -16UL;
-	return p;
-}
-
-int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len)
-{
-	size_t size = ARENA_START + file->memory_size + file->align +
-		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
-		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
-		      SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) +
-		      source_len + 256 + vm->run->memory_limit + PAGE;
-
-	vm->shift = IMAGE_ARENA_SHIFT_MIN;
-	while (1UL << vm->shift < size)
-		vm->shift++;
-	vm->arena = arena_map(vm->shift);
-	if (!vm->arena)
-		return -ENOMEM;
-	vm->at = vm->arena + ARENA_START;
-	return 0;
-}
-
-int lua_vm_place_compound(struct vm *vm, const struct cosy_file *file)
-{
-	const struct image_header header = {
-		.arena_shift = vm->shift,
-		.stack_end = (1UL << vm->shift) - STACK_SPARE,
-		.stack_size = STACK_SIZE + COMPILED_STACK,
-		.native_size = NATIVE_SIZE + COMPILED_NATIVE,
-	};
-	char *data = vm->arena + LUA_DATA_OFFSET(file);
-
-	vm->at = data + file->memory_size;
-	take_memory(vm, -(unsigned long)vm->at & 15);
-	vm->base = lua_base_get(file, data - vm->arena, &header);
-	if (vm->base)
-		vm->image = lua_base_extend(vm->base, &vm->image_len);
-	if (!vm->image)
-		return -ENOMEM;
-	if (!lua_base_open(vm->base, vm->run->memory_limit, vm->arena))
-		file_load_data(file, data);
-	return 0;
-}
-
-static void place_slots(struct vm *vm)
-{
-	vm->ios = take_memory(vm, SLOTS * sizeof(*vm->ios));
-	vm->frames = take_memory(vm, SLOTS * sizeof(*vm->frames));
-	for (int i = 0; i < SLOTS; i++) {
-		vm->frames[i] = &vm->ios[i];
-		vm->ios[i].call = vm->call;
-	}
-}
-
-void lua_vm_place_call(struct vm *vm, const struct engine_image *source)
-{
-	struct run *run = vm->run;
-	long large = run_scratch(run);
-	struct runtime_call *call = take_memory(vm, sizeof(*call));
-	char name[SYSCRIPT_NAME_LEN + 1], *text;
-	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
-
-	vm->call = call;
-	place_slots(vm);
-	vm->image->stop = (char *)&call->stop - vm->arena;
-	call->version = RUNTIME_VERSION;
-	call->size = sizeof(*call);
-	call->only = run->only;
-	call->libraries = run->libraries;
-	memcpy(call->calls, run->calls, sizeof(call->calls));
-	call->check = run->flags & SYSCRIPT_CHECK;
-	call->another = vm->another;
-	call->engine = 0;
-	call->arena = (unsigned long)vm->arena;
-	call->arena_size = 1UL << vm->shift;
-	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;
-	call->large = large > 0 ? large : 0;
-	call->large_size = LARGE_SIZE;
-	call->heap_size = run->memory_limit;
-	call->heap = take_memory(vm, run->memory_limit);
-	take_memory(vm, -(unsigned long)vm->at & (PAGE - 1));
-	text = take_memory(vm, source->len + 1);
-	call->source = memcpy(text, source->data, source->len);
-	call->source_len = source->len;
-	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
-}
+#define CODE_BASE	(256UL << 10)
 
 /* -- The engine ------------------------------------------------------------------- */
 
@@ -152,7 +28,7 @@ int lua_vm_load_here(struct vm *vm)
 	struct run *run = vm->run;
 	unsigned long limit = run->memory_limit;
 	unsigned int flags = run->flags;
-	int err = lua_base_here(vm->base, &image.base, run->error);
+	int err = lua_base_here(vm->base, &image.base, run->error) ?: lua_vm_leave_module(vm);
 
 	if (err)
 		return err;

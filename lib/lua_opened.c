@@ -14,17 +14,20 @@
 #include <string.h>
 
 #include "lua_opened.h"
+#include "user/arena.h"
 
 #define PAGE	4096
 #define WORDS	(PAGE / sizeof(uint64_t))
 
 /**
  * struct lua_opened - pages
+ * @parts:      have memory in the arena; pages that are all 0 are not among the others
  * @pages:      where they are in the arena
  * @addresses:  where they have addresses, which are offsets in @copy
  * @copy:       what is in them
  */
 struct lua_opened {
+	struct lua_part parts[LUA_OPENED_PARTS];
 	size_t npages, naddresses;
 	uint32_t *pages, *addresses;
 	uint64_t (*copy)[WORDS];
@@ -88,25 +91,45 @@ static void keep_page(struct lua_opened *opened, const char *arena, size_t size,
 	}
 }
 
-struct lua_opened *lua_opened_keep(const char *arena, size_t size, size_t from, size_t to)
+static void keep_part(struct lua_opened *opened, const char *arena, size_t size,
+		      struct lua_part part, size_t room)
 {
-	size_t npages = count_used(arena, from, to);
-	struct lua_opened *opened = make(npages);
+	for (; opened->npages < room && part.from < part.to; part.from += PAGE)
+		if (is_used((const uint64_t *)(arena + part.from)))
+			keep_page(opened, arena, size, part.from);
+}
 
-	for (; opened && opened->npages < npages && from < to; from += PAGE)
-		if (is_used((const uint64_t *)(arena + from)))
-			keep_page(opened, arena, size, from);
+struct lua_opened *lua_opened_keep(const char *arena, size_t size,
+				   const struct lua_part parts[LUA_OPENED_PARTS])
+{
+	struct lua_opened *opened;
+	size_t npages = 0;
+	int i;
+
+	for (i = 0; i < LUA_OPENED_PARTS; i++)
+		npages += count_used(arena, parts[i].from, parts[i].to);
+	opened = make(npages);
+	for (i = 0; opened && i < LUA_OPENED_PARTS; i++) {
+		opened->parts[i] = parts[i];
+		keep_part(opened, arena, size, parts[i], npages);
+	}
 	return opened;
 }
 
-void lua_opened_copy(const struct lua_opened *opened, char *arena)
+bool lua_opened_copy(const struct lua_opened *opened, char *arena)
 {
 	const uint32_t *at = opened->addresses, *end = at + opened->naddresses;
 	size_t i;
 
+	for (i = 0; i < LUA_OPENED_PARTS; i++)
+		if (opened->parts[i].from < opened->parts[i].to &&
+		    arena_populate(arena + opened->parts[i].from,
+				   opened->parts[i].to - opened->parts[i].from))
+			return false;
 	for (i = 0; i < opened->npages; i++)
 		memcpy(arena + opened->pages[i], opened->copy[i], PAGE);
 	#pragma GCC unroll 8
 	for (; at < end; at++)
 		*(uint64_t *)(arena + *at) += (uintptr_t)arena;
+	return true;
 }

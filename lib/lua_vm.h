@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* A script of lua_host.c, and what its three files offer one another. */
+/* A script of lua_host.c, and what its four files offer one another. */
 #ifndef LIB_LUA_VM_H
 #define LIB_LUA_VM_H
 
 #include "lua-runtime/runtime.h"
 #include "compound.h"
 #include "lua/place.h"
+#include "lua_opened.h"
 #include "user/turn.h"
 #include "syscript.h"
 #include "user/user.h"
@@ -21,6 +22,8 @@
  * @kernel:  or in the kernel
  * @base:    Lua, which its image extends
  * @ios:     for each slot, and @frames: where the compound's argument leads then
+ * @heap:    Lua's memory in the arena
+ * @module:  the arena is the module's memory, not the process's own
  * @is_loaded: its top level has run
  * @another: LUA_HOST_OR_ANOTHER, and nothing of the script has run
  */
@@ -33,10 +36,11 @@ struct vm {
 	struct image_header *image;
 	size_t image_len;
 	char *arena, *at;		/* what is free of it starts here */
+	char *heap;
 	uint32_t shift;
 	struct runtime_call *call;
 	struct runtime_io *ios, **frames;
-	bool is_loaded, another;
+	bool module, is_loaded, another;
 	struct origins origins;		/* of what is compiled */
 };
 
@@ -46,12 +50,31 @@ static inline struct vm *lua_vm_of(struct engine_vm *vm)
 }
 
 /*
+ * lua_arena.c.  Each that returns int: 0, or -errno with the reason in run->error if there is
+ * more to say than the number.
+ */
+int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len);
+
+/* The compound and the script in the arena; in this process where the module has no memory. */
+int lua_vm_place(struct vm *vm, const struct cosy_file *file,
+		 const struct engine_image *source);
+
+/*
+ * What the compound and Lua have used of the arena, apart from stack and output: up to the
+ * call, of the heap, and of its map.  No page is in two of them.
+ */
+void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[LUA_OPENED_PARTS]);
+
+/*
+ * The script goes on in this process, whose child after fork(2) has to find what it has:
+ * the process's own memory comes in place of the module's.
+ */
+int lua_vm_leave_module(struct vm *vm);
+
+/*
  * lua_load.c.  Each returns 0, or -errno with the reason in run->error if there is more to say
  * than the number.
  */
-int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len);
-int lua_vm_place_compound(struct vm *vm, const struct cosy_file *file);
-void lua_vm_place_call(struct vm *vm, const struct engine_image *source);
 /* As vm->backend says, and in this process. */
 int lua_vm_load(struct vm *vm);
 int lua_vm_load_here(struct vm *vm);

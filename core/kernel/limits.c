@@ -94,16 +94,21 @@ static const struct kernel_param_ops limits_param_ops = {
 	.get = limits_param_get,
 };
 
-static struct limits_param max_scripts = { 64, 1, 1 << 16 };
+static struct limits_param max_scripts = { 256, 1, 1 << 16 };
 module_param_cb(max_scripts, &limits_param_ops, &max_scripts, 0644);
-MODULE_PARM_DESC(max_scripts, "Scripts that one user may have (default: 64)");
+MODULE_PARM_DESC(max_scripts, "Scripts that one user may have (default: 256)");
 
 static struct limits_param max_memory = {
-	16ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
+	96ULL << 20, SYSCRIPT_MEMORY_MIN, 1ULL << 40
 };
 module_param_cb(max_memory, &limits_param_ops, &max_memory, 0644);
 MODULE_PARM_DESC(max_memory,
-		 "Bytes that the memory limits of one user's scripts may add up to (default: 16777216)");
+		 "Bytes that the memory limits of one user's scripts may add up to (default: 100663296)");
+
+static struct limits_param max_arenas = { 64ULL << 20, 1 << 16, 1ULL << 40 };
+module_param_cb(max_arenas, &limits_param_ops, &max_arenas, 0644);
+MODULE_PARM_DESC(max_arenas,
+		 "Bytes of memory that the confined engine's scripts of one user may use (default: 67108864)");
 
 /* For programs without a process, which stay until they are unloaded. */
 static struct limits_param max_programs = { 16, 1, 1 << 16 };
@@ -204,9 +209,10 @@ struct limits_account {
 	struct hlist_node node;
 	kuid_t uid;
 	enum context context;
-	u64 scripts;	/* the account is freed with its last script and last pinned page */
+	u64 scripts;	/* the account is freed with its last script, pinned page and arena */
 	u64 memory;
 	unsigned long pinned;	/* pages */
+	unsigned long arenas, held;	/* and their pages */
 };
 
 static DEFINE_HASHTABLE(limits_users, 6);
@@ -308,29 +314,47 @@ bool limits_may_notice(kuid_t account)
 	return __ratelimit(&notices[hash_32(__kuid_val(account), ilog2(NOTICES))]);
 }
 
+static struct limits_account *limits_make(enum context context)
+{
+	struct limits_account *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	if (user) {
+		user->uid = limits_account_uid(context);
+		user->context = context;
+	}
+	return user;
+}
+
+/* The account that there is already, or else @fresh. */
+static struct limits_account *limits_known(struct limits_account *fresh)
+{
+	return limits_find(fresh->uid, fresh->context) ?: fresh;
+}
+
+static void limits_add(struct limits_account *user)
+{
+	lockdep_assert_held(&limits_lock);
+	if (!hash_hashed(&user->node))
+		hash_add(limits_users, &user->node, __kuid_val(user->uid));
+}
+
 int limits_charge(struct limits_account **account, enum context context, u64 memory,
 		  char *error, size_t error_len)
 {
-	struct limits_account *fresh, *user;
-	kuid_t uid = limits_account_uid(context);
+	struct limits_account *fresh = limits_make(context), *user;
 	int err;
 
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	if (!fresh)
 		return -ENOMEM;
-	fresh->uid = uid;
-	fresh->context = context;
-
 	spin_lock(&limits_lock);
-	user = limits_find(uid, context) ?: fresh;
+	user = limits_known(fresh);
 	err = limits_take(user, memory, error, error_len);
-	if (!err && user == fresh) {
-		hash_add(limits_users, &fresh->node, __kuid_val(uid));
-		fresh = NULL;
-	}
+	if (!err)
+		limits_add(user);
 	spin_unlock(&limits_lock);
 
-	kfree(fresh);
+	if (err || user != fresh)
+		kfree(fresh);
 	*account = user;
 	return err;
 }
@@ -342,6 +366,16 @@ void limits_uncharge_memory(struct limits_account *user, u64 memory)
 	spin_unlock(&limits_lock);
 }
 
+/* What is left of it: NULL, or @user, out of the table and not to be found any more. */
+static struct limits_account *limits_drop(struct limits_account *user)
+{
+	lockdep_assert_held(&limits_lock);
+	if (user->scripts || user->pinned || user->arenas)
+		return NULL;
+	hash_del(&user->node);
+	return user;
+}
+
 static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 memory,
 				unsigned long pinned)
 {
@@ -349,10 +383,7 @@ static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 me
 	user->scripts -= scripts;
 	user->memory -= memory;
 	user->pinned -= pinned;
-	if (user->scripts || user->pinned)
-		user = NULL;
-	else
-		hash_del(&user->node);
+	user = limits_drop(user);
 	spin_unlock(&limits_lock);
 
 	/* No task can have found it: it was removed from the table first. */
@@ -362,6 +393,56 @@ static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 me
 void limits_uncharge(struct limits_account *user, u64 memory)
 {
 	limits_uncharge_all(user, 1, memory, 0);
+}
+
+/* -- Arenas -------------------------------------------------------------------------- */
+
+int limits_open_arena(struct limits_account **account)
+{
+	struct limits_account *fresh = limits_make(CONTEXT_PROCESS), *user;
+
+	if (!fresh)
+		return -ENOMEM;
+	spin_lock(&limits_lock);
+	user = limits_known(fresh);
+	limits_add(user);
+	user->arenas++;
+	spin_unlock(&limits_lock);
+
+	if (user != fresh)
+		kfree(fresh);
+	*account = user;
+	return 0;
+}
+
+bool limits_hold(struct limits_account *user, unsigned long pages)
+{
+	unsigned long max = READ_ONCE(max_arenas.value) >> PAGE_SHIFT;
+	bool fits;
+
+	spin_lock(&limits_lock);
+	fits = user->held <= max && pages <= max - user->held;
+	if (fits)
+		user->held += pages;
+	spin_unlock(&limits_lock);
+	return fits;
+}
+
+void limits_release(struct limits_account *user, unsigned long pages)
+{
+	spin_lock(&limits_lock);
+	user->held -= pages;
+	spin_unlock(&limits_lock);
+}
+
+void limits_close_arena(struct limits_account *user, unsigned long pages)
+{
+	spin_lock(&limits_lock);
+	user->held -= pages;
+	user->arenas--;
+	user = limits_drop(user);
+	spin_unlock(&limits_lock);
+	kfree(user);
 }
 
 /* -- Pinned pages ------------------------------------------------------------------ */

@@ -447,10 +447,16 @@ static size_t room_of(const struct engine_ops *engine)
 	return engine->atomic ? engine->atomic->room : 0;
 }
 
+/* Output would be most of it. */
+static size_t size_of_run(const struct engine_ops *engine)
+{
+	return offsetof(struct run_own, run.output.text) + (engine->prints ? OUTPUT_LEN : 0);
+}
+
 struct run *run_create(const struct engine_ops *engine)
 {
 	size_t room = room_of(engine);
-	char *p = kvmalloc(room + sizeof(struct run_own), GFP_KERNEL_ACCOUNT);
+	char *p = kvmalloc(room + size_of_run(engine), GFP_KERNEL_ACCOUNT);
 	struct run_own *own = (struct run_own *)(p + room);
 
 	if (!p)

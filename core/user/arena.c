@@ -4,12 +4,16 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "../../include/uapi/syscript_image.h"
 #include "user/lock.h"
+#include "user/sys.h"
 #include "arena.h"
 
 #define HUGE_SHIFT	21	/* bytes of a huge page, as a power of two */
@@ -130,6 +134,20 @@ void arena_unguard(void *arena)
 	lock_give(LOCK_ARENAS);
 }
 
+/* Linux 5.14's. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE	23
+#endif
+
+int arena_populate(void *p, size_t n)
+{
+	uintptr_t from = (uintptr_t)p & -4096UL, end = ((uintptr_t)p + n + 4095) & -4096UL;
+
+	if (!n || !madvise((void *)from, end - from, MADV_POPULATE_WRITE) || errno == EINVAL)
+		return 0;
+	return -ENOMEM;
+}
+
 void *arena_map(unsigned int shift)
 {
 	size_t size = 1UL << shift, many = 2 * size + 2 * IMAGE_GUARD;
@@ -160,7 +178,7 @@ void *arena_map(unsigned int shift)
 	return arena;
 }
 
-void arena_unmap(void *arena, unsigned int shift)
+static void forget_arena(void *arena)
 {
 	struct known **link;
 
@@ -169,5 +187,49 @@ void arena_unmap(void *arena, unsigned int shift)
 	if (*link)
 		forget(link);
 	lock_give(LOCK_ARENAS);
+}
+
+/* Of no other memory: what others map is 0, or not to be read. */
+static uint32_t mark_of(const void *arena)
+{
+	return (uintptr_t)arena >> 12 | 1;
+}
+
+void arena_mark(void *arena)
+{
+	*(uint32_t *)arena = mark_of(arena);
+}
+
+/* By a call that may read anything. */
+static bool is_marked(void *arena)
+{
+	const struct timespec now = { 0, 0 };
+
+	return sys_call(futex, arena, FUTEX_WAIT_PRIVATE, mark_of(arena), &now) == -ETIMEDOUT;
+}
+
+int arena_map_again(void *arena, unsigned int shift)
+{
+	size_t size = 1UL << shift;
+
+	if (mmap(arena, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+		 MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == arena) {
+		if (shift < HUGE_SHIFT)
+			madvise(arena, size, MADV_NOHUGEPAGE);
+		return 0;
+	}
+	if (is_marked(arena)) {
+		*(uint32_t *)arena = 0;
+		return 0;
+	}
+	forget_arena(arena);
+	munmap((char *)arena - IMAGE_GUARD, IMAGE_GUARD);
+	munmap((char *)arena + size, IMAGE_GUARD);
+	return -ENOMEM;
+}
+
+void arena_unmap(void *arena, unsigned int shift)
+{
+	forget_arena(arena);
 	munmap((char *)arena - IMAGE_GUARD, (1UL << shift) + 2 * IMAGE_GUARD);
 }

@@ -226,6 +226,18 @@ static s64 copy_call(struct engine_vm *vm, bool in, u64 address)
 		    usermem_copy_out(vm->run, given.there, in_arena(vm, offset), given.n);
 }
 
+/* -- Memory ---------------------------------------------------------------------------- */
+
+static s64 use_call(struct engine_vm *vm, u64 address)
+{
+	struct image_batch_use given;
+	unsigned long size = 1UL << vm->image.arena_shift, offset;
+
+	READ_STRUCT(vm, &given, address);
+	offset = given.from & (size - 1);
+	return given.n > size - offset ? -EINVAL : place_use(vm, offset, given.n);
+}
+
 /* -- All --------------------------------------------------------------------------------- */
 
 static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
@@ -255,6 +267,8 @@ static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
 	case IMAGE_BATCH_COPY_IN:
 	case IMAGE_BATCH_COPY_OUT:
 		return copy_call(vm, op == IMAGE_BATCH_COPY_IN, address);
+	case IMAGE_BATCH_USE:
+		return use_call(vm, address);
 	}
 	return batches_frames_call(vm, op, address);
 }

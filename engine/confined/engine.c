@@ -81,7 +81,7 @@ static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 /* Batches of memory need no library: the arena is the program's, and the rest is in util. */
 static bool may_batch(const struct run *run, u64 op)
 {
-	if (likely(!run->only))
+	if (likely(!run->only) || op == IMAGE_BATCH_USE)
 		return true;
 	if ((op >= IMAGE_BATCH_STAT && op <= IMAGE_BATCH_ENTRIES) || op == IMAGE_BATCH_READ_FILE)
 		return run_may_use(run, SYSCRIPT_LIBRARY_FS);
@@ -148,7 +148,7 @@ static u64 call_batch(struct engine_vm *vm, u64 op, u64 address)
 
 	if (!may_batch(vm->run, op))
 		return -EPERM;
-	ret = vm->stop_by ? -EINTR : batches_call(vm, op, address);
+	ret = vm->stop_by && op != IMAGE_BATCH_USE ? -EINTR : batches_call(vm, op, address);
 	if (vm->run->doom && !ends_itself(vm))
 		vm->machine.end = MACHINE_STOP;
 	return ret;
@@ -190,6 +190,45 @@ void machine_poll(struct machine *machine)
 		machine->end = end_at_poll(vm);
 		machine->fuel = fuel_to_end(vm);
 	}
+}
+
+/*
+ * At least so much of the stack at a time, and as much again as there is: each time costs
+ * a few thousand instructions.
+ */
+#define STACK_STEP	(16U << 10)
+
+/* Of the stack to @frame and below, what is a multiple of pages. */
+static s64 stack_wanted(const struct engine_vm *vm, s64 frame)
+{
+	s64 has = vm->image.stack_end - vm->machine.stack;
+	s64 lowest = (s64)vm->image.stack_end - vm->image.stack_size;
+	s64 wanted = (frame - (has > STACK_STEP ? has : STACK_STEP)) & ~4095L;
+
+	return wanted > lowest ? wanted : lowest;
+}
+
+/*
+ * A frame at @frame does not fit.  The stack may have had only a part of its memory so far;
+ * else the run ends.
+ */
+void machine_stack(struct machine *machine, u32 frame)
+{
+	struct engine_vm *vm = container_of(machine, struct engine_vm, machine);
+	s64 at = (s32)frame, wanted;
+
+	machine->end = MACHINE_STACK;
+	/* A seat is no engine_vm's. */
+	if (machine->atomic || at >= machine->stack ||
+	    at < (s64)vm->image.stack_end - vm->image.stack_size)
+		return;
+	wanted = stack_wanted(vm, at);
+	if (place_use(vm, wanted, machine->stack - wanted)) {
+		machine->end = MACHINE_MEMORY;
+		return;
+	}
+	machine->stack = wanted;
+	machine->end = MACHINE_DONE;
 }
 
 /* -- engine.h ------------------------------------------------------------------------ */
@@ -261,10 +300,15 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 		take_args(machine, call, 2);
 	else
 		take_args(machine, call, nargs);
+	if (unlikely(!place_begin(vm))) {
+		scnprintf(vm->run->error, RUN_ERROR_LEN, "no memory for the call");
+		return -ENOMEM;
+	}
 	machine_begin(machine);
 	vm->stop_by = 0;
 	place_look(vm);
 	run_script(vm->run, confined_enter, machine, vm->stack ? vm->stack + vm->stack_size : NULL);
+	place_end(vm);
 	return finish(vm, call);
 }
 
@@ -276,18 +320,10 @@ static void want_stack(struct engine_vm *vm)
 		vm->stack_size = (size + 15) / 16 * 16 + IMAGE_STACK_RESERVE;
 }
 
-static int make_stack(struct engine_vm *vm)
-{
-	if (!vm->stack_size)
-		return 0;
-	vm->stack = place_get_stack(vm->stack_size);
-	return vm->stack ? 0 : -ENOMEM;
-}
-
 /* The memory charged to one program: shared code is charged to each. */
 static unsigned long memory_of(const struct engine_vm *vm)
 {
-	return sizeof(*vm) + vm->stack_size + vm->memory + place_arena_memory(vm) +
+	return sizeof(*vm) + place_stack_memory(vm) + vm->memory + place_arena_memory(vm) +
 	       vm->batches.memory + vm->run->kept;
 }
 
@@ -348,12 +384,12 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 	machine_init(&vm->machine, &vm->image);
 	if (vm->beyond)
 		vm->machine.beyond = vm->beyond;
-	err = make_stack(vm);
+	err = place_get_stack(vm);
 	if (err)
 		return err;
 	err = place_get_arena(vm, image);
-	if (err && vm->stack)
-		place_put_stack(vm->stack, vm->stack_size);
+	if (err)
+		place_put_stack(vm);
 	return err;
 }
 
@@ -433,7 +469,7 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 	stats->memory = memory_of(vm);
 	stats->memory_peak = stats->memory;
 	stats->counters[0] = vm->code_size;
-	stats->counters[1] = vm->pinned;
+	stats->counters[1] = place_pinned(vm);
 }
 
 static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
@@ -448,8 +484,7 @@ static void confined_destroy(struct engine_vm *vm)
 	batches_release(vm);
 	if (!is_base(vm))
 		place_put_arena(vm);
-	if (vm->stack)
-		place_put_stack(vm->stack, vm->stack_size);
+	place_put_stack(vm);
 	place_put_code(vm);
 	platform_free(vm);
 }

@@ -49,6 +49,9 @@ void machine_text(const struct machine *machine, char *text, size_t len)
 	case MACHINE_STACK:
 		snprintf(text, len, "insn %u: the stack is full", machine->pc);
 		break;
+	case MACHINE_MEMORY:
+		snprintf(text, len, "insn %u: no memory for the stack", machine->pc);
+		break;
 	case MACHINE_FUNCTION:
 		snprintf(text, len, "insn %u: calls a function that does not exist",
 			 machine->pc);

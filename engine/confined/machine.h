@@ -15,6 +15,7 @@
 #define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
 #define MACHINE_STOP	6	/* the platform ends it: a limit, a signal */
 #define MACHINE_CATCH	7	/* not an end: IMAGE_STOPPED is to be thrown */
+#define MACHINE_MEMORY	8	/* none for more of the stack */
 
 /*
  * Fuel: the cost of an instruction, in units that take 50 ns at most.  It bounds the
@@ -65,7 +66,8 @@
 /**
  * struct machine - one run at a time
  * @fuel:   until the next look at @flags and @clock; runs out below 0
- * @stack:  the lowest address of a frame, in bytes from the arena's start
+ * @stack:  the lowest address of a frame, in bytes from the arena's start: becomes less when
+ *          the stack gets more of its memory
  * @native: the lowest stack pointer that a function may begin with; set at the beginning of the
  *          run to @native_size below its stack pointer
  * @user:   the arena's address in the process
@@ -153,9 +155,15 @@ void confined_stop(struct machine *machine);
  *
  * machine_call(): IMAGE_CALL_SYSCALL, IMAGE_CALL_BATCH or a system call: @call is
  * insn.imm, @args are r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.
+ *
+ * machine_stack(): no room for the frame that begins @frame bytes from the arena's start.
+ * Makes some, or sets @machine->end.
+ *
+ * After the last two @machine->base may be another.
  */
 void machine_poll(struct machine *machine);
 u64 machine_call(const u64 *args, struct machine *machine, u32 call);
+void machine_stack(struct machine *machine, u32 frame);
 
 #endif /* __ASSEMBLER__ */
 #endif /* CONFINED_MACHINE_H */

@@ -16,7 +16,10 @@
 
 struct code;
 struct arena;
+struct mapped;
 struct seat;
+struct stacks;
+struct view;
 
 /**
  * struct engine_vm - a program
@@ -28,8 +31,10 @@ struct seat;
  * @code_size:  bytes of machine code
  * @memory:     bytes of machine code, and of the part of the image that is kept
  * @memory_max: further bytes that the program may use for its batches
- * @pinned:    bytes of the arena that are pinned
- * @stack:      its own stack, or NULL: it runs on the caller's
+ * @arena:      its arena, of pinned memory; or NULL
+ * @mapped:     its arena, of the module's memory; or NULL
+ * @view:       the mapping of @mapped that the program uses
+ * @stack:      the stack of the run under way, in a process of all runs; NULL: the caller's
  */
 struct engine_vm {
 	struct machine machine;
@@ -42,9 +47,12 @@ struct engine_vm {
 	u32 first_insn;
 	unsigned long stop_by;
 	u32 told;
-	size_t code_size, memory, memory_max, pinned;
+	size_t code_size, memory, memory_max;
 	void *stack;
 	size_t stack_size;
+	struct mapped *mapped;
+	struct view *view;
+	struct stacks *stacks;
 	struct seat __percpu *seats;	/* CONTEXT_ATOMIC: kernel/seat.h */
 	struct batches batches;
 };
@@ -57,9 +65,17 @@ void place_put_code(struct engine_vm *vm);
 /* Sets the machine's @base and @user; in CONTEXT_ATOMIC, also makes seats. */
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image);
 void place_put_arena(struct engine_vm *vm);
+/* Memory for @len bytes at @offset in the arena: 0 or -errno.  May set the machine's @base. */
+int place_use(struct engine_vm *vm, unsigned long offset, unsigned long len);
+/* What runs of @vm's stack_size want, if that is not 0: 0 or -ENOMEM. */
+int place_get_stack(struct engine_vm *vm);
+void place_put_stack(struct engine_vm *vm);
 
 #ifdef __KERNEL__
+#include "kernel/arena.h"
+#include "kernel/mapped.h"
 #include "kernel/seat.h"
+#include "kernel/stacks.h"
 
 #define PLACE_CONTEXTS	(IN_PROCESS | IN_ATOMIC | IN_SHARED)
 #define PLACE_OPS	.seats = seats, .seat_error = seat_error, .seat_text = seat_text, \
@@ -74,6 +90,41 @@ int place_check_contents(const struct engine_vm *vm, const struct engine_image *
 size_t place_arena_memory(const struct engine_vm *vm);
 /* For a program that is complete: makes its code visible to all CPUs that may run it. */
 void place_sync_code(const struct engine_vm *vm);
+
+/* A program's charge for its stack: the process's programs share them. */
+static inline size_t place_stack_memory(const struct engine_vm *vm)
+{
+	return 0;
+}
+
+/* The process has touched more of its arena: 0 or -ENOMEM. */
+int place_see(struct engine_vm *vm);
+
+/* Before a run, which has a stack then, and sees all of its arena; false: no memory. */
+static inline bool place_begin(struct engine_vm *vm)
+{
+	if (vm->mapped && unlikely(mapped_has_more(vm->mapped, vm->view)) && place_see(vm))
+		return false;
+	if (vm->stack_size)
+		vm->stack = stacks_take(vm->stacks, vm->stack_size);
+	return vm->stack || !vm->stack_size;
+}
+
+static inline void place_end(struct engine_vm *vm)
+{
+	if (!vm->stack_size)
+		return;
+	stacks_give(vm->stacks, vm->stack, vm->stack_size);
+	vm->stack = NULL;
+}
+
+/* Bytes of the arena that are there for good. */
+static inline size_t place_pinned(const struct engine_vm *vm)
+{
+	if (vm->mapped)
+		return READ_ONCE(vm->mapped->held) << PAGE_SHIFT;
+	return vm->arena ? arena_size(vm->arena) : 0;
+}
 
 /* For after the machine's clock and flags were checked, or just before. */
 static inline void place_look(struct engine_vm *vm)
@@ -103,6 +154,28 @@ static inline void place_sync_code(const struct engine_vm *vm)
 	(void)vm;
 }
 
+static inline size_t place_stack_memory(const struct engine_vm *vm)
+{
+	return vm->stack_size;
+}
+
+static inline bool place_begin(struct engine_vm *vm)
+{
+	(void)vm;
+	return true;
+}
+
+static inline void place_end(struct engine_vm *vm)
+{
+	(void)vm;
+}
+
+static inline size_t place_pinned(const struct engine_vm *vm)
+{
+	(void)vm;
+	return 0;
+}
+
 static inline u64 seat_call(struct machine *machine, const u64 *args, u32 function)
 {
 	(void)machine, (void)args, (void)function;
@@ -115,9 +188,6 @@ static inline void place_look(struct engine_vm *vm)
 	(void)vm;
 }
 #endif
-
-void *place_get_stack(size_t size);
-void place_put_stack(void *stack, size_t size);
 
 int place_init(void);
 void place_exit(void);

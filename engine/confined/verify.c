@@ -162,8 +162,8 @@ static const char *check_jump(struct verifier *c)
 		return missing(&c->s, &beyond);
 	if (IMAGE_RETURN_STUB && leads_to(c, c->in.to, confined_return))
 		return check_return(c);
-	/* confined_gate would return. */
-	if (leads_to(c, c->in.to, confined_gate))
+	/* These would return. */
+	if (leads_to(c, c->in.to, confined_gate) || leads_to(c, c->in.to, confined_fault_stack))
 		return "jump target is outside the code";
 	return check_stub(c);
 }

@@ -93,6 +93,7 @@ static void luajit_destroy(struct engine_vm *vm)
 const struct engine_ops luajit_engine = {
 	.name = "luajit",
 	.id = SYSCRIPT_ENGINE_LUAJIT,
+	.prints = 1,
 	.formats = SYSCRIPT_LUA_SOURCE + 1,
 	.contexts = IN_PROCESS,
 	.counters = { [LUAJIT_TRACES] = "traces", [LUAJIT_MCODE] = "mcode" },

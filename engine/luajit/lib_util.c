@@ -592,6 +592,22 @@ LJLIB_CF(util_pending)		LJLIB_REC(.)
 
 #include "lj_libdef.h"
 
+static const char struct_source[] = {
+#include "struct.inc"
+};
+
+static const char types_source[] = {
+#include "types.inc"
+};
+
+static const char *util_source(lua_State *L, const char *part, size_t *size)
+{
+  int is_struct = part[0] == 's';
+  UNUSED(L);
+  *size = is_struct ? sizeof(struct_source) : sizeof(types_source);
+  return is_struct ? struct_source : types_source;
+}
+
 #include "util_parts.h"
 
 void vm_open_util(lua_State *L)

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * What of util is Lua, by the plain C API: for LuaJIT, and for the confined engine's
- * Lua.  Included once, after lua.h and lauxlib.h; the .inc are made of *.lua.
+ * Lua.  Included once, after lua.h and lauxlib.h, and after this, which may leave something on
+ * the stack:
+ *
+ *   const char *util_source(lua_State *L, const char *part, size_t *size)
+ *
+ * The text of struct.lua or types.lua.
  */
 #ifndef SYSCRIPT_UTIL_PARTS_H
 #define SYSCRIPT_UTIL_PARTS_H
 
-static const char struct_source[] = {
-#include "struct.inc"
-};
-
-static const char types_source[] = {
-#include "types.inc"
-};
-
 static const struct part {
-  const char *name, *source;
-  size_t size;
+  const char *name, *part;
 } parts[] = {
-  { "struct", struct_source, sizeof(struct_source) },
-  { "types", types_source, sizeof(types_source) },
-  { "htonl", types_source, sizeof(types_source) },
-  { "htons", types_source, sizeof(types_source) },
-  { "ntohl", types_source, sizeof(types_source) },
-  { "ntohs", types_source, sizeof(types_source) },
+  { "struct", "struct" },
+  { "types", "types" },
+  { "htonl", "types" },
+  { "htons", "types" },
+  { "ntohl", "types" },
+  { "ntohs", "types" },
 };
 
 /* Runs a part, which returns a table of new members of util. */
 static void loadpart(lua_State *L, const struct part *part)
 {
-  lua_pushfstring(L, "=util.%s", part->source == struct_source ? "struct" : "types");
-  if (luaL_loadbuffer(L, part->source, part->size, lua_tostring(L, -1)))
+  size_t size;
+  const char *source = util_source(L, part->part, &size);
+  lua_pushfstring(L, "=util.%s", part->part);
+  if (luaL_loadbuffer(L, source, size, lua_tostring(L, -1)))
     lua_error(L);
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);

@@ -554,9 +554,17 @@ struct syscript_invoke {
 /*
  * Engine 1: confined.  The image is one of BPF instructions (format 0), which
  * linux/syscript_image.h describes; what is not one is ENOEXEC.  The shared
- * memory is its arena: anonymous memory of the size that the image says, at a
- * multiple of that size.  Its pages are the script's until it is closed, and count
- * as locked (RLIMIT_MEMLOCK); what becomes of the mapping does not matter to it.
+ * memory is its arena: memory of the size that the image says, at a multiple of that
+ * size, and what becomes of the mapping does not matter to the script.  It is one of
+ *
+ *   anonymous and private memory.  Its pages are the script's until it is closed, and
+ *   count as locked (RLIMIT_MEMLOCK), with the rest of huge pages that they are part of.
+ *
+ *   mmap(2) of the device, MAP_SHARED, at offset 0, which makes an arena: EINVAL for other
+ *   sizes or addresses, ENOMEM.  It has memory where the process has touched it, where the
+ *   image has asked for it (IMAGE_BATCH_USE), and for its stack, charged to the memory
+ *   cgroup, and to the user (parameter max_arenas).  The process gets SIGBUS where it
+ *   writes and there is no more.  A child of fork(2) finds zeros there.
  *
  * A call passes up to five arguments, any integers, and has one result.
  *

@@ -55,6 +55,11 @@
  *   FRAMES_COPY_OUT, FRAMES_REPLY
  *             struct image_batch_slots.  Datagrams to and from memory of the process: how
  *             many; -EFAULT, -EBADF, -EINVAL
+ *
+ *   USE       struct image_batch_use.  Memory for that part of an arena that is a mapping of
+ *             the device: 0; -ENOMEM: none, or not for all of it; -EINVAL.  What has no
+ *             memory yet can be written, and reads as anything that the program has written
+ *             to such places.  Other arenas have memory for all of it
  */
 enum image_batch {
 	IMAGE_BATCH_PENDING = 1,
@@ -70,6 +75,7 @@ enum image_batch {
 	IMAGE_BATCH_FRAMES_FETCH, IMAGE_BATCH_FRAMES_BUILD, IMAGE_BATCH_FRAMES_GROW,
 	IMAGE_BATCH_FRAMES_KEEP, IMAGE_BATCH_FRAMES_DROP,
 	IMAGE_BATCH_FRAMES_COPY_OUT, IMAGE_BATCH_FRAMES_REPLY,
+	IMAGE_BATCH_USE,
 };
 
 /* struct files_request; @files: struct syscript_file[n] */
@@ -132,6 +138,11 @@ struct image_batch_copy {
 };
 
 #define IMAGE_COPY_MAX		65536
+
+/* @n bytes at the address @from in the arena */
+struct image_batch_use {
+	unsigned long from, n;
+};
 
 /* struct accept_request; @fds: int[n] */
 struct image_batch_accept {

@@ -30,11 +30,6 @@ static const struct name errnos[] = {
 #include "constants.inc"
 };
 
-static const struct name constants[] = {
-#define CONSTANT(name, value)	{ #name, (long)(value) },
-#include "constants.inc"
-};
-
 static const struct name *find(const struct name *names, int n, const char *name)
 {
 	int low = 0, high = n;
@@ -62,19 +57,46 @@ static int remember(lua_State *L)
 	return 1;
 }
 
-static int push_constant(lua_State *L, const struct name *names, int n)
+static int no_constant(lua_State *L)
 {
-	const struct name *found = find(names, n, luaL_checkstring(L, 2));
-
-	if (!found)
-		return luaL_error(L, "no constant '%s'", lua_tostring(L, 2));
-	push_long(L, found->value);
-	return remember(L);
+	return luaL_error(L, "no constant '%s'", lua_tostring(L, 2));
 }
 
+static void move(lua_State *L, long op, unsigned long address, const void *p, long n);
+
+static void read_constant(lua_State *L, long i, struct runtime_constant *c)
+{
+	unsigned long at = runtime->constants + i * sizeof(*c);
+
+	if (at - runtime->arena < runtime->arena_size)
+		memcpy(c, (const void *)at, sizeof(*c));
+	else
+		move(L, IMAGE_BATCH_COPY_IN, at, c, sizeof(*c));
+}
+
+/* As find(), in the table that is not here. */
 static int const_index(lua_State *L)
 {
-	return push_constant(L, constants, ARRAY_SIZE(constants));
+	const char *name = luaL_checkstring(L, 2);
+	long low = 0, high = runtime->nconstants;
+	struct runtime_constant c;
+
+	while (low < high) {
+		long middle = (low + high) / 2;
+		int order;
+
+		read_constant(L, middle, &c);
+		order = strcmp(name, c.name);
+		if (!order) {
+			push_long(L, c.value);
+			return remember(L);
+		}
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return no_constant(L);
 }
 
 /* errno.name(n) -> "ENOENT" for 2 and -2, nil for other numbers */
@@ -95,8 +117,15 @@ static int errno_name(lua_State *L)
 
 static int errno_index(lua_State *L)
 {
-	if (strcmp(luaL_checkstring(L, 2), "name"))
-		return push_constant(L, errnos, ARRAY_SIZE(errnos));
+	const struct name *found;
+
+	if (strcmp(luaL_checkstring(L, 2), "name")) {
+		found = find(errnos, ARRAY_SIZE(errnos), lua_tostring(L, 2));
+		if (!found)
+			return no_constant(L);
+		push_long(L, found->value);
+		return remember(L);
+	}
 	lua_pushcfunction(L, errno_name);
 	return remember(L);
 }
@@ -234,8 +263,8 @@ static int print_on(lua_State *L, int failed)
 		text = lua_tolstring(L, -1, &len);
 		if (!text)
 			return luaL_error(L, "'tostring' must return a string to 'print'");
-		output_write(heap.output, text, len);
-		output_write(heap.output, i < n ? "\t" : "\n", 1);
+		runtime_print(text, len);
+		runtime_print(i < n ? "\t" : "\n", 1);
 		if (++i > n)
 			return 0;
 		lua_settop(L, n + 1);
@@ -251,7 +280,7 @@ static int print(lua_State *L)
 	int n = lua_gettop(L);
 
 	if (!n) {
-		output_write(heap.output, "\n", 1);
+		runtime_print("\n", 1);
 		return 0;
 	}
 	lua_getglobal(L, "tostring");
@@ -549,6 +578,14 @@ static int util_pending(lua_State *L)
 {
 	lua_pushboolean(L, ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_PENDING, 0) == 1);
 	return 1;
+}
+
+static const char *util_source(lua_State *L, const char *part, size_t *size)
+{
+	bool is_struct = part[0] == 's';
+
+	*size = is_struct ? runtime->struct_len : runtime->types_len;
+	return read_memory(L, is_struct ? runtime->struct_text : runtime->types_text, *size);
 }
 
 #include "../../engine/luajit/util_parts.h"

@@ -390,6 +390,8 @@ static void set_memory_error(struct runtime_call *call)
 		add_error(call, ":");
 		add_error(call, number);
 	}
+	if (heap.refused)
+		return add_error(call, ": no memory left for this user's scripts (max_arenas), or in their memory cgroup");
 	runtime_format(number, "%u", call->heap_size >> 10);
 	add_error(call, ": over the memory limit of ");
 	add_error(call, number);

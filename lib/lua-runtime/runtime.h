@@ -21,8 +21,14 @@
 #define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
 #define RUNTIME_BROKEN	6	/* an earlier call was ended in the middle of something */
 
+/* A constant, as the table `const` has it: what few scripts use many of is not in arenas. */
+struct runtime_constant {
+	char name[64];
+	int64_t value;
+};
+
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	9
+#define RUNTIME_VERSION	10
 
 /**
  * struct runtime_io - one call of run(); in the arena
@@ -47,8 +53,13 @@ struct runtime_io {
  * @state: Lua's state with the script; NULL: this call loads the script
  * @source: the script's text
  * @name: the script's name for messages, in Lua's form: "@file.lua"
- * @heap:    memory for Lua
+ * @heap:    memory for Lua, @heap_size bytes: blocks, and then a map of these, a byte for each
+ *           RUNTIME_BLOCK.  Below the offset @heap_low, and below the address @heap_map,
+ *           nothing has been used so far
  * @large:   for large buffers, outside the arena; or 0
+ * @constants: @nconstants of struct runtime_constant, by name, and the texts of parts of util
+ *           that are Lua: outside the arena, which the library util may copy from; without it
+ *           the constants are inside
  * @engine: counts the engines that have run the script: state that an earlier engine kept for it
  *	is gone
  * @arena:   the arena's address
@@ -73,7 +84,10 @@ struct runtime_call {
 	const char *source, *name;
 	char *heap;
 	uint64_t source_len, heap_size;
+	uint64_t heap_low, heap_map;
 	uint64_t large, large_size;
+	uint64_t constants, nconstants;
+	uint64_t struct_text, struct_len, types_text, types_len;
 	uint64_t engine;
 	uint64_t arena, arena_size;
 	struct runtime_io *io;
@@ -87,5 +101,8 @@ struct runtime_call {
 	char error[RUNTIME_ERROR_LEN];
 	struct output output;
 };
+
+/* Bytes of the heap for each byte of its map. */
+#define RUNTIME_BLOCK	32
 
 #endif /* LUA_RUNTIME_H */

@@ -61,8 +61,12 @@ static long runtime_batch(long op, void *batch)
  * A buddy allocator: blocks of BLOCK << order bytes, aligned to their size.  Lua passes the size
  * of a block that it frees, so blocks in use need no header.  Freed small blocks are kept in
  * lists by size, and merged only when memory runs out.
+ *
+ * The arena has memory only for what has been asked for.  The heap begins as blocks without
+ * any, of falling sizes: one for each bit of its size.  Each gets memory from its end on, the
+ * smallest that suffices first, so that large blocks are there when they are wanted.
  */
-#define BLOCK	32UL
+#define BLOCK	((unsigned long)RUNTIME_BLOCK)
 #define ORDERS	26
 #define SMALL_ORDERS	4
 
@@ -70,15 +74,30 @@ struct block {
 	struct block *next, **link;
 };
 
+/* Bytes by which it grows at least, if it can; and a quarter of what it has. */
+#define HEAP_STEP	(16UL << 10)
+
 static HOT struct {
 	char *from;
-	unsigned long size;
+	unsigned long has, size;	/* bytes with memory, and all */
+	unsigned long rest[ORDERS];	/* of the first block of an order: without memory so far */
 	unsigned char *order;	/* 1 + order of the free block that begins here; 0: none */
 	struct block *small[SMALL_ORDERS], *free[ORDERS];
 	unsigned long arena, arena_size;
 	uint64_t memory[2];		/* bytes in use, and the most so far */
 	struct output *output;
+	unsigned long output_has;	/* of its text */
+	bool refused;			/* there was no memory for more */
 } heap;
+
+/* Memory for so much of the arena. */
+static bool runtime_use(void *from, unsigned long n)
+{
+	struct image_batch_use use = { (unsigned long)from, n };
+
+	heap.refused = runtime_batch(IMAGE_BATCH_USE, &use) < 0;
+	return !heap.refused;
+}
 
 static void block_add(unsigned long at, unsigned int order)
 {
@@ -105,7 +124,9 @@ static void block_merge(unsigned long at, unsigned int order)
 	for (; order < ORDERS - 1; order++) {
 		unsigned long buddy = at ^ BLOCK << order;
 
-		if (buddy >= heap.size || heap.order[buddy / BLOCK] != order + 1)
+		/* The heap's first blocks have none, and others' maps may have no memory. */
+		if (buddy + (BLOCK << order) > heap.size ||
+		    heap.order[buddy / BLOCK] != order + 1)
 			break;
 		block_remove((struct block *)(heap.from + buddy));
 		at &= ~(BLOCK << order);
@@ -141,6 +162,74 @@ static __attribute__((noinline)) bool block_merge_small(void)
 	return any;
 }
 
+static unsigned int order_of(unsigned long size)
+{
+	unsigned int order = 0;
+
+	while (order < ORDERS && BLOCK << order < size)
+		order++;
+	return order;
+}
+
+/* Memory for the map of free blocks of the first block of @order, which has none. */
+static bool map_grow(unsigned long at, unsigned int order)
+{
+	if (!runtime_use(heap.order + at / BLOCK, 1UL << order))
+		return false;
+	if (runtime->heap_map > (unsigned long)heap.order + at / BLOCK)
+		runtime->heap_map = (unsigned long)heap.order + at / BLOCK;
+	return true;
+}
+
+/* Memory for the last @size bytes of the first block of @order that have none. */
+static bool heap_take(unsigned int order, unsigned long size)
+{
+	unsigned long block = BLOCK << order, from = heap.size & ~(2 * block - 1);
+	unsigned long at = from + heap.rest[order] - size;
+
+	if (heap.rest[order] == block && !map_grow(from, order))
+		return false;
+	if (!runtime_use(heap.from + at, size))
+		return false;
+	heap.rest[order] -= size;
+	heap.has += size;
+	if (runtime->heap_low > at)
+		runtime->heap_low = at;
+	block_merge(at, order_of(size));
+	return true;
+}
+
+/* The smallest of the first blocks, of @from or more, that has room for one of @order. */
+static unsigned int find_rest(unsigned int from, unsigned int order)
+{
+	while (from < ORDERS && heap.rest[from] < BLOCK << order)
+		from++;
+	return from;
+}
+
+/* For a block of @order.  False: there is no memory for it. */
+static __attribute__((noinline)) bool heap_grow(unsigned int order)
+{
+	unsigned int step = order_of(HEAP_STEP), block = find_rest(order < step ? step : order, order);
+	unsigned long least = BLOCK << order, size = HEAP_STEP, last;
+
+	heap.refused = false;
+	if (block == ORDERS)
+		block = find_rest(order, order);
+	if (block == ORDERS)
+		return false;
+	while (size < least || size * 4 < heap.has)
+		size *= 2;
+	do {
+		last = heap.rest[block] & -heap.rest[block];
+		if (last > size)
+			last = size;
+		if (!heap_take(block, last))
+			return false;
+	} while (last < least);
+	return true;
+}
+
 static __attribute__((noinline)) void *block_split(unsigned int order)
 {
 	struct block *block;
@@ -149,7 +238,7 @@ static __attribute__((noinline)) void *block_split(unsigned int order)
 	while (has < ORDERS && !heap.free[has])
 		has++;
 	if (has >= ORDERS)
-		return block_merge_small() ? block_split(order) : NULL;
+		return block_merge_small() || heap_grow(order) ? block_split(order) : NULL;
 	block = heap.free[has];
 	block_remove(block);
 	while (has-- > order)
@@ -173,18 +262,9 @@ static void *block_get(unsigned int order)
 	return block;
 }
 
-static unsigned int order_of(unsigned long size)
-{
-	unsigned int order = 0;
-
-	while (order < ORDERS && BLOCK << order < size)
-		order++;
-	return order;
-}
-
 static void runtime_heap(struct runtime_call *call)
 {
-	unsigned long at, n = call->heap_size / (BLOCK + 1);
+	unsigned long n = call->heap_size / (BLOCK + 1);
 	unsigned int order;
 
 	memset(&heap, 0, sizeof(heap));
@@ -195,13 +275,27 @@ static void runtime_heap(struct runtime_call *call)
 	heap.arena_size = call->arena_size;
 	heap.output = &call->output;
 	call->memory = heap.memory;
-	memset(heap.order, 0, n);
-	for (at = 0; at < heap.size; at += BLOCK << order) {
-		for (order = ORDERS - 1; at & ((BLOCK << order) - 1) ||
-					 heap.size - at < BLOCK << order; order--)
-			;
-		block_add(at, order);
+	call->heap_low = heap.size;
+	call->heap_map = (unsigned long)heap.order + n;
+	for (order = 0; order < ORDERS; order++)
+		heap.rest[order] = heap.size & BLOCK << order;
+}
+
+/* Output, which may need more of its text than it has had so far. */
+static void runtime_print(const char *text, unsigned long n)
+{
+	struct output *output = heap.output;
+	unsigned long end = output->len + n;
+
+	/* Where it is cut there is room for the text that says so. */
+	if (end > OUTPUT_LEN - sizeof(OUTPUT_CUT))
+		end = OUTPUT_LEN;
+	if (end > heap.output_has) {
+		if (!runtime_use(output->text + heap.output_has, end - heap.output_has))
+			return;
+		heap.output_has = end;
 	}
+	output_write(output, text, n);
 }
 
 static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size)

@@ -15,7 +15,7 @@ struct lua_State;
 #define HOT	__attribute__((section(".data.hot")))
 
 /* The current call, or the last one. */
-static HOT const struct runtime_call *runtime;
+static HOT struct runtime_call *runtime;
 
 /* Was a library function replaced that compiled code may have inlined?  It then checks. */
 static HOT unsigned int runtime_replaced;

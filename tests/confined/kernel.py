@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 
 from confined import insn as i
 from library import Library
@@ -57,6 +58,20 @@ class Arena:
 
     def write(self, offset: int, data: bytes) -> None:
         ctypes.memmove(self.address + offset, data, len(data))
+
+
+class Mapped(Arena):
+    """An arena of the module's own memory."""
+
+    def __init__(self, size: int = 0x10000) -> None:
+        device = os.open("/dev/syscript", os.O_RDWR | os.O_CLOEXEC)
+        super().__init__(size, flags=mmap.MAP_SHARED, fd=device)
+        os.close(device)
+
+    def populate(self, offset: int, n: int) -> int:
+        """As a write there would: 0 or errno."""
+        failed = libc.madvise(self.address + offset, n, 23)  # MADV_POPULATE_WRITE
+        return ctypes.get_errno() if failed else 0
 
 
 def register(

@@ -44,6 +44,13 @@ void machine_poll(struct machine *machine)
 		machine->end = MACHINE_STOP;
 }
 
+/* All of the stack has its memory. */
+void machine_stack(struct machine *machine, u32 frame)
+{
+	(void)frame;
+	machine->end = MACHINE_STACK;
+}
+
 u64 machine_call(const u64 *args, struct machine *machine, u32 what)
 {
 	struct call *call = &running->calls[running->ncalls++ % CALLS_MAX];

@@ -35,7 +35,10 @@ PARTS = {
     "arenas, code and images": [
         *(
             CONFINED + name
-            for name in ("kernel/[!s]*", "arch/*/arch_code.h", "engine.c", "place.h", "check.*")
+            for name in (
+                *("kernel/[!s]*", "kernel/stacks.*", "arch/*/arch_code.h"),
+                *("engine.c", "place.h", "check.*"),
+            )
         ),
     ],
     "runs, system calls, watchers": [

@@ -87,6 +87,7 @@ static void echo_destroy(struct engine_vm *vm)
 
 static const struct engine_ops echo_engine = {
 	.name = "echo", .id = ECHO_ID, .formats = 1, .contexts = IN_PROCESS,
+	.prints = 1,
 	.counters = { "echoed" }, .owner = THIS_MODULE,
 	.create = echo_create, .call = echo_call,
 	.stats = echo_stats, .destroy = echo_destroy,

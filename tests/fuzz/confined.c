@@ -62,6 +62,13 @@ void machine_poll(struct machine *machine)
 		machine->end = MACHINE_STOP;
 }
 
+/* All of the stack has its memory. */
+void machine_stack(struct machine *machine, u32 frame)
+{
+	(void)frame;
+	machine->end = MACHINE_STACK;
+}
+
 static u64 mix(u64 a, u64 b)
 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15UL;

@@ -283,6 +283,8 @@ WRONG = {
     "e9 @poll cc": "call target is not allowed",
     "e9 @gate cc": "jump target is outside the code",
     "41 bb 01 00 00 00 e9 @fault_stack 90": NONE,
+    # It returns: after a push, to what has been pushed.
+    "50 41 bb 01 00 00 00 e9 @fault_stack cc": "jump target is outside the code",
     "7a 00 : 31 c0": NONE,  # parity
     "0f 8b 00 00 00 00 : 31 c0": NONE,
     "ff e0": NONE,

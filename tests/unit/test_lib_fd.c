@@ -169,7 +169,7 @@ static void quota(void)
 static void memory_quota(void)
 {
 	struct syscript_options options = { .size = sizeof(options), .memory_limit = 10 << 20 };
-	int fds[64 / 10 + 1], n = 0;
+	int fds[256 / 10 + 1], n = 0;
 	char error[200];
 
 	do {

@@ -36,6 +36,13 @@ def test_what_is_named_works(engine: str) -> None:
     assert run("util", "return util.peek(...)", "str:abc", SYSCRIPT_ENGINE=engine).returncode == 0
 
 
+@ENGINES
+def test_constants_need_no_right(engine: str) -> None:
+    code = "return const.O_RDWR, const.AT_FDCWD, errno.ENOENT"
+    done = run("getpid", code, SYSCRIPT_ENGINE=engine)
+    assert (done.returncode, done.stdout) == (0, "2\t-100\t2\n"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("only", "code", "text"),
     [

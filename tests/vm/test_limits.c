@@ -282,9 +282,16 @@ static void test_shares(void)
 	CHECK_EQ(in_child(use_up_scripts), 0);
 	/* All given back by their exit. */
 	CHECK_EQ(in_child(use_up_scripts), 0);
-	CHECK_EQ(in_child(use_up_memory), 0);
-	CHECK_EQ(in_child(use_up_memory), 0);
 	CHECK_EQ(in_child(see_own), 0);
+	close(fd);
+}
+
+static void test_share_of_memory(void)
+{
+	int fd = abi_must_register(ABI_ADD);
+
+	CHECK_EQ(in_child(use_up_memory), 0);
+	CHECK_EQ(in_child(use_up_memory), 0);
 	close(fd);
 }
 
@@ -296,7 +303,7 @@ static void test_parameters(void)
 	CHECK_EQ(abi_set_parameter("max_time_limit", "0"), -ERANGE);
 	CHECK_EQ(abi_set_parameter("max_scripts", "-1"), -EINVAL);
 	CHECK_EQ(abi_set_parameter("max_memory", "many"), -EINVAL);
-	CHECK_EQ(abi_parameter("max_scripts"), 64);
+	CHECK_EQ(abi_parameter("max_scripts"), 256);
 
 	CHECK_EQ(abi_set_parameter("max_time_limit", "50000000"), 0);
 	CHECK_EQ(abi_register_limits(ABI_ADD, 0, 0, 51 * MS), -EINVAL);
@@ -381,7 +388,11 @@ int main(void)
 	test_fatal_signal();
 	if (!geteuid()) {
 		test_shares();
+		/* As much as one script may have. */
+		CHECK_EQ(abi_set_parameter("max_memory", "16777216"), 0);
+		test_share_of_memory();
 		test_many_ids();
+		CHECK_EQ(abi_set_parameter("max_memory", "100663296"), 0);
 		test_parameters();
 		test_wall_clock();
 		test_switch();

@@ -260,8 +260,11 @@ int main(void)
 	abi_open();
 	if (geteuid())
 		SKIP("needs root: it becomes several users");
+	/* As much as the guest has for all of them. */
+	CHECK_EQ(abi_set_parameter("max_memory", "16777216"), 0);
 	test_shares(1);
 	test_shares(16);
+	CHECK_EQ(abi_set_parameter("max_memory", "100663296"), 0);
 	if (!cgroup_make("max"))
 		SKIP("no memory cgroups here");
 	test_charged();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Implements place.h for the kernel: code in the module's text, arenas of pinned pages. */
+/*
+ * Implements place.h for the kernel: code in the module's text, arenas of the module's pages or
+ * of pinned ones.
+ */
 #include <linux/bsearch.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -89,7 +92,7 @@ void place_put_code(struct engine_vm *vm)
 	code_put(vm->code);
 }
 
-/* -- Arenas and stacks --------------------------------------------------------------- */
+/* -- Arenas --------------------------------------------------------------------------- */
 
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image)
 {
@@ -118,7 +121,6 @@ static int make_arena(struct engine_vm *vm, const struct engine_image *image)
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
 	vm->arena = arena;
-	vm->pinned = arena_size(arena);
 	vm->machine.user = arena->user;
 	vm->machine.base = (unsigned long)arena->base;
 	err = seat_make(vm);
@@ -127,7 +129,44 @@ static int make_arena(struct engine_vm *vm, const struct engine_image *image)
 	return err;
 }
 
-static int get_arena(struct engine_vm *vm, const struct engine_image *image)
+/* So much of the stack has memory from the beginning; see machine_stack(). */
+#define STACK_FIRST	(8UL << 10)
+
+static unsigned long first_of_stack(const struct image_header *image)
+{
+	return min_t(unsigned long, image->stack_size,
+		     STACK_FIRST + (image->stack_end & (PAGE_SIZE - 1)));
+}
+
+static int use_first(struct engine_vm *vm)
+{
+	unsigned long first = first_of_stack(&vm->image);
+	int err = mapped_use(vm->mapped, vm->image.stack_end - first, first) ?: place_see(vm);
+
+	vm->machine.stack = vm->image.stack_end - first;
+	return err;
+}
+
+static int tell_memory(struct engine_vm *vm, int err)
+{
+	if (err == -ENOMEM)
+		scnprintf(vm->run->error, RUN_ERROR_LEN,
+			  "no memory for the arena: its control group has no more, or this user's arenas have as much as they may (module parameter max_arenas)");
+	return err;
+}
+
+static int share_mapped(struct engine_vm *vm)
+{
+	int err;
+
+	vm->machine.user = vm->mapped->user;
+	err = use_first(vm);
+	if (err)
+		mapped_put(vm->mapped, vm->view);
+	return err;
+}
+
+static int pin_arena(struct engine_vm *vm, const struct engine_image *image)
 {
 	struct arena *arena = arena_get(image->shared, vm->image.arena_shift, vm->run->error,
 					RUN_ERROR_LEN);
@@ -135,12 +174,21 @@ static int get_arena(struct engine_vm *vm, const struct engine_image *image)
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
 	vm->arena = arena;
-	vm->pinned = arena_size(arena);
 	vm->machine.user = arena->user;
 	vm->machine.base = (unsigned long)arena->base;
+	return 0;
+}
+
+static int get_arena(struct engine_vm *vm, const struct engine_image *image)
+{
+	struct mapped *mapped = mapped_get(image->shared, vm->image.arena_shift);
+
+	if (IS_ERR(mapped))
+		return tell_memory(vm, PTR_ERR(mapped));
 	vm->machine.rare = USERMODE_FLAGS;
 	vm->machine.clock = &jiffies;
-	return 0;
+	vm->mapped = mapped;
+	return mapped ? tell_memory(vm, share_mapped(vm)) : pin_arena(vm, image);
 }
 
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
@@ -152,17 +200,69 @@ int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
 void place_put_arena(struct engine_vm *vm)
 {
 	seat_free(vm);
-	arena_put(vm->arena);
+	if (vm->arena)
+		return arena_put(vm->arena);
+	mapped_put(vm->mapped, vm->view);
 }
 
-void *place_get_stack(size_t size)
+int place_see(struct engine_vm *vm)
 {
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	int err = mapped_see(vm->mapped, &vm->view);
+
+	if (!err)
+		vm->machine.base = (unsigned long)vm->view->base;
+	return err;
 }
 
-void place_put_stack(void *stack, size_t size)
+/* For the task's stack. */
+struct part {
+	struct engine_vm *vm;
+	unsigned long offset, len;
+	int err;
+};
+
+static long use_part(void *arg)
 {
-	vfree(stack);
+	struct part *part = arg;
+	struct engine_vm *vm = part->vm;
+
+	part->err = mapped_use(vm->mapped, part->offset, part->len);
+	if (!part->err && mapped_has_more(vm->mapped, vm->view))
+		part->err = place_see(vm);
+	return 0;
+}
+
+int place_use(struct engine_vm *vm, unsigned long offset, unsigned long len)
+{
+	struct part part = { vm, offset, len };
+
+	if (vm->mapped)
+		run_outside(vm->run, use_part, &part);
+	return part.err;
+}
+
+/* -- Stacks --------------------------------------------------------------------------- */
+
+int place_get_stack(struct engine_vm *vm)
+{
+	if (!vm->stack_size)
+		return 0;
+	vm->stacks = stacks_get(vm->stack_size);
+	return vm->stacks ? 0 : -ENOMEM;
+}
+
+/* The last run may not have come to its end: its task may have ended in the middle. */
+void place_put_stack(struct engine_vm *vm)
+{
+	if (vm->stack)
+		place_end(vm);
+	if (vm->stacks)
+		stacks_put(vm->stacks);
+}
+
+int confined_mmap(struct vm_area_struct *vma)
+{
+	return mapped_mmap(vma);
 }
 
 int place_age(void)

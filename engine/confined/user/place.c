@@ -100,8 +100,15 @@ void place_put_arena(struct engine_vm *vm)
 	arena_unguard((void *)(unsigned long)vm->machine.user);
 }
 
+/* It is the process's, and has memory where it is touched. */
+int place_use(struct engine_vm *vm, unsigned long offset, unsigned long len)
+{
+	(void)vm, (void)offset, (void)len;
+	return 0;
+}
+
 /* The first page is a guard, which an overflow hits. */
-void *place_get_stack(size_t size)
+static void *map_stack(size_t size)
 {
 	char *stack = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -116,9 +123,17 @@ void *place_get_stack(size_t size)
 	return stack + PAGE;
 }
 
-void place_put_stack(void *stack, size_t size)
+int place_get_stack(struct engine_vm *vm)
 {
-	munmap((char *)stack - PAGE, PAGE + size);
+	if (vm->stack_size)
+		vm->stack = map_stack(vm->stack_size);
+	return vm->stack || !vm->stack_size ? 0 : -ENOMEM;
+}
+
+void place_put_stack(struct engine_vm *vm)
+{
+	if (vm->stack)
+		munmap((char *)vm->stack - PAGE, PAGE + vm->stack_size);
 }
 
 int place_init(void)

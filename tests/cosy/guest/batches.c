@@ -35,6 +35,7 @@ static struct image_batch_entries entries;
 static struct image_batch_import import;
 static struct image_batch_messages messages;
 static struct image_batch_copy copy;
+static struct image_batch_use memory;
 static struct image_batch_accept accepts;
 static struct mmsghdr hdr[4];
 static struct iovec iov[16];
@@ -319,11 +320,34 @@ static void try_copies(void)
 	TRY("copy over itself", copy.here = (unsigned long)records + 8, IMAGE_BATCH_COPY_OUT, &copy);
 }
 
+static long use(unsigned long from, unsigned long n)
+{
+	long ret;
+
+	COSY_START;
+	memory.from = from;
+	memory.n = n;
+	ret = BATCH(IMAGE_BATCH_USE, &memory);
+	COSY_END;
+	return ret;
+}
+
+static void try_memory(void)
+{
+	unsigned long at = (unsigned long)path;
+
+	show("memory", use(at, 1));
+	show("no memory", use(at, 0));
+	show("memory from nowhere", use(WILD, ~0UL));
+	show("more than there is", use(at, ~0UL));
+	show("memory that wraps", use(at, -at));
+}
+
 static void try_all(void)
 {
 	show("pending", batch(IMAGE_BATCH_PENDING, 0));
 	show("no batch", batch(0, &files));
-	show("another", batch(IMAGE_BATCH_FRAMES_REPLY + 1, &files));
+	show("another", batch(IMAGE_BATCH_USE + 1, &files));
 	show("far off", batch(1L << 32 | IMAGE_BATCH_STAT, &files));
 	try_files();
 	try_file();
@@ -339,6 +363,7 @@ static void try_all(void)
 		for (long back = 1; back <= 64; back += 21)
 			if (op != IMAGE_BATCH_COPY_IN)
 				batch(op, (void *)-back);
+	try_memory();
 }
 
 /* -- Others that write ---------------------------------------------------------------------- */

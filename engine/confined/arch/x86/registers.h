@@ -6,7 +6,7 @@
  *   rbx r13 r14 r15          r6 to r9: a function that writes one saves it
  *   rbp                      where the frame begins, in bytes from the arena's
  *                            start; always less than the arena's size
- *   r12                      the arena's address
+ *   r12                      the arena's address: the same until a stub is called
  *   r9                       struct machine
  *   r10 r11                  masked addresses, and scratch within one instruction
  */

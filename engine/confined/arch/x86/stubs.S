@@ -155,11 +155,6 @@ FUNCTION_END(confined_stop)
  * Generated code jumps to or calls these stubs with the instruction's number in r11.  They do not
  * return.
  */
-STUB(confined_fault_stack)
-	movl $MACHINE_STACK, MACHINE_AT_END(%r9)
-	jmp .Lfault
-STUB_END(confined_fault_stack)
-
 STUB(confined_fault_function)
 	movl $MACHINE_FUNCTION, MACHINE_AT_END(%r9)
 	jmp .Lfault
@@ -267,6 +262,40 @@ STUB(confined_poll)
 	jmp .Lthrow
 STUB_END(confined_poll)
 
+/*
+ * No room for the frame at ebp, or for a return address.  r11: the instruction's number.
+ * Keeps all registers but r10, and r12, the arena's address, which may be another.  Returns
+ * only if there is room for return addresses, whatever the frame is.
+ */
+STUB(confined_fault_stack)
+	lea 8(%rsp), %r10
+	cmp MACHINE_AT_NATIVE(%r9), %r10
+	jae 1f
+	movl $MACHINE_STACK, MACHINE_AT_END(%r9)
+	jmp .Lfault
+1:	mov %r11d, MACHINE_AT_PC(%r9)
+	push %rax
+	push %rdi
+	push %rsi
+	push %rdx
+	push %rcx
+	push %r8
+	BARRIER
+	mov %r9, %rdi
+	mov %ebp, %esi
+	TO_C machine_stack
+	pop %r8
+	pop %rcx
+	pop %rdx
+	pop %rsi
+	pop %rdi
+	pop %rax
+	mov MACHINE_AT_BASE(%r9), %r12
+	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
+	jne .Lleave
+	RETURN
+STUB_END(confined_fault_stack)
+
 /* Return for generated code where the kernel returns by a thunk: jumps to the kernel's thunk. */
 STUB(confined_return)
 	RETURN
@@ -313,7 +342,7 @@ STUB(confined_barrier)
 	RETURN
 STUB_END(confined_barrier)
 
-/* r10: insn.imm, r11: the instruction's number.  Only r0 is returned. */
+/* r10: insn.imm, r11: the instruction's number.  Only r0 is returned; r12 as above. */
 STUB(confined_gate)
 	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax
@@ -328,6 +357,7 @@ STUB(confined_gate)
 	mov %r10d, %edx
 	TO_C machine_call
 	add $48, %rsp
+	mov MACHINE_AT_BASE(%r9), %r12
 	xor %edi, %edi
 	xor %esi, %esi
 	xor %edx, %edx

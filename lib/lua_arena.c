@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * A script needs memory that it shares with its runtime, and of which it pays for no more than
+ * it uses.  What it needs is laid out in one arena, so that an engine in the kernel or in this
+ * process can run it, and so can one after the other.
+ *
+ * The arena, from its beginning:
+ *
+ *   a page that nothing lies in, so that 0 is no address
+ *   the compound's data
+ *   for each slot of calls in the kernel what is its own, and the call, whose end is output
+ *   from the next page on: memory for Lua, as much as the limit says
+ *   from the next page on: the script
+ *   the compound's stack
+ *
+ * Where it is the module's memory, it is charged by the page as it is used.  What is used
+ * here is populated before; of the rest the runtime asks for more (lua-runtime/support.c).
+ *
+ * All that the script can write is in there, so what is read there is not believed.
+ */
+#include <errno.h>
+#include <linux/syscript_image.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lua_base.h"
+#include "lua_cold.h"
+#include "lua_vm.h"
+#include "user/arena.h"
+
+#define PAGE		4096UL
+/*
+ * Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself; after half of them the stack
+ * is left, where it can be (lua-runtime/finish.h).
+ */
+#define STACK_SIZE	(640U << 10)
+#define NATIVE_SIZE	(192U << 10)
+/*
+ * And for compiled functions that call one another, so many bytes and frames: what is
+ * deeper is interpreted, so that it ends by an error.
+ */
+#define COMPILED_STACK	(96U << 10)
+#define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
+#define STACK_SPARE	64
+#define SLOTS		(TURN_SLOTS + 1)
+/* For large buffers; they stay when one engine takes another's place. */
+#define LARGE_SIZE	(768U << 10)
+
+/* There is enough: lua_vm_make_arena() has asked for all that is taken. */
+static void *take_memory(struct vm *vm, size_t size)
+{
+	char *p = vm->at;
+
+	vm->at += (size + 15) & -16UL;
+	return p;
+}
+
+/*
+ * The module's, if the script is to run there: a script has 1 MiB of stack and as much for
+ * Lua, and uses little of either.
+ */
+static int share_arena(struct vm *vm)
+{
+	bool kernel = vm->backend == SYSCRIPT_BACKEND_KERNEL ||
+		(vm->backend == SYSCRIPT_BACKEND_AUTO && compound_engine_is_there());
+
+	if (kernel)
+		arena_mark(vm->arena);
+	vm->module = kernel && !device_map_arena(vm->arena, 1UL << vm->shift);
+	return vm->module || !kernel ? 0 : arena_map_again(vm->arena, vm->shift);
+}
+
+int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len)
+{
+	size_t size = ARENA_START + file->memory_size + file->align +
+		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
+		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
+		      SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) +
+		      source_len + 256 + vm->run->memory_limit + 2 * PAGE +
+		      lua_cold_size(vm->run);
+
+	vm->shift = IMAGE_ARENA_SHIFT_MIN;
+	while (1UL << vm->shift < size)
+		vm->shift++;
+	vm->arena = arena_map(vm->shift);
+	if (!vm->arena)
+		return -ENOMEM;
+	if (!share_arena(vm))
+		return 0;
+	vm->arena = NULL;
+	return -ENOMEM;
+}
+
+static void align_memory(struct vm *vm)
+{
+	take_memory(vm, -(unsigned long)vm->at & (PAGE - 1));
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t page_after(size_t at)
+{
+	return (at + PAGE - 1) & -PAGE;
+}
+
+void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[LUA_OPENED_PARTS])
+{
+	size_t heap = vm->heap - vm->arena;
+	size_t size = vm->run->memory_limit / (RUNTIME_BLOCK + 1) * RUNTIME_BLOCK;
+	uint64_t low = least(READ_ONCE(vm->call->heap_low), size);
+	uint64_t map = READ_ONCE(vm->call->heap_map) - (uintptr_t)vm->heap;
+
+	if (map < size || map > size + size / RUNTIME_BLOCK)
+		map = size;
+	parts[0] = (struct lua_part){ ARENA_START, vm->call->output.text - vm->arena };
+	parts[1] = (struct lua_part){ (heap + low) & -PAGE, heap + size };
+	parts[2] = (struct lua_part){ (heap + map) & -PAGE, heap + size + size / RUNTIME_BLOCK };
+	if (parts[2].from < page_after(parts[1].to))
+		parts[2].from = page_after(parts[1].to);
+}
+
+static void copy_part(char *to, const struct vm *vm, struct lua_part part)
+{
+	if (part.from < part.to)
+		memcpy(to + part.from, vm->arena + part.from, part.to - part.from);
+}
+
+int lua_vm_leave_module(struct vm *vm)
+{
+	size_t size = 1UL << vm->shift;
+	struct lua_part parts[LUA_OPENED_PARTS], text;
+	char *own;
+
+	if (!vm->module)
+		return 0;
+	own = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (own == MAP_FAILED)
+		return -ENOMEM;
+	madvise(own, size, MADV_NOHUGEPAGE);
+	lua_vm_used_parts(vm, parts);
+	text = (struct lua_part){ vm->heap + vm->run->memory_limit - vm->arena,
+				  vm->at - vm->arena };
+	for (int i = 0; i < LUA_OPENED_PARTS; i++)
+		copy_part(own, vm, parts[i]);
+	copy_part(own, vm, text);
+	if (mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, vm->arena) == MAP_FAILED) {
+		munmap(own, size);
+		return -ENOMEM;
+	}
+	vm->module = false;
+	return 0;
+}
+
+/* The process's own memory in place of the module's: all 0. */
+static int own_arena(struct vm *vm)
+{
+	size_t size = 1UL << vm->shift;
+
+	if (mmap(vm->arena, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return -ENOMEM;
+	madvise(vm->arena, size, MADV_NOHUGEPAGE);
+	vm->module = false;
+	return 0;
+}
+
+static int place_compound(struct vm *vm, const struct cosy_file *file)
+{
+	const struct image_header header = {
+		.arena_shift = vm->shift,
+		.stack_end = (1UL << vm->shift) - STACK_SPARE,
+		.stack_size = STACK_SIZE + COMPILED_STACK,
+		.native_size = NATIVE_SIZE + COMPILED_NATIVE,
+	};
+	char *data = vm->arena + LUA_DATA_OFFSET(file);
+
+	vm->at = data + file->memory_size;
+	take_memory(vm, -(unsigned long)vm->at & 15);
+	vm->base = lua_base_get(file, data - vm->arena, &header);
+	if (vm->base)
+		vm->image = lua_base_extend(vm->base, &vm->image_len);
+	if (!vm->image)
+		return -ENOMEM;
+	if (lua_base_open(vm->base, vm->run->memory_limit, vm->arena))
+		return 0;
+	if (arena_populate(data, file->memory_size))
+		return -ENOMEM;
+	file_load_data(file, data);
+	return 0;
+}
+
+/* What each slot has, the call, all but its output; the heap; the script. */
+static int take_call(struct vm *vm, size_t source_len)
+{
+	struct runtime_call *call;
+
+	vm->ios = take_memory(vm, SLOTS * sizeof(*vm->ios));
+	vm->frames = take_memory(vm, SLOTS * sizeof(*vm->frames));
+	vm->call = call = take_memory(vm, sizeof(*call));
+	align_memory(vm);
+	vm->heap = take_memory(vm, vm->run->memory_limit);
+	align_memory(vm);
+	if (arena_populate(vm->ios, call->output.text - (char *)vm->ios) ||
+	    arena_populate(vm->at, source_len + 1 + 16 + SYSCRIPT_NAME_LEN + 1 + 16 +
+			   lua_cold_size(vm->run)))
+		return -ENOMEM;
+	for (int i = 0; i < SLOTS; i++) {
+		vm->frames[i] = &vm->ios[i];
+		vm->ios[i].call = vm->call;
+	}
+	return 0;
+}
+
+static int place_call(struct vm *vm, const struct engine_image *source)
+{
+	struct run *run = vm->run;
+	long large = run_scratch(run);
+	char name[SYSCRIPT_NAME_LEN + 1], *text;
+	int len = snprintf(name, sizeof(name), "@%s", run->name[0] ? run->name : "script");
+	struct runtime_call *call;
+	size_t cold;
+
+	if (take_call(vm, source->len))
+		return -ENOMEM;
+	call = vm->call;
+	vm->image->stop = (char *)&call->stop - vm->arena;
+	call->version = RUNTIME_VERSION;
+	call->size = sizeof(*call);
+	call->only = run->only;
+	call->libraries = run->libraries;
+	memcpy(call->calls, run->calls, sizeof(call->calls));
+	call->check = run->flags & SYSCRIPT_CHECK;
+	call->another = vm->another;
+	call->engine = 0;
+	call->arena = (unsigned long)vm->arena;
+	call->arena_size = 1UL << vm->shift;
+	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;
+	call->large = large > 0 ? large : 0;
+	call->large_size = LARGE_SIZE;
+	call->heap_size = run->memory_limit;
+	call->heap = vm->heap;
+	text = take_memory(vm, source->len + 1);
+	call->source = memcpy(text, source->data, source->len);
+	call->source_len = source->len;
+	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
+	cold = lua_cold_size(run);
+	lua_cold_place(call, cold ? take_memory(vm, cold) : NULL);
+	return 0;
+}
+
+static int place_all(struct vm *vm, const struct cosy_file *file,
+		     const struct engine_image *source)
+{
+	vm->at = vm->arena + ARENA_START;
+	return place_compound(vm, file) ?: place_call(vm, source);
+}
+
+static void displace_all(struct vm *vm)
+{
+	free(vm->image);
+	vm->image = NULL;
+	if (vm->base)
+		lua_base_put(vm->base);
+	vm->base = NULL;
+}
+
+/* Where the module has no memory for it, the script is in this process, which says why. */
+int lua_vm_place(struct vm *vm, const struct cosy_file *file,
+		 const struct engine_image *source)
+{
+	int err = place_all(vm, file, source);
+
+	if (err != -ENOMEM || !vm->module)
+		return err;
+	snprintf(vm->run->error, RUN_ERROR_LEN,
+		 "no memory for the arena: the memory cgroup has no more, or this user's scripts have as much as they may (module parameter max_arenas)");
+	if (vm->another)
+		return -EOPNOTSUPP;
+	if (vm->backend == SYSCRIPT_BACKEND_KERNEL)
+		return err;
+	displace_all(vm);
+	vm->backend = SYSCRIPT_BACKEND_USER;
+	return own_arena(vm) ?: place_all(vm, file, source);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/* See lua_cold.h. */
+#include <linux/syscript.h>
+#include <string.h>
+
+#include "lua_cold.h"
+#include "run.h"
+
+static const struct runtime_constant constants[] = {
+#define CONSTANT(name, value)	{ #name, (int64_t)(value) },
+#include "constants.inc"
+};
+
+static const char struct_text[] = {
+#include "struct.inc"
+};
+
+static const char types_text[] = {
+#include "types.inc"
+};
+
+size_t lua_cold_size(const struct run *run)
+{
+	return run->only && !(run->libraries & SYSCRIPT_LIBRARY_UTIL) ? sizeof(constants) : 0;
+}
+
+void lua_cold_place(struct runtime_call *call, void *copy)
+{
+	call->constants = (unsigned long)(copy ? memcpy(copy, constants, sizeof(constants)) :
+					  constants);
+	call->nconstants = sizeof(constants) / sizeof(*constants);
+	call->struct_text = (unsigned long)struct_text;
+	call->struct_len = sizeof(struct_text);
+	call->types_text = (unsigned long)types_text;
+	call->types_len = sizeof(types_text);
+}
