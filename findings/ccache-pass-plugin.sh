@@ -15,14 +15,8 @@
 . "$(dirname "$0")/lib.sh"
 debian ccache 4.8+really4.7.5-1
 debian libhiredis0.14 0.14.1-3
-debian clang-14 1:14.0.6-12
-debian libclang-cpp14 1:14.0.6-12
-debian libllvm14 1:14.0.6-12
-debian libclang-common-14-dev 1:14.0.6-12
-debian libz3-4 4.8.12-3.1
-export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-14/lib
+clang 14 1:14.0.6-12
 export CCACHE_DIR=$tmp/cache
-clang=$tmp/root/usr/lib/llvm-14/bin/clang
 echo 'int one(void) { return 1; }' >"$tmp/one.c"
 
 # A plugin that says its name where it is loaded, and does nothing.

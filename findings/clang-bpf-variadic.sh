@@ -13,13 +13,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-debian clang-14 1:14.0.6-12
-debian libclang-cpp14 1:14.0.6-12
-debian libllvm14 1:14.0.6-12
-debian libclang-common-14-dev 1:14.0.6-12
-debian libz3-4 4.8.12-3.1
-export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-14/lib
-clang=$tmp/root/usr/lib/llvm-14/bin/clang
+clang 14 1:14.0.6-12
 cat >"$tmp/call.c" <<'C'
 extern int print(const char *format, ...);
 int call(int a, int b) { return print("%d %d", a, b); }

@@ -11,17 +11,13 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-debian clang-14 1:14.0.6-12
-debian libclang-cpp14 1:14.0.6-12
-debian libclang-common-14-dev 1:14.0.6-12
-debian libllvm14 1:14.0.6-12
+clang 14 1:14.0.6-12
 {
 	echo 'long f(long c, volatile long *p) { if (c) {'
 	printf '*p += 3;\n%.0s' {1..12000}
 	echo '} return *p; }'
 } >"$tmp/long.c"
-export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-14/lib
-"$tmp/root/usr/lib/llvm-14/bin/clang" -target bpf -O2 -c -o "$tmp/long.o" "$tmp/long.c"
+"$clang" -target bpf -O2 -c -o "$tmp/long.o" "$tmp/long.c"
 # The first instruction: code, registers, distance in 16 bits.
 python3 - "$tmp/long.o" >"$tmp/branch" <<'PY'
 import struct, sys

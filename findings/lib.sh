@@ -25,6 +25,19 @@ debian() {
 	dpkg -x "$tmp/$package"_*.deb "$tmp/root"
 }
 
+# clang N VERSION: that compiler, run by $clang, with the libraries that it needs.
+clang() {
+	local package
+
+	for package in "clang-$1" "libclang-cpp$1" "libllvm$1" "libclang-common-$1-dev"; do
+		debian "$package" "$2"
+	done
+	debian libz3-4 4.8.12-3.1
+	export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-$1/lib
+	# shellcheck disable=SC2034 # the scripts run it
+	clang=$tmp/root/usr/lib/llvm-$1/bin/clang
+}
+
 # pypi NAME==VERSION...: a virtual environment with it, run by $python.
 pypi() {
 	python3 -m venv "$tmp/venv"
