@@ -220,6 +220,28 @@ STUB_END(confined_throw)
 #endif
 .endm
 
+/* The same of @function(r9, @second), with all registers of the program but r10 and r11 kept. */
+.macro TO_C_KEEPING function second
+	push %rax
+	push %rdi
+	push %rsi
+	push %rdx
+	push %rcx
+	push %r8
+	BARRIER
+	mov %r9, %rdi
+	.ifnb \second
+	mov \second, %esi
+	.endif
+	TO_C \function
+	pop %r8
+	pop %rcx
+	pop %rdx
+	pop %rsi
+	pop %rdi
+	pop %rax
+.endm
+
 /*
  * Fuel has run out. r11: the instruction's number.  Preserves all registers except r10.  If
  * nothing has to be done, no C code is called, so the branch history need not be cleared: all
@@ -237,21 +259,7 @@ STUB(confined_poll)
 	movq $MACHINE_FUEL, MACHINE_AT_FUEL(%r9)
 	RETURN
 1:	mov %r11d, MACHINE_AT_PC(%r9)
-	push %rax
-	push %rdi
-	push %rsi
-	push %rdx
-	push %rcx
-	push %r8
-	BARRIER
-	mov %r9, %rdi
-	TO_C machine_poll
-	pop %r8
-	pop %rcx
-	pop %rdx
-	pop %rsi
-	pop %rdi
-	pop %rax
+	TO_C_KEEPING machine_poll
 	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
 	jne 2f
 	RETURN
@@ -274,22 +282,7 @@ STUB(confined_fault_stack)
 	movl $MACHINE_STACK, MACHINE_AT_END(%r9)
 	jmp .Lfault
 1:	mov %r11d, MACHINE_AT_PC(%r9)
-	push %rax
-	push %rdi
-	push %rsi
-	push %rdx
-	push %rcx
-	push %r8
-	BARRIER
-	mov %r9, %rdi
-	mov %ebp, %esi
-	TO_C machine_stack
-	pop %r8
-	pop %rcx
-	pop %rdx
-	pop %rsi
-	pop %rdi
-	pop %rax
+	TO_C_KEEPING machine_stack, %ebp
 	mov MACHINE_AT_BASE(%r9), %r12
 	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
 	jne .Lleave
