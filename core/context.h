@@ -2,11 +2,10 @@
 /*
  * The contexts that programs run in, and what may be done in each: context.def.
  *
- * An image says what it calls, so the checker asks the table once, before all else about
- * a call; an image's code cannot reach what is refused.  A call by a number that is
- * computed at run time (IMAGE_CALL_SYSCALL) is refused as a whole, and again where it
- * arrives (machine_call()).  An engine whose programs cannot say beforehand what they
- * will do has one context: engine_ops.contexts.
+ * An image lists its calls, so the checker looks each up in the table once, before its other
+ * checks; code cannot reach a refused call.  A call whose number is computed at run time
+ * (IMAGE_CALL_SYSCALL) is refused by the checker, and again by machine_call().  An engine whose
+ * programs cannot say beforehand what they will do has one context: engine_ops.contexts.
  */
 #ifndef SYSCRIPT_CONTEXT_H
 #define SYSCRIPT_CONTEXT_H
@@ -14,10 +13,10 @@
 /**
  * enum context - where a program runs
  * @CONTEXT_PROCESS: in the process that registered it, on its behalf; may sleep
- * @CONTEXT_ATOMIC:  in whatever was interrupted, with bottom halves off: nothing sleeps
- *                   or looks at anything of the current task
- * @CONTEXT_SHARED:  in any process, as a part of a program that extends it: a base of the
- *                   machine (shared.h), which is charged to no user
+ * @CONTEXT_ATOMIC:  in interrupt context, or with bottom halves off: may not sleep or use the
+ *                   current task
+ * @CONTEXT_SHARED:  in any process, as the base of programs that extend it (shared.h); charged to
+ *                   no user
  */
 enum context { CONTEXT_PROCESS, CONTEXT_ATOMIC, CONTEXT_SHARED };
 

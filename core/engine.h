@@ -76,9 +76,9 @@ typedef void engine_code_fn(void *arg, unsigned long start, unsigned long end, i
  * @id:          SYSCRIPT_ENGINE_*
  * @formats:     formats 0 .. @formats - 1 are known
  * @contexts:    IN_*: contexts in which its programs can run
- * @atomic:      in the module, for an engine whose code may not be preempted, its runs;
- *               NULL: its code is ordinary kernel code
- * @prints:      its programs have output; the text of others' run.output does not exist
+ * @atomic:      in the module, how a non-preemptible engine's code is run; NULL if its code is
+ *               preemptible
+ * @prints:      its programs have output; otherwise run.output is not allocated
  * @extensible:  programs may extend others: SYSCRIPT_BASE, SYSCRIPT_EXTENDS
  * @counters:    names of its counters, NULL past the last
  * @held:        bit i: counter i counts something held, and is 0 once that is freed
@@ -101,10 +101,9 @@ struct engine_ops {
 	void (*exit)(void);
 
 	/*
-	 * Makes a VM of @image, under the limits in @run, which stays valid until
-	 * destroy(), and sets run->vm.  With SYSCRIPT_CHECK in run->flags it only
-	 * checks the image.  Returns 0, or -errno with the text in run->error;
-	 * then nothing is left.
+	 * Makes a VM of @image, under the limits in @run, which stays valid until destroy(), and
+	 * sets run->vm.  With SYSCRIPT_CHECK in run->flags it only checks the image.  Returns 0,
+	 * or -errno with the text in run->error and everything freed.
 	 */
 	int (*create)(struct run *run, const struct engine_image *image);
 
@@ -116,14 +115,15 @@ struct engine_ops {
 		    struct engine_findings *findings);
 
 	/*
-	 * Calls the program.  Returns 0 with call->nresults and results set, or the -errno of the
-	 * uapi header with the text in run->error.  If run->doom is set, returns run->doom.
+	 * Calls the program.  Returns 0 with call->nresults and results set, or an -errno
+	 * documented in the uapi header, with the text in run->error.  If run->doom is set,
+	 * returns run->doom.
 	 */
 	int (*call)(struct engine_vm *vm, struct syscript_call *call);
 
 	/*
-	 * In the module: the function that call() usually passes to run_script() with no stack of
-	 * its own, or NULL.
+	 * In the module: the function that call() passes to run_script() when the run needs no
+	 * stack of its own, or NULL.
 	 */
 	long (*enter)(void *arg);
 
@@ -134,7 +134,7 @@ struct engine_ops {
 	void (*interrupt)(struct engine_vm *vm);
 
 	/*
-	 * Ends the running VM, which has made a system call and is doomed: does not return.  NULL
+	 * Unwinds the running VM after a system call that doomed the run: does not return.  NULL
 	 * for engines that test run->doom after each call.
 	 */
 	void (*end)(struct engine_vm *vm);
@@ -142,13 +142,12 @@ struct engine_ops {
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
 
 	/*
-	 * CONTEXT_ATOMIC, with bottom halves off; see <linux/syscript_program.h>, which has
-	 * the call itself, syscript_seat_run().  seats() makes them @program's, and returns a
-	 * struct syscript_seat __percpu * as a number, as some engines' files cannot have
-	 * that type.  The caller sets and clears its @event, and sets what is the hook's.
-	 * seat_error(): the last call on this CPU has ended, with a result that is not valid.
-	 * If it has failed @error gets the reason.
-	 * seat_text(), at any time: such a reason in words.
+	 * For CONTEXT_ATOMIC, with bottom halves off.  The call itself is syscript_seat_run() of
+	 * <linux/syscript_program.h>.  seats() gives the VM's seats to @program, and returns a struct
+	 * syscript_seat __percpu * as a number, because some engines' files cannot include that
+	 * type.  The caller sets and clears @event, and sets the hook's fields.  seat_error():
+	 * after a call on this CPU whose result is invalid, fills @error with the reason if the
+	 * call failed.  seat_text(): the text of such an error; may be called at any time.
 	 */
 	unsigned long (*seats)(const struct engine_vm *vm, struct hook_program *program);
 	void (*seat_error)(struct syscript_seat *seat, struct seat_error *error);
@@ -158,17 +157,17 @@ struct engine_ops {
 	void (*code)(struct engine_vm *vm, engine_code_fn *add, void *arg);
 
 	/*
-	 * Both may be NULL; in a kernel thread.  idle(): there has been no call
-	 * for a while: frees memory that the next one can allocate again.  age(): every
-	 * few seconds while there are programs, and until it returns false: frees memory
-	 * that the engine keeps for future programs.
+	 * Both may be NULL; called in a kernel thread.  idle(), when @vm has not been called for
+	 * a while: frees memory that the next call can allocate again.  age(), every few seconds
+	 * while there are programs, and then until it returns false: frees memory that the engine
+	 * caches for future programs.
 	 */
 	void (*idle)(struct engine_vm *vm);
 	int (*age)(void);
 
 	/*
-	 * Frees everything.  The current process may be another one than in create() (the last
-	 * close after a fork), or an exiting one without a memory map.
+	 * Frees everything. The current process may differ from that of create() (the last close
+	 * after a fork), or be exiting without a memory map.
 	 */
 	void (*destroy)(struct engine_vm *vm);
 };

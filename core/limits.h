@@ -55,16 +55,16 @@ kuid_t limits_account_uid(enum context context);
 kuid_t limits_uid_of(const struct limits_account *account);
 
 /*
- * May a message about this account be logged now?  Limits the rate, for each account separately.
- * Any context.
+ * May a message about this account be logged now? Each account has its own rate limit. Any
+ * context.
  */
 bool limits_may_notice(kuid_t account);
 
 /**
  * struct limits_pinned - pages that limits_pin() has charged
- * @mm:      of the process, where they show as VmPin; held
- * @cred:    holds the user, with the kernel's count of its locked pages, together shared with
- *           io_uring and others; NULL for a caller without a limit
+ * @mm:      of the process, whose VmPin includes them; held
+ * @cred:    held for its user, whose count of locked pages io_uring and others share; NULL for a
+ *           caller without a limit
  * @account: our account, for all ids in the user's namespaces
  */
 struct limits_pinned {
@@ -75,18 +75,17 @@ struct limits_pinned {
 };
 
 /*
- * Charges @pages of the calling process that are going to be pinned, against its
- * RLIMIT_MEMLOCK.  The caller has a program that is charged, too.  Returns 0, or
- * -ENOMEM with the reason in @error.
+ * Charges @pages of the calling process that are going to be pinned, against its RLIMIT_MEMLOCK.
+ * The caller already has a charged program.  Returns 0, or -ENOMEM with the reason in @error.
  */
 int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 	       size_t error_len);
 void limits_unpin(struct limits_pinned *pinned);
 
 /*
- * An arena of the module's, for the caller's account: 0 with @account, or -ENOMEM.  Its
- * pages are charged one by one, by whoever uses it: false where the account has no more.
- * limits_close_arena() uncharges the @pages that it still has.
+ * Charges an arena of the module to the caller's account: 0 with @account, or -ENOMEM. Its pages
+ * are charged one by one by the task that touches them: false if the account's limit is reached.
+ * limits_close_arena() uncharges the @pages that the arena still has.
  */
 int limits_open_arena(struct limits_account **account);
 bool limits_hold(struct limits_account *account, unsigned long pages);
@@ -108,7 +107,7 @@ int limits_resolve(struct limits *limits, char *error, size_t error_len);
 int limits_charge(struct limits_account **account, enum context context, u64 memory,
 		  char *error, size_t error_len);
 
-/* Uncharges the memory of a dead program, which is itself still charged. */
+/* Uncharges the memory of a dead program; the program itself remains charged. */
 void limits_uncharge_memory(struct limits_account *account, u64 memory);
 
 /* Uncharges the program, and @memory if that is still charged. */

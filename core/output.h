@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A script's output: kept until it is read, up to OUTPUT_LEN bytes.  For the holder
- * of the script's lock; plain C, for engines.
+ * A script's output: kept until it is read, up to OUTPUT_LEN bytes.  The caller holds the
+ * script's lock.  Plain C, for engines.
  */
 #ifndef SYSCRIPT_OUTPUT_H
 #define SYSCRIPT_OUTPUT_H
@@ -22,7 +22,7 @@ static inline void output_append(struct output *output, const char *s, unsigned 
 	output->len += n;
 }
 
-/* OUTPUT_CUT stands for the part that does not fit. */
+/* OUTPUT_CUT replaces the part that does not fit. */
 static inline void output_write(struct output *output, const char *s, unsigned long n)
 {
 	unsigned long room = OUTPUT_LEN - (sizeof(OUTPUT_CUT) - 1) - output->len;
@@ -35,7 +35,7 @@ static inline void output_write(struct output *output, const char *s, unsigned l
 		output_append(output, OUTPUT_CUT, sizeof(OUTPUT_CUT) - 1);
 }
 
-/* Takes out up to @n bytes; returns how many there were before. */
+/* Removes up to @n bytes into @buf; returns how many there were before. */
 static inline unsigned long output_take(struct output *output, char *to, unsigned long n)
 {
 	unsigned long before = output->len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Parts of the core are compiled twice, for the module and for libsyscript (program.c, request.c,
- * output.h).  Functions that differ between kernel and user space are declared here, by the
- * kernel's name if it has one.
+ * output.h).  Functions that differ between kernel and user space are declared here, under the
+ * kernel's names where the kernel has them.
  */
 #ifndef SYSCRIPT_PLATFORM_H
 #define SYSCRIPT_PLATFORM_H

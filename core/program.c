@@ -360,7 +360,9 @@ int program_load(struct program *program, const struct syscript_register *reg,
 	struct run *run = program->run;
 	int err = program_find_base(&image, program, base);
 
-	/* The time to read a script depends on the machine, so the load has a limit of its own. */
+	/*
+	 * Reading a script takes time that depends on the machine, so the load has its own limit.
+	 */
 	run->time_limit = program->limits.load;
 	if (!err)
 		err = program->engine->create(run, &image);
@@ -374,10 +376,15 @@ int program_load(struct program *program, const struct syscript_register *reg,
 
 void program_destroy(struct program *program)
 {
-	/* 1. The VM, unless it died earlier. */
+	/*
+	 * 1. The VM, unless it was destroyed earlier.
+	 */
 	program_die(program);
 
-	/* 2. The share: free for another program, and the charge of a program without a VM. */
+	/*
+	 * 2. The share, which another program may then have, and the charge of a program without
+	 *    a VM.
+	 */
 	limits_uncharge(program->account, program->charged);
 
 	/* 3. The structure, with its reference to the engine. */

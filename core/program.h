@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A program: an engine's virtual machine, its limits, the account that it is
- * charged to, its counters and its last error.  It belongs to no process: the
- * script (script.h) binds it to one.
+ * A program: an engine's virtual machine, its limits, the account that it is charged to, its
+ * counters and its last error.  It belongs to no process: the script (script.h) binds it to one.
  *
- * Its holder ensures that there is one caller at a time, except of program_info(),
- * program_code() and program_is_alive(), which may be called at any time.
+ * The script's lock serialises the functions, except program_info(), program_code() and
+ * program_is_alive(), which may be called at any time.
  */
 #ifndef SYSCRIPT_PROGRAM_H
 #define SYSCRIPT_PROGRAM_H
@@ -15,7 +14,7 @@
 #include "platform.h"
 
 struct program {
-	/* Used by each call. */
+	/* Fields that each call uses. */
 	struct engine_vm *vm;		/* NULL once dead */
 	const struct engine_ops *engine;
 	struct run *run;
@@ -56,7 +55,7 @@ int program_call(struct program *program, struct syscript_call *call);
 /* What program_call() does at the end of a call with @err. */
 void program_failed(struct program *program, int err);
 
-/* Is @err a limit for which SYSCRIPT_KILL in @flags kills the caller? */
+/* Is @err a limit at which a program with SYSCRIPT_KILL in @flags kills the caller? */
 bool program_kills(u32 flags, int err);
 
 /*
@@ -68,8 +67,8 @@ void program_idle(struct program *program);
 /* Destroys the VM; the last error and counters stay. */
 void program_die(struct program *program);
 /*
- * program_die() for a program that died in a call, where calls free nothing
- * (PLATFORM_FREES_LATER).
+ * The second half of program_die(), for a program that died in a call: done later where calls
+ * may free nothing (PLATFORM_FREES_LATER).
  */
 void program_bury(struct program *program);
 

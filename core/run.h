@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Runs of script code: the rules for every engine, and the services through which
- * engines keep them.
+ * Runs of script code: the rules for every engine, and the services through which engines keep
+ * them.
  *
- * Script code runs between run_script() and its return.  System calls and all else that may sleep
- * go through the functions below, which leave script code meanwhile.  Only here is a run checked
- * for watchers, limits, kills and waiting tasks.  If run->doom is set afterwards, it says why the
- * run must end, and the engine ends it without delay.
+ * Script code runs between run_script() and its return.  System calls and other work that may
+ * sleep go through the functions below, which leave script code meanwhile.  Only they check a run
+ * for watchers, limits, kills and waiting tasks.  If they have set run->doom, the reason why the
+ * run must end, the engine ends it without delay.
  *
- * run.c implements this for the module, core/user/run.c for a process.  Plain C:
- * engines are compiled without kernel headers.
+ * run.c implements this for the module, core/user/run.c for a process.  Plain C: engines are
+ * compiled without kernel headers.
  */
 #ifndef SYSCRIPT_RUN_H
 #define SYSCRIPT_RUN_H
@@ -31,29 +31,29 @@ struct engine_vm;
 
 /**
  * struct run - a program's runs, one at a time
- * @doom:         0, or why the run must end: -ETIME, -ENOBUFS, -ENOMEM,
- *                -ECANCELED for good; -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
+ * @doom:         0, or why the run must end: -ETIME, -ENOBUFS, -ENOMEM, -ECANCELED for good;
+ *                -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
  * @flags:        SYSCRIPT_* of the registration
  * @memory_limit: bytes
- * @time_limit:   ns in script code per run; while the program is made another than:
- * @call_time_limit: the same of its calls
+ * @time_limit:   ns in script code per run; larger while the program is being made
+ * @call_time_limit: @time_limit of its calls
  * @wall_limit:   elapsed ns per run, without waits that a signal can end
  * @grace:        ns that a run may continue while a signal is pending
  * @time:         ns in script code, of all runs
  * @deadline:     limit of @time in this run
  * @syscalls:     system calls made, of all runs
- * @preempt_max:  ns, the longest time without preemption that was seen
+ * @preempt_max:  ns, the longest time without preemption so far
  * @name:         of the script
  * @engine:       the engine of @vm
  * @vm:           set by the engine's create() once it can be interrupted
- * @context:      where its programs run; in CONTEXT_ATOMIC there are no runs as below,
- *                only the texts, limits and names of one
- * @view_size:    CONTEXT_ATOMIC: bytes that the subsystem shows
- * @kept:         bytes that @memory_limit has to cover besides what the engine takes
+ * @context:      where the program runs; in CONTEXT_ATOMIC only the limits, name and texts of
+ *                this structure are used
+ * @view_size:    CONTEXT_ATOMIC: bytes of the subsystem's view
+ * @kept:         bytes charged to @memory_limit besides the engine's
  * @scratch:      address of the scratch memory, see run_scratch(), or 0
- * @only:         the program's rights are these, see SYSCRIPT_ONLY:
- * @any_rights:   of a base: nothing in its code is done without asking for the rights of
- *                the script that extends it
+ * @only:         the program's rights are restricted to @calls and @libraries, see SYSCRIPT_ONLY
+ * @any_rights:   of a base: its code checks the rights of the script that extends it before each
+ *                action
  * @calls: a bit for each permitted system call, by its number; run_may_call()
  * @libraries:    SYSCRIPT_LIBRARY_*; run_may_use()
  * @error:        text of the last error, NUL-terminated, "" if none
@@ -92,7 +92,10 @@ static inline int run_may_use(const struct run *run, unsigned int library)
 	return !run->only || run->libraries & library;
 }
 
-/* For the core.  NULL if there is no memory.  The run's owner fills in the other fields above. */
+/*
+ * Allocates a zeroed run; for the core. NULL if out of memory. The caller fills in the other
+ * fields above.
+ */
 struct run *run_create(const struct engine_ops *engine);
 /* Frees all but the error text, the output and the counters. */
 void run_release(struct run *run);
@@ -113,13 +116,12 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack);
 void run_abandon(struct run *run, long ret);
 
 /*
- * A safe point: reschedules if needed, and checks the clock and signals.
- * Non-preemptible engines call it after they were interrupted, others in each
- * loop of their code.
+ * A safe point: reschedules if needed, and checks the clock and signals. Non-preemptible engines
+ * call it after engine_ops.interrupt(), others in each loop of their code.
  */
 void run_poll(struct run *run);
 
-/* True if a signal, a stop or the freezer needs the run to end. */
+/* True if the run must end for a signal, a stop or the freezer. */
 int run_pending(struct run *run);
 
 /* Sets run->doom to @why, unless it is set. */
@@ -129,17 +131,16 @@ static inline void run_doom(struct run *run, int why)
 		run->doom = why;
 }
 
-/* Does this doom end with the run, so that the program can be called again? */
+/* Does @doom end with the run, so that the program can be called again? */
 static inline int run_doom_passes(int why)
 {
 	return why == -EOPNOTSUPP || why == -EINTR || why == -ETIMEDOUT;
 }
 
 /*
- * The system call of entry @index of syscalls.def with @args[6]; never
- * -ERESTART*.  If a watcher does not permit it, the run is doomed to end
- * with -EOPNOTSUPP, and the result does not matter.  In a doomed run it calls
- * engine_ops.end(), if there is one.
+ * Makes the system call of entry @index of syscalls.def with @args[6]; never returns -ERESTART*.
+ * If a watcher does not permit the call, the run is doomed with -EOPNOTSUPP, and the result is
+ * meaningless.  In a doomed run it calls engine_ops.end(), if set.
  */
 long run_syscall(struct run *run, unsigned int index, const long *args);
 
@@ -161,7 +162,7 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 #define SCRATCH_SIZE	(1 << 20)
 long run_scratch(struct run *run);
 
-/* A buffer for the records of a batch, from its first use to the program's end. */
+/* A buffer for the records of a batch, kept from its first use until the program ends. */
 #define RUN_BUFFER_SIZE	(32768 + 5 * 4096)
 /* Within run_as_syscall(): RUN_BUFFER_SIZE bytes, or NULL if there is no memory. */
 char *run_buffer(struct run *run);

@@ -16,9 +16,9 @@ int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long
 int usermem_copy_out(struct run *run, unsigned long to, const void *from, unsigned long n);
 
 /*
- * The same if the caller knows that the kernel object has @n bytes: a few are copied without
- * hardened usercopy's check of the object, which takes longer than the copy. usermem_put() stores
- * @head first, and @n bytes after it.
+ * As usermem_copy_*(), for a kernel object that the caller knows to have @n bytes: short copies
+ * skip hardened usercopy's check of the object, which takes longer than the copy. usermem_put()
+ * stores @head and then @n bytes.
  */
 int usermem_get(struct run *run, void *to, unsigned long from, unsigned long n);
 int usermem_put(struct run *run, unsigned long to, unsigned long long head, const void *from,

@@ -19,8 +19,8 @@ enum files_op { FILES_STAT, FILES_READ, FILES_WRITE, FILES_OPEN };
  * @dirfd: directory of relative paths, or AT_FDCWD
  * @addr:  user address of struct syscript_file[n]
  * @n:     number of files
- * @flags: stat: 0 or AT_SYMLINK_NOFOLLOW; open, and read and write, which add
- *         O_CLOEXEC and O_RDONLY or O_WRONLY: O_*
+ * @flags: for stat 0 or AT_SYMLINK_NOFOLLOW; otherwise O_*: read and write add O_CLOEXEC and
+ *         O_RDONLY or O_WRONLY
  * @mode:  mode of files that are created
  * @mask:  stat, open: STATX_*
  */
@@ -46,9 +46,9 @@ long files_batch(struct run *run, const struct files_request *request);
  * @addr:  user address of the buffer
  * @size:  size of the buffer
  * @dirfd: directory of relative paths, or AT_FDCWD
- * @flags: O_*, with O_CLOEXEC and O_RDONLY, which it adds
- * @total: out, without an error: the file's size, at most FILES_TOTAL_MAX; -1 where only
- *         reading could tell
+ * @flags: O_*; O_CLOEXEC and O_RDONLY are added
+ * @total: out, on success: the file's size, at most FILES_TOTAL_MAX; -1 if only reading to its
+ *         end could tell
  */
 struct files_reading {
 	unsigned long path, addr, size;
@@ -56,16 +56,19 @@ struct files_reading {
 	long long total;
 };
 
-/* Can be represented as an integer in every engine. */
+/* Every engine can represent it as an integer. */
 #define FILES_TOTAL_MAX		((1LL << 51) - 1)
 
 /*
- * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR if a signal
- * came before that, and only then.  Replaces a system call as well.
+ * Returns the bytes read, to the end of the file or of the buffer, or -errno; -EINTR only if a
+ * signal came first.  Replaces a system call, too.
  */
 long files_read(struct run *run, struct files_reading *reading);
 
-/* The total size of a file that has @size and has filled a buffer of @n bytes. */
+/*
+ * The total size of a file whose size by statx(2) is @size, and whose first @n bytes filled the
+ * buffer.
+ */
 static inline long long files_total(long n, long long size)
 {
 	if (size < n)

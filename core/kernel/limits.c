@@ -110,7 +110,7 @@ module_param_cb(max_arenas, &limits_param_ops, &max_arenas, 0644);
 MODULE_PARM_DESC(max_arenas,
 		 "Bytes of memory that the confined engine's scripts of one user may use (default: 67108864)");
 
-/* For programs without a process, which stay until they are unloaded. */
+/* For programs without a process, which stay loaded until they are unloaded. */
 static struct limits_param max_programs = { 16, 1, 1 << 16 };
 module_param_cb(max_programs, &limits_param_ops, &max_programs, 0644);
 MODULE_PARM_DESC(max_programs, "Programs for subsystems that one user may have (default: 16)");
@@ -123,8 +123,8 @@ MODULE_PARM_DESC(max_program_memory,
 		 "Bytes that the memory limits of one user's programs for subsystems may add up to (default: 16777216)");
 
 /*
- * Limits of the account that bases of the machine are charged to: as many as shared.c keeps, and
- * one that is being made.
+ * Limits of the account of bases of the machine: as many programs as shared.c keeps, plus one
+ * being made.
  */
 static const struct limits_param max_shared = { SYSCRIPT_SHARED_MAX + 1 };
 static const struct limits_param max_shared_memory = { ~0ULL };
@@ -211,7 +211,7 @@ struct limits_account {
 	enum context context;
 	u64 scripts;	/* the account is freed with its last script, pinned page and arena */
 	u64 memory;
-	unsigned long pinned;	/* pages */
+	unsigned long pinned;	/* pages charged to the account */
 	unsigned long arenas, held;	/* and their pages */
 };
 
@@ -269,11 +269,11 @@ static int limits_take(struct limits_account *user, u64 memory, char *error,
 }
 
 /*
- * In a user namespace a user can be as many users as they have subordinate ids, 65,536:
- * there the account is the namespace owner's.  If that is root, who keeps containers, each
- * user there has one for scripts.  Programs are loaded by those who have rights over the
- * container's network, and could be any user of it: all share the account of its root,
- * unless that is the machine's.
+ * In a user namespace one user can act as each of their 65,536 subordinate ids, so the account is
+ * that of the namespace's owner. Under root as the owner (a container manager), each user id has
+ * an account for scripts. Programs for subsystems are loaded by tasks with rights over the
+ * container's network, which could become any of its users: they all share the account of the
+ * container's root, or their own if that is the machine's root.
  */
 kuid_t limits_account_uid(enum context context)
 {
@@ -325,7 +325,7 @@ static struct limits_account *limits_make(enum context context)
 	return user;
 }
 
-/* The account that there is already, or else @fresh. */
+/* Returns the account in the table, or inserts @fresh. */
 static struct limits_account *limits_known(struct limits_account *fresh)
 {
 	return limits_find(fresh->uid, fresh->context) ?: fresh;
@@ -366,7 +366,10 @@ void limits_uncharge_memory(struct limits_account *user, u64 memory)
 	spin_unlock(&limits_lock);
 }
 
-/* What is left of it: NULL, or @user, out of the table and not to be found any more. */
+/*
+ * Returns @user removed from the table, so that no task can find it any more, if it is unused;
+ * else NULL.
+ */
 static struct limits_account *limits_drop(struct limits_account *user)
 {
 	lockdep_assert_held(&limits_lock);
@@ -386,7 +389,7 @@ static void limits_uncharge_all(struct limits_account *user, u64 scripts, u64 me
 	user = limits_drop(user);
 	spin_unlock(&limits_lock);
 
-	/* No task can have found it: it was removed from the table first. */
+	/* No task can have found it: it left the table first. */
 	kfree(user);
 }
 
@@ -509,7 +512,7 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 			  limit << (PAGE_SHIFT - 10), over << (PAGE_SHIFT - 10));
 		return -ENOMEM;
 	}
-	/* For limits_unpin(), which may come when the process has gone. */
+	/* For limits_unpin(), which may run after the process has exited. */
 	mmgrab(current->mm);
 	pinned->mm = current->mm;
 	atomic64_add(pages, &pinned->mm->pinned_vm);

@@ -80,7 +80,7 @@ static __always_inline void run_leave(struct run_own *own)
 	own->run.time += run_task_time() - own->since;
 }
 
-/* This run is by another task than the last one, or on another stack. */
+/* The run has moved: to another task than its last run, or to another stack. */
 static noinline void change_hands(struct run_own *own, void *stack)
 {
 	const struct run_atomic_ops *atomic = own->run.engine->atomic;
@@ -229,7 +229,7 @@ long run_work_syscall(struct run_work *work)
 	long ret = 0;
 	int err;
 
-	/* The engine is already being taken to its end. */
+	/* The engine is already unwinding the run. */
 	if (unlikely(run_doom_passes(work->own->run.doom)))
 		return -EINTR;
 	err = syscalls_call(work->index, &work->own->call.regs, &ret);
@@ -447,7 +447,7 @@ static size_t room_of(const struct engine_ops *engine)
 	return engine->atomic ? engine->atomic->room : 0;
 }
 
-/* Output would be most of it. */
+/* Engines without output get no room for its text, which is most of the structure. */
 static size_t size_of_run(const struct engine_ops *engine)
 {
 	return offsetof(struct run_own, run.output.text) + (engine->prints ? OUTPUT_LEN : 0);

@@ -23,13 +23,13 @@ struct scratch;
 
 /* The system call for which script code was left. */
 struct run_call {
-	struct pt_regs regs;		/* its arguments */
+	struct pt_regs regs;		/* the call's arguments */
 	unsigned long switches;		/* nvcsw when it left script code */
 };
 
 /*
- * Preemptible: jiffies while gates.c makes calls at once, from the task's stack and for
- * those that switch to it; else ~jiffies.
+ * Preemptible: jiffies while gates.c may make calls at once, on the task's stack or by switching
+ * to it; else ~jiffies.
  */
 struct run_gating {
 	unsigned long open, open_home;
@@ -65,7 +65,7 @@ struct run_own {
 	unsigned long stack;		/* end of the engine's stack, or 0 */
 	struct task_struct *task;	/* the task that runs it */
 	bool thread;			/* it is a kernel thread */
-	bool atomic;			/* not preemptible: the engine has engine_ops.atomic */
+	bool atomic;			/* non-preemptible: the engine has engine_ops.atomic */
 	u64 since;			/* preemptible: task time at the entry */
 	struct run_gating gate;
 	struct run_call call;
@@ -88,7 +88,9 @@ static inline bool run_has_passed(unsigned long since, unsigned long ns)
 
 u64 run_ask_task_time(void);
 
-/* The scheduler accounts the task's time at each tick.  On CPUs without most ticks it is asked. */
+/*
+ * The scheduler accounts the task's time at each tick; on CPUs with the tick stopped it is asked.
+ */
 static __always_inline u64 run_task_time(void)
 {
 	if (tick_nohz_full_enabled())
@@ -100,7 +102,7 @@ static __always_inline u64 run_task_time(void)
 
 /**
  * struct run_work - a function to call outside of script code: fn(work), which may sleep
- * @index: the system call to make
+ * @index: index in syscalls.def of the system call to make
  * @ret: result of a system call that has been made
  * @answer: result of filters_ask() for the call
  * @as_syscall, @arg: a function to call in place of a system call
@@ -123,10 +125,10 @@ long run_work_syscall(struct run_work *work);
 void run_look_at_clocks(struct run_own *own, bool waited);
 void run_do_work(struct run_own *own);
 
-/* After the work, without locks except the script's: docs/design/runs.md. */
+/* To be called after sleepable work, with no lock but the script's: docs/design/runs.md. */
 static __always_inline void run_look(struct run_own *own, bool waits)
 {
-	/* Read before the task works, which may sleep as well. */
+	/* Read before the work, because the work itself may sleep. */
 	bool waited = waits && current->nvcsw != own->call.switches;
 
 	usermode_works();
@@ -192,13 +194,13 @@ static __always_inline void run_end(struct run_own *own, long ret)
 
 /**
  * struct run_atomic_ops - runs of an engine whose script code may not be preempted
- * @room:   bytes of its own, in front of a run's struct run_own
+ * @room:   bytes that the engine needs in front of a run's struct run_own
  * @init:   a run has been made, and is all zero
  * @change: the next run is by another task than the last one, or on another stack
  * @forget: the run is about to be freed
  * @script: run_script()
- * @leave:  leaves script code, calls work->fn(work) on the task's stack, and enters
- *          script code again
+ * @leave:  leaves script code, calls work->fn(work) on the task's stack, and enters script code
+ *          again
  *
  * One such engine can be registered at a time.  @script and @leave are called directly.
  */
@@ -236,32 +238,32 @@ static __always_inline bool run_is_quiet(const struct run_own *own, unsigned lon
 }
 
 /*
- * System call @index with own->call.regs, leaving script code for it; the same after
- * filters_ask() has returned @answer; and the work after a call
- * that returned @ret, with SC_WAITS if @waits.  All return the script's result.
+ * The first leaves script code and makes system call @index with own->call.regs.  The second does
+ * so after filters_ask() has returned @answer.  The third does the work that follows a call which
+ * returned @ret; @waits: the call has SC_WAITS.  All return the result for the script.
  */
 long run_syscall_sleepable(struct run *run, unsigned int index, bool waits);
 long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer);
 long run_after_syscall(struct run *run, long ret, bool waits);
 /*
- * As run_syscall_sleepable(), after a gate that replaces several calls: the engine tests
- * run->doom.
+ * As run_syscall_sleepable(), but for a gate that stands for several calls: the engine tests
+ * run->doom afterwards.
  */
 long run_after_batch(struct run *run, long ret);
 
 /*
- * Runs fn(arg) where it may sleep.  Unlike run_as_syscall(), for work that does not
- * replace a system call.
+ * Runs fn(arg) outside of script code, where it may sleep.  Unlike run_as_syscall(), it is for
+ * work that does not replace a system call.
  */
 long run_outside(struct run *run, long (*fn)(void *arg), void *arg);
 
-/* run_scratch(), where it may sleep. */
+/* As run_scratch(), called where the run may sleep. */
 long run_scratch_mapped(struct run *run);
 
 /*
- * For work that replaces a system call, without a lock held, between any two long
- * parts: reschedules if needed, does the task's works, checks clocks
- * and signals.  True if the run must end.  @waits: as SC_WAITS.
+ * Checkpoint within work that replaces a system call, to be called with no lock held between any
+ * two long parts: reschedules if needed, runs pending task work, checks clocks and signals. True
+ * if the run must end. @waits: as SC_WAITS.
  */
 bool run_is_over(struct run *run, bool waits);
 

@@ -49,10 +49,10 @@ static bool is_whole(const struct scratch *scratch)
 	return whole;
 }
 
-/* Called in the process, or in a kernel thread that has adopted its memory map. */
+/* Runs in the script's process, or in a kernel thread that has adopted its memory map. */
 static void unmap_here(const struct scratch *scratch)
 {
-	/* Races only with another thread that maps something at this address now. */
+	/* The only race is with another thread that maps something at this address now. */
 	if (is_whole(scratch))
 		vm_munmap(scratch->addr, SCRATCH_SIZE);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A script's scratch memory: SCRATCH_SIZE bytes in its process's memory map, for
- * buffers and string arguments.
+ * A script's scratch memory: SCRATCH_SIZE bytes in its process's memory map, for buffers and
+ * string arguments.
  *
- * It is private memory, mapped from a file of its own for each script: so only the
- * scratch is unmapped in the end, and nothing that the process has mapped there
- * since.  The file is the kernel's own (shmem): a mapping that outlives its script
- * does not hold the module.
+ * It is a private mapping of a file that only this script has, by which the scratch is recognised
+ * when it is unmapped: memory that the process has mapped there since stays.  The file is
+ * shmem's, so a mapping that outlives its script does not pin the module.
  */
 #ifndef SYSCRIPT_SCRATCH_H
 #define SYSCRIPT_SCRATCH_H
@@ -23,9 +22,8 @@ void scratch_exit(void);
 long scratch_map(struct scratch **scratch);
 
 /*
- * Unmaps it, unless the process has changed the mapping: then it is the
- * process's, which may use the rest.  In any process; frees @scratch, which may
- * be NULL.  May sleep.
+ * Unmaps the scratch, unless the process has changed the mapping: then the process owns it, and
+ * may go on to use it. In any process; frees @scratch, which may be NULL. May sleep.
  */
 void scratch_unmap(struct scratch *scratch);
 

@@ -137,7 +137,7 @@ static void syscalls_describe(struct watchers_call *call, unsigned int index,
 	watchers_describe(call, entries_numbers[index], arg_counts[index], regs);
 }
 
-/* Returns 0, or the error that the run has to end with; @asked: what watchers_enter() returned. */
+/* Returns 0, or the error that the run has to end with. @asked: the result of watchers_enter(). */
 static int call_if_allowed(struct watchers_call *call, int asked, unsigned int index,
 			   const struct pt_regs *regs, long *ret)
 {

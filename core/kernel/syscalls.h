@@ -23,16 +23,15 @@ struct run;
 #include "syscalls.def"
 
 /*
- * Makes call @index (the line in syscalls.def, counting SYSCALL() only) with the
- * arguments in @regs.  Returns 0 with the call's own result in @ret, where
- * -ERESTART* has become -EINTR; or the error that the run has to end with, and then
- * nothing was called: see watchers.h.
+ * Makes call @index (the line in syscalls.def, counting SYSCALL() only) with the arguments in
+ * @regs.  Returns 0 with the call's own result in @ret, where -ERESTART* has become -EINTR; or,
+ * without having made the call, the error that the run has to end with: see watchers.h.
  *
  * May sleep, unless the entry has SC_FAST.
  */
 int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret);
 
-/* The same after filters_ask() has returned @answer. */
+/* As syscalls_call(), after filters_ask() has returned @answer. */
 int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long answer,
 			   long *ret);
 
@@ -73,7 +72,7 @@ static __always_inline bool syscalls_may_nest(unsigned int flags, const struct p
 	       (flags & SC_SEEK && (unsigned int)regs_arg(regs, 2) == SYSCRIPT_SEEK_CALL);
 }
 
-/* For syscalls_plain(): the call @index of a task that is watched. */
+/* For syscalls_plain(): makes call @index of a watched task. */
 long syscalls_plain_watched(struct run *run, unsigned int index,
 			    const struct pt_regs *regs);
 
@@ -104,7 +103,7 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 #define syscalls_plain(run, name, a, b, c, d)	\
 	__syscalls_plain(run, ENTRIES_##name, entries_##name, a, b, c, d)
 
-/* The same for a call that is repeated: its arguments are in @regs. */
+/* As syscalls_plain(), for a repeated call whose arguments are in @regs. */
 #define syscalls_again(run, name, regs)	\
 	__syscalls_again(run, ENTRIES_##name, entries_##name, regs)
 

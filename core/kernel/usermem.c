@@ -124,7 +124,7 @@ fault:
 EXPORT_SYMBOL_NS_GPL(usermem_store, COMPAT_NS(SYSCRIPT));
 
 /*
- * A few bytes, by words in place, as filldir() stores names.  The last word may overlap the
+ * Copies a few bytes by words, in place, as filldir() stores names. The last word may overlap the
  * one before it.
  */
 #define FEW	256

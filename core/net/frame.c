@@ -111,7 +111,7 @@ static unsigned long pseudo_sum(const struct frame *frame)
 			    sum_bytes(sum, addresses, 2 * 16);
 }
 
-/* Leaves the payload's sum to the device, or to frame_complete(). */
+/* Leaves the sum over the payload to the device, or to frame_complete(). */
 static void sum_later(struct frame *frame)
 {
 	put_sum(frame->data + frame->udp + UDP_SUM, frame_fold(pseudo_sum(frame)));
@@ -139,7 +139,7 @@ void frame_complete(struct frame *frame)
 		return;
 	sum = ~frame_fold(sum_bytes(0, frame->data + frame->sum_start,
 				    frame->len - frame->sum_start)) & 0xffff;
-	/* In UDP 0 means that there is no checksum. */
+	/* A UDP checksum field of 0 means that there is no checksum. */
 	put_sum(frame->data + frame->sum_at, sum ? sum : 0xffff);
 }
 
@@ -166,7 +166,7 @@ static int is_sum_good(const struct frame *frame)
 
 /* -- Datagrams ----------------------------------------------------------------- */
 
-/* Is it a source address of a single host other than this one? */
+/* Is @ip the address of a single host other than this one? */
 static int is_host4(const unsigned char *address)
 {
 	return address[0] && address[0] != 127 && address[0] < 224;
@@ -176,13 +176,12 @@ static int is_host6(const unsigned char *address)
 {
 	static const unsigned char none[15];
 
-	/* Not ::, ::1 or a multicast address. */
+	/* Is it an address other than ::, ::1 and multicast? */
 	return address[0] != 0xff && (memcmp(address, none, 15) || address[15] > 1);
 }
 
 /*
- * find_udp4(), find_udp6() and find_udp() return the number of bytes that IP says are UDP's, or
- * 0.
+ * find_udp4(), find_udp6() and find_udp() return the UDP length that the IP header implies, or 0.
  */
 static unsigned int find_udp4(const struct frame *frame)
 {
@@ -194,7 +193,7 @@ static unsigned int find_udp4(const struct frame *frame)
 	total = frame_load2(ip + 2);
 	if (total > frame->len - ETH_LEN || total < IP4_LEN + UDP_LEN)
 		return 0;
-	/* A fragment, whether or not it is the last. */
+	/* Not the whole datagram: any fragment, the last included. */
 	if (frame_load2(ip + 6) & 0x3fff || ip[9] != PROTOCOL_UDP)
 		return 0;
 	if (frame_fold(sum_header(ip)) != 0xffff)
@@ -217,7 +216,7 @@ static unsigned int find_udp6(const struct frame *frame)
 
 static unsigned int find_udp(struct frame *frame)
 {
-	/* From or to a multicast address. */
+	/* A multicast source or destination. */
 	if (frame->len < ETH_LEN || (frame->data[0] | frame->data[6]) & 1)
 		return 0;
 	switch (frame_load2(frame->data + 12)) {
@@ -237,7 +236,7 @@ int frame_udp(struct frame *frame)
 
 	if (room < UDP_LEN)
 		goto other;
-	/* IP may carry padding after the datagram. */
+	/* Padding may follow the IP datagram. */
 	len = frame_load2(frame->data + frame->udp + 4);
 	if (len < UDP_LEN || len > room)
 		goto other;
@@ -288,7 +287,10 @@ static inline __attribute__((always_inline)) void exchange(unsigned char *a, uns
 	memcpy(b, t, n);
 }
 
-/* write_ip4() and write_ip6() write a header as a host sends it, without addresses. */
+/*
+ * write_ip4() and write_ip6() write all of a header but the addresses, with a host's usual
+ * values.
+ */
 static void write_ip4(unsigned char *ip, unsigned int total)
 {
 	ip[1] = 0;

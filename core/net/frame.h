@@ -17,7 +17,7 @@
 #define FRAME_MAX	10240	/* bytes of a frame; longer ones are not received */
 #define UDP_LEN		8	/* of a UDP header */
 
-/* The state of the checksum of TCP, UDP and the like. */
+/* The state of a transport checksum (TCP, UDP). */
 enum frame_sum {
 	FRAME_SUM_UNKNOWN,
 	FRAME_SUM_GOOD,
@@ -77,16 +77,13 @@ int frame_udp(struct frame *frame);
  */
 int frame_headers(struct frame *frame);
 
-/*
- * Ports of a datagram that frame_udp() or frame_headers() has found: source * 65536 +
- * destination.
- */
+/* The ports of a datagram found by frame_udp() or frame_headers(): source * 65536 + destination. */
 unsigned int frame_ports(const struct frame *frame);
 
 /*
  * Turns a datagram into the reply to it, whose payload is the first @len bytes of the present
- * payload.  False, with nothing done, if there is no datagram, or less payload: bytes that were
- * not written may be leftover memory.
+ * payload.  False, without a change, if there is no datagram, or its payload is shorter than
+ * @len: bytes beyond it may be stale memory.
  */
 int frame_reply(struct frame *frame, unsigned int len);
 
@@ -98,8 +95,8 @@ int frame_readdress(struct frame *frame, int from, const unsigned char *address,
 		    unsigned int size, unsigned int port);
 
 /*
- * Completes a checksum that is FRAME_SUM_PARTIAL.  Does nothing if its field is
- * outside of the frame.
+ * Completes a checksum that is FRAME_SUM_PARTIAL. Does nothing if the checksum field lies outside
+ * of the frame.
  */
 void frame_complete(struct frame *frame);
 

@@ -20,17 +20,17 @@
 /**
  * struct frames - a port: a packet socket, and the frames that a program holds
  * @fd:   the socket's descriptor
- * @all: also receive frames for other hosts; set by the owner
- * @keep: received frames that were not sent are kept until the end of the next run, if this run
- *	succeeds; set by the owner in each run
+ * @all: also receive frames for other hosts; set by the engine
+ * @keep: if this run succeeds, keep received frames that were not sent until the end of the next
+ *        run; set by the engine in each run
  * @n: number of frames received by the last receive and built since
  * @nout: number of frames queued for the next flush
  * @batch: changes with every receive and at the end of a run
- * @in: received frames; without data once they are in some port's @out
+ * @in: received frames; @data is NULL once they are in a port's @out
  * @out: frames to send
  *
- * A port lives as long as the program; its frames and its reference to the socket, until the end
- * of the run, or of the next one.
+ * A port lives as long as the program.  Its frames, and its reference to the socket, are released
+ * at the end of the run, or of the next run.
  */
 struct frames {
 	int fd, all, keep;
@@ -57,35 +57,34 @@ struct frames_wait {
 
 struct run;
 
-/* Whether to take the frames that the socket's filter accepts from the device's stack. */
+/* Whether frames that the socket's filter accepts are withheld from the device's stack. */
 enum frames_take {
 	FRAMES_LEAVE,
 	FRAMES_TAKE,
-	FRAMES_TAKE_UNFILTERED,	/* except frames that rules of the stack might filter */
+	FRAMES_TAKE_UNFILTERED,	/* except frames that the stack's firewall rules might filter */
 };
 
 /*
  * The functions below return -errno on failure, and may be called wherever a system call may be
  * made.
  *
- * frames_open(): the port of the socket @fd, the same port for the same number.  -EBADF,
- * -ENOTSOCK; -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound to a
- * device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this kernel lacks
- * what is needed; -ENOMEM.
+ * frames_open(): the port of the socket @fd; calls with the same number return the same port.
+ * -EBADF, -ENOTSOCK; -ESOCKTNOSUPPORT: no AF_PACKET socket of SOCK_RAW; -EDESTADDRREQ: not bound
+ * to a device, or not to one with Ethernet frames; -EMFILE: too many; -EOPNOTSUPP: this kernel
+ * lacks what is needed; -ENOMEM.
  *
  * @take: frames that the socket's filter accepts are taken before the device's stack sees
- * them, until an open without it, or the program's end.  -EPERM: without
- * CAP_NET_ADMIN over the device's namespace; -EBUSY: the device's frames are taken by
- * another; -EINVAL: they cannot be taken; -EPROTOTYPE: the socket is bound to a protocol;
- * -ENOSYS: in a process.
+ * them, until an open without it, or the program's end.  -EPERM: without CAP_NET_ADMIN over the
+ * device's namespace; -EBUSY: the device's frames are taken by another; -EINVAL: they cannot be
+ * taken; -EPROTOTYPE: the socket is bound to a protocol; -ENOSYS: in a process.
  */
 long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames);
 
 /*
- * Drops the frames of the last receive, sends the queued ones, and receives new ones, except
- * those that this host sends.  Returns the number received; 0 if none came in time, or the socket
- * does not block; -EINTR, -ESTALE (the descriptor has become another socket in this run), or the
- * socket's error, as -ENETDOWN.
+ * Drops the frames of the last receive, sends the queued frames, and receives new frames, except
+ * those that this host sends.  Returns the number received; 0 if no frame came in time or the
+ * socket is non-blocking; -EINTR, -ESTALE (the descriptor has become another socket in this run),
+ * or the socket's error, such as -ENETDOWN.
  */
 long frames_receive(struct run *run, struct frames *frames, const struct frames_wait *wait);
 
@@ -107,8 +106,8 @@ long frames_grow(struct run *run, struct frames *frames, struct frame *frame,
 unsigned int frames_spare(const struct frame *frame);
 
 /**
- * struct frames_slot - memory of the process for a datagram: the frame's number, from 1, and the
- * payload's length, 4 bytes each, followed by the payload
+ * struct frames_slot - memory of the process for a datagram: the frame's number, from 1 (4
+ * bytes), the payload's length (4 bytes), the payload
  * @addr: its address
  * @size: bytes, FRAMES_SLOT_HEAD .. FRAMES_SLOT_MAX
  */
@@ -122,22 +121,23 @@ struct frames_slot {
 
 /*
  * Writes the datagram in received frame @i to @slot; with @headers, the frame's bytes before the
- * payload as well.  Returns 1; 0 if it is no datagram, or does not fit; -1 for a bad address.
+ * payload as well.  Returns 1; 0 if the frame has no datagram or it does not fit; -1 for a bad
+ * address.
  */
 int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
 		    const struct frames_slot *slot, int headers);
 
 /*
  * Queues the payload in @slot as the reply to the frame that @slot names, and sets @place to that
- * frame's index.  Returns 1; 0 if the frame is no datagram that frame_udp() has found, or there
- * is no room; -1 for a bad address.
+ * frame's index.  Returns 1; 0 if frame_udp() found no datagram in the frame, or there is no
+ * room; -1 for a bad address.
  */
 int frames_take_slot(struct run *run, struct frames *frames, const struct frames_slot *slot,
 		     unsigned int *place);
 
 /*
- * For backends, when the frames of the last receive are gone: references to them become invalid,
- * and do not refer to the next frames with the same index.
+ * For backends, after the frames of the last receive are freed: invalidates references to them,
+ * so that they do not refer to later frames with the same index.
  */
 static inline void frames_next_batch(struct frames *frames)
 {
@@ -151,7 +151,7 @@ static inline int frames_wants(const struct frames *frames, unsigned int kind)
 	return kind <= PACKET_MULTICAST || (kind == PACKET_OTHERHOST && frames->all);
 }
 
-/* Is there room to queue one more frame?  Then frames_queue() moves @frame there. */
+/* Can one more frame be queued? Then frames_queue() moves @frame to @out. */
 static inline int frames_may_queue(const struct frames *to)
 {
 	return to->nout < FRAMES_MAX;

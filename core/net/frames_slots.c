@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements the slots of frames.h: copies datagrams to and from memory of the process, for a
- * process that parses and replies by itself.  Compiled for both the module and libsyscript.
+ * Implements the slots of frames.h: a process that parses and replies by itself gets datagrams
+ * copied to its memory, and its replies copied back.  Compiled for both the module and
+ * libsyscript.
  */
 #include "frames.h"
 #include "usermem.h"
@@ -25,8 +26,8 @@ int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
 }
 
 /*
- * Where a reply's payload of @n bytes goes, or NULL if there is no room.  It replaces the query's
- * payload, which need not be moved; the frame's length does not change yet.
+ * Where a reply's payload of @n bytes goes, or NULL if there is no room. It overwrites the
+ * query's payload in place; the frame's length does not change yet.
  */
 static unsigned char *replace(struct run *run, struct frames *frames, struct frame *frame,
 			      unsigned int n)

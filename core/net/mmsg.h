@@ -15,8 +15,8 @@
 #define MMSG_NAME	128	/* sizeof(struct sockaddr_storage) */
 
 /*
- * The beginning of the error text for a message of the wrong form; any other text is
- * about memory that is not there.
+ * The error text for a malformed message begins with this; any other text is about memory that is
+ * not mapped.
  */
 #define MMSG_MALFORMED	"message "
 
@@ -42,7 +42,7 @@ struct mmsg_slot {
 		unsigned long base, len;
 	} iov[MMSG_IOV];		/* struct iovec */
 	unsigned int iovlen;
-	unsigned int name_room;		/* room at @user_name, when it was imported */
+	unsigned int name_room;		/* room at @user_name at the time of the import */
 	unsigned long user_name;	/* user address of the sender's name, or 0 */
 	unsigned int namelen;		/* length of @name; 0 before the first receive */
 	char name[MMSG_NAME] __attribute__((aligned(8)));
@@ -64,12 +64,12 @@ struct mmsg_call {
 struct run;
 
 /*
- * Reads the struct mmsghdr[@n] at @addr, which the process has prepared for receiving,
- * into @mmsg, which is zeroed and has room for them.  Returns 0, or
+ * Reads the struct mmsghdr[@n] at @addr, which the process has prepared for receiving, into
+ * @mmsg, which is zeroed and has room for them.  Returns 0, or
  *
- * -EFAULT: there is nothing at the address *@wrong
+ * -EFAULT: the address *@wrong is not mapped
  *
- * or, for message *@wrong, from 1: -E2BIG: it has more than MMSG_IOV buffers;
+ * or, for message *@wrong, counted from 1: -E2BIG: it has more than MMSG_IOV buffers;
  * -EOPNOTSUPP: it asks for control data; -EINVAL: a negative msg_namelen.
  */
 int mmsg_import(struct run *run, struct mmsg *mmsg, unsigned long addr, unsigned int n,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/net/accept.h: plain system calls, one after another. */
+/* Implements core/net/accept.h in a process: one accept4(2) after another. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static long accept_next(struct run *run, const struct accept_request *request,
 	unsigned long long fd = -1ULL;
 	long ret;
 
-	/* Nothing is accepted without room for it. */
+	/* Tested first, so that a connection is accepted only if its descriptor can be written. */
 	if (usermem_store(run, to, &fd, sizeof(int)))
 		return -EFAULT;
 	if (!is_ready(run, request->fd))

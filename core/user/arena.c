@@ -16,12 +16,12 @@
 #include "user/sys.h"
 #include "arena.h"
 
-#define HUGE_SHIFT	21	/* bytes of a huge page, as a power of two */
+#define HUGE_SHIFT	21	/* log2 of a huge page's size */
 
 /**
  * struct known - an arena that was mapped here, or has guards
  * @reserved: arena_map() has reserved the guards' addresses
- * @guards:   how often they are wanted
+ * @guards:   number of arena_guard() calls without their arena_unguard()
  */
 struct known {
 	struct known *next;
@@ -61,7 +61,7 @@ static void forget(struct known **link)
 	free(known);
 }
 
-/* What is written there is of no use to anyone. */
+/* Guards are writable, so a stray write beside the arena hits unused memory. */
 static int map_guard(const struct known *known, char *from)
 {
 	const int access = PROT_READ | PROT_WRITE;
@@ -92,7 +92,10 @@ static int guard(char *arena, size_t size)
 
 	if (!known)
 		return -ENOMEM;
-	/* A program may see the first part of an arena; its guards are where all of it ends. */
+	/*
+	 * A program may use only the first part of an arena, but the guards begin at the arena's
+	 * end.
+	 */
 	if (size > known->size || (size < known->size && !known->reserved))
 		return -EEXIST;
 	if (!known->guards)
@@ -126,7 +129,7 @@ void arena_unguard(void *arena)
 
 	lock_take(LOCK_ARENAS);
 	link = find(arena);
-	/* An arena that was unmapped before its last program has none any more. */
+	/* An arena that was unmapped before its last program has no guards any more. */
 	if (*link && !--(*link)->guards && !(*link)->reserved) {
 		unmap_guards(*link);
 		forget(link);
@@ -134,7 +137,7 @@ void arena_unguard(void *arena)
 	lock_give(LOCK_ARENAS);
 }
 
-/* Linux 5.14's. */
+/* Since Linux 5.14. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE	23
 #endif
@@ -159,7 +162,7 @@ void *arena_map(unsigned int shift)
 	if (from == MAP_FAILED)
 		return NULL;
 	arena = (char *)(((unsigned long)from + IMAGE_GUARD + size - 1) & ~(size - 1));
-	/* Only the arena and its guards stay. */
+	/* Unmap all but the arena and its guards. */
 	if (arena - IMAGE_GUARD > from)
 		munmap(from, arena - IMAGE_GUARD - from);
 	if (from + many > arena + size + IMAGE_GUARD)
@@ -172,7 +175,7 @@ void *arena_map(unsigned int shift)
 		arena_unmap(arena, shift);
 		return NULL;
 	}
-	/* Of a huge page all would be charged, and stay, where a part is pinned. */
+	/* A huge page would be charged, and stay, as a whole where a part of it is pinned. */
 	if (shift < HUGE_SHIFT)
 		madvise(arena, size, MADV_NOHUGEPAGE);
 	return arena;
@@ -189,7 +192,7 @@ static void forget_arena(void *arena)
 	lock_give(LOCK_ARENAS);
 }
 
-/* Of no other memory: what others map is 0, or not to be read. */
+/* A number that other memory does not have: it reads as 0, or cannot be read. */
 static uint32_t mark_of(const void *arena)
 {
 	return (uintptr_t)arena >> 12 | 1;
@@ -200,7 +203,7 @@ void arena_mark(void *arena)
 	*(uint32_t *)arena = mark_of(arena);
 }
 
-/* By a call that may read anything. */
+/* Reads the mark by a system call, which fails instead of faulting. */
 static bool is_marked(void *arena)
 {
 	const struct timespec now = { 0, 0 };

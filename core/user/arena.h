@@ -15,24 +15,23 @@ void *arena_map(unsigned int shift);
 void arena_unmap(void *arena, unsigned int shift);
 
 /*
- * Where mmap(2) over a new arena has failed, which on some kernels leaves nothing there: 0; or
- * -ENOMEM, and no arena, where another thread's memory has come.  arena_mark() is called
- * before that mmap(2).
+ * Restores an arena after mmap(2) over it failed, which on some kernels unmaps what was there.
+ * Returns 0; or -ENOMEM with the arena gone, if another thread has mapped memory there.
+ * arena_mark() is called before that mmap(2).
  */
 void arena_mark(void *arena);
 int arena_map_again(void *arena, unsigned int shift);
 
 /*
- * Memory for @n bytes at @p in an arena, all at once, before they are written: 0, or -ENOMEM
- * where to write there would end the process.
+ * Allocates the pages of @n bytes at @p in an arena before they are written: 0, or -ENOMEM if
+ * writing to them would kill the process.
  */
 int arena_populate(void *p, size_t n);
 
 /*
- * Code that runs in this process wants guards around its arena of @size bytes; they are
- * there until each arena_guard() has had its arena_unguard().  Around memory that is not
- * arena_map()'s they need free addresses.  Returns 0, or -errno: -EEXIST where something
- * else lies there.
+ * Puts guards around an arena of @size bytes, for code that runs in this process; they stay until
+ * each arena_guard() has had its arena_unguard(). Around memory that arena_map() did not map, the
+ * addresses must be free. Returns 0, or -errno: -EEXIST if the addresses are taken.
  */
 int arena_guard(void *arena, size_t size);
 void arena_unguard(void *arena);

@@ -39,7 +39,7 @@ void attributes_from_statx(struct syscript_stat *to, const struct statx *from)
 
 /* -- Extended attributes ---------------------------------------------------- */
 
-/* Calls of the file at @path, or of @fd if that is NULL. */
+/* Extended attributes of the file at @path, or of @fd if @path is NULL. */
 struct source {
 	const char *path;
 	int fd;
@@ -92,7 +92,7 @@ void attributes_add_missing(struct syscript_stat *to, int dirfd, const char *pat
 
 	if (!(mask & ATTRIBUTES_XATTRS))
 		return;
-	/* There are calls relative to a directory since Linux 6.13. */
+	/* Linux 6.13 has calls relative to a directory. */
 	if (path[0] != '/' && dirfd != AT_FDCWD) {
 		if (snprintf(whole, sizeof(whole), "/proc/self/fd/%d/%s", dirfd, path) >=
 		    (int)sizeof(whole))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * LuaJIT's code does not look at the clock by itself.  While there are scripts of it in
- * this process a thread looks at their runs each millisecond, and makes those that are
- * over a limit look for themselves.  It sleeps when nothing runs, and for as long as
- * scripts are called often it does not, so that a call need not wake it.
+ * LuaJIT's code does not read the clock.  While this process has LuaJIT scripts, a clock thread
+ * checks their runs each millisecond, and interrupts those that are over a limit, so that they
+ * check themselves.  It sleeps when nothing has run for a while: while scripts are called often,
+ * no call has to wake it.
  *
- * Runs come and go without a lock, since a handler may call a script: each has an entry
- * for life, and says there that it runs.  Entries are never freed, but used again.
+ * Runs begin and end without a lock, because a signal handler may call a script: each run_own has
+ * an entry for life, whose state says whether it runs.  Entries are never freed, but reused.
  */
 #include <linux/capability.h>
 #include <linux/futex.h>
@@ -27,20 +27,20 @@
 enum entry_state {
 	IDLE,
 	RUNNING,
-	LOOKED_AT,		/* by the clock thread: the run stays until that is over */
-	WAITED_FOR,		/* and waits for it */
+	LOOKED_AT,		/* The clock thread looks at it: the run may not end meanwhile. */
+	WAITED_FOR,		/* As LOOKED_AT, and the run waits to end. */
 };
 
 struct clock_entry {
 	struct clock_entry *next;	/* never changes */
-	struct run_own *own;		/* NULL: free */
+	struct run_own *own;		/* NULL: the entry is free */
 	unsigned long runner;		/* ticket_self() */
 	unsigned int state;
 };
 
 enum thread_state { AWAKE, ASLEEP, ENDING };
 
-static struct clock_entry *entries;	/* only grows; the rest is LOCK_CLOCK's */
+static struct clock_entry *entries;	/* only grows; LOCK_CLOCK guards the rest */
 static unsigned int thread_state;
 static pthread_t thread;
 static bool started;
@@ -88,7 +88,7 @@ static bool any_runs(void)
 
 static void sleep_until_run(void)
 {
-	/* A run that begins now sees this, or is seen. */
+	/* Either a beginning run sees ASLEEP and wakes this thread, or any_runs() sees the run. */
 	if (!change(&thread_state, AWAKE, ASLEEP))
 		return;
 	if (any_runs())
@@ -98,10 +98,10 @@ static void sleep_until_run(void)
 }
 
 /*
- * The program may give up what it may do, but cannot do so for this thread.  Where it has
- * installed a filter already, it has done so before, and the filter may not like this.
- * Two capabilities stay: the C library changes the ids of all threads, and aborts if only
- * some of them may.
+ * A program that drops privileges later cannot drop those of this thread, so the thread does so
+ * at once; but not under a seccomp filter, which may forbid the call, and whose installer has
+ * dropped them before.  CAP_SETUID and CAP_SETGID stay: the C library changes the ids of all
+ * threads, and aborts if only some of them may.
  */
 static void give_up_rights(void)
 {
@@ -127,7 +127,10 @@ static void *watch(void *unused)
 	unsigned int idle = 0, state;
 	sigset_t all;
 
-	/* The program's signals; those of the C library change the ids of all threads. */
+	/*
+	 * Blocks the program's signals; not the C library's, by which it changes the ids of all
+	 * threads.
+	 */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	give_up_rights();
@@ -154,7 +157,7 @@ static int start_thread(void)
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	err = pthread_create(&thread, &attr, watch, NULL);
 	pthread_attr_destroy(&attr);
-	/* That may be too little for the program's thread-local variables. */
+	/* The small stack may be too small for the program's thread-local variables. */
 	if (err)
 		err = pthread_create(&thread, NULL, watch, NULL);
 	if (!err) {
@@ -244,7 +247,10 @@ void clock_leave(struct run_own *own)
 	}
 }
 
-/* The child has neither the thread nor other threads' runs; its own may go on, in a handler. */
+/*
+ * The child has neither the clock thread nor the runs of other threads. A run of the forking
+ * thread goes on if a signal handler forked.
+ */
 void clock_fork_child(void)
 {
 	started = false;

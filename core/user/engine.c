@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The engines of a process, which engines.c lists.  See core/engine.h.  They need no
- * preparation here, which could fail and be failed for good.
+ * Implements core/engine.h's table for a process: engines.c lists its engines.  They need no
+ * init(), which could fail for good.
  */
 #include "engine.h"
 #include "user.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Script fds of the user backend.  Such an fd is the write end of a pipe whose
- * read end stays here, hidden: the inode says which script it is, duplicates
- * included; when the last write end is closed the read end hangs up; when the
- * script dies the read end is closed, and poll() on the fd reports POLLERR.
+ * Script fds of the user backend.  Such an fd is the write end of a pipe whose read end stays
+ * here, hidden.  The pipe's inode identifies the script, for duplicates of the fd as well. When
+ * the last write end is closed, the read end hangs up; when the script dies, the read end is
+ * closed, and poll() on the fd reports POLLERR.
  *
- * A script is used while it is listed or a call holds a reference; the list has one.
+ * References: one for the list of scripts, and one for each call.
  *
- * Calls find a script without a lock, since a signal handler may make one at any time.  So
- * a struct script is never freed, but used again, and stays in the list of all of them
- * with the same successor: who reads there an entry that is free, or another script's by
- * now, gets no reference, or sees that it is not the one.  Calls free nothing, either, as
- * they may have interrupted malloc(): what is over is left to user_fd_sweep().
+ * Calls find a script without a lock, because a signal handler may make a call at any time.  So a
+ * struct script is never freed, but reused, and stays in the list with the same successor: a
+ * lookup that reads a free entry gets no reference, and one that reads an entry of another script
+ * sees by its fields that it is not the script it looks for.  Calls free nothing, either, because
+ * they may have interrupted malloc(): user_fd_sweep() frees scripts that have ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,19 +29,19 @@
 #include "turn.h"
 #include "user.h"
 
-static struct script *scripts;		/* only grows; the rest is LOCK_FDS's */
+static struct script *scripts;		/* only grows; LOCK_FDS guards the rest */
 unsigned int user_fd_count;
 static unsigned int last_id;
 
 /*
- * By the number of a descriptor that was a script's when it was last looked at: for calls
- * which say what they expect there.
+ * Indexed by descriptor: the script that was last found there. For calls that the kernel checks
+ * against the script they name.
  */
 #define QUICK	1024
 static struct script *quick[QUICK];
 
 /*
- * Which memory map a script belongs to.  The page reads as zeros in a child of
+ * Identifies the memory map that a script belongs to. The page reads as zeros in a child of
  * fork(), but not in one of vfork(), which may use its parent's scripts.
  */
 static unsigned long *owner_page;
@@ -57,7 +57,7 @@ static bool fd_is(int fd, const struct script *script)
 
 static void fd_close_hidden(struct script *script)
 {
-	/* A program that closes all it does not know may have closed this. */
+	/* A program that closes all unknown descriptors may have closed this one. */
 	if (script->hidden >= 0 && fd_is(script->hidden, script))
 		sys_call(close, script->hidden);
 	script->hidden = -1;
@@ -73,7 +73,7 @@ static bool fd_closed(struct script *script)
 	return sys_call(ppoll, &poll, 1, &now, 0) > 0 && poll.revents & POLLHUP;
 }
 
-/* By a run that goes on: of it, or of what extends it. */
+/* Does a run of this thread use the script, or a script that extends it? */
 static bool is_used(const struct script *script)
 {
 	for (const struct script *s = scripts; s; s = s->next)
@@ -83,8 +83,8 @@ static bool is_used(const struct script *script)
 }
 
 /*
- * In the child scripts stay known, to be answered with -EXDEV, but the copies of their
- * memory go; save that of a run whose signal handler forked: it goes on.
+ * Scripts stay listed in the child, so that calls of them fail with -EXDEV, but the copies of
+ * their memory are freed, except for a run whose signal handler forked: that run goes on.
  */
 void user_fd_fork_child(void)
 {
@@ -99,7 +99,7 @@ void user_fd_fork_child(void)
 		turn_fork_child(s);
 }
 
-/* 0, or -errno with the reason in @error.  It may fail now and not later. */
+/* Returns 0, or -errno with the reason in @error. It may fail now, but not when it is needed. */
 static int make_owner_page(char *error)
 {
 	unsigned long *none = NULL;
@@ -117,7 +117,7 @@ static int make_owner_page(char *error)
 	else if (__atomic_compare_exchange_n(&owner_page, &none, (unsigned long *)p, false,
 					     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return 0;
-	/* Another thread was quicker. */
+	/* Another thread was faster. */
 	sys_call(munmap, p, PAGE_SIZE);
 	return err;
 }
@@ -162,7 +162,7 @@ int user_fd_publish(struct script *script, char *error)
 	if (!*owner_page)
 		*owner_page = ++last_owner;
 	script->owner = *owner_page;
-	/* Apart from the kernel's ids, which count from 1. */
+	/* Differs from the kernel's ids, which count from 1. */
 	script->id = 1ULL << 63 | (unsigned long long)sys_call(getpid) << 32 | ++last_id;
 	__atomic_store_n(&script->refs, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&script->is_listed, true, __ATOMIC_RELEASE);
@@ -171,7 +171,7 @@ int user_fd_publish(struct script *script, char *error)
 	return script->fd;
 }
 
-/* False if it has no references, and so may be none, or become another one. */
+/* False if the script has no references: then its entry is free, or may become another script's. */
 static bool try_get(struct script *script)
 {
 	unsigned int refs = __atomic_load_n(&script->refs, __ATOMIC_RELAXED);
@@ -191,7 +191,10 @@ struct script *user_fd_quick(int fd)
 	if ((unsigned int)fd >= QUICK)
 		return NULL;
 	script = __atomic_load_n(&quick[fd], __ATOMIC_RELAXED);
-	/* Whichever it is by now: the kernel is asked whether that is at @fd. */
+	/*
+	 * The entry may be another script's by now: the kernel checks whether that script is at
+	 * @fd.
+	 */
 	return script && try_get(script) ? script : NULL;
 }
 
@@ -285,7 +288,7 @@ void user_fd_put(struct script *script)
 		__atomic_store_n(&script->is_over, true, __ATOMIC_RELEASE);
 }
 
-/* The program knows @script by another number now. */
+/* The program has moved @script to another descriptor. */
 void user_fd_renumber(struct script *script, int fd)
 {
 	lock_take(LOCK_FDS);
@@ -293,7 +296,7 @@ void user_fd_renumber(struct script *script, int fd)
 	lock_give(LOCK_FDS);
 }
 
-/* Wakes pollers of the fd; closed ones are found by their number from here on. */
+/* Wakes pollers of the fd; from here on the closed fd is recognised by its number. */
 void user_fd_dead(struct script *script)
 {
 	lock_take(LOCK_FDS);
@@ -301,7 +304,7 @@ void user_fd_dead(struct script *script)
 	lock_give(LOCK_FDS);
 }
 
-/* With the lock: takes those off the list that the program has closed. */
+/* With the lock: removes from the list the scripts whose fds the program has closed. */
 static void unlist_closed(void)
 {
 	for (struct script *s = scripts; s; s = s->next) {
@@ -322,7 +325,7 @@ void user_fd_pin(struct script *script)
 	lock_give(LOCK_FDS);
 }
 
-/* With the lock: frees what ended in a call, once no other call is under way. */
+/* With the lock: frees scripts that ended in a call, once no other call is under way. */
 static void bury_dead(void)
 {
 	for (struct script *s = scripts; s; s = s->next) {
@@ -334,7 +337,7 @@ static void bury_dead(void)
 	}
 }
 
-/* One that has no references any more, or NULL. */
+/* Returns a script that has no references any more, or NULL. */
 static struct script *take_over(void)
 {
 	struct script *s;

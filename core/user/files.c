@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/fs/files.h: plain system calls, one after another. */
+/* Implements core/fs/files.h in a process: one plain system call after another. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/syscript_files.h>
@@ -45,8 +45,8 @@ static long open_file(const struct files_request *files, struct syscript_file *f
 }
 
 /*
- * @total: of what it fills, its size; or NULL.  @is_part: it has ended before the end of
- * the file or of what is written
+ * @total: out, the size of the file if it fills the buffer; may be NULL. @is_part: out, the
+ *         transfer ended before the end of the file or of the data.
  */
 static long transfer(const struct files_request *files, struct syscript_file *f,
 		     long long *total, bool *is_part)
@@ -83,7 +83,10 @@ static long file_op(struct run *run, const struct files_request *files,
 	struct syscript_stat old;
 	bool is_part;
 
-	/* Memory that the kernel would not write to is not written here either. */
+	/*
+	 * The same errors as in the kernel: memory that it could not write to is not written
+	 * here.
+	 */
 	if (stats && (usermem_copy_in(run, &old, f->data, sizeof(old)) ||
 		      usermem_copy_out(run, f->data, &old, sizeof(old))))
 		return -EFAULT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * What becomes of the backend in a child of fork(2), which has none of the other threads:
- * called by the fork handler of core/user/lock.c, with all signals blocked.
+ * A child of fork(2) has no other threads, so the backend's state of them is reset there: called
+ * by the fork handler of core/user/lock.c, with all signals blocked.
  */
 #include "user.h"
 

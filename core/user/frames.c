@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/net/frames.h: through recvmmsg(2) and sendmmsg(2). */
+/* Implements core/net/frames.h in a process, through recvmmsg(2) and sendmmsg(2). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +16,16 @@
 #include "sys.h"
 #include "user.h"
 
-#define ADDRESSES_LEN	12	/* of Ethernet; a tag comes after them */
+#define ADDRESSES_LEN	12	/* addresses of Ethernet; a VLAN tag follows them */
 #define TAG_LEN		4
 
 struct frames_port {
 	struct frames frames;
 	struct frames_port *next;
-	char memory[2 * FRAMES_MAX][FRAME_MAX];	/* of all frames */
+	char memory[2 * FRAMES_MAX][FRAME_MAX];	/* buffers of all frames of a port */
 };
 
-/* What a frame comes with. */
+/* What the kernel reports with a frame. */
 struct arrival {
 	struct sockaddr_ll from;
 	struct iovec iov;
@@ -35,7 +35,7 @@ struct arrival {
 	} control;
 };
 
-/* The frame as it is sent: its tag is inserted again. */
+/* The parts of a frame as it is sent, its VLAN tag inserted again. */
 struct departure {
 	struct iovec iov[3];
 	unsigned char tag[TAG_LEN];
@@ -56,7 +56,7 @@ static const struct tpacket_auxdata *find_auxdata(struct msghdr *msg)
 	return NULL;
 }
 
-/* Where the checksum of a UDP datagram is that the sender left to its device. */
+/* Where the checksum of a UDP datagram is that the sender left to its device to complete. */
 static void find_sum(struct frame *frame)
 {
 	unsigned int type = frame->len < ETH_HLEN ? 0 : frame->data[12] << 8 | frame->data[13];
@@ -105,7 +105,7 @@ static void exchange(struct frame *a, struct frame *b)
 	*b = t;
 }
 
-/* Those that are not for us leave their places to the next. */
+/* Moves the wanted frames to the front, over the unwanted. */
 static void keep(struct frames *frames, struct mmsghdr *msgs, const struct arrival *arrivals,
 		 long n)
 {
@@ -149,7 +149,7 @@ static long wait_for_first(struct run *run, struct frames *frames, int timeout)
 	return frames_syscall(run, SYS_poll, (long)&pollfd, 1, timeout);
 }
 
-/* The kernel does not say how many there are: all of the time, then. */
+/* The kernel does not report how many frames are queued, so this waits for the whole of @hold. */
 static void wait_for_more(struct run *run, struct frames *frames,
 			  const struct frames_wait *wait)
 {
@@ -181,7 +181,7 @@ static unsigned long milliseconds(void)
 	return sys_now(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* -EAGAIN if there is none yet; other frames do not count. */
+/* Returns -EAGAIN if no frame has come yet; unwanted frames do not count. */
 static long receive(struct run *run, struct frames *frames, const struct frames_wait *wait)
 {
 	unsigned long until = milliseconds() + wait->timeout;
@@ -247,7 +247,7 @@ static void close_ranks(struct frames *frames, unsigned int gone)
 	frames->nout -= gone;
 }
 
-/* Frames that are refused are lost, and others are not to suffer for them. */
+/* A refused frame is lost, and sending goes on with the next. */
 static long send_all(struct run *run, struct frames *frames, struct mmsghdr *msgs)
 {
 	unsigned int next = 0, sent = 0;
@@ -330,7 +330,7 @@ static long check_socket(struct run *run, int fd)
 	if (address.sll_ifindex <= 0 ||
 	    (address.sll_hatype != ARPHRD_ETHER && address.sll_hatype != ARPHRD_LOOPBACK))
 		return -EDESTADDRREQ;
-	/* Tags, and what is known of checksums. */
+	/* VLAN tags and checksum state. */
 	return frames_syscall(run, SYS_setsockopt, fd, SOL_PACKET, PACKET_AUXDATA, (long)&one,
 			      sizeof(one));
 }
@@ -367,7 +367,10 @@ long frames_open(struct run *run, int fd, enum frames_take take, struct frames *
 
 	if (ret < 0)
 		return ret;
-	/* Copies would not do: the stack, which sees them as well, would answer, too. */
+	/*
+	 * Receiving copies would not do: the stack sees the frames, too, and would also answer
+	 * them.
+	 */
 	if (take)
 		return -ENOSYS;
 	for (; port && port->frames.fd != fd; port = port->next)

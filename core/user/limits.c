@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/limits.h: the account is the process's. */
+/* Implements core/limits.h in a process, which has one account. */
 #include <stdio.h>
 
 #include "lock.h"
@@ -7,13 +7,13 @@
 #include "user.h"
 
 struct limits_account {
-	unsigned int scripts;		/* it goes with the last of them */
+	unsigned int scripts;		/* freed with the last script */
 	u64 memory;
 };
 
 static struct limits_account *current;
 
-/* At least. */
+/* Rounds up. */
 static unsigned long in_ms(u64 ns)
 {
 	return (ns + 999999) / 1000000;
@@ -106,7 +106,7 @@ void limits_uncharge(struct limits_account *account, u64 memory)
 	free(account);
 }
 
-/* The parent's scripts stay with the copy of its account. */
+/* The child starts without an account: the parent's scripts stay with the old one. */
 void limits_fork_child(void)
 {
 	current = NULL;

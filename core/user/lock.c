@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See lock.h. */
+/* Implements lock.h: locks whose holders block all signals, and that one fork handler takes. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -18,8 +18,8 @@ static struct lock {
 } locks[LOCKS] = { [0 ... LOCKS - 1] = { PTHREAD_MUTEX_INITIALIZER, 0 } };
 
 /*
- * @mask is the program's while @depth is not 0.  The model is for handlers: no memory is
- * allocated at the first access.
+ * @mask is the program's signal mask while @depth is not 0. The TLS model is for signal handlers:
+ * the first access allocates no memory.
  */
 static __thread struct {
 	unsigned int depth;
@@ -27,8 +27,8 @@ static __thread struct {
 } blocked __attribute__((tls_model("initial-exec")));
 
 /*
- * All of them, those of the C library, too, by which it cancels threads.
- * Returns the mask before.
+ * By the system call, because libc's function leaves out its own signals, by which it cancels
+ * threads. Returns the old mask.
  */
 static unsigned long set_mask(unsigned long mask)
 {
@@ -80,7 +80,10 @@ void signals_shut(unsigned int depth)
 __thread int thread_number;
 static int own_pid;
 
-/* A child of vfork(2) has its parent's variables, and stands for a thread that lives. */
+/*
+ * A child of vfork(2) shares its parent's variables, so it must not cache its own thread number
+ * there.
+ */
 int thread_ask_id(void)
 {
 	if (sys_call(getpid) != own_pid)
@@ -109,7 +112,7 @@ bool lock_is_mine(enum lock_id id)
 
 /* -- fork(2) ------------------------------------------------------------------------ */
 
-/* A bit for each lock that a handler within signals_open() found held by its own thread. */
+/* Bit i: lock i was held by the forking thread itself, in a handler within signals_open(). */
 static unsigned int kept;
 
 static void before_fork(void)
@@ -150,7 +153,10 @@ static void in_child(void)
 	signals_unblock();
 }
 
-/* Before any handler of the program or the library that may free what it has. */
+/*
+ * A constructor: the fork handler has to be registered before those of the program or of
+ * libraries, which may free what it needs.
+ */
 __attribute__((constructor))
 static void follow_forks(void)
 {

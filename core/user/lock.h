@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-/* In the order in which they nest. */
+/* In their nesting order. */
 enum lock_id {
 	LOCK_COSY,		/* cosy/host.c */
-	LOCK_MOVE,		/* fallback.c: held while a script is registered anew */
+	LOCK_MOVE,		/* fallback.c: held while a script is registered again */
 	LOCK_MAKING,		/* lua_base.c: held while a base is made */
 	LOCK_BASES,
 	LOCK_FALLBACKS,
@@ -29,14 +29,14 @@ enum lock_id {
 
 void lock_take(enum lock_id id);
 void lock_give(enum lock_id id);
-/* Does this thread hold it?  It runs a handler then, within signals_open(). */
+/* Does this thread hold it? Then this is a signal handler that ran within signals_open(). */
 bool lock_is_mine(enum lock_id id);
 
-/* Blocks all signals, as often as signals_unblock() follows. */
+/* Blocks all signals until the matching signals_unblock(); nests. */
 void signals_block(void);
 void signals_unblock(void);
 
-/* This thread's number in the kernel, which is asked once. */
+/* This thread's number in the kernel, which is asked for once. */
 extern __thread int thread_number __attribute__((tls_model("initial-exec")));
 int thread_ask_id(void);
 
@@ -46,8 +46,8 @@ static inline int thread_id(void)
 }
 
 /*
- * For script code that runs while a library function has signals blocked: as the program
- * has them.  signals_shut() gets what signals_open() has returned.
+ * For script code that runs while a library function has signals blocked: restores the program's
+ * signal mask. signals_shut() gets the result of signals_open().
  */
 unsigned int signals_open(void);
 void signals_shut(unsigned int depth);

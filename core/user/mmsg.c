@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/net/mmsg.h: through recvmmsg(2) and sendmmsg(2). */
+/* Implements core/net/mmsg.h in a process, through recvmmsg(2) and sendmmsg(2). */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -75,7 +75,7 @@ long mmsg_recv(struct run *run, struct mmsg_call *call)
 	return n;
 }
 
-/* To the senders in @mmsg: the caller's array, with other names. */
+/* Sends the caller's array with the senders in @mmsg in place of its addresses. */
 static long send_to(struct run *run, const struct mmsg_call *call)
 {
 	struct mmsg_header h[MMSG_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/fs/readdirplus.h: getdents64(2), and statx(2) for each entry. */
+/* Implements core/fs/readdirplus.h in a process: getdents64(2), and statx(2) for each entry. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "user.h"
 #include "usermem.h"
 
-#define RAW_SIZE	4096		/* of what getdents64() returns at once */
-#define RAW_LEAST	24		/* of an entry */
+#define RAW_SIZE	4096		/* bytes read by one getdents64() */
+#define RAW_LEAST	24		/* bytes of the shortest entry */
 
 static bool is_dot(const char *name)
 {
@@ -44,7 +44,9 @@ static bool add_name(struct readdirplus *dir, const struct dirent64 *from)
 	return true;
 }
 
-/* As many as have room whatever their names are: a record grows with its entry. */
+/*
+ * Room for as many entries as fit @dir->room whatever their names: a record grows with its entry.
+ */
 static size_t raw_room(const struct readdirplus *dir)
 {
 	size_t n = (dir->room - dir->used) / (sizeof(struct syscript_dirent) + 8);
@@ -55,8 +57,8 @@ static size_t raw_room(const struct readdirplus *dir)
 }
 
 /*
- * The next entries as getdents64(2) returns them, if there are so many that it is worth a
- * call.  The first one is read alone where it is longer than most.
+ * Reads the next entries by getdents64(2); -EINVAL if so few fit that they are not worth a call.
+ * A first entry that is longer than most is read alone.
  */
 static long get_raw(struct readdirplus *dir, char *raw)
 {
@@ -75,9 +77,9 @@ static long get_raw(struct readdirplus *dir, char *raw)
 }
 
 /*
- * As many as there is room for: 1 if that is all to the directory's end, or -errno.  Not
- * every directory can be read again from an entry on, so none is read that has no room:
- * but for a first one without, and then there is an error.
+ * Reads as many entries as there is room for: returns 1 at the directory's end, or -errno. Not
+ * every directory can be reread from an entry on, so no entry is read without room for it, except
+ * the first, which is then an error.
  */
 static long get_names(struct run *run, struct readdirplus *dir)
 {
@@ -103,7 +105,7 @@ static long get_names(struct run *run, struct readdirplus *dir)
 	}
 }
 
-/* See the module's. */
+/* As get_names_given() of kernel/fs/readdirplus.c. */
 static long get_names_given(struct run *run, struct readdirplus *dir)
 {
 	const size_t head = offsetof(struct dirent64, d_name);
@@ -168,7 +170,7 @@ static long read_batch(struct run *run, struct readdirplus *dir)
 	dir->start = sys_call(lseek, dir->fd, 0, SEEK_CUR);
 	ret = get_names(run, dir);
 	dir->end = ret == 1;
-	/* Dots that were passed over do not count. */
+	/* Skipped "." and ".." do not count as a first entry. */
 	if (ret == -EINVAL && !dir->n)
 		sys_call(lseek, dir->fd, dir->start, SEEK_SET);
 	get_attributes(dir);

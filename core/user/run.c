@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/run.h: runs in a process. */
+/* Implements core/run.h in a process: begins and ends runs, and frees what they hold. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 long stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 void stack_abandon(long ret, void *home) __attribute__((noreturn));
 
-/* Signals are handled when they come, in the middle of the run. */
+/* Always 0: signals are handled when they come, in the middle of the run. */
 int run_pending(struct run *run)
 {
 	(void)run;

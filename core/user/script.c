@@ -17,13 +17,16 @@
 #include "turn.h"
 #include "user.h"
 
-/* What SYSCRIPT_KILL asks for. */
+/* For SYSCRIPT_KILL. */
 static void kill_self(void)
 {
 	sys_call(kill, sys_call(getpid), SIGKILL);
 }
 
-/* As in the kernel: what is compiled does not change meanwhile.  0 or -errno. */
+/*
+ * Copies the image, as the kernel does, so that it does not change while it is compiled. 0 or
+ * -errno.
+ */
 int user_copy_image(char **copy, const struct syscript_register *reg)
 {
 	char *image;
@@ -39,7 +42,7 @@ int user_copy_image(char **copy, const struct syscript_register *reg)
 	return 0;
 }
 
-/* Where what is here is only the host of a script of the kernel: that one's number. */
+/* The id of the script in the kernel that @script only hosts, or 0. */
 static unsigned long long kernel_id(const struct script *script)
 {
 	return READ_ONCE(run_own(script->program->run)->kernel_id);
@@ -83,7 +86,7 @@ static int load(struct script *script, const struct syscript_register *reg, char
 	return err;
 }
 
-/* Engines that look at the clock by themselves need no thread for it. */
+/* Starts the clock thread for engines that do not read the clock. */
 static int watch(struct script *script, const struct syscript_register *reg)
 {
 	const struct engine_ops *engine = engine_get(reg->engine);
@@ -141,7 +144,7 @@ int user_register(struct syscript_register *reg)
 
 	if (ret)
 		return ret;
-	/* A process has no bases but its own. */
+	/* A process has only bases of its own. */
 	if (reg->flags & SYSCRIPT_SHARED)
 		return -EINVAL;
 	user_fd_sweep();
@@ -164,7 +167,7 @@ int user_failed(struct script *script, int err)
 	return err;
 }
 
-/* For tools, too, which do not see the turn's own instructions. */
+/* Also tells sanitizers, which do not see the turn's own instructions. */
 static int take_turn(struct script *script)
 {
 	int err = turn_take(script);
@@ -206,7 +209,7 @@ int user_call(struct script *script, struct syscript_call *call)
 	err = request_check_call(call) ?: take_turn(script);
 	if (err)
 		return err;
-	/* Calls that the script's other place knows nothing of would change its memory. */
+	/* A run here would change the memory under calls in the kernel, which do not know of it. */
 	err = turn_has_calls(script) ? -EBUSY : run(script, call);
 	give_turn(script);
 	return err;
@@ -258,7 +261,7 @@ void user_tell(int fd, const char *text)
 	user_fd_put(script);
 }
 
-/* Without a turn, so that a run can be looked at. */
+/* Without a turn, so that it can be called during a run. */
 static void fill_info(struct script *script, struct syscript_info *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -288,7 +291,7 @@ int user_next(struct syscript_info *info)
 	unsigned long long after = info->id;
 	struct script *script;
 
-	/* The kernel lists its own. */
+	/* Scripts of the kernel are in the kernel's list. */
 	while ((script = user_fd_next(after)) && kernel_id(script)) {
 		after = script->id;
 		user_fd_put(script);

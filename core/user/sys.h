@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* System calls that return -errno and leave errno alone. */
+/* System calls that return -errno and do not touch errno. */
 #ifndef LIB_SYS_H
 #define LIB_SYS_H
 
@@ -15,9 +15,9 @@
 #define sys_call(...) SYS_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /*
- * For each descriptor that the library opens: a program may have been started with 0, 1 or
- * 2 closed, and goes on to read and write them.  Takes @fd, -errno passes; returns one of 3
- * or more, closed at execve(2), or -errno.
+ * For each descriptor that the library opens: a program started with 0, 1 or 2 closed may still
+ * read and write those numbers. Replaces @fd by a descriptor of at least 3 with FD_CLOEXEC;
+ * returns it, or -errno. A negative @fd is returned.
  */
 static inline int sys_above_standard(long fd)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See core/run.h: the system calls of runs in a process. */
+/* Implements the system calls of core/run.h in a process. */
 #include <errno.h>
 #include <sys/ioctl.h>
 
@@ -18,7 +18,7 @@ static const struct call_entry calls[] = {
 #include "syscalls.def"
 };
 
-/* After these, pages may be gone or have become read-only. */
+/* These calls may unmap pages or make them read-only. */
 static bool call_unmaps(short nr)
 {
 	switch (nr) {
@@ -42,7 +42,7 @@ static bool call_unmaps(short nr)
 	return false;
 }
 
-/* As the module: a script's ioctl(2) on a script. */
+/* As in the module: a script's ioctl(2) on a script is refused. */
 static bool call_nests(const struct call_entry *entry, const long *args)
 {
 	struct script *script;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See ticket.h. */
+/* Implements ticket.h: the queue, by futexes. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -14,7 +14,7 @@ static void wait_while(void *word, unsigned int value, const struct timespec *ti
 	sys_call(futex, word, FUTEX_WAIT_PRIVATE, value, timeout);
 }
 
-/* Until the caller, with @ticket, is the head of the queue. */
+/* Waits until the caller, with @ticket, is the head of the queue. */
 static void queue(struct ticket_lock *lock, unsigned int ticket)
 {
 	unsigned int serving;
@@ -23,7 +23,7 @@ static void queue(struct ticket_lock *lock, unsigned int ticket)
 		wait_while(&lock->serving, serving, NULL);
 }
 
-/* By the head of the queue: with TICKET_WAITED in the word that it returns, or 0: try again. */
+/* For the head of the queue: sets TICKET_WAITED in @word. Returns the new word, or 0: try again. */
 static unsigned long mark(struct ticket_lock *lock, unsigned long word)
 {
 	if (word & TICKET_WAITED)
@@ -32,7 +32,7 @@ static unsigned long mark(struct ticket_lock *lock, unsigned long word)
 	return ticket_change(lock, word & ~TICKET_WAITED, word) ? word : 0;
 }
 
-/* By the head of the queue: the half of @owner that futexes compare comes first. */
+/* For the head of the queue. Futexes compare the first half of @owner. */
 static unsigned long own(struct ticket_lock *lock, ticket_choose *choose, void *arg)
 {
 	const struct timespec poll = { 0, TICKET_POLL_NS };

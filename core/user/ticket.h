@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * A ticket lock: it serves its callers in the order in which they came.  A signal handler
- * finds it free, or its thread's: one word says who has it, and threads that wait for it
- * block signals.
+ * A ticket lock: it serves its callers in the order in which they came.  A signal handler finds
+ * it free or owned by its own thread, never in between: one word names the owner, and threads
+ * that wait block signals.
  *
- * An owner may lend it while it does what needs no lock: the head of the queue may then take
- * it, and the owner learns so when it wants the lock back.
+ * An owner may lend the lock while it does work that needs no lock: the head of the queue may
+ * then take it, and the owner learns that when it takes the lock back.
  */
 #ifndef LIB_TICKET_H
 #define LIB_TICKET_H
@@ -14,10 +14,10 @@
 
 #include "arch/arch.h"
 
-/* What @owner has beside ticket_self() */
+/* Flags in @owner, besides ticket_self(). */
 #define TICKET_WAITED		1UL	/* the thread at the queue's head waits for it */
 #define TICKET_LENT		2UL
-#define TICKET_SLOT_SHIFT	60	/* beyond addresses: the owner's slot, see user/turn.h */
+#define TICKET_SLOT_SHIFT	60	/* above addresses: the owner's slot, user/turn.h */
 #define TICKET_SLOT		(~0UL << TICKET_SLOT_SHIFT)
 
 /**
@@ -36,7 +36,10 @@ static inline void ticket_init(struct ticket_lock *lock)
 	*lock = (struct ticket_lock){ 0 };
 }
 
-/* This thread: where its own variables are.  pthread_self() would be a call. */
+/*
+ * Identifies this thread, by where its thread-local variables are. pthread_self() would be a
+ * call.
+ */
 static inline unsigned long ticket_self(void)
 {
 	return arch_thread();
@@ -52,13 +55,13 @@ static inline unsigned int ticket_slot(unsigned long word)
 	return word >> TICKET_SLOT_SHIFT;
 }
 
-/* Is @word, of a lock, this thread's? */
+/* Is @word, of a lock, owned by this thread? */
 static inline bool ticket_says_me(unsigned long word)
 {
 	return (word & ~(TICKET_WAITED | TICKET_LENT | TICKET_SLOT)) == ticket_self();
 }
 
-/* Does this thread have it? */
+/* Does this thread own it? */
 static inline bool ticket_is_mine(const struct ticket_lock *lock)
 {
 	return ticket_says_me(ticket_word(lock));
@@ -70,7 +73,7 @@ static inline bool ticket_change(struct ticket_lock *lock, unsigned long from, u
 					   __ATOMIC_RELAXED);
 }
 
-/* If it is free: the caller has it then, with @flags. */
+/* Takes the lock with @flags if it is free. */
 static inline bool ticket_try_with(struct ticket_lock *lock, unsigned long flags)
 {
 	return !ticket_word(lock) &&
@@ -85,26 +88,26 @@ static inline bool ticket_try(struct ticket_lock *lock)
 }
 
 /*
- * Asked by the head of the queue, of a lock that is free (@word is 0) or lent, every
- * TICKET_POLL_NS at least, and for the @polls th time since @word has changed: the word by
- * which to take it, or 0: not yet.
+ * Decides for the head of the queue about a lock that is free (@word is 0) or lent: returns the
+ * word by which to take it, or 0: not yet. Called at least every TICKET_POLL_NS; @polls: calls
+ * since @word has changed.
  */
 typedef unsigned long ticket_choose(unsigned long word, unsigned int polls, void *arg);
 
 #define TICKET_POLL_NS	10000000L
 
 /*
- * Waits for the turn of the caller, who has not got it.  @choose: NULL if it is never lent.
- * Returns the word.
+ * Waits for the caller's turn; the caller must not own the lock. @choose: NULL if the lock is
+ * never lent. Returns the word.
  */
 unsigned long ticket_wait(struct ticket_lock *lock, ticket_choose *choose, void *arg);
 
-/* Waits for the caller's turn.  Returns 0, or -EDEADLK if it is theirs already. */
+/* Waits for the caller's turn. Returns 0, or -EDEADLK if the caller owns the lock. */
 int ticket_take(struct ticket_lock *lock);
 
 /*
- * From the word @word, which the caller has lent, to @to, with TICKET_WAITED if a thread
- * waits and it is not 0: false if another thread has taken it.
+ * Takes back the lock that the caller lent as @word, making its word @to, plus TICKET_WAITED if a
+ * thread waits and @to is not 0. False if another thread has taken the lock.
  */
 bool ticket_back(struct ticket_lock *lock, unsigned long word, unsigned long to);
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The time of runs in a process: what they have used, and whether that is too much.
+ * The time that runs in a process have used, and their time limits.
  *
- * System calls of scripts are short, and so are the stretches of script code between
- * them.  These are measured by the system's clock, which is cheap to read, but goes on
- * while other threads have the CPU.  So of a long stretch only what the thread's CPU
- * clock has counted is the script's, and no run ends at a limit that its thread's CPU time
- * is below.
+ * Most stretches of script code between two system calls are short. The monotonic clock, which is
+ * cheap to read, measures them, but it goes on while other threads have the CPU. So a long
+ * stretch counts only as far as the thread's CPU clock has advanced, and no run is ended at a
+ * limit that its thread's CPU time is below.
  */
 #include <errno.h>
 
 #include "sys.h"
 #include "user.h"
 
-/* A stretch that may have been interrupted. */
+/* A longer stretch may have been interrupted by other threads. */
 #define LONG_NS		1000000UL
 
 static unsigned long cpu_now(void)
@@ -21,17 +20,17 @@ static unsigned long cpu_now(void)
 	return sys_now(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* A reading of the CPU clock, as of which @time has been counted. */
+/* Notes a reading of the CPU clock, when @time had been counted. */
 static void set_cpu(struct run_own *own, unsigned long cpu, unsigned long time)
 {
 	own->cpu_time = time;
-	/* The clock thread reads it, too. */
+	/* The clock thread reads it as well. */
 	__atomic_store_n(&own->cpu, cpu, __ATOMIC_RELAXED);
 }
 
 /*
- * The CPU clock is read at the start unless the last run was short: for the first long
- * stretch of one that is not, there is no reading to compare with.
+ * The CPU clock is read at the start unless the last run was short. A first long stretch without
+ * that reading has nothing to compare with.
  */
 void run_begin_time(struct run *run)
 {
@@ -55,7 +54,7 @@ void run_end_time(struct run *run)
 	own->is_short = run->time - own->start <= LONG_NS;
 }
 
-/* After something that took long the reading is taken anew: its time is not the script's. */
+/* After a long system call the CPU clock is read again: that time is not the script's. */
 void run_enter(struct run *run)
 {
 	struct run_own *own = run_own(run);
@@ -67,8 +66,8 @@ void run_enter(struct run *run)
 }
 
 /*
- * How much of a stretch of @elapsed ns this thread had: no more than it had since the last
- * reading, of which earlier stretches have been counted.
+ * How much of a stretch of @elapsed ns this thread had the CPU: at most the CPU time since the
+ * last reading, less the stretches counted since.
  */
 static unsigned long had_cpu(struct run_own *own, unsigned long elapsed)
 {
@@ -88,7 +87,7 @@ static unsigned long had_cpu(struct run_own *own, unsigned long elapsed)
 	return used;
 }
 
-/* Short stretches can have been interrupted as well, each for a short time. */
+/* Short stretches may each have been interrupted for a short time, too. */
 static void check_time(struct run *run)
 {
 	struct run_own *own = run_own(run);
@@ -137,8 +136,9 @@ unsigned long run_leave(struct run *run)
 }
 
 /*
- * By the clock thread, of a run that it only asks to look for itself: over a limit if the
- * thread had the CPU, or in a long stretch without a reading of the CPU clock.
+ * For the clock thread, which only asks a run to check itself: true if the run would be over a
+ * limit had its thread had the CPU all the time, or is in a long stretch without a reading of the
+ * CPU clock.
  */
 bool run_is_overdue(struct run_own *own)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See turn.h. */
+/* Implements turn.h: takes, lends and takes back turns, and finds calls that never return. */
 #include <errno.h>
 #include <signal.h>
 
 #include "sys.h"
 #include "turn.h"
 
-/* With TICKET_POLL_NS 100 ms. */
+/* 100 ms with TICKET_POLL_NS. */
 #define POLLS_TAKEN	10
 
 _Static_assert(TURN_SLOTS <= 1U << (64 - TICKET_SLOT_SHIFT), "a slot is a part of a word");
@@ -39,8 +39,8 @@ static bool is_on(const stack_t *stack, unsigned long p)
 }
 
 /*
- * Has this thread's call that began at @frame been left?  It has not if what runs is a
- * handler on a stack of its own, or begins below it.
+ * Has this thread left its call that began at @frame? Not if the code that runs is a signal
+ * handler on an alternate stack, or has its frame below @frame.
  */
 static bool is_left(unsigned long frame, const void *now)
 {
@@ -59,7 +59,7 @@ static bool has_ended(int tid)
 	return sys_call(tgkill, sys_call(getpid), tid, 0) == -ESRCH;
 }
 
-/* The call will not come back. */
+/* Can the call that @note names no longer return? */
 static bool is_over(unsigned long note, const void *now)
 {
 	if (!note)
@@ -69,7 +69,7 @@ static bool is_over(unsigned long note, const void *now)
 
 /* -- Slots -------------------------------------------------------------------------- */
 
-/* A call that is over holds the script no longer. */
+/* Frees the slot of a call that is over, with the call's reference to the script. */
 static void give_slot_left(struct script *script, unsigned int slot, unsigned long note,
 			   const void *now)
 {
@@ -102,8 +102,8 @@ static unsigned long slot_bits(int slot)
 /* -- Turns -------------------------------------------------------------------------- */
 
 /*
- * A turn of this thread whose call is over is free before its slot is: so the slot of a turn
- * that a thread finds its own has the note of its own call.
+ * A turn of this thread whose call is over is freed before its slot. So the slot of a turn that
+ * this thread owns has the note of the same call.
  */
 static void give_turn_left(struct script *script, const void *now)
 {
@@ -140,7 +140,7 @@ static bool kernel_runs(struct script *script)
 	return user_info(script, &info) || info.state == SYSCRIPT_STATE_RUNNING;
 }
 
-/* May the turn be taken, which is free or lent? */
+/* May the head of the queue take the turn, which is free or lent? */
 static bool may_take(struct script *script, unsigned long word, unsigned int polls)
 {
 	unsigned long note;
@@ -169,7 +169,7 @@ int turn_take(struct script *script)
 
 /**
  * struct waiting - a call in the kernel that waits for the turn
- * @slot: that it has taken, or negative
+ * @slot: the slot that it has taken, or negative
  */
 struct waiting {
 	struct script *script;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Turns of scripts, which guard what the library keeps of them: counters, output, texts of
- * errors, and the program.  One thread has a turn for as long as its call lasts.
+ * A script's turn is the lock of the library's state of the script: counters, output, error
+ * texts, and the program.  A thread has the turn while its call lasts.
  *
- * That call may never end: a signal handler leaves it by siglongjmp(3), or its thread ends in
- * it.  In the process this breaks the script.  But where the script is in the kernel, handlers
- * find no run under way, and the kernel makes one run after another without any help.  So
- * what a call in the kernel needs is its own, in a slot: arguments, results, and whether it has
- * failed (struct runtime_io); and the turn is lent meanwhile.
+ * That call may never end: a signal handler may leave it by siglongjmp(3), or its thread may end
+ * in it.  In the process this breaks the script.  But if the script is in the kernel, handlers
+ * find no run under way, and the kernel serialises runs by itself.  So a call in the kernel has
+ * its arguments, results and error state in a slot of its own (struct runtime_io), and lends the
+ * turn meanwhile.
  *
- * A slot is taken and noted by one instruction: its note says which thread's call has it, and
- * where the call's stack begins.  So it is known at any instruction whose a slot is, and whether
- * that call is over: its thread has ended, or runs with a stack that no longer has the call.
+ * A slot is taken by one atomic write of a note: which thread's call has the slot, and where the
+ * call's stack begins.  So it is known at any instruction which call has a slot, and whether that
+ * call is over: its thread has ended, or its stack no longer contains the call's frame.
  *
  * - A handler that has interrupted the turn's owner makes its call in another slot.  If the
  *   owner's call is over, the turn is the new call's.
- * - The head of the queue takes a turn, in another slot, whose owner has ended, or that has been
- *   lent for long while the kernel does not run the script.  If the owner comes back it has its
- *   results, but no part in what the turn guards: the text of its error is lost.  So to take a
- *   turn too early does no harm.
+ * - The head of the queue takes a turn whose owner has ended, or which has been lent for long
+ *   while the kernel does not run the script; its call has another slot.  If the owner comes
+ *   back, it has its results, but no access to what the turn guards: the text of its error is
+ *   lost.  So taking a turn too early does no harm.
  *
- * Slots of calls that are over are found when another call does not get the turn at once, or
- * the script is closed.
+ * Slots of calls that are over are freed when another call does not get the turn at once, or the
+ * script is closed.
  */
 #ifndef LIB_USER_TURN_H
 #define LIB_USER_TURN_H
@@ -29,10 +29,13 @@
 #include "lock.h"
 #include "user.h"
 
-/* Calls @script has no turn, but a slot: it is nested in a call that has it. */
+/* The call has a slot, but no turn: it is nested in a call of the same thread that has the turn. */
 #define TURN_NESTED	(1UL << 3)
 
-/* A note: 1 bit, the thread's number, and its stack's address in units that hold in the rest */
+/*
+ * A note: a flag, the thread's number, and in the remaining bits the address of its stack in
+ * units.
+ */
 #define NOTE_HOLDS	1UL	/* a reference to the script is held for the call */
 #define NOTE_TID_SHIFT	1
 #define NOTE_TID_BITS	22	/* PID_MAX_LIMIT of Linux */
@@ -59,14 +62,14 @@ static inline void turn_give_slot(struct script *script, unsigned int slot)
 }
 
 /*
- * Takes the turn, in which the script may run in the process.  Returns 0, or -EDEADLK in a
- * handler that has interrupted its owner.
+ * Takes the turn; the script may then run in the process. Returns 0, or -EDEADLK in a handler
+ * that has interrupted the turn's owner.
  */
 int turn_take(struct script *script);
 
 /*
- * For a call in the kernel, with the note @note: the turn, where it is free.  Returns a word
- * for the following functions, or 0.
+ * Takes the turn for a call in the kernel with the note @note, if it is free. Returns a word for
+ * the functions below, or 0.
  */
 static inline unsigned long turn_try(struct script *script, unsigned long note)
 {
@@ -79,12 +82,13 @@ static inline unsigned long turn_try(struct script *script, unsigned long note)
 }
 
 /*
- * Where that has failed: waits.  Returns such a word, or 0: in a handler that has interrupted a
- * call in the process, or too many others.  The caller's stack begins at @frame.
+ * Waits for the turn after turn_try() has failed. Returns such a word; or 0 in a handler that has
+ * interrupted a call in the process, or too many other calls. The caller's stack begins at
+ * @frame.
  */
 unsigned long turn_wait(struct script *script, const void *frame, unsigned long note);
 
-/* Gives back a turn that has been taken from the caller, or that others wait for. */
+/* Ends a turn that has been taken from the caller, or that other threads wait for. */
 void turn_end_slowly(struct script *script, unsigned long word);
 
 static inline void turn_end(struct script *script, unsigned long word)
@@ -95,38 +99,38 @@ static inline void turn_end(struct script *script, unsigned long word)
 }
 
 /*
- * With signals blocked: is the caller, or the call that it is nested in, still the owner?
- * Then nothing is lent until turn_lend().
+ * With signals blocked: does the caller, or the call that it is nested in, still own the turn? If
+ * so, nothing is lent until turn_lend().
  */
 bool turn_regain(struct script *script, unsigned long word);
 void turn_lend(struct script *script);
 
 /*
- * With signals blocked, for what does not run the script, and so can be done while a call in
- * the kernel is under way: returns 0, or -EDEADLK.  turn_put() gets what is in @lent.
+ * With signals blocked, for requests that do not run the script, and so are possible while a call
+ * in the kernel is under way: returns 0, or -EDEADLK. turn_put() gets @lent.
  */
 int turn_get(struct script *script, bool *lent);
 void turn_put(struct script *script, bool lent);
 
-/* Has a call in the kernel, which is not over, a slot? */
+/* Does a call in the kernel that is not over have a slot? */
 bool turn_has_calls(struct script *script);
 /* Is no call under way? */
 bool turn_is_idle(const struct script *script);
-/* Is one of this thread's? */
+/* Is a call of this thread under way? */
 bool turn_is_used(const struct script *script);
 
 /*
- * Ends calls of @script that are over.  Those of this thread are known by their stack: they
- * began below @frame, where a function of the library that goes on has been called.
+ * Ends calls of @script that are over. Calls of this thread are recognised by their stack: they
+ * began below @frame, the frame of the library function that is running.
  */
 void turn_tidy(struct script *script, const void *frame);
-/* Only those of this thread. */
+/* As turn_tidy(), for this thread's calls only. */
 void turn_tidy_own(struct script *script, const void *frame);
 
-/* That of syscript_register() or syscript_close(), which make no calls themselves, or NULL. */
+/* The frame of syscript_register() or syscript_close(), which make no calls themselves, or NULL. */
 extern __thread const void *turn_entry __attribute__((tls_model("initial-exec")));
 
-/* In a child of fork(2), before thread_id() is another one. */
+/* In a child of fork(2), before thread_id() changes. */
 void turn_fork_child(struct script *script);
 
 #endif /* LIB_USER_TURN_H */

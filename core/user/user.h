@@ -2,21 +2,15 @@
 /*
  * The user backend: the module's core, in the process.
  *
- *   script.c      the requests of the uapi header
- *   fd.c          which descriptor is which script, and which are closed
- *   limits.c      the process's share
- *   engine.c      which engine has a number
- *   fork.c        what becomes of all that in a child
- *   arena.c       arenas of images, and their guards
+ *   script.c      the requests of the uapi header fd.c          scripts by descriptor, and closed
+ *   descriptors limits.c      the process's share engine.c      engines by number fork.c
+ *   the state of a child of fork(2) arena.c       arenas of images, and their guards
  *
  * and what the core offers engines (core/run.h, usermem.h, fs/, net/):
  *
- *   run.c         runs, and what they hold
- *   syscalls.c    their system calls
- *   time.c        their time
- *   clock.c       ends those that are over it
- *   usermem.c     the script's access to the process's memory
- *   files.c, readdirplus.c, mmsg.c, frames.c
+ *   run.c         runs, and what they hold syscalls.c    their system calls time.c        their
+ *   time clock.c       interrupts runs that are over their limit usermem.c     the script's
+ *   access to the process's memory files.c, readdirplus.c, mmsg.c, frames.c
  *
  * The rest of the core - program.c, request.c, and the engines - is the module's.
  */
@@ -34,9 +28,8 @@
 #include "ticket.h"
 
 /*
- * The defaults of the module's parameters: what registers there does here.  But for the
- * scripts of one process, which count here wherever they run: an administrator may allow
- * more in the kernel than a user has by default.
+ * The defaults of the module's parameters. A process's scripts count here wherever they run: an
+ * administrator may allow a user more in the kernel than by default.
  */
 #define USER_SCRIPTS_MAX	1024
 #define USER_MEMORY_MAX		(16UL << 20)	/* bytes, one script */
@@ -47,7 +40,7 @@
 
 #define COPY_PAGES	16
 
-/* Pages that this run has found to be there; see usermem.c. */
+/* Pages that this run has found mapped; see usermem.c. */
 struct copy_page {
 	unsigned long page;
 	bool writable;
@@ -57,20 +50,20 @@ struct copy_page {
  * struct run_own - a run, as the user backend's core sees it
  * @home:     the stack that the run came from, or NULL: still on it
  * @start:    run.time at the beginning of the run
- * @entered:  when it came into script code, 0 while it is in a system call
- * @left:     when it left script code for the last time, or began
+ * @entered:  when it last entered script code; 0 during a system call
+ * @left:     when it last left script code, or began
  * @cpu:      the last reading of the thread's CPU clock in this run, 0 before that
  * @cpu_time: run.time as of that reading
- * @cpu_start: what that clock showed at @start, or 0 before a reading
- * @is_short: so the last run was
- * @clock:    where the clock thread finds it
- * @kernel_id: the script in the kernel that this only hosts, or 0
- * @kernel_runs: and whether it ran when its counters were asked for
+ * @cpu_start: that clock at @start; 0 if it was not read
+ * @is_short: the last run was short
+ * @clock:    the clock thread's entry for it
+ * @kernel_id: id of the script in the kernel that this program only hosts, or 0
+ * @kernel_runs: that script ran when its counters were last read
  * @wall:     when the run began
- * @waited:   ns since then of waiting in system calls
+ * @waited:   ns since @wall that it waited in system calls
  *
- * The times are written by the running thread, and read by the clock thread without a
- * lock: that one only asks, the running thread decides.
+ * The running thread writes the times, the clock thread reads them without a lock: the clock
+ * thread only asks the running thread to check, which decides.
  */
 struct run_own {
 	void *home;
@@ -92,20 +85,20 @@ static inline struct run_own *run_own(struct run *run)
 	return (struct run_own *)((char *)run - offsetof(struct run_own, run));
 }
 
-/* Calls of one script in the kernel that may be under way, or left, at once. */
+/* The most calls of one script in the kernel at once, abandoned ones included. */
 #define TURN_SLOTS	8
 
 struct script {
-	struct script *next;		/* fd.c: first, as it never changes */
+	struct script *next;		/* fd.c: first, because it never changes */
 	struct ticket_lock turn;	/* guards the program */
 	unsigned long slots[TURN_SLOTS];	/* each a call's note, or 0: turn.h */
 	struct program *program;
-	struct script *base;		/* that it extends, held; or NULL */
+	struct script *base;		/* the script that it extends, held; or NULL */
 	bool is_watched;		/* by the clock thread: clock_put() */
 
 	unsigned int refs;		/* fd.c from here */
 	bool is_taken, is_listed, is_over, is_pinned;
-	int fd, hidden;			/* as given to the program; our end */
+	int fd, hidden;			/* the program's descriptor; the hidden read end */
 	dev_t dev;
 	ino_t ino;
 	unsigned long owner;
@@ -114,42 +107,47 @@ struct script {
 
 /* script.c: the requests of the uapi header */
 int user_register(struct syscript_register *reg);
-/* The image, followed by a zero byte, for free(): 0, -EFAULT or -ENOMEM. */
+/* Copies the image, followed by a zero byte, for free(): 0, -EFAULT or -ENOMEM. */
 int user_copy_image(char **image, const struct syscript_register *reg);
 int user_call(struct script *script, struct syscript_call *call);
-/* Its part at the end of a run with @err, which it returns. */
+/* The script's part of ending a run with @err, which it returns. */
 int user_failed(struct script *script, int err);
 int user_text(struct script *script, struct syscript_text *text);
-/* What user_text() says of @fd until it is called. */
+/* Sets the text that the next user_text() of @fd returns. */
 void user_tell(int fd, const char *text);
 int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
 int user_backend(const struct script *script);
 
-/* All, and NULL: engines.c */
+/* All engines, then NULL: engines.c */
 extern const struct engine_ops *const user_engines[];
 
 /* fork.c: in a child of fork(2), with all signals blocked and no lock held */
 void user_fork_child(void);
-/* For what the engines share; also engines.c */
+/* engines.c: for state that all VMs of an engine share */
 void user_engines_fork_child(void);
 
-/* lint.c: how many findings, or -errno; as many as fit, or why not, in @text */
+/*
+ * lint.c: returns the number of findings, or -errno; @text: as many findings as fit, or the error
+ */
 int user_lint(const struct syscript_register *reg, char *text, size_t size);
 
-/* syscalls.c: of a run, whatever its number: -errno, and its time does not count */
+/*
+ * syscalls.c: a call of a run by number, which may be missing in syscalls.def: the result or
+ * -errno; its time does not count for the run
+ */
 long run_plain_syscall(struct run *run, long nr, const long *args);
 
 /* time.c */
 
-/* At the beginning of a run, which is in script code then, and at its end. */
+/* Begins a run, which enters script code; ends it. */
 void run_begin_time(struct run *run);
 void run_end_time(struct run *run);
-/* Around system calls: their time is not the script's.  Both look at the clock. */
+/* Before and after system calls, whose time is not the script's. Both read the clock. */
 unsigned long run_leave(struct run *run);
 void run_enter(struct run *run);
 void run_check_wall(struct run_own *own, unsigned long now);
-/* By the clock thread, at each tick: is it time for run_poll()? */
+/* For the clock thread, at each tick: must the run call run_poll()? */
 bool run_is_overdue(struct run_own *own);
 
 /* usermem.c: after what may have unmapped pages or made them read-only */
@@ -157,7 +155,7 @@ void usermem_forget(struct run *run);
 /* Outside a run. */
 bool usermem_is_readable(unsigned long addr, unsigned long n);
 
-/* frames.c: at the end of a run, and of a program */
+/* frames.c: at the end of a run, and of a program. */
 void frames_end_run(struct frames_port *ports, bool may_keep);
 void frames_release(struct frames_port *ports);
 
@@ -172,12 +170,12 @@ int user_fd_publish(struct script *script, char *error);
 struct script *user_fd_find(int fd);
 
 /*
- * What @fd was when it was last looked at, with a reference, or NULL: for calls that
- * have the kernel look at it.
+ * The script that was last found at @fd, with a reference, or NULL: for calls that make the
+ * kernel check the descriptor.
  */
 struct script *user_fd_quick(int fd);
 
-/* Zeroed, or NULL; not for free(). */
+/* Returns a zeroed script, or NULL; freed by user_fd_free(). */
 struct script *user_fd_alloc(void);
 void user_fd_free(struct script *script);
 
@@ -185,30 +183,30 @@ extern unsigned int user_fd_count;
 
 static inline struct script *user_fd_get(int fd)
 {
-	/* Calls of the kernel backend pass here, too. */
+	/* Calls by the kernel backend pass here, too: usually there is no script to look up. */
 	return __atomic_load_n(&user_fd_count, __ATOMIC_RELAXED) ? user_fd_find(fd) : NULL;
 }
 
 struct script *user_fd_next(unsigned long long after);
 void user_fd_put(struct script *script);
 bool user_fd_foreign(const struct script *script);
-/* By a caller with a reference: what it has stays after its death, until it is closed. */
+/* By a caller with a reference: keeps the script's memory after its death, until it is closed. */
 void user_fd_pin(struct script *script);
 void user_fd_dead(struct script *script);
 void user_fd_renumber(struct script *script, int fd);
-/* Frees what the program has closed.  Not in a call, which may be a signal handler's. */
+/* Frees scripts that the program has closed. Not during a call, which may be a signal handler's. */
 void user_fd_sweep(void);
 void user_fd_fork_child(void);
-/* A script without references. */
+/* Destroys a script without references. */
 void user_destroy(struct script *script);
 
 /*
- * clock.c, for engines with interrupt().  Its thread is there between the first clock_get()
- * (0 or -EAGAIN) and the last clock_put().
+ * clock.c, for engines with interrupt(). The clock thread exists from the first clock_get() (0 or
+ * -EAGAIN) to the last clock_put().
  */
 int clock_get(void);
 void clock_put(void);
-/* Once for each run_own; false: no memory. */
+/* Once for each run_own; false if out of memory. */
 bool clock_add(struct run_own *own);
 void clock_del(struct run_own *own);
 /* Around a run, in any context.  After clock_leave() no thread looks at @own. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The script's access to the process's memory.  A wild address has to give
- * -EFAULT, and the library may not take the program's SIGSEGV for that: the
- * kernel is asked once per page and run, with calls that touch the page and do
- * nothing else.  Pages that the script's system calls unmap are forgotten; if a thread
- * unmaps memory that a running script uses, there is a fault, as in C code.
+ * The script's access to the process's memory.  A wild address must give -EFAULT, but the library
+ * may not handle SIGSEGV, which is the program's.  So the kernel is asked once per page and run,
+ * by calls that touch the page and do nothing else.  Pages that the script's system calls unmap
+ * are asked for again; if a thread unmaps memory that a running script uses, the process faults,
+ * as in C code.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -15,15 +15,15 @@
 #include "user.h"
 #include "usermem.h"
 
-/* An unknown "how" is refused after the set has been read. */
+/* rt_sigprocmask(2) reads the set before it refuses an unknown "how". */
 static bool page_readable(unsigned long addr)
 {
 	return sys_call(rt_sigprocmask, -1, addr & ~7UL, 0, 8) == -EINVAL;
 }
 
 /*
- * Or-s a 0 to the word: an atomic access, harmless to other threads.  Should the
- * word be -2048 and a futex, one waiter wakes up, as waiters have to expect.
+ * ORs 0 to the word: an atomic access, harmless to other threads. If the word is a futex with the
+ * value -2048, one waiter wakes up, which waiters must expect.
  */
 static bool page_writable(unsigned long addr)
 {
@@ -35,7 +35,7 @@ static bool page_writable(unsigned long addr)
 
 static bool page_ok(struct run_own *own, unsigned long addr, bool write)
 {
-	unsigned long page = addr / PAGE_SIZE + 1;	/* a forgotten entry has 0 */
+	unsigned long page = addr / PAGE_SIZE + 1;	/* 0: an unused entry */
 	struct copy_page *known = &own->pages[page % COPY_PAGES];
 
 	if (known->page == page && (known->writable || !write))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* What the library cannot say in C, for the architecture that it is built for. */
+/* What the library needs an architecture's assembler for. */
 #ifndef LIB_ARCH_H
 #define LIB_ARCH_H
 

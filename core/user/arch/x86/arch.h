@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* See ../arch.h: system calls, the thread's own word, copies that no tool checks. */
+/* Implements ../arch.h: system calls, the thread pointer, copies that sanitizers do not check. */
 #ifndef LIB_ARCH_X86_H
 #define LIB_ARCH_X86_H
 
-/* The result, or -errno; errno stays as it is. */
+/* Returns the result, or -errno; does not touch errno. */
 static inline long sys_call6(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -18,7 +18,7 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e, lo
 	return ret;
 }
 
-/* Where every instruction counts. */
+/* For paths where every instruction counts. */
 static inline long sys_call3(long nr, long a, long b, long c)
 {
 	long ret;
@@ -30,7 +30,7 @@ static inline long sys_call3(long nr, long a, long b, long c)
 	return ret;
 }
 
-/* The address of what the thread library keeps of this thread: its own, and never 0. */
+/* The thread pointer: differs between threads and is never 0. */
 static inline unsigned long arch_thread(void)
 {
 	unsigned long self;
@@ -45,7 +45,7 @@ static inline void arch_copy(void *to, const void *from, unsigned long n)
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-/* A client request of Valgrind's: instructions that do nothing, which it knows. */
+/* A Valgrind client request: instructions that do nothing, which Valgrind recognises. */
 static inline unsigned long valgrind_request(unsigned long code, unsigned long a, unsigned long b)
 {
 	unsigned long request[6] = { code, a, b }, answer = 0;
