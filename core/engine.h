@@ -143,9 +143,9 @@ struct engine_ops {
 
 	/*
 	 * For CONTEXT_ATOMIC, with bottom halves off.  The call itself is syscript_seat_run() of
-	 * <linux/syscript_program.h>.  seats() gives the VM's seats to @program, and returns a struct
-	 * syscript_seat __percpu * as a number, because some engines' files cannot include that
-	 * type.  The caller sets and clears @event, and sets the hook's fields.  seat_error():
+	 * <linux/syscript_program.h>.  seats() gives the VM's seats to @program, and returns a
+	 * struct syscript_seat __percpu * as a number, because some engines' files cannot include
+	 * that type.  The caller sets and clears @event, and sets the hook's fields.  seat_error():
 	 * after a call on this CPU whose result is invalid, fills @error with the reason if the
 	 * call failed.  seat_text(): the text of such an error; may be called at any time.
 	 */

@@ -83,9 +83,9 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 void limits_unpin(struct limits_pinned *pinned);
 
 /*
- * Charges an arena of the module to the caller's account: 0 with @account, or -ENOMEM. Its pages
- * are charged one by one by the task that touches them: false if the account's limit is reached.
- * limits_close_arena() uncharges the @pages that the arena still has.
+ * An arena of the module's, for the caller's account: 0 with @account, or -ENOMEM.  Its
+ * pages are charged one by one, by whoever uses it: false where the account has no more.
+ * limits_close_arena() uncharges the @pages that it still has.
  */
 int limits_open_arena(struct limits_account **account);
 bool limits_hold(struct limits_account *account, unsigned long pages);

@@ -376,9 +376,7 @@ int program_load(struct program *program, const struct syscript_register *reg,
 
 void program_destroy(struct program *program)
 {
-	/*
-	 * 1. The VM, unless it was destroyed earlier.
-	 */
+	/* 1. The VM, unless it was destroyed earlier. */
 	program_die(program);
 
 	/*

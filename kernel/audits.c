@@ -110,13 +110,13 @@ void audits_leave(long ret)
 	static_call(audit_exit)(!IS_ERR_VALUE(ret), ret);
 }
 
-/* audit_dummy_context() reads it: true if there are no rules. */
+/* Returned by audit_dummy_context(): true if there are no rules. */
 static void set_dummy(bool dummy)
 {
 	WRITE_ONCE(*(int *)audit_context(), dummy);
 }
 
-/* A new context counts the rules.  It logs nothing, as it has no call. */
+/* A new context counts the rules; it logs nothing, because it has no call. */
 static bool are_rules(void)
 {
 	struct audit_context *own = audits_open();

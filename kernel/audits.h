@@ -2,9 +2,9 @@
 /*
  * Audit's records of the calls of scripts.
  *
- * A task has one audit context, which the call that runs a script is using.  So each
- * call of the script has one of its own, for as long as it lasts: the kernel
- * allocates, fills in, matches, logs and frees it, as for a call from user mode.
+ * A task has one audit context, which is in use by the call that runs the script. So each of the
+ * script's calls gets a context for its duration: the kernel's functions allocate, fill in,
+ * match, log and free it, as for a call from user mode.
  */
 #ifndef SYSCRIPT_AUDITS_H
 #define SYSCRIPT_AUDITS_H
@@ -14,7 +14,7 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
-/* Where a kernel lacks one of audit's functions, audits_can_record() stays false. */
+/* If the kernel lacks an audit function, audits_can_record() stays false. */
 void audits_init(void);
 void audits_exit(void);
 
@@ -23,7 +23,7 @@ bool audits_can_record(void);
 /* Do rules ask for records of the current task? */
 static __always_inline bool audits_ask(void)
 {
-	/* A context stays as it was once auditing has been switched off. */
+	/* The context stays after auditing has been switched off. */
 	return unlikely(!audit_dummy_context()) && audit_enabled;
 }
 
@@ -40,17 +40,17 @@ static inline void audits_look(void)
 }
 
 /*
- * Gives the current task a new context and returns its own; or NULL, if there is no
- * memory, or rules exclude new tasks like it.
+ * Gives the current task a new context, and returns the task's old one; NULL if out of memory, or
+ * if rules exclude new tasks like it.
  */
 struct audit_context *audits_open(void);
-/* The call that the context records, and its result.  Both may sleep. */
+/* Record a call in the context, and its result. Both may sleep. */
 void audits_enter(unsigned int nr, const long *args);
 void audits_leave(long ret);
 /* Frees the current context, and restores @own. */
 void audits_close(struct audit_context *own);
 
-/* 0; or -EOPNOTSUPP if no context can be made: the script is then not run. */
+/* Returns 0, or -EOPNOTSUPP if no context can be made: the script is then not run. */
 int __audits_check(void);
 
 static inline int audits_check(void)
@@ -58,7 +58,7 @@ static inline int audits_check(void)
 	return audits_ask() ? __audits_check() : 0;
 }
 
-/* For a batch: passes on what the replaced system call would have told audit. */
+/* For a batch: reports to audit what the system call that it replaces would have. */
 void __audits_see_file(const struct dentry *dentry);
 void __audits_see_address(const void *addr, unsigned int len);
 

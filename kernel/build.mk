@@ -33,8 +33,8 @@ $(KMODULE): FORCE $(BUILD)/gen/constants.inc $(KTREE)/complete | $(VENDOR_READY)
 	$(call say,KBUILD)
 	@kernel/build-module $(KDIR) $(KOUT) $(VENDOR) $(BUILD)/gen
 
-# User pointers taken for the kernel's, locks that are not released: of the kernel's side,
-# for LuaJIT's files are no kernel code.
+# sparse finds user pointers used as kernel pointers, and unbalanced locks.  Not in LuaJIT's
+# files, which are not kernel code.
 .PHONY: lint-module
 lint-module: module | $(BUILD)/deps/lint.ready
 	$(call say,SPARSE)

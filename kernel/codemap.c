@@ -21,7 +21,7 @@ struct whose {
 	const struct program *program;
 };
 
-/* A name is the user's: it must not pass for another symbol. */
+/* The name is chosen by the user: it must not pass for another symbol. */
 static void codemap_show_name(struct seq_file *m, const struct program *program, int line)
 {
 	seq_printf(m, "%s:", program->engine->name);
@@ -31,7 +31,10 @@ static void codemap_show_name(struct seq_file *m, const struct program *program,
 		seq_printf(m, ":%d", line);
 }
 
-/* A symbol reaches to the next.  Of two symbols at one address perf takes the global one. */
+/*
+ * A symbol's size reaches to the next one. Of two symbols at one address, perf takes the global
+ * one.
+ */
 static void show_piece(void *arg, unsigned long start, unsigned long end, int line)
 {
 	const struct whose *whose = arg;

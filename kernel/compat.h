@@ -39,7 +39,7 @@
 #define __no_stack_protector	__attribute__((__no_stack_protector__))
 #endif
 
-/* Where all variables on the stack are zeroed. */
+/* Set if the compiler zeroes all variables on the stack. */
 #ifndef __uninitialized
 #define __uninitialized	__attribute__((__uninitialized__))
 #endif
@@ -62,7 +62,7 @@ static inline void compat_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* 0 or -EINTR.  rtnl_lock_killable() is not for modules everywhere. */
+/* Returns 0 or -EINTR. Not all kernels export rtnl_lock_killable(). */
 static inline int compat_rtnl_lock_killable(void)
 {
 	while (!rtnl_trylock()) {
@@ -82,7 +82,7 @@ static inline int compat_inode_permission(const struct path *path, int mask)
 #endif
 }
 
-/* The size that getxattr(2) returns without a buffer; not for access control lists, see below. */
+/* The size that getxattr(2) returns without a buffer; access control lists: see below. */
 static inline ssize_t compat_getxattr_size(const struct path *path, const char *name)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -130,10 +130,10 @@ static inline struct file *compat_shmem_file_setup(const char *name, loff_t size
 #endif
 }
 
-/* Is a struct filename with only ->name set, and zeros elsewhere, valid? */
+/* Is a struct filename valid that has only ->name set, and zeros elsewhere? */
 #define COMPAT_PLAIN_FILENAME	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
 
-/* Newer kernels notify wherever a file is opened. */
+/* Newer kernels call fsnotify in each function that opens a file. */
 static inline void compat_fsnotify_open(struct file *file)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
@@ -178,7 +178,7 @@ static inline int compat_dequeue_signal(sigset_t *mask, kernel_siginfo_t *info)
 #endif
 }
 
-/* Around tracepoints of raw_syscalls, whose probes may fault on newer kernels. */
+/* Around calls of raw_syscalls' tracepoints, whose probes may fault on newer kernels. */
 static inline void compat_syscall_tracepoint_lock(void)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
@@ -225,7 +225,7 @@ static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
 #endif
 }
 
-/* Of a mapping that is being made, which nothing else sees. */
+/* For a mapping that is being made, which no other task sees. */
 static inline void compat_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -248,7 +248,7 @@ static inline void compat_vm_flags_clear(struct vm_area_struct *vma, vm_flags_t 
 #define ftrace_regs_set_instruction_pointer ftrace_instruction_pointer_set
 #endif
 
-/* Not shown to programs. */
+/* An attribute that statx(2) does not show to user space. */
 #ifdef STATX_ATTR_CHANGE_MONOTONIC
 #define COMPAT_STATX_ATTR_INTERNAL	STATX_ATTR_CHANGE_MONOTONIC
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time in code that does not migrate to another CPU: the bare counter is enough,
- * and costs a fraction of sched_clock().
+ * Measures time in code that does not migrate to another CPU: there the bare time-stamp counter
+ * is enough, and costs a fraction of sched_clock().
  */
 #ifndef SYSCRIPT_CYCLES_H
 #define SYSCRIPT_CYCLES_H
@@ -14,7 +14,7 @@
 
 extern u32 cycles_mult;			/* ns per cycle, times 2^22 */
 
-/* 0; -ENODEV after a message where the counter's frequency is not known. */
+/* Returns 0, or -ENODEV after a message if the counter's frequency is unknown. */
 int __init cycles_init(void);
 
 static inline u64 cycles_now(void)

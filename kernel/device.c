@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests of uapi/syscript.h, on devices and on script fds: what
- * passes between user memory and script.c, and nothing else.
+ * The requests of uapi/syscript.h, on devices and on script fds: copies structures between user
+ * memory and script.c, and nothing else.
  *
- * There is no compat_ioctl on purpose.  A 32-bit task's system calls have other
- * numbers and other structures than the ones that scripts make, so it gets
- * ENOTTY; libsyscript runs its scripts in user space.
+ * There is no compat_ioctl on purpose.  A 32-bit task's system calls differ in numbers and
+ * structures from the calls that scripts make, so it gets ENOTTY, and libsyscript runs its
+ * scripts in user space.
  */
 #include <linux/anon_inodes.h>
 #include <linux/compat.h>
@@ -30,7 +30,7 @@
 #include "shared.h"
 #include "uapi/syscript.h"
 
-/* The sizes that the first version of each structure had. */
+/* The size of each structure's first version. */
 #define DEVICE_REGISTER_SIZE_1	136
 #define DEVICE_CALL_SIZE_1	144
 #define DEVICE_TEXT_SIZE_1	16
@@ -96,7 +96,9 @@ static noinline int device_call_expects_file(const struct syscript_call *call)
 	return same ? 0 : -ESTALE;
 }
 
-/* Likewise for callers that pass the script's id: the descriptor may be another script's by now. */
+/*
+ * As above, for callers that pass the script's id: the descriptor may be another script's by now.
+ */
 static inline int device_call_expects(const struct script *script,
 				      const struct syscript_call *call)
 {
@@ -136,10 +138,10 @@ static long device_call_any_size(struct script *script,
 }
 
 /*
- * Straight loads and stores instead of copies: an empty call costs little more
- * than an empty ioctl, and each copy_*_user() would be a good part of that.
- * No indexing: a bounds check would be a call, which must not happen there.
- * Compounds have two arguments, which take a third of what they would in the loop.
+ * Plain loads and stores: an empty call costs little more than an empty ioctl, and a
+ * copy_*_user() would be a good part of that. No indexing, because a bounds check may be a
+ * function call, which is not allowed within user_access_begin(). Compounds have two arguments;
+ * without the loop they cost a third.
  */
 static __always_inline int device_call_in(struct syscript_call *call,
 					  const struct syscript_call __user *user)
@@ -199,7 +201,7 @@ fault:
 static __always_inline long device_call(struct script *script,
 					struct syscript_call __user *user)
 {
-	struct syscript_call call __uninitialized;	/* read only where written */
+	struct syscript_call call __uninitialized;	/* read back only if written */
 	u32 nresults;
 	int err;
 
@@ -235,7 +237,7 @@ static loff_t script_file_seek(struct file *file, loff_t offset, int whence)
 {
 	if (unlikely(whence != SYSCRIPT_SEEK_CALL || offset >= 0))
 		return noop_llseek(file, offset, whence);
-	/* As with ioctl(2): see the top. */
+	/* As in the comment at the top, for ioctl(2). */
 	if (unlikely(in_compat_syscall()))
 		return -ENOTTY;
 	return device_call(file->private_data, (void __user *)-offset) ?:
@@ -305,7 +307,7 @@ static long device_text(struct script *script, struct syscript_text __user *user
 	return device_copy_out(user, cmd, &text, sizeof(text));
 }
 
-/* @script's counters, or those of the script after the id that @user has. */
+/* The counters of @script, or, if that is NULL, of the first script after the id in @user. */
 static long device_info(struct script *script, struct syscript_info __user *user,
 			unsigned int cmd)
 {
@@ -361,7 +363,7 @@ static int script_file_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* In /proc/PID/fdinfo, which processes may read that may trace this one. */
+/* Shown in /proc/PID/fdinfo, to processes that may trace this one. */
 static void script_file_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct syscript_info info;
@@ -384,7 +386,7 @@ static void script_file_fdinfo(struct seq_file *m, struct file *file)
 			   info.counters[i].value);
 }
 
-/* The owner keeps the module for as long as there is a script. */
+/* The owner pins the module while there is a script. */
 static const struct file_operations script_file_ops = {
 	.owner = THIS_MODULE,
 	.show_fdinfo = script_file_fdinfo,
@@ -405,9 +407,7 @@ static int device_check_engine(const struct file *file, u32 engine, char *error)
 	return -EACCES;
 }
 
-/*
- * Copies @len bytes at @from, adds a NUL, and never reads user memory again.  Free with kvfree().
- */
+/* Copies @len bytes at @from and adds a NUL; user memory is read only once. Free with kvfree(). */
 static char *device_copy_text(u64 from, size_t len)
 {
 	char *text = kvmalloc(len + 1, GFP_KERNEL_ACCOUNT);
@@ -717,7 +717,7 @@ static long device_program(struct syscript_program __user *user, unsigned int cm
 static long device_invoke_checked(struct syscript_invoke *invoke)
 {
 	u8 data[SYSCRIPT_INVOKE_DATA_MAX];
-	u32 len = min_t(u32, invoke->data_len, sizeof(data));	/* as it has been checked */
+	u32 len = min_t(u32, invoke->data_len, sizeof(data));	/* the flags, as checked above */
 	char *error;
 	int err;
 
@@ -764,7 +764,7 @@ long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 EXPORT_SYMBOL_NS_GPL(script_device_ioctl, COMPAT_NS(SYSCRIPT));
 
-/* An arena for programs of the confined engine, which all devices are for. */
+/* mmap(2): an arena for programs of the confined engine, which every device serves. */
 int script_device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	return script_may_create() ?: confined_mmap(vma);

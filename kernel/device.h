@@ -2,8 +2,8 @@
 /*
  * Devices and the script fds: the requests of uapi/syscript.h.
  *
- * /dev/syscript is for the confined engine, which serves everyone.  A module that has an
- * engine for fewer adds a device of its own, whose permissions say for whom.
+ * /dev/syscript is for the confined engine, and may be opened to all users. The module of an
+ * engine that needs more trust adds its own device, whose permissions say who may use it.
  */
 #ifndef SYSCRIPT_DEVICE_H
 #define SYSCRIPT_DEVICE_H
@@ -16,7 +16,7 @@ struct engine_ops;
 /**
  * struct script_device - a device that takes scripts and programs
  * @misc: its name, minor and operations: DEVICE_OPS
- * @only: the engine that they are for, or NULL: any
+ * @only: the only engine that it takes them for, or NULL for all
  */
 struct script_device {
 	struct miscdevice misc;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's system calls, entries_NAME() for those of syscalls.def: the functions that
- * its entry for the processor calls, and nothing around them.
+ * entries_NAME() for each system call of syscalls.def: calls the kernel's function without the
+ * work of the system call entry.
  *
- * Each is a jump to __x64_sys_NAME(), so that it is called directly: x64_sys_call()
- * compares its way to the same function, and a pointer would be a retpoline, and a
- * fault on kernels with IBT, which have sealed what they only call directly.
+ * Each is a direct jump to __x64_sys_NAME(). x64_sys_call() would reach it by a binary search,
+ * and a pointer by a retpoline, or by a fault on kernels with IBT, which seal functions that they
+ * only call directly.
  */
 #ifndef SYSCRIPT_ENTRIES_H
 #define SYSCRIPT_ENTRIES_H
@@ -32,7 +32,7 @@ enum {
 	ENTRIES_COUNT
 };
 
-/* Their numbers. */
+/* Numbers of system calls. */
 extern const u16 entries_numbers[];
 
 /* Makes the call with @index. */

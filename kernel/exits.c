@@ -43,7 +43,7 @@ DEFINE_STATIC_CALL(kernel_do_exit, exits_no_exit);
 
 struct exit_work {
 	struct callback_head head;
-	struct file *holder;		/* the module's, until this work has left its text */
+	struct file *holder;		/* holds the module until this work has left its text */
 	long code;
 };
 
@@ -107,7 +107,7 @@ STACK_FRAME_NON_STANDARD(instead_of_exit);
 
 /*
  * Did a filter end the task?  A task that oopses while a filter is evaluated exits at once, as
- * ever.
+ * without this hook.
  */
 static bool notrace is_filters(void)
 {
@@ -129,11 +129,11 @@ static struct ftrace_ops do_exit_ops = {
 };
 
 /*
- * Which returns the function graph tracer and kretprobes wait for: functions that
- * instead_of_exit() has passed by do not return any more.
+ * The function returns that the function graph tracer and kretprobes wait for: functions that
+ * instead_of_exit() has skipped do not return any more.
  *
- * Tools of root's that hook returns in ways of their own, BPF's trampolines, keep what
- * they hold for a function under way: they are not freed before the next boot.
+ * Tools of root that hook returns in other ways (BPF trampolines) never free what they hold for a
+ * skipped function.
  */
 struct returns {
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
@@ -157,10 +157,10 @@ static void get_returns(struct returns *returns)
 
 #ifdef CONFIG_RETHOOK
 /*
- * The kernel takes the first hook for that of the next function to return.  So the hooks of
- * functions that will not return are moved behind all others; they are freed when the task ends.
- * Interrupts put hooks of their own before the first, and take them off again.  The list has no
- * cycle at any moment: stack traces read it.
+ * The kernel takes the first return hook (rethook) as the hook of the next function to return. So
+ * the hooks of functions that will not return are moved behind all others; they are freed when
+ * the task ends. Interrupts insert their own hooks at the front and remove them again. The list
+ * never has a cycle, because stack traces read it.
  */
 static void set_hooks(struct llist_node *hooks)
 {
@@ -171,7 +171,7 @@ static void set_hooks(struct llist_node *hooks)
 	passed = current->rethooks.first;
 	for (next = passed; next && next != hooks; next = next->next)
 		last = next;
-	/* Without other hooks no hook can be mistaken for another function's. */
+	/* Without other hooks none can be mistaken for another function's. */
 	if (last && next) {
 		WRITE_ONCE(current->rethooks.first, hooks);
 		WRITE_ONCE(last->next, NULL);
@@ -204,7 +204,7 @@ long exits_guard(void)
 
 	get_returns(&returns);
 	block->fn = exits_guarded;
-	/* instead_of_exit() returns to here. */
+	/* instead_of_exit() returns here. */
 	ret = arch_call_from(&block->arch_data, filters_ask);
 	if (unlikely(ret > 0))
 		set_returns(&returns);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Threads that end in the middle of a run.
- *
- * A seccomp filter that kills a thread and not its process does so at once, by
- * do_exit().  The run's locks, references and memory would be lost.  So do_exit() is
- * put off: the run is taken to its end, and the thread exits before it is back in
- * user mode.
+ * A seccomp filter that kills only a thread calls do_exit() at once, in the middle of a run,
+ * whose locks, references and memory would be lost. So do_exit() is deferred: the run ends first,
+ * and the thread exits before it returns to user mode.
  */
 #ifndef SYSCRIPT_EXITS_H
 #define SYSCRIPT_EXITS_H
@@ -14,7 +11,7 @@
 #include <linux/seccomp.h>
 #include <linux/types.h>
 
-/* Where do_exit() cannot be hooked, exits_can_wait() stays false. */
+/* If do_exit() cannot be hooked, exits_can_wait() stays false. */
 void exits_init(void);
 void exits_exit(void);
 

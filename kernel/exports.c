@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Symbols exported to engines in separate modules, in one namespace: batches, frames, and what an
- * engine needs whose code may not be preempted (run_own.h, gates_own.h). run.c, gates.c,
- * usermem.c, engine.c and hook.c export their own.
+ * Symbols exported to engines in separate modules, in one namespace: batches, frames, and the
+ * functions that a non-preemptible engine needs (run_own.h, gates_own.h). run.c, gates.c,
+ * usermem.c, engine.c and hook.c export their own functions.
  */
 #include <linux/export.h>
 
@@ -46,7 +46,7 @@ EXPORT(mmsg_recv);
 EXPORT(mmsg_send);
 EXPORT(readdirplus);
 
-/* Runs of an engine whose code may not be preempted. */
+/* Runs of a non-preemptible engine. */
 EXPORT(__usermode_works);
 EXPORT(filters_ask);
 EXPORT(limits_account_uid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements filters.h: __secure_computing() is not exported, so its address is found by name,
- * and it is called by a static call.
+ * Implements filters.h: __secure_computing() is not exported, so it is found by name, and called
+ * by a static call.
  */
 #include <linux/kprobes.h>
 #include <linux/static_call.h>

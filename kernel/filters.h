@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Seccomp filters are asked about the call that is in the task's registers, by the
- * kernel's own function: it evaluates them, logs, and does what they say.
+ * Asks seccomp filters about the call in the task's registers, by the kernel's own function,
+ * which evaluates and logs the filters and carries out their verdict.
  */
 #ifndef SYSCRIPT_FILTERS_H
 #define SYSCRIPT_FILTERS_H

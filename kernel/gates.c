@@ -2,8 +2,8 @@
 /*
  * Each system call as a function, for machine code of preemptible engines (gates.h): a call must
  * cost less than a call by the process.  So it is made at once, and rare conditions (signals,
- * ticks, task works) are checked only when it has returned: run_is_quiet(). If one holds, or
- * might, the call goes through run_syscall_sleepable().
+ * ticks, task works) are checked only when it has returned: run_is_quiet(). If one may hold, the
+ * call goes through run_syscall_sleepable().
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -67,11 +67,11 @@ static ask_fn *const asks_preemptible[] = {
 /* -- Gates --------------------------------------------------------------------- */
 
 /*
- * A preemptible engine's call is made at once in the tick that is own->gate.open.  Not if a rare
- * condition holds, and not after a tick, because the time until then is accounted as script code.
+ * A preemptible engine's call is made at once while jiffies equals own->gate.open, that is until
+ * the next tick, whose time must be accounted first, and only if no rare condition holds.
  *
  * An engine on a stack of its own switches to the task's stack for the call. -ERESTART* comes
- * with _TIF_SIGPENDING, or reaches processes as well.
+ * with _TIF_SIGPENDING; without it processes see it, too.
  */
 static __always_inline long gate_preemptible(struct run *run, unsigned int index,
 					     unsigned long nr, unsigned int flags,

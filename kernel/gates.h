@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * run_gates (run.h) for the machine code of preemptible engines, which calls them
- * directly: the run comes after the arguments that are in registers, so that no
- * argument has to move.  The same rules hold, without those for engines that are not
- * preemptible.
+ * run_gates (run.h) for the machine code of preemptible engines, which calls gates directly. The
+ * run is passed after the arguments that are in registers, so that no argument has to move. The
+ * rules of run.h hold, except those for non-preemptible engines.
  *
  * The callee may overwrite its stack arguments.  Machine code keeps its own values above them
  * across a call, so a gate that would take no argument on the stack is declared with six.
@@ -17,9 +16,9 @@
 
 /**
  * struct gate - a system call, in the order of syscalls.def
- * @fn:   in a doomed run it does not return, where the engine has engine_ops.end()
+ * @fn:   in a doomed run it does not return if the engine has engine_ops.end()
  * @fn6:  in place of @fn for calls of six arguments
- * @args: number of arguments that the call takes and that are read
+ * @args: number of arguments that are read
  */
 struct gate {
 	long (*fn)(long a, long b, long c, long d, long e, struct run *run);

@@ -31,7 +31,7 @@ static __always_inline long call_at_home(struct run_own *own,
 enum {
 	ALLOWED,		/* script code has been left */
 	NOT_ASKED,		/* nothing has been done */
-	REFUSED,		/* or any other result of the filters that is not 0 */
+	REFUSED,		/* or another non-zero result of the filters */
 	SLEPT,			/* allowed, but the task may have slept */
 };
 

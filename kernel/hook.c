@@ -56,8 +56,8 @@ static noinline void hook_tell(const struct hook_program *program, const struct 
 }
 
 /*
- * Too many errors in a second: from here on the hook has no program.  Returns true if it had this
- * one.
+ * Takes a program with too many errors in a second off the hook. Returns true if the hook had
+ * this program.
  */
 static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 {
@@ -69,7 +69,7 @@ static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 	return true;
 }
 
-/* Returns true if this was the last error that @program may have. */
+/* Returns true if this error was the last that @program may make. */
 static bool count_error(struct syscript_hook *hook, struct hook_program *program)
 {
 	lockdep_assert_held(&hook->lock);
@@ -127,8 +127,8 @@ static void count_calls(struct syscript_counters *counters)
 }
 
 /*
- * The compiler gives the function that reads the clock a frame pointer, and a run does not
- * preserve that register.
+ * Not inlined: the compiler gives a function that reads the clock a frame pointer, and a run does
+ * not preserve that register.
  */
 static noinline s64 hook_run(struct syscript_seat *seat)
 {
@@ -233,7 +233,7 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 	return old;
 }
 
-/* Includes the calls counted by @untimed. */
+/* @untimed calls are included. */
 static u64 calls_of(const struct syscript_counters *counters)
 {
 	u64 calls;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Hooks: places in subsystems that call programs (<linux/syscript_program.h>), as seen
- * by the code that puts programs there.
+ * Hooks: attach points in subsystems that call programs (<linux/syscript_program.h>), for the
+ * code that attaches programs.
  *
- * A call is made with bottom halves off, which also keeps the program: one that is taken
- * off a hook is freed after synchronize_net().
+ * A call is made with bottom halves off, which also keeps the program: one that is taken off a
+ * hook is freed after synchronize_net().
  */
 #ifndef SYSCRIPT_HOOK_H
 #define SYSCRIPT_HOOK_H
@@ -19,12 +19,12 @@
 
 /**
  * struct hook_program - a program that a hook calls
- * @copies:     bytes of data that it wants to see, after the subsystem's own
- * @sees:       likewise, as struct syscript_seat has it
+ * @copies:     bytes of data to show it, after the subsystem's view
+ * @sees:       as in struct syscript_seat
  * @errors_max: errors in a second after which it is taken off
- * @errors:     since @second (jiffies); with what follows, of the hook's lock: a call that
- *              fails writes them, also one that has outlasted the program's replacement
- * @failed:     it is taken off
+ * @errors:     since @second (jiffies).  The hook's lock guards the fields from here on: a failed
+ *              call writes them, even after the program was replaced
+ * @failed:     it has been taken off
  * @lines:      the source line of each of @nlines instructions
  * @owners:     the modules of libraries whose functions it calls, held; or NULL
  */
@@ -47,7 +47,7 @@ struct hook_program {
 };
 
 struct syscript_hook {
-	/* Used by each call. */
+	/* Fields that each call uses. */
 	struct syscript_hook_seats called;	/* first, see <linux/syscript_program.h> */
 	struct syscript_counters __percpu *counters;
 	s64 fallback;

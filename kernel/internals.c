@@ -18,7 +18,7 @@ static u64 accounted_time(struct task_struct *task)
 
 DEFINE_STATIC_CALL(internals_task_time, accounted_time);
 
-/* Without task_sched_runtime(), task times on CPUs without a tick are known to a second only. */
+/* Without task_sched_runtime(), task times on CPUs whose tick is stopped lag by up to a second. */
 static void __init find_task_time(void)
 {
 	void *found = symbols_find("task_sched_runtime");
@@ -27,7 +27,7 @@ static void __init find_task_time(void)
 		static_call_update(internals_task_time, found);
 }
 
-/* -- Files that are opened ------------------------------------------------------ */
+/* -- Opening files ---------------------------------------------------------------- */
 
 static struct file *open_copied(struct filename *name, int flags, umode_t mode)
 {
@@ -36,7 +36,7 @@ static struct file *open_copied(struct filename *name, int flags, umode_t mode)
 
 DEFINE_STATIC_CALL(internals_open_name, open_copied);
 
-/* Saves the copy of the name. */
+/* Avoids a copy of the name. */
 static void __init find_open_name(void)
 {
 	void *found = COMPAT_PLAIN_FILENAME ? symbols_find("file_open_name") : NULL;

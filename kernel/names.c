@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See names.h.
- *
  * Registry of named programs, one per network namespace and one for the machine.  A list's
  * spinlock is held for lookups and for replacing a program, never while waiting.  Attaching may
  * take long: it waits for rtnl, or for the file system of a path.  So each name has a ticket,
@@ -10,7 +8,7 @@
  * and freed after it is released.  A caller holds its namespace, whose programs end with it.
  * Processes that call a program find its name under RCU alone.
  *
- * A name holds this module and its subsystem's, so neither goes before it.
+ * A name pins this module and its subsystem's.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -40,7 +38,7 @@
 
 /**
  * struct names - a namespace's names, or the machine's
- * @lock:  the lists, and which program a name has
+ * @lock:  guards the lists and the programs of names
  * @list:  by id
  * @turns: tickets of names, see struct turn
  * @ended: woken when a ticket is released
@@ -57,7 +55,7 @@ struct turn {
 	const char *name;
 };
 
-/* @moves: its subsystem is detaching and attaching it, and must not be asked for its state. */
+/* @moves: its subsystem is attaching or detaching it, and must not be asked for its state. */
 struct name {
 	struct list_head node;
 	u64 id, loads;
@@ -91,7 +89,7 @@ static int right_over(bool of_net)
 	return of_net ? CAP_NET_ADMIN : CAP_SYS_ADMIN;
 }
 
-/* Returns false if the caller must be refused. */
+/* Has the caller the right to change programs? A refusal leaves an audit record. */
 static bool may_change(bool of_net)
 {
 	return ns_capable(owner_of(of_net), right_over(of_net));
@@ -273,7 +271,7 @@ static struct name *find_name(struct names *names, const char *text)
 	return NULL;
 }
 
-/* Needs the name's ticket: the result then stays in the list. */
+/* The caller holds the name's ticket, so that the result stays in the list. */
 static struct name *look_up(struct names *names, const char *text)
 {
 	struct name *name;
@@ -306,7 +304,7 @@ static struct name *alloc_name(const struct syscript_embedding *embedding,
 		kfree(name);
 		return NULL;
 	}
-	/* The caller has the device open, which holds both modules. */
+	/* The caller has the device open, which pins both modules. */
 	__module_get(THIS_MODULE);
 	__module_get(embedding->owner);
 	name->uid = current_uid();
@@ -371,7 +369,7 @@ static void set_moves(struct names *names, struct name *name, bool moves)
 	spin_unlock(&names->lock);
 }
 
-/* The attach point of the name had gone: it may exist again. */
+/* The name's attach point was gone, but may exist again. */
 static int attach_again(struct names *names, struct name *name, char *error)
 {
 	int err;
@@ -499,15 +497,15 @@ static int names_take_out(struct names *names, const char *text)
 	if (name)
 		list_del_rcu(&name->node);
 	spin_unlock(&names->lock);
-	/* 1. No call begins after this, */
+	/* 1. No call begins any more, */
 	if (name)
 		name->hook.embedding->detach(&name->hook);
 	end_turn(names, &turn);
 	if (!name)
 		return -ENOENT;
-	/* 2. and none is under way after this. */
+	/* 2. and none is under way. */
 	synchronize_net();
-	/* 3. It cannot be found. */
+	/* 3. It cannot be found any more. */
 	free_name(name);
 	return 0;
 }
@@ -544,7 +542,7 @@ static int names_call(struct name *name, struct syscript_invoke *invoke, const v
 		return -EOPNOTSUPP;
 	}
 	err = process_call(&name->hook, &arguments, &invoke->result);
-	/* Another task's error may have replaced it since. */
+	/* Another task's error may have replaced it meanwhile. */
 	if (err == -EPROTO)
 		hook_error(&name->hook, error, RUN_ERROR_LEN);
 	else if (err)
@@ -567,7 +565,7 @@ int names_invoke(struct syscript_invoke *arguments, const void *data, char *erro
 	return err;
 }
 
-/* -- What there is ----------------------------------------------------------------- */
+/* -- Listing ------------------------------------------------------------------------ */
 
 static void names_tell(struct name *name, bool of_machine, struct syscript_program *out)
 {
@@ -646,7 +644,7 @@ static int __net_init net_begin(struct net *net)
 	return 0;
 }
 
-/* No task is in the namespace any more: only this function uses the list. */
+/* No task is in the namespace any more, so only this function uses the list. */
 static void __net_exit net_detach(struct net *net)
 {
 	struct names *names = net_generic(net, names_id);

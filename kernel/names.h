@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs by name: the machine's, or a network namespace's, which end with it.  They
- * outlive the process that loaded them.  Only program_load() touches user memory here.
+ * Programs by name. They outlive the process that loaded them: a name belongs to the machine, or
+ * to a network namespace, with which its program ends.
  */
 #ifndef SYSCRIPT_NAMES_H
 #define SYSCRIPT_NAMES_H
@@ -29,15 +29,15 @@ struct names_parts {
 };
 
 /*
- * The subsystem, if the caller may load programs for it; held, for offers_put().  Else
- * -ENOENT or -EPERM in a pointer, with the text in @error (RUN_ERROR_LEN bytes).
+ * Returns the subsystem, held until offers_put(), if the caller may load programs for it.
+ * Otherwise an ERR_PTR, -ENOENT or -EPERM, with the text in @error (RUN_ERROR_LEN bytes).
  */
 const struct syscript_embedding *names_subsystem(const char *subsystem, char *error);
 
-/* Loads a program for that subsystem: 0, or -errno with the text in @error. */
+/* Loads a program for @embedding: 0, or -errno with the text in @error. */
 int names_load(const struct syscript_embedding *embedding, const struct syscript_load *load,
 	       struct names_parts *parts, char *error);
-/* 0, -EPERM, -ENOENT or, where the caller is being killed, -EINTR. */
+/* Returns 0, -EPERM, -ENOENT, or -EINTR if the caller is being killed. */
 int names_unload(const struct syscript_unload *unload);
 
 /*

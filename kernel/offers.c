@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements offers.h.
- *
  * Every user may look up an offer, so lookups take no lock: an offer is found under RCU, and its
- * module is held before the offer is used.  A module withdraws its offers when it is unloaded:
- * nothing holds it then, and it waits for RCU readers of its names and tables.
+ * module is pinned before use.  A module withdraws its offers when it is unloaded: nothing holds
+ * it then, and it waits for RCU readers of its names and tables.
  */
 #include <linux/capability.h>
 #include <linux/export.h>
@@ -18,7 +16,7 @@
 #include "compat.h"
 #include "offers.h"
 
-/* @what: the embedding or library, which begins with the same two fields. */
+/* @what: the embedding or library; both begin with the same two fields. */
 struct offer {
 	struct list_head node;
 	const char *name;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A script's life: docs/design/script-lifetime.md has the whole of it.
+ * A script's life: see docs/design/script-lifetime.md.
  *
- * What guards what:
+ * Locks:
  *
- *   script->lock     the turn: all operations on the program, and the writers of
- *                    its counters and texts.  Held during a run, so it may be
- *                    held for long; taken killably.
- *   program->vm_lock inside ->lock: program->vm as seen by those who do not
- *                    have the turn (program_info()).  Held for a few loads.
+ *   script->lock     all operations on the program, and writers of its counters and texts.
+ *                    Held during a run, so it may be held for long; taken killably.
+ *   program->vm_lock inside ->lock: program->vm for readers without ->lock
+ *                    (program_info()).  Held for a few loads.
  *   scripts_lock     the table, and ->walkers.  Shared by all users: held to find the
- *                    next one and look at it, a few steps however many there are.
+ *                    next script and read it, in a bounded number of steps.
  *                    vm_lock nests in it.
  *
- * Who goes over scripts of others for longer counts in ->walkers meanwhile, for which
- * the script's end waits: a worker of the kernel's, and profilers of CAP_SYSLOG.
+ * Tasks that use another process's script for longer (the idle worker, profilers with CAP_SYSLOG)
+ * count in ->walkers, and the script's destruction waits for them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -111,8 +110,8 @@ static void script_free(struct script *script)
 	mmdrop(script->mm);
 	mutex_destroy(&script->lock);
 	/*
-	 * If this was the module's last user: fput() puts the work off until
-	 * the task has left the module's text.
+	 * If this was the module's last reference, fput() defers the work until the task has left
+	 * the module's text.
 	 */
 	fput(script->device);
 	kfree(script);
@@ -128,7 +127,7 @@ static bool has_no_walkers(struct script *script)
 	return none;
 }
 
-/* It cannot be found after this. */
+/* After this it cannot be found. */
 static void script_hide(struct script *script)
 {
 	spin_lock(&scripts_lock);
@@ -146,16 +145,15 @@ static noinline void script_destroy(struct script *script)
 	struct script_base base = script->base;
 
 	/*
-	 * 1. No call is under way, for each holds a reference, and none can come
-	 *    without the file.  A walker of the table could still find it; not
-	 *    after this.
+	 * 1. No call is under way, because each holds a reference, and none can begin without the
+	 *    file.  After this no walker of the table finds it.
 	 */
 	script_hide(script);
 
-	/* 2. The program, without the turn: it has no callers any more. */
+	/* 2. The program, without the lock: it has no callers any more. */
 	program_destroy(script->program);
 
-	/* 3. Pollers held the file too, and epoll forgot it when it was closed. */
+	/* 3. Pollers held the file, too, and epoll dropped it when it was closed. */
 	script_free(script);
 
 	/* 4. Its base, whose code the program could call.  A base extends nothing. */
@@ -181,7 +179,7 @@ void script_put(struct script *script)
 	script_drop(script);
 }
 
-/* Out of line, so that calls without tracing do not set up its arguments. */
+/* Out of line, so that calls without tracing do not set up the event's arguments. */
 static noinline void script_trace_call(const struct script *script)
 {
 	trace_call(script->id, script->program->name);

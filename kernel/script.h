@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A script: a program bound to the process that registered it, and the rules who
- * may run it, and when.  Files and user memory are handled in device.c.
+ * A script: a program bound to the process that registered it, with the rules for who may run it
+ * and when. device.c handles files and user memory.
  */
 #ifndef SYSCRIPT_SCRIPT_H
 #define SYSCRIPT_SCRIPT_H
@@ -25,19 +25,19 @@ int script_may_create(void);
 
 /* May the calling task use @script now?  As above, and -EXDEV. */
 int script_may_use(const struct script *script);
-/* Has it this id? */
+/* Is @id its id? */
 bool script_is(const struct script *script, u64 id);
 
 /*
- * Charges the calling process for a script as @reg says.  The script holds @device, an
- * open file of the module.  Returns it, or an ERR_PTR with the text in @error
- * (RUN_ERROR_LEN bytes).
+ * Allocates a script as described by @reg, and charges the calling process for it. The script
+ * holds @device, an open file of the module. Returns the script, or an ERR_PTR with the text in
+ * @error (RUN_ERROR_LEN bytes).
  */
 struct script *script_create(const struct syscript_register *reg, struct file *device,
 			     char *error);
 
 /**
- * struct script_base - what a script extends: at most one of these, held
+ * struct script_base - what a script extends, held; at most one is set
  * @script: a base of the same process
  * @shared: a base of the machine
  */
@@ -63,8 +63,8 @@ void script_put(struct script *script);
 void script_get(struct script *script);
 
 /*
- * Calls the program, once no other thread does.  Returns 0 with the results in @call, or the
- * -errno that the uapi header has for CALL.
+ * Calls the program, after calls of other threads have ended. Returns 0 with the results in
+ * @call, or an -errno documented in the uapi header for CALL.
  */
 int script_call(struct script *script, struct syscript_call *call);
 
@@ -72,8 +72,8 @@ int script_call(struct script *script, struct syscript_call *call);
 int script_error(struct script *script, char *text);
 
 /*
- * Removes up to @max bytes of the script's output: a buffer for the caller to
- * kvfree(), with @taken of @there bytes; NULL if there is none; or an ERR_PTR.
+ * Removes up to @max bytes of the script's output: returns a buffer with @taken of @there bytes,
+ * which the caller frees by kvfree(); NULL if there is no output; or an ERR_PTR.
  */
 char *script_output(struct script *script, u32 max, u32 *taken, u32 *there);
 

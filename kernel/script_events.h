@@ -13,7 +13,7 @@
 #include <linux/tracepoint.h>
 #include <uapi/syscript.h>
 
-/* The name is the user's, and ends with a NUL. */
+/* The user chose the name; it ends with a NUL. */
 TRACE_EVENT(call,
 	TP_PROTO(u64 id, const char *name),
 	TP_ARGS(id, name),

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements shared.h.
- *
  * The bases are a list of at most SYSCRIPT_SHARED_MAX bases, which registrations of all users
  * walk under shared_lock.  If the list is full, root's next registration replaces the oldest base
  * that no script extends.
@@ -33,7 +31,7 @@ struct shared {
 static LIST_HEAD(all);			/* the newest first */
 static unsigned int count;
 static DEFINE_SPINLOCK(shared_lock);	/* guards the list and its length */
-static DEFINE_MUTEX(shared_change);	/* one of each digest is made */
+static DEFINE_MUTEX(shared_change);	/* serialises creation, so that each digest exists once */
 
 static struct shared *shared_find(const u8 *digest)
 {
@@ -76,7 +74,7 @@ const struct program *shared_program(const struct shared *shared)
 	return shared->program;
 }
 
-/* The oldest base that no script extends.  Under the lock none can begin to. */
+/* The oldest base that no script extends. Under the lock none can begin to extend it. */
 static struct shared *find_unused(void)
 {
 	struct shared *shared;
@@ -110,7 +108,7 @@ static bool shared_publish(struct shared *shared, struct shared **old)
 	return *old || !full;
 }
 
-/* The base that it replaces stays until the new one is complete. */
+/* The replaced base stays until the new one is complete. */
 static int shared_make(struct shared *shared, const struct syscript_register *reg,
 		       const char *image, char *error)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bases of the machine: a language's runtime is one fixed image, the same for all users,
- * and to check, compile and verify it takes a hundred times what its scripts take.  So
- * root registers it once, and scripts of all users extend that one base, which they name
- * by the digest of its image.
+ * Bases of the machine: a language's runtime is a fixed image, the same for all users, and
+ * checking, compiling and verifying it takes a hundred times as long as for a script. So root
+ * registers it once, and scripts of all users extend that base, which they name by the digest of
+ * its image.
  *
- * The digest is SHA-256, and computed here: nothing but the image itself has it.  A name
- * is no right: bases are code that root has published, and whoever names one gets what
- * they could have registered themselves.
+ * The module computes the digest, SHA-256, so no other image has it. Naming a base needs no
+ * privilege: it is code that root has published, and users could register it themselves.
  */
 #ifndef SYSCRIPT_SHARED_H
 #define SYSCRIPT_SHARED_H
@@ -19,10 +18,10 @@ struct shared;
 struct syscript_register;
 
 /*
- * Makes @image, as @reg describes it, a base of the machine, if it is not one already.
- * The caller has checked its privileges.  At most SYSCRIPT_SHARED_MAX are kept: one more
- * replaces the oldest that no script extends.  0, or -errno with the text in @error
- * (RUN_ERROR_LEN bytes): -EDQUOT if there is no such one, -EINTR, or as program_load().
+ * Makes @image, as @reg describes it, a base of the machine, if it is not one already. The caller
+ * has checked privileges. At most SYSCRIPT_SHARED_MAX bases are kept: a further one replaces the
+ * oldest that no script extends. 0, or -errno with the text in @error (RUN_ERROR_LEN bytes):
+ * -EDQUOT if scripts extend all of them, -EINTR, or as program_load().
  */
 int shared_add(const struct syscript_register *reg, const char *image, char *error);
 
@@ -32,7 +31,7 @@ void shared_put(struct shared *shared);
 
 const struct program *shared_program(const struct shared *shared);
 
-/* For unloading: no script is left. */
+/* When the module is unloaded, and no script is left. */
 void shared_exit(void);
 
 #endif /* SYSCRIPT_SHARED_H */

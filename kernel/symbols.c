@@ -4,8 +4,8 @@
  * symbol up before it checks anything else, so the address is known even if the kernel refuses
  * the probe.
  *
- * Removing probes waits for a grace period of RCU, however many they are.  They stay until
- * symbols_done(), so that loading waits for one grace period.
+ * Removing a probe waits for a grace period of RCU. So all probes stay until symbols_done(), and
+ * loading waits for one grace period.
  */
 #include <linux/kprobes.h>
 #include <linux/mutex.h>

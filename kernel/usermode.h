@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The work that a task does on each return to user mode, and that a run, which makes
- * many system calls and one return, would put off.  For each kind, a run does it after
- * the call in which it came up, or need not do it, or ends.  Work that is not on this
- * list, because a newer kernel has added it, ends the run after the grace time, as a
- * signal does.
+ * A task does pending work on each return to user mode, but a run makes many system calls and
+ * returns once. For each kind of work, a run does it after the call that caused it, or need not
+ * do it, or ends. Work that a newer kernel has added to this list ends the run after the grace
+ * time, as a signal does.
  *
- * exit_to_user_mode_loop() looks at these flags of the thread:
+ * exit_to_user_mode_loop() checks these flags of the thread:
  *
  *   flag                     since  in a run
  *   _TIF_NEED_RESCHED               schedule()
@@ -66,7 +65,7 @@
 #define USERMODE_RESCHED	(_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)
 #define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ)
 #define USERMODE_ENDS		(EXIT_TO_USER_MODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
-/* Flags that a run checks. */
+/* Flags that end a run or need work in it. */
 #define USERMODE_FLAGS		(USERMODE_RESCHED | USERMODE_ENDS)
 #define USERMODE_UNKNOWN	(USERMODE_ENDS & ~(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | \
 						   _TIF_PATCH_PENDING))
@@ -83,8 +82,8 @@ static __always_inline unsigned long usermode_flags(unsigned long flags)
 void __usermode_works(void);
 
 /*
- * Does the task works of the calls so far.  To be called after each, with no lock
- * held but the script's turn.  May sleep.
+ * Runs pending task work. To be called after each system call, with no lock held but the
+ * script's. May sleep.
  */
 static __always_inline void usermode_works(void)
 {

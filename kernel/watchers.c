@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements watchers.h with the kernel's own functions: __secure_computing() evaluates, logs and
- * obeys filters.  It reads the call from the registers with which the task entered the kernel, so
- * the script's call is put there meanwhile.
+ * Implements watchers.h with the kernel's own functions: __secure_computing() evaluates and logs
+ * filters, and carries out their verdict. It reads the call from the registers with which the
+ * task entered the kernel, so the script's call is written there meanwhile.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -64,8 +64,9 @@ static int check_filters(void)
 }
 
 /*
- * The filter sent SIGSYS.  A handler would find the script's call in the registers, and the run's
- * result, so the signal is taken back.  Without a handler it kills the process, as outside.
+ * The filter sent SIGSYS. A handler would find the script's call and the run's result in the
+ * registers, so the signal is dequeued again. Without a handler it kills the process, as it would
+ * outside of scripts.
  */
 static int take_back_trap(void)
 {
@@ -119,7 +120,9 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 
 	if (err)
 		return err;
-	/* A blocked SIGSYS from elsewhere: one that a filter sends could not be told from it. */
+	/*
+	 * If SIGSYS is blocked, a filter's signal cannot be told from one that another task sent.
+	 */
 	if (has_sigsys())
 		return -EOPNOTSUPP;
 	ret = needs_guard() ? exits_guard() : filters_ask(NULL);
@@ -149,7 +152,7 @@ static int ask_filters(struct watchers_call *call, const struct pt_regs *regs)
 
 /* -- Tracepoints ------------------------------------------------------------- */
 
-/* Tracepoints of raw_syscalls; those of syscalls are probes of these. */
+/* The tracepoints sys_enter and sys_exit; events of single calls are probes of these. */
 static struct tracepoint *sys_enter __ro_after_init, *sys_exit __ro_after_init;
 
 static void __init find_tracepoint(struct tracepoint *tp, void *unused)
@@ -285,8 +288,8 @@ long watchers_ask(struct run *run, struct watchers_call *call)
 		if (call->ret < 0)
 			return call->ret;
 		/*
-		 * A supervisor has made the call, and has not put results where a batch expects
-		 * them.
+		 * A seccomp supervisor has made the call, and has not stored results where a
+		 * batch expects them.
 		 */
 		err = -EOPNOTSUPP;
 	}

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Watchers of a task's system calls see those of its scripts: seccomp filters decide,
- * tracepoints fire and audit records, as if each call had come from user mode.
- * Filters see its number and arguments, and the instruction pointer of the call that
- * runs the script.
+ * Watchers of a task's system calls see its scripts' calls, too: seccomp filters decide,
+ * tracepoints fire and audit records, as if each call had come from user mode. Filters see the
+ * call's number and arguments, and the instruction pointer of the call that runs the script.
  *
- * Watchers that need a real system call entry (ptrace's stops, a SIGSYS handler
- * that makes the call from the registers, system call user dispatch) miss nothing:
- * the run ends before the call, with -EOPNOTSUPP.
+ * Watchers that need a real system call entry (ptrace's stops, a SIGSYS handler that makes the
+ * call from the registers, system call user dispatch) miss nothing: the run ends before the call,
+ * with -EOPNOTSUPP.
  */
 #ifndef SYSCRIPT_WATCHERS_H
 #define SYSCRIPT_WATCHERS_H
@@ -47,7 +46,7 @@ static __always_inline bool watchers_watch(void)
 	return unlikely(watchers_watch_at_entry(current)) || audits_ask();
 }
 
-/* 0; -EOPNOTSUPP if scripts of the current task cannot be run under its watchers. */
+/* Returns 0, or -EOPNOTSUPP if scripts of the current task cannot be run under its watchers. */
 int __watchers_check(void);
 
 static inline int watchers_check(void)
@@ -60,8 +59,8 @@ static inline int watchers_check(void)
  * @nr:    its number
  * @args:  its arguments
  * @ret:   its result, or the result to return instead
- * @saved: of the script's call, while the registers are the call's
- * @audit: context of the script's call, while the call has one of its own; else NULL
+ * @saved: registers of the call that runs the script, while the task's registers are this call's
+ * @audit: audit context of the call that runs the script, while this call has its own; else NULL
  */
 struct watchers_call {
 	unsigned int nr;
@@ -71,17 +70,17 @@ struct watchers_call {
 	struct audit_context *audit;
 };
 
-/* Describes call @nr, whose @n arguments are in @regs. */
+/* Describes call @nr, whose first @n arguments are in @regs. */
 void watchers_describe(struct watchers_call *call, unsigned int nr, unsigned int n,
 		       const struct pt_regs *regs);
 
 /*
- * Before the call.  0: make it.  1: do not make it, @ret is its result.
- * After both call watchers_leave().  -EOPNOTSUPP, -ECANCELED: the run must end,
- * without another call.  May sleep.
+ * To be called before the call. 0: make the call. 1: do not make it, @ret is its result. In both
+ * cases watchers_leave() must follow.  -EOPNOTSUPP, -ECANCELED: the run must end, without another
+ * call.  May sleep.
  */
 int watchers_enter(struct watchers_call *call);
-/* After the call, with its result in @ret. */
+/* To be called after the call, with its result in @ret. */
 void watchers_leave(struct watchers_call *call);
 
 /* -- Filters, for gates --------------------------------------------------------- */
@@ -154,8 +153,7 @@ int watchers_answered(struct watchers_call *call, long answer);
 
 /*
  * Asks about a part of a batch that replaces a system call.  0: do it, and then call
- * watchers_done(). Otherwise an error, which is the part's result; if the run must end, it is
- * doomed.
+ * watchers_done(). Otherwise the part's result, an error; the run is doomed if it must end.
  */
 long watchers_ask(struct run *run, struct watchers_call *call);
 /* Returns @ret. */

@@ -2,15 +2,21 @@
 /*
  * The user backend: the module's core, in the process.
  *
- *   script.c      the requests of the uapi header fd.c          scripts by descriptor, and closed
- *   descriptors limits.c      the process's share engine.c      engines by number fork.c
- *   the state of a child of fork(2) arena.c       arenas of images, and their guards
+ *   script.c      the requests of the uapi header
+ *   fd.c          scripts by descriptor, and closed descriptors
+ *   limits.c      the process's share
+ *   engine.c      engines by number
+ *   fork.c        the state of a child of fork(2)
+ *   arena.c       arenas of images, and their guards
  *
  * and what the core offers engines (core/run.h, usermem.h, fs/, net/):
  *
- *   run.c         runs, and what they hold syscalls.c    their system calls time.c        their
- *   time clock.c       interrupts runs that are over their limit usermem.c     the script's
- *   access to the process's memory files.c, readdirplus.c, mmsg.c, frames.c
+ *   run.c         runs, and what they hold
+ *   syscalls.c    their system calls
+ *   time.c        their time
+ *   clock.c       interrupts runs that are over their time limit
+ *   usermem.c     the script's access to the process's memory
+ *   files.c, readdirplus.c, mmsg.c, frames.c
  *
  * The rest of the core - program.c, request.c, and the engines - is the module's.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cpufreq governor `syscript`, by <linux/syscript_program.h> and nothing else.  Drivers
- * may sleep, so a work sets frequencies.  cpufreq holds its rwsem when it stops a governor,
- * which waits for the work, so that never takes it; a lock of the policy's own keeps the
- * work and new limits apart.
+ * The cpufreq governor `syscript`, by <linux/syscript_program.h> and nothing else.  Drivers may
+ * sleep, so a work item sets frequencies. cpufreq holds the policy's rwsem while it stops a
+ * governor, and stopping waits for the work, so the work never takes the rwsem; the governor's
+ * own mutex serialises the work and new limits.
  */
 #include <linux/cpufreq.h>
 #include <linux/module.h>
@@ -36,11 +36,11 @@ struct seen {			/* a CPU's counters when the policy last sampled them */
 };
 static DEFINE_PER_CPU(struct seen, seen);
 
-/* The program's hook, if a program is loaded. */
+/* The hook of the loaded program, or NULL. */
 static struct syscript_hook __rcu *hook;
 static char zone[ZONE_LEN];
 static int temperature = SYSCRIPT_CPUFREQ_NO_TEMPERATURE;
-static DEFINE_MUTEX(lock);	/* guards both; readers use RCU */
+static DEFINE_MUTEX(lock);	/* guards @hook and @zone; readers use RCU */
 
 /* -- What a program sees ----------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static u32 governor_look_at(unsigned int cpu)
 
 	last->wall = wall;
 	last->idle = idle;
-	if ((s64)passed > 0)	/* wall clock and idle clock may differ */
+	if ((s64)passed > 0)	/* wall clock and idle clock may disagree */
 		WRITE_ONCE(last->load, 100 - div64_u64(100 * min(idled, passed), passed));
 	return READ_ONCE(last->load);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that are called for events of files, as inotify(7) has them: by
- * <linux/syscript_program.h> and nothing else.  A mark holds the inode until its file system is
- * unmounted, and is freed after the last event that uses it.
+ * Programs that are called for inotify(7)'s events of files, by <linux/syscript_program.h> and
+ * nothing else.  A mark holds the inode until its file system is unmounted, and is freed after
+ * the last event that uses it.
  */
 #include <linux/cred.h>
 #include <linux/err.h>

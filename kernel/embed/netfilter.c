@@ -28,13 +28,13 @@
 #include "uapi/syscript_netfilter.h"
 
 #define FUEL		8192	/* 0.4 ms at most */
-#define COST_UNSHARE	512	/* a new head for a packet; bytes copied for it: */
-#define COPIED_FOR_ONE	64	/* bytes copied for a unit of fuel, uncached */
+#define COST_UNSHARE	512	/* a new head for a packet, besides: */
+#define COPIED_FOR_ONE	64	/* bytes copied for one unit of fuel, uncached */
 
 /**
  * struct call - state of a program's call, for the functions that it calls
- * @changed: REWRITE_*, all changes so far; not set if the event has no SYSCRIPT_EVENT_OWN
- * @queue:   for SYSCRIPT_QUEUE; likewise
+ * @changed: REWRITE_*, all changes so far; valid only if the event has SYSCRIPT_EVENT_OWN
+ * @queue:   for SYSCRIPT_QUEUE; validity likewise
  */
 struct call {
 	struct sk_buff *skb;
@@ -44,7 +44,7 @@ struct call {
 	u32 queue;
 };
 
-/* For a call with work to be done after it: initialises @changed and @queue. */
+/* For a call that may have work after it: initialises @changed and @queue. */
 static struct call *own_call(struct syscript_event *event)
 {
 	struct call *call = container_of(event, struct call, event);
@@ -161,7 +161,7 @@ static __always_inline void find_transport(struct syscript_packet *p, const stru
 	offsetof(struct syscript_packet, field), sizeof_field(struct syscript_packet, field)
 #define SEES(event, field)	syscript_event_sees(event, FIELD(field))
 
-/* Shows fields that are found in the packet's bytes, and the bytes. */
+/* Fills in the fields that are read from the packet's bytes, and copies the bytes. */
 static __always_inline void show_bytes(struct syscript_packet *p, const struct call *call)
 {
 	const struct sk_buff *skb = call->skb;
@@ -296,7 +296,7 @@ static s64 packet_store(struct syscript_event *event, const s64 *args)
 	if (!from || !version_of(call))
 		return -1;
 	syscript_event_charge(event, 2 * len + REWRITE_HEADERS);
-	/* The bytes may change meanwhile, so the copy is used from here on. */
+	/* The packet may change meanwhile, so only the copy is used from here on. */
 	memcpy(bytes, from, len);
 	rewrite.have = min_t(u64, whole, max_t(u64, offset + len, REWRITE_HEADERS));
 	if (make_writable(event, skb, rewrite.have))

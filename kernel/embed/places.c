@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements places.h.
- *
  * An attach point at a device ends with the device, or when that leaves the namespace; its
  * program stays loaded, and nothing calls it any more.  Devices come and go under rtnl, and so do
  * attach points.
@@ -196,7 +194,7 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 	return ERR_PTR(err);
 }
 
-/* The caller holds rtnl, which guards the list. */
+/* The caller holds rtnl, which guards @at_devices. */
 static void place_leave_device(struct place *place)
 {
 	if (list_empty(&place->node))
@@ -205,7 +203,7 @@ static void place_leave_device(struct place *place)
 	nf_unregister_net_hook(place->net, &place->ops);
 }
 
-/* Without rtnl: the answer may be stale at any time anyway. */
+/* Without rtnl: the result may be stale at any time anyway. */
 bool place_gone(const struct place *place)
 {
 	return at_device(&place->ops) && list_empty_careful(&place->node);

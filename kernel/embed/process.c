@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Programs that processes call by their names, by <linux/syscript_program.h> and nothing else.  A
- * call is charged to the caller's time, but does not use the caller's rights: the program can
- * make no system calls, whichever user loaded it.
+ * call takes the caller's CPU time, but not the caller's rights: a program cannot make system
+ * calls, whichever user loaded it.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements rewrite.h.
- *
  * Lengths, header lengths, protocols, fragments, options and extension headers cannot be changed:
  * the stack has checked them before, and segmentation and drivers rely on them.  Checksums are
  * updated by the difference (RFC 1624), so a wrong checksum remains wrong, and a first fragment
@@ -11,7 +9,7 @@
 
 enum { ICMP = 1, TCP = 6, UDP = 17, FRAGMENT = 44, ICMPV6 = 58 };
 
-/* The transport header is in these bytes; in another fragment; or of an unknown kind. */
+/* Whether the transport header is in these bytes, in another fragment, or of an unknown kind. */
 enum kind { HERE, ELSEWHERE, UNKNOWN };
 
 struct headers {

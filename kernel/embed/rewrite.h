@@ -14,8 +14,8 @@
 #endif
 
 /*
- * Where the network header begins in @len bytes, if that is at @offset, as the packet tells.  A
- * sender of raw frames may have given an offset outside of them.
+ * The network header's address, if the @len bytes have one at @offset, which comes from the
+ * packet: a sender of raw frames may have set an offset outside of the frame.
  */
 static inline int packet_start(int offset, u32 len)
 {
@@ -37,10 +37,10 @@ static inline int packet_start(int offset, u32 len)
 /**
  * struct rewrite - a change of @len bytes at @offset
  * @bytes:   the packet, from the network header on
- * @have:    how many of @bytes may be written
+ * @have:    number of @bytes that may be written
  * @version: 4 or 6
- * @partial: REWRITE_WHOLE; or the beginning of the bytes that are still to be summed up: the
- *           field has only the pseudo-header's sum
+ * @partial: REWRITE_WHOLE; or, if the checksum field has only the pseudo-header's sum, the offset
+ *           of the bytes that are still to be added
  * @to:      the new bytes
  * @changed: REWRITE_*, set by rewrite_packet()
  */

@@ -22,7 +22,7 @@
 
 #define MASK_KNOWN	(STATX_BASIC_STATS | STATX_BTIME)
 
-/* Inline form of from_kuid_munged(), which would take most of the time to fill a record. */
+/* An inline from_kuid_munged(): the function would take most of the time to fill a record. */
 static inline u32 uid_seen(struct user_namespace *ns, kuid_t uid)
 {
 	if (likely(ns == &init_user_ns && uid_valid(uid)))
@@ -64,7 +64,8 @@ static bool no_xattr(const struct path *path)
 
 /*
  * Gets the attributes in @mask that the file lacks, through the functions of the system calls, so
- * that LSMs decide as ever.  Watchers are not asked: they see only the program's own calls.
+ * that LSMs are asked as for those.  Watchers are not asked: they see only the program's own
+ * calls.
  */
 static noinline u32 get_missing(const struct path *path, u32 mask)
 {
@@ -154,7 +155,7 @@ int attributes_cached(const struct attributes_parent *parent, const char *name,
 	path.dentry = d_lookup(parent->path.dentry, &qname);
 	if (unlikely(!path.dentry))
 		return -ESTALE;
-	/* With a reference the dentry stays what it is. */
+	/* While the reference is held, the dentry stays positive. */
 	if (likely(is_plain(path.dentry, follow)))
 		err = attributes_of(&path, mask, parent->ns, stat);
 	dput(path.dentry);

@@ -41,8 +41,9 @@ struct attributes_parent {
 void attributes_parent_init(struct attributes_parent *parent, const struct path *path);
 
 /*
- * Attributes of the file @name of @parent, if it is in the dcache, is no mount point, and needs
- * no revalidation by its file system.  Else -ESTALE: the path has to be resolved.
+ * Gets the attributes of the file @name in @parent if the name is in the dcache, is no mount
+ * point, and needs no revalidation by its file system. Otherwise -ESTALE: the path has to be
+ * resolved.
  */
 int attributes_cached(const struct attributes_parent *parent, const char *name,
 		      unsigned int len, bool follow, u32 mask,

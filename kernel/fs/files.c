@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Implements files.h. Besides the mode switches, a batch saves path resolution, because
- * consecutive files in one directory are looked up from there, and descriptors, because a file
- * that is only read or written never gets one.
+ * consecutive files of one directory are looked up in it, and descriptors, because a file that is
+ * only read or written does not get one.
  *
  * Everything but a regular file under its own name is left to the system calls.
  */
@@ -37,7 +37,7 @@
 #include "kernel/syscalls.h"
 #include "watchers.h"
 
-/* Number of directories that are remembered: files of a few directories often alternate. */
+/* Number of remembered directories: files often alternate between a few. */
 #define FILES_PARENTS	4
 
 /* A directory, and the part of a path by which it was found. */
@@ -309,7 +309,7 @@ static noinline long files_stat_watched(struct files *files, const struct syscri
 #define PLAIN_FLAGS	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND |	\
 			 O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_LARGEFILE)
 
-/* For a single name, it makes no difference if the process has a root of its own. */
+/* For a single name it does not matter whether the process has changed its root. */
 static struct file *files_open_name(struct files *files, int flags)
 {
 	struct file *file;
@@ -341,7 +341,7 @@ static struct file *files_open_path(const struct files *files, int flags)
 						files->request->mode);
 }
 
-/* files_open_plain() without asking watchers. */
+/* As files_open_plain(), without asking watchers. */
 static __always_inline struct file *files_open_unwatched(struct files *files,
 							 const struct syscript_file *f,
 							 int flags)
@@ -357,9 +357,7 @@ static __always_inline struct file *files_open_unwatched(struct files *files,
 	return file;
 }
 
-/*
- * Opens the file as open(2) does, if it is a regular case.  NULL if the system call has to do it.
- */
+/* Opens the file as open(2) does, if it is a regular file. NULL if the system call has to do it. */
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
 {
@@ -647,7 +645,7 @@ static bool files_prepare(struct files *files, struct run *run, const struct fil
 	files->wants_size = false;
 	files->is_part = false;
 	files->size = -1;
-	/* After the records of a directory in the same buffer, which stay valid. */
+	/* Behind the records of a directory, which share the buffer and stay valid. */
 	files->path = buffer + READDIRPLUS_ROOM;
 	files->parent = NULL;
 	return true;

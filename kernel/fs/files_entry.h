@@ -13,7 +13,7 @@ struct pt_regs;
  */
 long files_read_entry(const struct pt_regs *regs);
 
-/* The same, callable anywhere in a run. */
+/* As above, callable anywhere in a run. */
 long files_read_sleepable(struct run *run, struct files_reading *reading);
 
 #endif /* SYSCRIPT_FILES_ENTRY_H */

@@ -31,7 +31,7 @@
 
 #define WORD	sizeof(unsigned long)
 
-/* Limit of dot entries in one call of the file system: a server decides how many it sends. */
+/* The most dot entries in one call of the file system: a server decides how many it sends. */
 #define PASSED_MAX	1024
 
 /* -- Names ----------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static bool add_name(struct dir_context *ctx, const char *name, int len,
 /*
  * Reads until the records are full, or a call of the file system adds none.  As for
  * getdents64(2), only a call without any entries is the directory's end: a server's reply may
- * have nothing but dots, and the next more entries.
+ * have only dot entries, and the next reply more entries.
  */
 static int get_names(struct file *file, struct readdirplus *request)
 {
@@ -254,13 +254,13 @@ static inline int stat_entry(struct run *run, const struct attributes_parent *pa
 
 	if (likely(err != -ESTALE))
 		return err;
-	/* Only path resolution takes long enough to check the clocks. */
+	/* Checked only after path resolution: a dcache lookup is short. */
 	if (unlikely(run_is_over(run, false)))
 		return -EINTR;
 	return stat_resolved(parent, mask, entry);
 }
 
-/* Are the entry's own fields sufficient, or all that exist? */
+/* Do the entry's own fields suffice, or does the file have no more attributes? */
 static bool is_known(const struct syscript_dirent *entry, u32 mask)
 {
 	return !mask || (mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||

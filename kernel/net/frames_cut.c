@@ -18,10 +18,10 @@
 #include "net/frame.h"
 #include "frames_cut.h"
 
-/* Limits the work for a frame.  Only an attack exceeds it. */
+/* Bounds the work for a frame. Only an attacker's frame exceeds it. */
 #define PIECES_MAX	128
 
-/* The GSO types that are cut up, and flags that may accompany them; others are not known here. */
+/* The GSO types that are cut up, and the flags that may accompany them. */
 #define KINDS		(SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4)
 #define REMARKS		(SKB_GSO_DODGY | SKB_GSO_TCP_ECN | SKB_GSO_TCP_FIXEDID)
 

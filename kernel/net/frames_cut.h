@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cuts a frame that stands for several segments (GSO, GRO) into pieces: each is the
- * frame that would have arrived by itself.
+ * Cuts a frame that stands for several segments (GSO, GRO) into pieces: each is the frame that
+ * would have arrived by itself.
  *
- * The kernel's own functions serve devices, and assume what does not hold in a socket's queue:
- * that there is a device, that all headers are present, that the frame's head is not shared.
- * Here the frame is only read, and nothing but its bytes is trusted.
+ * The kernel's own functions are for devices. They assume a device, that all headers are present,
+ * and that the frame's head is not shared, none of which holds in a socket's queue. Here the
+ * frame is only read, and only its bytes are trusted.
  */
 #ifndef SYSCRIPT_FRAMES_CUT_H
 #define SYSCRIPT_FRAMES_CUT_H
@@ -37,8 +37,8 @@ struct frames_cut {
 };
 
 /*
- * True if @skb, an Ethernet frame, has to be cut up: it stands for several segments of TCP or UDP
- * over IP, and is of no other kind.
+ * Must @skb, an Ethernet frame, be cut up? True if it stands for several segments of TCP or UDP
+ * over IP, and has no other GSO type.
  */
 bool frames_cut_begin(struct frames_cut *cut, const struct sk_buff *skb);
 

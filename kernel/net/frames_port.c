@@ -112,7 +112,7 @@ static int check_socket(struct socket *sock)
 	return err;
 }
 
-/* What is cached is another socket's: the next open asks again. */
+/* The cached result is another socket's: the next open asks again. */
 static void forget_bypass(struct frames_port *port)
 {
 	port->direct = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Implements the receiving part of frames.h: takes frames off the socket's queue.  A script may
- * write to a frame, so its memory is made linear and private: no page cache, no copy of a tap.
+ * write to a frame, so its memory is made linear and private: not shared with the page cache or a
+ * tap.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -52,7 +53,7 @@ void frames_give(struct frames *frames, struct sk_buff *skb)
 
 /* -- Receiving ----------------------------------------------------------------- */
 
-/* Counted as packets that found no room in the queue, see SO_MEMINFO. */
+/* Counted in SO_MEMINFO's drops, as packets that found no room in the queue. */
 static void drop_frame(struct sock *sk, struct sk_buff *skb)
 {
 	compat_sk_drops_add(sk, 1);

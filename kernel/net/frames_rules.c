@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements frames_rules.h. Only finds whether there are rules, and does not evaluate them: the
- * stack does, and gets the frame in that case.  Routes always exist, so the route to the sender
- * is looked up, once a tick for each of the last senders.  Rules for choosing a routing table
- * count as rules.
+ * Implements frames_rules.h. Only finds whether there are rules: if so, the frame is left to the
+ * stack, which evaluates them.  Routes always exist, so the route to the sender is looked up,
+ * once a tick for each of the last senders.  Rules for choosing a routing table count as rules.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/hash.h>
@@ -89,7 +88,7 @@ static bool lookup_looks(const struct net *net)
 #endif
 }
 
-/* Policy routing rules, which choose a routing table by more than the address. */
+/* Policy routing rules that use more than the address. */
 static bool policy_looks(const struct net *net, __be16 protocol)
 {
 #ifdef CONFIG_IPV6_MULTIPLE_TABLES
@@ -185,7 +184,7 @@ bool frames_rules_no_way_back(struct frames_rules *rules, const struct sk_buff *
 	return known->found & 1;
 }
 
-/* -- Lives ------------------------------------------------------------------------- */
+/* -- Creation and destruction ------------------------------------------------------- */
 
 int frames_rules_init(struct frames_rules *rules)
 {

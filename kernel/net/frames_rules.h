@@ -19,7 +19,7 @@ struct sock;
 #define FRAMES_SENDERS	32	/* a power of 2 */
 
 /**
- * struct frames_sender - cached: could the stack reply to an address?
+ * struct frames_sender - cached: can the stack reply to an address?
  * @address: IPv6's, or IPv4's after zeros, as in the frame
  * @found:   tick of the lookup, and in the lowest bit whether it could not
  */

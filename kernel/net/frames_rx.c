@@ -31,13 +31,13 @@
 #include "frames_rules.h"
 #include "frames_rx.h"
 
-#define CROWD	64	/* waiters of a socket that are checked */
+#define CROWD	64	/* number of a socket's waiters that are checked */
 
 /**
  * struct frames_rx - a device whose frames go to a socket
  * @dev:     NULL once it has gone; written under RTNL
  * @ifindex: the device's, in the socket's namespace
- * @heeds:   frames that the stack might filter are left to it
+ * @heeds:   leave frames to the stack that it might filter
  * @rules:   rules of the stack, checked once a tick
  */
 struct frames_rx {

@@ -30,7 +30,7 @@
 /* Control data is kept on the task's stack, so longer data is refused. */
 #define CONTROL_MAX	256
 
-/* A result that no call returns: the kernel's own call has to handle this message. */
+/* Returned by no call: leaves this message to the kernel's own call. */
 #define UNUSUAL		(-MAX_ERRNO)
 
 /**
@@ -55,7 +55,7 @@ static_assert(MMSG_RECV_FLAGS ==
 static_assert(MMSG_SEND_FLAGS == (MSG_DONTROUTE | MSG_DONTWAIT | MSG_CONFIRM |
 				  MSG_NOSIGNAL | MSG_MORE));
 
-/* -- What is unusual -------------------------------------------------------- */
+/* -- Unusual messages -------------------------------------------------------- */
 
 /* Makes the system call @entry for the messages from @done on. */
 static __always_inline long make_rest_of_calls(const struct batch *batch, unsigned int done,
@@ -393,7 +393,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 	return i ? (long)i : ret;
 }
 
-/* -- Both ------------------------------------------------------------------ */
+/* -- Receiving and sending --------------------------------------------------- */
 
 static __always_inline long on_socket(const struct batch *batch,
 				      long (*fn)(struct socket *, const struct batch *))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls on another stack, in the sequences that objtool knows from the kernel's
- * call_on_stack(): stack traces go on to the caller.
+ * Calls on another stack, in the instruction sequences that objtool knows from the kernel's
+ * call_on_stack(), so that stack traces continue into the caller.
  */
 #ifndef SYSCRIPT_ARCH_HOME_H
 #define SYSCRIPT_ARCH_HOME_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A system call in the registers of a task: number, arguments and result, where the entry
- * for 64-bit calls leaves them.  Functions of system calls read their arguments and nothing
- * else; filters, tracepoints and tracers read all of this.
+ * A system call in the registers of a task: number, arguments and result, where the entry for
+ * 64-bit calls leaves them.  Functions of system calls read their arguments and nothing else;
+ * filters, tracepoints and tracers read the number and the result, too.
  */
 #ifndef SYSCRIPT_ARCH_REGS_H
 #define SYSCRIPT_ARCH_REGS_H
@@ -14,7 +14,7 @@
 #define REGS_ARGS(a, b, c, d, e, f)	\
 	{ .di = (a), .si = (b), .dx = (c), .r10 = (d), .r8 = (e), .r9 = (f) }
 
-/* The argument with index @i, a constant below 6. */
+/* The argument at index @i, a constant below 6. */
 static __always_inline unsigned long regs_arg(const struct pt_regs *regs, unsigned int i)
 {
 	switch (i) {

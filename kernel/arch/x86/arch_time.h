@@ -19,9 +19,8 @@ static inline unsigned int arch_cycles_khz(void)
 }
 
 /*
- * Does the system take its time from the counter?  Elsewhere the kernel has measured the
- * frequency once, at boot, and a busy host of this virtual machine can have made it wrong by
- * half.
+ * Is the counter the system's clock source? If not, the kernel has measured its frequency once,
+ * at boot; in a virtual machine on a busy host it can be wrong by half.
  */
 static inline bool arch_cycles_are_clock(void)
 {

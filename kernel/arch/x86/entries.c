@@ -23,7 +23,7 @@
 #define JMP_SIZE	5
 #define ENDBR_SIZE	4
 
-/* Pages that the jumps span, wherever they begin. */
+/* The pages that the jumps span, whatever their alignment. */
 #define PAGES_MAX	(DIV_ROUND_UP(ENTRIES_COUNT * ENTRIES_SIZE, PAGE_SIZE) + 1)
 
 extern char entries_first[];

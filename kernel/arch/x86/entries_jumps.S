@@ -31,5 +31,5 @@ SYM_INNER_LABEL(entries_first, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
 	.set entries, 0
 #include "syscalls.def"
-	/* An error if a jump took more room. */
+	/* An assembly error if a jump is longer than its room. */
 	.org entries_first + entries * ENTRIES_SIZE, 0xcc

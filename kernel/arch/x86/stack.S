@@ -57,7 +57,7 @@
 /*
  * long stack_on(long (*fn)(void *), void *arg, void *top, void **home)
  *
- * Calls fn(arg) on the stack that ends at @top; *home is the way back, for
+ * Calls fn(arg) on the stack that ends at @top, and stores the old stack pointer in *home, for
  * stack_off() and stack_abandon().
  */
 START(STACK_ON)
@@ -67,7 +67,7 @@ START(STACK_ON)
 	mov %rsi, %rdi
 	mov %rdx, %rsp
 #ifdef STACK_ATOMIC
-	lea vm_run(%rip), %rcx	/* the usual function: saves a retpoline */
+	lea vm_run(%rip), %rcx	/* the usual callee: a direct call saves a retpoline */
 	cmp %rcx, %rax
 	jne 1f
 	call vm_run
@@ -95,7 +95,7 @@ START(STACK_OFF)
 	mov %rdx, %rsp
 	and $-16, %rsp
 #ifdef __KERNEL__
-	call STACK_SLEEPABLE	/* the only function: saves a retpoline */
+	call STACK_SLEEPABLE	/* the only callee: a direct call saves a retpoline */
 #else
 	CALL_RAX
 #endif
@@ -108,7 +108,7 @@ END(STACK_OFF)
 /*
  * void stack_abandon(long ret, void *home)
  *
- * Makes either stack_on() return @ret now, whatever runs on its stack.
+ * Makes the stack_on() that stored @home return @ret now, whatever runs on its stack.
  */
 START(stack_abandon)
 	mov %rdi, %rax
