@@ -33,7 +33,7 @@ static s64 files_call(struct engine_vm *vm, enum files_op op, u64 address)
 	return files_batch(vm->run, &request);
 }
 
-/* The structures have the same layout, so they are copied whole. */
+/* The structures have the same layout, so they are copied as a whole. */
 #define SAME_FIELD(field)						\
 	(offsetof(struct image_batch_file, field) == offsetof(struct files_reading, field))
 
@@ -64,7 +64,7 @@ static s64 entries_call(struct engine_vm *vm, u64 address)
 		.names = given.names, .names_len = given.names_len, .room = given.room,
 	};
 	err = readdirplus(vm->run, &request);
-	/* The records are not valid if the run ends. */
+	/* If the run ends, the records are not valid. */
 	if (err || vm->run->doom)
 		return err;
 	err = usermem_copy_out(vm->run, given.to, request.records, request.used);
@@ -84,7 +84,7 @@ static size_t size_of(unsigned int n)
 	return sizeof(struct mmsg) + n * sizeof(struct mmsg_slot);
 }
 
-/* Charged to the program's memory limit, for which the user has been charged. */
+/* Charged to the program's memory limit, which is already charged to the user. */
 static bool batches_may_have(const struct engine_vm *vm, size_t size)
 {
 	return size <= vm->memory_max - vm->batches.memory;
@@ -238,7 +238,7 @@ static s64 use_call(struct engine_vm *vm, u64 address)
 	return given.n > size - offset ? -EINVAL : place_use(vm, offset, given.n);
 }
 
-/* -- All --------------------------------------------------------------------------------- */
+/* -- Dispatch ---------------------------------------------------------------------------- */
 
 static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
 {
@@ -273,7 +273,7 @@ static noinline s64 call_other(struct engine_vm *vm, u64 op, u64 address)
 	return batches_frames_call(vm, op, address);
 }
 
-/* A single file is dispatched first: the other batches' tests would be much of its cost. */
+/* A single file is tested first, because the tests for other batches would be much of its cost. */
 s64 batches_call(struct engine_vm *vm, u64 op, u64 address)
 {
 	return likely(op == IMAGE_BATCH_READ_FILE) ? file_call(vm, address) :

@@ -22,12 +22,12 @@ struct batches {
 	struct frames *ports[FRAMES_PORTS];
 };
 
-/* Called in a run: makes batch @op, whose structure is at @address.  Returns r0. */
+/* Makes batch @op, whose structure is at @address; to be called in a run. Returns r0. */
 s64 batches_call(struct engine_vm *vm, u64 op, u64 address);
 
 void batches_release(struct engine_vm *vm);
 
-/* The same for IMAGE_BATCH_FRAMES_*. */
+/* As batches_call(), for IMAGE_BATCH_FRAMES_*. */
 s64 batches_frames_call(struct engine_vm *vm, u64 op, u64 address);
 
 #endif /* CONFINED_BATCHES_H */

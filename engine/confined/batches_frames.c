@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Implements the batches of frames in syscript_image_batch.h. A frame stays in memory of
- * kernel/net.  The program gets a copy of its bytes, and a record with the datagram's position;
- * to send a frame, it gives the bytes to send, which are copied back.
+ * kernel/net. The program gets a copy of its bytes, and a record with the datagram's position;
+ * bytes that it sends are copied back to the frame.
  *
- * Copies and records are in the arena, where the process's threads may write, too, so nothing in
- * them is trusted: a frame's address, size and charge are known to kernel/net alone.
+ * Copies and records are in the arena, where the process's threads may write, too, so they are
+ * not trusted: only kernel/net has a frame's address, size and charge.
  */
 #include "batches.h"
 #include "batches_arena.h"
@@ -80,7 +80,7 @@ static void copy_bytes(void *to, const void *from, unsigned int n)
 	memcpy((char *)p + n - sizeof(last), &last, sizeof(last));
 }
 
-/* The program's memory that a frame of @len bytes needs. */
+/* The bytes of the program's memory that a frame of @len bytes takes. */
 static u64 slot_of(unsigned int len)
 {
 	return len < IMAGE_FRAME_SLOT ? IMAGE_FRAME_SLOT : (len + 63) & ~63UL;
@@ -185,7 +185,7 @@ static void set_sum(struct frame *frame, const struct image_batch_out *given)
 	frame->sum_at = given->sum_at;
 }
 
-/* Copies the given bytes to the frame.  False if they are invalid, or there is no room. */
+/* Copies the given bytes to the frame. False if they are invalid or do not fit. */
 static bool write_frame(struct engine_vm *vm, struct frames *from, struct frame *frame,
 			const struct image_batch_out *given)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The confined engine in processes: for the library, which lists its sources (lib/build.mk),
-# compounds, its tests, and to be fuzzed.
+# for compounds, tests and fuzzers.
 
 CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o jit.o verify.o verify_step.o machine.o \
 	batches.o batches_frames.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
@@ -23,13 +23,13 @@ $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFI
 
 unit-programs guest-programs: $(BUILD)/tests/confined/subject.so
 
-# Faults planted in the code generator, each of which the verifier has to refuse; in
-# mutations.py is the table.
+# Plants faults in the code generator, each of which the verifier must refuse; mutations.py has
+# the table.
 .PHONY: test-verify test-weakened prove
 test-verify: $(BUILD)/tests/confined/subject.so
 	$(BUILD)/venv/bin/python3 tests/confined/mutants.py
 
-# docs/design/proof.md: its part on single instructions.  make prove PROVE=claims
+# The part of docs/design/proof.md on single instructions.  make prove PROVE=claims
 PROVE ?=
 PROVER := $(BUILD)/prove/venv/.ready
 
@@ -47,7 +47,7 @@ $(BUILD)/prove/prove.so: $(PROVE_SRC) engine/confined/arch/x86/verify_x86.c $(CO
 prove: $(BUILD)/prove/prove.so $(PROVER)
 	$(PROVER:.ready=bin/python3) tests/confined/prove.py $< $(PROVE)
 
-# docs/design/proof.md: its part on the decoder's own code.
+# The part of docs/design/proof.md on the decoder's own code.
 .PHONY: prove-c
 prove-c:
 	$(Q)tools/deps frama-c
@@ -55,11 +55,11 @@ prove-c:
 		-eva-precision 3 -machdep gcc_x86_64 -eva-verbose 0 \
 		-eva-warn-key alarm=abort tests/confined/eva.c
 
-# What is trusted, in lines.
+# Lines of trusted code.
 .PHONY: trusted
 trusted:
 	python3 tests/confined/trusted.py
 
-# The verifier without each of its checks: its tests or the proof have to see it.
+# Removes each check of the verifier in turn: its tests or the proof must fail.
 test-weakened: $(PROVER)
 	$(BUILD)/venv/bin/python3 tests/confined/weakened.py $(PROVER:.ready=bin/python3)

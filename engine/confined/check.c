@@ -1,45 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See check.h.
+ * Implements check.h.
  *
- * The invariant that checker and code generator keep together, and that verify.c
- * requires of machine code whatever these did.  Let an image be
- * accepted.  Then whatever values registers and the arena hold, and whatever other
- * threads do to the arena:
+ * Checker and code generator together keep this invariant, which verify.c checks in the machine
+ * code without relying on them. For an accepted image, whatever values registers and the arena
+ * hold, and whatever other threads do to the arena:
  *
- *   - control is at the beginning of an instruction of the image, in code that
- *     was generated for it, or in a stub.  It gets there by falling through,
- *     by direct jumps within a function, by direct calls of function starts,
- *     and by returns to the ends of such calls; generated code has no indirect jump,
- *     and a stub the one from a base to where its extension looks up a number;
- *   - each load and store goes to the arena or its guards, because the address
- *     is masked in a register on every way that the code has to the access.  So it does
- *     where the processor has guessed a branch wrong, which is a way that the code has,
- *     or runs on after a jump or return, where int3 is.  Where it has guessed a return
- *     wrong, nothing is taken to be masked but rbp; but a word of the stack that is not
- *     this function's may be taken for the program's, masked, and used: the lower bits
- *     of a return address may show in the cache.  That is not excluded, nor that
- *     guesses are left from code that was at the same address before
- *     (docs/design/proof.md).  What is done about guesses of the kernel's code
- *     afterwards is in stubs.S;
- *   - r0 to r10 hold nothing that came from the kernel but results of system
- *     calls, and the address of the arena in the process;
- *   - between two looks at the clock and at signals no more fuel is spent than
- *     machine.h says, and the machine's stack is used to native_size bytes and,
- *     where functions that call nothing and have no frame save registers, 40 more.
+ *   - control is in code that was generated for an instruction of the image, or in a stub. It
+ *     gets there by falling through, by direct jumps within a function, by direct calls of
+ *     function starts, and by returns from such calls. Generated code has no indirect jump; one
+ *     stub has one, from a base to its extension's lookup of a number;
+ *   - each load and store goes to the arena or its guards, because its address is masked in a
+ *     register on every path to the access. This holds in speculation, too: a mispredicted branch
+ *     follows a path of the code, and int3 stops straight-line speculation after jumps and
+ *     returns. After a mispredicted return only rbp is assumed to be masked. But then a word of
+ *     another function's stack may be popped as a value of the program, masked and used: the
+ *     lower bits of a return address may show in the cache. This is not excluded, nor are
+ *     predictions left by code that was at the same address before (docs/design/proof.md).
+ *     stubs.S protects kernel code that runs afterwards;
+ *   - r0 to r10 hold no values of the kernel except results of system calls, and the arena's
+ *     address in the process;
+ *   - between two checks of the clock and of signals the fuel spent is bounded as in machine.h,
+ *     and at most native_size bytes of the machine's stack are used, plus 40 in leaf functions
+ *     without a frame that save registers.
  *
- * The checker's part is the form: every field of every instruction has a
- * meaning here, or it is zero; registers exist; jumps lead to instructions of
- * the same function and calls to functions; functions end.  It goes over an
- * image once, in time proportional to its length.
+ * The checker's part is the form of an image: every field of an instruction has a defined value,
+ * or is zero; registers exist; jumps lead to instructions of the same function, and calls to
+ * functions; functions end. It takes one pass, in time linear in the image's length.
  */
 #include "check.h"
 
 struct checker {
 	struct checked *out;
 	enum context context;	/* context in which it is to run */
-	u32 pc;			/* the current instruction */
-	u32 func;		/* the current function */
+	u32 pc;			/* index of the current instruction */
+	u32 func;		/* index of the current function */
 	char *error;
 	size_t error_len;
 };
@@ -117,7 +112,7 @@ static int check_jump_target(struct checker *c, s32 offset)
 	if (target < start || target >= end)
 		return refuse(c, "jumps to %lld, outside of its function (%u to %u)",
 			      (long long)target, start, end - 1);
-	/* For a later instruction, check_imm64() will test the mark. */
+	/* A target that follows is tested when check_imm64() marks it. */
 	if (c->out->marks[target] & MARK_SECOND)
 		return refuse(c, "jumps into the middle of instruction %lld",
 			      (long long)target - 1);
@@ -413,7 +408,7 @@ static int check_insn(struct checker *c, const struct image_insn *insn)
 
 /* -- Functions, and the image as a whole ----------------------------------- */
 
-/* A function must end in an instruction that control does not pass. */
+/* Control must not pass a function's last instruction. */
 static int check_func_last(struct checker *c)
 {
 	u8 code = c->out->insns[c->pc].code;
@@ -550,7 +545,7 @@ static size_t table_size(const struct image_header *im)
 	return ((size_t)im->ntable + (im->ntable & 1)) * sizeof(u32);
 }
 
-/* The lengths in the header were bounded before, so nothing here can wrap. */
+/* The lengths in the header are already bounded, so the sum cannot overflow. */
 static int check_layout(struct checker *c, size_t len)
 {
 	const struct image_header *im = c->out->image;

@@ -11,8 +11,8 @@
 #include "context.h"
 
 /* Bits of checked.marks, for each instruction */
-#define MARK_TARGET	(1 << 0)	/* the target of a jump */
-#define MARK_SECOND	(1 << 1)	/* the second half of an LD_IMM64 */
+#define MARK_TARGET	(1 << 0)	/* is the target of a jump */
+#define MARK_SECOND	(1 << 1)	/* is the second half of an LD_IMM64 */
 
 /* Bits of checked.traits, for each function */
 #define TRAIT_SAVES	0x0f		/* bit i: writes r6 + i */
@@ -20,15 +20,15 @@
 #define TRAIT_FRAME	(1 << 5)	/* reads r10, or has a frame */
 
 /**
- * struct checked - an image that has passed
+ * struct checked - an accepted image
  *
- * The first four point into the image, which must stay, and stay as it is.
+ * The first four fields point into the image, which must exist and not change meanwhile.
  *
- * @base: the header of the image that it extends, or NULL
- * @charges: the fuel (machine.h) that each instruction pays, before it runs, or, for
- * calls with image_calls_deep(), after the return; then the fuel that each function
- * pays when it begins.  @ahead: the least fuel that has been paid, and not spent, before
- * each instruction.
+ * @base: header of the image that it extends, or NULL
+ * @charges: for each instruction, the fuel (machine.h) that it pays before it runs or, for calls
+ *           with image_calls_deep(), after the return; then for each function, the fuel that it
+ *           pays at its beginning. @ahead: for each instruction, the least fuel that is paid and
+ *           not yet spent before it.
  */
 struct checked {
 	const struct image_header *image;
@@ -44,7 +44,7 @@ struct checked {
 
 /*
  * Checks an image that is to run in @context.  @base is the header of the image that it extends,
- * or NULL.  Only the header matters: a call into the base pays as a call of functions that call
+ * or NULL.  The header is enough: a call into the base pays as a call of a function that calls
  * others, and each function checks the stack by itself.
  *
  * Returns 0 with @checked filled in, to be released by image_release(); -ENOEXEC
@@ -55,20 +55,17 @@ int image_check(const void *image, size_t len, enum context context,
 		size_t error_len);
 void image_release(struct checked *checked);
 
-/* The part of image_check() for the header. */
+/* Checks the header; a part of image_check(). */
 int image_check_header(const struct image_header *image, size_t len,
 		       const struct image_header *base, char *error, size_t error_len);
 
-/* May images make system call @nr?  If not, *@why, unless @why is NULL, gets the reason. */
+/* May images make system call @nr? If not, sets *@why, unless @why is NULL, to the reason. */
 bool image_syscall_known(u32 nr, const char **why);
 
 /* In fuel.c: fills in @checked->charges.  0 or -ENOMEM. */
 int image_charge(struct checked *checked);
 
-/*
- * Is the instruction at @pc, a call, one of functions that may call others, or of the base's
- * functions?
- */
+/* Does the call at @pc go to a function that may call others, or to the base? */
 bool image_call_is_deep(const struct checked *checked, u32 pc);
 
 /* Is the instruction at @pc a call, and is it deep? */
@@ -87,7 +84,7 @@ static inline u32 image_func_end(const struct checked *checked, u32 f)
 						checked->image->ninsns;
 }
 
-/* The number of the image's first instruction, function or table entry: the base's come before. */
+/* The number of the image's first instruction, function or table entry: the base's come first. */
 static inline u32 image_first_insn(const struct checked *checked)
 {
 	return checked->base ? checked->base->ninsns : 0;
@@ -115,7 +112,7 @@ static inline bool insn_is_jump(const struct image_insn *insn)
 	       op != INSN_EXIT;
 }
 
-/* The jump's distance in instructions, from the one after @insn. */
+/* The jump's distance in instructions, counted from the instruction after @insn. */
 static inline s32 insn_jump_offset(const struct image_insn *insn)
 {
 	return insn->code == (INSN_JMP32 | INSN_JA) ? insn->imm : insn->off;

@@ -26,7 +26,7 @@ static const char *const excluded[SYSCALLS_MAX] = {
 #include "syscalls.def"
 };
 
-/* The line of each system call in syscalls.def plus 1; 0 if it is not there. */
+/* For each system call its line in syscalls.def plus 1; 0 if it has none. */
 static const u16 calls[SYSCALLS_MAX] = {
 #define SYSCALL(name, kinds, flags)	[__NR_##name] = CALL_##name + 1,
 #include "syscalls.def"
@@ -55,13 +55,13 @@ static u64 call_by_number(struct engine_vm *vm, u64 nr, const long *args)
 	return run_may_call(vm->run, index) ? run_syscall(vm->run, index, args) : -EPERM;
 }
 
-/* IMAGE_CALL_SYSCALL: number and arguments are in the program's memory. */
+/* IMAGE_CALL_SYSCALL: the call's number and arguments are in the arena. */
 static noinline u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
 {
 	u64 offset = address & ((1UL << vm->image.arena_shift) - 1);
 	long args[6];
 
-	/* May be read from the guard page; other threads may be writing there. */
+	/* The read may reach into the guard page, and other threads may write there. */
 	memcpy(args, (void *)(unsigned long)vm->machine.base + offset, sizeof(args));
 	return call_by_number(vm, nr, args);
 }
@@ -78,7 +78,10 @@ static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 	return -EOPNOTSUPP;
 }
 
-/* Batches of memory need no library: the arena is the program's, and the rest is in util. */
+/*
+ * IMAGE_BATCH_USE needs no library right: the arena is the program's. Other batches of memory are
+ * util's.
+ */
 static bool may_batch(const struct run *run, u64 op)
 {
 	if (likely(!run->only) || op == IMAGE_BATCH_USE)
@@ -91,11 +94,11 @@ static bool may_batch(const struct run *run, u64 op)
 	return run_may_use(run, SYSCRIPT_LIBRARY_UTIL);
 }
 
-/* -- Runs that have to end ---------------------------------------------------------- */
+/* -- Ending runs ------------------------------------------------------------------------ */
 
 /*
- * A program that is to be called again must not be stopped in the middle of a change to its data.
- * So it is told to end by itself, within a time limit.  True until that has passed.
+ * A program that can be called again must not be stopped in the middle of a change to its data.
+ * So it is told to end by itself, within a time limit. True until that limit has passed.
  */
 static bool ends_itself(struct engine_vm *vm)
 {
@@ -112,9 +115,9 @@ static bool ends_itself(struct engine_vm *vm)
 }
 
 /*
- * Fuel of a run that was told to end: little, and varying, so that it runs out at different
- * instructions of a loop, because compiled functions can be left only in their own code, not in
- * the base's.
+ * Fuel of a run that was told to end: little, so that it ends soon, and varying, so that it runs
+ * out at different instructions of a loop: a compiled function can be left only in its own code,
+ * not in the base's.
  */
 #define FUEL_TO_END	1024
 
@@ -124,7 +127,7 @@ static s64 fuel_to_end(struct engine_vm *vm)
 	return vm->told % FUEL_TO_END;
 }
 
-/* The run is doomed and its fuel has run out: how does it end? */
+/* How does a doomed run end whose fuel has run out? */
 static u32 end_at_poll(struct engine_vm *vm)
 {
 	if (!ends_itself(vm))
@@ -165,7 +168,7 @@ static noinline u64 call_process(const u64 *args, struct machine *machine, u32 c
 	return call_by_number(vm, call - IMAGE_SYSCALL, (const long *)args);
 }
 
-/* Calls with a constant number come here if the platform has no gates. */
+/* Platforms without gates make calls with a constant number here, too. */
 u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 {
 	/* Tail calls, so that neither needs the other's stack frame. */
@@ -177,7 +180,7 @@ void machine_poll(struct machine *machine)
 {
 	struct engine_vm *vm;
 
-	/* Must not sleep, nor react to signals of the interrupted task. */
+	/* Must not sleep, or react to signals of the interrupted task. */
 	if (machine->atomic) {
 		machine->end = MACHINE_STOP;
 		return;
@@ -193,12 +196,12 @@ void machine_poll(struct machine *machine)
 }
 
 /*
- * At least so much of the stack at a time, and as much again as there is: each time costs
- * a few thousand instructions.
+ * Minimum growth of the stack; otherwise it doubles, because growing takes a few thousand
+ * instructions.
  */
 #define STACK_STEP	(16U << 10)
 
-/* Of the stack to @frame and below, what is a multiple of pages. */
+/* The new lower end of a stack that is to include @frame, page-aligned. */
 static s64 stack_wanted(const struct engine_vm *vm, s64 frame)
 {
 	s64 has = vm->image.stack_end - vm->machine.stack;
@@ -209,8 +212,8 @@ static s64 stack_wanted(const struct engine_vm *vm, s64 frame)
 }
 
 /*
- * A frame at @frame does not fit.  The stack may have had only a part of its memory so far;
- * else the run ends.
+ * A frame at @frame does not fit. Gives the stack more memory if its limit allows; otherwise ends
+ * the run.
  */
 void machine_stack(struct machine *machine, u32 frame)
 {
@@ -218,7 +221,7 @@ void machine_stack(struct machine *machine, u32 frame)
 	s64 at = (s32)frame, wanted;
 
 	machine->end = MACHINE_STACK;
-	/* A seat is no engine_vm's. */
+	/* A seat's machine is not in a struct engine_vm. */
 	if (machine->atomic || at >= machine->stack ||
 	    at < (s64)vm->image.stack_end - vm->image.stack_size)
 		return;
@@ -264,7 +267,7 @@ static int finish(struct engine_vm *vm, struct syscript_call *call)
 	return 0;
 }
 
-/* A base is only extended: it has neither an arena nor a stack. */
+/* A base is only extended, so it has neither an arena nor a stack. */
 static bool is_base(const struct engine_vm *vm)
 {
 	return vm->run->flags & SYSCRIPT_BASE;
@@ -320,7 +323,7 @@ static void want_stack(struct engine_vm *vm)
 		vm->stack_size = (size + 15) / 16 * 16 + IMAGE_STACK_RESERVE;
 }
 
-/* The memory charged to one program: shared code is charged to each. */
+/* The memory charged to one program: each user of shared code is charged for it. */
 static unsigned long memory_of(const struct engine_vm *vm)
 {
 	return sizeof(*vm) + place_stack_memory(vm) + vm->memory + place_arena_memory(vm) +
@@ -357,7 +360,7 @@ static int check_memory(struct run *run, unsigned long memory)
 	return -ENOBUFS;
 }
 
-/* Checks sizes that are known without the code, before anything is allocated. */
+/* Checks the sizes that do not depend on code, before anything is allocated. */
 static int check_sizes(struct run *run, struct engine_vm *vm,
 		       const struct engine_image *image)
 {
@@ -374,7 +377,7 @@ static int check_sizes(struct run *run, struct engine_vm *vm,
 	return check_arena(run, vm, image) ?: check_memory(run, memory_of(vm) + image->len);
 }
 
-/* Makes the rest, with code.  On failure frees what the caller does not expect. */
+/* Makes the parts that need the code. On failure frees them. */
 static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 {
 	int err = check_memory(vm->run, memory_of(vm));
@@ -394,9 +397,10 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 }
 
 /*
- * System calls with a constant number are direct calls in machine code, which scripts with other
- * rights may share.  So the checked image is searched for them once.  Calls by a base without
- * rights of its own are checked against the rights of the script that extends it.
+ * System calls with a constant number become direct calls in machine code, which scripts with
+ * other rights may share. So the checked image is searched for such calls once per script. Calls
+ * by a base, which has no rights of its own, are checked against the rights of the script that
+ * extends it.
  */
 static int check_rights(struct run *run, const struct engine_image *image)
 {

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Where an image pays fuel (machine.h), and how much: checked.charges.
+ * Decides where an image pays fuel (machine.h), and how much: checked.charges.
  *
- * Let what is ahead of an instruction be at least its own cost and what is ahead of
- * each instruction that it may go on to without a charge in between.  The proof that
- * nothing is spent that has not been paid is that what a function has paid is always
- * at least what it has spent and what is ahead of it:
+ * Define the cost ahead of an instruction: at least its own cost plus the cost ahead of any
+ * successor that is reached without a charge. Fuel is paid before it is spent, because a function
+ * has always paid at least what it has spent plus the cost ahead:
  *
- *   - when it begins, it pays what is ahead of its first instruction;
- *   - going forward, what is ahead becomes less by at least what is spent;
- *   - a jump backward pays what is ahead of its target and not of itself; but one to
- *     where the function ends, around which there is no loop, has that ahead as forward;
- *   - where more than MACHINE_STRETCH would be ahead, an instruction pays all of it
- *     and nothing is ahead of those before it;
- *   - a call of functions that may call others pays anew, when it has returned, what
- *     is ahead of the next instruction: else as much would be paid long ago as
- *     functions can wait for one another to return.
+ *   - at its beginning, it pays the cost ahead of its first instruction;
+ *   - each step forward reduces the cost ahead by at least what the step spends;
+ *   - a backward jump pays the cost ahead of its target, which is not ahead of the jump itself;
+ *     except a jump to the function's end, around which there is no loop, which counts as a
+ *     forward jump;
+ *   - where the cost ahead would exceed MACHINE_STRETCH, an instruction pays all of it, and
+ *     nothing is ahead of the instructions before;
+ *   - after a call of a function that may call others, the cost ahead of the next instruction is
+ *     paid again: otherwise each waiting caller would hold fuel that it paid long ago.
  *
- * So when fuel runs out, what has been paid and not spent belongs to the function that
- * runs, and to the one that called it if it calls no other: twice MACHINE_STRETCH.
+ * So when fuel runs out, at most twice MACHINE_STRETCH is paid and not spent: by the running
+ * function and, if it is a leaf, by its caller.
  *
- * What is ahead is the longest path, not all that lies there, for the sake of loops
- * around a large switch.  That of a jump backward includes what is ahead of the loop's
- * end, so that code after a loop is not paid for repeatedly.
+ * The cost ahead is that of the longest path, not of all code, so that loops around a large
+ * switch stay cheap. For a backward jump it includes the cost ahead of the loop's end, so that
+ * code after a loop is not paid for in each iteration.
  */
 #include "check.h"
 #include "machine.h"
 
 struct fuel {
 	struct checked *checked;
-	u16 *ahead;		/* until it is known: that of the code after the loop, and 1 */
-	u32 start, end;		/* the current function */
+	u16 *ahead;		/* the cost of the code after the loop, plus 1, until it is known */
+	u32 start, end;		/* instructions of the current function */
 };
 
 static u32 fuel_cost(const struct image_insn *insn)
@@ -76,13 +75,13 @@ static bool jumps_back(const struct fuel *fuel, u32 pc)
 	       !jumps_to_end(fuel, pc);
 }
 
-/* Fuel ahead of the instruction after @pc. */
+/* The cost ahead of the instruction after @pc. */
 static u32 ahead_of_next(const struct fuel *fuel, u32 pc)
 {
 	return pc + 1 < fuel->end ? fuel->ahead[pc + 1] : 0;
 }
 
-/* Loops are searched from their last backward jump. */
+/* Searches a loop from its last backward jump. */
 static u32 ahead_of_loop_end(struct fuel *fuel, u32 pc)
 {
 	u16 *start = &fuel->ahead[target_of(fuel, pc)];
@@ -123,7 +122,7 @@ static u32 ahead_of(struct fuel *fuel, u32 pc)
 	return fuel_cost(insn);
 }
 
-/* Also true, earlier, where a loop has just ended, so that the charge is outside of it. */
+/* Also true, earlier, right after a loop, so that the charge is outside of the loop. */
 static bool is_far(const struct fuel *fuel, u32 pc, u32 ahead)
 {
 	if (pc == fuel->start)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * An interpreter of images, written from syscript_image.h alone, to compare generated code with.
- * It counts fuel and stack as generated code does, so both end a run at the same instruction.
+ * An interpreter of images, written from syscript_image.h alone, as a reference for generated
+ * code. It counts fuel and stack as generated code does, so both end a run at the same
+ * instruction.
  */
 #include "check.h"
 #include "machine.h"
@@ -16,7 +17,7 @@ struct frame {
 };
 
 struct interpreter {
-	const struct checked *checked;	/* the image that has the code at @pc */
+	const struct checked *checked;	/* the image whose code is at @pc */
 	const struct checked *own, *base;	/* @base may be NULL */
 	struct machine *machine;
 	u64 r[11];

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The code generator, as far as no machine is concerned: machine code has to be made of
- * untrusted instructions in time that is linear in their number, and be about as fast as a
- * compiler's.  See the invariant at the top of check.c; jit_gen.h has what architectures do.
+ * The machine-independent half of the code generator. It translates untrusted instructions in
+ * linear time to code that is about as fast as a compiler's. It keeps the invariant at the top of
+ * check.c; jit_gen.h declares the architecture's half.
  *
- * Each instruction becomes the same few machine instructions wherever it stands,
- * but where several become less, on a straight line: a masked address stays in a scratch
- * register until the register that it was made from is written, or is masked in that
- * register itself, where nothing else is read of it (jit_may_mask_in_place()); and
- * sequences of instructions become one that the machine has (fuse()).
+ * Each instruction becomes the same few machine instructions, with two optimizations on straight
+ * lines. A masked address stays in a scratch register until its source register is written, or is
+ * masked in the source register itself if nothing else reads it (jit_may_mask_in_place()). Some
+ * sequences become one machine instruction (fuse()).
  *
- * Jumps backward are as short as they can be, all others have their full length: so a
- * first pass finds out where everything lies.  It writes the code as well, but for
- * distances to what comes later or is elsewhere (struct jit_fixup), and those are all that
- * is left to be written then.  Only where there is no room for that a second pass writes
- * everything.
+ * Backward jumps are as short as possible, forward jumps have their full length, so one pass
+ * computes all offsets. The same pass writes the code, except distances to later or external
+ * targets (struct jit_fixup), which are filled in afterwards. If the draft has no room for the
+ * code, a second pass writes it.
  */
 #include "jit_gen.h"
 
@@ -59,9 +57,9 @@ static u64 entry_of_any(struct gen *g, u32 func)
 	return func < first ? in_base(g, JIT_BASE_FUNCTION(func)) : entry_of(g, func - first);
 }
 
-/* -- What registers hold, and whether it is read -------------------------------------- */
+/* -- Facts about registers, and liveness ------------------------------------------------ */
 
-/* A join of control flow, or the return of a call: forgets facts about registers. */
+/* Forgets facts about registers: at a join of control flow, or after a call. */
 static void forget(struct gen *g)
 {
 	unsigned int i;
@@ -75,7 +73,7 @@ static void forget(struct gen *g)
 	}
 }
 
-/* The register that @insn, which is no atomic operation, uses as an address; or NONE. */
+/* The register that @insn, not an atomic operation, uses as an address; or NONE. */
 static u8 base_of(const struct image_insn *insn)
 {
 	u8 mode = INSN_MODE(insn->code);
@@ -89,7 +87,7 @@ static u8 base_of(const struct image_insn *insn)
 	return NONE;
 }
 
-/* How far along the straight line may_spoil() looks. */
+/* How many instructions of the straight line jit_may_mask_in_place() examines. */
 #define IN_PLACE_MOST	16
 
 bool jit_may_mask_in_place(const struct gen *g, u8 reg)
@@ -124,7 +122,7 @@ static u32 ones(u8 bits)
 	return bits < 32 ? (1U << bits) - 1 : ~0U;
 }
 
-/* Compilers zero-extend values that a load has zero-extended already. */
+/* Compilers zero-extend values that the load has already zero-extended. */
 static bool clears_nothing(const struct gen *g, const struct image_insn *insn)
 {
 	return INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X) &&
@@ -227,9 +225,9 @@ static void charge(struct gen *g, u32 fuel)
 /* -- Calls by number ------------------------------------------------------------------ */
 
 /*
- * Entry of calls by number in an extension: jumps to the base's dispatcher, if the base's table
- * has the number.  The base's dispatcher jumps to the extension's own, which follows here, for
- * numbers that it does not have, including 0; neither jumps back.
+ * Entry of calls by number in an extension: jumps to the base's dispatcher if the base's table
+ * has the number. For other numbers, including 0, the base's dispatcher jumps to the extension's
+ * own, which follows here; neither jumps back.
  */
 static void gen_numbers(struct gen *g)
 {
@@ -237,7 +235,7 @@ static void gen_numbers(struct gen *g)
 	jit_emit_base_numbers(g, g->checked->base->ntable, in_base(g, JIT_BASE_NUMBERS));
 }
 
-/* Jumps to the function that the table names at the number, @from <= number < @to. */
+/* Jumps to the function at index number of the table, for @from <= number < @to. */
 static void gen_branches(struct gen *g, u32 from, u32 to, u32 credit)
 {
 	u32 middle = from + (to - from) / 2, split, begin = g->at;
@@ -291,7 +289,7 @@ static const struct image_insn *peek(const struct gen *g, u32 n)
 	return &g->checked->insns[pc];
 }
 
-/* Is it this operation on two registers other than r10? */
+/* Is @insn this operation on two registers other than r10? */
 static bool is_op(const struct image_insn *insn, u8 class, u8 op)
 {
 	return insn->code == (class | INSN_X | op) && !insn->off && insn->src != INSN_R10;
@@ -321,7 +319,7 @@ static u32 parse_sum(const struct gen *g, struct jit_sum *sum)
 	return 2;
 }
 
-/* Matches r += b, or a constant; to = r, where r is dead afterwards. */
+/* Matches r += b, or a constant; to = r, with r dead afterwards. */
 static u32 parse_moved(const struct gen *g, struct jit_sum *sum)
 {
 	const struct image_insn *add = peek(g, 0), *move = peek(g, 1);
@@ -340,7 +338,7 @@ static u32 parse_moved(const struct gen *g, struct jit_sum *sum)
 	return 2;
 }
 
-/* Matches i = a; i <<= 1 to 3; then i += b, or r = b; r += i where i is dead afterwards. */
+/* Matches i = a; i <<= 1 to 3; then i += b, or r = b; r += i with i dead afterwards. */
 static u32 parse_scaled(const struct gen *g, struct jit_sum *sum)
 {
 	const struct image_insn *first = peek(g, 0), *shift = first, *next;
@@ -386,8 +384,8 @@ static u32 fuse_sum(struct gen *g)
 }
 
 /*
- * Matches a rotation: t = s; t <<= n; then s, or a copy of it, >>= width - n; then both are or-ed
- * into one, and the other is dead.
+ * Matches a rotation: t = s; t <<= n; then s or a copy of it >>= width - n; then the OR of both
+ * into one of them, with the other dead.
  */
 static u32 fuse_rotation(struct gen *g)
 {
@@ -482,8 +480,8 @@ static u32 fuse_address(struct gen *g)
 }
 
 /*
- * Generates one machine instruction for this instruction and following ones.  Returns how many,
- * or 0.
+ * Generates one machine instruction for this and following instructions. Returns how many it
+ * covers, or 0.
  */
 static u32 fuse(struct gen *g)
 {
@@ -554,8 +552,9 @@ static u8 nr_saved(const struct gen *g)
 }
 
 /*
- * The facts at instruction @pc.  Credit: half of the fuel paid covers the code ahead (fuel.c), at
- * most V_FUEL_BYTES / 2 for each unit; the rest covers function entries and charging.
+ * The facts at instruction @pc. Credit: half of the paid fuel covers the code ahead (fuel.c),
+ * which has at most V_FUEL_BYTES / 2 for each unit; the other half covers function entries and
+ * charges.
  */
 static struct verify_state state_at(const struct gen *g, u32 pc)
 {
@@ -573,7 +572,7 @@ static struct verify_state state_of_function(const struct gen *g)
 	};
 }
 
-/* Is the instruction after a function's end?  It is reachable only if it is a jump target. */
+/* Is @pc the instruction after a function's end? Control reaches it only by a jump. */
 static bool is_behind_end(const struct gen *g)
 {
 	const struct image_insn *before = &g->checked->insns[g->pc] - 1;
@@ -622,7 +621,7 @@ static void gen_all(struct gen *g)
 		gen_func(g);
 }
 
-/* The first pass: computes the code's size, and writes the code if there is room. */
+/* The first pass: computes the code's size, and writes the code if the draft has room. */
 static int write_draft(struct jit *jit, struct gen *g)
 {
 	struct jit_draft *draft = &jit->draft;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The code generator: machine code for an image that the checker has passed.
- */
+/* The code generator: makes machine code from an image that the checker has accepted. */
 #ifndef CONFINED_JIT_H
 #define CONFINED_JIT_H
 
@@ -10,10 +8,9 @@
 
 /**
  * struct jit_gate - a function of the platform that makes one system call
- * @address: takes r1 to r5 and machine.run as a C function takes arguments, and after
- *           them, where @args is 6, r0; returns r0; within 2 GB.  Its stack need not
- *           be aligned
- * @args:    how many of r1 to r5 and r0 it reads
+ * @address: a function within 2 GB whose C arguments are r1 to r5, machine.run and, if @args is
+ *           6, r0; returns r0. Its stack need not be aligned
+ * @args:    the number of r1 to r5 and r0 that it reads
  */
 struct jit_gate {
 	u64 address;
@@ -23,7 +20,7 @@ struct jit_gate {
 /**
  * struct jit_fixup - a branch distance to be filled in when its target is known
  * @at:    offset of its 32 bits in the code
- * @index: index of its target in jit.offsets; or JIT_OUTSIDE: @to is the target
+ * @index: index of its target in jit.offsets; or JIT_OUTSIDE, and @to is the target
  */
 struct jit_fixup {
 	u32 at, index;
@@ -32,9 +29,9 @@ struct jit_fixup {
 #define JIT_OUTSIDE	(~0U)
 
 /**
- * struct jit_draft - the code that the first call has written
+ * struct jit_draft - code written by the first call of jit_generate()
  * @key:    the value of jit.key in that call
- * @fits:   there was room for all of the code
+ * @fits:   all of the code had room
  */
 struct jit_draft {
 	u8 *code;
@@ -50,18 +47,18 @@ struct jit_draft {
  * @checked: the image
  * @base:    the code of the image that it extends, if any
  * @key:     random: constants of more than 16 bits, which the image's author chose, appear in the
- *           code xor'ed with it.  0: unchanged
- * @code:    where to write it, room for @size bytes; NULL to find out @size
+ *           code XORed with it; 0: unchanged
+ * @code:    where to write, with room for @size bytes; NULL to compute @size
  * @exec:    the address that it will run at
  * @size:    bytes
- * @gate:    finds the gate of a system call that image_syscall_known(); NULL: all
+ * @gate:    finds the gate of a system call for which image_syscall_known() is true; NULL: all
  *           calls go through machine_call()
  * @gate_args: as in struct verify
  * @barrier: call confined_barrier before each gate
  * @live:    for each instruction, the registers that may be read after it: image_live()
- * @offsets: room for ninsns + nfuncs numbers: where the code of each instruction
- *           begins, then where that of each function does
- * @labels:  room for @nlabels of them, for the verifier
+ * @offsets: room for ninsns + nfuncs numbers: the offset of each instruction's code, then of each
+ *           function's
+ * @labels:  room for @nlabels labels, for the verifier
  * @draft: written by the first call; the second copies it
  * @numbers: offset of the dispatcher of calls by number
  * @beyond: for an extension: offset of its lookup of numbers that its base does not have
@@ -92,14 +89,14 @@ struct insn_effect {
 struct insn_effect insn_effect(const struct image_insn *insn);
 
 /*
- * Fills in @found: for each instruction, the registers that may be read after it; then, for each
- * again, those that may be read at it.  The caller zeroes @found.
+ * Fills in @found: for each instruction, the registers that are live after it; then, for each
+ * again, the registers that are live before it. The caller zeroes @found.
  */
 void image_live(const struct checked *checked, u16 *found);
 
 /*
- * To be called twice: without @code to find out @size, @nlabels and @offsets, then with
- * it.  Returns 0, or -EFBIG if @size or @nlabels is not enough.
+ * To be called twice: without @code to compute @size, @nlabels and @offsets, then with it.
+ * Returns 0, or -EFBIG if @size or @nlabels is not enough.
  */
 int jit_generate(struct jit *jit);
 
@@ -162,7 +159,7 @@ static inline void jit_release(struct jit *jit)
 	image_free(jit->labels);
 }
 
-/* After the second call: verifies the code with verify_code(). */
+/* To be called after the second jit_generate(): verifies the code with verify_code(). */
 static inline int jit_verify(const struct jit *jit, char *error, size_t error_len)
 {
 	struct verify v = {

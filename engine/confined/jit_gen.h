@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Between the code generator's two halves.  jit.c goes over an image's instructions, knows
- * what registers hold and finds sequences that become one instruction; the architecture's
- * half, arch/x86/jit_x86.c, writes the machine's instructions for what jit.c has found.
+ * The interface of the code generator's two halves. jit.c goes through an image's instructions,
+ * tracks facts about registers and finds sequences that become one instruction; the
+ * architecture's half, arch/x86/jit_x86.c, writes the machine instructions.
  */
 #ifndef CONFINED_JIT_GEN_H
 #define CONFINED_JIT_GEN_H
@@ -20,23 +20,23 @@ extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_t
 
 /**
  * struct gen - code that is being generated
- * @code:         where to, if not NULL: @room bytes
- * @drafts:       @code is a draft: distances that are not known yet are fixed up later
+ * @code:         destination of @room bytes, or NULL
+ * @drafts:       @code is a draft: unknown distances are fixed up later
  * @at:           bytes so far
- * @pc, @func:    the instruction and the function that are translated
- * @dispatch:     where the routine that looks up numbers of functions lies
- * @try:          where that of IMAGE_CALL_TRY lies
- * @nlabels:      labels so far; @labelled: where the last one is
- * @numbers:      what calls by number call
+ * @pc, @func:    the instruction and the function being translated
+ * @dispatch:     offset of the routine that looks up numbers of functions
+ * @try:          offset of the routine for IMAGE_CALL_TRY
+ * @nlabels:      labels so far; @labelled: offset of the last label
+ * @numbers:      target of calls by number
  * @mask:         the arena's size less 1
- * @masked:       the program's register whose masked value each scratch register of the
- *                architecture holds, or NONE
- * @next_scratch: which of them is used next
- * @in_place:     the program's registers that have been masked themselves
- * @flags_at:     here the processor's flags tell whether @flags_of is 0, as 64 bits if
- *                @flags_wide
- * @known:        offset in the arena that a register has, or UNKNOWN
- * @bits:         of a register, how many of the lowest may be set
+ * @masked:       for each scratch register of the architecture, the program's register whose
+ *                masked value it holds, or NONE
+ * @next_scratch: the scratch register to use next
+ * @in_place:     the program's registers that were masked in place
+ * @flags_at:     the offset at which the processor's flags tell whether @flags_of is 0, as 64
+ *                bits if @flags_wide
+ * @known:        for each register, its value as an offset in the arena, or UNKNOWN
+ * @bits:         for each register, the number of low bits that may be set
  */
 struct gen {
 	struct jit *jit;
@@ -71,7 +71,7 @@ struct gen {
  */
 void jit_label(struct gen *g, struct verify_state known);
 
-/* The draft has a distance to @to here, for jit_emit_distance(). */
+/* Notes that the draft has a distance to @to here, for jit_emit_distance(). */
 void jit_add_fixup(struct gen *g, u64 to);
 
 /*
@@ -82,46 +82,46 @@ bool jit_may_mask_in_place(const struct gen *g, u8 reg);
 
 /* -- The architecture, for jit.c -------------------------------------------------- */
 
-/* Writes at @code, which will run at @exec, the distance to @to. */
+/* Writes the distance to @to at @code, which will run at @exec. */
 void jit_emit_distance(u8 *code, u64 exec, u64 to);
 
-/* Where the run begins. */
+/* The entry, where a run begins. */
 void jit_emit_entry(struct gen *g);
-/* The beginning and the end of a function. */
+/* The prologue and the epilogue of a function. */
 void jit_emit_prologue(struct gen *g);
 void jit_emit_epilogue(struct gen *g);
-/* Pays, and calls confined_poll where fuel has run out. */
+/* Pays fuel, and calls confined_poll if it has run out. */
 void jit_emit_charge(struct gen *g, u32 fuel);
 
-/* What each class of instructions becomes; what registers hold then is jit.c's. */
+/* Translate each class of instructions; jit.c tracks the facts about registers. */
 void jit_emit_alu(struct gen *g, const struct image_insn *insn);
 void jit_emit_imm64(struct gen *g, const struct image_insn *insn);
 void jit_emit_load(struct gen *g, const struct image_insn *insn);
 void jit_emit_store(struct gen *g, const struct image_insn *insn);
 void jit_emit_atomic(struct gen *g, const struct image_insn *insn);
 
-/* Jumps to instruction @target: conditional as @insn says, and unconditional. */
+/* Jumps to instruction @target: conditionally as @insn says, or always. */
 void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target);
 void jit_emit_jump(struct gen *g, u32 target);
 
-/* Calls: of a function, of the function whose number @reg has, of a system call's gate. */
+/* Calls: of a function, of the function whose number is in @reg, of a system call's gate. */
 void jit_emit_call(struct gen *g, u64 to);
 void jit_emit_call_number(struct gen *g, u8 reg);
 void jit_emit_gate(struct gen *g, u32 nr);
-/* Of what IMAGE_CALL_* and the numbers of calls without a gate name. */
+/* Calls by IMAGE_CALL_*, and system calls without a gate. */
 void jit_emit_call_outside(struct gen *g, s32 what);
 
 /*
- * Looking up a number, which is in a register of the architecture's choice:
- * jit_emit_base_numbers() goes to @base if the number is below @n, jit_emit_range() to
- * @beyond unless @from <= number < @to, and jit_emit_split() to jit_emit_bind(), which
- * gets what it returned, unless the number is below @n.
+ * Lookup of a number, which is in a register of the architecture's choice.
+ * jit_emit_base_numbers() jumps to @base if the number is below @n; jit_emit_range() jumps to
+ * @beyond unless @from <= number < @to; jit_emit_split() jumps, unless the number is below @n, to
+ * the place where jit_emit_bind() gets its result.
  */
 void jit_emit_base_numbers(struct gen *g, u32 n, u64 base);
 void jit_emit_range(struct gen *g, s32 from, s32 to, const u8 *beyond);
 u32 jit_emit_split(struct gen *g, u32 n);
 void jit_emit_bind(struct gen *g, u32 split);
-/* Jumps to @to, and to @stub. */
+/* Jump to @to, and to @stub. */
 void jit_emit_goto(struct gen *g, u64 to);
 void jit_emit_goto_stub(struct gen *g, const u8 *stub);
 /* IMAGE_CALL_TRY: the routine at gen.try, with its label. */
@@ -139,7 +139,7 @@ struct jit_sum {
 void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum);
 /* @to = @from, rotated left by @n bits. */
 void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n);
-/* Of what @load loads @next makes use, as one of its two registers; then it is read no more. */
+/* @next uses the value that @load loads, as one of its two registers; it is dead afterwards. */
 void jit_emit_load_use(struct gen *g, const struct image_insn *load,
 		       const struct image_insn *next);
 
@@ -184,7 +184,7 @@ static inline u64 exec_of(struct gen *g, u32 i)
 	return g->drafts ? DRAFT_INDEX + i : exec_at(g, g->jit->offsets[i]);
 }
 
-/* The address for calls of function @func: its entry comes before its first instruction. */
+/* The address for calls of function @func: the entry code comes before its first instruction. */
 static inline u64 entry_of(struct gen *g, u32 func)
 {
 	return exec_of(g, g->checked->image->ninsns + func);
@@ -195,15 +195,15 @@ static inline u32 frame_size(const struct gen *g)
 	return g->checked->funcs[g->func].frame;
 }
 
-/* May any register of @set be read after the instruction at @pc? */
+/* Is any register of @set live after the instruction at @pc? */
 static inline bool is_live(const struct gen *g, u32 pc, u16 set)
 {
 	return g->jit->live[pc] & set;
 }
 
 /*
- * May @imm appear in the code unchanged?  An attacker-chosen constant is attacker-chosen machine
- * code for a jump into its middle.
+ * May @imm appear in the code unchanged? A constant that an attacker chose is machine code of the
+ * attacker's for a jump into its middle.
  */
 static inline bool is_plain(const struct gen *g, s64 imm)
 {
@@ -234,7 +234,7 @@ static inline u8 saves(const struct gen *g)
 	return g->checked->traits[g->func] & TRAIT_SAVES;
 }
 
-/* Small leaf functions run in the stack that is reserved for them. */
+/* Small leaf functions use the stack that callers reserve for them. */
 static inline bool needs_room(const struct gen *g)
 {
 	return g->checked->traits[g->func] & (TRAIT_CALLS | TRAIT_FRAME);

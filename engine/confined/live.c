@@ -16,17 +16,17 @@
  */
 #define PASSES		8
 
-/* In @before: a backward jump leads here; the set depends on later changes. */
+/* In @before: a backward jump leads here, so the set may still change. */
 #define LOOP			0x8000
 #define LEADS_ON		0x4000
 
-/* @before has the live sets at each instruction, or after it. */
+/* @before has the live sets before each instruction, or after it. */
 struct live {
 	const struct checked *checked;
 	u16 *after, *before;
 	u32 func;
-	u16 left;	/* of r0 to r5, those live after returns */
-	bool ahead;	/* it has called itself, or a later function */
+	u16 left;	/* of r0 to r5, the registers that are live after returns */
+	bool ahead;	/* the function has called itself, or a later function */
 };
 
 static u16 bit_of(u8 reg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The machine that runs an image: the part that generated code, stubs.S and the
- * interpreter share with the platform layer.  arch/registers.h has the registers.
+ * The machine that runs an image: the state that generated code, stubs.S and the interpreter
+ * share with the platform layer. arch/registers.h lists the registers.
  */
 #ifndef CONFINED_MACHINE_H
 #define CONFINED_MACHINE_H
@@ -10,19 +10,19 @@
 #define MACHINE_DONE	0
 #define MACHINE_STACK	1	/* no room for a frame, or for a return address */
 #define MACHINE_FUNCTION	2	/* no function has the number */
-#define MACHINE_THROW	3	/* thrown, and not caught */
-#define MACHINE_ACCESS	4	/* IMAGE_CHECKED: outside of the arena */
+#define MACHINE_THROW	3	/* a value was thrown and not caught */
+#define MACHINE_ACCESS	4	/* IMAGE_CHECKED: an address outside of the arena */
 #define MACHINE_ABORT	5	/* IMAGE_CALL_ABORT */
-#define MACHINE_STOP	6	/* the platform ends it: a limit, a signal */
-#define MACHINE_CATCH	7	/* not an end: IMAGE_STOPPED is to be thrown */
-#define MACHINE_MEMORY	8	/* none for more of the stack */
+#define MACHINE_STOP	6	/* the platform ends the run: a limit, a signal */
+#define MACHINE_CATCH	7	/* does not end the run: IMAGE_STOPPED is to be thrown */
+#define MACHINE_MEMORY	8	/* no memory for more of the stack */
 
 /*
- * Fuel: the cost of an instruction, in units that take 50 ns at most.  It bounds the
- * machine's time, so the worst that memory may cost is always paid.  fuel.c finds out
- * where how much is to be paid: at most MACHINE_STRETCH for a path to the next such
- * place.  Between two looks at the clock and at the thread's flags no more is spent
- * than MACHINE_FUEL and twice that, which is below a millisecond.
+ * Fuel: the cost of an instruction, in units that take 50 ns at most. It bounds the machine's
+ * time, so the worst case of a memory access is always paid. fuel.c decides where it is paid, and
+ * how much: at most MACHINE_STRETCH for a path to the next payment. Between two checks of the
+ * clock and of the thread's flags at most MACHINE_FUEL plus twice MACHINE_STRETCH is spent, which
+ * is below a millisecond.
  */
 #define MACHINE_COST		1
 #define MACHINE_COST_JUMP	2	/* mispredicted, with the target in no cache */
@@ -65,13 +65,13 @@
 
 /**
  * struct machine - one run at a time
- * @fuel:   until the next look at @flags and @clock; runs out below 0
- * @stack:  the lowest address of a frame, in bytes from the arena's start: becomes less when
- *          the stack gets more of its memory
+ * @fuel:   until the next check of @flags and @clock; has run out if negative
+ * @stack:  the lowest address of a frame, in bytes from the arena's start; decreases when the
+ *          stack grows
  * @native: the lowest stack pointer that a function may begin with; set at the beginning of the
  *          run to @native_size below its stack pointer
  * @user:   the arena's address in the process
- * @base:   the arena's address here
+ * @base:   the arena's address for this code
  * @try_sp: the innermost IMAGE_CALL_TRY, or 0
  * @home:   the caller's stack pointer
  * @end:    MACHINE_DONE and so on
@@ -80,9 +80,9 @@
  * @args:   r1 to r5
  * @frame:  where the first frame ends, in bytes from the arena's start
  * @run:    for the platform's gates, see struct jit
- * @flags:  while none of @rare is set there, and
- * @clock:  is @seen, fuel that has run out is only set again; else machine_poll() is
- *          called, and, as machine_init() leaves these fields, it always is
+ * @flags, @clock: if *@flags has no bit of @rare and *@clock equals @seen, fuel that has run out
+ *                 is just refilled; otherwise, and always with the values of machine_init(),
+ *                 machine_poll() is called
  * @beyond: handles numbers that are not in a base's table: the extension's lookup or, as set by
  *          machine_init(), the end of the run
  * @entry:  where runs begin, in the image's machine code or its base's
@@ -125,7 +125,7 @@ struct machine {
 struct image_header;
 void machine_init(struct machine *machine, const struct image_header *image);
 
-/* Prepares the machine for a run. */
+/* Prepares @machine for a run. */
 static inline void machine_begin(struct machine *machine)
 {
 	machine->fuel = MACHINE_FUEL;
@@ -133,7 +133,7 @@ static inline void machine_begin(struct machine *machine)
 	machine->end = MACHINE_DONE;
 }
 
-/* The text for the end of its run. */
+/* The text that says how the run ended. */
 void machine_text(const struct machine *machine, char *text, size_t len);
 
 /* For tests: runs an image, on top of @base if that is not NULL, without generated code. */
@@ -153,13 +153,13 @@ void confined_stop(struct machine *machine);
  * machine_poll(): fuel has run out, and flags or the clock need attention.  Sets the fuel again;
  * to end the run sets @machine->end to MACHINE_STOP, or else to MACHINE_CATCH.
  *
- * machine_call(): IMAGE_CALL_SYSCALL, IMAGE_CALL_BATCH or a system call: @call is
- * insn.imm, @args are r1 to r5 and r0.  Returns r0, and may end the run as machine_poll() may.
+ * machine_call(): makes an IMAGE_CALL_SYSCALL, IMAGE_CALL_BATCH or a system call: @call is
+ * insn.imm, @args are r1 to r5 and r0. Returns r0, and may end the run like machine_poll().
  *
- * machine_stack(): no room for the frame that begins @frame bytes from the arena's start.
- * Makes some, or sets @machine->end.
+ * machine_stack(): makes room for a frame that begins @frame bytes from the arena's start, or
+ * sets @machine->end.
  *
- * After the last two @machine->base may be another.
+ * The last two may change @machine->base.
  */
 void machine_poll(struct machine *machine);
 u64 machine_call(const u64 *args, struct machine *machine, u32 call);

@@ -24,17 +24,17 @@ struct view;
 /**
  * struct engine_vm - a program
  * @beyond:    for an extension: the value of machine.beyond; else 0
- * @first_insn: the number of its own first instruction
+ * @first_insn: number of its first instruction
  * @stop_by:    limit on run.time of a run that was told to end; otherwise 0
  * @told:       varies the result of fuel_to_end()
  * @code_start: address of its own machine code
  * @code_size:  bytes of machine code
- * @memory:     bytes of machine code, and of the part of the image that is kept
+ * @memory:     bytes of machine code, and of the retained part of the image
  * @memory_max: further bytes that the program may use for its batches
- * @arena:      its arena, of pinned memory; or NULL
- * @mapped:     its arena, of the module's memory; or NULL
+ * @arena:      its arena if that is pinned memory; or NULL
+ * @mapped:     its arena if that is memory of the module; or NULL
  * @view:       the mapping of @mapped that the program uses
- * @stack:      the stack of the run under way, in a process of all runs; NULL: the caller's
+ * @stack:      the stack of the current run, in a process of all runs; NULL: the caller's
  */
 struct engine_vm {
 	struct machine machine;
@@ -65,9 +65,9 @@ void place_put_code(struct engine_vm *vm);
 /* Sets the machine's @base and @user; in CONTEXT_ATOMIC, also makes seats. */
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image);
 void place_put_arena(struct engine_vm *vm);
-/* Memory for @len bytes at @offset in the arena: 0 or -errno.  May set the machine's @base. */
+/* Allocates @len bytes at @offset in the arena: 0 or -errno. May change the machine's @base. */
 int place_use(struct engine_vm *vm, unsigned long offset, unsigned long len);
-/* What runs of @vm's stack_size want, if that is not 0: 0 or -ENOMEM. */
+/* Provides the stack that runs of @vm need if @vm's stack_size is not 0: 0 or -ENOMEM. */
 int place_get_stack(struct engine_vm *vm);
 void place_put_stack(struct engine_vm *vm);
 
@@ -86,21 +86,25 @@ int place_age(void);
 
 /* CONTEXT_ATOMIC: do the arena's initial contents and all CPUs' stacks fit into it? */
 int place_check_contents(const struct engine_vm *vm, const struct engine_image *image);
-/* The arena's part of the program's memory; 0 in a process, which has allocated it by itself. */
+/*
+ * The arena's part of the program's memory; 0 in a process, which has allocated the arena itself.
+ */
 size_t place_arena_memory(const struct engine_vm *vm);
-/* For a program that is complete: makes its code visible to all CPUs that may run it. */
+/* For a complete program: makes its code visible to all CPUs that may run it. */
 void place_sync_code(const struct engine_vm *vm);
 
-/* A program's charge for its stack: the process's programs share them. */
+/* A program's charge for its stack, which the process's programs share. */
 static inline size_t place_stack_memory(const struct engine_vm *vm)
 {
 	return 0;
 }
 
-/* The process has touched more of its arena: 0 or -ENOMEM. */
+/* Updates the machine after the process has touched more of its arena: 0 or -ENOMEM. */
 int place_see(struct engine_vm *vm);
 
-/* Before a run, which has a stack then, and sees all of its arena; false: no memory. */
+/*
+ * To be called before a run: provides a stack and a complete view of the arena; false: no memory.
+ */
 static inline bool place_begin(struct engine_vm *vm)
 {
 	if (vm->mapped && unlikely(mapped_has_more(vm->mapped, vm->view)) && place_see(vm))
@@ -118,7 +122,7 @@ static inline void place_end(struct engine_vm *vm)
 	vm->stack = NULL;
 }
 
-/* Bytes of the arena that are there for good. */
+/* Bytes of the arena that stay allocated. */
 static inline size_t place_pinned(const struct engine_vm *vm)
 {
 	if (vm->mapped)
@@ -126,7 +130,7 @@ static inline size_t place_pinned(const struct engine_vm *vm)
 	return vm->arena ? arena_size(vm->arena) : 0;
 }
 
-/* For after the machine's clock and flags were checked, or just before. */
+/* To be called after the machine's clock and flags were checked, or just before. */
 static inline void place_look(struct engine_vm *vm)
 {
 	vm->machine.flags = &current_thread_info()->flags;
@@ -182,7 +186,7 @@ static inline u64 seat_call(struct machine *machine, const u64 *args, u32 functi
 	return -EOPNOTSUPP;
 }
 
-/* In the state of machine_init(): each check calls machine_poll(). */
+/* As after machine_init(): each check calls machine_poll(). */
 static inline void place_look(struct engine_vm *vm)
 {
 	(void)vm;
@@ -192,7 +196,7 @@ static inline void place_look(struct engine_vm *vm)
 int place_init(void);
 void place_exit(void);
 
-/* In engine.c: the index of system call @nr in syscalls.def, or -1. */
+/* In engine.c: the index in syscalls.def of system call @nr, or -1. */
 int confined_call_index(u32 nr);
 
 #endif /* CONFINED_PLACE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The confined engine's own files are built for the kernel and for processes.  What they need
- * from either is here.
+ * The confined engine's files are built for the kernel and for processes: this is what they need
+ * from either.
  */
 #ifndef CONFINED_PORT_H
 #define CONFINED_PORT_H
@@ -25,21 +25,21 @@
 #endif
 
 /*
- * Room below the stack that an image asks for: for C functions, until run.c switches stacks, and
+ * Room below the stack that an image requests: for C functions, until run.c switches stacks, and
  * for interrupts.
  */
 #define IMAGE_STACK_RESERVE	(16U << 10)
 
 /*
- * The part of the task's 16 KiB stack that code may use: its system calls have so much less than
- * others.  Code that needs more gets a stack of its own.
+ * The part of the task's 16 KiB stack that code may use, which its system calls then lack. Code
+ * that needs more gets a separate stack.
  */
 #define IMAGE_STACK_SHARED	512
 
 /* The fuel between two calls of machine_poll(), see machine.h. */
 #define IMAGE_FUEL		MACHINE_FUEL
 
-/* Bounds a program's index, already checked, under speculation as well. */
+/* Bounds a program's index, which has been checked, in speculation as well. */
 #define image_index(i, n)	array_index_nospec(i, n)
 
 static inline void *image_alloc(size_t size)
@@ -78,7 +78,7 @@ typedef int64_t s64;
 #define IMAGE_RETURN_STUB 0
 #define __percpu
 
-/* Handlers of the program's signals run on it, too. */
+/* The program's signal handlers run on it, too. */
 #define IMAGE_STACK_RESERVE	(64U << 10)
 #define IMAGE_STACK_SHARED	2048
 

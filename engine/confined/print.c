@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements print.h: a disassembler with the notation of LLVM's BPF assembler and the kernel's
+ * Implements print.h: a disassembler in the notation of LLVM's BPF assembler, with the kernel's
  * names of system calls.
  */
 #include "syscalls_nr.h"

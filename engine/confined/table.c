@@ -2,9 +2,10 @@
 /*
  * Implements table.h: a set-associative hash table.
  *
- * A slot's tag is 0 if it is empty, BUSY while an entry is written, otherwise an odd part of the
- * key's hash and, in the lower bits, the time when the entry was last found.  Entries are changed
- * under the set's lock; readers without it check the tag again after they have compared the key.
+ * A slot's tag is 0 if the slot is empty and BUSY while an entry is written; otherwise it has a
+ * part of the key's hash, which is odd, and in the lower bits the time when the entry was last
+ * found. Entries are changed under the set's lock; lockless readers check the tag again after
+ * they have compared the key.
  */
 #include "table.h"
 
@@ -14,14 +15,14 @@
 #define BUSY		1ULL
 #define HASH_SHIFT	40
 
-/* Laid out as struct syscript_table. */
+/* Has the layout of struct syscript_table. */
 struct header {
 	u32 entries, key_size, value_size, age;
 	u64 sets;
 	u64 evicted;
 };
 
-/* The address of 8 bytes, and of the guard page's bytes after them. */
+/* The address of the word at @address, masked; longer accesses reach the guard page at most. */
 static __always_inline void *table_at(const struct table *table, u64 address)
 {
 	return table->base + (address & table->mask & ~7ULL);
@@ -42,7 +43,7 @@ static u32 load_half(const u32 *half)
 	return __atomic_load_n(half, __ATOMIC_RELAXED);
 }
 
-/* Copies the key in words, with zeros after its end, whatever is there in the arena. */
+/* Copies the key by words, with zeros after its end, whatever the arena contains. */
 static __always_inline void copy_key(struct table *table, u64 key)
 {
 	const u8 *from = table->base + (key & table->mask);
@@ -140,7 +141,7 @@ static __always_inline bool is_old(const struct table *table, u64 tag)
 	return table->age && age_of(table, tag) > table->age;
 }
 
-/* The slot in which a key is stored by preference, and looked up first. */
+/* The slot in which a key is stored if it is free, and looked up first. */
 static u32 first_way(const struct table *table)
 {
 	return table->hash / 2 % WAYS;
@@ -173,7 +174,7 @@ static __always_inline u64 fresh_tag(const struct table *table)
 	return table->hash << HASH_SHIFT | table->now;
 }
 
-/* Updates the time at most once in a ms, so that CPUs that read do not write. */
+/* Updates the time at most once in a ms, so that CPUs that only read rarely write. */
 static __always_inline void table_touch(const struct table *table, u32 way, u64 tag)
 {
 	u64 fresh = fresh_tag(table);

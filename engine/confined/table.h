@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Hash tables in an arena: uapi/syscript_table.h. The arena may hold anything at any time.  So
- * addresses are masked as in generated code: whatever a table contains, only the arena or its
+ * Hash tables in an arena: uapi/syscript_table.h. Other threads may change the arena at any time,
+ * so addresses are masked as in generated code: whatever a table contains, only the arena or its
  * guards are accessed, in speculation, too.
  *
  * Only services.c uses this, and includes table.c, so that arguments stay in registers.
@@ -20,9 +20,9 @@
  * @base, @mask:  the arena's address, and its size - 1
  * @header:       offset of the table's header in the arena, as is @sets
  * @key:          a copy, with zeros after it
- * @now:          ms, of a clock that goes around at TABLE_NOW + 1
+ * @now:          time in ms, modulo TABLE_NOW + 1
  * @set:          offset of the key's set in the arena
- * @hash:         the part of the key's hash that is in tags
+ * @hash:         the part of the key's hash that tags contain
  */
 struct table {
 	u8 *base;
@@ -42,7 +42,7 @@ static u32 table_hash(struct table *table, u32 hash, u64 now);
 
 /*
  * To be called after table_open() and table_hash(): return the value's offset in the arena, or 0.
- * find() takes no lock; for the others the caller holds the set's.
+ * table_find() needs no lock; for the other functions the caller holds the set's lock.
  */
 static u64 table_find(const struct table *table);
 static u64 table_add(const struct table *table);

@@ -16,7 +16,10 @@ extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_t
 	confined_fault_function[], confined_fault_access[];
 
 #define CREDIT_MAX	(MACHINE_STRETCH * V_FUEL_BYTES)
-/* The entry pays no fuel; so much is left to functions that wait for others to return. */
+/*
+ * An entry pays no fuel, so its credit is the same as what callers have while functions that they
+ * call run.
+ */
 #define CREDIT_FEW	64
 
 struct verifier {
@@ -25,10 +28,10 @@ struct verifier {
 	u32 label;		/* index of the next label */
 	struct verify_insn in;	/* the instruction at @pos */
 	struct verify_state s;	/* the facts before it, and after it */
-	bool dead;		/* @pos is unreachable, as far as is known */
+	bool dead;		/* @pos is unreachable as far as is known */
 };
 
-/* -- What is known ------------------------------------------------------------ */
+/* -- Facts -------------------------------------------------------------------- */
 
 /* The facts after a routine has returned. */
 #define RETURNED { .masked = V_BIT(V_FRAME), .by4 = V_BIT(V_FRAME), .by8 = V_BIT(V_FRAME), \
@@ -40,7 +43,7 @@ static const struct verify_state beyond = {
 	.calls = true, .credit = V_BEYOND_CREDIT,
 };
 
-/* The reason why a fact of @want does not hold; or NULL. */
+/* Why a fact of @want does not hold in @have; or NULL. */
 static const char *missing(const struct verify_state *s, const struct verify_state *want)
 {
 	if (want->masked & ~s->masked)
@@ -76,7 +79,7 @@ static const struct verify_label *find_label(const struct verify_label *labels, 
 	return NULL;
 }
 
-/* A label at @c->pos: control may come from elsewhere. */
+/* There is a label at @c->pos, so control may come from elsewhere. */
 static const char *arrive(struct verifier *c)
 {
 	const struct verify_label *label = &c->v->labels[c->label];
@@ -138,7 +141,7 @@ static const char *check_return(struct verifier *c)
 	return missing(&c->s, &returned);
 }
 
-/* Stubs that end the run report scratch registers: one has an instruction's number. */
+/* Stubs that end the run report scratch registers; one of these has an instruction's number. */
 static const char *check_stub(const struct verifier *c)
 {
 	bool both = leads_to(c, c->in.to, confined_gate) ||
@@ -162,7 +165,7 @@ static const char *check_jump(struct verifier *c)
 		return missing(&c->s, &beyond);
 	if (IMAGE_RETURN_STUB && leads_to(c, c->in.to, confined_return))
 		return check_return(c);
-	/* These would return. */
+	/* Stubs that would return. */
 	if (leads_to(c, c->in.to, confined_gate) || leads_to(c, c->in.to, confined_fault_stack))
 		return "jump target is outside the code";
 	return check_stub(c);
@@ -237,7 +240,7 @@ static const char *check_room(struct verifier *c)
 	return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "comparison without its fault call";
 }
 
-/* The state after a comparison: @in has the facts about r10, if it is compared. */
+/* The state after a comparison: if r10 is compared, @in has the facts about it. */
 static const char *check_unless(const struct verifier *c)
 {
 	bool known = leads_to(c, c->in.to, confined_fault_stack) ||
@@ -305,7 +308,7 @@ static const char *check_insn(struct verifier *c)
 	return why;
 }
 
-/* A constant with these bytes is encoded differently with another key. */
+/* With another key, a constant with these bytes is encoded differently. */
 static bool has_landing(struct verifier *c)
 {
 	const u8 *code = c->v->code;

@@ -14,7 +14,7 @@
 
 /**
  * struct verify_state - facts that hold before an instruction on every path to it
- * @credit: bytes of code that are paid for in fuel and not executed yet
+ * @credit: bytes of code that fuel was paid for, and that have not been executed yet
  * @masked: registers that are less than the arena's size
  * @by4:    registers that are multiples of 4; @by8: of 8
  * @unset:  registers that may hold a value of the kernel
@@ -29,7 +29,7 @@ struct verify_state {
 	bool calls;
 };
 
-/* The value of @room after V_ROOM: a call of a routine, and its call of another one. */
+/* The value of @room after V_ROOM: a routine may be called, and may call another. */
 #define V_ROOM_CALLS	2
 /* Bytes of code that a unit of fuel pays for. */
 #define V_FUEL_BYTES	256
@@ -50,7 +50,7 @@ struct verify_label {
 /**
  * struct verify_base - verified code that other code extends
  * @exec:        address at which it runs
- * @arena_shift: of its arena
+ * @arena_shift: log2 of its arena's size
  * @labels:      labels that other code may jump to or call, by offset
  * @nlabels:     number of @labels
  */

@@ -3,13 +3,17 @@
  * The interface between the verifier and its decoder for an architecture: an instruction, or a
  * sequence that is checked as one.
  *
- * To accept something new: - an instruction with operands: a line in opcodes[] of verify_x86.c; -
- * a sequence of instructions that are safe only together: its bytes in patterns[] there, with the
- * registers that it reads and writes; and, if it has further conditions, a kind here and a case
- * in check_insn() of verify.c; - another fact about registers: a field of struct verify_state, a
- * line in missing() of verify.c, and in verify_step() whatever makes it true or false.  Then a
- * line in GOOD and lines in WRONG of tests/unit/test_confined_verify.py, and its meaning in
- * tests/confined/model.py, or make prove fails.
+ * To accept something new:
+ *
+ * - an instruction with operands: add a line to opcodes[] of verify_x86.c;
+ * - a sequence of instructions that are safe only together: add its bytes to patterns[] there,
+ *   with the registers that it reads and writes; and, if it has further conditions, a kind here
+ *   and a case in check_insn() of verify.c;
+ * - another fact about registers: add a field to struct verify_state, a line to missing() of
+ *   verify.c, and to verify_step() whatever makes the fact true or false.
+ *
+ * Then add a line to GOOD and lines to WRONG in tests/unit/test_confined_verify.py, and its meaning
+ * to tests/confined/model.py; otherwise make prove fails.
  */
 #ifndef CONFINED_VERIFY_INSN_H
 #define CONFINED_VERIFY_INSN_H
@@ -20,15 +24,15 @@
 
 enum verify_kind {
 	V_PLAIN,	/* falls through; described by the other fields */
-	V_MASK,		/* reg &= imm, 32 bits: at most imm afterwards */
-	V_MOVE_FRAME,	/* the frame += or -= imm, on 32 bits */
+	V_MASK,		/* reg &= imm, 32 bits: the result is at most imm */
+	V_MOVE_FRAME,	/* the frame pointer += or -= imm, in 32 bits */
 	V_PUSH, V_POP,
 	V_JUMP, V_BRANCH, V_CALL,
 	V_RETURN,
 	/* Sequences of instructions */
-	V_ENTRY,	/* where indirect branches land; rax = 0 */
-	V_CHARGE,	/* machine.fuel -= imm; below 0 a call */
-	V_ROOM,		/* a call if rsp is below machine.native */
+	V_ENTRY,	/* a landing pad of indirect branches; rax = 0 */
+	V_CHARGE,	/* machine.fuel -= imm; calls if negative */
+	V_ROOM,		/* calls if rsp is below machine.native */
 	V_UNLESS,	/* a conditional call */
 	V_GATE,		/* a call with machine.run in r9, which is restored */
 	V_TRY,		/* a call, with data for confined_throw on the stack */
@@ -55,12 +59,12 @@ struct verify_insn {
 };
 #define NO_INDEX	0xff
 
-/* Most words that a routine may push. */
+/* The most words that a routine may push. */
 #define V_SLOTS		12
 
 /*
- * In verify_step.c: updates the facts @s for @in, which is no branch.  Returns the reason if it
- * is refused, or NULL.
+ * In verify_step.c: updates the facts @s for @in, which is not a branch. Returns NULL, or why @in
+ * is refused.
  */
 const char *verify_step(const struct verify *v, struct verify_state *s,
 			const struct verify_insn *in);
@@ -71,7 +75,7 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
  */
 bool verify_decode(const u8 *code, u32 left, struct verify_insn *in);
 
-/* Are @code's 4 bytes where indirect branches may land? */
+/* Are the 4 bytes at @code a landing pad of indirect branches? */
 static inline bool verify_landing(const u8 *code)
 {
 	static const u8 landing[] = { V_LANDING };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The transfer function of the verifier: what one instruction may do, and the facts after it.
- * tests/confined/prove.py proves for each kind of instruction that accepted ones access nothing
- * outside of the arena, and that the facts hold.
+ * The verifier's transfer function: which accesses of one instruction are allowed, and the facts
+ * after it. tests/confined/prove.py proves for each kind of instruction that accepted ones access
+ * only the arena, and that the facts hold.
  */
 #include "../include/uapi/syscript_image.h"
 #include "verify_insn.h"
@@ -32,7 +32,7 @@ static const char *check_place(const struct verify *v, const struct verify_state
 	return NULL;
 }
 
-/* The facts after the AND with @in's constant; @before has those before it. */
+/* The facts after the AND with @in's constant; @before has the facts before it. */
 static void step_mask(const struct verify *v, struct verify_state *s,
 		      const struct verify_state *before, const struct verify_insn *in)
 {
@@ -44,7 +44,7 @@ static void step_mask(const struct verify *v, struct verify_state *s,
 	s->by8 |= in->imm & 7 ? before->by8 & reg : reg;
 }
 
-/* May be added to: if it may no longer be a multiple of 8, that fact is lost. */
+/* Is an addition to @reg allowed? If @reg may no longer be a multiple of 8, that fact is lost. */
 static const char *step_frame(struct verify_state *s, const struct verify_state *before,
 			      const struct verify_insn *in)
 {

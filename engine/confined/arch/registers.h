@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What registers are for in generated code, on the architecture that this is built for. */
+/* The purpose of each register in generated code, for the architecture that is built. */
 #ifndef CONFINED_ARCH_REGISTERS_H
 #define CONFINED_ARCH_REGISTERS_H
 

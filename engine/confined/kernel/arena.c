@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See arena.h.
+ * Pins pages of the process for arena.h, and shares arenas of the same pages.
  *
- * All is paid for first: limits_pin() comes before the first page is pinned and
- * before the tables of pages are allocated; but for the rest of huge pages, which are known
- * only then.  What is shared is found without
- * pinning anything.  All users share the lock, which is held for a few steps only.
+ * Everything is charged first: limits_pin() comes before the first page is pinned and before
+ * tables of pages are allocated. The exception are the remaining pages of huge pages, which are
+ * known only after pinning. A shared arena is found without pinning anything. All users share the
+ * lock, which is held for a few steps only.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -23,7 +23,7 @@
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
 #define PIN_AT_ONCE	512UL
-/* As direct I/O holds them, which is not charged either. */
+/* The number of pages that direct I/O holds at once, which is not charged either. */
 #define LOOK_AT_ONCE	64UL
 
 static DEFINE_HASHTABLE(arenas, 8);
@@ -42,7 +42,7 @@ static void unpin(struct arena *arena, unsigned long n)
 	unpin_user_pages_dirty_lock(arena->pages, n, true);
 }
 
-/* Pages of files and of other processes have rules of their own. */
+/* Pages of files and of other processes are refused: other rules apply to them. */
 static bool are_anonymous(struct page **pages, unsigned long n)
 {
 	while (n--)
@@ -51,7 +51,7 @@ static bool are_anonymous(struct page **pages, unsigned long n)
 	return true;
 }
 
-/* Some of them from the @done-th on: how many, or -errno. */
+/* Pins some pages, beginning with the @done-th. Returns how many, or -errno. */
 static int pin_some(struct arena *arena, unsigned long done)
 {
 	int got;
@@ -62,7 +62,7 @@ static int pin_some(struct arena *arena, unsigned long done)
 				  min(arena->n - done, PIN_AT_ONCE),
 				  FOLL_WRITE | FOLL_LONGTERM, arena->pages + done);
 	cond_resched();
-	/* No address of a process: kernels differ. */
+	/* No address of the process; kernels differ in the result. */
 	return !got || got == -EOVERFLOW ? -EFAULT : got;
 }
 
@@ -88,8 +88,8 @@ static int pin(struct arena *arena, char *error, size_t error_len)
 }
 
 /*
- * Pages that stay with these, as one of a huge page keeps all of it: for each row of the
- * arena's pages from the same one, what the row lacks.
+ * Counts pages that are held besides the arena's: a pinned page of a huge page holds all of it.
+ * For each run of arena pages from one folio, adds the folio's other pages.
  */
 static unsigned long count_beyond(const struct arena *arena)
 {
@@ -107,7 +107,10 @@ static unsigned long count_beyond(const struct arena *arena)
 	return beyond;
 }
 
-/* Known only when they are pinned.  0, or what they are refused with, and none is. */
+/*
+ * Charges pages that are known only after pinning. Returns 0, or the error, with no page pinned
+ * any more.
+ */
 static int charge_beyond(struct arena *arena, char *error, size_t error_len)
 {
 	unsigned long pages = count_beyond(arena);
@@ -124,7 +127,10 @@ static void uncharge_beyond(struct arena *arena)
 		limits_unpin(&arena->beyond);
 }
 
-/* Some pages from the @done-th on, looked at: how many are @arena's; 0 if one is not. */
+/*
+ * Compares some pages of the process with @arena's, beginning with the @done-th. Returns how
+ * many, or 0 if one differs.
+ */
 static unsigned long same_pages(const struct arena *arena, unsigned long done)
 {
 	unsigned long n = min(arena->n - done, LOOK_AT_ONCE);
@@ -142,7 +148,7 @@ static unsigned long same_pages(const struct arena *arena, unsigned long done)
 	return same ? got : 0;
 }
 
-/* The process may have mapped others there since. */
+/* Is @arena's memory still what the process has mapped there? */
 static bool is_mapped(const struct arena *arena)
 {
 	unsigned long done = 0, got;
@@ -158,7 +164,7 @@ static bool is_mapped(const struct arena *arena)
 
 /* -- Arenas -------------------------------------------------------------------- */
 
-/* The guards are one page, over and over: see IMAGE_GUARD. */
+/* All guards map the same page: see IMAGE_GUARD. */
 static int map(struct arena *arena)
 {
 	unsigned long n = arena->n + 2 * GUARD_PAGES, i;
@@ -262,7 +268,7 @@ static unsigned long key_of(const struct arena *arena)
 	return hash_ptr(arena->mm, BITS_PER_LONG) ^ arena->user >> PAGE_SHIFT;
 }
 
-/* The last one that was made of the same addresses, with a reference. */
+/* The newest arena at the same addresses, with a reference. */
 static struct arena *find(const struct arena *like)
 {
 	struct arena *arena;
@@ -275,7 +281,10 @@ static struct arena *find(const struct arena *like)
 	return NULL;
 }
 
-/* Another one at these addresses, unless @add says not to look; or @own, now known. */
+/*
+ * Returns an existing arena at @own's addresses unless @add is set, or else lists and returns
+ * @own.
+ */
 static struct arena *find_or_add(struct arena *own, bool add)
 {
 	struct arena *arena;
@@ -295,7 +304,7 @@ static void forget(struct arena *arena)
 	spin_unlock(&arenas_lock);
 }
 
-/* Threads of the process that want the same one wait, and pay nothing. */
+/* Other threads of the process that want the same arena wait, and are not charged. */
 static int make(struct arena *arena, char *error, size_t error_len)
 {
 	int err = fill(arena, error, error_len);
@@ -308,8 +317,8 @@ static int make(struct arena *arena, char *error, size_t error_len)
 }
 
 /*
- * @arena is one of the same addresses.  0 if it has what the process has there, 1 if
- * not, -EAGAIN if its maker failed, -EINTR.
+ * @arena is at the same addresses. Returns 0 if it has the pages that the process has there, 1 if
+ * not, -EAGAIN if making it failed, or -EINTR.
  */
 static int join(struct arena *arena)
 {
@@ -356,7 +365,7 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 	return arena;
 }
 
-/* -- Of the kernel's own pages ------------------------------------------------- */
+/* -- Arenas of kernel pages -------------------------------------------------------- */
 
 static int allocate(struct arena *arena)
 {
@@ -418,8 +427,8 @@ void arena_put(struct arena *arena)
 {
 	if (!refcount_dec_and_lock(&arena->refs, &arenas_lock))
 		return;
-	__acquire(&arenas_lock);	/* as that has, which sparse does not see */
-	/* Not in the table any more if it could not be made, or was not needed. */
+	__acquire(&arenas_lock);	/* for sparse: refcount_dec_and_lock() has taken it */
+	/* Arenas that could not be made, or were not needed, are already out of the table. */
 	hash_del(&arena->node);
 	spin_unlock(&arenas_lock);
 	if (!arena->err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of a process that programs work on: its pages, pinned, and mapped into
- * the kernel between guards.  Whatever the process does to its own mapping later does
- * not affect them.  Programs of a process on the same memory share one arena.
+ * Memory of a process that programs work on: its pages are pinned, and mapped into the kernel
+ * between guards, so later changes of the process's own mapping do not affect them. Programs of a
+ * process on the same memory share one arena.
  */
 #ifndef CONFINED_ARENA_H
 #define CONFINED_ARENA_H
@@ -17,20 +17,20 @@
 
 /**
  * struct arena - an arena
- * @base: its address here
- * @user: and in the process
+ * @base: its address in the kernel
+ * @user: its address in the process
  */
 struct arena {
 	void *base;
 	unsigned long user;
 
-	/* For arena.c. */
+	/* Private to arena.c. */
 	struct hlist_node node;
 	refcount_t refs;
 	struct completion made;
-	int err;			/* of that */
-	bool own;			/* pages of the kernel's, not of a process */
-	struct limits_pinned paid, beyond;	/* for its pages; for those that they keep */
+	int err;			/* the result of making it */
+	bool own;			/* pages of the kernel, not of a process */
+	struct limits_pinned paid, beyond;	/* charged for its pages; for others */
 	void *mapping;
 	struct page **pages;
 	struct page *guard;
@@ -39,16 +39,16 @@ struct arena {
 };
 
 /*
- * The 2^@shift bytes at @user of the calling process, anonymous memory at a
- * multiple of its size, which are charged before they are pinned.  Returns -errno
- * in a pointer, with the reason in @error.
+ * Makes or shares an arena of the 2^@shift bytes at @user, anonymous memory of the calling
+ * process at a multiple of its size. Pages are charged before they are pinned. Returns an ERR_PTR
+ * with the reason in @error on failure.
  */
 struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 			size_t error_len);
 /*
- * 2^@shift bytes of the kernel's own, which begin with @len bytes at @from of the calling
- * process, and have no others: for programs that outlive it.  The memory cgroup pays; the
- * caller has charged the account.  As above, without a text.
+ * Makes an arena of 2^@shift bytes in pages of the kernel, for programs that outlive the process:
+ * copies @len bytes at @from of the calling process, and has no memory beyond them. It is charged
+ * to the memory cgroup; the caller has charged the account. Returns as above, without a text.
  */
 struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift);
 void arena_put(struct arena *arena);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See code.h.
+ * Implements code.h.
  *
- * The room is mapped twice: where it runs it cannot be written, and where it is
- * written it cannot be run.
+ * The area for machine code is mapped twice: one mapping is executable and not writable, the
+ * other writable and not executable.
  *
- * All users share the table of codes and its lock, which is held for a few
- * steps: images are hashed before it is taken, and compared, generated and cleared
- * without it, by users of the code.
+ * All users share the table of codes and its lock, which is held for a few steps: images are
+ * hashed before it is taken, and compared, generated and cleared without it, by users of the
+ * code.
  *
- * New code is told to CPUs, which interrupts them: only when all else of a program is
- * there, and each code once for a memory map, or once for all CPUs.  So what fails, or
- * asks for what was there before, interrupts no other CPU.
+ * Making new code visible interrupts CPUs. So it is done only when the rest of a program is
+ * complete, and once for each code and memory map, or once for all CPUs: a failing load, or one
+ * that finds existing code, interrupts no other CPU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -39,23 +39,23 @@
 
 extern char confined_room[];
 
-static char *room __ro_after_init;	/* to be written */
+static char *room __ro_after_init;	/* writable mapping of the area for machine code */
 static siphash_key_t digest_key __ro_after_init;
 
 static DEFINE_HASHTABLE(codes, 8);
-static LIST_HEAD(idle_codes);		/* that have no users, the last used first */
-static DEFINE_SPINLOCK(codes_lock);	/* these, code.users, and what CPUs were told */
+static LIST_HEAD(idle_codes);		/* codes without users, most recently used first */
+static DEFINE_SPINLOCK(codes_lock);	/* guards both, code.users, and told_* */
 
 /* -- The same image -------------------------------------------------------------- */
 
-/* The code of an image depends on these, but not on the place of its stack. */
+/* What the code of an image depends on; not the position of its stack. */
 struct digested {
 	u64 body;
 	u64 base;
 	u32 flags, ninsns, nfuncs, ntable, arena_shift, uid, context, zero;
 } __packed __aligned(8);
 
-/* While the code is there, so is its base: that address is no other code's. */
+/* The code pins its base, so no other code has the base's address meanwhile. */
 static u64 digest_of(const struct image_header *image, size_t len, kuid_t uid,
 		     enum context context, const struct code *base)
 {
@@ -102,8 +102,8 @@ static void add_user(struct code *code)
 }
 
 /*
- * The code of the same image as @like's, with the caller as a new user.  NULL: there is
- * none, and @add, if any, is known from now on.
+ * Returns the code of the same image as @like's, with the caller as a new user; or NULL after
+ * listing @add, unless it is NULL.
  */
 static struct code *find_or_add(const struct code *like, struct code *add)
 {
@@ -117,7 +117,9 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 		hash_add(codes, &add->node, add->digest);
 	spin_unlock(&codes_lock);
 
-	/* Two images with one digest, once in some centuries: the code is not shared then. */
+	/*
+	 * Two images with the same digest are expected once in centuries: they do not share code.
+	 */
 	if (code && !is_same(code, like)) {
 		code_put(code);
 		code = NULL;
@@ -125,7 +127,7 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 	return code;
 }
 
-/* In words: emulators take each store to what was code for a change of it. */
+/* By words, because emulators handle each store to former code as self-modifying code. */
 static void room_clear(unsigned long page, unsigned long n)
 {
 	memset64((u64 *)(room + (page << PAGE_SHIFT)), ARCH_CODE_FILL,
@@ -153,14 +155,14 @@ static void code_free(struct code *code)
 #define IDLE_MAX_USER	16
 #define IDLE_AGE	(60 * HZ)
 
-/* Small, and likely to come again; a base is large, or the machine's. */
+/* Keeps code that is small and likely to be wanted again; a base is large, or the machine's. */
 static bool may_idle(struct code *code)
 {
 	return code->base && completion_done(&code->made) && !code->err &&
 	       code->context == CONTEXT_PROCESS;
 }
 
-/* The account's oldest goes first, so that no user pushes out what others have. */
+/* The account's own oldest code is freed first, so that no user displaces other users' code. */
 static struct code *find_surplus(kuid_t uid)
 {
 	struct code *code, *own = NULL, *last = NULL;
@@ -178,7 +180,7 @@ static struct code *find_surplus(kuid_t uid)
 	return n_own > IDLE_MAX_USER ? own : n > IDLE_MAX ? last : NULL;
 }
 
-/* Nothing finds it from here on. */
+/* From here on no lookup finds it. */
 static void forget_idle(struct code *code, struct list_head *list)
 {
 	lockdep_assert_held(&codes_lock);
@@ -194,7 +196,7 @@ static void free_all(struct list_head *list)
 		code_free(code);
 }
 
-/* Frees what is idle, of @uid or of all: true if there was something. */
+/* Frees idle code, of @uid or, if NULL, of all users: true if there was any. */
 static bool drop_idle(const kuid_t *uid)
 {
 	struct code *code, *next;
@@ -227,7 +229,7 @@ bool code_age(void)
 	return more;
 }
 
-/* The last user has gone: what is to be freed for it, in @list. */
+/* The last user has gone: moves code that is to be freed to @list. */
 static void become_idle(struct code *code, struct list_head *list)
 {
 	struct code *surplus;
@@ -253,13 +255,13 @@ void code_put(struct code *code)
 
 /* -- Code ----------------------------------------------------------------------- */
 
-/* How many codes have been written; code.number is one's place among them. */
+/* Number of codes written so far; code.number is a code's position among them. */
 static u64 written;
 
 /*
- * The CPUs of a memory map, by an id that no other one ever has, were told of all codes up
- * to @number.  Map 0, which is none, stands for all CPUs.  A map whose place another one
- * has taken is told once more.
+ * The CPUs that run memory map @map, an id that is never reused, know all codes up to @number.
+ * Map 0, which no process has, stands for all CPUs. A map whose entry another map has overwritten
+ * is synchronised again.
  */
 static struct told {
 	u64 map, number;
@@ -270,7 +272,7 @@ static struct told *told_of(u64 map)
 	return map ? &told_maps[hash_64(map, ilog2(ARRAY_SIZE(told_maps)))] : &told_all;
 }
 
-/* True: tell them now, of all up to @number. */
+/* Do CPUs have to be synchronised now, for all codes up to @number? */
 static bool has_to_tell(const struct code *code, u64 map, u64 *number)
 {
 	const struct told *told = told_of(map);
@@ -300,11 +302,11 @@ static noinline void sync_this_cpu(void *unused)
 }
 
 /*
- * CPUs may have fetched the bytes that were there before, and the caller's process may
- * run the new code on any of them.  Those that have its memory map loaded, perhaps for
- * long, are told.  Others load it first, by a write to CR3, which serialises as well; in
- * between are the barriers of the mask.  Code that is not one process's may run on any
- * CPU: then all are told.  A base is written before what extends it, so it is told as well.
+ * CPUs may have fetched the bytes that were there before, and the caller's process may run the
+ * new code on any of them. CPUs that have its memory map loaded are interrupted to serialise.
+ * Other CPUs load the map first, by a write to CR3, which serialises as well; the barriers of
+ * mm_cpumask() order the two. Code that is not one process's may run on any CPU: then all are
+ * interrupted. A base is written before its extensions, so it is synchronised with them.
  */
 void code_sync(const struct code *code)
 {
@@ -320,10 +322,10 @@ void code_sync(const struct code *code)
 	have_told(map, number);
 }
 
-/* Code refused only because of a constant is made again with another key. */
+/* If code is refused only because of a constant, it is generated again with another key. */
 #define KEYS	4
 
-/* At @jit->code, which is not executable. */
+/* Generates and verifies the code at @jit->code, which is not executable. */
 static int generate_verified(struct jit *jit, char *error, size_t error_len)
 {
 	unsigned int i;
@@ -359,7 +361,7 @@ static int keep_facts(struct code *code, const struct jit *jit)
 	return 0;
 }
 
-/* Idle code counts in no share of the area: the account's is freed first, then all. */
+/* Idle code counts in no account's share: the account's own idle code is freed first, then all. */
 static int take_room(struct code *code, char *error, size_t error_len)
 {
 	unsigned long n = code->size >> PAGE_SHIFT;
@@ -382,7 +384,7 @@ static void write_code(struct code *code, const struct jit *jit)
 	spin_unlock(&codes_lock);
 }
 
-/* The room never holds code that has not been verified. */
+/* The executable area never holds code that has not been verified. */
 static int generate(struct code *code, struct jit *jit, char *error, size_t error_len)
 {
 	int err = take_room(code, error, error_len);
@@ -401,7 +403,7 @@ static int generate(struct code *code, struct jit *jit, char *error, size_t erro
 	return err;
 }
 
-/* Finds out how large it becomes, and whether that may be, before it takes anything. */
+/* Computes the code's size and compares it with the limit, before anything is allocated. */
 static int measure(struct code *code, struct jit *jit, size_t max, char *error,
 		   size_t error_len)
 {
@@ -446,7 +448,7 @@ static int compile(struct code *code, size_t max, char *error, size_t error_len)
 	return err;
 }
 
-/* It is known already: others of the user find it, and wait. */
+/* The code is already in the table: the user's other loads of it find it, and wait. */
 static int make(struct code *code, size_t max, char *error, size_t error_len)
 {
 	code->err = compile(code, max, error, error_len);
@@ -459,7 +461,7 @@ static int make(struct code *code, size_t max, char *error, size_t error_len)
 	return code->err;
 }
 
-/* The caller has one user already. */
+/* Adds a user to a code that already has one. */
 static void code_hold(struct code *code)
 {
 	spin_lock(&codes_lock);
@@ -513,7 +515,7 @@ static int add(struct code **added, const struct code *like, size_t max, char *e
 	return err;
 }
 
-/* 0; -EAGAIN if its maker failed, perhaps at a lower limit; or -EINTR. */
+/* Returns 0; -EAGAIN if making the code failed, perhaps at a lower limit; or -EINTR. */
 static int wait_for(struct code *code)
 {
 	int err = wait_for_completion_killable(&code->made);

@@ -51,10 +51,10 @@ struct code {
 };
 
 /*
- * Gets, or makes, the code for @context of the image at @data, @len bytes, whose header
- * has been checked; image and code may have @max bytes.  @base is the code that it
- * extends, or NULL.  Returns 0; or -ENOEXEC, -ENOBUFS, -ENOMEM or -EINTR with the reason
- * in @error.  Before it is run, code_sync() follows.
+ * Finds or makes the code for @context of the image of @len bytes at @data, whose header has been
+ * checked; image and code together may have @max bytes. @base is the code that it extends, or
+ * NULL. Returns 0; or -ENOEXEC, -ENOBUFS, -ENOMEM or -EINTR with the reason in @error.
+ * code_sync() must be called before the code is run.
  */
 int code_get(struct code **code, const void *data, size_t len, enum context context,
 	     struct code *base, size_t max, char *error, size_t error_len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See room.h.  All users share the lock: it is held for a walk of one hash bucket and
- * of the room's bitmap, 320 bytes.
+ * Implements room.h by bitmaps. All users share the lock: it is held for a walk of one hash
+ * bucket and of the area's bitmap, 320 bytes.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -20,7 +20,10 @@
 #define SHARED		(CLASSES + 1)
 #define NO_SLOT		(-1)
 
-/* Slots of @pages, @slots of them from @first on; of one slot only for more than @above. */
+/*
+ * @slots slots of @pages pages each, from page @first on. Code of at most @above pages gets no
+ * slot here.
+ */
 static const struct slot_class {
 	unsigned int first, above, pages, slots;
 } classes[CLASSES] = {
@@ -38,17 +41,17 @@ static const struct slot_class {
 struct room_owner {
 	struct hlist_node node;
 	kuid_t uid;
-	unsigned int areas;		/* it goes with the last of them */
-	unsigned int pot;		/* pages of it */
+	unsigned int areas;		/* freed with the last area */
+	unsigned int pot;		/* its pages in the shared pool */
 	int slots[CLASSES];		/* or NO_SLOT */
-	unsigned int used[CLASSES];	/* pages in these */
+	unsigned int used[CLASSES];	/* its pages in these slots */
 };
 
 static DEFINE_HASHTABLE(owners, 8);
 static DECLARE_BITMAP(pages, ROOM_PAGES);
-static DECLARE_BITMAP(slots, ROOM_PAGES);	/* bit: the slot that begins there */
+static DECLARE_BITMAP(slots, ROOM_PAGES);	/* bit i: a slot that begins at page i is in use */
 static unsigned int pot_taken;
-static DEFINE_SPINLOCK(room_lock);		/* all of these */
+static DEFINE_SPINLOCK(room_lock);		/* guards all of these */
 
 static struct room_owner *find_owner(kuid_t uid)
 {
@@ -61,7 +64,7 @@ static struct room_owner *find_owner(kuid_t uid)
 	return NULL;
 }
 
-/* @n free pages in a row, from @first on and before @end. */
+/* Takes @area->n free consecutive pages from @first on and before @end. */
 static bool take_pages(struct room_area *area, unsigned long first, unsigned long end)
 {
 	lockdep_assert_held(&room_lock);
@@ -72,7 +75,7 @@ static bool take_pages(struct room_area *area, unsigned long first, unsigned lon
 	return true;
 }
 
-/* The account's slot, or one that becomes it: its number, or NO_SLOT. */
+/* The number of the account's slot or, if it has none, of a free slot; or NO_SLOT. */
 static int slot_of(const struct room_owner *owner, unsigned int c)
 {
 	unsigned int i;
@@ -107,7 +110,7 @@ static bool take_in_slot(struct room_area *area, unsigned int c)
 	return true;
 }
 
-/* How much of the pot @owner may have: half of what others leave. */
+/* The number of pages of the shared pool that @owner may have: half of what other owners leave. */
 static unsigned int pot_share(const struct room_owner *owner)
 {
 	return (POT_PAGES - (pot_taken - owner->pot)) / 2;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The room for machine code: who has which pages of it.
+ * The allocator of the area for machine code.
  *
- * It has five parts.  Of the first two, an account (limits_account_uid()) gets one slot
- * each, exclusively while it has code there:
+ * The area has five parts. An account (limits_account_uid()) gets one slot in each of the first
+ * two, exclusively while it has code there:
  *
  *   40 slots of 16 pages, 64 KiB, for images whose code fits,
  *    4 slots of 128 pages, 512 KiB, for longer ones, such as a language's runtime,
- *   512 pages for the machine's bases (CONTEXT_SHARED), which nothing else gets: as
- *      many as there can be, and one that is to replace another, of 512 KiB each,
- *   640 pages, a pot: an account may have half of what the others leave there.
- *   16 slots of 16 pages, one each, for code that is not a process's and may stay for
- *      as long as the machine runs (CONTEXT_ATOMIC): it gets nothing else, and no
- *      other code gets these.
+ *   512 pages only for the machine's bases (CONTEXT_SHARED): as many as there can be, and
+ *      one that is to replace another, of 512 KiB each,
+ *   640 pages, a shared pool: an account may have half of what the others leave there,
+ *   16 slots of 16 pages, one each, only for code that is not a process's and may stay for
+ *      as long as the machine runs (CONTEXT_ATOMIC), which gets no other pages.
  *
- * So 40 accounts at once have 64 KiB each, and 4 of them 512 KiB in one piece,
- * whatever all others do; only the pot is not guaranteed.
+ * So 40 accounts at once are guaranteed 64 KiB each, and 4 of them 512 KiB in one piece, whatever
+ * other accounts do; only the pool is not guaranteed.
  */
 #ifndef CONFINED_ROOM_H
 #define CONFINED_ROOM_H
@@ -32,7 +31,7 @@ struct room_owner;
 
 /**
  * struct room_area - consecutive pages of the area for machine code
- * @page, @n: from the @page-th on
+ * @page, @n: the first page, and the number of pages
  */
 struct room_area {
 	unsigned long page, n;

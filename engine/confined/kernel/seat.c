@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements seat.h. A seat is used with bottom halves off, so on its CPU only functions that the
- * call itself makes can try to use it again: head.event marks it as in use.
+ * Implements seat.h. A seat is used with bottom halves off, so on its CPU only functions called
+ * by the program can try to use it again: head.event marks it as in use.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -19,7 +19,7 @@ static_assert(!offsetof(struct seat, head));
 static_assert(offsetof(struct seat, head.event) == SEAT_AT_EVENT);
 static_assert(offsetof(struct seat, machine) == SEAT_AT_MACHINE);
 
-/* Frames are below the view, so its size is a multiple of 16, as theirs are. */
+/* Frames lie below the view, so the view's size is a multiple of 16, like theirs. */
 static u32 view_room(const struct engine_vm *vm)
 {
 	return ALIGN(vm->run->view_size, 16);
@@ -57,7 +57,9 @@ u64 seat_call(struct machine *machine, const u64 *args, u32 function)
 	}
 	function = array_index_nospec(function, IMAGE_FUNCTIONS_MAX);
 	machine->fuel -= COST_FUNCTION;
-	/* Functions may charge more than the fuel left, and code may check it much later. */
+	/*
+	 * Functions may charge more than the fuel that is left, and code may check it much later.
+	 */
 	if (unlikely(machine->fuel < 0)) {
 		machine->end = MACHINE_STOP;
 		return 0;
@@ -114,7 +116,7 @@ unsigned long seats(const struct engine_vm *vm, struct hook_program *program)
 	return (unsigned long)vm->seats;
 }
 
-/* Also returns the machine to the state after a successful call. */
+/* Also restores the machine's state after a successful call. */
 void seat_error(struct syscript_seat *head, struct seat_error *error)
 {
 	struct machine *machine = &container_of(head, struct seat, head)->machine;
@@ -127,7 +129,7 @@ void seat_error(struct syscript_seat *head, struct seat_error *error)
 	machine_begin(machine);
 }
 
-/* The reason that a program in Lua gives. */
+/* The reason that a Lua program gives. */
 static const char *reason_of(const struct seat_error *error)
 {
 	static const char *const reasons[] = {

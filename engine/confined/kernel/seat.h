@@ -15,7 +15,7 @@
 
 #include "../machine.h"
 
-/* Bytes of the kernel's current stack that the code itself uses, without C. */
+/* Bytes of the kernel's current stack that the machine code uses, without C functions. */
 #define SEAT_NATIVE_MAX	1024
 
 /* Fuel for the call of a function, which may touch some cache lines. */
@@ -32,14 +32,14 @@ struct seat {
 
 /* Can @vm's image have seats?  0, or -EINVAL with the reason in vm->run->error. */
 int seat_check(const struct engine_vm *vm);
-/* Makes the seats, once arena and code exist.  0 or -ENOMEM. */
+/* Makes the seats, after arena and code exist. 0 or -ENOMEM. */
 int seat_make(struct engine_vm *vm);
 void seat_free(struct engine_vm *vm);
 
 /* Calls IMAGE_FUNCTION and above; other numbers end the run with MACHINE_FUNCTION.  Returns r0. */
 u64 seat_call(struct machine *machine, const u64 *args, u32 function);
 
-/* Operations of struct engine_ops; the others are declared in engine.h. */
+/* Operations for struct engine_ops; the others are declared in engine.h. */
 unsigned long seats(const struct engine_vm *vm, struct hook_program *program);
 void seat_error(struct syscript_seat *head, struct seat_error *error);
 void seat_text(const struct seat_error *error, char *text, unsigned long len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements memory.h: memory for machine code near the engine's stubs, never writable and
- * executable at the same address.
+ * Implements memory.h: memory for machine code near the engine's stubs, where no address is both
+ * writable and executable.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -54,7 +54,7 @@ static void *map_near(int fd, size_t size, int access)
 }
 
 /*
- * May a file of that size be written?  Beyond RLIMIT_FSIZE the process would be killed by
+ * May a file of @size bytes be written? Beyond RLIMIT_FSIZE the process would be killed by
  * SIGXFSZ.
  */
 static bool may_be_file(size_t size)
@@ -64,7 +64,7 @@ static bool may_be_file(size_t size)
 	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
 }
 
-/* Creates a file without a name: its descriptor, or -errno. */
+/* Creates an unlinked file: its descriptor, or -errno. */
 static int make_file(size_t size)
 {
 	int fd = -EFBIG, err;
@@ -99,8 +99,8 @@ static int map_once(struct code *code)
 }
 
 /*
- * Mapped twice, because a process may be forbidden to make memory executable later, but not to
- * map a file as executable.  Where there can be no file, mapped once.
+ * Maps a file twice, because a process may be forbidden to make memory executable later, but not
+ * to map a file as executable. If no file can be made, maps anonymous memory once.
  */
 int code_map(struct code *code, u32 size)
 {

@@ -8,7 +8,7 @@
 /**
  * struct code - room for generated code
  * @exec:   address at which it runs, within 2 GB of the engine
- * @write:  address at which it is written: another mapping, or @exec until it is sealed; NULL
+ * @write:  address at which it is written until it is sealed: another mapping, or @exec; NULL
  *          afterwards
  * @size:  bytes
  * @base:   facts for its extensions; unused for an extension
@@ -30,8 +30,9 @@ int code_seal(struct code *code);
 void code_free(struct code *code);
 
 /*
- * Generates the code of @jit's checked, by its base, key, gate, gate_args and barrier, and
- * verifies it.  0; or -errno, with the verifier's reason in @error where it is that.
+ * Generates the code of @jit's checked image, with its base, key, gate, gate_args and barrier,
+ * and verifies it. Returns 0, or -errno, with the verifier's reason in @error if it refuses the
+ * code.
  */
 int code_make(struct code *code, struct jit *jit, char *error, size_t error_len);
 

@@ -100,14 +100,14 @@ void place_put_arena(struct engine_vm *vm)
 	arena_unguard((void *)(unsigned long)vm->machine.user);
 }
 
-/* It is the process's, and has memory where it is touched. */
+/* The process owns the memory, and allocates it by touching it. */
 int place_use(struct engine_vm *vm, unsigned long offset, unsigned long len)
 {
 	(void)vm, (void)offset, (void)len;
 	return 0;
 }
 
-/* The first page is a guard, which an overflow hits. */
+/* The first page is a guard against stack overflows. */
 static void *map_stack(size_t size)
 {
 	char *stack = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Architecture's part of machine code in the kernel: the filler of unused bytes, and how CPUs
- * learn of new code.
+ * The architecture's part of managing machine code in the kernel: a filler for unused bytes, and
+ * how a CPU learns of new code.
  */
 #ifndef CONFINED_ARCH_CODE_H
 #define CONFINED_ARCH_CODE_H
@@ -20,7 +20,7 @@ static inline bool arch_has_barrier(void)
 	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
 }
 
-/* Makes this CPU discard fetched instructions that were overwritten since. */
+/* Makes this CPU discard instructions that it fetched before they were overwritten. */
 static inline void arch_sync_code(void)
 {
 	sync_core();

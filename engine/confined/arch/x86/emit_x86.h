@@ -9,7 +9,7 @@
 
 #include "../../jit_gen.h"
 
-/* Second byte of a conditional jump with 8-bit distance; that with 32 bits is 0x10 more. */
+/* Second byte of a conditional jump with an 8-bit distance; plus 0x10 with 32 bits. */
 enum {
 	JB = 0x72, JAE = 0x73, JE = 0x74, JNE = 0x75, JBE = 0x76, JA = 0x77,
 	JNS = 0x79, JL = 0x7c, JGE = 0x7d, JLE = 0x7e, JG = 0x7f,
@@ -30,7 +30,7 @@ enum {
 /* With the register's number in the opcode. */
 enum { PUSH = 0x50, POP = 0x58, MOV_CONSTANT = 0xb8, BSWAP = 0x0fc8 };
 
-/* Whole instructions, or what is before a distance. */
+/* Whole instructions, or their bytes before a distance. */
 enum {
 	CDQ = 0x99, RET = 0xc3, INT3 = 0xcc, CALL = 0xe8, JMP = 0xe9, JMP_SHORT = 0xeb,
 };
@@ -38,7 +38,7 @@ enum {
 /* Prefixes. */
 enum { ESCAPE = 0x0f, OPERAND16 = 0x66, LOCK = 0xf0 };
 
-/* Groups of operations: which one is in ModRM.reg. */
+/* Groups of operations: ModRM.reg selects the operation. */
 enum {
 	GROUP1_IMM32 = 0x81, GROUP1_IMM8 = 0x83,	/* IMM_OF(op) */
 	GROUP2_IMM8 = 0xc1, GROUP2_CL = 0xd3,
@@ -119,7 +119,7 @@ static void op_imm(struct gen *g, bool wide, u8 op, u8 rm, s32 imm)
 		emit32(g, imm);
 }
 
-/* Whatever @imm is, 32 bits of it. */
+/* Emits the low 32 bits of @imm, whatever its value. */
 static void op_imm32(struct gen *g, bool wide, u8 op, u8 rm, u32 imm)
 {
 	op_reg(g, wide, GROUP1_IMM32, IMM_OF(op), rm);
@@ -149,7 +149,7 @@ static void pop(struct gen *g, u8 reg)
 
 /* -- Jumps, and calls of stubs -------------------------------------------------- */
 
-/* A short jump forward, to where bind_short() is called. */
+/* Emits a short jump forward, to where bind_short() is called. */
 static u32 jump_short(struct gen *g, u8 op)
 {
 	emit8(g, op);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The code generator's half for x86-64: what each instruction of an image becomes.  No
- * access may leave the arena, whatever registers hold and wherever the processor runs on
- * by a wrong guess, and one mask for each access would be expensive: masked addresses
- * are kept in r10 and r11, and each function below has the proof for what it writes.
- * arch/registers.h has the registers, emit_x86.h the encodings.
+ * The code generator's half for x86-64: translates each instruction of an image. No access may
+ * leave the arena, whatever values registers hold and wherever a misprediction leads, but a mask
+ * for each access would be expensive: so masked addresses are kept in r10 and r11, and each
+ * function below proves its code safe. arch/registers.h lists the registers, emit_x86.h the
+ * encodings.
  */
 #include "emit_x86.h"
 
@@ -21,7 +21,7 @@ static struct amode in_machine(s32 offset)
 	return (struct amode){ MACHINE, NONE, offset };
 }
 
-/* Puts the instruction's number where stubs expect it. */
+/* Loads the instruction's number into r11, where stubs expect it. */
 static void emit_pc(struct gen *g)
 {
 	mov_imm32(g, R11, image_first_insn(g->checked) + g->pc);
@@ -42,7 +42,7 @@ void jit_emit_entry(struct gen *g)
 
 	for (i = 0; i < sizeof(landing); i++)
 		emit8(g, landing[i]);
-	/* The entry's address was in rax, and r0 must not reveal it. */
+	/* rax held the entry's address, which r0 must not reveal. */
 	op_reg(g, false, XOR, RAX, RAX);
 	jump(g, entry_of(g, 0));
 }
@@ -54,13 +54,13 @@ void jit_emit_distance(u8 *code, u64 exec, u64 to)
 	memcpy(code, &distance, 4);
 }
 
-/* Machine registers were used as temporaries: the verifier does not know their values. */
+/* rax, rdx and rcx were used as temporaries: the verifier does not know their values. */
 static void forget_borrowed(struct gen *g)
 {
 	g->in_place &= ~(1 << 0 | 1 << 3 | 1 << 4);	/* rax, rdx, rcx */
 }
 
-/* Takes r10 or r11, but not @avoid, for one instruction. */
+/* Takes r10 or r11, but not @avoid, as a scratch register for one instruction. */
 static u8 scratch(struct gen *g, u8 avoid)
 {
 	u8 reg = avoid == R10 ? R11 : R10;
@@ -137,12 +137,11 @@ static void mask(struct gen *g, u8 reg)
 }
 
 /*
- * Proof for all that follows: r12 is the arena's address.  What is added to it is
- * rbp, a register that has been masked or nothing, and a constant.  rbp is less than the
- * arena's size (jit_emit_prologue(), jit_emit_epilogue()); so are the others, by the AND
- * below, which nothing leaves out: neither a branch nor a load comes between it and the
- * access.  The constant is at least -2^15, for r10 by check_place(), and at most
- * 2^15 + 2^15 for frames, whose end is inside the arena again.
+ * Proof for all accesses: r12 is the arena's address. An access adds to it rbp, a masked register
+ * or nothing, and a constant. rbp is less than the arena's size (jit_emit_prologue(),
+ * jit_emit_epilogue()). So is a masked register, by the AND below, which cannot be skipped: no
+ * branch or load comes between the AND and the access. The constant is at least -2^15
+ * (check_place() for r10) and at most 2^15 + 2^15 for frames, which end inside the arena.
  */
 static u8 mask_reg(struct gen *g, u8 reg)
 {
@@ -169,7 +168,7 @@ static u8 mask_reg(struct gen *g, u8 reg)
 	return to;
 }
 
-/* IMAGE_CHECKED: reports addresses outside of the arena; they are masked nevertheless. */
+/* IMAGE_CHECKED: reports addresses outside of the arena, which are masked as well. */
 static void check_range(struct gen *g, u8 reg, s16 off, u32 width)
 {
 	u32 in_range;
@@ -356,7 +355,7 @@ static const u8 ops[16] = {
 	[INSN_XOR >> 4] = XOR,
 };
 
-/* Proof: writes dst, which is none of r9, r12, rbp, rsp; and r10 or r11. */
+/* Proof: writes dst, which is not r9, r12, rbp or rsp; and r10 or r11. */
 void jit_emit_alu(struct gen *g, const struct image_insn *insn)
 {
 	bool wide = INSN_CLASS(insn->code) == INSN_ALU64;
@@ -470,7 +469,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 	struct amode p = amode_atomic(g, insn->dst, insn->off, wide ? 8 : 4);
 	u8 src = operand(g, insn->src, p.index == R10 ? R11 : R10);
 
-	if (insn->imm != INSN_XCHG)	/* xchg locks without a prefix */
+	if (insn->imm != INSN_XCHG)	/* xchg locks without a lock prefix */
 		emit8(g, LOCK);
 	switch (insn->imm) {
 	case INSN_ADD:
@@ -494,7 +493,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 
 /* -- Functions ---------------------------------------------------------------- */
 
-/* Charges where fuel.c says so, which has the proof. */
+/* Emits the charges that fuel.c has placed; the proof is there. */
 void jit_emit_charge(struct gen *g, u32 fuel)
 {
 	u32 enough;
@@ -527,9 +526,9 @@ static void fault_unless(struct gen *g, u8 op)
 }
 
 /*
- * Proof for frames: rbp was less than the arena's size.  If the processor runs on
- * where it does not fit, or comes here or to jit_emit_epilogue() by a return that it
- * guessed wrong, the mask still holds.
+ * Proof for frames: rbp was less than the arena's size. If the processor speculates past a frame
+ * that does not fit, or comes here or to jit_emit_epilogue() by a mispredicted return, the mask
+ * still bounds rbp.
  */
 void jit_emit_prologue(struct gen *g)
 {
@@ -589,7 +588,7 @@ void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target)
 		op_reg(g, wide, TEST, src, dst);
 	} else if (!insn->imm && (op == INSN_JEQ || op == INSN_JNE) && g->flags_at == g->at &&
 		   g->flags_of == dst && g->flags_wide == wide) {
-		;	/* the instruction before has set the flags */
+		;	/* the previous instruction has set the flags */
 	} else if (!insn->imm) {
 		op_reg(g, wide, TEST, dst, dst);
 	} else {
@@ -646,10 +645,9 @@ void jit_emit_call_outside(struct gen *g, s32 what)
 }
 
 /*
- * As confined_gate, with nothing in between.  Proof: C keeps rbx, rbp and r12 to
- * r15; r9 is on the stack, above the gate's argument there, which only gates of six
- * have; all other registers that C may have written become 0, except r10 and r11, which
- * are written before they are read.
+ * As confined_gate, inlined. Proof: C preserves rbx, rbp and r12 to r15. r9 is saved on the
+ * stack, above the sixth argument of gates that have one. All other registers that C may have
+ * written are zeroed, except r10 and r11, which are written before they are read.
  */
 void jit_emit_gate(struct gen *g, u32 nr)
 {
@@ -673,7 +671,7 @@ void jit_emit_gate(struct gen *g, u32 nr)
 		op_reg(g, false, XOR, cleared[i], cleared[i]);
 }
 
-/* -- Calls by number: r10 has it -------------------------------------------------- */
+/* -- Calls by number, which is in r10 --------------------------------------------- */
 
 void jit_emit_goto(struct gen *g, u64 to)
 {
@@ -695,7 +693,7 @@ void jit_emit_base_numbers(struct gen *g, u32 n, u64 base)
 	bind_short(g, own);
 }
 
-/* What is below @from, as 0 is, becomes the largest. */
+/* A number below @from, such as 0, wraps to the largest, so that one comparison is enough. */
 void jit_emit_range(struct gen *g, s32 from, s32 to, const u8 *beyond)
 {
 	u32 in_range;

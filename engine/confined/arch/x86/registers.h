@@ -4,11 +4,11 @@
  *
  *   rax rdi rsi rdx rcx r8   r0 to r5; the sixth argument of a system call is r0
  *   rbx r13 r14 r15          r6 to r9: a function that writes one saves it
- *   rbp                      where the frame begins, in bytes from the arena's
- *                            start; always less than the arena's size
- *   r12                      the arena's address: the same until a stub is called
+ *   rbp                      the frame's beginning, in bytes from the arena's start; always less
+ *                            than the arena's size
+ *   r12                      the arena's address; constant between calls of stubs
  *   r9                       struct machine
- *   r10 r11                  masked addresses, and scratch within one instruction
+ *   r10 r11                  masked addresses; scratch within one instruction
  */
 #ifndef CONFINED_X86_REGISTERS_H
 #define CONFINED_X86_REGISTERS_H
@@ -26,7 +26,7 @@ enum {
 /* No instruction may write these, or read them as values. */
 #define V_SECRET	(V_BIT(RSP) | V_BIT(V_MACHINE) | V_BIT(R12))
 
-/* endbr64, the landing pad of indirect branches. */
+/* endbr64, on which indirect branches must land. */
 #define V_LANDING	0xf3, 0x0f, 0x1e, 0xfa
 
 #endif /* CONFINED_X86_REGISTERS_H */

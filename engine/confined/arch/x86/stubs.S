@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Between C and generated code.  registers.h has the registers.
+ * Calls between C and generated code, whose registers are in registers.h.
  *
- * Generated code may have trained the branch predictors for the kernel's code after it.  So when
- * it is left, for a call or at the end, the branch history is cleared (BARRIER), and where
- * returns were skipped, the return predictions are overwritten (STUFF).
+ * Generated code may have trained the branch predictors against kernel code that runs next. So
+ * each exit from it, for a call or at the end, clears the branch history (BARRIER), and where
+ * returns were skipped, overwrites the return predictions (STUFF).
  */
 #include "../../machine.h"
 
@@ -89,9 +89,9 @@ FUNCTION_END(confined_enter)
 /*
  * s64 syscript_seat_run(struct syscript_seat *seat), in rsi
  *
- * As confined_enter(), for a machine in the state of machine_begin(), as successful runs leave
- * it; frees the seat at the end.  Called by syscript_seat_run_here(), which expects no register
- * to be preserved.
+ * As confined_enter(), for a machine in the state that machine_begin() makes and successful runs
+ * leave behind; frees the seat at the end.  Called by syscript_seat_run_here(), which expects no
+ * register to be preserved.
  */
 START(syscript_seat_run)
 	lea SEAT_AT_MACHINE(%rsi), %r9
@@ -202,7 +202,7 @@ STUB(confined_throw)
 	jmp .Lfault
 STUB_END(confined_throw)
 
-/* Calls a C function; in a process, with the stack aligned. */
+/* Calls a C function; aligns the stack in a process. */
 .macro TO_C function
 #ifdef __KERNEL__
 	push %r9
@@ -220,7 +220,7 @@ STUB_END(confined_throw)
 #endif
 .endm
 
-/* The same of @function(r9, @second), with all registers of the program but r10 and r11 kept. */
+/* Calls @function(r9, @second), preserving all of the program's registers except r10 and r11. */
 .macro TO_C_KEEPING function second
 	push %rax
 	push %rdi
@@ -244,8 +244,8 @@ STUB_END(confined_throw)
 
 /*
  * Fuel has run out. r11: the instruction's number.  Preserves all registers except r10.  If
- * nothing has to be done, no C code is called, so the branch history need not be cleared: all
- * branches up to the image's next instruction are direct.
+ * nothing needs attention, no C code is called, and the branch history need not be cleared,
+ * because all branches up to the image's next instruction are direct.
  */
 STUB(confined_poll)
 	mov MACHINE_AT_FLAGS(%r9), %r10
@@ -271,9 +271,9 @@ STUB(confined_poll)
 STUB_END(confined_poll)
 
 /*
- * No room for the frame at ebp, or for a return address.  r11: the instruction's number.
- * Keeps all registers but r10, and r12, the arena's address, which may be another.  Returns
- * only if there is room for return addresses, whatever the frame is.
+ * No room for the frame at ebp, or for a return address. r11: the instruction's number. Preserves
+ * all registers except r10, and r12: the arena may have a new address. Returns only if there is
+ * room for return addresses, even if the frame still does not fit.
  */
 STUB(confined_fault_stack)
 	lea 8(%rsp), %r10
@@ -335,7 +335,7 @@ STUB(confined_barrier)
 	RETURN
 STUB_END(confined_barrier)
 
-/* r10: insn.imm, r11: the instruction's number.  Only r0 is returned; r12 as above. */
+/* r10: insn.imm; r11: the instruction's number. Returns only r0; r12 may change as above. */
 STUB(confined_gate)
 	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax

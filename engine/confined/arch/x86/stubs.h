@@ -21,9 +21,8 @@
 #define INTRA_CALL	ANNOTATE_INTRA_FUNCTION_CALL
 
 /*
- * A retpoline: a return whose prediction leads to a harmless loop.  This is the only indirect
- * jump that an image's author can execute at will; its prediction cannot be trained, not even by
- * the author.
+ * A retpoline: a return whose prediction leads to a harmless loop. This is the only indirect jump
+ * that an image's author can execute at will, and not even the author can train its prediction.
  */
 .macro JUMP_BEYOND
 	ANNOTATE_INTRA_FUNCTION_CALL
@@ -38,7 +37,7 @@
 
 /*
  * Clears the branch history as the kernel does at its entry and after users' BPF programs: by a
- * loop where the processor needs one, or by a fence where that suffices.
+ * loop on processors that need one, else by a fence.
  */
 .macro BARRIER function=confined_clear_history
 	ALTERNATIVE_2 "", "call \function", X86_FEATURE_CLEAR_BHB_LOOP, \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Implements verify_insn.h for x86-64: tables of the instructions and instruction sequences that
- * generated code may have.  Whatever is in no table is refused, however valid for processors.
+ * generated code may have. Everything else is refused, even if it is valid for processors.
  *
- * tests/confined/prove.py compares all that is accepted here with another decoder, and
- * with what processors do.
+ * tests/confined/prove.py compares each accepted encoding with another decoder, and with an
+ * emulated processor.
  */
 #include "../../machine.h"
 #include "../../verify_insn.h"
@@ -35,8 +35,8 @@ static const u16 frame[] = { 0x41, 0x3b, 0x69, MACHINE_AT_STACK, UNLESS(0x7d) };
 static const u16 range[] = { 0x49, 0x81, 0xfb, ANY4, UNLESS(0x76) };
 
 /*
- * rax / r11 to rax, the remainder to rdx.  Branches around divisions that would trap, by 0 and,
- * if signed, by -1; the result in use is then BPF's, the other one is undefined.
+ * rax = rax / r11, rdx = the remainder. Branches around divisions that would trap: by 0 and, if
+ * signed, by -1. Of quotient and remainder, the one that the program uses then has BPF's value.
  */
 #define TEST_64		0x4d, 0x85, 0xdb, 0x74
 #define TEST_32		0x45, 0x85, 0xdb, 0x74
@@ -100,7 +100,7 @@ static const u16 try[] = {
 #define DIVIDES(row)	{ ROW(row), V_PLAIN, R(RAX) | R(R11), R(RAX) | R(RDX) }
 #define CALLS_IF(row, kind, reads)	{ ROW(row), kind, reads, V_SCRATCH, V_SCRATCH }
 
-/* Patterns by their first byte.  Fields in the order of struct verify_insn. */
+/* Patterns by their first byte. The fields are those of struct verify_insn, in its order. */
 struct pattern {
 	const u16 *bytes;
 	u8 len, kind;
@@ -217,12 +217,12 @@ static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 #define ADDRESS	V_BIT(8)	/* address computation without an access */
 #define IMM8	V_BIT(9)
 #define IMM32	V_BIT(10)
-#define BYTE	V_BIT(11)	/* the r/m operand has 8 bits, and is none of ah to bh */
+#define BYTE	V_BIT(11)	/* the r/m operand has 8 bits, and is not ah, ch, dh or bh */
 #define WORD	V_BIT(12)	/* 16 bits are accepted, too, for stores */
 #define WITH(reg)	(V_BIT(15) | (u32)(reg) << 28)	/* also reads this register */
 /* ModRM.reg extends the opcode, and must be one of these. */
 #define GROUP(exts)	((u32)(exts) << 16)
-#define TWO	0x100	/* 0x0f before it */
+#define TWO	0x100	/* after the byte 0x0f */
 
 static const u32 opcodes[2 * TWO] = {
 	[0x01] = REG_R | RM_R | RM_W | AS_REG | AS_LOCK,	/* add */
